@@ -39,7 +39,7 @@ func (h *Home) RepairCurrent() error {
 	if err != nil {
 		return err
 	}
-	versions, err := h.versions()
+	versions, err := h.versionDirs()
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (h *Home) RepairCurrent() error {
 	for _, path := range versions {
 		meta, err := ReadMeta(path)
 		made := err == nil && (meta.BegunAt.IsZero() || !meta.CompletedAt.IsZero())
-		if n, _ := storeNumber(filepath.Base(path)); made && !meta.Frozen() && n > highest {
+		if n, _ := storeNumber(filepath.Base(path)); made && !meta.IsFrozen() && n > highest {
 			best, highest = path, n
 		}
 	}

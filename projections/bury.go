@@ -9,14 +9,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// bury moves a record that cannot be applied to the dead letters, then moves
+// writeDeadLetter moves a record that cannot be applied to the dead letters, then moves
 // the checkpoint past it.
-func (p *partition) bury(ctx context.Context, rec event.Record, attempts int, reason error) error {
-	if p.r.o.Topic == event.TopicEvents && forWorkers(rec, reason) {
+func (p *partition) writeDeadLetter(ctx context.Context, rec event.Record, attempts int, reason error) error {
+	if p.r.o.Topic == event.TopicEvents && isForWorkers(rec, reason) {
 		p.r.metrics.records.WithLabelValues(resultPassed).Inc()
 		p.r.o.Logger.Error("a record cannot be read; it is skipped here, and the workers put it to the dead letters",
 			"partition", p.number, "offset", rec.Position.Offset, "error", reason)
-		return p.pass(rec)
+		return p.skipRecord(rec)
 	}
 	p.r.metrics.records.WithLabelValues(resultPoison).Inc()
 	p.r.o.Logger.Error("a record cannot be applied; it is skipped and kept in the dead letters",
@@ -24,19 +24,19 @@ func (p *partition) bury(ctx context.Context, rec event.Record, attempts int, re
 	if err := p.appendDeadLetter(ctx, event.DeadLetter(rec, "projections", attempts, failure.With(failure.Rejected, reason))); err != nil {
 		return err
 	}
-	return p.pass(rec)
+	return p.skipRecord(rec)
 }
 
-// forWorkers reports whether a record cannot even be read, and the workers are
+// isForWorkers reports whether a record cannot even be read, and the workers are
 // the ones to bury it: of them one process reads it, of projections many may, and
 // there is to be one letter. Of other topics they read nothing.
-func forWorkers(rec event.Record, reason error) bool {
+func isForWorkers(rec event.Record, reason error) bool {
 	unreadable := errors.Is(reason, event.ErrUnknownType) || errors.Is(reason, event.ErrInvalid)
 	return unreadable && event.ForWorkers(event.TypeOf(rec))
 }
 
-// pass moves the checkpoint past a record without effect.
-func (p *partition) pass(rec event.Record) error {
+// skipRecord moves the checkpoint past a record without effect.
+func (p *partition) skipRecord(rec event.Record) error {
 	b := p.r.o.Store.NewBatch()
 	if err := b.SetTopicCheckpoint(p.r.o.Topic, p.number, rec.Position.Offset+1); err != nil {
 		return errors.Join(errStore, err, b.Close())
@@ -60,7 +60,7 @@ func (p *partition) appendDeadLetter(ctx context.Context, letter event.Record) e
 		}
 		p.r.metrics.retries.Inc()
 		p.r.o.Logger.Error("a dead letter could not be written; trying again", "partition", p.number, "error", err)
-		if !pause(ctx, wait) {
+		if !waitFor(ctx, wait) {
 			return ctx.Err()
 		}
 	}

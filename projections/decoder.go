@@ -19,12 +19,12 @@ type Decoder struct {
 	mu      struct {
 		sync.Mutex
 		// last holds the record being applied in each partition.
-		last map[int32]*decoded
+		last map[int32]*decodedRecord
 	}
 }
 
 // decoded is filled by the goroutine that applies the partition.
-type decoded struct {
+type decodedRecord struct {
 	position event.Position
 	ev       event.Event
 	changes  []event.Change
@@ -35,7 +35,7 @@ type decoded struct {
 // objects.
 func NewDecoder(objects segmentstore.Store) *Decoder {
 	d := &Decoder{objects: objects}
-	d.mu.last = map[int32]*decoded{}
+	d.mu.last = map[int32]*decodedRecord{}
 	return d
 }
 
@@ -77,7 +77,7 @@ func (d *Decoder) Forget(partition int32) {
 	delete(d.mu.last, partition)
 }
 
-func (d *Decoder) decode(rec event.Record) (*decoded, error) {
+func (d *Decoder) decode(rec event.Record) (*decodedRecord, error) {
 	partition := rec.Position.Partition
 	d.mu.Lock()
 	last := d.mu.last[partition]
@@ -89,7 +89,7 @@ func (d *Decoder) decode(rec event.Record) (*decoded, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPoison, err)
 	}
-	last = &decoded{position: rec.Position, ev: ev}
+	last = &decodedRecord{position: rec.Position, ev: ev}
 	d.mu.Lock()
 	d.mu.last[partition] = last
 	d.mu.Unlock()

@@ -50,7 +50,7 @@ func OpenHome(dir string) (*Home, error) {
 
 // Current returns the directory of the live version. A new home gets one.
 func (h *Home) Current() (string, error) {
-	current, _, err := h.pointers()
+	current, _, err := h.readCurrent()
 	if err != nil || current != "" {
 		return current, err
 	}
@@ -61,12 +61,12 @@ func (h *Home) Current() (string, error) {
 // Previous returns the directory of the version that was live before; "" if none
 // is kept.
 func (h *Home) Previous() (string, error) {
-	_, previous, err := h.pointers()
+	_, previous, err := h.readCurrent()
 	return previous, err
 }
 
-// pointers reads CURRENT; both are empty in a new home.
-func (h *Home) pointers() (current, previous string, err error) {
+// readCurrent reads CURRENT; both are empty in a new home.
+func (h *Home) readCurrent() (current, previous string, err error) {
 	b, err := os.ReadFile(filepath.Join(h.dir, currentFile))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", "", nil
@@ -96,7 +96,7 @@ func storeNumber(name string) (int, bool) {
 // Next returns the directory of a new version beside the others. It does not
 // exist yet.
 func (h *Home) Next() (string, error) {
-	versions, err := h.versions()
+	versions, err := h.versionDirs()
 	if err != nil {
 		return "", err
 	}
@@ -108,8 +108,8 @@ func (h *Home) Next() (string, error) {
 	return filepath.Join(h.dir, storePrefix+strconv.Itoa(highest+1)), nil
 }
 
-// versions returns the directories of all versions, the one in the making too.
-func (h *Home) versions() ([]string, error) {
+// versionDirs returns the directories of all versions, the one in the making too.
+func (h *Home) versionDirs() ([]string, error) {
 	entries, err := os.ReadDir(h.dir)
 	if err != nil {
 		return nil, fmt.Errorf("projections: %w", err)
@@ -133,7 +133,7 @@ func (h *Home) Switch(path string) error {
 	if _, ok := storeNumber(name); !ok || filepath.Dir(path) != filepath.Clean(h.dir) {
 		return fmt.Errorf("projections: %s is no store of %s", path, h.dir)
 	}
-	current, previous, err := h.pointers()
+	current, previous, err := h.readCurrent()
 	if err != nil {
 		return err
 	}
@@ -150,7 +150,7 @@ func (h *Home) Switch(path string) error {
 // isFrozen reports whether the version in dir is known to show the past.
 func isFrozen(dir string) bool {
 	meta, err := ReadMeta(dir)
-	return err == nil && meta.Frozen()
+	return err == nil && meta.IsFrozen()
 }
 
 // Rollback makes the previous version the live one, and the live one previous:
@@ -169,7 +169,7 @@ func (h *Home) Rollback() (string, error) {
 
 // DropPrevious removes the version that was live before, if one is kept.
 func (h *Home) DropPrevious() error {
-	current, previous, err := h.pointers()
+	current, previous, err := h.readCurrent()
 	if err != nil || previous == "" {
 		return err
 	}
@@ -223,7 +223,7 @@ func (h *Home) Clean() error {
 	if err != nil {
 		return err
 	}
-	versions, err := h.versions()
+	versions, err := h.versionDirs()
 	if err != nil {
 		return err
 	}

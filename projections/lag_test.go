@@ -32,7 +32,7 @@ func (silentReader) Close() error { return nil }
 // nevertheless.
 func TestLagOfASilentLog(t *testing.T) {
 	log := projectiontest.NewLog(1)
-	log.Add(raw(0, 0, "a", "b")...)
+	log.Add(rawRecords(0, 0, "a", "b")...)
 	var clock atomic.Int64
 	r, err := projections.New(projections.Options{
 		Store: openMemory(t), Log: silentLog{log}, Decoder: projections.NewDecoder(nil), Projections: []projections.Projection{&scripted{}},

@@ -30,10 +30,10 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 			Help:    "Time from the receipt of a push to the moment its content can be found. Live records only, no replay.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
 		}),
-		apply:      histogram("quarry_projections_apply_seconds", "Time to apply and commit one record."),
-		publish:    histogram("quarry_projections_publish_seconds", "Time to publish a group of records."),
-		lagRecords: gauges("quarry_projections_lag_records", "Records not yet published."),
-		lagSeconds: gauges("quarry_projections_lag_seconds", "Age of the oldest record being applied, or how long records have waited while the log delivers none."),
+		apply:      newHistogram("quarry_projections_apply_seconds", "Time to apply and commit one record."),
+		publish:    newHistogram("quarry_projections_publish_seconds", "Time to publish a group of records."),
+		lagRecords: newGauges("quarry_projections_lag_records", "Records not yet published."),
+		lagSeconds: newGauges("quarry_projections_lag_seconds", "Age of the oldest record being applied, or how long records have waited while the log delivers none."),
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_projections_records_total",
 			Help: "Records read, by what became of them: applied, duplicate (seen before), poison (skipped, in the dead letters), passed (of no type or content that this version can read; the workers put it to the dead letters).",
@@ -57,7 +57,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range m.all() {
+	for _, c := range m.allCollectors() {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("projections: register metrics: %w", err)
 		}
@@ -65,27 +65,27 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) all() []prometheus.Collector {
+func (m *metrics) allCollectors() []prometheus.Collector {
 	return []prometheus.Collector{m.searchable, m.apply, m.publish, m.lagRecords, m.lagSeconds, m.records, m.retries, m.blocked, m.caughtUp}
 }
 
-// unregister makes room for the metrics of a next Runner.
-func (m *metrics) unregister(reg prometheus.Registerer) {
+// unregisterAll makes room for the metrics of a next Runner.
+func (m *metrics) unregisterAll(reg prometheus.Registerer) {
 	if reg == nil {
 		return
 	}
-	for _, c := range m.all() {
+	for _, c := range m.allCollectors() {
 		reg.Unregister(c)
 	}
 }
 
-func histogram(name, help string) prometheus.Histogram {
+func newHistogram(name, help string) prometheus.Histogram {
 	return prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: name, Help: help, Buckets: prometheus.ExponentialBuckets(0.0001, 4, 9),
 	})
 }
 
-func gauges(name, help string) *prometheus.GaugeVec {
+func newGauges(name, help string) *prometheus.GaugeVec {
 	return prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, []string{"partition"})
 }
 

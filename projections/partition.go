@@ -31,12 +31,12 @@ type partition struct {
 	oldest atomic.Int64
 	stall  stall // guarded by the lock of the Runner
 	// chores are what others have done between two records.
-	chores chan chore
+	rowChanges chan rowChange
 	// pushed holds the group's live revisions, with the start of their freshness clock.
-	pushed []pushed
+	freshRevisions []freshRevision
 }
 
-type pushed struct {
+type freshRevision struct {
 	Searchable
 	since time.Time
 }
@@ -45,8 +45,8 @@ type pushed struct {
 // can go on.
 var errStore = errors.New("projection store failed")
 
-// position reads where the partition stands and where it ends.
-func (p *partition) position() (err error) {
+// loadPosition reads where the partition stands and where it ends.
+func (p *partition) loadPosition() (err error) {
 	if !p.r.o.Anew {
 		if p.next, err = p.r.o.Store.TopicCheckpoint(p.r.o.Topic, p.number); err != nil {
 			return err
@@ -54,7 +54,7 @@ func (p *partition) position() (err error) {
 	}
 	if p.r.o.Until != nil {
 		p.bounded = true
-		p.target, p.latest, err = p.r.o.Until.end(p.number, p.target)
+		p.target, p.latest, err = p.r.o.Until.partitionEnd(p.number, p.target)
 	}
 	return err
 }
@@ -74,10 +74,10 @@ func (p *partition) run(ctx context.Context) error {
 	records := make(chan event.Record, queueRecords)
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return p.read(gctx, reader, records) })
-	g.Go(func() error { return p.follow(gctx, records) })
+	g.Go(func() error { return p.applyLoop(gctx, records) })
 	err = g.Wait()
 	if errors.Is(err, errEnded) {
-		p.r.finish(p)
+		p.r.finishPartition(p)
 		err = nil
 	}
 	return errors.Join(err, reader.Close())
@@ -98,19 +98,19 @@ func (p *partition) read(ctx context.Context, reader Reader, records chan<- even
 	}
 }
 
-// follow applies records in groups of those that wait, and publishes each
+// applyLoop applies records in groups of those that wait, and publishes each
 // group.
-func (p *partition) follow(ctx context.Context, records <-chan event.Record) error {
+func (p *partition) applyLoop(ctx context.Context, records <-chan event.Record) error {
 	for {
 		select {
 		case rec := <-records:
 			err := p.applyGroup(ctx, rec, records)
-			p.publish()
+			p.publishGroup()
 			if err != nil {
 				return err
 			}
-		case c := <-p.chores:
-			c.done <- p.doChore(c)
+		case c := <-p.rowChanges:
+			c.done <- p.applyRowChange(c)
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -118,13 +118,13 @@ func (p *partition) follow(ctx context.Context, records <-chan event.Record) err
 }
 
 // A chore changes rows of a partition for another reason than a record.
-type chore struct {
+type rowChange struct {
 	change func(*store.Batch) error
 	done   chan error // has room for the outcome
 }
 
-// doChore applies a chore and publishes it.
-func (p *partition) doChore(c chore) error {
+// applyRowChange applies a chore and publishes it.
+func (p *partition) applyRowChange(c rowChange) error {
 	b := p.r.o.Store.NewBatch()
 	err := c.change(b)
 	if err != nil {
@@ -132,8 +132,8 @@ func (p *partition) doChore(c chore) error {
 	} else {
 		err = b.Commit()
 	}
-	p.settle(err == nil)
-	p.publish()
+	p.settleBatch(err == nil)
+	p.publishGroup()
 	return err
 }
 
@@ -169,8 +169,8 @@ func (p *partition) applyBounded(ctx context.Context, rec event.Record) error {
 	return nil
 }
 
-// publish shows readers what is committed.
-func (p *partition) publish() {
+// publishGroup shows readers what is committed.
+func (p *partition) publishGroup() {
 	start := p.r.o.Now()
 	for _, projection := range p.r.o.Projections {
 		if s, ok := projection.(Stateful); ok {
@@ -180,15 +180,15 @@ func (p *partition) publish() {
 	now := p.r.o.Now()
 	p.r.metrics.publish.Observe(now.Sub(start).Seconds())
 	p.oldest.Store(0)
-	p.r.advance(p, p.next)
-	for _, rev := range p.pushed {
+	p.r.advancePublished(p, p.next)
+	for _, rev := range p.freshRevisions {
 		rev.Waited = max(0, now.Sub(rev.since))
 		p.r.metrics.searchable.Observe(rev.Waited.Seconds())
 		if p.r.o.Searchable != nil {
 			p.r.o.Searchable(rev.Searchable)
 		}
 	}
-	p.pushed = p.pushed[:0]
+	p.freshRevisions = p.freshRevisions[:0]
 }
 
 // apply brings one record into the store, or into the dead letters.
@@ -199,9 +199,9 @@ func (p *partition) apply(ctx context.Context, rec event.Record) error {
 	}
 	p.oldest.CompareAndSwap(0, rec.Time.UnixNano())
 	defer p.r.o.Decoder.Forget(p.number)
-	attempts, err := p.attempt(ctx, rec)
+	attempts, err := p.applyWithRetry(ctx, rec)
 	if err != nil && ctx.Err() == nil && !errors.Is(err, errStore) {
-		err = p.bury(ctx, rec, attempts, err)
+		err = p.writeDeadLetter(ctx, rec, attempts, err)
 	}
 	if err != nil {
 		return err
@@ -210,16 +210,16 @@ func (p *partition) apply(ctx context.Context, rec event.Record) error {
 	return nil
 }
 
-// attempt applies rec, again and again as its failures ask for. It returns how
+// applyWithRetry applies rec, again and again as its failures ask for. It returns how
 // many attempts there were, without those that found a store unavailable.
-func (p *partition) attempt(ctx context.Context, rec event.Record) (attempts int, err error) {
+func (p *partition) applyWithRetry(ctx context.Context, rec event.Record) (attempts int, err error) {
 	blocked := false
 	defer func() { p.setBlocked(&blocked, false) }()
 	attempts = 1
 	for wait := minWait; ; wait = min(2*wait, maxWait) {
 		err := p.applyOnce(ctx, rec)
 		if err == nil {
-			p.note(rec)
+			p.startFreshness(rec)
 			return attempts, nil
 		}
 		unavailable := errors.Is(err, ErrUnavailable)
@@ -234,7 +234,7 @@ func (p *partition) attempt(ctx context.Context, rec event.Record) (attempts int
 		}
 		p.setBlocked(&blocked, unavailable)
 		p.r.metrics.retries.Inc()
-		if !pause(ctx, wait) {
+		if !waitFor(ctx, wait) {
 			return attempts, ctx.Err()
 		}
 	}
@@ -250,8 +250,8 @@ func (p *partition) setBlocked(blocked *bool, now bool) {
 	*blocked = now
 }
 
-// pause waits and reports whether ctx still lives.
-func pause(ctx context.Context, d time.Duration) bool {
+// waitFor waits and reports whether ctx still lives.
+func waitFor(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
@@ -266,7 +266,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (p *partition) applyOnce(ctx context.Context, rec event.Record) (err error) {
 	start := p.r.o.Now()
 	b := p.r.o.Store.NewBatch()
-	defer func() { p.settle(err == nil) }()
+	defer func() { p.settleBatch(err == nil) }()
 	for _, projection := range p.r.o.Projections {
 		if err := projection.Apply(ctx, b, rec); err != nil {
 			return errors.Join(damageOf(err), fmt.Errorf("%s: apply %s: %w", projection.Name(), rec.Position, err), b.Close())
@@ -293,8 +293,8 @@ func damageOf(err error) error {
 	return nil
 }
 
-// settle tells the projections what became of the batch.
-func (p *partition) settle(committed bool) {
+// settleBatch tells the projections what became of the batch.
+func (p *partition) settleBatch(committed bool) {
 	for _, projection := range p.r.o.Projections {
 		s, ok := projection.(Stateful)
 		if !ok {
@@ -308,22 +308,22 @@ func (p *partition) settle(committed bool) {
 	}
 }
 
-// note starts the freshness measure of a live record.
-func (p *partition) note(rec event.Record) {
+// startFreshness starts the freshness measure of a live record.
+func (p *partition) startFreshness(rec event.Record) {
 	if rec.Position.Offset < p.target {
 		return
 	}
 	ev, err := p.r.o.Decoder.Event(rec)
 	if indexed, ok := ev.(*event.RevisionIndexed); ok && err == nil && !indexed.PushedAt.IsZero() {
-		p.pushed = append(p.pushed, pushed{
+		p.freshRevisions = append(p.freshRevisions, freshRevision{
 			Searchable{Repository: indexed.Repository, Ref: indexed.Ref, Commit: indexed.Commit, Cause: indexed.Cause, At: rec.Position},
 			indexed.PushedAt,
 		})
 	}
 }
 
-// age returns the age of the oldest record being applied, in seconds.
-func (p *partition) age(now time.Time) float64 {
+// oldestAge returns the age of the oldest record being applied, in seconds.
+func (p *partition) oldestAge(now time.Time) float64 {
 	t := p.oldest.Load()
 	if t == 0 {
 		return 0
@@ -338,10 +338,10 @@ type stall struct {
 	since     time.Time
 }
 
-// stalled returns for how long, in seconds, records have waited without one being
+// stalledSeconds returns for how long, in seconds, records have waited without one being
 // published: the log may not deliver them. A version of the past waits for none. The
 // caller holds the lock of the Runner.
-func (p *partition) stalled(published event.Offset, records int64, now time.Time) float64 {
+func (p *partition) stalledSeconds(published event.Offset, records int64, now time.Time) float64 {
 	switch {
 	case records == 0 || p.bounded:
 		p.stall = stall{}

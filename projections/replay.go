@@ -58,7 +58,7 @@ type ReplayOptions struct {
 	Now func() time.Time
 }
 
-func (o *ReplayOptions) check() error {
+func (o *ReplayOptions) checkOptions() error {
 	if o.Home == nil || o.Log == nil || o.Objects == nil || o.Open == nil {
 		return errors.New("replay: want a home, a log, a segment store and projections")
 	}
@@ -111,7 +111,7 @@ func Replay(ctx context.Context, o ReplayOptions) (dir string, err error) {
 // be at work meanwhile. If it fails, or ctx ends, the version is removed; one that
 // a process leaves unfinished is removed by the next Home.Clean.
 func Build(ctx context.Context, o ReplayOptions) (*Built, error) {
-	if err := o.check(); err != nil {
+	if err := o.checkOptions(); err != nil {
 		return nil, err
 	}
 	dir, err := o.Home.Next()
@@ -119,7 +119,7 @@ func Build(ctx context.Context, o ReplayOptions) (*Built, error) {
 		return nil, err
 	}
 	b := &Built{Dir: dir, Meta: Meta{Until: o.Until, Projection: o.Projection, BegunAt: o.Now().UTC()}}
-	if err := o.build(ctx, b); err != nil {
+	if err := o.fillVersion(ctx, b); err != nil {
 		err = fmt.Errorf("replay into %s: %w", dir, err)
 		if b.Store != nil {
 			err = errors.Join(err, b.Close())
@@ -129,8 +129,8 @@ func Build(ctx context.Context, o ReplayOptions) (*Built, error) {
 	return b, nil
 }
 
-// build fills the version.
-func (o *ReplayOptions) build(ctx context.Context, b *Built) (err error) {
+// fillVersion fills the version.
+func (o *ReplayOptions) fillVersion(ctx context.Context, b *Built) (err error) {
 	if err := o.open(ctx, b); err != nil {
 		return err
 	}
@@ -142,12 +142,12 @@ func (o *ReplayOptions) build(ctx context.Context, b *Built) (err error) {
 		last, err = o.followAll(ctx, b)
 	}
 	if err == nil && o.Until != nil {
-		err = o.settle(ctx, b, last)
+		err = o.settlePast(ctx, b, last)
 	}
 	if err != nil {
 		return err
 	}
-	return o.complete(b)
+	return o.completeVersion(b)
 }
 
 // followAll applies the log to all projections.
@@ -176,7 +176,7 @@ func (o *ReplayOptions) open(ctx context.Context, b *Built) (err error) {
 		return err
 	}
 	if o.Projection != "" {
-		if err := o.drop(b.Store); err != nil {
+		if err := o.dropRows(b.Store); err != nil {
 			return err
 		}
 	}
@@ -185,8 +185,8 @@ func (o *ReplayOptions) open(ctx context.Context, b *Built) (err error) {
 	return err
 }
 
-// drop removes the rows of the projection.
-func (o *ReplayOptions) drop(s *store.Store) error {
+// dropRows removes the rows of the projection.
+func (o *ReplayOptions) dropRows(s *store.Store) error {
 	batch := s.NewBatch()
 	if err := batch.DeleteRange([]byte{byte(o.Family)}, []byte{byte(o.Family) + 1}); err != nil {
 		return errors.Join(err, batch.Close())
@@ -208,7 +208,7 @@ func (o *ReplayOptions) rebuildOne(ctx context.Context, b *Built) (*Runner, erro
 	}
 	until := o.Until
 	if until == nil {
-		here, err := o.checkpoints(ctx, b.Store)
+		here, err := o.readCheckpoints(ctx, b.Store)
 		if err != nil {
 			return nil, err
 		}
@@ -231,8 +231,8 @@ func (o *ReplayOptions) rebuildOne(ctx context.Context, b *Built) (*Runner, erro
 	return r, o.catchUp(ctx, r, nil)
 }
 
-// checkpoints returns how far the store is in every partition of the log.
-func (o *ReplayOptions) checkpoints(ctx context.Context, s *store.Store) ([]Checkpoint, error) {
+// readCheckpoints returns how far the store is in every partition of the log.
+func (o *ReplayOptions) readCheckpoints(ctx context.Context, s *store.Store) ([]Checkpoint, error) {
 	topic := o.Topic
 	if topic == "" {
 		topic = event.TopicEvents
@@ -251,9 +251,9 @@ func (o *ReplayOptions) checkpoints(ctx context.Context, s *store.Store) ([]Chec
 	return here, nil
 }
 
-// settle notes where the partitions ended and lets the caller look for what the
+// settlePast notes where the partitions ended and lets the caller look for what the
 // past had and the present has not.
-func (o *ReplayOptions) settle(ctx context.Context, b *Built, r *Runner) (err error) {
+func (o *ReplayOptions) settlePast(ctx context.Context, b *Built, r *Runner) (err error) {
 	b.Meta.Until = &Until{Time: o.Until.Time, Positions: r.Checkpoints()}
 	if o.Settle != nil {
 		b.Meta.Missing, err = o.Settle(ctx, b.Meta.Until.Positions)
@@ -261,8 +261,8 @@ func (o *ReplayOptions) settle(ctx context.Context, b *Built, r *Runner) (err er
 	return err
 }
 
-// complete makes the version durable and says that it is whole.
-func (o *ReplayOptions) complete(b *Built) error {
+// completeVersion makes the version durable and says that it is whole.
+func (o *ReplayOptions) completeVersion(b *Built) error {
 	if err := b.Store.Sync(); err != nil {
 		return err
 	}
@@ -283,7 +283,7 @@ func (o *ReplayOptions) catchUp(ctx context.Context, r *Runner, follow func(cont
 	g.Go(func() error { return r.Run(gctx) })
 	g.Go(func() error {
 		defer stop()
-		if !o.wait(gctx, r) || follow == nil {
+		if !o.awaitCaughtUp(gctx, r) || follow == nil {
 			return nil
 		}
 		return ignoreEnd(gctx, follow(gctx, r))
@@ -294,25 +294,25 @@ func (o *ReplayOptions) catchUp(ctx context.Context, r *Runner, follow func(cont
 	return ctx.Err()
 }
 
-// wait reports progress until r has caught up; false if ctx ended before. Run, or
+// awaitCaughtUp reports progress until r has caught up; false if ctx ended before. Run, or
 // the caller, then says why.
-func (o *ReplayOptions) wait(ctx context.Context, r *Runner) bool {
+func (o *ReplayOptions) awaitCaughtUp(ctx context.Context, r *Runner) bool {
 	tick := time.NewTicker(progressInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-r.CaughtUp():
-			o.report(r)
+			o.reportProgress(r)
 			return true
 		case <-tick.C:
-			o.report(r)
+			o.reportProgress(r)
 		case <-ctx.Done():
 			return false
 		}
 	}
 }
 
-func (o *ReplayOptions) report(r *Runner) {
+func (o *ReplayOptions) reportProgress(r *Runner) {
 	if o.Progress != nil {
 		o.Progress(r.Progress())
 	}

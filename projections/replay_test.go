@@ -35,7 +35,7 @@ func newReplayBench(t *testing.T, steps int) *replayBench {
 	b := &replayBench{world: projectiontest.NewWorld(t, 9, 2, objects), log: projectiontest.NewLog(2), dir: filepath.Join(t.TempDir(), "projections")}
 	b.home, err = projections.OpenHome(b.dir)
 	must(t, err)
-	b.grow(steps)
+	b.addRecords(steps)
 	b.o = projections.ReplayOptions{
 		Home: b.home, Log: b.log, Objects: objects, Progress: func(d, n int64) { b.done, b.total = d, n },
 		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) ([]projections.Projection, func(), error) {
@@ -45,7 +45,7 @@ func newReplayBench(t *testing.T, steps int) *replayBench {
 	return b
 }
 
-func (b *replayBench) grow(steps int) {
+func (b *replayBench) addRecords(steps int) {
 	for range steps {
 		_, records := b.world.Step()
 		b.log.Add(records...)
@@ -83,7 +83,7 @@ func TestReplay(t *testing.T) {
 		t.Fatalf("current %s, replayed into %s, %d of %d records: %v", current, next, b.done, b.total, err)
 	}
 	meta, err := projections.ReadMeta(next)
-	if err != nil || meta.CompletedAt.IsZero() || meta.Frozen() || meta.Schemas["places"] != 1 {
+	if err != nil || meta.CompletedAt.IsZero() || meta.IsFrozen() || meta.Schemas["places"] != 1 {
 		t.Fatalf("meta %+v: %v", meta, err)
 	}
 	want, err := projectiontest.Dump(liveStore)
@@ -175,7 +175,7 @@ func TestReplayOneProjection(t *testing.T) {
 		batch := source.NewBatch()
 		must(t, batch.Set([]byte{byte(family), 'R', 'x'}, []byte("{}"))) // drift, to be gone
 		must(t, batch.Commit())
-		b.grow(30)
+		b.addRecords(30)
 
 		o := b.o
 		o.Projection, o.Family, o.Source = name, family, source
@@ -225,7 +225,7 @@ func TestReplayOneProjectionUntil(t *testing.T) {
 			t.Errorf("family %c, %d rows: %s", f, len(want), diff)
 		}
 	}
-	if meta, err := projections.ReadMeta(one); err != nil || !meta.Frozen() || meta.Projection != "places" {
+	if meta, err := projections.ReadMeta(one); err != nil || !meta.IsFrozen() || meta.Projection != "places" {
 		t.Errorf("meta %+v: %v", meta, err)
 	}
 }
@@ -257,7 +257,7 @@ func TestReplayUntil(t *testing.T) {
 				t.Fatalf("until %s: %s", until, diff)
 			}
 			meta, err := projections.ReadMeta(dir)
-			if err != nil || !meta.Frozen() || len(meta.Until.Positions) != 2 || b.done != b.total {
+			if err != nil || !meta.IsFrozen() || len(meta.Until.Positions) != 2 || b.done != b.total {
 				t.Fatalf("meta %+v, %d of %d records: %v", meta, b.done, b.total, err)
 			}
 		}
@@ -267,10 +267,10 @@ func TestReplayUntil(t *testing.T) {
 // TestFrozenRunnerFollowsNothing shows that a version of the past stays as it is.
 func TestFrozenRunnerFollowsNothing(t *testing.T) {
 	s, log, p := openMemory(t), projectiontest.NewLog(1), &scripted{}
-	log.Add(raw(0, 0, "a", "b", "c")...)
+	log.Add(rawRecords(0, 0, "a", "b", "c")...)
 	r := start(t, s, log, projections.Options{Projections: []projections.Projection{p}, Until: &projections.Until{Positions: []projections.Checkpoint{{Next: 2}}}})
 	<-r.runner.CaughtUp()
-	log.Add(raw(0, 3, "d")...)
+	log.Add(rawRecords(0, 3, "d")...)
 	r.stop()
 	if got := strings.Join(p.applied, " "); got != "0/a 0/b" {
 		t.Fatalf("applied %s", got)

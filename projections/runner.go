@@ -137,7 +137,7 @@ func New(o Options) (*Runner, error) {
 // Run follows the log until ctx ends, and then returns nil, or until the store
 // or the log fails. It is called once.
 func (r *Runner) Run(ctx context.Context) error {
-	defer r.metrics.unregister(r.o.Registerer)
+	defer r.metrics.unregisterAll(r.o.Registerer)
 	partitions, err := r.start(ctx)
 	if err != nil {
 		return ignoreEnd(ctx, fmt.Errorf("projections: %w", err))
@@ -175,8 +175,8 @@ func (r *Runner) start(ctx context.Context) ([]*partition, error) {
 	published := make([]event.Offset, n)
 	behind := 0
 	for i := range partitions {
-		p := &partition{r: r, number: int32(i), target: high[i], chores: make(chan chore)}
-		if err := p.position(); err != nil {
+		p := &partition{r: r, number: int32(i), target: high[i], rowChanges: make(chan rowChange)}
+		if err := p.loadPosition(); err != nil {
 			return nil, err
 		}
 		partitions[i], published[i] = p, p.next
@@ -205,8 +205,8 @@ func (r *Runner) announceLocked() {
 	}
 }
 
-// advance notes that readers see p as of the records below next.
-func (r *Runner) advance(p *partition, next event.Offset) {
+// advancePublished notes that readers see p as of the records below next.
+func (r *Runner) advancePublished(p *partition, next event.Offset) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	before := r.mu.published[p.number]
@@ -217,8 +217,8 @@ func (r *Runner) advance(p *partition, next event.Offset) {
 	r.announceLocked()
 }
 
-// finish notes that p has reached the moment at which it ends.
-func (r *Runner) finish(p *partition) {
+// finishPartition notes that p has reached the moment at which it ends.
+func (r *Runner) finishPartition(p *partition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.mu.published[p.number] < p.target {
@@ -248,7 +248,7 @@ func (r *Runner) CaughtUp() <-chan struct{} { return r.caughtUp }
 // ctx ends. It fails for a partition that the log does not have.
 func (r *Runner) WaitFor(ctx context.Context, positions ...event.Position) error {
 	for {
-		done, changed, err := r.reached(positions)
+		done, changed, err := r.hasReached(positions)
 		if err != nil || done {
 			return err
 		}
@@ -260,7 +260,7 @@ func (r *Runner) WaitFor(ctx context.Context, positions ...event.Position) error
 	}
 }
 
-func (r *Runner) reached(positions []event.Position) (done bool, changed <-chan struct{}, err error) {
+func (r *Runner) hasReached(positions []event.Position) (done bool, changed <-chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.mu.published == nil {
@@ -295,9 +295,9 @@ func (r *Runner) Do(ctx context.Context, number int32, change func(*store.Batch)
 		if number < 0 || int(number) >= len(partitions) {
 			return fmt.Errorf("projections: the log has no partition %d", number)
 		}
-		c := chore{change, make(chan error, 1)}
+		c := rowChange{change, make(chan error, 1)}
 		select {
-		case partitions[number].chores <- c:
+		case partitions[number].rowChanges <- c:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
@@ -337,7 +337,7 @@ func (r *Runner) Lag(ctx context.Context) ([]Lag, error) {
 			Records:   max(0, int64(high[i]-r.mu.published[i])),
 		}
 		p := r.mu.partitions[i]
-		lags[i].Seconds = max(p.age(now), p.stalled(r.mu.published[i], lags[i].Records, now))
+		lags[i].Seconds = max(p.oldestAge(now), p.stalledSeconds(r.mu.published[i], lags[i].Records, now))
 	}
 	return lags, nil
 }

@@ -64,8 +64,8 @@ func (s *scripted) Committed(int32) { s.mu.Lock(); s.seen += s.pending; s.pendin
 func (s *scripted) Discarded(int32) { s.mu.Lock(); s.pending = 0; s.mu.Unlock() }
 func (s *scripted) Publish(int32)   { s.mu.Lock(); s.published = s.seen; s.mu.Unlock() }
 
-// raw returns records with values that no decoder reads.
-func raw(partition int32, from event.Offset, values ...string) []event.Record {
+// rawRecords returns records with values that no decoder reads.
+func rawRecords(partition int32, from event.Offset, values ...string) []event.Record {
 	var records []event.Record
 	for i, v := range values {
 		records = append(records, event.Record{
@@ -106,7 +106,7 @@ func start(t *testing.T, s *store.Store, log *projectiontest.Log, o projections.
 	return r
 }
 
-func (r *rig) wait(records ...event.Record) {
+func (r *rig) awaitPublished(records ...event.Record) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -117,8 +117,8 @@ func (r *rig) wait(records ...event.Record) {
 	must(r.t, r.runner.WaitFor(ctx, positions...))
 }
 
-// metric returns the value of a metric, or a histogram's count.
-func (r *rig) metric(name, label string) float64 {
+// metricValue returns the value of a metric, or a histogram's count.
+func (r *rig) metricValue(name, label string) float64 {
 	r.t.Helper()
 	families, err := r.reg.Gather()
 	must(r.t, err)
@@ -156,13 +156,13 @@ func openMemory(t *testing.T) *store.Store {
 
 func TestRunnerAppliesEveryPartitionInOrder(t *testing.T) {
 	log, p := projectiontest.NewLog(2), &scripted{}
-	first := append(raw(0, 0, "a", "b"), raw(1, 0, "x")...)
+	first := append(rawRecords(0, 0, "a", "b"), rawRecords(1, 0, "x")...)
 	log.Add(first...)
 	r := start(t, openMemory(t), log, projections.Options{Projections: []projections.Projection{p}})
 	<-r.runner.CaughtUp()
-	more := append(raw(0, 5, "c"), raw(1, 1, "y")...) // offsets rise, but need not be dense
+	more := append(rawRecords(0, 5, "c"), rawRecords(1, 1, "y")...) // offsets rise, but need not be dense
 	log.Add(more...)
-	r.wait(more...)
+	r.awaitPublished(more...)
 	r.stop()
 	got := map[byte]string{}
 	for _, s := range p.applied {
@@ -178,11 +178,11 @@ func TestRunnerAppliesEveryPartitionInOrder(t *testing.T) {
 
 func TestRunnerGoesOnFromTheCheckpoint(t *testing.T) {
 	s, log, p := openMemory(t), projectiontest.NewLog(1), &scripted{}
-	log.Add(raw(0, 0, "a", "b")...)
+	log.Add(rawRecords(0, 0, "a", "b")...)
 	r := start(t, s, log, projections.Options{Projections: []projections.Projection{p}})
 	<-r.runner.CaughtUp()
 	r.stop()
-	log.Add(raw(0, 2, "c")...)
+	log.Add(rawRecords(0, 2, "c")...)
 	r = start(t, s, log, projections.Options{Projections: []projections.Projection{p}})
 	<-r.runner.CaughtUp()
 	r.stop()
@@ -199,12 +199,12 @@ func TestRunnerBuriesPoison(t *testing.T) {
 		"always": {unknown, unknown, unknown, unknown},
 	}}
 	log := projectiontest.NewLog(1)
-	records := raw(0, 0, "a", "poison", "twice", "always", "b")
+	records := rawRecords(0, 0, "a", "poison", "twice", "always", "b")
 	records[1].Headers = []event.Header{{Name: "ce_id", Value: []byte("7")}}
 	log.Add(records...)
 	s := openMemory(t)
 	r := start(t, s, log, projections.Options{Projections: []projections.Projection{p}, DeadLetters: log, Attempts: 3})
-	r.wait(records...)
+	r.awaitPublished(records...)
 	if got := strings.Join(p.applied, " "); got != "0/a 0/twice 0/b" {
 		t.Fatalf("applied %s", got)
 	}
@@ -222,7 +222,7 @@ func TestRunnerBuriesPoison(t *testing.T) {
 	if headers["ce_id"] != "7" || headers[event.HeaderDeadPosition] != "quarry.events/0/1" || !strings.Contains(headers[event.HeaderDeadReason], "cannot be applied") {
 		t.Fatalf("headers %v", headers)
 	}
-	if n := r.metric("quarry_projections_records_total", "poison"); n != 2 {
+	if n := r.metricValue("quarry_projections_records_total", "poison"); n != 2 {
 		t.Fatalf("%v poison records counted", n)
 	}
 	if _, ok, _ := s.Read([]byte("cpoison")); ok {
@@ -234,7 +234,7 @@ func TestRunnerWaitsForTheDeadLetters(t *testing.T) {
 	p := &scripted{fail: map[string][]error{"poison": {projections.ErrPoison}}}
 	log := projectiontest.NewLog(1)
 	failed := log.FailAppends(errors.New("disk full"))
-	records := raw(0, 0, "poison", "b")
+	records := rawRecords(0, 0, "poison", "b")
 	log.Add(records...)
 	r := start(t, openMemory(t), log, projections.Options{Projections: []projections.Projection{p}, DeadLetters: log})
 	<-failed
@@ -245,7 +245,7 @@ func TestRunnerWaitsForTheDeadLetters(t *testing.T) {
 	}
 	p.mu.Unlock()
 	log.FailAppends(nil)
-	r.wait(records...)
+	r.awaitPublished(records...)
 	if len(log.DeadLetters()) != 1 {
 		t.Fatalf("%d dead letters", len(log.DeadLetters()))
 	}
@@ -255,11 +255,11 @@ func TestRunnerWaitsForAStore(t *testing.T) {
 	gone := fmt.Errorf("%w: connection refused", projections.ErrUnavailable)
 	p := &scripted{fail: map[string][]error{"a": {gone, gone, gone, gone}}}
 	log := projectiontest.NewLog(1)
-	records := raw(0, 0, "a")
+	records := rawRecords(0, 0, "a")
 	log.Add(records...)
 	r := start(t, openMemory(t), log, projections.Options{Projections: []projections.Projection{p}, DeadLetters: log, Attempts: 2})
-	r.wait(records...)
-	if len(log.DeadLetters()) != 0 || len(p.applied) != 1 || r.metric("quarry_projections_blocked", "") != 0 {
+	r.awaitPublished(records...)
+	if len(log.DeadLetters()) != 0 || len(p.applied) != 1 || r.metricValue("quarry_projections_blocked", "") != 0 {
 		t.Fatalf("applied %v, %d dead letters", p.applied, len(log.DeadLetters()))
 	}
 }
@@ -330,12 +330,12 @@ func TestFreshnessIsMeasuredLiveOnly(t *testing.T) {
 	defer closeAll()
 	r := start(t, s, log, projections.Options{Projections: p, Decoder: d})
 	<-r.runner.CaughtUp()
-	if n := r.metric("quarry_push_to_searchable_seconds", ""); n != 0 {
+	if n := r.metricValue("quarry_push_to_searchable_seconds", ""); n != 0 {
 		t.Fatalf("%v observations of history", n)
 	}
 	indexed = 0
-	r.wait(add())
-	if n := r.metric("quarry_push_to_searchable_seconds", ""); n != float64(indexed) {
+	r.awaitPublished(add())
+	if n := r.metricValue("quarry_push_to_searchable_seconds", ""); n != float64(indexed) {
 		t.Fatalf("%v observations, want %d", n, indexed)
 	}
 	lag, err := r.runner.Lag(context.Background())
@@ -356,7 +356,7 @@ func TestConformanceOfBoth(t *testing.T) {
 		records = append(records, more...)
 	}
 	// Garbage is skipped by all, deterministically.
-	records = append(records, raw(0, records[len(records)-1].Position.Offset+1000, "garbage")...)
+	records = append(records, rawRecords(0, records[len(records)-1].Position.Offset+1000, "garbage")...)
 	projectiontest.Conform(t, records, objects, func(t *testing.T, s *store.Store, objects segmentstore.Store, d *projections.Decoder) ([]projections.Projection, func()) {
 		p, closeAll, err := openBoth(context.Background(), s, objects, d)
 		must(t, err)

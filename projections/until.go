@@ -42,7 +42,7 @@ func ParseUntil(s string) (*Until, error) {
 		if err != nil {
 			return nil, err
 		}
-		if _, twice := u.of(c.Partition); twice || len(u.Positions) == maxPositions {
+		if _, twice := u.checkpointOf(c.Partition); twice || len(u.Positions) == maxPositions {
 			return nil, fmt.Errorf("%w: %.80q: partition %d twice, or more than %d positions", ErrUntil, s, c.Partition, maxPositions)
 		}
 		u.Positions = append(u.Positions, c)
@@ -61,8 +61,8 @@ func parsePosition(s string) (Checkpoint, error) {
 	return Checkpoint{Partition: int32(partition), Next: event.Offset(offset) + 1}, nil
 }
 
-// of returns the checkpoint of a partition.
-func (u *Until) of(partition int32) (event.Offset, bool) {
+// checkpointOf returns the checkpoint of a partition.
+func (u *Until) checkpointOf(partition int32) (event.Offset, bool) {
 	i := slices.IndexFunc(u.Positions, func(c Checkpoint) bool { return c.Partition == partition })
 	if i < 0 {
 		return 0, false
@@ -82,10 +82,10 @@ func (u *Until) String() string {
 	return strings.Join(parts, ",")
 }
 
-// end returns where a partition ends whose last record is before high, and the
+// partitionEnd returns where a partition ends whose last record is before high, and the
 // time behind which it ends earlier, zero for none.
-func (u *Until) end(partition int32, high event.Offset) (event.Offset, time.Time, error) {
-	next, named := u.of(partition)
+func (u *Until) partitionEnd(partition int32, high event.Offset) (event.Offset, time.Time, error) {
+	next, named := u.checkpointOf(partition)
 	if !named {
 		return high, u.Time, nil
 	}

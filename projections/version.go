@@ -47,8 +47,8 @@ type Missing struct {
 	Files []string `json:"files,omitempty"`
 }
 
-// Frozen reports whether the version shows a moment of the past.
-func (m *Meta) Frozen() bool { return m.Until != nil }
+// IsFrozen reports whether the version shows a moment of the past.
+func (m *Meta) IsFrozen() bool { return m.Until != nil }
 
 // ReadMeta returns what is known of the version in dir.
 func ReadMeta(dir string) (Meta, error) {

@@ -35,14 +35,14 @@ type auditFilter struct {
 	Actor  string `placeholder:"ID" help:"Only entries of the user with this ID, or of anonymous, operator or system."`
 }
 
-// time reads one of the times; the zero time for none.
-func (f *auditFilter) time(name, text string) (time.Time, error) {
+// parseTime reads one of the times; the zero time for none.
+func (f *auditFilter) parseTime(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
 	}
 	t, err := time.Parse(time.RFC3339Nano, text)
 	if err != nil {
-		return t, usagef("--%s: want a time such as 2026-03-04T05:06:07Z, have %.40q", name, text)
+		return t, usageErrorf("--%s: want a time such as 2026-03-04T05:06:07Z, have %.40q", name, text)
 	}
 	return t, nil
 }
@@ -56,15 +56,15 @@ type listAuditCommand struct {
 
 // Run implements the command.
 func (c *listAuditCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
 	params := client.ListAuditRecordsParams{Action: c.Action, Actor: c.Actor, PerPage: maxPageDeliveries}
-	if params.Since.Time, err = c.time("since", c.Since); err != nil {
+	if params.Since.Time, err = c.parseTime("since", c.Since); err != nil {
 		return err
 	}
-	if params.Until.Time, err = c.time("until", c.Until); err != nil {
+	if params.Until.Time, err = c.parseTime("until", c.Until); err != nil {
 		return err
 	}
 	var found []wire.AuditRecord
@@ -92,7 +92,7 @@ func printAudit(out io.Writer, found []wire.AuditRecord) error {
 		if refused := e.Metadata["refused"]; refused != "" {
 			status = "refused: " + refused
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Timestamp.Local().Format(time.DateTime), plain(e.Action), orDash(e.ActorID),
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Timestamp.Local().Format(time.DateTime), escapeCell(e.Action), orDash(e.ActorID),
 			orDash(e.Metadata["address"]), orDash(e.TargetType+" "+e.TargetID), orDash(status), e.ID)
 	}
 	return w.Flush()
@@ -130,12 +130,12 @@ Example:
 // Run implements the command. A server ends an export after some time; the command
 // continues until it has all entries.
 func (c *exportAuditCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
 	for after := c.After; ; {
-		end, err := c.part(ctx, server, after, s.out)
+		end, err := c.copyPart(ctx, server, after, s.out)
 		if err != nil {
 			return fmt.Errorf("export: %w; continue with --after %q", err, after)
 		}
@@ -146,8 +146,8 @@ func (c *exportAuditCommand) Run(ctx context.Context, s streams) error {
 	}
 }
 
-// part copies one answer of the server and returns its end.
-func (c *exportAuditCommand) part(ctx context.Context, server *client.Client, after string, out io.Writer) (exportEnd, error) {
+// copyPart copies one answer of the server and returns its end.
+func (c *exportAuditCommand) copyPart(ctx context.Context, server *client.Client, after string, out io.Writer) (exportEnd, error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"since": c.Since, "until": c.Until, "action": c.Action, "actor": c.Actor, "after": after} {
 		if value != "" {
@@ -195,7 +195,7 @@ type auditHeadCommand struct {
 
 // Run implements the command.
 func (c *auditHeadCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}

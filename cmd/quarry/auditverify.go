@@ -37,11 +37,11 @@ Exit status: 0 if the log is unchanged, 1 if there are findings or the verificat
 // Run implements the command. It exits with 1 if something is not as it was
 // written, and names the first position.
 func (c *verifyAuditCommand) Run(ctx context.Context, s streams) error {
-	v := &auditVerifying{progress: terminal.NewProgress(s.errScreen), json: c.JSON, s: s}
+	v := &auditVerifyPrinter{progress: terminal.NewProgress(s.errScreen), json: c.JSON, s: s}
 	defer v.progress.Close()
-	ask := c.online
+	ask := c.verifyOnline
 	if c.Offline {
-		ask = c.offline
+		ask = c.verifyOffline
 	}
 	if err := ask(ctx, s, v); err != nil {
 		return fmt.Errorf("audit verify: %w", err)
@@ -52,8 +52,8 @@ func (c *verifyAuditCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-func (c *verifyAuditCommand) online(ctx context.Context, _ streams, v *auditVerifying) error {
-	remote, err := c.client(c.Data)
+func (c *verifyAuditCommand) verifyOnline(ctx context.Context, _ streams, v *auditVerifyPrinter) error {
+	remote, err := c.newClient(c.Data)
 	if err != nil {
 		return err
 	}
@@ -61,15 +61,15 @@ func (c *verifyAuditCommand) online(ctx context.Context, _ streams, v *auditVeri
 		if err != nil {
 			return err
 		}
-		if err := v.frame(f); err != nil {
+		if err := v.printFrame(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *verifyAuditCommand) offline(ctx context.Context, s streams, v *auditVerifying) error {
-	settings, logger, err := c.load(s)
+func (c *verifyAuditCommand) verifyOffline(ctx context.Context, s streams, v *auditVerifyPrinter) error {
+	settings, logger, err := c.readSettings(s)
 	if err != nil {
 		return err
 	}
@@ -84,19 +84,19 @@ func (c *verifyAuditCommand) offline(ctx context.Context, s streams, v *auditVer
 		if err := json.Unmarshal(raw, frame); err != nil {
 			return err
 		}
-		return v.frame(frame)
+		return v.printFrame(frame)
 	})
 }
 
 // auditVerifying prints what a verification of the audit log says.
-type auditVerifying struct {
+type auditVerifyPrinter struct {
 	progress *terminal.Progress
 	s        streams
 	json     bool
 	findings int
 }
 
-func (v *auditVerifying) frame(f *wire.AuditFrame) error {
+func (v *auditVerifyPrinter) printFrame(f *wire.AuditFrame) error {
 	if f.Type == api.FrameSummary {
 		v.findings = f.Counts.Findings
 	}
@@ -107,15 +107,15 @@ func (v *auditVerifying) frame(f *wire.AuditFrame) error {
 	case api.FrameProgress:
 		v.progress.Update(fmt.Sprintf("%d records, %d entries", f.Counts.Records, f.Counts.Entries))
 	case api.FrameFinding:
-		return v.print(auditFinding(f))
+		return v.printLine(auditFinding(f))
 	case api.FrameSummary:
-		return v.print(auditSummary(&f.Counts))
+		return v.printLine(auditSummary(&f.Counts))
 	}
 	return nil
 }
 
-// print writes a line of the result, with the display out of its way.
-func (v *auditVerifying) print(line string) error {
+// printLine writes a line of the result, with the display out of its way.
+func (v *auditVerifyPrinter) printLine(line string) error {
 	v.progress.Close()
 	_, err := fmt.Fprintln(v.s.out, line)
 	return err
@@ -130,7 +130,7 @@ func auditFinding(f *wire.AuditFrame) string {
 	if f.Entry != "" {
 		where += "entry " + f.Entry + ": "
 	}
-	return plain(where + string(f.Kind) + ": " + f.Message)
+	return escapeCell(where + string(f.Kind) + ": " + f.Message)
 }
 
 // auditSummary is the last line, with the heads to note.

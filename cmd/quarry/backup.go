@@ -28,7 +28,7 @@ const (
 	// within the minute after which it gives one up.
 	renewEvery = 10 * time.Second
 	// endPatience bounds the request that ends a backup, whatever ended the command.
-	endPatience = 5 * time.Second
+	endTimeout = 5 * time.Second
 )
 
 type backupCommand struct {
@@ -70,9 +70,9 @@ type backupResult struct {
 // Run implements the command.
 func (c *backupCommand) Run(ctx context.Context, s streams) error {
 	if c.Keep < 0 {
-		return usagef("--keep: want a number from 1")
+		return usageErrorf("--keep: want a number from 1")
 	}
-	settings, err := c.settings(s)
+	settings, err := c.loadWithoutSecrets(s)
 	if err != nil {
 		return err
 	}
@@ -80,14 +80,14 @@ func (c *backupCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return fmt.Errorf("backup: %w", err)
 	}
-	return c.print(s, r)
+	return c.printResult(s, r)
 }
 
-// settings loads the configuration without its secrets, which neither a backup nor a
+// loadWithoutSecrets loads the configuration without its secrets, which neither a backup nor a
 // restore needs.
-func (f *configFlags) settings(s streams) (*config.Config, error) {
+func (f *configFlags) loadWithoutSecrets(s streams) (*config.Config, error) {
 	permissions.RestrictUmask()
-	loader := f.loader(s)
+	loader := f.newLoader(s)
 	loader.WithoutSecrets = true
 	settings, _, err := loadSettings(s, loader)
 	return &settings, err
@@ -107,10 +107,10 @@ func (c *backupCommand) backUp(ctx context.Context, s streams, settings *config.
 	display.Update("reading the event log")
 	run := &backupRun{c: c, d: d, settings: settings, display: display}
 	if c.Offline {
-		return run.offline(ctx)
+		return run.backUpOffline(ctx)
 	}
 	for try := 1; ; try++ {
-		r, err := run.online(ctx)
+		r, err := run.backUpOnline(ctx)
 		if try == backupTries || !errors.Is(err, backup.ErrVanished) {
 			return r, err
 		}
@@ -164,8 +164,8 @@ type backupRun struct {
 	display  *terminal.Progress
 }
 
-// source returns what is backed up, but for the log.
-func (b *backupRun) source() backup.Source {
+// newSource returns what is backed up, but for the log.
+func (b *backupRun) newSource() backup.Source {
 	src := backup.Source{Segments: b.settings.SegmentsDir(), Release: boot.ReadBuild().Version}
 	if b.settings.Access.Secret.IsZero() {
 		src.Secret = filepath.Join(b.settings.Data, backup.SecretName)
@@ -173,7 +173,7 @@ func (b *backupRun) source() backup.Source {
 	return src
 }
 
-func (b *backupRun) write(ctx context.Context, src backup.Source) (*backup.Result, error) {
+func (b *backupRun) writeGeneration(ctx context.Context, src backup.Source) (*backup.Result, error) {
 	r, err := b.d.Write(ctx, src, backup.Options{Keep: b.c.Keep, Progress: b.showProgress})
 	if err != nil {
 		return nil, err
@@ -188,9 +188,9 @@ func (b *backupRun) showProgress(p backup.Progress) {
 	b.display.Update(fmt.Sprintf("%d of %d files, %s", p.Files, p.FilesTotal, sizeText(p.Bytes)))
 }
 
-// offline backs up the data directory of a stopped server, and changes nothing that it
+// backUpOffline backs up the data directory of a stopped server, and changes nothing that it
 // backs up.
-func (b *backupRun) offline(ctx context.Context) (*backup.Result, error) {
+func (b *backupRun) backUpOffline(ctx context.Context) (*backup.Result, error) {
 	if _, err := os.Stat(b.settings.Data); err != nil {
 		return nil, fmt.Errorf("the data directory cannot be read: %w", err)
 	}
@@ -205,7 +205,7 @@ func (b *backupRun) offline(ctx context.Context) (*backup.Result, error) {
 		return nil, err
 	}
 	defer func() { _ = lock.Close() }() // the lock ends with the process in any case
-	src := b.source()
+	src := b.newSource()
 	if b.settings.Log.Driver == backup.LogKafka {
 		if src.Positions, err = server.LogEnds(ctx, b.settings); err != nil {
 			return nil, err
@@ -213,12 +213,12 @@ func (b *backupRun) offline(ctx context.Context) (*backup.Result, error) {
 	} else {
 		src.Log = b.settings.LogDir()
 	}
-	return b.write(ctx, src)
+	return b.writeGeneration(ctx, src)
 }
 
-// online has the server hold the files, and copies them. The files that were copied are
+// backUpOnline has the server hold the files, and copies them. The files that were copied are
 // whole, whatever happens to the server meanwhile: one that is gone fails the backup.
-func (b *backupRun) online(ctx context.Context) (*backup.Result, error) {
+func (b *backupRun) backUpOnline(ctx context.Context) (*backup.Result, error) {
 	remote, err := newClient(cmp.Or(b.c.Server, urlOf(b.settings)), "", b.settings.Data)
 	if err != nil {
 		return nil, err
@@ -232,13 +232,13 @@ func (b *backupRun) online(ctx context.Context) (*backup.Result, error) {
 	}
 	stop := renewBackup(ctx, remote, held.ID)
 	defer stop()
-	src := b.source()
+	src := b.newSource()
 	if src.Positions = positionsOf(held.Positions); held.Log == wire.BackupLogEmbedded {
 		if src.Log, err = checkpointPath(b.settings, held.Checkpoint); err != nil {
 			return nil, err
 		}
 	}
-	return b.write(ctx, src)
+	return b.writeGeneration(ctx, src)
 }
 
 var checkpointName = regexp.MustCompile(`^backup-[0-9a-f]{16}$`)
@@ -277,7 +277,7 @@ func renewBackup(ctx context.Context, remote *client.Client, id string) (stop fu
 	return func() {
 		cancel()
 		<-done
-		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endPatience)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
 		_ = remote.EndBackup(ending, id) // it ends by itself within a minute
 	}
@@ -290,7 +290,7 @@ func positionsOf(in []wire.Position) (out []event.Position) {
 	return out
 }
 
-func (c *backupCommand) print(s streams, r *backup.Result) error {
+func (c *backupCommand) printResult(s streams, r *backup.Result) error {
 	m := &r.Manifest
 	if m.Missing > 0 {
 		_, _ = fmt.Fprintf(s.err, "warning: %d objects that the log names are not in the segment store, and not in the backup, %s first; run quarry verify --repair, then back up again\n", m.Missing, m.MissingNames[0])
@@ -323,5 +323,5 @@ func sizeText(n int64) string {
 	case n >= 1<<20:
 		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 	}
-	return kibibytes(n)
+	return formatKibibytes(n)
 }

@@ -18,22 +18,22 @@ import (
 // nothing, silently: a message would be printed into the command line.
 type candidates struct{ ctx context.Context }
 
-// complete returns the candidates for a word of a kind, which is the tag complete
+// completeWord returns the candidates for a word of a kind, which is the tag complete
 // of a flag or an argument.
-func (c *candidates) complete(kind string, cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+func (c *candidates) completeWord(kind string, cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	switch kind {
 	case "path":
 		return nil, cobra.ShellCompDirectiveDefault
 	case "repository":
-		return c.repositories(cmd, word), cobra.ShellCompDirectiveNoFileComp
+		return c.completeRepositories(cmd, word), cobra.ShellCompDirectiveNoFileComp
 	case "query":
-		words, directive := c.filters(cmd, word), cobra.ShellCompDirectiveNoFileComp
+		words, directive := c.completeFilters(cmd, word), cobra.ShellCompDirectiveNoFileComp
 		if len(words) > 0 && strings.HasSuffix(words[0], ":") { // the value comes next
 			directive |= cobra.ShellCompDirectiveNoSpace
 		}
 		return words, directive
 	case "command":
-		return subcommands(cmd.Root(), args, word), cobra.ShellCompDirectiveNoFileComp
+		return completeSubcommands(cmd.Root(), args, word), cobra.ShellCompDirectiveNoFileComp
 	}
 	var values []string
 	for value := range strings.SplitSeq(kind, ",") {
@@ -44,8 +44,8 @@ func (c *candidates) complete(kind string, cmd *cobra.Command, args []string, wo
 	return values, cobra.ShellCompDirectiveNoFileComp
 }
 
-// repositories returns the names of repositories that contain a text.
-func (c *candidates) repositories(cmd *cobra.Command, text string) []string {
+// completeRepositories returns the names of repositories that contain a text.
+func (c *candidates) completeRepositories(cmd *cobra.Command, text string) []string {
 	server, err := newClient(flagText(cmd, "server"), flagText(cmd, "api-key"), flagText(cmd, "data"))
 	if err != nil {
 		return nil
@@ -71,8 +71,8 @@ func flagText(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// filters completes a word of a query: the name of a filter, or the value of one.
-func (c *candidates) filters(cmd *cobra.Command, word string) []string {
+// completeFilters completes a word of a query: the name of a filter, or the value of one.
+func (c *candidates) completeFilters(cmd *cobra.Command, word string) []string {
 	bare := strings.TrimLeft(word, "-(")
 	name, value, isFilter := strings.Cut(bare, ":")
 	prefix := strings.TrimSuffix(word, bare)
@@ -86,7 +86,7 @@ func (c *candidates) filters(cmd *cobra.Command, word string) []string {
 		}
 	case isFilter && (name == "repo" || name == "r"):
 		prefix += name + ":"
-		values, bare = c.repositories(cmd, value), ""
+		values, bare = c.completeRepositories(cmd, value), ""
 	case isFilter && (name == "lang" || name == "language" || name == "l"):
 		prefix += name + ":"
 		values, bare = slices.Sorted(maps.Keys(data.LanguageByAliasMap)), strings.ToLower(value)
@@ -103,8 +103,8 @@ func (c *candidates) filters(cmd *cobra.Command, word string) []string {
 	return words
 }
 
-// subcommands completes the arguments of help.
-func subcommands(root *cobra.Command, args []string, word string) []string {
+// completeSubcommands completes the arguments of help.
+func completeSubcommands(root *cobra.Command, args []string, word string) []string {
 	parent, rest, err := root.Find(args)
 	if err != nil || len(rest) > 0 {
 		return nil

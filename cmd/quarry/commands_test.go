@@ -20,8 +20,8 @@ const (
 	cliMarker = "<!-- commands: written by make generate -->\n"
 )
 
-// commands returns all commands of the command line, each after its parent.
-func commands(t *testing.T) []*kong.Node {
+// listCommands returns all commands of the command line, each after its parent.
+func listCommands(t *testing.T) []*kong.Node {
 	t.Helper()
 	parser, err := newParser(new(cli))
 	if err != nil {
@@ -39,14 +39,14 @@ func commands(t *testing.T) []*kong.Node {
 	return all
 }
 
-func words(n *kong.Node) []string { return strings.Fields(n.Path()) }
+func pathWords(n *kong.Node) []string { return strings.Fields(n.Path()) }
 
 // TestCommandsPageIsCurrent holds docs/cli.md to the help of every command.
 func TestCommandsPageIsCurrent(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	var list strings.Builder
-	for _, n := range commands(t) {
-		code, help, stderr := quarry(t.Context(), append(words(n), "--help")...)
+	for _, n := range listCommands(t) {
+		code, help, stderr := runQuarry(t.Context(), append(pathWords(n), "--help")...)
 		if code != exitOK || stderr != "" {
 			t.Fatalf("%s --help: exit status %d, %q", n.FullPath(), code, stderr)
 		}
@@ -77,7 +77,7 @@ func TestCommandsPageIsCurrent(t *testing.T) {
 // a verb; help for every flag and argument.
 func TestHelpTexts(t *testing.T) {
 	sentence := regexp.MustCompile(`^[A-Z].*[.)]$`)
-	for _, n := range commands(t)[1:] {
+	for _, n := range listCommands(t)[1:] {
 		if !sentence.MatchString(n.Help) {
 			t.Errorf("%s: %q is no sentence", n.FullPath(), n.Help)
 		}
@@ -93,7 +93,7 @@ func TestHelpTexts(t *testing.T) {
 func TestExamples(t *testing.T) {
 	example := regexp.MustCompile(`(?m)^\t.*?\b(quarry .*?)(    #.*)?$`)
 	parsed := 0
-	for _, n := range commands(t) {
+	for _, n := range listCommands(t) {
 		for _, line := range example.FindAllStringSubmatch(n.Detail, -1) {
 			text := line[1][strings.LastIndex(line[1], "quarry "):]
 			args := shellWords(text)[1:]
@@ -148,10 +148,10 @@ func shellWords(line string) []string {
 // TestManPages writes the pages and lets groff find mistakes in them.
 func TestManPages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man1")
-	if code, _, stderr := quarry(t.Context(), "man", "--out", dir); code != exitOK {
+	if code, _, stderr := runQuarry(t.Context(), "man", "--out", dir); code != exitOK {
 		t.Fatal(stderr)
 	}
-	for _, n := range commands(t) {
+	for _, n := range listCommands(t) {
 		name := filepath.Join(dir, manName(n)+".1")
 		if _, err := os.Stat(name); err != nil {
 			t.Error(err)

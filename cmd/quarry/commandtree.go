@@ -77,7 +77,7 @@ func completeValue(v *kong.Value, c *candidates, cmd *cobra.Command, args []stri
 	if v.Enum != "" {
 		return v.EnumSlice(), cobra.ShellCompDirectiveNoFileComp
 	}
-	return c.complete(v.Tag.Get("complete"), cmd, args, word)
+	return c.completeWord(v.Tag.Get("complete"), cmd, args, word)
 }
 
 // flagValue is a flag of the parser as cobra wants it.

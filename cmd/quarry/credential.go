@@ -26,18 +26,18 @@ type askFlags struct {
 	Data string `group:"connection" placeholder:"DIR" complete:"path" help:"Data directory of a server on this machine: the command acts as its operator. The default is quarry-data ($QUARRY_DATA)."`
 }
 
-// client returns a client of the server with the credential of the caller.
-func (f *askFlags) client() (*client.Client, error) { return f.serverFlag.client(f.Data) }
+// newClient returns a client of the server with the credential of the caller.
+func (f *askFlags) newClient() (*client.Client, error) { return f.serverFlag.newClient(f.Data) }
 
-// client returns a client of the server: with the key, or as the operator of data,
+// newClient returns a client of the server: with the key, or as the operator of data,
 // which is where serve has it unless said.
-func (f *serverFlag) client(data string) (*client.Client, error) {
+func (f *serverFlag) newClient(data string) (*client.Client, error) {
 	return newClient(f.Server, f.APIKey, data)
 }
 
 func newClient(base, key, data string) (*client.Client, error) {
 	if strings.ContainsAny(key, " \t\r\n") {
-		return nil, usagef("the API key contains blanks; check --api-key and QUARRY_API_KEY")
+		return nil, usageErrorf("the API key contains blanks; check --api-key and QUARRY_API_KEY")
 	}
 	data = cmp.Or(data, os.Getenv("QUARRY_DATA"), config.Default().Data)
 	o := client.Options{APIKey: key, UserAgent: "quarry", Retries: client.NoRetries}
@@ -51,8 +51,8 @@ func newClient(base, key, data string) (*client.Client, error) {
 	return c, nil
 }
 
-// advised adds to a failure what can be done about it.
-func advised(err error) error {
+// addAdvice adds to a failure what can be done about it.
+func addAdvice(err error) error {
 	if errors.Is(err, client.ErrNoAnswer) {
 		return fmt.Errorf("%w; start one with quarry serve, or name it with --server", err)
 	}

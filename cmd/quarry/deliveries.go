@@ -47,18 +47,18 @@ Examples:
 
 // Run implements the command.
 func (c *listDeliveriesCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
 	if c.Follow {
-		err := c.follow(ctx, s.out, server)
+		err := c.followDeliveries(ctx, s.out, server)
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
 	}
-	found, err := c.list(ctx, server)
+	found, err := c.fetchDeliveries(ctx, server)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (c *listDeliveriesCommand) Run(ctx context.Context, s streams) error {
 	return printJSONLines(s.out, found)
 }
 
-func (c *listDeliveriesCommand) query() client.ListDeliveriesParams {
+func (c *listDeliveriesCommand) listParams() client.ListDeliveriesParams {
 	query := client.ListDeliveriesParams{Connection: c.Connection, Repository: c.Repository, Outcome: c.Outcome}
 	if c.Since > 0 {
 		query.Since = wire.At(time.Now().Add(-c.Since).Truncate(time.Second))
@@ -79,10 +79,10 @@ func (c *listDeliveriesCommand) query() client.ListDeliveriesParams {
 // maxPageDeliveries is what the server gives at once.
 const maxPageDeliveries = 100
 
-// list reads as many pages as the limit asks for.
-func (c *listDeliveriesCommand) list(ctx context.Context, server *client.Client) ([]wire.Delivery, error) {
+// fetchDeliveries reads as many pages as the limit asks for.
+func (c *listDeliveriesCommand) fetchDeliveries(ctx context.Context, server *client.Client) ([]wire.Delivery, error) {
 	var found []wire.Delivery
-	query := c.query()
+	query := c.listParams()
 	for len(found) < c.Limit {
 		query.Limit = min(c.Limit-len(found), maxPageDeliveries)
 		page, err := server.ListDeliveries(ctx, query)
@@ -101,15 +101,15 @@ func (c *listDeliveriesCommand) list(ctx context.Context, server *client.Client)
 // followInterval is how often a command asks for what is new.
 const followInterval = 500 * time.Millisecond
 
-// follow prints a delivery when it comes, and again when something became of it.
+// followDeliveries prints a delivery when it comes, and again when something became of it.
 // What it remembers is the newest deliveries, as many as the limit says.
-func (c *listDeliveriesCommand) follow(ctx context.Context, out io.Writer, server *client.Client) error {
+func (c *listDeliveriesCommand) followDeliveries(ctx context.Context, out io.Writer, server *client.Client) error {
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
 	printed := map[string]string{}
 	header := !c.JSON
 	for {
-		found, err := c.list(ctx, server)
+		found, err := c.fetchDeliveries(ctx, server)
 		if err != nil {
 			return err
 		}
@@ -167,7 +167,7 @@ Examples:
 
 // Run implements the command.
 func (c *showDeliveryCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func findDelivery(ctx context.Context, server *client.Client, id string) (*wire.
 	}
 	connection, deliveryID, ok := strings.Cut(id, "/")
 	if !ok {
-		return nil, usagef("%q is not an ID of a delivery: want one such as 2-170, or CONNECTION/ID", id)
+		return nil, usageErrorf("%q is not an ID of a delivery: want one such as 2-170, or CONNECTION/ID", id)
 	}
 	query := client.ListDeliveriesParams{Connection: connection, DeliveryID: deliveryID, Limit: maxPageDeliveries}
 	var first *wire.Delivery
@@ -235,7 +235,7 @@ Example:
 
 // Run implements the command.
 func (c *redeliverCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}

@@ -27,7 +27,7 @@ func printDeliveryTable(out io.Writer, found []wire.Delivery, header bool) error
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(cells ...string) {
 		for i, cell := range cells {
-			cells[i] = cmp.Or(plain(cell), "-")
+			cells[i] = cmp.Or(escapeCell(cell), "-")
 		}
 		_, _ = fmt.Fprintln(w, strings.Join(cells, "\t")) // a tabwriter keeps its error for Flush
 	}
@@ -43,14 +43,14 @@ func printDeliveryTable(out io.Writer, found []wire.Delivery, header bool) error
 		}
 		for j := range d.Pushes {
 			p := &d.Pushes[j]
-			line(d.ID, received, from, repositoryOf(d), shortRef(p.Ref), string(p.Outcome), took(d, p))
+			line(d.ID, received, from, repositoryOf(d), shortRef(p.Ref), string(p.Outcome), elapsedText(d, p))
 		}
 	}
 	return w.Flush()
 }
 
-// plain keeps text in one cell of a table, and makes it safe for a terminal.
-func plain(s string) string {
+// escapeCell keeps text in one cell of a table, and makes it safe for a terminal.
+func escapeCell(s string) string {
 	return strings.ReplaceAll(terminal.EscapeLine(s), "\t", `\t`)
 }
 
@@ -82,9 +82,9 @@ func shortRef(ref string) string {
 	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(ref, "refs/heads/"), "refs/"), "(all)")
 }
 
-// took is the time from the receipt until searches see it, or until it was done
+// elapsedText is the time from the receipt until searches see it, or until it was done
 // with.
-func took(d *wire.Delivery, p *wire.DeliveredPush) string {
+func elapsedText(d *wire.Delivery, p *wire.DeliveredPush) string {
 	end := p.SearchableAt
 	if end.IsZero() {
 		end = p.DoneAt
@@ -109,11 +109,11 @@ func printDelivery(out io.Writer, d *wire.Delivery) error {
 	}
 	fact("body SHA-256", d.BodySHA256)
 	fact("repository", repositoryOf(d))
-	fact("received", instant(d.ReceivedAt.Time))
-	fact("in the log", instant(d.LoggedAt.Time))
+	fact("received", formatTime(d.ReceivedAt.Time))
+	fact("in the log", formatTime(d.LoggedAt.Time))
 	fact("outcome", outcomeOf(d))
 	if d.Duplicates.Count > 0 {
-		fact("duplicates", fmt.Sprintf("%d, the last at %s", d.Duplicates.Count, instant(d.Duplicates.LastAt.Time)))
+		fact("duplicates", fmt.Sprintf("%d, the last at %s", d.Duplicates.Count, formatTime(d.Duplicates.LastAt.Time)))
 	}
 	for i := range d.Pushes {
 		_, _ = fmt.Fprintln(w)
@@ -126,7 +126,7 @@ func printDelivery(out io.Writer, d *wire.Delivery) error {
 func factPrinter(w io.Writer) func(name, value string) {
 	return func(name, value string) {
 		if value != "" {
-			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, plain(value)) // a tabwriter keeps its error for Flush
+			_, _ = fmt.Fprintf(w, "%s\t%s\n", name, escapeCell(value)) // a tabwriter keeps its error for Flush
 		}
 	}
 }
@@ -157,14 +157,14 @@ func factsOfPush(fact func(name, value string), d *wire.Delivery, p *wire.Delive
 	if !p.AnsweredBy.IsZero() {
 		fact("  told by", p.AnsweredBy.String())
 	}
-	fact("  worker done", instant(p.DoneAt.Time))
+	fact("  worker done", formatTime(p.DoneAt.Time))
 	if !p.SearchableAt.IsZero() {
-		fact("  searchable", fmt.Sprintf("%s, by the clock of the %s", instant(p.SearchableAt.Time), p.SearchableAtClock))
+		fact("  searchable", fmt.Sprintf("%s, by the clock of the %s", formatTime(p.SearchableAt.Time), p.SearchableAtClock))
 	}
-	fact("  took", took(d, p))
+	fact("  took", elapsedText(d, p))
 }
 
-func instant(t time.Time) string {
+func formatTime(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}

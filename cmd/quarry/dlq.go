@@ -15,31 +15,31 @@ import (
 )
 
 type dlqCommand struct {
-	List   listLettersCommand   `cmd:"" default:"withargs" help:"List dead letters: records that could not be processed."`
-	Show   showLetterCommand    `cmd:"" help:"Show a dead letter with its key, headers and value."`
-	Replay replayLettersCommand `cmd:"" help:"Process dead letters again."`
-	Drop   dropLettersCommand   `cmd:"" help:"Discard dead letters."`
+	List   listDeadLettersCommand   `cmd:"" default:"withargs" help:"List dead letters: records that could not be processed."`
+	Show   showDeadLetterCommand    `cmd:"" help:"Show a dead letter with its key, headers and value."`
+	Replay replayDeadLettersCommand `cmd:"" help:"Process dead letters again."`
+	Drop   dropDeadLettersCommand   `cmd:"" help:"Discard dead letters."`
 }
 
 // Help implements kong.HelpProvider.
 func (*dlqCommand) Help() string { return "Without a command, lists the dead letters." }
 
 // letterFilter selects letters.
-type letterFilter struct {
+type deadLetterFilter struct {
 	Stage      string `placeholder:"STAGE" complete:"worker,projections" help:"Only dead letters of this stage: worker or projections."`
 	Type       string `placeholder:"TYPE" help:"Only dead letters with events of this type, such as dev.quarry.push.v1."`
 	Repository string `placeholder:"NAME" complete:"repository" help:"Only dead letters of the repository with this full name or ID."`
 }
 
-type listLettersCommand struct {
+type listDeadLettersCommand struct {
 	askFlags
-	letterFilter
+	deadLetterFilter
 	Limit int  `short:"n" placeholder:"N" default:"30" help:"List at most N dead letters. The default is ${default}."`
 	JSON  bool `help:"Print one JSON object per line."`
 }
 
 // Help implements kong.HelpProvider.
-func (*listLettersCommand) Help() string {
+func (*listDeadLettersCommand) Help() string {
 	return `Prints a table with the ID, time, stage, event, repository and reason of each dead letter.
 
 Examples:
@@ -49,8 +49,8 @@ Examples:
 }
 
 // Run implements the command.
-func (c *listLettersCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+func (c *listDeadLettersCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -71,11 +71,11 @@ func (c *listLettersCommand) Run(ctx context.Context, s streams) error {
 	if c.JSON {
 		return printJSONLines(s.out, found)
 	}
-	return printLetters(s, found, open)
+	return printDeadLetters(s, found, open)
 }
 
-// printLetters prints a table.
-func printLetters(s streams, found []wire.DeadLetter, open int) error {
+// printDeadLetters prints a table.
+func printDeadLetters(s streams, found []wire.DeadLetter, open int) error {
 	if open == 0 {
 		_, err := fmt.Fprintln(s.out, "no dead letters")
 		return err
@@ -85,7 +85,7 @@ func printLetters(s streams, found []wire.DeadLetter, open int) error {
 	for i := range found {
 		l := &found[i]
 		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", l.ID, l.At.Local().Format(time.DateTime), orDash(l.Stage), orDash(shortType(l.Type)),
-			orDash(letterRepository(l.RepoName, l.RepoID)), orDash(string(l.Code)), orDash(l.Reason))
+			orDash(deadLetterRepository(l.RepoName, l.RepoID)), orDash(string(l.Code)), orDash(l.Reason))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -95,7 +95,7 @@ func printLetters(s streams, found []wire.DeadLetter, open int) error {
 }
 
 func orDash(text string) string {
-	if text = plain(text); text == "" {
+	if text = escapeCell(text); text == "" {
 		return "-"
 	}
 	return text
@@ -103,26 +103,26 @@ func orDash(text string) string {
 
 func shortType(name string) string { return strings.TrimPrefix(name, "dev.quarry.") }
 
-func letterRepository(name string, id wire.RepositoryNumber) string {
+func deadLetterRepository(name string, id wire.RepositoryNumber) string {
 	if name == "" && id != 0 {
 		return strconv.Itoa(int(id))
 	}
 	return name
 }
 
-type showLetterCommand struct {
+type showDeadLetterCommand struct {
 	askFlags
 	ID   string `arg:"" help:"ID of the dead letter as dlq list prints it."`
 	JSON bool   `help:"Print the answer of the API as JSON."`
 }
 
 // Run implements the command.
-func (c *showLetterCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+func (c *showDeadLetterCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
-	partition, offset, err := parseLetterID(c.ID)
+	partition, offset, err := parseDeadLetterID(c.ID)
 	if err != nil {
 		return err
 	}
@@ -133,10 +133,10 @@ func (c *showLetterCommand) Run(ctx context.Context, s streams) error {
 	if c.JSON {
 		return printJSONLines(s.out, []*wire.DeadLetterDetails{l})
 	}
-	return printLetter(s, l)
+	return printDeadLetter(s, l)
 }
 
-func printLetter(s streams, l *wire.DeadLetterDetails) error {
+func printDeadLetter(s streams, l *wire.DeadLetterDetails) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	fact := factPrinter(w)
 	fact("id", l.ID)
@@ -148,8 +148,8 @@ func printLetter(s streams, l *wire.DeadLetterDetails) error {
 	fact("remedy", l.Remedy)
 	fact("reason", l.Reason)
 	fact("attempts", strconv.Itoa(l.Attempts))
-	fact("at", instant(l.At.Time))
-	fact("repository", letterRepository(l.RepoName, l.RepoID))
+	fact("at", formatTime(l.At.Time))
+	fact("repository", deadLetterRepository(l.RepoName, l.RepoID))
 	if l.Copies > 0 {
 		fact("copies", strconv.Itoa(l.Copies))
 	}
@@ -165,45 +165,45 @@ func printLetter(s streams, l *wire.DeadLetterDetails) error {
 	if raw, err := base64.StdEncoding.DecodeString(l.ValueBase64); err == nil && len(raw) > 0 {
 		value = strconv.Quote(string(raw))
 	}
-	_, err := fmt.Fprintf(s.out, "\n%s\n", plain(value))
+	_, err := fmt.Fprintf(s.out, "\n%s\n", escapeCell(value))
 	return err
 }
 
-// parseLetterID reads partition-offset.
-func parseLetterID(id string) (partition int, offset int64, err error) {
+// parseDeadLetterID reads partition-offset.
+func parseDeadLetterID(id string) (partition int, offset int64, err error) {
 	left, right, _ := strings.Cut(id, "-")
 	p, err1 := strconv.ParseInt(left, 10, 32)
 	offset, err2 := strconv.ParseInt(right, 10, 64)
 	if err1 != nil || err2 != nil || p < 0 || offset < 0 {
-		return 0, 0, usagef("%q is not an ID of a dead letter: want one such as 2-170, as quarry dlq list prints it", id)
+		return 0, 0, usageErrorf("%q is not an ID of a dead letter: want one such as 2-170, as quarry dlq list prints it", id)
 	}
 	return int(p), offset, nil
 }
 
 // letterChoice says which letters a command is for: named ones, or all that
 // match.
-type letterChoice struct {
+type deadLetterSelection struct {
 	askFlags
-	letterFilter
+	deadLetterFilter
 	ID   []string `arg:"" optional:"" help:"IDs of dead letters as dlq list prints them."`
 	All  bool     `help:"Select all dead letters, or those that --stage, --type and --repository select."`
 	JSON bool     `help:"Print the answers of the API as JSON."`
 }
 
-func (c *letterChoice) check() error {
-	switch filtered := c.letterFilter != (letterFilter{}); {
+func (c *deadLetterSelection) checkSelection() error {
+	switch filtered := c.deadLetterFilter != (deadLetterFilter{}); {
 	case len(c.ID) > 0 && (c.All || filtered):
-		return usagef("give IDs of dead letters, or --all, not both")
+		return usageErrorf("give IDs of dead letters, or --all, not both")
 	case len(c.ID) == 0 && !c.All:
-		return usagef("give IDs of dead letters, or --all; --stage, --type and --repository select some of all")
+		return usageErrorf("give IDs of dead letters, or --all; --stage, --type and --repository select some of all")
 	}
 	return nil
 }
 
-type replayLettersCommand struct{ letterChoice }
+type replayDeadLettersCommand struct{ deadLetterSelection }
 
 // Help implements kong.HelpProvider.
-func (*replayLettersCommand) Help() string {
+func (*replayDeadLettersCommand) Help() string {
 	return `Appends the records to the event log again, so that the server processes them.
 
 Examples:
@@ -215,7 +215,7 @@ Exit status: 1 if a dead letter was refused.`
 }
 
 // Help implements kong.HelpProvider.
-func (*dropLettersCommand) Help() string {
+func (*dropDeadLettersCommand) Help() string {
 	return `Marks dead letters as resolved without processing them. They stay in the event log.
 
 Examples:
@@ -227,37 +227,37 @@ Exit status: 1 if a dead letter was refused.`
 }
 
 // Run implements the command. It exits with 1 if a letter was refused.
-func (c *replayLettersCommand) Run(ctx context.Context, s streams) error {
-	return c.resolve(ctx, s, "replayed", (*client.Client).ReplayDeadLetter, func(server *client.Client, ctx context.Context) (*wire.ResolvedAll, error) {
+func (c *replayDeadLettersCommand) Run(ctx context.Context, s streams) error {
+	return c.resolveSelected(ctx, s, "replayed", (*client.Client).ReplayDeadLetter, func(server *client.Client, ctx context.Context) (*wire.ResolvedAll, error) {
 		return server.ReplayDeadLetters(ctx, client.ReplayDeadLettersParams{Stage: c.Stage, Type: c.Type, Repository: c.Repository, All: true})
 	})
 }
 
-type dropLettersCommand struct {
-	letterChoice
+type dropDeadLettersCommand struct {
+	deadLetterSelection
 	Reason string `placeholder:"TEXT" help:"Reason, which is kept in the event log."`
 }
 
 // Run implements the command.
-func (c *dropLettersCommand) Run(ctx context.Context, s streams) error {
+func (c *dropDeadLettersCommand) Run(ctx context.Context, s streams) error {
 	one := func(server *client.Client, ctx context.Context, partition int, offset int64) (*wire.Resolved, error) {
 		return server.DropDeadLetter(ctx, partition, offset, client.DropDeadLetterParams{Reason: c.Reason})
 	}
 	all := func(server *client.Client, ctx context.Context) (*wire.ResolvedAll, error) {
 		return server.DropDeadLetters(ctx, client.DropDeadLettersParams{Stage: c.Stage, Type: c.Type, Repository: c.Repository, All: true, Reason: c.Reason})
 	}
-	return c.resolve(ctx, s, "dropped", one, all)
+	return c.resolveSelected(ctx, s, "dropped", one, all)
 }
 
-func (c *letterChoice) resolve(
+func (c *deadLetterSelection) resolveSelected(
 	ctx context.Context, s streams, done string,
 	one func(*client.Client, context.Context, int, int64) (*wire.Resolved, error),
 	all func(*client.Client, context.Context) (*wire.ResolvedAll, error),
 ) error {
-	if err := c.check(); err != nil {
+	if err := c.checkSelection(); err != nil {
 		return err
 	}
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -266,7 +266,7 @@ func (c *letterChoice) resolve(
 	}
 	failed := 0
 	for _, id := range c.ID {
-		partition, offset, err := parseLetterID(id)
+		partition, offset, err := parseDeadLetterID(id)
 		if err != nil {
 			return err
 		}
@@ -288,7 +288,7 @@ func (c *letterChoice) resolve(
 	return nil
 }
 
-func (c *letterChoice) printResolved(s streams, done string, r *wire.Resolved) error {
+func (c *deadLetterSelection) printResolved(s streams, done string, r *wire.Resolved) error {
 	if c.JSON {
 		return printJSONLines(s.out, []*wire.Resolved{r})
 	}
@@ -301,7 +301,7 @@ func (c *letterChoice) printResolved(s streams, done string, r *wire.Resolved) e
 }
 
 // resolveAll asks until nothing is left but what is refused.
-func (c *letterChoice) resolveAll(ctx context.Context, s streams, done string, ask func() (*wire.ResolvedAll, error)) error {
+func (c *deadLetterSelection) resolveAll(ctx context.Context, s streams, done string, ask func() (*wire.ResolvedAll, error)) error {
 	for total := 0; ; {
 		answer, err := ask()
 		if err != nil {
@@ -316,11 +316,11 @@ func (c *letterChoice) resolveAll(ctx context.Context, s streams, done string, a
 		if answer.Resolved > 0 && answer.Remaining > len(answer.Refused) && ctx.Err() == nil {
 			continue
 		}
-		return c.summarize(s, done, total, answer)
+		return c.printSummary(s, done, total, answer)
 	}
 }
 
-func (c *letterChoice) summarize(s streams, done string, total int, last *wire.ResolvedAll) error {
+func (c *deadLetterSelection) printSummary(s streams, done string, total int, last *wire.ResolvedAll) error {
 	if !c.JSON {
 		if _, err := fmt.Fprintf(s.out, "%d dead letters %s\n", total, done); err != nil {
 			return err

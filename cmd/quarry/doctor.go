@@ -37,8 +37,8 @@ Exit status: 1 if there is a problem.`
 // Run implements the command.
 func (c *doctorCommand) Run(ctx context.Context, s streams) error {
 	permissions.RestrictUmask()
-	print := func(f doctor.Finding) error { return c.print(s, f) }
-	loader := c.loader(s)
+	print := func(f doctor.Finding) error { return c.printFinding(s, f) }
+	loader := c.newLoader(s)
 	loader.WithoutSecrets = true
 	settings, warnings, err := loader.Load()
 	if err != nil {
@@ -71,14 +71,14 @@ func (c *doctorCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// print prints a finding as a line, and what helps as another.
-func (c *doctorCommand) print(s streams, f doctor.Finding) error {
+// printFinding prints a finding as a line, and what helps as another.
+func (c *doctorCommand) printFinding(s streams, f doctor.Finding) error {
 	if c.JSON {
 		return printJSONLines(s.out, []doctor.Finding{f})
 	}
-	_, err := fmt.Fprintf(s.out, "%-8s %s: %s\n", f.Status, f.Check, plain(f.Message))
+	_, err := fmt.Fprintf(s.out, "%-8s %s: %s\n", f.Status, f.Check, escapeCell(f.Message))
 	if err == nil && f.Remedy != "" {
-		_, err = fmt.Fprintf(s.out, "%-8s   %s\n", "", plain(f.Remedy))
+		_, err = fmt.Fprintf(s.out, "%-8s   %s\n", "", escapeCell(f.Remedy))
 	}
 	return err
 }

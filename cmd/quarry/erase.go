@@ -39,9 +39,9 @@ Exit status: 0 if it is done, 1 if it failed or is not done in time.`
 // Run implements the command.
 func (c *eraseCommand) Run(ctx context.Context, s streams) error {
 	if !c.Yes {
-		return usagef("erasing cannot be undone; add --yes to confirm it")
+		return usageErrorf("erasing cannot be undone; add --yes to confirm it")
 	}
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (c *eraseCommand) Run(ctx context.Context, s streams) error {
 	}
 	display := terminal.NewProgress(s.errScreen)
 	defer display.Close()
-	ended, err := c.follow(ctx, server, begun, display)
+	ended, err := c.followErasure(ctx, server, begun, display)
 	if err != nil {
 		return err
 	}
@@ -66,13 +66,13 @@ func (c *eraseCommand) Run(ctx context.Context, s streams) error {
 		printErasure(display, ended)
 	}
 	if err == nil && ended.State == wire.ErasureStateFailed {
-		err = fmt.Errorf("the erasure failed: %s", plain(ended.Error))
+		err = fmt.Errorf("the erasure failed: %s", escapeCell(ended.Error))
 	}
 	return err
 }
 
-// follow shows how far an erasure is until it has ended.
-func (c *eraseCommand) follow(ctx context.Context, server *client.Client, begun *wire.Erasure, display *terminal.Progress) (*wire.Erasure, error) {
+// followErasure shows how far an erasure is until it has ended.
+func (c *eraseCommand) followErasure(ctx context.Context, server *client.Client, begun *wire.Erasure, display *terminal.Progress) (*wire.Erasure, error) {
 	waiting, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()
 	tick := time.NewTicker(erasePollInterval)
@@ -129,7 +129,7 @@ func printErasure(display *terminal.Progress, e *wire.Erasure) {
 	case e.Path != "":
 		what = "path " + e.Path + " of " + e.RepoName
 	}
-	display.Print(fmt.Sprintf("%s is erased (%s); looked at %d segments with %d bytes", plain(what),
+	display.Print(fmt.Sprintf("%s is erased (%s); looked at %d segments with %d bytes", escapeCell(what),
 		e.EndedAt.Sub(e.RequestedAt.Time).Round(time.Millisecond), e.Proof.Segments, e.Proof.SegmentBytes))
 	if e.SharedFiles > 0 {
 		display.Print(fmt.Sprintf("%d texts are in other repositories too, and stay there", e.SharedFiles))

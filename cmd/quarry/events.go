@@ -29,7 +29,7 @@ Examples:
 
 // Run implements the command.
 func (c *tailCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}

@@ -55,7 +55,7 @@ func printSegments(w io.Writer, segments []wire.SegmentExplain) {
 	for i := range segments {
 		s := &segments[i]
 		if i < maxExplained {
-			printSegment(t, shorten(s.ID), s)
+			printSegment(t, shortenID(s.ID), s)
 			continue
 		}
 		rest.Documents += s.Documents
@@ -74,12 +74,12 @@ func printSegments(w io.Writer, segments []wire.SegmentExplain) {
 }
 
 func printSegment(t io.Writer, name string, s *wire.SegmentExplain) {
-	_, _ = fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\t%d\t%s\t%s\t%d\t%v\n", name, s.Documents, blocks(s.CandidateBlocks), s.Lists, kibibytes(s.IndexBytes),
-		s.FilesConsidered, kibibytes(s.ScannedBytes), kibibytes(s.ContentBytes), s.Matches, time.Duration(s.Micros)*time.Microsecond)
+	_, _ = fmt.Fprintf(t, "%s\t%d\t%s\t%d\t%s\t%d\t%s\t%s\t%d\t%v\n", name, s.Documents, formatBlocks(s.CandidateBlocks), s.Lists, formatKibibytes(s.IndexBytes),
+		s.FilesConsidered, formatKibibytes(s.ScannedBytes), formatKibibytes(s.ContentBytes), s.Matches, time.Duration(s.Micros)*time.Microsecond)
 }
 
-// blocks prints the candidates of each pattern.
-func blocks(counts []int) string {
+// formatBlocks prints the candidates of each pattern.
+func formatBlocks(counts []int) string {
 	if len(counts) == 0 {
 		return "-"
 	}
@@ -92,8 +92,8 @@ func blocks(counts []int) string {
 	return strings.Join(words, ",")
 }
 
-// kibibytes rounds up, so that nothing but nothing is 0.
-func kibibytes(n int64) string { return fmt.Sprintf("%d KiB", (n+1023)>>10) }
+// formatKibibytes rounds up, so that nothing but nothing is 0.
+func formatKibibytes(n int64) string { return fmt.Sprintf("%d KiB", (n+1023)>>10) }
 
-// shorten cuts an identifier to what tells it from others.
-func shorten(id string) string { return id[:min(len(id), 12)] }
+// shortenID cuts an identifier to what tells it from others.
+func shortenID(id string) string { return id[:min(len(id), 12)] }

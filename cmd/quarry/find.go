@@ -30,7 +30,7 @@ Exit status: 0 if something was found, 1 if nothing was, 2 on wrong usage.`
 
 // Run implements the command.
 func (c *findCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ Example:
 
 // Run implements the command.
 func (c *blameCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -70,14 +70,14 @@ func printBlame(out io.Writer, blame *wire.Blame, source string) error {
 	lines := strings.SplitAfter(source, "\n")
 	authorColumns := 0
 	for _, c := range blame.Commits {
-		authorColumns = max(authorColumns, min(utf8.RuneCountInString(plain(c.AuthorName)), maxAuthorColumns))
+		authorColumns = max(authorColumns, min(utf8.RuneCountInString(escapeCell(c.AuthorName)), maxAuthorColumns))
 	}
 	w, numberColumns := bufio.NewWriter(out), len(strconv.Itoa(len(lines)))
 	for _, r := range blame.Ranges {
 		commit := blame.Commits[r.Hash]
-		author := []rune(plain(commit.AuthorName))
+		author := []rune(escapeCell(commit.AuthorName))
 		for n := r.StartLine; n < r.StartLine+r.LineCount && n <= len(lines); n++ {
-			_, _ = fmt.Fprintf(w, "%s %-*s %s %*d  %s\n", shorten(r.Hash), authorColumns, string(author[:min(len(author), maxAuthorColumns)]),
+			_, _ = fmt.Fprintf(w, "%s %-*s %s %*d  %s\n", shortenID(r.Hash), authorColumns, string(author[:min(len(author), maxAuthorColumns)]),
 				commit.Date.Format(time.DateOnly), numberColumns, n, strings.TrimRight(lines[n-1], "\r\n")) // kept for Flush
 		}
 	}
@@ -112,7 +112,7 @@ Examples:
 
 // Run implements the command.
 func (c *logCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (c *logCommand) Run(ctx context.Context, s streams) error {
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	for i := range commits {
 		commit := &commits[i]
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", shorten(commit.Hash), dayOf(commit.Date), plain(commit.AuthorName), plain(commit.Message)) // kept for Flush
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", shortenID(commit.Hash), dayOf(commit.Date), escapeCell(commit.AuthorName), escapeCell(commit.Message)) // kept for Flush
 	}
 	return w.Flush()
 }
@@ -164,7 +164,7 @@ Examples:
 
 // Run implements the command.
 func (c *showCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -229,9 +229,9 @@ Example:
 func (c *diffCommand) Run(ctx context.Context, s streams) error {
 	base, head, ok := strings.Cut(c.Revisions, "..")
 	if !ok || base == "" || head == "" || strings.HasPrefix(head, ".") {
-		return usagef("%q is not BASE..HEAD, two revisions with two dots between them", c.Revisions)
+		return usageErrorf("%q is not BASE..HEAD, two revisions with two dots between them", c.Revisions)
 	}
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -290,7 +290,7 @@ Example:
 
 // Run implements the command.
 func (c *refsCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -307,7 +307,7 @@ func (c *refsCommand) Run(ctx context.Context, s streams) error {
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
 	for _, ref := range status.Refs {
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", plain(ref.Ref), shorten(ref.Commit), localTime(ref.IndexedAt)) // kept for Flush
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", escapeCell(ref.Ref), shortenID(ref.Commit), localTime(ref.IndexedAt)) // kept for Flush
 	}
 	return w.Flush()
 }

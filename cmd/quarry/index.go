@@ -52,16 +52,16 @@ Exit status: 0 if all repositories are searchable, 1 if one failed.`
 // line for each that did.
 func (c *indexCommand) Run(ctx context.Context, s streams) error {
 	if c.Name != "" && len(c.Targets) > 1 {
-		return usagef("--name is for a single repository; leave it out, or index the repositories one by one")
+		return usageErrorf("--name is for a single repository; leave it out, or index the repositories one by one")
 	}
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
-	i := &indexing{server: server, progress: terminal.NewProgress(s.errScreen), now: time.Now, began: time.Now(), awayTimeout: serverAwayTimeout}
+	i := &indexRun{server: server, progress: terminal.NewProgress(s.errScreen), now: time.Now, began: time.Now(), awayTimeout: serverAwayTimeout}
 	defer i.progress.Close()
-	i.register(ctx, c)
-	if err := i.wait(ctx); err != nil {
+	i.registerTargets(ctx, c)
+	if err := i.waitSearchable(ctx); err != nil {
 		return err
 	}
 	if i.failed > 0 {
@@ -70,8 +70,8 @@ func (c *indexCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// registration turns a target into what the server is asked.
-func (c *indexCommand) registration(target string) (wire.RegisterRequest, error) {
+// newRegistration turns a target into what the server is asked.
+func (c *indexCommand) newRegistration(target string) (wire.RegisterRequest, error) {
 	r := wire.RegisterRequest{Name: c.Name, Branches: c.Branch, Tags: c.Tag}
 	path, err := filepath.Abs(target)
 	if err != nil {
@@ -94,7 +94,7 @@ func (c *indexCommand) registration(target string) (wire.RegisterRequest, error)
 }
 
 // indexing waits until registered repositories are searchable.
-type indexing struct {
+type indexRun struct {
 	server   *client.Client
 	progress *terminal.Progress
 	now      func() time.Time
@@ -103,7 +103,7 @@ type indexing struct {
 	awayTimeout time.Duration
 	awaySince   time.Time // zero while the server answers
 
-	pending             []*pending
+	pending             []*pendingRepository
 	total, done, failed int
 	doneFiles           int
 	lastBytes           int64
@@ -112,7 +112,7 @@ type indexing struct {
 }
 
 // pending is a repository that is not yet searchable.
-type pending struct {
+type pendingRepository struct {
 	target string
 	*wire.Accepted
 	progress wire.ImportProgress
@@ -120,12 +120,12 @@ type pending struct {
 	selection string
 }
 
-func (i *indexing) register(ctx context.Context, c *indexCommand) {
+func (i *indexRun) registerTargets(ctx context.Context, c *indexCommand) {
 	i.total = len(c.Targets)
 	for _, target := range c.Targets {
-		r, err := c.registration(target)
+		r, err := c.newRegistration(target)
 		if err != nil {
-			i.fail(target, err.Error())
+			i.printFailure(target, err.Error())
 			continue
 		}
 		registered, err := i.registerOne(ctx, r)
@@ -133,20 +133,20 @@ func (i *indexing) register(ctx context.Context, c *indexCommand) {
 			return
 		}
 		if err != nil {
-			i.fail(target, advised(err).Error())
+			i.printFailure(target, addAdvice(err).Error())
 			continue
 		}
 		if m := registered.Selection.Message; m != "" {
-			i.progress.Print(target + ": " + plain(m))
+			i.progress.Print(target + ": " + escapeCell(m))
 		}
-		i.pending = append(i.pending, &pending{target: target, Accepted: registered, selection: registered.Selection.Message})
+		i.pending = append(i.pending, &pendingRepository{target: target, Accepted: registered, selection: registered.Selection.Message})
 	}
 }
 
 // registerOne registers a repository. An answer that was lost is asked for again:
 // registering twice does no harm. That nothing listens at the address is an error,
 // unless the server answered before.
-func (i *indexing) registerOne(ctx context.Context, r wire.RegisterRequest) (*wire.Accepted, error) {
+func (i *indexRun) registerOne(ctx context.Context, r wire.RegisterRequest) (*wire.Accepted, error) {
 	for {
 		registered, err := i.server.RegisterRepository(ctx, r)
 		if errors.Is(err, syscall.ECONNREFUSED) && i.awaySince.IsZero() && len(i.pending) == 0 {
@@ -163,25 +163,25 @@ func (i *indexing) registerOne(ctx context.Context, r wire.RegisterRequest) (*wi
 	}
 }
 
-// fail prints the one line of a repository that failed.
-func (i *indexing) fail(target, reason string) {
+// printFailure prints the one line of a repository that failed.
+func (i *indexRun) printFailure(target, reason string) {
 	i.failed++
 	i.progress.Print(fmt.Sprintf("%s: failed: %s", target, reason))
 }
 
-// wait polls until nothing is pending. When ctx ends, it says that the server goes
+// waitSearchable polls until nothing is pending. When ctx ends, it says that the server goes
 // on: the events are in its log, and nobody needs to wait for them.
-func (i *indexing) wait(ctx context.Context) error {
+func (i *indexRun) waitSearchable(ctx context.Context) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for len(i.pending) > 0 {
-		if err := i.checkAnswer(i.round(ctx)); err != nil && ctx.Err() == nil {
+		if err := i.checkAnswer(i.pollPending(ctx)); err != nil && ctx.Err() == nil {
 			return fmt.Errorf("index: %w", err)
 		}
 		if len(i.pending) == 0 {
 			break
 		}
-		i.progress.Update(i.summary())
+		i.progress.Update(i.progressText())
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -194,7 +194,7 @@ func (i *indexing) wait(ctx context.Context) error {
 
 // checkAnswer returns the error of a round, unless the server may come back: one
 // that is restarted still has what was registered.
-func (i *indexing) checkAnswer(err error) error {
+func (i *indexRun) checkAnswer(err error) error {
 	if err == nil || !isAway(err) {
 		if !i.awaySince.IsZero() {
 			i.awaySince = time.Time{}
@@ -222,9 +222,9 @@ func isAway(err error) bool {
 	return e.StatusCode == http.StatusBadGateway || e.StatusCode == http.StatusServiceUnavailable || e.StatusCode == http.StatusGatewayTimeout
 }
 
-// round asks for every pending repository once.
-func (i *indexing) round(ctx context.Context) error {
-	var still []*pending
+// pollPending asks for every pending repository once.
+func (i *indexRun) pollPending(ctx context.Context) error {
+	var still []*pendingRepository
 	for n, p := range i.pending {
 		status, err := i.server.GetRepositoryStatus(ctx, int64(p.RepoID))
 		if unknown := new(client.Error); errors.As(err, &unknown) && unknown.StatusCode == 404 {
@@ -236,7 +236,7 @@ func (i *indexing) round(ctx context.Context) error {
 			i.pending = append(still, i.pending[n:]...)
 			return err
 		}
-		if p.progress = status.Progress; !i.finished(p, status) {
+		if p.progress = status.Progress; !i.reportFinished(p, status) {
 			still = append(still, p)
 		}
 	}
@@ -244,17 +244,17 @@ func (i *indexing) round(ctx context.Context) error {
 	return nil
 }
 
-// finished reports whether p needs no more waiting, and says how it ended.
-func (i *indexing) finished(p *pending, s *wire.RepositoryStatus) bool {
+// reportFinished reports whether p needs no more waiting, and says how it ended.
+func (i *indexRun) reportFinished(p *pendingRepository, s *wire.RepositoryStatus) bool {
 	if !s.AppliedPosition.Reached(p.Position) {
 		return false
 	}
 	if s.LastError != (wire.ImportFailure{}) {
-		i.fail(p.target, failureText(&s.LastError))
+		i.printFailure(p.target, failureText(&s.LastError))
 		return true
 	}
 	if m := s.Selection.Message; m != p.selection && (len(s.Selection.Unmatched) > 0 || s.Selection.LeftOut > 0 || s.Selection.Branches.Selected > 1 || s.Selection.Tags.Selected > 0) {
-		i.progress.Print(p.target + ": " + plain(m))
+		i.progress.Print(p.target + ": " + escapeCell(m))
 	}
 	i.done++
 	i.doneFiles += s.Files
@@ -268,18 +268,18 @@ func (i *indexing) finished(p *pending, s *wire.RepositoryStatus) bool {
 
 // failureText says why an import failed, what to do, and, to owners, what git said.
 func failureText(f *wire.ImportFailure) string {
-	text := plain(f.Message)
+	text := escapeCell(f.Message)
 	if f.Code != "" {
-		text = plain(string(f.Code)) + ": " + text
+		text = escapeCell(string(f.Code)) + ": " + text
 	}
 	if f.Detail != "" {
-		text += " (" + plain(f.Detail) + ")"
+		text += " (" + escapeCell(f.Detail) + ")"
 	}
 	return text
 }
 
-// summary is the line of the display.
-func (i *indexing) summary() string {
+// progressText is the line of the display.
+func (i *indexRun) progressText() string {
 	files := i.doneFiles
 	var bytes, total int64
 	for _, p := range i.pending {
@@ -287,7 +287,7 @@ func (i *indexing) summary() string {
 		bytes += p.progress.Bytes
 		total += p.progress.BytesTotal
 	}
-	i.measure(bytes)
+	i.updateRate(bytes)
 	text := fmt.Sprintf("%d of %d repositories, %d files, %.1f MB/s", i.done+i.failed, i.total, files, i.bytesPerSecond/1e6)
 	if total > bytes {
 		text += fmt.Sprintf(", %.1f MB remaining", float64(total-bytes)/1e6)
@@ -295,9 +295,9 @@ func (i *indexing) summary() string {
 	return text
 }
 
-// measure keeps a moving average of the rate. A repository that is done takes
+// updateRate keeps a moving average of the rate. A repository that is done takes
 // its bytes out of the sum: such a step back counts as nothing.
-func (i *indexing) measure(bytes int64) {
+func (i *indexRun) updateRate(bytes int64) {
 	now := i.now()
 	if elapsed := now.Sub(i.lastAt).Seconds(); !i.lastAt.IsZero() && elapsed > 0 {
 		rate := max(float64(bytes-i.lastBytes)/elapsed, 0)

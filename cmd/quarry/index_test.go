@@ -38,15 +38,15 @@ func newRegistry() *registry {
 func (r *registry) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	switch {
 	case req.Method == http.MethodPost && req.URL.Path == "/api/repos":
-		r.register(w, req)
+		r.serveRegister(w, req)
 	case strings.HasSuffix(req.URL.Path, "/status"):
-		r.status(w, strings.TrimSuffix(strings.TrimPrefix(req.URL.Path, "/api/repos/"), "/status"))
+		r.serveStatus(w, strings.TrimSuffix(strings.TrimPrefix(req.URL.Path, "/api/repos/"), "/status"))
 	default:
 		http.NotFound(w, req)
 	}
 }
 
-func (r *registry) register(w http.ResponseWriter, req *http.Request) {
+func (r *registry) serveRegister(w http.ResponseWriter, req *http.Request) {
 	var in struct{ Path, CloneURL string }
 	_ = json.NewDecoder(req.Body).Decode(&in)
 	if strings.HasPrefix(in.CloneURL, "ftp:") {
@@ -61,7 +61,7 @@ func (r *registry) register(w http.ResponseWriter, req *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"repoId":%s,"repoName":"r%s","position":{"topic":"quarry.events","partition":%s,"offset":5}}`, id, id, id)
 }
 
-func (r *registry) status(w http.ResponseWriter, id string) {
+func (r *registry) serveStatus(w http.ResponseWriter, id string) {
 	r.mu.Lock()
 	r.mu.polls[id]++
 	polls := r.mu.polls[id]
@@ -79,7 +79,7 @@ func (r *registry) status(w http.ResponseWriter, id string) {
 	}
 }
 
-func quarry(ctx context.Context, args ...string) (code int, stdout, stderr string) {
+func runQuarry(ctx context.Context, args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	code = run(ctx, args, streams{out: &out, err: &err})
 	return code, out.String(), err.String()
@@ -90,7 +90,7 @@ func TestIndex(t *testing.T) {
 	server := httptest.NewServer(r)
 	defer server.Close()
 	dir := t.TempDir()
-	code, stdout, stderr := quarry(t.Context(), "index", "--server", server.URL, dir, "https://example.com/a.git")
+	code, stdout, stderr := runQuarry(t.Context(), "index", "--server", server.URL, dir, "https://example.com/a.git")
 	if code != exitOK || stdout != "" {
 		t.Errorf("exit code %d, stdout %q", code, stdout)
 	}
@@ -107,7 +107,7 @@ func TestIndexFailures(t *testing.T) {
 	server := httptest.NewServer(r)
 	defer server.Close()
 	missing := filepath.Join(t.TempDir(), "nothing")
-	code, _, stderr := quarry(t.Context(), "index", "--server", server.URL, t.TempDir(), "https://example.com/a.git", "ftp://example.com/b", missing)
+	code, _, stderr := runQuarry(t.Context(), "index", "--server", server.URL, t.TempDir(), "https://example.com/a.git", "ftp://example.com/b", missing)
 	if code != exitFailed {
 		t.Errorf("exit code %d, want %d", code, exitFailed)
 	}
@@ -129,7 +129,7 @@ func TestIndexInterrupted(t *testing.T) {
 	r.polled = cancel
 	server := httptest.NewServer(r)
 	defer server.Close()
-	code, _, stderr := quarry(ctx, "index", "--server", server.URL, t.TempDir())
+	code, _, stderr := runQuarry(ctx, "index", "--server", server.URL, t.TempDir())
 	if code != exitInterrupted || !strings.Contains(stderr, "the server continues to index 1 repositories") {
 		t.Errorf("exit code %d, %q", code, stderr)
 	}
@@ -160,7 +160,7 @@ func TestIndexWaitsForServer(t *testing.T) {
 			r.ServeHTTP(w, req)
 		}))
 		t.Cleanup(server.Close)
-		code, _, stderr := quarry(t.Context(), "index", "--server", server.URL, t.TempDir())
+		code, _, stderr := runQuarry(t.Context(), "index", "--server", server.URL, t.TempDir())
 		if code != exitOK || next != len(breaks) {
 			t.Errorf("%s: exit status %d after %d broken answers", c, code, next)
 		}
@@ -184,9 +184,9 @@ func TestIndexGivesUp(t *testing.T) {
 	}
 	var out bytes.Buffer
 	clock := time.Unix(0, 0)
-	i := &indexing{server: to, progress: terminal.NewProgress(&out), now: func() time.Time { clock = clock.Add(serverAwayTimeout / 3); return clock }, awayTimeout: serverAwayTimeout,
-		pending: []*pending{{target: "x", Accepted: &wire.Accepted{RepoID: 1}}}}
-	if err := i.wait(t.Context()); err == nil || !strings.Contains(err.Error(), "has not been available for 2m0s") {
+	i := &indexRun{server: to, progress: terminal.NewProgress(&out), now: func() time.Time { clock = clock.Add(serverAwayTimeout / 3); return clock }, awayTimeout: serverAwayTimeout,
+		pending: []*pendingRepository{{target: "x", Accepted: &wire.Accepted{RepoID: 1}}}}
+	if err := i.waitSearchable(t.Context()); err == nil || !strings.Contains(err.Error(), "has not been available for 2m0s") {
 		t.Errorf("the wait ended with %v", err)
 	}
 	if err := i.checkAnswer(&client.Error{StatusCode: http.StatusForbidden}); err == nil {
@@ -207,14 +207,14 @@ func TestRoles(t *testing.T) {
 	for _, args := range [][]string{
 		{"invite", "--role", "MEMBER"}, {"invite", "--role", "Owner"}, {"invite"}, {"users", "role", "u1", "member"}, {"users", "role", "u1", "OWNER"},
 	} {
-		if code, _, stderr := quarry(t.Context(), append(args, "--server", server.URL)...); code != exitOK {
+		if code, _, stderr := runQuarry(t.Context(), append(args, "--server", server.URL)...); code != exitOK {
 			t.Errorf("%q: exit status %d, %q", args, code, stderr)
 		}
 	}
 	if want := []string{"MEMBER", "OWNER", "MEMBER", "MEMBER", "OWNER"}; !slices.Equal(sent, want) {
 		t.Errorf("the server receives %q, want %q", sent, want)
 	}
-	if code, _, stderr := quarry(t.Context(), "invite", "--role", "admin"); code != exitUsage || !strings.Contains(stderr, "want owner or member") {
+	if code, _, stderr := runQuarry(t.Context(), "invite", "--role", "admin"); code != exitUsage || !strings.Contains(stderr, "want owner or member") {
 		t.Errorf("--role admin: exit status %d, %q", code, stderr)
 	}
 }
@@ -242,21 +242,21 @@ func TestUsage(t *testing.T) {
 		{[]string{"search", "--server", "http://127.0.0.1:1", "x"}, exitUsage, "no server answers"},
 		{[]string{"serve", "--listen", "here"}, exitFailed, "host:port"},
 	} {
-		code, _, stderr := quarry(t.Context(), c.args...)
+		code, _, stderr := runQuarry(t.Context(), c.args...)
 		if code != c.code || !strings.Contains(stderr, c.want) {
 			t.Errorf("%q: exit code %d, %q; want %d, %q", c.args, code, stderr, c.code, c.want)
 		}
 	}
-	if code, stdout, _ := quarry(t.Context(), "--version"); code != exitOK || !strings.HasPrefix(stdout, "quarry ") {
+	if code, stdout, _ := runQuarry(t.Context(), "--version"); code != exitOK || !strings.HasPrefix(stdout, "quarry ") {
 		t.Errorf("--version: %d, %q", code, stdout)
 	}
-	if code, stdout, _ := quarry(t.Context(), "--help"); code != exitOK || !strings.Contains(stdout, "serve") {
+	if code, stdout, _ := runQuarry(t.Context(), "--help"); code != exitOK || !strings.Contains(stdout, "serve") {
 		t.Errorf("--help: %d, %q", code, stdout)
 	}
-	if code, stdout, _ := quarry(t.Context(), "version"); code != exitOK || !strings.HasPrefix(stdout, "quarry ") {
+	if code, stdout, _ := runQuarry(t.Context(), "version"); code != exitOK || !strings.HasPrefix(stdout, "quarry ") {
 		t.Errorf("version: %d, %q", code, stdout)
 	}
-	if code, stdout, _ := quarry(t.Context(), "serve", "--listen", "127.0.0.1:1", "--print-config"); code != exitOK || !strings.Contains(stdout, "listen: 127.0.0.1:1") {
+	if code, stdout, _ := runQuarry(t.Context(), "serve", "--listen", "127.0.0.1:1", "--print-config"); code != exitOK || !strings.Contains(stdout, "listen: 127.0.0.1:1") {
 		t.Errorf("--print-config: %d, %q", code, stdout)
 	}
 }

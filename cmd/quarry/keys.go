@@ -30,7 +30,7 @@ type listKeysCommand struct {
 
 // Run implements the command.
 func (c *listKeysCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (c *listKeysCommand) Run(ctx context.Context, s streams) error {
 	_, _ = fmt.Fprintln(w, "NAME\tKEY\tSCOPES\tREPOSITORIES\tEXPIRES\tLAST USED\tUSER\tID") // a tabwriter keeps its error for Flush
 	for i := range keys {
 		k := &keys[i]
-		_, _ = fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%s\n", plain(k.Name), plain(k.Prefix), scopesText(k.Scopes), restrictionText(k.RepoIds),
+		_, _ = fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(k.Name), escapeCell(k.Prefix), scopesText(k.Scopes), restrictionText(k.RepoIds),
 			localTime(k.ExpiresAt), localTime(k.LastUsedAt), k.UserID, k.ID)
 	}
 	return w.Flush()
@@ -105,7 +105,7 @@ Examples:
 
 // Run implements the command.
 func (c *createKeyCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func repositoryID(ctx context.Context, server *client.Client, name string) (int6
 			return int64(r.RepoID), nil
 		}
 	}
-	return 0, fmt.Errorf("%w: %s", errNoRepository, plain(name))
+	return 0, fmt.Errorf("%w: %s", errNoRepository, escapeCell(name))
 }
 
 type deleteKeyCommand struct {
@@ -170,13 +170,13 @@ type deleteKeyCommand struct {
 
 // Run implements the command.
 func (c *deleteKeyCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
 	if err := server.DeleteKey(ctx, c.ID); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.err, "%s is deleted\n", plain(c.ID))
+	_, err = fmt.Fprintf(s.err, "%s is deleted\n", escapeCell(c.ID))
 	return err
 }

@@ -34,8 +34,8 @@ type streams struct {
 	environ           []string
 }
 
-// guarded returns s with escapes on terminals.
-func (s streams) guarded() streams {
+// withEscapes returns s with escapes on terminals.
+func (s streams) withEscapes() streams {
 	if s.screen == nil {
 		s.screen, s.errScreen = s.out, s.err
 		s.out, s.err = terminal.Writer(s.out), terminal.Writer(s.err)
@@ -105,7 +105,7 @@ func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e))
 // usageError is wrong usage that the parser cannot see.
 type usageError struct{ error }
 
-func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+func usageErrorf(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
 func main() {
 	ctx, stop := boot.WithSignals(context.Background())
@@ -116,7 +116,7 @@ func main() {
 
 // run executes one command line and returns its exit status.
 func run(ctx context.Context, args []string, s streams) int {
-	s = s.guarded()
+	s = s.withEscapes()
 	var c cli
 	exited := false // kong exits after --help and --version
 	parser, err := newParser(&c, kong.Writers(s.screen, s.errScreen), kong.Exit(func(int) { exited = true }),
@@ -179,7 +179,7 @@ func reportError(s streams, err error) int {
 	case errors.As(err, &code):
 		return int(code)
 	}
-	printError(s, advised(err))
+	printError(s, addAdvice(err))
 	if errors.As(err, new(usageError)) {
 		return exitUsage
 	}

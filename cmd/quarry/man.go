@@ -54,40 +54,40 @@ func manName(n *kong.Node) string { return strings.ReplaceAll(n.FullPath(), " ",
 func manPage(n *kong.Node) string {
 	summary, rest, _ := strings.Cut(n.Help, "\n")
 	p := new(manPrinter)
-	p.macro("TH", strings.ToUpper(manName(n)), "1", "", "quarry "+boot.ReadBuild().Version, "Quarry")
-	p.macro("SH", "NAME")
-	p.line(manName(n) + " - " + strings.TrimSuffix(summary, "."))
-	p.macro("SH", "SYNOPSIS")
-	p.macro("B", synopsis(n))
-	p.macro("SH", "DESCRIPTION")
-	p.text(strings.TrimSpace(summary + "\n" + rest + "\n\n" + n.Detail))
+	p.writeMacro("TH", strings.ToUpper(manName(n)), "1", "", "quarry "+boot.ReadBuild().Version, "Quarry")
+	p.writeMacro("SH", "NAME")
+	p.writeLine(manName(n) + " - " + strings.TrimSuffix(summary, "."))
+	p.writeMacro("SH", "SYNOPSIS")
+	p.writeMacro("B", formatSynopsis(n))
+	p.writeMacro("SH", "DESCRIPTION")
+	p.writeText(strings.TrimSpace(summary + "\n" + rest + "\n\n" + n.Detail))
 	if len(n.Positional) > 0 {
-		p.macro("SH", "ARGUMENTS")
+		p.writeMacro("SH", "ARGUMENTS")
 	}
 	for _, a := range n.Positional {
-		p.item(a.Summary(), a.Help)
+		p.writeItem(a.Summary(), a.Help)
 	}
-	p.macro("SH", "OPTIONS")
+	p.writeMacro("SH", "OPTIONS")
 	for _, flags := range n.AllFlags(true) {
 		for _, f := range flags {
-			p.item(f.String(), kong.DefaultHelpValueFormatter(f.Value))
+			p.writeItem(f.String(), kong.DefaultHelpValueFormatter(f.Value))
 		}
 	}
 	if len(n.Children) > 0 {
-		p.macro("SH", "COMMANDS")
+		p.writeMacro("SH", "COMMANDS")
 	}
 	for _, child := range n.Children {
-		p.item(manName(child)+"(1)", child.Help)
+		p.writeItem(manName(child)+"(1)", child.Help)
 	}
 	if n.Parent != nil {
-		p.macro("SH", "SEE ALSO")
-		p.macro("BR", manName(n.Parent), "(1)")
+		p.writeMacro("SH", "SEE ALSO")
+		p.writeMacro("BR", manName(n.Parent), "(1)")
 	}
 	return p.String()
 }
 
-// synopsis is the first line of the help of a command.
-func synopsis(n *kong.Node) string {
+// formatSynopsis is the first line of the help of a command.
+func formatSynopsis(n *kong.Node) string {
 	if n.Parent == nil {
 		return n.Name + " <command> [flags]"
 	}
@@ -102,7 +102,7 @@ var (
 	macroEscaper = strings.NewReplacer(`"`, `\(dq`)
 )
 
-func (p *manPrinter) macro(name string, args ...string) {
+func (p *manPrinter) writeMacro(name string, args ...string) {
 	p.WriteString("." + name)
 	for _, a := range args {
 		fmt.Fprintf(p, ` "%s"`, macroEscaper.Replace(roffEscaper.Replace(a)))
@@ -110,8 +110,8 @@ func (p *manPrinter) macro(name string, args ...string) {
 	p.WriteByte('\n')
 }
 
-// line prints text that is no macro, even if it begins with a period.
-func (p *manPrinter) line(text string) {
+// writeLine prints text that is no macro, even if it begins with a period.
+func (p *manPrinter) writeLine(text string) {
 	text = roffEscaper.Replace(text)
 	if strings.HasPrefix(text, ".") {
 		text = `\&` + text
@@ -119,25 +119,25 @@ func (p *manPrinter) line(text string) {
 	p.WriteString(text + "\n")
 }
 
-func (p *manPrinter) item(name, text string) {
-	p.macro("TP")
-	p.macro("B", name)
-	p.line(text)
+func (p *manPrinter) writeItem(name, text string) {
+	p.writeMacro("TP")
+	p.writeMacro("B", name)
+	p.writeLine(text)
 }
 
-// text prints paragraphs; those that are indented stay as they are.
-func (p *manPrinter) text(text string) {
+// writeText prints paragraphs; those that are indented stay as they are.
+func (p *manPrinter) writeText(text string) {
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
-		p.macro("PP")
+		p.writeMacro("PP")
 		indented := strings.HasPrefix(paragraph, "\t")
 		if indented {
-			p.macro("EX")
+			p.writeMacro("EX")
 		}
 		for line := range strings.SplitSeq(paragraph, "\n") {
-			p.line(strings.ReplaceAll(line, "\t", "    "))
+			p.writeLine(strings.ReplaceAll(line, "\t", "    "))
 		}
 		if indented {
-			p.macro("EE")
+			p.writeMacro("EE")
 		}
 	}
 }

@@ -22,7 +22,7 @@ Example:
 
 // Run implements the command. It ends with the input.
 func (c *mcpCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}

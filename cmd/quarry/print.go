@@ -49,8 +49,8 @@ func newPrinter(w io.Writer, style terminal.Style) *printer {
 
 func (p *printer) flush() error { return p.w.Flush() }
 
-// file prints a file with its chunks. One that matched by its name alone has none.
-func (p *printer) file(f *wire.SearchFile) {
+// printFile prints a file with its chunks. One that matched by its name alone has none.
+func (p *printer) printFile(f *wire.SearchFile) {
 	if p.maxFiles > 0 && p.files == p.maxFiles {
 		p.hidden = true
 		return
@@ -67,14 +67,14 @@ func (p *printer) file(f *wire.SearchFile) {
 	headings := p.style.Terminal && !p.editor
 	switch {
 	case len(f.Chunks) == 0 && p.editor:
-		p.line(name + ":1:1: ")
+		p.printLine(name + ":1:1: ")
 	case len(f.Chunks) == 0:
-		p.line(name)
+		p.printLine(name)
 	case headings:
 		if p.files > 0 {
-			p.line("")
+			p.printLine("")
 		}
-		p.line(name)
+		p.printLine(name)
 	}
 	p.files++
 	for i := range f.Chunks {
@@ -84,23 +84,23 @@ func (p *printer) file(f *wire.SearchFile) {
 			p.editorLines(name, c)
 			continue
 		case p.context && c.ContentStart.LineNumber != p.next && (p.next > 0 || (p.groups > 0 && !headings)):
-			p.line(p.style.Dim("--"))
+			p.printLine(p.style.Dim("--"))
 		}
 		p.groups++
 		if headings {
-			p.chunk("", c)
+			p.printChunk("", c)
 		} else {
-			p.chunk(name+":", c)
+			p.printChunk(name+":", c)
 		}
 	}
 }
 
-// repository prints the name of a repository that was itself searched for.
-func (p *printer) repository(name string) { p.line(p.style.Path(p.style.Clean(name))) }
+// printRepository prints the name of a repository that was itself searched for.
+func (p *printer) printRepository(name string) { p.printLine(p.style.Path(p.style.Clean(name))) }
 
-// chunk prints the lines of c. A colon follows the number of a line with a match, a
+// printChunk prints the lines of c. A colon follows the number of a line with a match, a
 // minus sign that of another line.
-func (p *printer) chunk(prefix string, c *wire.Chunk) {
+func (p *printer) printChunk(prefix string, c *wire.Chunk) {
 	p.eachLine(c, func(number, offset int, text string, matches []wire.Range) {
 		separator := ":"
 		if len(matches) == 0 {
@@ -112,7 +112,7 @@ func (p *printer) chunk(prefix string, c *wire.Chunk) {
 		if p.lines++; p.style.Terminal {
 			text, offset = cutLine(text, offset, matches)
 		}
-		p.line(prefix + p.style.Line(strconv.Itoa(number)) + separator + p.marked(text, offset, matches))
+		p.printLine(prefix + p.style.Line(strconv.Itoa(number)) + separator + p.highlightMatches(text, offset, matches))
 	})
 }
 
@@ -156,7 +156,7 @@ func (p *printer) editorLines(name string, c *wire.Chunk) {
 	p.eachLine(c, func(number, offset int, text string, matches []wire.Range) {
 		if len(matches) > 0 {
 			place := fmt.Sprintf("%d:%d", number, max(matches[0].Start.ByteOffset-offset, 0)+1)
-			p.line(name + ":" + p.style.Line(place) + ": " + p.marked(text, offset, matches))
+			p.printLine(name + ":" + p.style.Line(place) + ": " + p.highlightMatches(text, offset, matches))
 		}
 	})
 }
@@ -167,14 +167,14 @@ func (p *printer) eachLine(c *wire.Chunk, print func(number, offset int, text st
 	number, offset := c.ContentStart.LineNumber, c.ContentStart.ByteOffset
 	for line := range strings.Lines(c.Content) {
 		end := offset + len(line)
-		print(number, offset, strings.TrimRight(line, "\r\n"), overlapping(c.MatchRanges, offset, end))
+		print(number, offset, strings.TrimRight(line, "\r\n"), overlappingRanges(c.MatchRanges, offset, end))
 		number, offset = number+1, end
 	}
 	p.next = number
 }
 
-// overlapping returns the ranges that overlap [from, to).
-func overlapping(ranges []wire.Range, from, to int) []wire.Range {
+// overlappingRanges returns the ranges that overlap [from, to).
+func overlappingRanges(ranges []wire.Range, from, to int) []wire.Range {
 	var found []wire.Range
 	for _, r := range ranges {
 		if r.Start.ByteOffset < to && r.End.ByteOffset > from {
@@ -184,8 +184,8 @@ func overlapping(ranges []wire.Range, from, to int) []wire.Range {
 	return found
 }
 
-// marked returns a line that begins at offset, with its matches colored.
-func (p *printer) marked(text string, offset int, matches []wire.Range) string {
+// highlightMatches returns a line that begins at offset, with its matches colored.
+func (p *printer) highlightMatches(text string, offset int, matches []wire.Range) string {
 	var b strings.Builder
 	at := 0
 	for _, m := range matches {
@@ -202,7 +202,7 @@ func (p *printer) marked(text string, offset int, matches []wire.Range) string {
 	return b.String()
 }
 
-func (p *printer) line(text string) {
+func (p *printer) printLine(text string) {
 	_, _ = p.w.WriteString(text) // a bufio.Writer keeps its error for Flush
 	_ = p.w.WriteByte('\n')
 }

@@ -12,31 +12,31 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-func at(offset, line int) wire.Location {
+func locationAt(offset, line int) wire.Location {
 	return wire.Location{ByteOffset: offset, LineNumber: line}
 }
 
-func sample() *wire.SearchFile {
+func sampleFile() *wire.SearchFile {
 	f := &wire.SearchFile{Repository: "demo", WebURL: "https://code.example/demo/a/b.go", Chunks: []wire.Chunk{
-		{Content: "one\ntwo two\n", ContentStart: at(100, 7), MatchRanges: []wire.Range{
-			{Start: at(104, 8), End: at(107, 8)}, {Start: at(108, 8), End: at(111, 8)},
+		{Content: "one\ntwo two\n", ContentStart: locationAt(100, 7), MatchRanges: []wire.Range{
+			{Start: locationAt(104, 8), End: locationAt(107, 8)}, {Start: locationAt(108, 8), End: locationAt(111, 8)},
 		}},
-		{Content: "two\r\nthree", ContentStart: at(200, 20), MatchRanges: []wire.Range{{Start: at(202, 20), End: at(207, 21)}}},
+		{Content: "two\r\nthree", ContentStart: locationAt(200, 20), MatchRanges: []wire.Range{{Start: locationAt(202, 20), End: locationAt(207, 21)}}},
 	}}
 	f.FileName.Text = "a/b.go"
 	return f
 }
 
-// adjacent has two chunks without a line between them.
-func adjacent() *wire.SearchFile {
-	f := sample()
+// adjacentFile has two chunks without a line between them.
+func adjacentFile() *wire.SearchFile {
+	f := sampleFile()
 	f.Chunks[1].ContentStart.LineNumber = 9
 	return f
 }
 
-func hostile() *wire.SearchFile {
+func hostileFile() *wire.SearchFile {
 	f := &wire.SearchFile{Repository: "demo", WebURL: "https://code.example/\x1b]0;x\a", Chunks: []wire.Chunk{
-		{Content: "a\x1b]0;owned\ab\n", ContentStart: at(0, 1), MatchRanges: []wire.Range{{Start: at(1, 1), End: at(3, 1)}}},
+		{Content: "a\x1b]0;owned\ab\n", ContentStart: locationAt(0, 1), MatchRanges: []wire.Range{{Start: locationAt(1, 1), End: locationAt(3, 1)}}},
 	}}
 	f.FileName.Text = "\x1b[2J\u202e.go"
 	return f
@@ -59,36 +59,36 @@ func TestPrinter(t *testing.T) {
 		files           []*wire.SearchFile
 		want            string
 	}{
-		{"program", piped, false, false, []*wire.SearchFile{sample(), named}, "" +
+		{"program", piped, false, false, []*wire.SearchFile{sampleFile(), named}, "" +
 			"demo:a/b.go:7-one\ndemo:a/b.go:8:two two\ndemo:a/b.go:20:two\ndemo:a/b.go:21:three\ndemo:two.txt\n"},
-		{"program, context", piped, true, false, []*wire.SearchFile{sample(), adjacent()}, "" +
+		{"program, context", piped, true, false, []*wire.SearchFile{sampleFile(), adjacentFile()}, "" +
 			"demo:a/b.go:7-one\ndemo:a/b.go:8:two two\n--\ndemo:a/b.go:20:two\ndemo:a/b.go:21:three\n" +
 			"--\ndemo:a/b.go:7-one\ndemo:a/b.go:8:two two\ndemo:a/b.go:9:two\ndemo:a/b.go:10:three\n"},
-		{"terminal, context", screen, true, false, []*wire.SearchFile{sample(), adjacent()}, "" +
+		{"terminal, context", screen, true, false, []*wire.SearchFile{sampleFile(), adjacentFile()}, "" +
 			"demo:a/b.go\n7-one\n8:two two\n--\n20:two\n21:three\n\ndemo:a/b.go\n7-one\n8:two two\n9:two\n10:three\n"},
-		{"terminal without colors", screen, false, false, []*wire.SearchFile{sample(), sample()}, "" +
+		{"terminal without colors", screen, false, false, []*wire.SearchFile{sampleFile(), sampleFile()}, "" +
 			"demo:a/b.go\n7-one\n8:two two\n20:two\n21:three\n\ndemo:a/b.go\n7-one\n8:two two\n20:two\n21:three\n"},
-		{"terminal", colored, false, false, []*wire.SearchFile{sample()}, "" +
+		{"terminal", colored, false, false, []*wire.SearchFile{sampleFile()}, "" +
 			"\x1b[35mdemo:a/b.go\x1b[0m\n\x1b[32m7\x1b[0m-one\n" +
 			"\x1b[32m8\x1b[0m:\x1b[1;31mtwo\x1b[0m \x1b[1;31mtwo\x1b[0m\n" +
 			"\x1b[32m20\x1b[0m:tw\x1b[1;31mo\x1b[0m\n\x1b[32m21\x1b[0m:\x1b[1;31mth\x1b[0mree\n"},
 		{"colors through a pipe", colorful, false, false, []*wire.SearchFile{named}, "\x1b[35mdemo:two.txt\x1b[0m\n"},
-		{"links", linked, false, false, []*wire.SearchFile{sample()}, "" +
+		{"links", linked, false, false, []*wire.SearchFile{sampleFile()}, "" +
 			"\x1b]8;;https://code.example/demo/a/b.go\x1b\\demo:a/b.go\x1b]8;;\x1b\\\n7-one\n8:two two\n20:two\n21:three\n"},
-		{"editor", piped, true, true, []*wire.SearchFile{sample(), named}, "" +
+		{"editor", piped, true, true, []*wire.SearchFile{sampleFile(), named}, "" +
 			"demo/a/b.go:8:1: two two\ndemo/a/b.go:20:3: two\ndemo/a/b.go:21:1: three\ndemo/two.txt:1:1: \n"},
-		{"hostile, terminal", linked, false, false, []*wire.SearchFile{hostile()}, "" +
+		{"hostile, terminal", linked, false, false, []*wire.SearchFile{hostileFile()}, "" +
 			`demo:\u001b[2J\u202e.go` + "\n1:a" + `\u001b]0;owned\u0007b` + "\n"},
-		{"hostile, colors through a pipe", colorful, false, false, []*wire.SearchFile{hostile()}, "" +
+		{"hostile, colors through a pipe", colorful, false, false, []*wire.SearchFile{hostileFile()}, "" +
 			"\x1b[35m" + `demo:\u001b[2J\u202e.go` + "\x1b[0m:\x1b[32m1\x1b[0m:a\x1b[1;31m" + `\u001b]` + "\x1b[0m" + `0;owned\u0007b` + "\n"},
-		{"hostile, program", piped, false, false, []*wire.SearchFile{hostile()}, "demo:\x1b[2J\u202e.go:1:a\x1b]0;owned\ab\n"},
+		{"hostile, program", piped, false, false, []*wire.SearchFile{hostileFile()}, "demo:\x1b[2J\u202e.go:1:a\x1b]0;owned\ab\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
 			p := newPrinter(&out, c.style)
 			p.context, p.editor = c.context, c.editor
 			for _, f := range c.files {
-				p.file(f)
+				p.printFile(f)
 			}
 			if err := p.flush(); err != nil {
 				t.Fatal(err)
@@ -106,10 +106,10 @@ func TestPage(t *testing.T) {
 	var out bytes.Buffer
 	p := newPrinter(&out, terminal.Style{Terminal: true})
 	p.maxFiles, p.maxLines = 2, 2
-	best := sample()
+	best := sampleFile()
 	best.BestLines = []int{21, 8, 20}
-	for _, f := range []*wire.SearchFile{best, hostile(), sample()} {
-		p.file(f)
+	for _, f := range []*wire.SearchFile{best, hostileFile(), sampleFile()} {
+		p.printFile(f)
 	}
 	if err := p.flush(); err != nil {
 		t.Fatal(err)
@@ -123,7 +123,7 @@ func TestPage(t *testing.T) {
 // TestCutLine cuts long lines between runes, around the first match, and keeps offsets.
 func TestCutLine(t *testing.T) {
 	long := strings.Repeat("é", 300) + "needle" + strings.Repeat("ü", 300)
-	match := []wire.Range{{Start: at(1600, 1), End: at(1606, 1)}}
+	match := []wire.Range{{Start: locationAt(1600, 1), End: locationAt(1606, 1)}}
 	for _, c := range []struct {
 		name, text string
 		matches    []wire.Range
@@ -132,7 +132,7 @@ func TestCutLine(t *testing.T) {
 		{"short", "needle", match, "needle"},
 		{"in the middle", long, match, ellipsis + strings.Repeat("é", leadColumns/2) + "needle"},
 		{"without a match", long, nil, "éé"},
-		{"a match in what is cut off", long, []wire.Range{{Start: at(9000, 1), End: at(9001, 1)}}, ellipsis},
+		{"a match in what is cut off", long, []wire.Range{{Start: locationAt(9000, 1), End: locationAt(9001, 1)}}, ellipsis},
 	} {
 		text, offset := cutLine(c.text, 1000, c.matches)
 		if !strings.HasPrefix(text, c.prefix) || !utf8.ValidString(text) || len(text) > maxColumns+8 {
@@ -186,10 +186,10 @@ func TestTablesAreSafe(t *testing.T) {
 			return printDelivery(s.out, &wire.Delivery{ID: "1-1", Source: hostile, DeliveryID: hostile, Pushes: []wire.DeliveredPush{{Ref: hostile, Reason: hostile}}})
 		},
 		"dead letters": func(s streams) error {
-			return printLetters(s, []wire.DeadLetter{{ID: "1-1", Stage: hostile, Type: hostile, RepoName: hostile, Reason: hostile}}, 1)
+			return printDeadLetters(s, []wire.DeadLetter{{ID: "1-1", Stage: hostile, Type: hostile, RepoName: hostile, Reason: hostile}}, 1)
 		},
 		"dead letter": func(s streams) error {
-			return printLetter(s, &wire.DeadLetterDetails{ID: "1-1", Reason: hostile, Key: hostile, Value: hostile, Headers: []wire.RecordHeader{{Name: "x", Value: hostile}}})
+			return printDeadLetter(s, &wire.DeadLetterDetails{ID: "1-1", Reason: hostile, Key: hostile, Value: hostile, Headers: []wire.RecordHeader{{Name: "x", Value: hostile}}})
 		},
 		"audit": func(s streams) error {
 			return printAudit(s.out, []wire.AuditRecord{{Action: hostile, ActorID: hostile, TargetType: hostile, Metadata: map[string]string{"address": hostile}}})

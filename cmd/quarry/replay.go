@@ -22,7 +22,7 @@ const (
 	replayPollInterval = 300 * time.Millisecond
 	// cancelPatience bounds the request that stops a replay whose command was
 	// interrupted.
-	cancelPatience = 5 * time.Second
+	cancelTimeout = 5 * time.Second
 )
 
 type replayCommand struct {
@@ -55,7 +55,7 @@ Exit status: 0 if it succeeded, 1 if it failed; with --verify also if the live v
 // Run implements the command. It works on the data directory itself, or asks the
 // server that holds it.
 func (c *replayCommand) Run(ctx context.Context, s streams) error {
-	settings, logger, err := c.load(s)
+	settings, logger, err := c.readSettings(s)
 	if err != nil {
 		return err
 	}
@@ -64,9 +64,9 @@ func (c *replayCommand) Run(ctx context.Context, s streams) error {
 	r, err := server.OpenRebuild(ctx, server.Options{Config: &settings, Logger: logger, Registerer: registry, Gatherer: registry})
 	switch {
 	case errors.Is(err, boot.ErrHeld) && !c.Verify:
-		err = c.online(ctx, s, &settings)
+		err = c.replayOnline(ctx, s, &settings)
 	case err == nil:
-		err = errors.Join(c.offline(ctx, s, r), r.Close())
+		err = errors.Join(c.replayOffline(ctx, s, r), r.Close())
 	}
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
@@ -74,8 +74,8 @@ func (c *replayCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// offline works on the data directory of a server that is stopped.
-func (c *replayCommand) offline(ctx context.Context, s streams, r *server.Rebuild) error {
+// replayOffline works on the data directory of a server that is stopped.
+func (c *replayCommand) replayOffline(ctx context.Context, s streams, r *server.Rebuild) error {
 	display := terminal.NewProgress(s.errScreen)
 	defer display.Close()
 	progress := func(done, total int64) { display.Update(fmt.Sprintf("%d of %d records", done, total)) }
@@ -93,10 +93,10 @@ func (c *replayCommand) offline(ctx context.Context, s streams, r *server.Rebuil
 			return err
 		}
 		asOf := ""
-		if meta.Frozen() {
+		if meta.IsFrozen() {
 			asOf = meta.Until.String()
 		}
-		display.Print(rolledBack(asOf))
+		display.Print(rollbackText(asOf))
 		return nil
 	}
 	meta, err := r.Switch(ctx, api.ReplayRequest{Projection: c.Projection, To: c.To, Force: c.Force}, progress)
@@ -124,15 +124,15 @@ func (c *replayCommand) printResult(display *terminal.Progress, missing int) {
 	}
 }
 
-func rolledBack(asOf string) string {
+func rollbackText(asOf string) string {
 	if asOf != "" {
 		return "returned to the previous version, which shows the index as it was at " + asOf
 	}
 	return "returned to the previous version; it catches up with the log"
 }
 
-// online asks the server that holds the data directory.
-func (c *replayCommand) online(ctx context.Context, s streams, settings *config.Config) error {
+// replayOnline asks the server that holds the data directory.
+func (c *replayCommand) replayOnline(ctx context.Context, s streams, settings *config.Config) error {
 	if c.To != "" && !c.Switch {
 		return errors.New("a server runs on the data directory, and all its users would see the index of the past; add --switch to do that, or stop the server first")
 	}
@@ -165,7 +165,7 @@ func (c *replayCommand) online(ctx context.Context, s streams, settings *config.
 	case err != nil:
 		return err
 	case c.Rollback:
-		display.Print(rolledBack(live.AsOf))
+		display.Print(rollbackText(live.AsOf))
 	default:
 		c.printResult(display, ended.MissingDocuments)
 	}
@@ -215,7 +215,7 @@ func replayOf(ctx context.Context, to *client.Client, id int) (*wire.Replay, *wi
 
 // cancelReplay stops the replay of a command that was interrupted.
 func cancelReplay(ctx context.Context, to *client.Client, id int) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelPatience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer cancel()
 	_, err := to.CancelReplay(ctx, id)
 	return err

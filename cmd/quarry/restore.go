@@ -39,22 +39,22 @@ Exit status: 0 if it succeeded, 1 if it failed or a checksum differs.`
 // Run implements the command.
 func (c *restoreCommand) Run(ctx context.Context, s streams) error {
 	if c.Data == "" && !c.Verify && !c.List {
-		return usagef("name the directory to restore to with --data, or check the backup with --verify")
+		return usageErrorf("name the directory to restore to with --data, or check the backup with --verify")
 	}
-	err := c.run(ctx, s)
+	err := c.restoreBackup(ctx, s)
 	if _, ok := errors.AsType[exitError](err); ok || err == nil {
 		return err
 	}
 	return fmt.Errorf("restore: %w", err)
 }
 
-func (c *restoreCommand) run(ctx context.Context, s streams) error {
+func (c *restoreCommand) restoreBackup(ctx context.Context, s streams) error {
 	d, err := backup.Open(c.Backup)
 	if err != nil {
 		return err
 	}
 	if c.List {
-		return c.list(s, d)
+		return c.listGenerations(s, d)
 	}
 	generation, err := d.Choose(c.Generation)
 	if err != nil {
@@ -66,9 +66,9 @@ func (c *restoreCommand) run(ctx context.Context, s streams) error {
 		display.Update(fmt.Sprintf("%d of %d files, %s", p.Files, p.FilesTotal, sizeText(p.Bytes)))
 	}
 	if c.Data == "" {
-		return c.verify(ctx, s, d, generation, progress)
+		return c.verifyGeneration(ctx, s, d, generation, progress)
 	}
-	settings, err := c.settings(s)
+	settings, err := c.loadWithoutSecrets(s)
 	if err != nil {
 		return err
 	}
@@ -81,8 +81,8 @@ func (c *restoreCommand) run(ctx context.Context, s streams) error {
 	return printRestored(s, generation, &m, totals)
 }
 
-// list prints the generations, the oldest first.
-func (c *restoreCommand) list(s streams, d *backup.Directory) error {
+// listGenerations prints the generations, the oldest first.
+func (c *restoreCommand) listGenerations(s streams, d *backup.Directory) error {
 	all, err := d.Generations()
 	if err != nil {
 		return err
@@ -105,8 +105,8 @@ func (c *restoreCommand) list(s streams, d *backup.Directory) error {
 	return nil
 }
 
-// verify reads the files of a generation and prints those that are damaged.
-func (c *restoreCommand) verify(ctx context.Context, s streams, d *backup.Directory, generation int, progress func(backup.Progress)) error {
+// verifyGeneration reads the files of a generation and prints those that are damaged.
+func (c *restoreCommand) verifyGeneration(ctx context.Context, s streams, d *backup.Directory, generation int, progress func(backup.Progress)) error {
 	damaged := 0
 	_, totals, err := d.Verify(ctx, generation, func(f backup.Damage) {
 		if damaged++; damaged <= maxDamagePrinted {

@@ -51,9 +51,9 @@ Exit status: 0 if a match was found, 1 if nothing was found, 2 if the search fai
 // Run implements the command. As grep does, it exits with 0 if there was a match, 1
 // if there was none, and 2 if the search failed.
 func (c *searchCommand) Run(ctx context.Context, s streams) error {
-	found, err := c.search(ctx, s)
+	found, err := c.runSearch(ctx, s)
 	if err != nil {
-		printError(s, advised(err))
+		printError(s, addAdvice(err))
 		return exitError(exitUsage)
 	}
 	if !found {
@@ -62,8 +62,8 @@ func (c *searchCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-func (c *searchCommand) search(ctx context.Context, s streams) (found bool, err error) {
-	server, err := c.client()
+func (c *searchCommand) runSearch(ctx context.Context, s streams) (found bool, err error) {
+	server, err := c.newClient()
 	if err != nil {
 		return false, err
 	}
@@ -74,7 +74,7 @@ func (c *searchCommand) search(ctx context.Context, s streams) (found bool, err 
 	if c.JSON {
 		return c.printJSON(ctx, s, server, request)
 	}
-	return c.print(ctx, s, server, request)
+	return c.printResults(ctx, s, server, request)
 }
 
 const (
@@ -88,9 +88,9 @@ const (
 	maxOrdered = 10_000
 )
 
-// print prints what the server finds: a page on a terminal, unless a number of matches
+// printResults prints what the server finds: a page on a terminal, unless a number of matches
 // was asked for.
-func (c *searchCommand) print(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (found bool, err error) {
+func (c *searchCommand) printResults(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (found bool, err error) {
 	p := newPrinter(s.screen, terminal.NewStyle(s.screen, c.Color, c.Hyperlink, s.environ))
 	p.context, p.editor = c.Context > 0, c.EditorLinks
 	if request.Matches == 0 {
@@ -99,9 +99,9 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 			request.Display, p.maxFiles, p.maxLines = pageMatches, pageFiles, pageLines
 		}
 	}
-	response, err := c.receive(ctx, server, request, func(files []wire.SearchFile) error {
+	response, err := c.fetchFiles(ctx, server, request, func(files []wire.SearchFile) error {
 		for i := range files {
-			p.file(&files[i])
+			p.printFile(&files[i])
 		}
 		return p.flush()
 	})
@@ -111,7 +111,7 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 	found = p.files+len(response.RepositoryInfo) > 0
 	if p.files == 0 { // else they are those of the files
 		for _, r := range response.RepositoryInfo {
-			p.repository(r.Name)
+			p.printRepository(r.Name)
 		}
 	}
 	if c.Explain {
@@ -126,7 +126,7 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 		if n.Code == wire.SearchNoticeCodeDIFFERENTMEANING {
 			continue
 		}
-		_, _ = fmt.Fprintf(s.err, "quarry: %s%s\n", n.Message, retry(&n))
+		_, _ = fmt.Fprintf(s.err, "quarry: %s%s\n", n.Message, retryAdvice(&n))
 	}
 	if err := errors.Join(p.flush(), c.printRelated(s, p.style, response.Related)); err != nil {
 		return found, err
@@ -134,9 +134,9 @@ func (c *searchCommand) print(ctx context.Context, s streams, server *client.Cli
 	cut := isCut(response.IncompleteReason)
 	switch {
 	case !response.IsSearchExhaustive && (p.maxFiles == 0 || !cut):
-		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", incomplete(response))
+		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", describeIncomplete(response))
 	case p.hidden || cut:
-		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", remainder(p, response))
+		_, _ = fmt.Fprintf(s.err, "quarry: %s\n", describeRemainder(p, response))
 	}
 	return found, nil
 }
@@ -158,11 +158,11 @@ func (c *searchCommand) printRelated(s streams, style terminal.Style, groups []w
 		p := newPrinter(w, style)
 		p.editor = c.EditorLinks
 		if style.Terminal {
-			p.line("")
+			p.printLine("")
 		}
-		p.line("quarry: " + relatedReasons[g.Reason] + ", not counted: " + style.Clean(g.Query))
+		p.printLine("quarry: " + relatedReasons[g.Reason] + ", not counted: " + style.Clean(g.Query))
 		for i := range g.Files {
-			p.file(&g.Files[i])
+			p.printFile(&g.Files[i])
 		}
 		if err := p.flush(); err != nil {
 			return err
@@ -171,9 +171,9 @@ func (c *searchCommand) printRelated(s streams, style terminal.Style, groups []w
 	return nil
 }
 
-// receive gives the files that the server finds to show, those of a request for few matches
+// fetchFiles gives the files that the server finds to show, those of a request for few matches
 // in the order of their rank.
-func (c *searchCommand) receive(ctx context.Context, server *client.Client, request wire.SearchRequest, show func([]wire.SearchFile) error) (*wire.SearchResult, error) {
+func (c *searchCommand) fetchFiles(ctx context.Context, server *client.Client, request wire.SearchRequest, show func([]wire.SearchFile) error) (*wire.SearchResult, error) {
 	if request.Matches > maxOrdered {
 		return server.Collect(ctx, request, show)
 	}
@@ -184,8 +184,8 @@ func (c *searchCommand) receive(ctx context.Context, server *client.Client, requ
 	return response, show(response.Files)
 }
 
-// retry says what to search for instead, where that is more than a name.
-func retry(n *wire.SearchNotice) string {
+// retryAdvice says what to search for instead, where that is more than a name.
+func retryAdvice(n *wire.SearchNotice) string {
 	if len(n.Queries) == 0 || n.Queries[0] == n.Suggestions[0] {
 		return ""
 	}
@@ -195,8 +195,8 @@ func retry(n *wire.SearchNotice) string {
 // isCut reports whether an answer is incomplete because less was asked for than there is.
 func isCut(reason string) bool { return reason == "match limit" || reason == "display limit" }
 
-// remainder says what a page leaves out, and how to see it.
-func remainder(p *printer, r *wire.SearchResult) string {
+// describeRemainder says what a page leaves out, and how to see it.
+func describeRemainder(p *printer, r *wire.SearchResult) string {
 	files, matches := strconv.Itoa(r.Stats.FileCount), strconv.Itoa(r.Stats.TotalMatchCount)
 	if r.Stats.TotalMatchCount > defaultMatches {
 		files, matches = "more than "+files, "more than "+strconv.Itoa(defaultMatches)
@@ -204,8 +204,8 @@ func remainder(p *printer, r *wire.SearchResult) string {
 	return fmt.Sprintf("%d lines of %d files are shown; there are %s matches in %s files, and -n shows more", p.lines, p.files, matches, files)
 }
 
-// incomplete says why an answer may lack matches, and what to do.
-func incomplete(r *wire.SearchResult) string {
+// describeIncomplete says why an answer may lack matches, and what to do.
+func describeIncomplete(r *wire.SearchResult) string {
 	text := fmt.Sprintf("stopped after %d matches", r.Stats.ActualMatchCount)
 	switch r.IncompleteReason {
 	case "match limit":

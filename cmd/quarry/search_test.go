@@ -84,7 +84,7 @@ func TestRemainder(t *testing.T) {
 		{735, 43, "50 lines of 10 files are shown; there are 735 matches in 43 files, and -n shows more"},
 		{1001, 43, "50 lines of 10 files are shown; there are more than 1000 matches in more than 43 files, and -n shows more"},
 	} {
-		if got := remainder(p, &wire.SearchResult{Stats: wire.SearchStats{TotalMatchCount: c.matches, FileCount: c.files}}); got != c.want {
+		if got := describeRemainder(p, &wire.SearchResult{Stats: wire.SearchStats{TotalMatchCount: c.matches, FileCount: c.files}}); got != c.want {
 			t.Errorf("got %q, want %q", got, c.want)
 		}
 	}
@@ -99,11 +99,11 @@ func TestRetry(t *testing.T) {
 		{"kmalloc", "kmalloc lang:c", " Search for: kmalloc lang:c"},
 	} {
 		n := wire.SearchNotice{Suggestions: []string{c.suggestion}, Queries: []string{c.query}}
-		if have := retry(&n); have != c.want {
+		if have := retryAdvice(&n); have != c.want {
 			t.Errorf("%s: %q, want %q", c.query, have, c.want)
 		}
 	}
-	if have := retry(&wire.SearchNotice{}); have != "" {
+	if have := retryAdvice(&wire.SearchNotice{}); have != "" {
 		t.Errorf("without queries: %q", have)
 	}
 }

@@ -22,8 +22,8 @@ type configFlags struct {
 	Set    []string `group:"configuration" placeholder:"KEY=VALUE" sep:"none" help:"Set a key of the configuration, such as cache.framesBytes=256MiB. May be repeated."`
 }
 
-// loader returns what reads file, environment and flags, in rising order of weight.
-func (f *configFlags) loader(s streams, more ...string) config.Loader {
+// newLoader returns what reads file, environment and flags, in rising order of weight.
+func (f *configFlags) newLoader(s streams, more ...string) config.Loader {
 	set := more
 	if f.Data != "" {
 		set = append(set, "data="+f.Data)
@@ -31,11 +31,11 @@ func (f *configFlags) loader(s streams, more ...string) config.Loader {
 	return config.Loader{File: f.Config, Environ: s.environ, Set: append(set, f.Set...)}
 }
 
-// load reads the settings. The commands that do so write to the data directory: from
+// readSettings reads the settings. The commands that do so write to the data directory: from
 // here on every new file is private.
-func (f *configFlags) load(s streams, more ...string) (config.Config, *slog.Logger, error) {
+func (f *configFlags) readSettings(s streams, more ...string) (config.Config, *slog.Logger, error) {
 	permissions.RestrictUmask()
-	return loadSettings(s, f.loader(s, more...))
+	return loadSettings(s, f.newLoader(s, more...))
 }
 
 // loadSettings reads the settings, logs what they are warned of, and returns the
@@ -100,7 +100,7 @@ func (c *serveCommand) Run(ctx context.Context, s streams) error {
 	s.err = lines
 	reload := &server.Reload{Signals: boot.Hangups(), Level: new(slog.LevelVar)}
 	permissions.RestrictUmask()
-	loader := c.loader(s, c.overrides()...)
+	loader := c.newLoader(s, c.flagOverrides()...)
 	reload.Load = func() (config.Config, []string, error) {
 		c, warnings, err := loader.Load()
 		fitMemory(&c, loader.Environ)
@@ -110,12 +110,12 @@ func (c *serveCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	return serve(ctx, &settings, logger, reload)
+	return runServer(ctx, &settings, logger, reload)
 }
 
 // printConfig prints the settings. It needs none of the secrets.
 func (c *serveCommand) printConfig(s streams) error {
-	loader := c.loader(s, c.overrides()...)
+	loader := c.newLoader(s, c.flagOverrides()...)
 	loader.WithoutSecrets = true
 	settings, _, err := loadSettings(s, loader)
 	if err != nil {
@@ -129,8 +129,8 @@ func (c *serveCommand) printConfig(s streams) error {
 	return err
 }
 
-// overrides returns the flags in the form of --set.
-func (c *serveCommand) overrides() []string {
+// flagOverrides returns the flags in the form of --set.
+func (c *serveCommand) flagOverrides() []string {
 	var set []string
 	add := func(key, value string) {
 		if value != "" {
@@ -148,12 +148,12 @@ func (c *serveCommand) overrides() []string {
 // rows. One that needs more has a disk or memory that fails.
 const maxRebuilds = 3
 
-// serve runs a server until ctx ends or it fails.
-func serve(ctx context.Context, c *config.Config, logger *slog.Logger, reload *server.Reload) (err error) {
+// runServer runs a server until ctx ends or it fails.
+func runServer(ctx context.Context, c *config.Config, logger *slog.Logger, reload *server.Reload) (err error) {
 	logMemory(c, os.Environ(), logger)
 	boot.ApplyMemoryLimit(int64(c.Runtime.MemoryLimitBytes), c.Runtime.GCPercent)
 	for rebuilds := 0; ; rebuilds++ {
-		err := serveOnce(ctx, c, logger, reload)
+		err := runServerOnce(ctx, c, logger, reload)
 		if !errors.Is(err, server.ErrStartAgain) || rebuilds == maxRebuilds || ctx.Err() != nil {
 			return err
 		}
@@ -161,7 +161,7 @@ func serve(ctx context.Context, c *config.Config, logger *slog.Logger, reload *s
 	}
 }
 
-func serveOnce(ctx context.Context, c *config.Config, logger *slog.Logger, reload *server.Reload) error {
+func runServerOnce(ctx context.Context, c *config.Config, logger *slog.Logger, reload *server.Reload) error {
 	build := boot.ReadBuild()
 	registry := boot.NewRegistry(build.Version)
 	s, err := server.Open(ctx, server.Options{Config: c, Logger: logger, Registerer: registry, Gatherer: registry, Version: build.Version, Reload: reload})

@@ -71,7 +71,7 @@ func (c *ensureTopicsCommand) Run(ctx context.Context, s streams) error {
 
 // printTopics prints what look reports.
 func printTopics(ctx context.Context, s streams, flags *configFlags, asJSON bool, look func(context.Context, server.Options) ([]server.TopicReport, error)) ([]server.TopicReport, error) {
-	settings, logger, err := flags.load(s)
+	settings, logger, err := flags.readSettings(s)
 	if err != nil {
 		return nil, err
 	}
@@ -113,20 +113,20 @@ func printTopic(out io.Writer, r *server.TopicReport) error {
 	return err
 }
 
-// table returns a writer of aligned columns, and a function that adds a line. The
+// newTable returns a writer of aligned columns, and a function that adds a line. The
 // writer keeps its error for Flush.
-func table(out io.Writer) (w *tabwriter.Writer, line func(cells ...string)) {
+func newTable(out io.Writer) (w *tabwriter.Writer, line func(cells ...string)) {
 	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	return w, func(cells ...string) {
 		for i, cell := range cells {
-			cells[i] = cmp.Or(plain(cell), "-")
+			cells[i] = cmp.Or(escapeCell(cell), "-")
 		}
 		_, _ = fmt.Fprintln(w, "  "+strings.Join(cells, "\t"))
 	}
 }
 
 func printPartitions(out io.Writer, partitions []server.PartitionReport) error {
-	w, line := table(out)
+	w, line := newTable(out)
 	line("PARTITION", "LEADER", "REPLICAS", "IN SYNC", "FIRST", "NEXT")
 	for _, p := range partitions {
 		leader := ""
@@ -143,7 +143,7 @@ func printSettings(out io.Writer, settings []server.SettingReport) error {
 	if len(settings) == 0 {
 		return nil
 	}
-	w, line := table(out)
+	w, line := newTable(out)
 	line("SETTING", "VALUE", "WANTED")
 	for _, s := range settings {
 		line(s.Name, s.Value, s.Wanted)

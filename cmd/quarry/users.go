@@ -30,7 +30,7 @@ type listUsersCommand struct {
 
 // Run implements the command.
 func (c *listUsersCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (c *listUsersCommand) Run(ctx context.Context, s streams) error {
 		if u.Name != nil {
 			name = *u.Name
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", plain(u.Email), orDash(name), u.Role, u.State, localTime(u.LastActivityAt), u.ID)
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(u.Email), orDash(name), u.Role, u.State, localTime(u.LastActivityAt), u.ID)
 	}
 	return w.Flush()
 }
@@ -68,9 +68,9 @@ type userFlags struct {
 	User string `arg:"" help:"E-mail address or ID of the user."`
 }
 
-// user returns a client and the ID of the user.
-func (f *userFlags) user(ctx context.Context) (*client.Client, string, error) {
-	server, err := f.client()
+// findUser returns a client and the ID of the user.
+func (f *userFlags) findUser(ctx context.Context) (*client.Client, string, error) {
+	server, err := f.newClient()
 	if err != nil {
 		return nil, "", err
 	}
@@ -92,7 +92,7 @@ func userID(ctx context.Context, server *client.Client, name string) (string, er
 			return u.ID, nil
 		}
 	}
-	return "", fmt.Errorf("no user has the e-mail address %s", plain(name))
+	return "", fmt.Errorf("no user has the e-mail address %s", escapeCell(name))
 }
 
 // printUser says what a user is now.
@@ -100,7 +100,7 @@ func printUser(s streams, u *wire.User, err error) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.err, "%s is %s, %s\n", plain(u.Email), u.State, u.Role)
+	_, err = fmt.Fprintf(s.err, "%s is %s, %s\n", escapeCell(u.Email), u.State, u.Role)
 	return err
 }
 
@@ -108,7 +108,7 @@ type approveUserCommand struct{ userFlags }
 
 // Run implements the command.
 func (c *approveUserCommand) Run(ctx context.Context, s streams) error {
-	server, id, err := c.user(ctx)
+	server, id, err := c.findUser(ctx)
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ type suspendUserCommand struct{ userFlags }
 
 // Run implements the command.
 func (c *suspendUserCommand) Run(ctx context.Context, s streams) error {
-	server, id, err := c.user(ctx)
+	server, id, err := c.findUser(ctx)
 	if err != nil {
 		return err
 	}
@@ -132,7 +132,7 @@ type reinstateUserCommand struct{ userFlags }
 
 // Run implements the command.
 func (c *reinstateUserCommand) Run(ctx context.Context, s streams) error {
-	server, id, err := c.user(ctx)
+	server, id, err := c.findUser(ctx)
 	if err != nil {
 		return err
 	}
@@ -159,7 +159,7 @@ type roleCommand struct {
 
 // Run implements the command.
 func (c *roleCommand) Run(ctx context.Context, s streams) error {
-	server, id, err := c.user(ctx)
+	server, id, err := c.findUser(ctx)
 	if err != nil {
 		return err
 	}
@@ -171,14 +171,14 @@ type removeUserCommand struct{ userFlags }
 
 // Run implements the command.
 func (c *removeUserCommand) Run(ctx context.Context, s streams) error {
-	server, id, err := c.user(ctx)
+	server, id, err := c.findUser(ctx)
 	if err != nil {
 		return err
 	}
 	if _, err := server.DeleteUser(ctx, client.DeleteUserParams{UserID: id}); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(s.err, "%s is removed\n", plain(c.User))
+	_, err = fmt.Fprintf(s.err, "%s is removed\n", escapeCell(c.User))
 	return err
 }
 
@@ -208,7 +208,7 @@ type inviteCommand struct {
 
 // Run implements the command.
 func (c *inviteCommand) Run(ctx context.Context, s streams) error {
-	server, err := c.client()
+	server, err := c.newClient()
 	if err != nil {
 		return err
 	}
@@ -218,7 +218,7 @@ func (c *inviteCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintln(s.out, plain(made.URL)); err != nil {
+	if _, err := fmt.Fprintln(s.out, escapeCell(made.URL)); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(s.err, "The link invites one %s and expires at %s. Send it yourself; it is not shown again.\n", strings.ToLower(string(made.Role)), localTime(made.ExpiresAt))

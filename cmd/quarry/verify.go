@@ -42,11 +42,11 @@ Exit status: 0 if nothing differs, 1 if something differs or the comparison fail
 // Run implements the command. It exits with 1 if something differs or could not
 // be compared at all.
 func (c *verifyCommand) Run(ctx context.Context, s streams) error {
-	v := &verifying{progress: terminal.NewProgress(s.errScreen), json: c.JSON, s: s}
+	v := &verifyPrinter{progress: terminal.NewProgress(s.errScreen), json: c.JSON, s: s}
 	defer v.progress.Close()
-	ask := c.online
+	ask := c.verifyOnline
 	if c.Offline {
-		ask = c.offline
+		ask = c.verifyOffline
 	}
 	if err := ask(ctx, s, v); err != nil {
 		return fmt.Errorf("verify: %w", err)
@@ -57,8 +57,8 @@ func (c *verifyCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-func (c *verifyCommand) online(ctx context.Context, _ streams, v *verifying) error {
-	remote, err := c.client(c.Data)
+func (c *verifyCommand) verifyOnline(ctx context.Context, _ streams, v *verifyPrinter) error {
+	remote, err := c.newClient(c.Data)
 	if err != nil {
 		return err
 	}
@@ -66,15 +66,15 @@ func (c *verifyCommand) online(ctx context.Context, _ streams, v *verifying) err
 		if err != nil {
 			return err
 		}
-		if err := v.frame(f); err != nil {
+		if err := v.printFrame(f); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (c *verifyCommand) offline(ctx context.Context, s streams, v *verifying) error {
-	settings, logger, err := c.load(s)
+func (c *verifyCommand) verifyOffline(ctx context.Context, s streams, v *verifyPrinter) error {
+	settings, logger, err := c.readSettings(s)
 	if err != nil {
 		return err
 	}
@@ -90,19 +90,19 @@ func (c *verifyCommand) offline(ctx context.Context, s streams, v *verifying) er
 		if err := json.Unmarshal(raw, frame); err != nil {
 			return err
 		}
-		return v.frame(frame)
+		return v.printFrame(frame)
 	})
 }
 
 // verifying prints what a verification says.
-type verifying struct {
+type verifyPrinter struct {
 	progress    *terminal.Progress
 	s           streams
 	json        bool
 	differences int
 }
 
-func (v *verifying) frame(f *wire.VerificationFrame) (err error) {
+func (v *verifyPrinter) printFrame(f *wire.VerificationFrame) (err error) {
 	if f.Type == wire.VerificationFrameTypeSummary {
 		v.differences = f.Counts.Differences
 	}
@@ -115,24 +115,24 @@ func (v *verifying) frame(f *wire.VerificationFrame) (err error) {
 	case wire.VerificationFrameTypeRepair:
 		v.progress.Print(fmt.Sprintf("%d %s", f.Count, f.Message))
 	case wire.VerificationFrameTypeDifference:
-		err = v.print(difference(f))
+		err = v.printLine(differenceText(f))
 	case wire.VerificationFrameTypeUnchecked:
-		err = v.print(fmt.Sprintf("%s: not compared: %s", strings.TrimSpace(f.RepoName+" "+f.Ref), f.Message))
+		err = v.printLine(fmt.Sprintf("%s: not compared: %s", strings.TrimSpace(f.RepoName+" "+f.Ref), f.Message))
 	case wire.VerificationFrameTypeSummary:
-		err = v.print(summary(&f.Counts))
+		err = v.printLine(summaryText(&f.Counts))
 	}
 	return err
 }
 
-// print writes a line of the result, with the display out of its way.
-func (v *verifying) print(line string) error {
+// printLine writes a line of the result, with the display out of its way.
+func (v *verifyPrinter) printLine(line string) error {
 	v.progress.Close()
 	_, err := fmt.Fprintln(v.s.out, terminal.EscapeLine(line))
 	return err
 }
 
-// difference is the line of one.
-func difference(f *wire.VerificationFrame) string {
+// differenceText is the line of one.
+func differenceText(f *wire.VerificationFrame) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s: %s", strings.TrimSpace(f.RepoName+" "+f.Ref), f.Kind, f.Message)
 	if f.Path != "" {
@@ -154,7 +154,7 @@ func orNothing(s string) string {
 	return s
 }
 
-func summary(c *wire.VerificationCounts) string {
+func summaryText(c *wire.VerificationCounts) string {
 	text := fmt.Sprintf("%d repositories, %d refs, %d files compared: ", c.Repositories, c.Refs, c.Files)
 	switch {
 	case c.Differences == 0 && c.Repaired == 0:

@@ -38,7 +38,7 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	sources, err := c.sources(ctx)
+	sources, err := c.openSources(ctx)
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	engines, stop, err := c.engines(ctx, repositories, trees)
+	engines, stop, err := c.startEngines(ctx, repositories, trees)
 	defer func() { err = errors.Join(err, stop()) }()
 	if err != nil {
 		return err
@@ -106,7 +106,7 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 }
 
 // askQuestions prints which of the everyday questions each Quarry answers at the first try.
-func (c *answersCommand) askQuestions(ctx context.Context, engines []shower) error {
+func (c *answersCommand) askQuestions(ctx context.Context, engines []lineEngine) error {
 	if !c.Questions {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (c *answersCommand) askQuestions(ctx context.Context, engines []shower) err
 }
 
 // askCommand gives a question to the command line.
-func (e *shower) askCommand(ctx context.Context, q *answers.Question) (string, error) {
+func (e *lineEngine) askCommand(ctx context.Context, q *answers.Question) (string, error) {
 	if q.Find {
 		return e.command(ctx, "find", q.Ask)
 	}
@@ -152,7 +152,7 @@ func (e *shower) askCommand(ctx context.Context, q *answers.Question) (string, e
 }
 
 // askTool gives a question to a tool for AI agents.
-func (e *shower) askTool(ctx context.Context, q *answers.Question) (string, error) {
+func (e *lineEngine) askTool(ctx context.Context, q *answers.Question) (string, error) {
 	switch {
 	case q.Find:
 		return e.call(ctx, "glob", map[string]any{"pattern": q.Ask})
@@ -163,7 +163,7 @@ func (e *shower) askTool(ctx context.Context, q *answers.Question) (string, erro
 }
 
 // reportAgents prints what it takes an agent to have the answers.
-func (c *answersCommand) reportAgents(ctx context.Context, engines []shower, tasks []answers.Task) error {
+func (c *answersCommand) reportAgents(ctx context.Context, engines []lineEngine, tasks []answers.Task) error {
 	for _, e := range engines {
 		if e.call == nil || !c.Agents {
 			continue
@@ -180,7 +180,7 @@ func (c *answersCommand) reportAgents(ctx context.Context, engines []shower, tas
 	return nil
 }
 
-func (c *answersCommand) sources(ctx context.Context) (answers.Sources, error) {
+func (c *answersCommand) openSources(ctx context.Context) (answers.Sources, error) {
 	sources, err := answers.InstalledSources(ctx)
 	if err != nil {
 		return nil, err
@@ -211,7 +211,7 @@ func (c *answersCommand) sources(ctx context.Context) (answers.Sources, error) {
 }
 
 // shower is an engine that shows lines.
-type shower struct {
+type lineEngine struct {
 	name string
 	show answers.Show
 	call answers.Call // of its tools for AI agents; nil if it has none
@@ -219,8 +219,8 @@ type shower struct {
 	command func(ctx context.Context, arguments ...string) (string, error)
 }
 
-// engines starts the engines. stop ends those that were started, after an error, too.
-func (c *answersCommand) engines(ctx context.Context, repositories, trees map[string]string) (all []shower, stop func() error, err error) {
+// startEngines starts the engines. stop ends those that were started, after an error, too.
+func (c *answersCommand) startEngines(ctx context.Context, repositories, trees map[string]string) (all []lineEngine, stop func() error, err error) {
 	var stops []func() error
 	stop = func() (err error) {
 		for _, s := range stops {
@@ -247,20 +247,20 @@ func (c *answersCommand) engines(ctx context.Context, repositories, trees map[st
 				return nil, stop, err
 			}
 		}
-		all = append(all, shower{name, func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
+		all = append(all, lineEngine{name, func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
 			if t.Files {
 				return linesOf(server.Found(ctx, t.Text))
 			}
 			return linesOf(server.Shown(ctx, t.Text, answers.LinesOfFile))
 		}, server.CallTool, server.Command})
 	}
-	more, stopMore, err := c.others(ctx, repositories, trees)
+	more, stopMore, err := c.startPeers(ctx, repositories, trees)
 	stops = append(stops, stopMore)
 	return append(all, more...), stop, err
 }
 
-// others starts zoekt and ripgrep, where they are installed.
-func (c *answersCommand) others(ctx context.Context, repositories, trees map[string]string) (all []shower, stop func() error, err error) {
+// startPeers starts zoekt and ripgrep, where they are installed.
+func (c *answersCommand) startPeers(ctx context.Context, repositories, trees map[string]string) (all []lineEngine, stop func() error, err error) {
 	stop = func() error { return nil }
 	if c.Alone {
 		return nil, stop, nil
@@ -281,7 +281,7 @@ func (c *answersCommand) others(ctx context.Context, repositories, trees map[str
 			return nil, stop, err
 		}
 		stop = server.Stop
-		all = append(all, shower{"zoekt", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
+		all = append(all, lineEngine{"zoekt", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
 			shown, err := server.Shown(ctx, t.Text, answers.LinesOfFile)
 			if t.Files {
 				shown, err = server.Found(ctx, t.Text)
@@ -294,7 +294,7 @@ func (c *answersCommand) others(ctx context.Context, repositories, trees map[str
 		}, nil, nil})
 	}
 	if rg, err := engine.OpenRipgrep(); err == nil {
-		all = append(all, shower{"ripgrep", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
+		all = append(all, lineEngine{"ripgrep", func(ctx context.Context, t *answers.Task) ([]answers.Line, error) {
 			if t.Files {
 				return linesOf(rg.Found(ctx, t.Text, trees))
 			}

@@ -26,7 +26,7 @@ type relevanceCommand struct {
 	Misses    bool   `help:"List the queries of the tuning half that Quarry does not put first."`
 }
 
-var errNobody = errors.New("nobody to ask: give --quarry or --quarry-url")
+var errNoServer = errors.New("nobody to ask: give --quarry or --quarry-url")
 
 func (c *relevanceCommand) Run(ctx context.Context) (err error) {
 	data, err := testdata.ReadFile("testdata/relevance/queries.json")
@@ -48,11 +48,11 @@ func (c *relevanceCommand) Run(ctx context.Context) (err error) {
 	if c.Work == "" {
 		c.Work = filepath.Join(c.Corpora, "relevance")
 	}
-	runs, err := c.quarry(ctx, queries, repositories)
+	runs, err := c.measureQuarry(ctx, queries, repositories)
 	if err != nil {
 		return err
 	}
-	more, err := c.zoekt(ctx, queries, repositories)
+	more, err := c.measureZoekt(ctx, queries, repositories)
 	if err != nil && !errors.Is(err, engine.ErrNoZoekt) {
 		return err
 	}
@@ -65,12 +65,12 @@ func (c *relevanceCommand) Run(ctx context.Context) (err error) {
 	return relevance.Report(os.Stdout, queries, runs)
 }
 
-func (c *relevanceCommand) quarry(ctx context.Context, queries []relevance.Query, repositories map[string]string) (runs []relevance.Run, err error) {
+func (c *relevanceCommand) measureQuarry(ctx context.Context, queries []relevance.Query, repositories map[string]string) (runs []relevance.Run, err error) {
 	server := engine.ConnectQuarry(c.QuarryURL)
 	if c.QuarryURL == "" {
 		program, err := engine.OpenQuarry(c.Quarry, nil)
 		if err != nil {
-			return nil, fmt.Errorf("%w: %w", errNobody, err)
+			return nil, fmt.Errorf("%w: %w", errNoServer, err)
 		}
 		data := filepath.Join(c.Work, "quarry")
 		if err := errors.Join(os.RemoveAll(data), os.MkdirAll(c.Work, 0o755)); err != nil {
@@ -90,7 +90,7 @@ func (c *relevanceCommand) quarry(ctx context.Context, queries []relevance.Query
 	return []relevance.Run{run}, err
 }
 
-func (c *relevanceCommand) zoekt(ctx context.Context, queries []relevance.Query, repositories map[string]string) (runs []relevance.Run, err error) {
+func (c *relevanceCommand) measureZoekt(ctx context.Context, queries []relevance.Query, repositories map[string]string) (runs []relevance.Run, err error) {
 	server := engine.ConnectZoekt(c.ZoektURL)
 	if c.ZoektURL == "" {
 		program, err := engine.OpenZoekt(c.ZoektBin)

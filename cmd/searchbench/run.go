@@ -39,7 +39,7 @@ type runCommand struct {
 }
 
 func (c *runCommand) Run(ctx context.Context) error {
-	opts, err := c.options()
+	opts, err := c.benchOptions()
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ const (
 	quickBacklog, quickRepositories, quickOneByOne       = 2000, 40, 40
 )
 
-func (c *runCommand) options() (bench.Options, error) {
+func (c *runCommand) benchOptions() (bench.Options, error) {
 	opts := bench.Options{Corpora: c.Corpora, Work: c.Work, Again: c.Again, Log: logLine}
 	switch {
 	case c.Reuse != "":
@@ -83,7 +83,7 @@ func (c *runCommand) options() (bench.Options, error) {
 		opts.LoadDuration, opts.CoreSet, opts.BranchRounds = quickLoad, quickCoreSet, 1
 	}
 	var err error
-	if opts.Backbone, err = c.backbone(); err != nil {
+	if opts.Backbone, err = c.backboneOptions(); err != nil {
 		return opts, err
 	}
 	if opts.Steps, err = bench.ParseSteps(c.Only); err != nil {
@@ -113,8 +113,8 @@ func (c *runCommand) options() (bench.Options, error) {
 	return opts, nil
 }
 
-// backbone sizes freshness and throughput.
-func (c *runCommand) backbone() (backbone.Options, error) {
+// backboneOptions sizes freshness and throughput.
+func (c *runCommand) backboneOptions() (backbone.Options, error) {
 	o := backbone.Options{
 		KafkaLibs: c.KafkaLibs, Rates: c.Rates, Pushes: backbone.DefaultPushes, BesideBytes: backbone.DefaultBesideBytes, QueryRate: backbone.DefaultQueryRate,
 		ZoektPushes: backbone.DefaultZoektPushes, Backlog: backbone.DefaultBacklog, Repositories: backbone.DefaultRepositories, OneByOne: backbone.DefaultOneByOne,

@@ -39,16 +39,16 @@ func (c *verifyCommand) Run(ctx context.Context) error {
 			trees[r.Name], repositories[r.Name] = corpus.TreePath(c.Corpora, r.Name), corpus.GitPath(c.Corpora, r.Name)
 		}
 	}
-	server, stop, err := c.server(ctx, repositories)
+	server, stop, err := c.startServer(ctx, repositories)
 	if err != nil {
 		return err
 	}
 	defer stop()
-	return c.check(ctx, &verify.Checker{Quarry: server, Ripgrep: ripgrep, Trees: trees})
+	return c.compareQueries(ctx, &verify.Checker{Quarry: server, Ripgrep: ripgrep, Trees: trees})
 }
 
-// server starts one and fills it, or takes the one it was told of.
-func (c *verifyCommand) server(ctx context.Context, repositories map[string]string) (*engine.QuarryServer, func(), error) {
+// startServer starts one and fills it, or takes the one it was told of.
+func (c *verifyCommand) startServer(ctx context.Context, repositories map[string]string) (*engine.QuarryServer, func(), error) {
 	if c.Server != "" {
 		return engine.ConnectQuarry(c.Server), func() {}, nil
 	}
@@ -84,7 +84,7 @@ func (c *verifyCommand) server(ctx context.Context, repositories map[string]stri
 	return server, stop, nil
 }
 
-func (c *verifyCommand) check(ctx context.Context, checker *verify.Checker) error {
+func (c *verifyCommand) compareQueries(ctx context.Context, checker *verify.Checker) error {
 	queries, err := readQueries(c.Queries)
 	if len(c.Queries) == 0 {
 		queries, err = builtIn("queries-first.json", "queries.json", "scans.json", "verify.json")

@@ -16,7 +16,7 @@ func quickGuess(ext string, head []byte) code.Language {
 			return "C"
 		}
 	case ".s":
-		return assembly(head)
+		return assemblyDialect(head)
 	case ".ts":
 		if !bytes.Contains(head, []byte("<TS")) {
 			return "TypeScript"
@@ -134,18 +134,18 @@ func anyLineStart(head []byte, judge func(line []byte) bool) bool {
 	return false
 }
 
-// assembly tells the two usual dialects by the operands of their first "mov":
+// assemblyDialect tells the two usual dialects by the operands of their first "mov":
 // go-enry looks for one with a "%" or "$" operand anywhere, then for one with a
 // plain operand and a comma.
-func assembly(head []byte) code.Language {
+func assemblyDialect(head []byte) code.Language {
 	plain := false
 	for i := indexM(head); i >= 0 && i+4 < len(head); {
 		if isMov(head[i:]) {
 			rest := head[i+3:]
-			if len(rest) > 0 && (rest[0]|0x20 == 'l' || rest[0]|0x20 == 'q') && operand(rest[1:]) == operandMarked {
+			if len(rest) > 0 && (rest[0]|0x20 == 'l' || rest[0]|0x20 == 'q') && classifyOperand(rest[1:]) == operandMarked {
 				return "Unix Assembly"
 			}
-			switch operand(rest) {
+			switch classifyOperand(rest) {
 			case operandMarked:
 				return "Unix Assembly"
 			case operandPlain:
@@ -161,7 +161,7 @@ func assembly(head []byte) code.Language {
 	switch {
 	case plain:
 		return "Assembly"
-	case containsAny(head, gnuSyntax) && !containsAny(head, motorola):
+	case containsAny(head, gnuSyntax) && !containsAny(head, motorolaSyntax):
 		return "Unix Assembly"
 	}
 	return ""
@@ -170,8 +170,8 @@ func assembly(head []byte) code.Language {
 // Without a "mov", go-enry leaves GNU assembly of other machines to its
 // classifier, which takes milliseconds and often calls it Motorola's or Intel's.
 var (
-	gnuSyntax = [][]byte{[]byte("/*"), []byte(".globl"), []byte(".text"), []byte(".section"), []byte("#include")}
-	motorola  = [][]byte{[]byte("move."), []byte("moveq"), []byte("movem"), []byte("movep"), []byte("btst"), []byte("dbra")}
+	gnuSyntax      = [][]byte{[]byte("/*"), []byte(".globl"), []byte(".text"), []byte(".section"), []byte("#include")}
+	motorolaSyntax = [][]byte{[]byte("move."), []byte("moveq"), []byte("movem"), []byte("movep"), []byte("btst"), []byte("dbra")}
 )
 
 func containsAny(b []byte, words [][]byte) bool {
@@ -205,11 +205,11 @@ const (
 	operandPlain
 )
 
-// operand judges what follows a mnemonic: blanks, then an operand that is marked
+// classifyOperand judges what follows a mnemonic: blanks, then an operand that is marked
 // by "%" or "$", or a plain one of two or more characters before a comma.
-func operand(b []byte) operandKind {
+func classifyOperand(b []byte) operandKind {
 	i := 0
-	for i < len(b) && blank(b[i]) {
+	for i < len(b) && isBlank(b[i]) {
 		i++
 	}
 	if i == 0 || i == len(b) {
@@ -218,7 +218,7 @@ func operand(b []byte) operandKind {
 	if b[i] == '%' || b[i] == '$' {
 		return operandMarked
 	}
-	for n := 0; i < len(b) && !blank(b[i]) && b[i] != '%'; i++ {
+	for n := 0; i < len(b) && !isBlank(b[i]) && b[i] != '%'; i++ {
 		if b[i] == ',' && n >= 2 {
 			return operandPlain
 		}
@@ -227,7 +227,7 @@ func operand(b []byte) operandKind {
 	return operandOther
 }
 
-func blank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
 
 var rustItems = [][]byte{
 	[]byte("use "), []byte("fn "), []byte("mod "), []byte("pub "), []byte("macro_rules"), []byte("impl"), []byte("#["), []byte("#!["),

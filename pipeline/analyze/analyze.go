@@ -98,7 +98,7 @@ func (a *Analyzer) Document(path string, content []byte) Result {
 	}
 	language, placed := a.Place(path, content)
 	r := Result{Text: text, Language: language, Flags: flags | placed}
-	a.outline(&r)
+	a.extractSymbols(&r)
 	return r
 }
 
@@ -112,8 +112,8 @@ func (a *Analyzer) Skip(content []byte) code.SkipReason {
 	return skipped
 }
 
-// outline adds the symbols.
-func (a *Analyzer) outline(r *Result) {
+// extractSymbols adds the symbols.
+func (a *Analyzer) extractSymbols(r *Result) {
 	if a.options.NoSymbols || !outline.Supported(r.Language) {
 		return
 	}
@@ -165,7 +165,7 @@ func (a *Analyzer) Read(path string, head []byte) Reading {
 	}
 	head = decodeHead(head)
 	name := splitPath(path)
-	return Reading{a.languages.detect(name, head), generatedContent(name, head)}
+	return Reading{a.languages.detectLanguage(name, head), generatedContent(name, head)}
 }
 
 // Flags returns the PlaceFlags of a blob that stands at path.
@@ -174,10 +174,10 @@ func (a *Analyzer) Flags(path string, r Reading) code.Flags {
 	if r.Generated || generatedName(splitPath(path)) {
 		flags |= code.FlagGenerated
 	}
-	if a.vendored.match(path) {
+	if a.vendored.matchesAny(path) {
 		flags |= code.FlagVendored
 	}
-	if inTestDirectory(path) || a.tests.match(path) {
+	if inTestDirectory(path) || a.tests.matchesAny(path) {
 		flags |= code.FlagTest
 	}
 	return flags

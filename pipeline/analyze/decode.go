@@ -19,7 +19,7 @@ var (
 	bomUTF8    = []byte{0xef, 0xbb, 0xbf}
 	bomUTF16LE = []byte{0xff, 0xfe}
 	bomUTF16BE = []byte{0xfe, 0xff}
-	nul        = []byte{0}
+	nulByte    = []byte{0}
 )
 
 // decode returns the text of content with the flags that tell of its encoding,
@@ -27,7 +27,7 @@ var (
 func decode(content []byte) ([]byte, code.Flags, code.SkipReason) {
 	content = bytes.TrimPrefix(content, bomUTF8)
 	if decoder := utf16Decoder(content); decoder != nil {
-		return transcode(decoder, content)
+		return transcodeText(decoder, content)
 	}
 	if hasNUL(content) || binaryMagic(content) {
 		return nil, 0, code.SkipBinary
@@ -41,10 +41,10 @@ func decode(content []byte) ([]byte, code.Flags, code.SkipReason) {
 	if !plausibleText(content) {
 		return nil, 0, code.SkipUndecodable
 	}
-	return transcode(charmap.Windows1252.NewDecoder(), content)
+	return transcodeText(charmap.Windows1252.NewDecoder(), content)
 }
 
-func transcode(decoder *encoding.Decoder, content []byte) ([]byte, code.Flags, code.SkipReason) {
+func transcodeText(decoder *encoding.Decoder, content []byte) ([]byte, code.Flags, code.SkipReason) {
 	text, err := decoder.Bytes(content)
 	if err != nil || !plausibleText(text) {
 		return nil, 0, code.SkipUndecodable
@@ -109,7 +109,7 @@ func utf16Decoder(content []byte) *encoding.Decoder {
 	if len(sniffed) < minUTF16Bytes {
 		return nil
 	}
-	if total := bytes.Count(sniffed, nul); total*5 < len(sniffed) || total*9 > len(sniffed)*5 {
+	if total := bytes.Count(sniffed, nulByte); total*5 < len(sniffed) || total*9 > len(sniffed)*5 {
 		return nil // of two bytes, at least 40 % and at most a few more than half are NUL
 	}
 	even, odd := 0, 0
@@ -174,14 +174,14 @@ func plausibleText(content []byte) bool {
 const controls uint32 = 0xffffffff &^ (1<<'\b' | 1<<'\t' | 1<<'\n' | 1<<'\v' | 1<<'\f' | 1<<'\r' | 1<<0x1a | 1<<0x1b)
 
 // magics begin files of binary formats that may lack NUL bytes.
-var magics = [][]byte{
+var binaryMagics = [][]byte{
 	[]byte("%PDF-"), []byte("\x89PNG"), []byte("GIF87a"), []byte("GIF89a"), []byte("\xff\xd8\xff"), []byte("PK\x03\x04"),
 	[]byte("\x1f\x8b\x08"), []byte("BZh9"), []byte("\xfd7zXZ"), []byte("7z\xbc\xaf"), []byte("\x28\xb5\x2f\xfd"),
 	[]byte("OggS"), []byte("ID3\x03"), []byte("ID3\x04"), []byte("wOFF"), []byte("wOF2"), []byte("\xca\xfe\xba\xbe"),
 }
 
 func binaryMagic(content []byte) bool {
-	for _, m := range magics {
+	for _, m := range binaryMagics {
 		if bytes.HasPrefix(content, m) {
 			return true
 		}

@@ -44,18 +44,18 @@ func newLanguageTable() *languageTable {
 	return t
 }
 
-// detect returns the language of a file with the given name and head.
-func (t *languageTable) detect(name pathName, head []byte) code.Language {
+// detectLanguage returns the language of a file with the given name and head.
+func (t *languageTable) detectLanguage(name pathName, head []byte) code.Language {
 	if hasModeLine(head) || bytes.HasPrefix(head, []byte("#!")) {
-		return t.ask(name, head)
+		return t.askEnry(name, head)
 	}
 	if l, ok := t.names[name.base]; ok {
 		return l
 	}
 	if _, several := data.LanguagesByFilename[name.base]; several {
-		return t.ask(name, head)
+		return t.askEnry(name, head)
 	}
-	ext, l := t.extension(name)
+	ext, l := t.lookupExtension(name)
 	switch {
 	case l != "":
 		return l
@@ -63,9 +63,9 @@ func (t *languageTable) detect(name pathName, head []byte) code.Language {
 		if l := quickGuess(ext, head); l != "" {
 			return l
 		}
-		return t.ask(name, head)
+		return t.askEnry(name, head)
 	case mayBeUnnamed(name, head):
-		return t.ask(name, head)
+		return t.askEnry(name, head)
 	}
 	return ""
 }
@@ -78,9 +78,9 @@ func (t *languageTable) knowsName(base string) bool {
 	return one || several
 }
 
-// extension returns the first suffix of the name, from a dot on, that stands for
+// lookupExtension returns the first suffix of the name, from a dot on, that stands for
 // languages, and the language if it is only one.
-func (t *languageTable) extension(name pathName) (string, code.Language) {
+func (t *languageTable) lookupExtension(name pathName) (string, code.Language) {
 	for i := range len(name.base) {
 		if name.base[i] != '.' {
 			continue
@@ -99,8 +99,8 @@ func (t *languageTable) extension(name pathName) (string, code.Language) {
 	return "", ""
 }
 
-// ask lets go-enry decide.
-func (t *languageTable) ask(name pathName, head []byte) code.Language {
+// askEnry lets go-enry decide.
+func (t *languageTable) askEnry(name pathName, head []byte) code.Language {
 	languages := enry.GetLanguages(name.path, head)
 	switch {
 	case len(languages) == 0:
@@ -108,7 +108,7 @@ func (t *languageTable) ask(name pathName, head []byte) code.Language {
 	case len(languages) == 1 || len(head) > tieBytes:
 		return code.Language(languages[0])
 	}
-	return settle(languages, head)
+	return settleTie(languages, head)
 }
 
 // go-enry's classifier returns languages of equal score in random order, which
@@ -120,7 +120,7 @@ const (
 	tieDraws = 40
 )
 
-func settle(languages []string, head []byte) code.Language {
+func settleTie(languages []string, head []byte) code.Language {
 	best := languages[0]
 	for range tieDraws {
 		best = min(best, topByClassifier(languages, head))

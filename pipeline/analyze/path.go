@@ -34,7 +34,7 @@ type pathMatcher struct {
 // pathMatchers match a path if one of them does.
 type pathMatchers []pathMatcher
 
-func (ms pathMatchers) match(path string) bool {
+func (ms pathMatchers) matchesAny(path string) bool {
 	for _, m := range ms {
 		if strings.Contains(path, m.literal) && m.re.MatchString(path) {
 			return true

@@ -53,11 +53,11 @@ func (c *Change) Kind() Kind {
 	return Modified
 }
 
-// Between returns what changed from before to after. An empty before stands for
+// Compare returns what changed from before to after. An empty before stands for
 // an empty repository. It fails with mirror.ErrMissing if the mirror lacks one of
 // the commits or their trees, and with mirror.ErrTooLarge above most changes, which is
 // at most MaxChanges.
-func Between(ctx context.Context, t *mirror.Trees, before, after code.CommitID, most int) ([]Change, error) {
+func Compare(ctx context.Context, t *mirror.Trees, before, after code.CommitID, most int) ([]Change, error) {
 	most = min(most, MaxChanges)
 	if before == "" {
 		return listFiles(ctx, t.Mirror(), after, most)

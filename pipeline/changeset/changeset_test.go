@@ -35,11 +35,11 @@ func TestBetween(t *testing.T) {
 					switch d.Cmd {
 					case "commit":
 						for line := range strings.Lines(d.Input) {
-							w.step(t, strings.SplitN(strings.TrimSpace(line), " ", 3))
+							w.runStep(t, strings.SplitN(strings.TrimSpace(line), " ", 3))
 						}
 						return w.commit()
 					case "between":
-						return w.between(t, d.CmdArgs[0].Key, d.CmdArgs[1].Key)
+						return w.printChanges(t, d.CmdArgs[0].Key, d.CmdArgs[1].Key)
 					}
 					t.Fatalf("unknown command %s", d.Cmd)
 					return ""
@@ -60,7 +60,7 @@ func newWorld(t *testing.T, format string) *world {
 	return &world{repo: repo, commits: []code.CommitID{""}, names: map[string]string{}}
 }
 
-func (w *world) step(t *testing.T, words []string) {
+func (w *world) runStep(t *testing.T, words []string) {
 	path := func(i int) string { return filepath.Join(w.repo.Dir, words[i]) }
 	var err error
 	switch words[0] {
@@ -95,8 +95,8 @@ func (w *world) commit() string {
 	return fmt.Sprintln("commit", len(w.commits)-1)
 }
 
-func (w *world) between(t *testing.T, before, after string) string {
-	changes, err := between(t, w.fetch(t), w.number(t, before), w.number(t, after))
+func (w *world) printChanges(t *testing.T, before, after string) string {
+	changes, err := readChanges(t, w.fetch(t), w.number(t, before), w.number(t, after))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func TestBetweenMissingCommit(t *testing.T) {
 	m := w.fetch(t)
 	absent := code.CommitID(strings.Repeat("12", 20))
 	for _, pair := range [][2]code.CommitID{{absent, w.commits[1]}, {w.commits[1], absent}, {"", absent}} {
-		if _, err := between(t, m, pair[0], pair[1]); !errors.Is(err, mirror.ErrMissing) {
+		if _, err := readChanges(t, m, pair[0], pair[1]); !errors.Is(err, mirror.ErrMissing) {
 			t.Errorf("between %q and %q: %v, want ErrMissing", pair[0], pair[1], err)
 		}
 	}
@@ -176,7 +176,7 @@ func TestPathsAreText(t *testing.T) {
 	}
 	w.commit()
 	for before, want := range map[string]string{"0": "[\\xe9 \\xff/x b caf\\xe8 caf\\xe9 é]", "1": "[\\xe9 \\xff/x caf\\xe8 caf\\xe9 é]"} {
-		changes, err := between(t, w.fetch(t), w.number(t, before), w.commits[2])
+		changes, err := readChanges(t, w.fetch(t), w.number(t, before), w.commits[2])
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,12 +193,12 @@ func TestPathsAreText(t *testing.T) {
 	}
 }
 
-func between(t *testing.T, m *mirror.Mirror, before, after code.CommitID) ([]changeset.Change, error) {
+func readChanges(t *testing.T, m *mirror.Mirror, before, after code.CommitID) ([]changeset.Change, error) {
 	t.Helper()
 	trees, err := m.Trees(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer trees.Close()
-	return changeset.Between(t.Context(), trees, before, after, changeset.MaxChanges)
+	return changeset.Compare(t.Context(), trees, before, after, changeset.MaxChanges)
 }

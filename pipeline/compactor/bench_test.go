@@ -38,7 +38,7 @@ func benchmarkMerge(b *testing.B, segments, documents int) {
 	m := newMerger(o)
 	b.SetBytes(text)
 	for b.Loop() {
-		out, err := m.merge(s.ctx, 0, inputs, nil)
+		out, err := m.mergeSegments(s.ctx, 0, inputs, nil)
 		s.check(err)
 		if out.output.Documents != segments*documents {
 			b.Fatalf("%d documents", out.output.Documents)

@@ -29,7 +29,7 @@ func (c *Compactor) Run(ctx context.Context) error {
 	if err := clearTemp(c.o.TempDir); err != nil {
 		return fmt.Errorf("compactor: temporary directory: %w", err)
 	}
-	err := c.o.Log.Join(ctx, c.o.Group, c.o.Topic, c.follow)
+	err := c.o.Log.Join(ctx, c.o.Group, c.o.Topic, c.followPartition)
 	if ctx.Err() != nil {
 		return nil
 	}

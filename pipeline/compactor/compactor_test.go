@@ -150,7 +150,7 @@ func newMirror(s *site, partition int32) *mirror {
 	return m
 }
 
-func (m *mirror) kill(keys ...code.DocumentKey) {
+func (m *mirror) killDocuments(keys ...code.DocumentKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, k := range keys {
@@ -167,14 +167,14 @@ func (m *mirror) isDead(k code.DocumentKey) bool {
 // readTo applies the records below next.
 func (m *mirror) readTo(ctx context.Context, next event.Offset) error {
 	for m.next < next {
-		if err := m.step(ctx); err != nil {
+		if err := m.readNext(ctx); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *mirror) step(ctx context.Context) error {
+func (m *mirror) readNext(ctx context.Context) error {
 	rec, err := m.reader.Next(ctx)
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func (m *mirror) apply(ctx context.Context, ev *event.SegmentsMerged) error {
 		}
 	}
 	m.segments = slices.DeleteFunc(m.segments, func(id segment.ID) bool { return slices.Contains(ev.Inputs, id.String()) })
-	held := m.held()
+	held := m.heldDocuments()
 	for _, id := range before {
 		for _, k := range m.keys[id] {
 			if !held[k] && !m.isDead(k) {
@@ -247,7 +247,7 @@ func (m *mirror) id(s string) segment.ID {
 	return id
 }
 
-func (m *mirror) held() map[code.DocumentKey]bool {
+func (m *mirror) heldDocuments() map[code.DocumentKey]bool {
 	held := map[code.DocumentKey]bool{}
 	for _, id := range m.segments {
 		for _, k := range m.keys[id] {
@@ -380,23 +380,23 @@ func (s *site) start(o Options) (stop func()) {
 	return stop
 }
 
-// until follows the log until the partition fulfils the condition.
-func (m *mirror) until(what string, ok func() bool) {
+// runUntil follows the log until the partition fulfils the condition.
+func (m *mirror) runUntil(what string, ok func() bool) {
 	m.s.Helper()
 	for !ok() {
-		if err := m.step(m.s.ctx); err != nil {
+		if err := m.readNext(m.s.ctx); err != nil {
 			m.s.Fatalf("waiting until %s: %v; %d segments, %d merges, %d refused", what, err, len(m.segments), m.merges, m.refused)
 		}
 	}
 }
 
-// settle follows the log until all pushes were read and nothing is left to merge.
-func (m *mirror) settle(pushes int) {
+// runUntilMerged follows the log until all pushes were read and nothing is left to merge.
+func (m *mirror) runUntilMerged(pushes int) {
 	m.s.Helper()
 	policy := Policy{}
 	policy.ensureDefaults()
-	m.until("nothing is left to merge", func() bool {
-		return m.indexed >= pushes && len(policy.choose(m.state.segments).inputs) == 0
+	m.runUntil("nothing is left to merge", func() bool {
+		return m.indexed >= pushes && len(policy.choosePlan(m.state.segments).inputs) == 0
 	})
 }
 
@@ -407,8 +407,8 @@ func (m *mirror) untilQuiet() {
 	m.s.Helper()
 	policy := Policy{}
 	policy.ensureDefaults()
-	m.until("nothing is left to merge in quiet", func() bool {
-		return len(policy.choose(m.state.segments).inputs) == 0 && len(policy.quiet(m.state.segments)) == 0
+	m.runUntil("nothing is left to merge in quiet", func() bool {
+		return len(policy.choosePlan(m.state.segments).inputs) == 0 && len(policy.quietInputs(m.state.segments)) == 0
 	})
 	if len(m.segments) > 3 {
 		m.s.Errorf("%d segments are left", len(m.segments))
@@ -428,12 +428,12 @@ func TestMergesWhole(t *testing.T) {
 	for k := range s.documents {
 		keys = append(keys, k)
 	}
-	m.settle(120)
+	m.runUntilMerged(120)
 	if len(m.segments) > 4*(FanIn-1) {
 		t.Errorf("%d segments are left", len(m.segments))
 	}
 	m.verify(s.documents)
-	if held := m.held(); len(held) != len(keys) {
+	if held := m.heldDocuments(); len(held) != len(keys) {
 		t.Errorf("%d documents held, want %d", len(held), len(keys))
 	}
 	if m.refused > 0 {
@@ -449,16 +449,16 @@ func TestDropsTheDeadAndRepeated(t *testing.T) {
 	want := maps.Clone(s.documents)
 	for i := range FanIn {
 		alive, dead := s.document(), s.document()
-		s.push(0, alive, dead, s.repeated(twice, i))
-		m.kill(dead.Key)
+		s.push(0, alive, dead, s.repeatedDocument(twice, i))
+		m.killDocuments(dead.Key)
 		want[alive.Key] = alive
 	}
 	s.start(Options{Liveness: m})
 	other := newMirror(s, 0)
 	other.mu.dead = m.mu.dead
-	other.until("merged", func() bool { return int(other.next) > FanIn && len(other.segments) == 1 })
+	other.runUntil("merged", func() bool { return int(other.next) > FanIn && len(other.segments) == 1 })
 	other.verify(want)
-	held := other.held()
+	held := other.heldDocuments()
 	for k := range m.mu.dead {
 		if held[k] {
 			t.Error("a dead document is held")
@@ -469,8 +469,8 @@ func TestDropsTheDeadAndRepeated(t *testing.T) {
 	}
 }
 
-// repeated returns d for two pushes and another document otherwise.
-func (s *site) repeated(d segment.Document, i int) segment.Document {
+// repeatedDocument returns d for two pushes and another document otherwise.
+func (s *site) repeatedDocument(d segment.Document, i int) segment.Document {
 	if i == 2 || i == 5 {
 		return d
 	}
@@ -484,12 +484,12 @@ func TestEverythingDead(t *testing.T) {
 	for range FanIn {
 		d := s.document()
 		s.push(0, d)
-		m.kill(d.Key)
+		m.killDocuments(d.Key)
 	}
 	s.start(Options{Liveness: m})
 	other := newMirror(s, 0)
 	other.mu.dead = m.mu.dead
-	other.until("merged away", func() bool { return other.merges == 1 })
+	other.runUntil("merged away", func() bool { return other.merges == 1 })
 	if len(other.segments) != 0 || len(other.outputs) != 0 {
 		t.Errorf("%d segments are left, %d outputs", len(other.segments), len(other.outputs))
 	}
@@ -506,7 +506,7 @@ func TestRewritesWhatHasDied(t *testing.T) {
 	}
 	s.push(0, documents...)
 	for _, d := range documents[:30] {
-		m.kill(d.Key)
+		m.killDocuments(d.Key)
 	}
 	size := int64(0)
 	for _, d := range documents {
@@ -515,9 +515,9 @@ func TestRewritesWhatHasDied(t *testing.T) {
 	s.start(Options{Liveness: m, Policy: Policy{MaxTextBytes: size}})
 	other := newMirror(s, 0)
 	other.mu.dead = m.mu.dead
-	other.until("rewritten", func() bool { return other.merges == 1 })
+	other.runUntil("rewritten", func() bool { return other.merges == 1 })
 	other.verify(s.documents)
-	if held := other.held(); len(held) != 10 {
+	if held := other.heldDocuments(); len(held) != 10 {
 		t.Errorf("%d documents held, want 10", len(held))
 	}
 }
@@ -533,11 +533,11 @@ func TestRefusal(t *testing.T) {
 		late = s.document()
 		s.push(0, late, s.document())
 	}
-	m.kill(late.Key)
+	m.killDocuments(late.Key)
 	m.mu.late = []code.DocumentKey{late.Key}
 	s.start(Options{Liveness: m})
 	other := newMirror(s, 0)
-	other.until("merged", func() bool { return int(other.next) > FanIn && len(other.segments) == 1 })
+	other.runUntil("merged", func() bool { return int(other.next) > FanIn && len(other.segments) == 1 })
 	other.verify(s.documents)
 	if other.refused != 1 || other.merges != 2 {
 		t.Errorf("%d merges, %d refused, want 2 and 1", other.merges, other.refused)
@@ -556,7 +556,7 @@ func TestRestart(t *testing.T) {
 			s.push(1, s.document(), s.anyDocument())
 		}
 		if s.rng.IntN(2) == 0 {
-			m.settle(s.pushes)
+			m.runUntilMerged(s.pushes)
 		}
 		stop()
 		high, err := s.log.HighWater(s.ctx, event.TopicEvents)
@@ -565,10 +565,10 @@ func TestRestart(t *testing.T) {
 		s.deleteAllBut(m.segments)
 	}
 	s.start(Options{})
-	m.settle(s.pushes)
+	m.runUntilMerged(s.pushes)
 	m.verify(s.documents)
-	if m.refused > 0 || len(m.held()) != len(s.documents) {
-		t.Errorf("%d refused, %d documents held of %d", m.refused, len(m.held()), len(s.documents))
+	if m.refused > 0 || len(m.heldDocuments()) != len(s.documents) {
+		t.Errorf("%d refused, %d documents held of %d", m.refused, len(m.heldDocuments()), len(s.documents))
 	}
 }
 
@@ -674,14 +674,14 @@ func TestFull(t *testing.T) {
 		text = append(text, text[len(text)-1]+int64(len(d.Text)))
 	}
 	o := Options{Objects: s.store, TempDir: t.TempDir(), Policy: Policy{MaxTextBytes: text[4] - 1}}
-	out, err := newMerger(o).merge(s.ctx, 0, inputs, nil)
+	out, err := newMerger(o).mergeSegments(s.ctx, 0, inputs, nil)
 	s.check(err)
 	if !slices.Equal(out.inputs, inputs[:3]) || out.output.TextBytes != text[3] {
 		t.Errorf("merged %d segments with %d bytes, want 3 with %d", len(out.inputs), out.output.TextBytes, text[3])
 	}
 	o.Policy.MaxTextBytes = text[2] - 1
 	full := new(fullError)
-	if _, err := newMerger(o).merge(s.ctx, 0, inputs, nil); !errors.As(err, &full) || full.index != 1 {
+	if _, err := newMerger(o).mergeSegments(s.ctx, 0, inputs, nil); !errors.As(err, &full) || full.index != 1 {
 		t.Errorf("merge of two that do not fit: %v", err)
 	}
 }
@@ -725,10 +725,10 @@ func TestFailuresPass(t *testing.T) {
 	f := &flaky{Log: s.log, Directory: s.store}
 	s.start(Options{Log: f, Objects: f})
 	m := newMirror(s, 0)
-	m.settle(s.pushes)
+	m.runUntilMerged(s.pushes)
 	m.verify(s.documents)
-	if len(m.held()) != len(s.documents) {
-		t.Errorf("%d documents held, want %d", len(m.held()), len(s.documents))
+	if len(m.heldDocuments()) != len(s.documents) {
+		t.Errorf("%d documents held, want %d", len(m.heldDocuments()), len(s.documents))
 	}
 }
 
@@ -745,9 +745,9 @@ func TestTwoProcesses(t *testing.T) {
 	total := 0
 	for partition := range int32(2) {
 		m := newMirror(s, partition)
-		m.settle(s.pushes / 2)
+		m.runUntilMerged(s.pushes / 2)
 		m.verify(nil)
-		total += len(m.held())
+		total += len(m.heldDocuments())
 	}
 	if total != len(s.documents) {
 		t.Errorf("%d documents held, want %d", total, len(s.documents))

@@ -17,8 +17,8 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// failed wraps err, if it is one, with what was being done.
-func failed(reason, what string, err error) error {
+// wrapFailure wraps err, if it is one, with what was being done.
+func wrapFailure(reason, what string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -51,7 +51,7 @@ func asReason(err error) string {
 // "Exponential Backoff And Jitter", 2015).
 type backoff struct{ limit time.Duration }
 
-func (b *backoff) wait(ctx context.Context) {
+func (b *backoff) waitNext(ctx context.Context) {
 	b.limit = min(max(2*b.limit, minBackoff), maxBackoff)
 	timer := time.NewTimer(rand.N(b.limit))
 	defer timer.Stop()

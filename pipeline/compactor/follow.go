@@ -19,7 +19,7 @@ const (
 	maxFaults = 3
 	// hurry is the patience with a View while the last wait was in vain: merges
 	// must keep up with the log even if the projections do not.
-	hurry = 10 * time.Millisecond
+	viewTimeoutAfterMiss = 10 * time.Millisecond
 	// eraseRetry is how soon a View is asked for again that an erasure needs.
 	eraseRetry = time.Second
 	// appendTimeout bounds an append, which goes on when the partition is taken
@@ -34,21 +34,21 @@ type follower struct {
 	partition  int32
 	log        *slog.Logger
 	state      *state
-	census     census
+	tierGauges tierGauges
 	// reader is nil before the first round and after an error of the log.
 	reader eventlog.Reader
 	// own is the offset after the last record appended.
-	own event.Offset
+	appendedNext event.Offset
 	// pending was made and is still to be appended.
-	pending *pending
+	pendingMerge *pendingMerge
 	// lookAt is when dead text is looked for next.
-	lookAt    time.Time
-	impatient bool
+	nextLookAt   time.Time
+	viewTimedOut bool
 	// erasing says that an erasure was asked for and no View has shown yet what is dead.
 	erasing bool
 	// committed is what was stored for display, showAt when the next time is.
-	committed event.Offset
-	showAt    time.Time
+	committed    event.Offset
+	nextCommitAt time.Time
 	// saved is the position of the last snapshot.
 	saved event.Offset
 	// quietAt is when merges begin that only a quiet partition gets; zero when
@@ -56,27 +56,27 @@ type follower struct {
 	quietAt time.Time
 }
 
-type pending struct {
-	*merged
+type pendingMerge struct {
+	*mergeResult
 	reason string
 	start  time.Time
 }
 
-// follow is the handle of the group: it merges segments of one partition until
+// followPartition is the handle of the group: it merges segments of one partition until
 // ctx ends.
-func (c *Compactor) follow(ctx context.Context, a eventlog.Assignment) error {
+func (c *Compactor) followPartition(ctx context.Context, a eventlog.Assignment) error {
 	f := &follower{
 		c: c, assignment: a, partition: a.Partition(), log: c.o.Logger.With("partition", a.Partition()),
-		state: newState(a.Partition(), c.o.Liveness != nil), census: census{metrics: c.metrics},
+		state: newState(a.Partition(), c.o.Liveness != nil), tierGauges: tierGauges{metrics: c.metrics},
 		quietAt: time.Now().Add(c.o.Quiet), // whoever held it before may not have come to it
 	}
 	defer f.close()
-	if err := f.resume(ctx); err != nil {
+	if err := f.resumeSnapshot(ctx); err != nil {
 		return nil // the partition was taken away
 	}
 	var pause backoff
 	for {
-		err := f.round(ctx)
+		err := f.runRound(ctx)
 		switch {
 		case ctx.Err() != nil:
 			return nil
@@ -89,14 +89,14 @@ func (c *Compactor) follow(ctx context.Context, a eventlog.Assignment) error {
 		c.metrics.failures.WithLabelValues(asReason(err)).Inc()
 		f.log.Warn("cannot merge segments now, trying again", "error", err)
 		f.closeReader()
-		pause.wait(ctx)
+		pause.waitNext(ctx)
 	}
 }
 
 func (f *follower) close() {
 	f.closeReader()
-	f.save()
-	f.census.update(f.c.o.Policy, nil)
+	f.saveSnapshot()
+	f.tierGauges.updateGauges(f.c.o.Policy, nil)
 }
 
 func (f *follower) closeReader() {
@@ -106,26 +106,26 @@ func (f *follower) closeReader() {
 	}
 }
 
-// round catches up and does one thing: append a merge, make one, or wait for the
+// runRound catches up and does one thing: append a merge, make one, or wait for the
 // next record.
-func (f *follower) round(ctx context.Context) error {
+func (f *follower) runRound(ctx context.Context) error {
 	if err := f.catchUp(ctx); err != nil {
 		return err
 	}
-	for _, e := range f.state.settle() {
+	for _, e := range f.state.markLost() {
 		f.c.metrics.failures.WithLabelValues(failureInput).Inc()
 		f.log.Warn("a live segment is not in the segment store, it is left alone; restore it or index its revisions again", "segment", e.ref.ID)
 	}
-	f.census.update(f.c.o.Policy, f.state.segments)
-	f.show(ctx)
-	if f.pending != nil {
+	f.tierGauges.updateGauges(f.c.o.Policy, f.state.segments)
+	f.commitPosition(ctx)
+	if f.pendingMerge != nil {
 		return f.append(ctx)
 	}
-	acted, err := f.consider(ctx)
+	acted, err := f.mergeIfDue(ctx)
 	if acted || err != nil {
 		return err
 	}
-	return f.await(ctx)
+	return f.awaitChange(ctx)
 }
 
 // catchUp reads up to the high-water mark.
@@ -135,11 +135,11 @@ func (f *follower) catchUp(ctx context.Context) error {
 		err = fmt.Errorf("%s has %d partitions", f.c.o.Topic, len(high))
 	}
 	if err != nil {
-		return failed(failureLog, "ask how far the log is", err)
+		return wrapFailure(failureLog, "ask how far the log is", err)
 	}
-	for f.state.next < max(high[f.partition], f.own) {
+	for f.state.next < max(high[f.partition], f.appendedNext) {
 		if _, err := f.read(ctx); err != nil {
-			return failed(failureLog, "read the log", err)
+			return wrapFailure(failureLog, "read the log", err)
 		}
 	}
 	return nil
@@ -159,8 +159,8 @@ func (f *follower) read(ctx context.Context) (changed bool, err error) {
 		return false, err
 	}
 	changed = f.state.read(rec)
-	if erases(rec) {
-		f.lookAt, f.erasing, changed = time.Time{}, true, true
+	if requestsErasure(rec) {
+		f.nextLookAt, f.erasing, changed = time.Time{}, true, true
 	}
 	if changed && event.TypeOf(rec) == event.TypeRevisionIndexed {
 		f.quietAt = time.Now().Add(f.c.o.Quiet)
@@ -168,17 +168,17 @@ func (f *follower) read(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// erases reports whether a record asks for text to leave the disk now. A removal counts
+// requestsErasure reports whether a record asks for text to leave the disk now. A removal counts
 // whether it does or not: that is in its value.
-func erases(rec event.Record) bool {
+func requestsErasure(rec event.Record) bool {
 	t := event.TypeOf(rec)
 	return t == event.TypeRepositoryRemoved || t == event.TypeErasureRequested
 }
 
-// await reads until a record says something of segments, or until it is time to
+// awaitChange reads until a record says something of segments, or until it is time to
 // look for dead text, or until nothing has come for long enough.
-func (f *follower) await(ctx context.Context) error {
-	at := f.lookAt
+func (f *follower) awaitChange(ctx context.Context) error {
+	at := f.nextLookAt
 	if !f.quietAt.IsZero() && f.quietAt.Before(at) {
 		at = f.quietAt
 	}
@@ -190,20 +190,20 @@ func (f *follower) await(ctx context.Context) error {
 			return nil // the caller looks at ctx
 		}
 		if changed || err != nil {
-			return failed(failureLog, "read the log", err)
+			return wrapFailure(failureLog, "read the log", err)
 		}
 	}
 }
 
-// show commits the position, for whoever looks at the group, and saves the state,
+// commitPosition commits the position, for whoever looks at the group, and saves the state,
 // for the next start; not too often, since it costs the embedded log a sync of the
 // disk.
-func (f *follower) show(ctx context.Context) {
-	if f.state.next == f.committed || time.Now().Before(f.showAt) {
+func (f *follower) commitPosition(ctx context.Context) {
+	if f.state.next == f.committed || time.Now().Before(f.nextCommitAt) {
 		return
 	}
-	f.showAt = time.Now().Add(f.c.o.Interval)
-	f.save()
+	f.nextCommitAt = time.Now().Add(f.c.o.Interval)
+	f.saveSnapshot()
 	if err := f.assignment.Commit(ctx, f.state.next); err != nil {
 		f.log.Debug("cannot commit the position that the group shows", "error", err)
 		return
@@ -211,67 +211,67 @@ func (f *follower) show(ctx context.Context) {
 	f.committed = f.state.next
 }
 
-// consider merges if the policy says so and reports whether it did anything.
-func (f *follower) consider(ctx context.Context) (acted bool, err error) {
-	p := f.choose(true)
-	due := !time.Now().Before(f.lookAt)
+// mergeIfDue merges if the policy says so and reports whether it did anything.
+func (f *follower) mergeIfDue(ctx context.Context) (acted bool, err error) {
+	p := f.choosePlan(true)
+	due := !time.Now().Before(f.nextLookAt)
 	if due {
-		f.lookAt = time.Now().Add(f.c.o.Interval)
+		f.nextLookAt = time.Now().Add(f.c.o.Interval)
 		if f.erasing {
-			f.lookAt = time.Now().Add(min(f.c.o.Interval, eraseRetry))
+			f.nextLookAt = time.Now().Add(min(f.c.o.Interval, eraseRetry))
 		}
 	}
 	if len(p.inputs) == 0 && !due {
 		return false, nil
 	}
-	view := f.look(ctx)
+	view := f.acquireView(ctx)
 	if view != nil {
 		defer view.Release()
-		f.correct(view)
+		f.correctState(view)
 		f.erasing = false
 	}
-	p = f.choose(view != nil)
+	p = f.choosePlan(view != nil)
 	if len(p.inputs) == 0 || (p.reason == reasonDead || p.reason == reasonLost) && view == nil {
 		return false, nil
 	}
-	return true, f.merge(ctx, p, view)
+	return true, f.mergeSegments(ctx, p, view)
 }
 
-// choose asks the policy, for a quiet partition too if it is one. A purge needs a View.
-func (f *follower) choose(purge bool) plan {
+// choosePlan asks the policy, for a quiet partition too if it is one. A purge needs a View.
+func (f *follower) choosePlan(purge bool) plan {
 	if purge {
 		if p := f.choosePurge(); len(p.inputs) > 0 {
 			return p
 		}
 	}
-	if inputs := f.c.o.Policy.replaced(f.state.segments); len(inputs) > 0 {
+	if inputs := f.c.o.Policy.replacedSegments(f.state.segments); len(inputs) > 0 {
 		return plan{inputs, reasonLost}
 	}
-	p := f.c.o.Policy.choose(f.state.segments)
+	p := f.c.o.Policy.choosePlan(f.state.segments)
 	if len(p.inputs) > 0 || f.quietAt.IsZero() || time.Now().Before(f.quietAt) {
 		return p
 	}
-	if inputs := f.c.o.Policy.quiet(f.state.segments); len(inputs) > 0 {
+	if inputs := f.c.o.Policy.quietInputs(f.state.segments); len(inputs) > 0 {
 		return plan{inputs, reasonQuiet}
 	}
 	f.quietAt = time.Time{}
 	return p
 }
 
-// look returns a View that has applied all that was read; nil if there is none
+// acquireView returns a View that has applied all that was read; nil if there is none
 // in time.
-func (f *follower) look(ctx context.Context) View {
+func (f *follower) acquireView(ctx context.Context) View {
 	if f.c.o.Liveness == nil {
 		return nil
 	}
 	patience := f.c.o.Patience
-	if f.impatient {
-		patience = min(patience, hurry)
+	if f.viewTimedOut {
+		patience = min(patience, viewTimeoutAfterMiss)
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	view, err := f.c.o.Liveness.At(ctx, f.partition, f.state.next)
-	f.impatient = err != nil
+	f.viewTimedOut = err != nil
 	if err != nil {
 		f.log.Debug("no view of what is alive, nothing is dropped", "error", err)
 		return nil
@@ -279,45 +279,45 @@ func (f *follower) look(ctx context.Context) View {
 	return view
 }
 
-func (f *follower) correct(view View) {
-	refused := f.state.correct(view.Segments(f.partition))
+func (f *follower) correctState(view View) {
+	refused := f.state.applyView(view.Segments(f.partition))
 	if refused > 0 {
 		f.c.metrics.failures.WithLabelValues(failureRefused).Inc()
 		f.log.Info("a merge was refused, its inputs are merged again with all their documents", "segments", refused)
 	}
 }
 
-// merge makes a merge, which the next round appends.
-func (f *follower) merge(ctx context.Context, p plan, view View) error {
+// mergeSegments makes a merge, which the next round appends.
+func (f *follower) mergeSegments(ctx context.Context, p plan, view View) error {
 	start := time.Now()
 	if p.reason == reasonLost {
-		f.pending = &pending{&merged{inputs: p.inputs}, p.reason, start}
+		f.pendingMerge = &pendingMerge{&mergeResult{inputs: p.inputs}, p.reason, start}
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.c.o.MergeTimeout)
 	defer cancel()
-	out, err := f.c.merger.merge(ctx, f.partition, p.inputs, view)
+	out, err := f.c.merger.mergeSegments(ctx, f.partition, p.inputs, view)
 	if err != nil {
 		return f.mergeFailed(ctx, p, err)
 	}
 	if p.reason == reasonDead && out.dropped == 0 {
-		p.inputs[0].whole = true // nothing is gained
+		p.inputs[0].keepAll = true // nothing is gained
 		return nil
 	}
-	if p.reason == reasonPurge && out.dropped == 0 && !slices.ContainsFunc(p.inputs, func(e *entry) bool { return e.whole }) {
+	if p.reason == reasonPurge && out.dropped == 0 && !slices.ContainsFunc(p.inputs, func(e *entry) bool { return e.keepAll }) {
 		for _, e := range out.inputs {
-			e.stuck = true
+			e.rewriteDroppedNone = true
 		}
 		return nil
 	}
-	f.pending = &pending{out, p.reason, start}
+	f.pendingMerge = &pendingMerge{out, p.reason, start}
 	return nil
 }
 
 // mergeFailed leaves out an input that is in the way; other errors are returned.
 func (f *follower) mergeFailed(ctx context.Context, p plan, err error) error {
 	if full := new(fullError); errors.As(err, &full) {
-		p.inputs[full.index].full = true
+		p.inputs[full.index].mergeAlone = true
 		return nil
 	}
 	bad := new(inputError)
@@ -335,7 +335,7 @@ func (f *follower) mergeFailed(ctx context.Context, p plan, err error) error {
 	if bad.input.faults++; bad.input.faults >= maxFaults {
 		bad.input.lost = true
 	}
-	return failed(failureInput, "read segment to merge", err)
+	return wrapFailure(failureInput, "read segment to merge", err)
 }
 
 // append appends the pending merge. If it fails, the next round tries again,
@@ -343,32 +343,32 @@ func (f *follower) mergeFailed(ctx context.Context, p plan, err error) error {
 // not cut it off: a record that arrived after the partition was given away would
 // be above the high-water mark that its next holder plans by.
 func (f *follower) append(ctx context.Context) error {
-	m := f.pending
-	if !f.state.holds(m.inputs) {
-		f.pending = nil
+	m := f.pendingMerge
+	if !f.state.holdsAll(m.inputs) {
+		f.pendingMerge = nil
 		return nil
 	}
-	rec, err := m.record(f.partition, &f.c.o)
+	rec, err := m.encodeRecord(f.partition, &f.c.o)
 	if err != nil {
-		f.pending = nil
-		return failed(failureLog, "encode merge", err)
+		f.pendingMerge = nil
+		return wrapFailure(failureLog, "encode merge", err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), appendTimeout)
 	defer cancel()
 	positions, err := f.c.o.Log.Append(ctx, f.c.o.Topic, f.partition, rec)
 	if err != nil {
-		return failed(failureLog, "append merge", err)
+		return wrapFailure(failureLog, "append merge", err)
 	}
-	f.own = positions[len(positions)-1].Offset + 1
-	f.pending = nil
+	f.appendedNext = positions[len(positions)-1].Offset + 1
+	f.pendingMerge = nil
 	if m.dropped > 0 {
-		f.lookAt = time.Time{} // was it refused?
+		f.nextLookAt = time.Time{} // was it refused?
 	}
-	f.report(m)
+	f.reportMerge(m)
 	return nil
 }
 
-func (f *follower) report(m *pending) {
+func (f *follower) reportMerge(m *pendingMerge) {
 	took := time.Since(m.start)
 	in, out := m.textBytes()
 	metrics := f.c.metrics
@@ -386,5 +386,5 @@ func (f *follower) report(m *pending) {
 	}
 	f.log.Info("merged segments", "reason", m.reason, "inputs", len(m.inputs), "output", id,
 		"input_bytes", in, "output_bytes", out, "dropped_documents", m.dropped,
-		"live_segments", len(f.state.segments)-len(m.inputs)+1, "offset", f.own-1, "duration", took)
+		"live_segments", len(f.state.segments)-len(m.inputs)+1, "offset", f.appendedNext-1, "duration", took)
 }

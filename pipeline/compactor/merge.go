@@ -32,32 +32,32 @@ type merger struct {
 	maxText int64
 	slots   *segment.Slots
 	// turn holds a value while a merge is made.
-	turn    chan struct{}
+	slot    chan struct{}
 	builder *segment.Builder
 }
 
 func newMerger(o Options) *merger {
-	return &merger{objects: o.Objects, tempDir: o.TempDir, maxText: o.Policy.MaxTextBytes, slots: o.Slots, turn: make(chan struct{}, 1)}
+	return &merger{objects: o.Objects, tempDir: o.TempDir, maxText: o.Policy.MaxTextBytes, slots: o.Slots, slot: make(chan struct{}, 1)}
 }
 
 // merged is a merge that was made and not yet appended.
-type merged struct {
+type mergeResult struct {
 	inputs []*entry
 	// output is nil if everything was dead.
 	output  *event.SegmentRef
 	dropped int
 }
 
-// merge makes one segment of inputs and puts it into the segment store. It takes
+// mergeSegments makes one segment of inputs and puts it into the segment store. It takes
 // the first of them only, if not all fit. It fails with an inputError if one of
 // them cannot be read, and with a fullError if the first two do not fit.
-func (m *merger) merge(ctx context.Context, partition int32, inputs []*entry, view View) (*merged, error) {
+func (m *merger) mergeSegments(ctx context.Context, partition int32, inputs []*entry, view View) (*mergeResult, error) {
 	select {
-	case m.turn <- struct{}{}:
+	case m.slot <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	defer func() { <-m.turn }()
+	defer func() { <-m.slot }()
 	if sumText(inputs) >= segment.SmallBytes {
 		if err := m.slots.Acquire(ctx); err != nil {
 			return nil, err
@@ -65,11 +65,11 @@ func (m *merger) merge(ctx context.Context, partition int32, inputs []*entry, vi
 		defer m.slots.Release()
 	}
 	if err := os.MkdirAll(m.tempDir, 0o700); err != nil { // it may be emptied at any time
-		return nil, failed(failureStore, "make room for a merge", err)
+		return nil, wrapFailure(failureStore, "make room for a merge", err)
 	}
 	dir, err := os.MkdirTemp(m.tempDir, tempPattern)
 	if err != nil {
-		return nil, failed(failureStore, "make room for a merge", err)
+		return nil, wrapFailure(failureStore, "make room for a merge", err)
 	}
 	defer os.RemoveAll(dir)
 	for {
@@ -92,8 +92,8 @@ type build struct {
 	dropped int
 }
 
-func (b *build) run(ctx context.Context, partition int32, inputs []*entry) (*merged, error) {
-	b.reset(segment.Options{Seed: seed(partition, inputs), MaxTextBytes: b.maxText, Grams: true})
+func (b *build) run(ctx context.Context, partition int32, inputs []*entry) (*mergeResult, error) {
+	b.reset(segment.Options{Seed: outputSeed(partition, inputs), MaxTextBytes: b.maxText, Grams: true})
 	for i, e := range inputs {
 		err := b.addSegment(ctx, e)
 		if errors.Is(err, segment.ErrFull) {
@@ -103,13 +103,13 @@ func (b *build) run(ctx context.Context, partition int32, inputs []*entry) (*mer
 			return nil, err
 		}
 	}
-	out := &merged{inputs: inputs, dropped: b.dropped}
+	out := &mergeResult{inputs: inputs, dropped: b.dropped}
 	if b.builder.Documents() == 0 {
 		return out, nil
 	}
 	var err error
-	out.output, err = b.seal(ctx)
-	return out, failed(failureStore, "write merged segment", err)
+	out.output, err = b.sealOutput(ctx)
+	return out, wrapFailure(failureStore, "write merged segment", err)
 }
 
 // reset empties the builder. What the last merge left of a large one is given
@@ -122,10 +122,10 @@ func (m *merger) reset(o segment.Options) {
 	m.builder.Reset(o)
 }
 
-// seed makes the IDs of outputs differ from those of the segments that workers
+// outputSeed makes the IDs of outputs differ from those of the segments that workers
 // build, and from outputs of other inputs: a segment that was merged away may be
 // deleted at any time, and must not come again.
-func seed(partition int32, inputs []*entry) []byte {
+func outputSeed(partition int32, inputs []*entry) []byte {
 	s := fmt.Appendf(nil, "merge/%d", partition)
 	for _, e := range inputs {
 		s = append(s, e.id[:]...)
@@ -133,8 +133,8 @@ func seed(partition int32, inputs []*entry) []byte {
 	return s
 }
 
-// seal writes the output and puts it into the segment store.
-func (b *build) seal(ctx context.Context) (*event.SegmentRef, error) {
+// sealOutput writes the output and puts it into the segment store.
+func (b *build) sealOutput(ctx context.Context) (*event.SegmentRef, error) {
 	path := filepath.Join(b.dir, "output")
 	meta, err := b.builder.Finish(path)
 	if err != nil {
@@ -159,7 +159,7 @@ func (b *build) addSegment(ctx context.Context, e *entry) error {
 		return &inputError{e, err}
 	}
 	if err != nil {
-		return failed(failureStore, "fetch segment to merge", err)
+		return wrapFailure(failureStore, "fetch segment to merge", err)
 	}
 	defer os.Remove(path)
 	cache := segment.NewCache(symbolCacheBytes)
@@ -169,16 +169,16 @@ func (b *build) addSegment(ctx context.Context, e *entry) error {
 		return &inputError{e, err}
 	}
 	defer file.Close()
-	live, err := b.live(e, file.Documents())
+	live, err := b.liveDocuments(e, file.Documents())
 	if err != nil {
 		return err
 	}
 	return b.addDocuments(ctx, e, file.Reader, live)
 }
 
-// live returns the documents to keep; nil means all.
-func (b *build) live(e *entry, documents int) ([]uint64, error) {
-	if b.view == nil || e.whole {
+// liveDocuments returns the documents to keep; nil means all.
+func (b *build) liveDocuments(e *entry, documents int) ([]uint64, error) {
+	if b.view == nil || e.keepAll {
 		return nil, nil
 	}
 	live, n, err := b.view.Liveness(e.id)
@@ -186,7 +186,7 @@ func (b *build) live(e *entry, documents int) ([]uint64, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, failed(failureStore, "ask what is alive", err)
+		return nil, wrapFailure(failureStore, "ask what is alive", err)
 	}
 	if n != documents {
 		return nil, &inputError{e, fmt.Errorf("%w: it has %d documents, the projection knows %d", segment.ErrCorrupt, documents, n)}
@@ -213,28 +213,28 @@ func (b *build) addDocuments(ctx context.Context, e *entry, r *segment.Reader, l
 			b.dropped++
 			continue
 		}
-		doc, err := document(r, text, segment.DocID(d), key)
+		doc, err := readDocument(r, text, segment.DocID(d), key)
 		if err != nil {
 			return &inputError{e, err}
 		}
 		if err := b.builder.Add(doc); err != nil {
-			return b.refused(e, err)
+			return b.wrapAddError(e, err)
 		}
 		b.seen[key] = true
 	}
 	return nil
 }
 
-// refused tells a builder that is full from a document that it does not take.
-func (b *build) refused(e *entry, err error) error {
+// wrapAddError tells a builder that is full from a document that it does not take.
+func (b *build) wrapAddError(e *entry, err error) error {
 	if errors.Is(err, segment.ErrFull) {
 		return err
 	}
 	return &inputError{e, err}
 }
 
-// document reads a document. Its text is valid until t reads on.
-func document(r *segment.Reader, t *segment.Text, d segment.DocID, key code.DocumentKey) (segment.Document, error) {
+// readDocument reads a document. Its text is valid until t reads on.
+func readDocument(r *segment.Reader, t *segment.Text, d segment.DocID, key code.DocumentKey) (segment.Document, error) {
 	symbols, err := r.Symbols(d)
 	if err != nil {
 		return segment.Document{}, err
@@ -243,10 +243,10 @@ func document(r *segment.Reader, t *segment.Text, d segment.DocID, key code.Docu
 	return segment.Document{Key: key, Flags: r.Flags(d), Text: text, Symbols: symbols}, err
 }
 
-// record returns the event of a merge. Its ID is that of its inputs, whatever
+// encodeRecord returns the event of a merge. Its ID is that of its inputs, whatever
 // their order, and of its output: a second merge of the same segments, after a
 // refusal, is another event.
-func (m *merged) record(partition int32, o *Options) (event.Record, error) {
+func (m *mergeResult) encodeRecord(partition int32, o *Options) (event.Record, error) {
 	ev := &event.SegmentsMerged{Partition: partition, Output: m.output, At: o.Now()}
 	ids := make([]segment.ID, len(m.inputs))
 	for i, e := range m.inputs {
@@ -266,7 +266,7 @@ func (m *merged) record(partition int32, o *Options) (event.Record, error) {
 }
 
 // textBytes returns the text of the inputs and of the output.
-func (m *merged) textBytes() (in, out int64) {
+func (m *mergeResult) textBytes() (in, out int64) {
 	if m.output != nil {
 		out = m.output.TextBytes
 	}

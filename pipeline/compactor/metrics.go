@@ -71,17 +71,17 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 }
 
 // census is the share of one partition in the gauges.
-type census struct {
+type tierGauges struct {
 	metrics *metrics
 	tiers   []int
 	lost    int
 }
 
-// update counts the segments of the partition anew; none when it is let go.
-func (c *census) update(p Policy, segments []*entry) {
+// updateGauges counts the segments of the partition anew; none when it is let go.
+func (c *tierGauges) updateGauges(p Policy, segments []*entry) {
 	tiers, lost := make([]int, p.Tiers()+1), 0
 	for _, e := range segments {
-		tiers[p.tier(e.size())]++
+		tiers[p.tierForSize(e.tierSize())]++
 		if e.isUnreadable() {
 			lost++
 		}

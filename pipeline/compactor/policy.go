@@ -50,11 +50,11 @@ type entry struct {
 	id  segment.ID
 	ref event.SegmentRef
 	// live is the size of the live text, -1 if it is not known.
-	live int64
+	liveBytes int64
 	// whole: nothing of it may be dropped, since a merge that did was refused.
-	whole bool
+	keepAll bool
 	// full: it fits into no segment with another one.
-	full bool
+	mergeAlone bool
 	// suspect: the segment store did not have it. If a merge has taken it, reading
 	// the log shows that; otherwise it is lost.
 	suspect bool
@@ -64,33 +64,33 @@ type entry struct {
 	faults int
 	// dead counts its dead documents, removedAt is when the oldest removal left some of
 	// them; by the last View.
-	dead      int
-	removedAt time.Time
+	deadDocuments int
+	removedAt     time.Time
 	// erase: such text is to leave the disk now.
-	erase bool
+	eraseNow bool
 	// stuck: a rewrite for its dead documents dropped none.
-	stuck bool
+	rewriteDroppedNone bool
 	// absent and replaced are those of SegmentInfo, by the last View.
 	absent, replaced bool
 }
 
-// size is what a segment counts in the choice of its tier.
-func (e *entry) size() int64 {
+// tierSize is what a segment counts in the choice of its tier.
+func (e *entry) tierSize() int64 {
 	return e.ref.TextBytes + documentBytes*int64(max(e.ref.Documents, 1))
 }
 
 // Tiers returns the number of tiers below the sealed segments: 6 by default.
 func (p Policy) Tiers() int {
 	p.ensureDefaults()
-	return p.tier(p.sealedBytes())
+	return p.tierForSize(p.sealedBytes())
 }
 
 // sealedBytes is the size from which a segment is sealed. Two smaller ones
 // always fit into one.
 func (p Policy) sealedBytes() int64 { return p.MaxTextBytes / 2 }
 
-// tier returns the number of the tier for a size, from 0; Tiers() for sealed.
-func (p Policy) tier(size int64) int {
+// tierForSize returns the number of the tier for a size, from 0; Tiers() for sealed.
+func (p Policy) tierForSize(size int64) int {
 	n := 0
 	for bound := int64(tierBytes); bound < p.sealedBytes(); bound *= FanIn {
 		if size < bound {
@@ -119,22 +119,22 @@ const (
 	reasonLost   = "lost"
 )
 
-// choose returns the next merge; no inputs if there is none to be made. Merges
+// choosePlan returns the next merge; no inputs if there is none to be made. Merges
 // by number come first: they are cheap, and they drop what is dead as well.
-func (p Policy) choose(segments []*entry) plan {
-	if inputs := p.crowded(segments); len(inputs) > 0 {
+func (p Policy) choosePlan(segments []*entry) plan {
+	if inputs := p.fullestTier(segments); len(inputs) > 0 {
 		return plan{inputs, reasonNumber}
 	}
-	if e := p.dying(segments); e != nil {
+	if e := p.mostDead(segments); e != nil {
 		return plan{[]*entry{e}, reasonDead}
 	}
 	return plan{}
 }
 
-// crowded returns the oldest segments of the tier that has most, if it has FanIn
+// fullestTier returns the oldest segments of the tier that has most, if it has FanIn
 // of them; the lower tier of two equal ones.
-func (p Policy) crowded(segments []*entry) []*entry {
-	counts := make([]int, p.tier(p.sealedBytes()))
+func (p Policy) fullestTier(segments []*entry) []*entry {
+	counts := make([]int, p.tierForSize(p.sealedBytes()))
 	for _, e := range segments {
 		if t := p.tierOf(e); t < len(counts) {
 			counts[t]++
@@ -149,15 +149,15 @@ func (p Policy) crowded(segments []*entry) []*entry {
 	if counts[most] < FanIn {
 		return nil
 	}
-	return p.oldest(segments, most)
+	return p.oldestOfTier(segments, most)
 }
 
 // isUnreadable reports whether a merge would find nothing in the segment store.
 func (e *entry) isUnreadable() bool { return e.lost || e.absent }
 
-// replaced returns the oldest segments that the segment store lost and whose documents
+// replacedSegments returns the oldest segments that the segment store lost and whose documents
 // other segments hold: a merge without an output takes them out of the log's list.
-func (p Policy) replaced(segments []*entry) []*entry {
+func (p Policy) replacedSegments(segments []*entry) []*entry {
 	var inputs []*entry
 	for _, e := range segments {
 		if e.absent && e.replaced && len(inputs) < MaxInputs {
@@ -170,15 +170,15 @@ func (p Policy) replaced(segments []*entry) []*entry {
 // tierOf returns the tier of a segment; segments that are not to be merged by
 // number count as sealed.
 func (p Policy) tierOf(e *entry) int {
-	if e.full || e.isUnreadable() {
-		return p.tier(p.sealedBytes())
+	if e.mergeAlone || e.isUnreadable() {
+		return p.tierForSize(p.sealedBytes())
 	}
-	return p.tier(e.size())
+	return p.tierForSize(e.tierSize())
 }
 
-// oldest returns the first segments of a tier that fit into one: at least two,
+// oldestOfTier returns the first segments of a tier that fit into one: at least two,
 // and more than half of MaxTextBytes if they are fewer than FanIn.
-func (p Policy) oldest(segments []*entry, tier int) []*entry {
+func (p Policy) oldestOfTier(segments []*entry, tier int) []*entry {
 	var inputs []*entry
 	text := int64(0)
 	for _, e := range segments {
@@ -194,19 +194,19 @@ func (p Policy) oldest(segments []*entry, tier int) []*entry {
 	return inputs
 }
 
-// dying returns the large segment with most dead text among those that have more
+// mostDead returns the large segment with most dead text among those that have more
 // dead text than live.
-func (p Policy) dying(segments []*entry) *entry {
+func (p Policy) mostDead(segments []*entry) *entry {
 	var worst *entry
 	for _, e := range segments {
-		if e.live < 0 || e.whole || e.isUnreadable() || e.full || e.ref.TextBytes < p.MaxTextBytes/rewriteShare {
+		if e.liveBytes < 0 || e.keepAll || e.isUnreadable() || e.mergeAlone || e.ref.TextBytes < p.MaxTextBytes/rewriteShare {
 			continue
 		}
-		if e.deadBytes() > e.live && (worst == nil || e.deadBytes() > worst.deadBytes()) {
+		if e.deadBytes() > e.liveBytes && (worst == nil || e.deadBytes() > worst.deadBytes()) {
 			worst = e
 		}
 	}
 	return worst
 }
 
-func (e *entry) deadBytes() int64 { return e.ref.TextBytes - e.live }
+func (e *entry) deadBytes() int64 { return e.ref.TextBytes - e.liveBytes }

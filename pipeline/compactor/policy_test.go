@@ -29,13 +29,13 @@ func TestPolicy(t *testing.T) {
 			return describeTiers(p)
 		case "choose":
 			segments, names := parseSegments(t, d.Input)
-			return describePlan(p.choose(segments), names)
+			return describePlan(p.choosePlan(segments), names)
 		case "purge":
 			segments, names := parseSegments(t, d.Input)
-			return describePlan(plan{p.purge(segments, time.Unix(100, 0)), reasonPurge}, names)
+			return describePlan(plan{p.purgeInputs(segments, time.Unix(100, 0)), reasonPurge}, names)
 		case "quiet":
 			segments, names := parseSegments(t, d.Input)
-			return describePlan(plan{p.quiet(segments), reasonQuiet}, names)
+			return describePlan(plan{p.quietInputs(segments), reasonQuiet}, names)
 		}
 		t.Fatalf("unknown command %q", d.Cmd)
 		return ""
@@ -50,7 +50,7 @@ func argument(t *testing.T, d *datadriven.TestData, name string) (value string) 
 func describeTiers(p Policy) string {
 	var b strings.Builder
 	for size, last := int64(0), -1; last < p.Tiers(); size = max(2*size, 1) {
-		if n := p.tier(size); n != last {
+		if n := p.tierForSize(size); n != last {
 			fmt.Fprintf(&b, "%d from %d\n", n, size)
 			last = n
 		}
@@ -90,28 +90,28 @@ func parseSegments(t *testing.T, input string) (segments []*entry, names map[*en
 }
 
 func parseSegment(t *testing.T, fields []string) *entry {
-	e := &entry{ref: event.SegmentRef{TextBytes: parseBytes(t, fields[0]), Documents: 1}, live: -1}
+	e := &entry{ref: event.SegmentRef{TextBytes: parseBytes(t, fields[0]), Documents: 1}, liveBytes: -1}
 	for _, f := range fields[1:] {
 		key, value, _ := strings.Cut(f, "=")
 		switch key {
 		case "docs":
 			e.ref.Documents = int(parseBytes(t, value))
 		case "live":
-			e.live = parseBytes(t, value)
+			e.liveBytes = parseBytes(t, value)
 		case "whole":
-			e.whole = true
+			e.keepAll = true
 		case "full":
-			e.full = true
+			e.mergeAlone = true
 		case "lost":
 			e.lost = true
 		case "dead":
-			e.dead = int(parseBytes(t, value))
+			e.deadDocuments = int(parseBytes(t, value))
 		case "removed":
 			e.removedAt = time.Unix(parseBytes(t, value), 0)
 		case "erase":
-			e.erase = true
+			e.eraseNow = true
 		case "stuck":
-			e.stuck = true
+			e.rewriteDroppedNone = true
 		default:
 			t.Fatalf("unknown word %q", f)
 		}
@@ -153,7 +153,7 @@ type fakeDocument struct {
 }
 
 func (w *world) add(documents []*fakeDocument) *entry {
-	e := &entry{live: -1, ref: event.SegmentRef{Documents: len(documents)}}
+	e := &entry{liveBytes: -1, ref: event.SegmentRef{Documents: len(documents)}}
 	for _, d := range documents {
 		e.ref.TextBytes += d.text
 	}
@@ -169,11 +169,11 @@ func (w *world) push() {
 		documents[i] = &fakeDocument{text: w.rng.Int64N(min(1<<w.rng.IntN(19), w.policy.MaxTextBytes/int64(len(documents))+1))}
 	}
 	w.alive = append(w.alive, documents...)
-	w.ingested += w.add(documents).size()
+	w.ingested += w.add(documents).tierSize()
 }
 
-// kill lets n of the living documents die.
-func (w *world) kill(n int) {
+// killDocuments lets n of the living documents die.
+func (w *world) killDocuments(n int) {
 	for range min(n, len(w.alive)) {
 		i := w.rng.IntN(len(w.alive))
 		w.alive[i].dead = true
@@ -182,22 +182,22 @@ func (w *world) kill(n int) {
 	}
 }
 
-// look tells the segments what lives, as a View does.
-func (w *world) look() {
+// updateLiveness tells the segments what lives, as a View does.
+func (w *world) updateLiveness() {
 	for _, e := range w.segments {
-		e.live = 0
+		e.liveBytes = 0
 		for _, d := range w.content[e] {
 			if !d.dead {
-				e.live += d.text
+				e.liveBytes += d.text
 			}
 		}
 	}
 }
 
-func (w *world) settle() {
+func (w *world) mergeAll() {
 	for {
-		w.look()
-		p := w.policy.choose(w.segments)
+		w.updateLiveness()
+		p := w.policy.choosePlan(w.segments)
 		if len(p.inputs) == 0 {
 			return
 		}
@@ -205,11 +205,11 @@ func (w *world) settle() {
 	}
 }
 
-// rest does what a partition gets in which nothing happens for a while.
-func (w *world) rest() {
+// mergeQuiet does what a partition gets in which nothing happens for a while.
+func (w *world) mergeQuiet() {
 	for {
-		w.settle()
-		inputs := w.policy.quiet(w.segments)
+		w.mergeAll()
+		inputs := w.policy.quietInputs(w.segments)
 		if len(inputs) == 0 {
 			return
 		}
@@ -241,7 +241,7 @@ func (w *world) merge(p plan) {
 		}
 	}
 	if w.segments = rest; len(kept) > 0 {
-		w.written += w.add(kept).size()
+		w.written += w.add(kept).tierSize()
 	}
 }
 
@@ -249,8 +249,8 @@ func (w *world) check() {
 	sealed, total := int64(0), int64(0)
 	counts := make([]int64, w.policy.Tiers()+1)
 	for _, e := range w.segments {
-		counts[w.policy.tier(e.size())]++
-		total += e.size()
+		counts[w.policy.tierForSize(e.tierSize())]++
+		total += e.tierSize()
 	}
 	sealed, counts = counts[w.policy.Tiers()], counts[:w.policy.Tiers()]
 	for tier, n := range counts {
@@ -275,10 +275,10 @@ func TestBounds(t *testing.T) {
 			for range 1 + rng.IntN(20)/19*rng.IntN(100) { // sometimes a backlog
 				w.push()
 				if dying {
-					w.kill(rng.IntN(1 << rng.IntN(7)))
+					w.killDocuments(rng.IntN(1 << rng.IntN(7)))
 				}
 			}
-			w.settle()
+			w.mergeAll()
 			w.check()
 		}
 		amplification := float64(w.written) / float64(w.ingested)
@@ -300,9 +300,9 @@ func TestBounds(t *testing.T) {
 func (w *world) checkRested() {
 	small, size := 0, int64(0)
 	for _, e := range w.segments {
-		if w.policy.tier(e.size()) < w.policy.Tiers() {
+		if w.policy.tierForSize(e.tierSize()) < w.policy.Tiers() {
 			small++
-			size += e.size()
+			size += e.tierSize()
 		}
 	}
 	doublings := 1
@@ -357,14 +357,14 @@ func TestPushesAreBounded(t *testing.T) {
 			for n := range 10_000 {
 				documents, bytes := shape.push(w.rng)
 				if shape.edits {
-					w.kill(documents)
+					w.killDocuments(documents)
 				}
 				w.pushOf(documents, bytes)
-				w.settle()
+				w.mergeAll()
 				w.check()
 				most = max(most, len(w.segments))
 				if shape.rests > 0 && n%shape.rests == 0 {
-					w.rest()
+					w.mergeQuiet()
 					w.checkRested()
 				}
 			}
@@ -389,5 +389,5 @@ func (w *world) pushOf(documents int, bytes int64) {
 		list[i] = &fakeDocument{text: bytes / int64(documents)}
 	}
 	w.alive = append(w.alive, list...)
-	w.ingested += w.add(list).size()
+	w.ingested += w.add(list).tierSize()
 }

@@ -2,16 +2,16 @@ package compactor
 
 import "time"
 
-// purge returns segments to rewrite so that text of a removal before a time, or of an
+// purgeInputs returns segments to rewrite so that text of a removal before a time, or of an
 // erasure, leaves the disk: the oldest that fit into one.
-func (p Policy) purge(segments []*entry, before time.Time) []*entry {
+func (p Policy) purgeInputs(segments []*entry, before time.Time) []*entry {
 	var inputs []*entry
 	text := int64(0)
 	for _, e := range segments {
-		if !e.isDue(before) || e.isUnreadable() || e.stuck {
+		if !e.isDue(before) || e.isUnreadable() || e.rewriteDroppedNone {
 			continue
 		}
-		if len(inputs) > 0 && (e.full || inputs[0].full || len(inputs) == MaxInputs || text+e.ref.TextBytes > p.MaxTextBytes) {
+		if len(inputs) > 0 && (e.mergeAlone || inputs[0].mergeAlone || len(inputs) == MaxInputs || text+e.ref.TextBytes > p.MaxTextBytes) {
 			continue
 		}
 		inputs = append(inputs, e)
@@ -22,7 +22,7 @@ func (p Policy) purge(segments []*entry, before time.Time) []*entry {
 
 // isDue reports whether a segment is to be rewritten for the text of a removal.
 func (e *entry) isDue(before time.Time) bool {
-	return e.dead > 0 && (e.erase || !e.removedAt.IsZero() && !e.removedAt.After(before))
+	return e.deadDocuments > 0 && (e.eraseNow || !e.removedAt.IsZero() && !e.removedAt.After(before))
 }
 
 // choosePurge returns the merge that is due for dead text, if there is one.
@@ -31,5 +31,5 @@ func (f *follower) choosePurge() plan {
 	if f.c.o.PurgeAfter > 0 {
 		before = f.c.o.Now().Add(-f.c.o.PurgeAfter / 2)
 	}
-	return plan{f.c.o.Policy.purge(f.state.segments, before), reasonPurge}
+	return plan{f.c.o.Policy.purgeInputs(f.state.segments, before), reasonPurge}
 }

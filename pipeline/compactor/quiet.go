@@ -11,7 +11,7 @@ import (
 // between the pushes of a busy installation, short for people.
 const DefaultQuiet = 5 * time.Second
 
-// quiet returns the segments to merge when nothing comes: as many as fit of the
+// quietInputs returns the segments to merge when nothing comes: as many as fit of the
 // smallest, of which none is more than twice as large as all the others together:
 // two halves of an import are not quite equal. So each is lifted into a segment of
 // at least 1.5 times its size, and a document is written once per such step at
@@ -20,23 +20,23 @@ const DefaultQuiet = 5 * time.Second
 //
 // Rejected: a smaller FanIn. It would have the same effect on the number of
 // segments, and make merges dearer just when there is no time for them.
-func (p Policy) quiet(segments []*entry) []*entry {
+func (p Policy) quietInputs(segments []*entry) []*entry {
 	var small []*entry
 	for _, e := range segments {
 		if p.tierOf(e) < p.Tiers() {
 			small = append(small, e)
 		}
 	}
-	slices.SortStableFunc(small, func(a, b *entry) int { return cmp.Compare(a.size(), b.size()) })
+	slices.SortStableFunc(small, func(a, b *entry) int { return cmp.Compare(a.tierSize(), b.tierSize()) })
 	take, size, text := 0, int64(0), int64(0)
 	for i, e := range small[:min(len(small), MaxInputs)] {
 		if text += e.ref.TextBytes; text > p.MaxTextBytes {
 			break
 		}
-		if i > 0 && e.size() <= 2*size {
+		if i > 0 && e.tierSize() <= 2*size {
 			take = i + 1
 		}
-		size += e.size()
+		size += e.tierSize()
 	}
 	chosen := map[*entry]bool{}
 	for _, e := range small[:take] {

@@ -28,15 +28,15 @@ func TestLargeMergeWaitsForASlot(t *testing.T) {
 	slots := segment.NewSlots(1, nil)
 	s.check(slots.Acquire(s.ctx))
 	m := newMerger(Options{Objects: s.store, TempDir: t.TempDir(), Slots: slots})
-	_, err := m.merge(s.ctx, 0, small, nil)
+	_, err := m.mergeSegments(s.ctx, 0, small, nil)
 	s.check(err)
 	ctx, cancel := context.WithTimeout(s.ctx, 50*time.Millisecond)
 	defer cancel()
-	if _, err := m.merge(ctx, 0, large, nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := m.mergeSegments(ctx, 0, large, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a large merge beside an import that has the only slot: %v", err)
 	}
 	slots.Release()
-	out, err := m.merge(s.ctx, 0, large, nil)
+	out, err := m.mergeSegments(s.ctx, 0, large, nil)
 	s.check(err)
 	if out.output.Documents != 4 || slots.Taken() != 0 {
 		t.Errorf("%d documents, %d slots still taken", out.output.Documents, slots.Taken())

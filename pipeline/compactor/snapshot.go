@@ -54,8 +54,8 @@ func recordHash(rec *event.Record) []byte {
 	return h.Sum(nil)
 }
 
-// snapshot returns the state as of the last record read; nil before the first.
-func (s *state) snapshot(topic event.Topic) *snapshot {
+// takeSnapshot returns the state as of the last record read; nil before the first.
+func (s *state) takeSnapshot(topic event.Topic) *snapshot {
 	if s.next == 0 || s.last.Position.Offset+1 != s.next {
 		return nil
 	}
@@ -69,8 +69,8 @@ func (s *state) snapshot(topic event.Topic) *snapshot {
 	return out
 }
 
-// restore fills a new state.
-func (s *state) restore(from *snapshot) {
+// restoreSnapshot fills a new state.
+func (s *state) restoreSnapshot(from *snapshot) {
 	s.next = from.Next
 	for _, ref := range from.Segments {
 		s.add(ref)
@@ -119,15 +119,15 @@ func readSnapshot(dir string, topic event.Topic, partition int32) (*snapshot, er
 	return s, nil
 }
 
-// resume starts from the snapshot of the partition, if there is one of this log.
-func (f *follower) resume(ctx context.Context) error {
+// resumeSnapshot starts from the snapshot of the partition, if there is one of this log.
+func (f *follower) resumeSnapshot(ctx context.Context) error {
 	s, err := readSnapshot(f.c.o.TempDir, f.c.o.Topic, f.partition)
 	if err == nil {
-		err = f.belongs(ctx, s)
+		err = f.checkSnapshot(ctx, s)
 	}
 	switch {
 	case err == nil:
-		f.state.restore(s)
+		f.state.restoreSnapshot(s)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case !errors.Is(err, os.ErrNotExist):
@@ -136,8 +136,8 @@ func (f *follower) resume(ctx context.Context) error {
 	return nil
 }
 
-// belongs holds a snapshot against the log.
-func (f *follower) belongs(ctx context.Context, s *snapshot) (err error) {
+// checkSnapshot holds a snapshot against the log.
+func (f *follower) checkSnapshot(ctx context.Context, s *snapshot) (err error) {
 	high, err := f.c.o.Log.HighWater(ctx, f.c.o.Topic)
 	if err != nil {
 		return err
@@ -160,9 +160,9 @@ func (f *follower) belongs(ctx context.Context, s *snapshot) (err error) {
 	return err
 }
 
-// save writes a snapshot. A failure costs time at the next start, no more.
-func (f *follower) save() {
-	s := f.state.snapshot(f.c.o.Topic)
+// saveSnapshot writes a snapshot. A failure costs time at the next start, no more.
+func (f *follower) saveSnapshot() {
+	s := f.state.takeSnapshot(f.c.o.Topic)
 	if s == nil || s.Next == f.saved {
 		return
 	}

@@ -32,7 +32,7 @@ func (l *tailingLog) Tail(ctx context.Context, topic event.Topic, partition int3
 	return l.Log.Tail(ctx, topic, partition, from)
 }
 
-func (l *tailingLog) lowest() event.Offset {
+func (l *tailingLog) lowestOffset() event.Offset {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lowest := event.Offset(1 << 62)
@@ -53,7 +53,7 @@ func TestStartReadsWhatCameSince(t *testing.T) {
 	for range 3*FanIn - 2 {
 		s.push(1, s.document())
 	}
-	m.settle(s.pushes)
+	m.runUntilMerged(s.pushes)
 	stop()
 	high, err := s.log.HighWater(s.ctx, event.TopicEvents)
 	s.check(err)
@@ -62,10 +62,10 @@ func TestStartReadsWhatCameSince(t *testing.T) {
 	for range FanIn {
 		s.push(1, s.document())
 	}
-	m.settle(s.pushes)
+	m.runUntilMerged(s.pushes)
 	m.verify(s.documents)
 	// The stop may have come before the last merges were read back.
-	if from := log.lowest(); from < high[1]-3 {
+	if from := log.lowestOffset(); from < high[1]-3 {
 		t.Errorf("the log was read from %d, want from %d or so", from, high[1])
 	}
 }
@@ -80,7 +80,7 @@ func TestSnapshotOfAnotherLog(t *testing.T) {
 	for range 2 * FanIn {
 		other.push(1, other.document())
 	}
-	newMirror(other, 1).settle(other.pushes)
+	newMirror(other, 1).runUntilMerged(other.pushes)
 	stop()
 	content, err := os.ReadFile(snapshotPath(foreign, 1))
 	other.check(err)
@@ -102,9 +102,9 @@ func TestSnapshotOfAnotherLog(t *testing.T) {
 			}
 			log := &tailingLog{Log: s.log}
 			s.start(Options{Log: log, TempDir: dir})
-			m.settle(s.pushes)
+			m.runUntilMerged(s.pushes)
 			m.verify(s.documents)
-			if from := log.lowest(); from != 0 {
+			if from := log.lowestOffset(); from != 0 {
 				t.Errorf("the log was read from %d, want from its beginning", from)
 			}
 		})
@@ -121,7 +121,7 @@ func TestQuietPartition(t *testing.T) {
 		s.push(1, s.document())
 	}
 	s.start(Options{Quiet: time.Millisecond})
-	m.until("one segment is left", func() bool { return m.indexed == s.pushes && len(m.segments) == 1 })
+	m.runUntil("one segment is left", func() bool { return m.indexed == s.pushes && len(m.segments) == 1 })
 	m.verify(s.documents)
 }
 
@@ -136,7 +136,7 @@ func TestQuietPartitionAfterStart(t *testing.T) {
 	for range 2*FanIn - 1 {
 		s.push(1, s.document())
 	}
-	m.settle(s.pushes)
+	m.runUntilMerged(s.pushes)
 	stop()
 	s.start(Options{TempDir: dir, Quiet: time.Millisecond})
 	m.untilQuiet()

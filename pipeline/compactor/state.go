@@ -30,8 +30,8 @@ func newState(partition int32, confirmed bool) *state {
 	return s
 }
 
-// wants reports from a record's headers whether it says anything of segments.
-func wants(rec event.Record) bool {
+// concernsSegments reports from a record's headers whether it says anything of segments.
+func concernsSegments(rec event.Record) bool {
 	t := event.TypeOf(rec)
 	return t == event.TypeRevisionIndexed || t == event.TypeSegmentsMerged
 }
@@ -41,7 +41,7 @@ func wants(rec event.Record) bool {
 // it to the dead letters.
 func (s *state) read(rec event.Record) bool {
 	s.next, s.last = rec.Position.Offset+1, rec
-	if !wants(rec) {
+	if !concernsSegments(rec) {
 		return false
 	}
 	_, ev, err := event.Decode(rec)
@@ -55,7 +55,7 @@ func (s *state) read(rec event.Record) bool {
 		}
 		return len(e.Segments) > 0
 	case *event.SegmentsMerged:
-		return s.replace(e)
+		return s.applyMerge(e)
 	}
 	return false
 }
@@ -68,17 +68,17 @@ func (s *state) add(ref event.SegmentRef) *entry {
 	if e := s.byID[id]; e != nil {
 		return e
 	}
-	e := &entry{id: id, ref: ref, live: -1}
+	e := &entry{id: id, ref: ref, liveBytes: -1}
 	s.byID[id] = e
 	s.segments = append(s.segments, e)
 	delete(s.merged, id)
 	return e
 }
 
-// replace applies a merge as the projections do: one whose inputs have gone is a
+// applyMerge applies a merge as the projections do: one whose inputs have gone is a
 // repetition. Where a View confirms merges, its output is added all the same,
 // since the inputs may have gone by an earlier View.
-func (s *state) replace(ev *event.SegmentsMerged) bool {
+func (s *state) applyMerge(ev *event.SegmentsMerged) bool {
 	if ev.Partition != s.partition {
 		return false
 	}
@@ -92,14 +92,14 @@ func (s *state) replace(ev *event.SegmentsMerged) bool {
 			}
 		}
 	}
-	s.remove(gone)
+	s.removeSegments(gone)
 	if ev.Output != nil && (len(gone) > 0 || s.merged != nil) {
 		s.add(*ev.Output)
 	}
 	return true
 }
 
-func (s *state) remove(gone map[segment.ID]bool) {
+func (s *state) removeSegments(gone map[segment.ID]bool) {
 	if len(gone) == 0 {
 		return
 	}
@@ -109,11 +109,11 @@ func (s *state) remove(gone map[segment.ID]bool) {
 	s.segments = slices.DeleteFunc(s.segments, func(e *entry) bool { return gone[e.id] })
 }
 
-// correct brings the state in line with a View that has applied every record
+// applyView brings the state in line with a View that has applied every record
 // read. A segment that the projection does not have was never taken in, or is the
 // output of a merge that was refused. An input that it has still is one of such a
 // merge: it comes back, to be merged whole.
-func (s *state) correct(infos []SegmentInfo) (refused int) {
+func (s *state) applyView(infos []SegmentInfo) (refused int) {
 	live := make(map[segment.ID]*SegmentInfo, len(infos))
 	for i := range infos {
 		live[infos[i].ID] = &infos[i]
@@ -121,38 +121,38 @@ func (s *state) correct(infos []SegmentInfo) (refused int) {
 	gone := map[segment.ID]bool{}
 	for _, e := range s.segments {
 		if info := live[e.id]; info != nil {
-			e.look(info)
+			e.applyInfo(info)
 		} else {
 			gone[e.id] = true
 		}
 	}
-	s.remove(gone)
+	s.removeSegments(gone)
 	for _, info := range infos { // in the View's order, to be deterministic
 		ref, ok := s.merged[info.ID]
 		if !ok {
 			continue
 		}
 		e := s.add(ref)
-		e.whole = true
-		e.look(&info)
+		e.keepAll = true
+		e.applyInfo(&info)
 		refused++
 	}
 	clear(s.merged)
 	return refused
 }
 
-// look takes over what a View says of a segment.
-func (e *entry) look(info *SegmentInfo) {
-	if e.dead != info.DeadDocuments {
-		e.stuck = false
+// applyInfo takes over what a View says of a segment.
+func (e *entry) applyInfo(info *SegmentInfo) {
+	if e.deadDocuments != info.DeadDocuments {
+		e.rewriteDroppedNone = false
 	}
-	e.live, e.dead, e.removedAt, e.erase = info.LiveBytes, info.DeadDocuments, info.RemovedAt, info.Erase
+	e.liveBytes, e.deadDocuments, e.removedAt, e.eraseNow = info.LiveBytes, info.DeadDocuments, info.RemovedAt, info.Erase
 	e.absent, e.replaced = info.Absent, info.Replaced
 }
 
-// settle marks the segments lost that the segment store did not have although
+// markLost marks the segments lost that the segment store did not have although
 // the log, read since, says that they live.
-func (s *state) settle() (lost []*entry) {
+func (s *state) markLost() (lost []*entry) {
 	for _, e := range s.segments {
 		if e.suspect && !e.lost {
 			e.lost = true
@@ -162,8 +162,8 @@ func (s *state) settle() (lost []*entry) {
 	return lost
 }
 
-// holds reports whether all the segments live.
-func (s *state) holds(inputs []*entry) bool {
+// holdsAll reports whether all the segments live.
+func (s *state) holdsAll(inputs []*entry) bool {
 	for _, e := range inputs {
 		if s.byID[e.id] != e {
 			return false

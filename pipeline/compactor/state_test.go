@@ -43,28 +43,28 @@ func stateCommand(t *testing.T, s **state, command string, args []string) string
 	case "new":
 		*s = newState(1, len(args) > 0)
 	case "indexed":
-		outcome = (*s).feed(t, indexedRecord(t, args))
+		outcome = (*s).feedRecord(t, indexedRecord(t, args))
 	case "merged":
-		outcome = (*s).feed(t, mergedRecord(t, args))
+		outcome = (*s).feedRecord(t, mergedRecord(t, args))
 	case "other":
-		outcome = (*s).feed(t, encoded(t, &event.Push{Repository: 1, Ref: "refs/heads/main", Action: event.ActionUpdated}))
+		outcome = (*s).feedRecord(t, mustEncode(t, &event.Push{Repository: 1, Ref: "refs/heads/main", Action: event.ActionUpdated}))
 	case "broken":
 		rec := indexedRecord(t, []string{"z"})
 		rec.Value = rec.Value[1:]
-		outcome = (*s).feed(t, rec)
+		outcome = (*s).feedRecord(t, rec)
 	case "view":
-		outcome = fmt.Sprintf(" refused=%d", (*s).correct(viewOf(args)))
+		outcome = fmt.Sprintf(" refused=%d", (*s).applyView(viewOf(args)))
 	case "suspect":
 		(*s).byID[letterID(args[0])].suspect = true
 	case "settle":
-		outcome = fmt.Sprintf(" lost=%d", len((*s).settle()))
+		outcome = fmt.Sprintf(" lost=%d", len((*s).markLost()))
 	default:
 		t.Fatalf("unknown command %q", command)
 	}
 	return fmt.Sprintf("%s%s: %s\n", command, outcome, describeState(*s))
 }
 
-func (s *state) feed(t *testing.T, rec event.Record) string {
+func (s *state) feedRecord(t *testing.T, rec event.Record) string {
 	rec.Position = event.Position{Topic: event.TopicEvents, Partition: s.partition, Offset: s.next}
 	return fmt.Sprintf(" changed=%t", s.read(rec))
 }
@@ -73,10 +73,10 @@ func describeState(s *state) string {
 	words := []string{fmt.Sprintf("next=%d", s.next)}
 	for _, e := range s.segments {
 		word := string(e.id[:1])
-		if e.live >= 0 {
-			word += fmt.Sprintf("=%d", e.live)
+		if e.liveBytes >= 0 {
+			word += fmt.Sprintf("=%d", e.liveBytes)
 		}
-		if e.whole {
+		if e.keepAll {
 			word += " (whole)"
 		}
 		if e.lost {
@@ -120,7 +120,7 @@ func indexedRecord(t *testing.T, names []string) event.Record {
 	for _, name := range names {
 		ev.Segments = append(ev.Segments, refOf(name))
 	}
-	return encoded(t, ev)
+	return mustEncode(t, ev)
 }
 
 func mergedRecord(t *testing.T, args []string) event.Record {
@@ -139,10 +139,10 @@ func mergedRecord(t *testing.T, args []string) event.Record {
 			ev.Inputs = append(ev.Inputs, letterID(arg).String())
 		}
 	}
-	return encoded(t, ev)
+	return mustEncode(t, ev)
 }
 
-func encoded(t *testing.T, ev event.Event) event.Record {
+func mustEncode(t *testing.T, ev event.Event) event.Record {
 	t.Helper()
 	rec, err := event.Encode(event.Envelope{ID: "1", Source: "/test"}, ev)
 	if err != nil {

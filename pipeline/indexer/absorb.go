@@ -30,7 +30,7 @@ type refKey struct {
 }
 
 // told is what the log tells of refs.
-type told struct {
+type announcedRefs struct {
 	last  map[refKey]code.CommitID
 	heads map[code.RepositoryID]code.Ref
 	// removed are the repositories that were removed, whether or not they came back.
@@ -39,16 +39,16 @@ type told struct {
 	causes map[refKey]event.Offset
 }
 
-// refs returns the refs in an order of their own, the same each time: a failure in the
+// sortedRefs returns the refs in an order of their own, the same each time: a failure in the
 // middle can then be repeated.
-func (t *told) refs() []refKey {
+func (t *announcedRefs) sortedRefs() []refKey {
 	return slices.SortedFunc(maps.Keys(t.last), func(a, b refKey) int {
 		return cmp.Or(cmp.Compare(a.repo, b.repo), cmp.Compare(a.ref, b.ref))
 	})
 }
 
 // add takes an event over, for a record at offset at.
-func (t *told) add(ev event.Event, at event.Offset) {
+func (t *announcedRefs) add(ev event.Event, at event.Offset) {
 	switch ev := ev.(type) {
 	case *event.RevisionIndexed:
 		k := refKey{ev.Repository, ev.Ref}
@@ -78,22 +78,22 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 	if err != nil {
 		return fmt.Errorf("catch up with the log: %w", err)
 	}
-	what, err := x.told(ctx, from, first, 0)
+	what, err := x.readAnnounced(ctx, from, first, 0)
 	if err != nil {
 		return err
 	}
-	x.partitions.begin(first.Partition, what.causes)
+	x.partitions.beginPartition(first.Partition, what.causes)
 	for _, repo := range slices.Sorted(maps.Keys(what.removed)) {
 		if err := x.forgetIndexed(ctx, repo); err != nil {
 			return fmt.Errorf("catch up with the log: %w", err)
 		}
 	}
-	for _, k := range what.refs() {
-		if err := x.follow(ctx, k, what.last[k], what.heads[k.repo]); err != nil {
+	for _, k := range what.sortedRefs() {
+		if err := x.syncIndexedCommit(ctx, k, what.last[k], what.heads[k.repo]); err != nil {
 			if ctx.Err() != nil {
 				return err
 			}
-			x.partitions.doubt(first.Partition, k.repo, from)
+			x.partitions.markStale(first.Partition, k.repo, from)
 			x.o.Logger.Warn("a mirror could not follow the log; it is tried again before the next event of its repository",
 				"repository", k.repo, "error", err)
 		}
@@ -105,7 +105,7 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 // mirror of it, in a process that never held it, there is nothing that could be
 // behind: what overtakes the records to come lies behind them.
 func (x *Indexer) catchUpFrom(ctx context.Context, first event.Position) (event.Offset, error) {
-	from, err := x.marked(ctx, first)
+	from, err := x.readMark(ctx, first)
 	if err != nil || from > 0 {
 		return from, err
 	}
@@ -125,34 +125,34 @@ func (x *Indexer) catchUpFrom(ctx context.Context, first event.Position) (event.
 	return first.Offset, nil
 }
 
-// settle makes the mirror of one repository follow the log, if it is in doubt
+// catchUpRepository makes the mirror of one repository follow the log, if it is in doubt
 // whether it does.
-func (x *Indexer) settle(ctx context.Context, repo code.RepositoryID, at event.Position) error {
-	since, doubtful := x.partitions.doubted(at.Partition, repo)
+func (x *Indexer) catchUpRepository(ctx context.Context, repo code.RepositoryID, at event.Position) error {
+	since, doubtful := x.partitions.staleSince(at.Partition, repo)
 	if !doubtful {
 		return nil
 	}
-	what, err := x.told(ctx, since, at, repo)
+	what, err := x.readAnnounced(ctx, since, at, repo)
 	if err != nil {
 		return err
 	}
-	for _, k := range what.refs() {
-		if err := x.follow(ctx, k, what.last[k], what.heads[repo]); err != nil {
+	for _, k := range what.sortedRefs() {
+		if err := x.syncIndexedCommit(ctx, k, what.last[k], what.heads[repo]); err != nil {
 			return err
 		}
 	}
-	x.partitions.settled(at.Partition, repo, what.causes)
+	x.partitions.markCaughtUp(at.Partition, repo, what.causes)
 	return nil
 }
 
-// told reads what the log tells of a repository, or of all for 0, from an offset
+// readAnnounced reads what the log tells of a repository, or of all for 0, from an offset
 // up to its end, for a record at at.
-func (x *Indexer) told(ctx context.Context, from event.Offset, at event.Position, repo code.RepositoryID) (told, error) {
-	what := told{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[code.RepositoryID]bool{}, map[refKey]event.Offset{}}
+func (x *Indexer) readAnnounced(ctx context.Context, from event.Offset, at event.Position, repo code.RepositoryID) (announcedRefs, error) {
+	what := announcedRefs{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[code.RepositoryID]bool{}, map[refKey]event.Offset{}}
 	high, err := x.o.Log.HighWater(ctx, at.Topic)
 	if err == nil {
 		end := event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}
-		err = x.scan(ctx, from, end, repo, func(ev event.Event) { what.add(ev, at.Offset) },
+		err = x.scanEvents(ctx, from, end, repo, func(ev event.Event) { what.add(ev, at.Offset) },
 			event.TypeRevisionIndexed, event.TypeRepositoryRemoved)
 	}
 	if err != nil {
@@ -166,7 +166,7 @@ func (x *Indexer) told(ctx context.Context, from event.Offset, at event.Position
 // after a removal are followed again.
 func (x *Indexer) forgetIndexed(ctx context.Context, repo code.RepositoryID) error {
 	m := x.o.Mirrors.Mirror(repo)
-	indexed, err := m.Indexed(ctx)
+	indexed, err := m.IndexedRevisions(ctx)
 	if err != nil || len(indexed) == 0 {
 		return err
 	}
@@ -178,10 +178,10 @@ func (x *Indexer) forgetIndexed(ctx context.Context, repo code.RepositoryID) err
 	return m.SetIndexedComplete(false)
 }
 
-// follow makes the indexed state of a ref what the log says. Where the mirror
+// syncIndexedCommit makes the indexed state of a ref what the log says. Where the mirror
 // does not have the commit, the next revision of the ref is told in full, and the next
 // look at all refs reads the log: the ref may be gone by then.
-func (x *Indexer) follow(ctx context.Context, k refKey, commit code.CommitID, head code.Ref) error {
+func (x *Indexer) syncIndexedCommit(ctx context.Context, k refKey, commit code.CommitID, head code.Ref) error {
 	m := x.o.Mirrors.Mirror(k.repo)
 	if _, err := m.Repository(); errors.Is(err, code.ErrNotFound) || !m.Exists() {
 		return nil // no mirror, no state
@@ -204,9 +204,9 @@ func (x *Indexer) follow(ctx context.Context, k refKey, commit code.CommitID, he
 	return m.SetIndexed(ctx, k.ref, "", head)
 }
 
-// scan calls visit for the events of the given types in a partition, of one
+// scanEvents calls visit for the events of the given types in a partition, of one
 // repository or, for 0, of all, from an offset up to but not including a position.
-func (x *Indexer) scan(ctx context.Context, from event.Offset, end event.Position, repo code.RepositoryID, visit func(event.Event), types ...event.Type) (err error) {
+func (x *Indexer) scanEvents(ctx context.Context, from event.Offset, end event.Position, repo code.RepositoryID, visit func(event.Event), types ...event.Type) (err error) {
 	if from >= end.Offset {
 		return nil
 	}

@@ -22,7 +22,7 @@ const maxDerivations = 7
 // some, then of those in between, builds on one of its neighbors in the step before.
 // So a ref costs some times the difference to its neighbor, not to the default branch,
 // and no chain is longer than maxDerivations.
-func (h *handling) chooseBases(ctx context.Context, pending []*refChange) ([]*refChange, error) {
+func (h *indexRun) chooseBases(ctx context.Context, pending []*refChange) ([]*refChange, error) {
 	var ordered, fresh []*refChange
 	for _, ref := range pending {
 		done := h.indexed[ref.Ref]
@@ -57,14 +57,14 @@ func (h *handling) chooseBases(ctx context.Context, pending []*refChange) ([]*re
 		times[ref] = commit.Time
 	}
 	slices.SortStableFunc(fresh, func(a, b *refChange) int { return times[a].Compare(times[b]) })
-	err := d.derive(ctx, fresh, nil, nil, maxDerivations)
+	err := d.orderRefs(ctx, fresh, nil, nil, maxDerivations)
 	return d.ordered, err
 }
 
 // announcedDefault returns the default branch as it is announced before a ref, which
 // may be another one than the repository has by now: then it was renamed, and the new
 // one has most of its files. It returns none if there is none, or if it is the ref.
-func (h *handling) announcedDefault(ref code.Ref, before []*refChange) code.Revision {
+func (h *indexRun) announcedDefault(ref code.Ref, before []*refChange) code.Revision {
 	from := h.m.AnnouncedDefault()
 	for _, other := range before {
 		if other.Ref == h.head {
@@ -87,7 +87,7 @@ func (h *handling) announcedDefault(ref code.Ref, before []*refChange) code.Revi
 }
 
 // refAt returns an indexed ref that is at a commit.
-func (h *handling) refAt(commit code.CommitID) (code.Revision, bool) {
+func (h *indexRun) refAt(commit code.CommitID) (code.Revision, bool) {
 	if h.indexed[h.head] == commit {
 		return code.Revision{Ref: h.head, Commit: commit}, true
 	}
@@ -102,14 +102,14 @@ func (h *handling) refAt(commit code.CommitID) (code.Revision, bool) {
 
 // A derivation orders new refs and gives them bases.
 type derivation struct {
-	h       *handling
+	h       *indexRun
 	ordered []*refChange
 	root    code.Revision
 }
 
-// derive takes some of refs, which are ordered by time and lie between before and
+// orderRefs takes some of refs, which are ordered by time and lie between before and
 // after, and then what lies between those, in at most steps.
-func (d *derivation) derive(ctx context.Context, refs []*refChange, before, after *refChange, steps int) error {
+func (d *derivation) orderRefs(ctx context.Context, refs []*refChange, before, after *refChange, steps int) error {
 	if len(refs) == 0 {
 		return nil
 	}
@@ -125,7 +125,7 @@ func (d *derivation) derive(ctx context.Context, refs []*refChange, before, afte
 		}
 	}
 	for _, at := range starts {
-		if err := d.base(ctx, refs[at], before, after); err != nil {
+		if err := d.chooseBase(ctx, refs[at], before, after); err != nil {
 			return err
 		}
 		d.ordered = append(d.ordered, refs[at])
@@ -138,7 +138,7 @@ func (d *derivation) derive(ctx context.Context, refs []*refChange, before, afte
 		if i < len(starts) {
 			to, right = starts[i], refs[starts[i]]
 		}
-		if err := d.derive(ctx, refs[from:to], left, right, steps-1); err != nil {
+		if err := d.orderRefs(ctx, refs[from:to], left, right, steps-1); err != nil {
 			return err
 		}
 	}
@@ -147,8 +147,8 @@ func (d *derivation) derive(ctx context.Context, refs []*refChange, before, afte
 
 var errFarther = errors.New("another base is nearer")
 
-// base gives a ref that of the possible bases from which it differs least.
-func (d *derivation) base(ctx context.Context, ref, before, after *refChange) error {
+// chooseBase gives a ref that of the possible bases from which it differs least.
+func (d *derivation) chooseBase(ctx context.Context, ref, before, after *refChange) error {
 	d.h.job.report()
 	candidates := []code.Revision{d.root}
 	for _, other := range []*refChange{before, after} {

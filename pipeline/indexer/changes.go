@@ -51,14 +51,14 @@ type refChange struct {
 
 // item is a blob, where it stands now, and where it stood in the bases.
 type item struct {
-	id   mirror.ObjectID
-	size int64
-	at   []place
-	was  []string // paths in the bases: the document may be known
+	id        mirror.ObjectID
+	size      int64
+	places    []place
+	basePaths []string // paths in the bases: the document may be known
 	// known are the languages in which a live segment has the blob.
 	known []code.Language
 	// always says that the blob is read though a segment is believed to have it.
-	always bool
+	mustRead bool
 }
 
 // place is a path of a ref: indices into batch.refs and into its changes.
@@ -68,25 +68,25 @@ func newBatch() *batch {
 	return &batch{byBlob: map[mirror.ObjectID]int{}, readings: map[readingKey]reading{}}
 }
 
-// full reports whether a further ref belongs into the next batch.
-func (b *batch) full() bool { return len(b.refs) >= maxBatchRefs || b.changes >= maxBatchChanges }
+// isFull reports whether a further ref belongs into the next batch.
+func (b *batch) isFull() bool { return len(b.refs) >= maxBatchRefs || b.changes >= maxBatchChanges }
 
-func (b *batch) has(ref code.Ref) bool {
+func (b *batch) hasRef(ref code.Ref) bool {
 	return slices.ContainsFunc(b.refs, func(other *refChange) bool { return other.Ref == ref })
 }
 
-func (b *batch) change(p place) *event.Change { return &b.refs[p.ref].changes[p.change] }
+func (b *batch) changeAt(p place) *event.Change { return &b.refs[p.ref].changes[p.change] }
 
 // addRef adds a ref with what differs between its base and its commit; without a base
 // everything is new. The documents of a base count as known if the log has announced it,
 // and if it is not among the refs of the batch: it may be refreshed there.
-func (h *handling) addRef(ctx context.Context, b *batch, ref *refChange) error {
+func (h *indexRun) addRef(ctx context.Context, b *batch, ref *refChange) error {
 	x, t := h.x, h.trees
-	between, err := changeset.Between(ctx, t, ref.base.Commit, ref.Commit, x.o.MaxFiles)
+	between, err := changeset.Compare(ctx, t, ref.base.Commit, ref.Commit, x.o.MaxFiles)
 	if errors.Is(err, mirror.ErrMissing) && ref.base.Commit != "" {
 		// The base was pruned from the mirror: say everything again.
 		ref.base = code.Revision{}
-		between, err = changeset.Between(ctx, t, "", ref.Commit, x.o.MaxFiles)
+		between, err = changeset.Compare(ctx, t, "", ref.Commit, x.o.MaxFiles)
 	}
 	if errors.Is(err, mirror.ErrTooLarge) {
 		// What was listed may be most of the heap, and nothing else may make the
@@ -96,7 +96,7 @@ func (h *handling) addRef(ctx context.Context, b *batch, ref *refChange) error {
 	if err != nil {
 		return err
 	}
-	known := ref.base.Ref == ref.Ref || h.indexed[ref.base.Ref] == ref.base.Commit && !b.has(ref.base.Ref)
+	known := ref.base.Ref == ref.Ref || h.indexed[ref.base.Ref] == ref.base.Commit && !b.hasRef(ref.base.Ref)
 	b.refs = append(b.refs, ref)
 	ref.changes = make([]event.Change, 0, len(between))
 	was := map[mirror.ObjectID][]string{}
@@ -109,7 +109,7 @@ func (h *handling) addRef(ctx context.Context, b *batch, ref *refChange) error {
 	}
 	for id, paths := range was {
 		if i, ok := b.byBlob[id]; ok {
-			b.items[i].was = append(b.items[i].was, paths...)
+			b.items[i].basePaths = append(b.items[i].basePaths, paths...)
 		}
 	}
 	b.changes += len(ref.changes)
@@ -134,7 +134,7 @@ func (x *Indexer) addChange(b *batch, ref *refChange, c *changeset.Change) {
 		ref.documents++
 	}
 	if change.Skipped != "" {
-		x.metrics.skip(change.Skipped, 1)
+		x.metrics.countSkipped(change.Skipped, 1)
 	}
 	change.SizeBytes = max(now.Size, 0)
 	ref.changes = append(ref.changes, change)
@@ -149,20 +149,20 @@ func (b *batch) addItem(e mirror.Entry, at place, always bool) {
 		b.items = append(b.items, item{id: e.ID, size: e.Size})
 	}
 	it := &b.items[i]
-	it.at = append(it.at, at)
-	it.always = it.always || always
+	it.places = append(it.places, at)
+	it.mustRead = it.mustRead || always
 }
 
-// unread returns the items that are not named whole by now: those of the default
+// unreadItems returns the items that are not named whole by now: those of the default
 // branch, whose documents nearly every search looks at, and the others. Both are
 // ordered by path, so that the versions of a file, of which git has the differences,
 // follow each other.
-func (b *batch) unread() (ofDefault, others []item) {
+func (b *batch) unreadItems() (ofDefault, others []item) {
 	for i := range b.items {
 		it := &b.items[i]
 		switch {
-		case len(it.at) == 0:
-		case slices.ContainsFunc(it.at, func(p place) bool { return b.refs[p.ref].Ref == b.refs[p.ref].head }):
+		case len(it.places) == 0:
+		case slices.ContainsFunc(it.places, func(p place) bool { return b.refs[p.ref].Ref == b.refs[p.ref].head }):
 			ofDefault = append(ofDefault, *it)
 		default:
 			others = append(others, *it)
@@ -170,7 +170,7 @@ func (b *batch) unread() (ofDefault, others []item) {
 	}
 	for _, items := range [][]item{ofDefault, others} {
 		slices.SortStableFunc(items, func(p, q item) int {
-			return strings.Compare(b.change(p.at[0]).Path, b.change(q.at[0]).Path)
+			return strings.Compare(b.changeAt(p.places[0]).Path, b.changeAt(q.places[0]).Path)
 		})
 	}
 	return ofDefault, others

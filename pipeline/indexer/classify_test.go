@@ -27,7 +27,7 @@ func TestClassify(t *testing.T) {
 		{mirror.ErrGit, nil},
 		{context.Canceled, nil},
 	} {
-		got := classify(fmt.Errorf("fetch: %w", test.err))
+		got := classifyError(fmt.Errorf("fetch: %w", test.err))
 		if !errors.Is(got, test.err) {
 			t.Errorf("%v became %v", test.err, got)
 		}
@@ -37,7 +37,7 @@ func TestClassify(t *testing.T) {
 			}
 		}
 	}
-	if classify(nil) != nil {
+	if classifyError(nil) != nil {
 		t.Error("no failure is one")
 	}
 }

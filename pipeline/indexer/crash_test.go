@@ -28,8 +28,8 @@ func (c *cutLog) Append(ctx context.Context, topic event.Topic, partition int32,
 	return at, err
 }
 
-// again hands an event over a second time, as the log does after a crash.
-func (b *bench) again(ev event.Event, at event.Offset) {
+// redeliver hands an event over a second time, as the log does after a crash.
+func (b *bench) redeliver(ev event.Event, at event.Offset) {
 	b.t.Helper()
 	rec, err := event.Encode(event.Envelope{ID: "again", Source: "/test", Time: time.Unix(1, 0)}, ev)
 	if err != nil {
@@ -44,7 +44,7 @@ func (b *bench) again(ev event.Event, at event.Offset) {
 func TestCrashAfterAppendDoesNotBuildOnAnOldBase(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n")
-	b.register()
+	b.registerRepository()
 	b.x.o.Log = &cutLog{Log: b.x.o.Log, die: true}
 	b.repo.CommitFiles("only-for-a-moment", "x\n")
 	ev := &event.Push{Repository: b.code.ID, Ref: "refs/heads/main", Action: event.ActionUpdated, ReceivedAt: time.Unix(2, 0)}
@@ -54,7 +54,7 @@ func TestCrashAfterAppendDoesNotBuildOnAnOldBase(t *testing.T) {
 	appended := b.last.Commit
 	b.repo.Remove("only-for-a-moment")
 	b.repo.CommitFiles("b", "2\n")
-	b.again(ev, b.read-2)
+	b.redeliver(ev, b.read-2)
 	if b.last.BaseCommit != appended {
 		t.Fatalf("the next event builds on %s, the log has %s", b.last.BaseCommit, appended)
 	}
@@ -66,7 +66,7 @@ func TestCrashAfterAppendDoesNotBuildOnAnOldBase(t *testing.T) {
 func TestRepeatedCauseThatWasOvertaken(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n")
-	b.register()
+	b.registerRepository()
 	var at [2]event.Offset
 	ev := &event.Push{Repository: b.code.ID, Ref: "refs/heads/main", Action: event.ActionUpdated, ReceivedAt: time.Unix(2, 0)}
 	for i := range at {
@@ -76,18 +76,18 @@ func TestRepeatedCauseThatWasOvertaken(t *testing.T) {
 	}
 	b.repo.CommitFiles("a", "9\n")
 	b.assigned = nil // the partition was away, and is back
-	b.again(ev, at[0])
+	b.redeliver(ev, at[0])
 	if b.last != nil {
 		t.Fatalf("the first push again says %+v", b.last)
 	}
-	b.again(ev, at[1])
+	b.redeliver(ev, at[1])
 	b.check("main")
 }
 
 func TestRefreshOfARefTellsEverything(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n", "b", "2\n")
-	b.register()
+	b.registerRepository()
 	b.must(&event.Push{Repository: b.code.ID, Ref: "refs/heads/main", Action: event.ActionRefresh, ReceivedAt: time.Unix(2, 0)})
 	if b.last == nil || b.last.BaseCommit != "" || len(b.last.Changes) != 2 {
 		t.Fatalf("a refresh of a ref says %+v", b.last)
@@ -102,7 +102,7 @@ func TestRefreshOfARefTellsEverything(t *testing.T) {
 func TestRenamedDefaultBranchBuildsOnTheOldOne(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n", "b", "2\n")
-	b.register()
+	b.registerRepository()
 	b.repo.Git("branch", "--move", "main", "trunk")
 	b.repo.CommitFiles("c", "3\n")
 	b.must(&event.Push{Repository: b.code.ID, Action: event.ActionRefresh, ReceivedAt: time.Unix(3, 0)})

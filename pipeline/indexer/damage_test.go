@@ -151,7 +151,7 @@ func (b *bench) fillMirror() {
 	b.repo.CommitFiles(many...)
 	b.repo.Git("branch", "dev1")
 	b.repo.Git("repack", "-adq")
-	b.register()
+	b.registerRepository()
 	b.push("dev1")
 	git := exec.Command("git", "--git-dir", filepath.Join(b.mirrorDir(), "git"), "pack-refs", "--all")
 	if out, err := git.CombinedOutput(); err != nil {

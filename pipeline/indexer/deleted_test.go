@@ -94,7 +94,7 @@ func TestLostMirrorWhoseProcessDiedAfterTheFetch(t *testing.T) {
 func TestBranchDeletedThatAnotherWorkerIndexed(t *testing.T) {
 	b := newBench(t, "dev*")
 	b.repo.CommitFiles("a", "1\n")
-	b.register()
+	b.registerRepository()
 	worker := filepath.Join(b.dir, "worker")
 	if err := os.CopyFS(worker, os.DirFS(b.mirrorsDir())); err != nil {
 		t.Fatal(err)

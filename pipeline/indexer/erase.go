@@ -17,8 +17,8 @@ import (
 // errOnDisk says that a copy would bring the text back.
 var errOnDisk = errors.New("the repository on disk still holds it: run git reflog expire --expire=now --all and git gc --prune=now in it, then erase it again")
 
-// erase removes text that no ref leads to from the mirror.
-func (x *Indexer) erase(ctx context.Context, ev *event.ErasureRequested, at event.Position, job *job) error {
+// eraseText removes text that no ref leads to from the mirror.
+func (x *Indexer) eraseText(ctx context.Context, ev *event.ErasureRequested, at event.Position, job *job) error {
 	m := x.o.Mirrors.Mirror(ev.Repository)
 	var err error
 	if ev.Path != "" {
@@ -32,7 +32,7 @@ func (x *Indexer) erase(ctx context.Context, ev *event.ErasureRequested, at even
 	if err != nil {
 		return err
 	}
-	if err := readingsOf(m).remove(); err != nil { // they have the names of its blobs
+	if err := readingsOf(m).removeFiles(); err != nil { // they have the names of its blobs
 		return err
 	}
 	if !m.Exists() { // it was a copy
@@ -46,12 +46,12 @@ func (x *Indexer) erase(ctx context.Context, ev *event.ErasureRequested, at even
 
 // copyAgain makes a copy of a repository on disk from scratch, without the text.
 func (x *Indexer) copyAgain(ctx context.Context, m *mirror.Mirror, ev *event.ErasureRequested, at event.Position, job *job) error {
-	r, err := x.repository(ctx, m, ev.Repository, at)
+	r, err := x.loadRepository(ctx, m, ev.Repository, at)
 	if errors.Is(err, code.ErrNotFound) {
 		return nil // it was removed before
 	}
 	if err == nil {
-		_, err = x.everything(ctx, m, r, visit{cause: sameCause(cause{at: at, was: ev.At})}, job)
+		_, err = x.indexRepository(ctx, m, r, indexRequest{cause: sameCause(cause{position: at, receivedAt: ev.At})}, job)
 	}
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (x *Indexer) copyAgain(ctx context.Context, m *mirror.Mirror, ev *event.Era
 // log does not name. No other repository can name them: their IDs depend on the
 // repository.
 func (x *Indexer) deleteUnannounced(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, at event.Position) error {
-	segments, err := m.Unannounced()
+	segments, err := m.UnannouncedSegments()
 	if err != nil || len(segments) == 0 {
 		return err
 	}
@@ -81,7 +81,7 @@ func (x *Indexer) deleteUnannounced(ctx context.Context, m *mirror.Mirror, id co
 		return err
 	}
 	end := event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}
-	err = x.scan(ctx, 0, end, id, func(ev event.Event) {
+	err = x.scanEvents(ctx, 0, end, id, func(ev event.Event) {
 		if r, ok := ev.(*event.RevisionIndexed); ok {
 			for _, ref := range r.Segments {
 				segments = slices.DeleteFunc(segments, func(s string) bool { return s == ref.ID })

@@ -119,7 +119,7 @@ func (x *Indexer) leaveFamily(id code.RepositoryID) {
 
 // joinFamily finds the family of the repository by the commit of its default branch, if
 // it is not known yet. A history that is too long has none.
-func (h *handling) joinFamily(ctx context.Context, revs []revision) error {
+func (h *indexRun) joinFamily(ctx context.Context, revs []revision) error {
 	root, err := h.x.familyOf(h.repo)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ type relative struct {
 
 // relatives returns the members of the family whose documents lie in the same
 // partition, those first that came first: forks come behind what they were made of.
-func (h *handling) relatives(ctx context.Context) ([]*relative, error) {
+func (h *indexRun) relatives(ctx context.Context) ([]*relative, error) {
 	if h.root == "" || h.alone {
 		return nil, nil
 	}
@@ -228,7 +228,7 @@ func (h *handling) relatives(ctx context.Context) ([]*relative, error) {
 		if id == h.repo || eventlog.PartitionOf(event.RecordKey(id), int32(len(high))) != h.partition {
 			continue
 		}
-		if _, doubtful := h.x.partitions.doubted(h.partition, id); doubtful {
+		if _, doubtful := h.x.partitions.staleSince(h.partition, id); doubtful {
 			continue
 		}
 		m := h.x.o.Mirrors.Mirror(id)
@@ -245,14 +245,14 @@ func (h *handling) relatives(ctx context.Context) ([]*relative, error) {
 
 // nameFromFamily names the documents that relatives have, by what they read them as.
 // found are the readings that are known, and those of relatives are added.
-func (h *handling) nameFromFamily(ctx context.Context, b *batch, found map[readingKey]reading) error {
+func (h *indexRun) nameFromFamily(ctx context.Context, b *batch, found map[readingKey]reading) error {
 	relatives, err := h.relatives(ctx)
 	if err != nil || len(relatives) == 0 {
 		return err
 	}
 	left := maxFamilyWalk
 	for _, it := range b.items {
-		if len(it.at) > 0 {
+		if len(it.places) > 0 {
 			left += walkPerBlob
 		}
 	}
@@ -288,28 +288,28 @@ func (h *handling) nameFromFamily(ctx context.Context, b *batch, found map[readi
 
 // addReadings adds what a relative has read blobs of the batch as, of which nothing is
 // known.
-func (h *handling) addReadings(b *batch, r *relative, found map[readingKey]reading) error {
+func (h *indexRun) addReadings(b *batch, r *relative, found map[readingKey]reading) error {
 	missing := map[readingKey]struct{}{}
 	h.eachKey(b, func(k readingKey, it *item, _ string) {
-		if _, ok := found[k]; !ok && len(it.at) > 0 && !it.always {
+		if _, ok := found[k]; !ok && len(it.places) > 0 && !it.mustRead {
 			missing[k] = struct{}{}
 		}
 	})
-	return readingsOf(r.m).find(missing, func(k readingKey, r reading) { found[k] = r })
+	return readingsOf(r.m).findReadings(missing, func(k readingKey, r reading) { found[k] = r })
 }
 
 // wantedFrom returns the blobs of which all is known but whether a live segment has
 // them, with the keys of their places.
-func (h *handling) wantedFrom(b *batch, found map[readingKey]reading) map[mirror.ObjectID][]readingKey {
+func (h *indexRun) wantedFrom(b *batch, found map[readingKey]reading) map[mirror.ObjectID][]readingKey {
 	wanted := map[mirror.ObjectID][]readingKey{}
 	for i := range b.items {
 		it := &b.items[i]
-		if it.always {
+		if it.mustRead {
 			continue
 		}
 		var open []readingKey
-		for _, p := range it.at {
-			k := h.key(it, b.change(p).Path)
+		for _, p := range it.places {
+			k := h.itemKey(it, b.changeAt(p).Path)
 			r, ok := found[k]
 			if !ok {
 				open = nil
@@ -328,18 +328,18 @@ func (h *handling) wantedFrom(b *batch, found map[readingKey]reading) map[mirror
 
 // nameItems names the blobs of which everything is known by now, and keeps what they are
 // read as, so that the next push does not depend on relatives for it.
-func (h *handling) nameItems(b *batch, found map[readingKey]reading) {
+func (h *indexRun) nameItems(b *batch, found map[readingKey]reading) {
 	for i := range b.items {
 		it := &b.items[i]
-		if len(it.at) == 0 || it.always {
+		if len(it.places) == 0 || it.mustRead {
 			continue
 		}
-		places := it.at
-		if h.nameItem(b, it, found); len(it.at) > 0 {
+		places := it.places
+		if h.nameItem(b, it, found); len(it.places) > 0 {
 			continue
 		}
 		for _, p := range places {
-			k := h.key(it, b.change(p).Path)
+			k := h.itemKey(it, b.changeAt(p).Path)
 			b.readings[k] = found[k]
 		}
 	}
@@ -379,7 +379,7 @@ const maxRelativeCommits = 1 << 12
 // confirmRelatives fails with errFamilyChanged if a relative does not have any more what
 // the batch relies on, or the log says that it was removed. The caller holds the lock of
 // the family.
-func (h *handling) confirmRelatives(ctx context.Context, b *batch) error {
+func (h *indexRun) confirmRelatives(ctx context.Context, b *batch) error {
 	if len(b.relatives) == 0 {
 		return nil
 	}
@@ -387,7 +387,7 @@ func (h *handling) confirmRelatives(ctx context.Context, b *batch) error {
 		return err
 	}
 	for _, r := range b.relatives {
-		if _, doubtful := h.x.partitions.doubted(h.partition, r.id); doubtful {
+		if _, doubtful := h.x.partitions.staleSince(h.partition, r.id); doubtful {
 			return fmt.Errorf("%w: repository %s is behind the log", errFamilyChanged, r.id)
 		}
 		if h.x.changesOf(r.id) == r.changes {
@@ -409,12 +409,12 @@ func (h *handling) confirmRelatives(ctx context.Context, b *batch) error {
 
 // checkRemovals looks for a removal of a relative that this process has not handled yet:
 // readers have, and a merge may drop what nobody has any more.
-func (h *handling) checkRemovals(ctx context.Context, b *batch) error {
-	at := b.refs[0].cause.at
+func (h *indexRun) checkRemovals(ctx context.Context, b *batch) error {
+	at := b.refs[0].cause.position
 	from := h.x.partitions.markedAt(h.partition)
 	if from < 0 {
 		var err error
-		if from, err = h.x.marked(ctx, at); err != nil {
+		if from, err = h.x.readMark(ctx, at); err != nil {
 			return err
 		}
 	}
@@ -424,7 +424,7 @@ func (h *handling) checkRemovals(ctx context.Context, b *batch) error {
 	}
 	removed := map[code.RepositoryID]bool{}
 	end := event.Position{Topic: at.Topic, Partition: at.Partition, Offset: high[at.Partition]}
-	err = h.x.scan(ctx, from, end, 0, func(ev event.Event) { removed[ev.Key()] = true }, event.TypeRepositoryRemoved)
+	err = h.x.scanEvents(ctx, from, end, 0, func(ev event.Event) { removed[ev.Key()] = true }, event.TypeRepositoryRemoved)
 	if err != nil {
 		return err
 	}
@@ -437,13 +437,13 @@ func (h *handling) checkRemovals(ctx context.Context, b *batch) error {
 }
 
 // retryAlone makes the refs of a batch ready to be indexed again, without the family.
-func (h *handling) retryAlone(ctx context.Context, b *batch, cause error) error {
+func (h *indexRun) retryAlone(ctx context.Context, b *batch, cause error) error {
 	h.alone = true
 	h.x.o.Logger.Info("index without the family", "repository_id", h.repo, "refs", len(b.refs), "reason", cause)
 	for _, ref := range b.refs {
 		ref.changes, ref.documents, ref.segments = nil, 0, nil
 	}
-	if err := h.x.deleteUnannounced(ctx, h.m, h.repo, b.refs[0].cause.at); err != nil {
+	if err := h.x.deleteUnannounced(ctx, h.m, h.repo, b.refs[0].cause.position); err != nil {
 		return err
 	}
 	return h.m.ClearUnannounced()

@@ -39,27 +39,27 @@ func (b *bench) relative(name string, repo *gittest.Repository) *bench {
 // another has.
 func TestForkCostsWhatIsNew(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0), "picture.bin", "\x00"+text(9), "dir/b.go", text(1))
+	b.repo.CommitFiles("a.go", largeText(0), "picture.bin", "\x00"+largeText(9), "dir/b.go", largeText(1))
 	branchAt(b.repo, "old", "main")
-	b.repo.CommitFiles("old.go", text(2))
+	b.repo.CommitFiles("old.go", largeText(2))
 	b.repo.Git("checkout", "--quiet", "main")
-	b.register()
+	b.registerRepository()
 	f, second := b.fork("fork"), b.fork("second")
 	for _, clone := range []*bench{f, second} {
 		clone.repo.Git("branch", "old", "origin/old")
-		if c := clone.measure(clone.register); c.documents != 0 || c.readBytes > 20_000 {
+		if c := clone.measureCosts(clone.registerRepository); c.documents != 0 || c.readBytes > 20_000 {
 			t.Errorf("a clone: %d documents, %d bytes read", c.documents, c.readBytes)
 		}
 		clone.check("main", "old")
 	}
-	f.repo.CommitFiles("c.go", text(3))
-	if c := f.measure(func() { f.push("main") }); c.documents != 1 {
+	f.repo.CommitFiles("c.go", largeText(3))
+	if c := f.measureCosts(func() { f.push("main") }); c.documents != 1 {
 		t.Errorf("a new file of a fork made %d documents", c.documents)
 	}
-	second.repo.CommitFiles("elsewhere/c.go", text(3))
-	b.repo.CommitFiles("c.go", text(3))
+	second.repo.CommitFiles("elsewhere/c.go", largeText(3))
+	b.repo.CommitFiles("c.go", largeText(3))
 	for _, clone := range []*bench{second, b} {
-		if c := clone.measure(func() { clone.push("main") }); c.documents != 0 || c.readBytes > 20_000 {
+		if c := clone.measureCosts(func() { clone.push("main") }); c.documents != 0 || c.readBytes > 20_000 {
 			t.Errorf("what a fork has: %d documents, %d bytes read", c.documents, c.readBytes)
 		}
 	}
@@ -68,8 +68,8 @@ func TestForkCostsWhatIsNew(t *testing.T) {
 	b.check("main", "old")
 
 	// In another language it is another document.
-	second.repo.CommitFiles("c.py", text(3))
-	if c := second.measure(func() { second.push("main") }); c.documents != 1 {
+	second.repo.CommitFiles("c.py", largeText(3))
+	if c := second.measureCosts(func() { second.push("main") }); c.documents != 1 {
 		t.Errorf("a file of a fork in another language made %d documents", c.documents)
 	}
 }
@@ -78,14 +78,14 @@ func TestForkCostsWhatIsNew(t *testing.T) {
 // common.
 func TestStrangersAreNoFamily(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0))
-	b.register()
+	b.repo.CommitFiles("a.go", largeText(0))
+	b.registerRepository()
 	other := b.relative("other", gittest.New(t))
 	other.repo.CommitFiles("unlike", "this\n")
-	other.repo.CommitFiles("a.go", text(0))
+	other.repo.CommitFiles("a.go", largeText(0))
 	other.repo.Git("clone", "--quiet", other.repo.Dir, filepath.Join(b.dir, "clones", "other"))
 	other.code.CloneURL = filepath.Join(b.dir, "clones", "other")
-	if c := other.measure(other.register); c.documents != 2 {
+	if c := other.measureCosts(other.registerRepository); c.documents != 2 {
 		t.Errorf("a repository without relatives made %d documents, want 2", c.documents)
 	}
 	other.check("main")
@@ -95,8 +95,8 @@ func TestStrangersAreNoFamily(t *testing.T) {
 // one whose history becomes that of another.
 func TestRepositoryJoinsAFamilyLater(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0), "b.go", text(1))
-	b.register()
+	b.repo.CommitFiles("a.go", largeText(0), "b.go", largeText(1))
+	b.registerRepository()
 	empty := b.relative("empty", b.repo.Clone(filepath.Join(b.dir, "clones", "empty")))
 	empty.repo.Git("update-ref", "-d", "HEAD")
 	empty.must(&event.RepositoryRegistered{Repository: empty.code, At: time.Unix(1, 0)})
@@ -104,22 +104,22 @@ func TestRepositoryJoinsAFamilyLater(t *testing.T) {
 		t.Error("a repository without a branch has a family")
 	}
 	empty.repo.Git("reset", "--quiet", "--hard", "origin/main")
-	if c := empty.measure(func() { empty.push("main") }); c.documents != 0 {
+	if c := empty.measureCosts(func() { empty.push("main") }); c.documents != 0 {
 		t.Errorf("a history that is a relative's made %d documents", c.documents)
 	}
 	empty.check("main")
 
 	changed := b.relative("changed", b.repo.Clone(filepath.Join(b.dir, "clones", "changed")))
 	changed.repo.Git("checkout", "--quiet", "--orphan", "new")
-	changed.repo.CommitFiles("c.go", text(2))
+	changed.repo.CommitFiles("c.go", largeText(2))
 	changed.repo.Git("branch", "--force", "main", "new")
 	changed.repo.Git("checkout", "--quiet", "main")
 	changed.repo.Git("branch", "-D", "new")
-	changed.register()
+	changed.registerRepository()
 	changed.repo.Git("reset", "--quiet", "--hard", "origin/main")
 	changed.must(&event.RepositoryChanged{Repository: changed.code, At: time.Unix(3, 0)})
-	changed.repo.CommitFiles("d.go", text(1))
-	if c := changed.measure(func() { changed.push("main") }); c.documents != 0 {
+	changed.repo.CommitFiles("d.go", largeText(1))
+	if c := changed.measureCosts(func() { changed.push("main") }); c.documents != 0 {
 		t.Errorf("a copy of a file made %d documents", c.documents)
 	}
 	if got, want := family(t, changed), family(t, b); got != want || got == "" {
@@ -154,16 +154,16 @@ func TestRemovedRelativeIsNotReliedOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, "**")
-			b.repo.CommitFiles("a.go", text(0))
-			b.register()
+			b.repo.CommitFiles("a.go", largeText(0))
+			b.registerRepository()
 			f := b.fork("fork")
-			f.register()
-			b.repo.CommitFiles("b.go", text(1))
+			f.registerRepository()
+			b.repo.CommitFiles("b.go", largeText(1))
 			b.push("main")
 			remove(b)
 			f.x = b.x
-			f.repo.CommitFiles("b.go", text(1))
-			if c := f.measure(func() { f.push("main") }); c.documents != 1 {
+			f.repo.CommitFiles("b.go", largeText(1))
+			if c := f.measureCosts(func() { f.push("main") }); c.documents != 1 {
 				t.Errorf("what only a removed relative had made %d documents", c.documents)
 			}
 			f.check("main")
@@ -197,7 +197,7 @@ func TestRelativeGivesUpWhatABatchReliesOn(t *testing.T) {
 			b.push("main")
 		}, 2},
 		"keeps it": {func(b *bench) {
-			b.repo.CommitFiles("c.go", text(3))
+			b.repo.CommitFiles("c.go", largeText(3))
 			b.push("main")
 		}, 1},
 		"is removed": {func(b *bench) { b.append(&event.RepositoryRemoved{Repository: b.code.ID, At: time.Unix(3, 0)}) }, 2},
@@ -206,13 +206,13 @@ func TestRelativeGivesUpWhatABatchReliesOn(t *testing.T) {
 			b := newBench(t, "**")
 			store := &changingStore{Store: b.store}
 			b.x.o.Segments = store
-			b.repo.CommitFiles("a.go", text(0))
-			b.register()
+			b.repo.CommitFiles("a.go", largeText(0))
+			b.registerRepository()
 			f := b.fork("fork")
-			f.register()
-			b.repo.CommitFiles("b.go", text(1))
+			f.registerRepository()
+			b.repo.CommitFiles("b.go", largeText(1))
 			b.push("main")
-			f.repo.CommitFiles("b.go", text(1), "new.go", text(2))
+			f.repo.CommitFiles("b.go", largeText(1), "new.go", largeText(2))
 			store.change = func() { c.change(b) }
 			documents := 0
 			f.push("main")
@@ -223,7 +223,7 @@ func TestRelativeGivesUpWhatABatchReliesOn(t *testing.T) {
 				t.Errorf("%d documents, want %d", documents, c.documents)
 			}
 			f.check("main")
-			unannounced, err := f.mirrors.Mirror(f.code.ID).Unannounced()
+			unannounced, err := f.mirrors.Mirror(f.code.ID).UnannouncedSegments()
 			if err != nil || len(unannounced) > 0 {
 				t.Errorf("segments that nothing names: %v, %v", unannounced, err)
 			}
@@ -237,15 +237,15 @@ func TestTwoRelativesBringOneBlobAtOnce(t *testing.T) {
 	b := newBench(t, "**")
 	store := &changingStore{Store: b.store}
 	b.x.o.Segments = store
-	b.repo.CommitFiles("a.go", text(0))
+	b.repo.CommitFiles("a.go", largeText(0))
 	f, third := b.fork("fork"), b.fork("third")
 	ofFork := costs{}
-	store.change = func() { ofFork = f.measure(f.register) }
-	ofFirst := b.measure(b.register)
+	store.change = func() { ofFork = f.measureCosts(f.registerRepository) }
+	ofFirst := b.measureCosts(b.registerRepository)
 	if ofFirst.documents != 1 || ofFork.documents != 1 {
 		t.Errorf("%d and %d documents, want one each", ofFirst.documents, ofFork.documents)
 	}
-	if c := third.measure(third.register); c.documents != 0 {
+	if c := third.measureCosts(third.registerRepository); c.documents != 0 {
 		t.Errorf("the third made %d documents", c.documents)
 	}
 	for _, m := range []*bench{b, f, third} {
@@ -257,18 +257,18 @@ func TestTwoRelativesBringOneBlobAtOnce(t *testing.T) {
 // once, and take them away: no manifest names what no segment holds.
 func TestFamilyMembersIndexAtOnce(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0))
-	b.register()
+	b.repo.CommitFiles("a.go", largeText(0))
+	b.registerRepository()
 	members := []*bench{b, b.fork("fork1"), b.fork("fork2"), b.fork("fork3")}
 	for _, m := range members[1:] {
-		m.register()
+		m.registerRepository()
 	}
 	for round := range 6 {
 		var group sync.WaitGroup
 		records := make([]event.Record, len(members))
 		for i, m := range members {
 			m.repo.Git("rm", "--quiet", "-r", "--cached", ".")
-			m.repo.CommitFiles("b.go", text(10+(round+i)%3), "c.go", text(20+round), "d.go", text(30+(round+2*i)%4))
+			m.repo.CommitFiles("b.go", largeText(10+(round+i)%3), "c.go", largeText(20+round), "d.go", largeText(30+(round+2*i)%4))
 			records[i] = m.append(m.pushOf("main", int64(10+round)))
 		}
 		for i := range members {
@@ -299,7 +299,7 @@ func (b *bench) checkLive(members []*bench) {
 	}
 	held, counts := map[code.DocumentKey]bool{}, map[code.DocumentKey]int{}
 	manifests := map[ref]map[string]code.DocumentKey{}
-	b.scan(0, func(rec event.Record, ev event.Event) {
+	b.scanLog(0, func(rec event.Record, ev event.Event) {
 		r, ok := ev.(*event.RevisionIndexed)
 		if !ok {
 			return
@@ -346,7 +346,7 @@ func (b *bench) checkLive(members []*bench) {
 // TestManyRootsCostNothing has a history that is merged from many others.
 func TestManyRootsCostNothing(t *testing.T) {
 	b := newBench(t, "**")
-	first := b.repo.CommitFiles("a.go", text(0))
+	first := b.repo.CommitFiles("a.go", largeText(0))
 	for i := range 50 {
 		b.repo.Git("checkout", "--quiet", "--orphan", "root")
 		b.repo.CommitFiles("r", string(rune('a'+i%26)), "n", string(rune('a'+i)))
@@ -354,7 +354,7 @@ func TestManyRootsCostNothing(t *testing.T) {
 		b.repo.Git("merge", "--quiet", "--allow-unrelated-histories", "--strategy=ours", "--message=m", "root")
 		b.repo.Git("branch", "-D", "root")
 	}
-	b.register()
+	b.registerRepository()
 	if got := family(t, b); got != first {
 		t.Errorf("the family is %s, want that of the first parents, %s", got, first)
 	}
@@ -364,13 +364,13 @@ func TestManyRootsCostNothing(t *testing.T) {
 // members in the order in which they came, and shares.
 func TestFamiliesOutliveAProcess(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0))
+	b.repo.CommitFiles("a.go", largeText(0))
 	members := []*bench{b}
 	for _, name := range []string{"z", "fork", "a"} {
 		members = append(members, b.fork(name))
 	}
 	for i, m := range members {
-		m.register()
+		m.registerRepository()
 		then := time.Unix(int64(1000+i), 0)
 		if err := os.Chtimes(m.mirrors.Mirror(m.code.ID).File("family"), then, then); err != nil {
 			t.Fatal(err)
@@ -392,10 +392,10 @@ func TestFamiliesOutliveAProcess(t *testing.T) {
 			t.Errorf("member %d is %d, want %d", i, id, members[i].code.ID)
 		}
 	}
-	b.repo.CommitFiles("b.go", text(1))
+	b.repo.CommitFiles("b.go", largeText(1))
 	b.push("main")
-	members[3].repo.CommitFiles("c.go", text(1))
-	if c := members[3].measure(func() { members[3].push("main") }); c.documents != 0 {
+	members[3].repo.CommitFiles("c.go", largeText(1))
+	if c := members[3].measureCosts(func() { members[3].push("main") }); c.documents != 0 {
 		t.Errorf("what a relative has made %d documents after a restart", c.documents)
 	}
 }
@@ -413,7 +413,7 @@ func TestOtherPartitionsAreNotReliedOn(t *testing.T) {
 	if b.x, err = New(o); err != nil {
 		t.Fatal(err)
 	}
-	b.repo.CommitFiles("a.go", text(0))
+	b.repo.CommitFiles("a.go", largeText(0))
 	partitionOf := func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), 4) }
 	f := b.fork("fork")
 	names := map[bool]string{} // of a relative in the same partition, or another

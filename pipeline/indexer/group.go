@@ -9,7 +9,7 @@ import (
 
 // A group is pushes of one repository that are handled as one: state wins, so each
 // ref is fetched once and indexed as it stands then.
-type group struct {
+type pushGroup struct {
 	repo   code.RepositoryID
 	pushes []push
 	// refs are those of the pushes, in the order of their first; byRef finds them.
@@ -28,15 +28,15 @@ type push struct {
 type pushedRef struct {
 	ref    code.Ref
 	pushes []push
-	became
+	refOutcome
 	// outcome is why there was no news.
 	outcome event.PushOutcome
 }
 
-// gather makes a group of first, which is the first record, and of the pushes of
+// groupPushes makes a group of first, which is the first record, and of the pushes of
 // its repository that follow at once.
-func gather(first *event.Push, records []event.Record) *group {
-	g := &group{repo: first.Repository, byRef: map[code.Ref]*pushedRef{}}
+func groupPushes(first *event.Push, records []event.Record) *pushGroup {
+	g := &pushGroup{repo: first.Repository, byRef: map[code.Ref]*pushedRef{}}
 	g.add(push{first, records[0].Position})
 	for i := 1; i < len(records) && len(g.pushes) < event.MaxHandledPushes && event.TypeOf(records[i]) == event.TypePush; i++ {
 		_, ev, err := event.Decode(records[i])
@@ -49,7 +49,7 @@ func gather(first *event.Push, records []event.Record) *group {
 	return g
 }
 
-func (g *group) add(p push) {
+func (g *pushGroup) add(p push) {
 	of := g.byRef[p.Ref]
 	if of == nil {
 		of = &pushedRef{ref: p.Ref}
@@ -60,29 +60,29 @@ func (g *group) add(p push) {
 	g.pushes = append(g.pushes, p)
 }
 
-// cause returns what leads to news of a ref: its pushes and those of all refs, or,
+// causeOf returns what leads to news of a ref: its pushes and those of all refs, or,
 // without either, all of the group.
-func (g *group) cause(ref code.Ref) cause {
+func (g *pushGroup) causeOf(ref code.Ref) cause {
 	var c cause
 	for _, of := range []*pushedRef{g.byRef[ref], g.byRef[""]} {
 		if of != nil {
-			c = c.with(of.pushes)
+			c = c.withPushes(of.pushes)
 		}
 	}
 	if c == (cause{}) {
-		c = c.with(g.pushes)
+		c = c.withPushes(g.pushes)
 	}
 	return c
 }
 
-// with returns the cause with more pushes.
-func (c cause) with(pushes []push) cause {
+// withPushes returns the cause with more pushes.
+func (c cause) withPushes(pushes []push) cause {
 	first, last := pushes[0].ReceivedAt, pushes[len(pushes)-1].at
-	if c.was.IsZero() || first.Before(c.was) {
-		c.was = first
+	if c.receivedAt.IsZero() || first.Before(c.receivedAt) {
+		c.receivedAt = first
 	}
-	if c.at == (event.Position{}) || last.Offset > c.at.Offset {
-		c.at, c.delivery = last, pushes[len(pushes)-1].DeliveryID
+	if c.position == (event.Position{}) || last.Offset > c.position.Offset {
+		c.position, c.delivery = last, pushes[len(pushes)-1].DeliveryID
 	}
 	return c
 }
@@ -97,8 +97,8 @@ func (of *pushedRef) cameTo(commit code.CommitID) bool {
 	return commit != ""
 }
 
-// refreshed reports whether a push asks for the ref to be told anew.
-func (of *pushedRef) refreshed() bool {
+// wantsRefresh reports whether a push asks for the ref to be told anew.
+func (of *pushedRef) wantsRefresh() bool {
 	for _, p := range of.pushes {
 		if p.Action == event.ActionRefresh {
 			return true
@@ -107,27 +107,27 @@ func (of *pushedRef) refreshed() bool {
 	return false
 }
 
-// refreshes reports whether a push asks for a ref to be announced again.
-func (g *group) refreshes(ref code.Ref) bool {
+// refreshRequested reports whether a push asks for a ref to be announced again.
+func (g *pushGroup) refreshRequested(ref code.Ref) bool {
 	of := g.byRef[ref]
-	return ref != "" && of != nil && of.refreshed()
+	return ref != "" && of != nil && of.wantsRefresh()
 }
 
-// found notes what became of the ref.
-func (of *pushedRef) found(b became) {
-	of.became, of.outcome = b, event.PushUnchanged
+// setOutcome notes what became of the ref.
+func (of *pushedRef) setOutcome(b refOutcome) {
+	of.refOutcome, of.outcome = b, event.PushUnchanged
 	if b.commit == "" {
 		of.outcome = event.PushAbsent
 	}
 }
 
-// handled returns what there is to say of the pushes: those that led to no news of
+// handledEvent returns what there is to say of the pushes: those that led to no news of
 // their ref, now or, by what answered has of it, before.
-func (g *group) handled(answered func(code.Ref) event.Offset, now time.Time) *event.PushesHandled {
+func (g *pushGroup) handledEvent(answered func(code.Ref) event.Offset, now time.Time) *event.PushesHandled {
 	ev := &event.PushesHandled{Repository: g.repo, At: now}
 	for _, p := range g.pushes {
 		of := g.byRef[p.Ref]
-		if of.told || answered(p.Ref) >= p.at.Offset {
+		if of.announced || answered(p.Ref) >= p.at.Offset {
 			continue
 		}
 		ev.Pushes = append(ev.Pushes, event.HandledPush{Offset: p.at.Offset, Outcome: of.outcome, Commit: of.commit})

@@ -22,8 +22,8 @@ func (b *bench) pushOf(branch string, received int64) *event.Push {
 	return p
 }
 
-// together appends pushes and delivers them as one.
-func (b *bench) together(pushes ...*event.Push) []event.Record {
+// deliverTogether appends pushes and delivers them as one.
+func (b *bench) deliverTogether(pushes ...*event.Push) []event.Record {
 	b.t.Helper()
 	records := make([]event.Record, len(pushes))
 	for i, p := range pushes {
@@ -35,12 +35,12 @@ func (b *bench) together(pushes ...*event.Push) []event.Record {
 	return records
 }
 
-// said returns what the log says from an offset on: of a revision, its branch,
+// loggedSince returns what the log says from an offset on: of a revision, its branch,
 // cause and first receipt; of pushes that are done, their offsets and outcomes.
-func (b *bench) said(from event.Offset) string {
+func (b *bench) loggedSince(from event.Offset) string {
 	b.t.Helper()
 	var lines []string
-	b.scan(from, func(_ event.Record, ev event.Event) {
+	b.scanLog(from, func(_ event.Record, ev event.Event) {
 		switch ev := ev.(type) {
 		case *event.RevisionIndexed:
 			lines = append(lines, fmt.Sprintf("%s by %d since %d", ev.Ref.Short(), ev.Cause.Offset-from, ev.PushedAt.Unix()))
@@ -53,7 +53,7 @@ func (b *bench) said(from event.Offset) string {
 	return strings.Join(lines, ", ")
 }
 
-func (b *bench) scan(from event.Offset, visit func(event.Record, event.Event)) {
+func (b *bench) scanLog(from event.Offset, visit func(event.Record, event.Event)) {
 	b.t.Helper()
 	high, err := b.log.HighWater(b.t.Context(), event.TopicEvents)
 	if err != nil {
@@ -85,39 +85,39 @@ func TestPushesTogetherAreOne(t *testing.T) {
 	for _, name := range []string{"dev1", "dev2", "dev3", "other"} {
 		b.repo.Git("branch", name)
 	}
-	b.register()
+	b.registerRepository()
 	b.repo.CommitFiles("a", "2\n")
 	b.repo.Git("branch", "--force", "dev1")
 	b.repo.Git("branch", "-D", "dev2")
 	from := b.read
-	fetches := b.fetches()
-	b.together(b.pushOf("dev1", 10), b.pushOf("main", 11), b.pushOf("other", 12), b.pushOf("dev1", 13),
+	fetches := b.countFetches()
+	b.deliverTogether(b.pushOf("dev1", 10), b.pushOf("main", 11), b.pushOf("other", 12), b.pushOf("dev1", 13),
 		b.pushOf("dev3", 14), b.pushOf("dev2", 15), b.pushOf("dev9", 16), b.pushOf("main", 17))
 	b.check("main", "dev1", "dev3")
-	if got, want := b.said(from), "main by 7 since 11, dev1 by 3 since 10, dev2 by 5 since 15, 2 unselected, 4 unchanged, 6 absent"; got != want {
+	if got, want := b.loggedSince(from), "main by 7 since 11, dev1 by 3 since 10, dev2 by 5 since 15, 2 unselected, 4 unchanged, 6 absent"; got != want {
 		t.Errorf("the log says %q, want %q", got, want)
 	}
-	if n := b.fetches() - fetches; n != 1 {
+	if n := b.countFetches() - fetches; n != 1 {
 		t.Errorf("%d fetches, want 1", n)
 	}
 
 	b.repo.CommitFiles("a", "3\n")
 	from = b.read
-	b.together(b.pushOf("main", 20), b.pushOf("", 21), b.pushOf("dev3", 22), b.pushOf("other", 23))
-	if got, want := b.said(from), "main by 1 since 20, 1 refreshed, 2 unchanged, 3 unselected"; got != want {
+	b.deliverTogether(b.pushOf("main", 20), b.pushOf("", 21), b.pushOf("dev3", 22), b.pushOf("other", 23))
+	if got, want := b.loggedSince(from), "main by 1 since 20, 1 refreshed, 2 unchanged, 3 unselected"; got != want {
 		t.Errorf("the log says %q, want %q", got, want)
 	}
 	from = b.read
 	b.push("main")
 	b.must(&event.RepositoryRemoved{Repository: b.code.ID, At: time.Unix(3, 0)})
 	b.push("main")
-	if got, want := b.said(from), "0 unchanged, 3 unregistered"; got != want {
+	if got, want := b.loggedSince(from), "0 unchanged, 3 unregistered"; got != want {
 		t.Errorf("the log says %q, want %q", got, want)
 	}
 }
 
-// fetches is how many fetches of branches there were.
-func (b *bench) fetches() int {
+// countFetches is how many fetches of branches there were.
+func (b *bench) countFetches() int {
 	families, err := b.metrics.Gather()
 	if err != nil {
 		b.t.Fatal(err)
@@ -139,7 +139,7 @@ func (b *bench) fetches() int {
 func TestAnOldPushHandledLateChangesNothing(t *testing.T) {
 	b := newBench(t)
 	old := b.repo.CommitFiles("a", "1\n")
-	b.register()
+	b.registerRepository()
 	var pushes []*event.Push
 	for i := range 3 {
 		next := b.repo.CommitFiles("a", fmt.Sprint(i))
@@ -147,12 +147,12 @@ func TestAnOldPushHandledLateChangesNothing(t *testing.T) {
 		p.Before, p.After = old, next
 		pushes, old = append(pushes, p), next
 	}
-	b.together(pushes...)
+	b.deliverTogether(pushes...)
 	b.check("main")
 	for i, p := range pushes {
 		from := b.read
-		b.together(p)
-		if got := b.said(from); got != "0 unchanged" {
+		b.deliverTogether(p)
+		if got := b.loggedSince(from); got != "0 unchanged" {
 			t.Errorf("push %d again: the log says %q", i, got)
 		}
 		b.check("main")
@@ -169,7 +169,7 @@ func TestPushesInBatchesAgainstAModel(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 2))
 			b := newBench(t, "dev*")
 			b.repo.CommitFiles("a", "1\n")
-			b.register()
+			b.registerRepository()
 			b.x.markEvery = 1
 			var pending []event.Record // from the low-water mark on
 			for range 25 {
@@ -188,8 +188,8 @@ func TestPushesInBatchesAgainstAModel(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			b.together(b.pushOf("", 1))
-			b.check(b.selected()...)
+			b.deliverTogether(b.pushOf("", 1))
+			b.check(b.selectedBranches()...)
 			b.allAnswered()
 		})
 	}
@@ -238,8 +238,8 @@ func (b *bench) deliverSome(rng *rand.Rand, records []event.Record) (done int) {
 	return done
 }
 
-// selected returns the branches that the repository has and that are indexed.
-func (b *bench) selected() []string {
+// selectedBranches returns the branches that the repository has and that are indexed.
+func (b *bench) selectedBranches() []string {
 	names := strings.Fields(b.repo.Git("for-each-ref", "--format=%(refname:short)", "refs/heads/"))
 	return slices.DeleteFunc(names, func(name string) bool { return name == "other" })
 }
@@ -249,7 +249,7 @@ func (b *bench) selected() []string {
 func (b *bench) allAnswered() {
 	b.t.Helper()
 	waiting := map[event.Offset]code.Ref{}
-	b.scan(0, func(rec event.Record, ev event.Event) {
+	b.scanLog(0, func(rec event.Record, ev event.Event) {
 		switch ev := ev.(type) {
 		case *event.Push:
 			waiting[rec.Position.Offset] = ev.Ref

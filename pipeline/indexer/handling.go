@@ -21,7 +21,7 @@ import (
 const maxAppendBytes = 800 << 10
 
 // A handling indexes refs of one repository, for one record or one group.
-type handling struct {
+type indexRun struct {
 	x        *Indexer
 	m        *mirror.Mirror
 	repo     code.RepositoryID
@@ -33,7 +33,7 @@ type handling struct {
 	indexed map[code.Ref]code.CommitID
 	// announced are the refs that this handling announced, and named what they name.
 	announced map[code.Ref]bool
-	named     named
+	named     namedDocuments
 	partition int32
 	// root names the family, empty for none; alone says that it is not looked at.
 	root  code.CommitID
@@ -49,14 +49,14 @@ func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revisi
 	if len(revs) == 0 {
 		return indexed, nil
 	}
-	h := &handling{
+	h := &indexRun{
 		x: x, m: m, repo: revs[0].repo, head: revs[0].head, job: job, readings: readingsOf(m),
-		announced: map[code.Ref]bool{}, named: named{documents: map[code.DocumentKey]bool{}},
+		announced: map[code.Ref]bool{}, named: namedDocuments{documents: map[code.DocumentKey]bool{}},
 	}
 	if h.indexed, err = indexedCommits(ctx, m); err != nil {
 		return indexed, err
 	}
-	pending := h.pending(revs, causeOf)
+	pending := h.pendingRefs(revs, causeOf)
 	if len(pending) == 0 {
 		return indexed, nil
 	}
@@ -64,7 +64,7 @@ func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revisi
 		return indexed, err
 	}
 	defer h.trees.Close()
-	h.partition = pending[0].cause.at.Partition
+	h.partition = pending[0].cause.position.Partition
 	if err := h.joinFamily(ctx, revs); err != nil {
 		return indexed, err
 	}
@@ -73,7 +73,7 @@ func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revisi
 	}
 	for len(pending) > 0 {
 		started, b := x.o.Now(), newBatch()
-		for len(pending) > 0 && !b.full() {
+		for len(pending) > 0 && !b.isFull() {
 			if err := h.addRef(ctx, b, pending[0]); err != nil {
 				return indexed, err
 			}
@@ -98,7 +98,7 @@ func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revisi
 }
 
 func indexedCommits(ctx context.Context, m *mirror.Mirror) (map[code.Ref]code.CommitID, error) {
-	list, err := m.Indexed(ctx)
+	list, err := m.IndexedRevisions(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -109,13 +109,13 @@ func indexedCommits(ctx context.Context, m *mirror.Mirror) (map[code.Ref]code.Co
 	return commits, nil
 }
 
-// pending returns the refs that are news.
-func (h *handling) pending(revs []revision, causeOf func(code.Ref) cause) []*refChange {
+// pendingRefs returns the refs that are news.
+func (h *indexRun) pendingRefs(revs []revision, causeOf func(code.Ref) cause) []*refChange {
 	announcedDefault := h.m.AnnouncedDefault()
 	var pending []*refChange
 	for _, rev := range revs {
 		c := causeOf(rev.Ref)
-		if h.x.overtaken(rev, c) {
+		if h.x.isOvertaken(rev, c) {
 			continue
 		}
 		if !rev.refresh && h.indexed[rev.Ref] == rev.Commit && announcedDefault == rev.head {
@@ -128,11 +128,11 @@ func (h *handling) pending(revs []revision, causeOf func(code.Ref) cause) []*ref
 }
 
 // indexBatch brings the documents of a batch into segments and announces its refs.
-func (h *handling) indexBatch(ctx context.Context, b *batch, started time.Time, more bool) error {
+func (h *indexRun) indexBatch(ctx context.Context, b *batch, started time.Time, more bool) error {
 	if err := h.nameKnown(ctx, b); err != nil {
 		return err
 	}
-	sealed, err := h.seal(ctx, b)
+	sealed, err := h.sealBatch(ctx, b)
 	if err != nil {
 		return fmt.Errorf("index %d refs, from %s at %s: %w", len(b.refs), b.refs[0].Ref, b.refs[0].Commit, err)
 	}
@@ -159,9 +159,9 @@ func (h *handling) indexBatch(ctx context.Context, b *batch, started time.Time, 
 	took := h.x.o.Now().Sub(started)
 	for _, ref := range b.refs {
 		h.announced[ref.Ref], h.indexed[ref.Ref] = true, ref.Commit
-		h.x.metrics.revision(len(ref.changes), took)
+		h.x.metrics.observeRevision(len(ref.changes), took)
 		h.x.o.Logger.Info("revision indexed", "delivery_id", ref.cause.delivery, "repository", nameOf(h.m), "repository_id", h.repo,
-			"ref", string(ref.Ref), "commit", string(ref.Commit), "position", ref.cause.at.String(),
+			"ref", string(ref.Ref), "commit", string(ref.Commit), "position", ref.cause.position.String(),
 			"changes", len(ref.changes), "documents", ref.documents, "segments", len(ref.segments), "duration", took)
 	}
 	return nil
@@ -169,7 +169,7 @@ func (h *handling) indexBatch(ctx context.Context, b *batch, started time.Time, 
 
 // announceBatch appends the events of a batch and, once the log has them, moves the
 // indexed state on.
-func (h *handling) announceBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) error {
+func (h *indexRun) announceBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) error {
 	records, err := h.encodeBatch(ctx, b, events)
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (h *handling) announceBatch(ctx context.Context, b *batch, events []*event.
 	}
 	if err != nil { // the log may have what the mirror does not know
 		for _, ref := range b.refs {
-			h.x.partitions.doubt(ref.cause.at.Partition, h.repo, ref.cause.at.Offset)
+			h.x.partitions.markStale(ref.cause.position.Partition, h.repo, ref.cause.position.Offset)
 		}
 	}
 	return err
@@ -203,13 +203,13 @@ func (h *handling) announceBatch(ctx context.Context, b *batch, events []*event.
 
 // encodeBatch returns the records of a batch: with the changes of the refs that have
 // most in the segment store, as far as the bound of one append asks for it.
-func (h *handling) encodeBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) ([]event.Record, error) {
+func (h *indexRun) encodeBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) ([]event.Record, error) {
 	records := make([]event.Record, len(events))
 	share := maxAppendBytes / len(events)
 	total := 0
 	for i, ev := range events {
 		var err error
-		h.x.complete(ev, b.refs[i].revision, b.refs[i].cause)
+		h.x.fillAnnouncement(ev, b.refs[i].revision, b.refs[i].cause)
 		if records[i], err = h.x.encode(ctx, ev, eventID(ev), maxAppendBytes); err != nil {
 			return nil, err
 		}
@@ -232,10 +232,10 @@ func (h *handling) encodeBatch(ctx context.Context, b *batch, events []*event.Re
 	return records, nil
 }
 
-// complete fills in what every announcement of a ref has.
-func (x *Indexer) complete(ev *event.RevisionIndexed, rev revision, c cause) {
+// fillAnnouncement fills in what every announcement of a ref has.
+func (x *Indexer) fillAnnouncement(ev *event.RevisionIndexed, rev revision, c cause) {
 	ev.DefaultBranch = rev.head.Short()
-	ev.Cause, ev.PushedAt, ev.IndexedAt = c.at, c.was, x.o.Now()
+	ev.Cause, ev.PushedAt, ev.IndexedAt = c.position, c.receivedAt, x.o.Now()
 }
 
 // eventID derives the ID of an announcement, so that its repetition is recognized.

@@ -109,7 +109,7 @@ func TestHostileTrees(t *testing.T) {
 			b := newBench(t, "**")
 			b.x.o.MaxFiles = 100_000
 			b.repo.CommitFiles("kept.go", "package kept\n")
-			b.register()
+			b.registerRepository()
 			file := b.forge("blob", []byte("package forged\n"))
 			ref := filepath.Join(b.repo.Dir, ".git", "refs", "heads", "forged")
 			push := func(tree []byte) error {

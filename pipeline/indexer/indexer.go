@@ -91,10 +91,10 @@ func (o *Options) ensureDefaults() error {
 
 // An Indexer implements worker.Handler.
 type Indexer struct {
-	o          Options
-	small      *segment.Slots // of segments below segment.SmallBytes
-	partitions partitions
-	families   families
+	o               Options
+	smallBuildSlots *segment.Slots // of segments below segment.SmallBytes
+	partitions      partitions
+	families        families
 	// markEvery is the constant but in tests.
 	markEvery int
 	builders  sync.Pool // of *segment.Builder
@@ -109,7 +109,7 @@ func New(o Options) (*Indexer, error) {
 	if err := o.ensureDefaults(); err != nil {
 		return nil, err
 	}
-	x := &Indexer{o: o, small: segment.NewSlots(smallSlots, nil), metrics: newMetrics(o.Registerer), markEvery: markEvery}
+	x := &Indexer{o: o, smallBuildSlots: segment.NewSlots(smallSlots, nil), metrics: newMetrics(o.Registerer), markEvery: markEvery}
 	x.builders.New = func() any { return segment.NewBuilder(segment.Options{}) }
 	return x, nil
 }
@@ -120,9 +120,9 @@ func (x *Indexer) Wants(rec event.Record) bool {
 	return event.ForWorkers(event.TypeOf(rec))
 }
 
-// Imports reports whether a record may ask for a whole repository, which can take
+// IsImport reports whether a record may ask for a whole repository, which can take
 // many minutes.
-func Imports(rec event.Record) bool {
+func IsImport(rec event.Record) bool {
 	return event.TypeOf(rec) == event.TypeRepositoryRegistered || event.SourceOf(rec) == event.RepairSource
 }
 
@@ -134,21 +134,21 @@ func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, erro
 		return 1, fmt.Errorf("%w: %w", worker.ErrPermanent, err)
 	}
 	if removal, ok := ev.(*event.RepositoryRemoved); ok {
-		return 1, classify(x.remove(ctx, removal, at))
+		return 1, classifyError(x.removeMirror(ctx, removal, at))
 	}
-	n, handle := 1, func(job *job) error { return x.event(ctx, ev, at, job) }
+	n, handle := 1, func(job *job) error { return x.handleEvent(ctx, ev, at, job) }
 	if p, ok := ev.(*event.Push); ok {
-		g := gather(p, records)
-		n, handle = len(g.pushes), func(job *job) error { return x.pushes(ctx, g, job) }
+		g := groupPushes(p, records)
+		n, handle = len(g.pushes), func(job *job) error { return x.handlePushes(ctx, g, job) }
 	}
-	job := x.jobs.begin(ev.Key(), func() { worker.ReportProgress(ctx) })
-	err = classify(x.handleWithMirror(ctx, ev.Key(), job, func() error {
-		if err := x.settle(ctx, ev.Key(), at); err != nil {
+	job := x.jobs.beginJob(ev.Key(), func() { worker.ReportProgress(ctx) })
+	err = classifyError(x.handleWithMirror(ctx, ev.Key(), job, func() error {
+		if err := x.catchUpRepository(ctx, ev.Key(), at); err != nil {
 			return err
 		}
 		return handle(job)
 	}))
-	x.jobs.end(ev.Key(), job, err, x.o.Now())
+	x.jobs.endJob(ev.Key(), job, err, x.o.Now())
 	return n, err
 }
 
@@ -176,21 +176,21 @@ func (x *Indexer) handleWithMirror(ctx context.Context, repo code.RepositoryID, 
 	return handle()
 }
 
-func (x *Indexer) event(ctx context.Context, ev event.Event, at event.Position, job *job) error {
+func (x *Indexer) handleEvent(ctx context.Context, ev event.Event, at event.Position, job *job) error {
 	switch ev := ev.(type) {
 	case *event.RepositoryRegistered:
-		return x.registered(ctx, ev.Repository, visit{cause: sameCause(cause{at: at, was: ev.At}), first: true}, job)
+		return x.handleRegistration(ctx, ev.Repository, indexRequest{cause: sameCause(cause{position: at, receivedAt: ev.At}), first: true}, job)
 	case *event.RepositoryChanged:
-		return x.registered(ctx, ev.Repository, visit{cause: sameCause(cause{at: at, was: ev.At})}, job)
+		return x.handleRegistration(ctx, ev.Repository, indexRequest{cause: sameCause(cause{position: at, receivedAt: ev.At})}, job)
 	case *event.ErasureRequested:
-		return x.erase(ctx, ev, at, job)
+		return x.eraseText(ctx, ev, at, job)
 	}
 	return nil
 }
 
-// remove removes the mirror of a repository. A mirror in doubt is not made to follow
+// removeMirror removes the mirror of a repository. A mirror in doubt is not made to follow
 // the log before: the repository may be removed because git hangs at it.
-func (x *Indexer) remove(ctx context.Context, ev *event.RepositoryRemoved, at event.Position) error {
+func (x *Indexer) removeMirror(ctx context.Context, ev *event.RepositoryRemoved, at event.Position) error {
 	m := x.o.Mirrors.Mirror(ev.Repository)
 	r, _ := m.Repository() // one that was never fetched has no name here
 	if err := x.deleteUnannounced(ctx, m, ev.Repository, at); err != nil {
@@ -201,13 +201,13 @@ func (x *Indexer) remove(ctx context.Context, ev *event.RepositoryRemoved, at ev
 	}
 	x.leaveFamily(ev.Repository)
 	x.o.Logger.Info("repository removed", "repository", r.Name, "repository_id", ev.Repository, "reason", ev.Reason, "position", at.String())
-	x.jobs.forget(ev.Repository)
-	return x.settle(ctx, ev.Repository, at)
+	x.jobs.forgetRepository(ev.Repository)
+	return x.catchUpRepository(ctx, ev.Repository, at)
 }
 
-// Removes reports whether a record removes its repository, which makes what came
+// IsRemoval reports whether a record removes its repository, which makes what came
 // before it pointless.
-func Removes(rec event.Record) bool { return event.TypeOf(rec) == event.TypeRepositoryRemoved }
+func IsRemoval(rec event.Record) bool { return event.TypeOf(rec) == event.TypeRepositoryRemoved }
 
 // Skip implements worker.Handler. The repository of the records is removed after
 // them: its pushes are answered as those of one that is not registered.
@@ -220,11 +220,11 @@ func (x *Indexer) Skip(ctx context.Context, records []event.Record) (int, error)
 	if !ok {
 		return 1, nil // nothing waits for an answer
 	}
-	g := gather(p, records)
+	g := groupPushes(p, records)
 	for _, of := range g.refs {
 		of.outcome = event.PushUnregistered
 	}
-	return len(g.pushes), x.report(ctx, g)
+	return len(g.pushes), x.reportOutcomes(ctx, g)
 }
 
 // Name returns the name of the repository of a record: what a registration says, or
@@ -250,8 +250,8 @@ func (x *Indexer) Name(rec event.Record) string {
 // cause is what led to an announcement: the last event that is handled with it, and
 // when the first reached Quarry.
 type cause struct {
-	at  event.Position
-	was time.Time
+	position   event.Position
+	receivedAt time.Time
 	// delivery is what the code host calls the last push, for the log of the process.
 	delivery string
 }
@@ -260,7 +260,7 @@ type cause struct {
 func sameCause(c cause) func(code.Ref) cause { return func(code.Ref) cause { return c } }
 
 // A visit is why every ref of a repository is looked at.
-type visit struct {
+type indexRequest struct {
 	// cause is that of what is announced of a ref.
 	cause func(code.Ref) cause
 	// refreshes reports whether a ref is to be announced without its last commit as the
@@ -270,8 +270,8 @@ type visit struct {
 	first bool
 }
 
-// registered stores what is known of a repository and indexes all of it.
-func (x *Indexer) registered(ctx context.Context, r code.Repository, v visit, job *job) error {
+// handleRegistration stores what is known of a repository and indexes all of it.
+func (x *Indexer) handleRegistration(ctx context.Context, r code.Repository, v indexRequest, job *job) error {
 	m := x.o.Mirrors.Mirror(r.ID)
 	if err := m.Save(r); err != nil {
 		return err
@@ -279,32 +279,32 @@ func (x *Indexer) registered(ctx context.Context, r code.Repository, v visit, jo
 	if err := m.ForgetFamily(); err != nil { // its history may be another by now
 		return err
 	}
-	_, err := x.everything(ctx, m, r, v, job)
+	_, err := x.indexRepository(ctx, m, r, v, job)
 	return err
 }
 
 // A look at a repository is what was found of its refs.
-type look struct {
+type repositoryOutcome struct {
 	head code.Ref
-	refs map[code.Ref]became
+	refs map[code.Ref]refOutcome
 	// leavesOut reports whether a ref is selected and beyond the limit of refs.
 	leavesOut func(code.Ref) bool
 }
 
 // became is where a ref stands, empty if it is gone, and whether that was news.
-type became struct {
-	commit code.CommitID
-	told   bool
+type refOutcome struct {
+	commit    code.CommitID
+	announced bool
 }
 
-// everything fetches a repository and indexes the selected refs by their causes,
+// indexRepository fetches a repository and indexes the selected refs by their causes,
 // together. Where the mirror may not know of every ref that the log has, those that are
 // gone are taken back first. The mirror counts as complete once it has every ref that
 // the repository has.
-func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repository, v visit, job *job) (look, error) {
+func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.Repository, v indexRequest, job *job) (repositoryOutcome, error) {
 	started := x.o.Now()
 	state, err := m.Fetch(ctx, r)
-	l := look{state.Default, map[code.Ref]became{}, state.LeavesOut}
+	l := repositoryOutcome{state.Default, map[code.Ref]refOutcome{}, state.LeavesOut}
 	if err != nil {
 		return l, err
 	}
@@ -312,10 +312,10 @@ func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repos
 	if err := x.noteSelection(m, r, &state.Selection); err != nil {
 		return l, err
 	}
-	before, err := m.Indexed(ctx)
+	before, err := m.IndexedRevisions(ctx)
 	complete := v.first && len(before) == 0 || m.IndexedComplete() && len(before) > 0
 	if err == nil && !complete {
-		complete, err = x.takeBack(ctx, m, r.ID, state, v, l)
+		complete, err = x.announceDeletions(ctx, m, r.ID, state, v, l)
 	}
 	if err != nil {
 		return l, err
@@ -330,9 +330,9 @@ func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repos
 		return l, err
 	}
 	for _, rev := range state.Revisions {
-		l.refs[rev.Ref] = became{rev.Commit, told[rev.Ref]}
+		l.refs[rev.Ref] = refOutcome{rev.Commit, told[rev.Ref]}
 	}
-	indexed, err := m.Indexed(ctx)
+	indexed, err := m.IndexedRevisions(ctx)
 	if err != nil {
 		return l, err
 	}
@@ -349,7 +349,7 @@ func (x *Indexer) everything(ctx context.Context, m *mirror.Mirror, r code.Repos
 	}
 	removed, err := x.removeRefs(ctx, m, r.ID, state.Default, gone, v.cause)
 	for _, ref := range gone {
-		l.refs[ref] = became{"", removed[ref]}
+		l.refs[ref] = refOutcome{"", removed[ref]}
 	}
 	return l, err
 }
@@ -363,25 +363,25 @@ func containsRefs(all, some []code.Revision) bool {
 	return !slices.ContainsFunc(some, func(rev code.Revision) bool { return !refs[rev.Ref] })
 }
 
-// repository returns what was registered: from the mirror, or, where that was
+// loadRepository returns what was registered: from the mirror, or, where that was
 // lost, from the log.
-func (x *Indexer) repository(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, before event.Position) (code.Repository, error) {
+func (x *Indexer) loadRepository(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, before event.Position) (code.Repository, error) {
 	r, err := m.Repository()
 	if !errors.Is(err, code.ErrNotFound) {
 		return r, err
 	}
-	r, err = x.registration(ctx, id, before)
+	r, err = x.findRegistration(ctx, id, before)
 	if err != nil {
 		return r, err
 	}
 	return r, m.Save(r)
 }
 
-// registration reads the partition up to a position for what was said of a
+// findRegistration reads the partition up to a position for what was said of a
 // repository last.
-func (x *Indexer) registration(ctx context.Context, id code.RepositoryID, before event.Position) (r code.Repository, err error) {
+func (x *Indexer) findRegistration(ctx context.Context, id code.RepositoryID, before event.Position) (r code.Repository, err error) {
 	found := false
-	err = x.scan(ctx, 0, before, id, func(ev event.Event) {
+	err = x.scanEvents(ctx, 0, before, id, func(ev event.Event) {
 		switch ev := ev.(type) {
 		case *event.RepositoryRegistered:
 			r, found = ev.Repository, true
@@ -397,8 +397,8 @@ func (x *Indexer) registration(ctx context.Context, id code.RepositoryID, before
 	return r, err
 }
 
-// classify says to the worker what an error means.
-func classify(err error) error {
+// classifyError says to the worker what an error means.
+func classifyError(err error) error {
 	switch {
 	case err == nil:
 		return nil

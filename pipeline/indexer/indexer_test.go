@@ -163,12 +163,12 @@ func (b *bench) apply() {
 			b.t.Fatal(err)
 		}
 		if ev, ok := ev.(*event.RevisionIndexed); ok && ev.Repository == b.code.ID {
-			b.revision(ev)
+			b.checkRevision(ev)
 		}
 	}
 }
 
-func (b *bench) revision(ev *event.RevisionIndexed) {
+func (b *bench) checkRevision(ev *event.RevisionIndexed) {
 	b.t.Helper()
 	b.last = ev
 	if ev.Cause.Offset < b.causes[ev.Ref] {
@@ -275,7 +275,7 @@ func (b *bench) check(branches ...string) {
 	}
 }
 
-func (b *bench) register() {
+func (b *bench) registerRepository() {
 	b.t.Helper()
 	b.must(&event.RepositoryRegistered{Repository: b.code, At: time.Unix(1, 0)})
 }
@@ -283,7 +283,7 @@ func (b *bench) register() {
 func TestImportAndPushes(t *testing.T) {
 	b := newBench(t, "dev*")
 	b.repo.CommitFiles("a.go", "package a\n\nfunc A() {}\n", "dir/b.c", "int b;\n", "bin", "\x00\x01\x02", "empty", "", "utf16.txt", "\xff\xfeh\x00i\x00")
-	b.register()
+	b.registerRepository()
 	b.check("main")
 	main := b.refs["refs/heads/main"]
 	if main["bin"].Skipped != code.SkipBinary || main["a.go"].Language != "Go" {
@@ -347,7 +347,7 @@ func TestImportAndPushes(t *testing.T) {
 func TestLostMirrorAndRemoval(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n", "b", "2\n")
-	b.register()
+	b.registerRepository()
 	b.loseMirrors()
 	b.repo.CommitFiles("c", "3\n")
 	b.push("main")
@@ -387,7 +387,7 @@ func TestUnits(t *testing.T) {
 			total += items[i].size
 		}
 		next := 0
-		for _, u := range units(items, total, segment.DefaultMaxTextBytes) {
+		for _, u := range cutUnits(items, total, segment.DefaultMaxTextBytes) {
 			size := int64(0)
 			for i := range u {
 				if &u[i] != &items[next] {

@@ -38,14 +38,14 @@ type job struct {
 	files, filesTotal, bytes, bytesTotal atomic.Int64
 }
 
-// plan adds what is to be read; a record may lead to several refs.
-func (j *job) plan(files int, bytes int64) {
+// planReads adds what is to be read; a record may lead to several refs.
+func (j *job) planReads(files int, bytes int64) {
 	j.filesTotal.Add(int64(files))
 	j.bytesTotal.Add(bytes)
 	j.report()
 }
 
-func (j *job) progress(files, bytes int64) {
+func (j *job) addProgress(files, bytes int64) {
 	j.files.Add(files)
 	j.bytes.Add(bytes)
 	j.report()
@@ -68,7 +68,7 @@ type jobEntry struct {
 	failedAt time.Time
 }
 
-func (s *jobs) begin(id code.RepositoryID, report func()) *job {
+func (s *jobs) beginJob(id code.RepositoryID, report func()) *job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.entries == nil {
@@ -88,8 +88,8 @@ func (s *jobs) begin(id code.RepositoryID, report func()) *job {
 	return e.job
 }
 
-// forget drops what is known of a repository that was removed.
-func (s *jobs) forget(id code.RepositoryID) {
+// forgetRepository drops what is known of a repository that was removed.
+func (s *jobs) forgetRepository(id code.RepositoryID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.entries[id] != nil {
@@ -98,7 +98,7 @@ func (s *jobs) forget(id code.RepositoryID) {
 	}
 }
 
-func (s *jobs) end(id code.RepositoryID, j *job, err error, now time.Time) {
+func (s *jobs) endJob(id code.RepositoryID, j *job, err error, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := s.mu.entries[id]

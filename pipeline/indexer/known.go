@@ -20,14 +20,14 @@ const maxWalk = 1 << 20
 const maxNamed = 1 << 20
 
 // named is what the refs announced in one handling name.
-type named struct {
+type namedDocuments struct {
 	// documents are true if a segment of this handling holds them.
 	documents map[code.DocumentKey]bool
 	overflow  bool
 }
 
 // add adds the documents of the refs of a batch that was announced.
-func (n *named) add(b *batch, sealed map[code.DocumentKey]bool) {
+func (n *namedDocuments) add(b *batch, sealed map[code.DocumentKey]bool) {
 	for _, ref := range b.refs {
 		for i := range ref.changes {
 			c := &ref.changes[i]
@@ -48,11 +48,11 @@ func (n *named) add(b *batch, sealed map[code.DocumentKey]bool) {
 // what a blob is read as is known from an earlier time, and a ref of the log as it is
 // before the batch has it, or the batch's own base. A blob that is skipped whatever
 // holds it is skipped again.
-func (h *handling) nameKnown(ctx context.Context, b *batch) error {
+func (h *indexRun) nameKnown(ctx context.Context, b *batch) error {
 	keys := map[readingKey]struct{}{}
 	h.eachKey(b, func(k readingKey, _ *item, _ string) { keys[k] = struct{}{} })
 	found := map[readingKey]reading{}
-	if err := h.readings.find(keys, func(k readingKey, r reading) { found[k] = r }); err != nil {
+	if err := h.readings.findReadings(keys, func(k readingKey, r reading) { found[k] = r }); err != nil {
 		h.x.o.Logger.Warn("cannot load the cache of blob readings; blobs are read again", "repository_id", h.repo, "error", err)
 		return nil
 	}
@@ -76,34 +76,34 @@ func (h *handling) nameKnown(ctx context.Context, b *batch) error {
 }
 
 // eachKey calls visit with the keys of all items, and the paths they are for.
-func (h *handling) eachKey(b *batch, visit func(k readingKey, it *item, path string)) {
+func (h *indexRun) eachKey(b *batch, visit func(k readingKey, it *item, path string)) {
 	for i := range b.items {
 		it := &b.items[i]
-		for _, p := range it.at {
-			path := b.change(p).Path
-			visit(h.key(it, path), it, path)
+		for _, p := range it.places {
+			path := b.changeAt(p).Path
+			visit(h.itemKey(it, path), it, path)
 		}
-		for _, path := range it.was {
-			visit(h.key(it, path), it, path)
+		for _, path := range it.basePaths {
+			visit(h.itemKey(it, path), it, path)
 		}
 	}
 }
 
-func (h *handling) key(it *item, path string) readingKey {
+func (h *indexRun) itemKey(it *item, path string) readingKey {
 	return keyOfReading(it.id.Blob(), h.x.o.Analyzer.NameClass(path))
 }
 
 // knownBefore adds the languages in which the bases, and the refs announced in this
 // handling, have the blob. It returns the keys of the places for which that is not
 // enough; none if the blob has to be read in any case.
-func (h *handling) knownBefore(b *batch, it *item, found map[readingKey]reading) (open []readingKey) {
-	for _, path := range it.was {
-		if r, ok := found[h.key(it, path)]; ok && r.skipped == "" {
+func (h *indexRun) knownBefore(b *batch, it *item, found map[readingKey]reading) (open []readingKey) {
+	for _, path := range it.basePaths {
+		if r, ok := found[h.itemKey(it, path)]; ok && r.skipped == "" {
 			it.known = append(it.known, r.Language)
 		}
 	}
-	for _, p := range it.at {
-		k := h.key(it, b.change(p).Path)
+	for _, p := range it.places {
+		k := h.itemKey(it, b.changeAt(p).Path)
 		r, ok := found[k]
 		if !ok {
 			return nil
@@ -111,9 +111,9 @@ func (h *handling) knownBefore(b *batch, it *item, found map[readingKey]reading)
 		sealed, there := h.named.documents[code.DocumentKey{Blob: it.id.Blob(), Language: r.Language}]
 		switch {
 		case r.skipped != "" || slices.Contains(it.known, r.Language):
-		case there && (sealed || !it.always):
+		case there && (sealed || !it.mustRead):
 			it.known = append(it.known, r.Language)
-		case it.always:
+		case it.mustRead:
 			return nil
 		default:
 			open = append(open, k)
@@ -124,7 +124,7 @@ func (h *handling) knownBefore(b *batch, it *item, found map[readingKey]reading)
 
 // findLive calls live for those of the wanted keys under which a ref has the blob now.
 // What this handling announced is known without.
-func (h *handling) findLive(ctx context.Context, wanted map[mirror.ObjectID][]readingKey, live func(mirror.ObjectID, readingKey)) error {
+func (h *indexRun) findLive(ctx context.Context, wanted map[mirror.ObjectID][]readingKey, live func(mirror.ObjectID, readingKey)) error {
 	if len(wanted) == 0 {
 		return nil
 	}
@@ -171,22 +171,22 @@ func walkLive(ctx context.Context, trees *mirror.Trees, commits []code.CommitID,
 }
 
 // nameItem names the places of a blob if all of them are known, and leaves none.
-func (h *handling) nameItem(b *batch, it *item, found map[readingKey]reading) {
-	for _, p := range it.at {
-		r, ok := found[h.key(it, b.change(p).Path)]
+func (h *indexRun) nameItem(b *batch, it *item, found map[readingKey]reading) {
+	for _, p := range it.places {
+		r, ok := found[h.itemKey(it, b.changeAt(p).Path)]
 		if !ok || r.skipped == "" && !slices.Contains(it.known, r.Language) {
 			return
 		}
 	}
-	for _, p := range it.at {
-		c := b.change(p)
-		r := found[h.key(it, c.Path)]
+	for _, p := range it.places {
+		c := b.changeAt(p)
+		r := found[h.itemKey(it, c.Path)]
 		if c.Skipped = r.skipped; r.skipped != "" {
-			h.x.metrics.skip(r.skipped, 1)
+			h.x.metrics.countSkipped(r.skipped, 1)
 			continue
 		}
 		c.Blob, c.Language, c.Flags = it.id.Blob(), r.Language, h.x.o.Analyzer.Flags(c.Path, r.Reading)
 	}
 	h.x.metrics.known.Inc()
-	it.at = nil
+	it.places = nil
 }

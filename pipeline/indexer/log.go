@@ -12,21 +12,21 @@ import (
 // logFetched says that a repository was fetched because of c.
 func (x *Indexer) logFetched(r code.Repository, c cause, more ...any) {
 	x.o.Logger.Info("fetched", append([]any{
-		"delivery_id", c.delivery, "repository", r.Name, "repository_id", r.ID, "position", c.at.String(),
+		"delivery_id", c.delivery, "repository", r.Name, "repository_id", r.ID, "position", c.position.String(),
 	}, more...)...)
 }
 
 // logHandled says what became of the pushes that no line of a revision names.
-func (x *Indexer) logHandled(g *group) {
+func (x *Indexer) logHandled(g *pushGroup) {
 	name := nameOf(x.o.Mirrors.Mirror(g.repo))
 	for _, of := range g.refs {
 		last := len(of.pushes) - 1
 		for i, p := range of.pushes {
-			outcome := of.result()
+			outcome := of.metricLabel()
 			switch {
 			case outcome == pushMoved && i == last:
 				continue // "revision indexed" names it
-			case of.told && i < last:
+			case of.announced && i < last:
 				outcome = pushCoalesced
 			}
 			x.o.Logger.Info("push handled", "delivery_id", p.DeliveryID, "repository", name, "repository_id", g.repo,

@@ -15,11 +15,11 @@ import (
 // exists that costs a full manifest. For one that is gone nothing would ever take
 // it back: so the log is asked what was told of it last.
 
-// lastTold returns the commits that the log tells of the refs of a repository, up
+// lastAnnounced returns the commits that the log tells of the refs of a repository, up
 // to its end, without those that were taken back. It reads the partition from its
 // beginning, a million records in about a second; what asks for it is rare.
-func (x *Indexer) lastTold(ctx context.Context, repo code.RepositoryID, at event.Position) (map[code.Ref]code.CommitID, error) {
-	what, err := x.told(ctx, 0, at, repo)
+func (x *Indexer) lastAnnounced(ctx context.Context, repo code.RepositoryID, at event.Position) (map[code.Ref]code.CommitID, error) {
+	what, err := x.readAnnounced(ctx, 0, at, repo)
 	if err != nil {
 		return nil, err
 	}
@@ -32,11 +32,11 @@ func (x *Indexer) lastTold(ctx context.Context, repo code.RepositoryID, at event
 	return commits, nil
 }
 
-// takeBack takes back the refs that were announced and that the repository, as it is
+// announceDeletions takes back the refs that were announced and that the repository, as it is
 // fetched, does not have any more, and notes them in l. It reports whether that was all
 // of them: refs that the log tells of by a later cause are left to that.
-func (x *Indexer) takeBack(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, state mirror.State, v visit, l look) (all bool, err error) {
-	commits, err := x.lastTold(ctx, repo, v.cause("").at)
+func (x *Indexer) announceDeletions(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, state mirror.State, v indexRequest, l repositoryOutcome) (all bool, err error) {
+	commits, err := x.lastAnnounced(ctx, repo, v.cause("").position)
 	if err != nil {
 		return false, err
 	}
@@ -47,12 +47,12 @@ func (x *Indexer) takeBack(ctx context.Context, m *mirror.Mirror, repo code.Repo
 	var removals []refRemoval
 	for _, ref := range slices.Sorted(maps.Keys(commits)) {
 		r := refRemoval{ref: ref, was: commits[ref], cause: v.cause(ref)}
-		if x.overtaken(revision{repo: repo, Revision: code.Revision{Ref: ref}}, r.cause) {
+		if x.isOvertaken(revision{repo: repo, Revision: code.Revision{Ref: ref}}, r.cause) {
 			all = false
 			continue
 		}
 		removals = append(removals, r)
-		l.refs[ref] = became{"", true}
+		l.refs[ref] = refOutcome{"", true}
 	}
 	return all, x.announceRemovals(ctx, m, repo, state.Default, removals)
 }

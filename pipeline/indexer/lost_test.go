@@ -45,7 +45,7 @@ func (b *bench) reopenMirrors() {
 func withTwoBranches(t *testing.T) *bench {
 	b := newBench(t, "dev*")
 	b.repo.CommitFiles("a", "1\n")
-	b.register()
+	b.registerRepository()
 	for _, branch := range []string{"dev1", "dev2"} {
 		b.repo.Git("checkout", "--quiet", "-b", branch)
 		b.repo.CommitFiles(branch, "2\n")
@@ -151,7 +151,7 @@ func TestLostMirrorsComeBack(t *testing.T) {
 					b := newBench(t, "dev*")
 					before := b.repo.CommitFiles("a", "1\n", "same", "2\n")
 					b.repo.Git("branch", "dev1")
-					b.register()
+					b.registerRepository()
 					after := b.repo.CommitFiles("a", "3\n")
 					for _, path := range paths(b) {
 						if err := os.RemoveAll(path); err != nil {

@@ -42,7 +42,7 @@ func hashOf(rec *event.Record) []byte {
 // mark, for the next process.
 func (x *Indexer) Committed(rec event.Record) {
 	next := rec.Position.Offset + 1
-	if !x.partitions.mark(rec.Position.Partition, next, x.markEvery) {
+	if !x.partitions.advanceMark(rec.Position.Partition, next, x.markEvery) {
 		return
 	}
 	b, err := json.Marshal(mark{next, hashOf(&rec)})
@@ -54,10 +54,10 @@ func (x *Indexer) Committed(rec event.Record) {
 	}
 }
 
-// marked returns where to begin to follow the log before the record at is
+// readMark returns where to begin to follow the log before the record at is
 // handled: the mark, if there is one of this log. One behind the record that
 // follows it is of no use: what overtakes the record may lie below the mark.
-func (x *Indexer) marked(ctx context.Context, at event.Position) (event.Offset, error) {
+func (x *Indexer) readMark(ctx context.Context, at event.Position) (event.Offset, error) {
 	b, err := x.o.Mirrors.Note(markName(at.Topic, at.Partition))
 	if err != nil {
 		return 0, nil // there is none

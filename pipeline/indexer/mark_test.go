@@ -55,7 +55,7 @@ func TestStartDoesNotReadTheWholeLog(t *testing.T) {
 	b := newBench(t)
 	b.x.markEvery = 4
 	b.repo.CommitFiles("a", "0\n")
-	b.register()
+	b.registerRepository()
 	for i := range 12 {
 		b.repo.CommitFiles("a", string(rune('b'+i)))
 		b.push("main")
@@ -77,7 +77,7 @@ func TestStartDoesNotReadTheWholeLog(t *testing.T) {
 func TestAProcessWithoutMirrorsReadsNothingOld(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "0\n")
-	b.register()
+	b.registerRepository()
 	for i := range 12 {
 		b.repo.CommitFiles("a", string(rune('b'+i)))
 		b.push("main")
@@ -102,7 +102,7 @@ func TestAProcessWithoutMirrorsReadsNothingOld(t *testing.T) {
 func TestMarkWithCrashes(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n")
-	b.register()
+	b.registerRepository()
 	for i := range 5 {
 		b.restart(b.log)
 		b.x.markEvery = 1
@@ -117,7 +117,7 @@ func TestMarkWithCrashes(t *testing.T) {
 		appended := b.last.Commit
 		b.restart(b.log)
 		b.repo.CommitFiles("b", string(rune('b'+i)))
-		b.again(ev, b.read-2)
+		b.redeliver(ev, b.read-2)
 		if b.last.BaseCommit != appended {
 			t.Fatalf("the next event builds on %s, the log has %s", b.last.BaseCommit, appended)
 		}
@@ -131,7 +131,7 @@ func TestMarkOfAnotherLog(t *testing.T) {
 	b := newBench(t)
 	b.x.markEvery = 1
 	b.repo.CommitFiles("a", "1\n")
-	b.register()
+	b.registerRepository()
 	for i := range 4 {
 		b.repo.CommitFiles("a", string(rune('b'+i)))
 		b.push("main")
@@ -141,7 +141,7 @@ func TestMarkOfAnotherLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = other.Close() })
-	if from, err := b.x.marked(t.Context(), event.Position{Topic: event.TopicEvents, Offset: b.read}); err != nil || from == 0 {
+	if from, err := b.x.readMark(t.Context(), event.Position{Topic: event.TopicEvents, Offset: b.read}); err != nil || from == 0 {
 		t.Fatalf("no mark of this log: %d, %v", from, err)
 	}
 	for range b.read {
@@ -154,7 +154,7 @@ func TestMarkOfAnotherLog(t *testing.T) {
 		}
 	}
 	b.restart(other)
-	if from, err := b.x.marked(t.Context(), event.Position{Topic: event.TopicEvents, Offset: b.read}); err != nil || from != 0 {
+	if from, err := b.x.readMark(t.Context(), event.Position{Topic: event.TopicEvents, Offset: b.read}); err != nil || from != 0 {
 		t.Errorf("the mark of one log is taken for another: %d, %v", from, err)
 	}
 }
@@ -165,7 +165,7 @@ func TestMarkBehindARecordHandledAgain(t *testing.T) {
 	b := newBench(t)
 	b.x.markEvery = 1
 	b.repo.CommitFiles("a", "1\n")
-	b.register()
+	b.registerRepository()
 	var at [2]event.Offset
 	ev := &event.Push{Repository: b.code.ID, Ref: "refs/heads/main", Action: event.ActionUpdated, ReceivedAt: time.Unix(2, 0)}
 	for i := range at {
@@ -175,10 +175,10 @@ func TestMarkBehindARecordHandledAgain(t *testing.T) {
 	}
 	b.repo.CommitFiles("a", "9\n")
 	b.restart(b.log)
-	b.again(ev, at[0])
+	b.redeliver(ev, at[0])
 	if b.last != nil {
 		t.Fatalf("the first push again says %+v", b.last)
 	}
-	b.again(ev, at[1])
+	b.redeliver(ev, at[1])
 	b.check("main")
 }

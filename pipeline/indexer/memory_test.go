@@ -71,7 +71,7 @@ func TestImportHoldsWhatItsSlotsHold(t *testing.T) {
 	meter := &heapMeter{Store: b.store}
 	b.x.o.Segments, b.x.o.SegmentBytes, b.x.o.Slots = meter, segmentBytes, segment.NewSlots(slots, nil)
 	before := heldBytes()
-	b.register()
+	b.registerRepository()
 	held := meter.most - before
 	if most := int64(slots*(segmentBytes*factor/100+fixedBytes) + restBytes); held > most || meter.puts < branches/4 {
 		t.Errorf("%d KiB held while %d segments were built, at most %d KiB expected", held>>10, meter.puts, most>>10)

@@ -94,12 +94,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-func (m *metrics) revision(changes int, took time.Duration) {
+func (m *metrics) observeRevision(changes int, took time.Duration) {
 	m.revisions.Inc()
 	m.changes.Add(float64(changes))
 	m.seconds.Observe(took.Seconds())
 }
 
-func (m *metrics) skip(reason code.SkipReason, files int) {
+func (m *metrics) countSkipped(reason code.SkipReason, files int) {
 	m.skipped.WithLabelValues(string(reason)).Add(float64(files))
 }

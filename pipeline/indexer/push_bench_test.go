@@ -19,7 +19,7 @@ func BenchmarkPush(b *testing.B) {
 		files = append(files, fmt.Sprintf("dir%d/file%d.go", i%20, i), fmt.Sprintf("package dir\n\nfunc F%d() {}\n", i))
 	}
 	w.repo.CommitFiles(files...)
-	w.register()
+	w.registerRepository()
 	var commits [2]code.CommitID
 	for i := range commits {
 		commits[i] = w.repo.CommitFiles("dir1/file1.go", fmt.Sprintf("package dir\n\nfunc G%d() {}\n", i))

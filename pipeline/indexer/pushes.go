@@ -12,10 +12,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// pushes handles a group, and says what became of the pushes that led to no news.
-func (x *Indexer) pushes(ctx context.Context, g *group, job *job) error {
+// handlePushes handles a group, and says what became of the pushes that led to no news.
+func (x *Indexer) handlePushes(ctx context.Context, g *pushGroup, job *job) error {
 	m := x.o.Mirrors.Mirror(g.repo)
-	r, err := x.repository(ctx, m, g.repo, g.pushes[0].at)
+	r, err := x.loadRepository(ctx, m, g.repo, g.pushes[0].at)
 	switch {
 	case errors.Is(err, code.ErrNotFound):
 		x.o.Logger.Warn("pushes name a repository that is not registered; they are ignored", "repository_id", g.repo,
@@ -24,30 +24,30 @@ func (x *Indexer) pushes(ctx context.Context, g *group, job *job) error {
 			of.outcome = event.PushUnregistered
 		}
 	case err == nil:
-		err = x.bring(ctx, m, r, g, job)
+		err = x.indexPushedRefs(ctx, m, r, g, job)
 		if err != nil {
 			return err
 		}
 	default:
 		return err
 	}
-	return x.report(ctx, g)
+	return x.reportOutcomes(ctx, g)
 }
 
-// bring makes the index what the repository is, as far as the pushes ask for it.
-func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository, g *group, job *job) error {
+// indexPushedRefs makes the index what the repository is, as far as the pushes ask for it.
+func (x *Indexer) indexPushedRefs(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, job *job) error {
 	head := m.AnnouncedDefault()
 	if g.byRef[""] != nil || !x.isIndexed(ctx, m, head) {
-		return x.whole(ctx, m, r, g, job)
+		return x.reindexAll(ctx, m, r, g, job)
 	}
-	wanted := x.unknown(ctx, m, r, g, head)
+	wanted := x.refsToFetch(ctx, m, r, g, head)
 	if len(wanted) == 0 {
 		return nil
 	}
 	if full, err := x.exceedsLimit(ctx, m, wanted); err != nil {
 		return err
 	} else if full {
-		return x.whole(ctx, m, r, g, job) // which refs are the newest?
+		return x.reindexAll(ctx, m, r, g, job) // which refs are the newest?
 	}
 	refs := make([]code.Ref, len(wanted))
 	for i, of := range wanted {
@@ -57,7 +57,7 @@ func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository
 	commits, err := m.FetchRefs(ctx, r, refs...)
 	if errors.Is(err, code.ErrNotFound) || err == nil && slices.Contains(refs, head) && commits[head] == "" {
 		// The mirror is lost, or the default branch is another now.
-		return x.whole(ctx, m, r, g, job)
+		return x.reindexAll(ctx, m, r, g, job)
 	}
 	if err != nil {
 		return err
@@ -65,13 +65,13 @@ func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository
 	took := x.o.Now().Sub(started)
 	var revs []revision
 	for _, of := range wanted {
-		x.logFetched(r, g.cause(of.ref), "ref", string(of.ref), "commit", string(commits[of.ref]), "duration", took)
+		x.logFetched(r, g.causeOf(of.ref), "ref", string(of.ref), "commit", string(commits[of.ref]), "duration", took)
 		if commits[of.ref] != "" {
-			revs = append(revs, revision{repo: r.ID, Revision: code.Revision{Ref: of.ref, Commit: commits[of.ref]}, head: head, refresh: of.refreshed()})
+			revs = append(revs, revision{repo: r.ID, Revision: code.Revision{Ref: of.ref, Commit: commits[of.ref]}, head: head, refresh: of.wantsRefresh()})
 		}
 	}
 	// A ref that goes, goes last: its documents may be all that a new one has.
-	told, err := x.indexRefs(ctx, m, revs, g.cause, job)
+	told, err := x.indexRefs(ctx, m, revs, g.causeOf, job)
 	if err != nil {
 		return err
 	}
@@ -81,12 +81,12 @@ func (x *Indexer) bring(ctx context.Context, m *mirror.Mirror, r code.Repository
 			gone = append(gone, of.ref)
 		}
 	}
-	removed, err := x.removeRefs(ctx, m, r.ID, head, gone, g.cause)
+	removed, err := x.removeRefs(ctx, m, r.ID, head, gone, g.causeOf)
 	if err != nil {
 		return err
 	}
 	for _, of := range wanted {
-		of.found(became{commits[of.ref], told[of.ref] || removed[of.ref]})
+		of.setOutcome(refOutcome{commits[of.ref], told[of.ref] || removed[of.ref]})
 	}
 	return nil
 }
@@ -101,9 +101,9 @@ func (x *Indexer) isIndexed(ctx context.Context, m *mirror.Mirror, head code.Ref
 	return err == nil && commit != ""
 }
 
-// whole looks at every ref of the repository.
-func (x *Indexer) whole(ctx context.Context, m *mirror.Mirror, r code.Repository, g *group, job *job) error {
-	l, err := x.everything(ctx, m, r, visit{cause: g.cause, refreshes: g.refreshes}, job)
+// reindexAll looks at every ref of the repository.
+func (x *Indexer) reindexAll(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, job *job) error {
+	l, err := x.indexRepository(ctx, m, r, indexRequest{cause: g.causeOf, refreshes: g.refreshRequested}, job)
 	if err != nil {
 		return err
 	}
@@ -113,35 +113,35 @@ func (x *Indexer) whole(ctx context.Context, m *mirror.Mirror, r code.Repository
 		switch {
 		case of.ref == "":
 			of.outcome = event.PushRefreshed
-		case !known && (!mirror.Selected(r, l.head, of.ref) || l.leavesOut(of.ref)):
+		case !known && (!mirror.IsSelected(r, l.head, of.ref) || l.leavesOut(of.ref)):
 			of.outcome = event.PushUnselected
 		case !known:
 			forgotten = append(forgotten, of.ref)
 		default:
-			of.found(b)
+			of.setOutcome(b)
 		}
 	}
-	removed, err := x.removeRefs(ctx, m, r.ID, l.head, forgotten, g.cause)
+	removed, err := x.removeRefs(ctx, m, r.ID, l.head, forgotten, g.causeOf)
 	if err != nil {
 		return err
 	}
 	for _, ref := range forgotten {
-		g.byRef[ref].found(became{"", removed[ref]})
+		g.byRef[ref].setOutcome(refOutcome{"", removed[ref]})
 	}
 	return nil
 }
 
-// unknown returns the refs that have to be fetched, the default branch first: new ones
+// refsToFetch returns the refs that have to be fetched, the default branch first: new ones
 // are derived from it.
-func (x *Indexer) unknown(ctx context.Context, m *mirror.Mirror, r code.Repository, g *group, head code.Ref) []*pushedRef {
+func (x *Indexer) refsToFetch(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, head code.Ref) []*pushedRef {
 	var wanted []*pushedRef
 	for _, of := range g.refs {
-		if !mirror.Selected(r, head, of.ref) {
+		if !mirror.IsSelected(r, head, of.ref) {
 			of.outcome = event.PushUnselected
 			continue
 		}
 		if done, err := m.IndexedCommit(ctx, of.ref); err == nil && of.cameTo(done) {
-			of.found(became{commit: done})
+			of.setOutcome(refOutcome{commit: done})
 			continue
 		}
 		if of.ref == head {
@@ -153,23 +153,23 @@ func (x *Indexer) unknown(ctx context.Context, m *mirror.Mirror, r code.Reposito
 	return wanted
 }
 
-// report tells of the pushes that no RevisionIndexed of their ref answers.
-func (x *Indexer) report(ctx context.Context, g *group) error {
+// reportOutcomes tells of the pushes that no RevisionIndexed of their ref answers.
+func (x *Indexer) reportOutcomes(ctx context.Context, g *pushGroup) error {
 	partition := g.pushes[0].at.Partition
-	ev := g.handled(func(ref code.Ref) event.Offset {
-		return x.partitions.cause(refKey{g.repo, ref}, partition)
+	ev := g.handledEvent(func(ref code.Ref) event.Offset {
+		return x.partitions.lastCause(refKey{g.repo, ref}, partition)
 	}, x.o.Now())
 	if len(ev.Pushes) > 0 {
-		if err := x.tell(ctx, g, ev); err != nil {
+		if err := x.appendPushesHandled(ctx, g, ev); err != nil {
 			return fmt.Errorf("tell of %d pushes that are done: %w", len(ev.Pushes), err)
 		}
 	}
-	x.count(g)
+	x.countPushes(g)
 	x.logHandled(g)
 	return nil
 }
 
-func (x *Indexer) tell(ctx context.Context, g *group, ev *event.PushesHandled) error {
+func (x *Indexer) appendPushesHandled(ctx context.Context, g *pushGroup, ev *event.PushesHandled) error {
 	first, last := g.pushes[0].at, g.pushes[len(g.pushes)-1].at
 	id := event.DerivedID(last, fmt.Sprintf("handled/%d", first.Offset))
 	rec, err := event.Encode(event.Envelope{ID: id, Source: source, Time: ev.At}, ev)
@@ -180,24 +180,24 @@ func (x *Indexer) tell(ctx context.Context, g *group, ev *event.PushesHandled) e
 	return err
 }
 
-// count counts the pushes of a group by what became of them.
-func (x *Indexer) count(g *group) {
+// countPushes counts the pushes of a group by what became of them.
+func (x *Indexer) countPushes(g *pushGroup) {
 	for _, of := range g.refs {
 		n := len(of.pushes)
-		if of.told {
+		if of.announced {
 			x.metrics.pushes.WithLabelValues(pushCoalesced).Add(float64(n - 1))
 			n = 1
 		}
-		x.metrics.pushes.WithLabelValues(of.result()).Add(float64(n))
+		x.metrics.pushes.WithLabelValues(of.metricLabel()).Add(float64(n))
 	}
 }
 
-// result returns the label of a ref's last push in the metrics.
-func (of *pushedRef) result() string {
+// metricLabel returns the label of a ref's last push in the metrics.
+func (of *pushedRef) metricLabel() string {
 	switch {
-	case of.told && of.commit != "":
+	case of.announced && of.commit != "":
 		return pushMoved
-	case of.told || of.outcome == event.PushAbsent:
+	case of.announced || of.outcome == event.PushAbsent:
 		return pushDeleted
 	case of.outcome == event.PushRefreshed:
 		return pushRefresh

@@ -104,8 +104,8 @@ func readingsOf(m *mirror.Mirror) readings {
 	return readings{m.File("readings"), m.File("readings.tail"), maxReadings}
 }
 
-// find calls found for those of keys that the table has.
-func (t readings) find(keys map[readingKey]struct{}, found func(readingKey, reading)) error {
+// findReadings calls found for those of keys that the table has.
+func (t readings) findReadings(keys map[readingKey]struct{}, found func(readingKey, reading)) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (t readings) add(news map[readingKey]reading) error {
 	if unsorted+int64(len(b)) < readingsUnsorted+sorted/16 {
 		return nil
 	}
-	if err := t.merge(); err != nil {
+	if err := t.mergeFiles(); err != nil {
 		return fmt.Errorf("merge readings: %w", err)
 	}
 	return nil
@@ -232,8 +232,8 @@ func appendAligned(path string, at int64, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// merge makes one sorted file of both. A crash leaves what was there.
-func (t readings) merge() error {
+// mergeFiles makes one sorted file of both. A crash leaves what was there.
+func (t readings) mergeFiles() error {
 	var records [][]byte
 	for _, path := range []string{t.sorted, t.unsorted} {
 		b, err := os.ReadFile(path)
@@ -268,8 +268,8 @@ func (t readings) merge() error {
 	return os.Remove(t.unsorted)
 }
 
-// remove deletes the table.
-func (t readings) remove() error {
+// removeFiles deletes the table.
+func (t readings) removeFiles() error {
 	for _, path := range []string{t.sorted, t.sorted + ".tmp", t.unsorted} {
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("remove readings: %w", err)

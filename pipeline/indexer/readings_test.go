@@ -57,7 +57,7 @@ func (t *table) count(from, to int) int {
 		keys[k], keys[strange], want[k] = struct{}{}, struct{}{}, r
 	}
 	found := map[readingKey]bool{}
-	if err := t.find(keys, func(k readingKey, r reading) {
+	if err := t.findReadings(keys, func(k readingKey, r reading) {
 		if w, ok := want[k]; !ok || w != r {
 			t.Errorf("found %+v under %x, want %+v", r, k, w)
 		}
@@ -89,7 +89,7 @@ func TestReadingsAreFoundAgain(t *testing.T) {
 			t.Fatalf("reading %d is not found by itself", 100*i)
 		}
 	}
-	if err := b.remove(); err != nil || b.count(0, b.added) != 0 {
+	if err := b.removeFiles(); err != nil || b.count(0, b.added) != 0 {
 		t.Errorf("after removal: %v", err)
 	}
 }
@@ -164,10 +164,10 @@ func TestFullReadingsStayAsTheyAre(t *testing.T) {
 // another branch has reads it, and is right.
 func TestLostReadingsCostReadingAgain(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0))
-	b.register()
+	b.repo.CommitFiles("a.go", largeText(0))
+	b.registerRepository()
 	branchAt(b.repo, "one", "main")
-	b.repo.CommitFiles("b.go", text(1))
+	b.repo.CommitFiles("b.go", largeText(1))
 	b.must(b.pushOf("one", 2))
 	table := readingsOf(b.mirrors.Mirror(b.code.ID))
 	if fileSize(table.unsorted) == 0 {
@@ -178,8 +178,8 @@ func TestLostReadingsCostReadingAgain(t *testing.T) {
 	}
 	for i, branch := range []string{"two", "three"} {
 		branchAt(b.repo, branch, "main")
-		b.repo.CommitFiles("b.go", text(1))
-		c := b.measure(func() { b.must(b.pushOf(branch, int64(3+i))) })
+		b.repo.CommitFiles("b.go", largeText(1))
+		c := b.measureCosts(func() { b.must(b.pushOf(branch, int64(3+i))) })
 		if read := c.readBytes > 100_000; read != (branch == "two") {
 			t.Errorf("%s: %d bytes read", branch, c.readBytes)
 		}

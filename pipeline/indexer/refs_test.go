@@ -16,13 +16,13 @@ type costs struct {
 	readBytes int64 // of blobs and of directories
 }
 
-// measure returns what f costs.
-func (b *bench) measure(f func()) costs {
+// measureCosts returns what f costs.
+func (b *bench) measureCosts(f func()) costs {
 	b.t.Helper()
 	from, before := b.read, b.readBytes()
 	f()
 	c := costs{readBytes: b.readBytes() - before}
-	b.scan(from, func(_ event.Record, ev event.Event) {
+	b.scanLog(from, func(_ event.Record, ev event.Event) {
 		if ev, ok := ev.(*event.RevisionIndexed); ok && ev.Repository == b.code.ID {
 			for _, s := range ev.Segments {
 				c.documents += s.Documents
@@ -47,9 +47,9 @@ func (b *bench) readBytes() int64 {
 	return 0
 }
 
-// text returns a text of 100 kB that begins as a Go file: so large that reading it
+// largeText returns a text of 100 kB that begins as a Go file: so large that reading it
 // shows beside the reading of directories.
-func text(n int) string {
+func largeText(n int) string {
 	s := fmt.Sprintf("package p%d\n", n)
 	for len(s) < 100_000 {
 		s += fmt.Sprintf("// line %d of text %d\n", len(s), n)
@@ -65,16 +65,16 @@ func branchAt(repo *gittest.Repository, name, from string) {
 // before it has, none of which the default branch has.
 func TestFirstImportReadsABlobOnce(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0))
+	b.repo.CommitFiles("a.go", largeText(0))
 	branches := []string{"main"}
 	for i := 1; i <= 12; i++ {
 		name := fmt.Sprintf("release/%d", i)
 		b.repo.Git("checkout", "--quiet", "-b", name)
-		b.repo.CommitFiles(fmt.Sprintf("f%d.go", i), text(i))
+		b.repo.CommitFiles(fmt.Sprintf("f%d.go", i), largeText(i))
 		branches = append(branches, name)
 	}
 	b.repo.Git("checkout", "--quiet", "main")
-	c := b.measure(b.register)
+	c := b.measureCosts(b.registerRepository)
 	b.check(branches...)
 	if c.documents != 13 || c.readBytes > 13*110_000 {
 		t.Errorf("13 blobs of 100 kB in 13 branches made %d documents of %d bytes read", c.documents, c.readBytes)
@@ -84,11 +84,11 @@ func TestFirstImportReadsABlobOnce(t *testing.T) {
 // TestPushOfWhatAnotherRefHasReadsNothing pushes to one branch what others have.
 func TestPushOfWhatAnotherRefHasReadsNothing(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0))
-	b.register()
+	b.repo.CommitFiles("a.go", largeText(0))
+	b.registerRepository()
 	branchAt(b.repo, "one", "main")
-	b.repo.CommitFiles("b.go", text(1), "picture.bin", "\x00\x01"+text(1))
-	if c := b.measure(func() { b.push("one") }); c.documents != 1 {
+	b.repo.CommitFiles("b.go", largeText(1), "picture.bin", "\x00\x01"+largeText(1))
+	if c := b.measureCosts(func() { b.push("one") }); c.documents != 1 {
 		t.Fatalf("a new file made %d documents", c.documents)
 	}
 	steps := []struct {
@@ -99,13 +99,13 @@ func TestPushOfWhatAnotherRefHasReadsNothing(t *testing.T) {
 		{"a branch at the same commit", func() { branchAt(b.repo, "same", "one") }, "same"},
 		{"the same files by another commit", func() {
 			branchAt(b.repo, "two", "main")
-			b.repo.CommitFiles("b.go", text(1), "picture.bin", "\x00\x01"+text(1))
+			b.repo.CommitFiles("b.go", largeText(1), "picture.bin", "\x00\x01"+largeText(1))
 		}, "two"},
 		{"a merge into the default branch", func() {
 			b.repo.Git("checkout", "--quiet", "main")
-			b.repo.CommitFiles("b.go", text(1))
+			b.repo.CommitFiles("b.go", largeText(1))
 		}, "main"},
-		{"a copy within a ref", func() { b.repo.CommitFiles("deep/down/copy.go", text(1)) }, "main"},
+		{"a copy within a ref", func() { b.repo.CommitFiles("deep/down/copy.go", largeText(1)) }, "main"},
 		{"a move", func() {
 			b.repo.Git("mv", "a.go", "moved.go")
 			b.repo.Commit()
@@ -117,12 +117,12 @@ func TestPushOfWhatAnotherRefHasReadsNothing(t *testing.T) {
 		}, "two"},
 		{"what another branch had at first", func() {
 			branchAt(b.repo, "three", "main")
-			b.repo.CommitFiles("old.go", text(0))
+			b.repo.CommitFiles("old.go", largeText(0))
 		}, "three"},
 	}
 	for _, s := range steps {
 		s.do()
-		c := b.measure(func() { b.push(s.push) })
+		c := b.measureCosts(func() { b.push(s.push) })
 		if c.documents != 0 || c.readBytes > 20_000 {
 			t.Errorf("%s: %d documents, %d bytes read", s.name, c.documents, c.readBytes)
 		}
@@ -135,7 +135,7 @@ func TestPushOfWhatAnotherRefHasReadsNothing(t *testing.T) {
 func TestMovedBinaryIsStillSkipped(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a.go", "package a\n", "data", "\x00\x01\x02")
-	b.register()
+	b.registerRepository()
 	b.repo.Git("mv", "data", "moved")
 	b.repo.Commit()
 	b.push("main")
@@ -149,22 +149,22 @@ func TestMovedBinaryIsStillSkipped(t *testing.T) {
 // dropped by a merge.
 func TestDocumentsOfARefThatIsGoneAreReadAgain(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0))
-	b.register()
+	b.repo.CommitFiles("a.go", largeText(0))
+	b.registerRepository()
 	branchAt(b.repo, "one", "main")
-	b.repo.CommitFiles("b.go", text(1))
+	b.repo.CommitFiles("b.go", largeText(1))
 	b.push("one")
 	b.repo.Git("checkout", "--quiet", "main")
 	b.repo.Git("branch", "--quiet", "-D", "one")
 	b.push("one")
 	branchAt(b.repo, "two", "main")
-	b.repo.CommitFiles("b.go", text(1))
-	if c := b.measure(func() { b.push("two") }); c.documents != 1 {
+	b.repo.CommitFiles("b.go", largeText(1))
+	if c := b.measureCosts(func() { b.push("two") }); c.documents != 1 {
 		t.Errorf("a document that no ref names was brought back by %d documents", c.documents)
 	}
 	branchAt(b.repo, "three", "main")
-	b.repo.CommitFiles("c.txt", text(1))
-	if c := b.measure(func() { b.push("three") }); c.documents != 1 {
+	b.repo.CommitFiles("c.txt", largeText(1))
+	if c := b.measureCosts(func() { b.push("three") }); c.documents != 1 {
 		t.Errorf("the same bytes in another language made %d documents", c.documents)
 	}
 	b.check("main", "two", "three")
@@ -174,15 +174,15 @@ func TestDocumentsOfARefThatIsGoneAreReadAgain(t *testing.T) {
 // is taken for known.
 func TestRefreshReadsAgain(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0))
-	b.register()
+	b.repo.CommitFiles("a.go", largeText(0))
+	b.registerRepository()
 	branchAt(b.repo, "one", "main")
-	b.repo.CommitFiles("b.go", text(1))
+	b.repo.CommitFiles("b.go", largeText(1))
 	b.push("one")
 	branchAt(b.repo, "two", "one")
 	b.push("two")
 	for branch, want := range map[string]int{"main": 1, "two": 1} {
-		c := b.measure(func() {
+		c := b.measureCosts(func() {
 			b.must(&event.Push{Repository: b.code.ID, Ref: code.BranchRef(branch), Action: event.ActionRefresh, ReceivedAt: time.Unix(3, 0)})
 		})
 		if c.documents != want {
@@ -196,12 +196,12 @@ func TestRefreshReadsAgain(t *testing.T) {
 // announced yet.
 func TestImportDiesInTheMiddle(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0))
+	b.repo.CommitFiles("a.go", largeText(0))
 	branches := []string{"main"}
 	for i := 1; i <= 5; i++ {
 		name := fmt.Sprint("b", i)
 		branchAt(b.repo, name, "main")
-		b.repo.CommitFiles("b.go", text(1), fmt.Sprint(i, ".go"), text(i))
+		b.repo.CommitFiles("b.go", largeText(1), fmt.Sprint(i, ".go"), largeText(i))
 		branches = append(branches, name)
 	}
 	b.repo.Git("checkout", "--quiet", "main")
@@ -211,7 +211,7 @@ func TestImportDiesInTheMiddle(t *testing.T) {
 		t.Fatal("the append did not fail")
 	}
 	b.assigned = nil
-	c := b.measure(func() {
+	c := b.measureCosts(func() {
 		if err := b.deliver(rec); err != nil {
 			t.Fatal(err)
 		}
@@ -226,19 +226,19 @@ func TestImportDiesInTheMiddle(t *testing.T) {
 // and not while it is itself refreshed.
 func TestRefreshOfARefAndItsBase(t *testing.T) {
 	b := newBench(t, "**")
-	b.repo.CommitFiles("a.go", text(0), "same.go", text(1))
+	b.repo.CommitFiles("a.go", largeText(0), "same.go", largeText(1))
 	branchAt(b.repo, "one", "main")
-	b.repo.CommitFiles("same.go", text(2))
+	b.repo.CommitFiles("same.go", largeText(2))
 	b.repo.Git("checkout", "--quiet", "main")
-	b.register()
-	c := b.measure(func() {
+	b.registerRepository()
+	c := b.measureCosts(func() {
 		var pushes []*event.Push
 		for _, branch := range []string{"main", "one"} {
 			p := b.pushOf(branch, 3)
 			p.Action = event.ActionRefresh
 			pushes = append(pushes, p)
 		}
-		b.together(pushes...)
+		b.deliverTogether(pushes...)
 	})
 	if c.documents != 3 {
 		t.Errorf("a refresh of two refs with 3 documents made %d", c.documents)

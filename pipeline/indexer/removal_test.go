@@ -24,7 +24,7 @@ type hangingHandler struct {
 }
 
 func (h *hangingHandler) Handle(ctx context.Context, records []event.Record) (int, error) {
-	if Imports(records[0]) && h.hung.CompareAndSwap(false, true) {
+	if IsImport(records[0]) && h.hung.CompareAndSwap(false, true) {
 		close(h.began)
 		<-ctx.Done()
 		h.cause = context.Cause(ctx)
@@ -41,7 +41,7 @@ func TestRemovalOfARepositoryWhoseImportHangs(t *testing.T) {
 	b.repo.CommitFiles("a.go", "package a\n")
 	b.append(&event.RepositoryRegistered{Repository: b.code, At: time.Unix(1, 0)})
 	h := &hangingHandler{Indexer: b.x, began: make(chan struct{})}
-	w, err := worker.New(worker.Options{Log: b.log, Handler: h, Lanes: 1, Long: Imports, Removes: Removes, Name: b.x.Name, Logger: slog.New(slog.DiscardHandler)})
+	w, err := worker.New(worker.Options{Log: b.log, Handler: h, Lanes: 1, Long: IsImport, Removes: IsRemoval, Name: b.x.Name, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestRemovalOfARepositoryWhoseImportHangs(t *testing.T) {
 	b.allAnswered()
 	from := first.Position.Offset
 	want := fmt.Sprintf("0 unregistered, 1 unregistered, main by %d since 5, %d unchanged", second.Position.Offset-from, last.Position.Offset-from)
-	if got := b.said(from); got != want {
+	if got := b.loggedSince(from); got != want {
 		t.Errorf("the log says %q, want %q", got, want)
 	}
 	if name := b.x.Name(first); name != b.code.Name {

@@ -24,7 +24,7 @@ func (x *Indexer) removeRefs(ctx context.Context, m *mirror.Mirror, repo code.Re
 	announced = map[code.Ref]bool{}
 	var removals []refRemoval
 	for _, ref := range refs {
-		if c := causeOf(ref); !x.overtaken(revision{repo: repo, Revision: code.Revision{Ref: ref}}, c) {
+		if c := causeOf(ref); !x.isOvertaken(revision{repo: repo, Revision: code.Revision{Ref: ref}}, c) {
 			removals = append(removals, refRemoval{ref: ref, cause: c})
 		}
 	}
@@ -41,7 +41,7 @@ func (x *Indexer) removeRefs(ctx context.Context, m *mirror.Mirror, repo code.Re
 		if r.was = known[r.ref]; r.was == "" {
 			// The mirror may have forgotten it.
 			if fromLog == nil {
-				if fromLog, err = x.lastTold(ctx, repo, r.cause.at); err != nil {
+				if fromLog, err = x.lastAnnounced(ctx, repo, r.cause.position); err != nil {
 					return announced, err
 				}
 			}
@@ -85,7 +85,7 @@ func (x *Indexer) announceRemovals(ctx context.Context, m *mirror.Mirror, repo c
 		}
 		if err != nil { // the log may have what the mirror does not know
 			for _, r := range removals[first:end] {
-				x.partitions.doubt(r.cause.at.Partition, repo, r.cause.at.Offset)
+				x.partitions.markStale(r.cause.position.Partition, repo, r.cause.position.Offset)
 			}
 		}
 		records, size, first = nil, 0, end
@@ -93,7 +93,7 @@ func (x *Indexer) announceRemovals(ctx context.Context, m *mirror.Mirror, repo c
 	}
 	for i, r := range removals {
 		ev := &event.RevisionIndexed{Repository: repo, Ref: r.ref, BaseRef: r.ref, BaseCommit: r.was}
-		x.complete(ev, revision{head: head}, r.cause)
+		x.fillAnnouncement(ev, revision{head: head}, r.cause)
 		rec, err := event.Encode(event.Envelope{ID: eventID(ev), Source: source, Time: ev.IndexedAt}, ev)
 		if err != nil {
 			return err

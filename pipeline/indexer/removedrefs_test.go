@@ -40,7 +40,7 @@ func TestManyDeletedBranchesAreOneAppend(t *testing.T) {
 		b.repo.Git(args...)
 	}
 	create(branches)
-	b.register()
+	b.registerRepository()
 	log := &appendCounter{Log: b.x.o.Log}
 	b.x.o.Log = log
 	remove(branches - 2)

@@ -15,7 +15,7 @@ type revision struct {
 	refresh bool
 }
 
-// overtaken reports whether the log tells of a ref by a later cause already.
-func (x *Indexer) overtaken(rev revision, c cause) bool {
-	return x.partitions.cause(refKey{rev.repo, rev.Ref}, c.at.Partition) > c.at.Offset
+// isOvertaken reports whether the log tells of a ref by a later cause already.
+func (x *Indexer) isOvertaken(rev revision, c cause) bool {
+	return x.partitions.lastCause(refKey{rev.repo, rev.Ref}, c.position.Partition) > c.position.Offset
 }

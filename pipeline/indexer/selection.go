@@ -38,6 +38,6 @@ func (x *Indexer) exceedsLimit(ctx context.Context, m *mirror.Mirror, wanted []*
 	if fresh == 0 {
 		return false, nil
 	}
-	indexed, err := m.Indexed(ctx)
+	indexed, err := m.IndexedRevisions(ctx)
 	return len(indexed)+fresh > x.o.Mirrors.MaxRefs(), err
 }

@@ -34,19 +34,19 @@ func (b *bench) checkRefs(want ...code.Ref) {
 func TestTagsAreIndexedAsBranchesAre(t *testing.T) {
 	b := newBench(t)
 	b.code.Tags = []string{"v*"}
-	b.repo.CommitFiles("a.go", text(0))
+	b.repo.CommitFiles("a.go", largeText(0))
 	b.repo.Git("tag", "-a", "-m", "first", "v1")
 	b.repo.Git("tag", "nightly")
 	b.repo.Git("tag", "v-tree", "main^{tree}")
-	b.repo.CommitFiles("b.go", text(1))
-	c := b.measure(b.register)
+	b.repo.CommitFiles("b.go", largeText(1))
+	c := b.measureCosts(b.registerRepository)
 	b.checkRefs("refs/heads/main", "refs/tags/v1")
 	if c.documents != 2 {
 		t.Errorf("%d documents, want 2", c.documents)
 	}
 	b.repo.Git("tag", "-a", "-m", "second", "v2")
 	b.repo.Git("tag", "-a", "-m", "a tag of a tag", "v3", "v2")
-	c = b.measure(func() { b.pushRef("refs/tags/v2"); b.pushRef("refs/tags/v3") })
+	c = b.measureCosts(func() { b.pushRef("refs/tags/v2"); b.pushRef("refs/tags/v3") })
 	b.checkRefs("refs/heads/main", "refs/tags/v1", "refs/tags/v2", "refs/tags/v3")
 	if c.documents != 0 {
 		t.Errorf("%d documents, want none: the default branch has them", c.documents)
@@ -54,7 +54,7 @@ func TestTagsAreIndexedAsBranchesAre(t *testing.T) {
 	for ref, want := range map[code.Ref]string{"refs/tags/nightly": "0 unselected", "refs/tags/v-tree": "0 absent", "refs/tags/gone": "0 unselected", "refs/tags/v2": "0 unchanged"} {
 		from := b.read
 		b.pushRef(ref)
-		if got := b.said(from); got != want {
+		if got := b.loggedSince(from); got != want {
 			t.Errorf("a push of %s: %s, want %s", ref, got, want)
 		}
 	}
@@ -79,19 +79,19 @@ func TestRefsBeyondTheLimit(t *testing.T) {
 	b := newBench(t, "**")
 	b.mirrors = openMirrors(t, b, mirror.Options{MaxRefs: 3})
 	b.x.o.Mirrors = b.mirrors
-	b.repo.CommitFiles("a.go", text(0))
+	b.repo.CommitFiles("a.go", largeText(0))
 	day := 0
 	newest := func(name string) {
 		day++
 		branchAt(b.repo, name, "main")
 		t.Setenv("GIT_COMMITTER_DATE", fmt.Sprintf("2026-01-%02dT00:00:00Z", day))
-		b.repo.CommitFiles(name+".go", text(day))
+		b.repo.CommitFiles(name+".go", largeText(day))
 		b.repo.Git("checkout", "--quiet", "main")
 	}
 	for _, name := range []string{"b4", "b3", "b2", "b1"} {
 		newest(name)
 	}
-	b.register()
+	b.registerRepository()
 	b.checkRefs("refs/heads/main", "refs/heads/b2", "refs/heads/b1")
 	s, ok := b.mirrors.Mirror(b.code.ID).Selection()
 	if want := "5 of 5 branches; 2 are left out: at most 3 are indexed, those with the newest commits (pipeline.maxRefs)"; !ok || s.String() != want {
@@ -104,7 +104,7 @@ func TestRefsBeyondTheLimit(t *testing.T) {
 	// One that is older than all that are indexed stays out.
 	from := b.read
 	b.push("b4")
-	if got := b.said(from); got != "0 unselected" {
+	if got := b.loggedSince(from); got != "0 unselected" {
 		t.Errorf("a push of a ref that is left out: %s", got)
 	}
 	b.checkRefs("refs/heads/main", "refs/heads/b0", "refs/heads/b1")

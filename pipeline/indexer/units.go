@@ -31,8 +31,8 @@ const (
 	smallSlots = 8
 )
 
-// units cuts items into runs of about equal size.
-func units(items []item, total, segmentBytes int64) [][]item {
+// cutUnits cuts items into runs of about equal size.
+func cutUnits(items []item, total, segmentBytes int64) [][]item {
 	if len(items) == 0 {
 		return nil
 	}
@@ -58,14 +58,14 @@ func units(items []item, total, segmentBytes int64) [][]item {
 	return out
 }
 
-// seal reads, analyzes and seals the blobs of a batch that are not named yet, and fills
+// sealBatch reads, analyzes and seals the blobs of a batch that are not named yet, and fills
 // in the changes that stand for them. Each segment goes to the ref of the batch that is
 // the first to name one of its documents. It returns what the segments hold.
-func (h *handling) seal(ctx context.Context, b *batch) (map[code.DocumentKey]bool, error) {
-	ofDefault, others := b.unread()
+func (h *indexRun) sealBatch(ctx context.Context, b *batch) (map[code.DocumentKey]bool, error) {
+	ofDefault, others := b.unreadItems()
 	total := sumSizes(ofDefault) + sumSizes(others)
-	h.job.plan(len(ofDefault)+len(others), total)
-	cut := append(units(ofDefault, sumSizes(ofDefault), h.x.o.SegmentBytes), units(others, sumSizes(others), h.x.o.SegmentBytes)...)
+	h.job.planReads(len(ofDefault)+len(others), total)
+	cut := append(cutUnits(ofDefault, sumSizes(ofDefault), h.x.o.SegmentBytes), cutUnits(others, sumSizes(others), h.x.o.SegmentBytes)...)
 	done := make([]*unit, len(cut))
 	errs := make([]error, len(cut))
 	ctx, cancel := context.WithCancel(ctx)
@@ -73,13 +73,13 @@ func (h *handling) seal(ctx context.Context, b *batch) (map[code.DocumentKey]boo
 	var group sync.WaitGroup
 	slots := h.x.o.Slots
 	if total < segment.SmallBytes {
-		slots = h.x.small
+		slots = h.x.smallBuildSlots
 	}
 	for i, items := range cut {
 		if errs[i] = slots.Acquire(ctx); errs[i] != nil {
 			continue
 		}
-		done[i] = &unit{handling: h, batch: b, items: items, readings: map[readingKey]reading{}}
+		done[i] = &unit{indexRun: h, batch: b, items: items, readings: map[readingKey]reading{}}
 		group.Go(func() {
 			defer slots.Release()
 			if errs[i] = done[i].run(ctx); errs[i] != nil {
@@ -121,7 +121,7 @@ func firstCause(errs []error) error {
 
 // A unit becomes one segment, or several if its text does not fit into one.
 type unit struct {
-	*handling
+	*indexRun
 	batch *batch
 	items []item
 
@@ -157,11 +157,11 @@ func (u *unit) run(ctx context.Context) error {
 			return err
 		}
 		u.x.metrics.read.Inc()
-		defer u.job.progress(1, int64(len(content)))
-		return u.blob(ctx, &u.items[i], content, err)
+		defer u.job.addProgress(1, int64(len(content)))
+		return u.addBlob(ctx, &u.items[i], content, err)
 	})
 	if err == nil {
-		err = u.seal(ctx)
+		err = u.sealSegment(ctx)
 	}
 	if err != nil {
 		return err // the builder may hold anything: let it go
@@ -175,49 +175,49 @@ func (u *unit) run(ctx context.Context) error {
 // store, merged into another.
 func (u *unit) reset() {
 	cause := u.batch.refs[0].cause
-	u.builder.Reset(segment.Options{MaxTextBytes: u.x.o.SegmentBytes, Seed: fmt.Appendf(nil, "repository %d, cause %s", u.repo, cause.at)})
+	u.builder.Reset(segment.Options{MaxTextBytes: u.x.o.SegmentBytes, Seed: fmt.Appendf(nil, "repository %d, cause %s", u.repo, cause.position)})
 	u.first = len(u.batch.refs)
 }
 
-// blob adds the documents of one blob: one for each language among its paths in which
+// addBlob adds the documents of one blob: one for each language among its paths in which
 // no live segment has it.
-func (u *unit) blob(ctx context.Context, it *item, content []byte, err error) error {
+func (u *unit) addBlob(ctx context.Context, it *item, content []byte, err error) error {
 	if err != nil {
 		reason := skipReason(err)
 		if reason == code.SkipUnreadable && !u.job.skipUnreadable {
 			return fmt.Errorf("%w: %w", errUnreadableBlob, err)
 		}
-		u.skip(it, reason)
+		u.skipPlaces(it, reason)
 		return nil
 	}
 	if reason := u.x.o.Analyzer.Skip(content); reason != "" {
-		for _, p := range it.at {
-			u.readings[u.key(it, u.batch.change(p).Path)] = reading{skipped: reason}
+		for _, p := range it.places {
+			u.readings[u.itemKey(it, u.batch.changeAt(p).Path)] = reading{skipped: reason}
 		}
-		u.skip(it, reason)
+		u.skipPlaces(it, reason)
 		return nil
 	}
 	head := content[:min(len(content), analyze.HeadBytes)]
-	have := u.known(it, head)
-	for _, p := range it.at {
-		change := u.batch.change(p)
+	have := u.knownLanguages(it, head)
+	for _, p := range it.places {
+		change := u.batch.changeAt(p)
 		r := u.x.o.Analyzer.Read(change.Path, head)
 		if !slices.Contains(have, r.Language) {
-			if err := u.document(ctx, it.id.Blob(), u.x.o.Analyzer.Document(change.Path, content), p.ref); err != nil {
+			if err := u.addDocument(ctx, it.id.Blob(), u.x.o.Analyzer.Document(change.Path, content), p.ref); err != nil {
 				return err
 			}
 			have = append(have, r.Language)
 		}
 		change.Blob, change.Language, change.Flags = it.id.Blob(), r.Language, u.x.o.Analyzer.Flags(change.Path, r)
-		u.readings[u.key(it, change.Path)] = reading{Reading: r}
+		u.readings[u.itemKey(it, change.Path)] = reading{Reading: r}
 	}
 	return nil
 }
 
-// known returns the languages in which a live segment has the blob.
-func (u *unit) known(it *item, head []byte) []code.Language {
+// knownLanguages returns the languages in which a live segment has the blob.
+func (u *unit) knownLanguages(it *item, head []byte) []code.Language {
 	out := slices.Clone(it.known)
-	for _, path := range it.was {
+	for _, path := range it.basePaths {
 		out = append(out, u.x.o.Analyzer.Read(path, head).Language)
 	}
 	return out
@@ -233,15 +233,15 @@ func skipReason(err error) code.SkipReason {
 	return code.SkipUnreadable
 }
 
-// skip records why the places of a blob are not searchable.
-func (u *unit) skip(it *item, reason code.SkipReason) {
-	u.x.metrics.skip(reason, len(it.at))
-	for _, p := range it.at {
-		u.batch.change(p).Skipped = reason
+// skipPlaces records why the places of a blob are not searchable.
+func (u *unit) skipPlaces(it *item, reason code.SkipReason) {
+	u.x.metrics.countSkipped(reason, len(it.places))
+	for _, p := range it.places {
+		u.batch.changeAt(p).Skipped = reason
 	}
 }
 
-func (u *unit) document(ctx context.Context, blob code.BlobID, r analyze.Result, ref int) error {
+func (u *unit) addDocument(ctx context.Context, blob code.BlobID, r analyze.Result, ref int) error {
 	if r.SymbolsFailed != "" {
 		u.x.metrics.symbolFailures.Inc()
 		u.x.o.Logger.Warn("symbols of a blob are missing; it is searchable", "repository_id", u.repo, "blob", blob.String(), "error", r.SymbolsFailed)
@@ -249,7 +249,7 @@ func (u *unit) document(ctx context.Context, blob code.BlobID, r analyze.Result,
 	d := segment.Document{Key: code.DocumentKey{Blob: blob, Language: r.Language}, Flags: r.Flags &^ analyze.PlaceFlags, Text: r.Text, Symbols: r.Symbols}
 	err := u.builder.Add(d)
 	if errors.Is(err, segment.ErrFull) {
-		if err := u.seal(ctx); err != nil {
+		if err := u.sealSegment(ctx); err != nil {
 			return err
 		}
 		u.reset()
@@ -265,8 +265,8 @@ func (u *unit) document(ctx context.Context, blob code.BlobID, r analyze.Result,
 	return nil
 }
 
-// seal finishes the segment in hand and puts it to the store.
-func (u *unit) seal(ctx context.Context) error {
+// sealSegment finishes the segment in hand and puts it to the store.
+func (u *unit) sealSegment(ctx context.Context) error {
 	if u.builder.Documents() == 0 {
 		return nil
 	}

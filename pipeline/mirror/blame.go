@@ -50,7 +50,7 @@ type BlameCommit struct {
 // whole file are followed. It fails with ErrNoPath if there is no such file, and
 // with ErrTooLarge.
 func (m *Mirror) Blame(ctx context.Context, commit code.CommitID, path string, maxBytes int64) (*Blame, error) {
-	raw, err := m.blamable(ctx, commit, path, maxBytes)
+	raw, err := m.blamePath(ctx, commit, path, maxBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -58,17 +58,17 @@ func (m *Mirror) Blame(ctx context.Context, commit code.CommitID, path string, m
 	// The commit is hexadecimal and the path follows --: blame of some versions
 	// knows no --end-of-options.
 	c := command{gitDir: m.gitDir(), args: []string{"blame", "--incremental", "--encoding=UTF-8", string(commit), "--", raw}, env: literalPaths}
-	if err := m.ms.git.stream(ctx, c, p.read); err != nil {
+	if err := m.ms.git.streamOutput(ctx, c, p.read); err != nil {
 		return nil, fmt.Errorf("blame %s at %s of repository %s: %w", path, commit, m.id, err)
 	}
-	p.blame.merge()
+	p.blame.mergeRanges()
 	return &p.blame, nil
 }
 
-// blamable returns the path of a file as git has it.
-func (m *Mirror) blamable(ctx context.Context, commit code.CommitID, path string, maxBytes int64) (string, error) {
+// blamePath returns the path of a file as git has it.
+func (m *Mirror) blamePath(ctx context.Context, commit code.CommitID, path string, maxBytes int64) (string, error) {
 	if err := validateCommit(commit); err != nil {
-		return "", m.wrap("read", err)
+		return "", m.wrapError("read", err)
 	}
 	r, err := m.Reader(ctx)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *blameParser) read(r io.Reader) error {
 	lines.Buffer(make([]byte, 64<<10), maxBlameLine)
 	for lines.Scan() {
 		word, rest, _ := strings.Cut(lines.Text(), " ")
-		if err := p.line(word, rest); err != nil {
+		if err := p.parseLine(word, rest); err != nil {
 			return err
 		}
 	}
@@ -114,9 +114,9 @@ func (p *blameParser) read(r io.Reader) error {
 	return nil
 }
 
-func (p *blameParser) line(word, rest string) error {
+func (p *blameParser) parseLine(word, rest string) error {
 	if p.current.Commit == "" {
-		return p.begin(word, rest)
+		return p.beginGroup(word, rest)
 	}
 	c := p.blame.Commits[p.current.Commit]
 	switch word {
@@ -133,17 +133,17 @@ func (p *blameParser) line(word, rest string) error {
 	case "previous":
 		id, path, _ := strings.Cut(rest, " ")
 		if c.Previous == "" {
-			c.Previous, c.PreviousPath = code.CommitID(id), code.SpellPath(unquote(path))
+			c.Previous, c.PreviousPath = code.CommitID(id), code.SpellPath(unquotePath(path))
 		}
 	case "filename":
-		p.current.Path = code.SpellPath(unquote(rest))
+		p.current.Path = code.SpellPath(unquotePath(rest))
 		p.blame.Ranges = append(p.blame.Ranges, p.current)
 		p.current = BlameRange{}
 	}
 	return nil
 }
 
-func (p *blameParser) begin(name, rest string) error {
+func (p *blameParser) beginGroup(name, rest string) error {
 	var from int
 	id, err := code.ParseCommitID(name)
 	if err == nil {
@@ -159,8 +159,8 @@ func (p *blameParser) begin(name, rest string) error {
 	return nil
 }
 
-// merge orders the ranges and joins neighbours of one commit and path.
-func (b *Blame) merge() {
+// mergeRanges orders the ranges and joins neighbours of one commit and path.
+func (b *Blame) mergeRanges() {
 	slices.SortFunc(b.Ranges, func(x, y BlameRange) int { return cmp.Compare(x.Start, y.Start) })
 	merged := b.Ranges[:0]
 	for _, r := range b.Ranges {
@@ -173,8 +173,8 @@ func (b *Blame) merge() {
 	b.Ranges = merged
 }
 
-// unquote undoes git's quoting of a path with unusual bytes, which is C's.
-func unquote(s string) string {
+// unquotePath undoes git's quoting of a path with unusual bytes, which is C's.
+func unquotePath(s string) string {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return s
 	}

@@ -30,12 +30,12 @@ const branchFormat = "%(objectname) %(objecttype) %(committerdate:unix) %(refnam
 // would find. One that is no commit, or has a name that we would not hand to
 // git, is left out. It fails with ErrMissing if there is no mirror.
 func (m *Mirror) Branches(ctx context.Context) ([]Branch, error) {
-	if !m.exists() {
-		return nil, m.wrap("list branches of", ErrMissing)
+	if !m.hasRepository() {
+		return nil, m.wrapError("list branches of", ErrMissing)
 	}
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, args: []string{"for-each-ref", "--format=" + branchFormat, branchPrefix}})
+	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, args: []string{"for-each-ref", "--format=" + branchFormat, branchPrefix}})
 	if err != nil {
-		return nil, m.wrap("list branches of", err)
+		return nil, m.wrapError("list branches of", err)
 	}
 	var branches []Branch
 	for line := range bytes.Lines(out) {
@@ -54,7 +54,7 @@ func (m *Mirror) Branches(ctx context.Context) ([]Branch, error) {
 	}
 	unselected, err := m.readBranches(ctx, others)
 	if err != nil {
-		return nil, m.wrap("list branches of", err)
+		return nil, m.wrapError("list branches of", err)
 	}
 	return append(branches, unselected...), nil
 }

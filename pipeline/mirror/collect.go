@@ -86,7 +86,7 @@ func (ms *Mirrors) collectDue(ctx context.Context) {
 		return
 	}
 	for _, id := range ids {
-		if err := ms.Mirror(id).collect(ctx, first); err != nil {
+		if err := ms.Mirror(id).collectUnreachable(ctx, first); err != nil {
 			if ctx.Err() != nil {
 				return
 			}
@@ -99,28 +99,28 @@ func (ms *Mirrors) collectDue(ctx context.Context) {
 	}
 }
 
-// collect removes what no ref leads to, if there is any or all is set. Fetches of the
+// collectUnreachable removes what no ref leads to, if there is any or all is set. Fetches of the
 // mirror wait for it.
-func (m *Mirror) collect(ctx context.Context, all bool) error {
-	if err := m.acquire(ctx); err != nil {
+func (m *Mirror) collectUnreachable(ctx context.Context, all bool) error {
+	if err := m.lockMirror(ctx); err != nil {
 		return err
 	}
-	defer m.release()
+	defer m.unlockMirror()
 	path := filepath.Join(m.gitDir(), formerTips)
 	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) && !all || !m.exists() || m.isCopy() {
+	if errors.Is(err, fs.ErrNotExist) && !all || !m.hasRepository() || m.isCopy() {
 		return nil
 	}
 	var tips []byte
 	if err == nil && info.Size() <= maxFormerTips {
 		if tips, err = os.ReadFile(path); err != nil {
-			return m.wrap("collect", err)
+			return m.wrapError("collect", err)
 		}
 	}
 	all = all || len(tips) == 0
 	dropped := all
 	if !all {
-		if dropped, err = m.dropped(ctx, tips, "--branches", "--tags", "--glob="+indexedPrefix+"*"); err != nil {
+		if dropped, err = m.hasUnreachable(ctx, tips, "--branches", "--tags", "--glob="+indexedPrefix+"*"); err != nil {
 			return err
 		}
 	}
@@ -130,21 +130,21 @@ func (m *Mirror) collect(ctx context.Context, all bool) error {
 		}
 	}
 	// What only an indexed ref leads to is dropped once that moves: look again then.
-	if waits, err := m.dropped(ctx, tips, "--branches", "--tags"); err != nil || waits {
+	if waits, err := m.hasUnreachable(ctx, tips, "--branches", "--tags"); err != nil || waits {
 		return err
 	}
 	return removeIfThere(path)
 }
 
-// dropped reports whether one of the commits is there and none of the refs leads to it.
-func (m *Mirror) dropped(ctx context.Context, commits []byte, refs ...string) (bool, error) {
+// hasUnreachable reports whether one of the commits is there and none of the refs leads to it.
+func (m *Mirror) hasUnreachable(ctx context.Context, commits []byte, refs ...string) (bool, error) {
 	if len(commits) == 0 {
 		return false, nil
 	}
 	args := append([]string{"rev-list", "--max-count=1", "--ignore-missing", "--stdin", "--not"}, refs...)
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: args, stdin: commits, timeout: m.ms.o.FetchTimeout})
+	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), args: args, stdin: commits, timeout: m.ms.o.FetchTimeout})
 	if err != nil {
-		return false, m.wrap("look for dropped commits of", err)
+		return false, m.wrapError("look for dropped commits of", err)
 	}
 	return len(bytes.TrimSpace(out)) > 0, nil
 }
@@ -154,15 +154,15 @@ func (m *Mirror) repackReachable(ctx context.Context) error {
 	start := time.Now()
 	m.ms.endIdle(m)
 	for _, args := range [][]string{{"repack", "--quiet", "-a", "-d"}, {"prune", "--expire=now"}} {
-		if _, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), env: repackEnv, timeout: m.ms.o.FetchTimeout, args: args}); err != nil {
-			return m.wrap(args[0], err)
+		if _, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), env: repackEnv, timeout: m.ms.o.FetchTimeout, args: args}); err != nil {
+			return m.wrapError(args[0], err)
 		}
 	}
 	// The graph may name commits that are gone.
 	if err := os.RemoveAll(filepath.Join(m.gitDir(), "objects", "info", "commit-graphs")); err != nil {
-		return m.wrap("repack", err)
+		return m.wrapError("repack", err)
 	}
-	m.ms.note(m)
+	m.ms.noteRepack(m)
 	m.ms.o.Logger.Info("removed commits that no ref leads to from a mirror", "repository_id", m.id, "duration_ms", time.Since(start).Milliseconds())
 	return nil
 }

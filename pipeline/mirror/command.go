@@ -101,12 +101,12 @@ func newGit(ctx context.Context, o Options) (*git, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find git: %w; install git %d.%d or newer", err, minVersion[0], minVersion[1])
 	}
-	g := &git{program: program, execute: o.Execute, dir: o.Dir, timeout: o.ReadTimeout, env: environment(o, filepath.Join(o.Dir, configName)),
+	g := &git{program: program, execute: o.Execute, dir: o.Dir, timeout: o.ReadTimeout, env: buildEnvironment(o, filepath.Join(o.Dir, configName)),
 		readerEnv: readerEnv(o.MaxObjectBytes), packThreads: o.PackThreads}
 	if err := g.writeConfig(); err != nil {
 		return nil, err
 	}
-	out, err := g.output(ctx, command{args: []string{"version"}})
+	out, err := g.readOutput(ctx, command{args: []string{"version"}})
 	if err != nil {
 		return nil, err
 	}
@@ -118,15 +118,15 @@ func newGit(ctx context.Context, o Options) (*git, error) {
 
 // writeConfig writes the configuration that git reads.
 func (g *git) writeConfig() error {
-	return errors.Join(os.MkdirAll(g.dir, 0o700), writeFile(filepath.Join(g.dir, configName), g.config()))
+	return errors.Join(os.MkdirAll(g.dir, 0o700), writeFile(filepath.Join(g.dir, configName), g.configText()))
 }
 
-func (g *git) config() []byte { return fmt.Appendf(nil, gitConfig, g.packThreads) }
+func (g *git) configText() []byte { return fmt.Appendf(nil, gitConfig, g.packThreads) }
 
 // ensureConfig writes the configuration again if it was removed or damaged while the
 // process runs: git would go on with its defaults, which trust what a repository says.
 func (g *git) ensureConfig() error {
-	if b, err := os.ReadFile(filepath.Join(g.dir, configName)); err == nil && bytes.Equal(b, g.config()) {
+	if b, err := os.ReadFile(filepath.Join(g.dir, configName)); err == nil && bytes.Equal(b, g.configText()) {
 		return nil
 	}
 	if err := g.writeConfig(); err != nil {
@@ -153,9 +153,9 @@ func parseVersion(out string) (v [2]int, err error) {
 	return v, nil
 }
 
-// environment is built from nothing: a variable of ours, such as GIT_DIR in a
+// buildEnvironment is built from nothing: a variable of ours, such as GIT_DIR in a
 // hook or LANG, must not change what git does.
-func environment(o Options, config string) []string {
+func buildEnvironment(o Options, config string) []string {
 	schemes := o.Policy.Schemes
 	if len(schemes) == 0 {
 		schemes = []string{"https"}
@@ -183,7 +183,7 @@ func environment(o Options, config string) []string {
 	}, o.Env...)
 }
 
-func (g *git) has(v [2]int) bool {
+func (g *git) hasVersion(v [2]int) bool {
 	return g.version[0] > v[0] || g.version[0] == v[0] && g.version[1] >= v[1]
 }
 
@@ -202,11 +202,11 @@ type command struct {
 	allRefs bool
 }
 
-func (c command) action() string { return c.args[0] }
+func (c command) subcommandName() string { return c.args[0] }
 
-// prepare returns the process of c, not started, that dies as a group with ctx. It
+// newProcess returns the process of c, not started, that dies as a group with ctx. It
 // writes to stdout and stderr; nil drops what it writes, or leaves it to a pipe.
-func (g *git) prepare(ctx context.Context, c command, stdout, stderr io.Writer) (process, error) {
+func (g *git) newProcess(ctx context.Context, c command, stdout, stderr io.Writer) (process, error) {
 	if err := g.ensureConfig(); err != nil {
 		return nil, err
 	}
@@ -230,56 +230,56 @@ func (g *git) prepare(ctx context.Context, c command, stdout, stderr io.Writer) 
 	return childProcess{cmd}, nil
 }
 
-// output runs c and returns its standard output.
-func (g *git) output(ctx context.Context, c command) ([]byte, error) {
-	ctx, cancel := g.bound(ctx, c)
+// readOutput runs c and returns its standard output.
+func (g *git) readOutput(ctx context.Context, c command) ([]byte, error) {
+	ctx, cancel := g.withTimeout(ctx, c)
 	defer cancel()
 	limit := c.limit
 	if limit == 0 {
 		limit = maxSmallOutput
 	}
 	stdout, stderr := &cappedBuffer{limit: limit}, &tailBuffer{limit: maxStderr}
-	cmd, err := g.prepare(ctx, c, stdout, stderr)
+	cmd, err := g.newProcess(ctx, c, stdout, stderr)
 	if err != nil {
 		return nil, err
 	}
 	if err := cmd.Run(); err != nil {
-		return nil, g.failure(ctx, c, stdout.exceeded, stderr.text(), err)
+		return nil, g.wrapFailure(ctx, c, stdout.exceeded, stderr.wholeLines(), err)
 	}
-	if said := stderr.text(); c.allRefs && strings.Contains(said, brokenRef) {
-		return nil, mirrorError{gitError(c.action(), said, errors.New("a ref cannot be read"))}
+	if said := stderr.wholeLines(); c.allRefs && strings.Contains(said, brokenRef) {
+		return nil, mirrorError{gitError(c.subcommandName(), said, errors.New("a ref cannot be read"))}
 	}
 	return stdout.buf.Bytes(), nil
 }
 
-// stream runs c and calls read with its standard output, which read consumes to
+// streamOutput runs c and calls read with its standard output, which read consumes to
 // the end unless it fails.
-func (g *git) stream(ctx context.Context, c command, read func(io.Reader) error) error {
-	ctx, cancel := g.bound(ctx, c)
+func (g *git) streamOutput(ctx context.Context, c command, read func(io.Reader) error) error {
+	ctx, cancel := g.withTimeout(ctx, c)
 	defer cancel()
 	stderr := &tailBuffer{limit: maxStderr}
-	cmd, err := g.prepare(ctx, c, nil, stderr)
+	cmd, err := g.newProcess(ctx, c, nil, stderr)
 	if err != nil {
 		return err
 	}
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
-		return fmt.Errorf("git %s: %w", c.action(), err)
+		return fmt.Errorf("git %s: %w", c.subcommandName(), err)
 	}
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("git %s: %w", c.action(), err)
+		return fmt.Errorf("git %s: %w", c.subcommandName(), err)
 	}
 	readErr := read(stdout)
 	if readErr != nil {
 		_ = cmd.Kill()
 	}
 	if err := cmd.Wait(); err != nil && (readErr == nil || ctx.Err() != nil || stderr.buf.Len() > 0) {
-		return g.failure(ctx, c, false, stderr.text(), err)
+		return g.wrapFailure(ctx, c, false, stderr.wholeLines(), err)
 	}
 	return readErr
 }
 
-func (g *git) bound(ctx context.Context, c command) (context.Context, context.CancelFunc) {
+func (g *git) withTimeout(ctx context.Context, c command) (context.Context, context.CancelFunc) {
 	timeout := c.timeout
 	if timeout == 0 {
 		timeout = g.timeout
@@ -290,17 +290,17 @@ func (g *git) bound(ctx context.Context, c command) (context.Context, context.Ca
 // notRepository begins what git says of a --git-dir that it does not take.
 const notRepository = "fatal: not a git repository: "
 
-func (g *git) failure(ctx context.Context, c command, exceeded bool, stderr string, err error) error {
+func (g *git) wrapFailure(ctx context.Context, c command, exceeded bool, stderr string, err error) error {
 	switch cause := context.Cause(ctx); {
 	case exceeded:
-		return fmt.Errorf("git %s: output: %w", c.action(), ErrTooLarge)
+		return fmt.Errorf("git %s: output: %w", c.subcommandName(), ErrTooLarge)
 	case cause != nil:
-		return fmt.Errorf("git %s: %w", c.action(), cause)
+		return fmt.Errorf("git %s: %w", c.subcommandName(), cause)
 	case c.gitDir != "" && strings.Contains(stderr, notRepository+"'"+c.gitDir):
 		// Ours, not the one at the clone URL.
-		return fmt.Errorf("git %s: %w", c.action(), errNoMirror)
+		return fmt.Errorf("git %s: %w", c.subcommandName(), errNoMirror)
 	}
-	return c.blameMirror(gitError(c.action(), stderr, err), err, stderr)
+	return c.blameMirror(gitError(c.subcommandName(), stderr, err), err, stderr)
 }
 
 // cappedBuffer keeps what is written to it and fails above limit. It does not
@@ -338,9 +338,9 @@ func (b *tailBuffer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// text returns the whole lines that are kept. A line without its beginning is
+// wholeLines returns the whole lines that are kept. A line without its beginning is
 // left out: it may be the rest of a credential, which nothing would recognize.
-func (b *tailBuffer) text() string {
+func (b *tailBuffer) wholeLines() string {
 	text := b.buf.String()
 	if !b.cut {
 		return text

@@ -50,10 +50,10 @@ func (m *Mirror) ResetDamaged(ctx context.Context, cause error) (bool, error) {
 	if ctx.Err() != nil || !m.isDamaged(ctx, cause) {
 		return false, nil
 	}
-	if err := m.acquire(ctx); err != nil {
+	if err := m.lockMirror(ctx); err != nil {
 		return false, err
 	}
-	defer m.release()
+	defer m.unlockMirror()
 	now := time.Now()
 	m.resets = slices.DeleteFunc(m.resets, func(at time.Time) bool { return now.Sub(at) >= resetWindow })
 	if len(m.resets) >= maxResets {
@@ -74,7 +74,7 @@ func (m *Mirror) isDamaged(ctx context.Context, err error) bool {
 	case errors.Is(err, ErrMissing), errors.Is(err, errDamaged), errors.Is(err, errDied), m.isInTheWay(err):
 		return true
 	case errors.Is(err, ErrGit):
-		_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, args: []string{"fsck", "--connectivity-only", "--no-dangling", "--no-progress"}})
+		_, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, args: []string{"fsck", "--connectivity-only", "--no-dangling", "--no-progress"}})
 		return errors.Is(err, errDamaged) || errors.Is(err, ErrMissing)
 	}
 	return false
@@ -112,11 +112,11 @@ const (
 func (c command) blameMirror(err, exit error, stderr string) error {
 	var status *exec.ExitError
 	switch {
-	case c.gitDir == "" || c.action() == "init" || errors.Is(err, ErrDiskFull) || errors.Is(err, ErrPattern):
+	case c.gitDir == "" || c.subcommandName() == "init" || errors.Is(err, ErrDiskFull) || errors.Is(err, ErrPattern):
 		return err
 	case !errors.As(exit, &status) || status.ExitCode() <= 0:
 		return err
-	case c.action() == "fetch" && !strings.Contains(ownLines(stderr), lockRef) && !strings.Contains(ownLines(stderr), notBare):
+	case c.subcommandName() == "fetch" && !strings.Contains(ownLines(stderr), lockRef) && !strings.Contains(ownLines(stderr), notBare):
 		return err
 	}
 	return mirrorError{err}

@@ -38,11 +38,11 @@ type LineSpan struct{ Start, Lines int }
 // well. It fails with ErrTooLarge if git writes more than maxBytes.
 func (m *Mirror) Diff(ctx context.Context, before, after code.CommitID, path string, maxBytes int64) ([]FileDiff, error) {
 	if err := errors.Join(validateCommit(before), validateCommit(after)); err != nil {
-		return nil, m.wrap("compare", err)
+		return nil, m.wrapError("compare", err)
 	}
 	paths, err := m.pathArgs(ctx, after, path)
 	if err != nil {
-		return nil, m.wrap("compare", err)
+		return nil, m.wrapError("compare", err)
 	}
 	files, err := m.comparePaths(ctx, before, after, paths, maxBytes)
 	if err != nil || len(paths) == 0 || !slices.ContainsFunc(files, func(f FileDiff) bool { return f.Old != f.New }) {
@@ -50,7 +50,7 @@ func (m *Mirror) Diff(ctx context.Context, before, after code.CommitID, path str
 	}
 	renamed, err := m.addRenamed(ctx, before, after, paths)
 	if err != nil {
-		return nil, m.wrap("compare", err)
+		return nil, m.wrapError("compare", err)
 	}
 	if len(renamed) == len(paths) {
 		return files, nil
@@ -63,7 +63,7 @@ func (m *Mirror) Diff(ctx context.Context, before, after code.CommitID, path str
 func (m *Mirror) comparePaths(ctx context.Context, before, after code.CommitID, paths []string, maxBytes int64) ([]FileDiff, error) {
 	args := []string{"diff-tree", "-r", "-z", "--raw", "--patch", "--unified=3", "-M", renameLimit, "--no-ext-diff", "--no-textconv", "--no-color",
 		"--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--end-of-options", string(before), string(after), "--"}
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: append(args, paths...), limit: maxBytes, env: literalPaths})
+	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), args: append(args, paths...), limit: maxBytes, env: literalPaths})
 	if err == nil {
 		var files []FileDiff
 		if files, err = parseDiff(out); err == nil {
@@ -81,7 +81,7 @@ const maxRenames = 4 << 20
 // given only.
 func (m *Mirror) addRenamed(ctx context.Context, before, after code.CommitID, paths []string) ([]string, error) {
 	args := []string{"diff-tree", "-r", "-z", "--name-status", "-M", renameLimit, "--diff-filter=R", "--end-of-options", string(before), string(after)}
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: args, limit: maxRenames, env: literalPaths})
+	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), args: args, limit: maxRenames, env: literalPaths})
 	if errors.Is(err, ErrTooLarge) {
 		return paths, nil // each rename is then a removal and an addition
 	}
@@ -116,12 +116,12 @@ func parseDiff(b []byte) ([]FileDiff, error) {
 	}
 	p := patchParser{rest: patch}
 	for i := range files {
-		if err := p.file(&files[i]); err != nil {
+		if err := p.parseFile(&files[i]); err != nil {
 			return nil, err
 		}
 	}
 	if len(p.rest) > 0 {
-		return nil, fmt.Errorf("%w: unexpected line %.200q in a patch", ErrGit, p.peek())
+		return nil, fmt.Errorf("%w: unexpected line %.200q in a patch", ErrGit, p.peekLine())
 	}
 	return files, nil
 }
@@ -161,8 +161,8 @@ func parseRawDiff(b []byte) (files []FileDiff, patch []byte, err error) {
 // patchParser goes through the lines of a patch.
 type patchParser struct{ rest []byte }
 
-// peek returns the next line without its line feed.
-func (p *patchParser) peek() []byte {
+// peekLine returns the next line without its line feed.
+func (p *patchParser) peekLine() []byte {
 	line, _, _ := bytes.Cut(p.rest, []byte{'\n'})
 	return line
 }
@@ -173,11 +173,11 @@ func (p *patchParser) next() []byte {
 	return line
 }
 
-// file reads the part of a patch that one file has: what git says of it, then
+// parseFile reads the part of a patch that one file has: what git says of it, then
 // hunks.
-func (p *patchParser) file(f *FileDiff) error {
+func (p *patchParser) parseFile(f *FileDiff) error {
 	if !bytes.HasPrefix(p.rest, []byte("diff --git ")) {
-		return fmt.Errorf("%w: want the patch of %.200q, have %.200q", ErrGit, f.New, p.peek())
+		return fmt.Errorf("%w: want the patch of %.200q, have %.200q", ErrGit, f.New, p.peekLine())
 	}
 	p.next()
 	f.Hunks = []Hunk{}
@@ -186,7 +186,7 @@ func (p *patchParser) file(f *FileDiff) error {
 		if !bytes.HasPrefix(line, []byte("@@ ")) {
 			continue
 		}
-		h, err := p.hunk(string(line))
+		h, err := p.parseHunk(string(line))
 		if err != nil {
 			return err
 		}
@@ -195,9 +195,9 @@ func (p *patchParser) file(f *FileDiff) error {
 	return nil
 }
 
-// hunk reads as many lines as the header says: a line of a file may look like
+// parseHunk reads as many lines as the header says: a line of a file may look like
 // anything.
-func (p *patchParser) hunk(header string) (Hunk, error) {
+func (p *patchParser) parseHunk(header string) (Hunk, error) {
 	h, err := parseHunkHeader(header)
 	if err != nil {
 		return h, err

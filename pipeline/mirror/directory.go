@@ -32,7 +32,7 @@ const modeDirectory Mode = 0o040000
 // Directory returns the entries of a tree in git's order, read and parsed without
 // a process of its own. It fails with ErrMissing if there is no such tree.
 func (r *Reader) Directory(ctx context.Context, tree ObjectID) ([]Name, error) {
-	b, err := r.object(ctx, tree, "tree", maxTreeBytes)
+	b, err := r.readObject(ctx, tree, "tree", maxTreeBytes)
 	if err != nil {
 		return nil, err
 	}
@@ -122,18 +122,18 @@ func (r *Reader) Blob(ctx context.Context, id ObjectID, max int64) (content []by
 	case size > max:
 		return nil, size, fmt.Errorf("blob %s of %d bytes, at most %d: %w", id, size, max, ErrTooLarge)
 	}
-	content, err = r.object(ctx, id, "blob", max)
+	content, err = r.readObject(ctx, id, "blob", max)
 	return content, size, err
 }
 
-// object returns the content of an object of a kind, valid until the next call.
-func (r *Reader) object(ctx context.Context, id ObjectID, kind string, max int64) ([]byte, error) {
+// readObject returns the content of an object of a kind, valid until the next call.
+func (r *Reader) readObject(ctx context.Context, id ObjectID, kind string, max int64) ([]byte, error) {
 	c := r.contents
 	stop := c.dieWith(ctx)
 	defer stop()
-	h, err := c.askOne(c.contentsVerb + id.String() + "\n" + c.flush)
+	h, err := c.requestOne(c.contentsVerb + id.String() + "\n" + c.flush)
 	if err != nil {
-		return nil, fmt.Errorf("read %s %s of repository %s: %w", kind, id, r.m.id, c.failure(ctx, err))
+		return nil, fmt.Errorf("read %s %s of repository %s: %w", kind, id, r.m.id, c.noteFailure(ctx, err))
 	}
 	if h.kind != kind || h.size > max {
 		c.dead = c.dead || h.kind != "" // the content is still on its way
@@ -148,10 +148,10 @@ func (r *Reader) object(ctx context.Context, id ObjectID, kind string, max int64
 		r.buf = make([]byte, h.size+h.size/4)
 	}
 	b := r.buf[:h.size]
-	if err := c.content(b); err != nil {
-		return nil, fmt.Errorf("read %s %s of repository %s: %w", kind, id, r.m.id, c.failure(ctx, err))
+	if err := c.readContent(b); err != nil {
+		return nil, fmt.Errorf("read %s %s of repository %s: %w", kind, id, r.m.id, c.noteFailure(ctx, err))
 	}
-	r.read += h.size
+	r.bytesRead += h.size
 	r.m.ms.metrics.readBytes.Add(float64(h.size))
 	return b, nil
 }

@@ -23,10 +23,10 @@ var ErrReachable = errors.New("a ref leads to the commit")
 // repository on disk are removed altogether: the next fetch copies what is there then.
 // A mirror that lacks the commit is left as it is.
 func (m *Mirror) EraseCommit(ctx context.Context, commit code.CommitID) error {
-	if err := m.acquire(ctx); err != nil {
+	if err := m.lockMirror(ctx); err != nil {
 		return err
 	}
-	defer m.release()
+	defer m.unlockMirror()
 	if has, err := m.HasCommit(ctx, commit); err != nil || !has {
 		return err
 	}
@@ -35,7 +35,7 @@ func (m *Mirror) EraseCommit(ctx context.Context, commit code.CommitID) error {
 	case err != nil:
 		return err
 	case reach != ReachNone:
-		return m.wrap("erase a commit of", ErrReachable)
+		return m.wrapError("erase a commit of", ErrReachable)
 	case m.isCopy():
 		return m.reset()
 	}
@@ -43,7 +43,7 @@ func (m *Mirror) EraseCommit(ctx context.Context, commit code.CommitID) error {
 		return err
 	}
 	if has, err := m.HasCommit(ctx, commit); err != nil || has {
-		return errors.Join(err, m.wrap("erase a commit of", fmt.Errorf("it is still there: %w", ErrGit)))
+		return errors.Join(err, m.wrapError("erase a commit of", fmt.Errorf("it is still there: %w", ErrGit)))
 	}
 	return nil
 }
@@ -53,11 +53,11 @@ func (m *Mirror) EraseCommit(ctx context.Context, commit code.CommitID) error {
 // a commit that adds, changes or removes a file at the path or below it. The objects of
 // a copy of a repository on disk are removed altogether, as EraseCommit does.
 func (m *Mirror) ErasePath(ctx context.Context, path string) error {
-	if err := m.acquire(ctx); err != nil {
+	if err := m.lockMirror(ctx); err != nil {
 		return err
 	}
-	defer m.release()
-	if !m.exists() {
+	defer m.unlockMirror()
+	if !m.hasRepository() {
 		return nil
 	}
 	commit, err := m.ReachesPath(ctx, path)
@@ -65,7 +65,7 @@ func (m *Mirror) ErasePath(ctx context.Context, path string) error {
 	case err != nil:
 		return err
 	case commit != "":
-		return m.wrap("erase a path of", fmt.Errorf("%w %s, which has it", ErrReachable, commit))
+		return m.wrapError("erase a path of", fmt.Errorf("%w %s, which has it", ErrReachable, commit))
 	case m.isCopy():
 		return m.reset()
 	}
@@ -73,7 +73,7 @@ func (m *Mirror) ErasePath(ctx context.Context, path string) error {
 		return err
 	}
 	if has, err := m.HasPath(ctx, path); err != nil || has {
-		return errors.Join(err, m.wrap("erase a path of", fmt.Errorf("it is still there: %w", ErrGit)))
+		return errors.Join(err, m.wrapError("erase a path of", fmt.Errorf("it is still there: %w", ErrGit)))
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (m *Mirror) ErasePath(ctx context.Context, path string) error {
 // removes a file at a path or below it; empty for none. It takes one walk through the
 // history of all refs.
 func (m *Mirror) ReachesPath(ctx context.Context, path string) (code.CommitID, error) {
-	if !m.exists() {
+	if !m.hasRepository() {
 		return "", nil
 	}
 	return m.changesPath(ctx, path, nil, "--all")
@@ -91,12 +91,12 @@ func (m *Mirror) ReachesPath(ctx context.Context, path string) (code.CommitID, e
 // HasPath reports whether the mirror has a commit with a change at a path or below it,
 // whether a ref leads to the commit or not.
 func (m *Mirror) HasPath(ctx context.Context, path string) (bool, error) {
-	if !m.exists() {
+	if !m.hasRepository() {
 		return false, nil
 	}
 	var commits bytes.Buffer
 	c := command{gitDir: m.gitDir(), timeout: m.ms.o.FetchTimeout, args: []string{"cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"}}
-	err := m.ms.git.stream(ctx, c, func(r io.Reader) error {
+	err := m.ms.git.streamOutput(ctx, c, func(r io.Reader) error {
 		lines := bufio.NewScanner(r)
 		for lines.Scan() {
 			if id, ok := bytes.CutPrefix(lines.Bytes(), []byte("commit ")); ok {
@@ -106,7 +106,7 @@ func (m *Mirror) HasPath(ctx context.Context, path string) (bool, error) {
 		return lines.Err()
 	})
 	if err != nil {
-		return false, m.wrap("list the commits of", err)
+		return false, m.wrapError("list the commits of", err)
 	}
 	if commits.Len() == 0 { // git would take HEAD
 		return false, nil
@@ -120,10 +120,10 @@ func (m *Mirror) changesPath(ctx context.Context, path string, stdin []byte, fro
 	if err := code.ValidatePath(path); err != nil {
 		return "", err
 	}
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), stdin: stdin, env: literalPaths, timeout: m.ms.o.FetchTimeout,
+	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), stdin: stdin, env: literalPaths, timeout: m.ms.o.FetchTimeout,
 		args: []string{"log", from, "--full-history", "--max-count=1", "--format=%H", "--", path}})
 	if err != nil {
-		return "", m.wrap("look for a path in", err)
+		return "", m.wrapError("look for a path in", err)
 	}
 	if len(out) == 0 {
 		return "", nil
@@ -133,12 +133,12 @@ func (m *Mirror) changesPath(ctx context.Context, path string, stdin []byte, fro
 
 // HasCommit reports whether the mirror has an object of that name.
 func (m *Mirror) HasCommit(ctx context.Context, commit code.CommitID) (bool, error) {
-	if err := validateCommit(commit); err != nil || !m.exists() {
+	if err := validateCommit(commit); err != nil || !m.hasRepository() {
 		return false, err
 	}
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: []string{"cat-file", "--batch-check"}, stdin: []byte(string(commit) + "\n")})
+	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), args: []string{"cat-file", "--batch-check"}, stdin: []byte(string(commit) + "\n")})
 	if err != nil {
-		return false, m.wrap("look for a commit of", err)
+		return false, m.wrapError("look for a commit of", err)
 	}
 	return !bytes.Contains(out, []byte(" missing")), nil
 }
@@ -155,17 +155,17 @@ const maxUnannounced = 33 << 20
 func (m *Mirror) NoteUnannounced(segment string) error {
 	f, err := os.OpenFile(filepath.Join(m.dir, unannouncedName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
-		return m.wrap("note a segment in", err)
+		return m.wrapError("note a segment in", err)
 	}
 	_, err = fmt.Fprintln(f, segment)
 	if err = errors.Join(err, f.Close()); err != nil {
-		return m.wrap("note a segment in", err)
+		return m.wrapError("note a segment in", err)
 	}
 	return nil
 }
 
-// Unannounced returns the segments that NoteUnannounced noted since ClearUnannounced.
-func (m *Mirror) Unannounced() ([]string, error) {
+// UnannouncedSegments returns the segments that NoteUnannounced noted since ClearUnannounced.
+func (m *Mirror) UnannouncedSegments() ([]string, error) {
 	path := filepath.Join(m.dir, unannouncedName)
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -175,11 +175,11 @@ func (m *Mirror) Unannounced() ([]string, error) {
 		err = fmt.Errorf("%s: want a file of at most %d bytes", path, maxUnannounced)
 	}
 	if err != nil {
-		return nil, m.wrap("read segments of", err)
+		return nil, m.wrapError("read segments of", err)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return nil, m.wrap("read segments of", err)
+		return nil, m.wrapError("read segments of", err)
 	}
 	return strings.Fields(string(b)), nil
 }

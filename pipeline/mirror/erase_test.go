@@ -141,7 +141,7 @@ func TestUnannounced(t *testing.T) {
 	m := ms.Mirror(r.ID)
 	check := func(want string) {
 		t.Helper()
-		if got, err := m.Unannounced(); err != nil || fmt.Sprint(got) != want {
+		if got, err := m.UnannouncedSegments(); err != nil || fmt.Sprint(got) != want {
 			t.Errorf("noted %v, %v; want %s", got, err, want)
 		}
 	}

@@ -63,7 +63,7 @@ func (e *PatternError) Unwrap() error { return ErrPattern }
 // causes maps what git says, in the C locale, to our errors. The first that
 // fits wins; the texts have been stable for many years, and one that changes
 // only makes an error less precise (ErrGit, which is retried).
-var causes = []struct {
+var gitCauses = []struct {
 	text string
 	err  error
 }{
@@ -123,7 +123,7 @@ func gitError(action, stderr string, err error) error {
 	}
 	// Masked as a whole, since a key may have many lines, then cut.
 	said := failure.Quote(lastLines(failure.Mask(stderr), 3), failure.MaxDetailBytes)
-	for _, c := range causes {
+	for _, c := range gitCauses {
 		text := stderr
 		if c.err == ErrDiskFull {
 			text = own // or one host that claims it would halt the work for all
@@ -186,5 +186,5 @@ func lastLines(s string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "; ")
 }
 
-// reason returns the label of err in metrics: a code of schemas/failure.
-func reason(err error) string { return string(failure.CodeOf(err)) }
+// failureLabel returns the label of err in metrics: a code of schemas/failure.
+func failureLabel(err error) string { return string(failure.CodeOf(err)) }

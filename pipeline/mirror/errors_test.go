@@ -64,8 +64,8 @@ func TestGitErrorsHoldNoCredential(t *testing.T) {
 	// The beginning by which the credential would be known is cut off.
 	b := tailBuffer{limit: 64}
 	fmt.Fprintf(&b, "fatal: qx_%s\nfatal: end\n", secret)
-	if b.text() != "fatal: end\n" {
-		t.Errorf("kept %q", b.text())
+	if b.wholeLines() != "fatal: end\n" {
+		t.Errorf("kept %q", b.wholeLines())
 	}
 	if text := gitError("fetch", strings.Repeat("x y ", 9999)+"\x1b[2J", errors.New("exit")).Error(); len(text) > failure.MaxDetailBytes+100 || strings.Contains(text, "\x1b") {
 		t.Errorf("%d bytes", len(text))

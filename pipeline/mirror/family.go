@@ -25,11 +25,11 @@ const familyName = "family"
 // maxFirstParents of them.
 func (m *Mirror) Root(ctx context.Context, commit code.CommitID) (root code.CommitID, err error) {
 	if err := validateCommit(commit); err != nil {
-		return "", m.wrap("read", err)
+		return "", m.wrapError("read", err)
 	}
 	args := []string{"rev-list", "--first-parent", fmt.Sprintf("--max-count=%d", maxFirstParents+1), "--end-of-options", string(commit)}
 	passed := 0
-	err = m.ms.git.stream(ctx, command{gitDir: m.gitDir(), args: args}, func(r io.Reader) error {
+	err = m.ms.git.streamOutput(ctx, command{gitDir: m.gitDir(), args: args}, func(r io.Reader) error {
 		lines, last := bufio.NewScanner(r), ""
 		for lines.Scan() {
 			passed++
@@ -45,7 +45,7 @@ func (m *Mirror) Root(ctx context.Context, commit code.CommitID) (root code.Comm
 		err = fmt.Errorf("more than %d commits: %w", maxFirstParents, ErrTooLarge)
 	}
 	if err != nil {
-		return "", m.wrap("find the root of", err)
+		return "", m.wrapError("find the root of", err)
 	}
 	return root, nil
 }
@@ -78,7 +78,7 @@ func (m *Mirror) FamilySince() time.Time {
 // repository has no family. It is lost with the mirror.
 func (m *Mirror) SaveFamily(root code.CommitID) error {
 	if err := writeFile(filepath.Join(m.dir, familyName), []byte(string(root)+"\n")); err != nil {
-		return m.wrap("save the family of", err)
+		return m.wrapError("save the family of", err)
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (m *Mirror) SaveFamily(root code.CommitID) error {
 // ForgetFamily removes what SaveFamily stored.
 func (m *Mirror) ForgetFamily() error {
 	if err := os.Remove(filepath.Join(m.dir, familyName)); err != nil && !os.IsNotExist(err) {
-		return m.wrap("forget the family of", err)
+		return m.wrapError("forget the family of", err)
 	}
 	return nil
 }

@@ -22,24 +22,24 @@ import (
 // which are the newest, and are not part of the State.
 func (m *Mirror) Fetch(ctx context.Context, r code.Repository) (State, error) {
 	start := time.Now()
-	s, err := m.fetch(ctx, r)
+	s, err := m.fetchRepository(ctx, r)
 	m.ms.metrics.observeFetch(fetchFull, start, err)
 	if err != nil {
-		return State{}, m.wrap("fetch", err)
+		return State{}, m.wrapError("fetch", err)
 	}
 	return s, nil
 }
 
-func (m *Mirror) fetch(ctx context.Context, r code.Repository) (State, error) {
-	src, err := m.ms.o.Policy.check(ctx, r.CloneURL)
+func (m *Mirror) fetchRepository(ctx context.Context, r code.Repository) (State, error) {
+	src, err := m.ms.o.Policy.checkURL(ctx, r.CloneURL)
 	if err != nil {
 		return State{}, err
 	}
-	if err := m.acquire(ctx); err != nil {
+	if err := m.lockMirror(ctx); err != nil {
 		return State{}, err
 	}
-	defer m.release()
-	if src.local() {
+	defer m.unlockMirror()
+	if src.isLocal() {
 		return m.copyRepository(ctx, r, src)
 	}
 	env, err := m.remoteEnv(ctx, r, src)
@@ -50,11 +50,11 @@ func (m *Mirror) fetch(ctx context.Context, r code.Repository) (State, error) {
 	if err != nil {
 		return State{}, err
 	}
-	s, err := listed.state(r)
+	s, err := listed.selectState(r)
 	if err != nil {
 		return State{}, err
 	}
-	if err := m.ensure(ctx, listed.format); err != nil {
+	if err := m.ensureBare(ctx, listed.format); err != nil {
 		return State{}, err
 	}
 	if err := m.endCopy(); err != nil {
@@ -78,7 +78,7 @@ func listedPatterns(r code.Repository) []string {
 // listRemote asks the host for HEAD and the refs that patterns match: names, not
 // objects.
 func (m *Mirror) listRemote(ctx context.Context, src source, env []string, limit int64, patterns ...string) (listing, error) {
-	out, err := m.ms.git.output(ctx, command{env: env, limit: limit,
+	out, err := m.ms.git.readOutput(ctx, command{env: env, limit: limit,
 		args: append([]string{"ls-remote", "--quiet", "--symref", "--end-of-options", src.url, "HEAD"}, patterns...)})
 	if err != nil {
 		return listing{}, err
@@ -114,7 +114,7 @@ func parseListing(out []byte) (listing, error) {
 		switch ref := code.Ref(strings.TrimSuffix(name, peeledSuffix)); {
 		case name == "HEAD":
 			l.headCommit = id
-		case (ref.IsBranch() || ref.IsTag()) && nameable(ref):
+		case (ref.IsBranch() || ref.IsTag()) && isNameable(ref):
 			l.refs[ref] = id
 		}
 	}
@@ -132,7 +132,7 @@ func checkRefs(refs map[code.Ref]code.CommitID) error {
 // fetchSelected fetches the selected refs that differ from the mirror's, drops the
 // others, and returns the state with the commits that were fetched.
 func (m *Mirror) fetchSelected(ctx context.Context, src source, env []string, s State) (State, error) {
-	have, err := m.refs(ctx)
+	have, err := m.fetchedRefs(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -149,23 +149,23 @@ func (m *Mirror) fetchSelected(ctx context.Context, src source, env []string, s 
 	}
 	var u refUpdate
 	for ref := range have {
-		if err := u.set(string(ref), ""); err != nil {
+		if err := u.setRef(string(ref), ""); err != nil {
 			return s, err
 		}
 	}
 	if err := m.updateRefs(ctx, u); err != nil || len(refs) == 0 {
 		return s, err
 	}
-	if err := m.transfer(ctx, src, env, refs); err != nil {
+	if err := m.runFetch(ctx, src, env, refs); err != nil {
 		return s, err
 	}
-	return m.reread(ctx, s)
+	return m.rereadRefs(ctx, s)
 }
 
-// reread returns the state with what was fetched: a ref may have moved since it was
+// rereadRefs returns the state with what was fetched: a ref may have moved since it was
 // listed. A tag of something else than a commit is left out.
-func (m *Mirror) reread(ctx context.Context, s State) (State, error) {
-	have, err := m.refs(ctx)
+func (m *Mirror) rereadRefs(ctx context.Context, s State) (State, error) {
+	have, err := m.fetchedRefs(ctx)
 	if err != nil {
 		return s, err
 	}
@@ -176,7 +176,7 @@ func (m *Mirror) reread(ctx context.Context, s State) (State, error) {
 		case ok:
 			revisions = append(revisions, code.Revision{Ref: r.Ref, Commit: id})
 		case r.Ref.IsTag():
-			s.Selection.drop(r.Ref)
+			s.Selection.dropRef(r.Ref)
 		default:
 			return s, fmt.Errorf("%s was fetched, but is no commit: %w", r.Ref, ErrGit)
 		}
@@ -185,10 +185,10 @@ func (m *Mirror) reread(ctx context.Context, s State) (State, error) {
 	return s, nil
 }
 
-// transfer is the fetch itself: one process, no listing, no tags, no maintenance
+// runFetch is the fetch itself: one process, no listing, no tags, no maintenance
 // afterwards. Forced updates are taken and not looked for, which would walk the
 // history.
-func (m *Mirror) transfer(ctx context.Context, src source, env []string, refs []code.Ref) error {
+func (m *Mirror) runFetch(ctx context.Context, src source, env []string, refs []code.Ref) error {
 	if err := m.noteTips(ctx, refs); err != nil {
 		return err
 	}
@@ -200,13 +200,13 @@ func (m *Mirror) transfer(ctx context.Context, src source, env []string, refs []
 	defer cancel(nil)
 	before := m.packBytes()
 	watched := m.watchSize(ctx, cancel)
-	_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), env: env, stdin: stdin.Bytes(), timeout: m.ms.o.FetchTimeout,
+	_, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), env: env, stdin: stdin.Bytes(), timeout: m.ms.o.FetchTimeout,
 		args: []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 			"--no-show-forced-updates", "--stdin", "--end-of-options", src.url}})
 	cancel(nil)
 	<-watched
 	m.ms.metrics.fetchBytes.Add(float64(max(0, m.packBytes()-before)))
-	m.ms.note(m)
+	m.ms.noteRepack(m)
 	return err
 }
 
@@ -257,8 +257,8 @@ func (m *Mirror) packBytes() int64 {
 func (m *Mirror) remoteEnv(ctx context.Context, r code.Repository, src source) ([]string, error) {
 	var config []string
 	http := src.scheme == "https" || src.scheme == "http"
-	if http && m.ms.git.has(versionCurlResolve) {
-		config = append(config, "http.curloptResolve", src.pin())
+	if http && m.ms.git.hasVersion(versionCurlResolve) {
+		config = append(config, "http.curloptResolve", src.curlResolveEntry())
 	}
 	if http && m.ms.o.Credentials != nil {
 		c, err := m.ms.o.Credentials(ctx, r)
@@ -278,10 +278,10 @@ func (m *Mirror) remoteEnv(ctx context.Context, r code.Repository, src source) (
 	return env, nil
 }
 
-// pin returns HOST:PORT:ADDRESS[,ADDRESS]: curl then asks no resolver, so a name
+// curlResolveEntry returns HOST:PORT:ADDRESS[,ADDRESS]: curl then asks no resolver, so a name
 // cannot change its address between our check and the connection. ssh and git
 // have nothing like it and resolve again.
-func (s source) pin() string {
+func (s source) curlResolveEntry() string {
 	addrs := make([]string, len(s.addrs))
 	for i, a := range s.addrs {
 		addrs[i] = a.String()

@@ -22,7 +22,7 @@ func (m *Mirror) FetchRefs(ctx context.Context, r code.Repository, refs ...code.
 	commits, err := m.fetchRefs(ctx, r, refs)
 	m.ms.metrics.observeFetch(fetchRef, start, err)
 	if err != nil {
-		return nil, m.wrap(fmt.Sprintf("fetch %d refs into", len(refs)), err)
+		return nil, m.wrapError(fmt.Sprintf("fetch %d refs into", len(refs)), err)
 	}
 	return commits, nil
 }
@@ -33,26 +33,26 @@ func (m *Mirror) fetchRefs(ctx context.Context, r code.Repository, refs []code.R
 			return nil, err
 		}
 	}
-	src, err := m.ms.o.Policy.check(ctx, r.CloneURL)
+	src, err := m.ms.o.Policy.checkURL(ctx, r.CloneURL)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.acquire(ctx); err != nil {
+	if err := m.lockMirror(ctx); err != nil {
 		return nil, err
 	}
-	defer m.release()
-	if !m.exists() {
+	defer m.unlockMirror()
+	if !m.hasRepository() {
 		return nil, fmt.Errorf("no mirror yet: %w", code.ErrNotFound)
 	}
 	var env []string
-	if !src.local() {
+	if !src.isLocal() {
 		if env, err = m.remoteEnv(ctx, r, src); err != nil {
 			return nil, err
 		}
 	}
 	commits := make(map[code.Ref]code.CommitID, len(refs))
 	for chunk := range slices.Chunk(refs, maxFetchRefs) {
-		if src.local() {
+		if src.isLocal() {
 			err = m.copyPushed(ctx, src, chunk, commits)
 		} else {
 			err = m.transferRefs(ctx, src, env, chunk, commits)
@@ -67,12 +67,12 @@ func (m *Mirror) fetchRefs(ctx context.Context, r code.Repository, refs []code.R
 // transferRefs fetches refs and puts their commits into commits. One fetch fails for
 // all if one ref is gone; of several the host is then asked which.
 func (m *Mirror) transferRefs(ctx context.Context, src source, env []string, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
-	err := m.transfer(ctx, src, env, refs)
+	err := m.runFetch(ctx, src, env, refs)
 	if errors.Is(err, ErrRefNotFound) {
 		if refs, err = m.dropAbsent(ctx, src, env, refs); err != nil || len(refs) == 0 {
 			return err
 		}
-		err = m.transfer(ctx, src, env, refs)
+		err = m.runFetch(ctx, src, env, refs)
 	}
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (m *Mirror) dropAbsent(ctx context.Context, src source, env []string, refs 
 	for _, ref := range refs {
 		if _, ok := there[ref]; ok {
 			left = append(left, ref)
-		} else if err := gone.set(string(ref), ""); err != nil {
+		} else if err := gone.setRef(string(ref), ""); err != nil {
 			return nil, err
 		}
 	}

@@ -75,7 +75,7 @@ func TestHistory(t *testing.T) {
 			if err := h.run(d); err != nil {
 				fmt.Fprintf(&h.out, "error: %v\n", err)
 			}
-			return h.shorten(h.out.String())
+			return h.shortenCommits(h.out.String())
 		})
 	})
 }
@@ -147,7 +147,7 @@ func (h *historyScript) commit(name string) code.CommitID {
 	return id
 }
 
-func (h *historyScript) shorten(s string) string {
+func (h *historyScript) shortenCommits(s string) string {
 	for name, id := range h.commits {
 		s = strings.ReplaceAll(s, string(id), name)
 	}

@@ -28,24 +28,24 @@ const (
 func (m *Mirror) List(ctx context.Context, r code.Repository) (State, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, fmt.Errorf("%w: more than %s", ErrTimeout, listTimeout))
 	defer cancel()
-	s, err := m.list(ctx, r)
+	s, err := m.listRepository(ctx, r)
 	if err != nil {
-		return State{}, m.wrap("list what is behind the", err)
+		return State{}, m.wrapError("list what is behind the", err)
 	}
 	return s, nil
 }
 
-func (m *Mirror) list(ctx context.Context, r code.Repository) (State, error) {
-	src, err := m.ms.o.Policy.check(ctx, r.CloneURL)
+func (m *Mirror) listRepository(ctx context.Context, r code.Repository) (State, error) {
+	src, err := m.ms.o.Policy.checkURL(ctx, r.CloneURL)
 	if err != nil {
 		return State{}, err
 	}
-	listed, err := m.listing(ctx, r, src)
+	listed, err := m.listRefs(ctx, r, src)
 	if err != nil {
 		return State{}, err
 	}
-	s, err := listed.state(r)
-	if err != nil || !m.exists() {
+	s, err := listed.selectState(r)
+	if err != nil || !m.hasRepository() {
 		return s.keepFirst(m.ms.o.MaxRefs), err
 	}
 	if s, err = m.peelKnown(ctx, s); err != nil {
@@ -54,8 +54,8 @@ func (m *Mirror) list(ctx context.Context, r code.Repository) (State, error) {
 	return m.limitRefs(ctx, s)
 }
 
-func (m *Mirror) listing(ctx context.Context, r code.Repository, src source) (listing, error) {
-	if src.local() {
+func (m *Mirror) listRefs(ctx context.Context, r code.Repository, src source) (listing, error) {
+	if src.isLocal() {
 		read, err := m.listDisk(ctx, r, src, listTimeout)
 		return read.listing, err
 	}
@@ -71,7 +71,7 @@ func (m *Mirror) listing(ctx context.Context, r code.Repository, src source) (li
 		// HEAD is detached, or the host does not say: every branch may be the one.
 		return m.listRemote(ctx, src, env, maxListOutput, listedPatterns(r)...)
 	}
-	if _, listed := l.refs[l.head]; !listed && l.headCommit != "" && l.head.IsBranch() && nameable(l.head) {
+	if _, listed := l.refs[l.head]; !listed && l.headCommit != "" && l.head.IsBranch() && isNameable(l.head) {
 		l.refs[l.head] = l.headCommit
 	}
 	return l, err
@@ -94,7 +94,7 @@ func FailureReason(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "canceled"
 	}
-	return reason(err)
+	return failureLabel(err)
 }
 
 // List is Mirror.List of the repository's mirror.

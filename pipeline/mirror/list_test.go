@@ -32,7 +32,7 @@ func TestListSaysWhatFetchWould(t *testing.T) {
 		{name: "detached HEAD", setup: func(r *gittest.Repository) { r.Git("checkout", "--quiet", "--detach", "trunk") }},
 		{name: "HEAD without a branch", setup: func(r *gittest.Repository) { r.Git("symbolic-ref", "HEAD", "refs/heads/unborn") }},
 	}
-	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
+	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		for _, test := range tests {
 			t.Run(test.name, func(t *testing.T) {
 				g := gittest.New(t)

@@ -25,9 +25,9 @@ type State struct {
 // Options.MaxRefs others have newer commits.
 func (s *State) LeavesOut(ref code.Ref) bool { return s.leftOut[ref] }
 
-// Selected reports whether the globs of a repository select ref: it is the default
+// IsSelected reports whether the globs of a repository select ref: it is the default
 // branch, or a branch or a tag that one of them matches.
-func Selected(r code.Repository, defaultRef, ref code.Ref) bool {
+func IsSelected(r code.Repository, defaultRef, ref code.Ref) bool {
 	return ref == defaultRef || slices.ContainsFunc(globsFor(r, ref), func(glob string) bool { return MatchGlob(glob, ref.Short()) })
 }
 
@@ -54,8 +54,8 @@ type listing struct {
 	format     string
 }
 
-// state selects the refs of l that are indexed.
-func (l listing) state(r code.Repository) (State, error) {
+// selectState selects the refs of l that are indexed.
+func (l listing) selectState(r code.Repository) (State, error) {
 	if l.headCommit == "" && !l.hasBranches() {
 		return State{}, nil
 	}
@@ -65,12 +65,12 @@ func (l listing) state(r code.Repository) (State, error) {
 	}
 	s := State{Default: def}
 	for ref, commit := range l.refs {
-		if Selected(r, def, ref) {
+		if IsSelected(r, def, ref) {
 			s.Revisions = append(s.Revisions, code.Revision{Ref: ref, Commit: commit})
 		}
 	}
 	sortRevisions(s.Revisions, def)
-	s.Selection = l.count(r, s)
+	s.Selection = l.countSelection(r, s)
 	return s, nil
 }
 

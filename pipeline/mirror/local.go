@@ -74,7 +74,7 @@ func (m *Mirror) readDisk(ctx context.Context, src source, timeout time.Duration
 // repositories that were fetched with credentials.
 func (ms *Mirrors) openBelow(path string) (*os.Root, error) {
 	own := Policy{Roots: []string{ms.o.Dir}}
-	if resolved, err := filepath.EvalSymlinks(path); err == nil && own.below(resolved) {
+	if resolved, err := filepath.EvalSymlinks(path); err == nil && own.isBelowRoot(resolved) {
 		return nil, fmt.Errorf("%w: %s is a mirror of Quarry", ErrRefused, path)
 	}
 	return ms.o.Policy.openBelow(path)
@@ -103,7 +103,7 @@ func (m *Mirror) listDisk(ctx context.Context, r code.Repository, src source, ti
 				return read, err
 			}
 			for ref, id := range refs {
-				if nameable(ref) {
+				if isNameable(ref) {
 					read.listing.refs[ref] = id
 				}
 			}
@@ -126,10 +126,10 @@ func (m *Mirror) copyRepository(ctx context.Context, r code.Repository, src sour
 	if err != nil {
 		return State{}, err
 	}
-	if _, err := listed.state(r); err != nil {
+	if _, err := listed.selectState(r); err != nil {
 		return State{}, err
 	}
-	if err := m.ensure(ctx, listed.format); err != nil {
+	if err := m.ensureBare(ctx, listed.format); err != nil {
 		return State{}, err
 	}
 	if _, err := m.copyObjects(ctx, src, nil); err != nil {
@@ -156,7 +156,7 @@ func (m *Mirror) copyObjects(ctx context.Context, src source, refs []code.Ref) (
 	}
 	copies := m.copies
 	read, err := m.readDisk(ctx, src, m.ms.o.FetchTimeout, func(ctx context.Context, repo *ondisk.Repository) (diskRead, error) {
-		if repo.Format() != m.format() {
+		if repo.Format() != m.objectFormat() {
 			// Another repository has come to live at the path: a full fetch begins again.
 			return diskRead{}, fmt.Errorf("%s has another object format than its mirror: %w", src.path, code.ErrNotFound)
 		}
@@ -171,7 +171,7 @@ func (m *Mirror) copyObjects(ctx context.Context, src source, refs []code.Ref) (
 		copied, err := copies.Update(ctx, repo)
 		m.ms.metrics.fetchBytes.Add(float64(copied))
 		if !m.hasGraph() {
-			m.ms.note(m)
+			m.ms.noteRepack(m)
 		}
 		return diskRead{refs: found, shallow: shallow}, err
 	})
@@ -227,7 +227,7 @@ func (m *Mirror) writeShallow(commits []code.CommitID) error {
 // commit, or a tag of one, does not count.
 func (m *Mirror) selectCommits(ctx context.Context, r code.Repository, l listing) (State, error) {
 	for {
-		s, err := l.state(r)
+		s, err := l.selectState(r)
 		if err != nil || len(s.Revisions) == 0 {
 			return s, err
 		}
@@ -235,7 +235,7 @@ func (m *Mirror) selectCommits(ctx context.Context, r code.Repository, l listing
 		for _, rev := range s.Revisions {
 			commits[rev.Ref] = rev.Commit
 		}
-		missing, err := m.peel(ctx, commits)
+		missing, err := m.peelTags(ctx, commits)
 		if err := errors.Join(err, missing); err != nil {
 			return State{}, err
 		}
@@ -254,10 +254,10 @@ func (m *Mirror) selectCommits(ctx context.Context, r code.Repository, l listing
 	}
 }
 
-// peel replaces tag objects by the commits that they are of, and removes the refs that
+// peelTags replaces tag objects by the commits that they are of, and removes the refs that
 // name something else. What the mirror does not have is kept; missing then wraps
 // ErrMissing.
-func (m *Mirror) peel(ctx context.Context, refs map[code.Ref]code.CommitID) (missing, err error) {
+func (m *Mirror) peelTags(ctx context.Context, refs map[code.Ref]code.CommitID) (missing, err error) {
 	if len(refs) == 0 {
 		return nil, nil
 	}
@@ -304,21 +304,21 @@ func (m *Mirror) peel(ctx context.Context, refs map[code.Ref]code.CommitID) (mis
 
 // copyRefs makes the branches and tags of the mirror those of s.
 func (m *Mirror) copyRefs(ctx context.Context, s State) error {
-	have, err := m.refs(ctx)
+	have, err := m.fetchedRefs(ctx)
 	if err != nil {
 		return err
 	}
 	var update, remove refUpdate
 	for _, r := range s.Revisions {
 		if have[r.Ref] != r.Commit {
-			if err := update.set(string(r.Ref), r.Commit); err != nil {
+			if err := update.setRef(string(r.Ref), r.Commit); err != nil {
 				return err
 			}
 		}
 		delete(have, r.Ref)
 	}
 	for ref := range have {
-		if err := remove.set(string(ref), ""); err != nil {
+		if err := remove.setRef(string(ref), ""); err != nil {
 			return err
 		}
 	}
@@ -340,7 +340,7 @@ func (m *Mirror) copyPushed(ctx context.Context, src source, refs []code.Ref, co
 	if err := m.writeShallow(read.shallow); err != nil {
 		return err
 	}
-	missing, err := m.peel(ctx, read.refs)
+	missing, err := m.peelTags(ctx, read.refs)
 	if err := errors.Join(err, missing); err != nil {
 		return err
 	}
@@ -348,10 +348,10 @@ func (m *Mirror) copyPushed(ctx context.Context, src source, refs []code.Ref, co
 	for _, ref := range refs {
 		id, ok := read.refs[ref]
 		if ok {
-			err = update.set(string(ref), id)
+			err = update.setRef(string(ref), id)
 			commits[ref] = id
 		} else {
-			err = remove.set(string(ref), "")
+			err = remove.setRef(string(ref), "")
 		}
 		if err != nil {
 			return err
@@ -390,7 +390,7 @@ func (m *Mirror) copySource(ctx context.Context) (source, error) {
 	} else if err != nil {
 		return source{}, err
 	}
-	return m.ms.o.Policy.check(ctx, strings.TrimSuffix(string(path), "\n"))
+	return m.ms.o.Policy.checkURL(ctx, strings.TrimSuffix(string(path), "\n"))
 }
 
 // Before version 0.2 a mirror borrowed the objects of a repository on disk by
@@ -414,10 +414,10 @@ func (m *Mirror) adoptBorrowed(ctx context.Context) error {
 	if !isFile(m.borrowedMark()) {
 		return nil
 	}
-	if err := m.acquire(ctx); err != nil {
+	if err := m.lockMirror(ctx); err != nil {
 		return err
 	}
-	defer m.release()
+	defer m.unlockMirror()
 	if !isFile(m.borrowedMark()) {
 		return nil
 	}
@@ -425,7 +425,7 @@ func (m *Mirror) adoptBorrowed(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	src, err := m.ms.o.Policy.check(ctx, filepath.Dir(strings.TrimSuffix(string(objects), "\n")))
+	src, err := m.ms.o.Policy.checkURL(ctx, filepath.Dir(strings.TrimSuffix(string(objects), "\n")))
 	if err == nil {
 		_, err = m.copyObjects(ctx, src, nil)
 	}

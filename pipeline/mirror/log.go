@@ -114,32 +114,32 @@ func (m *Mirror) CountLog(ctx context.Context, q LogQuery) (int, error) {
 // runLog runs a command that walks the history of q.
 func (m *Mirror) runLog(ctx context.Context, args []string, q LogQuery, read func(io.Reader) error) error {
 	if err := validateCommit(q.Commit); err != nil {
-		return m.wrap("read the history of", err)
+		return m.wrapError("read the history of", err)
 	}
 	paths, err := m.pathArgs(ctx, q.Commit, q.Path)
 	if err != nil {
-		return m.wrap("read the history of", err)
+		return m.wrapError("read the history of", err)
 	}
-	args = append(args, q.filters()...)
+	args = append(args, q.filterArgs()...)
 	if q.FirstLine > 0 {
 		raw, err := m.checkLines(ctx, &q)
 		if errors.Is(err, ErrNoLine) {
 			return err // clients see its text
 		} else if err != nil {
-			return m.wrap("read the history of", err)
+			return m.wrapError("read the history of", err)
 		}
 		args, paths = append(args, "--no-patch", fmt.Sprintf("-L%d,%d:%s", q.FirstLine, q.LastLine, raw)), nil
 	}
 	args = append(args, "--end-of-options", string(q.Commit))
 	if q.Except != "" {
 		if err := validateCommit(q.Except); err != nil {
-			return m.wrap("read the history of", err)
+			return m.wrapError("read the history of", err)
 		}
 		args = append(args, "^"+string(q.Except))
 	}
 	args = append(args, "--")
 	c := command{gitDir: m.gitDir(), args: append(args, paths...), env: literalPaths}
-	if err := m.ms.git.stream(ctx, c, read); err != nil {
+	if err := m.ms.git.streamOutput(ctx, c, read); err != nil {
 		return fmt.Errorf("history of %s in repository %s: %w", q.Commit, m.id, err)
 	}
 	return nil
@@ -178,9 +178,9 @@ func (m *Mirror) checkLines(ctx context.Context, q *LogQuery) (raw string, err e
 	return raw, nil
 }
 
-// filters are arguments of the form --name=value: the value cannot become an
+// filterArgs are arguments of the form --name=value: the value cannot become an
 // option of its own.
-func (q *LogQuery) filters() []string {
+func (q *LogQuery) filterArgs() []string {
 	var args []string
 	if q.Message != "" || q.Author != "" {
 		args = append(args, "--basic-regexp", "--regexp-ignore-case")

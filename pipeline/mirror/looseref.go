@@ -19,14 +19,14 @@ import (
 // than a file: another format of refs, or a name in the way.
 func (m *Mirror) setRef(ctx context.Context, name string, commit code.CommitID) error {
 	if err := validateCommit(commit); err != nil {
-		return m.wrap("update", err)
+		return m.wrapError("update", err)
 	}
 	if m.looseRefs() && m.writeRef(name, commit) == nil {
 		return nil
 	}
 	var u refUpdate
-	if err := u.set(name, commit); err != nil {
-		return m.wrap("update", err)
+	if err := u.setRef(name, commit); err != nil {
+		return m.wrapError("update", err)
 	}
 	return m.updateRefs(ctx, u)
 }

@@ -33,7 +33,7 @@ func TestMirrorsRemovedWhileTheProcessRuns(t *testing.T) {
 	if err := m.SetIndexed(t.Context(), "refs/heads/main", "", ""); !errors.Is(err, mirror.ErrMissing) {
 		t.Errorf("SetIndexed without a mirror: %v, want ErrMissing", err)
 	}
-	if indexed, err := m.Indexed(t.Context()); err != nil || len(indexed) != 0 {
+	if indexed, err := m.IndexedRevisions(t.Context()); err != nil || len(indexed) != 0 {
 		t.Errorf("Indexed without a mirror: %v, %v", indexed, err)
 	}
 	second := repo.CommitFiles("a.txt", "two\n")

@@ -80,7 +80,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 
 func (m *metrics) observeFetch(kind string, start time.Time, err error) {
 	if err != nil {
-		m.failures.WithLabelValues(reason(err)).Inc()
+		m.failures.WithLabelValues(failureLabel(err)).Inc()
 		return
 	}
 	m.fetchSeconds.WithLabelValues(kind).Observe(time.Since(start).Seconds())

@@ -40,16 +40,16 @@ func open(t *testing.T, o mirror.Options) *mirror.Mirrors {
 	return ms
 }
 
-// remotes are the two ways to a repository: by path, and over HTTP.
-func remotes(t *testing.T, test func(t *testing.T, clone func(*gittest.Repository) string)) {
+// forEachRemote are the two ways to a repository: by path, and over HTTP.
+func forEachRemote(t *testing.T, test func(t *testing.T, clone func(*gittest.Repository) string)) {
 	t.Run("path", func(t *testing.T) { test(t, func(r *gittest.Repository) string { return r.Dir }) })
 	t.Run("http", func(t *testing.T) {
-		test(t, func(r *gittest.Repository) string { return serve(t, filepath.Dir(r.Dir)) + "/repository" })
+		test(t, func(r *gittest.Repository) string { return serveGit(t, filepath.Dir(r.Dir)) + "/repository" })
 	})
 }
 
-// serve serves the repositories below dir with git http-backend.
-func serve(t *testing.T, dir string) string {
+// serveGit serves the repositories below dir with git http-backend.
+func serveGit(t *testing.T, dir string) string {
 	t.Helper()
 	path, err := exec.Command("git", "--exec-path").Output()
 	if err != nil {
@@ -73,7 +73,7 @@ func fetchRef(ctx context.Context, m *mirror.Mirror, r code.Repository, ref code
 }
 
 func TestFetch(t *testing.T) {
-	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
+	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		for _, format := range []string{"sha1", "sha256"} {
 			t.Run(format, func(t *testing.T) {
 				ctx := t.Context()
@@ -126,7 +126,7 @@ func TestFetch(t *testing.T) {
 // TestFetchRefs brings many branches at once, of which some are gone, one makes
 // room for another and one was never there.
 func TestFetchRefs(t *testing.T) {
-	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
+	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		ctx := t.Context()
 		repo := gittest.New(t)
 		repo.CommitFiles("a.txt", "one\n")
@@ -164,7 +164,7 @@ func TestFetchRefs(t *testing.T) {
 // TestRefsThatAreNoPlainFiles fetches a branch that is packed, that is a link, and
 // that names something else than a commit.
 func TestRefsThatAreNoPlainFiles(t *testing.T) {
-	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
+	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		ctx := t.Context()
 		repo := gittest.New(t)
 		want := repo.CommitFiles("a.txt", "one\n")
@@ -203,7 +203,7 @@ func TestRefsThatAreNoPlainFiles(t *testing.T) {
 }
 
 func TestFetchOddRepositories(t *testing.T) {
-	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
+	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		ctx := t.Context()
 		ms := open(t, mirror.Options{})
 		repo := gittest.New(t)
@@ -258,7 +258,7 @@ func TestFetchPinsHost(t *testing.T) {
 	repo := gittest.New(t)
 	repo.CommitFiles("a", "1")
 	// Only the pin can lead git to the server: .invalid never resolves.
-	url := strings.Replace(serve(t, filepath.Dir(repo.Dir)), "127.0.0.1", "host.invalid", 1)
+	url := strings.Replace(serveGit(t, filepath.Dir(repo.Dir)), "127.0.0.1", "host.invalid", 1)
 	r := repo.Code("pinned")
 	r.CloneURL = url + "/repository"
 	ms := open(t, mirror.Options{Policy: mirror.Policy{
@@ -317,7 +317,7 @@ func TestIndexedState(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	got, err := m.Indexed(ctx)
+	got, err := m.IndexedRevisions(ctx)
 	if want := fmt.Sprintf("[{refs/heads/main %s} {refs/heads/main/sub %s}]", first, second); err != nil || fmt.Sprint(got) != want {
 		t.Fatalf("indexed %v, %v; want %s", got, err, want)
 	}

@@ -20,11 +20,11 @@ import (
 
 // Mirrors are all the mirrors below one directory, which one process holds.
 type Mirrors struct {
-	o       Options
-	git     *git
-	metrics *metrics
-	crowded crowded
-	mu      struct {
+	o            Options
+	git          *git
+	metrics      *metrics
+	repackLimits repackLimits
+	mu           struct {
 		sync.Mutex
 		// known grows with the repositories this process worked on; a Mirror is
 		// a few hundred bytes.
@@ -50,7 +50,7 @@ func Open(ctx context.Context, o Options) (*Mirrors, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open mirrors: %w", err)
 	}
-	ms := &Mirrors{o: o, git: g, metrics: newMetrics(o.Registerer), crowded: crowded{maxLoose, maxPacks}}
+	ms := &Mirrors{o: o, git: g, metrics: newMetrics(o.Registerer), repackLimits: repackLimits{maxLoose, maxPacks}}
 	ms.mu.due = make(map[code.RepositoryID]bool)
 	ms.mu.known = make(map[code.RepositoryID]*Mirror)
 	return ms, nil
@@ -67,7 +67,7 @@ func (ms *Mirrors) Close() error {
 	ms.mu.idle, ms.mu.closed = nil, true
 	ms.mu.Unlock()
 	for _, r := range idle {
-		r.end()
+		r.stopProcesses()
 	}
 	return nil
 }
@@ -133,9 +133,9 @@ func (m *Mirror) File(name string) string { return filepath.Join(m.dir, name) }
 // repositoryParts are what git wants of a directory to take it for a repository.
 var repositoryParts = []string{"HEAD", "objects", "refs"}
 
-// exists reports whether the bare repository has all of repositoryParts. Without
+// hasRepository reports whether the bare repository has all of repositoryParts. Without
 // one of them the mirror counts as lost, and the next Fetch makes it from scratch.
-func (m *Mirror) exists() bool {
+func (m *Mirror) hasRepository() bool {
 	for _, part := range repositoryParts {
 		if _, err := os.Stat(filepath.Join(m.gitDir(), part)); err != nil {
 			return false
@@ -144,7 +144,7 @@ func (m *Mirror) exists() bool {
 	return true
 }
 
-func (m *Mirror) acquire(ctx context.Context) error {
+func (m *Mirror) lockMirror(ctx context.Context) error {
 	select {
 	case m.lock <- struct{}{}:
 		return nil
@@ -153,7 +153,7 @@ func (m *Mirror) acquire(ctx context.Context) error {
 	}
 }
 
-func (m *Mirror) release() { <-m.lock }
+func (m *Mirror) unlockMirror() { <-m.lock }
 
 const registrationName = "quarry.json"
 
@@ -183,24 +183,24 @@ func (m *Mirror) Save(r code.Repository) error {
 		err = writeFile(filepath.Join(m.dir, registrationName), withChecksum(b))
 	}
 	if err != nil {
-		return m.wrap("save", err)
+		return m.wrapError("save", err)
 	}
 	return nil
 }
 
 // Remove deletes the mirror and what Save stored. Doing it again is no error.
 func (m *Mirror) Remove(ctx context.Context) error {
-	if err := m.acquire(ctx); err != nil {
+	if err := m.lockMirror(ctx); err != nil {
 		return err
 	}
-	defer m.release()
+	defer m.unlockMirror()
 	return m.removeLocked()
 }
 
 func (m *Mirror) removeLocked() error {
-	m.forget()
+	m.dropCaches()
 	if err := os.RemoveAll(m.dir); err != nil {
-		return m.wrap("remove", err)
+		return m.wrapError("remove", err)
 	}
 	return nil
 }
@@ -208,50 +208,50 @@ func (m *Mirror) removeLocked() error {
 // Reset deletes the bare repository and keeps what Save stored. The indexed state
 // goes too.
 func (m *Mirror) Reset(ctx context.Context) error {
-	if err := m.acquire(ctx); err != nil {
+	if err := m.lockMirror(ctx); err != nil {
 		return err
 	}
-	defer m.release()
+	defer m.unlockMirror()
 	return m.reset()
 }
 
 // reset deletes the bare repository, and keeps what Save stored.
 func (m *Mirror) reset() error {
-	m.forget()
+	m.dropCaches()
 	if err := os.RemoveAll(m.gitDir()); err != nil && !errors.Is(err, syscall.ENOTDIR) {
-		return m.wrap("reset", err)
+		return m.wrapError("reset", err)
 	}
 	return nil
 }
 
-// forget drops what this process holds of the files of the mirror.
-func (m *Mirror) forget() {
+// dropCaches drops what this process holds of the files of the mirror.
+func (m *Mirror) dropCaches() {
 	m.resetCopies()
 	m.ms.endIdle(m)
 }
 
-// create makes an empty bare repository: beside its place, then renamed, so that
+// createBare makes an empty bare repository: beside its place, then renamed, so that
 // a crash leaves none or a whole one.
-func (m *Mirror) create(ctx context.Context, format string) error {
+func (m *Mirror) createBare(ctx context.Context, format string) error {
 	tmp := m.gitDir() + ".new"
 	if err := errors.Join(makeDirectory(m.dir), os.RemoveAll(tmp)); err != nil {
-		return m.wrap("create", err)
+		return m.wrapError("create", err)
 	}
-	_, err := m.ms.git.output(ctx, command{gitDir: tmp, args: []string{
+	_, err := m.ms.git.readOutput(ctx, command{gitDir: tmp, args: []string{
 		"init", "--quiet", "--bare", "--template=", "--object-format=" + format, "--initial-branch=" + unannounced.Short()}})
 	if err == nil {
 		err = os.Rename(tmp, m.gitDir())
 	}
 	if err != nil {
-		return m.wrap("create", err)
+		return m.wrapError("create", err)
 	}
 	return nil
 }
 
-// ensure makes the bare repository exist with the given object format.
-func (m *Mirror) ensure(ctx context.Context, format string) error {
-	if m.exists() {
-		if m.format() == format {
+// ensureBare makes the bare repository exist with the given object format.
+func (m *Mirror) ensureBare(ctx context.Context, format string) error {
+	if m.hasRepository() {
+		if m.objectFormat() == format {
 			return nil
 		}
 		// Another repository has come to live under the same clone URL.
@@ -260,15 +260,15 @@ func (m *Mirror) ensure(ctx context.Context, format string) error {
 	if err := m.reset(); err != nil {
 		return err
 	}
-	return m.create(ctx, format)
+	return m.createBare(ctx, format)
 }
 
-// format returns the object format of the bare repository.
-func (m *Mirror) format() string {
+// objectFormat returns the object format of the bare repository.
+func (m *Mirror) objectFormat() string {
 	b, _ := os.ReadFile(filepath.Join(m.gitDir(), "config"))
 	return formatOfConfig(b)
 }
 
-func (m *Mirror) wrap(action string, err error) error {
+func (m *Mirror) wrapError(action string, err error) error {
 	return fmt.Errorf("%s mirror of repository %s: %w", action, m.id, err)
 }

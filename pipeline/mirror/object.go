@@ -40,9 +40,9 @@ func (id ObjectID) IsZero() bool { return id.len == 0 }
 // String returns the name in lower-case hexadecimal; empty for none.
 func (id ObjectID) String() string { return hex.EncodeToString(id.sum[:id.len]) }
 
-// names reports whether id is the name of an object of a kind, blob or commit, with
+// matchesContent reports whether id is the name of an object of a kind, blob or commit, with
 // this content.
-func (id ObjectID) names(kind string, content []byte) bool {
+func (id ObjectID) matchesContent(kind string, content []byte) bool {
 	h := sha1.New()
 	if id.len == sha256.Size {
 		h = sha256.New()

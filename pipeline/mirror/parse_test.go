@@ -54,7 +54,7 @@ func FuzzBlame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		p := blameParser{blame: Blame{Commits: map[code.CommitID]*BlameCommit{}}}
 		if p.read(strings.NewReader(s)) == nil {
-			p.blame.merge()
+			p.blame.mergeRanges()
 		}
 		for _, r := range p.blame.Ranges {
 			if p.blame.Commits[r.Commit] == nil {
@@ -68,7 +68,7 @@ func TestUnquote(t *testing.T) {
 	for in, want := range map[string]string{
 		`plain`: "plain", `"tab\tquote\" back\\ \303\244"`: "tab\tquote\" back\\ ä", `"`: `"`, `"\`: `"\`, `"\""`: `"`, `"\7"`: "\a", `"\999"`: "999",
 	} {
-		if got := unquote(in); got != want {
+		if got := unquotePath(in); got != want {
 			t.Errorf("%s: %q, want %q", in, got, want)
 		}
 	}

@@ -45,17 +45,17 @@ type source struct {
 	path string
 }
 
-func (s source) local() bool { return s.scheme == "file" }
+func (s source) isLocal() bool { return s.scheme == "file" }
 
 // Check reports why git may not see the clone URL, or nil. Errors wrap
 // ErrRefused, or ErrUnreachable if a host has no address, or ErrVanished if a
 // path does not exist.
 func (p Policy) Check(ctx context.Context, cloneURL string) error {
-	_, err := p.check(ctx, cloneURL)
+	_, err := p.checkURL(ctx, cloneURL)
 	return err
 }
 
-func (p Policy) check(ctx context.Context, cloneURL string) (source, error) {
+func (p Policy) checkURL(ctx context.Context, cloneURL string) (source, error) {
 	parsed, err := code.ParseCloneURL(cloneURL)
 	if err != nil {
 		return source{}, fmt.Errorf("%w: %w", ErrRefused, err)
@@ -89,18 +89,18 @@ func (p Policy) checkPath(cloneURL string) (source, error) {
 	resolved, err := filepath.EvalSymlinks(filepath.Clean(path))
 	if err != nil {
 		// Whether a path outside the roots exists is nobody's business.
-		if !p.below(filepath.Clean(path)) {
-			return source{}, p.outside(path)
+		if !p.isBelowRoot(filepath.Clean(path)) {
+			return source{}, p.outsideError(path)
 		}
 		return source{}, fmt.Errorf("%w: %w", ErrVanished, err)
 	}
-	if !p.below(resolved) {
-		return source{}, p.outside(path)
+	if !p.isBelowRoot(resolved) {
+		return source{}, p.outsideError(path)
 	}
 	return source{scheme: "file", path: resolved}, nil
 }
 
-func (p Policy) outside(path string) error {
+func (p Policy) outsideError(path string) error {
 	allowed := strings.Join(p.Roots, ", ")
 	if allowed == "" {
 		allowed = "there is none"
@@ -113,8 +113,8 @@ func (p Policy) outside(path string) error {
 func (p Policy) openBelow(path string) (*os.Root, error) {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
-		if !p.below(filepath.Clean(path)) {
-			return nil, p.outside(path)
+		if !p.isBelowRoot(filepath.Clean(path)) {
+			return nil, p.outsideError(path)
 		}
 		return nil, fmt.Errorf("%w: %w", ErrVanished, err)
 	}
@@ -142,11 +142,11 @@ func (p Policy) openBelow(path string) (*os.Root, error) {
 		}
 		return opened, nil
 	}
-	return nil, p.outside(path)
+	return nil, p.outsideError(path)
 }
 
-// below reports whether a resolved path is one of the roots or below one.
-func (p Policy) below(path string) bool {
+// isBelowRoot reports whether a resolved path is one of the roots or below one.
+func (p Policy) isBelowRoot(path string) bool {
 	for _, root := range p.Roots {
 		root, err := filepath.EvalSymlinks(root)
 		if err != nil {
@@ -165,13 +165,13 @@ func (p Policy) below(path string) bool {
 // refuses the host: which of them git would take is chance.
 func (p Policy) checkHost(ctx context.Context, cloneURL string, parsed code.CloneURL) (source, error) {
 	host, port := splitHost(parsed)
-	addrs, err := p.resolve(ctx, host)
+	addrs, err := p.resolveHost(ctx, host)
 	if err != nil {
 		return source{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
 	}
 	for i, a := range addrs {
 		addrs[i] = a.Unmap().WithZone("")
-		if !public(addrs[i]) && !p.allowed(addrs[i]) {
+		if !isPublic(addrs[i]) && !p.isAllowed(addrs[i]) {
 			return source{}, fmt.Errorf("%w: %s is %s, an address outside the public Internet; allow its network with git.allowedNetworks", ErrRefused, host, addrs[i])
 		}
 	}
@@ -186,7 +186,7 @@ func splitHost(parsed code.CloneURL) (host, port string) {
 	return strings.Trim(parsed.Host, "[]"), port
 }
 
-func (p Policy) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
+func (p Policy) resolveHost(ctx context.Context, host string) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a}, nil
 	}
@@ -203,14 +203,14 @@ func (p Policy) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 	return addrs, err
 }
 
-func (p Policy) allowed(a netip.Addr) bool {
+func (p Policy) isAllowed(a netip.Addr) bool {
 	return slices.ContainsFunc(p.Networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
 // special are the blocks of the IANA registries of special-purpose addresses
 // that netip has no predicate for. The IPv6 ones that embed an IPv4 address are
 // refused whole: nobody hosts code there, and unwrapping them is a trap.
-var special = []netip.Prefix{
+var specialPrefixes = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),
 	netip.MustParsePrefix("192.0.0.0/24"),
@@ -228,10 +228,10 @@ var special = []netip.Prefix{
 	netip.MustParsePrefix("2002::/16"),
 }
 
-// public reports whether a is an ordinary address of the public Internet.
-func public(a netip.Addr) bool {
+// isPublic reports whether a is an ordinary address of the public Internet.
+func isPublic(a netip.Addr) bool {
 	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
 		return false
 	}
-	return !slices.ContainsFunc(special, func(n netip.Prefix) bool { return n.Contains(a) })
+	return !slices.ContainsFunc(specialPrefixes, func(n netip.Prefix) bool { return n.Contains(a) })
 }

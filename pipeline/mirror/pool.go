@@ -18,8 +18,8 @@ func (ms *Mirrors) takeIdle(m *Mirror) *Reader {
 // giveBack keeps r for its next use, and ends it or the one idle for longest if
 // there are too many.
 func (ms *Mirrors) giveBack(r *Reader) {
-	if !r.fit() {
-		r.end()
+	if !r.isReusable() {
+		r.stopProcesses()
 		return
 	}
 	ms.mu.Lock()
@@ -34,7 +34,7 @@ func (ms *Mirrors) giveBack(r *Reader) {
 	}
 	ms.mu.Unlock()
 	if evicted != nil {
-		evicted.end()
+		evicted.stopProcesses()
 	}
 }
 
@@ -50,6 +50,6 @@ func (ms *Mirrors) endIdle(m *Mirror) {
 	})
 	ms.mu.Unlock()
 	for _, r := range ended {
-		r.end()
+		r.stopProcesses()
 	}
 }

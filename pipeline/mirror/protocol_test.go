@@ -70,7 +70,7 @@ func TestCredentialsAndRedirects(t *testing.T) {
 	}
 	moved := r
 	moved.ID, moved.CloneURL = r.ID+1, server.URL+"/moved/repository"
-	if _, err := ms.Mirror(moved.ID).Fetch(t.Context(), moved); err == nil || ms.Mirror(moved.ID).exists() {
+	if _, err := ms.Mirror(moved.ID).Fetch(t.Context(), moved); err == nil || ms.Mirror(moved.ID).hasRepository() {
 		t.Errorf("a redirection was followed: %v", err)
 	}
 	if config, err := os.ReadFile(filepath.Join(ms.Mirror(r.ID).gitDir(), "config")); err != nil || bytes.Contains(config, []byte("Basic")) {
@@ -93,7 +93,7 @@ func TestTimeoutAndLimit(t *testing.T) {
 	if _, err := ms.Mirror(1).Fetch(t.Context(), r); !errors.Is(err, ErrTimeout) {
 		t.Errorf("silent host: %v, want ErrTimeout", err)
 	}
-	if _, err := ms.git.output(t.Context(), command{args: []string{"version"}, limit: 5}); !errors.Is(err, ErrTooLarge) {
+	if _, err := ms.git.readOutput(t.Context(), command{args: []string{"version"}, limit: 5}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("output over the limit: %v, want ErrTooLarge", err)
 	}
 }
@@ -163,7 +163,7 @@ func FuzzParseGitOutput(f *testing.F) {
 			}
 		}
 		if l, err := parseListing(b); err == nil {
-			if s, err := l.state(code.Repository{Branches: []string{"**"}}); err == nil && len(s.Revisions) > 0 && s.Revisions[0].Ref != s.Default {
+			if s, err := l.selectState(code.Repository{Branches: []string{"**"}}); err == nil && len(s.Revisions) > 0 && s.Revisions[0].Ref != s.Default {
 				t.Fatalf("%+v: the default branch is not first", s)
 			}
 		}

@@ -35,13 +35,13 @@ const (
 // history ends early where the mirror has a commit graph.
 func (m *Mirror) Reach(ctx context.Context, commit code.CommitID) (Reach, error) {
 	if err := validateCommit(commit); err != nil {
-		return ReachNone, m.wrap("read", err)
+		return ReachNone, m.wrapError("read", err)
 	}
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput,
+	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput,
 		args: []string{"for-each-ref", "--contains=" + string(commit), "--format=%(refname)", indexedPrefix, branchPrefix, tagPrefix}})
 	switch {
 	case err != nil:
-		return ReachNone, m.wrap("look for the refs that lead to a commit of", err)
+		return ReachNone, m.wrapError("look for the refs that lead to a commit of", err)
 	case bytes.Contains(out, []byte(indexedPrefix)):
 		return ReachIndexed, nil
 	case len(out) > 0:
@@ -75,13 +75,13 @@ func (m *Mirror) reachOnDisk(ctx context.Context, commit code.CommitID) (Reach, 
 	for _, id := range tips {
 		fmt.Fprintf(&in, "^%s\n", id)
 	}
-	left, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), stdin: []byte(in.String()),
+	left, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), stdin: []byte(in.String()),
 		args: []string{"rev-list", "--max-count=1", "--ignore-missing", "--stdin"}})
 	switch {
 	case errors.Is(err, ErrMissing):
 		return ReachNone, nil
 	case err != nil:
-		return ReachNone, m.wrap("look for the refs that lead to a commit of", err)
+		return ReachNone, m.wrapError("look for the refs that lead to a commit of", err)
 	case len(left) == 0:
 		return ReachFetched, nil
 	}

@@ -12,7 +12,7 @@ import (
 // TestReach asks for commits of a repository of which one branch is indexed and one
 // is fetched, by path and over HTTP, after a forced push and a deleted branch.
 func TestReach(t *testing.T) {
-	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
+	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		ctx := t.Context()
 		repo := gittest.New(t)
 		first := repo.CommitFiles("a.txt", "one\n")

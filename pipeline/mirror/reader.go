@@ -18,7 +18,7 @@ const (
 	// window is how many objects are asked for at once. Two windows of requests,
 	// 74 bytes each at most, fit the 64 KiB of a pipe, so that a write never
 	// waits for git while git waits for us.
-	window = 400
+	requestWindow = 400
 	// maxRestarts bounds how often git may die over unreadable objects in one
 	// call.
 	maxRestarts = 100
@@ -36,13 +36,13 @@ type Reader struct {
 	// contents and info are the same process, but with a git before 2.36.
 	contents, info *catFile
 	buf            []byte
-	read           int64
+	bytesRead      int64
 }
 
 // Reader returns a reader: an idle one of this mirror, or a new process. The
 // caller closes it.
 func (m *Mirror) Reader(ctx context.Context) (*Reader, error) {
-	if !m.exists() {
+	if !m.hasRepository() {
 		return nil, fmt.Errorf("read repository %s: %w", m.id, errNoMirror)
 	}
 	if r := m.ms.takeIdle(m); r != nil {
@@ -61,7 +61,7 @@ func (m *Mirror) Reader(ctx context.Context) (*Reader, error) {
 
 func (r *Reader) start() (err error) {
 	g := r.m.ms.git
-	if g.has(versionBatchCommand) {
+	if g.hasVersion(versionBatchCommand) {
 		r.contents, err = startCatFile(g, r.m.gitDir(), "--batch-command", "contents ", "info ", "flush\n")
 		r.info = r.contents
 		return err
@@ -70,7 +70,7 @@ func (r *Reader) start() (err error) {
 		return err
 	}
 	if r.info, err = startCatFile(g, r.m.gitDir(), "--batch-check", "", "", ""); err != nil {
-		r.contents.end()
+		r.contents.stopProcess()
 	}
 	return err
 }
@@ -78,21 +78,21 @@ func (r *Reader) start() (err error) {
 // Close gives the reader back. Its buffer is no longer valid.
 func (r *Reader) Close() { r.m.ms.giveBack(r) }
 
-func (r *Reader) end() {
-	r.contents.end()
+func (r *Reader) stopProcesses() {
+	r.contents.stopProcess()
 	if r.info != r.contents {
-		r.info.end()
+		r.info.stopProcess()
 	}
 	r.m.ms.metrics.readers.Dec()
 }
 
-// restart replaces the processes. If that fails the reader has the ended ones, and is
+// restartProcesses replaces the processes. If that fails the reader has the ended ones, and is
 // dead: it may be restarted again, or closed.
-func (r *Reader) restart() error {
+func (r *Reader) restartProcesses() error {
 	contents, info := r.contents, r.info
-	contents.end()
+	contents.stopProcess()
 	if info != contents {
-		info.end()
+		info.stopProcess()
 	}
 	err := r.start()
 	if err != nil {
@@ -101,18 +101,18 @@ func (r *Reader) restart() error {
 	return err
 }
 
-func (r *Reader) dead() bool { return r.contents.dead || r.info.dead }
+func (r *Reader) isDead() bool { return r.contents.dead || r.info.dead }
 
-// fit reports whether another use may have the reader.
-func (r *Reader) fit() bool {
-	return !r.dead() && r.read <= bulkBytes && r.m.exists()
+// isReusable reports whether another use may have the reader.
+func (r *Reader) isReusable() bool {
+	return !r.isDead() && r.bytesRead <= bulkBytes && r.m.hasRepository()
 }
 
 // Kinds calls fn with the kind of every object of ids, in order: blob, tree, commit
 // or tag; empty if it is missing.
 func (r *Reader) Kinds(ctx context.Context, ids []ObjectID, fn func(i int, kind string)) error {
-	err := r.pipeline(ctx, r.info, ids, r.info.infoVerb, func(i int) error {
-		h, err := r.info.header()
+	err := r.pipelineRequests(ctx, r.info, ids, r.info.infoVerb, func(i int) error {
+		h, err := r.info.readHeader()
 		if err == nil {
 			fn(i, h.kind)
 		}
@@ -127,8 +127,8 @@ func (r *Reader) Kinds(ctx context.Context, ids []ObjectID, fn func(i int, kind 
 // Sizes calls fn with the size of every blob of ids, in order; -1 if it is
 // missing or no blob.
 func (r *Reader) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size int64)) error {
-	err := r.pipeline(ctx, r.info, ids, r.info.infoVerb, func(i int) error {
-		h, err := r.info.header()
+	err := r.pipelineRequests(ctx, r.info, ids, r.info.infoVerb, func(i int) error {
+		h, err := r.info.readHeader()
 		if err != nil {
 			return err
 		}
@@ -153,8 +153,8 @@ func (r *Reader) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size 
 func (r *Reader) Blobs(ctx context.Context, ids []ObjectID, max int64, fn func(i int, content []byte, err error) error) error {
 	done, restarts, failedAt := 0, 0, -1
 	for done < len(ids) {
-		err := r.pipeline(ctx, r.contents, ids[done:], r.contents.contentsVerb, func(int) error {
-			content, err := r.blob(ids[done], max)
+		err := r.pipelineRequests(ctx, r.contents, ids[done:], r.contents.contentsVerb, func(int) error {
+			content, err := r.readBlob(ids[done], max)
 			if errors.Is(err, errDied) {
 				return err
 			}
@@ -172,7 +172,7 @@ func (r *Reader) Blobs(ctx context.Context, ids []ObjectID, max int64, fn func(i
 		}
 		// git dies over a damaged object. Twice at the same one: leave it out.
 		restarts++
-		if err := r.restart(); err != nil {
+		if err := r.restartProcesses(); err != nil {
 			return fmt.Errorf("read blobs of repository %s: %w", r.m.id, err)
 		}
 		if failedAt == done {
@@ -186,9 +186,9 @@ func (r *Reader) Blobs(ctx context.Context, ids []ObjectID, max int64, fn func(i
 	return nil
 }
 
-// blob reads the answer to a request for the contents of id.
-func (r *Reader) blob(id ObjectID, max int64) ([]byte, error) {
-	h, err := r.contents.header()
+// readBlob reads the answer to a request for the contents of id.
+func (r *Reader) readBlob(id ObjectID, max int64) ([]byte, error) {
+	h, err := r.contents.readHeader()
 	if err != nil {
 		return nil, err
 	}
@@ -196,44 +196,44 @@ func (r *Reader) blob(id ObjectID, max int64) ([]byte, error) {
 	case h.kind == "":
 		return nil, fmt.Errorf("%s: %w", h.name, ErrMissing)
 	case h.size > max:
-		return nil, errors.Join(fmt.Errorf("%s of %d bytes, at most %d: %w", h.name, h.size, max, ErrTooLarge), r.contents.skip(h.size))
+		return nil, errors.Join(fmt.Errorf("%s of %d bytes, at most %d: %w", h.name, h.size, max, ErrTooLarge), r.contents.skipContent(h.size))
 	case h.kind != "blob":
-		return nil, errors.Join(fmt.Errorf("%s is a %s: %w", h.name, h.kind, ErrMissing), r.contents.skip(h.size))
+		return nil, errors.Join(fmt.Errorf("%s is a %s: %w", h.name, h.kind, ErrMissing), r.contents.skipContent(h.size))
 	}
 	if int64(cap(r.buf)) < h.size {
 		r.buf = make([]byte, h.size+h.size/4)
 	}
 	b := r.buf[:h.size]
-	if err := r.contents.content(b); err != nil {
+	if err := r.contents.readContent(b); err != nil {
 		return nil, err
 	}
-	r.read += h.size
+	r.bytesRead += h.size
 	r.m.ms.metrics.readBytes.Add(float64(h.size))
-	if !id.names("blob", b) {
+	if !id.matchesContent("blob", b) {
 		r.m.ms.metrics.damagedBlobs.Inc()
 		return nil, fmt.Errorf("blob %s holds other bytes than its name says: %w", id, ErrMissing)
 	}
 	return b, nil
 }
 
-// pipeline asks for ids in windows, the next one while the last is being read,
+// pipelineRequests asks for ids in windows, the next one while the last is being read,
 // and calls answer once for each.
-func (r *Reader) pipeline(ctx context.Context, c *catFile, ids []ObjectID, verb string, answer func(i int) error) error {
+func (r *Reader) pipelineRequests(ctx context.Context, c *catFile, ids []ObjectID, verb string, answer func(i int) error) error {
 	stop := c.dieWith(ctx)
 	defer stop()
 	asked := 0
 	for i := range ids {
-		for asked < len(ids) && asked-i <= window {
-			next := min(asked+window, len(ids))
-			if err := c.ask(verb, ids[asked:next]); err != nil {
-				return c.failure(ctx, err)
+		for asked < len(ids) && asked-i <= requestWindow {
+			next := min(asked+requestWindow, len(ids))
+			if err := c.sendRequests(verb, ids[asked:next]); err != nil {
+				return c.noteFailure(ctx, err)
 			}
 			asked = next
 		}
 		if err := answer(i); err != nil {
 			// Answers are still on their way.
 			c.dead = true
-			return c.failure(ctx, err)
+			return c.noteFailure(ctx, err)
 		}
 	}
 	return nil
@@ -244,9 +244,9 @@ func (r *Reader) commit(ctx context.Context, name string) (Commit, error) {
 	c := r.contents
 	stop := c.dieWith(ctx)
 	defer stop()
-	h, err := c.askOne(c.contentsVerb + name + "^{commit}\n" + c.flush)
+	h, err := c.requestOne(c.contentsVerb + name + "^{commit}\n" + c.flush)
 	if err != nil {
-		return Commit{}, fmt.Errorf("read commit %s of repository %s: %w", name, r.m.id, c.failure(ctx, err))
+		return Commit{}, fmt.Errorf("read commit %s of repository %s: %w", name, r.m.id, c.noteFailure(ctx, err))
 	}
 	if h.kind != "commit" || h.size > maxCommitBytes {
 		if h.kind != "" {
@@ -255,10 +255,10 @@ func (r *Reader) commit(ctx context.Context, name string) (Commit, error) {
 		return Commit{}, fmt.Errorf("commit %s of repository %s: %w", name, r.m.id, ErrMissing)
 	}
 	b := make([]byte, h.size)
-	if err := c.content(b); err != nil {
-		return Commit{}, fmt.Errorf("read commit %s of repository %s: %w", name, r.m.id, c.failure(ctx, err))
+	if err := c.readContent(b); err != nil {
+		return Commit{}, fmt.Errorf("read commit %s of repository %s: %w", name, r.m.id, c.noteFailure(ctx, err))
 	}
-	if id, err := ParseObjectID([]byte(h.name)); err != nil || !id.names("commit", b) {
+	if id, err := ParseObjectID([]byte(h.name)); err != nil || !id.matchesContent("commit", b) {
 		return Commit{}, fmt.Errorf("commit %s of repository %s holds other bytes than its name says: %w", h.name, r.m.id, ErrMissing)
 	}
 	return parseCommit(h.name, b)
@@ -329,7 +329,7 @@ func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*
 	}
 	// No context: the process outlives the call that starts it. Its words on
 	// standard error are lost, and with them the goroutine to read them.
-	cmd, err := g.prepare(context.Background(), command{gitDir: gitDir, args: args, env: g.readerEnv}, nil, nil)
+	cmd, err := g.newProcess(context.Background(), command{gitDir: gitDir, args: args, env: g.readerEnv}, nil, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -347,8 +347,8 @@ func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*
 	return &catFile{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10), contentsVerb: contentsVerb, infoVerb: infoVerb, flush: flush}, nil
 }
 
-// end stops the process and waits for it. It has nothing to lose.
-func (c *catFile) end() {
+// stopProcess stops the process and waits for it. It has nothing to lose.
+func (c *catFile) stopProcess() {
 	c.dead = true
 	_ = c.in.Close()
 	_ = c.cmd.Kill()
@@ -365,7 +365,7 @@ func (c *catFile) dieWith(ctx context.Context) (stop func()) {
 	}
 }
 
-func (c *catFile) failure(ctx context.Context, err error) error {
+func (c *catFile) noteFailure(ctx context.Context, err error) error {
 	if errors.Is(err, errDied) {
 		c.dead = true
 		if cause := context.Cause(ctx); cause != nil {
@@ -375,7 +375,7 @@ func (c *catFile) failure(ctx context.Context, err error) error {
 	return err
 }
 
-func (c *catFile) ask(verb string, ids []ObjectID) error {
+func (c *catFile) sendRequests(verb string, ids []ObjectID) error {
 	b := c.request[:0]
 	for _, id := range ids {
 		b = append(b, verb...)
@@ -389,11 +389,11 @@ func (c *catFile) ask(verb string, ids []ObjectID) error {
 	return nil
 }
 
-func (c *catFile) askOne(request string) (objectHeader, error) {
+func (c *catFile) requestOne(request string) (objectHeader, error) {
 	if _, err := io.WriteString(c.in, request); err != nil {
 		return objectHeader{}, fmt.Errorf("%w: %w", errDied, err)
 	}
-	return c.header()
+	return c.readHeader()
 }
 
 // objectHeader is the first line of an answer. kind is empty if the object is
@@ -403,8 +403,8 @@ type objectHeader struct {
 	size       int64
 }
 
-// header reads "NAME TYPE SIZE" or "NAME missing".
-func (c *catFile) header() (objectHeader, error) {
+// readHeader reads "NAME TYPE SIZE" or "NAME missing".
+func (c *catFile) readHeader() (objectHeader, error) {
 	line, err := c.out.ReadSlice('\n')
 	if err != nil {
 		return objectHeader{}, fmt.Errorf("%w: %w", errDied, err)
@@ -431,8 +431,8 @@ func kindName(b []byte) string {
 	return "unknown"
 }
 
-// content reads len(b) bytes and the line feed after them.
-func (c *catFile) content(b []byte) error {
+// readContent reads len(b) bytes and the line feed after them.
+func (c *catFile) readContent(b []byte) error {
 	_, err := io.ReadFull(c.out, b)
 	if err == nil {
 		_, err = c.out.Discard(1)
@@ -443,7 +443,7 @@ func (c *catFile) content(b []byte) error {
 	return nil
 }
 
-func (c *catFile) skip(n int64) error {
+func (c *catFile) skipContent(n int64) error {
 	if _, err := io.CopyN(io.Discard, c.out, n+1); err != nil {
 		return fmt.Errorf("%w: %w", errDied, err)
 	}

@@ -42,7 +42,7 @@ type Commit struct {
 // fails with ErrMissing if there is none.
 func (m *Mirror) Commit(ctx context.Context, rev code.CommitID) (Commit, error) {
 	if err := validateCommit(rev); err != nil {
-		return Commit{}, m.wrap("read", err)
+		return Commit{}, m.wrapError("read", err)
 	}
 	return m.commit(ctx, string(rev))
 }
@@ -60,7 +60,7 @@ func (m *Mirror) commit(ctx context.Context, name string) (Commit, error) {
 // with ErrMissing if there is none.
 func (m *Mirror) FetchedCommit(ctx context.Context, ref code.Ref) (code.CommitID, error) {
 	if err := ref.Validate(); err != nil {
-		return "", m.wrap("read", err)
+		return "", m.wrapError("read", err)
 	}
 	c, err := m.commit(ctx, string(ref))
 	return c.ID, err
@@ -69,11 +69,11 @@ func (m *Mirror) FetchedCommit(ctx context.Context, ref code.Ref) (code.CommitID
 // IndexedCommit returns the commit that SetIndexed stored for ref; empty if
 // there is none or the mirror no longer has it.
 func (m *Mirror) IndexedCommit(ctx context.Context, ref code.Ref) (code.CommitID, error) {
-	if !m.exists() {
+	if !m.hasRepository() {
 		return "", nil
 	}
 	if err := ref.Validate(); err != nil {
-		return "", m.wrap("read", err)
+		return "", m.wrapError("read", err)
 	}
 	c, err := m.commit(ctx, indexedName(ref))
 	if errors.Is(err, ErrMissing) {
@@ -82,17 +82,17 @@ func (m *Mirror) IndexedCommit(ctx context.Context, ref code.Ref) (code.CommitID
 	return c.ID, err
 }
 
-// Indexed returns every ref and commit that SetIndexed stored, in the order of
+// IndexedRevisions returns every ref and commit that SetIndexed stored, in the order of
 // their names. A commit that the repository no longer has is left out by
 // IndexedCommit, not here: its ref is indexed all the same.
-func (m *Mirror) Indexed(ctx context.Context) ([]code.Revision, error) {
-	if !m.exists() {
+func (m *Mirror) IndexedRevisions(ctx context.Context) ([]code.Revision, error) {
+	if !m.hasRepository() {
 		return nil, nil
 	}
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, allRefs: true,
+	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, allRefs: true,
 		args: []string{"for-each-ref", "--format=%(objectname) %(refname)", indexedPrefix}})
 	if err != nil {
-		return nil, m.wrap("list", err)
+		return nil, m.wrapError("list", err)
 	}
 	var revisions []code.Revision
 	for line := range bytes.Lines(out) {
@@ -111,10 +111,10 @@ func (m *Mirror) Indexed(ctx context.Context) ([]code.Revision, error) {
 // acknowledged. It fails with ErrMissing if the mirror, or the commit, is not there.
 func (m *Mirror) SetIndexed(ctx context.Context, ref code.Ref, commit code.CommitID, head code.Ref) error {
 	if err := ref.Validate(); err != nil {
-		return m.wrap("update", err)
+		return m.wrapError("update", err)
 	}
-	if !m.exists() {
-		return m.wrap("update", errNoMirror)
+	if !m.hasRepository() {
+		return m.wrapError("update", errNoMirror)
 	}
 	if err := m.setIndexed(ctx, indexedName(ref), commit); err != nil {
 		return err
@@ -125,17 +125,17 @@ func (m *Mirror) SetIndexed(ctx context.Context, ref code.Ref, commit code.Commi
 // RemoveIndexed stores that the log has it that refs are gone, in one transaction, and
 // makes head the default branch that was announced, as SetIndexed does.
 func (m *Mirror) RemoveIndexed(ctx context.Context, refs []code.Ref, head code.Ref) error {
-	if !m.exists() {
-		return m.wrap("update", errNoMirror)
+	if !m.hasRepository() {
+		return m.wrapError("update", errNoMirror)
 	}
 	var u refUpdate
 	for _, ref := range refs {
 		err := ref.Validate()
 		if err == nil {
-			err = u.set(indexedName(ref), "")
+			err = u.setRef(indexedName(ref), "")
 		}
 		if err != nil {
-			return m.wrap("update", err)
+			return m.wrapError("update", err)
 		}
 	}
 	if err := m.updateRefs(ctx, u); err != nil {
@@ -149,11 +149,11 @@ func (m *Mirror) setAnnouncedDefault(ctx context.Context, head code.Ref) error {
 		return nil
 	}
 	if err := head.Validate(); err != nil {
-		return m.wrap("update", err)
+		return m.wrapError("update", err)
 	}
-	_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: []string{"symbolic-ref", "HEAD", string(head)}})
+	_, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), args: []string{"symbolic-ref", "HEAD", string(head)}})
 	if err != nil {
-		return m.wrap("update", err)
+		return m.wrapError("update", err)
 	}
 	return nil
 }
@@ -161,13 +161,13 @@ func (m *Mirror) setAnnouncedDefault(ctx context.Context, head code.Ref) error {
 func (m *Mirror) setIndexed(ctx context.Context, name string, commit code.CommitID) error {
 	if commit == "" {
 		var u refUpdate
-		if err := u.set(name, ""); err != nil {
-			return m.wrap("update", err)
+		if err := u.setRef(name, ""); err != nil {
+			return m.wrapError("update", err)
 		}
 		return m.updateRefs(ctx, u)
 	}
 	if _, err := m.Commit(ctx, commit); err != nil {
-		return m.wrap("update", err)
+		return m.wrapError("update", err)
 	}
 	return m.setRef(ctx, name, commit)
 }
@@ -193,7 +193,7 @@ func (m *Mirror) SetIndexedComplete(complete bool) error {
 		err = nil
 	}
 	if err != nil {
-		return m.wrap("update", err)
+		return m.wrapError("update", err)
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func (m *Mirror) AnnouncedDefault() code.Ref {
 // refUpdate is the input of git update-ref --stdin: one transaction.
 type refUpdate struct{ bytes.Buffer }
 
-func (u *refUpdate) set(name string, commit code.CommitID) error {
+func (u *refUpdate) setRef(name string, commit code.CommitID) error {
 	if commit == "" {
 		fmt.Fprintf(u, "delete %s\n", name)
 		return nil
@@ -231,23 +231,23 @@ func (m *Mirror) updateRefs(ctx context.Context, u refUpdate) error {
 	if u.Len() == 0 {
 		return nil
 	}
-	_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: u.Bytes()})
+	_, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), args: []string{"update-ref", "--no-deref", "--stdin"}, stdin: u.Bytes()})
 	if err != nil {
-		return m.wrap("update", err)
+		return m.wrapError("update", err)
 	}
 	return nil
 }
 
-// refs returns the branches and tags of the mirror as last fetched, with the commit of
+// fetchedRefs returns the branches and tags of the mirror as last fetched, with the commit of
 // each.
-func (m *Mirror) refs(ctx context.Context) (map[code.Ref]code.CommitID, error) {
-	out, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, allRefs: true, args: []string{"for-each-ref", "--format=" + refFormat, branchPrefix, tagPrefix}})
+func (m *Mirror) fetchedRefs(ctx context.Context) (map[code.Ref]code.CommitID, error) {
+	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, allRefs: true, args: []string{"for-each-ref", "--format=" + refFormat, branchPrefix, tagPrefix}})
 	if err != nil {
-		return nil, m.wrap("list", err)
+		return nil, m.wrapError("list", err)
 	}
 	refs, nested, err := parseRefs(out)
 	if err != nil {
-		return nil, m.wrap("list", err)
+		return nil, m.wrapError("list", err)
 	}
 	for _, ref := range nested {
 		c, err := m.commit(ctx, string(ref))
@@ -287,7 +287,7 @@ func parseRefs(out []byte) (refs map[code.Ref]code.CommitID, nested []code.Ref, 
 			return nil, nil, fmt.Errorf("%w: %w", ErrGit, err)
 		}
 		switch {
-		case !nameable(ref):
+		case !isNameable(ref):
 		case kind == "commit":
 			refs[ref] = id
 		case kind == "tag" && ref.IsTag():
@@ -297,8 +297,8 @@ func parseRefs(out []byte) (refs map[code.Ref]code.CommitID, nested []code.Ref, 
 	return refs, nested, checkRefs(refs)
 }
 
-// nameable reports whether ref can go to git and into an event, which is UTF-8.
-func nameable(ref code.Ref) bool { return ref.Validate() == nil && utf8.ValidString(string(ref)) }
+// isNameable reports whether ref can go to git and into an event, which is UTF-8.
+func isNameable(ref code.Ref) bool { return ref.Validate() == nil && utf8.ValidString(string(ref)) }
 
 func validateCommit(id code.CommitID) error {
 	parsed, err := code.ParseCommitID(string(id))

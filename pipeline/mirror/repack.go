@@ -29,12 +29,12 @@ const (
 )
 
 // crowded bounds what lies in a mirror; the constants but in tests.
-type crowded struct{ loose, packs int }
+type repackLimits struct{ loose, packs int }
 
-// note remembers a mirror that is to be repacked.
-func (ms *Mirrors) note(m *Mirror) {
-	loose, packs := m.objects()
-	if loose <= ms.crowded.loose && packs <= ms.crowded.packs && (m.hasGraph() || m.packBytes() < graphBytes) {
+// noteRepack remembers a mirror that is to be repacked.
+func (ms *Mirrors) noteRepack(m *Mirror) {
+	loose, packs := m.countObjects()
+	if loose <= ms.repackLimits.loose && packs <= ms.repackLimits.packs && (m.hasGraph() || m.packBytes() < graphBytes) {
 		return
 	}
 	ms.mu.Lock()
@@ -47,8 +47,8 @@ func (m *Mirror) hasGraph() bool {
 	return isFile(filepath.Join(m.gitDir(), "objects", "info", "commit-graphs", "commit-graph-chain"))
 }
 
-// objects estimates the loose objects and counts the packs.
-func (m *Mirror) objects() (loose, packs int) {
+// countObjects estimates the loose objects and counts the packs.
+func (m *Mirror) countObjects() (loose, packs int) {
 	entries, _ := os.ReadDir(filepath.Join(m.gitDir(), "objects", looseSample)) // not there: none
 	loose = 256 * len(entries)
 	entries, _ = os.ReadDir(filepath.Join(m.gitDir(), "objects", "pack"))
@@ -85,7 +85,7 @@ func (ms *Mirrors) repackDue(ctx context.Context) {
 	ms.mu.Unlock()
 	for id := range due {
 		start := time.Now()
-		if err := ms.Mirror(id).repack(ctx); err != nil {
+		if err := ms.Mirror(id).repackMirror(ctx); err != nil {
 			if ctx.Err() != nil {
 				return
 			}
@@ -107,22 +107,22 @@ var repackEnv = []string{
 	"GIT_CONFIG_KEY_3=repack.updateServerInfo", "GIT_CONFIG_VALUE_3=false",
 }
 
-// repack makes one pack of the loose objects and of those packs that are not at
+// repackMirror makes one pack of the loose objects and of those packs that are not at
 // least twice as large as all smaller ones together. It drops no object: collect
 // does. Readers go on: git looks for objects again when a pack has gone.
-func (m *Mirror) repack(ctx context.Context) error {
-	if err := m.acquire(ctx); err != nil {
+func (m *Mirror) repackMirror(ctx context.Context) error {
+	if err := m.lockMirror(ctx); err != nil {
 		return err
 	}
-	defer m.release()
-	if !m.exists() {
+	defer m.unlockMirror()
+	if !m.hasRepository() {
 		return nil
 	}
 	if !m.isCopy() {
-		_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), env: repackEnv, timeout: m.ms.o.FetchTimeout,
+		_, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), env: repackEnv, timeout: m.ms.o.FetchTimeout,
 			args: []string{"repack", "--quiet", "-d", "--geometric=2"}})
 		if err != nil {
-			return m.wrap("repack", err)
+			return m.wrapError("repack", err)
 		}
 	}
 	return m.writeGraph(ctx)
@@ -130,10 +130,10 @@ func (m *Mirror) repack(ctx context.Context) error {
 
 // writeGraph adds the commits that came since the last time to the commit graph.
 func (m *Mirror) writeGraph(ctx context.Context) error {
-	_, err := m.ms.git.output(ctx, command{gitDir: m.gitDir(), timeout: m.ms.o.FetchTimeout,
+	_, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), timeout: m.ms.o.FetchTimeout,
 		args: []string{"commit-graph", "write", "--reachable", "--split", "--no-progress"}})
 	if err != nil {
-		return m.wrap("write the commit graph of", err)
+		return m.wrapError("write the commit graph of", err)
 	}
 	return nil
 }

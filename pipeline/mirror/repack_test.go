@@ -27,7 +27,7 @@ func TestRepack(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ms.Close()
-	ms.crowded = crowded{loose: 1 << 30, packs: 3}
+	ms.repackLimits = repackLimits{loose: 1 << 30, packs: 3}
 	r := repo.Code("pushed")
 	r.CloneURL = server.URL + "/repository"
 	m := ms.Mirror(r.ID)
@@ -52,7 +52,7 @@ func TestRepack(t *testing.T) {
 		}
 		commits = append(commits, fetched["refs/heads/main"])
 	}
-	if _, packs := m.objects(); packs < 5 || !ms.mu.due[r.ID] {
+	if _, packs := m.countObjects(); packs < 5 || !ms.mu.due[r.ID] {
 		t.Fatalf("%d packs, due %t: the test wants a crowded mirror", packs, ms.mu.due[r.ID])
 	}
 	// The last push is taken back: its objects have no ref.
@@ -61,7 +61,7 @@ func TestRepack(t *testing.T) {
 		t.Fatal(err)
 	}
 	ms.repackDue(t.Context())
-	if _, packs := m.objects(); packs > 2 || len(ms.mu.due) > 0 {
+	if _, packs := m.countObjects(); packs > 2 || len(ms.mu.due) > 0 {
 		t.Errorf("%d packs after the repack, due %v", packs, ms.mu.due)
 	}
 	for _, id := range commits {

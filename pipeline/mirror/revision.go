@@ -17,7 +17,7 @@ var clientPrefixes = []string{branchPrefix, tagPrefix}
 
 // Exists reports whether the mirror is there. One that is not comes with the
 // next Fetch.
-func (m *Mirror) Exists() bool { return m.exists() }
+func (m *Mirror) Exists() bool { return m.hasRepository() }
 
 // Resolve returns the commit that a client's name means, as of the last fetch:
 // HEAD is the branch head. Refs that the mirror does not have, such as tags, are
@@ -72,17 +72,17 @@ func (m *Mirror) copyNews(ctx context.Context) error {
 	if err != nil || src.path == "" {
 		return err
 	}
-	if err := m.acquire(ctx); err != nil {
+	if err := m.lockMirror(ctx); err != nil {
 		return err
 	}
-	defer m.release()
+	defer m.unlockMirror()
 	_, err = m.copyObjects(ctx, src, nil)
 	return err
 }
 
 // Resolve is Mirror.Resolve.
 func (r *Reader) Resolve(ctx context.Context, name code.RevisionName, head code.Ref) (Commit, error) {
-	for _, candidate := range candidates(name, head) {
+	for _, candidate := range candidateNames(name, head) {
 		c, err := r.commit(ctx, candidate+name.Steps)
 		if !errors.Is(err, ErrMissing) {
 			return c, err
@@ -91,9 +91,9 @@ func (r *Reader) Resolve(ctx context.Context, name code.RevisionName, head code.
 	return Commit{}, fmt.Errorf("repository %s has no such revision: %w", r.m.id, ErrRefNotFound)
 }
 
-// candidates are the names that git is asked for, in order. Each is a validated
+// candidateNames are the names that git is asked for, in order. Each is a validated
 // ref or hexadecimal.
-func candidates(name code.RevisionName, head code.Ref) []string {
+func candidateNames(name code.RevisionName, head code.Ref) []string {
 	refs := name.Refs
 	if name.Head {
 		refs = []code.Ref{head}

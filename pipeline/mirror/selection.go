@@ -64,32 +64,32 @@ type UnmatchedGlob struct {
 
 // String returns one line such as "237 of 3,175 branches; ** takes all".
 func (s Selection) String() string {
-	parts := []string{s.Branches.text("branches")}
+	parts := []string{s.Branches.describeCount("branches")}
 	if s.Tags != (Count{}) {
-		parts = append(parts, s.Tags.text("tags"))
+		parts = append(parts, s.Tags.describeCount("tags"))
 	}
 	for _, u := range s.Unmatched {
-		parts = append(parts, u.text())
+		parts = append(parts, u.describeGlob())
 	}
 	if s.LeftOut > 0 {
-		parts = append(parts, fmt.Sprintf("%s are left out: at most %s are indexed, those with the newest commits (pipeline.maxRefs)", thousands(s.LeftOut), thousands(s.Limit)))
+		parts = append(parts, fmt.Sprintf("%s are left out: at most %s are indexed, those with the newest commits (pipeline.maxRefs)", formatThousands(s.LeftOut), formatThousands(s.Limit)))
 	}
 	return strings.Join(parts, "; ")
 }
 
-func (c Count) text(noun string) string {
-	out := fmt.Sprintf("%s of %s %s", thousands(c.Selected), thousands(c.Total), noun)
+func (c Count) describeCount(noun string) string {
+	out := fmt.Sprintf("%s of %s %s", formatThousands(c.Selected), formatThousands(c.Total), noun)
 	switch {
 	case c.Wider <= c.Selected:
 	case c.Wider == c.Total:
 		out += "; ** takes all"
 	default:
-		out += fmt.Sprintf("; ** in place of * takes %s", thousands(c.Wider))
+		out += fmt.Sprintf("; ** in place of * takes %s", formatThousands(c.Wider))
 	}
 	return out
 }
 
-func (u UnmatchedGlob) text() string {
+func (u UnmatchedGlob) describeGlob() string {
 	noun := "branch"
 	if u.Tag {
 		noun = "tag"
@@ -101,8 +101,8 @@ func (u UnmatchedGlob) text() string {
 	return out
 }
 
-// thousands writes a number with commas.
-func thousands(n int) string {
+// formatThousands writes a number with commas.
+func formatThousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
 		s = s[:i] + "," + s[i:]
@@ -110,8 +110,8 @@ func thousands(n int) string {
 	return s
 }
 
-// drop takes a selected ref out of the counts.
-func (s *Selection) drop(ref code.Ref) {
+// dropRef takes a selected ref out of the counts.
+func (s *Selection) dropRef(ref code.Ref) {
 	c := &s.Branches
 	if ref.IsTag() {
 		c = &s.Tags
@@ -119,13 +119,13 @@ func (s *Selection) drop(ref code.Ref) {
 	c.Selected, c.Total, c.Wider = c.Selected-1, c.Total-1, c.Wider-1
 }
 
-// count returns what the globs of r select of l.
-func (l listing) count(r code.Repository, s State) Selection {
+// countSelection returns what the globs of r select of l.
+func (l listing) countSelection(r code.Repository, s State) Selection {
 	selected := make(map[code.Ref]bool, len(s.Revisions))
 	for _, rev := range s.Revisions {
 		selected[rev.Ref] = true
 	}
-	wide := code.Repository{Branches: widen(r.Branches), Tags: widen(r.Tags)}
+	wide := code.Repository{Branches: widenGlobs(r.Branches), Tags: widenGlobs(r.Tags)}
 	var out Selection
 	for ref := range l.refs {
 		c := &out.Branches
@@ -137,7 +137,7 @@ func (l listing) count(r code.Repository, s State) Selection {
 		case selected[ref]:
 			c.Selected++
 			c.Wider++
-		case Selected(wide, "", ref):
+		case IsSelected(wide, "", ref):
 			c.Wider++
 		}
 	}
@@ -170,8 +170,8 @@ func (s *Selection) checkGlobs(l listing, globs []string, tags bool) {
 	}
 }
 
-// widen returns the globs that select more with ** in place of each *.
-func widen(globs []string) []string {
+// widenGlobs returns the globs that select more with ** in place of each *.
+func widenGlobs(globs []string) []string {
 	var out []string
 	for _, glob := range globs {
 		if wide := widenGlob(glob); wide != glob {
@@ -308,7 +308,7 @@ func (m *Mirror) peelKnown(ctx context.Context, s State) (State, error) {
 		}
 	}
 	all := maps.Clone(tags)
-	if _, err := m.peel(ctx, tags); err != nil {
+	if _, err := m.peelTags(ctx, tags); err != nil {
 		return s, err
 	}
 	revisions := s.Revisions[:0]
@@ -316,7 +316,7 @@ func (m *Mirror) peelKnown(ctx context.Context, s State) (State, error) {
 		if _, isTag := all[rev.Ref]; isTag {
 			commit, ok := tags[rev.Ref]
 			if !ok {
-				s.Selection.drop(rev.Ref)
+				s.Selection.dropRef(rev.Ref)
 				continue
 			}
 			rev.Commit = commit
@@ -337,7 +337,7 @@ func (m *Mirror) SaveSelection(s Selection) error {
 		err = writeFile(filepath.Join(m.dir, selectionName), withChecksum(b))
 	}
 	if err != nil {
-		return m.wrap("save", err)
+		return m.wrapError("save", err)
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func TestSelectionSaysWhatGlobsTake(t *testing.T) {
 // TestLimitKeepsTheNewestRefs selects more refs than are indexed: those with the newest
 // commits are kept, as new commits come, and the default branch always.
 func TestLimitKeepsTheNewestRefs(t *testing.T) {
-	remotes(t, func(t *testing.T, clone func(*gittest.Repository) string) {
+	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		g := gittest.New(t)
 		g.CommitFiles("a.go", "package a\n")
 		for i := range 6 { // the names descend as the times of the commits ascend

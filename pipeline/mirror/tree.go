@@ -24,11 +24,11 @@ func (m *Mirror) ListTree(ctx context.Context, commit code.CommitID, fn func(pat
 // ls-tree writes with these flags.
 func (m *Mirror) listFiles(ctx context.Context, commit code.CommitID, parse func(line []byte) (string, Entry, error), fn func(path string, e Entry) error, flags ...string) error {
 	if err := validateCommit(commit); err != nil {
-		return m.wrap("list", err)
+		return m.wrapError("list", err)
 	}
 	args := append([]string{"ls-tree", "-r", "-z"}, flags...)
 	args = append(args, "--full-tree", "--end-of-options", string(commit))
-	err := m.ms.git.stream(ctx, command{gitDir: m.gitDir(), args: args}, func(r io.Reader) error {
+	err := m.ms.git.streamOutput(ctx, command{gitDir: m.gitDir(), args: args}, func(r io.Reader) error {
 		return eachRecord(r, func(line []byte) error {
 			path, e, err := parse(line)
 			if err != nil {

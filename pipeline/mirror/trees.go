@@ -56,9 +56,9 @@ func (t *Trees) Mirror() *Mirror { return t.m }
 // Commit returns the commit that an object name stands for, or ErrMissing.
 func (t *Trees) Commit(ctx context.Context, id code.CommitID) (Commit, error) {
 	if err := validateCommit(id); err != nil {
-		return Commit{}, t.m.wrap("read", err)
+		return Commit{}, t.m.wrapError("read", err)
 	}
-	if err := t.revive(); err != nil {
+	if err := t.reviveReader(); err != nil {
 		return Commit{}, err
 	}
 	return t.r.commit(ctx, string(id))
@@ -79,7 +79,7 @@ func (t *Trees) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size i
 	if len(t.sizes)+len(unknown) > maxKeptSizes {
 		t.sizes = map[ObjectID]int64{}
 	}
-	if err := t.revive(); err != nil {
+	if err := t.reviveReader(); err != nil {
 		return err
 	}
 	return t.r.Sizes(ctx, unknown, func(i int, size int64) {
@@ -90,15 +90,15 @@ func (t *Trees) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size i
 	})
 }
 
-// revive replaces a process that stopped in the middle of an answer.
-func (t *Trees) revive() error {
-	if t.r.dead() {
-		return t.r.restart()
+// reviveReader replaces a process that stopped in the middle of an answer.
+func (t *Trees) reviveReader() error {
+	if t.r.isDead() {
+		return t.r.restartProcesses()
 	}
 	return nil
 }
 
-func (t *Trees) directory(ctx context.Context, id ObjectID) ([]Name, error) {
+func (t *Trees) readDirectory(ctx context.Context, id ObjectID) ([]Name, error) {
 	if id.IsZero() {
 		return nil, nil
 	}
@@ -107,7 +107,7 @@ func (t *Trees) directory(ctx context.Context, id ObjectID) ([]Name, error) {
 	}
 	names, ok := t.older[id]
 	if !ok {
-		err := t.revive()
+		err := t.reviveReader()
 		if err != nil {
 			return nil, err
 		}
@@ -116,7 +116,7 @@ func (t *Trees) directory(ctx context.Context, id ObjectID) ([]Name, error) {
 		}
 		names = orderNames(names)
 	}
-	t.keep(id, names)
+	t.cacheDirectory(id, names)
 	return names, nil
 }
 
@@ -134,7 +134,7 @@ func orderNames(names []Name) []Name {
 	return names
 }
 
-func (t *Trees) keep(id ObjectID, names []Name) {
+func (t *Trees) cacheDirectory(id ObjectID, names []Name) {
 	size := nameBytes
 	for i := range names {
 		size += nameBytes + len(names[i].Raw)
@@ -159,7 +159,7 @@ func (t *Trees) Diff(ctx context.Context, before, after code.CommitID, fn func(p
 		return err
 	}
 	d := &treeDiff{t: t, fn: fn}
-	if err := d.compare(ctx, "", a.Tree, b.Tree, 0); err != nil {
+	if err := d.compareDirectories(ctx, "", a.Tree, b.Tree, 0); err != nil {
 		return fmt.Errorf("compare %s with %s in repository %s: %w", before, after, t.m.id, err)
 	}
 	return nil
@@ -172,8 +172,8 @@ type treeDiff struct {
 	visits int
 }
 
-// visit counts a directory.
-func (d *treeDiff) visit(ctx context.Context, depth int) error {
+// countVisit counts a directory.
+func (d *treeDiff) countVisit(ctx context.Context, depth int) error {
 	if d.visits++; d.visits > maxVisits {
 		return fmt.Errorf("more than %d directories: %w", maxVisits, ErrTooLarge)
 	}
@@ -186,21 +186,21 @@ func (d *treeDiff) visit(ctx context.Context, depth int) error {
 	return nil
 }
 
-// compare compares two directories; the zero ObjectID is an empty one. Names of git
+// compareDirectories compares two directories; the zero ObjectID is an empty one. Names of git
 // are ordered as if a directory ended in a slash, which orders the paths of all files
 // by their bytes.
-func (d *treeDiff) compare(ctx context.Context, prefix string, before, after ObjectID, depth int) error {
+func (d *treeDiff) compareDirectories(ctx context.Context, prefix string, before, after ObjectID, depth int) error {
 	if before == after {
 		return nil
 	}
-	if err := d.visit(ctx, depth); err != nil {
+	if err := d.countVisit(ctx, depth); err != nil {
 		return err
 	}
-	a, err := d.t.directory(ctx, before)
+	a, err := d.t.readDirectory(ctx, before)
 	if err != nil {
 		return err
 	}
-	b, err := d.t.directory(ctx, after)
+	b, err := d.t.readDirectory(ctx, after)
 	if err != nil {
 		return err
 	}
@@ -213,16 +213,16 @@ func (d *treeDiff) compare(ctx context.Context, prefix string, before, after Obj
 		if order >= 0 {
 			new, b = b[0], b[1:]
 		}
-		if err := d.name(ctx, prefix, old, new, depth); err != nil {
+		if err := d.compareName(ctx, prefix, old, new, depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// name compares what one name stands for: two files, two directories, or one of
+// compareName compares what one name stands for: two files, two directories, or one of
 // either with nothing.
-func (d *treeDiff) name(ctx context.Context, prefix string, old, new Name, depth int) error {
+func (d *treeDiff) compareName(ctx context.Context, prefix string, old, new Name, depth int) error {
 	if old.ID == new.ID && old.Mode == new.Mode {
 		return nil
 	}
@@ -233,18 +233,18 @@ func (d *treeDiff) name(ctx context.Context, prefix string, old, new Name, depth
 	switch {
 	case old.Mode != 0 && new.Mode != 0 && old.IsDirectory() != new.IsDirectory():
 		// A hostile file whose name ends in a slash.
-		if err := d.name(ctx, prefix, old, Name{}, depth); err != nil {
+		if err := d.compareName(ctx, prefix, old, Name{}, depth); err != nil {
 			return err
 		}
-		return d.name(ctx, prefix, Name{}, new, depth)
+		return d.compareName(ctx, prefix, Name{}, new, depth)
 	case old.IsDirectory() || new.IsDirectory():
-		return d.compare(ctx, path+"/", old.ID, new.ID, depth+1)
+		return d.compareDirectories(ctx, path+"/", old.ID, new.ID, depth+1)
 	}
-	return d.fn(path, old.entry(), new.entry())
+	return d.fn(path, old.toEntry(), new.toEntry())
 }
 
-// entry returns the file; the zero Entry for no name.
-func (n Name) entry() Entry {
+// toEntry returns the file; the zero Entry for no name.
+func (n Name) toEntry() Entry {
 	if n.Mode == 0 {
 		return Entry{}
 	}
@@ -265,12 +265,12 @@ func compareNames(a, b []Name) int {
 	if c := cmp.Compare(x[:n], y[:n]); c != 0 {
 		return c
 	}
-	return cmp.Compare(a[0].after(n), b[0].after(n))
+	return cmp.Compare(a[0].byteAt(n), b[0].byteAt(n))
 }
 
-// after returns the byte at i of a name as git orders it: a directory ends in a
+// byteAt returns the byte at i of a name as git orders it: a directory ends in a
 // slash.
-func (n Name) after(i int) byte {
+func (n Name) byteAt(i int) byte {
 	switch {
 	case i < len(n.Raw):
 		return n.Raw[i]
@@ -286,7 +286,7 @@ func (n Name) after(i int) byte {
 // Commits that are not there are left out. It fails with ErrTooLarge after most
 // directories, and returns how many it visited.
 func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, fn func(name string, e Entry) bool) (visited int, err error) {
-	w := &treeWalk{t: t, fn: fn, left: most, seen: map[ObjectID]struct{}{}}
+	w := &treeWalk{t: t, fn: fn, visitsLeft: most, seen: map[ObjectID]struct{}{}}
 	for _, id := range commits {
 		c, err := t.Commit(ctx, id)
 		if err != nil {
@@ -295,7 +295,7 @@ func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, fn 
 			}
 			continue
 		}
-		if more, err := w.visit(ctx, c.Tree, 0); err != nil || !more {
+		if more, err := w.visitTree(ctx, c.Tree, 0); err != nil || !more {
 			return len(w.seen), err
 		}
 	}
@@ -304,32 +304,32 @@ func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, fn 
 
 // A treeWalk is one call of Walk.
 type treeWalk struct {
-	t    *Trees
-	fn   func(name string, e Entry) bool
-	left int
-	seen map[ObjectID]struct{}
+	t          *Trees
+	fn         func(name string, e Entry) bool
+	visitsLeft int
+	seen       map[ObjectID]struct{}
 }
 
-func (w *treeWalk) visit(ctx context.Context, tree ObjectID, depth int) (more bool, err error) {
+func (w *treeWalk) visitTree(ctx context.Context, tree ObjectID, depth int) (more bool, err error) {
 	if _, seen := w.seen[tree]; seen {
 		return true, nil
 	}
 	w.seen[tree] = struct{}{}
-	if w.left--; w.left < 0 || depth > maxTreeDepth {
+	if w.visitsLeft--; w.visitsLeft < 0 || depth > maxTreeDepth {
 		return false, fmt.Errorf("too many directories: %w", ErrTooLarge)
 	}
 	if err := context.Cause(ctx); err != nil {
 		return false, err
 	}
-	names, err := w.t.directory(ctx, tree)
+	names, err := w.t.readDirectory(ctx, tree)
 	if err != nil {
 		return false, err
 	}
 	for _, n := range names {
 		if n.IsDirectory() {
-			more, err = w.visit(ctx, n.ID, depth+1)
+			more, err = w.visitTree(ctx, n.ID, depth+1)
 		} else {
-			more = w.fn(n.Raw, n.entry())
+			more = w.fn(n.Raw, n.toEntry())
 		}
 		if err != nil || !more {
 			return false, err

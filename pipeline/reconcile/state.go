@@ -112,7 +112,7 @@ func (k *repository) applyIndexed(ev *event.RevisionIndexed) {
 // applyPush records a Push. It ignores pushes of branches that are not selected,
 // because there may be many.
 func (k *repository) applyPush(ev *event.Push, at event.Offset) {
-	if ev.Ref != everyRef && k.refs[ev.Ref] == nil && !mirror.Selected(k.Repository, k.head, ev.Ref) {
+	if ev.Ref != everyRef && k.refs[ev.Ref] == nil && !mirror.IsSelected(k.Repository, k.head, ev.Ref) {
 		return
 	}
 	r := k.ensureRef(ev.Ref)

@@ -20,9 +20,9 @@ import (
 func (p *Places) Adopt(ctx context.Context, partition int32, ref event.SegmentRef) (held bool, err error) {
 	b := p.store.NewBatch()
 	c := p.newChange(b, event.Position{Topic: event.TopicEvents, Partition: partition})
-	h, err := c.segment(ctx, &ref, true)
+	h, err := c.ensureSegment(ctx, &ref, true)
 	if err == nil {
-		held, err = c.helps(h)
+		held, err = c.coversUnheld(h)
 	}
 	if held {
 		err = c.flush()
@@ -40,8 +40,8 @@ func (p *Places) Adopt(ctx context.Context, partition int32, ref event.SegmentRe
 	return true, nil
 }
 
-// helps reports whether h holds a document that nothing else does.
-func (c *change) helps(h *handle) (bool, error) {
+// coversUnheld reports whether h holds a document that nothing else does.
+func (c *change) coversUnheld(h *handle) (bool, error) {
 	if h.reader == nil {
 		return false, nil
 	}
@@ -61,11 +61,11 @@ func (c *change) helps(h *handle) (bool, error) {
 // segment holds.
 func (v *View) UnheldIn(partition int32) (map[code.DocumentKey]bool, error) {
 	unheld := map[code.DocumentKey]bool{}
-	part := v.partition(partition)
+	part := v.findPartition(partition)
 	if part == nil || part.unheld == 0 {
 		return unheld, nil
 	}
-	err := each(part.snapshot, partitionPrefix(kindUnheld, partition), func(k, _ []byte) error {
+	err := forEachRow(part.snapshot, partitionPrefix(kindUnheld, partition), func(k, _ []byte) error {
 		unheld[parseDocument(k)] = true
 		return nil
 	})
@@ -79,7 +79,7 @@ func (v *View) UnheldIn(partition int32) (map[code.DocumentKey]bool, error) {
 func (p *Places) TakeOver(from store.Reader) error {
 	b := p.store.NewBatch()
 	var inherited []*handle
-	err := each(from, doomedPrefix(), func(k, v []byte) error {
+	err := forEachRow(from, doomedPrefix(), func(k, v []byte) error {
 		h, err := doomedHandle(k, v)
 		if err != nil {
 			return err
@@ -96,10 +96,10 @@ func (p *Places) TakeOver(from store.Reader) error {
 	if err := b.Commit(); err != nil {
 		return err
 	}
-	p.sweep.enqueue(inherited...)
+	p.sweep.enqueueSegments(inherited...)
 	p.deleteObjects.Store(true)
 	return nil
 }
 
-// StandBack ends what TakeOver, or Options.DeleteObjects, began.
-func (p *Places) StandBack() { p.deleteObjects.Store(false) }
+// StopDeleting ends what TakeOver, or Options.DeleteObjects, began.
+func (p *Places) StopDeleting() { p.deleteObjects.Store(false) }

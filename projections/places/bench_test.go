@@ -34,8 +34,8 @@ func newLarge(tb testing.TB) *large {
 	return &large{bench: benchOver(tb, s, objects, places.Options{}), w: projectiontest.NewWorld(tb, 1, 1, objects), dir: dir, main: "refs/heads/main"}
 }
 
-// imported returns the records of a first import of n files.
-func (l *large) imported(repository, n int) []event.Record {
+// importRecords returns the records of a first import of n files.
+func (l *large) importRecords(repository, n int) []event.Record {
 	records := []event.Record{l.w.Register(repository)}
 	for _, r := range l.w.Repositories {
 		if r.Refs[l.main] == nil {
@@ -56,8 +56,8 @@ func (l *large) imported(repository, n int) []event.Record {
 	return append(records, l.w.IndexWith(l.repo, l.main, files, nil, segments)...)
 }
 
-// push returns the records of a push that changes one file.
-func (l *large) push(i int) []event.Record {
+// pushRecords returns the records of a push that changes one file.
+func (l *large) pushRecords(i int) []event.Record {
 	files := map[string]projectiontest.File{}
 	for path, f := range l.repo.Refs[l.main].Files {
 		files[path] = f
@@ -72,7 +72,7 @@ func BenchmarkImport80000(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		l := newLarge(b)
-		records := l.imported(1, 80000)
+		records := l.importRecords(1, 80000)
 		b.StartTimer()
 		l.apply(records...)
 		b.StopTimer()
@@ -84,10 +84,10 @@ func BenchmarkImport80000(b *testing.B) {
 func BenchmarkPushInto80000(b *testing.B) {
 	l := newLarge(b)
 	defer l.close()
-	l.apply(l.imported(1, 80000)...)
+	l.apply(l.importRecords(1, 80000)...)
 	var pushes [][]event.Record
 	for i := range 60 {
-		pushes = append(pushes, l.push(i))
+		pushes = append(pushes, l.pushRecords(i))
 	}
 	i := 0
 	for b.Loop() {
@@ -102,7 +102,7 @@ func BenchmarkPushInto80000(b *testing.B) {
 func BenchmarkOpen200000(b *testing.B) {
 	l := newLarge(b)
 	for i := range 3 {
-		l.apply(l.imported(i, 67000)...)
+		l.apply(l.importRecords(i, 67000)...)
 	}
 	l.close()
 	for b.Loop() {
@@ -120,7 +120,7 @@ func BenchmarkOpen200000(b *testing.B) {
 func BenchmarkRevision80000(b *testing.B) {
 	l := newLarge(b)
 	defer l.close()
-	l.apply(l.imported(1, 80000)...)
+	l.apply(l.importRecords(1, 80000)...)
 	v := l.places.Acquire()
 	defer v.Release()
 	b.Run("first", func(b *testing.B) {
@@ -143,9 +143,9 @@ func BenchmarkRevision80000(b *testing.B) {
 func TestPushIsProportional(t *testing.T) {
 	l := newLarge(t)
 	defer l.close()
-	l.apply(l.imported(1, 20000)...)
+	l.apply(l.importRecords(1, 20000)...)
 	before := len(l.dump())
-	records := l.push(1)
+	records := l.pushRecords(1)
 	start := time.Now()
 	l.apply(records...)
 	t.Logf("push of one file into 20,000: %v", time.Since(start))

@@ -21,17 +21,17 @@ type change struct {
 	at    event.Position
 	stage *staged
 
-	documents map[code.DocumentKey]*documentChange
-	added     []*handle // segments that this record brings
-	dropped   map[uint32]bool
-	next      uint32 // next sequence; 0 if not read yet
-	doomed    int
+	documents   map[code.DocumentKey]*documentChange
+	added       []*handle // segments that this record brings
+	dropped     map[uint32]bool
+	next        uint32 // next sequence; 0 if not read yet
+	doomedCount int
 	// losing says that documents may be left without a segment.
-	losing bool
+	mayLose bool
 	// removedAt is set for a record that removes a repository or a branch; everything
 	// says that it is a repository, of which older text may be dead already.
-	removedAt  time.Time
-	everything bool
+	removedAt       time.Time
+	wholeRepository bool
 	// removedUnheld says that the removal took documents of absent segments.
 	removedUnheld bool
 
@@ -42,22 +42,22 @@ type change struct {
 
 // documentChange is what happens to one document.
 type documentChange struct {
-	delta   int
-	gained  []location
-	lost    []uint32
-	placing []placing
+	delta  int
+	gained []location
+	lost   []uint32
+	places []placeChange
 }
 
 // placing is a place on a default branch that comes or goes.
-type placing struct {
+type placeChange struct {
 	repository code.RepositoryID
 	path       string
 	flags      code.Flags
-	gone       bool
+	removed    bool
 }
 
 func (p *Places) newChange(b *store.Batch, at event.Position) *change {
-	part := p.partition(at.Partition)
+	part := p.ensurePartition(at.Partition)
 	c := &change{
 		p: p, part: part, b: b, at: at, stage: &staged{number: at.Partition},
 		documents: map[code.DocumentKey]*documentChange{},
@@ -67,7 +67,7 @@ func (p *Places) newChange(b *store.Batch, at event.Position) *change {
 	return c
 }
 
-func (c *change) document(d code.DocumentKey) *documentChange {
+func (c *change) trackDocument(d code.DocumentKey) *documentChange {
 	change := c.documents[d]
 	if change == nil {
 		change = &documentChange{}
@@ -76,47 +76,47 @@ func (c *change) document(d code.DocumentKey) *documentChange {
 	return change
 }
 
-// count adds delta to the count of the document that an entry names.
-func (c *change) count(value []byte, delta int) error {
+// adjustCount adds delta to the count of the document that an entry names.
+func (c *change) adjustCount(value []byte, delta int) error {
 	e, err := decodeEntry(value)
 	if err == nil && e.kind == entryDocument {
-		c.document(e.document).delta += delta
+		c.trackDocument(e.document).delta += delta
 	}
 	return err
 }
 
-// place notes that a file came to, or went from, a default branch.
-func (c *change) place(id code.RepositoryID, path, value []byte, gone bool) error {
+// notePlace notes that a file came to, or went from, a default branch.
+func (c *change) notePlace(id code.RepositoryID, path, value []byte, gone bool) error {
 	e, err := decodeEntry(value)
 	if err == nil && e.kind == entryDocument {
-		d := c.document(e.document)
-		d.placing = append(d.placing, placing{id, string(path), e.flags, gone})
+		d := c.trackDocument(e.document)
+		d.places = append(d.places, placeChange{id, string(path), e.flags, gone})
 	}
 	return err
 }
 
-// replace turns the places of a default branch from what one chain of levels
+// replacePlaces turns the places of a default branch from what one chain of levels
 // shows into what another does.
-func (c *change) replace(id code.RepositoryID, from, to levels) error {
+func (c *change) replacePlaces(id code.RepositoryID, from, to levels) error {
 	if slices.Equal(from, to) {
 		return nil
 	}
-	return difference(c.b, id, from, to, func(path, before, after []byte) error {
+	return diffLevels(c.b, id, from, to, func(path, before, after []byte) error {
 		if before != nil {
-			if err := c.place(id, path, before, true); err != nil {
+			if err := c.notePlace(id, path, before, true); err != nil {
 				return err
 			}
 		}
 		if after != nil {
-			return c.place(id, path, after, false)
+			return c.notePlace(id, path, after, false)
 		}
 		return nil
 	})
 }
 
-// difference calls f for each path on which two chains of levels differ, with
+// diffLevels calls f for each path on which two chains of levels differ, with
 // the values they have: nil for none. f keeps none of its arguments.
-func difference(r store.Reader, id code.RepositoryID, from, to levels, f func(path, before, after []byte) error) error {
+func diffLevels(r store.Reader, id code.RepositoryID, from, to levels, f func(path, before, after []byte) error) error {
 	a, err := newWalk(r, id, from)
 	if err != nil {
 		return err
@@ -171,11 +171,11 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// segment brings a segment of an event in, unless it is there. One that was
+// ensureSegment brings a segment of an event in, unless it is there. One that was
 // merged away comes back only if revive is set: an event that is not taken over
 // is most likely a repetition, and whether the object is still there must not
 // matter. It changes no row: flush does.
-func (c *change) segment(ctx context.Context, ref *event.SegmentRef, revive bool) (*handle, error) {
+func (c *change) ensureSegment(ctx context.Context, ref *event.SegmentRef, revive bool) (*handle, error) {
 	id, err := segment.ParseID(ref.ID)
 	if err != nil {
 		return nil, err
@@ -196,10 +196,10 @@ func (c *change) segment(ctx context.Context, ref *event.SegmentRef, revive bool
 	h := &handle{id: id, partition: c.at.Partition, row: segmentRow{
 		ID: ref.ID, SizeBytes: ref.SizeBytes, TextBytes: ref.TextBytes, Documents: ref.Documents,
 	}}
-	c.claim(id)
-	bring := c.p.bring
+	c.claimKeys(id)
+	bring := c.p.openOrIngest
 	if known != nil { // absent; keys that are left could not be read
-		bring = c.p.restore
+		bring = c.p.restoreSegment
 	}
 	if err := bring(ctx, h); err != nil {
 		return nil, err
@@ -209,28 +209,28 @@ func (c *change) segment(ctx context.Context, ref *event.SegmentRef, revive bool
 			return known, nil
 		}
 		h.sequence = known.sequence
-	} else if h.sequence, err = c.sequence(); err != nil {
+	} else if h.sequence, err = c.nextSequence(); err != nil {
 		return nil, err
 	}
 	c.added = append(c.added, h)
-	c.stage.brought = append(c.stage.brought, h)
-	err = c.hold(h)
+	c.stage.ingested = append(c.stage.ingested, h)
+	err = c.addHolder(h)
 	if isUnreadable(err) {
-		if err = c.p.restore(ctx, h); err == nil {
-			err = c.hold(h)
+		if err = c.p.restoreSegment(ctx, h); err == nil {
+			err = c.addHolder(h)
 		}
 	}
 	return h, err
 }
 
-// claim keeps the sweeper from the segment's keys until the record is settled.
-func (c *change) claim(id segment.ID) {
-	c.p.sweep.claim(id)
+// claimKeys keeps the sweeper from the segment's keys until the record is settled.
+func (c *change) claimKeys(id segment.ID) {
+	c.p.sweep.claimKeys(id)
 	c.stage.claims = append(c.stage.claims, id)
 }
 
-// hold makes h a holder of its documents.
-func (c *change) hold(h *handle) error {
+// addHolder makes h a holder of its documents.
+func (c *change) addHolder(h *handle) error {
 	if h.reader == nil {
 		return nil
 	}
@@ -239,14 +239,14 @@ func (c *change) hold(h *handle) error {
 		return err
 	}
 	for i, k := range keys {
-		d := c.document(k)
+		d := c.trackDocument(k)
 		d.gained = append(d.gained, location{h.sequence, segment.DocID(i)})
 	}
 	return nil
 }
 
-// drop takes a segment out: it holds nothing any more.
-func (c *change) drop(h *handle) error {
+// removeHolder takes a segment out: it holds nothing any more.
+func (c *change) removeHolder(h *handle) error {
 	c.dropped[h.sequence] = true
 	if h.reader == nil {
 		return nil
@@ -259,7 +259,7 @@ func (c *change) drop(h *handle) error {
 		return err
 	}
 	for _, k := range keys {
-		d := c.document(k)
+		d := c.trackDocument(k)
 		d.lost = append(d.lost, h.sequence)
 	}
 	return nil
@@ -268,21 +268,21 @@ func (c *change) drop(h *handle) error {
 // loseHolder is drop for a segment that cannot be read: it asks the documents of the
 // partition, all of them, about half a microsecond each.
 func (c *change) loseHolder(sequence uint32) error {
-	return each(c.b, partitionPrefix(kindDocument, c.at.Partition), func(k, v []byte) error {
+	return forEachRow(c.b, partitionPrefix(kindDocument, c.at.Partition), func(k, v []byte) error {
 		row, err := decodeDocumentRow(v)
 		if err != nil {
 			return err
 		}
 		if slices.ContainsFunc(row.holders, func(l location) bool { return l.sequence == sequence }) {
-			d := c.document(parseDocument(k))
+			d := c.trackDocument(parseDocument(k))
 			d.lost = append(d.lost, sequence)
 		}
 		return nil
 	})
 }
 
-// sequence returns the next sequence of the partition.
-func (c *change) sequence() (uint32, error) {
+// nextSequence returns the next sequence of the partition.
+func (c *change) nextSequence() (uint32, error) {
 	if c.next == 0 {
 		value, ok, err := c.b.Read(partitionPrefix(kindSequence, c.at.Partition))
 		if err != nil {

@@ -60,15 +60,15 @@ func (c *change) noteErasure(e Erasure) error {
 	return writeRow(c.b, erasureKey(c.at), &e)
 }
 
-// erase marks every segment of the partition that has dead documents: the
+// applyErasure marks every segment of the partition that has dead documents: the
 // erased text is among them, and nothing says where.
-func (c *change) erase(ev *event.ErasureRequested) error {
-	c.removedAt, c.everything = ev.At, true
+func (c *change) applyErasure(ev *event.ErasureRequested) error {
+	c.removedAt, c.wholeRepository = ev.At, true
 	return firstError(c.noteErasure(Erasure{Repository: ev.Repository, Commit: ev.Commit, Path: ev.Path, RequestedAt: ev.At}), c.flush())
 }
 
-// erases reports whether text that a removal left in a segment is to go at once.
-func (part *partition) erases(h *handle) bool {
+// shouldErase reports whether text that a removal left in a segment is to go at once.
+func (part *partition) shouldErase(h *handle) bool {
 	return !h.removedAt.IsZero() && !h.removedAt.After(part.eraseUntil)
 }
 
@@ -95,12 +95,12 @@ func parseErasure(k, v []byte) (e Erasure, err error) {
 }
 
 func (p *Places) loadErasures() error {
-	return each(p.store, erasurePrefix(), func(k, v []byte) error {
+	return forEachRow(p.store, erasurePrefix(), func(k, v []byte) error {
 		e, err := parseErasure(k, v)
 		if err != nil {
 			return err
 		}
-		p.addErasure(p.partition(e.At.Partition), e)
+		p.addErasure(p.ensurePartition(e.At.Partition), e)
 		return nil
 	})
 }
@@ -108,7 +108,7 @@ func (p *Places) loadErasures() error {
 // inheritErasures stages what another version of the projections has finished: its text
 // is in no segment any more.
 func (p *Places) inheritErasures(from store.Reader, b *store.Batch) error {
-	return each(from, erasurePrefix(), func(k, v []byte) error {
+	return forEachRow(from, erasurePrefix(), func(k, v []byte) error {
 		e, err := parseErasure(k, v)
 		if err != nil || e.EndedAt.IsZero() {
 			return err
@@ -142,7 +142,7 @@ func compareErasures(a, b Erasure) int {
 // ErasureSegments returns how many segments have text that an erasure, or a removal
 // before it, left in its partition, and that is still on the disk.
 func (p *Places) ErasureSegments(e Erasure) int {
-	n := p.sweep.erasing(e)
+	n := p.sweep.countErasureSegments(e)
 	v := p.Acquire()
 	defer v.Release()
 	for _, info := range v.SegmentInfos() {
@@ -154,8 +154,8 @@ func (p *Places) ErasureSegments(e Erasure) int {
 	return n
 }
 
-// erasing counts the segments that are to be deleted for an erasure.
-func (s *sweeper) erasing(e Erasure) (n int) {
+// countErasureSegments counts the segments that are to be deleted for an erasure.
+func (s *sweeper) countErasureSegments(e Erasure) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.mu.queue {
@@ -194,19 +194,19 @@ func (p *Places) FinishErasure(b *store.Batch, e Erasure) error {
 // RenewView has the View of a partition taken again when the caller, a change of the
 // partition (projections.Runner.Do), is committed: no snapshot then keeps rows that were
 // deleted before.
-func (p *Places) RenewView(partition int32) { p.partition(partition).dirty = true }
+func (p *Places) RenewView(partition int32) { p.ensurePartition(partition).dirty = true }
 
-// Held returns how many segments of a partition are kept in the segment store although a
+// CountHeldSegments returns how many segments of a partition are kept in the segment store although a
 // merge that the projections refused named them.
-func (p *Places) Held(partition int32) (n int, err error) {
-	err = each(p.store, partitionPrefix(kindHeld, partition), func(_, _ []byte) error { n++; return nil })
+func (p *Places) CountHeldSegments(partition int32) (n int, err error) {
+	err = forEachRow(p.store, partitionPrefix(kindHeld, partition), func(_, _ []byte) error { n++; return nil })
 	return n, err
 }
 
 // RepositoryRows returns how many rows there are of a repository.
 func (p *Places) RepositoryRows(id code.RepositoryID) (n int, err error) {
 	for _, kind := range []byte{kindRepository, kindRef, kindManifest, kindPin, kindEntry, kindKept, kindBroken} {
-		err = errors.Join(err, each(p.store, repositoryPrefix(kind, id), func(_, _ []byte) error { n++; return nil }))
+		err = errors.Join(err, forEachRow(p.store, repositoryPrefix(kind, id), func(_, _ []byte) error { n++; return nil }))
 	}
 	return n, err
 }
@@ -216,7 +216,7 @@ func (p *Places) RepositoryRows(id code.RepositoryID) (n int, err error) {
 func (p *Places) NamedSegments() (map[segment.ID]bool, error) {
 	named := map[segment.ID]bool{}
 	for _, kind := range []byte{kindSegmentID, kindHeld} {
-		err := each(p.store, key(kind, 0), func(k, _ []byte) error {
+		err := forEachRow(p.store, newKey(kind, 0), func(k, _ []byte) error {
 			if len(k) != partitionPrefixLen+len(segment.ID{}) {
 				return ErrCorrupt
 			}
@@ -245,9 +245,9 @@ func (v *View) SharedDocuments(id code.RepositoryID) (int, error) {
 	if repo == nil {
 		return 0, fmt.Errorf("repository %s: %w", id, code.ErrNotFound)
 	}
-	part := v.partition(repo.Partition)
+	part := v.findPartition(repo.Partition)
 	own := map[code.DocumentKey]uint64{}
-	err := each(part.snapshot, repositoryPrefix(kindEntry, id), func(_, value []byte) error {
+	err := forEachRow(part.snapshot, repositoryPrefix(kindEntry, id), func(_, value []byte) error {
 		e, err := decodeEntry(value)
 		if err == nil && e.kind == entryDocument && (len(own) < maxSharedDocuments || own[e.document] > 0) {
 			own[e.document]++

@@ -22,21 +22,21 @@ func (p *Places) Restore(ctx context.Context, b *store.Batch, partition int32, i
 	if h == nil || h.reader == nil {
 		return false, nil // merged away meanwhile, or made absent before
 	}
-	c.claim(id)
+	c.claimKeys(id)
 	next := &handle{id: id, partition: partition, sequence: h.sequence, row: h.row, removedAt: h.removedAt}
-	if err := p.restore(ctx, next); err != nil {
+	if err := p.restoreSegment(ctx, next); err != nil {
 		return false, err
 	}
 	if next.reader != nil {
 		return true, nil // the reader of h reads the new keys
 	}
-	return false, c.exclude(next)
+	return false, c.makeAbsent(next)
 }
 
-// exclude makes the segment of h absent; h is the handle without a reader that takes
+// makeAbsent makes the segment of h absent; h is the handle without a reader that takes
 // the place of the one that held its documents.
-func (c *change) exclude(h *handle) error {
-	c.losing = true
+func (c *change) makeAbsent(h *handle) error {
+	c.mayLose = true
 	c.added = append(c.added, h)
 	if err := c.loseHolder(h.sequence); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (p *Places) excludeLost(lost []*handle) error {
 		b := p.store.NewBatch()
 		c := p.newChange(b, event.Position{Topic: event.TopicEvents, Partition: h.partition})
 		c.part.applied = nil // what is loaded next comes from the rows
-		if err := c.exclude(h); err != nil {
+		if err := c.makeAbsent(h); err != nil {
 			return errors.Join(err, b.Close())
 		}
 		if err := b.Commit(); err != nil {

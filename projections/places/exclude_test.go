@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// restore is Places.Restore as the goroutine of the partition calls it.
-func (b *bench) restore(partition int32, id segment.ID) bool {
+// restoreSegment is Places.Restore as the goroutine of the partition calls it.
+func (b *bench) restoreSegment(partition int32, id segment.ID) bool {
 	b.t.Helper()
 	batch := b.store.NewBatch()
 	held, err := b.places.Restore(context.Background(), batch, partition, id)
@@ -26,23 +26,23 @@ func (b *bench) restore(partition int32, id segment.ID) bool {
 	return held
 }
 
-// drop removes the keys of a segment, as damage does: it cannot be read any more.
-func (b *bench) drop(id segment.ID) {
+// exciseSegment removes the keys of a segment, as damage does: it cannot be read any more.
+func (b *bench) exciseSegment(id segment.ID) {
 	b.t.Helper()
 	lo, hi := segment.KeyRange(id)
 	must(b.t, b.store.Excise(context.Background(), lo, hi))
 }
 
-func (b *bench) infos() []places.SegmentInfo {
+func (b *bench) segmentInfos() []places.SegmentInfo {
 	v := b.places.Acquire()
 	defer v.Release()
 	return v.SegmentInfos()
 }
 
-func (b *bench) unheld() int {
+func (b *bench) unheldCount() int {
 	v := b.places.Acquire()
 	defer v.Release()
-	return v.Unheld()
+	return v.UnheldCount()
 }
 
 // TestRestore loses the keys of each segment of a store: they come back from the
@@ -64,18 +64,18 @@ func TestRestore(t *testing.T) {
 	b.apply(records...)
 	want := b.dump()
 
-	for _, info := range b.infos() {
-		b.drop(info.ID)
-		if !b.restore(info.Partition, info.ID) {
+	for _, info := range b.segmentInfos() {
+		b.exciseSegment(info.ID)
+		if !b.restoreSegment(info.Partition, info.ID) {
 			t.Fatalf("segment %s is not restored", info.ID)
 		}
 	}
 	if d := projectiontest.Difference(want, b.dump()); d != "" {
 		t.Fatalf("after the restore: %s", d)
 	}
-	for i, info := range b.infos() {
+	for i, info := range b.segmentInfos() {
 		if i%2 == 0 {
-			b.drop(info.ID)
+			b.exciseSegment(info.ID)
 		}
 	}
 	b.close()
@@ -85,7 +85,7 @@ func TestRestore(t *testing.T) {
 	}
 
 	good := map[string][]byte{}
-	for i, info := range b.infos() {
+	for i, info := range b.segmentInfos() {
 		if i%3 > 0 {
 			continue
 		}
@@ -95,14 +95,14 @@ func TestRestore(t *testing.T) {
 		good[name] = append([]byte(nil), text...)
 		text[len(text)/2] ^= 4
 		must(t, os.WriteFile(filepath.Join(dir, name), text, 0o600))
-		b.drop(info.ID)
-		if i%2 == 0 && b.restore(info.Partition, info.ID) {
+		b.exciseSegment(info.ID)
+		if i%2 == 0 && b.restoreSegment(info.Partition, info.ID) {
 			t.Fatalf("segment %s is restored from a damaged object", info.ID)
 		}
 	}
 	b.close() // the others become absent when the store is opened
 	b = openBench(t, m, objects, places.Options{})
-	if b.unheld() == 0 {
+	if b.unheldCount() == 0 {
 		t.Fatal("nothing is missing")
 	}
 	rebuilt := openBench(t, store.NewMemory(), objects, places.Options{})
@@ -117,7 +117,7 @@ func TestRestore(t *testing.T) {
 	}
 	for _, r := range w.Repositories {
 		var segments []event.SegmentRef
-		for _, info := range b.infos() {
+		for _, info := range b.segmentInfos() {
 			if info.Partition == r.Partition {
 				segments = append(segments, event.SegmentRef{ID: info.ID.String(), SizeBytes: info.SizeBytes, TextBytes: info.TextBytes, Documents: info.Documents})
 			}
@@ -127,7 +127,7 @@ func TestRestore(t *testing.T) {
 			break
 		}
 	}
-	if n := b.unheld(); n != 0 {
+	if n := b.unheldCount(); n != 0 {
 		t.Errorf("%d documents are missing after their segments were named again", n)
 	}
 	b.close()

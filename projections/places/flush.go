@@ -35,13 +35,13 @@ type update struct {
 // flush writes what happens to documents, places and segments. It fails with
 // errLost, and has written nothing, if the change would lose a document.
 func (c *change) flush() error {
-	updates, err := c.updates()
+	updates, err := c.readUpdates()
 	if err != nil {
 		return err
 	}
 	for i := range updates {
 		u := &updates[i]
-		if !c.losing && u.after.count > 0 && len(u.after.holders) == 0 && len(u.before.holders) > 0 {
+		if !c.mayLose && u.after.count > 0 && len(u.after.holders) == 0 && len(u.before.holders) > 0 {
 			return fmt.Errorf("%s as %q: %w", u.key.Blob, u.key.Language, errLost)
 		}
 	}
@@ -51,12 +51,12 @@ func (c *change) flush() error {
 			return err
 		}
 	}
-	return w.segments()
+	return w.writeSegments()
 }
 
-// updates reads the documents that change, in the order of their keys, so that
+// readUpdates reads the documents that change, in the order of their keys, so that
 // the reads are one walk.
-func (c *change) updates() ([]update, error) {
+func (c *change) readUpdates() ([]update, error) {
 	updates := make([]update, 0, len(c.documents))
 	for k, d := range c.documents {
 		updates = append(updates, update{key: k, change: d})
@@ -118,18 +118,18 @@ type writer struct {
 }
 
 func (w *writer) write(u *update) error {
-	if err := w.row(u); err != nil {
+	if err := w.writeDocumentRow(u); err != nil {
 		return err
 	}
-	if err := w.unheld(u); err != nil {
+	if err := w.updateUnheld(u); err != nil {
 		return err
 	}
-	from, to := u.before.location(), u.after.location()
+	from, to := u.before.firstHolder(), u.after.firstHolder()
 	if u.before.count > 0 {
-		w.alive(from, -1)
+		w.adjustLiveness(from, -1)
 	}
 	if u.after.count > 0 {
-		w.alive(to, 1)
+		w.adjustLiveness(to, 1)
 	} else if u.before.count > 0 {
 		w.removedUnheld = w.removedUnheld || len(u.after.holders) == 0
 		for _, h := range u.after.holders { // each of them has the text
@@ -137,15 +137,15 @@ func (w *writer) write(u *update) error {
 		}
 	}
 	if from == to || !u.known {
-		return w.place(u, to)
+		return w.writePlaces(u, to)
 	}
 	if from.sequence != 0 || u.before.count > 0 {
 		w.stage.moved = true
 	}
-	return w.move(u, from, to)
+	return w.movePlaces(u, from, to)
 }
 
-func (w *writer) row(u *update) error {
+func (w *writer) writeDocumentRow(u *update) error {
 	k := documentKey(kindDocument, w.at.Partition, u.key)
 	if u.after.count == 0 && len(u.after.holders) == 0 {
 		if !u.known {
@@ -157,8 +157,8 @@ func (w *writer) row(u *update) error {
 	return w.b.Set(k, w.value)
 }
 
-// unheld keeps the list of documents that manifests name and no segment holds.
-func (w *writer) unheld(u *update) error {
+// updateUnheld keeps the list of documents that manifests name and no segment holds.
+func (w *writer) updateUnheld(u *update) error {
 	before := u.before.count > 0 && len(u.before.holders) == 0
 	after := u.after.count > 0 && len(u.after.holders) == 0
 	if before == after {
@@ -173,12 +173,12 @@ func (w *writer) unheld(u *update) error {
 	return w.b.Delete(k)
 }
 
-// alive notes that a document at l counts, or counts no more.
-func (w *writer) alive(l location, delta int) {
+// adjustLiveness notes that a document at l counts, or counts no more.
+func (w *writer) adjustLiveness(l location, delta int) {
 	if l.sequence == 0 || w.dropped[l.sequence] {
 		return
 	}
-	h := w.handle(l.sequence)
+	h := w.findHandle(l.sequence)
 	if h.reader == nil {
 		return // it cannot be read any more
 	}
@@ -192,7 +192,7 @@ func (w *writer) alive(l location, delta int) {
 	live.bytes += int64(delta * (hi - lo))
 }
 
-func (c *change) handle(sequence uint32) *handle {
+func (c *change) findHandle(sequence uint32) *handle {
 	for _, h := range c.added {
 		if h.sequence == sequence {
 			return h
@@ -201,100 +201,100 @@ func (c *change) handle(sequence uint32) *handle {
 	return c.part.bySequence[sequence]
 }
 
-// place writes the places that come and go where the document stays.
-func (w *writer) place(u *update, at location) error {
-	if len(u.change.placing) == 0 {
+// writePlaces writes the places that come and go where the document stays.
+func (w *writer) writePlaces(u *update, at location) error {
+	if len(u.change.places) == 0 {
 		return nil
 	}
-	prefix := w.prefix(u.key, at)
-	for _, p := range lastOf(u.change.placing) {
-		if err := w.put(prefix, at, p); err != nil {
+	prefix := w.placePrefix(u.key, at)
+	for _, p := range latestPlaceChanges(u.change.places) {
+		if err := w.putPlace(prefix, at, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// move takes the places of a document from one location to another.
-func (w *writer) move(u *update, from, to location) error {
-	placings, err := w.existing(u.key, from)
+// movePlaces takes the places of a document from one location to another.
+func (w *writer) movePlaces(u *update, from, to location) error {
+	placings, err := w.readPlaces(u.key, from)
 	if err != nil {
 		return err
 	}
-	source, target := w.prefix(u.key, from), w.prefix(u.key, to)
+	source, target := w.placePrefix(u.key, from), w.placePrefix(u.key, to)
 	for _, p := range placings {
-		p.gone = true
-		if err := w.put(source, from, p); err != nil {
+		p.removed = true
+		if err := w.putPlace(source, from, p); err != nil {
 			return err
 		}
 	}
-	for _, p := range lastOf(append(placings, u.change.placing...)) {
-		if p.gone {
+	for _, p := range latestPlaceChanges(append(placings, u.change.places...)) {
+		if p.removed {
 			continue
 		}
-		if err := w.put(target, to, p); err != nil {
+		if err := w.putPlace(target, to, p); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// existing reads the places that a document has at a location.
-func (w *writer) existing(d code.DocumentKey, at location) ([]placing, error) {
-	prefix := w.prefix(d, at)
+// readPlaces reads the places that a document has at a location.
+func (w *writer) readPlaces(d code.DocumentKey, at location) ([]placeChange, error) {
+	prefix := w.placePrefix(d, at)
 	it, err := w.b.Iter(prefix, store.Successor(prefix))
 	if err != nil {
 		return nil, err
 	}
-	var placings []placing
+	var placings []placeChange
 	for ok := it.First(); ok; ok = it.Next() {
 		k, v := it.Key()[len(prefix):], it.Value()
 		if len(k) < 8 || len(v) != 1 {
 			return nil, errors.Join(fmt.Errorf("place %q: %w", it.Key(), ErrCorrupt), it.Close())
 		}
-		placings = append(placings, placing{
+		placings = append(placings, placeChange{
 			repository: code.RepositoryID(binary.BigEndian.Uint64(k)), path: string(k[8:]), flags: code.Flags(v[0]),
 		})
 	}
 	return placings, it.Close()
 }
 
-func (w *writer) prefix(d code.DocumentKey, at location) []byte {
+func (w *writer) placePrefix(d code.DocumentKey, at location) []byte {
 	if at.sequence == 0 {
 		return waitingPrefix(w.at.Partition, d)
 	}
 	return placesPrefix(w.at.Partition, at)
 }
 
-// put writes or deletes one place, in the store and for the view.
-func (w *writer) put(prefix []byte, at location, p placing) error {
+// putPlace writes or deletes one place, in the store and for the view.
+func (w *writer) putPlace(prefix []byte, at location, p placeChange) error {
 	if at.sequence != 0 && !w.dropped[at.sequence] {
-		w.stage.place(at, p)
+		w.stage.addPlace(at, p)
 	}
 	k := appendPlace(prefix, p.repository, p.path)
-	if p.gone {
+	if p.removed {
 		return w.b.Delete(k)
 	}
 	return w.b.Set(k, []byte{byte(p.flags)})
 }
 
-// lastOf returns, for each place that the list names, the last word on it. It
+// latestPlaceChanges returns, for each place that the list names, the last word on it. It
 // may reorder the list.
-func lastOf(list []placing) []placing {
+func latestPlaceChanges(list []placeChange) []placeChange {
 	if len(list) < 2 {
 		return list
 	}
-	slices.SortStableFunc(list, comparePlacings)
+	slices.SortStableFunc(list, comparePlaceChanges)
 	last := list[:0]
 	for i := range list {
-		if i+1 == len(list) || comparePlacings(list[i], list[i+1]) != 0 {
+		if i+1 == len(list) || comparePlaceChanges(list[i], list[i+1]) != 0 {
 			last = append(last, list[i])
 		}
 	}
 	return last
 }
 
-func comparePlacings(a, b placing) int {
+func comparePlaceChanges(a, b placeChange) int {
 	if a.repository != b.repository {
 		if a.repository < b.repository {
 			return -1
@@ -304,8 +304,8 @@ func comparePlacings(a, b placing) int {
 	return strings.Compare(a.path, b.path)
 }
 
-// segments writes the rows of the segments that came, went or changed.
-func (w *writer) segments() error {
+// writeSegments writes the rows of the segments that came, went or changed.
+func (w *writer) writeSegments() error {
 	for _, h := range w.added {
 		l := w.live[h.sequence]
 		if l != nil {
@@ -316,7 +316,7 @@ func (w *writer) segments() error {
 			return err
 		}
 	}
-	if err := w.mark(); err != nil {
+	if err := w.writeMarks(); err != nil {
 		return err
 	}
 	for sequence, l := range w.live {

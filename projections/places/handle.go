@@ -29,15 +29,15 @@ type handle struct {
 	// zero if it has none.
 	removedAt time.Time
 	// doomed is the local row that remembers the object to delete.
-	doomed []byte
+	doomedRow []byte
 	// views counts the partition views that name the segment.
 	views atomic.Int64
 }
 
-// bring ingests the segment of h, if it is not in the store yet, and opens it.
+// openOrIngest ingests the segment of h, if it is not in the store yet, and opens it.
 // h is absent, with a nil reader, if the segment store does not have it, or has it
 // damaged.
-func (p *Places) bring(ctx context.Context, h *handle) error {
+func (p *Places) openOrIngest(ctx context.Context, h *handle) error {
 	lo, hi := segment.KeyRange(h.id)
 	found, err := p.store.HasSegment(lo, hi)
 	if err != nil && !isUnreadable(err) {
@@ -48,13 +48,13 @@ func (p *Places) bring(ctx context.Context, h *handle) error {
 			return err
 		}
 	}
-	return p.restore(ctx, h)
+	return p.restoreSegment(ctx, h)
 }
 
-// restore ingests the segment of h from the segment store, in the place of keys that
+// restoreSegment ingests the segment of h from the segment store, in the place of keys that
 // cannot be read, if there are any, and opens it. What is damaged there goes to the
 // quarantine; h is then absent, and the store has no keys of it.
-func (p *Places) restore(ctx context.Context, h *handle) error {
+func (p *Places) restoreSegment(ctx context.Context, h *handle) error {
 	lo, hi := segment.KeyRange(h.id)
 	name := segmentstore.SegmentName(h.id)
 	path, err := p.store.Incoming(fmt.Sprintf("%d-%s", h.partition, h.id))

@@ -43,12 +43,12 @@ const (
 	blobLen             = len(code.BlobID{})
 )
 
-func key(kind byte, size int) []byte {
+func newKey(kind byte, size int) []byte {
 	return append(make([]byte, 0, 2+size), byte(store.FamilyPlaces), kind)
 }
 
 func repositoryPrefix(kind byte, id code.RepositoryID) []byte {
-	return store.AppendUint64(key(kind, 64), uint64(id))
+	return store.AppendUint64(newKey(kind, 64), uint64(id))
 }
 
 func manifestPrefix(kind byte, id code.RepositoryID, manifest uint32) []byte {
@@ -87,7 +87,7 @@ func parseEntry(k []byte) (path []byte, version uint32) {
 }
 
 func partitionPrefix(kind byte, partition int32) []byte {
-	return store.AppendUint32(key(kind, 64), uint32(partition))
+	return store.AppendUint32(newKey(kind, 64), uint32(partition))
 }
 
 // documentKey is the key of a document, or of its unheld row.

@@ -20,14 +20,14 @@ func (v *View) Liveness(id segment.ID) (live []uint64, documents int, err error)
 	for _, part := range v.parts {
 		for i, h := range part.handles {
 			if h.id == id {
-				return part.liveness(h.sequence, part.segments[i].Reader)
+				return part.computeLiveness(h.sequence, part.segments[i].Reader)
 			}
 		}
 	}
 	return nil, 0, fmt.Errorf("places: segment %s: %w", id, code.ErrNotFound)
 }
 
-func (pv *partitionView) liveness(sequence uint32, reader *segment.Reader) ([]uint64, int, error) {
+func (pv *partitionView) computeLiveness(sequence uint32, reader *segment.Reader) ([]uint64, int, error) {
 	keys, err := reader.Keys()
 	if err != nil {
 		return nil, 0, err
@@ -45,7 +45,7 @@ func (pv *partitionView) liveness(sequence uint32, reader *segment.Reader) ([]ui
 		if err != nil {
 			return nil, 0, err
 		}
-		if row.count > 0 && row.location() == (location{sequence, segment.DocID(d)}) {
+		if row.count > 0 && row.firstHolder() == (location{sequence, segment.DocID(d)}) {
 			live[d/64] |= 1 << (d % 64)
 		}
 	}
@@ -77,7 +77,7 @@ func (v *View) UnheldDocuments(limit int) ([]code.DocumentKey, error) {
 func (v *View) Broken(limit int) ([]*BrokenError, error) {
 	var broken []*BrokenError
 	for _, part := range v.parts {
-		err := each(part.snapshot, key(kindBroken, 0), func(_, value []byte) error {
+		err := forEachRow(part.snapshot, newKey(kindBroken, 0), func(_, value []byte) error {
 			b := new(BrokenError)
 			if err := json.Unmarshal(value, b); err != nil {
 				return err

@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// load fills the partitions from the rows of the store.
-func (p *Places) load(ctx context.Context) error {
+// loadState fills the partitions from the rows of the store.
+func (p *Places) loadState(ctx context.Context) error {
 	var lost []*handle
 	for _, step := range []func() error{
 		func() (err error) { lost, err = p.loadSegments(ctx); return err },
@@ -28,8 +28,8 @@ func (p *Places) load(ctx context.Context) error {
 	return nil
 }
 
-// each calls f for every row of the store that begins with prefix.
-func each(r store.Reader, prefix []byte, f func(k, v []byte) error) error {
+// forEachRow calls f for every row of the store that begins with prefix.
+func forEachRow(r store.Reader, prefix []byte, f func(k, v []byte) error) error {
 	it, err := r.Iter(prefix, store.Successor(prefix))
 	if err != nil {
 		return err
@@ -45,8 +45,8 @@ func each(r store.Reader, prefix []byte, f func(k, v []byte) error) error {
 // loadSegments opens the segments. It restores those that cannot be read, and returns
 // those of which the segment store has no intact copy.
 func (p *Places) loadSegments(ctx context.Context) (lost []*handle, err error) {
-	return lost, each(p.store, key(kindSegment, 0), func(k, v []byte) error {
-		part := p.partition(int32(binary.BigEndian.Uint32(k[2:])))
+	return lost, forEachRow(p.store, newKey(kindSegment, 0), func(k, v []byte) error {
+		part := p.ensurePartition(int32(binary.BigEndian.Uint32(k[2:])))
 		h := &handle{partition: part.number, sequence: binary.BigEndian.Uint32(k[partitionPrefixLen:])}
 		if err := json.Unmarshal(v, &h.row); err != nil {
 			return err
@@ -59,7 +59,7 @@ func (p *Places) loadSegments(ctx context.Context) (lost []*handle, err error) {
 			err := p.open(h)
 			if isUnreadable(err) {
 				p.log.Error("a segment cannot be read; restoring it from the segment store", "segment", h.row.ID, "error", err)
-				err = p.restore(ctx, h)
+				err = p.restoreSegment(ctx, h)
 			}
 			if err != nil {
 				return fmt.Errorf("%w; rebuild with quarry replay", err)
@@ -69,18 +69,18 @@ func (p *Places) loadSegments(ctx context.Context) (lost []*handle, err error) {
 			}
 		}
 		part.byID[h.id], part.bySequence[h.sequence] = h, h
-		p.sweep.claim(h.id)
+		p.sweep.claimKeys(h.id)
 		return nil
 	})
 }
 
 func (p *Places) loadRepositories() error {
-	return each(p.store, key(kindRepository, 0), func(_, v []byte) error {
+	return forEachRow(p.store, newKey(kindRepository, 0), func(_, v []byte) error {
 		var row repositoryRow
 		if err := json.Unmarshal(v, &row); err != nil {
 			return err
 		}
-		part := p.partition(row.Since.Partition)
+		part := p.ensurePartition(row.Since.Partition)
 		part.repositories[row.Repository.ID] = &Repository{Repository: row.Repository, Partition: part.number}
 		part.changed[row.Repository.ID] = true
 		p.indexOf(row.Repository.ID)
@@ -90,10 +90,10 @@ func (p *Places) loadRepositories() error {
 
 func (p *Places) loadRefs() error {
 	var repo *Repository
-	err := each(p.store, key(kindRef, 0), func(k, v []byte) error {
+	err := forEachRow(p.store, newKey(kindRef, 0), func(k, v []byte) error {
 		id := code.RepositoryID(binary.BigEndian.Uint64(k[2:]))
 		if repo == nil || repo.ID != id {
-			if repo = p.find(id); repo == nil {
+			if repo = p.findRepository(id); repo == nil {
 				return fmt.Errorf("ref of a repository that is not there: %w", ErrCorrupt)
 			}
 		}
@@ -102,7 +102,7 @@ func (p *Places) loadRefs() error {
 			return err
 		}
 		if row.Commit != "" {
-			repo.Refs = append(repo.Refs, row.ref(code.Ref(k[repositoryPrefixLen:]), 0))
+			repo.Refs = append(repo.Refs, row.toRef(code.Ref(k[repositoryPrefixLen:]), 0))
 		}
 		return nil
 	})
@@ -114,7 +114,7 @@ func (p *Places) loadRefs() error {
 	return err
 }
 
-func (p *Places) find(id code.RepositoryID) *Repository {
+func (p *Places) findRepository(id code.RepositoryID) *Repository {
 	for _, part := range p.mu.partitions {
 		if repo := part.repositories[id]; repo != nil {
 			return repo
@@ -130,17 +130,17 @@ func (p *Places) loadPlaces() error {
 	var builder *segment.PlacesBuilder
 	finish := func() {
 		if current != nil {
-			p.partition(current.partition).tables[current.sequence] = builder.Build()
+			p.ensurePartition(current.partition).tables[current.sequence] = builder.Build()
 		}
 	}
-	err := each(p.store, key(kindPlace, 0), func(k, v []byte) error {
+	err := forEachRow(p.store, newKey(kindPlace, 0), func(k, v []byte) error {
 		if len(k) < placePrefixLen+8 || len(v) != 1 {
 			return ErrCorrupt
 		}
 		partition, sequence := int32(binary.BigEndian.Uint32(k[2:])), binary.BigEndian.Uint32(k[partitionPrefixLen:])
 		if current == nil || current.partition != partition || current.sequence != sequence {
 			finish()
-			current = p.partition(partition).bySequence[sequence]
+			current = p.ensurePartition(partition).bySequence[sequence]
 			if current == nil || current.reader == nil {
 				return fmt.Errorf("place in a segment that is not there: %w", ErrCorrupt)
 			}
@@ -161,18 +161,18 @@ func (p *Places) loadPlaces() error {
 }
 
 func (p *Places) loadUnheld() error {
-	return each(p.store, key(kindUnheld, 0), func(k, _ []byte) error {
-		p.partition(int32(binary.BigEndian.Uint32(k[2:]))).unheld++
+	return forEachRow(p.store, newKey(kindUnheld, 0), func(k, _ []byte) error {
+		p.ensurePartition(int32(binary.BigEndian.Uint32(k[2:]))).unheld++
 		return nil
 	})
 }
 
 // loadDoomed queues the objects that a former process did not come to delete.
 func (p *Places) loadDoomed() error {
-	return each(p.store, doomedPrefix(), func(k, v []byte) error {
+	return forEachRow(p.store, doomedPrefix(), func(k, v []byte) error {
 		h, err := doomedHandle(k, v)
 		if err == nil {
-			p.sweep.enqueue(h)
+			p.sweep.enqueueSegments(h)
 		}
 		return err
 	})
@@ -185,7 +185,7 @@ func doomedHandle(k, v []byte) (*handle, error) {
 		return nil, ErrCorrupt
 	}
 	h := &handle{
-		id: segment.ID(v[:idLen]), partition: int32(binary.BigEndian.Uint32(k[2:])), doomed: append([]byte(nil), k...),
+		id: segment.ID(v[:idLen]), partition: int32(binary.BigEndian.Uint32(k[2:])), doomedRow: append([]byte(nil), k...),
 	}
 	if len(v) > idLen {
 		h.removedAt = parseMark(v[idLen:])

@@ -38,14 +38,14 @@ type Entry struct {
 	Skipped   code.SkipReason
 }
 
-// state returns the partition and levels of a ref; an empty ref is the default
+// refLevels returns the partition and levels of a ref; an empty ref is the default
 // branch. code.ErrNotFound if there is none.
-func (v *View) state(id code.RepositoryID, ref code.Ref) (*partitionView, levels, error) {
+func (v *View) refLevels(id code.RepositoryID, ref code.Ref) (*partitionView, levels, error) {
 	repo := v.Repository(id)
 	if repo == nil {
 		return nil, nil, fmt.Errorf("places: repository %s: %w", id, code.ErrNotFound)
 	}
-	r, part := repo.Ref(ref), v.partition(repo.Partition)
+	r, part := repo.Ref(ref), v.findPartition(repo.Partition)
 	if r == nil || part == nil {
 		return nil, nil, fmt.Errorf("places: ref %q of repository %s: %w", ref, id, code.ErrNotFound)
 	}
@@ -56,7 +56,7 @@ func (v *View) state(id code.RepositoryID, ref code.Ref) (*partitionView, levels
 // Lookup returns the file at a path of a ref; an empty ref is the default
 // branch. It fails with code.ErrNotFound if there is none.
 func (v *View) Lookup(id code.RepositoryID, ref code.Ref, path string) (Place, error) {
-	part, l, err := v.state(id, ref)
+	part, l, err := v.refLevels(id, ref)
 	if err != nil {
 		return Place{}, err
 	}
@@ -64,7 +64,7 @@ func (v *View) Lookup(id code.RepositoryID, ref code.Ref, path string) (Place, e
 	if err != nil {
 		return Place{}, err
 	}
-	value := bytes.Clone(f.visible(l, []byte(path)))
+	value := bytes.Clone(f.visibleValue(l, []byte(path)))
 	if err := f.close(); err != nil {
 		return Place{}, err
 	}
@@ -75,7 +75,7 @@ func (v *View) Lookup(id code.RepositoryID, ref code.Ref, path string) (Place, e
 	if err != nil || place.Skipped != "" {
 		return place, err
 	}
-	return place, part.locate(&place)
+	return place, part.locateDocument(&place)
 }
 
 func placeOf(path string, value []byte) (Place, error) {
@@ -83,8 +83,8 @@ func placeOf(path string, value []byte) (Place, error) {
 	return Place{Path: path, Flags: e.flags, SizeBytes: e.size, Skipped: e.skipped, Document: e.document}, err
 }
 
-// locate finds the segment of the place's document.
-func (pv *partitionView) locate(place *Place) error {
+// locateDocument finds the segment of the place's document.
+func (pv *partitionView) locateDocument(place *Place) error {
 	value, ok, err := pv.snapshot.Read(documentKey(kindDocument, pv.number, place.Document))
 	if err != nil || !ok {
 		return err
@@ -93,8 +93,8 @@ func (pv *partitionView) locate(place *Place) error {
 	if err != nil {
 		return err
 	}
-	if i, ok := pv.bySequence[row.location().sequence]; ok {
-		place.Reader, place.Number = pv.segments[i].Reader, row.location().document
+	if i, ok := pv.bySequence[row.firstHolder().sequence]; ok {
+		place.Reader, place.Number = pv.segments[i].Reader, row.firstHolder().document
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (pv *partitionView) locate(place *Place) error {
 // code.ErrNotFound if nothing lies below the directory. It skips over what lies
 // in subdirectories, so it costs the number of names it returns.
 func (v *View) List(ctx context.Context, id code.RepositoryID, ref code.Ref, directory string, limit int) ([]Entry, error) {
-	part, l, err := v.state(id, ref)
+	part, l, err := v.refLevels(id, ref)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (v *View) Files(ctx context.Context, id code.RepositoryID, ref code.Ref, af
 const checkEvery = 1024
 
 func (v *View) eachFile(ctx context.Context, id code.RepositoryID, ref code.Ref, after string, f func(path, value []byte) (bool, error)) error {
-	part, l, err := v.state(id, ref)
+	part, l, err := v.refLevels(id, ref)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ const MaxDepth = 8
 
 // never is the version that supersedes the newest entries of a deleted
 // manifest: they stay as long as a pin needs them.
-const never = math.MaxUint32
+const neverSuperseded = math.MaxUint32
 
 // target is the manifest that an event writes to.
 type target struct {
@@ -37,8 +37,8 @@ type target struct {
 	isDefault bool
 }
 
-// extend makes the next version of a ref's manifest.
-func (c *change) extend(id code.RepositoryID, ref *refRow) (*target, error) {
+// extendManifest makes the next version of a ref's manifest.
+func (c *change) extendManifest(id code.RepositoryID, ref *refRow) (*target, error) {
 	t := &target{id: id, number: ref.Manifest, files: ref.Files, skipped: cloneCounts(ref.Skipped)}
 	chain, row, err := readLevels(c.b, id, ref.Manifest)
 	if err != nil {
@@ -52,9 +52,9 @@ func (c *change) extend(id code.RepositoryID, ref *refRow) (*target, error) {
 	return t, nil
 }
 
-// derive makes a new manifest on top of another ref's, or an empty one if base
+// deriveManifest makes a new manifest on top of another ref's, or an empty one if base
 // is nil.
-func (c *change) derive(id code.RepositoryID, repo *repositoryRow, base *refRow) (*target, error) {
+func (c *change) deriveManifest(id code.RepositoryID, repo *repositoryRow, base *refRow) (*target, error) {
 	repo.NextManifest++
 	t := &target{id: id, number: repo.NextManifest, isNew: true, row: manifestRow{Version: 1}, skipped: map[code.SkipReason]int{}}
 	if base == nil {
@@ -87,25 +87,25 @@ func (c *change) copyEntries(t *target, from level) error {
 		return err
 	}
 	cur := cursor{it: it, version: from.version}
-	for cur.settle(it.First()); cur.path != nil; {
+	for cur.seekVisible(it.First()); cur.path != nil; {
 		path, value := bytes.Clone(cur.path), bytes.Clone(it.Value())
 		t.copied[string(path)] = value
 		err := c.b.Set(entryKey(kindEntry, t.id, t.number, path, t.row.Version), value)
-		if err = firstError(err, c.count(value, 1)); err != nil {
+		if err = firstError(err, c.adjustCount(value, 1)); err != nil {
 			return errors.Join(err, it.Close())
 		}
-		cur.pass(path)
+		cur.skipPath(path)
 	}
 	return it.Close()
 }
 
-// save writes the manifest's row.
-func (c *change) save(t *target) error {
+// saveManifest writes the manifest's row.
+func (c *change) saveManifest(t *target) error {
 	return writeRow(c.b, manifestPrefix(kindManifest, t.id, t.number), &t.row)
 }
 
-// edit applies changes, ordered by path, to the target.
-func (c *change) edit(t *target, changes []event.Change) error {
+// editManifest applies changes, ordered by path, to the target.
+func (c *change) editManifest(t *target, changes []event.Change) error {
 	f, err := newFinder(c.b, t.id)
 	if err != nil {
 		return err
@@ -122,9 +122,9 @@ func (c *change) edit(t *target, changes []event.Change) error {
 func (c *change) editPath(t *target, f *finder, path, value []byte) error {
 	var above []byte
 	if len(t.ancestor) > 0 {
-		above = bytes.Clone(f.visible(t.ancestor, path))
+		above = bytes.Clone(f.visibleValue(t.ancestor, path))
 	}
-	own, version, found := t.own(f, path)
+	own, version, found := t.ownEntry(f, path)
 	// An entry that a pin keeps would show again under a path that is removed.
 	hides := above != nil || found && !t.isNew && f.hasOlder()
 	before := above
@@ -135,7 +135,7 @@ func (c *change) editPath(t *target, f *finder, path, value []byte) error {
 		return nil
 	}
 	if found {
-		kept, err := c.supersede(t, path, own, version)
+		kept, err := c.supersedeEntry(t, path, own, version)
 		if err != nil {
 			return err
 		}
@@ -145,41 +145,41 @@ func (c *change) editPath(t *target, f *finder, path, value []byte) error {
 		if err := c.b.Set(entryKey(kindEntry, t.id, t.number, path, t.row.Version), value); err != nil {
 			return err
 		}
-		if err := c.count(value, 1); err != nil {
+		if err := c.adjustCount(value, 1); err != nil {
 			return err
 		}
 	}
-	return c.tally(t, path, before, value)
+	return c.tallyFile(t, path, before, value)
 }
 
 func isNothing(value []byte) bool { return len(value) == 0 || value[0] == entryTombstone }
 
-// own returns a copy of the target's own entry for path, as of before the event.
-func (t *target) own(f *finder, path []byte) (value []byte, version uint32, found bool) {
+// ownEntry returns a copy of the target's own entry for path, as of before the event.
+func (t *target) ownEntry(f *finder, path []byte) (value []byte, version uint32, found bool) {
 	if t.isNew {
 		value, found = t.copied[string(path)]
 		return value, t.row.Version, found
 	}
-	value, version, found = f.own(level{t.number, t.row.Version - 1}, path)
+	value, version, found = f.ownEntry(level{t.number, t.row.Version - 1}, path)
 	return bytes.Clone(value), version, found
 }
 
-// supersede removes an entry that a newer version replaces, unless a pin needs
+// supersedeEntry removes an entry that a newer version replaces, unless a pin needs
 // it: then it is kept.
-func (c *change) supersede(t *target, path, value []byte, version uint32) (kept bool, err error) {
+func (c *change) supersedeEntry(t *target, path, value []byte, version uint32) (kept bool, err error) {
 	if t.newestPin >= version {
 		k := entryKey(kindKept, t.id, t.number, path, version)
 		return true, c.b.Set(k, store.AppendUint32(nil, t.row.Version))
 	}
-	if err := c.count(value, -1); err != nil {
+	if err := c.adjustCount(value, -1); err != nil {
 		return false, err
 	}
 	return false, c.b.Delete(entryKey(kindEntry, t.id, t.number, path, version))
 }
 
-// tally counts files and skipped files, and notes places if the target is the
+// tallyFile counts files and skipped files, and notes places if the target is the
 // default branch.
-func (c *change) tally(t *target, path, before, after []byte) error {
+func (c *change) tallyFile(t *target, path, before, after []byte) error {
 	for _, side := range []struct {
 		value []byte
 		delta int
@@ -200,7 +200,7 @@ func (c *change) tally(t *target, path, before, after []byte) error {
 		if !t.isDefault || e.kind != entryDocument {
 			continue
 		}
-		if err := c.place(t.id, path, side.value, side.delta < 0); err != nil {
+		if err := c.notePlace(t.id, path, side.value, side.delta < 0); err != nil {
 			return err
 		}
 	}
@@ -216,7 +216,7 @@ func (c *change) changesTo(t *target, whole []event.Change) ([]event.Change, err
 		return nil, err
 	}
 	t.files, t.skipped = 0, map[code.SkipReason]int{}
-	next := func() bool { return w.Next() && t.recount(w.value) }
+	next := func() bool { return w.Next() && t.countFile(w.value) }
 	var changes []event.Change
 	more := next()
 	for i := range whole {
@@ -239,9 +239,9 @@ func (c *change) changesTo(t *target, whole []event.Change) ([]event.Change, err
 	return changes, w.Close()
 }
 
-// recount counts one file that the target shows. What does not decode counts as
+// countFile counts one file that the target shows. What does not decode counts as
 // nothing; the edit that follows fails on it if it is in the way.
-func (t *target) recount(value []byte) bool {
+func (t *target) countFile(value []byte) bool {
 	switch e, err := decodeEntry(value); {
 	case err != nil:
 	case e.kind == entryDocument:

@@ -21,19 +21,19 @@ const (
 	outcomeLost      = "merge_refused"
 )
 
-// merge applies a SegmentsMerged: the output takes the place of the inputs. It
+// applyMerge applies a SegmentsMerged: the output takes the place of the inputs. It
 // is refused, and changes nothing, if a document that manifests name would be
 // held by no segment afterwards: one that came to life after the compactor
 // looked. The compactor tries again.
 //
 // A merge whose output is not there, because it was merged further and deleted
 // before this store came to read of it, is no such case: see passed.
-func (c *change) merge(ctx context.Context, ev *event.SegmentsMerged) error {
+func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error {
 	if ev.Partition != c.at.Partition {
 		c.stage.outcomes = append(c.stage.outcomes, outcomePartition)
 		return nil
 	}
-	inputs, err := c.inputs(ev)
+	inputs, err := c.liveInputs(ev)
 	if err != nil {
 		return err
 	}
@@ -46,22 +46,22 @@ func (c *change) merge(ctx context.Context, ev *event.SegmentsMerged) error {
 	}
 	var output *handle
 	if ev.Output != nil {
-		if output, err = c.segment(ctx, ev.Output, true); err != nil {
+		if output, err = c.ensureSegment(ctx, ev.Output, true); err != nil {
 			return err
 		}
 	}
 	for _, h := range inputs {
-		if err := c.drop(h); err != nil {
+		if err := c.removeHolder(h); err != nil {
 			return err
 		}
 	}
 	err = c.flush()
 	if errors.Is(err, errLost) {
-		if c.losing, err = c.passed(ctx, output, inputs); err != nil {
+		if c.mayLose, err = c.mergedFurther(ctx, output, inputs); err != nil {
 			return err
 		}
-		if !c.losing {
-			return c.refuse(inputs)
+		if !c.mayLose {
+			return c.refuseMerge(inputs)
 		}
 		err = c.flush()
 	}
@@ -69,17 +69,17 @@ func (c *change) merge(ctx context.Context, ev *event.SegmentsMerged) error {
 		return err
 	}
 	c.stage.moved = true
-	return c.doom(inputs)
+	return c.markDoomed(inputs)
 }
 
-// passed reports whether the merge was taken over where objects are deleted, and
+// mergedFurther reports whether the merge was taken over where objects are deleted, and
 // its output merged further: the output is not there, and inputs went before it,
 // which is the order of deletions. A refused merge deletes nothing, so what is
 // not there was not refused. Its documents are unheld here until the merge that
 // took the output brings them, as in a store that is built from the log now.
 // Were the merge refused instead, later ones would not find the output, and
 // what it took would never be replaced.
-func (c *change) passed(ctx context.Context, output *handle, inputs []*handle) (bool, error) {
+func (c *change) mergedFurther(ctx context.Context, output *handle, inputs []*handle) (bool, error) {
 	if output == nil || output.reader != nil {
 		return false, nil
 	}
@@ -99,9 +99,9 @@ func (c *change) passed(ctx context.Context, output *handle, inputs []*handle) (
 	return false, nil
 }
 
-// inputs returns the inputs that are there and go, in the order they came. An output that has the ID of
+// liveInputs returns the inputs that are there and go, in the order they came. An output that has the ID of
 // an input is that input, and stays.
-func (c *change) inputs(ev *event.SegmentsMerged) ([]*handle, error) {
+func (c *change) liveInputs(ev *event.SegmentsMerged) ([]*handle, error) {
 	var inputs []*handle
 	seen := map[segment.ID]bool{}
 	for _, s := range ev.Inputs {
@@ -118,9 +118,9 @@ func (c *change) inputs(ev *event.SegmentsMerged) ([]*handle, error) {
 	return inputs, nil
 }
 
-// refuse forgets the change. The objects of the inputs and of the output are
+// refuseMerge forgets the change. The objects of the inputs and of the output are
 // held for ever: a rebuild must come to the same verdict.
-func (c *change) refuse(inputs []*handle) error {
+func (c *change) refuseMerge(inputs []*handle) error {
 	for _, h := range append(inputs, c.added...) {
 		if err := c.b.Set(segmentIDKey(kindHeld, c.at.Partition, h.id), nil); err != nil {
 			return err
@@ -130,15 +130,15 @@ func (c *change) refuse(inputs []*handle) error {
 	return nil
 }
 
-// doom notes the objects that go once no view needs them.
-func (c *change) doom(inputs []*handle) error {
+// markDoomed notes the objects that go once no view needs them.
+func (c *change) markDoomed(inputs []*handle) error {
 	for _, h := range inputs {
-		h.doomed = doomedKey(c.at, c.doomed)
-		c.doomed++
+		h.doomedRow = doomedKey(c.at, c.doomedCount)
+		c.doomedCount++
 		if !c.p.deleteObjects.Load() {
 			continue
 		}
-		if err := c.b.Set(h.doomed, h.appendDoomed(nil)); err != nil {
+		if err := c.b.Set(h.doomedRow, h.appendDoomed(nil)); err != nil {
 			return err
 		}
 	}

@@ -43,9 +43,9 @@ func newMetrics(reg prometheus.Registerer, p *Places) (*metrics, error) {
 			Name: "quarry_places_broken_total",
 			Help: "Events, or parts of them, that did not apply, by reason. wrong_base, changes_absent and segment_absent have the ref re-indexed; the others are harmless.",
 		}, []string{"reason"}),
-		excised:        counter("quarry_places_excised_total", "Merged segments removed from the store."),
-		revisionHits:   counter("quarry_places_revision_hits_total", "Queries with a rev: filter answered from the cache."),
-		revisionMisses: counter("quarry_places_revision_misses_total", "Queries with a rev: filter that read manifests."),
+		excised:        newCounter("quarry_places_excised_total", "Merged segments removed from the store."),
+		revisionHits:   newCounter("quarry_places_revision_hits_total", "Queries with a rev: filter answered from the cache."),
+		revisionMisses: newCounter("quarry_places_revision_misses_total", "Queries with a rev: filter that read manifests."),
 		state:          newStateCollector(p),
 	}
 	for _, reason := range []string{"duplicate", "unregistered", "wrong_base", string(outcomeChangesAbsent), outcomeRepeated, outcomeLost, outcomePartition, outcomeAbsent} {
@@ -54,7 +54,7 @@ func newMetrics(reg prometheus.Registerer, p *Places) (*metrics, error) {
 	if reg == nil {
 		return m, nil
 	}
-	for _, c := range m.all() {
+	for _, c := range m.allCollectors() {
 		if err := reg.Register(c); err != nil {
 			return nil, fmt.Errorf("places: register metrics: %w", err)
 		}
@@ -62,7 +62,7 @@ func newMetrics(reg prometheus.Registerer, p *Places) (*metrics, error) {
 	return m, nil
 }
 
-func (m *metrics) all() []prometheus.Collector {
+func (m *metrics) allCollectors() []prometheus.Collector {
 	all := []prometheus.Collector{m.broken, m.excised, m.revisionHits, m.revisionMisses, m.state}
 	if m.state.p.cache != nil {
 		all = append(all, m.state.p.cache.Collectors()...)
@@ -70,16 +70,16 @@ func (m *metrics) all() []prometheus.Collector {
 	return all
 }
 
-func (m *metrics) unregister() {
+func (m *metrics) unregisterAll() {
 	if m.reg == nil {
 		return
 	}
-	for _, c := range m.all() {
+	for _, c := range m.allCollectors() {
 		m.reg.Unregister(c)
 	}
 }
 
-func counter(name, help string) prometheus.Counter {
+func newCounter(name, help string) prometheus.Counter {
 	return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
 }
 
@@ -114,7 +114,7 @@ func newStateCollector(p *Places) *stateCollector {
 	sum("live_documents", "Documents that a manifest names.", func(i *SegmentInfo) int64 { return int64(i.LiveDocuments) })
 	sum("text_bytes", "Bytes of text in live segments.", func(i *SegmentInfo) int64 { return i.TextBytes })
 	sum("live_text_bytes", "Bytes of text that a manifest names.", func(i *SegmentInfo) int64 { return i.LiveBytes })
-	add("unheld_documents", "Documents that a manifest names and no segment holds.", func(v *View, _ []SegmentInfo) float64 { return float64(v.Unheld()) })
+	add("unheld_documents", "Documents that a manifest names and no segment holds.", func(v *View, _ []SegmentInfo) float64 { return float64(v.UnheldCount()) })
 	add("broken_refs", "Refs whose last event did not apply, because what it builds on is not there. They are re-indexed.", func(v *View, _ []SegmentInfo) float64 {
 		missing, err := v.Missing()
 		if err != nil {
@@ -123,9 +123,9 @@ func newStateCollector(p *Places) *stateCollector {
 		return float64(missing.Refs)
 	})
 	add("doomed_segments", "Merged segments that wait for their last view.", func(*View, []SegmentInfo) float64 { return float64(p.sweep.len()) })
-	add("removed_text_bytes", "Dead text in segments that hold text of removed repositories and branches, until it is gone from disk.", func(*View, []SegmentInfo) float64 { return float64(p.Waiting().TextBytes) })
+	add("removed_text_bytes", "Dead text in segments that hold text of removed repositories and branches, until it is gone from disk.", func(*View, []SegmentInfo) float64 { return float64(p.PendingRemoval().TextBytes) })
 	add("removed_text_age_seconds", "Time since the oldest removal of a repository or branch whose text is still on disk; 0 if none is.", func(*View, []SegmentInfo) float64 {
-		if oldest := p.Waiting().Oldest; !oldest.IsZero() {
+		if oldest := p.PendingRemoval().Oldest; !oldest.IsZero() {
 			return max(0, time.Since(oldest).Seconds())
 		}
 		return 0

@@ -23,13 +23,13 @@ type Missing struct {
 // Missing counts what is missing.
 func (v *View) Missing() (Missing, error) {
 	broken, err := v.Broken(maxBrokenCounted)
-	return Missing{Documents: v.Unheld(), Refs: len(broken)}, err
+	return Missing{Documents: v.UnheldCount(), Refs: len(broken)}, err
 }
 
 // LacksText reports whether a ref names a document that no segment holds. It costs a
 // lookup for each entry up to the first, about 2 µs.
 func (v *View) LacksText(ctx context.Context, id code.RepositoryID, ref code.Ref) (bool, error) {
-	part, _, err := v.state(id, ref)
+	part, _, err := v.refLevels(id, ref)
 	if err != nil || part.unheld == 0 {
 		return false, err
 	}
@@ -44,7 +44,7 @@ func (v *View) LacksText(ctx context.Context, id code.RepositoryID, ref code.Ref
 // the ref does not show: an entry that a manifest keeps for another one counts as
 // well, until both are written again.
 func (v *View) NamesAny(ctx context.Context, id code.RepositoryID, ref code.Ref, wanted func(code.DocumentKey) (bool, error)) (bool, error) {
-	part, l, err := v.state(id, ref)
+	part, l, err := v.refLevels(id, ref)
 	if err != nil {
 		return false, err
 	}
@@ -79,7 +79,7 @@ func (pv *partitionView) namesAny(ctx context.Context, prefix []byte, wanted fun
 // SegmentKeys returns the documents of a live segment; none if it is not live or is
 // absent.
 func (v *View) SegmentKeys(id segment.ID) ([]code.DocumentKey, error) {
-	h := v.handle(id)
+	h := v.findHandle(id)
 	if h == nil || h.reader == nil {
 		return nil, nil
 	}
@@ -89,7 +89,7 @@ func (v *View) SegmentKeys(id segment.ID) ([]code.DocumentKey, error) {
 // CopySegment writes a live segment to a file, as it is in the segment store. It
 // fails with segment.ErrCorrupt if the copy cannot be what was sealed.
 func (v *View) CopySegment(id segment.ID, path string) (err error) {
-	h := v.handle(id)
+	h := v.findHandle(id)
 	if h == nil || h.reader == nil {
 		return fmt.Errorf("places: segment %s: %w", id, code.ErrNotFound)
 	}
@@ -109,8 +109,8 @@ func (v *View) CopySegment(id segment.ID, path string) (err error) {
 	return nil
 }
 
-// handle returns the segment with that ID, nil if it is not live.
-func (v *View) handle(id segment.ID) *handle {
+// findHandle returns the segment with that ID, nil if it is not live.
+func (v *View) findHandle(id segment.ID) *handle {
 	for _, part := range v.parts {
 		for _, h := range part.handles {
 			if h.id == id {

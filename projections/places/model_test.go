@@ -95,12 +95,12 @@ func (h *history) step(i int) {
 	h.t.Helper()
 	var what string
 	if h.w.Rand.IntN(8) == 0 {
-		what = h.merge()
+		what = h.mergeSome()
 	} else {
 		var records []event.Record
 		h.removals.before = shownBy(h.w)
 		what, records = h.w.Step()
-		h.removals.removes = removes(h.t, records)
+		h.removals.removes = hasRemoval(h.t, records)
 		h.apply(records...)
 		h.records = append(h.records, records...)
 	}
@@ -109,9 +109,9 @@ func (h *history) step(i int) {
 	}
 }
 
-// merge compacts some segments, by what a View of now or of some steps ago says
+// mergeSome compacts some segments, by what a View of now or of some steps ago says
 // is alive, and at times forgets a document.
-func (h *history) merge() string {
+func (h *history) mergeSome() string {
 	v := h.places.Acquire()
 	if h.stale == nil || h.faithful || h.w.Rand.IntN(3) == 0 {
 		if h.stale != nil {
@@ -148,10 +148,10 @@ func (h *history) merge() string {
 		documents = slices.Delete(documents, 0, 1)
 	}
 	ev, rec := h.w.Merge(partition, inputs, documents)
-	before := h.live(partition)
+	before := h.liveSegments(partition)
 	h.apply(rec)
 	h.records = append(h.records, rec)
-	after := h.live(partition)
+	after := h.liveSegments(partition)
 	ev.Inputs = slices.DeleteFunc(ev.Inputs, func(id string) bool { return !before[id] })
 	switch {
 	case maps.Equal(before, after):
@@ -165,7 +165,7 @@ func (h *history) merge() string {
 	return fmt.Sprintf("merge %d into %d documents", len(inputs), len(documents))
 }
 
-func (h *history) live(partition int32) map[string]bool {
+func (h *history) liveSegments(partition int32) map[string]bool {
 	v := h.places.Acquire()
 	defer v.Release()
 	live := map[string]bool{}
@@ -250,13 +250,13 @@ func (h *history) checkRef(v *places.View, repo *projectiontest.Repository, ref 
 	return nil
 }
 
-// standing is a place as text, for comparing sets.
-func standing(repo code.RepositoryID, ref code.Ref, path string, k code.DocumentKey, flags code.Flags) string {
+// formatPlace is a place as text, for comparing sets.
+func formatPlace(repo code.RepositoryID, ref code.Ref, path string, k code.DocumentKey, flags code.Flags) string {
 	return fmt.Sprintf("%s %s %q %s %s %d", repo, ref, path, k.Blob, k.Language, flags)
 }
 
-// wanted returns the places that queries should see of the refs that match.
-func (h *history) wanted(match func(r *projectiontest.Repository, ref code.Ref) bool) []string {
+// expectedPlaces returns the places that queries should see of the refs that match.
+func (h *history) expectedPlaces(match func(r *projectiontest.Repository, ref code.Ref) bool) []string {
 	var want []string
 	for _, r := range h.w.Repositories {
 		for name, ref := range r.Refs {
@@ -265,7 +265,7 @@ func (h *history) wanted(match func(r *projectiontest.Repository, ref code.Ref) 
 			}
 			for path, f := range ref.Files {
 				if f.Skipped == "" && h.w.Held[r.Partition][f.Key] > 0 {
-					want = append(want, standing(r.ID, name, path, f.Key, f.Flags))
+					want = append(want, formatPlace(r.ID, name, path, f.Key, f.Flags))
 				}
 			}
 		}
@@ -274,8 +274,8 @@ func (h *history) wanted(match func(r *projectiontest.Repository, ref code.Ref) 
 	return want
 }
 
-// shown returns the places in columns, checked for their order.
-func shown(v *places.View, segments []places.Segment, refs []code.Ref) ([]string, error) {
+// listPlaces returns the places in columns, checked for their order.
+func listPlaces(v *places.View, segments []places.Segment, refs []code.Ref) ([]string, error) {
 	var got []string
 	for _, s := range segments {
 		keys, err := s.Reader.Keys()
@@ -296,7 +296,7 @@ func shown(v *places.View, segments []places.Segment, refs []code.Ref) ([]string
 				return nil, fmt.Errorf("columns disagree on document %d", d)
 			}
 			path := strings.ReplaceAll(string(s.Places.Path(i)), "\x00", "\n")
-			got = append(got, standing(repo.ID, ref, path, keys[d], s.Places.Flags[i]))
+			got = append(got, formatPlace(repo.ID, ref, path, keys[d], s.Places.Flags[i]))
 		}
 	}
 	slices.Sort(got)
@@ -304,11 +304,11 @@ func shown(v *places.View, segments []places.Segment, refs []code.Ref) ([]string
 }
 
 func (h *history) checkDefaults(v *places.View) error {
-	got, err := shown(v, v.Segments(), nil)
+	got, err := listPlaces(v, v.Segments(), nil)
 	if err != nil {
 		return err
 	}
-	want := h.wanted(func(r *projectiontest.Repository, ref code.Ref) bool { return ref == code.BranchRef(r.DefaultBranch) })
+	want := h.expectedPlaces(func(r *projectiontest.Repository, ref code.Ref) bool { return ref == code.BranchRef(r.DefaultBranch) })
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("default places\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
@@ -351,12 +351,12 @@ func (h *history) checkLiveness(v *places.View) error {
 		}
 	}
 	// Entries that only a deleted manifest keeps count too.
-	if v.Unheld() < len(unheld) {
-		return fmt.Errorf("%d documents unheld, want at least %d", v.Unheld(), len(unheld))
+	if v.UnheldCount() < len(unheld) {
+		return fmt.Errorf("%d documents unheld, want at least %d", v.UnheldCount(), len(unheld))
 	}
 	listed, err := v.UnheldDocuments(1000)
-	if err != nil || len(listed) != v.Unheld() {
-		return fmt.Errorf("%d documents listed as unheld, want %d: %w", len(listed), v.Unheld(), err)
+	if err != nil || len(listed) != v.UnheldCount() {
+		return fmt.Errorf("%d documents listed as unheld, want %d: %w", len(listed), v.UnheldCount(), err)
 	}
 	return nil
 }
@@ -374,11 +374,11 @@ func (h *history) checkRevisions(v *places.View) error {
 	if err != nil {
 		return err
 	}
-	got, err := shown(v, segments, append([]code.Ref{}, refs...))
+	got, err := listPlaces(v, segments, append([]code.Ref{}, refs...))
 	if err != nil {
 		return err
 	}
-	want := h.wanted(func(r *projectiontest.Repository, ref code.Ref) bool { return chosen(r.ID, ref) })
+	want := h.expectedPlaces(func(r *projectiontest.Repository, ref code.Ref) bool { return chosen(r.ID, ref) })
 	if !slices.Equal(got, want) {
 		return fmt.Errorf("places of revisions\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}

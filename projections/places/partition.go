@@ -31,7 +31,7 @@ type partition struct {
 	applied *staged
 	// What was committed since the last publication.
 	changed map[code.RepositoryID]bool
-	pending map[uint32][]placed
+	pending map[uint32][]locatedChange
 	removed []*handle
 	dirty   bool
 }
@@ -42,10 +42,10 @@ type staged struct {
 	claims         []segment.ID
 	added, dropped []*handle
 	// brought are the segments ingested for the record, taken over or not.
-	brought      []*handle
+	ingested     []*handle
 	rows         []rowOf
 	repositories map[code.RepositoryID]*Repository // nil: removed
-	places       map[uint32][]placed
+	places       map[uint32][]locatedChange
 	moved        bool
 	unheld       int
 	// marks are the new marks of segments, by sequence; zero for none.
@@ -62,28 +62,28 @@ type rowOf struct {
 }
 
 // placed is a place that comes to, or goes from, a segment.
-type placed struct {
+type locatedChange struct {
 	document segment.DocID
-	placing
+	placeChange
 }
 
 func newPartition(number int32) *partition {
 	return &partition{
 		number: number, repositories: map[code.RepositoryID]*Repository{}, byID: map[segment.ID]*handle{},
 		bySequence: map[uint32]*handle{}, tables: map[uint32]*segment.Places{},
-		changed: map[code.RepositoryID]bool{}, pending: map[uint32][]placed{}, erased: map[code.RepositoryID]time.Time{},
+		changed: map[code.RepositoryID]bool{}, pending: map[uint32][]locatedChange{}, erased: map[code.RepositoryID]time.Time{},
 	}
 }
 
-func (s *staged) place(at location, p placing) {
+func (s *staged) addPlace(at location, p placeChange) {
 	if s.places == nil {
-		s.places = map[uint32][]placed{}
+		s.places = map[uint32][]locatedChange{}
 	}
-	s.places[at.sequence] = append(s.places[at.sequence], placed{at.document, p})
+	s.places[at.sequence] = append(s.places[at.sequence], locatedChange{at.document, p})
 }
 
-// repository returns the repository as the record leaves it, for changing.
-func (s *staged) repository(part *partition, row *repositoryRow) *Repository {
+// stageRepository returns the repository as the record leaves it, for changing.
+func (s *staged) stageRepository(part *partition, row *repositoryRow) *Repository {
 	id := row.Repository.ID
 	if s.repositories == nil {
 		s.repositories = map[code.RepositoryID]*Repository{}
@@ -99,20 +99,20 @@ func (s *staged) repository(part *partition, row *repositoryRow) *Repository {
 }
 
 func (s *staged) setRepository(part *partition, row *repositoryRow) {
-	s.repository(part, row).findDefault()
+	s.stageRepository(part, row).findDefault()
 }
 
 // setRef gives a ref its new state; a nil target deletes it.
 func (s *staged) setRef(part *partition, row *repositoryRow, ref code.Ref, next *refRow, t *target) error {
-	repo := s.repository(part, row)
-	i, found := repo.find(ref)
+	repo := s.stageRepository(part, row)
+	i, found := repo.findRef(ref)
 	switch {
 	case t == nil && found:
 		repo.Refs = slices.Delete(repo.Refs, i, i+1)
 	case t != nil && found:
-		repo.Refs[i] = next.ref(ref, t.row.Version)
+		repo.Refs[i] = next.toRef(ref, t.row.Version)
 	case t != nil:
-		repo.Refs = slices.Insert(repo.Refs, i, next.ref(ref, t.row.Version))
+		repo.Refs = slices.Insert(repo.Refs, i, next.toRef(ref, t.row.Version))
 	}
 	repo.findDefault()
 	return nil
@@ -122,7 +122,7 @@ func (s *staged) removeRepository(id code.RepositoryID) {
 	s.repositories = map[code.RepositoryID]*Repository{id: nil}
 }
 
-func (row *refRow) ref(ref code.Ref, version uint32) *Ref {
+func (row *refRow) toRef(ref code.Ref, version uint32) *Ref {
 	return &Ref{
 		Ref: ref, Commit: row.Commit, CommitTime: row.CommitTime, IndexedAt: row.IndexedAt,
 		PushedAt: row.PushedAt, Files: row.Files, Skipped: row.Skipped, manifest: row.Manifest, version: version,
@@ -131,50 +131,50 @@ func (row *refRow) ref(ref code.Ref, version uint32) *Ref {
 
 // Committed implements projections.Stateful.
 func (p *Places) Committed(number int32) {
-	part := p.partition(number)
+	part := p.ensurePartition(number)
 	s := part.applied
 	part.applied = nil
 	if s == nil {
 		return
 	}
-	part.take(s)
+	part.applyStaged(s)
 	if s.erasure != nil {
 		p.addErasure(part, *s.erasure)
 	}
 	for _, h := range s.added {
-		p.sweep.claim(h.id)
+		p.sweep.claimKeys(h.id)
 	}
 	for _, h := range s.dropped {
-		p.sweep.release(h.id)
+		p.sweep.releaseKeys(h.id)
 	}
-	p.settle(s)
-	p.report(s)
+	p.releaseClaims(s)
+	p.reportOutcome(s)
 }
 
 // Discarded implements projections.Stateful.
 func (p *Places) Discarded(number int32) {
-	part := p.partition(number)
+	part := p.ensurePartition(number)
 	if s := part.applied; s != nil {
-		p.settle(s)
+		p.releaseClaims(s)
 	}
 	part.applied = nil
 }
 
-// settle releases the claims of a record. What it brought in for nothing goes.
-func (p *Places) settle(s *staged) {
+// releaseClaims releases the claims of a record. What it brought in for nothing goes.
+func (p *Places) releaseClaims(s *staged) {
 	for _, id := range s.claims {
-		p.sweep.release(id)
+		p.sweep.releaseKeys(id)
 	}
-	part := p.partition(s.number)
-	for _, h := range s.brought {
+	part := p.ensurePartition(s.number)
+	for _, h := range s.ingested {
 		if part.bySequence[h.sequence] != h {
-			p.sweep.enqueue(h)
+			p.sweep.enqueueSegments(h)
 		}
 	}
 }
 
-// report counts and logs what a committed record did not do.
-func (p *Places) report(s *staged) {
+// reportOutcome counts and logs what a committed record did not do.
+func (p *Places) reportOutcome(s *staged) {
 	for _, outcome := range s.outcomes {
 		p.metrics.broken.WithLabelValues(outcome).Inc()
 	}
@@ -188,8 +188,8 @@ func (p *Places) report(s *staged) {
 	}
 }
 
-// take makes the staged state the partition's.
-func (part *partition) take(s *staged) {
+// applyStaged makes the staged state the partition's.
+func (part *partition) applyStaged(s *staged) {
 	part.dirty = true
 	for _, h := range s.added {
 		if old := part.bySequence[h.sequence]; old != nil {
@@ -231,8 +231,8 @@ func (part *partition) take(s *staged) {
 	}
 }
 
-// sorted returns the partition's segments in the order of their sequences.
-func (part *partition) sorted() []*handle {
+// sortedSegments returns the partition's segments in the order of their sequences.
+func (part *partition) sortedSegments() []*handle {
 	handles := make([]*handle, 0, len(part.bySequence))
 	for _, h := range part.bySequence {
 		handles = append(handles, h)

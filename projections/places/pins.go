@@ -46,15 +46,15 @@ func (c *change) newestPin(id code.RepositoryID, manifest uint32) (uint32, error
 	return version, it.Close()
 }
 
-// needed reports whether one of the versions, ascending, lies in [from, to).
-func needed(versions []uint32, from, to uint32) bool {
+// isPinnedBetween reports whether one of the versions, ascending, lies in [from, to).
+func isPinnedBetween(versions []uint32, from, to uint32) bool {
 	i, _ := slices.BinarySearch(versions, from)
 	return i < len(versions) && versions[i] < to
 }
 
-// discard ends a manifest that no ref has any more. Children keep of it what
+// discardManifest ends a manifest that no ref has any more. Children keep of it what
 // they read.
-func (c *change) discard(id code.RepositoryID, manifest uint32) error {
+func (c *change) discardManifest(id code.RepositoryID, manifest uint32) error {
 	row := new(manifestRow)
 	if err := readManifest(c.b, id, manifest, row); err != nil {
 		return err
@@ -63,7 +63,7 @@ func (c *change) discard(id code.RepositoryID, manifest uint32) error {
 	if err != nil {
 		return err
 	}
-	if err := c.prune(id, manifest, versions); err != nil {
+	if err := c.pruneEntries(id, manifest, versions); err != nil {
 		return err
 	}
 	k := manifestPrefix(kindManifest, id, manifest)
@@ -77,28 +77,28 @@ func (c *change) discard(id code.RepositoryID, manifest uint32) error {
 	if row.Parent == 0 {
 		return nil
 	}
-	return c.unpin(id, pin{row.Parent, row.ParentVersion, manifest})
+	return c.removePin(id, pin{row.Parent, row.ParentVersion, manifest})
 }
 
-// prune removes the entries of a manifest without a ref that none of the pinned
+// pruneEntries removes the entries of a manifest without a ref that none of the pinned
 // versions shows, and notes the others as kept.
-func (c *change) prune(id code.RepositoryID, manifest uint32, versions []uint32) error {
+func (c *change) pruneEntries(id code.RepositoryID, manifest uint32, versions []uint32) error {
 	prefix := manifestPrefix(kindEntry, id, manifest)
 	it, err := c.b.Iter(prefix, store.Successor(prefix))
 	if err != nil {
 		return err
 	}
 	var last []byte
-	superseded := uint32(never)
+	superseded := uint32(neverSuperseded)
 	for ok := it.First(); ok; ok = it.Next() {
 		path, version := parseEntry(it.Key())
 		if !bytes.Equal(path, last) {
-			last, superseded = append(last[:0], path...), never
+			last, superseded = append(last[:0], path...), neverSuperseded
 		}
-		if needed(versions, version, superseded) {
+		if isPinnedBetween(versions, version, superseded) {
 			err = c.b.Set(entryKey(kindKept, id, manifest, path, version), store.AppendUint32(nil, superseded))
 		} else {
-			err = c.forget(id, manifest, path, version, it.Value())
+			err = c.deleteEntry(id, manifest, path, version, it.Value())
 		}
 		if err != nil {
 			return errors.Join(err, it.Close())
@@ -108,16 +108,16 @@ func (c *change) prune(id code.RepositoryID, manifest uint32, versions []uint32)
 	return it.Close()
 }
 
-// forget removes an entry and its kept row.
-func (c *change) forget(id code.RepositoryID, manifest uint32, path []byte, version uint32, value []byte) error {
+// deleteEntry removes an entry and its kept row.
+func (c *change) deleteEntry(id code.RepositoryID, manifest uint32, path []byte, version uint32, value []byte) error {
 	return firstError(
-		c.count(value, -1),
+		c.adjustCount(value, -1),
 		c.b.Delete(entryKey(kindEntry, id, manifest, path, version)),
 		c.b.Delete(entryKey(kindKept, id, manifest, path, version)))
 }
 
-// unpin removes a pin, and with it what only that pin kept.
-func (c *change) unpin(id code.RepositoryID, p pin) error {
+// removePin removes a pin, and with it what only that pin kept.
+func (c *change) removePin(id code.RepositoryID, p pin) error {
 	c.unpinned[p] = true
 	if err := c.b.Delete(pinKey(id, p)); err != nil {
 		return err
@@ -131,14 +131,14 @@ func (c *change) unpin(id code.RepositoryID, p pin) error {
 		return err
 	}
 	if row.Deleted && len(versions) == 0 {
-		return c.discard(id, p.parent)
+		return c.discardManifest(id, p.parent)
 	}
-	return c.release(id, p, versions)
+	return c.deleteKeptEntries(id, p, versions)
 }
 
-// release forgets the kept entries that only p needed; versions are those still
+// deleteKeptEntries forgets the kept entries that only p needed; versions are those still
 // pinned.
-func (c *change) release(id code.RepositoryID, p pin, versions []uint32) error {
+func (c *change) deleteKeptEntries(id code.RepositoryID, p pin, versions []uint32) error {
 	prefix := manifestPrefix(kindKept, id, p.parent)
 	it, err := c.b.Iter(prefix, store.Successor(prefix))
 	if err != nil {
@@ -147,10 +147,10 @@ func (c *change) release(id code.RepositoryID, p pin, versions []uint32) error {
 	for ok := it.First(); ok; ok = it.Next() {
 		path, version := parseEntry(it.Key())
 		superseded, err := decodeUint32(it.Value())
-		if err == nil && version <= p.version && p.version < superseded && !needed(versions, version, superseded) {
+		if err == nil && version <= p.version && p.version < superseded && !isPinnedBetween(versions, version, superseded) {
 			var value []byte
 			if value, _, err = c.b.Read(entryKey(kindEntry, id, p.parent, path, version)); err == nil {
-				err = c.forget(id, p.parent, path, version, value)
+				err = c.deleteEntry(id, p.parent, path, version, value)
 			}
 		}
 		if err != nil {

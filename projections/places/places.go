@@ -116,7 +116,7 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 	p.deleteObjects.Store(o.DeleteObjects)
 	p.mu.partitions, p.mu.index = map[int32]*partition{}, map[code.RepositoryID]uint32{}
 	p.mu.erasures = map[event.Position]*Erasure{}
-	if err := p.load(ctx); err != nil {
+	if err := p.loadState(ctx); err != nil {
 		return nil, err
 	}
 	p.publishAll()
@@ -131,7 +131,7 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 // Close releases the current View and takes the metrics out. Views that were
 // acquired must have been released, and Run must have returned.
 func (p *Places) Close() {
-	p.metrics.unregister()
+	p.metrics.unregisterAll()
 	p.view.Load().Release()
 }
 
@@ -152,13 +152,13 @@ func (p *Places) Apply(ctx context.Context, b *store.Batch, rec event.Record) er
 	}
 	switch e := ev.(type) {
 	case *event.RevisionIndexed:
-		return p.newChange(b, rec.Position).revision(ctx, rec, e)
+		return p.newChange(b, rec.Position).applyRevision(ctx, rec, e)
 	case *event.SegmentsMerged:
-		return p.newChange(b, rec.Position).merge(ctx, e)
+		return p.newChange(b, rec.Position).applyMerge(ctx, e)
 	case *event.RepositoryRegistered:
-		return p.newChange(b, rec.Position).register(e.Repository, true)
+		return p.newChange(b, rec.Position).registerRepository(e.Repository, true)
 	case *event.RepositoryChanged:
-		return p.newChange(b, rec.Position).register(e.Repository, false)
+		return p.newChange(b, rec.Position).registerRepository(e.Repository, false)
 	case *event.RepositoryRemoved:
 		c := p.newChange(b, rec.Position)
 		if e.Erase {
@@ -166,21 +166,21 @@ func (p *Places) Apply(ctx context.Context, b *store.Batch, rec event.Record) er
 				return err
 			}
 		}
-		return c.remove(e.Repository, e.At)
+		return c.removeRepository(e.Repository, e.At)
 	case *event.ErasureRequested:
-		return p.newChange(b, rec.Position).erase(e)
+		return p.newChange(b, rec.Position).applyErasure(e)
 	}
 	return nil
 }
 
-// partition returns the state of a partition, which it makes at first.
-func (p *Places) partition(number int32) *partition {
+// ensurePartition returns the state of a partition, which it makes at first.
+func (p *Places) ensurePartition(number int32) *partition {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.partitionLocked(number)
+	return p.ensurePartitionLocked(number)
 }
 
-func (p *Places) partitionLocked(number int32) *partition {
+func (p *Places) ensurePartitionLocked(number int32) *partition {
 	part := p.mu.partitions[number]
 	if part == nil {
 		part = newPartition(number)

@@ -12,17 +12,17 @@ import (
 // partition has committed. It costs the columns of the segments that changed,
 // and a few slices of pointers.
 func (p *Places) Publish(number int32) {
-	part := p.partition(number)
+	part := p.ensurePartition(number)
 	if !part.dirty {
 		return
 	}
 	p.rebuildTables(part)
-	next := p.viewOf(part)
+	next := p.newPartitionView(part)
 	removed := part.removed
-	p.swap(part, next)
+	p.swapView(part, next)
 	part.removed, part.dirty = nil, false
 	clear(part.changed)
-	p.sweep.enqueue(removed...)
+	p.sweep.enqueueSegments(removed...)
 }
 
 // publishAll makes the first View.
@@ -31,10 +31,10 @@ func (p *Places) publishAll() {
 	first.refs.Store(1)
 	for _, number := range slices.Sorted(maps.Keys(p.mu.partitions)) {
 		part := p.mu.partitions[number]
-		next := p.viewOf(part)
+		next := p.newPartitionView(part)
 		first.parts = append(first.parts, next)
 		first.segments = append(first.segments, next.segments...)
-		first.repos = p.repositories(first.repos, part)
+		first.repos = p.updateRepositories(first.repos, part)
 		clear(part.changed)
 	}
 	p.view.Store(first)
@@ -54,22 +54,22 @@ func (p *Places) rebuildTables(part *partition) {
 			changes[i] = tableChange{pl, p.indexLocked(pl.repository), i}
 		}
 		p.mu.Unlock()
-		part.tables[sequence] = updated(part.tables[sequence], h.reader.Documents(), changes)
+		part.tables[sequence] = applyTableChanges(part.tables[sequence], h.reader.Documents(), changes)
 	}
 	clear(part.pending)
 }
 
-// viewOf returns the partition as readers will see it. It holds the segments.
-func (p *Places) viewOf(part *partition) *partitionView {
+// newPartitionView returns the partition as readers will see it. It holds the segments.
+func (p *Places) newPartitionView(part *partition) *partitionView {
 	pv := &partitionView{
 		number: part.number, generation: part.generation, unheld: part.unheld,
 		snapshot: p.store.NewSnapshot(), bySequence: map[uint32]int{},
 	}
 	pv.refs.Store(1)
-	for _, h := range part.sorted() {
+	for _, h := range part.sortedSegments() {
 		pv.infos = append(pv.infos, SegmentInfo{
 			ID: h.id, Partition: h.partition, Sequence: h.sequence, SizeBytes: h.row.SizeBytes, TextBytes: h.row.TextBytes,
-			Documents: h.row.Documents, LiveDocuments: h.row.Live, LiveBytes: h.row.LiveBytes, RemovedAt: h.removedAt, Erase: part.erases(h), Absent: h.reader == nil,
+			Documents: h.row.Documents, LiveDocuments: h.row.Live, LiveBytes: h.row.LiveBytes, RemovedAt: h.removedAt, Erase: part.shouldErase(h), Absent: h.reader == nil,
 		})
 		if h.reader == nil {
 			continue
@@ -85,9 +85,9 @@ func (p *Places) viewOf(part *partition) *partitionView {
 	return pv
 }
 
-// swap makes next the view of its partition, in a View that replaces the
+// swapView makes next the view of its partition, in a View that replaces the
 // current one.
-func (p *Places) swap(part *partition, next *partitionView) {
+func (p *Places) swapView(part *partition, next *partitionView) {
 	p.mu.Lock()
 	old := p.view.Load()
 	v := &View{p: p, generation: old.generation + 1}
@@ -107,21 +107,21 @@ func (p *Places) swap(part *partition, next *partitionView) {
 	}
 	v.repos = old.repos
 	if len(part.changed) > 0 {
-		v.repos = p.repositoriesLocked(old.repos, part)
+		v.repos = p.updateRepositoriesLocked(old.repos, part)
 	}
 	p.view.Store(v)
 	p.mu.Unlock()
 	old.Release()
 }
 
-// repositories returns the list with what changed in the partition.
-func (p *Places) repositories(old []*Repository, part *partition) []*Repository {
+// updateRepositories returns the list with what changed in the partition.
+func (p *Places) updateRepositories(old []*Repository, part *partition) []*Repository {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.repositoriesLocked(old, part)
+	return p.updateRepositoriesLocked(old, part)
 }
 
-func (p *Places) repositoriesLocked(old []*Repository, part *partition) []*Repository {
+func (p *Places) updateRepositoriesLocked(old []*Repository, part *partition) []*Repository {
 	for _, id := range slices.Sorted(maps.Keys(part.changed)) { // a log yields the same numbers each time
 		p.indexLocked(id)
 	}

@@ -23,16 +23,16 @@ import (
 // which documents an absent segment had, and marks it where another would not. The
 // output of a merge inherits the marks of its inputs while documents in it are dead.
 
-// mark stages the marks that the record sets and clears.
-func (w *writer) mark() error {
+// writeMarks stages the marks that the record sets and clears.
+func (w *writer) writeMarks() error {
 	oldest := time.Time{} // mark of the inputs of a merge
 	for sequence := range w.dropped {
-		oldest = earliest(oldest, w.part.bySequence[sequence].removedAt)
+		oldest = earlierTime(oldest, w.part.bySequence[sequence].removedAt)
 	}
 	for _, h := range w.added {
-		at := earliest(oldest, w.removedAt)
+		at := earlierTime(oldest, w.removedAt)
 		if known := w.part.bySequence[h.sequence]; known != nil {
-			at = earliest(at, known.removedAt)
+			at = earlierTime(at, known.removedAt)
 		}
 		if err := w.setMark(h, at, h.row.Live); err != nil {
 			return err
@@ -46,8 +46,8 @@ func (w *writer) mark() error {
 		if l := w.live[sequence]; l != nil {
 			live += l.documents
 		}
-		if w.everything || w.removed[sequence] || w.removedUnheld && h.reader == nil {
-			at = earliest(at, w.removedAt)
+		if w.wholeRepository || w.removed[sequence] || w.removedUnheld && h.reader == nil {
+			at = earlierTime(at, w.removedAt)
 		}
 		if err := w.setMark(h, at, live); err != nil {
 			return err
@@ -94,11 +94,11 @@ func (part *partition) takeMarks(s *staged) {
 // loadMarks reads the marks. One of a segment that is not there is left over from rows
 // that were built again.
 func (p *Places) loadMarks() error {
-	return each(p.store, []byte{byte(store.FamilyLocal), kindMark}, func(k, v []byte) error {
+	return forEachRow(p.store, []byte{byte(store.FamilyLocal), kindMark}, func(k, v []byte) error {
 		if len(k) != partitionPrefixLen+4 || len(v) != 8 {
 			return ErrCorrupt
 		}
-		part := p.partition(int32(binary.BigEndian.Uint32(k[2:])))
+		part := p.ensurePartition(int32(binary.BigEndian.Uint32(k[2:])))
 		if h := part.bySequence[binary.BigEndian.Uint32(k[partitionPrefixLen:])]; h != nil {
 			h.removedAt = parseMark(v)
 		}
@@ -106,8 +106,8 @@ func (p *Places) loadMarks() error {
 	})
 }
 
-// earliest returns the earlier of two times; zero is none.
-func earliest(a, b time.Time) time.Time {
+// earlierTime returns the earlier of two times; zero is none.
+func earlierTime(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b
 	}
@@ -115,7 +115,7 @@ func earliest(a, b time.Time) time.Time {
 }
 
 // Waiting is text of removed repositories and branches that is still on disk.
-type Waiting struct {
+type PendingRemoval struct {
 	// Segments hold such text, or are to be deleted for it.
 	Segments int
 	// TextBytes is the dead text in them, of removals or not.
@@ -124,20 +124,20 @@ type Waiting struct {
 	Oldest time.Time
 }
 
-func (w *Waiting) add(removedAt time.Time, textBytes int64) {
+func (w *PendingRemoval) add(removedAt time.Time, textBytes int64) {
 	if removedAt.IsZero() {
 		return
 	}
 	w.Segments++
 	w.TextBytes += textBytes
-	w.Oldest = earliest(w.Oldest, removedAt)
+	w.Oldest = earlierTime(w.Oldest, removedAt)
 }
 
-// Waiting returns what removals left and is still to be removed from disk.
-func (p *Places) Waiting() Waiting {
+// PendingRemoval returns what removals left and is still to be removed from disk.
+func (p *Places) PendingRemoval() PendingRemoval {
 	v := p.Acquire()
 	defer v.Release()
-	w := p.sweep.waiting()
+	w := p.sweep.pendingRemoval()
 	for _, info := range v.SegmentInfos() {
 		if info.LiveDocuments < info.Documents {
 			w.add(info.RemovedAt, info.TextBytes-info.LiveBytes)
@@ -147,7 +147,7 @@ func (p *Places) Waiting() Waiting {
 }
 
 // purged counts what was deleted since nothing waited.
-type purged struct {
+type purgeSummary struct {
 	segments int
 	oldest   time.Time
 }
@@ -159,11 +159,11 @@ func (p *Places) notePurge(h *handle) {
 	}
 	done := &p.sweep.purged
 	done.segments++
-	done.oldest = earliest(done.oldest, h.removedAt)
-	if p.Waiting().Segments > 0 {
+	done.oldest = earlierTime(done.oldest, h.removedAt)
+	if p.PendingRemoval().Segments > 0 {
 		return
 	}
 	p.log.Info("text of removed repositories and branches is gone from disk", "segments", done.segments,
 		"removed_at", done.oldest, "duration_ms", time.Since(done.oldest).Milliseconds())
-	*done = purged{}
+	*done = purgeSummary{}
 }

@@ -38,8 +38,8 @@ func shownBy(w *projectiontest.World) map[string]bool {
 	return shown
 }
 
-// removes reports whether the records remove a repository or a branch.
-func removes(t testing.TB, records []event.Record) bool {
+// hasRemoval reports whether the records remove a repository or a branch.
+func hasRemoval(t testing.TB, records []event.Record) bool {
 	for _, rec := range records {
 		_, ev, err := event.Decode(rec)
 		must(t, err)
@@ -108,18 +108,18 @@ func TestMarksOfRemovals(t *testing.T) {
 		for i := range 300 {
 			h.step(i)
 		}
-		before := marks(h.places)
+		before := removalMarks(h.places)
 		h.finish()
 		h.bench = openBench(t, m, objects, places.Options{})
-		if after := marks(h.places); fmt.Sprint(after) != fmt.Sprint(before) || h.removals.seen == 0 || len(before) == 0 {
+		if after := removalMarks(h.places); fmt.Sprint(after) != fmt.Sprint(before) || h.removals.seen == 0 || len(before) == 0 {
 			t.Errorf("seed %d: %d marks %v before a restart, %v after it; %d documents checked", seed, len(before), before, after, h.removals.seen)
 		}
 		h.close()
 	}
 }
 
-// marks returns the marks of segments with dead documents.
-func marks(p *places.Places) map[string]time.Time {
+// removalMarks returns the marks of segments with dead documents.
+func removalMarks(p *places.Places) map[string]time.Time {
 	v := p.Acquire()
 	defer v.Release()
 	found := map[string]time.Time{}
@@ -143,7 +143,7 @@ func TestMarkOfALateSegment(t *testing.T) {
 	files := map[string]projectiontest.File{"a": {Key: h.w.Document(1)}}
 	h.apply(h.w.Remove(repo))
 	h.apply(h.w.Index(repo, "refs/heads/main", files, nil, func(code.DocumentKey) bool { return false })...)
-	if found := marks(h.places); len(found) != 1 {
+	if found := removalMarks(h.places); len(found) != 1 {
 		t.Errorf("marks %v, want one", found)
 	}
 	h.close()

@@ -9,9 +9,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// register brings a repository in, or gives a registered one its new state. An
+// registerRepository brings a repository in, or gives a registered one its new state. An
 // event of a repository that only changes does nothing if it is not registered.
-func (c *change) register(next code.Repository, bringsIn bool) error {
+func (c *change) registerRepository(next code.Repository, bringsIn bool) error {
 	k := repositoryPrefix(kindRepository, next.ID)
 	row := repositoryRow{Since: c.at}
 	found, err := readRow(c.b, k, &row)
@@ -30,16 +30,16 @@ func (c *change) register(next code.Repository, bringsIn bool) error {
 	if err != nil {
 		return err
 	}
-	if err := c.replace(next.ID, before, after); err != nil {
+	if err := c.replacePlaces(next.ID, before, after); err != nil {
 		return err
 	}
 	c.stage.setRepository(c.part, &row)
 	return firstError(writeRow(c.b, k, &row), c.flush())
 }
 
-// remove takes a repository out, with everything of it, at a time.
-func (c *change) remove(id code.RepositoryID, at time.Time) error {
-	c.removedAt, c.everything = at, true
+// removeRepository takes a repository out, with everything of it, at a time.
+func (c *change) removeRepository(id code.RepositoryID, at time.Time) error {
+	c.removedAt, c.wholeRepository = at, true
 	var row repositoryRow
 	found, err := readRow(c.b, repositoryPrefix(kindRepository, id), &row)
 	if err != nil || !found {
@@ -49,7 +49,7 @@ func (c *change) remove(id code.RepositoryID, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := firstError(c.replace(id, shown, nil), c.uncount(id)); err != nil {
+	if err := firstError(c.replacePlaces(id, shown, nil), c.subtractCounts(id)); err != nil {
 		return err
 	}
 	for _, kind := range []byte{kindRef, kindManifest, kindPin, kindEntry, kindKept, kindBroken} {
@@ -64,15 +64,15 @@ func (c *change) remove(id code.RepositoryID, at time.Time) error {
 	return firstError(c.b.Delete(repositoryPrefix(kindRepository, id)), c.flush())
 }
 
-// uncount takes the entries of a repository out of the counts.
-func (c *change) uncount(id code.RepositoryID) error {
+// subtractCounts takes the entries of a repository out of the counts.
+func (c *change) subtractCounts(id code.RepositoryID) error {
 	prefix := repositoryPrefix(kindEntry, id)
 	it, err := c.b.Iter(prefix, store.Successor(prefix))
 	if err != nil {
 		return err
 	}
 	for ok := it.First(); ok; ok = it.Next() {
-		if err := c.count(it.Value(), -1); err != nil {
+		if err := c.adjustCount(it.Value(), -1); err != nil {
 			return errors.Join(err, it.Close())
 		}
 	}

@@ -41,9 +41,9 @@ func (e *BrokenError) Error() string {
 		e.Ref, e.Repository, e.Commit, e.Position, e.BaseRef, e.Want, e.Have, event.ActionRefresh)
 }
 
-// revision applies a RevisionIndexed. Its segments come in whatever becomes of
+// applyRevision applies a RevisionIndexed. Its segments come in whatever becomes of
 // the rest: later events may count on their documents.
-func (c *change) revision(ctx context.Context, rec event.Record, ev *event.RevisionIndexed) error {
+func (c *change) applyRevision(ctx context.Context, rec event.Record, ev *event.RevisionIndexed) error {
 	var repo repositoryRow
 	var ref, base refRow
 	found, err := readRow(c.b, repositoryPrefix(kindRepository, ev.Repository), &repo)
@@ -62,16 +62,16 @@ func (c *change) revision(ctx context.Context, rec event.Record, ev *event.Revis
 	}
 	verdict := accept.Revision(ev, since, ref.Ref, base.Ref)
 	for i := range ev.Segments {
-		if _, err := c.segment(ctx, &ev.Segments[i], verdict == accept.Take); err != nil {
+		if _, err := c.ensureSegment(ctx, &ev.Segments[i], verdict == accept.Take); err != nil {
 			return err
 		}
 	}
 	switch verdict {
 	case accept.Unregistered:
-		c.removedAt = earliest(ev.IndexedAt, c.part.erased[ev.Repository])
+		c.removedAt = earlierTime(ev.IndexedAt, c.part.erased[ev.Repository])
 		c.stage.outcomes = append(c.stage.outcomes, string(verdict))
 	case accept.Take:
-		err = c.take(ctx, rec, ev, &repo, &ref, &base)
+		err = c.moveRef(ctx, rec, ev, &repo, &ref, &base)
 	case accept.WrongBase:
 		err = c.noteBroken(ev, &base, accept.WrongBase, "")
 	default:
@@ -97,9 +97,9 @@ func (c *change) noteBroken(ev *event.RevisionIndexed, base *refRow, why accept.
 	return writeRow(c.b, refKey(kindBroken, ev.Repository, ev.Ref), broken)
 }
 
-// take moves the ref.
-func (c *change) take(ctx context.Context, rec event.Record, ev *event.RevisionIndexed, repo *repositoryRow, ref, base *refRow) error {
-	t, changes, err := c.prepare(ctx, rec, ev, repo, ref, base)
+// moveRef moves the ref.
+func (c *change) moveRef(ctx context.Context, rec event.Record, ev *event.RevisionIndexed, repo *repositoryRow, ref, base *refRow) error {
+	t, changes, err := c.prepareTarget(ctx, rec, ev, repo, ref, base)
 	if errors.Is(err, errNoChanges) {
 		return c.noteBroken(ev, base, outcomeChangesAbsent, ev.ChangesObject)
 	}
@@ -111,7 +111,7 @@ func (c *change) take(ctx context.Context, rec event.Record, ev *event.RevisionI
 	}
 	next := &refRow{Ref: accept.Ref{Cause: ev.Cause}}
 	if t != nil {
-		if err := firstError(c.edit(t, changes), c.save(t)); err != nil {
+		if err := firstError(c.editManifest(t, changes), c.saveManifest(t)); err != nil {
 			return err
 		}
 		next = &refRow{
@@ -120,7 +120,7 @@ func (c *change) take(ctx context.Context, rec event.Record, ev *event.RevisionI
 		}
 	}
 	if ref.Manifest != 0 && ref.Manifest != next.Manifest {
-		if err := c.discard(ev.Repository, ref.Manifest); err != nil {
+		if err := c.discardManifest(ev.Repository, ref.Manifest); err != nil {
 			return err
 		}
 	}
@@ -134,9 +134,9 @@ func (c *change) take(ctx context.Context, rec event.Record, ev *event.RevisionI
 // errNoChanges says that the segment store does not have the changes of an event.
 var errNoChanges = errors.New("the changes are lost")
 
-// prepare returns the manifest that the event writes to and the changes to
+// prepareTarget returns the manifest that the event writes to and the changes to
 // make; nil if the ref is deleted.
-func (c *change) prepare(ctx context.Context, rec event.Record, ev *event.RevisionIndexed, repo *repositoryRow, ref, base *refRow) (*target, []event.Change, error) {
+func (c *change) prepareTarget(ctx context.Context, rec event.Record, ev *event.RevisionIndexed, repo *repositoryRow, ref, base *refRow) (*target, []event.Change, error) {
 	if ev.Commit == "" {
 		c.removedAt = ev.IndexedAt
 		return nil, nil, nil
@@ -151,15 +151,15 @@ func (c *change) prepare(ctx context.Context, rec event.Record, ev *event.Revisi
 	var t *target
 	switch {
 	case ev.BaseRef == ev.Ref:
-		t, err = c.extend(ev.Repository, ref)
+		t, err = c.extendManifest(ev.Repository, ref)
 	case ev.BaseRef != "":
-		t, err = c.derive(ev.Repository, repo, base)
+		t, err = c.deriveManifest(ev.Repository, repo, base)
 	case ref.Manifest != 0:
-		if t, err = c.extend(ev.Repository, ref); err == nil {
+		if t, err = c.extendManifest(ev.Repository, ref); err == nil {
 			changes, err = c.changesTo(t, changes)
 		}
 	default:
-		t, err = c.derive(ev.Repository, repo, nil)
+		t, err = c.deriveManifest(ev.Repository, repo, nil)
 	}
 	return t, changes, err
 }
@@ -181,7 +181,7 @@ func (c *change) followDefault(ev *event.RevisionIndexed, repo *repositoryRow, t
 	if err != nil {
 		return err
 	}
-	return c.replace(ev.Repository, before, after)
+	return c.replacePlaces(ev.Repository, before, after)
 }
 
 // levelsOf returns what a branch shows before the record; nil if it is not

@@ -37,7 +37,7 @@ type revision struct {
 // of Options, until the refs move. It fails with ErrTooMany beyond
 // MaxRevisionPlaces.
 func (v *View) Revisions(ctx context.Context, match func(r *Repository, ref code.Ref) bool) ([]Segment, []code.Ref, error) {
-	revisions, names, files := v.matching(match)
+	revisions, names, files := v.matchRefs(match)
 	if files > v.p.maxPlaces {
 		return nil, nil, fmt.Errorf("places: %d files in %d refs, at most %d: %w", files, len(revisions), v.p.maxPlaces, ErrTooMany)
 	}
@@ -49,7 +49,7 @@ func (v *View) Revisions(ctx context.Context, match func(r *Repository, ref code
 	v.p.metrics.revisionMisses.Inc()
 	var segments []Segment
 	for _, part := range v.parts {
-		found, err := part.resolve(ctx, revisions, names)
+		found, err := part.resolveRefs(ctx, revisions, names)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -59,9 +59,9 @@ func (v *View) Revisions(ctx context.Context, match func(r *Repository, ref code
 	return segments, names, nil
 }
 
-// matching returns the refs that match, their names, and how many files they
+// matchRefs returns the refs that match, their names, and how many files they
 // have.
-func (v *View) matching(match func(r *Repository, ref code.Ref) bool) (revisions []revision, names []code.Ref, files int) {
+func (v *View) matchRefs(match func(r *Repository, ref code.Ref) bool) (revisions []revision, names []code.Ref, files int) {
 	for i, repo := range v.repos {
 		if repo == nil {
 			continue
@@ -85,7 +85,7 @@ func (v *View) cacheKey(revisions []revision) string {
 		k = binary.AppendUvarint(k, uint64(r.repository))
 		k = binary.AppendUvarint(k, uint64(r.ref.manifest))
 		k = binary.AppendUvarint(k, uint64(r.ref.version))
-		k = binary.AppendUvarint(k, v.partition(r.repo.Partition).generation)
+		k = binary.AppendUvarint(k, v.findPartition(r.repo.Partition).generation)
 	}
 	return string(k)
 }
@@ -100,8 +100,8 @@ type file struct {
 	at         location
 }
 
-// resolve returns the places of the refs that belong to the partition.
-func (pv *partitionView) resolve(ctx context.Context, revisions []revision, names []code.Ref) ([]Segment, error) {
+// resolveRefs returns the places of the refs that belong to the partition.
+func (pv *partitionView) resolveRefs(ctx context.Context, revisions []revision, names []code.Ref) ([]Segment, error) {
 	var files []file
 	var err error
 	for _, r := range revisions {
@@ -116,7 +116,7 @@ func (pv *partitionView) resolve(ctx context.Context, revisions []revision, name
 	if err := pv.locateAll(ctx, files); err != nil {
 		return nil, err
 	}
-	return pv.columns(files), ctx.Err()
+	return pv.buildColumns(files), ctx.Err()
 }
 
 func (pv *partitionView) appendFiles(ctx context.Context, files []file, r revision, ref uint32) ([]file, error) {
@@ -169,13 +169,13 @@ func (pv *partitionView) locateAll(ctx context.Context, files []file) error {
 		if err != nil {
 			return errors.Join(err, it.Close())
 		}
-		files[i].at = row.location()
+		files[i].at = row.firstHolder()
 	}
 	return it.Close()
 }
 
-// columns builds the places of each segment.
-func (pv *partitionView) columns(files []file) []Segment {
+// buildColumns builds the places of each segment.
+func (pv *partitionView) buildColumns(files []file) []Segment {
 	slices.SortFunc(files, func(a, b file) int {
 		return cmp.Or(cmp.Compare(a.at.sequence, b.at.sequence), cmp.Compare(a.at.document, b.at.document),
 			cmp.Compare(a.repository, b.repository), cmp.Compare(a.ref, b.ref), cmp.Compare(a.path, b.path))

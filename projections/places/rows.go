@@ -81,7 +81,7 @@ type documentRow struct {
 	holders []location
 }
 
-func (d *documentRow) location() location {
+func (d *documentRow) firstHolder() location {
 	if len(d.holders) == 0 {
 		return location{}
 	}
@@ -100,13 +100,13 @@ func (d *documentRow) append(b []byte) []byte {
 
 func decodeDocumentRow(b []byte) (d documentRow, err error) {
 	var fields [2]uint64
-	if b, err = uvarints(b, fields[:]); err != nil || fields[1] > uint64(len(b)) {
+	if b, err = readUvarints(b, fields[:]); err != nil || fields[1] > uint64(len(b)) {
 		return d, fmt.Errorf("document row: %w", ErrCorrupt)
 	}
 	d.count = fields[0]
 	d.holders = make([]location, fields[1])
 	for i := range d.holders {
-		if b, err = uvarints(b, fields[:]); err != nil || fields[0] > 1<<32-1 || fields[1] > 1<<32-1 {
+		if b, err = readUvarints(b, fields[:]); err != nil || fields[0] > 1<<32-1 || fields[1] > 1<<32-1 {
 			return d, fmt.Errorf("document row: %w", ErrCorrupt)
 		}
 		d.holders[i] = location{uint32(fields[0]), segment.DocID(fields[1])}
@@ -117,8 +117,8 @@ func decodeDocumentRow(b []byte) (d documentRow, err error) {
 	return d, nil
 }
 
-// uvarints fills fields from b and returns the rest.
-func uvarints(b []byte, fields []uint64) ([]byte, error) {
+// readUvarints fills fields from b and returns the rest.
+func readUvarints(b []byte, fields []uint64) ([]byte, error) {
 	for i := range fields {
 		v, n := binary.Uvarint(b)
 		if n <= 0 {
@@ -174,7 +174,7 @@ func decodeEntry(b []byte) (e entry, err error) {
 		return e, fmt.Errorf("entry: %w", ErrCorrupt)
 	}
 	var size [1]uint64
-	rest, err := uvarints(b[2:], size[:])
+	rest, err := readUvarints(b[2:], size[:])
 	if err != nil || size[0] > 1<<62 {
 		return e, fmt.Errorf("entry: %w", ErrCorrupt)
 	}

@@ -40,7 +40,7 @@ func TestKeysOrderAsPathsDo(t *testing.T) {
 	paths := []string{"\x01", "a", "a\x01", "a-b", "a.go", "a/b", "a0", "ab", "b", "\xff\xff"}
 	var last []byte
 	for _, path := range paths {
-		for _, version := range []uint32{never, 7, 1} {
+		for _, version := range []uint32{neverSuperseded, 7, 1} {
 			k := entryKey(kindEntry, 3, 4, []byte(path), version)
 			if bytes.Compare(last, k) >= 0 {
 				t.Fatalf("%q@%d does not come last", path, version)

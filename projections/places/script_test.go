@@ -142,10 +142,10 @@ func (s *script) mergeInto(d *datadriven.TestData) {
 			}
 		}
 	}
-	before := s.live(0)
+	before := s.liveSegments(0)
 	ev, rec := s.w.Merge(0, inputs, documents)
 	s.apply(rec)
-	if !maps.Equal(before, s.live(0)) {
+	if !maps.Equal(before, s.liveSegments(0)) {
 		s.w.Merged(ev)
 	}
 }
@@ -178,6 +178,6 @@ func (s *script) view() string {
 		}
 		b.WriteString("\n")
 	}
-	fmt.Fprintf(&b, "unheld: %d\n", v.Unheld())
+	fmt.Fprintf(&b, "unheld: %d\n", v.UnheldCount())
 	return b.String()
 }

@@ -21,7 +21,7 @@ type sweeper struct {
 	wake chan struct{}
 	// purged are the segments with removed text that were deleted since none waited. It
 	// belongs to Run.
-	purged purged
+	purged purgeSummary
 	mu     struct {
 		sync.Mutex
 		// queue holds what was dropped, in the order it was dropped.
@@ -38,14 +38,14 @@ func newSweeper() *sweeper {
 	return s
 }
 
-// claim keeps the keys of a segment until as many releases.
-func (s *sweeper) claim(id segment.ID) {
+// claimKeys keeps the keys of a segment until as many releases.
+func (s *sweeper) claimKeys(id segment.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.live[id]++
 }
 
-func (s *sweeper) release(id segment.ID) {
+func (s *sweeper) releaseKeys(id segment.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.live[id]--; s.mu.live[id] <= 0 {
@@ -53,24 +53,24 @@ func (s *sweeper) release(id segment.ID) {
 	}
 }
 
-// enqueue hands dropped segments over.
-func (s *sweeper) enqueue(handles ...*handle) {
+// enqueueSegments hands dropped segments over.
+func (s *sweeper) enqueueSegments(handles ...*handle) {
 	s.mu.Lock()
 	s.mu.queue = append(s.mu.queue, handles...)
 	s.mu.Unlock()
-	s.signal()
+	s.signalWork()
 }
 
-func (s *sweeper) signal() {
+func (s *sweeper) signalWork() {
 	select {
 	case s.wake <- struct{}{}:
 	default:
 	}
 }
 
-// waiting returns the segments with removed text that are to be deleted, their text
+// pendingRemoval returns the segments with removed text that are to be deleted, their text
 // and the oldest removal.
-func (s *sweeper) waiting() (w Waiting) {
+func (s *sweeper) pendingRemoval() (w PendingRemoval) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.mu.queue {
@@ -144,12 +144,12 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 	var err error
 	if !revived && h.reader != nil {
 		lo, hi := segment.KeyRange(h.id)
-		if err = p.store.Excise(ctx, lo, hi); err == nil && h.doomed != nil {
+		if err = p.store.Excise(ctx, lo, hi); err == nil && h.doomedRow != nil {
 			p.metrics.excised.Inc()
 		}
 	}
 	p.sweep.mu.Unlock()
-	if err != nil || h.doomed == nil || !p.deleteObjects.Load() {
+	if err != nil || h.doomedRow == nil || !p.deleteObjects.Load() {
 		return true, err
 	}
 	if !revived {
@@ -169,7 +169,7 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 		}
 	}
 	b := p.store.NewBatch()
-	if err := b.Delete(h.doomed); err != nil {
+	if err := b.Delete(h.doomedRow); err != nil {
 		return true, err
 	}
 	return true, b.Commit()

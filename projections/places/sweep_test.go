@@ -224,12 +224,12 @@ func TestReadersWhileApplying(t *testing.T) {
 		readers.Go(func() {
 			for ctx.Err() == nil {
 				v := h.places.Acquire()
-				if _, err := shown(v, v.Segments(), nil); err != nil {
+				if _, err := listPlaces(v, v.Segments(), nil); err != nil {
 					t.Error(err)
 				}
 				segments, refs, err := v.Revisions(ctx, func(*places.Repository, code.Ref) bool { return true })
 				if err == nil {
-					_, err = shown(v, segments, append([]code.Ref{}, refs...))
+					_, err = listPlaces(v, segments, append([]code.Ref{}, refs...))
 				}
 				if err != nil && ctx.Err() == nil {
 					t.Error(err)

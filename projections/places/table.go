@@ -13,21 +13,21 @@ import (
 // tableChange is a place that comes or goes, with its repository's number and
 // its rank among the changes.
 type tableChange struct {
-	placed
+	locatedChange
 	number uint32
 	rank   int
 }
 
-func (c *tableChange) compare(d *tableChange) int {
+func (c *tableChange) comparePlace(d *tableChange) int {
 	return cmp.Or(cmp.Compare(c.document, d.document), cmp.Compare(c.number, d.number), cmp.Compare(c.path, d.path))
 }
 
-// updated returns the columns of default-branch places after the changes, of
+// applyTableChanges returns the columns of default-branch places after the changes, of
 // which a later one to the same place wins. The rows between two changes are
 // copied as blocks: a push pays for the memory of the segments it touches, not
 // for their rows.
-func updated(old *segment.Places, documents int, changes []tableChange) *segment.Places {
-	slices.SortFunc(changes, func(a, b tableChange) int { return cmp.Or(a.compare(&b), cmp.Compare(a.rank, b.rank)) })
+func applyTableChanges(old *segment.Places, documents int, changes []tableChange) *segment.Places {
+	slices.SortFunc(changes, func(a, b tableChange) int { return cmp.Or(a.comparePlace(&b), cmp.Compare(a.rank, b.rank)) })
 	if old == nil {
 		old = &segment.Places{}
 	}
@@ -35,7 +35,7 @@ func updated(old *segment.Places, documents int, changes []tableChange) *segment
 	row := 0
 	for i := range changes {
 		c := &changes[i]
-		if i+1 < len(changes) && c.compare(&changes[i+1]) == 0 {
+		if i+1 < len(changes) && c.comparePlace(&changes[i+1]) == 0 {
 			continue
 		}
 		at := row + sort.Search(old.Len()-row, func(n int) bool { return compareRow(old, row+n, c) >= 0 })
@@ -44,12 +44,12 @@ func updated(old *segment.Places, documents int, changes []tableChange) *segment
 		if row < old.Len() && compareRow(old, row, c) == 0 {
 			row++
 		}
-		if !c.gone {
+		if !c.removed {
 			t.add(c)
 		}
 	}
 	t.copyRows(old, row, old.Len())
-	return t.finish(documents)
+	return t.finishTable(documents)
 }
 
 // table collects columns in order.
@@ -104,8 +104,8 @@ func (t *table) add(c *tableChange) {
 	t.p.PathEnd = append(t.p.PathEnd, uint32(len(t.p.Paths)))
 }
 
-// finish fills in what follows from the documents of the rows.
-func (t *table) finish(documents int) *segment.Places {
+// finishTable fills in what follows from the documents of the rows.
+func (t *table) finishTable(documents int) *segment.Places {
 	p := &t.p
 	p.First = make([]uint32, documents+1)
 	p.Live = make([]uint64, (documents+63)/64)

@@ -38,7 +38,7 @@ type Ref struct {
 	version uint32
 }
 
-func (r *Repository) find(ref code.Ref) (int, bool) {
+func (r *Repository) findRef(ref code.Ref) (int, bool) {
 	return slices.BinarySearchFunc(r.Refs, ref, func(a *Ref, ref code.Ref) int { return cmp.Compare(a.Ref, ref) })
 }
 
@@ -48,7 +48,7 @@ func (r *Repository) Ref(ref code.Ref) *Ref {
 	if ref == "" {
 		return r.Default
 	}
-	if i, found := r.find(ref); found {
+	if i, found := r.findRef(ref); found {
 		return r.Refs[i]
 	}
 	return nil
@@ -130,11 +130,11 @@ func (v *View) Release() {
 		return
 	}
 	for _, part := range v.parts {
-		part.release(v.p)
+		part.releasePartition(v.p)
 	}
 }
 
-func (pv *partitionView) release(p *Places) {
+func (pv *partitionView) releasePartition(p *Places) {
 	if pv.refs.Add(-1) > 0 {
 		return
 	}
@@ -144,7 +144,7 @@ func (pv *partitionView) release(p *Places) {
 	}
 	for _, h := range pv.handles {
 		if h.views.Add(-1) == 0 {
-			p.sweep.signal()
+			p.sweep.signalWork()
 		}
 	}
 }
@@ -182,9 +182,9 @@ func (v *View) SegmentInfos() []SegmentInfo {
 	return infos
 }
 
-// Unheld returns the number of documents that manifests name and no segment
+// UnheldCount returns the number of documents that manifests name and no segment
 // holds: promises broken, until their revision is indexed again.
-func (v *View) Unheld() int {
+func (v *View) UnheldCount() int {
 	n := 0
 	for _, part := range v.parts {
 		n += part.unheld
@@ -192,8 +192,8 @@ func (v *View) Unheld() int {
 	return n
 }
 
-// partition returns the view of a partition, nil if there is none.
-func (v *View) partition(number int32) *partitionView {
+// findPartition returns the view of a partition, nil if there is none.
+func (v *View) findPartition(number int32) *partitionView {
 	i, ok := slices.BinarySearchFunc(v.parts, number, func(p *partitionView, n int32) int { return cmp.Compare(p.number, n) })
 	if !ok {
 		return nil

@@ -25,12 +25,12 @@ func readLevels(r store.Reader, id code.RepositoryID, manifest uint32) (levels, 
 	if err := readManifest(r, id, manifest, row); err != nil {
 		return nil, nil, err
 	}
-	chain, err := ancestors(r, id, row)
+	chain, err := readAncestors(r, id, row)
 	return append(levels{{manifest, row.Version}}, chain...), row, err
 }
 
-// ancestors returns the levels above a manifest.
-func ancestors(r store.Reader, id code.RepositoryID, row *manifestRow) (levels, error) {
+// readAncestors returns the levels above a manifest.
+func readAncestors(r store.Reader, id code.RepositoryID, row *manifestRow) (levels, error) {
 	var chain levels
 	for next := *row; next.Parent != 0; {
 		chain = append(chain, level{next.Parent, next.ParentVersion})
@@ -78,14 +78,14 @@ func newWalk(r store.Reader, id code.RepositoryID, l levels) (*walk, error) {
 		}
 		w.cursors = append(w.cursors, cursor{it: it, version: level.version})
 		c := &w.cursors[len(w.cursors)-1]
-		c.settle(c.it.First())
+		c.seekVisible(c.it.First())
 	}
 	return w, nil
 }
 
-// settle moves to the first entry, from where the iterator stands, that the
+// seekVisible moves to the first entry, from where the iterator stands, that the
 // version shows.
-func (c *cursor) settle(ok bool) {
+func (c *cursor) seekVisible(ok bool) {
 	for ; ok; ok = c.it.Next() {
 		path, version := parseEntry(c.it.Key())
 		if version <= c.version {
@@ -96,8 +96,8 @@ func (c *cursor) settle(ok bool) {
 	c.path = nil
 }
 
-// pass moves behind the given path, on which the cursor stands.
-func (c *cursor) pass(path []byte) {
+// skipPath moves behind the given path, on which the cursor stands.
+func (c *cursor) skipPath(path []byte) {
 	ok := c.it.Next()
 	for ok {
 		if next, _ := parseEntry(c.it.Key()); !bytes.Equal(next, path) {
@@ -105,13 +105,13 @@ func (c *cursor) pass(path []byte) {
 		}
 		ok = c.it.Next()
 	}
-	c.settle(ok)
+	c.seekVisible(ok)
 }
 
 // Next moves to the next file and reports whether there is one.
 func (w *walk) Next() bool {
 	for {
-		first := w.first()
+		first := w.lowestCursor()
 		if first < 0 {
 			return false
 		}
@@ -119,7 +119,7 @@ func (w *walk) Next() bool {
 		w.value = append(w.value[:0], w.cursors[first].it.Value()...)
 		for i := range w.cursors[first:] {
 			if c := &w.cursors[first+i]; c.path != nil && bytes.Equal(c.path, w.path) {
-				c.pass(w.path)
+				c.skipPath(w.path)
 			}
 		}
 		if len(w.value) > 0 && w.value[0] != entryTombstone {
@@ -128,8 +128,8 @@ func (w *walk) Next() bool {
 	}
 }
 
-// first returns the first cursor with the lowest path, -1 if all are at the end.
-func (w *walk) first() int {
+// lowestCursor returns the first cursor with the lowest path, -1 if all are at the end.
+func (w *walk) lowestCursor() int {
 	first := -1
 	for i := range w.cursors {
 		if p := w.cursors[i].path; p != nil && (first < 0 || bytes.Compare(p, w.cursors[first].path) < 0) {
@@ -143,7 +143,7 @@ func (w *walk) first() int {
 func (w *walk) Seek(id code.RepositoryID, l levels, path []byte) {
 	for i := range w.cursors {
 		k := append(manifestPrefix(kindEntry, id, l[i].manifest), path...)
-		w.cursors[i].settle(w.cursors[i].it.SeekGE(k))
+		w.cursors[i].seekVisible(w.cursors[i].it.SeekGE(k))
 	}
 }
 
@@ -171,9 +171,9 @@ func newFinder(r store.Reader, id code.RepositoryID) (*finder, error) {
 	return &finder{id: id, it: it}, err
 }
 
-// own returns the entry of the level's own manifest for path: the newest at or
+// ownEntry returns the entry of the level's own manifest for path: the newest at or
 // below the version. The value is valid until the next call.
-func (f *finder) own(l level, path []byte) (value []byte, version uint32, found bool) {
+func (f *finder) ownEntry(l level, path []byte) (value []byte, version uint32, found bool) {
 	f.key = appendEntryKey(f.key[:0], kindEntry, f.id, l.manifest, path, l.version)
 	if !f.it.SeekGE(f.key) {
 		return nil, 0, false
@@ -193,11 +193,11 @@ func (f *finder) hasOlder() bool {
 	return f.it.Next() && len(f.it.Key()) == len(f.key) && bytes.Equal(f.it.Key()[:n], f.key[:n])
 }
 
-// visible returns what the levels show for path: nil for nothing. The value is
+// visibleValue returns what the levels show for path: nil for nothing. The value is
 // valid until the next call.
-func (f *finder) visible(l levels, path []byte) []byte {
+func (f *finder) visibleValue(l levels, path []byte) []byte {
 	for _, level := range l {
-		if value, _, found := f.own(level, path); found {
+		if value, _, found := f.ownEntry(level, path); found {
 			if value[0] == entryTombstone {
 				return nil
 			}

@@ -19,12 +19,12 @@ type Open func(t *testing.T, s *store.Store, objects segmentstore.Store, d *proj
 func Conform(t *testing.T, records []event.Record, objects segmentstore.Store, open Open) {
 	c := &conformer{records: records, objects: objects, open: open}
 	want := c.run(t, store.NewMemory(), records)
-	t.Run("again", func(t *testing.T) { c.equal(t, want, c.run(t, store.NewMemory(), records)) })
-	t.Run("replayed", func(t *testing.T) { c.replayed(t, want) })
-	t.Run("suffixes", func(t *testing.T) { c.suffixes(t, want) })
-	t.Run("reopened", func(t *testing.T) { c.reopened(t, want) })
-	t.Run("crashed", func(t *testing.T) { c.crashed(t, want) })
-	t.Run("partition by partition", func(t *testing.T) { c.reordered(t, want) })
+	t.Run("again", func(t *testing.T) { c.mustEqual(t, want, c.run(t, store.NewMemory(), records)) })
+	t.Run("replayed", func(t *testing.T) { c.applyTwice(t, want) })
+	t.Run("suffixes", func(t *testing.T) { c.applySuffixes(t, want) })
+	t.Run("reopened", func(t *testing.T) { c.reopenBetween(t, want) })
+	t.Run("crashed", func(t *testing.T) { c.crashEverywhere(t, want) })
+	t.Run("partition by partition", func(t *testing.T) { c.applyReordered(t, want) })
 }
 
 type conformer struct {
@@ -33,8 +33,8 @@ type conformer struct {
 	open    Open
 }
 
-// session opens a store, and f does something with it.
-func (c *conformer) session(t *testing.T, m *store.Memory, f func(a *Applier)) {
+// withStore opens a store, and f does something with it.
+func (c *conformer) withStore(t *testing.T, m *store.Memory, f func(a *Applier)) {
 	t.Helper()
 	s, err := store.Open("store", store.Options{Memory: m, CacheBytes: store.MinCacheBytes})
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *conformer) apply(t *testing.T, a *Applier, records []event.Record) {
 	}
 }
 
-func (c *conformer) dump(t *testing.T, a *Applier) []Row {
+func (c *conformer) mustDump(t *testing.T, a *Applier) []Row {
 	t.Helper()
 	rows, err := Dump(a.Store)
 	if err != nil {
@@ -74,51 +74,51 @@ func (c *conformer) dump(t *testing.T, a *Applier) []Row {
 // again.
 func (c *conformer) run(t *testing.T, m *store.Memory, records []event.Record) (rows []Row) {
 	t.Helper()
-	c.session(t, m, func(a *Applier) { c.apply(t, a, records) })
-	c.session(t, m, func(a *Applier) { rows = c.dump(t, a) })
+	c.withStore(t, m, func(a *Applier) { c.apply(t, a, records) })
+	c.withStore(t, m, func(a *Applier) { rows = c.mustDump(t, a) })
 	return rows
 }
 
-func (c *conformer) equal(t *testing.T, want, got []Row) {
+func (c *conformer) mustEqual(t *testing.T, want, got []Row) {
 	t.Helper()
 	if d := Difference(want, got); d != "" {
 		t.Fatalf("rows differ: %s", d)
 	}
 }
 
-// replayed applies everything twice to one store.
-func (c *conformer) replayed(t *testing.T, want []Row) {
+// applyTwice applies everything twice to one store.
+func (c *conformer) applyTwice(t *testing.T, want []Row) {
 	m := store.NewMemory()
 	c.run(t, m, c.records)
-	c.equal(t, want, c.run(t, m, c.records))
+	c.mustEqual(t, want, c.run(t, m, c.records))
 }
 
-// suffixes applies suffixes of the records once more.
-func (c *conformer) suffixes(t *testing.T, want []Row) {
+// applySuffixes applies suffixes of the records once more.
+func (c *conformer) applySuffixes(t *testing.T, want []Row) {
 	m := store.NewMemory()
 	c.run(t, m, c.records)
 	for from := 0; from < len(c.records); from += 1 + len(c.records)/16 {
-		c.session(t, m, func(a *Applier) { c.apply(t, a, c.records[from:]) })
+		c.withStore(t, m, func(a *Applier) { c.apply(t, a, c.records[from:]) })
 	}
-	c.session(t, m, func(a *Applier) { c.equal(t, want, c.dump(t, a)) })
+	c.withStore(t, m, func(a *Applier) { c.mustEqual(t, want, c.mustDump(t, a)) })
 }
 
-// reopened closes and opens the store between records.
-func (c *conformer) reopened(t *testing.T, want []Row) {
+// reopenBetween closes and opens the store between records.
+func (c *conformer) reopenBetween(t *testing.T, want []Row) {
 	m := store.NewMemory()
 	step := 1 + len(c.records)/40
 	for from := 0; from < len(c.records); from += step {
-		c.session(t, m, func(a *Applier) { c.apply(t, a, c.records[from:min(from+step, len(c.records))]) })
+		c.withStore(t, m, func(a *Applier) { c.apply(t, a, c.records[from:min(from+step, len(c.records))]) })
 	}
-	c.session(t, m, func(a *Applier) { c.equal(t, want, c.dump(t, a)) })
+	c.withStore(t, m, func(a *Applier) { c.mustEqual(t, want, c.mustDump(t, a)) })
 }
 
-// crashed takes the power away behind every record: once nothing unsynced is
+// crashEverywhere takes the power away behind every record: once nothing unsynced is
 // left, once a random part of it. What is left must carry on to the same rows.
-func (c *conformer) crashed(t *testing.T, want []Row) {
+func (c *conformer) crashEverywhere(t *testing.T, want []Row) {
 	m := store.NewMemory()
 	var left []*store.Memory
-	c.session(t, m, func(a *Applier) {
+	c.withStore(t, m, func(a *Applier) {
 		for i, rec := range c.records {
 			c.apply(t, a, []event.Record{rec})
 			left = append(left, m.Crash(50*(i%2), uint64(i)))
@@ -135,8 +135,8 @@ func (c *conformer) crashed(t *testing.T, want []Row) {
 	}
 }
 
-// reordered applies one partition after the other: their rows do not meet.
-func (c *conformer) reordered(t *testing.T, want []Row) {
+// applyReordered applies one partition after the other: their rows do not meet.
+func (c *conformer) applyReordered(t *testing.T, want []Row) {
 	var sorted []event.Record
 	for partition := int32(8); partition >= 0; partition-- {
 		for _, rec := range c.records {
@@ -148,5 +148,5 @@ func (c *conformer) reordered(t *testing.T, want []Row) {
 	if len(sorted) != len(c.records) {
 		t.Fatalf("%d of %d records have a partition below 9", len(sorted), len(c.records))
 	}
-	c.equal(t, want, c.run(t, store.NewMemory(), sorted))
+	c.mustEqual(t, want, c.run(t, store.NewMemory(), sorted))
 }

@@ -34,19 +34,19 @@ func (w *World) Step() (string, []event.Record) {
 	r := w.Repositories[repositories[w.Rand.IntN(len(repositories))]]
 	refs := slices.Sorted(maps.Keys(r.Refs))
 	if len(refs) == 0 {
-		return w.push(r, code.BranchRef("main"), nil)
+		return w.pushRandom(r, code.BranchRef("main"), nil)
 	}
 	ref := refs[w.Rand.IntN(len(refs))]
 	switch n := w.Rand.IntN(100); {
 	case n < 45:
-		return w.push(r, ref, &ref)
+		return w.pushRandom(r, ref, &ref)
 	case n < 62:
-		return w.branch(r, ref)
+		return w.pushBranch(r, ref)
 	case n < 68: // forced: the whole manifest
-		return w.push(r, ref, nil)
+		return w.pushRandom(r, ref, nil)
 	case n < 74: // forced: moved onto another ref
 		other := refs[w.Rand.IntN(len(refs))]
-		return w.push(r, ref, &other)
+		return w.pushRandom(r, ref, &other)
 	case n < 84:
 		return fmt.Sprintf("delete %s of %s", ref, r.Name), w.Index(r, ref, nil, nil, w.isKnown(r))
 	case n < 89:
@@ -63,17 +63,17 @@ func (w *World) Step() (string, []event.Record) {
 	return "remove " + r.Name, []event.Record{w.Remove(r)}
 }
 
-// branch makes a new ref from another, or moves onto it one that is there.
-func (w *World) branch(r *Repository, from code.Ref) (string, []event.Record) {
+// pushBranch makes a new ref from another, or moves onto it one that is there.
+func (w *World) pushBranch(r *Repository, from code.Ref) (string, []event.Record) {
 	ref := code.BranchRef(fmt.Sprint("branch-", w.Rand.IntN(maxRefs)))
 	if w.Rand.IntN(4) == 0 {
 		ref = code.Ref(fmt.Sprint("refs/tags/v", w.Rand.IntN(2)))
 	}
-	return w.push(r, ref, &from)
+	return w.pushRandom(r, ref, &from)
 }
 
-// push moves a ref to the files of base, edited.
-func (w *World) push(r *Repository, ref code.Ref, base *code.Ref) (string, []event.Record) {
+// pushRandom moves a ref to the files of base, edited.
+func (w *World) pushRandom(r *Repository, ref code.Ref, base *code.Ref) (string, []event.Record) {
 	files := map[string]File{}
 	what := "whole"
 	if base != nil {
@@ -85,13 +85,13 @@ func (w *World) push(r *Repository, ref code.Ref, base *code.Ref) (string, []eve
 		edits = 3 + w.Rand.IntN(len(paths))
 	}
 	for range edits {
-		w.edit(files)
+		w.editFile(files)
 	}
 	return fmt.Sprintf("push %s of %s from %s, %d edits", ref, r.Name, what, edits), w.Index(r, ref, files, base, w.isKnown(r))
 }
 
-// edit adds, changes, renames, skips or deletes one file.
-func (w *World) edit(files map[string]File) {
+// editFile adds, changes, renames, skips or deletes one file.
+func (w *World) editFile(files map[string]File) {
 	path := paths[w.Rand.IntN(len(paths))]
 	switch w.Rand.IntN(8) {
 	case 0:
@@ -124,7 +124,7 @@ func (w *World) isKnown(r *Repository) func(code.DocumentKey) bool {
 // by one with the given documents. Whether it is taken over, and so what is held
 // afterwards, the caller tells with Merged.
 func (w *World) Merge(partition int32, inputs []segment.ID, documents []code.DocumentKey) (*event.SegmentsMerged, event.Record) {
-	ev := &event.SegmentsMerged{Partition: partition, At: w.now()}
+	ev := &event.SegmentsMerged{Partition: partition, At: w.eventTime()}
 	for _, id := range inputs {
 		ev.Inputs = append(ev.Inputs, id.String())
 	}

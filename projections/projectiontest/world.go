@@ -82,24 +82,24 @@ func NewWorld(t testing.TB, seed uint64, partitions int32, objects segmentstore.
 
 var start = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// now is the time of the next event: a function of how many there were.
-func (w *World) now() time.Time { return start.Add(time.Duration(w.serial) * time.Second) }
+// eventTime is the time of the next event: a function of how many there were.
+func (w *World) eventTime() time.Time { return start.Add(time.Duration(w.serial) * time.Second) }
 
 // Append returns the record of ev at the end of a partition.
 func (w *World) Append(partition int32, ev event.Event) event.Record {
 	w.t.Helper()
 	w.serial++
-	rec, err := event.Encode(event.Envelope{ID: fmt.Sprintf("event-%d", w.serial), Source: "/projectiontest", Time: w.now()}, ev)
+	rec, err := event.Encode(event.Envelope{ID: fmt.Sprintf("event-%d", w.serial), Source: "/projectiontest", Time: w.eventTime()}, ev)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return w.place(partition, rec)
+	return w.placeRecord(partition, rec)
 }
 
-// place puts a record at the end of a partition; offsets need not be dense.
-func (w *World) place(partition int32, rec event.Record) event.Record {
+// placeRecord puts a record at the end of a partition; offsets need not be dense.
+func (w *World) placeRecord(partition int32, rec event.Record) event.Record {
 	rec.Position = event.Position{Topic: event.TopicEvents, Partition: partition, Offset: w.next[partition]}
-	rec.Time = w.now()
+	rec.Time = w.eventTime()
 	w.next[partition] += 1 + event.Offset(w.Rand.IntN(2))
 	return rec
 }
@@ -164,33 +164,33 @@ func (w *World) Register(n int) event.Record {
 	} else {
 		w.Repositories[id] = &Repository{Repository: repo, Partition: int32(n) % w.Partitions, Refs: map[code.Ref]*Ref{}}
 	}
-	return w.Append(w.Repositories[id].Partition, &event.RepositoryRegistered{Repository: repo, At: w.now()})
+	return w.Append(w.Repositories[id].Partition, &event.RepositoryRegistered{Repository: repo, At: w.eventTime()})
 }
 
 // Remove removes a repository.
 func (w *World) Remove(r *Repository) event.Record {
 	delete(w.Repositories, r.ID)
-	return w.Append(r.Partition, &event.RepositoryRemoved{Repository: r.ID, At: w.now()})
+	return w.Append(r.Partition, &event.RepositoryRemoved{Repository: r.ID, At: w.eventTime()})
 }
 
 // ChangeDefault makes another branch the default.
 func (w *World) ChangeDefault(r *Repository, branch string) event.Record {
 	r.DefaultBranch = branch
-	return w.Append(r.Partition, &event.RepositoryChanged{Repository: r.Repository, At: w.now()})
+	return w.Append(r.Partition, &event.RepositoryChanged{Repository: r.Repository, At: w.eventTime()})
 }
 
 // Index moves a ref to files and returns the Push and the RevisionIndexed. base
 // is the revision that the changes are relative to; nil for the whole. files nil
 // deletes the ref. known says of a document that no segment needs to bring it.
 func (w *World) Index(r *Repository, ref code.Ref, files map[string]File, base *code.Ref, known func(code.DocumentKey) bool) []event.Record {
-	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.now()})
-	ev := &event.RevisionIndexed{Repository: r.ID, Ref: ref, Cause: push.Position, PushedAt: w.now(), IndexedAt: w.now().Add(time.Millisecond)}
+	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.eventTime()})
+	ev := &event.RevisionIndexed{Repository: r.ID, Ref: ref, Cause: push.Position, PushedAt: w.eventTime(), IndexedAt: w.eventTime().Add(time.Millisecond)}
 	if r.DefaultBranch != "" && w.Rand.IntN(2) == 0 {
 		ev.DefaultBranch = r.DefaultBranch
 	}
 	if files != nil {
 		ev.Commit = code.CommitID(fmt.Sprintf("%040x", w.serial))
-		ev.CommitTime = w.now().Add(-time.Duration(w.Rand.IntN(1000)) * time.Minute)
+		ev.CommitTime = w.eventTime().Add(-time.Duration(w.Rand.IntN(1000)) * time.Minute)
 	}
 	var before map[string]File
 	if base != nil && files != nil {
@@ -198,15 +198,15 @@ func (w *World) Index(r *Repository, ref code.Ref, files map[string]File, base *
 		before = r.Refs[*base].Files
 	}
 	ev.Changes = Changes(before, files)
-	w.bring(r, ev, known)
-	return w.finish(r, push, ev, files)
+	w.addMissingSegments(r, ev, known)
+	return w.finishIndex(r, push, ev, files)
 }
 
 // IndexWith is Index with the segments that the caller has made.
 func (w *World) IndexWith(r *Repository, ref code.Ref, files map[string]File, base *code.Ref, segments []event.SegmentRef) []event.Record {
-	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.now()})
+	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.eventTime()})
 	ev := &event.RevisionIndexed{
-		Repository: r.ID, Ref: ref, Cause: push.Position, PushedAt: w.now(), IndexedAt: w.now(), CommitTime: w.now(),
+		Repository: r.ID, Ref: ref, Cause: push.Position, PushedAt: w.eventTime(), IndexedAt: w.eventTime(), CommitTime: w.eventTime(),
 		Commit: code.CommitID(fmt.Sprintf("%040x", w.serial)), Segments: segments,
 	}
 	var before map[string]File
@@ -217,12 +217,12 @@ func (w *World) IndexWith(r *Repository, ref code.Ref, files map[string]File, ba
 	for _, s := range segments {
 		w.Hold(r.Partition, s.ID, 1)
 	}
-	return w.finish(r, push, ev, files)
+	return w.finishIndex(r, push, ev, files)
 }
 
-// finish writes the event and moves the ref of the model.
-func (w *World) finish(r *Repository, push event.Record, ev *event.RevisionIndexed, files map[string]File) []event.Record {
-	w.offload(ev)
+// finishIndex writes the event and moves the ref of the model.
+func (w *World) finishIndex(r *Repository, push event.Record, ev *event.RevisionIndexed, files map[string]File) []event.Record {
+	w.offloadChanges(ev)
 	ref := ev.Ref
 	if files == nil {
 		delete(r.Refs, ref)
@@ -258,8 +258,8 @@ func Changes(before, after map[string]File) []event.Change {
 	return changes
 }
 
-// bring puts the documents of the changes that are not known into segments.
-func (w *World) bring(r *Repository, ev *event.RevisionIndexed, known func(code.DocumentKey) bool) {
+// addMissingSegments puts the documents of the changes that are not known into segments.
+func (w *World) addMissingSegments(r *Repository, ev *event.RevisionIndexed, known func(code.DocumentKey) bool) {
 	var documents []code.DocumentKey
 	for _, c := range ev.Changes {
 		k := code.DocumentKey{Blob: c.Blob, Language: c.Language}
@@ -276,8 +276,8 @@ func (w *World) bring(r *Repository, ev *event.RevisionIndexed, known func(code.
 	}
 }
 
-// offload moves the changes to an object, at times.
-func (w *World) offload(ev *event.RevisionIndexed) {
+// offloadChanges moves the changes to an object, at times.
+func (w *World) offloadChanges(ev *event.RevisionIndexed) {
 	if len(ev.Changes) <= event.MaxInlineChanges && w.Rand.IntN(4) != 0 {
 		return
 	}
@@ -298,15 +298,15 @@ func (w *World) Repeat() (event.Record, bool) {
 		return event.Record{}, false
 	}
 	rec := w.last[w.Rand.IntN(len(w.last))]
-	return w.place(rec.Position.Partition, rec), true
+	return w.placeRecord(rec.Position.Partition, rec), true
 }
 
 // WrongBase returns an event that builds on a revision which is not there.
 func (w *World) WrongBase(r *Repository, ref code.Ref) []event.Record {
-	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.now()})
+	push := w.Append(r.Partition, &event.Push{Repository: r.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: w.eventTime()})
 	w.Broken++
 	return []event.Record{push, w.Append(r.Partition, &event.RevisionIndexed{
-		Repository: r.ID, Ref: ref, Cause: push.Position, PushedAt: w.now(), IndexedAt: w.now(),
+		Repository: r.ID, Ref: ref, Cause: push.Position, PushedAt: w.eventTime(), IndexedAt: w.eventTime(),
 		Commit: code.CommitID(fmt.Sprintf("%040x", 1<<40+w.serial)), BaseRef: ref, BaseCommit: code.CommitID(fmt.Sprintf("%040x", 1<<41+w.serial)),
 		Changes: []event.Change{{Path: "broken", Blob: code.BlobID{1}}},
 	})}

@@ -181,7 +181,7 @@ func (b *Builder) addRow(d Document, names int) {
 	b.blobs = append(b.blobs, d.Key.Blob[:]...)
 	row := documentRow{
 		textBytes: len(d.Text), symbolBytes: names, lines: bytes.Count(d.Text, lineFeed),
-		symbols: len(d.Symbols), language: b.languages.index(string(d.Key.Language)), flags: d.Flags,
+		symbols: len(d.Symbols), language: b.languages.numberOf(string(d.Key.Language)), flags: d.Flags,
 	}
 	b.rows = row.append(b.rows)
 	b.head.documents++
@@ -226,7 +226,7 @@ func (b *Builder) sealFrame(n int) error {
 	if b.grams != nil {
 		b.grams.Add(b.text, n)
 	}
-	frame, err := b.packer.pack(nil, b.text[:n])
+	frame, err := b.packer.packPiece(nil, b.text[:n])
 	if err != nil {
 		return err
 	}

@@ -42,8 +42,8 @@ func (c *Cache) Stats() CacheStats { return c.frames.Stats() }
 // decompresses into buffers of its own, which stay in the processor's caches.
 func (c *Cache) framesForOne() int { return c.limit / 4 / FrameBytes }
 
-// reader returns the keys' upper half of another reader; 0 for no cache.
-func (c *Cache) reader() uint32 {
+// nextReader returns the keys' upper half of another reader; 0 for no cache.
+func (c *Cache) nextReader() uint32 {
 	if c == nil {
 		return 0
 	}

@@ -19,8 +19,8 @@ type packer struct {
 	buf []byte
 }
 
-// pack appends a piece to dst.
-func (p *packer) pack(dst, piece []byte) ([]byte, error) {
+// packPiece appends a piece to dst.
+func (p *packer) packPiece(dst, piece []byte) ([]byte, error) {
 	p.lz4.Level = packDepth
 	if n := lz4.CompressBlockBound(len(piece)); len(p.buf) < n {
 		p.buf = make([]byte, n)
@@ -35,8 +35,8 @@ func (p *packer) pack(dst, piece []byte) ([]byte, error) {
 	return append(dst, p.buf[:n]...), nil
 }
 
-// unpack fills dst, which has the size of the piece.
-func unpack(dst, packed []byte) error {
+// unpackPiece fills dst, which has the size of the piece.
+func unpackPiece(dst, packed []byte) error {
 	if len(packed) == len(dst) {
 		copy(dst, packed)
 		return nil
@@ -53,7 +53,7 @@ func unpack(dst, packed []byte) error {
 
 // packSized appends a piece with its size before it.
 func (p *packer) packSized(dst, piece []byte) ([]byte, error) {
-	return p.pack(binary.AppendUvarint(dst, uint64(len(piece))), piece)
+	return p.packPiece(binary.AppendUvarint(dst, uint64(len(piece))), piece)
 }
 
 // unpackSized returns a piece that packSized wrote. It may use buf.
@@ -65,7 +65,7 @@ func unpackSized(buf, b []byte) ([]byte, error) {
 	if uint64(cap(buf)) < size {
 		buf = make([]byte, size)
 	}
-	return buf[:size], unpack(buf[:size], b[n:])
+	return buf[:size], unpackPiece(buf[:size], b[n:])
 }
 
 // maxExpansion is above what an LZ4 block can expand to: a byte stands for at most

@@ -44,14 +44,14 @@ type Cursor struct {
 // used again, and must then be closed again.
 func (c *Cursor) Close() error {
 	for _, t := range c.texts {
-		t.drop()
+		t.dropFrames()
 	}
-	return c.leave()
+	return c.leaveSource()
 }
 
-// leave gives up the source.
-func (c *Cursor) leave() error {
-	err := c.done()
+// leaveSource gives up the source.
+func (c *Cursor) leaveSource() error {
+	err := c.releaseValue()
 	if c.walker != nil {
 		err = errors.Join(err, c.walker.Close())
 	}
@@ -59,8 +59,8 @@ func (c *Cursor) leave() error {
 	return err
 }
 
-// done gives up the value read last.
-func (c *Cursor) done() error {
+// releaseValue gives up the value read last.
+func (c *Cursor) releaseValue() error {
 	if c.closer == nil {
 		return nil
 	}
@@ -69,21 +69,21 @@ func (c *Cursor) done() error {
 	return err
 }
 
-// value returns a part of a segment, valid until the next call of a method.
-func (c *Cursor) value(r *Reader, part byte) ([]byte, error) {
+// readPart returns a part of a segment, valid until the next call of a method.
+func (c *Cursor) readPart(r *Reader, part byte) ([]byte, error) {
 	c.key = appendPartKey(c.key[:0], r.id, part)
 	return c.get(r.src)
 }
 
-// numbered returns a numbered part of a segment, valid until the next call of a
+// readNumbered returns a numbered part of a segment, valid until the next call of a
 // method.
-func (c *Cursor) numbered(r *Reader, part byte, n uint32) ([]byte, error) {
+func (c *Cursor) readNumbered(r *Reader, part byte, n uint32) ([]byte, error) {
 	c.key = binary.BigEndian.AppendUint32(appendPartKey(c.key[:0], r.id, part), n)
 	return c.get(r.src)
 }
 
 func (c *Cursor) get(src Source) (value []byte, err error) {
-	if err := c.turn(src); err != nil {
+	if err := c.switchSource(src); err != nil {
 		return nil, err
 	}
 	if c.walker == nil {
@@ -97,12 +97,12 @@ func (c *Cursor) get(src Source) (value []byte, err error) {
 	return value, nil
 }
 
-// turn gives up the last value and makes src the source.
-func (c *Cursor) turn(src Source) error {
-	if err := c.done(); err != nil || c.src == src {
+// switchSource gives up the last value and makes src the source.
+func (c *Cursor) switchSource(src Source) error {
+	if err := c.releaseValue(); err != nil || c.src == src {
 		return err
 	}
-	if err := c.leave(); err != nil {
+	if err := c.leaveSource(); err != nil {
 		return err
 	}
 	c.src = src

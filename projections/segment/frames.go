@@ -44,18 +44,18 @@ func (r *Reader) frameSize(n int) int { return min(FrameBytes, r.SpaceEnd()-n*Fr
 
 // readGroup appends the value that frame n is in to buf.
 func (r *Reader) readGroup(c *Cursor, n int, buf []byte) ([]byte, error) {
-	b, err := c.numbered(r, partFrame, uint32(n/groupFrames))
+	b, err := c.readNumbered(r, partFrame, uint32(n/groupFrames))
 	return append(buf, b...), err
 }
 
-// unpack decompresses frame n of a group into dst, which has the frame's size.
-func (r *Reader) unpack(dst, group []byte, n int) error {
+// unpackFrame decompresses frame n of a group into dst, which has the frame's size.
+func (r *Reader) unpackFrame(dst, group []byte, n int) error {
 	first := n / groupFrames * groupFrames
-	packed, err := frameInGroup(group, n-first, min(groupFrames, r.head.frames()-first))
+	packed, err := frameInGroup(group, n-first, min(groupFrames, r.head.frameCount()-first))
 	if err != nil {
 		return err
 	}
-	if err := unpack(dst, packed); err != nil {
+	if err := unpackPiece(dst, packed); err != nil {
 		return fmt.Errorf("frame %d: %w", n, err)
 	}
 	return nil

@@ -32,7 +32,7 @@ func (r *Reader) MayHave(grams []postings.Gram) (bool, error) {
 
 func (r *Reader) readGrams() (*postings.GramFilter, error) {
 	filter := new(postings.GramFilter)
-	err := r.value(partKey(r.id, partGrams), func(b []byte) (err error) {
+	err := r.withPart(partKey(r.id, partGrams), func(b []byte) (err error) {
 		*filter, err = postings.ParseGramFilter(bytes.Clone(b))
 		if err != nil {
 			return fmt.Errorf("%w: grams: %w", ErrCorrupt, err)

@@ -41,7 +41,7 @@ type header struct {
 	groupFirst             []uint32 // first document of symbol group i
 }
 
-func (h *header) frames() int { return len(h.frameLines) - 1 }
+func (h *header) frameCount() int { return len(h.frameLines) - 1 }
 
 func (h *header) encode() []byte {
 	b := []byte{formatVersion}
@@ -83,13 +83,13 @@ func decodeHeader(b []byte) (*header, error) {
 	d := decoder{b: b[1:]}
 	h := &header{}
 	for _, n := range []*int{&h.documents, &h.symbols, &h.textBytes, &h.symbolBytes, &h.lists} {
-		*n = int(d.uvarint(maxSpace))
+		*n = int(d.readUvarint(maxSpace))
 	}
-	h.languages = d.names()
-	h.kinds = d.names()
-	h.frameLines = d.ascending()
-	h.pageStart = d.ascending()
-	h.groupFirst = d.ascending()
+	h.languages = d.readNames()
+	h.kinds = d.readNames()
+	h.frameLines = d.readAscending()
+	h.pageStart = d.readAscending()
+	h.groupFirst = d.readAscending()
 	if d.failed || len(d.b) > 0 {
 		return nil, fmt.Errorf("%w: header", ErrCorrupt)
 	}
@@ -109,7 +109,7 @@ type decoder struct {
 	failed bool
 }
 
-func (d *decoder) uvarint(limit uint64) uint64 {
+func (d *decoder) readUvarint(limit uint64) uint64 {
 	v, n := binary.Uvarint(d.b)
 	if n <= 0 || v > limit {
 		d.failed, d.b = true, nil
@@ -119,7 +119,7 @@ func (d *decoder) uvarint(limit uint64) uint64 {
 	return v
 }
 
-func (d *decoder) bytes(n uint64) []byte {
+func (d *decoder) readBytes(n uint64) []byte {
 	if n > uint64(len(d.b)) {
 		d.failed, d.b = true, nil
 		return nil
@@ -129,20 +129,20 @@ func (d *decoder) bytes(n uint64) []byte {
 	return out
 }
 
-func (d *decoder) names() []string {
-	n := d.uvarint(maxNames)
+func (d *decoder) readNames() []string {
+	n := d.readUvarint(maxNames)
 	names := make([]string, 0, n)
 	for range n {
-		names = append(names, string(d.bytes(d.uvarint(1<<10))))
+		names = append(names, string(d.readBytes(d.readUvarint(1<<10))))
 	}
 	return names
 }
 
-func (d *decoder) ascending() []uint32 {
-	n := d.uvarint(uint64(len(d.b)))
+func (d *decoder) readAscending() []uint32 {
+	n := d.readUvarint(uint64(len(d.b)))
 	values, v := make([]uint32, 0, n), uint64(0)
 	for range n {
-		if v += d.uvarint(maxSpace); v > maxSpace {
+		if v += d.readUvarint(maxSpace); v > maxSpace {
 			d.failed = true
 		}
 		values = append(values, uint32(v))

@@ -11,12 +11,12 @@ import (
 // as far as is needed to find one. It is filled by Reader.Outline and may be
 // filled again; it belongs to one goroutine.
 type Outline struct {
-	r       *Reader
-	doc     DocID
-	group   []byte
-	of      *Reader // what group was read of, and which
-	number  int
-	records []symbolRecord
+	r           *Reader
+	doc         DocID
+	group       []byte
+	groupReader *Reader // what group was read of, and which
+	groupNumber int
+	records     []symbolRecord
 }
 
 // A symbolRecord is a symbol without its strings.
@@ -34,11 +34,11 @@ func (r *Reader) Outline(c *Cursor, d DocID, o *Outline) error {
 	if lo, hi := r.SymbolRange(d); lo == hi {
 		return nil
 	}
-	number := upper(r.head.groupFirst, uint32(d))
+	number := lastAtMost(r.head.groupFirst, uint32(d))
 	if number < 0 {
 		return fmt.Errorf("%w: no symbols for document %d", ErrCorrupt, d)
 	}
-	if o.of != r || o.number != number {
+	if o.groupReader != r || o.groupNumber != number {
 		if err := o.read(c, number); err != nil {
 			return err
 		}
@@ -47,15 +47,15 @@ func (r *Reader) Outline(c *Cursor, d DocID, o *Outline) error {
 }
 
 func (o *Outline) read(c *Cursor, number int) error {
-	o.of = nil
-	b, err := c.numbered(o.r, partSymbols, uint32(number))
+	o.groupReader = nil
+	b, err := c.readNumbered(o.r, partSymbols, uint32(number))
 	if err != nil {
 		return err
 	}
 	if o.group, err = unpackSized(o.group, b); err != nil {
 		return fmt.Errorf("symbol group %d: %w", number, err)
 	}
-	o.of, o.number = o.r, number
+	o.groupReader, o.groupNumber = o.r, number
 	return nil
 }
 
@@ -63,9 +63,9 @@ func (o *Outline) read(c *Cursor, number int) error {
 func (o *Outline) decode(skip int) error {
 	d := decoder{b: o.group}
 	for range skip {
-		d.bytes(d.uvarint(maxSpace))
+		d.readBytes(d.readUvarint(maxSpace))
 	}
-	in := decoder{b: d.bytes(d.uvarint(maxSpace)), failed: d.failed}
+	in := decoder{b: d.readBytes(d.readUvarint(maxSpace)), failed: d.failed}
 	lo, hi := o.r.SymbolRange(o.doc)
 	var last symbolRecord
 	name := uint32(0)
@@ -84,19 +84,19 @@ func (o *Outline) decode(skip int) error {
 
 // readSymbol reads one record that follows last.
 func readSymbol(d *decoder, last *symbolRecord) symbolRecord {
-	s := symbolRecord{offset: last.offset + uint32(d.uvarint(maxSpace)), line: last.line + uint32(d.uvarint(maxSpace))}
-	if end := d.uvarint(maxSpace); end > 0 {
+	s := symbolRecord{offset: last.offset + uint32(d.readUvarint(maxSpace)), line: last.line + uint32(d.readUvarint(maxSpace))}
+	if end := d.readUvarint(maxSpace); end > 0 {
 		s.endLine = s.line + uint32(end) - 1
 	}
-	s.nameBytes = uint16(d.uvarint(code.MaxSymbolBytes))
-	s.kind = uint16(d.uvarint(maxNames))
-	switch parent := d.uvarint(maxParentBytes + parentLength); parent {
+	s.nameBytes = uint16(d.readUvarint(code.MaxSymbolBytes))
+	s.kind = uint16(d.readUvarint(maxNames))
+	switch parent := d.readUvarint(maxParentBytes + parentLength); parent {
 	case parentNone:
 	case parentSame:
 		s.parent, s.parentKind = last.parent, last.parentKind
 	default:
-		s.parent = d.bytes(parent - parentLength)
-		s.parentKind = uint16(d.uvarint(maxNames))
+		s.parent = d.readBytes(parent - parentLength)
+		s.parentKind = uint16(d.readUvarint(maxNames))
 	}
 	return s
 }
@@ -111,7 +111,7 @@ func (o *Outline) Range(i int) (start, end uint32) {
 }
 
 // Kind returns the kind of symbol i.
-func (o *Outline) Kind(i int) code.SymbolKind { return o.r.kind(o.records[i].kind) }
+func (o *Outline) Kind(i int) code.SymbolKind { return o.r.kindName(o.records[i].kind) }
 
 // At returns the number of the symbol whose name overlaps start to end in the
 // document's text, or -1.
@@ -138,15 +138,15 @@ func (o *Outline) Symbol(i int, t *Text) (code.Symbol, error) {
 	s := &o.records[i]
 	lo, _ := o.r.SymbolRange(o.doc)
 	name, err := t.Bytes(lo+int(s.name), lo+int(s.name)+int(s.nameBytes))
-	out := code.Symbol{Name: string(name), Kind: o.r.kind(s.kind), Offset: s.offset, Line: s.line, EndLine: s.endLine}
+	out := code.Symbol{Name: string(name), Kind: o.r.kindName(s.kind), Offset: s.offset, Line: s.line, EndLine: s.endLine}
 	if len(s.parent) > 0 {
-		out.Parent, out.ParentKind = string(s.parent), o.r.kind(s.parentKind)
+		out.Parent, out.ParentKind = string(s.parent), o.r.kindName(s.parentKind)
 	}
 	return out, err
 }
 
-// kind returns the name of a kind.
-func (r *Reader) kind(i uint16) code.SymbolKind {
+// kindName returns the name of a kind.
+func (r *Reader) kindName(i uint16) code.SymbolKind {
 	if int(i) >= len(r.head.kinds) {
 		return ""
 	}

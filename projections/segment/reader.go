@@ -37,34 +37,34 @@ type Reader struct {
 // Open reads the resident parts of a segment. Frames read later are kept in c,
 // which readers share; nil keeps none.
 func Open(src Source, id ID, c *Cache) (*Reader, error) {
-	r := &Reader{id: id, src: src, cache: c, number: c.reader()}
-	if err := r.load(); err != nil {
+	r := &Reader{id: id, src: src, cache: c, number: c.nextReader()}
+	if err := r.loadParts(); err != nil {
 		return nil, fmt.Errorf("open segment %s: %w", id, err)
 	}
 	return r, nil
 }
 
-func (r *Reader) load() error {
-	if err := r.value(partKey(r.id, partHeader), func(b []byte) (err error) {
+func (r *Reader) loadParts() error {
+	if err := r.withPart(partKey(r.id, partHeader), func(b []byte) (err error) {
 		r.head, err = decodeHeader(b)
 		return err
 	}); err != nil {
 		return err
 	}
-	if err := r.value(partKey(r.id, partDocuments), func(b []byte) (err error) {
+	if err := r.withPart(partKey(r.id, partDocuments), func(b []byte) (err error) {
 		r.docs, err = decodeDocuments(b, r.head)
 		return err
 	}); err != nil {
 		return err
 	}
-	return r.value(partKey(r.id, partDirectory), func(b []byte) (err error) {
+	return r.withPart(partKey(r.id, partDirectory), func(b []byte) (err error) {
 		r.dir, err = decodeDirectory(b, r.head)
 		return err
 	})
 }
 
-// value calls use with the value of key.
-func (r *Reader) value(key []byte, use func([]byte) error) error {
+// withPart calls use with the value of key.
+func (r *Reader) withPart(key []byte, use func([]byte) error) error {
 	b, closer, err := r.src.Get(key)
 	if err != nil {
 		return fmt.Errorf("read part %q: %w", key[partAt:], err)
@@ -103,7 +103,7 @@ func (r *Reader) ResidentBytes() int {
 // Keys returns the keys of all documents, in order.
 func (r *Reader) Keys() ([]code.DocumentKey, error) {
 	keys := make([]code.DocumentKey, r.head.documents)
-	err := r.value(partKey(r.id, partKeys), func(b []byte) error {
+	err := r.withPart(partKey(r.id, partKeys), func(b []byte) error {
 		if len(b) != len(keys)*len(code.BlobID{}) {
 			return fmt.Errorf("%w: keys", ErrCorrupt)
 		}
@@ -119,7 +119,7 @@ func (r *Reader) Keys() ([]code.DocumentKey, error) {
 // Key returns the key of a document.
 func (r *Reader) Key(c *Cursor, d DocID) (code.DocumentKey, error) {
 	key := code.DocumentKey{Language: r.Language(d)}
-	b, err := c.value(r, partKeys)
+	b, err := c.readPart(r, partKeys)
 	if err != nil {
 		return key, err
 	}
@@ -171,11 +171,11 @@ func (r *Reader) Blocks() int {
 
 // DocumentAt returns the document whose text has the byte at an offset of the
 // text space.
-func (r *Reader) DocumentAt(offset int) DocID { return DocID(upper(r.docs.text, uint32(offset))) }
+func (r *Reader) DocumentAt(offset int) DocID { return DocID(lastAtMost(r.docs.text, uint32(offset))) }
 
 // DocumentOfSymbol returns the document whose symbol text has that byte.
 func (r *Reader) DocumentOfSymbol(offset int) DocID {
-	return DocID(upper(r.docs.symbolText, uint32(offset)))
+	return DocID(lastAtMost(r.docs.symbolText, uint32(offset)))
 }
 
 // A ListRef says where the posting list of a trigram is in a segment. The zero
@@ -188,16 +188,16 @@ func (l ListRef) Bytes() int { return int(l.size) }
 
 // FindList looks up the posting list of a trigram.
 func (r *Reader) FindList(t postings.Trigram) ListRef {
-	start, size := r.dir.find(t)
+	start, size := r.dir.findList(t)
 	return ListRef{start, size}
 }
 
 // List reads a posting list that FindList found. It is valid until the next call
 // of a method of c.
 func (r *Reader) List(c *Cursor, l ListRef) (postings.List, error) {
-	page := upper(r.head.pageStart, l.start)
+	page := lastAtMost(r.head.pageStart, l.start)
 	at := l.start - r.head.pageStart[page]
-	b, err := c.numbered(r, partPage, uint32(page))
+	b, err := c.readNumbered(r, partPage, uint32(page))
 	if err != nil {
 		return postings.List{}, err
 	}
@@ -209,7 +209,7 @@ func (r *Reader) List(c *Cursor, l ListRef) (postings.List, error) {
 
 // Runs returns the blocks that can start a run of bytes of a class.
 func (r *Reader) Runs(c *Cursor, q postings.RunQuery) (postings.Set, error) {
-	column, err := c.numbered(r, partRuns, uint32(q.Class))
+	column, err := c.readNumbered(r, partRuns, uint32(q.Class))
 	if err != nil {
 		return postings.Set{}, err
 	}

@@ -310,10 +310,10 @@ func TestCursorMissingPart(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := &Cursor{}
-		if b, err := c.numbered(r, partFrame, 1<<20); err == nil {
+		if b, err := c.readNumbered(r, partFrame, 1<<20); err == nil {
 			t.Errorf("%T: got %d bytes of a frame that is not there", src, len(b))
 		}
-		if b, err := c.value(r, partKeys); err != nil || len(b) == 0 {
+		if b, err := c.readPart(r, partKeys); err != nil || len(b) == 0 {
 			t.Errorf("%T: keys: %d bytes: %v", src, len(b), err)
 		}
 		if err := c.Close(); err != nil {

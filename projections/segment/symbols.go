@@ -63,7 +63,7 @@ func (w *symbolWriter) appendRecord(b []byte, s, last *code.Symbol) []byte {
 	b = binary.AppendUvarint(b, uint64(s.Line-last.Line))
 	b = binary.AppendUvarint(b, end)
 	b = binary.AppendUvarint(b, uint64(len(s.Name)))
-	b = binary.AppendUvarint(b, uint64(w.kinds.index(string(s.Kind))))
+	b = binary.AppendUvarint(b, uint64(w.kinds.numberOf(string(s.Kind))))
 	return w.appendParent(b, s, last)
 }
 
@@ -77,7 +77,7 @@ func (w *symbolWriter) appendParent(b []byte, s, last *code.Symbol) []byte {
 	parent := s.Parent[:min(len(s.Parent), maxParentBytes)]
 	b = binary.AppendUvarint(b, uint64(len(parent))+parentLength)
 	b = append(b, parent...)
-	return binary.AppendUvarint(b, uint64(w.kinds.index(string(s.ParentKind))))
+	return binary.AppendUvarint(b, uint64(w.kinds.numberOf(string(s.ParentKind))))
 }
 
 func (w *symbolWriter) flush(p *packer) error {
@@ -99,7 +99,7 @@ type nameTable struct {
 	numbers map[string]int
 }
 
-func (t *nameTable) index(s string) int {
+func (t *nameTable) numberOf(s string) int {
 	if i, ok := t.numbers[s]; ok {
 		return i
 	}

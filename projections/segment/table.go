@@ -53,12 +53,12 @@ func decodeDocuments(b []byte, h *header) (*documentTable, error) {
 		t.text = append(t.text, uint32(text))
 		t.symbolText = append(t.symbolText, uint32(names))
 		t.lines = append(t.lines, uint32(lines))
-		text += d.uvarint(maxSpace)
-		names += d.uvarint(maxSpace)
-		lines += d.uvarint(maxSpace)
-		d.uvarint(code.MaxSymbolsPerDocument)
-		t.language = append(t.language, uint16(d.uvarint(uint64(max(0, len(h.languages)-1)))))
-		flags := d.bytes(1)
+		text += d.readUvarint(maxSpace)
+		names += d.readUvarint(maxSpace)
+		lines += d.readUvarint(maxSpace)
+		d.readUvarint(code.MaxSymbolsPerDocument)
+		t.language = append(t.language, uint16(d.readUvarint(uint64(max(0, len(h.languages)-1)))))
+		flags := d.readBytes(1)
 		if d.failed || text > uint64(h.textBytes) || names > uint64(h.textBytes+h.symbolBytes) {
 			return nil, fmt.Errorf("%w: documents", ErrCorrupt)
 		}
@@ -91,8 +91,8 @@ const (
 	bucketShare = 8
 )
 
-// index fills in bucket.
-func (d *directory) index() {
+// buildBuckets fills in bucket.
+func (d *directory) buildBuckets() {
 	size := min(bits.Len(uint(len(d.trigrams)/bucketShare)), trigramBits)
 	d.shift = uint(trigramBits - size)
 	d.bucket = make([]uint32, 1<<size+1)
@@ -133,23 +133,23 @@ func decodeDirectory(b []byte, h *header) (*directory, error) {
 	d := &directory{trigrams: make([]postings.Trigram, 0, h.lists), start: make([]uint32, 1, h.lists+1)}
 	in, t, at := decoder{b: b}, uint64(0), uint64(0)
 	for range h.lists {
-		t += in.uvarint(uint64(postings.MaxTrigram))
-		at += in.uvarint(maxSpace)
+		t += in.readUvarint(uint64(postings.MaxTrigram))
+		at += in.readUvarint(maxSpace)
 		if in.failed || t > uint64(postings.MaxTrigram) || at > maxSpace {
 			return nil, fmt.Errorf("%w: trigram directory", ErrCorrupt)
 		}
 		d.trigrams = append(d.trigrams, postings.Trigram(t))
 		d.start = append(d.start, uint32(at))
 	}
-	d.index()
+	d.buildBuckets()
 	if end := h.pageStart[len(h.pageStart)-1]; uint64(end) != at {
 		return nil, fmt.Errorf("%w: postings of %d bytes, directory of %d", ErrCorrupt, end, at)
 	}
 	return d, nil
 }
 
-// find returns the place of a trigram's list; size is 0 if it has none.
-func (d *directory) find(t postings.Trigram) (start, size uint32) {
+// findList returns the place of a trigram's list; size is 0 if it has none.
+func (d *directory) findList(t postings.Trigram) (start, size uint32) {
 	b := t >> d.shift
 	lo, hi := d.bucket[b], d.bucket[b+1]
 	for lo < hi {
@@ -165,7 +165,7 @@ func (d *directory) find(t postings.Trigram) (start, size uint32) {
 	return d.start[lo], d.start[lo+1] - d.start[lo]
 }
 
-// upper returns the index of the last of ascending bounds that is at most v.
-func upper(bounds []uint32, v uint32) int {
+// lastAtMost returns the index of the last of ascending bounds that is at most v.
+func lastAtMost(bounds []uint32, v uint32) int {
 	return sort.Search(len(bounds), func(i int) bool { return bounds[i] > v }) - 1
 }

@@ -24,16 +24,16 @@ type Text struct {
 
 // A slot has a decompressed frame.
 type slot struct {
-	n     int // number of the frame, -1 for none
-	frame []byte
-	held  framecache.Hold // of the frame, if it is in the cache
-	own   []byte          // buffer for a frame that is not
+	n      int // number of the frame, -1 for none
+	frame  []byte
+	hold   framecache.Hold // of the frame, if it is in the cache
+	buffer []byte          // buffer for a frame that is not
 }
 
-// drop forgets the frame.
-func (s *slot) drop() {
-	s.held.Release()
-	s.held, s.n, s.frame = framecache.Hold{}, -1, nil
+// dropFrame forgets the frame.
+func (s *slot) dropFrame() {
+	s.hold.Release()
+	s.hold, s.n, s.frame = framecache.Hold{}, -1, nil
 }
 
 // NewText returns a Text of a segment that reads by a cursor.
@@ -46,14 +46,14 @@ func NewText(r *Reader, c *Cursor) *Text {
 
 // Reset makes t read another segment, with its buffers.
 func (t *Text) Reset(r *Reader) {
-	t.drop()
+	t.dropFrames()
 	t.r, t.group = r, -1
 }
 
-// drop lets go of the frames at hand. What Bytes returned is not valid any more.
-func (t *Text) drop() {
+// dropFrames lets go of the frames at hand. What Bytes returned is not valid any more.
+func (t *Text) dropFrames() {
 	for i := range t.slots {
-		t.slots[i].drop()
+		t.slots[i].dropFrame()
 	}
 }
 
@@ -68,17 +68,17 @@ func (t *Text) Bytes(lo, hi int) ([]byte, error) {
 	}
 	if lo/FrameBytes == (hi-1)/FrameBytes {
 		base := lo / FrameBytes * FrameBytes
-		frame, err := t.frame(lo / FrameBytes)
+		frame, err := t.readFrame(lo / FrameBytes)
 		if err != nil {
 			return nil, err
 		}
 		return frame[lo-base : hi-base], nil
 	}
-	return t.join(lo, hi)
+	return t.joinFrames(lo, hi)
 }
 
-// join puts a piece that spans frames together.
-func (t *Text) join(lo, hi int) ([]byte, error) {
+// joinFrames puts a piece that spans frames together.
+func (t *Text) joinFrames(lo, hi int) ([]byte, error) {
 	if cap(t.joined) < hi-lo {
 		t.joined = make([]byte, 0, max(hi-lo, 5*FrameBytes))
 	}
@@ -87,12 +87,12 @@ func (t *Text) join(lo, hi int) ([]byte, error) {
 		n := at / FrameBytes
 		base, end := n*FrameBytes, min(hi, (n+1)*FrameBytes)
 		piece := out[at-lo : end-lo]
-		if at == base && end == base+t.r.frameSize(n) && !t.adds() && !t.has(n) {
-			if err := t.unpack(piece, n); err != nil {
+		if at == base && end == base+t.r.frameSize(n) && !t.mayAddFrame() && !t.hasFrame(n) {
+			if err := t.unpackFrame(piece, n); err != nil {
 				return nil, err
 			}
 		} else {
-			frame, err := t.frame(n)
+			frame, err := t.readFrame(n)
 			if err != nil {
 				return nil, err
 			}
@@ -103,11 +103,11 @@ func (t *Text) join(lo, hi int) ([]byte, error) {
 	return out, nil
 }
 
-// adds reports whether t may add a frame to the cache.
-func (t *Text) adds() bool { return t.r.cache != nil && t.added < t.r.cache.framesForOne() }
+// mayAddFrame reports whether t may add a frame to the cache.
+func (t *Text) mayAddFrame() bool { return t.r.cache != nil && t.added < t.r.cache.framesForOne() }
 
-// has reports whether a frame is at hand without decompression.
-func (t *Text) has(n int) bool {
+// hasFrame reports whether a frame is at hand without decompression.
+func (t *Text) hasFrame(n int) bool {
 	if t.slots[0].n == n || t.slots[1].n == n {
 		return true
 	}
@@ -116,67 +116,67 @@ func (t *Text) has(n int) bool {
 	}
 	held, ok := t.r.cache.frames.Pin(t.r.frameKey(n))
 	if ok {
-		t.vacate().held = held
-		t.use(n, held.Bytes())
+		t.vacateSlot().hold = held
+		t.useFrame(n, held.Bytes())
 	}
 	return ok
 }
 
-// vacate empties the slot that was not used last.
-func (t *Text) vacate() *slot {
+// vacateSlot empties the slot that was not used last.
+func (t *Text) vacateSlot() *slot {
 	s := &t.slots[1-t.recent]
-	s.drop()
+	s.dropFrame()
 	return s
 }
 
-// use makes a frame, which is in the slot that was vacated, the one used last.
-func (t *Text) use(n int, frame []byte) {
+// useFrame makes a frame, which is in the slot that was vacated, the one used last.
+func (t *Text) useFrame(n int, frame []byte) {
 	t.recent = 1 - t.recent
 	t.slots[t.recent].n, t.slots[t.recent].frame = n, frame
 }
 
-// frame returns a frame.
-func (t *Text) frame(n int) ([]byte, error) {
+// readFrame returns a frame.
+func (t *Text) readFrame(n int) ([]byte, error) {
 	for i := range t.slots {
 		if t.slots[i].n == n {
 			t.recent = i
 			return t.slots[i].frame, nil
 		}
 	}
-	if t.has(n) {
+	if t.hasFrame(n) {
 		return t.slots[t.recent].frame, nil
 	}
-	s := t.vacate()
-	frame := t.room(s, n)
-	if err := t.unpack(frame, n); err != nil {
-		s.drop()
+	s := t.vacateSlot()
+	frame := t.frameBuffer(s, n)
+	if err := t.unpackFrame(frame, n); err != nil {
+		s.dropFrame()
 		return nil, err
 	}
-	t.use(n, frame)
-	if s.held != (framecache.Hold{}) {
-		s.held.Publish(t.r.frameKey(n))
+	t.useFrame(n, frame)
+	if s.hold != (framecache.Hold{}) {
+		s.hold.Publish(t.r.frameKey(n))
 	}
 	return frame, nil
 }
 
-// room returns where frame n is to be put: in the cache, if t may add to it and it
+// frameBuffer returns where frame n is to be put: in the cache, if t may add to it and it
 // has a place.
-func (t *Text) room(s *slot, n int) []byte {
-	if t.adds() {
+func (t *Text) frameBuffer(s *slot, n int) []byte {
+	if t.mayAddFrame() {
 		if held, ok := t.r.cache.frames.Reserve(t.r.frameKey(n), t.r.frameSize(n)); ok {
 			t.added++
-			s.held = held
+			s.hold = held
 			return held.Bytes()
 		}
 	}
-	if s.own == nil {
-		s.own = make([]byte, FrameBytes)
+	if s.buffer == nil {
+		s.buffer = make([]byte, FrameBytes)
 	}
-	return s.own[:t.r.frameSize(n)]
+	return s.buffer[:t.r.frameSize(n)]
 }
 
-// unpack decompresses a frame into dst, which has its size.
-func (t *Text) unpack(dst []byte, n int) (err error) {
+// unpackFrame decompresses a frame into dst, which has its size.
+func (t *Text) unpackFrame(dst []byte, n int) (err error) {
 	if g := n / groupFrames; t.group != g {
 		t.group = -1
 		if t.packed, err = t.r.readGroup(t.cursor, n, t.packed[:0]); err != nil {
@@ -185,7 +185,7 @@ func (t *Text) unpack(dst []byte, n int) (err error) {
 		t.group = g
 	}
 	t.loaded += int64(len(dst))
-	return t.r.unpack(dst, t.packed, n)
+	return t.r.unpackFrame(dst, t.packed, n)
 }
 
 // Lines returns the number of line feeds in the document from its start to an

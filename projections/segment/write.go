@@ -69,7 +69,7 @@ func (b *Builder) writeParts(w *sstable.Writer, id ID) error {
 			return err
 		}
 	}
-	pages, dir := b.paginate()
+	pages, dir := b.packPages()
 	b.head.lists = len(dir.trigrams)
 	b.head.languages, b.head.kinds = b.languages.names, b.symbols.kinds.names
 	b.head.groupFirst = b.symbols.first
@@ -100,8 +100,8 @@ func (b *Builder) writeParts(w *sstable.Writer, id ID) error {
 	return nil
 }
 
-// paginate encodes the posting lists, packed into pages.
-func (b *Builder) paginate() (pages [][]byte, dir *directory) {
+// packPages encodes the posting lists, packed into pages.
+func (b *Builder) packPages() (pages [][]byte, dir *directory) {
 	dir = &directory{start: []uint32{0}}
 	b.head.pageStart = []uint32{0}
 	page := make([]byte, 0, PageBytes+PageBytes/2)

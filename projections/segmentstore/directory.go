@@ -22,7 +22,7 @@ import (
 // may not read its files.
 type Directory struct {
 	dir   string
-	holds holds
+	holds deletionHolds
 	// quarantined is called with what was moved to the quarantine.
 	quarantined func(name, path string, cause error)
 }
@@ -82,20 +82,20 @@ func (d *Directory) Put(ctx context.Context, name, path string) error {
 }
 
 func (d *Directory) put(ctx context.Context, name, path string) error {
-	target, err := d.path(name)
+	target, err := d.objectPath(name)
 	if err != nil {
 		return err
 	}
-	if exists(target) {
+	if fileExists(target) {
 		return os.Remove(path)
 	}
-	if err := errors.Join(ctx.Err(), d.ensure()); err != nil {
+	if err := errors.Join(ctx.Err(), d.ensureDirectory()); err != nil {
 		return err
 	}
 	if err := sealFile(path); err != nil {
 		return err
 	}
-	if err = d.publish(path, target); !errors.Is(err, syscall.EXDEV) {
+	if err = d.publishFile(path, target); !errors.Is(err, syscall.EXDEV) {
 		return err
 	}
 	in, err := os.Open(path)
@@ -109,13 +109,13 @@ func (d *Directory) put(ctx context.Context, name, path string) error {
 	return os.Remove(path)
 }
 
-// ensure makes the directory again if it was removed while the process runs.
-func (d *Directory) ensure() error { return os.MkdirAll(d.dir, 0o700) }
+// ensureDirectory makes the directory again if it was removed while the process runs.
+func (d *Directory) ensureDirectory() error { return os.MkdirAll(d.dir, 0o700) }
 
-// publish moves the synced file at path to target, durably, unless an object is
+// publishFile moves the synced file at path to target, durably, unless an object is
 // there. A rename would replace what another writer has put there meanwhile,
 // and a reader that is just linking the replaced file would find none.
-func (d *Directory) publish(path, target string) error {
+func (d *Directory) publishFile(path, target string) error {
 	err := os.Link(path, target)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
 		// A file system without hard links: nobody is linking either.
@@ -130,14 +130,14 @@ func (d *Directory) publish(path, target string) error {
 
 // PutBytes implements Store.
 func (d *Directory) PutBytes(ctx context.Context, name string, b []byte) error {
-	target, err := d.path(name)
+	target, err := d.objectPath(name)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = d.ensure()
+		err = d.ensureDirectory()
 	}
-	if err == nil && !exists(target) {
+	if err == nil && !fileExists(target) {
 		err = d.write(target, bytes.NewReader(b))
 	}
 	if err != nil {
@@ -161,19 +161,19 @@ func (d *Directory) write(target string, r io.Reader) (err error) {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return d.publish(f.Name(), target)
+	return d.publishFile(f.Name(), target)
 }
 
 // Fetch implements Store. Within one file system it makes a hard link.
 func (d *Directory) Fetch(ctx context.Context, name, path string) error {
-	if err := d.fetch(ctx, name, path); err != nil {
+	if err := d.fetchFile(ctx, name, path); err != nil {
 		return fmt.Errorf("segment store: fetch %s: %w", name, notFound(err))
 	}
 	return nil
 }
 
-func (d *Directory) fetch(ctx context.Context, name, path string) error {
-	source, err := d.path(name)
+func (d *Directory) fetchFile(ctx context.Context, name, path string) error {
+	source, err := d.objectPath(name)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func (d *Directory) GetBytes(ctx context.Context, name string, max int64) ([]byt
 }
 
 func (d *Directory) getBytes(ctx context.Context, name string, max int64) ([]byte, error) {
-	path, err := d.path(name)
+	path, err := d.objectPath(name)
 	if err != nil {
 		return nil, err
 	}
@@ -240,12 +240,12 @@ func (d *Directory) getBytes(ctx context.Context, name string, max int64) ([]byt
 
 // Delete implements Store.
 func (d *Directory) Delete(ctx context.Context, name string) error {
-	path, err := d.path(name)
+	path, err := d.objectPath(name)
 	if err == nil {
 		err = ctx.Err()
 	}
 	if err == nil {
-		err = d.holds.whileFree(func() error { return errors.Join(d.emptyQuarantine(name), os.Remove(path)) })
+		err = d.holds.unlessHeld(func() error { return errors.Join(d.emptyQuarantine(name), os.Remove(path)) })
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("segment store: delete %s: %w", name, err)
@@ -280,7 +280,7 @@ func (d *Directory) List(ctx context.Context) iter.Seq2[Info, error] {
 	}
 }
 
-func (d *Directory) path(name string) (string, error) {
+func (d *Directory) objectPath(name string) (string, error) {
 	if err := ValidateName(name); err != nil {
 		return "", err
 	}
@@ -294,7 +294,7 @@ func notFound(err error) error {
 	return err
 }
 
-func exists(path string) bool {
+func fileExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
 }

@@ -10,7 +10,7 @@ import (
 var ErrHeld = errors.New("objects are held for a backup")
 
 // holds keeps objects from being deleted.
-type holds struct {
+type deletionHolds struct {
 	sync.Mutex
 	n int
 }
@@ -28,8 +28,8 @@ func (d *Directory) Hold() (release func()) {
 	})
 }
 
-// whileFree calls remove unless objects are held. No hold begins meanwhile.
-func (h *holds) whileFree(remove func() error) error {
+// unlessHeld calls remove unless objects are held. No hold begins meanwhile.
+func (h *deletionHolds) unlessHeld(remove func() error) error {
 	h.Lock()
 	defer h.Unlock()
 	if h.n > 0 {

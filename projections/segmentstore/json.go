@@ -24,7 +24,7 @@ func appendChanges(b []byte, changes []event.Change) ([]byte, error) {
 			b = append(b, ',')
 		}
 		c := &changes[i]
-		if plain(c.Path) && plain(string(c.Language)) && plain(string(c.Skipped)) {
+		if isPlain(c.Path) && isPlain(string(c.Language)) && isPlain(string(c.Skipped)) {
 			b = appendChange(b, c)
 			continue
 		}
@@ -37,8 +37,8 @@ func appendChanges(b []byte, changes []event.Change) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// plain reports whether s stands in JSON as it is.
-func plain(s string) bool {
+// isPlain reports whether s stands in JSON as it is.
+func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
 			return false
@@ -73,22 +73,22 @@ func appendChange(b []byte, c *event.Change) []byte {
 func parseChanges(text []byte) ([]event.Change, bool) {
 	p := &parser{b: text, names: map[string]string{}}
 	changes := make([]event.Change, 0, min(len(text)/96, MaxChanges))
-	if !p.skip("[") {
+	if !p.skipLiteral("[") {
 		return nil, false
 	}
-	if p.skip("]") {
+	if p.skipLiteral("]") {
 		return changes, len(p.b) == 0
 	}
 	for {
-		c, ok := p.change()
+		c, ok := p.parseChange()
 		if !ok || len(changes) == MaxChanges {
 			return nil, false
 		}
 		changes = append(changes, c)
-		if p.skip("]") {
+		if p.skipLiteral("]") {
 			return changes, len(p.b) == 0
 		}
-		if !p.skip(",") {
+		if !p.skipLiteral(",") {
 			return nil, false
 		}
 	}
@@ -101,7 +101,7 @@ type parser struct {
 	names map[string]string
 }
 
-func (p *parser) skip(s string) bool {
+func (p *parser) skipLiteral(s string) bool {
 	if len(p.b) < len(s) || string(p.b[:len(s)]) != s {
 		return false
 	}
@@ -109,18 +109,18 @@ func (p *parser) skip(s string) bool {
 	return true
 }
 
-// change reads one object whose fields come in the order they are written.
-func (p *parser) change() (c event.Change, ok bool) {
-	if !p.skip(`{"path":"`) {
+// parseChange reads one object whose fields come in the order they are written.
+func (p *parser) parseChange() (c event.Change, ok bool) {
+	if !p.skipLiteral(`{"path":"`) {
 		return c, false
 	}
-	path, ok := p.text()
+	path, ok := p.parseText()
 	if !ok {
 		return c, false
 	}
 	c.Path = string(path)
-	if p.skip(`,"blob":"`) {
-		blob, ok := p.text()
+	if p.skipLiteral(`,"blob":"`) {
+		blob, ok := p.parseText()
 		if !ok || len(blob) != 2*len(c.Blob) {
 			return c, false
 		}
@@ -128,37 +128,37 @@ func (p *parser) change() (c event.Change, ok bool) {
 			return c, false
 		}
 	}
-	if p.skip(`,"language":"`) {
-		name, ok := p.text()
+	if p.skipLiteral(`,"language":"`) {
+		name, ok := p.parseText()
 		if !ok {
 			return c, false
 		}
-		c.Language = code.Language(p.name(name))
+		c.Language = code.Language(p.internName(name))
 	}
-	if p.skip(`,"flags":`) {
-		n, ok := p.number()
+	if p.skipLiteral(`,"flags":`) {
+		n, ok := p.parseNumber()
 		if !ok || n > 255 {
 			return c, false
 		}
 		c.Flags = code.Flags(n)
 	}
-	if p.skip(`,"skipped":"`) {
-		name, ok := p.text()
+	if p.skipLiteral(`,"skipped":"`) {
+		name, ok := p.parseText()
 		if !ok {
 			return c, false
 		}
-		c.Skipped = code.SkipReason(p.name(name))
+		c.Skipped = code.SkipReason(p.internName(name))
 	}
-	if p.skip(`,"sizeBytes":`) {
-		if c.SizeBytes, ok = p.number(); !ok {
+	if p.skipLiteral(`,"sizeBytes":`) {
+		if c.SizeBytes, ok = p.parseNumber(); !ok {
 			return c, false
 		}
 	}
-	return c, p.skip("}")
+	return c, p.skipLiteral("}")
 }
 
-// text reads up to the closing quote.
-func (p *parser) text() ([]byte, bool) {
+// parseText reads up to the closing quote.
+func (p *parser) parseText() ([]byte, bool) {
 	end := bytes.IndexByte(p.b, '"')
 	if end < 0 {
 		return nil, false
@@ -173,7 +173,7 @@ func (p *parser) text() ([]byte, bool) {
 	return s, utf8.Valid(s)
 }
 
-func (p *parser) name(b []byte) string {
+func (p *parser) internName(b []byte) string {
 	if s, ok := p.names[string(b)]; ok {
 		return s
 	}
@@ -182,8 +182,8 @@ func (p *parser) name(b []byte) string {
 	return s
 }
 
-// number reads a number without sign, of at most 18 digits.
-func (p *parser) number() (int64, bool) {
+// parseNumber reads a number without sign, of at most 18 digits.
+func (p *parser) parseNumber() (int64, bool) {
 	n, i := int64(0), 0
 	for i < len(p.b) && i < 18 && p.b[i] >= '0' && p.b[i] <= '9' {
 		n, i = 10*n+int64(p.b[i]-'0'), i+1

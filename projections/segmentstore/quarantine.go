@@ -38,7 +38,7 @@ func (d *Directory) NotifyQuarantine(f func(name, path string, cause error)) { d
 
 // Check implements Store.
 func (d *Directory) Check(ctx context.Context, name string, p *integrity.Pace) error {
-	path, err := d.path(name)
+	path, err := d.objectPath(name)
 	if err == nil {
 		err = checkObject(ctx, name, path, p)
 	}
@@ -50,7 +50,7 @@ func (d *Directory) Check(ctx context.Context, name string, p *integrity.Pace) e
 
 // IsObject reports whether the file at path shares its storage with an object.
 func (d *Directory) IsObject(name, path string) bool {
-	object, err := d.path(name)
+	object, err := d.objectPath(name)
 	if err != nil {
 		return false
 	}
@@ -122,7 +122,7 @@ func (d *Directory) Quarantine(ctx context.Context, name string) (bool, error) {
 		}
 		return false, cause
 	}
-	moved, err := d.quarantine(ctx, name)
+	moved, err := d.moveToQuarantine(ctx, name)
 	if err != nil {
 		return false, fmt.Errorf("segment store: move damaged %s to the quarantine: %w", name, err)
 	}
@@ -132,10 +132,10 @@ func (d *Directory) Quarantine(ctx context.Context, name string) (bool, error) {
 	return moved != "", nil
 }
 
-// quarantine moves an object that was damaged a moment ago, and returns where it is:
+// moveToQuarantine moves an object that was damaged a moment ago, and returns where it is:
 // "" if another process was there first.
-func (d *Directory) quarantine(ctx context.Context, name string) (string, error) {
-	source, err := d.path(name)
+func (d *Directory) moveToQuarantine(ctx context.Context, name string) (string, error) {
+	source, err := d.objectPath(name)
 	if err != nil {
 		return "", err
 	}
@@ -152,7 +152,7 @@ func (d *Directory) quarantine(ctx context.Context, name string) (string, error)
 	}
 	if checkObject(ctx, name, target, nil) == nil {
 		// Another process had moved the damaged one, and a third put this one there.
-		return "", d.publish(target, source)
+		return "", d.publishFile(target, source)
 	}
 	return target, errors.Join(syncDir(dir), syncDir(d.dir), d.pruneQuarantine(time.Now()))
 }

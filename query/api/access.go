@@ -26,7 +26,7 @@ func accessOf(a auth.Access) accessObject {
 }
 
 func (s *Server) repositoryAccess(a *auth.Service, r *http.Request) (*reply, error) {
-	repository, err := s.known(r)
+	repository, err := s.knownRepository(r)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func (s *Server) repositoryAccess(a *auth.Service, r *http.Request) (*reply, err
 	if err != nil {
 		return nil, err
 	}
-	return ok(accessOf(access)), nil
+	return okReply(accessOf(access)), nil
 }
 
 func (s *Server) setRepositoryAccess(a *auth.Service, r *http.Request) (*reply, error) {
@@ -42,7 +42,7 @@ func (s *Server) setRepositoryAccess(a *auth.Service, r *http.Request) (*reply, 
 		Visibility account.Visibility `json:"visibility"`
 		Members    []account.UserID   `json:"members"`
 	}
-	repository, err := s.known(r)
+	repository, err := s.knownRepository(r)
 	if err == nil {
 		err = s.decodeBody(r, &body)
 	}
@@ -56,5 +56,5 @@ func (s *Server) setRepositoryAccess(a *auth.Service, r *http.Request) (*reply, 
 	if err != nil {
 		return nil, err
 	}
-	return ok(accessOf(access)), nil
+	return okReply(accessOf(access)), nil
 }

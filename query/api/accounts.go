@@ -36,9 +36,9 @@ var accountFailures = []errorStatus{
 // accountHandler is a handler that needs the accounts.
 type accountHandler func(a *auth.Service, r *http.Request) (*reply, error)
 
-// accounts makes a handler of h. What the Service denies is an entry of the audit
+// withAccounts makes a handler of h. What the Service denies is an entry of the audit
 // log, as what the route denies is.
-func (s *Server) accounts(h accountHandler) handler {
+func (s *Server) withAccounts(h accountHandler) handler {
 	return func(r *http.Request) (*reply, error) {
 		if s.o.Accounts == nil {
 			return nil, fmt.Errorf("%w: this process has no accounts", ErrUnavailable)
@@ -76,16 +76,16 @@ func userOf(u *account.User) userObject {
 	return out
 }
 
-// created is the answer to what made something, noContent to what leaves nothing
+// createdReply is the answer to what made something, noContent to what leaves nothing
 // to say.
-func created(body any) *reply { return &reply{status: http.StatusCreated, body: body} }
+func createdReply(body any) *reply { return &reply{status: http.StatusCreated, body: body} }
 
-func noContent() *reply { return &reply{status: http.StatusNoContent} }
+func noContentReply() *reply { return &reply{status: http.StatusNoContent} }
 
-// none answers with no content unless there was an error.
-func none(err error) (*reply, error) {
+// noContentOrError answers with no content unless there was an error.
+func noContentOrError(err error) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return noContent(), nil
+	return noContentReply(), nil
 }

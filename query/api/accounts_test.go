@@ -41,18 +41,18 @@ func newAccountWorld(t *testing.T) *accountWorld {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := inner.options()
+	o := inner.serverOptions()
 	o.Gate, o.Accounts, o.Now, o.Limits = w.accounts, w.accounts, clock, api.Limits{PerSecond: -1, AnonymousPerSecond: -1}
 	w.Server = newServer(t, o)
-	w.name("qx", operatorToken)
-	w.name("qo", w.accounts.SetupValue())
+	w.nameValue("qx", operatorToken)
+	w.nameValue("qo", w.accounts.SetupValue())
 	return w
 }
 
 var random = regexp.MustCompile(`\b(?:q[a-z]|sbk|sbst)_[0-9a-f]{64}\b|\b[0-9a-f]{24}\b|\b(?:q[a-z]|sbk)_[0-9a-f]{6}\b`)
 
-// name returns the name of something random.
-func (w *accountWorld) name(kind, value string) string {
+// nameValue returns the name of something random.
+func (w *accountWorld) nameValue(kind, value string) string {
 	if known, found := w.names[value]; found {
 		return known
 	}
@@ -62,21 +62,21 @@ func (w *accountWorld) name(kind, value string) string {
 	return name
 }
 
-func (w *accountWorld) hide(text string) string {
+func (w *accountWorld) hideValues(text string) string {
 	return random.ReplaceAllStringFunc(text, func(value string) string {
 		switch {
 		case len(value) == 24:
-			return "$" + w.name("id", value)
+			return "$" + w.nameValue("id", value)
 		case len(value) < 24:
 			return value[:strings.IndexByte(value, '_')+1] + "…"
 		}
-		return "$" + w.name(value[:strings.IndexByte(value, '_')], value)
+		return "$" + w.nameValue(value[:strings.IndexByte(value, '_')], value)
 	})
 }
 
 var placeholder = regexp.MustCompile(`\$[a-z]+[0-9]+`)
 
-func (w *accountWorld) show(text string) string {
+func (w *accountWorld) showValues(text string) string {
 	return placeholder.ReplaceAllStringFunc(text, func(name string) string { return w.values[name[1:]] })
 }
 
@@ -86,16 +86,16 @@ func (w *accountWorld) show(text string) string {
 //
 // with the body as input; it prints status, cookie and body.
 func TestAccounts(t *testing.T) {
-	_, router := document(t)
+	_, router := loadDocument(t)
 	datadriven.Walk(t, "testdata/accounts", func(t *testing.T, path string) {
 		w := newAccountWorld(t)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
-			req := httptest.NewRequest(d.Cmd, "https://code.example/", strings.NewReader(w.show(d.Input)))
-			req.URL.Path, req.URL.RawQuery, _ = strings.Cut(w.show(d.CmdArgs[0].Key+value(d.CmdArgs[0])), "?")
+			req := httptest.NewRequest(d.Cmd, "https://code.example/", strings.NewReader(w.showValues(d.Input)))
+			req.URL.Path, req.URL.RawQuery, _ = strings.Cut(w.showValues(d.CmdArgs[0].Key+argValue(d.CmdArgs[0])), "?")
 			for _, arg := range d.CmdArgs[1:] {
 				switch arg.Key {
 				case "as":
-					w.present(req.Header, w.values[arg.Vals[0]])
+					w.setCredential(req.Header, w.values[arg.Vals[0]])
 				case "forward":
 					by, err := time.ParseDuration(arg.Vals[0])
 					if err != nil {
@@ -106,18 +106,18 @@ func TestAccounts(t *testing.T) {
 			}
 			rec := httptest.NewRecorder()
 			w.ServeHTTP(rec, req)
-			validate(t, d.Pos, router, req, rec)
+			validateAnswer(t, d.Pos, router, req, rec)
 			out := printAnswer(t, rec, newWorld())
 			if cookie := rec.Header().Get("Set-Cookie"); cookie != "" {
 				out = strings.Replace(out, "\n", "\nSet-Cookie: "+cookie+"\n", 1)
 			}
-			return w.hide(out)
+			return w.hideValues(out)
 		})
 	})
 }
 
-// present sets the header for a credential.
-func (w *accountWorld) present(h map[string][]string, credential string) {
+// setCredential sets the header for a credential.
+func (w *accountWorld) setCredential(h map[string][]string, credential string) {
 	if strings.HasPrefix(credential, account.PrefixSession) {
 		h["Cookie"] = []string{auth.CookieName + "=" + credential}
 		return

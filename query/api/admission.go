@@ -12,42 +12,42 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// open reports whether the route is for everybody. Credentials are not looked at
+// isOpen reports whether the route is for everybody. Credentials are not looked at
 // there: a probe or a sign-in works whatever is sent with it.
-func (rt *route) open() bool { return rt.access == accessOpen }
+func (rt *route) isOpen() bool { return rt.access == accessOpen }
 
-// limited reports whether the route counts against a rate limit: all do but what
+// isRateLimited reports whether the route counts against a rate limit: all do but what
 // probes ask for, which costs nothing and has to be answered.
-func (rt *route) limited() bool { return !rt.open() || rt.method != http.MethodGet }
+func (rt *route) isRateLimited() bool { return !rt.isOpen() || rt.method != http.MethodGet }
 
-// admit finds out who asks and whether they may ask this now. The request it
+// admitRequest finds out who asks and whether they may ask this now. The request it
 // returns carries the principal.
-func (s *Server) admit(rt *route, r *http.Request) (*http.Request, error) {
+func (s *Server) admitRequest(rt *route, r *http.Request) (*http.Request, error) {
 	x := exchangeOf(r)
-	x.principal = stranger(r)
+	x.principal = anonymousPrincipal(r)
 	x.address = x.principal.Actor.Address
-	if rt.open() {
-		if err := s.take(x, rt, costRequest); err != nil {
+	if rt.isOpen() {
+		if err := s.chargeLimit(x, rt, costRequest); err != nil {
 			return nil, err
 		}
 		return r.WithContext(auth.With(r.Context(), x.principal)), s.checkRequest(rt, r)
 	}
 	p, err := s.o.Gate.Authenticate(r)
 	if err != nil {
-		return nil, s.refused(x, rt, r, err)
+		return nil, s.refuseCredential(x, rt, r, err)
 	}
 	x.principal = p
-	if err := s.take(x, rt, costRequest); err != nil {
+	if err := s.chargeLimit(x, rt, costRequest); err != nil {
 		return nil, err
 	}
-	if err := rt.admits(p); err != nil {
+	if err := rt.checkAccess(p); err != nil {
 		x.refusal = audit.RequestDenied
 		return nil, err
 	}
 	if err := s.checkRequest(rt, r); err != nil {
 		return nil, err
 	}
-	s.rotate(rt, r, x)
+	s.rotateSession(rt, r, x)
 	return r.WithContext(auth.With(r.Context(), p)), nil
 }
 
@@ -60,12 +60,12 @@ func (s *Server) checkRequest(rt *route, r *http.Request) error {
 	if err := checkMediaType(r); err != nil {
 		return err
 	}
-	return s.checkForm(rt, r)
+	return s.checkParameters(rt, r)
 }
 
-// rotate has the session of a request that reads take a new value, if it is due.
+// rotateSession has the session of a request that reads take a new value, if it is due.
 // What changes accounts goes by the session that it came with.
-func (s *Server) rotate(rt *route, r *http.Request, x *exchange) {
+func (s *Server) rotateSession(rt *route, r *http.Request, x *exchange) {
 	if s.o.Accounts == nil || rt.access != accessSearch && rt.access != accessGit {
 		return
 	}
@@ -79,9 +79,9 @@ func (s *Server) rotate(rt *route, r *http.Request, x *exchange) {
 	}
 }
 
-// refused is what becomes of a request whose credential is missing or no good:
+// refuseCredential is what becomes of a request whose credential is missing or no good:
 // whoever tries many is asked to wait.
-func (s *Server) refused(x *exchange, rt *route, r *http.Request, err error) error {
+func (s *Server) refuseCredential(x *exchange, rt *route, r *http.Request, err error) error {
 	if !errors.Is(err, auth.ErrUnauthenticated) {
 		return err
 	}
@@ -89,27 +89,27 @@ func (s *Server) refused(x *exchange, rt *route, r *http.Request, err error) err
 	if hasCredential(r) {
 		cost, refusal, advice = costBadCredential, audit.CredentialRefused, "the credential is no good, or not any more"
 	}
-	if err := s.take(x, rt, cost); err != nil {
+	if err := s.chargeLimit(x, rt, cost); err != nil {
 		return err
 	}
 	x.refusal = refusal
 	return fmt.Errorf("%w: %s", auth.ErrUnauthenticated, advice)
 }
 
-// admits says whether p may ask for the route.
-func (rt *route) admits(p *auth.Principal) error {
+// checkAccess says whether p may ask for the route.
+func (rt *route) checkAccess(p *auth.Principal) error {
 	switch rt.access {
 	case accessOpen:
 		return nil
 	case accessSearch:
-		return need(p, account.ScopeSearch)
+		return needScope(p, account.ScopeSearch)
 	case accessGit:
-		return need(p, account.ScopeGit)
+		return needScope(p, account.ScopeGit)
 	case accessRead:
 		if p.Has(account.ScopeGit) {
 			return nil
 		}
-		return need(p, account.ScopeSearch)
+		return needScope(p, account.ScopeSearch)
 	case accessMember:
 		if p.Anonymous() {
 			return fmt.Errorf("%w: this needs an account: sign in, or send an API key", auth.ErrUnauthenticated)
@@ -126,8 +126,8 @@ func (rt *route) admits(p *auth.Principal) error {
 	return fmt.Errorf("%w: nobody may do this", auth.ErrForbidden)
 }
 
-// need lets anonymous requests pass: whether there are any is the Gate's decision.
-func need(p *auth.Principal, scope account.Scope) error {
+// needScope lets anonymous requests pass: whether there are any is the Gate's decision.
+func needScope(p *auth.Principal, scope account.Scope) error {
 	if p.Anonymous() {
 		return nil
 	}
@@ -172,8 +172,10 @@ func (s *Server) OwnersOnly(label string, action audit.Action, next http.Handler
 		next.ServeHTTP(w, r)
 		return nil
 	}
-	return s.outer(s.handle(rt))
+	return s.withMiddleware(s.handleRoute(rt))
 }
 
-// visible returns which repositories exist for whom the context carries.
-func (s *Server) visible(ctx context.Context) auth.Visible { return s.o.Gate.Visible(auth.From(ctx)) }
+// callerVisibility returns which repositories exist for whom the context carries.
+func (s *Server) callerVisibility(ctx context.Context) auth.Visible {
+	return s.o.Gate.Visible(auth.From(ctx))
+}

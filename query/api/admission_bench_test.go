@@ -14,7 +14,7 @@ import (
 func BenchmarkAdmission(b *testing.B) {
 	w := newWorld()
 	w.repositories = nil
-	o := w.options()
+	o := w.serverOptions()
 	o.Limits = api.Limits{PerSecond: 1_000_000, Burst: 1_000_000}
 	s, err := api.New(o)
 	if err != nil {

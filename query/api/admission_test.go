@@ -15,8 +15,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// ask sends a request; credential is a word that fakeGate knows, or empty.
-func ask(s http.Handler, method, path, body, credential string) *httptest.ResponseRecorder {
+// sendRequest sends a request; credential is a word that fakeGate knows, or empty.
+func sendRequest(s http.Handler, method, path, body, credential string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, path, strings.NewReader(body))
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
@@ -31,8 +31,8 @@ func ask(s http.Handler, method, path, body, credential string) *httptest.Respon
 
 var pathParameter = regexp.MustCompile(`\{[A-Za-z]+\}`)
 
-// address returns a path of a route, with its parameters filled in.
-func address(path string) string { return pathParameter.ReplaceAllString(path, "1") }
+// fillPath returns a path of a route, with its parameters filled in.
+func fillPath(path string) string { return pathParameter.ReplaceAllString(path, "1") }
 
 func closedWorld() *world {
 	w := newWorld()
@@ -59,13 +59,13 @@ func TestAccess(t *testing.T) {
 	for _, closed := range []bool{false, true} {
 		w := closedWorld()
 		w.gate.closed = closed
-		s := newServer(t, without429(w.options()))
+		s := newServer(t, without429(w.serverOptions()))
 		for _, rt := range s.Access() {
 			for credential, status := range want[rt.Access] {
 				if closed && credential == "" && rt.Access != api.AccessOpen {
 					status = 401
 				}
-				rec := ask(s, rt.Method, address(rt.Path), "", credential)
+				rec := sendRequest(s, rt.Method, fillPath(rt.Path), "", credential)
 				got := rec.Code
 				if got != 401 && (got != 403 || !strings.Contains(rec.Body.String(), "INSUFFICIENT_PERMISSIONS")) {
 					got = 0
@@ -94,11 +94,11 @@ func TestRouteHasToSayWhoMayAsk(t *testing.T) {
 func TestUnknownRouteAsksNobody(t *testing.T) {
 	w := closedWorld()
 	w.gate.closed = true
-	rec := ask(newServer(t, w.options()), http.MethodGet, "/api/nothing", "", "wrong")
+	rec := sendRequest(newServer(t, w.serverOptions()), http.MethodGet, "/api/nothing", "", "wrong")
 	if rec.Code != 404 || !strings.Contains(rec.Body.String(), "NOT_FOUND") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
-	if _, n := w.audit.last(); n != 0 {
+	if _, n := w.audit.lastRecord(); n != 0 {
 		t.Errorf("%d records", n)
 	}
 }
@@ -107,7 +107,7 @@ func TestUnknownRouteAsksNobody(t *testing.T) {
 func TestGateThatFails(t *testing.T) {
 	w := newWorld()
 	w.gate.err = errDisk
-	rec := ask(newServer(t, w.options()), http.MethodGet, "/api/repos", "", "owner")
+	rec := sendRequest(newServer(t, w.serverOptions()), http.MethodGet, "/api/repos", "", "owner")
 	if rec.Code != 500 || strings.Contains(rec.Body.String(), "fire") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
@@ -117,16 +117,16 @@ func TestGateThatFails(t *testing.T) {
 // those of changes that were made are durable.
 func TestEveryActionIsWrittenDown(t *testing.T) {
 	w := closedWorld()
-	s := newServer(t, without429(w.options()))
+	s := newServer(t, without429(w.serverOptions()))
 	for _, rt := range s.Access() {
-		_, before := w.audit.last()
+		_, before := w.audit.lastRecord()
 		durable := w.audit.durable
 		credential, user := "owner", account.UserID("u1")
 		if rt.Access == api.AccessOperator {
 			credential, user = "operator", ""
 		}
-		rec := ask(s, rt.Method, address(rt.Path), "{}", credential)
-		got, after := w.audit.last()
+		rec := sendRequest(s, rt.Method, fillPath(rt.Path), "{}", credential)
+		got, after := w.audit.lastRecord()
 		if rt.Action == "" {
 			if after != before {
 				t.Errorf("%s %s left %+v", rt.Method, rt.Path, got)
@@ -146,7 +146,7 @@ func TestEveryActionIsWrittenDown(t *testing.T) {
 // What a record says of the target.
 func TestTargets(t *testing.T) {
 	w := newWorld()
-	s := newServer(t, w.options())
+	s := newServer(t, w.serverOptions())
 	for _, c := range []struct {
 		method, path, body string
 		kind               audit.TargetType
@@ -167,8 +167,8 @@ func TestTargets(t *testing.T) {
 		{"GET", "/api/folder_contents?repoName=github.com/meadow/kettle&revisionName=v1&path=a", "", audit.TargetFile, "github.com/meadow/kettle:a", map[string]string{"ref": "v1"}},
 		{"GET", "/api/deadletters/1/4", "", audit.TargetOperation, "/api/deadletters/1/4", nil},
 	} {
-		rec := ask(s, c.method, c.path, c.body, "")
-		got, _ := w.audit.last()
+		rec := sendRequest(s, c.method, c.path, c.body, "")
+		got, _ := w.audit.lastRecord()
 		if got.TargetType != c.kind || got.Target != c.target || !mapsEqual(got.Metadata, c.metadata) || got.Status != rec.Code {
 			t.Errorf("%s %s (%d): %+v", c.method, c.path, rec.Code, got)
 		}
@@ -191,20 +191,20 @@ func mapsEqual(a, b map[string]string) bool {
 func TestAuditLogIsOut(t *testing.T) {
 	w := newWorld()
 	w.audit.err = fmt.Errorf("%w: the log is full", api.ErrUnavailable)
-	s := newServer(t, w.options())
+	s := newServer(t, w.serverOptions())
 	for _, c := range [][3]string{
 		{"GET", "/api/repos", ""},
 		{"DELETE", "/api/repos/42", ""},
 		{"POST", "/api/verifications", "{}"},
 		{"GET", "/api/source?repo=github.com/meadow/kettle&path=a", ""},
 	} {
-		rec := ask(s, c[0], c[1], c[2], "")
+		rec := sendRequest(s, c[0], c[1], c[2], "")
 		changed := c[0] == "DELETE" // a verification has not begun
 		if rec.Code != 503 || strings.Contains(rec.Body.String(), "change was made") != changed || strings.Contains(rec.Body.String(), "kettle") {
 			t.Errorf("%v, %v: %d %s", c, changed, rec.Code, rec.Body)
 		}
 	}
-	if rec := ask(s, "GET", "/api/repos", "", "wrong"); rec.Code != 401 {
+	if rec := sendRequest(s, "GET", "/api/repos", "", "wrong"); rec.Code != 401 {
 		t.Errorf("a refusal became %d", rec.Code)
 	}
 }
@@ -213,12 +213,12 @@ func TestAuditLogIsOut(t *testing.T) {
 // log as well, and answers everything else.
 func TestNothingIsChangedOnAFullDisk(t *testing.T) {
 	w := closedWorld()
-	o := without429(w.options())
+	o := without429(w.serverOptions())
 	o.Writable = func() error { return errors.New("the disk has 3 MiB left") }
 	o.Removable = o.Writable
 	s := newServer(t, o)
 	for _, rt := range s.Access() {
-		rec := ask(s, rt.Method, address(rt.Path), "{}", "owner")
+		rec := sendRequest(s, rt.Method, fillPath(rt.Path), "{}", "owner")
 		refused := rec.Code == 503 && strings.Contains(rec.Body.String(), "nothing was changed: the disk has 3 MiB left")
 		malformed := rt.Changes && rec.Code >= 400 && rec.Code < 500
 		if !malformed && refused != rt.Changes {
@@ -233,7 +233,7 @@ func TestNothingIsChangedOnAFullDisk(t *testing.T) {
 	o.Removable = func() error { return nil }
 	s = newServer(t, o)
 	for _, rt := range s.Access() {
-		rec := ask(s, rt.Method, address(rt.Path), "{}", "owner")
+		rec := sendRequest(s, rt.Method, fillPath(rt.Path), "{}", "owner")
 		if rt.Method == "DELETE" && rt.Path == "/api/repos/{repoId}" && rec.Code == 503 {
 			t.Errorf("a removal on a full disk: %d %s", rec.Code, rec.Body)
 		}
@@ -246,7 +246,7 @@ func TestNothingIsChangedOnAFullDisk(t *testing.T) {
 // Refusals are records: each refused credential, of others a bounded number.
 func TestRefusalsAreWrittenDown(t *testing.T) {
 	w := closedWorld()
-	s := newServer(t, without429(w.options()))
+	s := newServer(t, without429(w.serverOptions()))
 	count := func(action audit.Action) (n int) {
 		for _, rec := range w.audit.records {
 			if rec.Action == action {
@@ -256,8 +256,8 @@ func TestRefusalsAreWrittenDown(t *testing.T) {
 		return n
 	}
 	for range 50 {
-		ask(s, "GET", "/api/repos", "", "wrong")
-		ask(s, "POST", "/api/repos", "{}", "member")
+		sendRequest(s, "GET", "/api/repos", "", "wrong")
+		sendRequest(s, "POST", "/api/repos", "{}", "member")
 	}
 	if n := count(audit.CredentialRefused); n != 50 {
 		t.Errorf("%d records of 50 refused credentials", n)

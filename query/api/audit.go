@@ -102,11 +102,11 @@ func (s *Server) auditLog() (AuditLog, error) {
 // auditQuery reads what lists and exports have in common.
 func (p *params) auditQuery() AuditQuery {
 	q := AuditQuery{
-		Since: p.time("since"), Until: p.time("until"),
-		Action: audit.Action(p.text("action", event.MaxActionBytes)), Actor: p.text("actor", maxActorBytes),
+		Since: p.timeParam("since"), Until: p.timeParam("until"),
+		Action: audit.Action(p.textParam("action", event.MaxActionBytes)), Actor: p.textParam("actor", maxActorBytes),
 	}
 	if !q.Since.IsZero() && !q.Until.IsZero() && !q.Since.Before(q.Until) {
-		p.failf("since: want a time before until")
+		p.addErrorf("since: want a time before until")
 	}
 	return q
 }
@@ -114,7 +114,7 @@ func (p *params) auditQuery() AuditQuery {
 // listAudit answers GET /api/ee/audit.
 func (s *Server) listAudit(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	q, page := p.auditQuery(), p.page()
+	q, page := p.auditQuery(), p.pageParam()
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -122,7 +122,7 @@ func (s *Server) listAudit(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	q.Offset, q.Limit = page.offset(), page.perPage
+	q.Offset, q.Limit = page.itemOffset(), page.perPage
 	found, err := log.List(r.Context(), q)
 	if err != nil {
 		return nil, fmt.Errorf("list the audit log: %w", err)
@@ -131,8 +131,8 @@ func (s *Server) listAudit(r *http.Request) (*reply, error) {
 	for i, e := range found.Entries {
 		items[i] = s.newAuditItem(e)
 	}
-	out := ok(items)
-	out.header = page.header("/api/ee/audit", found.Total, p, "since", "until", "action", "actor")
+	out := okReply(items)
+	out.header = page.pageHeader("/api/ee/audit", found.Total, p, "since", "until", "action", "actor")
 	return out, nil
 }
 
@@ -141,7 +141,7 @@ func (s *Server) listAudit(r *http.Request) (*reply, error) {
 func (s *Server) newAuditItem(e *AuditEntry) auditItem {
 	item := auditItem{
 		ID: e.ID, Timestamp: jsonTime(e.At), Action: e.Action, ActorID: string(e.Actor.User), ActorType: string(account.ActorUser),
-		TargetID: e.Target, TargetType: e.TargetType, Version: s.o.Version, Metadata: e.metadata(), OrgID: organization,
+		TargetID: e.Target, TargetType: e.TargetType, Version: s.o.Version, Metadata: e.entryMetadata(), OrgID: organization,
 	}
 	if item.ActorID == "" {
 		item.ActorID, item.ActorType = string(e.Actor.Kind), string(e.Actor.Kind)
@@ -152,8 +152,8 @@ func (s *Server) newAuditItem(e *AuditEntry) auditItem {
 	return item
 }
 
-// metadata are what the record has beside the fields of an item; nil for nothing.
-func (e *AuditEntry) metadata() map[string]string {
+// entryMetadata are what the record has beside the fields of an item; nil for nothing.
+func (e *AuditEntry) entryMetadata() map[string]string {
 	out := maps.Clone(e.Metadata)
 	set := func(name, value string) {
 		if value == "" {
@@ -195,7 +195,7 @@ func (s *Server) auditHead(r *http.Request) (*reply, error) {
 	for i := range heads { // clients keep times in microseconds, or in milliseconds
 		heads[i].At, heads[i].SealedAt = inMilliseconds(heads[i].At), inMilliseconds(heads[i].SealedAt)
 	}
-	return ok(auditHeadResponse{Heads: heads}), nil
+	return okReply(auditHeadResponse{Heads: heads}), nil
 }
 
 // inMilliseconds returns t as precise as times of the API are.

@@ -85,10 +85,10 @@ func (l *fakeAuditLog) Verify(_ context.Context, heads []string, emit func(*api.
 
 func TestAuditLog(t *testing.T) {
 	w, log := newWorld(), &fakeAuditLog{}
-	o := w.options()
+	o := w.serverOptions()
 	o.AuditLog, o.Version = log, "1.2.3"
 	s := newServer(t, o)
-	_, router := document(t)
+	_, router := loadDocument(t)
 	ask := func(method, target, body string) *httptest.ResponseRecorder {
 		t.Helper()
 		r := httptest.NewRequest(method, target, strings.NewReader(body))
@@ -98,7 +98,7 @@ func TestAuditLog(t *testing.T) {
 		rec := httptest.NewRecorder()
 		s.ServeHTTP(rec, r)
 		if rec.Header().Get("Content-Type") == "application/json" {
-			validate(t, target, router, r, rec)
+			validateAnswer(t, target, router, r, rec)
 		}
 		return rec
 	}
@@ -147,7 +147,7 @@ func TestAuditLog(t *testing.T) {
 // TestAuditLogRefuses asks for what cannot be, and as those who may not.
 func TestAuditLogRefuses(t *testing.T) {
 	w, log := newWorld(), &fakeAuditLog{}
-	o := w.options()
+	o := w.serverOptions()
 	o.AuditLog = log
 	s := newServer(t, o)
 	for _, test := range []struct {
@@ -184,7 +184,7 @@ func TestAuditLogRefuses(t *testing.T) {
 	if log.query != (api.AuditQuery{}) && log.query.Limit != 0 {
 		t.Errorf("the log was asked: %+v", log.query)
 	}
-	bare := newServer(t, newWorld().options())
+	bare := newServer(t, newWorld().serverOptions())
 	rec := httptest.NewRecorder()
 	bare.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/api/ee/audit", nil))
 	if rec.Code != http.StatusServiceUnavailable {

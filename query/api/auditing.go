@@ -28,22 +28,22 @@ var (
 // errNotRecorded is a change that was made and could not be written down.
 var errNotRecorded = errors.New("the change was made, but the audit log cannot be written now; check before retrying")
 
-// target notes what a request reads or changes, for the audit log. Metadata are
+// setAuditTarget notes what a request reads or changes, for the audit log. Metadata are
 // pairs of name and value; empty values are left out. Outside of a route it does
 // nothing.
-func (s *Server) target(r *http.Request, kind audit.TargetType, name string, metadata ...string) {
-	setTarget(r.Context(), kind, name, metadata...)
+func (s *Server) setAuditTarget(r *http.Request, kind audit.TargetType, name string, metadata ...string) {
+	setAuditTargetIn(r.Context(), kind, name, metadata...)
 }
 
-// setTarget is target for what has the context alone.
-func setTarget(ctx context.Context, kind audit.TargetType, name string, metadata ...string) {
+// setAuditTargetIn is target for what has the context alone.
+func setAuditTargetIn(ctx context.Context, kind audit.TargetType, name string, metadata ...string) {
 	x := exchangeIn(ctx)
 	if x == nil {
 		return
 	}
 	x.targetType, x.target = kind, failure.Cut(name, audit.MaxTargetBytes)
 	for i := 0; i+1 < len(metadata); i += 2 {
-		x.note(metadata[i], metadata[i+1])
+		x.addMetadata(metadata[i], metadata[i+1])
 	}
 }
 
@@ -53,8 +53,8 @@ func exchangeIn(ctx context.Context) *exchange {
 	return x
 }
 
-// note adds a word to the record of the request.
-func (x *exchange) note(name, value string) {
+// addMetadata adds a word to the record of the request.
+func (x *exchange) addMetadata(name, value string) {
 	if x == nil || value == "" || len(x.metadata) >= audit.MaxMetadata {
 		return
 	}
@@ -73,7 +73,7 @@ func (s *Server) checkWritable(rt *route) error {
 	if rt.frees && s.o.Removable != nil {
 		check = s.o.Removable
 	}
-	if !rt.changes() || check == nil {
+	if !rt.changesState() || check == nil {
 		return nil
 	}
 	if err := check(); err != nil {
@@ -82,21 +82,21 @@ func (s *Server) checkWritable(rt *route) error {
 	return nil
 }
 
-// changes reports whether a request of the route changes what is not written down
+// changesState reports whether a request of the route changes what is not written down
 // by an event of the accounts.
-func (rt *route) changes() bool {
+func (rt *route) changesState() bool {
 	return rt.action != "" && rt.access >= accessOwner && rt.method != http.MethodGet
 }
 
-// writeDown makes the record of a request. What is read is written down shortly,
+// writeAuditRecord makes the record of a request. What is read is written down shortly,
 // a change that was made at once. An error is the answer then: what is not written
 // down is not given.
-func (s *Server) writeDown(rt *route, r *http.Request, x *exchange) error {
+func (s *Server) writeAuditRecord(rt *route, r *http.Request, x *exchange) error {
 	x.done = true
 	if x.recorded || x.principal == nil {
 		return nil
 	}
-	rec, wanted := s.record(rt, r, x)
+	rec, wanted := s.auditRecord(rt, r, x)
 	if !wanted {
 		return nil
 	}
@@ -108,33 +108,33 @@ func (s *Server) writeDown(rt *route, r *http.Request, x *exchange) error {
 	case x.refusal != "":
 		_ = s.o.Audit.Note(ctx, rec) // the answer says no, whether it is written down or not
 		return nil
-	case !rt.changes() || x.status >= http.StatusBadRequest:
+	case !rt.changesState() || x.status >= http.StatusBadRequest:
 		return s.o.Audit.Note(ctx, rec)
 	}
 	return s.o.Audit.Record(ctx, rec)
 }
 
-// unrecorded is the answer to a request whose record could not be written, for the
+// unrecordedError is the answer to a request whose record could not be written, for the
 // given reason: of a change that was made it says so.
-func (s *Server) unrecorded(rt *route, x *exchange, reason error) error {
-	if !rt.changes() || x.status >= http.StatusBadRequest {
+func (s *Server) unrecordedError(rt *route, x *exchange, reason error) error {
+	if !rt.changesState() || x.status >= http.StatusBadRequest {
 		return reason
 	}
 	s.metrics.unrecorded.Inc()
 	return fmt.Errorf("%w: %w", errNotRecorded, reason)
 }
 
-// writeDownPanic is deferred: it makes the record of a request that ends in a
+// recordPanic is deferred: it makes the record of a request that ends in a
 // panic, which it lets pass.
-func (s *Server) writeDownPanic(rt *route, r *http.Request, x *exchange) {
+func (s *Server) recordPanic(rt *route, r *http.Request, x *exchange) {
 	if !x.done {
 		x.status = http.StatusInternalServerError
-		_ = s.writeDown(rt, r, x) // there is no better answer than the panic's
+		_ = s.writeAuditRecord(rt, r, x) // there is no better answer than the panic's
 	}
 }
 
-// record returns the entry of a request, if there is to be one.
-func (s *Server) record(rt *route, r *http.Request, x *exchange) (rec audit.Record, wanted bool) {
+// auditRecord returns the entry of a request, if there is to be one.
+func (s *Server) auditRecord(rt *route, r *http.Request, x *exchange) (rec audit.Record, wanted bool) {
 	rec = audit.Record{
 		At: s.o.Now().UTC(), Action: rt.action, Actor: x.principal.Actor,
 		TargetType: x.targetType, Target: x.target, RequestID: x.id, Status: x.status, Metadata: x.metadata,
@@ -150,10 +150,10 @@ func (s *Server) record(rt *route, r *http.Request, x *exchange) (rec audit.Reco
 		return rec, rt.action != ""
 	}
 	rec.Action = x.refusal
-	suppressed, wanted := s.refusals.admit(x, s.o.Now())
-	x.note("route", rt.method+" "+rt.path)
+	suppressed, wanted := s.refusals.admitRecord(x, s.o.Now())
+	x.addMetadata("route", rt.method+" "+rt.path)
 	if suppressed > 0 {
-		x.note("suppressed", strconv.FormatInt(suppressed, 10))
+		x.addMetadata("suppressed", strconv.FormatInt(suppressed, 10))
 	}
 	rec.Metadata = x.metadata
 	return rec, wanted

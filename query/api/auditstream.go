@@ -37,7 +37,7 @@ type exportEnd struct {
 // then an exportEnd.
 func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
 	p := queryParams(r)
-	q, after := p.auditQuery(), p.text("after", maxAuditCursor)
+	q, after := p.auditQuery(), p.textParam("after", maxAuditCursor)
 	if p.err != nil {
 		return p.err
 	}
@@ -47,7 +47,7 @@ func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxExportTime)
 	defer cancel()
-	l := &jsonLines{f: newFrames(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxExportTime+s.o.WriteTimeout))}
+	l := &jsonLines{f: newFrameWriter(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxExportTime+s.o.WriteTimeout))}
 	defer l.f.close()
 	next, err := log.Export(ctx, q, after, func(e *AuditEntry) error { return l.write(s.newAuditItem(e)) })
 	complete := err == nil
@@ -58,7 +58,7 @@ func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
 		err = errors.Join(l.write(exportEnd{Next: next, Complete: complete}), l.flush())
 	}
 	if err != nil && l.f.begun {
-		return &begunError{err}
+		return &midStreamError{err}
 	}
 	if err != nil {
 		return fmt.Errorf("export the audit log: %w", err)
@@ -69,7 +69,7 @@ func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
 
 // jsonLines writes JSON, one value a line, with the time limits of a stream.
 type jsonLines struct {
-	f     *frames
+	f     *frameWriter
 	lines int
 }
 
@@ -151,15 +151,15 @@ func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.target(r, audit.TargetInstance, "")
+	s.setAuditTarget(r, audit.TargetInstance, "")
 	ctx, cancel := context.WithTimeout(r.Context(), maxAuditVerification)
 	defer cancel()
-	f := newFrames(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxAuditVerification))
+	f := newFrameWriter(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxAuditVerification))
 	defer f.close()
-	err = log.Verify(ctx, in.Heads, func(frame *AuditFrame) error { return f.frame(frame) })
+	err = log.Verify(ctx, in.Heads, func(frame *AuditFrame) error { return f.sendFrame(frame) })
 	if err == nil {
-		if err = f.line("[DONE]"); err != nil {
-			return &begunError{err}
+		if err = f.sendLine("[DONE]"); err != nil {
+			return &midStreamError{err}
 		}
 		_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // the connection may serve others
 		return nil
@@ -168,7 +168,7 @@ func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("verify the audit log: %w", err)
 	}
 	if f.err == nil {
-		f.failed(err, exchangeOf(r).id)
+		f.sendError(err, exchangeOf(r).id)
 	}
-	return &begunError{err}
+	return &midStreamError{err}
 }

@@ -51,7 +51,7 @@ func itemOfBackup(b Backup) backupItem {
 
 var errNoBackups = fmt.Errorf("%w: this process makes no backups", ErrUnavailable)
 
-func (s *Server) backups() (Backups, error) {
+func (s *Server) requireBackups() (Backups, error) {
 	if s.o.Backups == nil {
 		return nil, errNoBackups
 	}
@@ -59,7 +59,7 @@ func (s *Server) backups() (Backups, error) {
 }
 
 func (s *Server) beginBackup(r *http.Request) (*reply, error) {
-	backups, err := s.backups()
+	backups, err := s.requireBackups()
 	if err != nil {
 		return nil, err
 	}
@@ -67,11 +67,11 @@ func (s *Server) beginBackup(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin a backup: %w", err)
 	}
-	return created(itemOfBackup(b)), nil
+	return createdReply(itemOfBackup(b)), nil
 }
 
 func (s *Server) renewBackup(r *http.Request) (*reply, error) {
-	backups, err := s.backups()
+	backups, err := s.requireBackups()
 	if err != nil {
 		return nil, err
 	}
@@ -79,16 +79,16 @@ func (s *Server) renewBackup(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(itemOfBackup(b)), nil
+	return okReply(itemOfBackup(b)), nil
 }
 
 func (s *Server) endBackup(r *http.Request) (*reply, error) {
-	backups, err := s.backups()
+	backups, err := s.requireBackups()
 	if err != nil {
 		return nil, err
 	}
 	if err := backups.End(r.Context(), mux.Vars(r)["backupId"]); err != nil {
 		return nil, err
 	}
-	return noContent(), nil
+	return noContentReply(), nil
 }

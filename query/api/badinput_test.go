@@ -38,7 +38,7 @@ func (g *emptyGit) Resolve(_ context.Context, _ code.RepositoryID, name code.Rev
 	return "", fmt.Errorf("resolve: %w", source.ErrNoRevision)
 }
 
-func (g *emptyGit) no(path string) error {
+func (g *emptyGit) recordMissing(path string) error {
 	g.asked = append(g.asked, path)
 	return fmt.Errorf("%.40q: %w", path, source.ErrNoPath)
 }
@@ -48,7 +48,7 @@ func (g *emptyGit) Branches(context.Context, code.RepositoryID) ([]source.Branch
 }
 
 func (g *emptyGit) File(_ context.Context, _ code.RepositoryID, _ code.CommitID, path string, _ int64) (source.File, error) {
-	return source.File{}, g.no(path)
+	return source.File{}, g.recordMissing(path)
 }
 
 func (g *emptyGit) Directories(_ context.Context, _ code.RepositoryID, _ code.CommitID, paths []string, _ int) (map[string][]source.Entry, error) {
@@ -77,7 +77,7 @@ func (g *emptyGit) Diff(context.Context, code.RepositoryID, code.CommitID, code.
 }
 
 func (g *emptyGit) Blame(_ context.Context, _ code.RepositoryID, _ code.CommitID, path string, _ int64) (*source.Blame, error) {
-	return nil, g.no(path)
+	return nil, g.recordMissing(path)
 }
 
 // sample is a request of an operation that is made of the document's examples.
@@ -102,9 +102,9 @@ func (q *sample) withHeader(pairs ...string) *sample {
 
 func (q *sample) String() string { return q.method + " " + q.path }
 
-// samples returns one for every operation of the document.
-func samples(t *testing.T) []*sample {
-	doc, _ := document(t)
+// requestSamples returns one for every operation of the document.
+func requestSamples(t *testing.T) []*sample {
+	doc, _ := loadDocument(t)
 	var out []*sample
 	for path, item := range doc.Paths.Map() {
 		for method, o := range item.Operations() {
@@ -164,8 +164,8 @@ func exampleOf(p *openapi3.Parameter) string {
 	return "1"
 }
 
-// send sends the sample with what the test has made of it; nil leaves it as it is.
-func (q *sample) send(s http.Handler, path map[string]string, query url.Values, body []byte, contentType string) *httptest.ResponseRecorder {
+// sendSample sends the sample with what the test has made of it; nil leaves it as it is.
+func (q *sample) sendSample(s http.Handler, path map[string]string, query url.Values, body []byte, contentType string) *httptest.ResponseRecorder {
 	target := q.path
 	for _, p := range q.parameters {
 		if p.In == "path" {
@@ -195,9 +195,9 @@ func (q *sample) send(s http.Handler, path map[string]string, query url.Values, 
 	return rec
 }
 
-// refuses holds an answer to a status, an error object with one of the codes, and
+// checkRefusal holds an answer to a status, an error object with one of the codes, and
 // a message that names what is wrong.
-func refuses(t *testing.T, what string, rec *httptest.ResponseRecorder, status int, codes, names string) {
+func checkRefusal(t *testing.T, what string, rec *httptest.ResponseRecorder, status int, codes, names string) {
 	t.Helper()
 	var e struct {
 		StatusCode int    `json:"statusCode"`
@@ -215,7 +215,7 @@ func refuses(t *testing.T, what string, rec *httptest.ResponseRecorder, status i
 
 func badServer(t *testing.T) (*api.Server, *emptyGit) {
 	git := &emptyGit{}
-	o := without429(newWorld().options())
+	o := without429(newWorld().serverOptions())
 	o.Source = newBrowser(git)
 	o.Accounts = noAccounts(t)
 	return newServer(t, o), git
@@ -240,17 +240,17 @@ const bodyCodes = "INVALID_REQUEST_BODY"
 // What is no JSON object is refused by every operation with a body.
 func TestBodiesThatAreNone(t *testing.T) {
 	s, _ := badServer(t)
-	for _, q := range samples(t) {
+	for _, q := range requestSamples(t) {
 		if q.body == nil {
 			continue
 		}
 		schema := bodySchema(q.operation)
 		for _, body := range []string{"{", `{"a":}`, `x`, `{"a":"` + "\xff" + `"}`, `{} {}`, "\x00"} {
-			refuses(t, fmt.Sprintf("%s of %q", q, body), q.send(s, nil, nil, []byte(body), ""), 400, bodyCodes, "")
+			checkRefusal(t, fmt.Sprintf("%s of %q", q, body), q.sendSample(s, nil, nil, []byte(body), ""), 400, bodyCodes, "")
 		}
 		if schema.Type.Is("object") {
 			for _, body := range []string{"[]", "null", `"x"`, "7", "true"} {
-				refuses(t, fmt.Sprintf("%s of %q", q, body), q.send(s, nil, nil, []byte(body), ""), 400, bodyCodes, "")
+				checkRefusal(t, fmt.Sprintf("%s of %q", q, body), q.sendSample(s, nil, nil, []byte(body), ""), 400, bodyCodes, "")
 			}
 		}
 	}
@@ -261,32 +261,32 @@ func TestBodiesThatAreNone(t *testing.T) {
 func TestContentTypes(t *testing.T) {
 	const cookie = auth.CookieName + "=qs_1"
 	s, _ := badServer(t)
-	for _, q := range samples(t) {
+	for _, q := range requestSamples(t) {
 		if q.body == nil {
 			continue
 		}
 		session := q.withHeader("Cookie", cookie)
 		without := []*sample{q.withHeader(), q.withHeader("Cookie", "theme=dark"), q.withHeader("Authorization", "Bearer operator"), q.withHeader("Authorization", "Bearer operator", "Cookie", cookie)}
-		want := q.send(s, nil, nil, nil, "").Code
+		want := q.sendSample(s, nil, nil, nil, "").Code
 		for _, kind := range []string{"application/x-www-form-urlencoded", "text/plain;charset=UTF-8", "multipart/form-data; boundary=x", "application/xml", "json", "application/jsonp", ";"} {
-			refuses(t, fmt.Sprintf("%s as %q with a session", q, kind), session.send(s, nil, nil, nil, kind), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type: application/json")
+			checkRefusal(t, fmt.Sprintf("%s as %q with a session", q, kind), session.sendSample(s, nil, nil, nil, kind), 415, "UNSUPPORTED_MEDIA_TYPE", "Content-Type: application/json")
 			for _, w := range without {
-				if rec := w.send(s, nil, nil, nil, kind); rec.Code == 415 || rec.Code >= 500 && want < 500 {
+				if rec := w.sendSample(s, nil, nil, nil, kind); rec.Code == 415 || rec.Code >= 500 && want < 500 {
 					t.Errorf("%s as %q with %v: %d %.300s; as application/json %d", q, kind, w.header, rec.Code, rec.Body, want)
 				}
-				refuses(t, fmt.Sprintf("%s of { as %q with %v", q, kind, w.header), w.send(s, nil, nil, []byte("{"), kind), 400, bodyCodes, "")
+				checkRefusal(t, fmt.Sprintf("%s of { as %q with %v", q, kind, w.header), w.sendSample(s, nil, nil, []byte("{"), kind), 400, bodyCodes, "")
 			}
 		}
 		for _, kind := range []string{"application/json; charset=utf-8", "Application/JSON"} {
-			if rec := session.send(s, nil, nil, nil, kind); rec.Code == 415 {
+			if rec := session.sendSample(s, nil, nil, nil, kind); rec.Code == 415 {
 				t.Errorf("%s as %q: %s", q, kind, rec.Body)
 			}
 		}
 	}
 }
 
-// wrong returns values that a schema does not allow.
-func wrong(s *openapi3.Schema) (out []any) {
+// invalidValues returns values that a schema does not allow.
+func invalidValues(s *openapi3.Schema) (out []any) {
 	switch {
 	case s.Type.Is("string"):
 		out = []any{7.0, true, []any{"x"}, map[string]any{}}
@@ -323,7 +323,7 @@ func wrong(s *openapi3.Schema) (out []any) {
 // A field that is missing or is not what the document says is named.
 func TestFieldsThatAreWrong(t *testing.T) {
 	s, _ := badServer(t)
-	for _, q := range samples(t) {
+	for _, q := range requestSamples(t) {
 		schema := bodySchema(q.operation)
 		if schema == nil || q.path == "/api/mcp" {
 			continue
@@ -335,17 +335,17 @@ func TestFieldsThatAreWrong(t *testing.T) {
 			return b
 		}
 		for _, name := range schema.Required {
-			rec := q.send(s, nil, nil, with(func(b map[string]any) { delete(b, name) }), "")
-			refuses(t, fmt.Sprintf("%s without %s", q, name), rec, 400, bodyCodes, name)
+			rec := q.sendSample(s, nil, nil, with(func(b map[string]any) { delete(b, name) }), "")
+			checkRefusal(t, fmt.Sprintf("%s without %s", q, name), rec, 400, bodyCodes, name)
 		}
 		for name, property := range schema.Properties {
-			for _, value := range wrong(property.Value) {
-				rec := q.send(s, nil, nil, with(func(b map[string]any) { b[name] = value }), "")
+			for _, value := range invalidValues(property.Value) {
+				rec := q.sendSample(s, nil, nil, with(func(b map[string]any) { b[name] = value }), "")
 				codes := bodyCodes
 				if name == "query" && value == "" {
 					codes = "FAILED_TO_PARSE_QUERY" // as the established interface has it
 				}
-				refuses(t, fmt.Sprintf("%s with %s: %.60v", q, name, value), rec, 400, codes, name)
+				checkRefusal(t, fmt.Sprintf("%s with %s: %.60v", q, name, value), rec, 400, codes, name)
 			}
 		}
 	}
@@ -354,7 +354,7 @@ func TestFieldsThatAreWrong(t *testing.T) {
 // So is a parameter: page 0, perPage 101, a word that is none of those.
 func TestParametersThatAreWrong(t *testing.T) {
 	s, _ := badServer(t)
-	for _, q := range samples(t) {
+	for _, q := range requestSamples(t) {
 		for _, p := range q.parameters {
 			schema := p.Schema.Value
 			var values []string
@@ -379,18 +379,18 @@ func TestParametersThatAreWrong(t *testing.T) {
 			for _, value := range values {
 				what := fmt.Sprintf("%s with %s=%q", q, p.Name, value)
 				if p.In == "path" && value != "" {
-					refuses(t, what, q.send(s, map[string]string{p.Name: value}, nil, nil, ""), 400, "INVALID_PATH_PARAMS", p.Name)
+					checkRefusal(t, what, q.sendSample(s, map[string]string{p.Name: value}, nil, nil, ""), 400, "INVALID_PATH_PARAMS", p.Name)
 				}
 				if p.In == "query" {
 					query := maps.Clone(q.query)
 					query.Set(p.Name, value)
-					refuses(t, what, q.send(s, nil, query, nil, ""), 400, "INVALID_QUERY_PARAMS", p.Name)
+					checkRefusal(t, what, q.sendSample(s, nil, query, nil, ""), 400, "INVALID_QUERY_PARAMS", p.Name)
 				}
 			}
 			if p.In == "query" && p.Required {
 				query := maps.Clone(q.query)
 				query.Del(p.Name)
-				refuses(t, fmt.Sprintf("%s without %s", q, p.Name), q.send(s, nil, query, nil, ""), 400, "INVALID_QUERY_PARAMS MISSING_REQUIRED_QUERY_PARAMETER", p.Name)
+				checkRefusal(t, fmt.Sprintf("%s without %s", q, p.Name), q.sendSample(s, nil, query, nil, ""), 400, "INVALID_QUERY_PARAMS MISSING_REQUIRED_QUERY_PARAMETER", p.Name)
 			}
 		}
 	}
@@ -413,17 +413,17 @@ func TestHostileText(t *testing.T) {
 			t.Errorf("%.200s: %d %.300s", what, rec.Code, rec.Body)
 		}
 	}
-	for _, q := range samples(t) {
+	for _, q := range requestSamples(t) {
 		for _, value := range hostile {
 			for _, p := range q.parameters {
 				what := fmt.Sprintf("%s with %s=%.60q", q, p.Name, value)
 				switch {
 				case p.In == "path":
-					check(what, q.send(s, map[string]string{p.Name: value}, nil, nil, ""))
+					check(what, q.sendSample(s, map[string]string{p.Name: value}, nil, nil, ""))
 				case p.In == "query":
 					query := maps.Clone(q.query)
 					query.Set(p.Name, value)
-					check(what, q.send(s, nil, query, nil, ""))
+					check(what, q.sendSample(s, nil, query, nil, ""))
 				}
 			}
 			for name := range propertiesOf(q.operation) {
@@ -431,7 +431,7 @@ func TestHostileText(t *testing.T) {
 				for _, v := range []any{value, []any{value}} {
 					body[name] = v
 					b, _ := json.Marshal(body)
-					check(fmt.Sprintf("%s with %s: %.60q", q, name, value), q.send(s, nil, nil, b, ""))
+					check(fmt.Sprintf("%s with %s: %.60q", q, name, value), q.sendSample(s, nil, nil, b, ""))
 				}
 			}
 		}
@@ -457,7 +457,7 @@ func propertiesOf(o *openapi3.Operation) openapi3.Schemas {
 func TestWrongMethods(t *testing.T) {
 	s, _ := badServer(t)
 	methods := map[string][]string{}
-	for _, q := range samples(t) {
+	for _, q := range requestSamples(t) {
 		methods[q.path] = append(methods[q.path], q.method)
 		if q.method == http.MethodGet {
 			methods[q.path] = append(methods[q.path], http.MethodHead)
@@ -470,8 +470,8 @@ func TestWrongMethods(t *testing.T) {
 				continue
 			}
 			rec := httptest.NewRecorder()
-			s.ServeHTTP(rec, httptest.NewRequest(method, address(path), nil))
-			refuses(t, method+" "+path, rec, 405, "METHOD_NOT_ALLOWED", "")
+			s.ServeHTTP(rec, httptest.NewRequest(method, fillPath(path), nil))
+			checkRefusal(t, method+" "+path, rec, 405, "METHOD_NOT_ALLOWED", "")
 			allow := strings.Split(rec.Header().Get("Allow"), ", ")
 			slices.Sort(allow)
 			slices.Sort(has)
@@ -484,7 +484,7 @@ func TestWrongMethods(t *testing.T) {
 		for _, method := range []string{"GET", "POST", "DELETE"} {
 			rec := httptest.NewRecorder()
 			s.ServeHTTP(rec, httptest.NewRequest(method, "http://h"+path, nil))
-			refuses(t, method+" "+path, rec, 404, "NOT_FOUND", "")
+			checkRefusal(t, method+" "+path, rec, 404, "NOT_FOUND", "")
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-func (s *Server) blame(r *http.Request) (*reply, error) {
+func (s *Server) showBlame(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	path, ref := p.text("path", maxPathParameter), p.text("ref", maxPathParameter)
+	path, ref := p.textParam("path", maxPathParameter), p.textParam("ref", maxPathParameter)
 	repository, err := s.repositoryOf(r.Context(), p)
 	if err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func (s *Server) blame(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(newBlameResponse(b)), nil
+	return okReply(newBlameResponse(b)), nil
 }
 
 func newBlameResponse(b *source.Blame) *wire.Blame {

@@ -18,18 +18,18 @@ func newCommit(c source.Commit) wire.Commit {
 	}
 }
 
-func (s *Server) commits(r *http.Request) (*reply, error) {
+func (s *Server) listCommits(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	window := p.page()
-	q := source.CommitsRequest{Revision: p.text("ref", maxPathParameter)}
-	q.Message, q.Author = p.text("query", source.MaxPatternBytes), p.text("author", source.MaxPatternBytes)
-	q.Path = p.directory("path")
-	q.Since, q.Until = p.moment("since", s.o.Now(), false), p.moment("until", s.o.Now(), true)
-	q.Follow = p.flag("follow")
-	q.FirstLine, q.LastLine = p.lines("lines")
-	q.Skip, q.Limit = min(window.offset(), source.MaxSkippedCommits), window.perPage
+	window := p.pageParam()
+	q := source.CommitsRequest{Revision: p.textParam("ref", maxPathParameter)}
+	q.Message, q.Author = p.textParam("query", source.MaxPatternBytes), p.textParam("author", source.MaxPatternBytes)
+	q.Path = p.directoryParam("path")
+	q.Since, q.Until = p.momentParam("since", s.o.Now(), false), p.momentParam("until", s.o.Now(), true)
+	q.Follow = p.boolParam("follow")
+	q.FirstLine, q.LastLine = p.lineRangeParam("lines")
+	q.Skip, q.Limit = min(window.itemOffset(), source.MaxSkippedCommits), window.perPage
 	if q.Since != 0 && q.Until != 0 && q.Since > q.Until {
-		p.failf("since: want a time before until")
+		p.addErrorf("since: want a time before until")
 	}
 	repository, err := s.repositoryOf(r.Context(), p)
 	if err != nil {
@@ -43,14 +43,14 @@ func (s *Server) commits(r *http.Request) (*reply, error) {
 	for i, c := range commits {
 		items[i] = newCommit(c)
 	}
-	out := ok(items)
-	out.header = window.header("/api/commits", total, p, "repo", "query", "since", "until", "author", "ref", "path", "follow", "lines")
+	out := okReply(items)
+	out.header = window.pageHeader("/api/commits", total, p, "repo", "query", "since", "until", "author", "ref", "path", "follow", "lines")
 	return out, nil
 }
 
-// lines reads a parameter that is a line or a range of lines: "12", "12-15".
-func (p *params) lines(name string) (first, last int) {
-	text := p.word(name)
+// lineRangeParam reads a parameter that is a line or a range of lines: "12", "12-15".
+func (p *params) lineRangeParam(name string) (first, last int) {
+	text := p.wordParam(name)
 	if text == "" {
 		return 0, 0
 	}
@@ -62,15 +62,15 @@ func (p *params) lines(name string) (first, last int) {
 	first, errs[0] = strconv.Atoi(from)
 	last, errs[1] = strconv.Atoi(to)
 	if errors.Join(errs[:]...) != nil || first < 1 || last < first {
-		p.failf("%s: want a line or a range of lines such as 12-15, have %.40q", name, text)
+		p.addErrorf("%s: want a line or a range of lines such as 12-15, have %.40q", name, text)
 		return 0, 0
 	}
 	return first, last
 }
 
-func (s *Server) commit(r *http.Request) (*reply, error) {
+func (s *Server) showCommit(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	ref := p.text("ref", maxPathParameter)
+	ref := p.textParam("ref", maxPathParameter)
 	repository, err := s.repositoryOf(r.Context(), p)
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (s *Server) commit(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(newCommitDetail(c)), nil
+	return okReply(newCommitDetail(c)), nil
 }
 
 func newCommitDetail(c source.Commit) *wire.CommitDetail {
@@ -102,8 +102,8 @@ func newCommitDetail(c source.Commit) *wire.CommitDetail {
 
 func (s *Server) commitAuthors(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	window := p.page()
-	ref, path := p.text("ref", maxPathParameter), p.directory("path")
+	window := p.pageParam()
+	ref, path := p.textParam("ref", maxPathParameter), p.directoryParam("path")
 	repository, err := s.repositoryOf(r.Context(), p)
 	if err != nil {
 		return nil, err
@@ -112,25 +112,25 @@ func (s *Server) commitAuthors(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, to := window.of(len(authors))
+	from, to := window.itemRange(len(authors))
 	items := make([]wire.CommitAuthor, to-from)
 	for i, a := range authors[from:to] {
 		items[i] = wire.CommitAuthor{Name: a.Name, Email: a.Email, CommitCount: a.Commits}
 	}
-	out := ok(items)
-	out.header = window.header("/api/commits/authors", len(authors), p, "repo", "ref", "path")
+	out := okReply(items)
+	out.header = window.pageHeader("/api/commits/authors", len(authors), p, "repo", "ref", "path")
 	return out, nil
 }
 
-// directory returns the path of a file or directory, with or without slashes
+// directoryParam returns the path of a file or directory, with or without slashes
 // around it; empty if it is absent.
-func (p *params) directory(name string) string {
-	path := strings.TrimSuffix(strings.TrimPrefix(p.text(name, maxPathParameter), "/"), "/")
+func (p *params) directoryParam(name string) string {
+	path := strings.TrimSuffix(strings.TrimPrefix(p.textParam(name, maxPathParameter), "/"), "/")
 	if path == "" {
 		return ""
 	}
 	if err := code.ValidatePath(path); err != nil {
-		p.failf("%s: %v", name, err)
+		p.addErrorf("%s: %v", name, err)
 	}
 	return path
 }

@@ -27,25 +27,25 @@ func connectionType(kind code.HostKind) string {
 // listConnections answers with the connections of the repositories that exist for
 // who asks. How one is configured is not said.
 func (s *Server) listConnections(r *http.Request) (*reply, error) {
-	s.target(r, audit.TargetInstance, "")
+	s.setAuditTarget(r, audit.TargetInstance, "")
 	all, err := s.o.Catalog.Repositories(r.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list connections: %w", err)
 	}
 	items := []wire.Connection{}
-	for name, kind := range s.connections(all, s.visible(r.Context())) {
+	for name, kind := range s.connectionsByName(all, s.callerVisibility(r.Context())) {
 		if number := s.o.Numbers.OfConnection(name); number != 0 {
 			items = append(items, wire.Connection{ID: number, Name: name, ConnectionType: wire.ConnectionConnectionType(connectionType(kind))})
 		}
 	}
 	slices.SortFunc(items, func(a, b wire.Connection) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
-	return ok(items), nil
+	return okReply(items), nil
 }
 
-// connections returns the kinds of connections by name: as they are configured, or
+// connectionsByName returns the kinds of connections by name: as they are configured, or
 // else, for one that is not any more, as the first of its repositories is.
-func (s *Server) connections(all []*search.Repository, visible auth.Visible) map[string]code.HostKind {
-	return s.listings.connections(all, visible, func(seen []*search.Repository) map[string]code.HostKind {
+func (s *Server) connectionsByName(all []*search.Repository, visible auth.Visible) map[string]code.HostKind {
+	return s.listings.connectionKinds(all, visible, func(seen []*search.Repository) map[string]code.HostKind {
 		kinds, configured := map[string]code.HostKind{}, *s.connectionKinds.Load()
 		for _, r := range seen {
 			if _, known := kinds[r.Connection]; known || r.Connection == "" {
@@ -57,13 +57,13 @@ func (s *Server) connections(all []*search.Repository, visible auth.Visible) map
 	})
 }
 
-// connectionNamed returns the name of a connection with a repository that exists for
+// connectionName returns the name of a connection with a repository that exists for
 // who asks.
-func (s *Server) connectionNamed(all []*search.Repository, visible auth.Visible, id int) (name string, known bool) {
+func (s *Server) connectionName(all []*search.Repository, visible auth.Visible, id int) (name string, known bool) {
 	if id == 0 {
 		return "", false
 	}
-	for name := range s.connections(all, visible) {
+	for name := range s.connectionsByName(all, visible) {
 		if s.isConnection(name, uint64(id)) {
 			return name, true
 		}

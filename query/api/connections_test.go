@@ -12,7 +12,7 @@ import (
 func TestConnectionsWithoutRepositories(t *testing.T) {
 	for _, path := range []string{"/api/connections", "/api/repos?connectionId=1"} {
 		w := newWorld()
-		s := newServer(t, w.options())
+		s := newServer(t, w.serverOptions())
 		all := w.repositories
 		for _, step := range []struct {
 			name string

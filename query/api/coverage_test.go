@@ -39,7 +39,7 @@ var unrecorded = map[string]string{
 // TestEveryRouteIsWrittenDown holds each route that reads or changes something to
 // having an action of schemas/audit, or a reason in unrecorded.
 func TestEveryRouteIsWrittenDown(t *testing.T) {
-	s := newServer(t, newWorld().options())
+	s := newServer(t, newWorld().serverOptions())
 	left := map[string]bool{}
 	for route := range unrecorded {
 		left[route] = true

@@ -33,9 +33,9 @@ func hasCookie(r *http.Request) bool {
 	return err == nil
 }
 
-// stranger is who sends r as long as nothing was shown. Behind a proxy that is
+// anonymousPrincipal is who sends r as long as nothing was shown. Behind a proxy that is
 // trusted, the server's listener has put the client's address there.
-func stranger(r *http.Request) *auth.Principal {
+func anonymousPrincipal(r *http.Request) *auth.Principal {
 	return &auth.Principal{Actor: account.Actor{Kind: account.ActorAnonymous, Address: auth.PeerAddress(r), Client: auth.ClientOf(r)}}
 }
 

@@ -22,14 +22,14 @@ import (
 type DeadLetters interface {
 	// Letters returns those known that the query selects, the newest first, and how
 	// many are open in all.
-	Letters(ctx context.Context, q DeadLetterQuery) (letters []DeadLetter, open int, err error)
+	ListDeadLetters(ctx context.Context, q DeadLetterQuery) (letters []DeadLetter, open int, err error)
 	// Letter returns one as it lies in the log, and what is known of it.
-	Letter(ctx context.Context, at event.Position) (DeadLetter, event.Record, error)
+	GetDeadLetter(ctx context.Context, at event.Position) (DeadLetter, event.Record, error)
 	// ReplayLetter appends what takes the place of a letter and resolves it. What
 	// cannot be replayed, or was overtaken, is ErrConflict.
-	ReplayLetter(ctx context.Context, at event.Position) (event.Position, error)
+	ReplayDeadLetter(ctx context.Context, at event.Position) (event.Position, error)
 	// DropLetter resolves a letter without anything in its place.
-	DropLetter(ctx context.Context, at event.Position, reason string) error
+	DropDeadLetter(ctx context.Context, at event.Position, reason string) error
 }
 
 // DeadLetterQuery selects letters; zero fields select all.
@@ -73,11 +73,11 @@ type deadLetterDetails struct {
 // refused: some seconds of appends.
 const maxResolved = 1000
 
-func letterID(at event.Position) string { return fmt.Sprintf("%d-%d", at.Partition, at.Offset) }
+func deadLetterID(at event.Position) string { return fmt.Sprintf("%d-%d", at.Partition, at.Offset) }
 
 func (s *Server) newDeadLetter(l *DeadLetter) wire.DeadLetter {
 	return wire.DeadLetter{
-		ID: letterID(l.Position), Position: wirePosition(l.Position), RecordPosition: wirePosition(l.Of),
+		ID: deadLetterID(l.Position), Position: wirePosition(l.Position), RecordPosition: wirePosition(l.Of),
 		Stage: l.Stage, Code: wire.FailureCode(l.Code), Remedy: failure.Describe(l.Code).Message(), Reason: failure.Clean(l.Reason, failure.MaxDetailBytes), Attempts: l.Attempts, Type: string(l.Type),
 		RepoID: s.numberOf(l.Repository), RepoName: l.RepositoryName, At: wire.At(l.At), ValueBytes: l.ValueBytes, Copies: l.Copies,
 	}
@@ -85,8 +85,8 @@ func (s *Server) newDeadLetter(l *DeadLetter) wire.DeadLetter {
 
 // deadLetterQuery reads the filter of a request, and whether it has one.
 func (s *Server) deadLetterQuery(r *http.Request, p *params) (DeadLetterQuery, error) {
-	q := DeadLetterQuery{Stage: p.text("stage", event.MaxSourceBytes), Type: event.Type(p.text("type", event.MaxSourceBytes))}
-	repository := p.text("repository", code.MaxNameBytes)
+	q := DeadLetterQuery{Stage: p.textParam("stage", event.MaxSourceBytes), Type: event.Type(p.textParam("type", event.MaxSourceBytes))}
+	repository := p.textParam("repository", code.MaxNameBytes)
 	if p.err != nil {
 		return q, p.err
 	}
@@ -97,38 +97,38 @@ func (s *Server) deadLetterQuery(r *http.Request, p *params) (DeadLetterQuery, e
 
 func (s *Server) listDeadLetters(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	window := p.page()
+	window := p.pageParam()
 	q, err := s.deadLetterQuery(r, p)
 	if err != nil {
 		return nil, err
 	}
-	letters, open, err := s.o.DeadLetters.Letters(r.Context(), q)
+	letters, open, err := s.o.DeadLetters.ListDeadLetters(r.Context(), q)
 	if err != nil {
 		return nil, fmt.Errorf("list dead letters: %w", err)
 	}
-	from, to := window.of(len(letters))
+	from, to := window.itemRange(len(letters))
 	body := wire.DeadLetterPage{Open: open, Letters: make([]wire.DeadLetter, 0, to-from)}
 	for i := range letters[from:to] {
 		body.Letters = append(body.Letters, s.newDeadLetter(&letters[from+i]))
 	}
-	out := ok(body)
-	out.header = window.header(r.URL.Path, len(letters), p, "stage", "type", "repository")
+	out := okReply(body)
+	out.header = window.pageHeader(r.URL.Path, len(letters), p, "stage", "type", "repository")
 	return out, nil
 }
 
 func (s *Server) showDeadLetter(r *http.Request) (*reply, error) {
-	at, err := letterPosition(r)
+	at, err := deadLetterPosition(r)
 	if err != nil {
 		return nil, err
 	}
-	l, rec, err := s.o.DeadLetters.Letter(r.Context(), at)
+	l, rec, err := s.o.DeadLetters.GetDeadLetter(r.Context(), at)
 	if err != nil {
 		return nil, err
 	}
 	given := event.Original(rec)
-	body := deadLetterDetails{DeadLetter: s.newDeadLetter(&l), Key: text(given.Key), Headers: make([]wire.RecordHeader, len(given.Headers))}
+	body := deadLetterDetails{DeadLetter: s.newDeadLetter(&l), Key: printableText(given.Key), Headers: make([]wire.RecordHeader, len(given.Headers))}
 	for i, h := range given.Headers {
-		body.Headers[i] = wire.RecordHeader{Name: h.Name, Value: text(h.Value)}
+		body.Headers[i] = wire.RecordHeader{Name: h.Name, Value: printableText(h.Value)}
 	}
 	if body.Value = string(given.Value); !utf8.Valid(given.Value) {
 		body.Value, body.ValueBase64 = "", given.Value
@@ -136,11 +136,11 @@ func (s *Server) showDeadLetter(r *http.Request) (*reply, error) {
 	if _, body.Event, err = event.Decode(given); err != nil {
 		body.Unreadable = err.Error()
 	}
-	return ok(body), nil
+	return okReply(body), nil
 }
 
-// text makes text of bytes that should be some.
-func text(b []byte) string {
+// printableText makes text of bytes that should be some.
+func printableText(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}
@@ -148,51 +148,51 @@ func text(b []byte) string {
 }
 
 func (s *Server) replayDeadLetter(r *http.Request) (*reply, error) {
-	at, err := letterPosition(r)
+	at, err := deadLetterPosition(r)
 	if err != nil {
 		return nil, err
 	}
-	by, err := s.o.DeadLetters.ReplayLetter(r.Context(), at)
+	by, err := s.o.DeadLetters.ReplayDeadLetter(r.Context(), at)
 	if err != nil {
 		return nil, fmt.Errorf("replay: %w", err)
 	}
-	return accepted(wire.Resolved{ID: letterID(at), Resolution: wire.ResolvedResolutionReplayed, ResolvedBy: wirePosition(by)}), nil
+	return acceptedReply(wire.Resolved{ID: deadLetterID(at), Resolution: wire.ResolvedResolutionReplayed, ResolvedBy: wirePosition(by)}), nil
 }
 
 func (s *Server) dropDeadLetter(r *http.Request) (*reply, error) {
-	at, err := letterPosition(r)
+	at, err := deadLetterPosition(r)
 	if err != nil {
 		return nil, err
 	}
 	p := queryParams(r)
-	reason := p.text("reason", event.MaxReasonBytes)
+	reason := p.textParam("reason", event.MaxReasonBytes)
 	if p.err != nil {
 		return nil, p.err
 	}
-	if err := s.o.DeadLetters.DropLetter(r.Context(), at, reason); err != nil {
+	if err := s.o.DeadLetters.DropDeadLetter(r.Context(), at, reason); err != nil {
 		return nil, fmt.Errorf("drop: %w", err)
 	}
-	return accepted(wire.Resolved{ID: letterID(at), Resolution: wire.ResolvedResolutionDropped}), nil
+	return acceptedReply(wire.Resolved{ID: deadLetterID(at), Resolution: wire.ResolvedResolutionDropped}), nil
 }
 
 func (s *Server) replayDeadLetters(r *http.Request) (*reply, error) {
-	return s.resolveAll(r, func(at event.Position) error {
-		_, err := s.o.DeadLetters.ReplayLetter(r.Context(), at)
+	return s.resolveDeadLetters(r, func(at event.Position) error {
+		_, err := s.o.DeadLetters.ReplayDeadLetter(r.Context(), at)
 		return err
 	})
 }
 
 func (s *Server) dropDeadLetters(r *http.Request) (*reply, error) {
-	reason := queryParams(r).text("reason", event.MaxReasonBytes) // what is wrong with it resolveAll says
-	return s.resolveAll(r, func(at event.Position) error { return s.o.DeadLetters.DropLetter(r.Context(), at, reason) })
+	reason := queryParams(r).textParam("reason", event.MaxReasonBytes) // what is wrong with it resolveAll says
+	return s.resolveDeadLetters(r, func(at event.Position) error { return s.o.DeadLetters.DropDeadLetter(r.Context(), at, reason) })
 }
 
-// resolveAll resolves the letters that a request selects, the oldest first. One
+// resolveDeadLetters resolves the letters that a request selects, the oldest first. One
 // that is refused does not hold up the others; a log that fails ends it.
-func (s *Server) resolveAll(r *http.Request, resolve func(event.Position) error) (*reply, error) {
+func (s *Server) resolveDeadLetters(r *http.Request, resolve func(event.Position) error) (*reply, error) {
 	p := queryParams(r)
-	p.text("reason", event.MaxReasonBytes)
-	all := p.flag("all")
+	p.textParam("reason", event.MaxReasonBytes)
+	all := p.boolParam("all")
 	q, err := s.deadLetterQuery(r, p)
 	if err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func (s *Server) resolveAll(r *http.Request, resolve func(event.Position) error)
 	if !all && q == (DeadLetterQuery{}) {
 		return nil, fmt.Errorf("%w: want stage, type or repository, or all=true for every letter", errMissingParam)
 	}
-	letters, _, err := s.o.DeadLetters.Letters(r.Context(), q)
+	letters, _, err := s.o.DeadLetters.ListDeadLetters(r.Context(), q)
 	if err != nil {
 		return nil, fmt.Errorf("list dead letters: %w", err)
 	}
@@ -213,16 +213,16 @@ func (s *Server) resolveAll(r *http.Request, resolve func(event.Position) error)
 			out.Resolved++
 			out.Remaining--
 		case errors.Is(err, ErrConflict):
-			out.Refused = append(out.Refused, wire.Refusal{ID: letterID(at), Message: err.Error()})
+			out.Refused = append(out.Refused, wire.Refusal{ID: deadLetterID(at), Message: err.Error()})
 		default:
 			return nil, fmt.Errorf("%d dead letters are resolved: %w", out.Resolved, err)
 		}
 	}
-	return accepted(out), nil
+	return acceptedReply(out), nil
 }
 
-// letterPosition reads {partition} and {offset} of the path.
-func letterPosition(r *http.Request) (event.Position, error) {
+// deadLetterPosition reads {partition} and {offset} of the path.
+func deadLetterPosition(r *http.Request) (event.Position, error) {
 	vars := mux.Vars(r)
 	partition, err1 := strconv.ParseUint(vars["partition"], 10, 31)
 	offset, err2 := strconv.ParseUint(vars["offset"], 10, 63)

@@ -107,11 +107,11 @@ const maxCursorBytes = 16 << 10
 func (s *Server) listDeliveries(r *http.Request) (*reply, error) {
 	p := queryParams(r)
 	q := DeliveryQuery{
-		Connection: p.text("connection", event.MaxConnectionBytes), DeliveryID: p.text("deliveryId", event.MaxDeliveryIDBytes),
-		Outcome: p.word("outcome"), Since: p.time("since"), Cursor: p.text("cursor", maxCursorBytes),
-		Limit: p.number("limit"),
+		Connection: p.textParam("connection", event.MaxConnectionBytes), DeliveryID: p.textParam("deliveryId", event.MaxDeliveryIDBytes),
+		Outcome: p.wordParam("outcome"), Since: p.timeParam("since"), Cursor: p.textParam("cursor", maxCursorBytes),
+		Limit: p.intParam("limit"),
 	}
-	repository := p.text("repository", code.MaxNameBytes)
+	repository := p.textParam("repository", code.MaxNameBytes)
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -127,7 +127,7 @@ func (s *Server) listDeliveries(r *http.Request) (*reply, error) {
 	for i, d := range page.Deliveries {
 		out.Deliveries[i] = s.newDelivery(d)
 	}
-	return ok(out), nil
+	return okReply(out), nil
 }
 
 // repositoryNamed returns the ID of a filter: the number of a repository that is, or
@@ -158,10 +158,10 @@ func (s *Server) showDelivery(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(s.newDelivery(d)), nil
+	return okReply(s.newDelivery(d)), nil
 }
 
-func (s *Server) redeliver(r *http.Request) (*reply, error) {
+func (s *Server) redeliverDelivery(r *http.Request) (*reply, error) {
 	at, err := deliveryPosition(r)
 	if err != nil {
 		return nil, err
@@ -174,7 +174,7 @@ func (s *Server) redeliver(r *http.Request) (*reply, error) {
 	for i, p := range positions {
 		out.Positions[i] = wirePosition(p)
 	}
-	return accepted(out), nil
+	return acceptedReply(out), nil
 }
 
 // deliveryPosition reads {deliveryKey} of the path: partition-offset.
@@ -193,7 +193,7 @@ func (s *Server) newDelivery(d *Delivery) wire.Delivery {
 	out := wire.Delivery{
 		ID: fmt.Sprintf("%d-%d", d.Position.Partition, d.Position.Offset), Position: wirePosition(d.Position), Source: d.Source,
 		Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256, RepoID: s.numberOf(d.Repository), RepoName: d.RepositoryName,
-		ReceivedAt: wire.At(d.ReceivedAt), LoggedAt: wire.At(d.LoggedAt), Outcome: wire.DeliveryOutcome(d.outcome()), Reason: failure.Clean(d.Reason, failure.MaxDetailBytes),
+		ReceivedAt: wire.At(d.ReceivedAt), LoggedAt: wire.At(d.LoggedAt), Outcome: wire.DeliveryOutcome(d.overallOutcome()), Reason: failure.Clean(d.Reason, failure.MaxDetailBytes),
 		DuplicateOf: wireOptional(d.Of), Suppressed: d.Suppressed, Pushes: make([]wire.DeliveredPush, len(d.Pushes)),
 	}
 	if d.Outcome == string(event.DeliveryTaken) {
@@ -212,9 +212,9 @@ func (s *Server) newDelivery(d *Delivery) wire.Delivery {
 	return out
 }
 
-// outcome is that of a delivery as a whole: it waits as long as one of its pushes
+// overallOutcome is that of a delivery as a whole: it waits as long as one of its pushes
 // does, it failed if one failed, and it is indexed if one was.
-func (d *Delivery) outcome() string {
+func (d *Delivery) overallOutcome() string {
 	if d.Outcome != "" || len(d.Pushes) == 0 {
 		return d.Outcome
 	}

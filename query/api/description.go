@@ -55,15 +55,15 @@ func newDescription(contentType string, body []byte) description {
 }
 
 func (s *Server) describeJSON(r *http.Request) (*reply, error) {
-	return s.openapi.json.answer(r), nil
+	return s.openapi.json.replyTo(r), nil
 }
 
 func (s *Server) describePage(r *http.Request) (*reply, error) {
-	return s.openapi.page.answer(r), nil
+	return s.openapi.page.replyTo(r), nil
 }
 
-// answer sends the description, or says that the client has it.
-func (d *description) answer(r *http.Request) *reply {
+// replyTo sends the description, or says that the client has it.
+func (d *description) replyTo(r *http.Request) *reply {
 	for tag := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
 		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == d.etag || tag == "*" {
 			return &reply{status: http.StatusNotModified, header: d.header}

@@ -12,7 +12,7 @@ import (
 
 // The description names this server, and is sent once.
 func TestDescriptionIsOfThisServer(t *testing.T) {
-	s := newServer(t, newWorld().options())
+	s := newServer(t, newWorld().serverOptions())
 	get := func(tag string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(http.MethodGet, "/api/openapi.json", nil)
 		r.Header.Set("If-None-Match", tag)
@@ -36,7 +36,7 @@ func TestDescriptionIsOfThisServer(t *testing.T) {
 // The page may be shown, and run nothing.
 func TestPageHasItsPolicy(t *testing.T) {
 	rec := httptest.NewRecorder()
-	newServer(t, newWorld().options()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/api/docs", nil))
+	newServer(t, newWorld().serverOptions()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/api/docs", nil))
 	policy := rec.Header().Get("Content-Security-Policy")
 	if rec.Code != http.StatusOK || rec.Header().Get("Content-Type") != "text/html; charset=utf-8" || rec.Header().Get("ETag") == "" {
 		t.Errorf("%d %v", rec.Code, rec.Header())

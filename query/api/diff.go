@@ -8,10 +8,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-func (s *Server) diff(r *http.Request) (*reply, error) {
+func (s *Server) showDiff(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	base, head := p.text("base", maxPathParameter), p.text("head", maxPathParameter)
-	path := p.directory("path")
+	base, head := p.textParam("base", maxPathParameter), p.textParam("head", maxPathParameter)
+	path := p.directoryParam("path")
 	repository, err := s.repositoryOf(r.Context(), p)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func (s *Server) diff(r *http.Request) (*reply, error) {
 	for i, f := range files {
 		out.Files[i] = newDiffFile(&f)
 	}
-	return ok(out), nil
+	return okReply(out), nil
 }
 
 func newDiffFile(f *source.FileDiff) wire.DiffFile {

@@ -101,7 +101,7 @@ func (s *Server) eraseRepository(r *http.Request) (*reply, error) {
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	s.target(r, audit.TargetRepository, known.Name, "commit", string(in.Commit), "path", in.Path)
+	s.setAuditTarget(r, audit.TargetRepository, known.Name, "commit", string(in.Commit), "path", in.Path)
 	if in.Commit != "" && in.Path != "" {
 		return nil, fmt.Errorf("%w: want a commit or a path, not both", errBody)
 	}
@@ -116,7 +116,7 @@ func (s *Server) eraseRepository(r *http.Request) (*reply, error) {
 	}
 	out := s.newErasure(begun)
 	out.RepoName, out.SharedFiles = known.Name, begun.SharedFiles
-	return accepted(out), nil
+	return acceptedReply(out), nil
 }
 
 func (s *Server) listErasures(r *http.Request) (*reply, error) {
@@ -131,7 +131,7 @@ func (s *Server) listErasures(r *http.Request) (*reply, error) {
 	for _, e := range list {
 		out.Erasures = append(out.Erasures, s.newErasure(e))
 	}
-	return ok(out), nil
+	return okReply(out), nil
 }
 
 // newErasure is an erasure as it is written. What was erased has no name any more.

@@ -162,10 +162,10 @@ func errorReply(err error, requestID string) *reply {
 		out.header.Set("WWW-Authenticate", `Bearer realm="quarry"`)
 	case http.StatusTooManyRequests:
 		if e, ok := errors.AsType[*rateError](err); ok {
-			out.header.Set("Retry-After", strconv.Itoa(max(1, seconds(e.wait))))
+			out.header.Set("Retry-After", strconv.Itoa(max(1, wholeSeconds(e.wait))))
 		}
 		if e, ok := errors.AsType[*auth.ThrottledError](err); ok {
-			out.header.Set("Retry-After", strconv.Itoa(max(1, seconds(e.RetryAfter))))
+			out.header.Set("Retry-After", strconv.Itoa(max(1, wholeSeconds(e.RetryAfter))))
 		}
 	case http.StatusMethodNotAllowed:
 		e, _ := errors.AsType[*methodError](err)

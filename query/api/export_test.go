@@ -16,7 +16,7 @@ var accessWords = map[access]openapi.Access{
 // Routes returns method, path and access of every route.
 func (s *Server) Routes() [][3]string {
 	var out [][3]string
-	for _, r := range s.routes() {
+	for _, r := range s.routeTable() {
 		out = append(out, [3]string{r.method, r.path, string(accessWords[r.access])})
 	}
 	return out
@@ -52,14 +52,14 @@ type RouteAccess struct {
 // Access returns who may ask for every route.
 func (s *Server) Access() []RouteAccess {
 	var out []RouteAccess
-	for _, r := range s.routes() {
-		out = append(out, RouteAccess{r.method, r.path, string(r.action), int(r.access), r.changes(), r.stream != nil})
+	for _, r := range s.routeTable() {
+		out = append(out, RouteAccess{r.method, r.path, string(r.action), int(r.access), r.changesState(), r.stream != nil})
 	}
 	return out
 }
 
 // CheckRoute checks a route as New does.
 func CheckRoute(who int) error {
-	rt := route{path: "/x", access: access(who), handler: func(*http.Request) (*reply, error) { return ok(nil), nil }}
-	return rt.check()
+	rt := route{path: "/x", access: access(who), handler: func(*http.Request) (*reply, error) { return okReply(nil), nil }}
+	return rt.checkDefinition()
 }

@@ -17,8 +17,8 @@ type Failure struct {
 	At     time.Time
 }
 
-// message says what the failure means and what to do.
-func (f *Failure) message() string { return failure.Describe(f.Code).Message() }
+// userMessage says what the failure means and what to do.
+func (f *Failure) userMessage() string { return failure.Describe(f.Code).Message() }
 
 // detailFor returns the detail for an owner with the scope admin and for the
 // operator; empty for other callers.

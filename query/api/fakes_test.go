@@ -307,8 +307,8 @@ func (w *world) Skipped(_ context.Context, id code.RepositoryID, ref code.Ref, r
 	return all[from:min(from+limit, len(all))], len(all), nil
 }
 
-// delivered are the deliveries of the world, newest first.
-func delivered() []*api.Delivery {
+// fakeDeliveries are the deliveries of the world, newest first.
+func fakeDeliveries() []*api.Delivery {
 	at := func(offset event.Offset) event.Position {
 		return event.Position{Topic: event.TopicEvents, Partition: 2, Offset: offset}
 	}
@@ -337,7 +337,7 @@ func (w *world) List(_ context.Context, q api.DeliveryQuery) (api.DeliveryPage, 
 	}
 	w.registered = append(w.registered, fmt.Sprintf("list %+v", q))
 	page := api.DeliveryPage{}
-	for _, d := range delivered() {
+	for _, d := range fakeDeliveries() {
 		if q.Repository == 0 || q.Repository == d.Repository {
 			page.Deliveries = append(page.Deliveries, d)
 		}
@@ -349,7 +349,7 @@ func (w *world) List(_ context.Context, q api.DeliveryQuery) (api.DeliveryPage, 
 }
 
 func (w *world) Delivery(_ context.Context, at event.Position) (*api.Delivery, error) {
-	for _, d := range delivered() {
+	for _, d := range fakeDeliveries() {
 		if d.Position == at {
 			return d, nil
 		}
@@ -393,10 +393,10 @@ func (r fakeReplays) Cancel(_ context.Context, id int) (api.Replay, error) {
 	if id != 1 {
 		return api.Replay{}, fmt.Errorf("replay %d: %w", id, code.ErrNotFound)
 	}
-	return r.ended(), nil
+	return r.endedReplay(), nil
 }
 
-func (r fakeReplays) ended() api.Replay {
+func (r fakeReplays) endedReplay() api.Replay {
 	return api.Replay{ID: 1, State: api.ReplayFailed, Records: 10, RecordsTotal: 20, RecordsPerSecond: 2.5, Error: "disk full", BegunAt: day, EndedAt: day}
 }
 
@@ -407,7 +407,7 @@ func (r fakeReplays) List(context.Context) (api.ReplayList, error) {
 	return api.ReplayList{
 		Current:     api.ProjectionVersion{Name: "projections-3", CopyOf: "projections-2", Projection: "catalog", DiskBytes: 12345, CompletedAt: day},
 		Previous:    &api.ProjectionVersion{Name: "projections-2", AsOf: "2026-03-04T03:06:07Z", MissingDocuments: 2, MissingFiles: []string{"github.com/meadow/kettle: old.go"}},
-		Replays:     []api.Replay{r.ended()},
+		Replays:     []api.Replay{r.endedReplay()},
 		Projections: []string{"catalog", "places"},
 	}, nil
 }
@@ -427,8 +427,8 @@ func (e fakeErasures) List(context.Context) ([]api.Erasure, error) {
 	}}, e.err
 }
 
-// buried are the dead letters of the world, newest first.
-func buried() []api.DeadLetter {
+// fakeDeadLetterList are the dead letters of the world, newest first.
+func fakeDeadLetterList() []api.DeadLetter {
 	at := func(topic event.Topic, offset event.Offset) event.Position {
 		return event.Position{Topic: topic, Partition: 1, Offset: offset}
 	}
@@ -440,10 +440,10 @@ func buried() []api.DeadLetter {
 	}
 }
 
-func (w *world) Letters(_ context.Context, q api.DeadLetterQuery) ([]api.DeadLetter, int, error) {
+func (w *world) ListDeadLetters(_ context.Context, q api.DeadLetterQuery) ([]api.DeadLetter, int, error) {
 	w.registered = append(w.registered, fmt.Sprintf("letters %+v", q))
 	var out []api.DeadLetter
-	for _, l := range buried() {
+	for _, l := range fakeDeadLetterList() {
 		if (q.Stage == "" || q.Stage == l.Stage) && (q.Repository == 0 || q.Repository == l.Repository) {
 			out = append(out, l)
 		}
@@ -451,8 +451,8 @@ func (w *world) Letters(_ context.Context, q api.DeadLetterQuery) ([]api.DeadLet
 	return out, 3, nil
 }
 
-func (w *world) Letter(_ context.Context, at event.Position) (api.DeadLetter, event.Record, error) {
-	for _, l := range buried() {
+func (w *world) GetDeadLetter(_ context.Context, at event.Position) (api.DeadLetter, event.Record, error) {
+	for _, l := range fakeDeadLetterList() {
 		if l.Position != at {
 			continue
 		}
@@ -465,8 +465,8 @@ func (w *world) Letter(_ context.Context, at event.Position) (api.DeadLetter, ev
 	return api.DeadLetter{}, event.Record{}, fmt.Errorf("dead letter at %s is not open: %w", at, code.ErrNotFound)
 }
 
-func (w *world) ReplayLetter(ctx context.Context, at event.Position) (event.Position, error) {
-	l, _, err := w.Letter(ctx, at)
+func (w *world) ReplayDeadLetter(ctx context.Context, at event.Position) (event.Position, error) {
+	l, _, err := w.GetDeadLetter(ctx, at)
 	if err != nil {
 		return event.Position{}, err
 	}
@@ -476,8 +476,8 @@ func (w *world) ReplayLetter(ctx context.Context, at event.Position) (event.Posi
 	return w.append("replay %s", at)
 }
 
-func (w *world) DropLetter(ctx context.Context, at event.Position, reason string) error {
-	if _, _, err := w.Letter(ctx, at); err != nil {
+func (w *world) DropDeadLetter(ctx context.Context, at event.Position, reason string) error {
+	if _, _, err := w.GetDeadLetter(ctx, at); err != nil {
 		return err
 	}
 	_, err := w.append("drop %s %s", at, reason)
@@ -486,7 +486,7 @@ func (w *world) DropLetter(ctx context.Context, at event.Position, reason string
 
 var errDisk = errors.New("disk /dev/sda1 is on fire")
 
-func (w *world) options() api.Options {
+func (w *world) serverOptions() api.Options {
 	return api.Options{
 		Searcher: w, Views: w, Catalog: w, Numbers: fakeNumbers{}, Registrar: w, Status: w, Deliveries: w, DeadLetters: w, Source: newBrowser(failingGit{}), Outline: noOutline{},
 		Gate: &w.gate, Audit: &w.audit,

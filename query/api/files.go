@@ -17,8 +17,8 @@ const rangesAtOnce = 64
 type fileWriter struct {
 	server *Server
 	out    *jsonout.Writer
-	links  links  // of the repository and ref of the last file
-	url    []byte // buffer
+	links  fileLinks // of the repository and ref of the last file
+	url    []byte    // buffer
 }
 
 // writeFiles writes an object with files, one by one, and the members of another
@@ -41,21 +41,21 @@ func (s *Server) writeFileArray(out *jsonout.Writer, files []search.FileMatch) {
 		if i > 0 {
 			out.Raw(",")
 		}
-		if w.file(&files[i]); out.Err() != nil {
+		if w.writeFile(&files[i]); out.Err() != nil {
 			return
 		}
 	}
 	out.Raw("]")
 }
 
-func (w *fileWriter) file(m *search.FileMatch) {
+func (w *fileWriter) writeFile(m *search.FileMatch) {
 	out := w.out
 	out.Raw(`{"fileName":{"text":`)
 	out.String(m.Path)
 	out.Raw(`,"matchRanges":`)
-	w.ranges(m.PathRanges)
+	w.writeRanges(m.PathRanges)
 	out.Raw(`},`)
-	w.pages(m)
+	w.writePages(m)
 	out.Raw(`"repository":`)
 	out.String(m.Repo.Name)
 	out.Raw(`,"repositoryId":`)
@@ -67,19 +67,19 @@ func (w *fileWriter) file(m *search.FileMatch) {
 		if i > 0 {
 			out.Raw(",")
 		}
-		w.chunk(&m.Chunks[i])
+		w.writeChunk(&m.Chunks[i])
 	}
 	out.Raw(`],`)
-	w.bestLines(m)
+	w.writeBestLines(m)
 	out.Raw(`"branches":`)
-	w.branches(m)
+	w.writeBranches(m)
 	out.Raw(`,"content":`)
 	out.Text(m.Content)
 	out.Raw("}")
 }
 
-// pages writes where the file can be looked at.
-func (w *fileWriter) pages(m *search.FileMatch) {
+// writePages writes where the file can be looked at.
+func (w *fileWriter) writePages(m *search.FileMatch) {
 	ref := m.Ref
 	if len(m.Refs) > 0 {
 		ref = m.Refs[0]
@@ -98,7 +98,7 @@ func (w *fileWriter) pages(m *search.FileMatch) {
 	}
 }
 
-func (w *fileWriter) bestLines(m *search.FileMatch) {
+func (w *fileWriter) writeBestLines(m *search.FileMatch) {
 	for i, n := range m.BestLines {
 		if i == 0 {
 			w.out.Raw(`"bestLines":[`)
@@ -112,7 +112,7 @@ func (w *fileWriter) bestLines(m *search.FileMatch) {
 	}
 }
 
-func (w *fileWriter) branches(m *search.FileMatch) {
+func (w *fileWriter) writeBranches(m *search.FileMatch) {
 	refs := m.Refs
 	if len(refs) == 0 && m.Ref != "" {
 		refs = []code.Ref{m.Ref}
@@ -127,11 +127,11 @@ func (w *fileWriter) branches(m *search.FileMatch) {
 	w.out.Raw("]")
 }
 
-func (w *fileWriter) chunk(c *search.Chunk) {
+func (w *fileWriter) writeChunk(c *search.Chunk) {
 	w.out.Raw(`{"content":`)
 	w.out.Text(c.Content)
 	w.out.Raw(`,"matchRanges":`)
-	w.ranges(c.Ranges)
+	w.writeRanges(c.Ranges)
 	w.out.Append(func(b []byte) []byte {
 		return append(appendLocation(append(b, `,"contentStart":`...), c.Start), `,"symbols":[`...)
 	})
@@ -139,14 +139,14 @@ func (w *fileWriter) chunk(c *search.Chunk) {
 		if i > 0 {
 			w.out.Raw(",")
 		}
-		w.symbol(s)
+		w.writeSymbol(s)
 	}
 	w.out.Raw("]}")
 }
 
-// symbol writes the definition that a match lies on; its words are empty for a
+// writeSymbol writes the definition that a match lies on; its words are empty for a
 // match that lies on none, beside one that does.
-func (w *fileWriter) symbol(s *code.Symbol) {
+func (w *fileWriter) writeSymbol(s *code.Symbol) {
 	if s == nil {
 		w.out.Raw(`{"symbol":"","kind":""}`)
 		return
@@ -162,7 +162,7 @@ func (w *fileWriter) symbol(s *code.Symbol) {
 	})
 }
 
-func (w *fileWriter) ranges(ranges []search.Range) {
+func (w *fileWriter) writeRanges(ranges []search.Range) {
 	w.out.Raw("[")
 	for at := 0; at < len(ranges); at += rangesAtOnce {
 		if at > 0 {

@@ -30,7 +30,7 @@ func (s *Server) searchFile(m *search.FileMatch) *wire.SearchFile {
 		RepositoryID:   s.numberOf(m.Repo.ID),
 		Language:       string(m.Language),
 		Chunks:         make([]wire.Chunk, len(m.Chunks)),
-		Branches:       branches(m),
+		Branches:       branchNames(m),
 		Content:        string(m.Content),
 	}
 	for i := range m.Chunks {
@@ -39,7 +39,7 @@ func (s *Server) searchFile(m *search.FileMatch) *wire.SearchFile {
 	return out
 }
 
-func branches(m *search.FileMatch) []string {
+func branchNames(m *search.FileMatch) []string {
 	out := make([]string, 0, max(1, len(m.Refs)))
 	for _, ref := range m.Refs {
 		out = append(out, string(ref))
@@ -93,7 +93,7 @@ var words = []string{
 	"func", " ", "\n", "\t", `"`, `\`, "<a&b>", "\x00", "\x1b", "\x7f", "é", "世界", "\u2028", "\u2029", "\xff", "\xe2\x82", "\ufffd", "/", "#", "?", "%", "a b", "+", "..", "😀",
 }
 
-func phrase(r *rand.Rand, most int) string {
+func randomPhrase(r *rand.Rand, most int) string {
 	var b strings.Builder
 	for range r.IntN(most + 1) {
 		b.WriteString(words[r.IntN(len(words))])
@@ -112,24 +112,24 @@ func randomRanges(r *rand.Rand, most int) (ranges []search.Range) {
 }
 
 func randomFile(r *rand.Rand) search.FileMatch {
-	repo := &search.Repository{Repository: code.Repository{ID: code.RepositoryID(r.Uint64() >> 11), Name: "host/" + phrase(r, 2)}}
+	repo := &search.Repository{Repository: code.Repository{ID: code.RepositoryID(r.Uint64() >> 11), Name: "host/" + randomPhrase(r, 2)}}
 	switch r.IntN(3) {
 	case 0:
-		repo.Kind, repo.WebURL = code.GitHub, "https://github.com/o/"+phrase(r, 1)+"x"
+		repo.Kind, repo.WebURL = code.GitHub, "https://github.com/o/"+randomPhrase(r, 1)+"x"
 	case 1:
 		repo.Kind, repo.WebURL = code.AzureDevOps, "https://dev.azure.com/o/r"
 	}
-	m := search.FileMatch{Repo: repo, Path: phrase(r, 6), PathRanges: randomRanges(r, 2), Language: code.Language(phrase(r, 1)), Content: []byte(phrase(r, 40))}
+	m := search.FileMatch{Repo: repo, Path: randomPhrase(r, 6), PathRanges: randomRanges(r, 2), Language: code.Language(randomPhrase(r, 1)), Content: []byte(randomPhrase(r, 40))}
 	if r.IntN(4) > 0 {
-		m.Ref = code.Ref("refs/heads/" + phrase(r, 3))
+		m.Ref = code.Ref("refs/heads/" + randomPhrase(r, 3))
 	}
 	for range r.IntN(3) {
-		m.Refs = append(m.Refs, code.Ref("refs/tags/"+phrase(r, 3)))
+		m.Refs = append(m.Refs, code.Ref("refs/tags/"+randomPhrase(r, 3)))
 	}
 	for range r.IntN(4) {
-		c := search.Chunk{Content: []byte(phrase(r, 30)), Ranges: randomRanges(r, 2*rangesAtOnce+1)}
+		c := search.Chunk{Content: []byte(randomPhrase(r, 30)), Ranges: randomRanges(r, 2*rangesAtOnce+1)}
 		for range r.IntN(3) {
-			s := &code.Symbol{Name: phrase(r, 2), Kind: code.SymbolKind(phrase(r, 1)), Parent: phrase(r, 1), ParentKind: "class"}
+			s := &code.Symbol{Name: randomPhrase(r, 2), Kind: code.SymbolKind(randomPhrase(r, 1)), Parent: randomPhrase(r, 1), ParentKind: "class"}
 			if r.IntN(3) == 0 {
 				s = nil
 			}
@@ -140,8 +140,8 @@ func randomFile(r *rand.Rand) search.FileMatch {
 	return m
 }
 
-// answer is files as writeFiles writes them, and as encoding/json does.
-func answer(t testing.TB, files []search.FileMatch) (got, want string) {
+// encodeBothWays is files as writeFiles writes them, and as encoding/json does.
+func encodeBothWays(t testing.TB, files []search.FileMatch) (got, want string) {
 	t.Helper()
 	s := &Server{o: Options{Numbers: cutNumbers{}, PublicURL: "https://code.example.com"}}
 	var b bytes.Buffer
@@ -180,11 +180,11 @@ func TestFilesAreThoseOfEncodingJSON(t *testing.T) {
 			f := randomFile(r)
 			files = append(files, f)
 			if r.IntN(2) == 0 {
-				f.Path = phrase(r, 3) // of the same repository and ref
+				f.Path = randomPhrase(r, 3) // of the same repository and ref
 				files = append(files, f)
 			}
 		}
-		if got, want := answer(t, files); got != want || !json.Valid([]byte(got)) {
+		if got, want := encodeBothWays(t, files); got != want || !json.Valid([]byte(got)) {
 			t.Fatalf("%s\nwant %s", got, want)
 		}
 	}

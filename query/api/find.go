@@ -12,25 +12,25 @@ import (
 )
 
 // find is Definitions or References of a Navigator.
-type find func(ctx context.Context, v search.View, r navigate.Request) (*navigate.Result, error)
+type findFunc func(ctx context.Context, v search.View, r navigate.Request) (*navigate.Result, error)
 
 func (s *Server) findDefinitions(r *http.Request) (*reply, error) {
-	return s.find(r, s.navigator.Definitions)
+	return s.findSymbols(r, s.navigator.Definitions)
 }
 
 func (s *Server) findReferences(r *http.Request) (*reply, error) {
-	return s.find(r, s.navigator.References)
+	return s.findSymbols(r, s.navigator.References)
 }
 
-func (s *Server) find(r *http.Request, find find) (*reply, error) {
+func (s *Server) findSymbols(r *http.Request, find findFunc) (*reply, error) {
 	var in wire.FindSymbolsRequest
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	s.target(r, audit.TargetInstance, "", "symbol", in.SymbolName, "repo", in.RepoName)
+	s.setAuditTarget(r, audit.TargetInstance, "", "symbol", in.SymbolName, "repo", in.RepoName)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	view, err := s.view(ctx)
+	view, err := s.openView(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find: %w", err)
 	}
@@ -41,7 +41,7 @@ func (s *Server) find(r *http.Request, find find) (*reply, error) {
 	if err != nil {
 		return nil, searchError(r, err)
 	}
-	return ok(s.newFindResponse(result)), nil
+	return okReply(s.newFindResponse(result)), nil
 }
 
 // newFindResponse copies: the view may be released before it is written.
@@ -50,7 +50,7 @@ func (s *Server) newFindResponse(r *navigate.Result) *wire.FindSymbolsResponse {
 		Stats: wire.FindStats{MatchCount: r.Matches}, Files: make([]wire.FindFile, len(r.Files)), IsSearchExhaustive: r.Exhaustive,
 		Notices: newNotices(r.Notices, nil),
 	}
-	repositories := repositories{server: s}
+	repositories := repositoryInfos{server: s}
 	for i := range r.Files {
 		f := &r.Files[i]
 		repositories.add(f.Repo)
@@ -63,6 +63,6 @@ func (s *Server) newFindResponse(r *navigate.Result) *wire.FindSymbolsResponse {
 			out.Files[i].Matches[j] = wire.FindMatch{LineContent: string(m.Line), Range: textRange(m.Range)}
 		}
 	}
-	out.RepositoryInfo = repositories.infos()
+	out.RepositoryInfo = repositories.listInfos()
 	return out
 }

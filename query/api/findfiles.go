@@ -15,17 +15,17 @@ import (
 // findFiles finds files by letters of their paths.
 func (s *Server) findFiles(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	letters, repository, limit := p.text("query", search.MaxFileLetters), p.text("repo", code.MaxNameBytes), p.number("limit")
+	letters, repository, limit := p.textParam("query", search.MaxFileLetters), p.textParam("repo", code.MaxNameBytes), p.intParam("limit")
 	if p.err == nil && strings.TrimSpace(letters) == "" {
-		p.failf("query: has no letters")
+		p.addErrorf("query: has no letters")
 	}
 	if p.err != nil {
 		return nil, p.err
 	}
-	s.target(r, audit.TargetInstance, "", "query", letters, "repo", repository)
+	s.setAuditTarget(r, audit.TargetInstance, "", "query", letters, "repo", repository)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	view, err := s.view(ctx)
+	view, err := s.openView(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find files: %w", err)
 	}
@@ -41,5 +41,5 @@ func (s *Server) findFiles(r *http.Request) (*reply, error) {
 			WebURL: s.fileURL(f.Repo.Name, f.Repo.DefaultRef(), f.Path),
 		}
 	}
-	return ok(out), nil
+	return okReply(out), nil
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // form is a request held against the document.
-type form struct {
+type requestForm struct {
 	operation *contract.Operation
 	values    url.Values // of the query
 }
@@ -21,9 +21,9 @@ type form struct {
 // own in the established interface.
 const pathOfUser = "/api/ee/user"
 
-// checkForm checks the path and the query of a request by the document; decodeBody
+// checkParameters checks the path and the query of a request by the document; decodeBody
 // does the body.
-func (s *Server) checkForm(rt *route, r *http.Request) error {
+func (s *Server) checkParameters(rt *route, r *http.Request) error {
 	f := &exchangeOf(r).form
 	f.operation = s.contract.Operation(rt.method, rt.path)
 	vars := mux.Vars(r)

@@ -88,7 +88,7 @@ func newSkippedItems(files []SkippedFile) []skippedItem {
 // mirror says of what was indexed: files are read and judged again by the limits
 // that hold now. What is in the index of a text already stays as it is.
 func (s *Server) reindexRepository(r *http.Request) (*reply, error) {
-	known, err := s.known(r)
+	known, err := s.knownRepository(r)
 	if err != nil {
 		return nil, err
 	}
@@ -108,5 +108,5 @@ func (s *Server) reindexRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return accepted(newAccepted(s.numberOf(known.ID), &known, position)), nil
+	return acceptedReply(newAccepted(s.numberOf(known.ID), &known, position)), nil
 }

@@ -83,7 +83,7 @@ type fakeAudit struct {
 	durable int
 }
 
-func (a *fakeAudit) note(rec audit.Record) error {
+func (a *fakeAudit) addRecord(rec audit.Record) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.err != nil {
@@ -94,11 +94,11 @@ func (a *fakeAudit) note(rec audit.Record) error {
 }
 
 // Note implements api.Auditor.
-func (a *fakeAudit) Note(_ context.Context, rec audit.Record) error { return a.note(rec) }
+func (a *fakeAudit) Note(_ context.Context, rec audit.Record) error { return a.addRecord(rec) }
 
 // Record implements api.Auditor.
 func (a *fakeAudit) Record(_ context.Context, rec audit.Record) error {
-	err := a.note(rec)
+	err := a.addRecord(rec)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if err == nil {
@@ -107,8 +107,8 @@ func (a *fakeAudit) Record(_ context.Context, rec audit.Record) error {
 	return err
 }
 
-// last returns the newest record, and how many there are.
-func (a *fakeAudit) last() (audit.Record, int) {
+// lastRecord returns the newest record, and how many there are.
+func (a *fakeAudit) lastRecord() (audit.Record, int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.records) == 0 {

@@ -27,7 +27,7 @@ func (failingGit) Resolve(context.Context, code.RepositoryID, code.RevisionName,
 	return kettle.IndexedCommit, nil
 }
 
-func (failingGit) fail(path string) error {
+func (failingGit) failFor(path string) error {
 	switch path {
 	case "busy":
 		return fmt.Errorf("%w: none of 2 ended within 5s", source.ErrBusy)
@@ -42,15 +42,15 @@ func (failingGit) fail(path string) error {
 }
 
 func (g failingGit) File(_ context.Context, _ code.RepositoryID, _ code.CommitID, path string, _ int64) (source.File, error) {
-	return source.File{}, g.fail(path)
+	return source.File{}, g.failFor(path)
 }
 
 func (g failingGit) Blame(_ context.Context, _ code.RepositoryID, _ code.CommitID, path string, _ int64) (*source.Blame, error) {
-	return nil, g.fail(path)
+	return nil, g.failFor(path)
 }
 
 func (g failingGit) Diff(_ context.Context, _ code.RepositoryID, _, _ code.CommitID, path string, _ int64) ([]source.FileDiff, error) {
-	return nil, g.fail(path)
+	return nil, g.failFor(path)
 }
 
 func newBrowser(git source.Git) *source.Browser {

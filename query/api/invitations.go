@@ -27,7 +27,7 @@ func invitationOf(i *account.Invitation) invitationObject {
 	return invitationObject{ID: i.ID, Email: i.Email, Role: i.Role, CreatedAt: jsonTime(i.CreatedAt), ExpiresAt: jsonTime(i.ExpiresAt)}
 }
 
-func (s *Server) invite(a *auth.Service, r *http.Request) (*reply, error) {
+func (s *Server) createInvitation(a *auth.Service, r *http.Request) (*reply, error) {
 	var body struct {
 		Email     string       `json:"email"`
 		Role      account.Role `json:"role"`
@@ -47,7 +47,7 @@ func (s *Server) invite(a *auth.Service, r *http.Request) (*reply, error) {
 	}
 	out := invitationOf(made)
 	out.Value, out.URL = value, s.o.PublicURL+invitationPath+"?"+url.Values{"token": {value}}.Encode()
-	return created(out), nil
+	return createdReply(out), nil
 }
 
 // invitationPath is the page on which people accept an invitation.
@@ -62,11 +62,11 @@ func (s *Server) listInvitations(a *auth.Service, r *http.Request) (*reply, erro
 	for _, i := range invitations {
 		out = append(out, invitationOf(i))
 	}
-	return ok(out), nil
+	return okReply(out), nil
 }
 
 func (s *Server) revokeInvitation(a *auth.Service, r *http.Request) (*reply, error) {
-	return none(a.RevokeInvitation(r.Context(), auth.From(r.Context()), account.InvitationID(mux.Vars(r)["invitationId"])))
+	return noContentOrError(a.RevokeInvitation(r.Context(), auth.From(r.Context()), account.InvitationID(mux.Vars(r)["invitationId"])))
 }
 
 func (s *Server) acceptInvitation(a *auth.Service, r *http.Request) (*reply, error) {
@@ -74,6 +74,6 @@ func (s *Server) acceptInvitation(a *auth.Service, r *http.Request) (*reply, err
 	if err := s.decodeBody(r, &body); err != nil {
 		return nil, err
 	}
-	in, err := a.Accept(r.Context(), auth.From(r.Context()).Actor, body.newcomer())
-	return signedIn(a, http.StatusCreated, in, err)
+	in, err := a.Accept(r.Context(), auth.From(r.Context()).Actor, body.toNewcomer())
+	return signedInReply(a, http.StatusCreated, in, err)
 }

@@ -59,12 +59,12 @@ func (s *Server) createKey(a *auth.Service, r *http.Request) (*reply, error) {
 	}
 	out := s.keyOf(key)
 	out.Key = value
-	return created(out), nil
+	return createdReply(out), nil
 }
 
 func (s *Server) listKeys(a *auth.Service, r *http.Request) (*reply, error) {
 	list := a.Keys
-	if queryParams(r).flag("all") {
+	if queryParams(r).boolParam("all") {
 		list = a.AllKeys
 	}
 	keys, err := list(auth.From(r.Context()))
@@ -75,9 +75,9 @@ func (s *Server) listKeys(a *auth.Service, r *http.Request) (*reply, error) {
 	for _, k := range keys {
 		out = append(out, s.keyOf(k))
 	}
-	return ok(out), nil
+	return okReply(out), nil
 }
 
 func (s *Server) deleteKey(a *auth.Service, r *http.Request) (*reply, error) {
-	return none(a.DeleteKey(r.Context(), auth.From(r.Context()), mux.Vars(r)["keyId"]))
+	return noContentOrError(a.DeleteKey(r.Context(), auth.From(r.Context()), mux.Vars(r)["keyId"]))
 }

@@ -68,14 +68,14 @@ func (s *Server) Reconfigure(l Limits, connections map[string]code.HostKind) {
 	s.connectionKinds.Store(&connections)
 }
 
-// caller returns under which name a request is counted, and the limit.
-func (s *Server) caller(x *exchange) (key string, l pace.Limit) {
+// rateLimitOf returns under which name a request is counted, and the limit.
+func (s *Server) rateLimitOf(x *exchange) (key string, l pace.Limit) {
 	a, limits := &x.principal.Actor, s.limits.Load()
 	switch {
-	case exempt(x.principal):
+	case isOperator(x.principal):
 		return "operator", pace.Limit{}
 	case x.principal.Anonymous():
-		return "address " + network(x.address), pace.Limit{PerSecond: limits.AnonymousPerSecond, Burst: limits.AnonymousBurst}
+		return "address " + clientNetwork(x.address), pace.Limit{PerSecond: limits.AnonymousPerSecond, Burst: limits.AnonymousBurst}
 	case a.Kind == account.ActorUser || a.Credential == "":
 		key = "user " + string(a.User)
 	default:
@@ -84,13 +84,13 @@ func (s *Server) caller(x *exchange) (key string, l pace.Limit) {
 	return key, pace.Limit{PerSecond: limits.PerSecond, Burst: limits.Burst}
 }
 
-// exempt reports whether p is whoever may read the data directory: they could as
+// isOperator reports whether p is whoever may read the data directory: they could as
 // well stop the server.
-func exempt(p *auth.Principal) bool { return p.Actor.Kind == account.ActorOperator }
+func isOperator(p *auth.Principal) bool { return p.Actor.Kind == account.ActorOperator }
 
-// network returns the part of an address that belongs to one client: of IPv6 the
+// clientNetwork returns the part of an address that belongs to one client: of IPv6 the
 // first 64 bits.
-func network(address string) string {
+func clientNetwork(address string) string {
 	a, err := netip.ParseAddr(address)
 	if err != nil {
 		return address
@@ -103,17 +103,17 @@ func network(address string) string {
 	return a.String()
 }
 
-// take takes the cost of a request from what its caller may do.
-func (s *Server) take(x *exchange, rt *route, cost int) error {
-	if !rt.limited() {
+// chargeLimit takes the cost of a request from what its caller may do.
+func (s *Server) chargeLimit(x *exchange, rt *route, cost int) error {
+	if !rt.isRateLimited() {
 		return nil
 	}
-	key, limit := s.caller(x)
+	key, limit := s.rateLimitOf(x)
 	if limit.Unlimited() {
 		return nil
 	}
 	d := s.pace.Take(key, limit, cost, s.o.Now())
-	x.pace = &paced{limit, d}
+	x.pace = &paceState{limit, d}
 	if d.Allowed {
 		return nil
 	}
@@ -123,37 +123,37 @@ func (s *Server) take(x *exchange, rt *route, cost int) error {
 }
 
 // paced is where a caller stands.
-type paced struct {
+type paceState struct {
 	limit pace.Limit
 	pace.Decision
 }
 
-// headers sets what the layers around a handler have to say.
-func (x *exchange) headers(h http.Header) {
-	x.pace.headers(h)
+// setHeaders sets what the layers around a handler have to say.
+func (x *exchange) setHeaders(h http.Header) {
+	x.pace.setHeaders(h)
 	if x.cookie != nil {
 		h.Add("Set-Cookie", x.cookie.String())
 	}
 }
 
-// headers tells a client where it stands, in the words of the IETF's draft.
-func (p *paced) headers(h http.Header) {
+// setHeaders tells a client where it stands, in the words of the IETF's draft.
+func (p *paceState) setHeaders(h http.Header) {
 	if p == nil {
 		return
 	}
 	h.Set("RateLimit-Limit", strconv.Itoa(p.limit.Burst))
 	h.Set("RateLimit-Remaining", strconv.Itoa(max(p.Remaining, 0)))
-	h.Set("RateLimit-Reset", strconv.Itoa(seconds(p.Reset)))
+	h.Set("RateLimit-Reset", strconv.Itoa(wholeSeconds(p.Reset)))
 	h.Set("RateLimit-Policy", fmt.Sprintf("%d;w=%d", p.limit.Burst, max(1, p.limit.Burst/max(p.limit.PerSecond, 1))))
 }
 
-// seconds rounds up: who waits that long has waited long enough.
-func seconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+// wholeSeconds rounds up: who waits that long has waited long enough.
+func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
-// enter counts a stream.
-func (s *Server) enter(x *exchange) (leave func(), err error) {
-	key, _ := s.caller(x)
-	leave, full := s.streams.Enter(key, exempt(x.principal) || s.limits.Load().Streams < 0)
+// enterStream counts a stream.
+func (s *Server) enterStream(x *exchange) (leave func(), err error) {
+	key, _ := s.rateLimitOf(x)
+	leave, full := s.streams.Enter(key, isOperator(x.principal) || s.limits.Load().Streams < 0)
 	switch full {
 	case pace.FullOfAll:
 		return nil, errStreams

@@ -17,44 +17,44 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// limited is a server whose clock the test moves.
-func limited(t *testing.T, l api.Limits) (*world, *api.Server, *time.Time, *prometheus.Registry) {
+// newLimitedServer is a server whose clock the test moves.
+func newLimitedServer(t *testing.T, l api.Limits) (*world, *api.Server, *time.Time, *prometheus.Registry) {
 	w, now, reg := closedWorld(), day, prometheus.NewRegistry()
-	o := w.options()
+	o := w.serverOptions()
 	o.Limits, o.Registerer, o.Now = l, reg, func() time.Time { return now }
 	return w, newServer(t, o), &now, reg
 }
 
 func TestRateLimits(t *testing.T) {
-	w, s, now, reg := limited(t, api.Limits{PerSecond: 10, Burst: 4, AnonymousPerSecond: 1, AnonymousBurst: 2})
+	w, s, now, reg := newLimitedServer(t, api.Limits{PerSecond: 10, Burst: 4, AnonymousPerSecond: 1, AnonymousBurst: 2})
 	for credential, burst := range map[string]int{"": 2, "searcher": 4, "member": 4, "token": 4} {
 		for i := range burst {
-			rec := ask(s, "GET", "/api/repos", "", credential)
+			rec := sendRequest(s, "GET", "/api/repos", "", credential)
 			if rec.Code != 200 || rec.Header().Get("RateLimit-Limit") != strconv.Itoa(burst) || rec.Header().Get("RateLimit-Remaining") != strconv.Itoa(burst-1-i) ||
 				rec.Header().Get("RateLimit-Reset") == "" {
 				t.Errorf("%q, request %d: %d %v", credential, i, rec.Code, rec.Header())
 			}
 		}
-		rec := ask(s, "GET", "/api/repos", "", credential)
+		rec := sendRequest(s, "GET", "/api/repos", "", credential)
 		if rec.Code != 429 || rec.Header().Get("Retry-After") != "1" || rec.Header().Get("RateLimit-Remaining") != "0" || !strings.Contains(rec.Body.String(), "RATE_LIMITED") {
 			t.Errorf("%q beyond the burst: %d %v %s", credential, rec.Code, rec.Header(), rec.Body)
 		}
-		if got, _ := w.audit.last(); got.Action != audit.RateLimited || got.Status != 429 {
+		if got, _ := w.audit.lastRecord(); got.Action != audit.RateLimited || got.Status != 429 {
 			t.Errorf("%q: record %+v", credential, got)
 		}
 	}
 	for range 20 {
-		if rec := ask(s, "GET", "/api/repos", "", "operator"); rec.Code != 200 || rec.Header().Get("RateLimit-Limit") != "" {
+		if rec := sendRequest(s, "GET", "/api/repos", "", "operator"); rec.Code != 200 || rec.Header().Get("RateLimit-Limit") != "" {
 			t.Fatalf("the operator: %d %v", rec.Code, rec.Header())
 		}
 		for _, path := range []string{"/healthz", "/readyz", "/api/health", "/api/version"} {
-			if rec := ask(s, "GET", path, "", ""); rec.Code != 200 {
+			if rec := sendRequest(s, "GET", path, "", ""); rec.Code != 200 {
 				t.Fatalf("%s: %d", path, rec.Code)
 			}
 		}
 	}
 	*now = now.Add(time.Second)
-	if rec := ask(s, "GET", "/api/repos", "", ""); rec.Code != 200 {
+	if rec := sendRequest(s, "GET", "/api/repos", "", ""); rec.Code != 200 {
 		t.Errorf("a second later: %d", rec.Code)
 	}
 	const want = `
@@ -74,7 +74,7 @@ quarry_api_limited_callers 4
 // Addresses are limited each for itself, of IPv6 the network of a client; whoever
 // tries credentials has fewer tries than whoever asks.
 func TestLimitsOfAddresses(t *testing.T) {
-	_, s, now, _ := limited(t, api.Limits{AnonymousPerSecond: 1, AnonymousBurst: 10})
+	_, s, now, _ := newLimitedServer(t, api.Limits{AnonymousPerSecond: 1, AnonymousBurst: 10})
 	from := func(address, credential string) int {
 		r := httptest.NewRequest(http.MethodGet, "/api/repos", nil)
 		r.RemoteAddr = address
@@ -125,7 +125,7 @@ func (h holding) Stream(ctx context.Context, _ search.View, _ search.Request, em
 // One caller cannot take all streams.
 func TestStreamsOfOneCaller(t *testing.T) {
 	w := closedWorld()
-	o := without429(w.options())
+	o := without429(w.serverOptions())
 	o.Searcher, o.Limits.Streams = holding{w}, 2
 	server := httptest.NewServer(newServer(t, o))
 	defer server.Close()
@@ -153,9 +153,9 @@ func TestStreamsOfOneCaller(t *testing.T) {
 // TestReconfigure: limits that change while the server runs hold from the next
 // request on.
 func TestReconfigure(t *testing.T) {
-	_, s, _, _ := limited(t, api.Limits{PerSecond: 10, Burst: 1})
+	_, s, _, _ := newLimitedServer(t, api.Limits{PerSecond: 10, Burst: 1})
 	passed := func() (n int) {
-		for ask(s, "GET", "/api/repos", "", "member").Code == 200 && n < 10 {
+		for sendRequest(s, "GET", "/api/repos", "", "member").Code == 200 && n < 10 {
 			n++
 		}
 		return n

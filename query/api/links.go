@@ -10,7 +10,7 @@ import (
 )
 
 // links are what the pages of all files of one ref of a repository have in common.
-type links struct {
+type fileLinks struct {
 	repo   *search.Repository
 	number code.RepositoryNumber // of repo
 	ref    code.Ref
@@ -23,20 +23,20 @@ type links struct {
 	inQuery bool
 }
 
-func (s *Server) linksOf(r *search.Repository, ref code.Ref) links {
-	l := links{repo: r, ref: ref, number: s.numberOf(r.ID), web: s.filesURL(r.Name, ref)}
+func (s *Server) linksOf(r *search.Repository, ref code.Ref) fileLinks {
+	l := fileLinks{repo: r, ref: ref, number: s.numberOf(r.ID), web: s.filesURL(r.Name, ref)}
 	l.before, l.after, l.inQuery = externalFilesURL(&r.Repository, ref)
 	return l
 }
 
 // appendFile appends the address of the page of a file on this server.
-func (l *links) appendFile(b []byte, path string) []byte {
+func (l *fileLinks) appendFile(b []byte, path string) []byte {
 	return source.AppendEscapedPath(append(b, l.web...), path, false)
 }
 
 // appendExternal appends the address of the page of a file on its code host;
 // nothing if the host has none that we know.
-func (l *links) appendExternal(b []byte, path string) []byte {
+func (l *fileLinks) appendExternal(b []byte, path string) []byte {
 	switch {
 	case l.before == "":
 		return b

@@ -50,9 +50,9 @@ func idOf(all []*search.Repository) catalogID {
 	return catalogID{&all[0], len(all)}
 }
 
-// list returns the repositories of all, which are ordered by name and ID, that
+// listFor returns the repositories of all, which are ordered by name and ID, that
 // match a key, in its order. The slice is not to be changed.
-func (l *listings) list(all []*search.Repository, key listKey) []*search.Repository {
+func (l *listings) listFor(all []*search.Repository, key listKey) []*search.Repository {
 	if key == (listKey{sort: "name"}) || len(all) == 0 {
 		return all
 	}
@@ -60,7 +60,7 @@ func (l *listings) list(all []*search.Repository, key listKey) []*search.Reposit
 	if list, ok := l.get(id, key); ok {
 		return list
 	}
-	list := l.make(all, key)
+	list := l.makeList(all, key)
 	l.put(id, key, list)
 	return list
 }
@@ -99,9 +99,9 @@ func (l *listings) beginLocked(id catalogID) {
 // maxKinds bounds the people for whom it is kept which connections there are.
 const maxKinds = 1024
 
-// connections returns the kinds of the connections of the repositories that somebody
+// connectionKinds returns the kinds of the connections of the repositories that somebody
 // sees, by name, which made works out of these. The map is not to be changed.
-func (l *listings) connections(all []*search.Repository, visible auth.Visible, made func([]*search.Repository) map[string]code.HostKind) map[string]code.HostKind {
+func (l *listings) connectionKinds(all []*search.Repository, visible auth.Visible, made func([]*search.Repository) map[string]code.HostKind) map[string]code.HostKind {
 	if len(all) == 0 {
 		return nil // the zero catalogID is that of l before its first list, too
 	}
@@ -113,7 +113,7 @@ func (l *listings) connections(all []*search.Repository, visible auth.Visible, m
 	if ok {
 		return kinds
 	}
-	kinds = made(l.list(all, listKey{visible: visible, sort: "name"}))
+	kinds = made(l.listFor(all, listKey{visible: visible, sort: "name"}))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.of != id {
@@ -126,26 +126,26 @@ func (l *listings) connections(all []*search.Repository, visible auth.Visible, m
 	return kinds
 }
 
-// make takes a list from the one with a condition less.
-func (l *listings) make(all []*search.Repository, key listKey) []*search.Repository {
+// makeList takes a list from the one with a condition less.
+func (l *listings) makeList(all []*search.Repository, key listKey) []*search.Repository {
 	wider := key
 	switch {
 	case key.filter != "":
 		wider.filter = ""
-		return matching(l.list(all, wider), func(r *search.Repository) bool { return strings.Contains(strings.ToLower(r.Name), key.filter) })
+		return filterRepositories(l.listFor(all, wider), func(r *search.Repository) bool { return strings.Contains(strings.ToLower(r.Name), key.filter) })
 	case key.connection != "":
 		wider.connection = ""
-		return matching(l.list(all, wider), func(r *search.Repository) bool { return r.Connection == key.connection })
+		return filterRepositories(l.listFor(all, wider), func(r *search.Repository) bool { return r.Connection == key.connection })
 	case key.sort == "pushed":
 		wider.sort = "name"
-		list := slices.Clone(l.list(all, wider))
-		slices.SortStableFunc(list, byPush)
+		list := slices.Clone(l.listFor(all, wider))
+		slices.SortStableFunc(list, comparePush)
 		return list
 	}
-	return matching(all, func(r *search.Repository) bool { return key.visible.Sees(&r.Repository) })
+	return filterRepositories(all, func(r *search.Repository) bool { return key.visible.Sees(&r.Repository) })
 }
 
-func matching(list []*search.Repository, match func(*search.Repository) bool) []*search.Repository {
+func filterRepositories(list []*search.Repository, match func(*search.Repository) bool) []*search.Repository {
 	var out []*search.Repository
 	for _, r := range list {
 		if match(r) {
@@ -155,9 +155,9 @@ func matching(list []*search.Repository, match func(*search.Repository) bool) []
 	return out
 }
 
-// byPush orders by the time of the last push, repositories that have none at the
+// comparePush orders by the time of the last push, repositories that have none at the
 // late end.
-func byPush(a, b *search.Repository) int {
+func comparePush(a, b *search.Repository) int {
 	if a.PushedAt.IsZero() != b.PushedAt.IsZero() {
 		if a.PushedAt.IsZero() {
 			return 1
@@ -167,13 +167,13 @@ func byPush(a, b *search.Repository) int {
 	return a.PushedAt.Compare(b.PushedAt)
 }
 
-// byNameAndID is the order of Catalog.Repositories.
-func byNameAndID(a, b *search.Repository) int {
+// compareNameAndID is the order of Catalog.Repositories.
+func compareNameAndID(a, b *search.Repository) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }
 
-// named returns the repositories of that full name, of all by name and ID.
-func named(all []*search.Repository, name string) []*search.Repository {
+// repositoriesNamed returns the repositories of that full name, of all by name and ID.
+func repositoriesNamed(all []*search.Repository, name string) []*search.Repository {
 	from, _ := slices.BinarySearchFunc(all, name, func(r *search.Repository, name string) int { return strings.Compare(r.Name, name) })
 	to := from
 	for to < len(all) && all[to].Name == name {

@@ -50,7 +50,7 @@ func newMany(t testing.TB, n int) *api.Server {
 			IndexedAt: day, PushedAt: day.Add(-time.Duration(i*7919%n) * time.Second),
 		})
 	}
-	o := m.options()
+	o := m.serverOptions()
 	o.Catalog, o.Gate = m, m
 	o.Limits = api.Limits{PerSecond: 1 << 20, Burst: 1 << 20}
 	s, err := api.New(o)

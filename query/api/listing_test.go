@@ -34,7 +34,7 @@ func TestListsAreThoseMadeAnew(t *testing.T) {
 				}
 				all = append(all, r)
 			}
-			slices.SortStableFunc(all, byNameAndID)
+			slices.SortStableFunc(all, compareNameAndID)
 		}
 		key := listKey{
 			visible: people[rng.IntN(len(people))], sort: []string{"name", "pushed"}[rng.IntN(2)],
@@ -47,10 +47,10 @@ func TestListsAreThoseMadeAnew(t *testing.T) {
 			}
 		}
 		if key.sort == "pushed" {
-			slices.SortStableFunc(want, func(a, b *search.Repository) int { return cmp.Or(byPush(a, b), byNameAndID(a, b)) })
+			slices.SortStableFunc(want, func(a, b *search.Repository) int { return cmp.Or(comparePush(a, b), compareNameAndID(a, b)) })
 		}
 		for range 2 {
-			if got := l.list(all, key); !slices.Equal(got, want) {
+			if got := l.listFor(all, key); !slices.Equal(got, want) {
 				t.Fatalf("step %d, %+v: %d repositories, want %d", step, key, len(got), len(want))
 			}
 		}
@@ -64,7 +64,7 @@ func TestListsAreBounded(t *testing.T) {
 		all = append(all, &search.Repository{Repository: code.Repository{ID: code.RepositoryID(i + 1), Name: "x"}})
 	}
 	for i := range 30 {
-		l.list(all, listKey{sort: "name", visible: auth.Only(func(*code.Repository) bool { return i >= 0 })})
+		l.listFor(all, listKey{sort: "name", visible: auth.Only(func(*code.Repository) bool { return i >= 0 })})
 	}
 	if l.mu.size > maxListed || len(l.mu.lists) != len(l.mu.order) || len(l.mu.lists) == 0 {
 		t.Errorf("%d repositories in %d lists are kept, want at most %d", l.mu.size, len(l.mu.lists), maxListed)

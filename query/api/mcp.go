@@ -15,32 +15,32 @@ import (
 // newMCP returns the tools for AI agents, over the same services.
 func (s *Server) newMCP() (*mcp.Server, error) {
 	return mcp.New(mcp.Options{
-		Searcher: s.o.Searcher, Sight: sight{s}, Source: s.o.Source, Note: s.noteCall,
+		Searcher: s.o.Searcher, Index: visibleIndex{s}, Source: s.o.Source, Note: s.noteCall,
 		Secret: s.o.Secret, PublicURL: s.o.PublicURL, Version: s.o.Version,
 		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
 
 // sight is what exists for who asks, as agents see it.
-type sight struct{ server *Server }
+type visibleIndex struct{ server *Server }
 
-var _ mcp.Sight = sight{}
+var _ mcp.VisibleIndex = visibleIndex{}
 
 // View implements mcp.Sight.
-func (g sight) View(ctx context.Context) (search.View, error) { return g.server.view(ctx) }
+func (g visibleIndex) View(ctx context.Context) (search.View, error) { return g.server.openView(ctx) }
 
 // Repository implements mcp.Sight.
-func (g sight) Repository(ctx context.Context, name string) (*code.Repository, error) {
+func (g visibleIndex) Repository(ctx context.Context, name string) (*code.Repository, error) {
 	return g.server.visibleRepository(ctx, name)
 }
 
 // Repositories implements mcp.Sight.
-func (g sight) Repositories(ctx context.Context, sort, filter string) ([]*search.Repository, error) {
+func (g visibleIndex) Repositories(ctx context.Context, sort, filter string) ([]*search.Repository, error) {
 	all, err := g.server.o.Catalog.Repositories(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("list repositories: %w", err)
 	}
-	return g.server.listings.list(all, listKey{visible: g.server.visible(ctx), sort: sort, filter: strings.ToLower(filter)}), nil
+	return g.server.listings.listFor(all, listKey{visible: g.server.callerVisibility(ctx), sort: sort, filter: strings.ToLower(filter)}), nil
 }
 
 // noteCall writes down what an agent did: a request may be several calls, or none.

@@ -75,6 +75,6 @@ func newMetrics(reg prometheus.Registerer, s *Server) *metrics {
 	return m
 }
 
-func (m *metrics) observe(route string, status int, took time.Duration) {
+func (m *metrics) observeRequest(route string, status int, took time.Duration) {
 	m.seconds.WithLabelValues(route, strconv.Itoa(status)).Observe(took.Seconds())
 }

@@ -24,12 +24,12 @@ type exchange struct {
 	err    error
 	// control sets the deadlines of the connection.
 	control *http.ResponseController
-	form    form
+	form    requestForm
 
 	// Who asks, from where, and where they stand; see admission.go.
 	principal *auth.Principal
 	address   string
-	pace      *paced
+	pace      *paceState
 	// cookie is a session that has taken the place of the one that was sent.
 	cookie *http.Cookie
 	// What the audit log says; see auditing.go. refusal is set where the request
@@ -45,10 +45,10 @@ type exchange struct {
 // exchangeKey is the key of the exchange in a request's context.
 type exchangeKey struct{}
 
-// middleware makes what outer needs.
-func (s *Server) middleware() error {
+// configureOrigins makes what outer needs.
+func (s *Server) configureOrigins() error {
 	s.origins = http.NewCrossOriginProtection()
-	for _, origin := range append([]string{s.origin()}, s.o.AllowedOrigins...) {
+	for _, origin := range append([]string{s.publicOrigin()}, s.o.AllowedOrigins...) {
 		if origin == anyOrigin {
 			continue
 		}
@@ -56,21 +56,21 @@ func (s *Server) middleware() error {
 			return fmt.Errorf("api: allowed origins: %w", err)
 		}
 	}
-	s.origins.SetDenyHandler(s.answering(errCrossOrigin))
+	s.origins.SetDenyHandler(s.errorHandler(errCrossOrigin))
 	return nil
 }
 
-// outer puts around a handler, from outside in: exchange and headers, measuring,
+// withMiddleware puts around a handler, from outside in: exchange and headers, measuring,
 // recovery, the checks of hosts and origins, bounds.
-func (s *Server) outer(next http.Handler) http.Handler {
-	return s.observed(s.recovered(s.hosted(s.shared(s.checkOrigin(s.bounded(next))))))
+func (s *Server) withMiddleware(next http.Handler) http.Handler {
+	return s.withObservation(s.withRecovery(s.checkHost(s.withCORS(s.checkOrigin(s.limitBody(next))))))
 }
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// observed gives the request its ID and the answer its headers, and measures and
+// withObservation gives the request its ID and the answer its headers, and measures and
 // logs the exchange.
-func (s *Server) observed(next http.Handler) http.Handler {
+func (s *Server) withObservation(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
 		x := &exchange{id: r.Header.Get("X-Request-Id"), route: unknownRoute, status: http.StatusOK}
@@ -82,7 +82,7 @@ func (s *Server) observed(next http.Handler) http.Handler {
 		defer s.metrics.inFlight.Dec()
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 		took := time.Since(start)
-		s.metrics.observe(x.route, x.status, took)
+		s.metrics.observeRequest(x.route, x.status, took)
 		s.logExchange(r, x, took)
 	})
 }
@@ -102,10 +102,10 @@ func (s *Server) setHeaders(h http.Header, id string) {
 	}
 }
 
-// recovered turns a panic into a 500. What was already sent stays sent; the
+// withRecovery turns a panic into a 500. What was already sent stays sent; the
 // connection is then closed by net/http, so that no client takes half an answer
 // for a whole one.
-func (s *Server) recovered(next http.Handler) http.Handler {
+func (s *Server) withRecovery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		written := &headerTracker{ResponseWriter: w}
 		defer func() {
@@ -145,9 +145,9 @@ func (t *headerTracker) WriteHeader(status int) {
 // Unwrap serves http.ResponseController.
 func (t *headerTracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// bounded limits the size of what comes in, and the time in which it comes and the
+// limitBody limits the size of what comes in, and the time in which it comes and the
 // answer goes. Writers without deadlines (tests) are fine.
-func (s *Server) bounded(next http.Handler) http.Handler {
+func (s *Server) limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
 		now := time.Now()
@@ -178,17 +178,17 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// handle makes a handler of a route: it names the route, lets in who may come in,
+// handleRoute makes a handler of a route: it names the route, lets in who may come in,
 // and writes down what was done.
-func (s *Server) handle(rt *route) http.Handler {
+func (s *Server) handleRoute(rt *route) http.Handler {
 	if rt.stream != nil {
 		return s.serveStream(rt)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
 		x.route = rt.path
-		defer s.writeDownPanic(rt, r, x)
-		p, err := s.answer(rt, r)
+		defer s.recordPanic(rt, r, x)
+		p, err := s.answerRoute(rt, r)
 		if err != nil {
 			p, x.err = errorReply(err, x.id), err
 		}
@@ -196,20 +196,20 @@ func (s *Server) handle(rt *route) http.Handler {
 		if p.release != nil {
 			defer p.release()
 		}
-		if err := s.writeDown(rt, r, x); err != nil {
-			err = s.unrecorded(rt, x, err)
+		if err := s.writeAuditRecord(rt, r, x); err != nil {
+			err = s.unrecordedError(rt, x, err)
 			p, x.err = errorReply(err, x.id), err
 			x.status = p.status
 		}
-		x.headers(w.Header())
+		x.setHeaders(w.Header())
 		if err := p.write(w); err != nil && x.err == nil {
 			x.err = fmt.Errorf("write the answer: %w", err)
 		}
 	})
 }
 
-func (s *Server) answer(rt *route, r *http.Request) (*reply, error) {
-	admitted, err := s.admit(rt, r)
+func (s *Server) answerRoute(rt *route, r *http.Request) (*reply, error) {
+	admitted, err := s.admitRequest(rt, r)
 	if err != nil {
 		return nil, err
 	}
@@ -225,59 +225,59 @@ func (s *Server) serveStream(rt *route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
 		x.route = rt.path
-		defer s.writeDownPanic(rt, r, x)
-		if x.err = s.stream(rt, w, r); x.err != nil {
+		defer s.recordPanic(rt, r, x)
+		if x.err = s.answerStream(rt, w, r); x.err != nil {
 			x.status = errorReply(x.err, x.id).status
 		}
-		if err := s.writeDown(rt, r, x); err != nil {
+		if err := s.writeAuditRecord(rt, r, x); err != nil {
 			x.err = errors.Join(x.err, err)
 		}
-		if _, begun := errors.AsType[*begunError](x.err); begun || x.err == nil {
+		if _, begun := errors.AsType[*midStreamError](x.err); begun || x.err == nil {
 			return
 		}
-		x.headers(w.Header())
+		x.setHeaders(w.Header())
 		if err := errorReply(x.err, x.id).write(w); err != nil {
 			x.err = fmt.Errorf("write the answer: %w", err)
 		}
 	})
 }
 
-// stream lets a request in and has it answered. What an owner does is written down
+// answerStream lets a request in and has it answered. What an owner does is written down
 // before it begins: nothing can be said once the answer has.
-func (s *Server) stream(rt *route, w http.ResponseWriter, r *http.Request) error {
+func (s *Server) answerStream(rt *route, w http.ResponseWriter, r *http.Request) error {
 	x := exchangeOf(r)
-	admitted, err := s.admit(rt, r)
+	admitted, err := s.admitRequest(rt, r)
 	if err != nil {
 		return err
 	}
 	if err := s.checkWritable(rt); err != nil {
 		return err
 	}
-	leave, err := s.enter(x)
+	leave, err := s.enterStream(x)
 	if err != nil {
 		return err
 	}
 	defer leave()
 	if rt.access >= accessOwner {
-		if err := s.writeDown(rt, r, x); err != nil {
+		if err := s.writeAuditRecord(rt, r, x); err != nil {
 			return err
 		}
 		x.done = false
 	}
-	x.headers(w.Header())
+	x.setHeaders(w.Header())
 	if rt.access < accessOwner {
 		return rt.stream(w, admitted)
 	}
-	watched, admitted, stop := s.watched(rt, w, admitted)
+	watched, admitted, stop := s.watchStream(rt, w, admitted)
 	defer stop()
 	err = rt.stream(watched, admitted)
 	watched.cutOff()
 	return err
 }
 
-// answering is the handler that answers err to everybody.
-func (s *Server) answering(err error) http.Handler {
-	return s.handle(&route{
+// errorHandler is the handler that answers err to everybody.
+func (s *Server) errorHandler(err error) http.Handler {
+	return s.handleRoute(&route{
 		method: http.MethodGet, path: unknownRoute, access: accessOpen,
 		handler: func(*http.Request) (*reply, error) { return nil, err },
 	})

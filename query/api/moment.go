@@ -6,11 +6,11 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 )
 
-// moment returns a time in seconds, 0 if it is absent; see source.ParseMoment.
-func (p *params) moment(name string, now time.Time, end bool) int64 {
-	at, err := source.ParseMoment(p.text(name, maxMomentBytes), now, end)
+// momentParam returns a time in seconds, 0 if it is absent; see source.ParseMoment.
+func (p *params) momentParam(name string, now time.Time, end bool) int64 {
+	at, err := source.ParseMoment(p.textParam(name, maxMomentBytes), now, end)
 	if err != nil {
-		p.failf("%s: %v", name, err)
+		p.addErrorf("%s: %v", name, err)
 	}
 	return at
 }

@@ -14,9 +14,9 @@ const anyOrigin = "*"
 
 // What pages of other origins may send and see.
 const (
-	sharedMethods = "GET, HEAD, POST, PUT, PATCH, DELETE"
-	sharedHeaders = "Authorization, Content-Type, X-Service-Api-Key, X-Sourcebot-Api-Key, X-Request-Id, X-Quarry-Client-Source, X-Sourcebot-Client-Source, Mcp-Session-Id, Mcp-Protocol-Version, Last-Event-Id"
-	exposed       = "Link, X-Total-Count, X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy, WWW-Authenticate, Mcp-Session-Id"
+	sharedMethods  = "GET, HEAD, POST, PUT, PATCH, DELETE"
+	sharedHeaders  = "Authorization, Content-Type, X-Service-Api-Key, X-Sourcebot-Api-Key, X-Request-Id, X-Quarry-Client-Source, X-Sourcebot-Client-Source, Mcp-Session-Id, Mcp-Protocol-Version, Last-Event-Id"
+	exposedHeaders = "Link, X-Total-Count, X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy, WWW-Authenticate, Mcp-Session-Id"
 	// preflightAge is how many seconds a browser need not ask again.
 	preflightAge = "600"
 )
@@ -24,21 +24,21 @@ const (
 // noDeadline lifts a deadline.
 var noDeadline time.Time
 
-// shared answers browsers that ask whether a page of another origin may read
+// withCORS answers browsers that ask whether a page of another origin may read
 // answers (CORS). Without allowed origins it does nothing, and none may.
-func (s *Server) shared(next http.Handler) http.Handler {
+func (s *Server) withCORS(next http.Handler) http.Handler {
 	if len(s.o.AllowedOrigins) == 0 {
 		return next
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
 		h.Add("Vary", "Origin")
-		if !s.allows(h, r.Header.Get("Origin")) {
+		if !s.allowOrigin(h, r.Header.Get("Origin")) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		if r.Method != http.MethodOptions || r.Header.Get("Access-Control-Request-Method") == "" {
-			h.Set("Access-Control-Expose-Headers", exposed)
+			h.Set("Access-Control-Expose-Headers", exposedHeaders)
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -50,9 +50,9 @@ func (s *Server) shared(next http.Handler) http.Handler {
 	})
 }
 
-// allows says which origin may read the answer. Cookies go along only for origins
+// allowOrigin says which origin may read the answer. Cookies go along only for origins
 // that are named: "*" would give every page the session of whoever looks at it.
-func (s *Server) allows(h http.Header, origin string) bool {
+func (s *Server) allowOrigin(h http.Header, origin string) bool {
 	switch {
 	case origin == "":
 		return false
@@ -78,8 +78,8 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 		return checked
 	}
 	open := map[string]bool{}
-	for _, rt := range s.routes() {
-		if rt.open() && rt.method != http.MethodGet {
+	for _, rt := range s.routeTable() {
+		if rt.isOpen() && rt.method != http.MethodGet {
 			open[rt.path] = true
 		}
 	}
@@ -95,16 +95,16 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 // probes may be asked by any name.
 var probes = []string{"/healthz", "/readyz", "/api/health"}
 
-// hosted refuses requests for a name that is not the server's: a page whose name
+// checkHost refuses requests for a name that is not the server's: a page whose name
 // suddenly leads to this machine (DNS rebinding) would be of the same origin as
 // the API. Addresses, and names without a dot, cannot be such a page's.
-func (s *Server) hosted(next http.Handler) http.Handler {
+func (s *Server) checkHost(next http.Handler) http.Handler {
 	if s.hosts == nil {
 		return next
 	}
-	refuse := s.answering(errHost)
+	refuse := s.errorHandler(errHost)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if slices.Contains(probes, r.URL.Path) || s.answersTo(r.Host) {
+		if slices.Contains(probes, r.URL.Path) || s.isKnownHost(r.Host) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -112,7 +112,7 @@ func (s *Server) hosted(next http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) answersTo(host string) bool {
+func (s *Server) isKnownHost(host string) bool {
 	name := hostName(host)
 	if !strings.Contains(name, ".") || s.hosts[name] || strings.HasSuffix(name, ".localhost") {
 		return true

@@ -45,7 +45,7 @@ func TestOtherOrigins(t *testing.T) {
 		{[]string{"*"}, "https://any.example", "cross-site", cookie, 403, "*", ""},
 		{[]string{"*", "https://tools.example"}, "https://tools.example", "cross-site", cookie, 200, "https://tools.example", "true"},
 	} {
-		o := newWorld().options()
+		o := newWorld().serverOptions()
 		o.AllowedOrigins = c.allowed
 		var header []string
 		if c.cookie != "" {
@@ -81,10 +81,10 @@ func TestPagesOfOthersChangeNothing(t *testing.T) {
 	}
 	for _, allowed := range [][]string{nil, {"https://tools.example"}, {"*"}} {
 		w := newWorld() // whose requests without a credential are the operator's
-		o := without429(w.options())
+		o := without429(w.serverOptions())
 		o.PublicURL, o.Accounts, o.AllowedOrigins = "http://127.0.0.1:7070", noAccounts(t), allowed
 		s := newServer(t, o)
-		for _, q := range samples(t) {
+		for _, q := range requestSamples(t) {
 			if q.method == http.MethodGet {
 				continue
 			}
@@ -94,8 +94,8 @@ func TestPagesOfOthersChangeNothing(t *testing.T) {
 					continue // allowed to every page
 				}
 				for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json"} {
-					rec := q.withHeader(header...).send(s, nil, nil, nil, kind)
-					refuses(t, fmt.Sprintf("%s as %s by %s, allowed %q", q, kind, name, allowed), rec, http.StatusForbidden, "CROSS_ORIGIN_REQUEST", "")
+					rec := q.withHeader(header...).sendSample(s, nil, nil, nil, kind)
+					checkRefusal(t, fmt.Sprintf("%s as %s by %s, allowed %q", q, kind, name, allowed), rec, http.StatusForbidden, "CROSS_ORIGIN_REQUEST", "")
 				}
 			}
 		}
@@ -107,7 +107,7 @@ func TestPagesOfOthersChangeNothing(t *testing.T) {
 
 // What no route takes, or what is refused, is answered so whatever its form is.
 func TestRefusalsGoBeforeTheForm(t *testing.T) {
-	o := newWorld().options()
+	o := newWorld().serverOptions()
 	o.Hosts = []string{"code.example"}
 	s := newServer(t, o)
 	for _, c := range []struct {
@@ -139,7 +139,7 @@ func startsSession(q *sample) bool {
 func TestPreflight(t *testing.T) {
 	w := closedWorld()
 	w.gate.closed = true
-	o := w.options()
+	o := w.serverOptions()
 	o.AllowedOrigins = []string{"https://tools.example"}
 	s := newServer(t, o)
 	asks := []string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type"}
@@ -161,7 +161,7 @@ func TestPreflight(t *testing.T) {
 
 // A page whose name suddenly leads here is not of this server.
 func TestHosts(t *testing.T) {
-	o := newWorld().options()
+	o := newWorld().serverOptions()
 	o.Hosts = []string{"code.example", "127.0.0.1", "Q.Example:7070"}
 	s := newServer(t, o)
 	for host, want := range map[string]int{
@@ -187,9 +187,9 @@ func TestHosts(t *testing.T) {
 // Whoever came by https once stays with it, and nobody else is told to.
 func TestSecureTransport(t *testing.T) {
 	for url, want := range map[string]bool{"https://code.example": true, "http://code.example": false} {
-		o := newWorld().options()
+		o := newWorld().serverOptions()
 		o.PublicURL = url
-		rec := ask(newServer(t, o), "GET", "/api/version", "", "")
+		rec := sendRequest(newServer(t, o), "GET", "/api/version", "", "")
 		if got := rec.Header().Get("Strict-Transport-Security"); (got != "") != want {
 			t.Errorf("%s: %q", url, got)
 		}
@@ -198,7 +198,7 @@ func TestSecureTransport(t *testing.T) {
 
 func TestAllowedOriginsAreChecked(t *testing.T) {
 	for _, origin := range []string{"tools.example", "https://tools.example/path", ""} {
-		o := newWorld().options()
+		o := newWorld().serverOptions()
 		o.AllowedOrigins = []string{origin}
 		if _, err := api.New(o); err == nil {
 			t.Errorf("%q was taken", origin)

@@ -16,15 +16,15 @@ import (
 // handler to find out.
 func (s *Server) Page(label string, next http.Handler) http.Handler {
 	rt := &route{method: http.MethodPost, path: label, access: accessOpen}
-	return s.outer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.withMiddleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
-		x.route, x.principal = label, stranger(r)
+		x.route, x.principal = label, anonymousPrincipal(r)
 		x.address = x.principal.Actor.Address
-		if err := s.take(x, rt, costRequest); err != nil {
+		if err := s.chargeLimit(x, rt, costRequest); err != nil {
 			p := errorReply(err, x.id)
 			x.status, x.err = p.status, err
-			_ = s.writeDown(rt, r, x) // the answer says no, whether it is written down or not
-			x.pace.headers(w.Header())
+			_ = s.writeAuditRecord(rt, r, x) // the answer says no, whether it is written down or not
+			x.pace.setHeaders(w.Header())
 			_ = p.write(w) // a client that has gone needs no answer
 			return
 		}
@@ -40,16 +40,16 @@ func (s *Server) Page(label string, next http.Handler) http.Handler {
 // answers those who may not read code, or of whom that cannot be known yet.
 func (s *Server) CodePage(label string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler {
 	rt := &route{method: http.MethodGet, path: label, access: accessGit}
-	return s.outer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.withMiddleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
 		x.route = label
 		written := &statusTracker{ResponseWriter: w, status: http.StatusOK}
-		admitted, err := s.admit(rt, r)
+		admitted, err := s.admitRequest(rt, r)
 		if x.refusal != "" {
 			x.status = failureOf(err).status
-			_ = s.writeDown(rt, r, x) // the answer says no, whether it is written down or not
+			_ = s.writeAuditRecord(rt, r, x) // the answer says no, whether it is written down or not
 		}
-		x.headers(w.Header())
+		x.setHeaders(w.Header())
 		switch {
 		case err == nil:
 			page.ServeHTTP(written, admitted)

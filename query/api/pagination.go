@@ -8,24 +8,24 @@ import (
 )
 
 // page is a window on a list.
-type page struct{ number, perPage int }
+type pageWindow struct{ number, perPage int }
 
-// page returns the page asked for; the document has its bounds and its default
+// pageParam returns the page asked for; the document has its bounds and its default
 // length.
-func (p *params) page() page { return page{p.number("page"), p.number("perPage")} }
+func (p *params) pageParam() pageWindow { return pageWindow{p.intParam("page"), p.intParam("perPage")} }
 
-func (p page) offset() int { return (p.number - 1) * p.perPage }
+func (p pageWindow) itemOffset() int { return (p.number - 1) * p.perPage }
 
-// of returns the window on a list of n elements.
-func (p page) of(n int) (from, to int) {
-	from = min(p.offset(), n)
+// itemRange returns the window on a list of n elements.
+func (p pageWindow) itemRange(n int) (from, to int) {
+	from = min(p.itemOffset(), n)
 	return from, min(from+p.perPage, n)
 }
 
-// header returns X-Total-Count and, if there is more than one page, Link
+// pageHeader returns X-Total-Count and, if there is more than one page, Link
 // (RFC 8288). Its targets are paths relative to the server: page and perPage,
 // then the parameters of the request that select and order, as they were given.
-func (p page) header(path string, total int, given *params, keep ...string) http.Header {
+func (p pageWindow) pageHeader(path string, total int, given *params, keep ...string) http.Header {
 	h := http.Header{}
 	h.Set("X-Total-Count", strconv.Itoa(total))
 	last := (total + p.perPage - 1) / p.perPage
@@ -34,7 +34,7 @@ func (p page) header(path string, total int, given *params, keep ...string) http
 	}
 	var links []string
 	add := func(rel string, number int) {
-		links = append(links, "<"+p.target(path, number, given, keep)+`>; rel="`+rel+`"`)
+		links = append(links, "<"+p.pageURL(path, number, given, keep)+`>; rel="`+rel+`"`)
 	}
 	add("first", 1)
 	if p.number > 1 {
@@ -48,7 +48,7 @@ func (p page) header(path string, total int, given *params, keep ...string) http
 	return h
 }
 
-func (p page) target(path string, number int, given *params, keep []string) string {
+func (p pageWindow) pageURL(path string, number int, given *params, keep []string) string {
 	var b strings.Builder
 	b.WriteString(path + "?page=" + strconv.Itoa(number) + "&perPage=" + strconv.Itoa(p.perPage))
 	for _, name := range keep {

@@ -9,7 +9,7 @@ import (
 )
 
 // refusals keeps a flood of refused requests from flooding the audit log.
-type refusals struct {
+type refusalThrottle struct {
 	pace *pace.Table
 	mu   struct {
 		sync.Mutex
@@ -22,30 +22,30 @@ type refusals struct {
 // maxSuppressed bounds the addresses whose suppressed records are counted.
 const maxSuppressed = 4096
 
-func newRefusals() *refusals {
-	f := &refusals{pace: pace.New(maxCallers)}
+func newRefusalThrottle() *refusalThrottle {
+	f := &refusalThrottle{pace: pace.New(maxCallers)}
 	f.mu.suppressed = map[string]int64{}
 	return f
 }
 
 // everybody is the name under which the records of all addresses are counted. Who has
 // many addresses would fill the disk otherwise: a record is about 500 bytes in all.
-const everybody = "everybody"
+const allAddresses = "everybody"
 
-// admit says whether a refusal is written down, and how many before it, of the same
+// admitRecord says whether a refusal is written down, and how many before it, of the same
 // address or beyond the bound of all, were not.
-func (f *refusals) admit(x *exchange, now time.Time) (suppressed int64, wanted bool) {
-	key := network(x.address)
+func (f *refusalThrottle) admitRecord(x *exchange, now time.Time) (suppressed int64, wanted bool) {
+	key := clientNetwork(x.address)
 	wanted = x.refusal == audit.CredentialRefused || f.pace.Take(key, refusalRecords, 1, now).Allowed
-	if wanted && !f.pace.Take(everybody, allRefusalRecords, 1, now).Allowed {
-		key, wanted = everybody, false
+	if wanted && !f.pace.Take(allAddresses, allRefusalRecords, 1, now).Allowed {
+		key, wanted = allAddresses, false
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if wanted {
-		suppressed = f.mu.suppressed[key] + f.mu.suppressed[everybody]
+		suppressed = f.mu.suppressed[key] + f.mu.suppressed[allAddresses]
 		delete(f.mu.suppressed, key)
-		delete(f.mu.suppressed, everybody)
+		delete(f.mu.suppressed, allAddresses)
 		return suppressed, true
 	}
 	if len(f.mu.suppressed) >= maxSuppressed {

@@ -39,22 +39,22 @@ func (s *Server) registerRepository(r *http.Request) (*reply, error) {
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	repository, err := in.repository()
+	repository, err := in.newRepository()
 	if err != nil {
 		return nil, err
 	}
-	repository, err = s.reconcile(r, repository, in.Name != "")
+	repository, err = s.reconcileRegistration(r, repository, in.Name != "")
 	if err != nil {
 		return nil, err
 	}
-	s.target(r, audit.TargetRepository, repository.Name)
+	s.setAuditTarget(r, audit.TargetRepository, repository.Name)
 	number, position, err := s.o.Registrar.Register(r.Context(), repository)
 	if err != nil {
 		return nil, fmt.Errorf("register %s: %w", repository.Name, err)
 	}
 	out := newAccepted(number, &repository, position)
 	out.Selection = s.selectRefs(r.Context(), repository)
-	return accepted(out), nil
+	return acceptedReply(out), nil
 }
 
 // selectTimeout bounds the time that an answer waits for a code host to list its refs.
@@ -71,8 +71,8 @@ func (s *Server) selectRefs(ctx context.Context, repository code.Repository) wir
 	return s.o.SelectRefs(ctx, repository)
 }
 
-// repository checks the request and fills in what it leaves out.
-func (in *registerRequest) repository() (code.Repository, error) {
+// newRepository checks the request and fills in what it leaves out.
+func (in *registerRequest) newRepository() (code.Repository, error) {
 	address := in.CloneURL + in.Path
 	clone, err := code.ParseCloneURL(address)
 	if err != nil {
@@ -154,10 +154,10 @@ func checkName(name string) error {
 
 func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }
 
-// reconcile keeps the ID, and unless others are given the name and the globs,
+// reconcileRegistration keeps the ID, and unless others are given the name and the globs,
 // of a repository that is registered under the same clone URL, and refuses a
 // name that another repository has.
-func (s *Server) reconcile(r *http.Request, repository code.Repository, named bool) (code.Repository, error) {
+func (s *Server) reconcileRegistration(r *http.Request, repository code.Repository, named bool) (code.Repository, error) {
 	known, err := s.o.Catalog.Find(r.Context(), repository)
 	switch {
 	case err == nil:
@@ -187,7 +187,7 @@ func (s *Server) reconcile(r *http.Request, repository code.Repository, named bo
 }
 
 func (s *Server) removeRepository(r *http.Request) (*reply, error) {
-	known, err := s.known(r)
+	known, err := s.knownRepository(r)
 	if err != nil {
 		return nil, err
 	}
@@ -195,11 +195,11 @@ func (s *Server) removeRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("remove %s: %w", known.Name, err)
 	}
-	return accepted(newAccepted(s.numberOf(known.ID), &known, position)), nil
+	return acceptedReply(newAccepted(s.numberOf(known.ID), &known, position)), nil
 }
 
 func (s *Server) refreshRepository(r *http.Request) (*reply, error) {
-	known, err := s.known(r)
+	known, err := s.knownRepository(r)
 	if err != nil {
 		return nil, err
 	}
@@ -209,15 +209,15 @@ func (s *Server) refreshRepository(r *http.Request) (*reply, error) {
 	}
 	out := newAccepted(s.numberOf(known.ID), &known, position)
 	out.Selection = s.selectRefs(r.Context(), known)
-	return accepted(out), nil
+	return acceptedReply(out), nil
 }
 
-// known returns the registered repository of {repoId}, which is about to change.
-func (s *Server) known(r *http.Request) (code.Repository, error) {
+// knownRepository returns the registered repository of {repoId}, which is about to change.
+func (s *Server) knownRepository(r *http.Request) (code.Repository, error) {
 	known, err := s.visibleByID(r)
 	if err != nil {
 		return known, err
 	}
-	s.target(r, audit.TargetRepository, known.Name)
+	s.setAuditTarget(r, audit.TargetRepository, known.Name)
 	return known, nil
 }

@@ -135,11 +135,11 @@ func (s *Server) startReplay(r *http.Request) (*reply, error) {
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	return s.begun(func(replays Replays) (Replay, error) { return replays.Start(r.Context(), in) })
+	return s.replyWithReplay(func(replays Replays) (Replay, error) { return replays.Start(r.Context(), in) })
 }
 
 func (s *Server) rollBack(r *http.Request) (*reply, error) {
-	return s.begun(func(replays Replays) (Replay, error) { return replays.Rollback(r.Context()) })
+	return s.replyWithReplay(func(replays Replays) (Replay, error) { return replays.Rollback(r.Context()) })
 }
 
 func (s *Server) cancelReplay(r *http.Request) (*reply, error) {
@@ -148,11 +148,11 @@ func (s *Server) cancelReplay(r *http.Request) (*reply, error) {
 	if err != nil || id < 1 {
 		return nil, fmt.Errorf("%w: replayId: want a number from 1, have %.40q", errPathParams, text)
 	}
-	return s.begun(func(replays Replays) (Replay, error) { return replays.Cancel(r.Context(), id) })
+	return s.replyWithReplay(func(replays Replays) (Replay, error) { return replays.Cancel(r.Context(), id) })
 }
 
-// begun answers 202 with the replay.
-func (s *Server) begun(f func(Replays) (Replay, error)) (*reply, error) {
+// replyWithReplay answers 202 with the replay.
+func (s *Server) replyWithReplay(f func(Replays) (Replay, error)) (*reply, error) {
 	if s.o.Replays == nil {
 		return nil, errNoReplays
 	}
@@ -160,7 +160,7 @@ func (s *Server) begun(f func(Replays) (Replay, error)) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return accepted(itemOfReplay(replay)), nil
+	return acceptedReply(itemOfReplay(replay)), nil
 }
 
 func (s *Server) listReplays(r *http.Request) (*reply, error) {
@@ -179,5 +179,5 @@ func (s *Server) listReplays(r *http.Request) (*reply, error) {
 	for _, replay := range list.Replays {
 		out.Replays = append(out.Replays, itemOfReplay(replay))
 	}
-	return ok(out), nil
+	return okReply(out), nil
 }

@@ -34,9 +34,9 @@ type streamer interface {
 	writeJSON(out *jsonout.Writer) error
 }
 
-func ok(body any) *reply { return &reply{status: http.StatusOK, body: body} }
+func okReply(body any) *reply { return &reply{status: http.StatusOK, body: body} }
 
-func accepted(body any) *reply { return &reply{status: http.StatusAccepted, body: body} }
+func acceptedReply(body any) *reply { return &reply{status: http.StatusAccepted, body: body} }
 
 const contentTypeJSON = "application/json"
 
@@ -56,7 +56,7 @@ func (p *reply) write(w http.ResponseWriter) error {
 	}
 	body, isBytes := p.body.([]byte)
 	if streamed, ok := p.body.(streamer); ok {
-		return stream(w, p.status, streamed)
+		return streamBody(w, p.status, streamed)
 	} else if !isBytes {
 		body = mustEncode(p.body)
 	}
@@ -66,9 +66,9 @@ func (p *reply) write(w http.ResponseWriter) error {
 	return err
 }
 
-// stream writes a body in parts; one that fits into the buffer is written at once
+// streamBody writes a body in parts; one that fits into the buffer is written at once
 // and with its length.
-func stream(w http.ResponseWriter, status int, body streamer) error {
+func streamBody(w http.ResponseWriter, status int, body streamer) error {
 	out := jsonout.New(&statusFirst{w, status, false})
 	defer out.Free()
 	if err := body.writeJSON(out); err != nil && out.Err() == nil {

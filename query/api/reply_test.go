@@ -45,5 +45,5 @@ func TestBodyThatFailsSendsNoStatus(t *testing.T) {
 			t.Errorf("status %d, %d bytes", w.Code, w.Body.Len())
 		}
 	}()
-	_ = ok(body(func(out *jsonout.Writer) error { return out.Members(func() {}) })).write(w)
+	_ = okReply(body(func(out *jsonout.Writer) error { return out.Members(func() {}) })).write(w)
 }

@@ -15,25 +15,25 @@ const maxListQueryBytes = 1024
 
 func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	window := p.page()
-	sort, direction := p.word("sort"), p.word("direction")
-	filter := p.text("query", maxListQueryBytes)
-	connection := p.number("connectionId")
+	window := p.pageParam()
+	sort, direction := p.wordParam("sort"), p.wordParam("direction")
+	filter := p.textParam("query", maxListQueryBytes)
+	connection := p.intParam("connectionId")
 	if p.err != nil {
 		return nil, p.err
 	}
-	s.target(r, audit.TargetInstance, "", "query", filter)
+	s.setAuditTarget(r, audit.TargetInstance, "", "query", filter)
 	all, err := s.o.Catalog.Repositories(r.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list repositories: %w", err)
 	}
-	key := listKey{visible: s.visible(r.Context()), sort: sort, filter: strings.ToLower(filter)}
+	key := listKey{visible: s.callerVisibility(r.Context()), sort: sort, filter: strings.ToLower(filter)}
 	list := []*search.Repository{}
-	if name, known := s.connectionNamed(all, key.visible, connection); known || connection == 0 {
+	if name, known := s.connectionName(all, key.visible, connection); known || connection == 0 {
 		key.connection = name
-		list = s.listings.list(all, key)
+		list = s.listings.listFor(all, key)
 	}
-	from, to := window.of(len(list))
+	from, to := window.itemRange(len(list))
 	items := make([]wire.Repository, 0, to-from)
 	for i := from; i < to; i++ {
 		if direction == "desc" {
@@ -42,8 +42,8 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 			items = append(items, s.newRepository(list[i]))
 		}
 	}
-	out := ok(items)
-	out.header = window.header("/api/repos", len(list), p, "sort", "direction", "query", "connectionId")
+	out := okReply(items)
+	out.header = window.pageHeader("/api/repos", len(list), p, "sort", "direction", "query", "connectionId")
 	return out, nil
 }
 

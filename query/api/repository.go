@@ -21,13 +21,13 @@ import (
 // on its files and history: of several, the one with the lowest ID that exists for
 // who asks. The error wraps code.ErrNotFound.
 func (s *Server) visibleRepository(ctx context.Context, name string) (*code.Repository, error) {
-	setTarget(ctx, audit.TargetRepository, name)
+	setAuditTargetIn(ctx, audit.TargetRepository, name)
 	all, err := s.o.Catalog.Repositories(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find a repository: %w", err)
 	}
-	visible := s.visible(ctx)
-	for _, r := range named(all, name) {
+	visible := s.callerVisibility(ctx)
+	for _, r := range repositoriesNamed(all, name) {
 		if name != "" && visible.Sees(&r.Repository) {
 			return &r.Repository, nil
 		}
@@ -42,7 +42,7 @@ func (s *Server) visibleByID(r *http.Request) (code.Repository, error) {
 		return code.Repository{}, err
 	}
 	known, err := s.o.Catalog.Find(r.Context(), code.Repository{ID: s.repositoryWith(number)})
-	if err == nil && (!s.visible(r.Context()).Sees(&known) || s.numberOf(known.ID) == 0) {
+	if err == nil && (!s.callerVisibility(r.Context()).Sees(&known) || s.numberOf(known.ID) == 0) {
 		err = code.ErrNotFound
 	}
 	if err != nil {
@@ -61,27 +61,27 @@ func unknownRepository(r *http.Request, err error) error {
 
 // repositoryOf reads the parameter repo.
 func (s *Server) repositoryOf(ctx context.Context, p *params) (*code.Repository, error) {
-	name := p.text("repo", code.MaxNameBytes)
+	name := p.textParam("repo", code.MaxNameBytes)
 	if p.err != nil {
 		return nil, p.err
 	}
 	repository, err := s.visibleRepository(ctx, name)
 	if path := p.values.Get("path"); path != "" {
-		setTarget(ctx, audit.TargetFile, name+":"+path)
+		setAuditTargetIn(ctx, audit.TargetFile, name+":"+path)
 	}
 	for _, about := range [...]string{"ref", "base", "head"} {
-		exchangeIn(ctx).note(about, p.values.Get(about))
+		exchangeIn(ctx).addMetadata(about, p.values.Get(about))
 	}
 	return repository, err
 }
 
-// view returns the current state of the index as far as it exists for who asks.
-func (s *Server) view(ctx context.Context) (search.View, error) {
+// openView returns the current state of the index as far as it exists for who asks.
+func (s *Server) openView(ctx context.Context) (search.View, error) {
 	v, err := s.o.Views.View(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if visible := s.visible(ctx); !visible.Everything() {
+	if visible := s.callerVisibility(ctx); !visible.Everything() {
 		return s.o.Screen.Hide(v, visible, visible.Sees), nil
 	}
 	return v, nil

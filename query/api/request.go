@@ -57,41 +57,41 @@ func queryParams(r *http.Request) *params {
 	return &params{operation: f.operation, values: f.values}
 }
 
-func (p *params) failf(format string, args ...any) {
+func (p *params) addErrorf(format string, args ...any) {
 	if p.err == nil {
 		p.err = fmt.Errorf("%w: %s", errParams, fmt.Sprintf(format, args...))
 	}
 }
 
-// number returns a whole number: the document's default if it is absent, or 0.
-func (p *params) number(name string) int {
-	n, _ := strconv.Atoi(p.word(name)) // it was checked
+// intParam returns a whole number: the document's default if it is absent, or 0.
+func (p *params) intParam(name string) int {
+	n, _ := strconv.Atoi(p.wordParam(name)) // it was checked
 	return n
 }
 
-// word returns a word, or the document's default.
-func (p *params) word(name string) string {
+// wordParam returns a word, or the document's default.
+func (p *params) wordParam(name string) string {
 	if p.values.Has(name) {
 		return p.values.Get(name)
 	}
 	return p.operation.Fallback(name)
 }
 
-// flag reports whether a parameter is true.
-func (p *params) flag(name string) bool { return p.word(name) == "true" }
+// boolParam reports whether a parameter is true.
+func (p *params) boolParam(name string) bool { return p.wordParam(name) == "true" }
 
-// time returns a time in the form of RFC 3339, or none if it is absent.
-func (p *params) time(name string) time.Time {
+// timeParam returns a time in the form of RFC 3339, or none if it is absent.
+func (p *params) timeParam(name string) time.Time {
 	t, _ := time.Parse(time.RFC3339, p.values.Get(name)) // it was checked
 	return t
 }
 
-// text returns a string of at most max bytes, which the document, in whose words a
+// textParam returns a string of at most max bytes, which the document, in whose words a
 // text has characters, cannot say.
-func (p *params) text(name string, max int) string {
+func (p *params) textParam(name string, max int) string {
 	v := p.values.Get(name)
 	if len(v) > max || !utf8.ValidString(v) {
-		p.failf("%s: want text of at most %d bytes", name, max)
+		p.addErrorf("%s: want text of at most %d bytes", name, max)
 		return ""
 	}
 	return v

@@ -32,8 +32,8 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.target(r, audit.TargetInstance, "", "query", in.Query)
-	out := bounds(&in, s.o.MaxMatches)
+	s.setAuditTarget(r, audit.TargetInstance, "", "query", in.Query)
+	out := newParsedSearch(&in, s.o.MaxMatches)
 	started := time.Now()
 	out.Public = s.isPublic
 	out.Query, err = syntax.Parse(in.Query, syntax.Options{Regexp: in.IsRegexEnabled, CaseSensitive: in.IsCaseSensitivityEnabled})
@@ -41,8 +41,8 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 	return out, err
 }
 
-// bounds takes what the document lets through and the server does not look for.
-func bounds(in *wire.SearchRequest, maxMatches int) *parsedSearch {
+// newParsedSearch takes what the document lets through and the server does not look for.
+func newParsedSearch(in *wire.SearchRequest, maxMatches int) *parsedSearch {
 	return &parsedSearch{
 		Request: search.Request{
 			Matches: min(in.Matches, maxMatches), Display: min(in.Display, maxMatches), ContextLines: in.ContextLines, Whole: in.Whole, Explain: in.Explain, Related: true,
@@ -51,14 +51,14 @@ func bounds(in *wire.SearchRequest, maxMatches int) *parsedSearch {
 	}
 }
 
-func (s *Server) search(r *http.Request) (*reply, error) {
+func (s *Server) runSearch(r *http.Request) (*reply, error) {
 	in, err := s.parseSearch(r)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	view, err := s.view(ctx)
+	view, err := s.openView(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}

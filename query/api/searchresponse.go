@@ -61,14 +61,14 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) (*searchR
 	}
 	out.Exhaustive = out.IncompleteReason == ""
 	// A query of type:repo or select:repo has no files: repositoryInfo is its answer.
-	repositories := repositories{server: s}
+	repositories := repositoryInfos{server: s}
 	for _, repository := range r.Repositories {
 		repositories.add(repository)
 	}
 	for i := range r.Files {
 		repositories.add(r.Files[i].Repo)
 	}
-	out.RepositoryInfo = repositories.infos()
+	out.RepositoryInfo = repositories.listInfos()
 	out.Stats = newSearchStats(r)
 	if out.Explain != nil {
 		out.Explain.Stages.Parse = in.took.Microseconds()
@@ -122,13 +122,13 @@ func (s *Server) incompleteReason(in *parsedSearch, r *search.Result) string {
 }
 
 // repositories collects those of an answer, in order and once each.
-type repositories struct {
+type repositoryInfos struct {
 	server *Server
 	seen   map[code.RepositoryID]bool
 	list   []wire.RepositoryInfo
 }
 
-func (l *repositories) add(r *search.Repository) {
+func (l *repositoryInfos) add(r *search.Repository) {
 	if l.seen == nil {
 		l.seen = make(map[code.RepositoryID]bool)
 	}
@@ -142,8 +142,8 @@ func (l *repositories) add(r *search.Repository) {
 	})
 }
 
-// infos is never nil: it is an array in JSON.
-func (l *repositories) infos() []wire.RepositoryInfo {
+// listInfos is never nil: it is an array in JSON.
+func (l *repositoryInfos) listInfos() []wire.RepositoryInfo {
 	if l.list == nil {
 		return []wire.RepositoryInfo{}
 	}

@@ -28,7 +28,7 @@ type Server struct {
 	hosts     map[string]bool // nil: any
 	secure    bool            // the public URL is https
 	pace      *pace.Table
-	refusals  *refusals
+	refusals  *refusalThrottle
 	streams   *pace.Streams
 	// limits and connectionKinds begin as the options have them; see Reconfigure.
 	limits          atomic.Pointer[Limits]
@@ -57,7 +57,7 @@ func New(o Options) (*Server, error) {
 		hosts:     hostSet(o.Hosts),
 		secure:    strings.HasPrefix(o.PublicURL, "https://"),
 		pace:      pace.New(maxCallers),
-		refusals:  newRefusals(),
+		refusals:  newRefusalThrottle(),
 		streams:   pace.NewStreams(maxStreams, max(o.Limits.Streams, 0)),
 	}
 	s.limits.Store(&s.o.Limits)
@@ -69,15 +69,15 @@ func New(o Options) (*Server, error) {
 	if s.mcp, err = s.newMCP(); err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
-	for _, rt := range s.routes() {
-		if err := rt.check(); err != nil {
+	for _, rt := range s.routeTable() {
+		if err := rt.checkDefinition(); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.middleware(); err != nil {
+	if err := s.configureOrigins(); err != nil {
 		return nil, err
 	}
-	s.handler = s.outer(s.router())
+	s.handler = s.withMiddleware(s.newRouter())
 	return s, nil
 }
 
@@ -88,8 +88,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 // Paths returns the patterns, for http.ServeMux, below which the server answers.
 func (s *Server) Paths() []string { return []string{"/api/", "/healthz", "/readyz"} }
 
-// origin returns the scheme and host of the public URL.
-func (s *Server) origin() string {
+// publicOrigin returns the scheme and host of the public URL.
+func (s *Server) publicOrigin() string {
 	u, err := url.Parse(s.o.PublicURL)
 	if err != nil {
 		panic("api: the public URL was checked: " + err.Error())

@@ -30,8 +30,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// document returns the OpenAPI document and a router for it.
-func document(t *testing.T) (*openapi3.T, routers.Router) {
+// loadDocument returns the OpenAPI document and a router for it.
+func loadDocument(t *testing.T) (*openapi3.T, routers.Router) {
 	t.Helper()
 	b, err := openapi.JSON()
 	if err != nil {
@@ -56,13 +56,13 @@ func document(t *testing.T) (*openapi3.T, routers.Router) {
 // contract, body, and what was registered or searched. Every answer is held
 // against the OpenAPI document, and every view must be released.
 func TestServer(t *testing.T) {
-	_, router := document(t)
+	_, router := loadDocument(t)
 	datadriven.Walk(t, "testdata/server", func(t *testing.T, path string) {
 		w := newWorld()
-		s := newServer(t, w.options())
+		s := newServer(t, w.serverOptions())
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			w.err, w.block, w.panics, w.viewErr, w.registrarErr, w.readyErr, w.registered, w.asOf = nil, false, false, nil, nil, nil, nil, ""
-			out := run(t, s, w, router, d)
+			out := runCommand(t, s, w, router, d)
 			if a, r := w.acquired.Load(), w.released.Load(); a != r {
 				t.Errorf("%s: %d views acquired, %d released", d.Pos, a, r)
 			}
@@ -71,34 +71,34 @@ func TestServer(t *testing.T) {
 	})
 }
 
-func run(t *testing.T, s *api.Server, w *world, router routers.Router, d *datadriven.TestData) string {
+func runCommand(t *testing.T, s *api.Server, w *world, router routers.Router, d *datadriven.TestData) string {
 	req := httptest.NewRequest(d.Cmd, "http://127.0.0.1:7070/", strings.NewReader(d.Input))
-	req.URL.Path, req.URL.RawQuery, _ = strings.Cut(d.CmdArgs[0].Key+value(d.CmdArgs[0]), "?")
+	req.URL.Path, req.URL.RawQuery, _ = strings.Cut(d.CmdArgs[0].Key+argValue(d.CmdArgs[0]), "?")
 	for _, arg := range d.CmdArgs[1:] {
 		switch arg.Key {
 		case "header":
 			name, v, _ := strings.Cut(arg.Vals[0], ":")
 			req.Header.Set(name, v)
 		case "fail":
-			w.fail(arg.Vals[0])
+			w.setFailure(arg.Vals[0])
 		}
 	}
 	req.Header.Set("X-Request-Id", "test")
 	rec := httptest.NewRecorder()
 	s.ServeHTTP(rec, req)
-	validate(t, d.Pos, router, req, rec)
+	validateAnswer(t, d.Pos, router, req, rec)
 	return printAnswer(t, rec, w)
 }
 
-// value puts back the "=" at which datadriven cut the path.
-func value(a datadriven.CmdArg) string {
+// argValue puts back the "=" at which datadriven cut the path.
+func argValue(a datadriven.CmdArg) string {
 	if len(a.Vals) == 0 {
 		return ""
 	}
 	return "=" + strings.Join(a.Vals, ",")
 }
 
-func (w *world) fail(what string) {
+func (w *world) setFailure(what string) {
 	switch what {
 	case "search":
 		w.err = errDisk
@@ -121,9 +121,9 @@ func (w *world) fail(what string) {
 	}
 }
 
-// validate holds an answer against the document, where the document knows the
+// validateAnswer holds an answer against the document, where the document knows the
 // request.
-func validate(t *testing.T, pos string, router routers.Router, req *http.Request, rec *httptest.ResponseRecorder) {
+func validateAnswer(t *testing.T, pos string, router routers.Router, req *http.Request, rec *httptest.ResponseRecorder) {
 	t.Helper()
 	route, params, err := router.FindRoute(req)
 	if err != nil || rec.Code == http.StatusMethodNotAllowed {
@@ -169,8 +169,8 @@ func printAnswer(t *testing.T, rec *httptest.ResponseRecorder, w *world) string 
 // Every route is in the document with its access, every operation of the document
 // is a route, and the codes of errors are the document's.
 func TestDocumentIsComplete(t *testing.T) {
-	doc, _ := document(t)
-	s := newServer(t, newWorld().options())
+	doc, _ := loadDocument(t)
+	s := newServer(t, newWorld().serverOptions())
 	var routes, operations []string
 	for _, r := range s.Routes() {
 		routes = append(routes, strings.Join(r[:], " "))
@@ -196,14 +196,14 @@ func TestDocumentIsComplete(t *testing.T) {
 	}
 }
 
-func post(s http.Handler, path, body string) *httptest.ResponseRecorder {
+func postRequest(s http.Handler, path, body string) *httptest.ResponseRecorder {
 	rec := httptest.NewRecorder()
 	s.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, path, strings.NewReader(body)))
 	return rec
 }
 
 func TestBodyMustBeText(t *testing.T) {
-	rec := post(newServer(t, newWorld().options()), "/api/search", "{\"query\":\"\xff\",\"matches\":1}")
+	rec := postRequest(newServer(t, newWorld().serverOptions()), "/api/search", "{\"query\":\"\xff\",\"matches\":1}")
 	if rec.Code != http.StatusBadRequest || !strings.Contains(rec.Body.String(), "UTF-8") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
@@ -212,7 +212,7 @@ func TestBodyMustBeText(t *testing.T) {
 // What a request asks for reaches the search, within the bounds.
 func TestSearchRequest(t *testing.T) {
 	w := newWorld()
-	s := newServer(t, w.options())
+	s := newServer(t, w.serverOptions())
 	for _, tc := range []struct {
 		body string
 		want search.Request
@@ -223,7 +223,7 @@ func TestSearchRequest(t *testing.T) {
 		{`{"query":"foo","matches":1e300}`, search.Request{Related: true, Matches: 1000}, "foo"},
 		{`{"query":"a.b","matches":1,"isRegexEnabled":true,"isCaseSensitivityEnabled":true,"unknown":[]}`, search.Request{Related: true, Matches: 1}, "case:yes regex:a.b"},
 	} {
-		if rec := post(s, "/api/search", tc.body); rec.Code != http.StatusOK {
+		if rec := postRequest(s, "/api/search", tc.body); rec.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", tc.body, rec.Code, rec.Body)
 			continue
 		}
@@ -239,12 +239,12 @@ func TestSearchRequest(t *testing.T) {
 // A query above the limit of the language gets its advice; a body above the
 // server's limit is not read to its end.
 func TestLargeRequests(t *testing.T) {
-	s := newServer(t, newWorld().options())
-	rec := post(s, "/api/search", `{"matches":1,"query":"`+strings.Repeat("x", 70_000)+`"}`)
+	s := newServer(t, newWorld().serverOptions())
+	rec := postRequest(s, "/api/search", `{"matches":1,"query":"`+strings.Repeat("x", 70_000)+`"}`)
 	if rec.Code != http.StatusBadRequest || !strings.Contains(rec.Body.String(), `"advice"`) || rec.Body.Len() > 4096 {
 		t.Errorf("long query: %d %.300s", rec.Code, rec.Body)
 	}
-	rec = post(s, "/api/search", `{"matches":1,"query":"`+strings.Repeat("x", 100_000)+`"}`)
+	rec = postRequest(s, "/api/search", `{"matches":1,"query":"`+strings.Repeat("x", 100_000)+`"}`)
 	const want = `{"statusCode":413,"errorCode":"REQUEST_TOO_LARGE","message":"request body is too large: at most 100000 bytes"}`
 	if rec.Code != http.StatusRequestEntityTooLarge || strings.TrimSpace(rec.Body.String()) != want {
 		t.Errorf("long body: %d %.300s", rec.Code, rec.Body)
@@ -267,7 +267,7 @@ func TestIncompleteReason(t *testing.T) {
 	} {
 		w := newWorld()
 		tc.change(&w.result)
-		rec := post(newServer(t, w.options()), "/api/search", tc.body)
+		rec := postRequest(newServer(t, w.serverOptions()), "/api/search", tc.body)
 		var got struct {
 			Exhaustive bool   `json:"isSearchExhaustive"`
 			Reason     string `json:"incompleteReason"`
@@ -309,7 +309,7 @@ func TestExternalLinks(t *testing.T) {
 				External string `json:"externalWebUrl"`
 			} `json:"files"`
 		}
-		rec := post(newServer(t, w.options()), "/api/search", `{"query":"x","matches":1}`)
+		rec := postRequest(newServer(t, w.serverOptions()), "/api/search", `{"query":"x","matches":1}`)
 		if err := json.Unmarshal(rec.Body.Bytes(), &got); err != nil {
 			t.Fatal(err)
 		}
@@ -330,7 +330,7 @@ func TestOrderAndPages(t *testing.T) {
 		}
 		w.repositories = append(w.repositories, r)
 	}
-	s := newServer(t, w.options())
+	s := newServer(t, w.serverOptions())
 	names := func(query string) []string {
 		var out []string
 		for page := 1; ; page++ {
@@ -371,9 +371,9 @@ func TestOrderAndPages(t *testing.T) {
 func TestTimeoutAndLeavingClient(t *testing.T) {
 	w := newWorld()
 	w.block = true
-	o := w.options()
+	o := w.serverOptions()
 	o.SearchTimeout = time.Millisecond
-	rec := post(newServer(t, o), "/api/search", `{"query":"x","matches":1}`)
+	rec := postRequest(newServer(t, o), "/api/search", `{"query":"x","matches":1}`)
 	if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), `"TIMEOUT"`) {
 		t.Errorf("time-out: %d %s", rec.Code, rec.Body)
 	}
@@ -398,10 +398,10 @@ func withRegistry(o api.Options) api.Options {
 func TestPanicIsCounted(t *testing.T) {
 	w := newWorld()
 	w.panics = true
-	o := w.options()
+	o := w.serverOptions()
 	reg := prometheus.NewPedanticRegistry()
 	o.Registerer = reg
-	rec := post(newServer(t, o), "/api/search", `{"query":"x","matches":1}`)
+	rec := postRequest(newServer(t, o), "/api/search", `{"query":"x","matches":1}`)
 	if rec.Code != http.StatusInternalServerError || strings.Contains(rec.Body.String(), "invariant") {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
@@ -420,7 +420,7 @@ quarry_api_panics_total 1
 
 // Headers of every answer, and the request ID: kept if it is harmless.
 func TestHeaders(t *testing.T) {
-	s := newServer(t, newWorld().options())
+	s := newServer(t, newWorld().serverOptions())
 	for id, kept := range map[string]bool{"abc-1.2_3": true, "": false, "a b": false, strings.Repeat("x", 65): false, "<script>": false} {
 		req := httptest.NewRequest(http.MethodGet, "/nowhere", nil)
 		req.Header.Set("X-Request-Id", id)
@@ -442,7 +442,7 @@ func TestHeaders(t *testing.T) {
 // of the body does not end the answer.
 func TestOverTheWire(t *testing.T) {
 	w := newWorld()
-	server := httptest.NewServer(newServer(t, w.options()))
+	server := httptest.NewServer(newServer(t, w.serverOptions()))
 	defer server.Close()
 	resp, err := http.Post(server.URL+"/api/search", "application/json", strings.NewReader(`{"query":"x","matches":1,"contextLines":0}`))
 	if err != nil {
@@ -471,7 +471,7 @@ func TestNewRefuses(t *testing.T) {
 		"no web URL":     func(o *api.Options) { o.PublicURL = "ftp://x" },
 		"negative bound": func(o *api.Options) { o.MaxMatches = -1 },
 	} {
-		o := newWorld().options()
+		o := newWorld().serverOptions()
 		change(&o)
 		if _, err := api.New(o); err == nil {
 			t.Errorf("%s: accepted", name)
@@ -484,13 +484,13 @@ func FuzzBodies(f *testing.F) {
 	for _, body := range []string{`{"query":"x","matches":1}`, `{"query":"(","matches":1}`, `{}`, `null`, `{"symbolName":"x"}`, `{"cloneUrl":"https://h/a"}`} {
 		f.Add(body)
 	}
-	s, err := api.New(newWorld().options())
+	s, err := api.New(newWorld().serverOptions())
 	if err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, body string) {
 		for _, path := range []string{"/api/search", "/api/find_references", "/api/repos"} {
-			rec := post(s, path, body)
+			rec := postRequest(s, path, body)
 			if rec.Code >= 500 || !json.Valid(rec.Body.Bytes()) {
 				t.Fatalf("%s %q: %d %s", path, body, rec.Code, rec.Body)
 			}

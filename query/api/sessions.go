@@ -23,7 +23,7 @@ type newcomerRequest struct {
 	Password string `json:"password"`
 }
 
-func (in *newcomerRequest) newcomer() auth.Newcomer {
+func (in *newcomerRequest) toNewcomer() auth.Newcomer {
 	return auth.Newcomer{Value: in.Value, Email: in.Email, Name: in.Name, Password: in.Password}
 }
 
@@ -33,8 +33,8 @@ type signedInResponse struct {
 	ExpiresAt jsonTime   `json:"expiresAt"`
 }
 
-// signedIn answers with the session in a cookie, and nowhere else.
-func signedIn(a *auth.Service, status int, in *auth.SignedIn, err error) (*reply, error) {
+// signedInReply answers with the session in a cookie, and nowhere else.
+func signedInReply(a *auth.Service, status int, in *auth.SignedIn, err error) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +44,8 @@ func signedIn(a *auth.Service, status int, in *auth.SignedIn, err error) (*reply
 	}, nil
 }
 
-// explained says in words what was not good enough, the same whatever it was.
-func explained(err error, words string) error {
+// explainUnauthenticated says in words what was not good enough, the same whatever it was.
+func explainUnauthenticated(err error, words string) error {
 	if errors.Is(err, auth.ErrUnauthenticated) {
 		return fmt.Errorf("%w: %s", auth.ErrUnauthenticated, words)
 	}
@@ -57,8 +57,8 @@ func (s *Server) setUp(a *auth.Service, r *http.Request) (*reply, error) {
 	if err := s.decodeBody(r, &body); err != nil {
 		return nil, err
 	}
-	in, err := a.Setup(r.Context(), auth.From(r.Context()).Actor, body.newcomer())
-	return signedIn(a, http.StatusCreated, in, explained(err, "the setup link is no good, or not any more"))
+	in, err := a.Setup(r.Context(), auth.From(r.Context()).Actor, body.toNewcomer())
+	return signedInReply(a, http.StatusCreated, in, explainUnauthenticated(err, "the setup link is no good, or not any more"))
 }
 
 func (s *Server) signIn(a *auth.Service, r *http.Request) (*reply, error) {
@@ -70,17 +70,17 @@ func (s *Server) signIn(a *auth.Service, r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	in, err := a.SignIn(r.Context(), auth.From(r.Context()).Actor, body.Email, body.Password)
-	return signedIn(a, http.StatusOK, in, explained(err, "the e-mail address or the password is wrong"))
+	return signedInReply(a, http.StatusOK, in, explainUnauthenticated(err, "the e-mail address or the password is wrong"))
 }
 
 // signOut ends the session of the request.
 func (s *Server) signOut(a *auth.Service, r *http.Request) (*reply, error) {
-	return forgotten(a, a.SignOut(r.Context(), auth.From(r.Context())))
+	return signedOutReply(a, a.SignOut(r.Context(), auth.From(r.Context())))
 }
 
-// forgotten answers that a session is no more, and has the browser forget it.
-func forgotten(a *auth.Service, err error) (*reply, error) {
-	p, err := none(err)
+// signedOutReply answers that a session is no more, and has the browser forget it.
+func signedOutReply(a *auth.Service, err error) (*reply, error) {
+	p, err := noContentOrError(err)
 	if err == nil {
 		p.header = http.Header{"Set-Cookie": {a.NoCookie().String()}}
 	}
@@ -106,7 +106,7 @@ func (s *Server) restrictionOf(p *auth.Principal) []code.RepositoryNumber {
 	return slices.Sorted(slices.Values(s.numbersOf(slices.AppendSeq([]code.RepositoryID{}, maps.Keys(p.Repositories)))))
 }
 
-func (s *Server) me(a *auth.Service, r *http.Request) (*reply, error) {
+func (s *Server) showMe(a *auth.Service, r *http.Request) (*reply, error) {
 	p := auth.From(r.Context())
 	user, err := a.Me(p)
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *Server) me(a *auth.Service, r *http.Request) (*reply, error) {
 		object := userOf(user)
 		out.User = &object
 	}
-	return ok(out), nil
+	return okReply(out), nil
 }
 
 // changeMe changes the name, the password or both of the user who asks. The
@@ -142,7 +142,7 @@ func (s *Server) changeMe(a *auth.Service, r *http.Request) (*reply, error) {
 			return nil, err
 		}
 	}
-	return s.me(a, r)
+	return s.showMe(a, r)
 }
 
 // sessionObject is a session of the user who asks.
@@ -168,14 +168,14 @@ func (s *Server) listSessions(a *auth.Service, r *http.Request) (*reply, error) 
 			Address: session.Address, Client: session.Agent, Current: string(session.ID) == p.Actor.Credential,
 		})
 	}
-	return ok(out), nil
+	return okReply(out), nil
 }
 
 // endSessions signs the user out everywhere.
 func (s *Server) endSessions(a *auth.Service, r *http.Request) (*reply, error) {
-	return forgotten(a, a.SignOutEverywhere(r.Context(), auth.From(r.Context())))
+	return signedOutReply(a, a.SignOutEverywhere(r.Context(), auth.From(r.Context())))
 }
 
 func (s *Server) endSession(a *auth.Service, r *http.Request) (*reply, error) {
-	return none(a.EndSession(r.Context(), auth.From(r.Context()), account.SessionID(mux.Vars(r)["sessionId"])))
+	return noContentOrError(a.EndSession(r.Context(), auth.From(r.Context()), account.SessionID(mux.Vars(r)["sessionId"])))
 }

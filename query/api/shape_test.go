@@ -50,12 +50,12 @@ func TestBodiesByHandHaveTheirShape(t *testing.T) {
 		}
 		left, generated := make(map[string]reflect.Type), reflect.TypeOf(tc.generated)
 		for _, hand := range hands {
-			maps.Copy(left, members(reflect.TypeOf(hand)))
+			maps.Copy(left, jsonMembers(reflect.TypeOf(hand)))
 		}
 		if name := generated.Name(); name == "SearchResult" || name == "StreamFrame" {
 			left["files"] = reflect.TypeFor[fileArray]()
 		}
-		for _, fault := range compareMembers(left, members(generated), generated.Name(), 0) {
+		for _, fault := range compareMembers(left, jsonMembers(generated), generated.Name(), 0) {
 			t.Error(fault)
 		}
 	}
@@ -66,7 +66,7 @@ type parts []any
 
 // compareShapes returns in which members two types differ in JSON.
 func compareShapes(a, b reflect.Type, path string, depth int) []string {
-	a, b = element(a), element(b)
+	a, b = elementType(a), elementType(b)
 	ka, kb := kindInJSON(a), kindInJSON(b)
 	if ka != kb && ka != "any" && kb != "any" {
 		return []string{path + ": " + ka + " and " + kb}
@@ -74,7 +74,7 @@ func compareShapes(a, b reflect.Type, path string, depth int) []string {
 	if ka != "object" || kb != "object" || depth > 8 {
 		return nil
 	}
-	return compareMembers(members(a), members(b), path, depth)
+	return compareMembers(jsonMembers(a), jsonMembers(b), path, depth)
 }
 
 func compareMembers(left, right map[string]reflect.Type, path string, depth int) []string {
@@ -94,8 +94,8 @@ func compareMembers(left, right map[string]reflect.Type, path string, depth int)
 	return faults
 }
 
-// element takes pointers and lists off a type.
-func element(t reflect.Type) reflect.Type {
+// elementType takes pointers and lists off a type.
+func elementType(t reflect.Type) reflect.Type {
 	if t == reflect.TypeFor[fileArray]() {
 		return reflect.TypeFor[wire.SearchFile]() // TestFilesAreThoseOfEncodingJSON has their shape
 	}
@@ -121,8 +121,8 @@ func kindInJSON(t reflect.Type) string {
 	return "number"
 }
 
-// members returns the members that encoding/json writes of a struct.
-func members(t reflect.Type) map[string]reflect.Type {
+// jsonMembers returns the members that encoding/json writes of a struct.
+func jsonMembers(t reflect.Type) map[string]reflect.Type {
 	out := make(map[string]reflect.Type)
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -130,7 +130,7 @@ func members(t reflect.Type) map[string]reflect.Type {
 		switch {
 		case name == "-" || name == "" && !f.Anonymous:
 		case name == "": // embedded: what the outer struct has goes before
-			for name, field := range members(element(f.Type)) {
+			for name, field := range jsonMembers(elementType(f.Type)) {
 				if _, taken := out[name]; !taken {
 					out[name] = field
 				}

@@ -19,10 +19,10 @@ import (
 // below.
 const patience = 20 * time.Second
 
-// wire is a server on a socket with short times, and done gets a value whenever a
+// startSocketServer is a server on a socket with short times, and done gets a value whenever a
 // request has ended.
-func wire(t *testing.T, w *world) (server *httptest.Server, done chan struct{}) {
-	o := without429(w.options())
+func startSocketServer(t *testing.T, w *world) (server *httptest.Server, done chan struct{}) {
+	o := without429(w.serverOptions())
 	o.ReadTimeout, o.WriteTimeout, o.SearchTimeout = 60*time.Millisecond, 60*time.Millisecond, 60*time.Millisecond
 	s := newServer(t, o)
 	done = make(chan struct{}, 100)
@@ -34,7 +34,7 @@ func wire(t *testing.T, w *world) (server *httptest.Server, done chan struct{}) 
 	return server, done
 }
 
-func dial(t *testing.T, server *httptest.Server) net.Conn {
+func dialServer(t *testing.T, server *httptest.Server) net.Conn {
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -51,8 +51,8 @@ func TestSlowBody(t *testing.T) {
 		"/api/search": 408, "/api/tree": 408, "/api/repos": 408, "/api/verifications": 408,
 		"/api/nothing": 404, "/api/version": 405, "/api/repos/42/refresh": 202,
 	} {
-		server, _ := wire(t, newWorld())
-		conn := dial(t, server)
+		server, _ := startSocketServer(t, newWorld())
+		conn := dialServer(t, server)
 		if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", path); err != nil {
 			t.Fatal(err)
 		}
@@ -76,8 +76,8 @@ func isTimeout(err error) bool {
 
 // A body that comes byte by byte has no more time than any other.
 func TestTricklingBody(t *testing.T) {
-	server, _ := wire(t, newWorld())
-	conn := dial(t, server)
+	server, _ := startSocketServer(t, newWorld())
+	conn := dialServer(t, server)
 	if _, err := io.WriteString(conn, "POST /api/search HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func TestTricklingBody(t *testing.T) {
 func TestBodyHasCome(t *testing.T) {
 	w := newWorld()
 	w.block = true // until the search's own time is over
-	server, _ := wire(t, w)
+	server, _ := startSocketServer(t, w)
 	response, err := http.Post(server.URL+"/api/search", "application/json", strings.NewReader(`{"query":"x","matches":1}`))
 	if err != nil {
 		t.Fatal(err)
@@ -123,8 +123,8 @@ func TestSlowReader(t *testing.T) {
 	for range 4 {
 		w.result.Files = append(w.result.Files, search.FileMatch{Repo: bare, Path: "long.txt", Content: text})
 	}
-	server, done := wire(t, w)
-	conn := dial(t, server)
+	server, done := startSocketServer(t, w)
+	conn := dialServer(t, server)
 	const body = `{"query":"x","matches":1}`
 	if _, err := fmt.Fprintf(conn, "POST /api/search HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body); err != nil {
 		t.Fatal(err)

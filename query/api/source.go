@@ -15,9 +15,9 @@ import (
 // maxPathParameter lets a path that is too long be no path, not a bad parameter.
 const maxPathParameter = 64 << 10
 
-func (s *Server) source(r *http.Request) (*reply, error) {
+func (s *Server) showSource(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	path, ref := p.text("path", maxPathParameter), p.text("ref", maxPathParameter)
+	path, ref := p.textParam("path", maxPathParameter), p.textParam("ref", maxPathParameter)
 	repository, err := s.repositoryOf(r.Context(), p)
 	if err != nil {
 		return nil, err
@@ -26,15 +26,15 @@ func (s *Server) source(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	var external links
+	var external fileLinks
 	external.before, external.after, external.inQuery = externalFilesURL(repository, code.Ref(ref))
 	answer := &wire.FileSource{
 		Source: string(file.Text), Language: string(file.Language), Path: path, Repo: repository.Name,
 		RepoCodeHostType: wire.CodeHostType(repository.Kind), RepoDisplayName: displayName(repository), RepoExternalWebURL: externalURL(repository),
 		WebURL: s.fileURL(repository.Name, code.Ref(ref), path), ExternalWebURL: string(external.appendExternal(nil, path)), BlobSha: file.Blob,
 	}
-	s.addOutline(answer, file.Language, p.number("tokens") == 1, p.number("symbols") == 1)
-	return ok(answer), nil
+	s.addOutline(answer, file.Language, p.intParam("tokens") == 1, p.intParam("symbols") == 1)
+	return okReply(answer), nil
 }
 
 // namedRevision refuses the empty name of a revision, which elsewhere means the
@@ -44,11 +44,11 @@ func (s *Server) namedRevision(r *http.Request, repository, revision string) (*c
 		return nil, fmt.Errorf("%w: it is empty; HEAD is the default branch", source.ErrInvalidRevision)
 	}
 	known, err := s.visibleRepository(r.Context(), repository)
-	exchangeOf(r).note("ref", revision)
+	exchangeOf(r).addMetadata("ref", revision)
 	return known, err
 }
 
-func (s *Server) tree(r *http.Request) (*reply, error) {
+func (s *Server) showTree(r *http.Request) (*reply, error) {
 	var in wire.TreeRequest
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (s *Server) tree(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(wire.TreeResponse{Tree: newTreeNode(root)}), nil
+	return okReply(wire.TreeResponse{Tree: newTreeNode(root)}), nil
 }
 
 func newTreeNode(n *source.Node) wire.TreeNode {
@@ -72,7 +72,7 @@ func newTreeNode(n *source.Node) wire.TreeNode {
 	return out
 }
 
-func (s *Server) files(r *http.Request) (*reply, error) {
+func (s *Server) listFiles(r *http.Request) (*reply, error) {
 	var in wire.FilesRequest
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (s *Server) files(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(fileList(paths)), nil
+	return okReply(fileList(paths)), nil
 }
 
 // fileList writes paths as items: there may be half a million.
@@ -112,7 +112,7 @@ func (l fileList) writeJSON(out *jsonout.Writer) error {
 
 func (s *Server) folderContents(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	name, revision, path := p.text("repoName", code.MaxNameBytes), p.text("revisionName", maxPathParameter), p.text("path", maxPathParameter)
+	name, revision, path := p.textParam("repoName", code.MaxNameBytes), p.textParam("revisionName", maxPathParameter), p.textParam("path", maxPathParameter)
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -121,7 +121,7 @@ func (s *Server) folderContents(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	if path != "" {
-		s.target(r, audit.TargetFile, name+":"+path)
+		s.setAuditTarget(r, audit.TargetFile, name+":"+path)
 	}
 	entries, err := s.o.Source.Folder(r.Context(), repository, revision, path)
 	if err != nil {
@@ -135,5 +135,5 @@ func (s *Server) folderContents(r *http.Request) (*reply, error) {
 	for i, e := range entries {
 		items[i] = wire.FolderItem{Type: wire.FolderItemType(e.Kind), Path: prefix + e.Name, Name: e.Name}
 	}
-	return ok(items), nil
+	return okReply(items), nil
 }

@@ -147,12 +147,12 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	id := known.ID
-	s.target(r, audit.TargetRepository, known.Name)
+	s.setAuditTarget(r, audit.TargetRepository, known.Name)
 	st, err := s.o.Status.Status(r.Context(), id)
 	if err != nil {
 		return nil, unknownRepository(r, err)
 	}
-	if !s.visible(r.Context()).Everything() {
+	if !s.callerVisibility(r.Context()).Everything() {
 		st.Applied = nil // it counts what happens in others
 	}
 	out := &statusResponse{
@@ -172,15 +172,15 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 		out.Progress = &progressItem{p.Files, p.FilesTotal, p.Bytes, p.BytesTotal}
 	}
 	if f := st.LastError; f != nil {
-		out.LastError = &errorItem{f.Code, f.message(), f.detailFor(r), optionalTime(f.At)}
+		out.LastError = &errorItem{f.Code, f.userMessage(), f.detailFor(r), optionalTime(f.At)}
 	}
 	if l := st.Reconciliation; l != nil {
 		out.Reconcile = &reconcileItem{LookedAt: optionalTime(l.LookedAt), Result: l.Result, NextAt: optionalTime(l.NextAt)}
 		if f := l.Failed; f != nil {
-			out.Reconcile.Code, out.Reconcile.Error, out.Reconcile.Detail = f.Code, f.message(), f.detailFor(r)
+			out.Reconcile.Code, out.Reconcile.Error, out.Reconcile.Detail = f.Code, f.userMessage(), f.detailFor(r)
 		}
 	}
-	return ok(out), nil
+	return okReply(out), nil
 }
 
 func (s *Server) skippedFiles(r *http.Request) (*reply, error) {
@@ -190,19 +190,19 @@ func (s *Server) skippedFiles(r *http.Request) (*reply, error) {
 	}
 	id := known.ID
 	p := queryParams(r)
-	window := p.page()
-	ref := fullRef(p.text("ref", code.MaxRefBytes))
-	reason := p.word("reason")
+	window := p.pageParam()
+	ref := fullRef(p.textParam("ref", code.MaxRefBytes))
+	reason := p.wordParam("reason")
 	if p.err != nil {
 		return nil, p.err
 	}
-	s.target(r, audit.TargetRepository, known.Name, "list", "skipped files")
-	files, total, err := s.o.Status.Skipped(r.Context(), id, ref, code.SkipReason(reason), window.offset(), window.perPage)
+	s.setAuditTarget(r, audit.TargetRepository, known.Name, "list", "skipped files")
+	files, total, err := s.o.Status.Skipped(r.Context(), id, ref, code.SkipReason(reason), window.itemOffset(), window.perPage)
 	if err != nil {
 		return nil, fmt.Errorf("repository %d: %w", s.numberOf(id), err)
 	}
-	out := ok(newSkippedItems(files))
-	out.header = window.header(r.URL.Path, total, p, "ref", "reason")
+	out := okReply(newSkippedItems(files))
+	out.header = window.pageHeader(r.URL.Path, total, p, "ref", "reason")
 	return out, nil
 }
 

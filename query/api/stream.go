@@ -26,18 +26,18 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
-	view, err := s.view(ctx)
+	view, err := s.openView(ctx)
 	if err != nil {
 		return fmt.Errorf("search: %w", err)
 	}
 	defer view.Release()
-	f := newFrames(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(s.o.SearchTimeout+s.o.WriteTimeout))
+	f := newFrameWriter(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(s.o.SearchTimeout+s.o.WriteTimeout))
 	defer f.close()
 	result, err := s.o.Searcher.Stream(ctx, view, in.Request, func(files []search.FileMatch, stats search.Stats) error {
 		if len(files) == 0 {
-			return f.comment("the search goes on")
+			return f.sendComment("the search goes on")
 		}
-		return f.files(s.newStreamChunk(files, stats))
+		return f.sendFiles(s.newStreamChunk(files, stats))
 	})
 	if err == nil {
 		defer result.Release()
@@ -47,29 +47,29 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if f.err == nil {
-		f.failed(err, exchangeOf(r).id)
+		f.sendError(err, exchangeOf(r).id)
 	}
-	return &begunError{err}
+	return &midStreamError{err}
 }
 
 // finishStream sends what is said at the end.
-func (s *Server) finishStream(f *frames, in *parsedSearch, result *search.Result) error {
+func (s *Server) finishStream(f *frameWriter, in *parsedSearch, result *search.Result) error {
 	response, err := s.newSearchResponse(in, result)
 	if err != nil {
-		return &begunError{err}
+		return &midStreamError{err}
 	}
 	if response.IncompleteReason != "" {
 		s.metrics.limited.WithLabelValues(response.IncompleteReason).Inc()
 	}
 	if len(result.Repositories) > 0 {
-		err = f.frame(&streamChunk{Type: "chunk", Stats: response.Stats, Files: []struct{}{}, RepositoryInfo: response.RepositoryInfo})
+		err = f.sendFrame(&streamChunk{Type: "chunk", Stats: response.Stats, Files: []struct{}{}, RepositoryInfo: response.RepositoryInfo})
 	}
-	err = errors.Join(err, f.frame(&streamFinal{
+	err = errors.Join(err, f.sendFrame(&streamFinal{
 		Type: "final", Stats: response.Stats, Exhaustive: response.Exhaustive,
 		IncompleteReason: response.IncompleteReason, Notices: response.Notices, Related: response.Related, Explain: response.Explain,
-	}), f.line("[DONE]"))
+	}), f.sendLine("[DONE]"))
 	if err != nil {
-		return &begunError{err}
+		return &midStreamError{err}
 	}
 	// The connection may serve further requests, which are not all bounded.
 	_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout))
@@ -77,9 +77,9 @@ func (s *Server) finishStream(f *frames, in *parsedSearch, result *search.Result
 }
 
 // begunError is a failure after the answer began: its status is sent.
-type begunError struct{ error }
+type midStreamError struct{ error }
 
-func (e *begunError) Unwrap() error { return e.error }
+func (e *midStreamError) Unwrap() error { return e.error }
 
 // streamChunk is a part of the answer. Its stats and repositories are those of
 // the part alone. Files is there for a part that has none; else they are written
@@ -95,11 +95,11 @@ type streamChunk struct {
 }
 
 func (s *Server) newStreamChunk(files []search.FileMatch, stats search.Stats) *streamChunk {
-	repositories := repositories{server: s}
+	repositories := repositoryInfos{server: s}
 	for i := range files {
 		repositories.add(files[i].Repo)
 	}
-	c := &streamChunk{server: s, files: files, Type: "chunk", RepositoryInfo: repositories.infos()}
+	c := &streamChunk{server: s, files: files, Type: "chunk", RepositoryInfo: repositories.listInfos()}
 	c.Stats = newSearchStats(&search.Result{Stats: stats})
 	c.Stats.FlushReason = flushReasonPart
 	return c
@@ -125,7 +125,7 @@ type streamError struct {
 
 // frames writes the frames of a stream: lines "data: …", each followed by an
 // empty one. It keeps its first error.
-type frames struct {
+type frameWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
 	limit   time.Duration // of one write
@@ -135,21 +135,21 @@ type frames struct {
 	out     *jsonout.Writer
 }
 
-func newFrames(w http.ResponseWriter, control *http.ResponseController, limit time.Duration, end time.Time) *frames {
-	f := &frames{w: w, control: control, limit: limit, end: end}
-	f.out = jsonout.New(timely{f})
+func newFrameWriter(w http.ResponseWriter, control *http.ResponseController, limit time.Duration, end time.Time) *frameWriter {
+	f := &frameWriter{w: w, control: control, limit: limit, end: end}
+	f.out = jsonout.New(deadlineWriter{f})
 	return f
 }
 
 // close ends the use of f.
-func (f *frames) close() { f.out.Free() }
+func (f *frameWriter) close() { f.out.Free() }
 
 // timely gives every write of a stream its time. Writers without deadlines
 // (tests) are fine.
-type timely struct{ *frames }
+type deadlineWriter struct{ *frameWriter }
 
 // Write implements io.Writer.
-func (t timely) Write(b []byte) (int, error) {
+func (t deadlineWriter) Write(b []byte) (int, error) {
 	deadline := time.Now().Add(t.limit)
 	if t.end.Before(deadline) {
 		deadline = t.end
@@ -158,8 +158,8 @@ func (t timely) Write(b []byte) (int, error) {
 	return t.w.Write(b)
 }
 
-// begin sends the header.
-func (f *frames) begin() {
+// beginAnswer sends the header.
+func (f *frameWriter) beginAnswer() {
 	if f.begun {
 		return
 	}
@@ -172,29 +172,29 @@ func (f *frames) begin() {
 	f.w.WriteHeader(http.StatusOK)
 }
 
-// line sends one frame of text without line feeds.
-func (f *frames) line(text string) error { return f.send("data: "+text, nil) }
+// sendLine sends one frame of text without line feeds.
+func (f *frameWriter) sendLine(text string) error { return f.writeLine("data: "+text, nil) }
 
-// comment sends a line that readers of frames pass over.
-func (f *frames) comment(text string) error { return f.send(": "+text, nil) }
+// sendComment sends a line that readers of frames pass over.
+func (f *frameWriter) sendComment(text string) error { return f.writeLine(": "+text, nil) }
 
-// frame sends v as JSON.
-func (f *frames) frame(v any) error {
-	return f.line(string(bytes.TrimRight(mustEncode(v), "\n")))
+// sendFrame sends v as JSON.
+func (f *frameWriter) sendFrame(v any) error {
+	return f.sendLine(string(bytes.TrimRight(mustEncode(v), "\n")))
 }
 
-// files sends a part.
-func (f *frames) files(c *streamChunk) error {
-	return f.send("data: ", func(out *jsonout.Writer) error { return c.server.writeFiles(out, c.files, c) })
+// sendFiles sends a part.
+func (f *frameWriter) sendFiles(c *streamChunk) error {
+	return f.writeLine("data: ", func(out *jsonout.Writer) error { return c.server.writeFiles(out, c.files, c) })
 }
 
-// send writes a line that begins with text, and what rest writes, and flushes.
+// writeLine writes a line that begins with text, and what rest writes, and flushes.
 // JSON has no line feed here, so it is one line.
-func (f *frames) send(text string, rest func(*jsonout.Writer) error) error {
+func (f *frameWriter) writeLine(text string, rest func(*jsonout.Writer) error) error {
 	if f.err != nil {
 		return f.err
 	}
-	f.begin()
+	f.beginAnswer()
 	f.out.Raw(text)
 	var err error
 	if rest != nil {
@@ -213,7 +213,7 @@ func (f *frames) send(text string, rest func(*jsonout.Writer) error) error {
 	return f.err
 }
 
-// failed tells a reader what happened.
-func (f *frames) failed(err error, requestID string) {
-	_ = f.frame(&streamError{Type: "error", Error: errorReply(err, requestID).body}) // a reader that has gone needs no answer
+// sendError tells a reader what happened.
+func (f *frameWriter) sendError(err error, requestID string) {
+	_ = f.sendFrame(&streamError{Type: "error", Error: errorReply(err, requestID).body}) // a reader that has gone needs no answer
 }

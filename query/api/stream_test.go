@@ -18,8 +18,8 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 )
 
-// frames returns the data of the frames of a stream, as its clients read them.
-func frames(t *testing.T, body io.Reader) []string {
+// frameWriter returns the data of the frames of a stream, as its clients read them.
+func frameWriter(t *testing.T, body io.Reader) []string {
 	t.Helper()
 	var out []string
 	lines := bufio.NewScanner(body)
@@ -64,14 +64,14 @@ func decodeFrame(t *testing.T, text string) (f frame) {
 
 func TestStream(t *testing.T) {
 	w := newWorld()
-	s := newServer(t, w.options())
-	rec := post(s, "/api/stream_search", `{"query":"boil","matches":10}`)
+	s := newServer(t, w.serverOptions())
+	rec := postRequest(s, "/api/stream_search", `{"query":"boil","matches":10}`)
 	for name, want := range map[string]string{"Content-Type": "text/event-stream", "Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"} {
 		if got := rec.Header().Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	got := frames(t, rec.Body)
+	got := frameWriter(t, rec.Body)
 	if len(got) != 4 || got[3] != "[DONE]" {
 		t.Fatalf("%d frames: %.200q", len(got), got)
 	}
@@ -88,7 +88,7 @@ func TestStream(t *testing.T) {
 		t.Errorf("final %.300s", got[2])
 	}
 	var blocking struct{ Files []json.RawMessage }
-	if err := json.Unmarshal(post(s, "/api/search", `{"query":"boil","matches":10}`).Body.Bytes(), &blocking); err != nil || len(files) != len(blocking.Files) {
+	if err := json.Unmarshal(postRequest(s, "/api/search", `{"query":"boil","matches":10}`).Body.Bytes(), &blocking); err != nil || len(files) != len(blocking.Files) {
 		t.Fatalf("%d files in the stream, %d in the answer, %v", len(files), len(blocking.Files), err)
 	}
 	for i := range files {
@@ -103,11 +103,11 @@ func TestStream(t *testing.T) {
 
 // TestStreamNotices holds that the final frame has the notices of the answer, of the query and of the search, and its related files.
 func TestStreamNotices(t *testing.T) {
-	s := newServer(t, newWorld().options())
+	s := newServer(t, newWorld().serverOptions())
 	for query, want := range map[string][]string{"boil": nil, "boil -kettle lang:pyhton": {"DIFFERENT_MEANING", "FILTER_SELECTS_NOTHING"}, "biol": {"TERM_FINDS_NOTHING"}} {
 		body := fmt.Sprintf(`{"query":%q,"matches":10}`, query)
-		streamed := frames(t, post(s, "/api/stream_search", body).Body)
-		for _, answer := range []string{post(s, "/api/search", body).Body.String(), streamed[len(streamed)-2]} {
+		streamed := frameWriter(t, postRequest(s, "/api/stream_search", body).Body)
+		for _, answer := range []string{postRequest(s, "/api/search", body).Body.String(), streamed[len(streamed)-2]} {
 			var have struct{ Notices []struct{ Code string } }
 			if err := json.Unmarshal([]byte(answer), &have); err != nil {
 				t.Fatal(err)
@@ -127,8 +127,8 @@ func TestStreamNotices(t *testing.T) {
 }
 
 func TestStreamOfRepositories(t *testing.T) {
-	rec := post(newServer(t, newWorld().options()), "/api/stream_search", `{"query":"type:repo e","matches":10}`)
-	got := frames(t, rec.Body)
+	rec := postRequest(newServer(t, newWorld().serverOptions()), "/api/stream_search", `{"query":"type:repo e","matches":10}`)
+	got := frameWriter(t, rec.Body)
 	if len(got) != 3 || len(decodeFrame(t, got[0]).Infos) != 2 || decodeFrame(t, got[0]).Files == nil {
 		t.Fatalf("frames %q", got)
 	}
@@ -137,7 +137,7 @@ func TestStreamOfRepositories(t *testing.T) {
 // What fails before the first part is an answer like any other.
 func TestStreamFailsBeforeItBegins(t *testing.T) {
 	w := newWorld()
-	s := newServer(t, w.options())
+	s := newServer(t, w.serverOptions())
 	for _, c := range []struct {
 		body   string
 		err    error
@@ -151,7 +151,7 @@ func TestStreamFailsBeforeItBegins(t *testing.T) {
 		{`{"query":"x","matches":1}`, errors.New("disk"), 500, "UNEXPECTED_ERROR"},
 	} {
 		w.err = c.err
-		rec := post(s, "/api/stream_search", c.body)
+		rec := postRequest(s, "/api/stream_search", c.body)
 		if rec.Code != c.status || !strings.Contains(rec.Body.String(), c.code) || rec.Header().Get("Content-Type") != "application/json" {
 			t.Errorf("%s, %v: %d %s", c.body, c.err, rec.Code, rec.Body)
 		}
@@ -165,8 +165,8 @@ func TestStreamFailsBeforeItBegins(t *testing.T) {
 func TestStreamFailsLater(t *testing.T) {
 	w := newWorld()
 	w.err = errors.New("disk")
-	rec := post(newServer(t, w.options()), "/api/stream_search", `{"query":"late","matches":1}`)
-	got := frames(t, rec.Body)
+	rec := postRequest(newServer(t, w.serverOptions()), "/api/stream_search", `{"query":"late","matches":1}`)
+	got := frameWriter(t, rec.Body)
 	if rec.Code != 200 || len(got) != 2 {
 		t.Fatalf("%d, frames %q", rec.Code, got)
 	}
@@ -180,7 +180,7 @@ func TestStreamFailsLater(t *testing.T) {
 func TestStreamOfLeavingClient(t *testing.T) {
 	w := newWorld()
 	w.block = true
-	server := httptest.NewServer(newServer(t, w.options()))
+	server := httptest.NewServer(newServer(t, w.serverOptions()))
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
 	request, _ := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/api/stream_search", strings.NewReader(`{"query":"late","matches":1}`))
@@ -217,7 +217,7 @@ func (s *stalling) Stream(ctx context.Context, _ search.View, _ search.Request, 
 // A client that does not read is left after a time.
 func TestStreamOfStallingClient(t *testing.T) {
 	s := &stalling{newWorld(), make(chan error, 1)}
-	o := s.options()
+	o := s.serverOptions()
 	o.Searcher, o.PartTimeout = s, 20*time.Millisecond
 	server := httptest.NewServer(newServer(t, o))
 	defer server.Close()

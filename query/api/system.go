@@ -7,20 +7,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-func (s *Server) version(*http.Request) (*reply, error) {
-	return ok(wire.Version{Version: s.o.Version}), nil
+func (s *Server) showVersion(*http.Request) (*reply, error) {
+	return okReply(wire.Version{Version: s.o.Version}), nil
 }
 
 // listModels answers with the language models, of which this server has none.
 // Clients of the established interface ask for them when they start.
 func (s *Server) listModels(*http.Request) (*reply, error) {
-	return ok([]wire.LanguageModel{}), nil
+	return okReply([]wire.LanguageModel{}), nil
 }
 
-// health says that the process serves; it looks at nothing else, so that a slow
+// reportHealth says that the process serves; it looks at nothing else, so that a slow
 // disk does not get the process killed.
-func (s *Server) health(*http.Request) (*reply, error) {
-	return ok(wire.Health{Status: wire.HealthStatusOk}), nil
+func (s *Server) reportHealth(*http.Request) (*reply, error) {
+	return okReply(wire.Health{Status: wire.HealthStatusOk}), nil
 }
 
 // Missing is what was lost and is not indexed again yet.
@@ -32,13 +32,13 @@ type Missing struct {
 	Unstored int
 }
 
-// ready says whether answers would be of use yet.
-func (s *Server) ready(r *http.Request) (*reply, error) {
+// reportReadiness says whether answers would be of use yet.
+func (s *Server) reportReadiness(r *http.Request) (*reply, error) {
 	if err := s.o.Ready(r.Context()); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotReady, err)
 	}
 	missing := s.o.Missing()
-	return ok(wire.Readiness{
+	return okReply(wire.Readiness{
 		Status: wire.ReadinessStatusOk, AsOf: s.o.AsOf(),
 		MissingDocuments: missing.Documents, MissingRefs: missing.Refs, UnstoredDocuments: missing.Unstored,
 	}), nil

@@ -35,9 +35,9 @@ func (s *Server) mintToken(a *auth.Service, r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return created(tokenResponse{token.ID, value, jsonTime(token.CreatedAt), jsonTime(token.ExpiresAt), s.numbersOf(token.Repositories)}), nil
+	return createdReply(tokenResponse{token.ID, value, jsonTime(token.CreatedAt), jsonTime(token.ExpiresAt), s.numbersOf(token.Repositories)}), nil
 }
 
 func (s *Server) revokeToken(a *auth.Service, r *http.Request) (*reply, error) {
-	return none(a.RevokeToken(r.Context(), auth.From(r.Context()), account.TokenID(mux.Vars(r)["id"])))
+	return noContentOrError(a.RevokeToken(r.Context(), auth.From(r.Context()), account.TokenID(mux.Vars(r)["id"])))
 }

@@ -17,24 +17,24 @@ const maxUserIDBytes = 256
 // namedUser reads the query parameter userId.
 func namedUser(r *http.Request) (account.UserID, error) {
 	query := queryParams(r)
-	id := query.text("userId", maxUserIDBytes)
+	id := query.textParam("userId", maxUserIDBytes)
 	if query.err == nil && id == "" {
 		return "", errMissingParam
 	}
 	return account.UserID(id), query.err
 }
 
-func (s *Server) user(a *auth.Service, r *http.Request) (*reply, error) {
+func (s *Server) showUser(a *auth.Service, r *http.Request) (*reply, error) {
 	id, err := namedUser(r)
 	if err != nil {
 		return nil, err
 	}
-	s.target(r, audit.TargetUser, string(id))
+	s.setAuditTarget(r, audit.TargetUser, string(id))
 	user, err := a.User(auth.From(r.Context()), id)
 	if err != nil {
 		return nil, err
 	}
-	return ok(userOf(user)), nil
+	return okReply(userOf(user)), nil
 }
 
 // removedResponse is the answer of the established interface.
@@ -51,7 +51,7 @@ func (s *Server) removeUser(a *auth.Service, r *http.Request) (*reply, error) {
 	if err := a.Remove(r.Context(), auth.From(r.Context()), id); err != nil {
 		return nil, err
 	}
-	return ok(removedResponse{true, "User removed"}), nil
+	return okReply(removedResponse{true, "User removed"}), nil
 }
 
 func (s *Server) listUsers(a *auth.Service, r *http.Request) (*reply, error) {
@@ -63,7 +63,7 @@ func (s *Server) listUsers(a *auth.Service, r *http.Request) (*reply, error) {
 	for _, u := range users {
 		out = append(out, userOf(u))
 	}
-	return ok(out), nil
+	return okReply(out), nil
 }
 
 // changeOfUser is what an owner does to the user of the path.
@@ -75,7 +75,7 @@ func changeUser(r *http.Request, change changeOfUser) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ok(userOf(user)), nil
+	return okReply(userOf(user)), nil
 }
 
 func (s *Server) approveUser(a *auth.Service, r *http.Request) (*reply, error) {

@@ -93,8 +93,8 @@ type verificationRequest struct {
 	Repair       bool     `json:"repair"`
 }
 
-// verify answers POST /api/verifications: frames, as they come.
-func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
+// verifyIndex answers POST /api/verifications: frames, as they come.
+func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 	var in verificationRequest
 	if err := s.decodeBody(r, &in); err != nil {
 		return err
@@ -104,20 +104,20 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 	}
 	request := Verification{Remote: in.Remote, Repair: in.Repair}
 	var err error
-	if request.Repositories, err = s.named(r.Context(), in.Repositories); err != nil {
+	if request.Repositories, err = s.resolveRepositories(r.Context(), in.Repositories); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxVerificationTime)
 	defer cancel()
-	f := newFrames(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxVerificationTime))
+	f := newFrameWriter(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxVerificationTime))
 	defer f.close()
 	err = s.o.Verifier.Verify(ctx, request, func(frame *VerificationFrame) error {
 		frame.Number = s.numberOf(frame.Repository)
-		return f.frame(frame)
+		return f.sendFrame(frame)
 	})
 	if err == nil {
-		if err = f.line("[DONE]"); err != nil {
-			return &begunError{err}
+		if err = f.sendLine("[DONE]"); err != nil {
+			return &midStreamError{err}
 		}
 		_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // the connection may serve others
 		return nil
@@ -126,13 +126,13 @@ func (s *Server) verify(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("verify: %w", err)
 	}
 	if f.err == nil {
-		f.failed(err, exchangeOf(r).id)
+		f.sendError(err, exchangeOf(r).id)
 	}
-	return &begunError{err}
+	return &midStreamError{err}
 }
 
-// named returns the repositories of names or numbers.
-func (s *Server) named(ctx context.Context, names []string) ([]code.RepositoryID, error) {
+// resolveRepositories returns the repositories of names or numbers.
+func (s *Server) resolveRepositories(ctx context.Context, names []string) ([]code.RepositoryID, error) {
 	if len(names) > maxVerified {
 		return nil, fmt.Errorf("%w: repositories: %d, at most %d", errBody, len(names), maxVerified)
 	}

@@ -16,14 +16,14 @@ type watchedWriter struct {
 	refused  error // stays
 }
 
-// watched returns w and r as a stream has to use them. The caller calls stop at its
+// watchStream returns w and r as a stream has to use them. The caller calls stop at its
 // end.
-func (s *Server) watched(rt *route, w http.ResponseWriter, r *http.Request) (_ *watchedWriter, _ *http.Request, stop func()) {
+func (s *Server) watchStream(rt *route, w http.ResponseWriter, r *http.Request) (_ *watchedWriter, _ *http.Request, stop func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	watched := &watchedWriter{ResponseWriter: w, end: cancel, admitted: func() error {
 		p, err := s.o.Gate.Authenticate(r)
 		if err == nil {
-			err = rt.admits(p)
+			err = rt.checkAccess(p)
 		}
 		return err
 	}}

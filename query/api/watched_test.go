@@ -15,7 +15,7 @@ import (
 // A stream that outlives its credential says nothing more, and does not look whole.
 func TestStreamEndsWithItsCredential(t *testing.T) {
 	w := closedWorld()
-	s := newServer(t, w.options())
+	s := newServer(t, w.serverOptions())
 	deleted := make(chan struct{})
 	handler := s.OwnersOnly("/stream", audit.ReadOperations, http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
 		fmt.Fprintln(out, "before")

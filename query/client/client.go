@@ -74,15 +74,15 @@ func New(base string, o Options) (*Client, error) {
 	}
 	o.ensureDefaults()
 	c := &Client{base: u, o: o}
-	c.http = &http.Client{Transport: o.Transport, CheckRedirect: c.stay}
+	c.http = &http.Client{Transport: o.Transport, CheckRedirect: c.checkRedirect}
 	return c, nil
 }
 
 // maxRedirects bounds redirections.
 const maxRedirects = 5
 
-// stay refuses to carry a credential to another server.
-func (c *Client) stay(r *http.Request, via []*http.Request) error {
+// checkRedirect refuses to carry a credential to another server.
+func (c *Client) checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return errors.New("too many redirections")
 	}
@@ -105,7 +105,7 @@ type request struct {
 	reads bool
 }
 
-func (r *request) target() string {
+func (r *request) pathWithQuery() string {
 	if len(r.query) == 0 {
 		return r.path
 	}
@@ -116,11 +116,11 @@ func (r *request) target() string {
 // body the caller closes. body is sent as JSON; nil sends none. The error wraps an
 // *Error if the server told a failure.
 func (c *Client) Raw(ctx context.Context, method, path string, body any) (*http.Response, error) {
-	return c.send(ctx, request{method: method, path: path, body: body, reads: method == http.MethodGet})
+	return c.sendWithRetries(ctx, request{method: method, path: path, body: body, reads: method == http.MethodGet})
 }
 
-// send sends a request, again if need be, and returns an answer that is no failure.
-func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
+// sendWithRetries sends a request, again if need be, and returns an answer that is no failure.
+func (c *Client) sendWithRetries(ctx context.Context, r request) (*http.Response, error) {
 	var body []byte
 	if r.body != nil {
 		var err error
@@ -133,7 +133,7 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 		if err == nil {
 			return response, nil
 		}
-		if try >= c.o.Retries || !c.again(ctx, &r, err) {
+		if try >= c.o.Retries || !c.awaitRetry(ctx, &r, err) {
 			return nil, err
 		}
 	}
@@ -144,17 +144,17 @@ func (c *Client) sendOnce(ctx context.Context, r *request, body []byte) (*http.R
 	if body != nil {
 		reader = bytes.NewReader(body)
 	}
-	out, err := http.NewRequestWithContext(ctx, r.method, c.base.String()+r.target(), reader)
+	out, err := http.NewRequestWithContext(ctx, r.method, c.base.String()+r.pathWithQuery(), reader)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
 	if body != nil {
 		out.Header.Set("Content-Type", contentTypeJSON)
 	}
-	c.sign(out)
+	c.setCredential(out)
 	response, err := c.http.Do(out)
 	if err != nil {
-		return nil, c.unreachable(ctx, err)
+		return nil, c.noAnswerError(ctx, err)
 	}
 	if response.StatusCode/100 != 2 {
 		defer func() { _ = response.Body.Close() }()
@@ -163,17 +163,17 @@ func (c *Client) sendOnce(ctx context.Context, r *request, body []byte) (*http.R
 	return response, nil
 }
 
-// sign says who asks.
-func (c *Client) sign(r *http.Request) {
+// setCredential says who asks.
+func (c *Client) setCredential(r *http.Request) {
 	r.Header.Set("User-Agent", c.o.UserAgent)
 	if c.o.APIKey != "" {
 		r.Header.Set("Authorization", "Bearer "+c.o.APIKey)
 	}
 }
 
-// unreachable takes what net/http says of the request out of an error: its address
+// noAnswerError takes what net/http says of the request out of an error: its address
 // is the server's.
-func (c *Client) unreachable(ctx context.Context, err error) error {
+func (c *Client) noAnswerError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -190,7 +190,7 @@ func receive[T any](ctx context.Context, c *Client, r request) (T, error) {
 }
 
 func receiveHeader[T any](ctx context.Context, c *Client, r request) (out T, h http.Header, err error) {
-	response, err := c.send(ctx, r)
+	response, err := c.sendWithRetries(ctx, r)
 	if err != nil {
 		return out, nil, err
 	}
@@ -203,7 +203,7 @@ func receiveHeader[T any](ctx context.Context, c *Client, r request) (out T, h h
 
 // discard sends a request whose answer says nothing.
 func (c *Client) discard(ctx context.Context, r request) error {
-	response, err := c.send(ctx, r)
+	response, err := c.sendWithRetries(ctx, r)
 	if err != nil {
 		return err
 	}

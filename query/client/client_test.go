@@ -51,7 +51,7 @@ func (s *server) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: a.status, Header: a.header, Body: io.NopCloser(strings.NewReader(a.body)), Request: r}, nil
 }
 
-func connect(t *testing.T, o client.Options, answers ...answer) (*client.Client, *server) {
+func newTestClient(t *testing.T, o client.Options, answers ...answer) (*client.Client, *server) {
 	t.Helper()
 	s := &server{answers: answers}
 	o.Transport = s
@@ -63,7 +63,7 @@ func connect(t *testing.T, o client.Options, answers ...answer) (*client.Client,
 }
 
 func TestRequests(t *testing.T) {
-	c, s := connect(t, client.Options{APIKey: "qk_1"}, answer{status: 200, body: `{"files":[{"repository":"r"}],"isSearchExhaustive":true}`}, answer{status: 200, body: `{}`}, answer{status: 200, body: `{}`})
+	c, s := newTestClient(t, client.Options{APIKey: "qk_1"}, answer{status: 200, body: `{"files":[{"repository":"r"}],"isSearchExhaustive":true}`}, answer{status: 200, body: `{}`}, answer{status: 200, body: `{}`})
 	found, err := c.Search(t.Context(), wire.SearchRequest{Query: "a b", Matches: 1})
 	if err != nil || len(found.Files) != 1 || !found.IsSearchExhaustive {
 		t.Fatalf("%+v, %v", found, err)
@@ -84,7 +84,7 @@ func TestRequests(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	c, _ := connect(t, client.Options{Retries: client.NoRetries},
+	c, _ := newTestClient(t, client.Options{Retries: client.NoRetries},
 		answer{400, http.Header{"X-Request-Id": {"id"}}, `{"statusCode":400,"errorCode":"FAILED_TO_PARSE_QUERY","message":"no","query":{"position":3,"column":4,"advice":"a"}}`},
 		answer{502, nil, "<html>"},
 		answer{503, http.Header{"Retry-After": {"7"}}, `{"errorCode":"TIMEOUT"}`})
@@ -126,7 +126,7 @@ func TestRetries(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				c, s := connect(t, client.Options{}, tc.answers...)
+				c, s := newTestClient(t, client.Options{}, tc.answers...)
 				began := time.Now()
 				ask := func() error { _, err := c.GetVersion(t.Context()); return err }
 				if tc.write {
@@ -147,7 +147,7 @@ func TestPagesFollowLinks(t *testing.T) {
 	link := func(target string) http.Header {
 		return http.Header{"Link": {`</api/repos?page=1>; rel="first", <` + target + `>; rel="next"`}, "X-Total-Count": {"3"}}
 	}
-	c, s := connect(t, client.Options{},
+	c, s := newTestClient(t, client.Options{},
 		answer{200, link("/api/repos?page=2&sort=name"), `[{"repoName":"a"},{"repoName":"b"}]`},
 		answer{200, http.Header{"X-Total-Count": {"3"}}, `[{"repoName":"c"}]`},
 		answer{200, link("https://other.example/api/repos?page=2"), `[{"repoName":"a"}]`})
@@ -173,7 +173,7 @@ func TestStreams(t *testing.T) {
 		{"data: {\"type\":\"error\",\"error\":{\"statusCode\":503,\"errorCode\":\"TIMEOUT\",\"message\":\"time is up\"}}\n\n", "", "time is up"},
 		{"data: {\n\n", "", "read a part of the answer"},
 	} {
-		c, _ := connect(t, client.Options{}, answer{200, nil, tc.body})
+		c, _ := newTestClient(t, client.Options{}, answer{200, nil, tc.body})
 		var files []string
 		_, err := c.Collect(t.Context(), wire.SearchRequest{}, func(part []wire.SearchFile) error {
 			for i := range part {
@@ -188,7 +188,7 @@ func TestStreams(t *testing.T) {
 }
 
 func TestCanceled(t *testing.T) {
-	c, _ := connect(t, client.Options{}, answer{503, http.Header{"Retry-After": {"5"}}, ``})
+	c, _ := newTestClient(t, client.Options{}, answer{503, http.Header{"Retry-After": {"5"}}, ``})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := c.GetVersion(ctx); err == nil {

@@ -35,12 +35,12 @@ func (c *Client) Message(ctx context.Context, message []byte, header http.Header
 		return nil, err
 	}
 	request.Header = header
-	c.sign(request)
+	c.setCredential(request)
 	request.Header.Set("Content-Type", contentTypeJSON)
 	request.Header.Set("Accept", "application/json, text/event-stream")
 	response, err := c.http.Do(request)
 	if err != nil {
-		return nil, &Later{Err: c.unreachable(ctx, err)}
+		return nil, &Later{Err: c.noAnswerError(ctx, err)}
 	}
 	defer func() { _ = response.Body.Close() }()
 	body, err := io.ReadAll(io.LimitReader(response.Body, MaxMessageBytes+1))

@@ -30,7 +30,7 @@ func page[T any](ctx context.Context, c *Client, r request) (*Page[T], error) {
 	}
 	out := &Page[T]{Items: items}
 	out.Total, _ = strconv.Atoi(header.Get("X-Total-Count")) // 0 if the server does not count
-	out.next, err = c.next(header)
+	out.next, err = c.nextPath(header)
 	return out, err
 }
 
@@ -57,9 +57,9 @@ func pages[T any](ctx context.Context, c *Client, r request) iter.Seq2[T, error]
 	}
 }
 
-// next returns the target of rel="next" in the header Link (RFC 8288), as a path of
+// nextPath returns the target of rel="next" in the header Link (RFC 8288), as a path of
 // the server.
-func (c *Client) next(h http.Header) (string, error) {
+func (c *Client) nextPath(h http.Header) (string, error) {
 	for link := range strings.SplitSeq(h.Get("Link"), ",") {
 		target, parameters, ok := strings.Cut(link, ">")
 		if !ok || !strings.Contains(parameters, `rel="next"`) {
@@ -87,13 +87,13 @@ func set[T comparable](v url.Values, name string, value T) {
 }
 
 // require adds a parameter.
-func require[T any](v url.Values, name string, value T) { v.Set(name, spell(value)) }
+func require[T any](v url.Values, name string, value T) { v.Set(name, formatValue(value)) }
 
 // escape returns a value as an element of a path.
-func escape[T any](value T) string { return url.PathEscape(spell(value)) }
+func escape[T any](value T) string { return url.PathEscape(formatValue(value)) }
 
-// spell returns a value as it stands in a URL.
-func spell(value any) string {
+// formatValue returns a value as it stands in a URL.
+func formatValue(value any) string {
 	if t, ok := value.(interface{ Spell() string }); ok {
 		return t.Spell()
 	}

@@ -10,9 +10,9 @@ import (
 // firstWait is the wait where the server names none.
 const firstWait = time.Second
 
-// again reports whether a request that failed is to be sent again, and waits until
+// awaitRetry reports whether a request that failed is to be sent again, and waits until
 // it may be.
-func (c *Client) again(ctx context.Context, r *request, err error) bool {
+func (c *Client) awaitRetry(ctx context.Context, r *request, err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return false

@@ -21,7 +21,7 @@ const frameError = "error"
 // that ends it.
 func frames[T any](ctx context.Context, c *Client, r request) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
-		response, err := c.send(ctx, r)
+		response, err := c.sendWithRetries(ctx, r)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -37,7 +37,7 @@ func frames[T any](ctx context.Context, c *Client, r request) iter.Seq2[*T, erro
 			if string(data) == "[DONE]" {
 				return
 			}
-			frame, err := frame[T](response, data)
+			frame, err := decodeFrame[T](response, data)
 			if !yield(frame, err) || err != nil {
 				return
 			}
@@ -47,8 +47,8 @@ func frames[T any](ctx context.Context, c *Client, r request) iter.Seq2[*T, erro
 	}
 }
 
-// frame decodes a frame.
-func frame[T any](response *http.Response, data []byte) (*T, error) {
+// decodeFrame decodes a frame.
+func decodeFrame[T any](response *http.Response, data []byte) (*T, error) {
 	out := new(T)
 	if err := json.Unmarshal(data, out); err != nil {
 		return nil, fmt.Errorf("read a part of the answer: %w", err)

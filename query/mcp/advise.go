@@ -21,8 +21,8 @@ import (
 type advice struct {
 	err error
 	// told says that the error's own words are the agent's affair.
-	told bool
-	next string
+	showsError bool
+	next       string
 }
 
 // advices: the first row that matches counts. What matches none is ours, not the
@@ -49,15 +49,15 @@ var advices = []advice{
 	{context.Canceled, false, "The call was given up."},
 }
 
-// advise puts an error into words that say what to do next.
-func (c *call) advise(ctx context.Context, t *tool, err error) string {
+// adviseOnError puts an error into words that say what to do next.
+func (c *call) adviseOnError(ctx context.Context, t *tool, err error) string {
 	switch {
 	case errors.Is(err, code.ErrNotFound) && c.args["repo"] != nil:
-		return c.adviseRepository(ctx, c.args.text("repo"))
+		return c.adviseRepository(ctx, c.args.getText("repo"))
 	case errors.Is(err, source.ErrNoRevision):
 		return c.adviseRevision(ctx)
 	case errors.Is(err, source.ErrNoPath), errors.Is(err, source.ErrInvalidPath), errors.Is(err, source.ErrBinary), errors.Is(err, source.ErrTooLarge) && t.readsFile():
-		if p := c.args.text("path"); p != "" {
+		if p := c.args.getText("path"); p != "" {
 			if there := c.whatIsThere(ctx, p); there != "" {
 				return there
 			}
@@ -70,24 +70,24 @@ func (c *call) advise(ctx context.Context, t *tool, err error) string {
 		if !errors.Is(err, a.err) {
 			continue
 		}
-		if !a.told {
+		if !a.showsError {
 			return a.next
 		}
-		return strings.TrimSpace(sentence(err.Error()) + " " + a.next)
+		return strings.TrimSpace(endSentence(err.Error()) + " " + a.next)
 	}
 	c.o.Logger.ErrorContext(ctx, "a tool failed", "tool", t.name, "error", err)
 	return "The server failed, which is not the fault of the arguments. Call again later, or go on without."
 }
 
-// sentence ends with a full stop.
-func sentence(s string) string { return strings.TrimRight(s, ". ") + "." }
+// endSentence ends with a full stop.
+func endSentence(s string) string { return strings.TrimRight(s, ". ") + "." }
 
 // maxSuggestions bounds the names that a failure suggests.
 const maxSuggestions = 5
 
 // adviseRepository names repositories that may be meant.
 func (c *call) adviseRepository(ctx context.Context, name string) string {
-	all, err := c.o.Sight.Repositories(ctx, "name", "")
+	all, err := c.o.Index.Repositories(ctx, "name", "")
 	if err != nil {
 		return fmt.Sprintf("There is no repository %.200q.", name)
 	}
@@ -112,7 +112,7 @@ func isWholeEnd(name, end string) bool {
 }
 
 // maxRefsTold bounds the branches that a failure names.
-const maxRefsTold = 8
+const maxRefsShown = 8
 
 func (c *call) adviseRevision(ctx context.Context) string {
 	name := ""
@@ -125,8 +125,8 @@ func (c *call) adviseRevision(ctx context.Context) string {
 	if head, ok := c.args["head"].(string); ok && name != "" {
 		name += " or " + head
 	}
-	out := fmt.Sprintf("There is no such revision (%.200s) in %s.", name, c.args.text("repo"))
-	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
+	out := fmt.Sprintf("There is no such revision (%.200s) in %s.", name, c.args.getText("repo"))
+	r, err := c.o.Index.Repository(ctx, c.args.getText("repo"))
 	if err != nil {
 		return out
 	}
@@ -135,18 +135,18 @@ func (c *call) adviseRevision(ctx context.Context) string {
 		return out + " Nothing of it may be indexed yet; call again later."
 	}
 	var names []string
-	for _, b := range branches[:min(len(branches), maxRefsTold)] {
+	for _, b := range branches[:min(len(branches), maxRefsShown)] {
 		names = append(names, b.Ref.Short())
 	}
 	more := ""
-	if len(branches) > maxRefsTold {
+	if len(branches) > maxRefsShown {
 		more = ", …"
 	}
-	return fmt.Sprintf("%s There are %s: %s%s. list_branches finds one by a part of its name, with query.", out, plural(len(branches), "branch", "branches"), strings.Join(names, ", "), more)
+	return fmt.Sprintf("%s There are %s: %s%s. list_branches finds one by a part of its name, with query.", out, formatCount(len(branches), "branch", "branches"), strings.Join(names, ", "), more)
 }
 
 func (c *call) advisePath(t *tool) string {
-	path := c.args.text("path")
+	path := c.args.getText("path")
 	at := ""
 	if ref, ok := c.args["ref"].(string); ok && ref != "" {
 		at = " at " + ref
@@ -156,5 +156,5 @@ func (c *call) advisePath(t *tool) string {
 		what = "directory"
 	}
 	return fmt.Sprintf("There is no %s %.200q in %s%s. glob with pattern **/%s finds it wherever it is; list_tree shows what is there.",
-		what, path, c.args.text("repo"), at, path[strings.LastIndexByte(path, '/')+1:])
+		what, path, c.args.getText("repo"), at, path[strings.LastIndexByte(path, '/')+1:])
 }

@@ -23,29 +23,29 @@ const (
 )
 
 // answer is the text of a call, up to most bytes.
-type answer struct {
+type answerText struct {
 	b    strings.Builder
 	most int
 }
 
 // setMaxTokens bounds the answer.
-func (a *answer) setMaxTokens(n int) { a.most = n * bytesPerToken }
+func (a *answerText) setMaxTokens(n int) { a.most = n * bytesPerToken }
 
-// room returns how many more bytes fit, with the notes left out of account.
-func (a *answer) room() int { return a.most - noteRoom - a.b.Len() }
+// bytesLeft returns how many more bytes fit, with the notes left out of account.
+func (a *answerText) bytesLeft() int { return a.most - noteRoom - a.b.Len() }
 
-// fits reports whether n more bytes do.
-func (a *answer) fits(n int) bool { return n <= a.room() }
+// hasRoom reports whether n more bytes do.
+func (a *answerText) hasRoom(n int) bool { return n <= a.bytesLeft() }
 
-// linef adds a line.
-func (a *answer) linef(format string, args ...any) {
+// addLinef adds a line.
+func (a *answerText) addLinef(format string, args ...any) {
 	fmt.Fprintf(&a.b, format, args...)
 	a.b.WriteByte('\n')
 }
 
-// line adds a line if it fits.
-func (a *answer) line(s string) bool {
-	if !a.fits(len(s) + 1) {
+// addLineIfFits adds a line if it fits.
+func (a *answerText) addLineIfFits(s string) bool {
+	if !a.hasRoom(len(s) + 1) {
 		return false
 	}
 	a.b.WriteString(s)
@@ -102,19 +102,19 @@ func pathText(path string) string {
 	return path
 }
 
-// plural is "1 match", "2 matches".
-func plural(n int, one, many string) string {
+// formatCount is "1 match", "2 matches".
+func formatCount(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// pages adds lines from an offset on, at most limit, and returns the offset of the
+// addPage adds lines from an offset on, at most limit, and returns the offset of the
 // next; it is len(lines) if there are no more.
-func (a *answer) pages(lines []string, offset, limit int) (next int) {
+func (a *answerText) addPage(lines []string, offset, limit int) (next int) {
 	next = min(offset, len(lines))
-	for next < len(lines) && next < offset+limit && a.line(cutLine([]byte(lines[next]))) {
+	for next < len(lines) && next < offset+limit && a.addLineIfFits(cutLine([]byte(lines[next]))) {
 		next++
 	}
 	return next

@@ -63,8 +63,8 @@ func choiceParam(name, about string, words ...string) param {
 	return param{name: name, kind: kindText, words: words, def: words[0], about: about}
 }
 
-// hide leaves a param out of the schema.
-func hide(p param) param {
+// hideParam leaves a param out of the schema.
+func hideParam(p param) param {
 	p.hidden = true
 	return p
 }
@@ -78,7 +78,7 @@ type property struct {
 	Default     any      `json:"default,omitempty"`
 }
 
-func (p *param) property() property {
+func (p *param) schemaProperty() property {
 	out := property{Type: p.kind, Description: p.about, Enum: p.words}
 	if p.def != "" && p.def != unset && p.def != 0 && p.def != false && p.words == nil && p.about == "" {
 		out.Default = p.def
@@ -100,7 +100,7 @@ func schemaOf(params []param) json.RawMessage {
 		if listed++; listed > 1 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, "%q:%s", p.name, encode(p.property()))
+		fmt.Fprintf(&b, "%q:%s", p.name, encode(p.schemaProperty()))
 		if p.required {
 			needed = append(needed, p.name)
 		}
@@ -117,12 +117,12 @@ func schemaOf(params []param) json.RawMessage {
 // absent: strings, ints and bools.
 type arguments map[string]any
 
-func (a arguments) text(name string) string { return a[name].(string) }
-func (a arguments) number(name string) int  { return a[name].(int) }
-func (a arguments) flag(name string) bool   { return a[name].(bool) }
+func (a arguments) getText(name string) string { return a[name].(string) }
+func (a arguments) getNumber(name string) int  { return a[name].(int) }
+func (a arguments) getFlag(name string) bool   { return a[name].(bool) }
 
-// given returns an optional flag, and whether it was given.
-func (a arguments) given(name string) (value, ok bool) {
+// optionalFlag returns an optional flag, and whether it was given.
+func (a arguments) optionalFlag(name string) (value, ok bool) {
 	value, ok = a[name].(bool)
 	return value, ok
 }
@@ -149,7 +149,7 @@ func parse(params []param, raw json.RawMessage) (arguments, error) {
 			continue
 		}
 		var err error
-		if out[p.name], err = p.read(value); err != nil {
+		if out[p.name], err = p.readValue(value); err != nil {
 			return nil, fmt.Errorf("%w: %s: %w", errArguments, p.name, err)
 		}
 	}
@@ -170,7 +170,7 @@ func namesOf(params []param) string {
 	return strings.Join(names, ", ")
 }
 
-func (p *param) read(value any) (any, error) {
+func (p *param) readValue(value any) (any, error) {
 	switch v := value.(type) {
 	case string:
 		if p.kind == kindText {

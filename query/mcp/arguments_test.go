@@ -16,11 +16,11 @@ func TestArgumentsAgreeWithSchemas(t *testing.T) {
 		`"x"`, `""`, `"a\u0000b"`, `1`, `0`, `-1`, `1.5`, `100`, `1000`, `10000`, `100000000`, `1e300`, `true`, `[]`, `{}`, `"name"`, `"desc"`, `"ten"`,
 		`"` + strings.Repeat("a", 5000) + `"`,
 	}
-	for _, tool := range tools() {
-		schema := compiled(t, tool)
+	for _, tool := range allTools() {
+		schema := compileSchema(t, tool)
 		for _, p := range append(tool.params, param{name: "unknown"}) {
 			for _, value := range values {
-				raw := json.RawMessage(object(tool.params, p.name, value))
+				raw := json.RawMessage(argumentsJSON(tool.params, p.name, value))
 				_, err := parse(tool.params, raw)
 				in, _ := jsonschema.UnmarshalJSON(strings.NewReader(string(raw)))
 				said := schema.Validate(in)
@@ -35,7 +35,7 @@ func TestArgumentsAgreeWithSchemas(t *testing.T) {
 	}
 }
 
-func compiled(t *testing.T, tool *tool) *jsonschema.Schema {
+func compileSchema(t *testing.T, tool *tool) *jsonschema.Schema {
 	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(strings.NewReader(string(schemaOf(tool.params))))
 	if err != nil {
@@ -52,8 +52,8 @@ func compiled(t *testing.T, tool *tool) *jsonschema.Schema {
 	return schema
 }
 
-// object has the required params and one other.
-func object(params []param, name, value string) string {
+// argumentsJSON has the required params and one other.
+func argumentsJSON(params []param, name, value string) string {
 	members := []string{}
 	for i := range params {
 		if params[i].required && params[i].name != name {
@@ -65,7 +65,7 @@ func object(params []param, name, value string) string {
 
 func TestParse(t *testing.T) {
 	args, err := parse(grepTool.params, json.RawMessage(`{"pattern":"x","repo":null,"limit":2e1,"ignoreCase":true}`))
-	if err != nil || args.text("repo") != "" || args.number("limit") != 20 || !args.flag("ignoreCase") || args.flag("groupByRepo") || args.number("context") != 0 {
+	if err != nil || args.getText("repo") != "" || args.getNumber("limit") != 20 || !args.getFlag("ignoreCase") || args.getFlag("groupByRepo") || args.getNumber("context") != 0 {
 		t.Errorf("%v, %v", args, err)
 	}
 	for raw, want := range map[string]string{

@@ -50,7 +50,7 @@ type commitList struct {
 }
 
 func (c *call) listCommits(ctx context.Context) error {
-	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
+	r, err := c.o.Index.Repository(ctx, c.args.getText("repo"))
 	if err != nil {
 		return err
 	}
@@ -66,30 +66,30 @@ func (c *call) listCommits(ctx context.Context) error {
 	out := commitList{Commits: []commitItem{}, Total: total}
 	for i := range commits {
 		item := newCommitItem(&commits[i], maxListedBody)
-		if !page.takes(item) {
+		if !page.takeEntry(item) {
 			break
 		}
 		out.Commits = append(out.Commits, item)
 	}
-	if out.Note = page.note(len(out.Commits)); total == 0 {
+	if out.Note = page.nextPageNote(len(out.Commits)); total == 0 {
 		out.Note = "No commit matches; leave out query, author, path or the times."
 	}
-	c.linef("%s", encode(out))
+	c.addLinef("%s", encode(out))
 	return nil
 }
 
 func (c *call) commitsRequest() (source.CommitsRequest, error) {
-	q := source.CommitsRequest{Revision: c.args.text("ref")}
-	q.Message, q.Author, q.Path = c.args.text("query"), c.args.text("author"), c.args.text("path")
-	q.FirstLine, q.LastLine = c.args.number("line"), c.args.number("line")
-	q.Limit = c.args.number("perPage")
+	q := source.CommitsRequest{Revision: c.args.getText("ref")}
+	q.Message, q.Author, q.Path = c.args.getText("query"), c.args.getText("author"), c.args.getText("path")
+	q.FirstLine, q.LastLine = c.args.getNumber("line"), c.args.getNumber("line")
+	q.Limit = c.args.getNumber("perPage")
 	q.Skip = min(c.pageOf(math.MaxInt).from, source.MaxSkippedCommits)
 	now := c.o.Now()
 	var err error
-	if q.Since, err = source.ParseMoment(c.args.text("since"), now, false); err != nil {
+	if q.Since, err = source.ParseMoment(c.args.getText("since"), now, false); err != nil {
 		return q, fmt.Errorf("since: %w", err)
 	}
-	if q.Until, err = source.ParseMoment(c.args.text("until"), now, true); err != nil {
+	if q.Until, err = source.ParseMoment(c.args.getText("until"), now, true); err != nil {
 		return q, fmt.Errorf("until: %w", err)
 	}
 	return q, nil
@@ -118,17 +118,17 @@ var getCommitTool = &tool{
 const maxCommitBody = 16 << 10
 
 func (c *call) getCommit(ctx context.Context) error {
-	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
+	r, err := c.o.Index.Repository(ctx, c.args.getText("repo"))
 	if err != nil {
 		return err
 	}
-	commit, err := c.o.Source.Commit(ctx, r, c.args.text("ref"))
+	commit, err := c.o.Source.Commit(ctx, r, c.args.getText("ref"))
 	if err != nil {
 		return err
 	}
-	c.linef("%s", encode(struct {
+	c.addLinef("%s", encode(struct {
 		commitItem
 		Parents []code.CommitID `json:"parents"`
-	}{newCommitItem(&commit, min(maxCommitBody, c.out.room()/2)), append([]code.CommitID{}, commit.Parents...)}))
+	}{newCommitItem(&commit, min(maxCommitBody, c.out.bytesLeft()/2)), append([]code.CommitID{}, commit.Parents...)}))
 	return nil
 }

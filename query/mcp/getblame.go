@@ -25,11 +25,11 @@ var getBlameTool = &tool{
 }
 
 func (c *call) getBlame(ctx context.Context) error {
-	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
+	r, err := c.o.Index.Repository(ctx, c.args.getText("repo"))
 	if err != nil {
 		return err
 	}
-	blame, err := c.o.Source.Blame(ctx, r, c.args.text("ref"), c.args.text("path"))
+	blame, err := c.o.Source.Blame(ctx, r, c.args.getText("ref"), c.args.getText("path"))
 	if err != nil {
 		return err
 	}
@@ -37,24 +37,24 @@ func (c *call) getBlame(ctx context.Context) error {
 	if n := len(blame.Ranges); n > 0 {
 		total = blame.Ranges[n-1].Start + blame.Ranges[n-1].Lines - 1
 	}
-	first := c.args.number("offset")
+	first := c.args.getNumber("offset")
 	if first > max(total, 1) {
 		return pastTheEnd(total)
 	}
-	last := min(total, first+c.args.number("limit")-1)
-	c.linef("[%s] %s, lines %d to %d of %d:", r.Name, c.args.text("path"), min(first, last), last, total)
+	last := min(total, first+c.args.getNumber("limit")-1)
+	c.addLinef("[%s] %s, lines %d to %d of %d:", r.Name, c.args.getText("path"), min(first, last), last, total)
 	for i := range blame.Ranges {
 		run := &blame.Ranges[i]
 		if run.Start > last || run.Start+run.Lines <= first {
 			continue
 		}
-		if !c.out.line(blameLine(blame, run, first, last)) {
+		if !c.out.addLineIfFits(blameLine(blame, run, first, last)) {
 			last = run.Start - 1
 			break
 		}
 	}
 	if last < total {
-		c.linef("%d more lines: offset=%d goes on.", total-last, last+1)
+		c.addLinef("%d more lines: offset=%d goes on.", total-last, last+1)
 	}
 	return nil
 }

@@ -33,22 +33,22 @@ var getDiffTool = &tool{
 }
 
 func (c *call) getDiff(ctx context.Context) error {
-	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
+	r, err := c.o.Index.Repository(ctx, c.args.getText("repo"))
 	if err != nil {
 		return err
 	}
-	base, head := c.args.text("base"), c.args.text("head")
+	base, head := c.args.getText("base"), c.args.getText("head")
 	if first, second, isRange := strings.Cut(base, ".."); isRange && head == "" {
 		base, head = first, second
 	}
-	files, err := c.o.Source.Diff(ctx, r, cmp.Or(base, defaultRevision), cmp.Or(head, defaultRevision), c.args.text("path"))
+	files, err := c.o.Source.Diff(ctx, r, cmp.Or(base, defaultRevision), cmp.Or(head, defaultRevision), c.args.getText("path"))
 	if err != nil {
 		return err
 	}
 	if len(files) == 0 {
-		c.linef("Nothing differs.")
-		if path := c.args.text("path"); path != "" {
-			c.linef("Only %q was compared: leave path out to see whether anything else differs.", path)
+		c.addLinef("Nothing differs.")
+		if path := c.args.getText("path"); path != "" {
+			c.addLinef("Only %q was compared: leave path out to see whether anything else differs.", path)
 		}
 		return nil
 	}
@@ -56,18 +56,18 @@ func (c *call) getDiff(ctx context.Context) error {
 	added, removed := 0, 0
 	var summary []string
 	for i := range files {
-		plus, minus := changed(&files[i])
+		plus, minus := countChangedLines(&files[i])
 		added, removed = added+plus, removed+minus
 		summary = append(summary, fmt.Sprintf("%s +%d -%d", diffTitle(&files[i]), plus, minus))
 		lines = append(lines, diffLines(&files[i])...)
 	}
-	offset := c.args.number("offset")
-	if c.linef("%s, +%d -%d lines.", plural(len(files), "file differs", "files differ"), added, removed); offset == 0 {
-		c.summary(summary)
+	offset := c.args.getNumber("offset")
+	if c.addLinef("%s, +%d -%d lines.", formatCount(len(files), "file differs", "files differ"), added, removed); offset == 0 {
+		c.writeSummary(summary)
 	}
-	next := c.out.pages(lines, offset, c.args.number("limit"))
+	next := c.out.addPage(lines, offset, c.args.getNumber("limit"))
 	if next < len(lines) {
-		c.linef("%d more lines: offset=%d goes on; path narrows.", len(lines)-next, next)
+		c.addLinef("%d more lines: offset=%d goes on; path narrows.", len(lines)-next, next)
 	} else if offset >= len(lines) {
 		c.noLines(offset, len(lines))
 	}
@@ -77,14 +77,14 @@ func (c *call) getDiff(ctx context.Context) error {
 // maxSummary bounds the files that are listed before a diff.
 const maxSummary = 30
 
-func (c *call) summary(files []string) {
+func (c *call) writeSummary(files []string) {
 	for i, line := range files {
-		if i == maxSummary || !c.out.line(line) {
-			c.linef("and %d more", len(files)-i)
+		if i == maxSummary || !c.out.addLineIfFits(line) {
+			c.addLinef("and %d more", len(files)-i)
 			break
 		}
 	}
-	c.linef("")
+	c.addLinef("")
 }
 
 func diffTitle(f *source.FileDiff) string {
@@ -99,8 +99,8 @@ func diffTitle(f *source.FileDiff) string {
 	return f.New
 }
 
-// changed counts the lines that were added and removed.
-func changed(f *source.FileDiff) (added, removed int) {
+// countChangedLines counts the lines that were added and removed.
+func countChangedLines(f *source.FileDiff) (added, removed int) {
 	for _, h := range f.Hunks {
 		for line := range strings.Lines(h.Body) {
 			switch line[0] {

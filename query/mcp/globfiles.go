@@ -23,37 +23,37 @@ var globTool = &tool{
 		numberParam("offset", 0, maxCounted, 0, ""),
 		hiddenMaxTokens,
 	},
-	call: (*call).glob,
+	call: (*call).globFiles,
 }
 
-func (c *call) glob(ctx context.Context) error {
-	q := query{path: c.args.text("path"), repo: c.args.text("repo"), ref: c.args.text("ref")}
-	if err := q.setPaths("pattern", c.args.text("pattern"), c.args.text("exclude")); err != nil {
+func (c *call) globFiles(ctx context.Context) error {
+	q := fileQuery{path: c.args.getText("path"), repo: c.args.getText("repo"), ref: c.args.getText("ref")}
+	if err := q.setPaths("pattern", c.args.getText("pattern"), c.args.getText("exclude")); err != nil {
 		return err
 	}
-	return c.search(ctx, &q, search.Request{Matches: maxCounted}, func(found *search.Result) {
-		c.linef("%s", countLine(found, "file", "files"))
-		c.paths(found)
+	return c.runSearch(ctx, &q, search.Request{Matches: maxCounted}, func(found *search.Result) {
+		c.addLinef("%s", countLine(found, "file", "files"))
+		c.writePaths(found)
 	})
 }
 
-// paths writes the paths of files from the offset on, by repository.
-func (c *call) paths(r *search.Result) {
+// writePaths writes the paths of files from the offset on, by repository.
+func (c *call) writePaths(r *search.Result) {
 	files := r.Files
 	slices.SortFunc(files, func(a, b search.FileMatch) int {
 		return cmp.Or(strings.Compare(a.Repo.Name, b.Repo.Name), strings.Compare(a.Path, b.Path), strings.Compare(string(a.Ref), string(b.Ref)))
 	})
-	offset := c.args.number("offset")
-	next, last := min(offset, len(files)), min(offset+c.args.number("limit"), len(files))
+	offset := c.args.getNumber("offset")
+	next, last := min(offset, len(files)), min(offset+c.args.getNumber("limit"), len(files))
 	for ; next < last; next++ {
 		f := &files[next]
 		heading := ""
 		if next == offset || files[next-1].Repo.Name != f.Repo.Name {
 			heading = "\n[" + f.Repo.Name + "]\n"
 		}
-		if !c.out.line(heading + pathText(f.Path) + refsOf(f, c.args.text("ref") != "")) {
+		if !c.out.addLineIfFits(heading + pathText(f.Path) + refsOf(f, c.args.getText("ref") != "")) {
 			break
 		}
 	}
-	c.rest(r, next)
+	c.writeRest(r, next)
 }

@@ -43,20 +43,20 @@ var grepTool = &tool{
 		numberParam("offset", 0, maxCounted, 0, ""),
 		maxTokensParam,
 	},
-	call: (*call).grep,
+	call: (*call).grepFiles,
 }
 
-func (c *call) grep(ctx context.Context) error {
-	q := query{
-		pattern: c.args.text("pattern"), literal: c.args.flag("literal"), fold: c.args.flag("ignoreCase"),
-		path: c.args.text("path"), repo: c.args.text("repo"), ref: c.args.text("ref"),
+func (c *call) grepFiles(ctx context.Context) error {
+	q := fileQuery{
+		pattern: c.args.getText("pattern"), literal: c.args.getFlag("literal"), fold: c.args.getFlag("ignoreCase"),
+		path: c.args.getText("path"), repo: c.args.getText("repo"), ref: c.args.getText("ref"),
 	}
-	if err := q.setPaths("include", c.args.text("include"), c.args.text("exclude")); err != nil {
+	if err := q.setPaths("include", c.args.getText("include"), c.args.getText("exclude")); err != nil {
 		return err
 	}
-	limit := c.args.number("limit")
-	r := search.Request{Matches: maxCounted, Display: firstWindow, ContextLines: c.args.number("context")}
-	switch grouped := c.args.flag("groupByRepo"); {
+	limit := c.args.getNumber("limit")
+	r := search.Request{Matches: maxCounted, Display: firstWindow, ContextLines: c.args.getNumber("context")}
+	switch grouped := c.args.getFlag("groupByRepo"); {
 	case grouped:
 		if limit == unset {
 			limit = maxCounted
@@ -65,39 +65,39 @@ func (c *call) grep(ctx context.Context) error {
 	case limit == unset:
 		limit = defaultLimit
 	}
-	if limit > firstWindow/4 || c.args.number("offset") >= firstOffsets {
+	if limit > firstWindow/4 || c.args.getNumber("offset") >= firstOffsets {
 		r.Display = max(r.Display, min(otherWindow, r.Matches))
 	}
-	return c.search(ctx, &q, r, func(found *search.Result) {
-		c.linef("%s", countLine(found, "match", "matches"))
-		if c.args.flag("groupByRepo") {
-			c.groups(found)
+	return c.runSearch(ctx, &q, r, func(found *search.Result) {
+		c.addLinef("%s", countLine(found, "match", "matches"))
+		if c.args.getFlag("groupByRepo") {
+			c.writeGroups(found)
 		} else {
-			c.files(found, fileLimits{all: limit, file: max(leastOfFile, limit/10)})
+			c.writeFiles(found, fileLimits{all: limit, file: max(leastOfFile, limit/10)})
 		}
 	})
 }
 
-// linef adds a line to the answer.
-func (c *call) linef(format string, args ...any) { c.out.linef(format, args...) }
+// addLinef adds a line to the answer.
+func (c *call) addLinef(format string, args ...any) { c.out.addLinef(format, args...) }
 
 // countLine returns the first line of an answer.
 func countLine(r *search.Result, one, many string) string {
 	files := ""
 	if one != "file" {
-		files = " in " + plural(r.Stats.Files, "file", "files")
+		files = " in " + formatCount(r.Stats.Files, "file", "files")
 	}
 	switch {
 	case r.Exhaustive:
-		return "Found " + plural(r.Stats.Matches, one, many) + files + "."
+		return "Found " + formatCount(r.Stats.Matches, one, many) + files + "."
 	case r.Stopped == search.StopMatchLimit:
 		return fmt.Sprintf("Found more than %d %s. Narrow to have them all counted.", r.Stats.Matches-1, many)
 	}
-	return fmt.Sprintf("Found at least %s%s; the search ended at its %s. Narrow it.", plural(r.Stats.Matches, one, many), files, r.Stopped)
+	return fmt.Sprintf("Found at least %s%s; the search ended at its %s. Narrow it.", formatCount(r.Stats.Matches, one, many), files, r.Stopped)
 }
 
-// groups writes how many matches each repository has.
-func (c *call) groups(r *search.Result) {
+// writeGroups writes how many matches each repository has.
+func (c *call) writeGroups(r *search.Result) {
 	type group struct {
 		name           string
 		matches, files int
@@ -121,11 +121,11 @@ func (c *call) groups(r *search.Result) {
 		return cmp.Or(cmp.Compare(b.matches, a.matches), strings.Compare(a.name, b.name))
 	})
 	if !r.Exhaustive {
-		c.linef("Of those that were counted:")
+		c.addLinef("Of those that were counted:")
 	}
 	for i, g := range groups {
-		if !c.out.line(fmt.Sprintf("[%s] %s in %s", g.name, plural(g.matches, "match", "matches"), plural(g.files, "file", "files"))) {
-			c.linef("%s, with fewer matches each.", plural(len(groups)-i, "more repository", "more repositories"))
+		if !c.out.addLineIfFits(fmt.Sprintf("[%s] %s in %s", g.name, formatCount(g.matches, "match", "matches"), formatCount(g.files, "file", "files"))) {
+			c.addLinef("%s, with fewer matches each.", formatCount(len(groups)-i, "more repository", "more repositories"))
 			return
 		}
 	}
@@ -138,15 +138,15 @@ type fileLimits struct {
 	best bool // those on the best lines of a file instead of the first
 }
 
-// files writes the lines of the files from the offset on, below their repositories.
+// writeFiles writes the lines of the files from the offset on, below their repositories.
 // Repositories come in the order of their best file.
-func (c *call) files(r *search.Result, limits fileLimits) {
-	offset := c.args.number("offset")
+func (c *call) writeFiles(r *search.Result, limits fileLimits) {
+	offset := c.args.getNumber("offset")
 	if len(r.Files) == 1 && !limits.best {
 		limits.file = limits.all
 	}
 	ref, _ := c.args["ref"].(string)
-	o := fileOptions{context: c.args.number("context"), refs: ref != "", complete: r.Stats.Displayed >= r.Stats.Matches, best: limits.best}
+	o := fileOptions{context: c.args.getNumber("context"), refs: ref != "", complete: r.Stats.Displayed >= r.Stats.Matches, best: limits.best}
 	var groups []*fileGroup
 	byName := map[string]*fileGroup{}
 	next, used := min(offset, len(r.Files)), 0
@@ -160,11 +160,11 @@ func (c *call) files(r *search.Result, limits fileLimits) {
 		if group.b.Len() == 0 {
 			used += len(group.name) + len("\n[]\n")
 		}
-		if used += len(text); used > c.out.room() {
+		if used += len(text); used > c.out.bytesLeft() {
 			if next > offset {
 				break
 			}
-			text = cutLines(text, c.out.room())
+			text = cutLines(text, c.out.bytesLeft())
 		}
 		if byName[group.name] == nil {
 			byName[group.name] = group
@@ -174,10 +174,10 @@ func (c *call) files(r *search.Result, limits fileLimits) {
 		left -= shown
 	}
 	for _, group := range groups {
-		c.linef("\n[%s]", group.name)
+		c.addLinef("\n[%s]", group.name)
 		c.out.b.WriteString(group.b.String())
 	}
-	c.rest(r, next)
+	c.writeRest(r, next)
 }
 
 // fileGroup is the text of the files of a repository.
@@ -186,15 +186,15 @@ type fileGroup struct {
 	b    strings.Builder
 }
 
-// rest says what was not shown.
-func (c *call) rest(r *search.Result, next int) {
+// writeRest says what was not shown.
+func (c *call) writeRest(r *search.Result, next int) {
 	switch {
 	case next < len(r.Files):
-		c.linef("\n%s: offset=%d goes on.", plural(r.Stats.Files-next, "more file", "more files"), next)
+		c.addLinef("\n%s: offset=%d goes on.", formatCount(r.Stats.Files-next, "more file", "more files"), next)
 	case next < r.Stats.Files:
-		c.linef("\n%s that cannot be paged to: narrow.", plural(r.Stats.Files-next, "more file", "more files"))
-	case c.args.number("offset") >= next && next > 0:
-		c.linef("There are no files from offset %d on.", c.args.number("offset"))
+		c.addLinef("\n%s that cannot be paged to: narrow.", formatCount(r.Stats.Files-next, "more file", "more files"))
+	case c.args.getNumber("offset") >= next && next > 0:
+		c.addLinef("There are no files from offset %d on.", c.args.getNumber("offset"))
 	}
 }
 

@@ -37,7 +37,7 @@ func (c *call) readDirectory(ctx context.Context, r *code.Repository, ref, direc
 	if directory == "" {
 		name = "/"
 	}
-	c.linef("%s in %s is a directory, not a file. It has %s:", name, r.Name, plural(len(entries), "entry", "entries"))
+	c.addLinef("%s in %s is a directory, not a file. It has %s:", name, r.Name, formatCount(len(entries), "entry", "entries"))
 	shown := 0
 	for _, e := range entries[:min(len(entries), maxDirectoryEntries)] {
 		line := pathText(e.Name)
@@ -47,18 +47,18 @@ func (c *call) readDirectory(ctx context.Context, r *code.Repository, ref, direc
 		case source.KindCommit:
 			line += " (submodule)"
 		}
-		if !c.out.line(line) {
+		if !c.out.addLineIfFits(line) {
 			break
 		}
 		shown++
 	}
 	if shown < len(entries) {
-		c.linef("%d more: list_tree with path=%q and offset=%d goes on.", len(entries)-shown, directory, shown)
+		c.addLinef("%d more: list_tree with path=%q and offset=%d goes on.", len(entries)-shown, directory, shown)
 	}
 	if i := firstFile(entries); i >= 0 {
-		c.linef("Call read_file with the path of a file, such as %q; list_tree shows several levels.", path.Join(directory, entries[i].Name))
+		c.addLinef("Call read_file with the path of a file, such as %q; list_tree shows several levels.", path.Join(directory, entries[i].Name))
 	} else {
-		c.linef("list_tree with path=%q and depth=3 shows what lies below.", directory)
+		c.addLinef("list_tree with path=%q and depth=3 shows what lies below.", directory)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func firstFile(entries []source.Entry) int {
 // whatIsThere says what is at a path that a tool could not use, and what to call;
 // empty if there is nothing.
 func (c *call) whatIsThere(ctx context.Context, p string) string {
-	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
+	r, err := c.o.Index.Repository(ctx, c.args.getText("repo"))
 	if err != nil {
 		return ""
 	}
@@ -88,7 +88,7 @@ func (c *call) whatIsThere(ctx context.Context, p string) string {
 	case err == nil && file.Skipped == code.SkipSymlink:
 		return fmt.Sprintf("%s is a symbolic link to %.200s. %s", name, pathText(string(file.Text)), linkAdvice(p, file.Text))
 	case err == nil:
-		return fmt.Sprintf("%s is a file of %s: call read_file with path=%q.", name, plural(lineCount(file.Text), "line", "lines"), p)
+		return fmt.Sprintf("%s is a file of %s: call read_file with path=%q.", name, formatCount(lineCount(file.Text), "line", "lines"), p)
 	case errors.Is(err, source.ErrDirectory):
 		return fmt.Sprintf("%s is a directory: call list_tree with path=%q to see what is in it.", name, p)
 	case errors.Is(err, source.ErrSubmodule):
@@ -106,9 +106,9 @@ func (c *call) noteSkipped(p string, f *source.File) {
 	switch f.Skipped {
 	case "":
 	case code.SkipSymlink:
-		c.linef("This is a symbolic link, and the text is its target. %s", linkAdvice(p, f.Text))
+		c.addLinef("This is a symbolic link, and the text is its target. %s", linkAdvice(p, f.Text))
 	default:
-		c.linef("grep and the symbols do not find this file (%s). %s", f.Skipped, f.Skipped.Advice())
+		c.addLinef("grep and the symbols do not find this file (%s). %s", f.Skipped, f.Skipped.Advice())
 	}
 }
 
@@ -123,10 +123,10 @@ func linkAdvice(p string, target []byte) string {
 
 // pastTheEnd says that a file has fewer lines than the offset.
 func pastTheEnd(lines int) error {
-	return fmt.Errorf("%w: offset: the file has %s, so that offset is at most %d", errArguments, plural(lines, "line", "lines"), max(lines, 1))
+	return fmt.Errorf("%w: offset: the file has %s, so that offset is at most %d", errArguments, formatCount(lines, "line", "lines"), max(lines, 1))
 }
 
 // noLines says so for answers that are not files.
 func (c *call) noLines(offset, lines int) {
-	c.linef("There are no lines from offset %d on: there are %d, from offset=0.", offset, lines)
+	c.addLinef("There are no lines from offset %d on: there are %d, from offset=0.", offset, lines)
 }

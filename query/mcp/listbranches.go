@@ -45,12 +45,12 @@ type branchList struct {
 }
 
 func (c *call) listBranches(ctx context.Context) error {
-	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
+	r, err := c.o.Index.Repository(ctx, c.args.getText("repo"))
 	if err != nil {
 		return err
 	}
 	list := c.o.Source.Branches
-	if c.args.flag("tags") {
+	if c.args.getFlag("tags") {
 		list = c.o.Source.Tags
 	}
 	branches, err := list(ctx, r)
@@ -63,7 +63,7 @@ func (c *call) listBranches(ctx context.Context) error {
 			out.DefaultBranch = b.Ref.Short()
 		}
 	}
-	if filter := strings.ToLower(c.args.text("query")); filter != "" {
+	if filter := strings.ToLower(c.args.getText("query")); filter != "" {
 		branches = slices.DeleteFunc(branches, func(b source.Branch) bool { return !strings.Contains(strings.ToLower(b.Ref.Short()), filter) })
 	}
 	for _, b := range branches {
@@ -73,7 +73,7 @@ func (c *call) listBranches(ctx context.Context) error {
 			out.Unindexed++
 		}
 	}
-	if indexed, ok := c.args.given("indexed"); ok {
+	if indexed, ok := c.args.optionalFlag("indexed"); ok {
 		branches = slices.DeleteFunc(branches, func(b source.Branch) bool { return b.Indexed != indexed })
 	}
 	if out.IndexedAt, err = c.indexedAt(ctx, r.ID); err != nil {
@@ -83,23 +83,23 @@ func (c *call) listBranches(ctx context.Context) error {
 	page := c.pageOf(out.Total)
 	for _, b := range branches[page.from:page.to] {
 		item := branchItem{b.Ref.Short(), b.Commit, timeText(b.Time), b.Default, b.Indexed}
-		if !page.takes(item) {
+		if !page.takeEntry(item) {
 			break
 		}
 		out.Branches = append(out.Branches, item)
 	}
-	if out.Note = page.note(len(out.Branches)); out.Total == 0 && c.args.flag("tags") {
+	if out.Note = page.nextPageNote(len(out.Branches)); out.Total == 0 && c.args.getFlag("tags") {
 		out.Note = "No tag that is indexed matches. read_file and list_commits take the name of any tag as ref."
 	} else if out.Total == 0 {
 		out.Note = "No branch matches; leave out query or indexed. A tag or commit is no branch, but read_file and list_commits take it as ref."
 	}
-	c.linef("%s", encode(out))
+	c.addLinef("%s", encode(out))
 	return nil
 }
 
 // indexedAt is when the default branch was indexed; empty if it is not.
 func (c *call) indexedAt(ctx context.Context, id code.RepositoryID) (string, error) {
-	all, err := c.o.Sight.Repositories(ctx, "name", "")
+	all, err := c.o.Index.Repositories(ctx, "name", "")
 	if err != nil {
 		return "", err
 	}

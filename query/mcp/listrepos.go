@@ -39,7 +39,7 @@ type repoList struct {
 }
 
 func (c *call) listRepos(ctx context.Context) error {
-	all, err := c.o.Sight.Repositories(ctx, c.args.text("sort"), strings.ToLower(c.args.text("query")))
+	all, err := c.o.Index.Repositories(ctx, c.args.getText("sort"), strings.ToLower(c.args.getText("query")))
 	if err != nil {
 		return err
 	}
@@ -47,21 +47,21 @@ func (c *call) listRepos(ctx context.Context) error {
 	out := repoList{Repos: []repoItem{}, Total: len(all)}
 	for i := page.from; i < page.to; i++ {
 		r := all[i]
-		if c.args.text("direction") == "desc" {
+		if c.args.getText("direction") == "desc" {
 			r = all[len(all)-1-i]
 		}
 		item := repoItem{
 			Name: r.Name, URL: r.WebURL, PushedAt: timeText(r.PushedAt), DefaultBranch: r.DefaultBranch, Fork: r.Fork, Archived: r.Archived,
 		}
-		if !page.takes(item) {
+		if !page.takeEntry(item) {
 			break
 		}
 		out.Repos = append(out.Repos, item)
 	}
-	if out.Note = page.note(len(out.Repos)); len(all) == 0 && c.args.text("query") != "" {
+	if out.Note = page.nextPageNote(len(out.Repos)); len(all) == 0 && c.args.getText("query") != "" {
 		out.Note = "No repository has that in its name; try a shorter part."
 	}
-	c.linef("%s", encode(out))
+	c.addLinef("%s", encode(out))
 	return nil
 }
 

@@ -18,44 +18,44 @@ var listTreeTool = &tool{
 		textParam("path", maxPathBytes, "Directory"),
 		refParam,
 		numberParam("depth", 1, 10, 1, ""),
-		hide(param{name: "includeFiles", kind: kindFlag, def: true}),
-		hide(param{name: "includeDirectories", kind: kindFlag, def: true}),
-		hide(numberParam("maxEntries", 1, maxTreeEntries, 1000, "")),
+		hideParam(param{name: "includeFiles", kind: kindFlag, def: true}),
+		hideParam(param{name: "includeDirectories", kind: kindFlag, def: true}),
+		hideParam(numberParam("maxEntries", 1, maxTreeEntries, 1000, "")),
 		offsetParam, hiddenMaxTokens,
 	},
 	call: (*call).listTree,
 }
 
 func (c *call) listTree(ctx context.Context) error {
-	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
+	r, err := c.o.Index.Repository(ctx, c.args.getText("repo"))
 	if err != nil {
 		return err
 	}
-	most := c.args.number("maxEntries")
-	path := c.args.text("path")
+	most := c.args.getNumber("maxEntries")
+	path := c.args.getText("path")
 	if directory, ok := directoryPath(path); ok {
 		path = directory
 	}
-	root, err := c.o.Source.Subtree(ctx, r, c.args.text("ref"), path, c.args.number("depth"), most)
+	root, err := c.o.Source.Subtree(ctx, r, c.args.getText("ref"), path, c.args.getNumber("depth"), most)
 	if err != nil {
 		return err
 	}
-	t := treeLines{files: c.args.flag("includeFiles"), directories: c.args.flag("includeDirectories")}
+	t := treeLines{files: c.args.getFlag("includeFiles"), directories: c.args.getFlag("includeDirectories")}
 	t.add(root, "")
 	at := root.Path
 	if at != "" {
 		at += "/"
 	}
-	c.linef("[%s] /%s: %s and %s", r.Name, at, plural(t.nFiles, "file", "files"), plural(t.nDirectories, "directory", "directories"))
+	c.addLinef("[%s] /%s: %s and %s", r.Name, at, formatCount(t.nFiles, "file", "files"), formatCount(t.nDirectories, "directory", "directories"))
 	lines := t.lines[:min(len(t.lines), most)]
-	next := c.out.pages(lines, c.args.number("offset"), len(lines))
+	next := c.out.addPage(lines, c.args.getNumber("offset"), len(lines))
 	switch {
 	case next < len(lines):
-		c.linef("%d more lines: offset=%d goes on.", len(lines)-next, next)
-	case c.args.number("offset") > 0 && c.args.number("offset") >= len(lines):
-		c.noLines(c.args.number("offset"), len(lines))
+		c.addLinef("%d more lines: offset=%d goes on.", len(lines)-next, next)
+	case c.args.getNumber("offset") > 0 && c.args.getNumber("offset") >= len(lines):
+		c.noLines(c.args.getNumber("offset"), len(lines))
 	case len(lines) < len(t.lines):
-		c.linef("%s: raise maxEntries, or narrow with path.", plural(len(t.lines)-len(lines), "more line", "more lines"))
+		c.addLinef("%s: raise maxEntries, or narrow with path.", formatCount(len(t.lines)-len(lines), "more line", "more lines"))
 	}
 	return nil
 }
@@ -73,25 +73,25 @@ func (t *treeLines) add(n *source.Node, indent string) {
 		case source.KindTree:
 			t.nDirectories++
 			if t.directories {
-				t.lines = append(t.lines, indent+pathText(child.Name)+"/"+unopened(child))
+				t.lines = append(t.lines, indent+pathText(child.Name)+"/"+unopenedMark(child))
 			}
 			t.add(child, indent+"  ")
 		case source.KindCommit:
-			t.file(child, indent, " (submodule)")
+			t.addFile(child, indent, " (submodule)")
 		default:
-			t.file(child, indent, "")
+			t.addFile(child, indent, "")
 		}
 	}
 }
 
-func unopened(n *source.Node) string {
+func unopenedMark(n *source.Node) string {
 	if n.Opened {
 		return ""
 	}
 	return " …"
 }
 
-func (t *treeLines) file(n *source.Node, indent, note string) {
+func (t *treeLines) addFile(n *source.Node, indent, note string) {
 	t.nFiles++
 	switch {
 	case !t.files:

@@ -36,7 +36,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Calls of tools that ended in a panic: defects of the server.",
 		}),
 	}
-	for _, t := range tools() {
+	for _, t := range allTools() {
 		for _, outcome := range []string{outcomeAnswered, outcomeFailed} {
 			m.seconds.WithLabelValues(t.name, outcome)
 		}
@@ -46,7 +46,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-func (m *metrics) observe(tool, outcome string, took time.Duration, bytes int) {
+func (m *metrics) observeCall(tool, outcome string, took time.Duration, bytes int) {
 	m.seconds.WithLabelValues(tool, outcome).Observe(took.Seconds())
 	m.bytes.WithLabelValues(tool).Observe(float64(bytes))
 }

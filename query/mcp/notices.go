@@ -22,12 +22,12 @@ func (c *call) writeNotices(notices []syntax.Notice, argumentOf func(n syntax.No
 		if argument := argumentOf(n); argument != "" && found {
 			message = argument + " selects " + after
 		}
-		c.out.line(message)
+		c.out.addLineIfFits(message)
 	}
 }
 
 // argumentOf returns the argument of grep or glob that a filter was made of.
-func (q *query) argumentOf(n syntax.Notice) string {
+func (q *fileQuery) argumentOf(n syntax.Notice) string {
 	switch {
 	case q.text != nil:
 		return "" // it is a filter of the query
@@ -47,7 +47,7 @@ func symbolArgumentOf(n syntax.Notice) string {
 
 // completeNotices returns the notices of what was found and, of a query of the query
 // language, those of its text. Each of these says which query to send instead.
-func (q *query) completeNotices(found []syntax.Notice) []syntax.Notice {
+func (q *fileQuery) completeNotices(found []syntax.Notice) []syntax.Notice {
 	if q.text == nil {
 		return found
 	}

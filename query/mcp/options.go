@@ -31,7 +31,7 @@ type Searcher interface {
 }
 
 // Sight is what exists for whom the context carries (auth.From): the rest does not.
-type Sight interface {
+type VisibleIndex interface {
 	// View returns a view that stays as it is until it is released.
 	View(ctx context.Context) (search.View, error)
 	// Repository returns the repository with that full name. The error wraps
@@ -46,7 +46,7 @@ type Sight interface {
 // Options configure a Server. Searcher, Sight, Source and PublicURL are required.
 type Options struct {
 	Searcher Searcher
-	Sight    Sight
+	Index    VisibleIndex
 	Source   *source.Browser
 	// Note takes a record for the audit log; nil keeps none. What it refuses is not
 	// answered.
@@ -84,7 +84,7 @@ func (o *Options) ensureDefaults() {
 }
 
 func (o *Options) validate() error {
-	if o.Searcher == nil || o.Sight == nil || o.Source == nil {
+	if o.Searcher == nil || o.Index == nil || o.Source == nil {
 		return errors.New("mcp: Searcher, Sight and Source are required")
 	}
 	if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" {

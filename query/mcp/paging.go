@@ -12,23 +12,23 @@ type listPage struct {
 
 // pageOf returns the page that the call asks for of a list of n entries.
 func (c *call) pageOf(n int) *listPage {
-	perPage := c.args.number("perPage")
-	from := c.args.number("offset")
+	perPage := c.args.getNumber("perPage")
+	from := c.args.getNumber("offset")
 	if from == 0 {
-		from = (c.args.number("page") - 1) * perPage
+		from = (c.args.getNumber("page") - 1) * perPage
 	}
-	return &listPage{total: n, from: min(from, n), to: min(from+perPage, n), room: c.out.room()}
+	return &listPage{total: n, from: min(from, n), to: min(from+perPage, n), room: c.out.bytesLeft()}
 }
 
-// takes reports whether an entry fits, and takes its room.
-func (p *listPage) takes(entry any) bool {
+// takeEntry reports whether an entry fits, and takes its room.
+func (p *listPage) takeEntry(entry any) bool {
 	p.room -= len(encode(entry)) + 1
 	return p.room >= 0
 }
 
-// note says how to go on after so many entries of the page; empty at the end of the
+// nextPageNote says how to go on after so many entries of the page; empty at the end of the
 // list.
-func (p *listPage) note(shown int) string {
+func (p *listPage) nextPageNote(shown int) string {
 	switch next := p.from + shown; {
 	case p.from == p.total && p.total > 0:
 		return fmt.Sprintf("there are only %d", p.total)

@@ -12,7 +12,7 @@ import (
 )
 
 // query is what search, grep and glob look for.
-type query struct {
+type fileQuery struct {
 	// text is a query of the query language; nil means pattern.
 	text *syntax.Parsed
 	// pattern is a regular expression on contents, or plain text if literal is set;
@@ -30,7 +30,7 @@ type query struct {
 
 // setPaths sets the globs that the argument named include and the argument exclude have;
 // empty is none. A glob to include that begins with ! is one to exclude.
-func (q *query) setPaths(include, glob, exclude string) (err error) {
+func (q *fileQuery) setPaths(include, glob, exclude string) (err error) {
 	if negated, ok := strings.CutPrefix(glob, "!"); ok {
 		if exclude != "" {
 			negated += "," + exclude
@@ -45,7 +45,7 @@ func (q *query) setPaths(include, glob, exclude string) (err error) {
 }
 
 // setExclude sets the globs of paths to leave out.
-func (q *query) setExclude(globs string) (err error) {
+func (q *fileQuery) setExclude(globs string) (err error) {
 	q.exclude, err = globExpression("exclude", globs)
 	return err
 }
@@ -67,8 +67,8 @@ func globExpression(argument, globs string) (string, error) {
 	return expression, nil
 }
 
-// parsed returns q as a query tree.
-func (q *query) parsed() *syntax.Parsed {
+// buildQuery returns q as a query tree.
+func (q *fileQuery) buildQuery() *syntax.Parsed {
 	letters := syntax.CaseYes
 	if q.fold {
 		letters = syntax.CaseNo
@@ -108,26 +108,26 @@ func (q *query) parsed() *syntax.Parsed {
 	return out
 }
 
-// search shows what is found of q, or what else could be looked for.
-func (c *call) search(ctx context.Context, q *query, r search.Request, show func(*search.Result)) error {
+// runSearch shows what is found of q, or what else could be looked for.
+func (c *call) runSearch(ctx context.Context, q *fileQuery, r search.Request, show func(*search.Result)) error {
 	if q.repo != "" {
-		if _, err := c.o.Sight.Repository(ctx, q.repo); err != nil {
+		if _, err := c.o.Index.Repository(ctx, q.repo); err != nil {
 			return err
 		}
 	}
-	view, err := c.o.Sight.View(ctx)
+	view, err := c.o.Index.View(ctx)
 	if err != nil {
 		return err
 	}
 	defer view.Release()
-	r.Query = q.parsed()
+	r.Query = q.buildQuery()
 	found, err := c.o.Searcher.Search(ctx, view, r)
 	if err != nil {
 		return err
 	}
 	defer found.Release()
 	if found.Stats.Matches == 0 && found.Exhaustive {
-		return c.suggest(ctx, view, q, found)
+		return c.suggestSearches(ctx, view, q, found)
 	}
 	show(found)
 	return nil
@@ -139,10 +139,10 @@ const (
 	maxProbeMatches = 99
 )
 
-// suggest answers a search without matches: it says which arguments select nothing,
+// suggestSearches answers a search without matches: it says which arguments select nothing,
 // and what a few other searches would find.
-func (c *call) suggest(ctx context.Context, view search.View, q *query, found *search.Result) error {
-	c.linef("Found no matches.")
+func (c *call) suggestSearches(ctx context.Context, view search.View, q *fileQuery, found *search.Result) error {
+	c.addLinef("Found no matches.")
 	before, notices := c.out.b.Len(), q.completeNotices(found.Notices)
 	if q.repo != "" { // suggestRef says more of its branches
 		notices = slices.DeleteFunc(slices.Clone(notices), func(n syntax.Notice) bool { return filterKey(n) == "rev" })
@@ -151,7 +151,7 @@ func (c *call) suggest(ctx context.Context, view search.View, q *query, found *s
 	if !slices.ContainsFunc(notices, func(n syntax.Notice) bool { return len(n.Suggestions) > 0 }) {
 		before = c.out.b.Len() // nothing yet says what to do
 	}
-	c.related(found.Related)
+	c.writeRelated(found.Related)
 	c.suggestRef(ctx, q.repo, q.ref)
 	if q.globArgument == "pattern" {
 		if err := c.suggestFiles(ctx, view, q); err != nil {
@@ -159,37 +159,37 @@ func (c *call) suggest(ctx context.Context, view search.View, q *query, found *s
 		}
 	}
 	probes := 0
-	for _, other := range q.others() {
+	for _, other := range q.widerQueries() {
 		if probes == maxProbes {
 			break
 		}
 		probes++
-		found, err := c.o.Searcher.Search(ctx, view, search.Request{Query: other.parsed(), Matches: maxProbeMatches, Display: 1, WithoutAdvice: true})
+		found, err := c.o.Searcher.Search(ctx, view, search.Request{Query: other.buildQuery(), Matches: maxProbeMatches, Display: 1, WithoutAdvice: true})
 		if err != nil {
 			return nil // there are no matches, which is an answer
 		}
 		n, files := found.Stats.Matches, found.Stats.Files
 		found.Release()
 		if n > maxProbeMatches {
-			c.linef("There are more than %d matches %s.", maxProbeMatches, other.how)
+			c.addLinef("There are more than %d matches %s.", maxProbeMatches, other.how)
 		} else if n > 0 {
-			c.linef("There are matches %s: %d in %s.", other.how, n, plural(files, "file", "files"))
+			c.addLinef("There are matches %s: %d in %s.", other.how, n, formatCount(files, "file", "files"))
 		}
 	}
 	if c.out.b.Len() == before {
-		c.linef("%s", q.nextStep())
+		c.addLinef("%s", q.nextStep())
 	}
 	return nil
 }
 
 // suggestFiles names the files whose paths have the letters of a glob that finds nothing.
-func (c *call) suggestFiles(ctx context.Context, view search.View, q *query) error {
+func (c *call) suggestFiles(ctx context.Context, view search.View, q *fileQuery) error {
 	letters := strings.Map(func(r rune) rune {
 		if r < 0x80 && strings.ContainsRune("*?[]{},!/\\ ", r) {
 			return -1
 		}
 		return r
-	}, c.args.text("pattern"))
+	}, c.args.getText("pattern"))
 	if letters == "" || len(letters) > search.MaxFileLetters {
 		return nil
 	}
@@ -197,15 +197,15 @@ func (c *call) suggestFiles(ctx context.Context, view search.View, q *query) err
 	if err != nil || len(found.Files) == 0 {
 		return err
 	}
-	c.linef("Paths with these letters:")
+	c.addLinef("Paths with these letters:")
 	for _, f := range found.Files {
-		c.linef("[%s] %s", f.Repo.Name, pathText(f.Path))
+		c.addLinef("[%s] %s", f.Repo.Name, pathText(f.Path))
 	}
 	return nil
 }
 
 // nextStep says what to try where nothing else helps.
-func (q *query) nextStep() string {
+func (q *fileQuery) nextStep() string {
 	switch {
 	case q.text == nil && q.pattern == "":
 		return "Try a shorter name with * around it."
@@ -223,7 +223,7 @@ func (c *call) suggestRef(ctx context.Context, repo, ref string) {
 	if repo == "" || ref == "" || ref == syntax.DefaultRevision || ref == syntax.AllRevisions {
 		return
 	}
-	r, err := c.o.Sight.Repository(ctx, repo)
+	r, err := c.o.Index.Repository(ctx, repo)
 	if err != nil {
 		return
 	}
@@ -237,52 +237,52 @@ func (c *call) suggestRef(ctx context.Context, repo, ref string) {
 		switch {
 		case b.Indexed && strings.Contains(string(b.Ref), ref):
 			return
-		case b.Indexed && len(indexed) < maxRefsTold:
+		case b.Indexed && len(indexed) < maxRefsShown:
 			indexed = append(indexed, b.Ref.Short())
 		case !b.Indexed && (string(b.Ref) == ref || b.Ref.Short() == ref):
 			unindexed = b.Ref.Short()
 		}
 	}
-	c.linef("No indexed branch of %s has %.200q in its name; indexed are: %s.", repo, ref, strings.Join(indexed, ", "))
+	c.addLinef("No indexed branch of %s has %.200q in its name; indexed are: %s.", repo, ref, strings.Join(indexed, ", "))
 	if unindexed != "" {
-		c.linef("%s is a branch that is not indexed: it cannot be searched, but read_file and list_tree read it with ref=%q.", unindexed, unindexed)
+		c.addLinef("%s is a branch that is not indexed: it cannot be searched, but read_file and list_tree read it with ref=%q.", unindexed, unindexed)
 	}
 }
 
 // other is a query that is a little wider, and how.
-type other struct {
-	query
+type widerQuery struct {
+	fileQuery
 	how string
 }
 
-// others are the queries that q's writer may have meant, the narrowest first.
-func (q *query) others() []other {
-	var all []other
-	with := func(how string, change func(*query)) {
-		o := other{*q, how}
-		change(&o.query)
+// widerQueries are the queries that q's writer may have meant, the narrowest first.
+func (q *fileQuery) widerQueries() []widerQuery {
+	var all []widerQuery
+	with := func(how string, change func(*fileQuery)) {
+		o := widerQuery{*q, how}
+		change(&o.fileQuery)
 		all = append(all, o)
 	}
 	if q.pattern != "" && !q.fold {
-		with("with ignoreCase=true", func(o *query) { o.fold = true })
+		with("with ignoreCase=true", func(o *fileQuery) { o.fold = true })
 	}
 	if q.pattern != "" && strings.ContainsAny(q.pattern, `()[]{}.*+?|^$`) && !strings.Contains(q.pattern, `\`) && !q.literal {
-		with("with literal=true, as plain text", func(o *query) { o.literal = true })
+		with("with literal=true, as plain text", func(o *fileQuery) { o.literal = true })
 	}
 	if q.pattern != "" && q.path+q.glob != "" {
-		with("without path and include", func(o *query) { o.path, o.glob = "", "" })
+		with("without path and include", func(o *fileQuery) { o.path, o.glob = "", "" })
 	}
 	if q.exclude != "" {
-		with("without exclude", func(o *query) { o.exclude = "" })
+		with("without exclude", func(o *fileQuery) { o.exclude = "" })
 	}
 	if q.pattern == "" && q.path != "" {
-		with("without path", func(o *query) { o.path = "" })
+		with("without path", func(o *fileQuery) { o.path = "" })
 	}
 	if q.ref != "" {
-		with("on default branches, without ref", func(o *query) { o.ref = "" })
+		with("on default branches, without ref", func(o *fileQuery) { o.ref = "" })
 	}
 	if q.repo != "" {
-		with("in other repositories, without repo", func(o *query) { o.repo = "" })
+		with("in other repositories, without repo", func(o *fileQuery) { o.repo = "" })
 	}
 	return all
 }

@@ -30,11 +30,11 @@ var readFileTool = &tool{
 }
 
 func (c *call) readFile(ctx context.Context) error {
-	r, err := c.o.Sight.Repository(ctx, c.args.text("repo"))
+	r, err := c.o.Index.Repository(ctx, c.args.getText("repo"))
 	if err != nil {
 		return err
 	}
-	path, ref := c.args.text("path"), c.args.text("ref")
+	path, ref := c.args.getText("path"), c.args.getText("ref")
 	if directory, ok := directoryPath(path); ok {
 		return c.readDirectory(ctx, r, ref, directory)
 	}
@@ -46,27 +46,27 @@ func (c *call) readFile(ctx context.Context) error {
 		return err
 	}
 	total := lineCount(file.Text)
-	offset := c.args.number("offset")
+	offset := c.args.getNumber("offset")
 	if offset > max(total, 1) {
 		return pastTheEnd(total)
 	}
-	c.linef("<repo>%s</repo>\n<path>%s</path>\n<url>%s</url>\n<content>", r.Name, path, c.fileURL(r.Name, ref, path))
-	next := c.numbered(file.Text, offset, c.args.number("limit"))
-	c.linef("</content>")
+	c.addLinef("<repo>%s</repo>\n<path>%s</path>\n<url>%s</url>\n<content>", r.Name, path, c.fileURL(r.Name, ref, path))
+	next := c.writeNumbered(file.Text, offset, c.args.getNumber("limit"))
+	c.addLinef("</content>")
 	switch {
 	case total == 0:
-		c.linef("The file is empty.")
+		c.addLinef("The file is empty.")
 	case next <= total:
-		c.linef("Lines %d to %d of %d; offset=%d goes on.", offset, next-1, total, next)
+		c.addLinef("Lines %d to %d of %d; offset=%d goes on.", offset, next-1, total, next)
 	default:
-		c.linef("Lines %d to %d of %d: this is the end.", offset, total, total)
+		c.addLinef("Lines %d to %d of %d: this is the end.", offset, total, total)
 	}
 	c.noteSkipped(path, &file)
 	return nil
 }
 
-// numbered writes lines of a text and returns the number of the one after them.
-func (c *call) numbered(text []byte, offset, limit int) (next int) {
+// writeNumbered writes lines of a text and returns the number of the one after them.
+func (c *call) writeNumbered(text []byte, offset, limit int) (next int) {
 	number := 1
 	for line := range bytes.Lines(text) {
 		if number < offset {
@@ -74,10 +74,10 @@ func (c *call) numbered(text []byte, offset, limit int) (next int) {
 			continue
 		}
 		shown := cutLine(line)
-		if number >= offset+limit || number > offset && !c.out.fits(len(shown)+len("100000: \n")) {
+		if number >= offset+limit || number > offset && !c.out.hasRoom(len(shown)+len("100000: \n")) {
 			break
 		}
-		c.linef("%d: %s", number, shown)
+		c.addLinef("%d: %s", number, shown)
 		number++
 	}
 	return number

@@ -30,30 +30,30 @@ var searchTool = &tool{
 }
 
 func (c *call) rankedSearch(ctx context.Context) error {
-	q := query{repo: c.args.text("repo")}
-	if c.args.flag("literal") {
-		q.pattern, q.literal, q.fold = c.args.text("query"), true, true
+	q := fileQuery{repo: c.args.getText("repo")}
+	if c.args.getFlag("literal") {
+		q.pattern, q.literal, q.fold = c.args.getText("query"), true, true
 	} else {
-		parsed, err := syntax.Parse(c.args.text("query"), syntax.Options{})
+		parsed, err := syntax.Parse(c.args.getText("query"), syntax.Options{})
 		if err != nil {
 			return err
 		}
 		q.text = parsed
 	}
-	if err := q.setExclude(c.args.text("exclude")); err != nil {
+	if err := q.setExclude(c.args.getText("exclude")); err != nil {
 		return err
 	}
-	r := search.Request{Matches: maxCounted, Display: firstWindow, ContextLines: c.args.number("context"), Related: c.args.number("offset") == 0}
-	if c.args.number("offset") >= firstOffsets {
+	r := search.Request{Matches: maxCounted, Display: firstWindow, ContextLines: c.args.getNumber("context"), Related: c.args.getNumber("offset") == 0}
+	if c.args.getNumber("offset") >= firstOffsets {
 		r.Display = otherWindow
 	}
-	return c.search(ctx, &q, r, func(found *search.Result) {
+	return c.runSearch(ctx, &q, r, func(found *search.Result) {
 		if found.Repositories != nil {
-			c.repositories(found)
+			c.writeRepositories(found)
 		} else {
-			c.linef("%s", countLine(found, "match", "matches"))
-			c.files(found, fileLimits{file: c.linesOfFile(found), all: firstWindow, best: true})
-			c.related(found.Related)
+			c.addLinef("%s", countLine(found, "match", "matches"))
+			c.writeFiles(found, fileLimits{file: c.linesOfFile(found), all: firstWindow, best: true})
+			c.writeRelated(found.Related)
 		}
 		c.writeNotices(q.completeNotices(found.Notices), q.argumentOf)
 	})
@@ -64,9 +64,9 @@ var relatedReasons = map[search.RelatedReason]string{
 	search.RelatedSpelling: "another spelling", search.RelatedDefinition: "definitions", search.RelatedStyle: "another style", search.RelatedAccents: "other accents", search.RelatedFileName: "named so",
 }
 
-// related writes the groups of files that may be meant besides those that match, as far as
+// writeRelated writes the groups of files that may be meant besides those that match, as far as
 // there is room for a file of a group.
-func (c *call) related(groups []search.Related) {
+func (c *call) writeRelated(groups []search.Related) {
 	for _, g := range groups {
 		repository, text := "", fmt.Sprintf("\nNot counted, %s (query %s):\n", relatedReasons[g.Reason], g.Query)
 		written := 0
@@ -77,7 +77,7 @@ func (c *call) related(groups []search.Related) {
 				text += "[" + repository + "]\n"
 			}
 			lines, _ := fileText(f, defaultBest, fileOptions{best: true, complete: true})
-			if !c.out.fits(len(text) + len(lines)) {
+			if !c.out.hasRoom(len(text) + len(lines)) {
 				break
 			}
 			c.out.b.WriteString(text + lines)
@@ -91,7 +91,7 @@ func (c *call) related(groups []search.Related) {
 
 // linesOfFile returns how many lines search shows of a file.
 func (c *call) linesOfFile(found *search.Result) int {
-	limit := c.args.number("limit")
+	limit := c.args.getNumber("limit")
 	switch {
 	case limit != unset:
 		return limit
@@ -101,15 +101,15 @@ func (c *call) linesOfFile(found *search.Result) int {
 	return defaultBest
 }
 
-// repositories writes the names of repositories from the offset on.
-func (c *call) repositories(found *search.Result) {
-	c.linef("Found %s.", plural(len(found.Repositories), "repository", "repositories"))
+// writeRepositories writes the names of repositories from the offset on.
+func (c *call) writeRepositories(found *search.Result) {
+	c.addLinef("Found %s.", formatCount(len(found.Repositories), "repository", "repositories"))
 	names := make([]string, len(found.Repositories))
 	for i, r := range found.Repositories {
 		names[i] = r.Name
 	}
-	if next := c.out.pages(names, c.args.number("offset"), len(names)); next < len(names) {
-		c.linef("%d more: offset=%d goes on.", len(names)-next, next)
+	if next := c.out.addPage(names, c.args.getNumber("offset"), len(names)); next < len(names) {
+		c.addLinef("%d more: offset=%d goes on.", len(names)-next, next)
 	}
 }
 

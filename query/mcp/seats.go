@@ -18,55 +18,55 @@ const (
 var errBusy = errors.New("too many calls at once")
 
 // seats bounds the calls at once of each principal.
-type seats struct {
+type callSlots struct {
 	mu struct {
 		sync.Mutex
-		of map[string]*seat
+		of map[string]*principalSlots
 	}
 }
 
 // seat is of one principal with calls.
-type seat struct {
-	taken chan struct{}
+type principalSlots struct {
+	inUse chan struct{}
 	users int // calls at work and waiting
 }
 
-func newSeats() *seats {
-	s := &seats{}
-	s.mu.of = make(map[string]*seat)
+func newCallSlots() *callSlots {
+	s := &callSlots{}
+	s.mu.of = make(map[string]*principalSlots)
 	return s
 }
 
-// enter returns once the principal may make another call. The caller calls leave.
-func (s *seats) enter(ctx context.Context, who string) (leave func(), err error) {
-	seat := s.seat(who)
+// acquireSlot returns once the principal may make another call. The caller calls leave.
+func (s *callSlots) acquireSlot(ctx context.Context, who string) (leave func(), err error) {
+	seat := s.slotsOf(who)
 	timer := time.NewTimer(maxWait)
 	defer timer.Stop()
 	select {
-	case seat.taken <- struct{}{}:
-		return func() { <-seat.taken; s.release(who, seat) }, nil
+	case seat.inUse <- struct{}{}:
+		return func() { <-seat.inUse; s.releaseSlots(who, seat) }, nil
 	case <-timer.C:
 		err = fmt.Errorf("%w: %d are at work", errBusy, MaxCalls)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}
-	s.release(who, seat)
+	s.releaseSlots(who, seat)
 	return nil, err
 }
 
-func (s *seats) seat(who string) *seat {
+func (s *callSlots) slotsOf(who string) *principalSlots {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.mu.of[who]
 	if known == nil {
-		known = &seat{taken: make(chan struct{}, MaxCalls)}
+		known = &principalSlots{inUse: make(chan struct{}, MaxCalls)}
 		s.mu.of[who] = known
 	}
 	known.users++
 	return known
 }
 
-func (s *seats) release(who string, seat *seat) {
+func (s *callSlots) releaseSlots(who string, seat *principalSlots) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if seat.users--; seat.users == 0 {

@@ -24,7 +24,7 @@ const Name = "quarry"
 type Server struct {
 	o         Options
 	navigator *navigate.Navigator
-	seats     *seats
+	slots     *callSlots
 	metrics   *metrics
 	sdk       *sdk.Server
 	byName    map[string]*tool
@@ -38,27 +38,27 @@ func New(o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, navigator: navigate.New(o.Searcher), seats: newSeats(), metrics: newMetrics(o.Registerer), byName: map[string]*tool{}}
+	s := &Server{o: o, navigator: navigate.New(o.Searcher), slots: newCallSlots(), metrics: newMetrics(o.Registerer), byName: map[string]*tool{}}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: Name, Title: "Quarry code search", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Logger:       o.Logger,
 		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // they never change
 	})
-	for _, t := range tools() {
+	for _, t := range allTools() {
 		s.byName[t.name] = t
-		s.sdk.AddTool(t.describe(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-			return s.answer(ctx, t, r.Params.Arguments), nil
+		s.sdk.AddTool(t.describeTool(), func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return s.answerCall(ctx, t, r.Params.Arguments), nil
 		})
 	}
-	s.sdk.AddReceivingMiddleware(s.permitted)
+	s.sdk.AddReceivingMiddleware(s.filterTools)
 	s.transport = newTransport(s.sdk, o.Logger)
 	s.sessions = newSessions(o.Secret, o.Now)
 	return s, nil
 }
 
-// permitted lists only the tools that the credential permits, and refuses
+// filterTools lists only the tools that the credential permits, and refuses
 // streams of notifications, which would be held open for nothing.
-func (s *Server) permitted(next sdk.MethodHandler) sdk.MethodHandler {
+func (s *Server) filterTools(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		if method == "subscriptions/listen" {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "nothing changes here that could be listened to"}
@@ -76,45 +76,45 @@ func (s *Server) permitted(next sdk.MethodHandler) sdk.MethodHandler {
 type call struct {
 	*Server
 	args arguments
-	out  answer
+	out  answerText
 }
 
-// answer makes a call and the result of it.
-func (s *Server) answer(ctx context.Context, t *tool, raw json.RawMessage) *sdk.CallToolResult {
+// answerCall makes a call and the result of it.
+func (s *Server) answerCall(ctx context.Context, t *tool, raw json.RawMessage) *sdk.CallToolResult {
 	started := time.Now()
 	outcome := outcomeAnswered
 	c := &call{Server: s}
 	c.out.setMaxTokens(DefaultTokens)
-	err := s.guarded(ctx, t, c, raw)
+	err := s.runRecovered(ctx, t, c, raw)
 	if err != nil {
 		outcome = outcomeFailed
-		c.out = answer{most: c.out.most}
-		c.linef("%s", c.advise(ctx, t, err))
+		c.out = answerText{most: c.out.most}
+		c.addLinef("%s", c.adviseOnError(ctx, t, err))
 	}
-	if err := s.note(ctx, t, c.args, outcome); err != nil {
+	if err := s.recordCall(ctx, t, c.args, outcome); err != nil {
 		s.o.Logger.ErrorContext(ctx, "a call of a tool was not written down", "tool", t.name, "error", err)
-		c.out, outcome = answer{most: c.out.most}, outcomeFailed
-		c.linef("The audit log cannot be written now, and what is not written down is not answered. Call again later.")
+		c.out, outcome = answerText{most: c.out.most}, outcomeFailed
+		c.addLinef("The audit log cannot be written now, and what is not written down is not answered. Call again later.")
 	}
 	body := c.out.b.String()
-	s.metrics.observe(t.name, outcome, time.Since(started), len(body))
+	s.metrics.observeCall(t.name, outcome, time.Since(started), len(body))
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: body}}, IsError: outcome == outcomeFailed}
 }
 
-// guarded is run with a panic made an error: the library calls tools in goroutines of
+// runRecovered is run with a panic made an error: the library calls tools in goroutines of
 // its own, where a panic would end the process.
-func (s *Server) guarded(ctx context.Context, t *tool, c *call, raw json.RawMessage) (err error) {
+func (s *Server) runRecovered(ctx context.Context, t *tool, c *call, raw json.RawMessage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.metrics.panics.Inc()
 			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 		}
 	}()
-	return s.run(ctx, t, c, raw)
+	return s.runTool(ctx, t, c, raw)
 }
 
-// run calls a tool within the bounds of calls.
-func (s *Server) run(ctx context.Context, t *tool, c *call, raw json.RawMessage) (err error) {
+// runTool calls a tool within the bounds of calls.
+func (s *Server) runTool(ctx context.Context, t *tool, c *call, raw json.RawMessage) (err error) {
 	p := auth.From(ctx)
 	if err := p.Need(t.scope); err != nil {
 		return err
@@ -131,7 +131,7 @@ func (s *Server) run(ctx context.Context, t *tool, c *call, raw json.RawMessage)
 	if request, ok := ctx.Value(requestKey{}).(context.Context); ok {
 		defer context.AfterFunc(request, cancel)()
 	}
-	leave, err := s.seats.enter(ctx, caller(p))
+	leave, err := s.slots.acquireSlot(ctx, callerKey(p))
 	if err != nil {
 		return err
 	}
@@ -139,8 +139,8 @@ func (s *Server) run(ctx context.Context, t *tool, c *call, raw json.RawMessage)
 	return t.call(c, ctx)
 }
 
-// note writes down what was called.
-func (s *Server) note(ctx context.Context, t *tool, args arguments, outcome string) error {
+// recordCall writes down what was called.
+func (s *Server) recordCall(ctx context.Context, t *tool, args arguments, outcome string) error {
 	metadata := map[string]string{"outcome": outcome}
 	for _, name := range []string{"repo", "pattern", "symbol", "path", "ref", "query", "base", "head"} {
 		if v, ok := args[name].(string); ok && v != "" {

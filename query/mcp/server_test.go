@@ -77,7 +77,7 @@ func (w *world) Repositories(context.Context, string, string) ([]*search.Reposit
 	return []*search.Repository{kettle}, nil
 }
 
-func (w *world) note(_ context.Context, rec audit.Record) error {
+func (w *world) addRecord(_ context.Context, rec audit.Record) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.notes = append(w.notes, rec)
@@ -95,19 +95,19 @@ func newServer(t testing.TB, w *world) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := New(Options{Searcher: w, Sight: w, Source: browser, Note: w.note, PublicURL: "http://localhost", Version: "1"})
+	s, err := New(Options{Searcher: w, Index: w, Source: browser, Note: w.addRecord, PublicURL: "http://localhost", Version: "1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-func principal(user string, scopes ...account.Scope) *auth.Principal {
+func newPrincipal(user string, scopes ...account.Scope) *auth.Principal {
 	return &auth.Principal{Actor: account.Actor{Kind: account.ActorKey, User: account.UserID(user)}, Scopes: scopes}
 }
 
-// post sends a message as p; headers are pairs.
-func post(ctx context.Context, s *Server, p *auth.Principal, body string, header ...string) (*Response, error) {
+// postMessage sends a message as p; headers are pairs.
+func postMessage(ctx context.Context, s *Server, p *auth.Principal, body string, header ...string) (*Response, error) {
 	r := httptest.NewRequest(http.MethodPost, "/api/mcp", strings.NewReader(body)).WithContext(auth.With(ctx, p))
 	for i := 0; i < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])
@@ -119,10 +119,10 @@ func callOf(tool, arguments string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
 }
 
-// told calls a tool and returns its text, after "ERROR " if it failed.
-func told(t *testing.T, s *Server, p *auth.Principal, tool, arguments string) string {
+// callTool calls a tool and returns its text, after "ERROR " if it failed.
+func callTool(t *testing.T, s *Server, p *auth.Principal, tool, arguments string) string {
 	t.Helper()
-	out, err := post(t.Context(), s, p, callOf(tool, arguments))
+	out, err := postMessage(t.Context(), s, p, callOf(tool, arguments))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func told(t *testing.T, s *Server, p *auth.Principal, tool, arguments string) st
 	return answer.Result.Content[0].Text
 }
 
-var reader = principal("ada", account.ScopeSearch, account.ScopeGit)
+var reader = newPrincipal("ada", account.ScopeSearch, account.ScopeGit)
 
 func TestScopes(t *testing.T) {
 	s := newServer(t, &world{})
@@ -151,11 +151,11 @@ func TestScopes(t *testing.T) {
 		mayGrep, mayReadHistory bool
 	}{
 		{reader, 14, true, true},
-		{principal("bob", account.ScopeSearch), 7, true, false},
-		{principal("bob", account.ScopeGit), 7, false, true},
-		{principal("bob", account.ScopeAdmin), 0, false, false},
+		{newPrincipal("bob", account.ScopeSearch), 7, true, false},
+		{newPrincipal("bob", account.ScopeGit), 7, false, true},
+		{newPrincipal("bob", account.ScopeAdmin), 0, false, false},
 	} {
-		out, err := post(t.Context(), s, c.p, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+		out, err := postMessage(t.Context(), s, c.p, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,10 +169,10 @@ func TestScopes(t *testing.T) {
 		if err := json.Unmarshal(out.Body, &list); err != nil || len(list.Result.Tools) != c.tools {
 			t.Errorf("%v: %d tools: %s, %v", c.p.Scopes, len(list.Result.Tools), out.Body, err)
 		}
-		if text := told(t, s, c.p, "grep", `{"pattern":"x"}`); strings.HasPrefix(text, "ERROR not permitted") == c.mayGrep {
+		if text := callTool(t, s, c.p, "grep", `{"pattern":"x"}`); strings.HasPrefix(text, "ERROR not permitted") == c.mayGrep {
 			t.Errorf("%v: grep: %s", c.p.Scopes, text)
 		}
-		if text := told(t, s, c.p, "list_commits", `{"repo":"r"}`); strings.HasPrefix(text, "ERROR not permitted") == c.mayReadHistory {
+		if text := callTool(t, s, c.p, "list_commits", `{"repo":"r"}`); strings.HasPrefix(text, "ERROR not permitted") == c.mayReadHistory {
 			t.Errorf("%v: list_commits: %s", c.p.Scopes, text)
 		}
 	}
@@ -200,23 +200,23 @@ func TestMessages(t *testing.T) {
 		{`{"jsonrpc":"1.0","id":1,"method":"ping"}`, `-32600`, 400},
 		{`{"jsonrpc":"2.0","id":{},"method":"ping"}`, `-32600`, 400},
 	} {
-		out, err := post(t.Context(), s, reader, c.body)
+		out, err := postMessage(t.Context(), s, reader, c.body)
 		if err != nil || out.Status != c.status || !strings.Contains(string(out.Body), c.want) {
 			t.Errorf("%.60s: %d %s, %v; want %d %s", c.body, out.Status, out.Body, err, c.status, c.want)
 		}
 	}
-	if _, err := post(t.Context(), s, reader, strings.Repeat(" ", MaxRequestBytes)+ping); !errors.Is(err, ErrRequestTooLarge) {
+	if _, err := postMessage(t.Context(), s, reader, strings.Repeat(" ", MaxRequestBytes)+ping); !errors.Is(err, ErrRequestTooLarge) {
 		t.Errorf("a large body: %v", err)
 	}
-	if _, err := post(t.Context(), s, reader, ping, "Accept", "text/html"); !errors.Is(err, ErrNotAcceptable) {
+	if _, err := postMessage(t.Context(), s, reader, ping, "Accept", "text/html"); !errors.Is(err, ErrNotAcceptable) {
 		t.Errorf("Accept: text/html: %v", err)
 	}
 	notification := `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-	if out, err := post(t.Context(), s, reader, notification, "Mcp-Protocol-Version", strings.Repeat("1", 33)); err != nil || out.Status != 400 {
+	if out, err := postMessage(t.Context(), s, reader, notification, "Mcp-Protocol-Version", strings.Repeat("1", 33)); err != nil || out.Status != 400 {
 		t.Errorf("a long version: %+v, %v", out, err)
 	}
 	for _, accept := range []string{"application/json", "*/*", "text/event-stream, application/json;q=0.5"} {
-		if out, err := post(t.Context(), s, reader, ping, "Accept", accept); err != nil || out.Status != 200 {
+		if out, err := postMessage(t.Context(), s, reader, ping, "Accept", accept); err != nil || out.Status != 200 {
 			t.Errorf("Accept: %s: %+v, %v", accept, out, err)
 		}
 	}
@@ -228,7 +228,7 @@ func TestSessions(t *testing.T) {
 	one, two := newSessions(secret, func() time.Time { return now }), newSessions(secret, func() time.Time { return now })
 	other := newSessions([]byte("another"), func() time.Time { return now })
 	anonymous, operator := &auth.Principal{Actor: account.Actor{Kind: account.ActorAnonymous}}, &auth.Principal{Actor: account.Actor{Kind: account.ActorOperator}}
-	id := one.begin(reader)
+	id := one.newSession(reader)
 	for _, c := range []struct {
 		s    *sessions
 		id   string
@@ -238,11 +238,11 @@ func TestSessions(t *testing.T) {
 		{one, id, reader, nil},
 		{two, id, reader, nil},
 		{two, id, &auth.Principal{Actor: account.Actor{Kind: account.ActorUser, User: "ada"}}, nil}, // another credential of hers
-		{one, id, principal("bob"), ErrSessionForeign},
+		{one, id, newPrincipal("bob"), ErrSessionForeign},
 		{one, id, anonymous, ErrSessionForeign},
-		{one, one.begin(anonymous), reader, ErrSessionForeign},
-		{one, one.begin(anonymous), operator, ErrSessionForeign},
-		{one, one.begin(operator), operator, nil},
+		{one, one.newSession(anonymous), reader, ErrSessionForeign},
+		{one, one.newSession(anonymous), operator, ErrSessionForeign},
+		{one, one.newSession(operator), operator, nil},
 		{other, id, reader, ErrSessionUnknown},
 		{one, id[:len(id)-1], reader, ErrSessionUnknown},
 		{one, id + "A", reader, ErrSessionUnknown},
@@ -250,21 +250,21 @@ func TestSessions(t *testing.T) {
 		{one, strings.Repeat("A", 1<<20), reader, ErrSessionUnknown},
 		{one, "", reader, ErrSessionUnknown},
 	} {
-		if err := c.s.check(c.id, c.p); !errors.Is(err, c.want) {
+		if err := c.s.checkSession(c.id, c.p); !errors.Is(err, c.want) {
 			t.Errorf("%.80s as %+v: %v, want %v", c.id, c.p.Actor, err, c.want)
 		}
 	}
-	one.end(id)
-	if err := one.check(id, reader); !errors.Is(err, ErrSessionUnknown) {
+	one.endSession(id)
+	if err := one.checkSession(id, reader); !errors.Is(err, ErrSessionUnknown) {
 		t.Errorf("after its end: %v", err)
 	}
-	late := one.begin(reader)
+	late := one.newSession(reader)
 	now = now.Add(SessionLifetime)
-	if err := one.check(late, reader); !errors.Is(err, ErrSessionUnknown) {
+	if err := one.checkSession(late, reader); !errors.Is(err, ErrSessionUnknown) {
 		t.Errorf("a day later: %v", err)
 	}
 	for i := range 2 * maxEnded {
-		one.end(fmt.Sprint(i))
+		one.endSession(fmt.Sprint(i))
 	}
 	if n := len(one.mu.ended) + len(one.mu.before); n > maxEnded {
 		t.Errorf("%d ended sessions are remembered", n)
@@ -279,7 +279,7 @@ func TestClientLeaves(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _ = post(ctx, s, reader, callOf("grep", `{"pattern":"x"}`))
+			_, _ = postMessage(ctx, s, reader, callOf("grep", `{"pattern":"x"}`))
 		}()
 		synctest.Wait()
 		cancel()
@@ -293,7 +293,7 @@ func TestCallsHaveAnEnd(t *testing.T) {
 		w := &world{block: true}
 		s := newServer(t, w)
 		began := time.Now()
-		text := told(t, s, reader, "grep", `{"pattern":"x"}`)
+		text := callTool(t, s, reader, "grep", `{"pattern":"x"}`)
 		if took := time.Since(began); took != CallTimeout || !strings.HasPrefix(text, "ERROR It took more than 30s. Narrow it") {
 			t.Errorf("after %s: %s", took, text)
 		}
@@ -309,16 +309,16 @@ func TestCallsAtOnce(t *testing.T) {
 		done := make(chan struct{})
 		for range MaxCalls {
 			go func() {
-				_, _ = post(ctx, s, reader, callOf("grep", `{"pattern":"x"}`))
+				_, _ = postMessage(ctx, s, reader, callOf("grep", `{"pattern":"x"}`))
 				done <- struct{}{}
 			}()
 		}
 		synctest.Wait()
-		if text := told(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR too many calls at once: 8 are at work.") {
+		if text := callTool(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR too many calls at once: 8 are at work.") {
 			t.Error(text)
 		}
 		w.block = false
-		if text := told(t, s, principal("bob", account.ScopeSearch), "list_repos", `{}`); !strings.Contains(text, `"totalCount":1`) {
+		if text := callTool(t, s, newPrincipal("bob", account.ScopeSearch), "list_repos", `{}`); !strings.Contains(text, `"totalCount":1`) {
 			t.Error(text)
 		}
 		cancel()
@@ -326,7 +326,7 @@ func TestCallsAtOnce(t *testing.T) {
 			<-done
 		}
 		synctest.Wait()
-		if n := len(s.seats.mu.of); n != 0 {
+		if n := len(s.slots.mu.of); n != 0 {
 			t.Errorf("%d principals are still counted", n)
 		}
 	})
@@ -335,11 +335,11 @@ func TestCallsAtOnce(t *testing.T) {
 func TestAudit(t *testing.T) {
 	w := &world{}
 	s := newServer(t, w)
-	if _, err := post(t.Context(), s, reader, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agent","version":"7"}}}`); err != nil {
+	if _, err := postMessage(t.Context(), s, reader, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agent","version":"7"}}}`); err != nil {
 		t.Fatal(err)
 	}
-	told(t, s, reader, "grep", `{"pattern":"`+strings.Repeat("p", 1000)+`","repo":"github.com/meadow/kettle"}`)
-	told(t, s, principal("bob"), "grep", `{"pattern":"x"}`)
+	callTool(t, s, reader, "grep", `{"pattern":"`+strings.Repeat("p", 1000)+`","repo":"github.com/meadow/kettle"}`)
+	callTool(t, s, newPrincipal("bob"), "grep", `{"pattern":"x"}`)
 	if len(w.notes) != 3 {
 		t.Fatalf("%d records: %+v", len(w.notes), w.notes)
 	}
@@ -356,10 +356,10 @@ func TestAudit(t *testing.T) {
 	// What is not written down is not answered.
 	w.noteErr = errors.New("disk full")
 	w.found = search.Result{Exhaustive: true, Stats: search.Stats{Matches: 1, Files: 1}, Files: []search.FileMatch{{Repo: kettle, Path: "a.go"}}}
-	if text := told(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR The audit log cannot be written now") || strings.Contains(text, "a.go") {
+	if text := callTool(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR The audit log cannot be written now") || strings.Contains(text, "a.go") {
 		t.Error(text)
 	}
-	if _, err := post(t.Context(), s, reader, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agent","version":"7"}}}`); err == nil {
+	if _, err := postMessage(t.Context(), s, reader, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agent","version":"7"}}}`); err == nil {
 		t.Error("a session began that was not written down")
 	}
 }
@@ -367,15 +367,15 @@ func TestAudit(t *testing.T) {
 // Errors of our own are not told.
 func TestOwnErrorsStayHere(t *testing.T) {
 	w := &world{err: fmt.Errorf("read /var/lib/quarry/store: %w", io.ErrUnexpectedEOF)}
-	if text := told(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); strings.Contains(text, "/var") || !strings.HasPrefix(text, "ERROR The server failed") {
+	if text := callTool(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); strings.Contains(text, "/var") || !strings.HasPrefix(text, "ERROR The server failed") {
 		t.Error(text)
 	}
 	w.panics = true
-	if text := told(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); strings.Contains(text, "invariant") || !strings.HasPrefix(text, "ERROR The server failed") {
+	if text := callTool(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); strings.Contains(text, "invariant") || !strings.HasPrefix(text, "ERROR The server failed") {
 		t.Error(text)
 	}
 	w.panics, w.err = false, search.ErrBusy
-	if text := told(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); text != "ERROR The server is busy. Call again in a few seconds.\n" {
+	if text := callTool(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); text != "ERROR The server is busy. Call again in a few seconds.\n" {
 		t.Errorf("%q", text)
 	}
 }
@@ -402,24 +402,24 @@ func TestAnswersAreBounded(t *testing.T) {
 		{"glob", `{"pattern":"*.go","limit":10000}`},
 		{"find_symbol_references", `{"symbol":"w","limit":1000}`},
 	} {
-		text := told(t, s, reader, c[0], c[1])
+		text := callTool(t, s, reader, c[0], c[1])
 		if len(text) > DefaultTokens*bytesPerToken || !strings.Contains(text, "offset=") {
 			t.Errorf("%v: %d bytes, ends %q", c, len(text), text[max(0, len(text)-200):])
 		}
 	}
 	// Not all that was found is in the result: what a file has more is told as such.
 	w.found.Stats.Displayed = 100
-	if text := told(t, s, reader, "grep", `{"pattern":"w"}`); !strings.Contains(text, "(at least 40 more)") {
+	if text := callTool(t, s, reader, "grep", `{"pattern":"w"}`); !strings.Contains(text, "(at least 40 more)") {
 		t.Errorf("%.300s", text)
 	}
 	w.found.Stats.Displayed = w.found.Stats.Matches
-	if text := told(t, s, reader, "grep", `{"pattern":"w"}`); !strings.Contains(text, "(40 more)") {
+	if text := callTool(t, s, reader, "grep", `{"pattern":"w"}`); !strings.Contains(text, "(40 more)") {
 		t.Errorf("%.300s", text)
 	}
 	// Pages have each file once.
 	seen := map[string]int{}
 	for offset := 0; ; {
-		text := told(t, s, reader, "glob", fmt.Sprintf(`{"pattern":"*.go","limit":10000,"offset":%d}`, offset))
+		text := callTool(t, s, reader, "glob", fmt.Sprintf(`{"pattern":"*.go","limit":10000,"offset":%d}`, offset))
 		for path := range strings.FieldsSeq(text) {
 			if strings.HasSuffix(path, ".go") {
 				seen[path]++

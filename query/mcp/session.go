@@ -59,26 +59,26 @@ func newSessions(secret []byte, now func() time.Time) *sessions {
 	return s
 }
 
-// begin returns a new ID for p.
-func (s *sessions) begin(p *auth.Principal) string {
+// newSession returns a new ID for p.
+func (s *sessions) newSession(p *auth.Principal) string {
 	id := make([]byte, timeEnd, idBytes)
 	_, _ = rand.Read(id[:nonceEnd]) // never fails
 	binary.BigEndian.PutUint64(id[nonceEnd:], uint64(s.now().Add(SessionLifetime).Unix()))
-	id = append(id, s.sum("owner", id[:nonceEnd], owner(p))...)
-	id = append(id, s.sum("session", id, "")...)
+	id = append(id, s.halfMAC("owner", id[:nonceEnd], sessionOwner(p))...)
+	id = append(id, s.halfMAC("session", id, "")...)
 	return base64.RawURLEncoding.EncodeToString(id)
 }
 
-// check returns nil if id is a session of p.
-func (s *sessions) check(id string, p *auth.Principal) error {
+// checkSession returns nil if id is a session of p.
+func (s *sessions) checkSession(id string, p *auth.Principal) error {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(id)
-	if err != nil || len(b) != idBytes || !hmac.Equal(b[ownerEnd:], s.sum("session", b[:ownerEnd], "")) {
+	if err != nil || len(b) != idBytes || !hmac.Equal(b[ownerEnd:], s.halfMAC("session", b[:ownerEnd], "")) {
 		return ErrSessionUnknown
 	}
 	if int64(binary.BigEndian.Uint64(b[nonceEnd:])) <= s.now().Unix() {
 		return ErrSessionUnknown
 	}
-	if !hmac.Equal(b[timeEnd:ownerEnd], s.sum("owner", b[:nonceEnd], owner(p))) {
+	if !hmac.Equal(b[timeEnd:ownerEnd], s.halfMAC("owner", b[:nonceEnd], sessionOwner(p))) {
 		return ErrSessionForeign
 	}
 	s.mu.Lock()
@@ -91,9 +91,9 @@ func (s *sessions) check(id string, p *auth.Principal) error {
 	return nil
 }
 
-// end makes a good ID unknown. The oldest are forgotten first, those that are over
+// endSession makes a good ID unknown. The oldest are forgotten first, those that are over
 // and, should there be too many, others.
-func (s *sessions) end(id string) {
+func (s *sessions) endSession(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.mu.ended) >= maxEnded/2 || s.now().Sub(s.mu.since) >= SessionLifetime {
@@ -102,8 +102,8 @@ func (s *sessions) end(id string) {
 	s.mu.ended[id] = struct{}{}
 }
 
-// sum is half a MAC, which is as much as one can guess.
-func (s *sessions) sum(purpose string, parts []byte, text string) []byte {
+// halfMAC is half a MAC, which is as much as one can guess.
+func (s *sessions) halfMAC(purpose string, parts []byte, text string) []byte {
 	h := hmac.New(sha256.New, s.secret)
 	for _, part := range [][]byte{[]byte(purpose), parts, []byte(text)} {
 		h.Write(binary.BigEndian.AppendUint32(nil, uint32(len(part))))
@@ -112,20 +112,20 @@ func (s *sessions) sum(purpose string, parts []byte, text string) []byte {
 	return h.Sum(nil)[:16]
 }
 
-// owner is whom a session is bound to: the user, whichever of their credentials
+// sessionOwner is whom a session is bound to: the user, whichever of their credentials
 // they show, so that one can be renewed; else the kind of actor.
-func owner(p *auth.Principal) string {
+func sessionOwner(p *auth.Principal) string {
 	if p.Actor.User != "" {
 		return string(account.ActorUser) + ":" + string(p.Actor.User)
 	}
 	return string(p.Actor.Kind)
 }
 
-// caller is who shares the places of calls: nobody else than an address, where
+// callerKey is who shares the places of calls: nobody else than an address, where
 // nobody has shown who they are.
-func caller(p *auth.Principal) string {
+func callerKey(p *auth.Principal) string {
 	if p.Anonymous() {
-		return owner(p) + " " + p.Actor.Address
+		return sessionOwner(p) + " " + p.Actor.Address
 	}
-	return owner(p)
+	return sessionOwner(p)
 }

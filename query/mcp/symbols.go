@@ -17,7 +17,7 @@ var symbolParams = []param{
 	repoFilter,
 	textParam("language", 64, ""),
 	textParam("ref", code.MaxRefBytes, ""),
-	hide(numberParam("limit", 1, navigate.MaxMatches, defaultLimit, "")),
+	hideParam(numberParam("limit", 1, navigate.MaxMatches, defaultLimit, "")),
 	numberParam("offset", 0, navigate.MaxMatches, 0, ""),
 	hiddenMaxTokens,
 }
@@ -27,7 +27,7 @@ var findDefinitionsTool = &tool{
 	about:  "Where a function, type, method, constant or variable is declared.",
 	params: append([]param{choiceParam("match", "", "exact", "prefix"), textParam("kind", 64, "struct, function, method, …")}, symbolParams...),
 	call: func(c *call, ctx context.Context) error {
-		return c.symbols(ctx, "definition", c.navigator.Definitions)
+		return c.findSymbols(ctx, "definition", c.navigator.Definitions)
 	},
 }
 
@@ -36,7 +36,7 @@ var findReferencesTool = &tool{
 	about:  "Where a name occurs as a word, definitions included. Other symbols of the same name are among them.",
 	params: symbolParams,
 	call: func(c *call, ctx context.Context) error {
-		return c.symbols(ctx, "reference", c.navigator.References)
+		return c.findSymbols(ctx, "reference", c.navigator.References)
 	},
 }
 
@@ -45,26 +45,26 @@ var findImplementationsTool = &tool{
 	about:  "Types that implement or extend a type, by their declarations; for Go interfaces, by names of methods.",
 	params: symbolParams,
 	call: func(c *call, ctx context.Context) error {
-		return c.symbols(ctx, "implementation", c.navigator.Implementations)
+		return c.findSymbols(ctx, "implementation", c.navigator.Implementations)
 	},
 }
 
 // find is Definitions or References of a Navigator.
-type find func(ctx context.Context, v search.View, r navigate.Request) (*navigate.Result, error)
+type findFunc func(ctx context.Context, v search.View, r navigate.Request) (*navigate.Result, error)
 
-func (c *call) symbols(ctx context.Context, what string, find find) error {
-	repo := c.args.text("repo")
+func (c *call) findSymbols(ctx context.Context, what string, find findFunc) error {
+	repo := c.args.getText("repo")
 	if repo != "" {
-		if _, err := c.o.Sight.Repository(ctx, repo); err != nil {
+		if _, err := c.o.Index.Repository(ctx, repo); err != nil {
 			return err
 		}
 	}
-	view, err := c.o.Sight.View(ctx)
+	view, err := c.o.Index.View(ctx)
 	if err != nil {
 		return err
 	}
 	defer view.Release()
-	r := navigate.Request{Symbol: c.args.text("symbol"), Language: c.args.text("language"), Revision: c.args.text("ref"), Repository: repo}
+	r := navigate.Request{Symbol: c.args.getText("symbol"), Language: c.args.getText("language"), Revision: c.args.getText("ref"), Repository: repo}
 	r.Prefix = c.args["match"] == "prefix"
 	r.Kind, _ = c.args["kind"].(string)
 	found, err := find(ctx, view, r)
@@ -77,12 +77,12 @@ func (c *call) symbols(ctx context.Context, what string, find find) error {
 			return err
 		}
 		if found.Matches > 0 {
-			c.linef("Found no %s %s; its definitions are of the kinds %s.", kind, r.Symbol, strings.Join(found.Kinds(), ", "))
+			c.addLinef("Found no %s %s; its definitions are of the kinds %s.", kind, r.Symbol, strings.Join(found.Kinds(), ", "))
 			return nil
 		}
 	}
 	if found.Matches == 0 {
-		c.noSymbol(ctx, what, &r)
+		c.adviseNoSymbol(ctx, what, &r)
 		c.writeNotices(found.Notices, symbolArgumentOf)
 		return nil
 	}
@@ -90,32 +90,32 @@ func (c *call) symbols(ctx context.Context, what string, find find) error {
 	if !found.Exhaustive {
 		more = "more than "
 	}
-	c.linef("Found %s%s in %s.", more, plural(found.Matches, what, what+"s"), plural(len(found.Files), "file", "files"))
+	c.addLinef("Found %s%s in %s.", more, formatCount(found.Matches, what, what+"s"), formatCount(len(found.Files), "file", "files"))
 	c.symbolLines(found)
 	return nil
 }
 
 var bareName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
 
-func (c *call) noSymbol(ctx context.Context, what string, r *navigate.Request) {
-	c.linef("Found no %s of %s.", what, r.Symbol)
+func (c *call) adviseNoSymbol(ctx context.Context, what string, r *navigate.Request) {
+	c.addLinef("Found no %s of %s.", what, r.Symbol)
 	c.suggestRef(ctx, r.Repository, r.Revision)
 	switch bare := r.Symbol[strings.LastIndexAny(r.Symbol, ".:#")+1:]; {
 	case bare != r.Symbol && bareName.MatchString(bare):
-		c.linef("Give the bare name: symbol=%s.", bare)
+		c.addLinef("Give the bare name: symbol=%s.", bare)
 	case r.Language != "":
-		c.linef("Leave language out, or grep for the name.")
+		c.addLinef("Leave language out, or grep for the name.")
 	case r.Repository != "":
-		c.linef("It may be in another repository: leave repo out. Or use search.")
+		c.addLinef("It may be in another repository: leave repo out. Or use search.")
 	default:
-		c.linef("search for the name finds other spellings and local names.")
+		c.addLinef("search for the name finds other spellings and local names.")
 	}
 }
 
 // symbolLines writes the matches from the offset on, below their repositories.
 func (c *call) symbolLines(r *navigate.Result) {
-	passed, offset, repository := 0, c.args.number("offset"), ""
-	last := min(offset+c.args.number("limit"), r.Matches)
+	passed, offset, repository := 0, c.args.getNumber("offset"), ""
+	last := min(offset+c.args.getNumber("limit"), r.Matches)
 	for i := range r.Files {
 		f := &r.Files[i]
 		heading, line := "", 0
@@ -130,7 +130,7 @@ func (c *call) symbolLines(r *navigate.Result) {
 			if passed++; passed <= offset || m.Range.Start.LineNumber == line {
 				continue
 			}
-			if !c.out.line(fmt.Sprintf("%s%d: %s", heading, m.Range.Start.LineNumber, cutAround(m.Line, m.Range.Start.Column-1))) {
+			if !c.out.addLineIfFits(fmt.Sprintf("%s%d: %s", heading, m.Range.Start.LineNumber, cutAround(m.Line, m.Range.Start.Column-1))) {
 				passed--
 				last = passed
 				break
@@ -139,10 +139,10 @@ func (c *call) symbolLines(r *navigate.Result) {
 		}
 	}
 	if offset >= r.Matches {
-		c.linef("There are no matches from offset %d on.", offset)
+		c.addLinef("There are no matches from offset %d on.", offset)
 		return
 	}
 	if last < r.Matches {
-		c.linef("\n%s: offset=%d goes on.", plural(r.Matches-last, "more match", "more matches"), last)
+		c.addLinef("\n%s: offset=%d goes on.", formatCount(r.Matches-last, "more match", "more matches"), last)
 	}
 }

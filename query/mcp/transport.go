@@ -68,12 +68,12 @@ type requestKey struct{}
 // error is for HTTP to tell, such as ErrSessionUnknown; everything else is told in
 // the words of JSON-RPC.
 func (s *Server) Post(r *http.Request) (*Response, error) {
-	if err := accept(r); err != nil {
+	if err := setAcceptHeaders(r); err != nil {
 		return nil, err
 	}
 	p := auth.From(r.Context())
 	if id := r.Header.Get(sessionHeader); id != "" {
-		if err := s.sessions.check(id, p); err != nil {
+		if err := s.sessions.checkSession(id, p); err != nil {
 			return nil, err
 		}
 	}
@@ -81,7 +81,7 @@ func (s *Server) Post(r *http.Request) (*Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	in, wrong := look(body)
+	in, wrong := inspectBody(body)
 	if wrong == nil && utf8.RuneCountInString(r.Header.Get(versionHeader)) > maxVersion {
 		wrong = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("the header %s has more than %d characters", versionHeader, maxVersion)}
 	}
@@ -92,10 +92,10 @@ func (s *Server) Post(r *http.Request) (*Response, error) {
 	inner := r.Clone(context.WithValue(r.Context(), requestKey{}, r.Context()))
 	inner.Body, inner.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 	s.transport.ServeHTTP(w, inner)
-	out := w.response(in.id)
+	out := w.buildResponse(in.id)
 	if in.initialize && out.Status == http.StatusOK {
-		out.Header.Set(sessionHeader, s.sessions.begin(p))
-		return out, s.began(r.Context(), in)
+		out.Header.Set(sessionHeader, s.sessions.newSession(p))
+		return out, s.recordSession(r.Context(), in)
 	}
 	return out, nil
 }
@@ -103,16 +103,16 @@ func (s *Server) Post(r *http.Request) (*Response, error) {
 // Delete ends the session that r names.
 func (s *Server) Delete(r *http.Request) error {
 	id := r.Header.Get(sessionHeader)
-	if err := s.sessions.check(id, auth.From(r.Context())); err != nil {
+	if err := s.sessions.checkSession(id, auth.From(r.Context())); err != nil {
 		return err
 	}
-	s.sessions.end(id)
+	s.sessions.endSession(id)
 	return nil
 }
 
-// accept sets the headers that the library demands: that the client takes streams
+// setAcceptHeaders sets the headers that the library demands: that the client takes streams
 // as well, which the library does not make, and that the body is JSON.
-func accept(r *http.Request) error {
+func setAcceptHeaders(r *http.Request) error {
 	given := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
 	if given != "" && !strings.Contains(given, "*/*") && !strings.Contains(given, "application/json") && !strings.Contains(given, "application/*") {
 		return ErrNotAcceptable
@@ -135,7 +135,7 @@ func readBody(r *http.Request) ([]byte, error) {
 }
 
 // incoming is what has to be known of a request before it is handed on.
-type incoming struct {
+type requestInfo struct {
 	id         json.RawMessage // nil for a batch and for notifications
 	initialize bool
 	client     string
@@ -148,23 +148,23 @@ type message struct {
 	Params json.RawMessage `json:"params"`
 }
 
-// look reads what has to be known of a body.
-func look(body []byte) (incoming, *jsonrpc.Error) {
+// inspectBody reads what has to be known of a body.
+func inspectBody(body []byte) (requestInfo, *jsonrpc.Error) {
 	if !json.Valid(body) {
-		return incoming{}, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "not valid JSON"}
+		return requestInfo{}, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "not valid JSON"}
 	}
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); trimmed[0] == '[' {
 		var batch []json.RawMessage
 		if err := json.Unmarshal(body, &batch); err != nil || len(batch) == 0 || len(batch) > maxBatch {
-			return incoming{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("want 1 to %d messages at once", maxBatch)}
+			return requestInfo{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: fmt.Sprintf("want 1 to %d messages at once", maxBatch)}
 		}
-		return incoming{}, nil
+		return requestInfo{}, nil
 	}
 	var m message
 	if err := json.Unmarshal(body, &m); err != nil {
-		return incoming{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "want a JSON-RPC message"}
+		return requestInfo{}, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "want a JSON-RPC message"}
 	}
-	in := incoming{id: m.ID, initialize: m.Method == "initialize"}
+	in := requestInfo{id: m.ID, initialize: m.Method == "initialize"}
 	var params struct {
 		Client struct {
 			Name    string `json:"name"`
@@ -177,8 +177,8 @@ func look(body []byte) (incoming, *jsonrpc.Error) {
 	return in, nil
 }
 
-// began writes down that a session began.
-func (s *Server) began(ctx context.Context, in incoming) error {
+// recordSession writes down that a session began.
+func (s *Server) recordSession(ctx context.Context, in requestInfo) error {
 	rec := audit.Record{At: s.o.Now().UTC(), Action: audit.StartedMCPSession, Actor: auth.From(ctx).Actor, TargetType: audit.TargetInstance}
 	if in.client != "" {
 		rec.Metadata = map[string]string{"client": cutText(in.client, audit.MaxMetadataBytes)}
@@ -188,7 +188,7 @@ func (s *Server) began(ctx context.Context, in incoming) error {
 
 // failed is an error of JSON-RPC and, with a status that tells one, an error object
 // of the API.
-type failed struct {
+type errorBody struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
 	Error   *jsonrpc.Error  `json:"error"`
@@ -201,7 +201,7 @@ func rpcError(status int, id json.RawMessage, e *jsonrpc.Error) *Response {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	f := failed{Version: "2.0", ID: id, Error: e}
+	f := errorBody{Version: "2.0", ID: id, Error: e}
 	if status >= http.StatusBadRequest {
 		f.Status, f.Code, f.Message = status, "INVALID_REQUEST_BODY", e.Message
 	}
@@ -234,12 +234,12 @@ func (w *recorder) Write(b []byte) (int, error) {
 // Flush implements http.Flusher: there is nothing to send before the end.
 func (w *recorder) Flush() {}
 
-// response is what was answered. The library tells some errors in plain text.
-func (w *recorder) response(id json.RawMessage) *Response {
+// buildResponse is what was answered. The library tells some errors in plain text.
+func (w *recorder) buildResponse(id json.RawMessage) *Response {
 	w.WriteHeader(http.StatusOK)
 	body := bytes.TrimSpace(w.body.Bytes())
 	if w.status >= http.StatusBadRequest {
-		var f failed
+		var f errorBody
 		if json.Unmarshal(body, &f) == nil && f.Error != nil {
 			return rpcError(w.status, f.ID, f.Error)
 		}

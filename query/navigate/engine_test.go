@@ -69,7 +69,7 @@ func newCorpus(t *testing.T) *corpus {
 	t.Helper()
 	b := segment.NewBuilder(segment.Options{Seed: []byte("navigate")})
 	for _, s := range sources {
-		doc := segment.Document{Key: code.DocumentKey{Blob: sha1.Sum([]byte(s.text)), Language: s.language}, Text: []byte(s.text), Symbols: symbols(s)}
+		doc := segment.Document{Key: code.DocumentKey{Blob: sha1.Sum([]byte(s.text)), Language: s.language}, Text: []byte(s.text), Symbols: symbolsOf(s)}
 		if err := b.Add(doc); err != nil {
 			t.Fatal(err)
 		}
@@ -97,8 +97,8 @@ func newCorpus(t *testing.T) *corpus {
 	return c
 }
 
-// symbols places the names one after the other in the text.
-func symbols(s source) []code.Symbol {
+// symbolsOf places the names one after the other in the text.
+func symbolsOf(s source) []code.Symbol {
 	var out []code.Symbol
 	at := 0
 	for _, name := range s.symbols {
@@ -136,10 +136,10 @@ func TestEngine(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := places(definitions); got != tc.definitions {
+		if got := describePlaces(definitions); got != tc.definitions {
 			t.Errorf("%+v: definitions %q, want %q", tc.request, got, tc.definitions)
 		}
-		if got := places(references); got != tc.references {
+		if got := describePlaces(references); got != tc.references {
 			t.Errorf("%+v: references %q, want %q", tc.request, got, tc.references)
 		}
 	}
@@ -177,8 +177,8 @@ func TestEngineNotices(t *testing.T) {
 	}
 }
 
-// places prints path:line of the matches, sorted by path and line.
-func places(r *navigate.Result) string {
+// describePlaces prints path:line of the matches, sorted by path and line.
+func describePlaces(r *navigate.Result) string {
 	var out []string
 	for _, f := range r.Files {
 		for _, m := range f.Matches {

@@ -35,7 +35,7 @@ const (
 // Its errors wrap ErrInvalid or are the search's.
 func (n *Navigator) Implementations(ctx context.Context, v search.View, r Request) (*Result, error) {
 	r.Prefix = false
-	declared, err := n.find(ctx, v, r, &syntax.Text{Pattern: heritageOf(r.Symbol), Regexp: true, Case: syntax.CaseYes})
+	declared, err := n.findSymbol(ctx, v, r, &syntax.Text{Pattern: heritageOf(r.Symbol), Regexp: true, Case: syntax.CaseYes})
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (n *Navigator) goImplementations(ctx context.Context, v search.View, r Requ
 			return nil, err
 		}
 		delete(types, goType{f.Repo, f.Ref, path.Dir(f.Path), r.Symbol})
-		found, err := n.declarations(ctx, v, &r, f.Repo.Name, types)
+		found, err := n.findDeclarations(ctx, v, &r, f.Repo.Name, types)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (n *Navigator) goImplementations(ctx context.Context, v search.View, r Requ
 // interfaceMethods returns the names of the methods of the interface r.Symbol in a file,
 // the longest first: those are the rarest as a rule.
 func (n *Navigator) interfaceMethods(ctx context.Context, v search.View, r *Request, f *File) ([]string, error) {
-	found, err := n.symbols(ctx, v, r, f.Repo.Name, &syntax.File{Pattern: "^" + regexp.QuoteMeta(f.Path) + "$", Case: syntax.CaseYes}, ".")
+	found, err := n.searchSymbols(ctx, v, r, f.Repo.Name, &syntax.File{Pattern: "^" + regexp.QuoteMeta(f.Path) + "$", Case: syntax.CaseYes}, ".")
 	if err != nil {
 		return nil, err
 	}
@@ -160,7 +160,7 @@ func (n *Navigator) typesWithMethods(ctx context.Context, v search.View, r *Requ
 	}
 	exhaustive = len(methods) <= maxInterfaceMethods
 	for i, method := range methods[:min(len(methods), maxInterfaceMethods)] {
-		found, err := n.symbols(ctx, v, r, f.Repo.Name, &syntax.Language{Name: "Go"}, "^"+regexp.QuoteMeta(method)+"$")
+		found, err := n.searchSymbols(ctx, v, r, f.Repo.Name, &syntax.Language{Name: "Go"}, "^"+regexp.QuoteMeta(method)+"$")
 		if err != nil {
 			return nil, false, err
 		}
@@ -186,8 +186,8 @@ func (n *Navigator) typesWithMethods(ctx context.Context, v search.View, r *Requ
 	return types, exhaustive, nil
 }
 
-// declarations returns where types are declared.
-func (n *Navigator) declarations(ctx context.Context, v search.View, r *Request, repository string, types map[goType]bool) (*Result, error) {
+// findDeclarations returns where types are declared.
+func (n *Navigator) findDeclarations(ctx context.Context, v search.View, r *Request, repository string, types map[goType]bool) (*Result, error) {
 	out := &Result{Exhaustive: len(types) <= maxImplementers}
 	names := map[string]bool{}
 	for t := range types {
@@ -198,7 +198,7 @@ func (n *Navigator) declarations(ctx context.Context, v search.View, r *Request,
 	if len(names) == 0 {
 		return out, nil
 	}
-	found, err := n.symbols(ctx, v, r, repository, &syntax.Language{Name: "Go"}, "^(?:"+strings.Join(slices.Sorted(maps.Keys(names)), "|")+")$")
+	found, err := n.searchSymbols(ctx, v, r, repository, &syntax.Language{Name: "Go"}, "^(?:"+strings.Join(slices.Sorted(maps.Keys(names)), "|")+")$")
 	if err != nil {
 		return nil, err
 	}
@@ -218,11 +218,11 @@ func (n *Navigator) declarations(ctx context.Context, v search.View, r *Request,
 	return out, nil
 }
 
-// symbols searches the symbols of a repository, on the revision of r, that match a
+// searchSymbols searches the symbols of a repository, on the revision of r, that match a
 // pattern and a filter.
-func (n *Navigator) symbols(ctx context.Context, v search.View, r *Request, repository string, filter syntax.Query, pattern string) (*search.Result, error) {
+func (n *Navigator) searchSymbols(ctx context.Context, v search.View, r *Request, repository string, filter syntax.Query, pattern string) (*search.Result, error) {
 	in := Request{Repository: repository, Revision: r.Revision}
-	query := in.query(&syntax.And{Children: []syntax.Query{&syntax.Symbol{Pattern: pattern, Case: syntax.CaseYes}, filter}})
+	query := in.buildQuery(&syntax.And{Children: []syntax.Query{&syntax.Symbol{Pattern: pattern, Case: syntax.CaseYes}, filter}})
 	return n.searcher.Search(ctx, v, search.Request{Query: query, Matches: maxMethodMatches})
 }
 

@@ -105,23 +105,23 @@ func (n *Navigator) Definitions(ctx context.Context, v search.View, r Request) (
 	if r.Kind != "" {
 		symbol.Kinds = []syntax.Kinds{{Words: []string{strings.ToLower(r.Kind)}}}
 	}
-	return n.find(ctx, v, r, symbol)
+	return n.findSymbol(ctx, v, r, symbol)
 }
 
 // References returns where r.Symbol occurs, definitions included. Its errors
 // wrap ErrInvalid or are the search's.
 func (n *Navigator) References(ctx context.Context, v search.View, r Request) (*Result, error) {
-	return n.find(ctx, v, r, &syntax.Text{Pattern: wholeWord(r.Symbol), Regexp: true, Case: syntax.CaseYes})
+	return n.findSymbol(ctx, v, r, &syntax.Text{Pattern: wholeWord(r.Symbol), Regexp: true, Case: syntax.CaseYes})
 }
 
-func (n *Navigator) find(ctx context.Context, v search.View, r Request, leaf syntax.Query) (*Result, error) {
+func (n *Navigator) findSymbol(ctx context.Context, v search.View, r Request, leaf syntax.Query) (*Result, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
 	if r.hasRevision() {
 		v = exactRevision{v, r.Revision}
 	}
-	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.query(leaf), Matches: MaxMatches})
+	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.buildQuery(leaf), Matches: MaxMatches})
 	if err != nil {
 		return nil, fmt.Errorf("find %q: %w", r.Symbol, err)
 	}
@@ -133,14 +133,14 @@ func (n *Navigator) find(ctx context.Context, v search.View, r Request, leaf syn
 		return hasWord(content, start, end, r.Symbol)
 	})
 	if out.Matches == 0 {
-		out.Notices = r.notices(found.Notices)
+		out.Notices = r.requestNotices(found.Notices)
 	}
 	return out, nil
 }
 
-// notices leaves those that are about conditions of the request. The relatives of a
+// requestNotices leaves those that are about conditions of the request. The relatives of a
 // language are one condition, which selects something if any of them does.
-func (r *Request) notices(found []syntax.Notice) (out []syntax.Notice) {
+func (r *Request) requestNotices(found []syntax.Notice) (out []syntax.Notice) {
 	var ofLanguage []syntax.Notice
 	for _, n := range found {
 		switch key, name, _ := strings.Cut(n.Filter, ":"); {
@@ -153,7 +153,7 @@ func (r *Request) notices(found []syntax.Notice) (out []syntax.Notice) {
 			ofLanguage = append(ofLanguage, n)
 		}
 	}
-	if len(ofLanguage) > 0 && len(ofLanguage) == len(relatives(r.Language)) {
+	if len(ofLanguage) > 0 && len(ofLanguage) == len(relatedLanguages(r.Language)) {
 		out = append(out, ofLanguage[0])
 	}
 	return out
@@ -184,14 +184,14 @@ func (r *Request) hasRevision() bool {
 	return r.Revision != "" && r.Revision != syntax.DefaultRevision
 }
 
-// query joins leaf with the filters of r.
-func (r *Request) query(leaf syntax.Query) *syntax.Parsed {
+// buildQuery joins leaf with the filters of r.
+func (r *Request) buildQuery(leaf syntax.Query) *syntax.Parsed {
 	children := []syntax.Query{leaf}
 	if r.Repository != "" {
 		children = append(children, &syntax.RepoSet{Names: []string{r.Repository}})
 	}
 	if r.Language != "" {
-		children = append(children, languages(r.Language))
+		children = append(children, languageFilter(r.Language))
 	}
 	if r.hasRevision() {
 		children = append(children, &syntax.Revision{Pattern: r.Revision})
@@ -203,9 +203,9 @@ func (r *Request) query(leaf syntax.Query) *syntax.Parsed {
 	return &syntax.Parsed{Root: root, Text: root.String()}
 }
 
-// relatives are languages that share symbols: a header may count as either, and
+// relatedLanguages are languages that share symbols: a header may count as either, and
 // modules of one import the other's.
-func relatives(language string) []string {
+func relatedLanguages(language string) []string {
 	for _, family := range [][]string{{"C", "C++"}, {"TypeScript", "JavaScript", "JSX", "TSX"}} {
 		for _, member := range family {
 			if strings.EqualFold(member, language) {
@@ -216,9 +216,9 @@ func relatives(language string) []string {
 	return []string{language}
 }
 
-func languages(language string) syntax.Query {
+func languageFilter(language string) syntax.Query {
 	or := &syntax.Or{}
-	for _, name := range relatives(language) {
+	for _, name := range relatedLanguages(language) {
 		or.Children = append(or.Children, &syntax.Language{Name: name})
 	}
 	if len(or.Children) == 1 {

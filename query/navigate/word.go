@@ -78,7 +78,7 @@ func newFile(m *search.FileMatch, keep func(content []byte, start, end int) bool
 			if start < 0 || end > len(c.Content) || !keep(c.Content, start, end) {
 				continue
 			}
-			match := Match{Line: line(c.Content, start, end), Range: r}
+			match := Match{Line: lineAround(c.Content, start, end), Range: r}
 			if len(c.Symbols) > 0 {
 				match.Symbol = c.Symbols[k]
 			}
@@ -88,8 +88,8 @@ func newFile(m *search.FileMatch, keep func(content []byte, start, end int) bool
 	return f
 }
 
-// line returns the lines of content that hold [start, end), with the line end.
-func line(content []byte, start, end int) []byte {
+// lineAround returns the lines of content that hold [start, end), with the line end.
+func lineAround(content []byte, start, end int) []byte {
 	from := bytes.LastIndexByte(content[:start], '\n') + 1
 	if i := bytes.IndexByte(content[end-1:], '\n'); i >= 0 {
 		return content[from : end+i]

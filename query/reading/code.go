@@ -14,11 +14,11 @@ const (
 )
 
 // isCode recognizes a paste of code: a few tokens, a name and punctuation that belongs to no query.
-func (p *Paste) isCode(t *terms) bool {
+func (p *Paste) isCode(t *queryShape) bool {
 	if !t.punctuated {
 		return false
 	}
-	tokens := p.tokens()
+	tokens := p.readTokens()
 	names, brackets := 0, 0
 	for _, token := range tokens {
 		switch {
@@ -53,8 +53,8 @@ type token struct {
 	space bool // blanks stand before it
 }
 
-// tokens returns the tokens of the lines, at most MaxTokens of at most MaxCodeLines lines.
-func (p *Paste) tokens() (all []token) {
+// readTokens returns the tokens of the lines, at most MaxTokens of at most MaxCodeLines lines.
+func (p *Paste) readTokens() (all []token) {
 	for _, line := range p.Lines[:min(len(p.Lines), MaxCodeLines)] {
 		all = append(all, tokensOf(line)...)
 		if len(all) >= MaxTokens {
@@ -142,7 +142,7 @@ func pastedLines(text string) (lines []string) {
 			break
 		}
 	}
-	for _, prefix := range []*regexp.Regexp{numbered, marked} {
+	for _, prefix := range []*regexp.Regexp{numberPrefix, markPrefix} {
 		if cut := cutPrefixes(lines, prefix); cut != nil {
 			return cut
 		}
@@ -151,8 +151,8 @@ func pastedLines(text string) (lines []string) {
 }
 
 var (
-	numbered = regexp.MustCompile(`^\s*\d+(?::|\s*\||\t)\s*`)
-	marked   = regexp.MustCompile(`^[+\->]\s+`)
+	numberPrefix = regexp.MustCompile(`^\s*\d+(?::|\s*\||\t)\s*`)
+	markPrefix   = regexp.MustCompile(`^[+\->]\s+`)
 )
 
 // cutPrefixes cuts a prefix off all lines; nil if one has none, or if nothing is left of it.

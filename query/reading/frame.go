@@ -39,7 +39,7 @@ func (p *Paste) isTrace() bool {
 		if f.sure {
 			sure++
 		}
-		if n := len(p.Frames); n > 0 && p.Frames[n-1].takes(&f) {
+		if n := len(p.Frames); n > 0 && p.Frames[n-1].addPlace(&f) {
 			continue
 		}
 		if p.Frames = append(p.Frames, f); len(p.Frames) == MaxFrames {
@@ -59,8 +59,8 @@ func (p *Paste) isTrace() bool {
 	return true
 }
 
-// takes adds the place of the line after a symbol, as Go and Rust write them.
-func (f *Frame) takes(next *Frame) bool {
+// addPlace adds the place of the line after a symbol, as Go and Rust write them.
+func (f *Frame) addPlace(next *Frame) bool {
 	if f.Path != "" || next.Path == "" || next.HasSymbol() || f.Language != "Go" && f.Language != "Rust" {
 		return false
 	}
@@ -112,16 +112,16 @@ func parseFrame(line string) (f Frame, ok bool) {
 		}
 		f = Frame{Language: shape.language, Text: line, sure: shape.sure}
 		for j, name := range shape.expression.SubexpNames() {
-			f.set(name, m[j])
+			f.setField(name, m[j])
 		}
-		if f.finish() {
+		if f.normalizeNames() {
 			return f, true
 		}
 	}
 	return Frame{}, false
 }
 
-func (f *Frame) set(name, value string) {
+func (f *Frame) setField(name, value string) {
 	switch name {
 	case "path":
 		f.Path = cleanPath(value)
@@ -203,8 +203,8 @@ func (f *Frame) setSymbol(symbol string) {
 
 var plainName = regexp.MustCompile(`^[\pL_$][\pL\pN_$]*$`)
 
-// finish drops names that no source has, and adds the path that follows from a class. It reports whether anything is left.
-func (f *Frame) finish() bool {
+// normalizeNames drops names that no source has, and adds the path that follows from a class. It reports whether anything is left.
+func (f *Frame) normalizeNames() bool {
 	if f.Language == "Java" {
 		if lambda := strings.Split(f.Function, "$"); len(lambda) == 3 && lambda[0] == "lambda" {
 			f.Function = lambda[1]

@@ -16,7 +16,7 @@ const (
 
 // value is what programs fill into format strings: numbers with or without a unit, hexadecimal digits, UUIDs, paths,
 // addresses, times, and what has an equals sign or an at.
-var value = regexp.MustCompile(`^[("'\[<{]*(?:` +
+var valuePattern = regexp.MustCompile(`^[("'\[<{]*(?:` +
 	`[-+]?\d[\d.,_]*(?:[a-zA-Z%µ]{0,3}\d*)*` + // 12, 1.5s, 2h3m, 99%, 10GiB
 	`|(?:0x)?[0-9a-fA-F]*\d[0-9a-fA-F]*` + // hexadecimal digits
 	`|[0-9a-fA-F]+(?:-[0-9a-fA-F]+){2,}` + // UUID
@@ -26,14 +26,14 @@ var value = regexp.MustCompile(`^[("'\[<{]*(?:` +
 	`)[)"'\]>},;:.!?]*$`)
 
 // isMessage recognizes an error message: words with values between, or a few words.
-func (p *Paste) isMessage(t *terms) bool {
+func (p *Paste) isMessage(t *queryShape) bool {
 	if t.words < minMessageWords-1 || len(p.Lines) > MaxCodeLines || t.operators && !strings.Contains(p.Text, ": ") {
 		return false
 	}
 	words, values := 0, 0
 	for chunk := range strings.FieldsSeq(cutMessage(p.Text)) {
 		switch {
-		case value.MatchString(chunk) || strings.ContainsAny(chunk, "\"'`") && strings.Trim(chunk, "\"'`") != chunk:
+		case valuePattern.MatchString(chunk) || strings.ContainsAny(chunk, "\"'`") && strings.Trim(chunk, "\"'`") != chunk:
 			values++
 		case strings.ContainsFunc(chunk, unicode.IsLetter) && len(chunk) > 1:
 			words++
@@ -72,7 +72,7 @@ func (p *Paste) Words() *Words {
 		return c
 	}, cutMessage(p.Text))}
 	masked := []byte(w.Text)
-	for _, at := range filledIn.FindAllStringIndex(w.Text, -1) {
+	for _, at := range filledInPattern.FindAllStringIndex(w.Text, -1) {
 		if at[0] > 0 && w.Text[at[0]] == '\'' && isWordRune(rune(w.Text[at[0]-1])) {
 			continue // an apostrophe
 		}
@@ -100,7 +100,7 @@ func (p *Paste) Words() *Words {
 var (
 	messageWord = regexp.MustCompile(`[\pL_][\pL\pN_.\-']*`)
 	// filledIn are the values that may hold words: quoted text, paths, UUIDs, hexadecimal digits, numbers with units.
-	filledIn = regexp.MustCompile(`"[^"]*"|'[^']*'|` + "`[^`]*`" + `|\S*[/\\@]\S*|\b[0-9a-fA-F]+(?:-[0-9a-fA-F]+){2,}\b|\b(?:0x)?[0-9a-fA-F]*\d[0-9a-fA-F]{3,}\b|\b\d[\d.,:]*[a-zA-Z%µ]{0,3}(?:\d+[a-zA-Zµ]{1,3})*\b`)
+	filledInPattern = regexp.MustCompile(`"[^"]*"|'[^']*'|` + "`[^`]*`" + `|\S*[/\\@]\S*|\b[0-9a-fA-F]+(?:-[0-9a-fA-F]+){2,}\b|\b(?:0x)?[0-9a-fA-F]*\d[0-9a-fA-F]{3,}\b|\b\d[\d.,:]*[a-zA-Z%µ]{0,3}(?:\d+[a-zA-Zµ]{1,3})*\b`)
 )
 
 // Letters counts the letters of the words that may be constant.
@@ -132,7 +132,7 @@ type Template struct {
 
 // placeholder is a gap of a format string, in the ways of many languages: %s %5.2f %(name)s {} {0} {name:>5} ${x} #{x} \(x)
 // {{.X}}.
-var placeholder = regexp.MustCompile(`%\(\w+\)[-+#0 ]*[\d.]*[a-zA-Z]|%[-+# 0]*(?:\[\d+\])?[*\d]*(?:\.[*\d]+)?(?:hh|h|ll|l|z|j|t|L|I64)?[a-zA-Z]|\{\{[^{}]*\}\}|[$#]?\{[^{}]*\}|\\\([^()]*\)|\$\w+`)
+var placeholderPattern = regexp.MustCompile(`%\(\w+\)[-+#0 ]*[\d.]*[a-zA-Z]|%[-+# 0]*(?:\[\d+\])?[*\d]*(?:\.[*\d]+)?(?:hh|h|ll|l|z|j|t|L|I64)?[a-zA-Z]|\{\{[^{}]*\}\}|[$#]?\{[^{}]*\}|\\\([^()]*\)|\$\w+`)
 
 // stringLiterals are the literals of a line, by their quotes.
 var stringLiterals = []*regexp.Regexp{
@@ -153,7 +153,7 @@ func (w *Words) BestTemplate(line string) (best Template, ok bool) {
 		return best, false
 	}
 	try := func(literal []string, quoted bool) {
-		if t, fits := w.fit(literal); fits {
+		if t, fits := w.matchLiteral(literal); fits {
 			t.Quoted = quoted
 			if !ok || t.Better(&best) {
 				best, ok = t, true
@@ -181,16 +181,16 @@ func (w *Words) BestTemplate(line string) (best Template, ok bool) {
 
 // Better reports whether t explains a message better than o.
 func (t *Template) Better(o *Template) bool {
-	if a, b := t.score(), o.score(); a != b {
+	if a, b := t.templateScore(), o.templateScore(); a != b {
 		return a > b
 	}
 	return len(t.Literal) < len(o.Literal)
 }
 
 // About reports whether t explains nearly as much as o.
-func (t *Template) About(o *Template) bool { return t.score()*20 >= o.score()*19 }
+func (t *Template) About(o *Template) bool { return t.templateScore()*20 >= o.templateScore()*19 }
 
-func (t *Template) score() int {
+func (t *Template) templateScore() int {
 	score := t.Weight * (4 + t.Ends)
 	if t.Gaps > 0 {
 		score += t.Weight
@@ -201,14 +201,14 @@ func (t *Template) score() int {
 	return score
 }
 
-// fit compares a literal with the message.
-func (w *Words) fit(literal []string) (t Template, ok bool) {
+// matchLiteral compares a literal with the message.
+func (w *Words) matchLiteral(literal []string) (t Template, ok bool) {
 	var expression strings.Builder
 	constants := 0
 	add := func(constant string) {
-		constant = unescape(constant)
-		constants += len(letters.FindAllString(constant, -1))
-		expression.WriteString("(" + blanks.ReplaceAllString(regexp.QuoteMeta(constant), `\s+`) + ")")
+		constant = decodeEscapes(constant)
+		constants += len(letterPattern.FindAllString(constant, -1))
+		expression.WriteString("(" + blankPattern.ReplaceAllString(regexp.QuoteMeta(constant), `\s+`) + ")")
 	}
 	for i, piece := range literal {
 		if i > 0 {
@@ -219,7 +219,7 @@ func (w *Words) fit(literal []string) (t Template, ok bool) {
 			piece = strings.TrimSuffix(strings.TrimRight(piece, " "), `\n`)
 		}
 		last := 0
-		for _, at := range placeholder.FindAllStringIndex(strings.ReplaceAll(piece, "%%", "\x00\x00"), -1) {
+		for _, at := range placeholderPattern.FindAllStringIndex(strings.ReplaceAll(piece, "%%", "\x00\x00"), -1) {
 			add(piece[last:at[0]])
 			expression.WriteString(gapOf(piece[at[0]:at[1]]))
 			t.Gaps++
@@ -241,8 +241,8 @@ func (w *Words) fit(literal []string) (t Template, ok bool) {
 	for i := 2; i+1 < len(at); i += 2 {
 		if at[i] < at[i+1] {
 			constant := w.Text[at[i]:at[i+1]]
-			t.Weight += len(letters.FindAllString(constant, -1))
-			t.Words += len(wordsOf.FindAllString(constant, -1))
+			t.Weight += len(letterPattern.FindAllString(constant, -1))
+			t.Words += len(wordPattern.FindAllString(constant, -1))
 			t.Covers = append(t.Covers, Range{at[i], at[i+1]})
 		}
 	}
@@ -257,9 +257,9 @@ func (w *Words) fit(literal []string) (t Template, ok bool) {
 }
 
 var (
-	letters = regexp.MustCompile(`[\pL\pN]`)
-	wordsOf = regexp.MustCompile(`[\pL]{2,}`)
-	blanks  = regexp.MustCompile(`(?:\s|\\n|\\t)+`)
+	letterPattern = regexp.MustCompile(`[\pL\pN]`)
+	wordPattern   = regexp.MustCompile(`[\pL]{2,}`)
+	blankPattern  = regexp.MustCompile(`(?:\s|\\n|\\t)+`)
 )
 
 // isBoundary reports whether a message, or the part between colons, begins after or ends before a text.
@@ -289,8 +289,8 @@ func gapOf(placeholder string) string {
 	return `.*?`
 }
 
-// unescape decodes the escapes of a literal that messages show.
-func unescape(s string) string {
+// decodeEscapes decodes the escapes of a literal that messages show.
+func decodeEscapes(s string) string {
 	if !strings.ContainsAny(s, `\%`) {
 		return s
 	}

@@ -30,7 +30,7 @@ func TestRecognize(t *testing.T) {
 				if len(texts) > 1 {
 					b.WriteString(text + "\n")
 				}
-				b.WriteString(describe(t, text))
+				b.WriteString(describeReading(t, text))
 			}
 		case "template":
 			message, lines, _ := strings.Cut(d.Input, "\n")
@@ -46,7 +46,7 @@ func TestRecognize(t *testing.T) {
 	})
 }
 
-func describe(t *testing.T, text string) string {
+func describeReading(t *testing.T, text string) string {
 	parsed, err := syntax.Parse(text, syntax.Options{})
 	if err != nil {
 		return "    " + err.Error() + "\n"

@@ -57,7 +57,7 @@ func Recognize(q *syntax.Parsed) *Paste {
 	if q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault || q.Text == "" || caseSetting.MatchString(q.Text) {
 		return nil
 	}
-	terms := look(q)
+	terms := inspectLeaves(q)
 	if terms.keyword || terms.words == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func Recognize(q *syntax.Parsed) *Paste {
 var caseSetting = regexp.MustCompile(`(?:^|[\s(])case:(?:yes|no|auto)(?:[\s)]|$)`)
 
 // terms is what the leaves of a query say of its shape.
-type terms struct {
+type queryShape struct {
 	keyword    bool // a leaf has a keyword, or is a regular expression: the query is meant literally
 	words      int  // terms that are not in quotes
 	punctuated bool // one of them has a character that the query language has no use for there
@@ -102,7 +102,7 @@ type terms struct {
 // codeCharacters are those that words of people seldom have.
 const codeCharacters = "()[]{};=<>&|*\"`"
 
-func look(q *syntax.Parsed) (t terms) {
+func inspectLeaves(q *syntax.Parsed) (t queryShape) {
 	leaves := 0
 	syntax.Walk(q.Root, func(n syntax.Query) bool {
 		leaf, ok := n.(*syntax.Text)

@@ -46,7 +46,7 @@ func (s *Searcher) addAdvice(ctx context.Context, view View, r Request, result *
 	}
 	var advised []meaning
 	if wantsAdvice(result) {
-		a := s.advise(ctx, view, r)
+		a := s.findAdvice(ctx, view, r)
 		result.Notices = mergeAdvice(result.Notices, a.notices)
 		advised = a.meanings
 	}
@@ -60,8 +60,8 @@ func wantsAdvice(r *Result) bool {
 	return r.Stats.Matches == 0 && r.Exhaustive && !explainsNothing(r.Notices)
 }
 
-// advise finds out about the terms of a request that found nothing.
-func (s *Searcher) advise(ctx context.Context, view View, r Request) *adviser {
+// findAdvice finds out about the terms of a request that found nothing.
+func (s *Searcher) findAdvice(ctx context.Context, view View, r Request) *adviser {
 	a := &adviser{s: s, view: view, request: r}
 	operands := syntax.Operands(r.Query.Root)
 	var terms []syntax.Query
@@ -78,23 +78,23 @@ func (s *Searcher) advise(ctx context.Context, view View, r Request) *adviser {
 		if ctx.Err() != nil {
 			break
 		}
-		a.term(ctx, leaf, len(terms) > 1)
+		a.adviseTerm(ctx, leaf, len(terms) > 1)
 	}
 	if len(terms) == 1 {
-		a.files(ctx, terms[0])
+		a.adviseFiles(ctx, terms[0])
 	}
 	return a
 }
 
-// files adds the files that are named like the only term, if no name is near it.
-func (a *adviser) files(ctx context.Context, leaf syntax.Query) {
+// adviseFiles adds the files that are named like the only term, if no name is near it.
+func (a *adviser) adviseFiles(ctx context.Context, leaf syntax.Query) {
 	text, ok := leaf.(*syntax.Text)
 	q := a.request.Query
 	if !ok || text.Regexp || len(a.notices) > 0 || q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault {
 		return
 	}
 	named := &syntax.File{Pattern: regexp.QuoteMeta(text.Pattern), Case: text.Case}
-	result, err := a.s.admit(ctx, a.view, Request{
+	result, err := a.s.admitSearch(ctx, a.view, Request{
 		Query:   &syntax.Parsed{Root: syntax.Replace(q.Root, leaf, named), Select: syntax.SelectFile},
 		Matches: syntax.MaxSuggestions, Public: a.request.Public, WithoutAdvice: true, probes: a.request.probes,
 	}, nil)
@@ -196,15 +196,15 @@ func withName(leaf syntax.Query, word, name string) syntax.Query {
 	return leaf
 }
 
-// term adds the notice of one term, if it has no match. Among several terms, this is looked up.
-func (a *adviser) term(ctx context.Context, leaf syntax.Query, several bool) {
+// adviseTerm adds the notice of one term, if it has no match. Among several terms, this is looked up.
+func (a *adviser) adviseTerm(ctx context.Context, leaf syntax.Query, several bool) {
 	word := wordOf(leaf)
-	if several && a.finds(ctx, leaf, true) {
+	if several && a.hasMatch(ctx, leaf, true) {
 		return
 	}
 	var names []string
 	if len(word) >= minNearBytes && len(word) <= maxAdvisedBytes {
-		names = a.names(ctx, leaf, word)
+		names = a.suggestNames(ctx, leaf, word)
 	}
 	if ctx.Err() != nil && len(names) == 0 || len(names) == 0 && !several {
 		return
@@ -235,8 +235,8 @@ func (a *adviser) term(ctx context.Context, leaf syntax.Query, several bool) {
 	a.notices = append(a.notices, n)
 }
 
-// names returns names that may have been meant and with which the whole query has a match.
-func (a *adviser) names(ctx context.Context, leaf syntax.Query, word string) (names []string) {
+// suggestNames returns names that may have been meant and with which the whole query has a match.
+func (a *adviser) suggestNames(ctx context.Context, leaf syntax.Query, word string) (names []string) {
 	var candidates []string
 	text, ok := leaf.(*syntax.Text)
 	if expression := anyStyle(word); ok && !text.Regexp && text.Pattern == word && expression != "" {
@@ -259,7 +259,7 @@ func (a *adviser) names(ctx context.Context, leaf syntax.Query, word string) (na
 		}
 		tried++
 		root := syntax.Replace(a.request.Query.Root, leaf, withName(leaf, word, name))
-		found := a.search(ctx, root)
+		found := a.matchedText(ctx, root)
 		if found == "" {
 			continue
 		}
@@ -292,14 +292,14 @@ func isExact(leaf syntax.Query) bool {
 	return false
 }
 
-// finds reports whether a term has a match in the files that the filters select; otherwise is the answer where it is not
+// hasMatch reports whether a term has a match in the files that the filters select; otherwise is the answer where it is not
 // known.
-func (a *adviser) finds(ctx context.Context, leaf syntax.Query, otherwise bool) bool {
+func (a *adviser) hasMatch(ctx context.Context, leaf syntax.Query, otherwise bool) bool {
 	root := leaf
 	if len(a.filters) > 0 {
 		root = &syntax.And{Children: append(slices.Clone(a.filters), leaf)}
 	}
-	result, err := a.probe(ctx, root)
+	result, err := a.runProbe(ctx, root)
 	if err != nil {
 		return otherwise
 	}
@@ -307,9 +307,9 @@ func (a *adviser) finds(ctx context.Context, leaf syntax.Query, otherwise bool) 
 	return result.Stats.Matches > 0 || result.Stopped != StopNone
 }
 
-// search returns the text of a match of a query; a blank if it has a match without text, and empty if it has none.
-func (a *adviser) search(ctx context.Context, root syntax.Query) string {
-	result, err := a.probe(ctx, root)
+// matchedText returns the text of a match of a query; a blank if it has a match without text, and empty if it has none.
+func (a *adviser) matchedText(ctx context.Context, root syntax.Query) string {
+	result, err := a.runProbe(ctx, root)
 	if err != nil || result.Stats.Matches == 0 {
 		return ""
 	}
@@ -325,8 +325,8 @@ func (a *adviser) search(ctx context.Context, root syntax.Query) string {
 	return " "
 }
 
-func (a *adviser) probe(ctx context.Context, root syntax.Query) (*Result, error) {
-	return a.s.admit(ctx, a.view, Request{
+func (a *adviser) runProbe(ctx context.Context, root syntax.Query) (*Result, error) {
+	return a.s.admitSearch(ctx, a.view, Request{
 		Query:   &syntax.Parsed{Root: root, Type: a.request.Query.Type, Select: a.request.Query.Select},
 		Matches: 1, Public: a.request.Public, WithoutAdvice: true, probes: a.request.probes,
 	}, nil)
@@ -363,7 +363,7 @@ func wordsOf(name string) (words []string) {
 		case strings.ContainsRune("_-.:$", r):
 			cut(i)
 			start = i + 1
-		case i > start && isCapital(r) && (!isCapital(runes[i-1]) || i+1 < len(runes) && isSmall(runes[i+1])):
+		case i > start && isUpperASCII(r) && (!isUpperASCII(runes[i-1]) || i+1 < len(runes) && isLowerASCII(runes[i+1])):
 			cut(i)
 			start = i
 		}
@@ -372,9 +372,9 @@ func wordsOf(name string) (words []string) {
 	return words
 }
 
-func isCapital(r rune) bool { return 'A' <= r && r <= 'Z' }
+func isUpperASCII(r rune) bool { return 'A' <= r && r <= 'Z' }
 
-func isSmall(r rune) bool { return 'a' <= r && r <= 'z' }
+func isLowerASCII(r rune) bool { return 'a' <= r && r <= 'z' }
 
 // correctedQueries returns the whole query for each name that the value of a filter may have been meant to be.
 func correctedQueries(q *syntax.Parsed, leaf syntax.Query, names []string) []string {

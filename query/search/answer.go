@@ -12,17 +12,17 @@ import (
 
 // An answer is put together from what the visitors found, in the order of
 // tasks, whatever the order in which it was found.
-type answer struct {
-	run      *run
-	worker   *admission.Worker // of the goroutine that renders
-	renderer *renderer
-	result   *Result
-	room     int             // matches that may still be shown
-	looked   int             // matches taken so far
-	seen     map[uint32]bool // repositories, if they are the answer
-	next     int             // task to take from
-	listed   []hit           // repositories, if they are the answer
-	found    []hit           // all, if the worthiest of them are shown
+type resultBuilder struct {
+	run            *searchRun
+	worker         *admission.Worker // of the goroutine that renders
+	renderer       *renderer
+	result         *Result
+	room           int             // matches that may still be shown
+	matchesTaken   int             // matches taken so far
+	seen           map[uint32]bool // repositories, if they are the answer
+	nextTask       int             // task to take from
+	repositoryHits []hit           // repositories, if they are the answer
+	allHits        []hit           // all, if the worthiest of them are shown
 	// explained are the scores of the files shown.
 	explained []FileExplain
 }
@@ -30,90 +30,90 @@ type answer struct {
 // maxFilesExplained bounds the files whose scores are explained.
 const maxFilesExplained = 100
 
-func newAnswer(n *run, w *admission.Worker, maxBytes int64) *answer {
-	return &answer{
+func newResultBuilder(n *searchRun, w *admission.Worker, maxBytes int64) *resultBuilder {
+	return &resultBuilder{
 		run: n, worker: w, renderer: newRenderer(n, maxBytes), room: n.display,
 		result: &Result{Exhaustive: true}, seen: make(map[uint32]bool),
 	}
 }
 
-func (a *answer) close() error { return a.renderer.cursor.Close() }
+func (a *resultBuilder) close() error { return a.renderer.cursor.Close() }
 
-// all answers at the end of the work.
-func (a *answer) all(ctx context.Context, work func(context.Context) error) error {
+// buildAtEnd answers at the end of the work.
+func (a *resultBuilder) buildAtEnd(ctx context.Context, work func(context.Context) error) error {
 	if err := work(ctx); err != nil {
 		return err
 	}
 	a.worker.Resume()
-	shown, err := a.rest()
+	shown, err := a.takeRest()
 	if err != nil {
 		return err
 	}
 	if err := a.renderAll(ctx, shown); err != nil {
 		return err
 	}
-	a.conclude()
+	a.completeResult()
 	a.sortFiles()
 	return nil
 }
 
 // renderAll renders the files of an answer. Those of a segment are rendered together,
 // unless it is the order that decides which of them fit into the answer.
-func (a *answer) renderAll(ctx context.Context, shown []hit) error {
+func (a *resultBuilder) renderAll(ctx context.Context, shown []hit) error {
 	a.result.Files = make([]FileMatch, 0, len(shown))
-	if !a.run.ordered() {
+	if !a.run.ordersByFile() {
 		return a.renderHits(ctx, shown)
 	}
-	left, stats := a.renderer.left, a.result.Stats
+	left, stats := a.renderer.bytesLeft, a.result.Stats
 	bySegment := slices.Clone(shown)
 	slices.SortStableFunc(bySegment, func(a, b hit) int {
 		return cmp.Or(cmp.Compare(a.segment, b.segment), cmp.Compare(a.place, b.place))
 	})
-	if err := a.renderHits(ctx, bySegment); err != nil || a.renderer.left > 0 {
+	if err := a.renderHits(ctx, bySegment); err != nil || a.renderer.bytesLeft > 0 {
 		return err
 	}
 	for i := range a.result.Files {
-		a.run.holding.hold(-a.result.Files[i].size)
+		a.run.memory.reserve(-a.result.Files[i].size)
 	}
-	a.renderer.left, a.result.Stats, a.result.Files, a.explained = left, stats, a.result.Files[:0], nil
+	a.renderer.bytesLeft, a.result.Stats, a.result.Files, a.explained = left, stats, a.result.Files[:0], nil
 	return a.renderHits(ctx, shown)
 }
 
-func (a *answer) renderHits(ctx context.Context, shown []hit) error {
+func (a *resultBuilder) renderHits(ctx context.Context, shown []hit) error {
 	for i := range shown {
-		if err := a.render(ctx, &shown[i]); err != nil {
+		if err := a.renderHit(ctx, &shown[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// last returns the task after the last one that counts. The work is done.
-func (a *answer) last() int { return min(len(a.run.mu.done), int(a.run.cutoff.Load())+1) }
+// endTask returns the task after the last one that counts. The work is done.
+func (a *resultBuilder) endTask() int { return min(len(a.run.mu.done), int(a.run.cutoff.Load())+1) }
 
-// take returns the hits to show of the tasks up to, but without, to.
-func (a *answer) take(to int) []hit {
+// takeHits returns the hits to show of the tasks up to, but without, to.
+func (a *resultBuilder) takeHits(to int) []hit {
 	var shown []hit
 	stats := &a.result.Stats
-	for a.next < to {
-		for _, h := range a.run.distinct(a.nextHits(to), a.seen) {
-			if a.looked > a.run.limit {
+	for a.nextTask < to {
+		for _, h := range a.run.distinctHits(a.nextHits(to), a.seen) {
+			if a.matchesTaken > a.run.limit {
 				break
 			}
-			a.looked += h.count
+			a.matchesTaken += h.count
 			if stats.Matches <= a.run.request.Matches {
 				stats.Matches += h.count
 				stats.Files++
 			}
-			if a.run.picks() {
-				a.found = append(a.found, h)
+			if a.run.showsBestOnly() {
+				a.allHits = append(a.allHits, h)
 			} else if a.room > 0 {
 				shown, a.room = appendShown(shown, h, a.room)
 			}
 		}
 	}
-	if a.run.scope.c.shown == syntax.SelectRepo {
-		a.listed = append(a.listed, shown...)
+	if a.run.scope.c.selectKind == syntax.SelectRepo {
+		a.repositoryHits = append(a.repositoryHits, shown...)
 		return nil
 	}
 	return shown
@@ -121,26 +121,26 @@ func (a *answer) take(to int) []hit {
 
 // nextHits returns the hits of the next task up to, but without, to; or those of all
 // tasks of a band, in the order of their files.
-func (a *answer) nextHits(to int) (hits []hit) {
-	done, last := a.run.mu.done, a.next
-	if a.run.ordered() {
-		last = min(a.run.agenda.lastOfBand(a.next), to-1)
+func (a *resultBuilder) nextHits(to int) (hits []hit) {
+	done, last := a.run.mu.done, a.nextTask
+	if a.run.ordersByFile() {
+		last = min(a.run.schedule.lastOfBand(a.nextTask), to-1)
 	}
-	for ; a.next <= last; a.next++ {
-		hits = append(hits, done[a.next].hits...)
-		done[a.next].hits = nil
+	for ; a.nextTask <= last; a.nextTask++ {
+		hits = append(hits, done[a.nextTask].hits...)
+		done[a.nextTask].hits = nil
 	}
-	if a.run.ordered() {
+	if a.run.ordersByFile() {
 		a.run.sortHits(hits)
 	}
 	return hits
 }
 
-// rest returns the hits to show of the tasks that were not taken, at the end.
-func (a *answer) rest() ([]hit, error) {
-	shown := a.take(a.last())
-	if a.run.picks() {
-		return a.pick()
+// takeRest returns the hits to show of the tasks that were not taken, at the end.
+func (a *resultBuilder) takeRest() ([]hit, error) {
+	shown := a.takeHits(a.endTask())
+	if a.run.showsBestOnly() {
+		return a.pickShown()
 	}
 	return shown, nil
 }
@@ -151,27 +151,27 @@ func appendShown(shown []hit, h hit, room int) ([]hit, int) {
 	return append(shown, h), room - max(len(h.matches), 1)
 }
 
-// render adds the file of a hit to the result, if it has room for it.
-func (a *answer) render(ctx context.Context, h *hit) error {
+// renderHit adds the file of a hit to the result, if it has room for it.
+func (a *resultBuilder) renderHit(ctx context.Context, h *hit) error {
 	a.worker.Step()
-	if err := ctx.Err(); err != nil || a.renderer.left <= 0 {
+	if err := ctx.Err(); err != nil || a.renderer.bytesLeft <= 0 {
 		return err
 	}
-	before, started := a.renderer.left, time.Now()
-	f, err := a.renderer.file(h)
+	before, started := a.renderer.bytesLeft, time.Now()
+	f, err := a.renderer.renderFile(h)
 	if a.run.skipDamaged(err) {
 		return nil // it cannot be shown
 	}
 	if err != nil {
 		return err
 	}
-	if !a.run.holding.hold(before - a.renderer.left) {
-		a.renderer.left = 0 // no room for this file, nor for more
+	if !a.run.memory.reserve(before - a.renderer.bytesLeft) {
+		a.renderer.bytesLeft = 0 // no room for this file, nor for more
 		return nil
 	}
 	a.result.Stats.Rendering += time.Since(started)
 	a.result.Stats.Displayed += max(len(h.matches), 1)
-	f.size, f.displayed = before-a.renderer.left, max(len(h.matches), 1)
+	f.size, f.displayed = before-a.renderer.bytesLeft, max(len(h.matches), 1)
 	a.result.Files = append(a.result.Files, f)
 	if a.run.request.Explain {
 		a.explained = append(a.explained, FileExplain{Repository: f.Repo.Name, Path: f.Path, Score: f.Score, Reasons: f.Reasons})
@@ -179,33 +179,33 @@ func (a *answer) render(ctx context.Context, h *hit) error {
 	return nil
 }
 
-// conclude completes the result once everything is rendered.
-func (a *answer) conclude() {
+// completeResult completes the result once everything is rendered.
+func (a *resultBuilder) completeResult() {
 	n, r := a.run, a.result
 	r.Stats.add(&n.mu.stats)
 	if n.request.Explain {
-		r.Explain = n.explain(a.last())
+		r.Explain = n.explainTasks(a.endTask())
 		slices.SortStableFunc(a.explained, func(a, b FileExplain) int {
 			return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Repository, b.Repository), cmp.Compare(a.Path, b.Path))
 		})
 		r.Explain.Files = a.explained[:min(len(a.explained), maxFilesExplained)]
 	}
-	n.conclude(r)
-	if n.scope.c.shown == syntax.SelectRepo {
-		n.list(r, a.listed)
+	n.setStopReason(r)
+	if n.scope.c.selectKind == syntax.SelectRepo {
+		n.listRepositories(r, a.repositoryHits)
 		return
 	}
-	if a.renderer.left <= 0 && r.Stopped == StopNone && r.Stats.Displayed < min(r.Stats.Matches, n.display) {
+	if a.renderer.bytesLeft <= 0 && r.Stopped == StopNone && r.Stats.Displayed < min(r.Stats.Matches, n.display) {
 		r.Stopped = StopByteLimit
-		if n.holding.spent.Load() {
+		if n.memory.exceeded.Load() {
 			r.Stopped = StopMemoryLimit
 		}
 	}
-	r.Stats.ContentBytes += a.renderer.loaded()
+	r.Stats.ContentBytes += a.renderer.loadedBytes()
 }
 
 // sortFiles puts the best first.
-func (a *answer) sortFiles() {
+func (a *resultBuilder) sortFiles() {
 	started := time.Now()
 	slices.SortStableFunc(a.result.Files, func(a, b FileMatch) int { return compareMatches(&a, &b) })
 	a.result.Stats.Ranking += time.Since(started)

@@ -37,8 +37,8 @@ func (b bitset) next(i int) int {
 	return w*64 + bits.TrailingZeros64(word)
 }
 
-// intersect returns what is in both; nil is all.
-func intersect(a, b bitset) bitset {
+// intersectBitsets returns what is in both; nil is all.
+func intersectBitsets(a, b bitset) bitset {
 	if a == nil {
 		return b
 	}
@@ -52,8 +52,8 @@ func intersect(a, b bitset) bitset {
 	return out
 }
 
-// unite returns what is in either; nil is all.
-func unite(a, b bitset) bitset {
+// unionBitsets returns what is in either; nil is all.
+func unionBitsets(a, b bitset) bitset {
 	if a == nil || b == nil {
 		return nil
 	}

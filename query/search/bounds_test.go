@@ -95,7 +95,7 @@ func TestLongMatcherFindsWhatRegexpFinds(t *testing.T) {
 		for _, text := range texts {
 			var got, want [][2]int
 			eachMatch(p.Regexp, []byte(text), 7, func(start, end int) bool { want = append(want, [2]int{start, end}); return true })
-			done := newLongMatcher(p).each([]byte(text), 0, 7, func() bool { return false }, func(start, end int) bool { got = append(got, [2]int{start, end}); return true })
+			done := newLongMatcher(p).eachMatch([]byte(text), 0, 7, func() bool { return false }, func(start, end int) bool { got = append(got, [2]int{start, end}); return true })
 			if !done || !slices.Equal(got, want) {
 				t.Errorf("%s in %q: got %v, want %v", expression, text, got, want)
 			}
@@ -144,19 +144,19 @@ func TestLongLineIsLeftWhenTheTimeIsOver(t *testing.T) {
 // The matches of several patterns in one document are not held without bound.
 func TestHeldMatchesAreBounded(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
-	c, err := compile(&Request{Query: parse(t, "i e")}, nil)
+	c, err := compileQuery(&Request{Query: parse(t, "i e")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	v := newVisitor(newScope(c, m.Repositories(), nil), 1<<20, 1<<20, func() bool { return false })
+	v := newSegmentSearcher(newScope(c, m.Repositories(), nil), 1<<20, 1<<20, func() bool { return false })
 	defer v.close()
 	v.maxHeld = 3
 	for i, s := range m.Segments() {
-		if _, _, err := v.visit(i, s, nil); err != nil {
+		if _, _, err := v.visitSegment(i, s, nil); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if !v.exceeded || v.held > v.maxHeld+1 {
-		t.Fatalf("%d held", v.held)
+	if !v.exceeded || v.heldMatches > v.maxHeld+1 {
+		t.Fatalf("%d held", v.heldMatches)
 	}
 }

@@ -20,7 +20,7 @@ const (
 )
 
 // A finding is what the index says of an atom in a segment.
-type finding struct {
+type atomCandidates struct {
 	// blocks may hold a match, or, for a pattern with literals, start one.
 	blocks postings.Set
 	all    bool // nothing is known: every block may
@@ -29,16 +29,16 @@ type finding struct {
 	literals []string
 	// also are further sets, of each of which a document with a match has a
 	// member: two literals of one expression may stand in different blocks.
-	also []postings.Set
+	requiredBlocks []postings.Set
 }
 
 // maxAlso bounds the further sets that are looked up for an expression.
-const maxAlso = 2
+const maxRequiredSets = 2
 
-func (f *finding) none() bool { return !f.all && f.blocks.Len() == 0 }
+func (f *atomCandidates) isEmpty() bool { return !f.all && f.blocks.Len() == 0 }
 
 // A lookup asks the index of one segment.
-type lookup struct {
+type indexLookup struct {
 	r      *segment.Reader
 	cursor *segment.Cursor
 	stats  *Stats
@@ -48,13 +48,13 @@ type lookup struct {
 	lists    []segment.ListRef
 }
 
-// find returns the blocks where an atom may match.
-func (l *lookup) find(a *atom) (finding, error) {
+// findAtom returns the blocks where an atom may match.
+func (l *indexLookup) findAtom(a *atom) (atomCandidates, error) {
 	if !a.mayHaveKind(l.r) {
-		return finding{}, nil
+		return atomCandidates{}, nil
 	}
 	f, err := l.findPattern(a)
-	if err != nil || f.none() || a.symbols {
+	if err != nil || f.isEmpty() || a.symbols {
 		return f, err
 	}
 	return l.findLines(a, f)
@@ -62,39 +62,39 @@ func (l *lookup) find(a *atom) (finding, error) {
 
 // findPattern returns the blocks where the pattern of an atom may match, by the set of
 // literals that the segment has least of.
-func (l *lookup) findPattern(a *atom) (finding, error) {
+func (l *indexLookup) findPattern(a *atom) (atomCandidates, error) {
 	if a.re2 != nil {
-		return finding{all: true}, nil
+		return atomCandidates{all: true}, nil
 	}
 	if a.symbols && a.pattern.Bounded() {
-		return l.name(a)
+		return l.findSymbol(a)
 	}
 	if a.pattern.Exact && len(a.pattern.Sets) == 1 {
-		return l.union(a.pattern.Sets[0])
+		return l.setBlocks(a.pattern.Sets[0])
 	}
 	best, bestCost := -1, 0
 	for i, set := range a.pattern.Sets {
-		cost := l.cost(set)
+		cost := l.setCost(set)
 		if cost == 0 {
-			return finding{}, nil
+			return atomCandidates{}, nil
 		}
 		if best < 0 || cost < bestCost {
 			best, bestCost = i, cost
 		}
 	}
 	if best < 0 {
-		return l.runs(a)
+		return l.findRuns(a)
 	}
-	f, err := l.union(a.pattern.Sets[best])
-	if err != nil || f.none() || f.all || a.pattern.Exact {
+	f, err := l.setBlocks(a.pattern.Sets[best])
+	if err != nil || f.isEmpty() || f.all || a.pattern.Exact {
 		return f, err
 	}
-	return f, l.further(&f, a.pattern.Sets, best)
+	return f, l.addRequiredSets(&f, a.pattern.Sets, best)
 }
 
-// name finds the symbols that begin or end with a literal: there is a line feed
+// findSymbol finds the symbols that begin or end with a literal: there is a line feed
 // around each name in the index.
-func (l *lookup) name(a *atom) (finding, error) {
+func (l *indexLookup) findSymbol(a *atom) (atomCandidates, error) {
 	name := a.pattern.Sets[0][0]
 	if a.pattern.LineStart {
 		name = "\n" + name
@@ -102,44 +102,44 @@ func (l *lookup) name(a *atom) (finding, error) {
 	if a.pattern.LineEnd {
 		name += "\n"
 	}
-	f, err := l.union([]string{name})
+	f, err := l.setBlocks([]string{name})
 	if len(f.literals) > 0 {
 		f.literals = a.pattern.Sets[0]
 	}
 	return f, err
 }
 
-// runs finds the blocks where the run of a pattern without literals can start.
-func (l *lookup) runs(a *atom) (finding, error) {
+// findRuns finds the blocks where the run of a pattern without literals can start.
+func (l *indexLookup) findRuns(a *atom) (atomCandidates, error) {
 	q, ok := postings.FindRun(&a.pattern.Run.Class, a.pattern.Run.Bytes)
 	if !ok {
-		return finding{all: true}, nil
+		return atomCandidates{all: true}, nil
 	}
 	blocks, err := l.r.Runs(l.cursor, q)
 	l.stats.IndexBytes += int64(postings.RunBytes(l.r.Blocks()))
-	return finding{blocks: blocks}, err
+	return atomCandidates{blocks: blocks}, err
 }
 
-// further looks up the other sets of a pattern, where the first leaves many
+// addRequiredSets looks up the other sets of a pattern, where the first leaves many
 // blocks to look at.
-func (l *lookup) further(f *finding, sets [][]string, best int) error {
+func (l *indexLookup) addRequiredSets(f *atomCandidates, sets [][]string, best int) error {
 	for i, set := range sets {
-		if i == best || len(f.also) == maxAlso || f.blocks.Len()*blockCost < listCost*2*len(set) {
+		if i == best || len(f.requiredBlocks) == maxRequiredSets || f.blocks.Len()*blockCost < listCost*2*len(set) {
 			continue
 		}
-		other, err := l.union(set)
+		other, err := l.setBlocks(set)
 		if err != nil {
 			return err
 		}
 		if !other.all {
-			f.also = append(f.also, other.blocks)
+			f.requiredBlocks = append(f.requiredBlocks, other.blocks)
 		}
 	}
 	return nil
 }
 
-// cost estimates the bytes of postings, and so the blocks, of a set of literals.
-func (l *lookup) cost(set []string) int {
+// setCost estimates the bytes of postings, and so the blocks, of a set of literals.
+func (l *indexLookup) setCost(set []string) int {
 	sum := 0
 	for _, s := range set {
 		sum += l.literalCost(s)
@@ -149,10 +149,10 @@ func (l *lookup) cost(set []string) int {
 
 // literalCost is the size of the smallest list of a literal; a literal without
 // trigrams may be in every block.
-func (l *lookup) literalCost(literal string) int {
+func (l *indexLookup) literalCost(literal string) int {
 	smallest := l.r.Blocks()
 	for _, t := range l.trigramsOf(literal) {
-		size := l.list(t).Bytes()
+		size := l.findList(t).Bytes()
 		if size == 0 {
 			return 0
 		}
@@ -161,8 +161,8 @@ func (l *lookup) literalCost(literal string) int {
 	return max(smallest, 1)
 }
 
-// list looks up a trigram.
-func (l *lookup) list(t postings.Trigram) segment.ListRef {
+// findList looks up a trigram.
+func (l *indexLookup) findList(t postings.Trigram) segment.ListRef {
 	l.stats.TrigramLookups++
 	list := l.r.FindList(t)
 	if list.Bytes() > 0 {
@@ -172,7 +172,7 @@ func (l *lookup) list(t postings.Trigram) segment.ListRef {
 }
 
 // trigramsOf returns the distinct trigrams of a literal, folded.
-func (l *lookup) trigramsOf(literal string) []postings.Trigram {
+func (l *indexLookup) trigramsOf(literal string) []postings.Trigram {
 	trigrams, ok := l.trigrams[literal]
 	if !ok {
 		trigrams = postings.AppendTrigrams(nil, postings.AppendFold(nil, []byte(literal)))
@@ -187,7 +187,7 @@ func (l *lookup) trigramsOf(literal string) []postings.Trigram {
 }
 
 // gramsOf returns the grams of a literal, folded.
-func (l *lookup) gramsOf(literal string) []postings.Gram {
+func (l *indexLookup) gramsOf(literal string) []postings.Gram {
 	grams, ok := l.grams[literal]
 	if !ok {
 		grams = postings.AppendGrams(nil, postings.AppendFold(nil, []byte(literal)))
@@ -199,13 +199,13 @@ func (l *lookup) gramsOf(literal string) []postings.Gram {
 	return grams
 }
 
-// union returns the blocks that may hold one of a set of literals.
-func (l *lookup) union(set []string) (finding, error) {
-	f := finding{}
+// setBlocks returns the blocks that may hold one of a set of literals.
+func (l *indexLookup) setBlocks(set []string) (atomCandidates, error) {
+	f := atomCandidates{}
 	for _, s := range set {
-		blocks, all, err := l.intersect(s)
+		blocks, all, err := l.literalBlocks(s)
 		if err != nil {
-			return finding{}, err
+			return atomCandidates{}, err
 		}
 		if !all && blocks.Len() == 0 {
 			continue
@@ -224,10 +224,10 @@ func (l *lookup) union(set []string) (finding, error) {
 
 // listsOf looks up the lists of a literal's trigrams, the shortest first; found is
 // false if the segment lacks one of them. They are valid until the next call.
-func (l *lookup) listsOf(literal string) (lists []segment.ListRef, found bool) {
+func (l *indexLookup) listsOf(literal string) (lists []segment.ListRef, found bool) {
 	l.lists = l.lists[:0]
 	for _, t := range l.trigramsOf(literal) {
-		list := l.list(t)
+		list := l.findList(t)
 		if list.Bytes() == 0 {
 			return nil, false
 		}
@@ -237,16 +237,16 @@ func (l *lookup) listsOf(literal string) (lists []segment.ListRef, found bool) {
 	return l.lists, true
 }
 
-// read reads a list, which is valid until the next one is read.
-func (l *lookup) read(ref segment.ListRef) (postings.List, error) {
+// readList reads a list, which is valid until the next one is read.
+func (l *indexLookup) readList(ref segment.ListRef) (postings.List, error) {
 	l.stats.IndexBytes += int64(ref.Bytes())
 	l.stats.Lists++
 	return l.r.List(l.cursor, ref)
 }
 
-// intersect returns the blocks that have the trigrams of a literal, the rarest
+// literalBlocks returns the blocks that have the trigrams of a literal, the rarest
 // first, as far as reading a further list is cheaper than looking at the blocks.
-func (l *lookup) intersect(literal string) (blocks postings.Set, all bool, err error) {
+func (l *indexLookup) literalBlocks(literal string) (blocks postings.Set, all bool, err error) {
 	if may, err := l.r.MayHave(l.gramsOf(literal)); err != nil || !may {
 		return postings.Set{}, false, err
 	}
@@ -259,7 +259,7 @@ func (l *lookup) intersect(literal string) (blocks postings.Set, all bool, err e
 		if i > 0 && candidates*blockCost < listCost+ref.Bytes()*listByteCost {
 			break
 		}
-		list, err := l.read(ref)
+		list, err := l.readList(ref)
 		if err != nil {
 			return postings.Set{}, false, err
 		}
@@ -278,11 +278,11 @@ func (l *lookup) intersect(literal string) (blocks postings.Set, all bool, err e
 	return blocks, false, nil
 }
 
-// hasAlso reports whether the text between lo and hi has a block of each of the
+// hasRequired reports whether the text between lo and hi has a block of each of the
 // further sets.
-func (f *finding) hasAlso(lo, hi int) bool {
-	for i := range f.also {
-		if b := f.also[i].Next(lo / postings.BlockBytes); b < 0 || b*postings.BlockBytes >= hi {
+func (f *atomCandidates) hasRequired(lo, hi int) bool {
+	for i := range f.requiredBlocks {
+		if b := f.requiredBlocks[i].Next(lo / postings.BlockBytes); b < 0 || b*postings.BlockBytes >= hi {
 			return false
 		}
 	}

@@ -19,9 +19,9 @@ import (
 type node interface{}
 
 type (
-	andNode   struct{ kids []node }
-	orNode    struct{ kids []node }
-	notNode   struct{ kid node }
+	andNode   struct{ children []node }
+	orNode    struct{ children []node }
+	notNode   struct{ child node }
 	constNode struct{ value bool }
 	// atomNode is a pattern in the text, or among the symbols, of a document.
 	atomNode struct{ *atom }
@@ -38,12 +38,12 @@ type atom struct {
 	leaf    syntax.Query
 	// written is the literal as it was written, in its letter case; empty for
 	// another expression.
-	written string
+	literal string
 	// kinds and lines are conditions on its matches.
 	kinds []syntax.Kinds
 	lines []lineCondition
 	// decides says that only whether there is a match counts, not which.
-	decides bool
+	existenceOnly bool
 	// re2 scans text for a pattern that names no literal worth looking for and no run: it is a
 	// deterministic automaton, several times as fast at that as package regexp.
 	// Nil where there is a literal, the program is large, or RE2 refuses it.
@@ -74,41 +74,41 @@ type predicate struct {
 }
 
 // A compiled query is a tree over numbered atoms and predicates.
-type compiled struct {
+type compiledQuery struct {
 	root       node
 	atoms      []*atom
 	predicates []*predicate
 	revisions  bool // some predicate is about refs
 	// refs select the refs that the query is about; everyRef says that one of them is
 	// negated: what it excludes is among all refs.
-	refs      []func(*Repository, code.Ref) bool
-	everyRef  bool
-	negations int // around the node that is being compiled
-	choices   int // ors around it
-	shown     syntax.SelectKind
-	contexts  map[string]Context
-	named     []namedContext // that the query names
-	public    func(*code.Repository) bool
-	written   []string // what the atoms that find matches are as literals, as written
-	joined    string   // the letters and digits of written, if several words may be one identifier
+	refs          []func(*Repository, code.Ref) bool
+	everyRef      bool
+	negations     int // around the node that is being compiled
+	choices       int // ors around it
+	selectKind    syntax.SelectKind
+	contexts      map[string]Context
+	namedContexts []namedContext // that the query names
+	public        func(*code.Repository) bool
+	literals      []string // what the atoms that find matches are as literals, as written
+	joined        string   // the letters and digits of written, if several words may be one identifier
 }
 
-// compile turns a parsed query into a compiled one, where contexts are the known
+// compileQuery turns a parsed query into a compiled one, where contexts are the known
 // search contexts.
-func compile(r *Request, contexts map[string]Context) (*compiled, error) {
+func compileQuery(r *Request, contexts map[string]Context) (*compiledQuery, error) {
 	p := r.Query
-	c := &compiled{contexts: contexts, revisions: syntax.HasRevision(p.Root), shown: shownOf(p), public: r.Public}
+	c := &compiledQuery{contexts: contexts, revisions: syntax.HasRevision(p.Root), selectKind: selectKindOf(p), public: r.Public}
 	if c.public == nil {
 		c.public = func(r *code.Repository) bool { return !r.Private }
 	}
 	c.nameRefs(p.Root, false)
 	tree := syntax.Simplify(p.Root)
-	if c.shown == syntax.SelectSymbol {
+	if c.selectKind == syntax.SelectSymbol {
 		tree = withSymbols(tree)
 	}
-	root, err := c.node(tree)
+	root, err := c.compileNode(tree)
 	c.root = root
-	c.joined = joinWords(c.written)
+	c.joined = joinWords(c.literals)
 	return c, err
 }
 
@@ -131,127 +131,127 @@ func joinWords(terms []string) string {
 }
 
 // isJoined reports whether a name consists of the terms of the query.
-func (c *compiled) isJoined(name string) bool {
+func (c *compiledQuery) isJoined(name string) bool {
 	return c.joined != "" && len(name) >= len(c.joined) && isSameName(c.joined, name)
 }
 
-func (c *compiled) node(q syntax.Query) (node, error) {
+func (c *compiledQuery) compileNode(q syntax.Query) (node, error) {
 	switch q := q.(type) {
 	case *syntax.And:
-		kids, err := c.nodes(q.Children)
+		kids, err := c.compileNodes(q.Children)
 		return &andNode{kids}, err
 	case *syntax.Or:
 		c.choices++
-		kids, err := c.nodes(q.Children)
+		kids, err := c.compileNodes(q.Children)
 		c.choices--
 		return &orNode{kids}, err
 	case *syntax.Not:
 		c.negations++
-		kid, err := c.node(q.Child)
+		kid, err := c.compileNode(q.Child)
 		c.negations--
 		return &notNode{kid}, err
 	case *syntax.Const:
 		return &constNode{q.Value}, nil
 	case *syntax.Text:
-		return c.text(q)
+		return c.compileText(q)
 	case *syntax.Symbol:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
-		return c.conditional(c.atom(p, true, q, writtenLiteral(q.Pattern)), q.Kinds, q.Lines, err)
+		return c.addConditions(c.addAtom(p, true, q, writtenLiteral(q.Pattern)), q.Kinds, q.Lines, err)
 	case *syntax.File:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
-		return c.predicate(q, &predicate{path: p}), err
+		return c.addPredicate(q, &predicate{path: p}), err
 	case *syntax.Language:
 		names, full := languageNames(q.Name)
-		return c.predicate(q, &predicate{language: names, languageName: full}), nil
+		return c.addPredicate(q, &predicate{language: names, languageName: full}), nil
 	case *syntax.Revision:
-		return c.predicate(q, &predicate{ref: refMatcher(q.Pattern)}), nil
+		return c.addPredicate(q, &predicate{ref: refMatcher(q.Pattern)}), nil
 	case *syntax.Is:
-		return c.predicate(q, &predicate{place: traitOf(q.Trait)}), nil
+		return c.addPredicate(q, &predicate{place: traitOf(q.Trait)}), nil
 	}
-	return c.repository(q)
+	return c.compileRepositoryFilter(q)
 }
 
-func (c *compiled) nodes(qs []syntax.Query) ([]node, error) {
+func (c *compiledQuery) compileNodes(qs []syntax.Query) ([]node, error) {
 	kids := make([]node, 0, len(qs))
 	for _, q := range qs {
-		n, err := c.node(q)
+		n, err := c.compileNode(q)
 		if err != nil {
 			return nil, err
 		}
 		kids = append(kids, n)
 	}
 	// What needs no text is decided first.
-	slices.SortStableFunc(kids, func(a, b node) int { return cmp.Compare(dear(a), dear(b)) })
+	slices.SortStableFunc(kids, func(a, b node) int { return cmp.Compare(evalCost(a), evalCost(b)) })
 	return kids, nil
 }
 
-// dear returns 1 for a node that looks at text, 0 for one that does not.
-func dear(n node) int {
+// evalCost returns 1 for a node that looks at text, 0 for one that does not.
+func evalCost(n node) int {
 	switch n := n.(type) {
 	case *atomNode:
 		return 1
 	case *notNode:
-		return dear(n.kid)
+		return evalCost(n.child)
 	case *andNode:
-		return dearest(n.kids)
+		return maxEvalCost(n.children)
 	case *orNode:
-		return dearest(n.kids)
+		return maxEvalCost(n.children)
 	}
 	return 0
 }
 
-func dearest(kids []node) int {
-	if slices.ContainsFunc(kids, func(k node) bool { return dear(k) > 0 }) {
+func maxEvalCost(kids []node) int {
+	if slices.ContainsFunc(kids, func(k node) bool { return evalCost(k) > 0 }) {
 		return 1
 	}
 	return 0
 }
 
-func (c *compiled) text(q *syntax.Text) (node, error) {
+func (c *compiledQuery) compileText(q *syntax.Text) (node, error) {
 	fold := q.Case != syntax.CaseYes
 	if !q.Regexp {
-		return c.conditional(c.atom(plan.Literal(q.Pattern, fold), false, q, q.Pattern), nil, q.Lines, nil)
+		return c.addConditions(c.addAtom(plan.Literal(q.Pattern, fold), false, q, q.Pattern), nil, q.Lines, nil)
 	}
 	p, err := plan.Regexp(q.Pattern, fold)
-	return c.conditional(c.atom(p, false, q, writtenLiteral(q.Pattern)), nil, q.Lines, err)
+	return c.addConditions(c.addAtom(p, false, q, writtenLiteral(q.Pattern)), nil, q.Lines, err)
 }
 
-func (c *compiled) atom(p *plan.Pattern, symbols bool, q syntax.Query, written string) *atomNode {
-	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), leaf: q, written: written, decides: c.negations > 0 || c.entriesOnly()}
+func (c *compiledQuery) addAtom(p *plan.Pattern, symbols bool, q syntax.Query, written string) *atomNode {
+	a := &atom{number: len(c.atoms), pattern: p, symbols: symbols, label: q.String(), leaf: q, literal: written, existenceOnly: c.negations > 0 || c.entriesOnly()}
 	if p != nil && !p.Exact && p.ShortestLiteral() < minHintBytes && p.Run.Bytes == 0 && suitsRE2(p) {
 		a.re2, _ = re2.Compile(p.Expression)
 	}
 	c.atoms = append(c.atoms, a)
-	if written != "" && !a.decides {
-		c.written = append(c.written, written)
+	if written != "" && !a.existenceOnly {
+		c.literals = append(c.literals, written)
 	}
 	return &atomNode{a}
 }
 
 // atomOf returns the atom whose literal a text is, -1 if there is none.
-func (c *compiled) atomOf(text []byte) int {
+func (c *compiledQuery) atomOf(text []byte) int {
 	fold := -1
 	for _, a := range c.atoms {
 		switch {
-		case a.decides || len(a.written) != len(text):
-		case a.written == string(text):
+		case a.existenceOnly || len(a.literal) != len(text):
+		case a.literal == string(text):
 			return a.number
-		case fold < 0 && strings.EqualFold(a.written, string(text)):
+		case fold < 0 && strings.EqualFold(a.literal, string(text)):
 			fold = a.number
 		}
 	}
 	return fold
 }
 
-func (c *compiled) predicate(leaf syntax.Query, p *predicate) node {
+func (c *compiledQuery) addPredicate(leaf syntax.Query, p *predicate) node {
 	p.number, p.leaf = len(c.predicates), leaf
 	p.negated, p.optional = c.negations%2 == 1, c.negations+c.choices > 0
 	c.predicates = append(c.predicates, p)
 	return &placeNode{p}
 }
 
-// repository compiles the filters that only depend on the repository.
-func (c *compiled) repository(q syntax.Query) (node, error) {
+// compileRepositoryFilter compiles the filters that only depend on the repository.
+func (c *compiledQuery) compileRepositoryFilter(q syntax.Query) (node, error) {
 	p := &predicate{}
 	switch q := q.(type) {
 	case *syntax.Repo:
@@ -263,7 +263,7 @@ func (c *compiled) repository(q syntax.Query) (node, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", plan.ErrPattern, err)
 		}
-		p.repo = func(r *Repository) bool { return re.MatchString(r.Name) || shortName(re, r) }
+		p.repo = func(r *Repository) bool { return re.MatchString(r.Name) || matchesDisplayName(re, r) }
 		p.name = re
 	case *syntax.RepoSet:
 		names := map[string]bool{}
@@ -272,9 +272,9 @@ func (c *compiled) repository(q syntax.Query) (node, error) {
 		}
 		p.repo = func(r *Repository) bool { return names[r.Name] }
 	case *syntax.Archived:
-		p.repo = inclusion(q.Want, func(r *Repository) bool { return r.Archived })
+		p.repo = inclusionFilter(q.Want, func(r *Repository) bool { return r.Archived })
 	case *syntax.Fork:
-		p.repo = inclusion(q.Want, func(r *Repository) bool { return r.Fork })
+		p.repo = inclusionFilter(q.Want, func(r *Repository) bool { return r.Fork })
 	case *syntax.Visibility:
 		p.repo = func(r *Repository) bool {
 			return q.Want == syntax.Any || c.public(&r.Repository) == (q.Want == syntax.Public)
@@ -284,20 +284,20 @@ func (c *compiled) repository(q syntax.Query) (node, error) {
 		if !ok {
 			return nil, &contextError{name: q.Name}
 		}
-		c.named = append(c.named, namedContext{q.Name, holds})
+		c.namedContexts = append(c.namedContexts, namedContext{q.Name, holds})
 		p.repo = func(r *Repository) bool { return holds(r.Name) }
 	default:
 		return nil, fmt.Errorf("query node %T is not supported", q)
 	}
-	return c.predicate(q, p), nil
+	return c.addPredicate(q, p), nil
 }
 
-// shortName lets repo:^name$ find a repository by its display name, too.
-func shortName(re *regexp.Regexp, r *Repository) bool {
+// matchesDisplayName lets repo:^name$ find a repository by its display name, too.
+func matchesDisplayName(re *regexp.Regexp, r *Repository) bool {
 	return r.DisplayName != "" && re.MatchString(r.DisplayName)
 }
 
-func inclusion(want syntax.Inclusion, has func(*Repository) bool) func(*Repository) bool {
+func inclusionFilter(want syntax.Inclusion, has func(*Repository) bool) func(*Repository) bool {
 	switch want {
 	case syntax.No:
 		return func(r *Repository) bool { return !has(r) }
@@ -332,7 +332,7 @@ func refMatcher(pattern string) func(*Repository, code.Ref) bool {
 }
 
 // anyRef reports whether places on a ref can matter to the query.
-func (c *compiled) anyRef(r *Repository, ref code.Ref) bool {
+func (c *compiledQuery) anyRef(r *Repository, ref code.Ref) bool {
 	if c.everyRef {
 		return true
 	}
@@ -341,7 +341,7 @@ func (c *compiled) anyRef(r *Repository, ref code.Ref) bool {
 
 // nameRefs collects which refs a query is about: every filter that names some
 // counts, even one that does not decide.
-func (c *compiled) nameRefs(q syntax.Query, negated bool) {
+func (c *compiledQuery) nameRefs(q syntax.Query, negated bool) {
 	syntax.Walk(q, func(q syntax.Query) bool {
 		switch q := q.(type) {
 		case *syntax.Revision:

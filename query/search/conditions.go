@@ -20,8 +20,8 @@ type lineCondition struct {
 	sets [][]string
 }
 
-// conditional gives an atom the conditions on its matches. err is that of its pattern.
-func (c *compiled) conditional(a *atomNode, kinds []syntax.Kinds, lines []syntax.Line, err error) (node, error) {
+// addConditions gives an atom the conditions on its matches. err is that of its pattern.
+func (c *compiledQuery) addConditions(a *atomNode, kinds []syntax.Kinds, lines []syntax.Line, err error) (node, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -47,7 +47,9 @@ func (c *compiled) conditional(a *atomNode, kinds []syntax.Kinds, lines []syntax
 // isConditional reports whether a match of the pattern may be none of the atom.
 func (a *atom) isConditional() bool { return len(a.kinds)+len(a.lines) > 0 }
 
-func (c *compiled) hasConditions() bool { return slices.ContainsFunc(c.atoms, (*atom).isConditional) }
+func (c *compiledQuery) hasConditions() bool {
+	return slices.ContainsFunc(c.atoms, (*atom).isConditional)
+}
 
 // mayHaveKind reports whether a segment has a symbol of a kind that the atom is about.
 func (a *atom) mayHaveKind(r *segment.Reader) bool {
@@ -68,22 +70,22 @@ func (a *atom) hasKind(kind code.SymbolKind) bool {
 
 // findLines adds what the index says of the lines on which an atom matches: their documents have the literals of the
 // conditions.
-func (l *lookup) findLines(a *atom, f finding) (finding, error) {
+func (l *indexLookup) findLines(a *atom, f atomCandidates) (atomCandidates, error) {
 	for i := range a.lines {
 		c := &a.lines[i]
-		if c.not || len(c.sets) == 0 || len(f.also) == maxAlso {
+		if c.not || len(c.sets) == 0 || len(f.requiredBlocks) == maxRequiredSets {
 			continue
 		}
-		best := slices.MinFunc(c.sets, func(x, y []string) int { return l.cost(x) - l.cost(y) })
-		other, err := l.union(best)
+		best := slices.MinFunc(c.sets, func(x, y []string) int { return l.setCost(x) - l.setCost(y) })
+		other, err := l.setBlocks(best)
 		if err != nil {
-			return finding{}, err
+			return atomCandidates{}, err
 		}
-		if other.none() {
-			return finding{}, nil
+		if other.isEmpty() {
+			return atomCandidates{}, nil
 		}
 		if !other.all {
-			f.also = append(f.also, other.blocks)
+			f.requiredBlocks = append(f.requiredBlocks, other.blocks)
 		}
 	}
 	return f, nil
@@ -91,7 +93,7 @@ func (l *lookup) findLines(a *atom, f finding) (finding, error) {
 
 // applyConditions leaves the matches of an atom in a document that meet its conditions. All matches are in s: there is no
 // limit for an atom with conditions.
-func (v *visitor) applyConditions(a *atom, s *atomState) error {
+func (v *segmentSearcher) applyConditions(a *atom, s *atomState) error {
 	if !a.isConditional() || len(s.matches) == 0 || v.exceeded {
 		return nil
 	}
@@ -106,8 +108,8 @@ func (v *visitor) applyConditions(a *atom, s *atomState) error {
 		if err != nil {
 			return err
 		}
-		j := lineJudge{text: text, conditions: a.lines}
-		s.matches = slices.DeleteFunc(s.matches, func(m match) bool { return !j.holds(int(m.start), int(m.end)) })
+		j := lineConditionChecker{text: text, conditions: a.lines}
+		s.matches = slices.DeleteFunc(s.matches, func(m match) bool { return !j.meetsConditions(int(m.start), int(m.end)) })
 	}
 	s.count = len(s.matches)
 	return nil
@@ -115,20 +117,20 @@ func (v *visitor) applyConditions(a *atom, s *atomState) error {
 
 // A lineJudge decides the conditions on the lines of matches, in order of their places. Matches on one line share the
 // decision.
-type lineJudge struct {
+type lineConditionChecker struct {
 	text       []byte
 	conditions []lineCondition
 	start, end int // of the lines decided last
 	decided    bool
-	held       bool
+	met        bool
 }
 
-func (j *lineJudge) holds(start, end int) bool {
+func (j *lineConditionChecker) meetsConditions(start, end int) bool {
 	if end > len(j.text) || start > end {
 		return false
 	}
 	if j.decided && start >= j.start && end <= j.end {
-		return j.held
+		return j.met
 	}
 	j.start = bytes.LastIndexByte(j.text[:start], '\n') + 1
 	j.end = end
@@ -138,7 +140,7 @@ func (j *lineJudge) holds(start, end int) bool {
 		j.end = len(j.text)
 	}
 	lines := bytes.TrimSuffix(bytes.ReplaceAll(j.text[j.start:j.end], []byte("\r\n"), newline), []byte("\r"))
-	j.held = !slices.ContainsFunc(j.conditions, func(c lineCondition) bool { return c.regexp.Match(lines) == c.not })
+	j.met = !slices.ContainsFunc(j.conditions, func(c lineCondition) bool { return c.regexp.Match(lines) == c.not })
 	j.decided = true
-	return j.held
+	return j.met
 }

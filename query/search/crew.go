@@ -12,10 +12,10 @@ import (
 
 // aloneFor is how long a search keeps to its own processor: most are done by
 // then, and many at once share the machine better.
-const aloneFor = 300 * time.Microsecond
+const singleWorkerTime = 300 * time.Microsecond
 
 // A crew is whom a search may have to work for it.
-type crew struct {
+type workerPool struct {
 	ticket  *admission.Ticket
 	helpers chan struct{} // one for each worker that an interactive search may have besides its own
 }
@@ -23,19 +23,19 @@ type crew struct {
 // errFinished ends the context of a run that has all it needs.
 var errFinished = errors.New("the search has what it needs")
 
-// all does all tasks until the limit is reached, ctx ends or time is over.
-func (n *run) all(ctx context.Context, limit time.Duration, c crew) error {
+// runTasks does all tasks until the limit is reached, ctx ends or time is over.
+func (n *searchRun) runTasks(ctx context.Context, limit time.Duration, c workerPool) error {
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	working, finish := context.WithCancelCause(timed)
-	n.finish = func() { finish(errFinished) }
-	defer n.finish()
+	n.cancelWork = func() { finish(errFinished) }
+	defer n.cancelWork()
 	defer context.AfterFunc(timed, func() { n.halted.Store(true) })()
 	if timed.Err() != nil {
 		n.halted.Store(true)
 	}
-	s := shift{run: n, crew: c, done: working.Done(), most: c.ticket.Processors()}
-	s.main()
+	s := workerGroup{run: n, workerPool: c, done: working.Done(), maxWorkers: c.ticket.Processors()}
+	s.runPhases()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -46,42 +46,42 @@ func (n *run) all(ctx context.Context, limit time.Duration, c crew) error {
 }
 
 // A shift is the workers of a run.
-type shift struct {
-	crew
-	run   *run
-	done  <-chan struct{}
-	most  int // workers at once
-	group sync.WaitGroup
+type workerGroup struct {
+	workerPool
+	run        *searchRun
+	done       <-chan struct{}
+	maxWorkers int // workers at once
+	group      sync.WaitGroup
 
 	workers int // that were begun, by the first of them
-	step    func(v *visitor, i int)
+	step    func(v *segmentSearcher, i int)
 }
 
-// main is the first worker, which calls others when the search turns out to take
+// runPhases is the first worker, which calls others when the search turns out to take
 // longer: as many as there are helpers free, or, in a heavy search, as there are
 // processors. What needs a survey first has two shifts.
-func (s *shift) main() {
+func (s *workerGroup) runPhases() {
 	n, first := s.run, s.newWorker(nil)
-	defer first.end()
-	if n.survey {
-		s.together(first, len(n.segments), n.surveySegment)
-		n.surveyed()
+	defer first.endWorker()
+	if n.needsSurvey {
+		s.runParallel(first, len(n.segments), n.surveySegment)
+		n.finishSurvey()
 	}
-	s.together(first, n.agenda.tasks(), n.visit)
+	s.runParallel(first, n.schedule.taskCount(), n.visitTask)
 }
 
-// together does a number of steps in order, by the first worker and those that it
+// runParallel does a number of steps in order, by the first worker and those that it
 // calls.
-func (s *shift) together(first *worker, steps int, step func(v *visitor, i int)) {
+func (s *workerGroup) runParallel(first *worker, steps int, step func(v *segmentSearcher, i int)) {
 	s.run.mu.next, s.run.mu.end = 0, steps
 	s.workers, s.step = 1, step
 	alone := true
-	first.work(step, func() {
+	first.runSteps(step, func() {
 		if s.ticket.Heavy() {
-			s.summonAll()
-		} else if alone && time.Since(s.run.started) > aloneFor {
+			s.startAll()
+		} else if alone && time.Since(s.run.started) > singleWorkerTime {
 			alone = false
-			s.summonFree()
+			s.startIdle()
 		}
 	})
 	first.turn.Pause()
@@ -89,87 +89,87 @@ func (s *shift) together(first *worker, steps int, step func(v *visitor, i int))
 	first.turn.Resume()
 }
 
-// summonFree begins a worker for each helper that is free.
-func (s *shift) summonFree() {
-	for range s.most - 1 {
+// startIdle begins a worker for each helper that is free.
+func (s *workerGroup) startIdle() {
+	for range s.maxWorkers - 1 {
 		select {
 		case s.helpers <- struct{}{}:
-			s.add(s.helpers)
+			s.startWorker(s.helpers)
 		default:
 			return
 		}
 	}
 }
 
-// summonAll begins all the workers that a search may have.
-func (s *shift) summonAll() {
-	for s.workers < s.most {
-		s.add(nil)
+// startAll begins all the workers that a search may have.
+func (s *workerGroup) startAll() {
+	for s.workers < s.maxWorkers {
+		s.startWorker(nil)
 	}
 }
 
-func (s *shift) add(token chan struct{}) {
+func (s *workerGroup) startWorker(token chan struct{}) {
 	s.workers++
 	s.group.Go(func() {
 		w := s.newWorker(token)
-		defer w.end()
-		w.work(s.step, func() {})
+		defer w.endWorker()
+		w.runSteps(s.step, func() {})
 	})
 }
 
 // A worker is a goroutine of a shift with its visitor.
 type worker struct {
-	run     *run
-	turn    *admission.Worker
-	token   chan struct{} // given back when it is not needed any more, if not nil
-	visitor *visitor
+	run      *searchRun
+	turn     *admission.Worker
+	token    chan struct{} // given back when it is not needed any more, if not nil
+	searcher *segmentSearcher
 }
 
-func (s *shift) newWorker(token chan struct{}) *worker {
+func (s *workerGroup) newWorker(token chan struct{}) *worker {
 	n := s.run
 	w := &worker{run: n, turn: s.ticket.Worker(s.done), token: token}
-	w.visitor = newVisitor(n.scope, n.keeps(), n.limit, func() bool {
-		n.countScanned(w.visitor)
+	w.searcher = newSegmentSearcher(n.scope, n.keeps(), n.limit, func() bool {
+		n.countScanned(w.searcher)
 		goes := w.turn.Step()
 		if w.token != nil && w.turn.Heavy() {
-			w.giveBack()
+			w.returnToken()
 		}
-		return !goes || n.halted.Load() || w.visitor.task > int(n.cutoff.Load())
+		return !goes || n.halted.Load() || w.searcher.task > int(n.cutoff.Load())
 	})
-	w.visitor.picks = n.picks()
-	w.visitor.holding = n.holding
+	w.searcher.bestOnly = n.showsBestOnly()
+	w.searcher.memory = n.memory
 	return w
 }
 
-func (w *worker) giveBack() {
+func (w *worker) returnToken() {
 	if w.token != nil {
 		<-w.token
 		w.token = nil
 	}
 }
 
-// work does one step after the other, and calls between before each.
-func (w *worker) work(step func(v *visitor, i int), between func()) {
+// runSteps does one step after the other, and calls between before each.
+func (w *worker) runSteps(step func(v *segmentSearcher, i int), between func()) {
 	for {
 		between()
-		i, ok := w.run.take()
+		i, ok := w.run.takeTask()
 		if !ok {
 			return
 		}
-		w.visitor.task = i
-		step(w.visitor, i)
+		w.searcher.task = i
+		step(w.searcher, i)
 	}
 }
 
-func (w *worker) end() {
-	w.giveBack()
+func (w *worker) endWorker() {
+	w.returnToken()
 	w.turn.End()
-	err := w.visitor.close()
+	err := w.searcher.close()
 	n := w.run
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if !n.skipDamaged(err) {
 		n.mu.err = cmp.Or(n.mu.err, err)
 	}
-	n.mu.stats.add(&w.visitor.stats)
+	n.mu.stats.add(&w.searcher.stats)
 }

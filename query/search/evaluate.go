@@ -9,82 +9,82 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// document evaluates the query for the places of a document.
-func (v *visitor) document(number int, d segment.DocID) (hits []hit, count int, err error) {
+// searchDocument evaluates the query for the places of a document.
+func (v *segmentSearcher) searchDocument(number int, d segment.DocID) (hits []hit, count int, err error) {
 	v.stats.FilesConsidered++
-	v.hold(-int64(v.held) * matchBytes)
-	v.held = 0
+	v.reserveMemory(-int64(v.heldMatches) * matchBytes)
+	v.heldMatches = 0
 	places := v.seg.Places
 	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
-		if v.allowed != nil && !v.allowed.has(i) || !v.seg.shows(i) || v.foundAt(i) {
+		if v.allowed != nil && !v.allowed.has(i) || !v.seg.isVisible(i) || v.foundAt(i) {
 			continue
 		}
-		ok, err := v.eval(v.s.c.root, d, i)
+		ok, err := v.evalNode(v.s.c.root, d, i)
 		if err != nil {
 			return nil, 0, err
 		}
-		if v.halts() {
+		if v.shouldStop() {
 			return nil, 0, nil // what was not found may be there
 		}
 		if !ok {
 			continue
 		}
 		h := hit{segment: number, place: i, doc: d}
-		if ok, err = v.collect(&h); err != nil {
+		if ok, err = v.collectHit(&h); err != nil {
 			return nil, 0, err
 		}
-		if !ok || sameFile(hits, h, places) {
+		if !ok || mergeSameFile(hits, h, places) {
 			continue
 		}
-		if err := v.appraise(&h); err != nil {
+		if err := v.setRelevance(&h); err != nil {
 			return nil, 0, err
 		}
-		if err := v.retain(&h); err != nil {
+		if err := v.retainMatches(&h); err != nil {
 			return nil, 0, err
 		}
 		v.kept += len(h.matches)
-		v.hold(hitBytes + int64(len(h.matches))*matchBytes)
+		v.reserveMemory(hitBytes + int64(len(h.matches))*matchBytes)
 		count += h.count
 		hits = append(hits, h)
 	}
 	return hits, count, nil
 }
 
-// sameFile reports whether hits has the file of h already, found on another ref,
+// mergeSameFile reports whether hits has the file of h already, found on another ref,
 // and adds the place to it.
-func sameFile(hits []hit, h hit, places *segment.Places) bool {
+func mergeSameFile(hits []hit, h hit, places *segment.Places) bool {
 	if places.Ref == nil {
 		return false
 	}
 	for i := range hits {
 		other := &hits[i]
 		if places.Repo[other.place] == places.Repo[h.place] && string(places.Path(other.place)) == string(places.Path(h.place)) {
-			other.also = append(other.also, h.place)
+			other.otherPlaces = append(other.otherPlaces, h.place)
 			return true
 		}
 	}
 	return false
 }
 
-// eval decides a node for a document and a place.
-func (v *visitor) eval(n node, d segment.DocID, place int) (bool, error) {
+// evalNode decides a node for a document and a place.
+func (v *segmentSearcher) evalNode(n node, d segment.DocID, place int) (bool, error) {
 	switch n := n.(type) {
 	case *andNode:
-		for _, k := range n.kids {
-			if ok, err := v.eval(k, d, place); err != nil || !ok {
+		for _, k := range n.children {
+			if ok, err := v.evalNode(k, d, place); err != nil || !ok {
 				return false, err
 			}
 		}
 		return true, nil
 	case *orNode:
-		for _, k := range n.kids {
-			if ok, err := v.eval(k, d, place); err != nil || ok {
+		for _, k := range n.children {
+			if ok, err := v.evalNode(k, d, place); err != nil || ok {
 				return ok, err
 			}
 		}
 		return false, nil
 	case *notNode:
-		ok, err := v.eval(n.kid, d, place)
+		ok, err := v.evalNode(n.child, d, place)
 		return !ok, err
 	case *constNode:
 		return n.value, nil
@@ -93,23 +93,25 @@ func (v *visitor) eval(n node, d segment.DocID, place int) (bool, error) {
 			return column.has(place), nil
 		}
 		if n.path == nil {
-			return v.s.holds(n.predicate, v.seg, place), nil
+			return v.s.evalPredicate(n.predicate, v.seg, place), nil
 		}
 		return v.matchesPath(n.predicate, v.seg.Places.Path(place)), nil
 	}
-	s, err := v.search(n.(*atomNode).atom, d)
+	s, err := v.searchAtom(n.(*atomNode).atom, d)
 	return err == nil && s.count > 0, err
 }
 
 // matchesPath matches a single path.
-func (v *visitor) matchesPath(p *predicate, path []byte) bool { return v.paths.matches(p, path) }
+func (v *segmentSearcher) matchesPath(p *predicate, path []byte) bool {
+	return v.paths.matchesPath(p, path)
+}
 
 // pathMatcher matches single paths. It has the literals of each predicate that is a choice of such.
 type pathMatcher []*scan.Literals
 
 func newPathMatcher(predicates int) pathMatcher { return make(pathMatcher, predicates) }
 
-func (m pathMatcher) matches(p *predicate, path []byte) bool {
+func (m pathMatcher) matchesPath(p *predicate, path []byte) bool {
 	if !p.path.Exact {
 		return p.path.Regexp.Match(path)
 	}
@@ -123,32 +125,32 @@ func (m pathMatcher) matches(p *predicate, path []byte) bool {
 	return start >= 0
 }
 
-// gather adds the matches of the atoms that make a node true.
-func (v *visitor) gather(n node, h *hit) error {
+// gatherMatches adds the matches of the atoms that make a node true.
+func (v *segmentSearcher) gatherMatches(n node, h *hit) error {
 	switch n := n.(type) {
 	case *andNode:
-		for _, k := range n.kids {
-			if err := v.gather(k, h); err != nil {
+		for _, k := range n.children {
+			if err := v.gatherMatches(k, h); err != nil {
 				return err
 			}
 		}
 	case *orNode:
-		for _, k := range n.kids {
-			ok, err := v.eval(k, h.doc, h.place)
+		for _, k := range n.children {
+			ok, err := v.evalNode(k, h.doc, h.place)
 			if err == nil && ok {
-				err = v.gather(k, h)
+				err = v.gatherMatches(k, h)
 			}
 			if err != nil {
 				return err
 			}
 		}
 	case *atomNode:
-		s, err := v.search(n.atom, h.doc)
+		s, err := v.searchAtom(n.atom, h.doc)
 		if err != nil {
 			return err
 		}
 		h.count += s.count
-		if !v.several {
+		if !v.mergesAtoms {
 			h.matches = slices.Clip(s.matches) // retain takes a copy
 			return nil
 		}
@@ -157,10 +159,10 @@ func (v *visitor) gather(n node, h *hit) error {
 	return nil
 }
 
-// settle orders the matches of several patterns, and leaves out those that overlap
+// mergeMatches orders the matches of several patterns, and leaves out those that overlap
 // one before them: of two that start at one place, a symbol is kept, or else the
 // longer. What is left does not depend on the order in which they were found.
-func (h *hit) settle() {
+func (h *hit) mergeMatches() {
 	slices.SortFunc(h.matches, func(a, b match) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.symbol, a.symbol), cmp.Compare(b.end, a.end))
 	})
@@ -174,13 +176,13 @@ func (h *hit) settle() {
 	h.count = len(kept)
 }
 
-// finish gives a hit without matches in the text the one match that its path is.
-func (h *hit) finish() { h.count = max(h.count, 1) }
+// ensureCount gives a hit without matches in the text the one match that its path is.
+func (h *hit) ensureCount() { h.count = max(h.count, 1) }
 
-// search returns the matches of an atom in a document, from the last search if
+// searchAtom returns the matches of an atom in a document, from the last search if
 // that was the same.
-func (v *visitor) search(a *atom, d segment.DocID) (_ *atomState, err error) {
-	s := &v.state[a.number]
+func (v *segmentSearcher) searchAtom(a *atom, d segment.DocID) (_ *atomState, err error) {
+	s := &v.atomStates[a.number]
 	if s.known && s.doc == d {
 		return s, nil
 	}
@@ -191,28 +193,28 @@ func (v *visitor) search(a *atom, d segment.DocID) (_ *atomState, err error) {
 	if v.nextOfAtom(a, int(d)) != int(d) {
 		return s, nil
 	}
-	lo, hi, _ := v.bounds(a, int(d))
-	f := &v.findings[a.number]
-	if !f.hasAlso(lo, hi) || a.pattern.Foreign && !a.symbols && v.seg.Reader.Flags(d)&code.FlagASCII != 0 {
+	lo, hi, _ := v.textBounds(a, int(d))
+	f := &v.atomCandidates[a.number]
+	if !f.hasRequired(lo, hi) || a.pattern.Foreign && !a.symbols && v.seg.Reader.Flags(d)&code.FlagASCII != 0 {
 		return s, nil
 	}
 	v.stats.FilesLoaded++
 	emit := func(start, end int) bool {
 		s.count++
-		if v.several || len(s.matches) < v.keep-v.kept || v.first != nil && len(s.matches) < v.keep || v.picks && len(s.matches) < max(v.keep, minLooked) {
+		if v.mergesAtoms || len(s.matches) < v.maxKept-v.kept || v.first != nil && len(s.matches) < v.maxKept || v.bestOnly && len(s.matches) < max(v.maxKept, minLooked) {
 			s.matches = append(s.matches, match{uint32(start - lo), uint32(end - lo), -1})
 		}
-		if v.several {
-			v.held++
-			v.hold(matchBytes)
-			v.exceeded = v.exceeded || v.held > v.maxHeld
+		if v.mergesAtoms {
+			v.heldMatches++
+			v.reserveMemory(matchBytes)
+			v.exceeded = v.exceeded || v.heldMatches > v.maxHeld
 		}
-		return (v.several || s.count <= v.limit) && (!a.decides || a.isConditional()) && !v.exceeded
+		return (v.mergesAtoms || s.count <= v.limit) && (!a.existenceOnly || a.isConditional()) && !v.exceeded
 	}
-	if v.sweep.works() && v.sweep.exact() {
-		err = v.sweep.each(lo, hi, emit)
+	if v.scanner.isActive() && v.scanner.findsMatches() {
+		err = v.scanner.eachMatch(lo, hi, emit)
 	} else {
-		err = v.matchers[a.number].each(lo, hi, f, emit)
+		err = v.matchers[a.number].eachInRange(lo, hi, f, emit)
 	}
 	if err != nil {
 		return nil, err
@@ -227,7 +229,7 @@ func (v *visitor) search(a *atom, d segment.DocID) (_ *atomState, err error) {
 
 // numberSymbols turns offsets in the symbol text into numbers of symbols, and, if
 // they are to be merged with other matches, into their places in the text.
-func (v *visitor) numberSymbols(s *atomState, lo, hi int) error {
+func (v *segmentSearcher) numberSymbols(s *atomState, lo, hi int) error {
 	names, err := v.text.Bytes(lo, hi)
 	if err != nil {
 		return err
@@ -241,7 +243,7 @@ func (v *visitor) numberSymbols(s *atomState, lo, hi int) error {
 		}
 		s.matches[i].symbol = symbol
 	}
-	if !v.several {
+	if !v.mergesAtoms {
 		return nil
 	}
 	if err := v.seg.Reader.Outline(&v.cursor, s.doc, &v.outline); err != nil {

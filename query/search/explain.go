@@ -5,25 +5,25 @@ import (
 	"time"
 )
 
-// explain returns how the query was run, in the tasks before to.
-func (n *run) explain(to int) *Explain {
+// explainTasks returns how the query was run, in the tasks before to.
+func (n *searchRun) explainTasks(to int) *Explain {
 	e := &Explain{Query: n.request.Query.String()}
 	for _, a := range n.scope.c.atoms {
-		e.Atoms = append(e.Atoms, a.describe())
+		e.Atoms = append(e.Atoms, a.describePlan())
 	}
 	e.Segments = n.mu.explain[:min(len(n.mu.explain), to)]
 	return e
 }
 
-// stages returns where the time of a search went.
-func stages(s *Stats) Stages {
+// stageTimes returns where the time of a search went.
+func stageTimes(s *Stats) Stages {
 	return Stages{
 		Wait: s.Wait.Microseconds(), Plan: s.Planning.Microseconds(), Candidates: s.Indexing.Microseconds(), Verify: s.Verifying.Microseconds(),
 		Rank: s.Ranking.Microseconds(), Render: s.Rendering.Microseconds(), Total: s.Duration.Microseconds(),
 	}
 }
 
-func (a *atom) describe() string {
+func (a *atom) describePlan() string {
 	p := a.pattern
 	region := "text"
 	if a.symbols {
@@ -44,7 +44,7 @@ func (a *atom) describe() string {
 
 // explainLocked adds what a step cost, which began with the given stats, to what is
 // said of a segment. It names no candidates where the index was not asked.
-func (n *run) explainLocked(v *visitor, segment int, before *Stats, matches int, took time.Duration) {
+func (n *searchRun) explainLocked(v *segmentSearcher, segment int, before *Stats, matches int, took time.Duration) {
 	if n.mu.explain == nil {
 		return
 	}
@@ -57,12 +57,12 @@ func (n *run) explainLocked(v *visitor, segment int, before *Stats, matches int,
 	e.ContentBytes += v.stats.ContentBytes - before.ContentBytes
 	e.ScannedBytes += v.stats.ScannedBytes - before.ScannedBytes
 	e.Lists += v.stats.Lists - before.Lists
-	if len(e.CandidateBlocks) > 0 || v.prospect == n.agenda.unasked {
+	if len(e.CandidateBlocks) > 0 || v.segmentCandidates == n.schedule.fullScan {
 		return
 	}
-	for i := range v.findings[:v.found] {
+	for i := range v.atomCandidates[:v.atomsLookedUp] {
 		blocks := -1
-		if f := &v.findings[i]; !f.all {
+		if f := &v.atomCandidates[i]; !f.all {
 			blocks = f.blocks.Len()
 		}
 		e.CandidateBlocks = append(e.CandidateBlocks, blocks)

@@ -66,12 +66,12 @@ func (s *Searcher) FindFiles(ctx context.Context, view View, r FileRequest) (*Fo
 			if looked++; looked%fileStep == 0 && !w.Step() {
 				return nil, cmp.Or(ctx.Err(), ticket.Err(), context.Canceled)
 			}
-			if path := seg.Places.Path(i); f.mayMatch(path) && seg.shows(i) {
+			if path := seg.Places.Path(i); f.mayMatch(path) && seg.isVisible(i) {
 				f.add(&seg, i, path, r.Repository)
 			}
 		}
 	}
-	return f.best(r.Limit), nil
+	return f.bestFiles(r.Limit), nil
 }
 
 // fileFinder keeps the files with the highest scores by a quick placement of the letters.
@@ -99,12 +99,12 @@ func compareFiles(a, b scoredFile) int {
 }
 
 // byRarity are letters, those first that the fewest paths have.
-const byRarity = "qzjxkywvbghfpudlmcnrotasei"
+const lettersByRarity = "qzjxkywvbghfpudlmcnrotasei"
 
 // rareLetters returns the two letters that exclude most paths.
 func rareLetters(letters string) (rare [][2]byte) {
-	for i := range len(byRarity) {
-		if c := byRarity[i]; len(rare) < 2 && strings.IndexByte(letters, c) >= 0 {
+	for i := range len(lettersByRarity) {
+		if c := lettersByRarity[i]; len(rare) < 2 && strings.IndexByte(letters, c) >= 0 {
 			rare = append(rare, [2]byte{c, c - 'a' + 'A'})
 		}
 	}
@@ -128,7 +128,7 @@ func (f *fileFinder) mayMatch(path []byte) bool {
 func placeBackward(path []byte, letters string, positions []int) bool {
 	j := len(letters) - 1
 	for i := len(path) - 1; i >= 0 && j >= 0; i-- {
-		if lower[path[i]] == letters[j] {
+		if lowerASCII[path[i]] == letters[j] {
 			positions[j] = i
 			j--
 		}
@@ -137,9 +137,9 @@ func placeBackward(path []byte, letters string, positions []int) bool {
 }
 
 // lower has the small letter of each capital of ASCII, and every other byte as it is.
-var lower = func() (table [256]byte) {
+var lowerASCII = func() (table [256]byte) {
 	for c := range table {
-		if table[c] = byte(c); isCapital(rune(c)) {
+		if table[c] = byte(c); isUpperASCII(rune(c)) {
 			table[c] += 'a' - 'A'
 		}
 	}
@@ -162,12 +162,12 @@ func (f *fileFinder) add(seg *Segment, place int, path []byte, only string) {
 	}
 	f.kept = append(f.kept, file)
 	if len(f.kept) >= 2*f.keep {
-		f.cut()
+		f.keepBest()
 	}
 }
 
-// cut leaves the best files.
-func (f *fileFinder) cut() {
+// keepBest leaves the best files.
+func (f *fileFinder) keepBest() {
 	slices.SortFunc(f.kept, compareFiles)
 	if len(f.kept) >= f.keep {
 		f.kept = f.kept[:f.keep]
@@ -175,8 +175,8 @@ func (f *fileFinder) cut() {
 	}
 }
 
-func (f *fileFinder) best(limit int) *FoundFiles {
-	f.cut()
+func (f *fileFinder) bestFiles(limit int) *FoundFiles {
+	f.keepBest()
 	files := make([]FoundFile, 0, len(f.kept))
 	for _, k := range f.kept {
 		score, positions := placeLetters(k.path, f.letters)
@@ -215,7 +215,7 @@ func pointsAt(path []byte, i, base int) int {
 		points += pointsFolder
 	case strings.IndexByte("_-. ", path[i-1]) >= 0:
 		points += pointsWord
-	case isCapital(rune(path[i])) && isSmall(rune(path[i-1])):
+	case isUpperASCII(rune(path[i])) && isLowerASCII(rune(path[i-1])):
 		points += pointsCapital
 	}
 	return points
@@ -250,7 +250,7 @@ func pointsOfGap(between int) int {
 func placeForward(path []byte, from int, letters string, positions []int) bool {
 	j := 0
 	for i := from; i < len(path) && j < len(letters); i++ {
-		if lower[path[i]] == letters[j] {
+		if lowerASCII[path[i]] == letters[j] {
 			positions[j] = i
 			j++
 		}
@@ -259,7 +259,7 @@ func placeForward(path []byte, from int, letters string, positions []int) bool {
 }
 
 // impossible is the score of a placement that there is not.
-const impossible = -1 << 30
+const impossibleScore = -1 << 30
 
 // placeLetters returns the highest score of the letters in the end of a path, and their places.
 func placeLetters(path []byte, letters string) (score int, positions []int) {
@@ -277,25 +277,25 @@ func placeLetters(path []byte, letters string) (score int, positions []int) {
 	from := make([][]int16, len(letters))
 	for j := range letters {
 		from[j] = make([]int16, n)
-		gap, gapAt := impossible, -1 // the best place before i-1, with the points of the gap to i
+		gap, gapAt := impossibleScore, -1 // the best place before i-1, with the points of the gap to i
 		for i := range n {
-			if gap > impossible {
+			if gap > impossibleScore {
 				gap += pointsBetween
 			}
-			if j > 0 && i >= 2 && before[i-2] > impossible && before[i-2]+pointsGap > gap {
+			if j > 0 && i >= 2 && before[i-2] > impossibleScore && before[i-2]+pointsGap > gap {
 				gap, gapAt = before[i-2]+pointsGap, i-2
 			}
-			next[i] = impossible
-			if lower[path[skip+i]] != letters[j] {
+			next[i] = impossibleScore
+			if lowerASCII[path[skip+i]] != letters[j] {
 				continue
 			}
 			points := pointsAt(path, skip+i, base)
 			switch {
 			case j == 0:
 				next[i] = points
-			case i > 0 && before[i-1] > impossible && before[i-1]+pointsTogether >= gap:
+			case i > 0 && before[i-1] > impossibleScore && before[i-1]+pointsTogether >= gap:
 				next[i], from[j][i] = points+before[i-1]+pointsTogether, int16(i-1)
-			case gap > impossible:
+			case gap > impossibleScore:
 				next[i], from[j][i] = points+gap, int16(gapAt)
 			}
 		}

@@ -78,7 +78,7 @@ func TestPlaceLetters(t *testing.T) {
 			letters += string("ab_"[rng.IntN(3)])
 		}
 		want := bestPlacement([]byte(path), letters, 0, -1)
-		if want <= impossible/2 {
+		if want <= impossibleScore/2 {
 			continue
 		}
 		if have, positions := placeLetters([]byte(path), letters); have != want {
@@ -92,9 +92,9 @@ func bestPlacement(path []byte, letters string, from, last int) int {
 	if letters == "" {
 		return 0
 	}
-	best := impossible
+	best := impossibleScore
 	for i := from; i < len(path); i++ {
-		if lower[path[i]] != letters[0] {
+		if lowerASCII[path[i]] != letters[0] {
 			continue
 		}
 		score := pointsAt(path, i, strings.LastIndexByte(string(path), '/')+1) + bestPlacement(path, letters[1:], i+1, i)

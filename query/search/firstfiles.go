@@ -60,8 +60,8 @@ type firstFiles struct {
 // isAll reports whether every file may count. f may be nil.
 func (f *firstFiles) isAll() bool { return f == nil || f.after == nil && f.bound.Load() == nil }
 
-// holds reports whether a file may count.
-func (f *firstFiles) holds(k filePosition) bool {
+// mayCount reports whether a file may count.
+func (f *firstFiles) mayCount(k filePosition) bool {
 	if bound := f.bound.Load(); bound != nil && comparePositions(k, *bound) > 0 {
 		return false
 	}
@@ -95,8 +95,8 @@ func (f *firstFiles) lowerLocked(k filePosition) {
 	}
 }
 
-// lower sets the bound to a file, unless it is lower already.
-func (f *firstFiles) lower(k filePosition) {
+// lowerBound sets the bound to a file, unless it is lower already.
+func (f *firstFiles) lowerBound(k filePosition) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.lowerLocked(k)
@@ -113,8 +113,8 @@ const (
 // setBands divides the tiers into bands where there are many more candidates than the
 // limit: the files of the first are mostly enough. Where bands end changes the work and
 // not the answer, so that it may depend on what is hidden.
-func (n *run) setBands() {
-	a := n.agenda
+func (n *searchRun) setBands() {
+	a := n.schedule
 	var ends []filePosition
 	if !n.scope.c.listsRepositories() {
 		ends = n.bandEnds()
@@ -136,12 +136,12 @@ func (n *run) setBands() {
 
 // bandEnds returns where bands end, but the last: by the share of the files that are
 // needed, if those that match lie evenly among all.
-func (n *run) bandEnds() (ends []filePosition) {
+func (n *searchRun) bandEnds() (ends []filePosition) {
 	all := 0
 	for i := range n.segments {
 		all += n.segments[i].Places.Len()
 	}
-	share := float64(bandShare*n.limit) / float64(max(n.expected(all), 1))
+	share := float64(bandShare*n.limit) / float64(max(n.estimateMatchingFiles(all), 1))
 	if share > 1./bandShare {
 		return nil
 	}
@@ -150,7 +150,7 @@ func (n *run) bandEnds() (ends []filePosition) {
 	for i := range n.segments {
 		seg := &n.segments[i]
 		for ; next < seg.Places.Len(); next += step {
-			if seg.shows(next) {
+			if seg.isVisible(next) {
 				sample = append(sample, n.scope.positionOf(seg, next))
 			}
 		}
@@ -165,11 +165,11 @@ func (n *run) bandEnds() (ends []filePosition) {
 	return ends
 }
 
-// expected returns about how many of all files may match.
-func (n *run) expected(all int) int {
+// estimateMatchingFiles returns about how many of all files may match.
+func (n *searchRun) estimateMatchingFiles(all int) int {
 	surveyed := 0
-	for i := range n.agenda.outlooks {
-		if n.agenda.outlooks[i].prospect != nil {
+	for i := range n.schedule.segmentStates {
+		if n.schedule.segmentStates[i].candidates != nil {
 			surveyed += n.segments[i].Places.Len()
 		}
 	}
@@ -195,7 +195,7 @@ func (s *scope) firstHitOf(seg *Segment, h *hit) firstHit {
 }
 
 // sortHits puts hits in the order of their files.
-func (n *run) sortHits(hits []hit) {
+func (n *searchRun) sortHits(hits []hit) {
 	slices.SortFunc(hits, func(a, b hit) int {
 		sa, sb := &n.segments[a.segment], &n.segments[b.segment]
 		if c := comparePositions(n.scope.positionOf(sa, a.place), n.scope.positionOf(sb, b.place)); c != 0 || n.scope.refs == nil {
@@ -206,7 +206,7 @@ func (n *run) sortHits(hits []hit) {
 }
 
 // firstHits returns the hits of a segment as firstFiles takes them.
-func (n *run) firstHits(hits []hit) []firstHit {
+func (n *searchRun) firstHits(hits []hit) []firstHit {
 	out := make([]firstHit, len(hits))
 	for i := range hits {
 		out[i] = n.scope.firstHitOf(&n.segments[hits[i].segment], &hits[i])
@@ -216,13 +216,13 @@ func (n *run) firstHits(hits []hit) []firstHit {
 }
 
 // mayCount reports whether some place of a document of the current segment may count.
-func (v *visitor) mayCount(d int) bool {
+func (v *segmentSearcher) mayCount(d int) bool {
 	if v.first.isAll() {
 		return true
 	}
 	places := v.seg.Places
 	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
-		if v.seg.shows(i) && (v.allowed == nil || v.allowed.has(i)) && v.first.holds(v.s.positionOf(&v.seg, i)) {
+		if v.seg.isVisible(i) && (v.allowed == nil || v.allowed.has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
 			return true
 		}
 	}
@@ -234,24 +234,24 @@ func (v *visitor) mayCount(d int) bool {
 // that are left are taken out.
 const narrowEvery = 64
 
-// narrow takes the places behind the bound out of the prospect.
-func (v *visitor) narrow() {
+// narrowPlaces takes the places behind the bound out of the prospect.
+func (v *segmentSearcher) narrowPlaces() {
 	if v.passed = 0; v.first.isAll() {
 		return
 	}
-	p := *v.prospect // others may hold it
+	p := *v.segmentCandidates // others may hold it
 	p.allowed = newBitset(v.seg.Places.Len())
 	for i := range v.seg.Places.Len() {
-		if v.seg.shows(i) && (v.allowed == nil || v.allowed.has(i)) && v.first.holds(v.s.positionOf(&v.seg, i)) {
+		if v.seg.isVisible(i) && (v.allowed == nil || v.allowed.has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
 			p.allowed.set(i)
 		}
 	}
-	v.prospect = &p
+	v.segmentCandidates = &p
 }
 
 // cutBehind drops hits that do not count once there are enough before them, and lowers
 // the bound. It does so now and then: added are the matches found since.
-func (v *visitor) cutBehind(hits []hit, count int) ([]hit, int) {
+func (v *segmentSearcher) cutBehind(hits []hit, count int) ([]hit, int) {
 	if v.first == nil || count <= v.limit || count-v.counted < max(v.limit/2, narrowEvery) {
 		return hits, count
 	}
@@ -265,11 +265,11 @@ func (v *visitor) cutBehind(hits []hit, count int) ([]hit, int) {
 		}
 		for k := i + 1; k < len(hits); k++ {
 			v.kept -= len(hits[k].matches)
-			v.hold(-hitBytes - int64(len(hits[k].matches))*matchBytes)
+			v.reserveMemory(-hitBytes - int64(len(hits[k].matches))*matchBytes)
 		}
 		clear(hits[i+1:])
 		hits = hits[:i+1]
-		v.first.lower(v.s.positionOf(&v.seg, hits[i].place))
+		v.first.lowerBound(v.s.positionOf(&v.seg, hits[i].place))
 		break
 	}
 	v.counted = sum

@@ -88,6 +88,6 @@ func checkIsAScan(t *testing.T, pattern string, isRegexp, fold bool, text []byte
 		want = scanText(re, strings.Contains(pattern, "\n"), strings.Contains(pattern, "\n") && !strings.Contains(pattern, "\r"), padded)
 	}
 	if !sameSpots(got, want) {
-		t.Fatalf("%q (regexp %v, fold %v) in %q behind %d bytes: found %v, want %v", pattern, isRegexp, fold, text, gap, head(got), head(want))
+		t.Fatalf("%q (regexp %v, fold %v) in %q behind %d bytes: found %v, want %v", pattern, isRegexp, fold, text, gap, firstSpots(got), firstSpots(want))
 	}
 }

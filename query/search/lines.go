@@ -40,15 +40,15 @@ const (
 )
 
 // line is a run of matches on one line of a document.
-type line struct {
+type matchLine struct {
 	first, last int // of the matches of a hit; without last
 	score       float64
 }
 
 // orderByLine orders the matches of a hit by the score of their lines, best first. Matches
 // of one line, and lines of the same score, stay in the order of the text.
-func (v *visitor) orderByLine(h *hit) error {
-	if !v.several && len(v.s.c.atoms) > 0 && v.s.c.atoms[0].symbols {
+func (v *segmentSearcher) orderByLine(h *hit) error {
+	if !v.mergesAtoms && len(v.s.c.atoms) > 0 && v.s.c.atoms[0].symbols {
 		return nil // each match is a symbol, and its offsets are not those of the text
 	}
 	lines, err := v.splitLines(h)
@@ -60,11 +60,11 @@ func (v *visitor) orderByLine(h *hit) error {
 		return err
 	}
 	for i := range lines {
-		if err := scorer.score(&lines[i]); err != nil {
+		if err := scorer.setScore(&lines[i]); err != nil {
 			return err
 		}
 	}
-	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(b.score, a.score) })
+	slices.SortStableFunc(lines, func(a, b matchLine) int { return cmp.Compare(b.score, a.score) })
 	ordered := make([]match, 0, len(h.matches))
 	for _, l := range lines {
 		ordered = append(ordered, h.matches[l.first:l.last]...)
@@ -75,9 +75,9 @@ func (v *visitor) orderByLine(h *hit) error {
 
 // splitLines returns the lines of the matches of a hit, which are in the order of the
 // text. The result is valid until the next call.
-func (v *visitor) splitLines(h *hit) ([]line, error) {
+func (v *segmentSearcher) splitLines(h *hit) ([]matchLine, error) {
 	lo, _ := v.seg.Reader.TextRange(h.doc)
-	lines := v.lines[:0]
+	lines := v.matchLines[:0]
 	for i, m := range h.matches {
 		if i > 0 {
 			same, err := v.onOneLine(lo+int(h.matches[i-1].end), lo+int(m.start))
@@ -89,14 +89,14 @@ func (v *visitor) splitLines(h *hit) ([]line, error) {
 				continue
 			}
 		}
-		lines = append(lines, line{first: i, last: i + 1})
+		lines = append(lines, matchLine{first: i, last: i + 1})
 	}
-	v.lines = lines
+	v.matchLines = lines
 	return lines, nil
 }
 
 // onOneLine reports whether no line feed is between two offsets of the segment's text.
-func (v *visitor) onOneLine(from, to int) (bool, error) {
+func (v *segmentSearcher) onOneLine(from, to int) (bool, error) {
 	if to <= from || to-from > maxLineGap {
 		return to <= from, nil
 	}
@@ -106,19 +106,19 @@ func (v *visitor) onOneLine(from, to int) (bool, error) {
 
 // lineScorer scores lines of one hit, which are given to it in the order of the text.
 type lineScorer struct {
-	v    *visitor
+	v    *segmentSearcher
 	h    *hit
 	lo   int   // where the document begins in the segment's text
 	next []int // by atom: its first match that is not before the line
 	// outline says whether v.outline has the symbols of the document.
 	outline bool
-	found   []appearance // on the line
+	found   []termMatch // on the line
 }
 
-func (v *visitor) newLineScorer(h *hit) (*lineScorer, error) {
-	s := &lineScorer{v: v, h: h, next: make([]int, len(v.s.c.atoms)), found: v.appearances[:0]}
+func (v *segmentSearcher) newLineScorer(h *hit) (*lineScorer, error) {
+	s := &lineScorer{v: v, h: h, next: make([]int, len(v.s.c.atoms)), found: v.termMatches[:0]}
 	s.lo, _ = v.seg.Reader.TextRange(h.doc)
-	if s.outline = v.mayDefine(h); s.outline {
+	if s.outline = v.mayHaveDefinition(h); s.outline {
 		if err := v.seg.Reader.Outline(&v.cursor, h.doc, &v.outline); err != nil {
 			return nil, err
 		}
@@ -126,22 +126,22 @@ func (v *visitor) newLineScorer(h *hit) (*lineScorer, error) {
 	return s, nil
 }
 
-// mayDefine reports whether the document of a hit may define a symbol that the query
+// mayHaveDefinition reports whether the document of a hit may define a symbol that the query
 // names. Where the names were not looked up, the first documents of a task may.
-func (v *visitor) mayDefine(h *hit) bool {
-	if v.isNamed != nil {
-		return v.isNamed.has(int(h.doc))
+func (v *segmentSearcher) mayHaveDefinition(h *hit) bool {
+	if v.namedDocs != nil {
+		return v.namedDocs.has(int(h.doc))
 	}
 	v.outlines++
 	return v.outlines <= maxOutlines
 }
 
-// score sets the score of a line.
-func (s *lineScorer) score(l *line) error {
+// setScore sets the score of a line.
+func (s *lineScorer) setScore(l *matchLine) error {
 	matches := s.h.matches[l.first:l.last]
 	from := matches[0].start
 	to := min(matches[len(matches)-1].end, from+maxLineBytes)
-	s.find(from, to)
+	s.findMatches(from, to)
 	before := min(int(from), maxIndent)
 	_, hi := s.v.seg.Reader.TextRange(s.h.doc)
 	text, err := s.v.text.Bytes(s.lo+int(from)-before, min(s.lo+int(to)+1, hi))
@@ -151,7 +151,7 @@ func (s *lineScorer) score(l *line) error {
 	l.score = s.v.s.scoreLine(text, int(from)-before, from == uint32(before), s.found)
 	best := notDefined
 	for _, m := range matches {
-		best = max(best, s.defines(m))
+		best = max(best, s.isDefinition(m))
 	}
 	l.score += s.v.s.definitionShare(best)
 	return nil
@@ -182,26 +182,26 @@ func (s *scope) definitionShare(d defined) float64 {
 	return 0
 }
 
-// find sets found to the matches of all atoms between from and to, by atom and start, at
+// findMatches sets found to the matches of all atoms between from and to, by atom and start, at
 // most maxLineMatches of each.
-func (s *lineScorer) find(from, to uint32) {
+func (s *lineScorer) findMatches(from, to uint32) {
 	s.found = s.found[:0]
 	for i, a := range s.v.s.c.atoms {
-		state := &s.v.state[i]
-		if a.decides || !state.known || state.doc != s.h.doc {
+		state := &s.v.atomStates[i]
+		if a.existenceOnly || !state.known || state.doc != s.h.doc {
 			continue
 		}
 		for s.next[i] < len(state.matches) && state.matches[s.next[i]].start < from {
 			s.next[i]++
 		}
 		for j, n := s.next[i], 0; j < len(state.matches) && state.matches[j].start < to && n < maxLineMatches; j, n = j+1, n+1 {
-			s.found = append(s.found, appearance{state.matches[j], i})
+			s.found = append(s.found, termMatch{state.matches[j], i})
 		}
 	}
 }
 
-// defines returns what is defined where a match is.
-func (s *lineScorer) defines(m match) defined {
+// isDefinition returns what is defined where a match is.
+func (s *lineScorer) isDefinition(m match) defined {
 	if m.symbol >= 0 {
 		return definedMatch
 	}
@@ -229,7 +229,7 @@ func (s *lineScorer) defines(m match) defined {
 // scoreLine returns what the matches of a line say of it, but whether they are definitions.
 // Found are matches on the line by atom and start, and text has them: it begins at base,
 // which is the start of a line if starts is set.
-func (s *scope) scoreLine(text []byte, base int, starts bool, found []appearance) (score float64) {
+func (s *scope) scoreLine(text []byte, base int, starts bool, found []termMatch) (score float64) {
 	if len(found) == 0 {
 		return 0
 	}
@@ -243,7 +243,7 @@ func (s *scope) scoreLine(text []byte, base int, starts bool, found []appearance
 		}
 		score += best * s.rarityOf(atom)
 	}
-	first := slices.MinFunc(found, func(a, b appearance) int { return cmp.Compare(a.start, b.start) })
+	first := slices.MinFunc(found, func(a, b termMatch) int { return cmp.Compare(a.start, b.start) })
 	before := text[:int(first.start)-base]
 	if start := bytes.LastIndexByte(before, '\n') + 1; (start > 0 || starts) && len(bytes.TrimLeft(before[start:], " \t")) == 0 {
 		score += lineStart
@@ -260,7 +260,7 @@ func (s *scope) rarityOf(atom int) float64 {
 
 // termShare returns the share of its rarity that a match counts for its line, whose text
 // begins at base.
-func (s *scope) termShare(text []byte, base int, a appearance) float64 {
+func (s *scope) termShare(text []byte, base int, a termMatch) float64 {
 	start, end := int(a.start)-base, min(int(a.end)-base, len(text))
 	share := 1.0
 	if isWholeWord(text, start, end) {
@@ -268,7 +268,7 @@ func (s *scope) termShare(text []byte, base int, a appearance) float64 {
 	} else if isWordPart(text, start, end) {
 		share += lineWordPart
 	}
-	if a.atom >= 0 && s.c.atoms[a.atom].written != "" && s.c.atoms[a.atom].written == string(text[start:end]) {
+	if a.atom >= 0 && s.c.atoms[a.atom].literal != "" && s.c.atoms[a.atom].literal == string(text[start:end]) {
 		share += lineExactCase
 	}
 	return share
@@ -276,7 +276,7 @@ func (s *scope) termShare(text []byte, base int, a appearance) float64 {
 
 // isFollowed reports whether a match of the atom after theirs follows one of several of an
 // atom, with only punctuation and blanks between. Text begins at base.
-func isFollowed(text []byte, base int, matches, next []appearance) bool {
+func isFollowed(text []byte, base int, matches, next []termMatch) bool {
 	atom := matches[0].atom + 1
 	for i, j := 0, 0; i < len(matches) && j < len(next) && next[j].atom == atom; {
 		switch from, to := matches[i].end, next[j].start; {
@@ -299,7 +299,7 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 		score  float64
 	}
 	var lines []scored
-	var found []appearance
+	var found []termMatch
 	looked := 0
 	for i := range chunks {
 		c := &chunks[i]
@@ -313,11 +313,11 @@ func (r *renderer) bestLines(chunks []Chunk) (numbers []int) {
 				}
 				if j-first < maxLineMatches {
 					m := match{start: uint32(at.Start.ByteOffset), end: uint32(at.End.ByteOffset)}
-					found = append(found, appearance{m, r.run.scope.c.atomOf(c.Content[at.Start.ByteOffset-c.Start.ByteOffset : at.End.ByteOffset-c.Start.ByteOffset])})
+					found = append(found, termMatch{m, r.run.scope.c.atomOf(c.Content[at.Start.ByteOffset-c.Start.ByteOffset : at.End.ByteOffset-c.Start.ByteOffset])})
 				}
 				looked++
 			}
-			slices.SortStableFunc(found, func(a, b appearance) int { return cmp.Compare(a.atom, b.atom) })
+			slices.SortStableFunc(found, func(a, b termMatch) int { return cmp.Compare(a.atom, b.atom) })
 			l := scored{number, r.run.scope.scoreLine(c.Content, c.Start.ByteOffset, true, found)}
 			l.score += r.run.scope.definitionShare(defines)
 			lines = append(lines, l)

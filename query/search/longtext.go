@@ -45,7 +45,7 @@ func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) boo
 	if m.long == nil {
 		m.long = newLongMatcher(m.pattern)
 	}
-	return m.long.each(text, at, base, m.stop, emit)
+	return m.long.eachMatch(text, at, base, m.stop, emit)
 }
 
 // eachMatch emits the matches of an expression in a short text that are not empty.
@@ -82,11 +82,11 @@ func newLongMatcher(p *plan.Pattern) *longMatcher {
 	return &longMatcher{first: p.Regexp, next: next, poll: max(pollSteps/max(p.Instructions, 1), 1)}
 }
 
-// each emits the matches from at on that are not empty until emit returns false or
+// eachMatch emits the matches from at on that are not empty until emit returns false or
 // stop returns true.
-func (l *longMatcher) each(text []byte, at, base int, stop func() bool, emit func(start, end int) bool) bool {
+func (l *longMatcher) eachMatch(text []byte, at, base int, stop func() bool, emit func(start, end int) bool) bool {
 	for at < len(text) {
-		start, end := l.find(text, at, stop)
+		start, end := l.findFrom(text, at, stop)
 		if start < 0 || stop() {
 			return !stop()
 		}
@@ -98,9 +98,9 @@ func (l *longMatcher) each(text []byte, at, base int, stop func() bool, emit fun
 	return true
 }
 
-// find returns the first match that starts at or after at, or -1. It is not to be
+// findFrom returns the first match that starts at or after at, or -1. It is not to be
 // believed once stop returns true.
-func (l *longMatcher) find(text []byte, at int, stop func() bool) (start, end int) {
+func (l *longMatcher) findFrom(text []byte, at int, stop func() bool) (start, end int) {
 	if at == 0 {
 		if loc := l.first.FindReaderIndex(&runeReader{text: text, poll: l.poll, stop: stop}); loc != nil {
 			return loc[0], loc[1]

@@ -27,32 +27,32 @@ const maxFoldGrowth = 3
 // A matcher finds the matches of one pattern in the text of one segment after
 // the other. It belongs to one goroutine.
 type matcher struct {
-	pattern  *plan.Pattern
-	literals *scan.Literals
-	of       []string // what literals was made of
-	reach    int      // longest occurrence of a literal
-	re2      *re2.Regexp
-	stats    *Stats
-	text     *segment.Text
-	once     bool // one match a line is enough: a symbol is found or not
+	pattern      *plan.Pattern
+	literals     *scan.Literals
+	literalTexts []string // what literals was made of
+	reach        int      // longest occurrence of a literal
+	re2          *re2.Regexp
+	stats        *Stats
+	text         *segment.Text
+	onePerLine   bool // one match a line is enough: a symbol is found or not
 	// continues says that the run in hand begins where a line does: at the start of
 	// the document, or where the run before it ended.
 	continues bool
 	long      *longMatcher // made when a text needs it
 	// plain and returns are a document without carriage returns, for eachWhole.
-	plain   []byte
-	returns returns
+	withoutCR       []byte
+	carriageReturns carriageReturns
 	// stop says, between two runs, that nobody waits for more matches.
 	stop func() bool
 	// piece is how much text RE2 is given at once.
-	piece piece
+	pieceSizer pieceSizer
 }
 
-// use prepares for a segment, where the finding says which literals occur.
-func (m *matcher) use(text *segment.Text, f *finding) {
+// prepareSegment prepares for a segment, where the finding says which literals occur.
+func (m *matcher) prepareSegment(text *segment.Text, f *atomCandidates) {
 	m.text = text
-	if len(f.literals) > 0 && !slices.Equal(f.literals, m.of) {
-		m.of = f.literals
+	if len(f.literals) > 0 && !slices.Equal(f.literals, m.literalTexts) {
+		m.literalTexts = f.literals
 		m.literals = scan.NewLiterals(f.literals, m.pattern.Fold)
 		m.reach = 0
 		for _, s := range f.literals {
@@ -64,11 +64,11 @@ func (m *matcher) use(text *segment.Text, f *finding) {
 	}
 }
 
-// each calls emit for every match in the text between lo and hi, offsets of the
+// eachInRange calls emit for every match in the text between lo and hi, offsets of the
 // text space, in order, until emit returns false. Only the blocks of f are
 // looked at. Matches do not overlap and are not empty.
-func (m *matcher) each(lo, hi int, f *finding, emit func(start, end int) bool) error {
-	if m.pattern.Multiline && !m.pattern.Exact && !m.once {
+func (m *matcher) eachInRange(lo, hi int, f *atomCandidates, emit func(start, end int) bool) error {
+	if m.pattern.Multiline && !m.pattern.Exact && !m.onePerLine {
 		return m.eachWhole(lo, hi, emit)
 	}
 	next := lo
@@ -80,7 +80,7 @@ func (m *matcher) each(lo, hi int, f *finding, emit func(start, end int) bool) e
 		from, to := max(block*postings.BlockBytes, next), min((last+1)*postings.BlockBytes, hi)
 		if from < to {
 			m.continues = from == next
-			end, more, err := m.run(lo, hi, from, to, emit)
+			end, more, err := m.runPattern(lo, hi, from, to, emit)
 			if err != nil || !more {
 				return err
 			}
@@ -92,16 +92,16 @@ func (m *matcher) each(lo, hi int, f *finding, emit func(start, end int) bool) e
 }
 
 // next returns the first candidate block at or after block, or -1.
-func (f *finding) next(block int) int {
+func (f *atomCandidates) next(block int) int {
 	if f.all {
 		return block
 	}
 	return f.blocks.Next(block)
 }
 
-// run finds the matches that start between from and to. It returns where the
+// runPattern finds the matches that start between from and to. It returns where the
 // next match may start, and whether emit wants more.
-func (m *matcher) run(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
+func (m *matcher) runPattern(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
 	if m.pattern.Exact {
 		return m.runExact(hi, from, to, emit)
 	}
@@ -124,16 +124,16 @@ func (m *matcher) runExact(hi, from, to int, emit func(start, end int) bool) (in
 		if !emit(from+start, from+end) {
 			return from + end, false, nil
 		}
-		if at = end; m.once {
+		if at = end; m.onePerLine {
 			at = lineEnd(text, end)
 		}
 	}
 }
 
-// bounded reports whether an occurrence of the literal has the line bounds that
+// hasLineBounds reports whether an occurrence of the literal has the line bounds that
 // the pattern wants. It is in the document from lo to hi; base is the offset of
 // text, which has what is before and after it.
-func (m *matcher) bounded(text []byte, base, lo, hi, start, end int) bool {
+func (m *matcher) hasLineBounds(text []byte, base, lo, hi, start, end int) bool {
 	if m.pattern.LineStart && start > lo && text[start-base-1] != '\n' {
 		return false
 	}
@@ -174,7 +174,7 @@ func (m *matcher) runLines(lo, hi, from, to int, emit func(start, end int) bool)
 		}
 		start := bytes.LastIndexByte(text[:hit], '\n') + 1
 		end := lineEnd(text, hit)
-		if !m.line(text[start:end], base+start, emit) {
+		if !m.eachInLine(text[start:end], base+start, emit) {
 			return base + end, false, nil
 		}
 		at = end + 1
@@ -191,13 +191,13 @@ func (m *matcher) nextHint(text []byte, at int) int {
 	return start
 }
 
-// line emits the matches of the regular expression in one line.
-func (m *matcher) line(line []byte, base int, emit func(start, end int) bool) bool {
+// eachInLine emits the matches of the regular expression in one line.
+func (m *matcher) eachInLine(line []byte, base int, emit func(start, end int) bool) bool {
 	m.stats.RegexpsConsidered++
 	if n := len(line); !m.pattern.KeepCR && n > 0 && line[n-1] == '\r' {
 		line = line[:n-1]
 	}
-	if !m.once {
+	if !m.onePerLine {
 		return m.eachMatch(line, base, emit)
 	}
 	// An empty match says that the line matches; so does one with characters.
@@ -246,7 +246,7 @@ func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err e
 func (m *matcher) runRegion(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
 	end := base + len(text)
 	m.stats.RegexpsConsidered++
-	if m.re2 == nil || m.once || m.pattern.TextAnchors || bytes.IndexByte(text, '\r') >= 0 && !m.pattern.KeepCR || hasLongLine(text) || !utf8.Valid(text) {
+	if m.re2 == nil || m.onePerLine || m.pattern.TextAnchors || bytes.IndexByte(text, '\r') >= 0 && !m.pattern.KeepCR || hasLongLine(text) || !utf8.Valid(text) {
 		return m.eachLine(text, base, emit)
 	}
 	return end, m.eachPiece(text, base, emit), nil
@@ -267,7 +267,7 @@ func hasLongLine(text []byte) bool {
 func (m *matcher) eachLine(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
 	for at, lines := 0, 1; at < len(text); lines++ {
 		end := lineEnd(text, at)
-		if !m.line(text[at:end], base+at, emit) || lines%stopLines == 0 && m.stop() {
+		if !m.eachInLine(text[at:end], base+at, emit) || lines%stopLines == 0 && m.stop() {
 			return base + end, false, nil
 		}
 		at = end + 1

@@ -9,7 +9,7 @@ import (
 
 // A merit is what the text of a document says of a hit, before anything is
 // rendered. It costs no more than a look at the matches that were found.
-type merit struct {
+type relevance struct {
 	// frequency is the BM25 of the terms, from 0 to 1.
 	frequency float32
 	// near is how close together several terms stand at best, and start and end
@@ -42,13 +42,13 @@ const (
 	ordinaryBytes           = 16 << 10
 )
 
-// appraise sets the merit of a hit from the matches of the document in hand.
-func (v *visitor) appraise(h *hit) error {
+// setRelevance sets the merit of a hit from the matches of the document in hand.
+func (v *segmentSearcher) setRelevance(h *hit) error {
 	lo, hi := v.seg.Reader.TextRange(h.doc)
 	length := 1 - lengthShare + lengthShare*float64(hi-lo)/ordinaryBytes
 	sum, all := 0.0, 0.0
 	for i, a := range v.s.c.atoms {
-		if a.decides {
+		if a.existenceOnly {
 			continue
 		}
 		weight := 1.0
@@ -56,7 +56,7 @@ func (v *visitor) appraise(h *hit) error {
 			weight = v.s.rarity[i]
 		}
 		all += weight
-		if s := &v.state[i]; s.known && s.doc == h.doc && s.count > 0 {
+		if s := &v.atomStates[i]; s.known && s.doc == h.doc && s.count > 0 {
 			sum += weight * float64(s.count) / (float64(s.count) + saturation*length)
 		}
 	}
@@ -64,38 +64,38 @@ func (v *visitor) appraise(h *hit) error {
 		h.frequency = float32(sum / all)
 	}
 	if len(v.s.c.atoms) > 1 {
-		return v.measure(h, lo)
+		return v.setNearness(h, lo)
 	}
 	return nil
 }
 
 // An appearance is a match of one of several terms.
-type appearance struct {
+type termMatch struct {
 	match
 	atom int
 }
 
-// measure finds the smallest piece of text with a match of every term.
-func (v *visitor) measure(h *hit, lo int) error {
+// setNearness finds the smallest piece of text with a match of every term.
+func (v *segmentSearcher) setNearness(h *hit, lo int) error {
 	terms := 0
-	v.appearances = v.appearances[:0]
+	v.termMatches = v.termMatches[:0]
 	for i, a := range v.s.c.atoms {
-		s := &v.state[i]
-		if a.decides || !s.known || s.doc != h.doc || len(s.matches) == 0 {
+		s := &v.atomStates[i]
+		if a.existenceOnly || !s.known || s.doc != h.doc || len(s.matches) == 0 {
 			continue
 		}
 		terms++
 		for _, m := range s.matches[:min(len(s.matches), nearMatches)] {
-			v.appearances = append(v.appearances, appearance{m, i})
+			v.termMatches = append(v.termMatches, termMatch{m, i})
 		}
 	}
 	if terms < 2 {
 		return nil
 	}
-	slices.SortFunc(v.appearances, func(a, b appearance) int {
+	slices.SortFunc(v.termMatches, func(a, b termMatch) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.atom, b.atom))
 	})
-	best := smallest(v.appearances, len(v.s.c.atoms), terms)
+	best := shortestRun(v.termMatches, len(v.s.c.atoms), terms)
 	if best == nil {
 		return nil
 	}
@@ -113,11 +113,11 @@ func (v *visitor) measure(h *hit, lo int) error {
 	return nil
 }
 
-// smallest returns the shortest run of appearances that has all terms, the first of
+// shortestRun returns the shortest run of appearances that has all terms, the first of
 // equal ones; a phrase, if there is one.
-func smallest(all []appearance, atoms, terms int) []appearance {
+func shortestRun(all []termMatch, atoms, terms int) []termMatch {
 	seen := make([]int, atoms)
-	var best []appearance
+	var best []termMatch
 	have, first, size := 0, 0, uint32(math.MaxUint32)
 	for i, a := range all {
 		if seen[a.atom]++; seen[a.atom] == 1 {
@@ -137,7 +137,7 @@ func smallest(all []appearance, atoms, terms int) []appearance {
 }
 
 // nearnessOf judges a piece of text that begins at start in its document.
-func nearnessOf(text []byte, run []appearance, start uint32, terms int) nearness {
+func nearnessOf(text []byte, run []termMatch, start uint32, terms int) nearness {
 	if isPhrase(text, run, start, terms) {
 		return nearPhrase
 	}
@@ -153,7 +153,7 @@ func nearnessOf(text []byte, run []appearance, start uint32, terms int) nearness
 }
 
 // isPhrase reports whether the terms follow one another as they were written.
-func isPhrase(text []byte, run []appearance, start uint32, terms int) bool {
+func isPhrase(text []byte, run []termMatch, start uint32, terms int) bool {
 	if len(run) != terms {
 		return false
 	}
@@ -176,22 +176,22 @@ func isPhraseRune(r rune) bool { return r != '_' && isWordRune(r) }
 // maxRaritySegments bounds the segments that are asked how rare terms are.
 const maxRaritySegments = 64
 
-// rarity returns for each atom how much of a document it says, from 1 up: the
+// rarityWeights returns for each atom how much of a document it says, from 1 up: the
 // logarithm of the share of the index that its rarest trigram leaves, by the sizes
 // of lists alone. Nil for a single one, and for who may not see all: lists count
 // hidden text as well.
-func rarity(sc *scope, segments []Segment) []float64 {
+func rarityWeights(sc *scope, segments []Segment) []float64 {
 	c := sc.c
 	if len(c.atoms) < 2 || len(c.atoms) > maxOrderedAtoms || sc.restricted {
 		return nil
 	}
 	lists, all := make([]int, len(c.atoms)), 0
-	l := &lookup{stats: &Stats{}}
+	l := &indexLookup{stats: &Stats{}}
 	for _, s := range segments[:min(len(segments), maxRaritySegments)] {
 		l.r = s.Reader
 		all += s.Reader.Blocks()
 		for i, a := range c.atoms {
-			lists[i] += l.least(a)
+			lists[i] += l.rarestSetCost(a)
 		}
 	}
 	weights := make([]float64, len(c.atoms))
@@ -201,14 +201,14 @@ func rarity(sc *scope, segments []Segment) []float64 {
 	return weights
 }
 
-// least estimates the blocks of an atom by its rarest set of literals.
-func (l *lookup) least(a *atom) int {
+// rarestSetCost estimates the blocks of an atom by its rarest set of literals.
+func (l *indexLookup) rarestSetCost(a *atom) int {
 	least := l.r.Blocks()
 	if a.pattern == nil || a.re2 != nil {
 		return least
 	}
 	for _, set := range a.pattern.Sets[:min(len(a.pattern.Sets), 2)] {
-		least = min(least, l.cost(set[:min(len(set), maxNames)]))
+		least = min(least, l.setCost(set[:min(len(set), maxNames)]))
 	}
 	return least
 }

@@ -212,11 +212,11 @@ func TestMetamorphic(t *testing.T) {
 			if err != nil || !syntax.Equal(parsed.Root, judge.q.Root) {
 				t.Fatalf("seed %d: %s: %v", seed, text, err)
 			}
-			want := judge.answer()
+			want := judge.wholeAnswer()
 			t.Run(fmt.Sprintf("seed=%d/%s", seed, text), func(t *testing.T) {
 				for name, m := range map[string]*model{"one segment": &one, "many segments": many} {
 					c := checker{t, s, m, parsed, want, name}
-					c.check(rng)
+					c.checkAnswer(rng)
 				}
 			})
 		}
@@ -240,8 +240,8 @@ func TestMetamorphicOnLongLists(t *testing.T) {
 	judge := &oracle{t: t, m: m, compiled: map[string]*regexp.Regexp{}}
 	for _, text := range []string{"kmalloc", "kmalloc or kfree", "kmalloc kfree struct", "straße", "naïve -struct", "regex:struct.*STRASSE", "sym:kmalloc naïve rev:*", "structkfree"} {
 		judge.q = parse(t, text)
-		c := checker{t, New(Options{}), m, judge.q, judge.answer(), text}
-		c.check(rng)
+		c := checker{t, New(Options{}), m, judge.q, judge.wholeAnswer(), text}
+		c.checkAnswer(rng)
 	}
 }
 
@@ -293,25 +293,25 @@ func (c *checker) search(r Request) *Result {
 	return got
 }
 
-func (c *checker) check(rng *rand.Rand) {
+func (c *checker) checkAnswer(rng *rand.Rand) {
 	c.t.Helper()
 	got := c.search(Request{Matches: 1 << 20, ContextLines: rng.IntN(3), Whole: true})
 	if got.Stats.Matches != c.want.matches || got.Stats.Displayed != c.want.matches || got.Stats.Files != len(c.want.files) || !got.Exhaustive {
-		c.difference(got)
+		c.logDifference(got)
 		c.t.Fatalf("%s: %d matches (%d shown) in %d files, exhaustive %v, want %d in %d", c.name, got.Stats.Matches, got.Stats.Displayed,
 			got.Stats.Files, got.Exhaustive, c.want.matches, len(c.want.files))
 	}
-	c.part(got, c.want.matches)
+	c.checkPart(got, c.want.matches)
 	for i := range got.Files {
 		checkRanges(c.t, &got.Files[i])
 	}
 	for _, limit := range []int{1, 3 + rng.IntN(20), max(c.want.matches-1, 1), max(c.want.matches, 1)} {
-		c.limit(limit)
+		c.checkLimit(limit)
 	}
 }
 
-// difference logs the files that are found and not expected, and the other way.
-func (c *checker) difference(got *Result) {
+// logDifference logs the files that are found and not expected, and the other way.
+func (c *checker) logDifference(got *Result) {
 	c.t.Helper()
 	found := map[string][]spot{}
 	for i := range got.Files {
@@ -322,18 +322,18 @@ func (c *checker) difference(got *Result) {
 	for key, spots := range c.want.files {
 		if have, ok := found[key]; (!ok || !sameSpots(have, spots)) && logged < 3 {
 			logged++
-			c.t.Logf("%q: found %v (%v), want %v", key, head(have), ok, head(spots))
+			c.t.Logf("%q: found %v (%v), want %v", key, firstSpots(have), ok, firstSpots(spots))
 		}
 	}
 	for key, spots := range found {
 		if _, ok := c.want.files[key]; !ok && logged < 6 {
 			logged++
-			c.t.Logf("%q: found %v, want nothing", key, head(spots))
+			c.t.Logf("%q: found %v, want nothing", key, firstSpots(spots))
 		}
 	}
 }
 
-func head(spots []spot) []spot { return spots[:min(len(spots), 8)] }
+func firstSpots(spots []spot) []spot { return spots[:min(len(spots), 8)] }
 
 func sameSpots(a, b []spot) bool {
 	return slices.EqualFunc(a, b, func(x, y spot) bool { return x.start == y.start && x.end == y.end })
@@ -360,8 +360,8 @@ func spotsOf(f *FileMatch) (spots []spot) {
 	return spots
 }
 
-// part holds that what is shown is n matches of the expected ones, each once.
-func (c *checker) part(got *Result, n int) {
+// checkPart holds that what is shown is n matches of the expected ones, each once.
+func (c *checker) checkPart(got *Result, n int) {
 	c.t.Helper()
 	shown, seen := len(got.Repositories), map[string]bool{}
 	for i, r := range got.Repositories {
@@ -375,7 +375,7 @@ func (c *checker) part(got *Result, n int) {
 		want, ok := c.want.files[key]
 		spots := spotsOf(f)
 		if !ok || seen[key] || len(spots) > len(want) || !isPartOf(spots, want) || len(spots) == 0 && len(want) > 0 {
-			c.t.Fatalf("%s: %s/%s: found %v, want %v of %v", c.name, f.Repo.Name, f.Path, head(spots), ok, head(want))
+			c.t.Fatalf("%s: %s/%s: found %v, want %v of %v", c.name, f.Repo.Name, f.Path, firstSpots(spots), ok, firstSpots(want))
 		}
 		if (len(spots) == 0) != (len(f.PathRanges) > 0) {
 			c.t.Fatalf("%s: %s/%s: %d matches and %d in the path", c.name, f.Repo.Name, f.Path, len(spots), len(f.PathRanges))
@@ -388,25 +388,25 @@ func (c *checker) part(got *Result, n int) {
 	}
 }
 
-// limit holds that a limited answer is a stable part of the whole one, and says
+// checkLimit holds that a limited answer is a stable part of the whole one, and says
 // whether it is the whole.
-func (c *checker) limit(limit int) {
+func (c *checker) checkLimit(limit int) {
 	c.t.Helper()
 	total := c.want.matches
 	limited := c.search(Request{Matches: limit, Whole: true})
 	if limited.Stats.Matches != min(total, limit+1) || limited.Exhaustive != (total <= limit) || (limited.Stopped == StopMatchLimit) != (total > limit) {
 		c.t.Fatalf("%s: limit %d of %d: %d matches, exhaustive %v, stopped by %q", c.name, limit, total, limited.Stats.Matches, limited.Exhaustive, limited.Stopped)
 	}
-	c.part(limited, min(total, limit))
+	c.checkPart(limited, min(total, limit))
 	again := c.search(Request{Matches: limit, Whole: true})
-	if fmt.Sprint(names(limited)) != fmt.Sprint(names(again)) {
+	if fmt.Sprint(resultNames(limited)) != fmt.Sprint(resultNames(again)) {
 		c.t.Fatalf("%s: limit %d: two answers", c.name, limit)
 	}
 	few := c.search(Request{Matches: 1 << 20, Display: limit, Whole: true})
 	if few.Stats.Matches != total || !few.Exhaustive {
 		c.t.Fatalf("%s: display %d: %d matches, want %d", c.name, limit, few.Stats.Matches, total)
 	}
-	c.part(few, min(total, limit))
+	c.checkPart(few, min(total, limit))
 }
 
 // checkRanges holds that chunks are whole lines and that ranges say where they are.
@@ -444,7 +444,7 @@ func checkRanges(t *testing.T, f *FileMatch) {
 	}
 }
 
-func names(r *Result) (out []string) {
+func resultNames(r *Result) (out []string) {
 	for _, repo := range r.Repositories {
 		out = append(out, repo.Name)
 	}

@@ -18,7 +18,7 @@ type metrics struct {
 	readings   *prometheus.CounterVec
 }
 
-func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *pool) *metrics {
+func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *memoryPool) *metrics {
 	m := &metrics{
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "quarry_search_duration_seconds", Help: "Time of a search, from its arrival to its answer.",
@@ -89,7 +89,7 @@ func admissionMetrics(c *admission.Controller) []prometheus.Collector {
 	}
 }
 
-func (m *metrics) observe(r *Result) {
+func (m *metrics) observeResult(r *Result) {
 	m.seconds.Observe(r.Stats.Duration.Seconds())
 	m.wait.Observe(r.Stats.Wait.Seconds())
 	if r.Stopped != StopNone {
@@ -125,7 +125,7 @@ func newScreenMetrics(reg prometheus.Registerer, s *Screen) *screenMetrics {
 	if reg != nil {
 		reg.MustRegister(m.misses, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_search_screen_bytes", Help: "What is kept of what people may see of the index.",
-		}, func() float64 { return float64(s.held()) }))
+		}, func() float64 { return float64(s.cachedBytes()) }))
 	}
 	return m
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // A name is what a term would be as the name of a symbol or a file.
-type name struct {
+type termName struct {
 	exact string // as written
 	fold  string // folded
 	// joined says that its words are all terms of the query.
@@ -30,22 +30,22 @@ const (
 )
 
 // namesOf returns the names that the terms of a query can be.
-func namesOf(c *compiled) []name {
-	var names []name
+func namesOf(c *compiledQuery) []termName {
+	var names []termName
 	if c.joined != "" {
-		names = appendName(appendName(names, c.joined), strings.Join(c.written, "_"))
+		names = appendName(appendName(names, c.joined), strings.Join(c.literals, "_"))
 		for i := range names {
 			names[i].joined = true
 		}
 	}
-	if len(c.written) > maxNamingTerms {
+	if len(c.literals) > maxNamingTerms {
 		return names
 	}
 	for _, a := range c.atoms {
 		switch {
-		case a.decides || a.pattern == nil:
-		case a.written != "":
-			names = appendName(names, a.written)
+		case a.existenceOnly || a.pattern == nil:
+		case a.literal != "":
+			names = appendName(names, a.literal)
 		case a.pattern.Exact:
 			for _, literal := range a.pattern.Sets[0] {
 				names = appendName(names, literal)
@@ -55,9 +55,9 @@ func namesOf(c *compiled) []name {
 	return names
 }
 
-func appendName(names []name, written string) []name {
+func appendName(names []termName, written string) []termName {
 	exact := trimName(written)
-	n := name{exact: exact, fold: string(postings.AppendFold(nil, []byte(exact)))}
+	n := termName{exact: exact, fold: string(postings.AppendFold(nil, []byte(exact)))}
 	if exact == "" || len(n.fold) > maxNameBytes || len(names) == maxNames || slices.Contains(names, n) {
 		return names
 	}
@@ -101,23 +101,23 @@ func writtenLiteral(expression string) string {
 }
 
 // A namer finds the documents of one segment that have the name of a term.
-type namer struct {
-	v      *visitor
+type nameSearcher struct {
+	v      *segmentSearcher
 	joined bitset // documents that define it, and it is joined
 	exact  bitset // documents that define it in its letter case
 	any    bitset // all of them, joined and exact included
 }
 
-// named returns the documents of the current segment that have one of the names,
+// findNamed returns the documents of the current segment that have one of the names,
 // by tier from tierJoined on, and all of them as a set; nil if there are none.
-func (v *visitor) named(names []name) (tiers [namedTiers][]segment.DocID, defines, any bitset, err error) {
+func (v *segmentSearcher) findNamed(names []termName) (tiers [namedTiers][]segment.DocID, defines, any bitset, err error) {
 	documents := v.seg.Reader.Documents()
-	n := &namer{v: v, joined: newBitset(documents), exact: newBitset(documents), any: newBitset(documents)}
+	n := &nameSearcher{v: v, joined: newBitset(documents), exact: newBitset(documents), any: newBitset(documents)}
 	for i := range names {
-		if err := n.symbols(&names[i]); err != nil {
+		if err := n.addSymbols(&names[i]); err != nil {
 			return tiers, nil, nil, err
 		}
-		n.files(&names[i])
+		n.addFiles(&names[i])
 	}
 	for d := n.any.next(0); d >= 0; d = n.any.next(d + 1) {
 		if v.seg.firstPlace(segment.DocID(d)) < 0 {
@@ -137,12 +137,12 @@ func (v *visitor) named(names []name) (tiers [namedTiers][]segment.DocID, define
 	return tiers, n.exact, n.any, nil
 }
 
-// files adds the documents of files that are called so.
-func (n *namer) files(x *name) {
+// addFiles adds the documents of files that are called so.
+func (n *nameSearcher) addFiles(x *termName) {
 	places := n.v.seg.Places
 	stem := segment.StemHash(x.fold)
 	for i, h := range places.Stem {
-		if h == stem && n.v.seg.shows(i) && isNameOf(x.fold, string(places.Path(i))) {
+		if h == stem && n.v.seg.isVisible(i) && isNameOf(x.fold, string(places.Path(i))) {
 			n.any.set(int(places.Doc[i]))
 		}
 	}
@@ -155,15 +155,15 @@ func isNameOf(fold, path string) bool {
 	return strings.EqualFold(base, fold) || strings.EqualFold(segment.Stem(base), fold)
 }
 
-// symbols adds the documents that define a symbol of that name: it stands in the
+// addSymbols adds the documents that define a symbol of that name: it stands in the
 // symbol text with line feeds around it.
-func (n *namer) symbols(x *name) error {
+func (n *nameSearcher) addSymbols(x *termName) error {
 	r := n.v.seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()
 	if start == end {
 		return nil
 	}
-	blocks, err := n.v.lookup.tail("\n"+x.fold+"\n", start/postings.BlockBytes)
+	blocks, err := n.v.lookup.tailBlocks("\n"+x.fold+"\n", start/postings.BlockBytes)
 	if err != nil || blocks.Len() == 0 {
 		return err
 	}
@@ -173,16 +173,16 @@ func (n *namer) symbols(x *name) error {
 			continue // what is hidden may not use up the bound
 		}
 		looked++
-		if err := n.block(x, finder, b, start, end); err != nil {
+		if err := n.addBlockSymbols(x, finder, b, start, end); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// block looks through a block of symbol text, whose first byte belongs to the
+// addBlockSymbols looks through a block of symbol text, whose first byte belongs to the
 // name that began in the block before.
-func (n *namer) block(x *name, finder *scan.Literals, b, start, end int) error {
+func (n *nameSearcher) addBlockSymbols(x *termName, finder *scan.Literals, b, start, end int) error {
 	from := max(b*postings.BlockBytes, start)
 	to := min((b+1)*postings.BlockBytes+len(x.fold)*maxFoldGrowth+2, end)
 	text, err := n.v.text.Bytes(from, to)
@@ -220,13 +220,13 @@ const (
 	maxNameBlocks = 8
 )
 
-// all returns the blocks that have all trigrams of a literal, however few are left
+// trigramBlocks returns the blocks that have all trigrams of a literal, however few are left
 // after some of them: they say where to look first, and it does not pay to look in
 // vain.
-func (l *lookup) all(literal string) (blocks postings.Set, err error) {
+func (l *indexLookup) trigramBlocks(literal string) (blocks postings.Set, err error) {
 	lists, _ := l.listsOf(literal)
 	for i, ref := range lists {
-		list, err := l.read(ref)
+		list, err := l.readList(ref)
 		if err != nil {
 			return postings.Set{}, err
 		}
@@ -242,8 +242,8 @@ func (l *lookup) all(literal string) (blocks postings.Set, err error) {
 	return blocks, nil
 }
 
-// tail returns the blocks from first on that may have a literal.
-func (l *lookup) tail(literal string, first int) (blocks postings.Set, err error) {
+// tailBlocks returns the blocks from first on that may have a literal.
+func (l *indexLookup) tailBlocks(literal string, first int) (blocks postings.Set, err error) {
 	if may, err := l.r.MayHave(l.gramsOf(literal)); err != nil || !may {
 		return postings.Set{}, err
 	}
@@ -252,7 +252,7 @@ func (l *lookup) tail(literal string, first int) (blocks postings.Set, err error
 		if i > 0 && blocks.Len() <= maxUnlisted {
 			break
 		}
-		list, err := l.read(ref)
+		list, err := l.readList(ref)
 		if err != nil {
 			return postings.Set{}, err
 		}

@@ -68,13 +68,13 @@ func (s *Searcher) nearNames(ctx context.Context, view View, word string) ([]str
 	f := &nameFinder{word: fold, letters: letterSet([]byte(fold)), errors: nearErrors(fold), found: map[string]*nearName{}}
 	segments := view.Segments()
 	for i := range segments {
-		if err := f.symbols(w, &segments[i]); err != nil {
+		if err := f.searchSymbols(w, &segments[i]); err != nil {
 			return nil, err
 		}
 	}
 	if len(f.found) == 0 {
 		f.errors = 1
-		if err := f.identifiers(w, segments); err != nil {
+		if err := f.searchIdentifiers(w, segments); err != nil {
 			return nil, err
 		}
 	}
@@ -89,14 +89,14 @@ func (s *Searcher) nearNames(ctx context.Context, view View, word string) ([]str
 }
 
 // blockGrams counts, for the blocks of a segment from first on, how many of some trigrams each has.
-func blockGrams(l *lookup, grams []postings.Trigram, first int) ([]uint8, error) {
+func blockGrams(l *indexLookup, grams []postings.Trigram, first int) ([]uint8, error) {
 	counts := make([]uint8, max(l.r.Blocks()-first, 0))
 	for _, t := range grams[:min(len(grams), 200)] {
-		ref := l.list(t)
+		ref := l.findList(t)
 		if ref.Bytes() == 0 {
 			continue
 		}
-		list, err := l.read(ref)
+		list, err := l.readList(ref)
 		if err != nil {
 			return nil, err
 		}
@@ -111,9 +111,9 @@ func blockGrams(l *lookup, grams []postings.Trigram, first int) ([]uint8, error)
 	return counts, nil
 }
 
-// symbols looks through the names of symbols of a segment. A block that lacks more trigrams of the word than its typing
+// searchSymbols looks through the names of symbols of a segment. A block that lacks more trigrams of the word than its typing
 // errors can take has no near name.
-func (f *nameFinder) symbols(w *admission.Worker, seg *Segment) (err error) {
+func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment) (err error) {
 	r := seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()
 	if start == end {
@@ -121,7 +121,7 @@ func (f *nameFinder) symbols(w *admission.Worker, seg *Segment) (err error) {
 	}
 	var cursor segment.Cursor
 	defer func() { err = errors.Join(err, cursor.Close()) }()
-	l := &lookup{r: r, cursor: &cursor, stats: &Stats{}}
+	l := &indexLookup{r: r, cursor: &cursor, stats: &Stats{}}
 	first := start / postings.BlockBytes
 	grams := l.trigramsOf("\n" + f.word + "\n")
 	least := len(grams) - lostGrams*f.errors
@@ -145,7 +145,7 @@ func (f *nameFinder) symbols(w *admission.Worker, seg *Segment) (err error) {
 		if !w.Step() {
 			return context.Canceled
 		}
-		if err := f.names(seg, text, max(b*postings.BlockBytes, start), min(to*postings.BlockBytes, end)); err != nil {
+		if err := f.searchSymbolNames(seg, text, max(b*postings.BlockBytes, start), min(to*postings.BlockBytes, end)); err != nil {
 			return err
 		}
 		b = to - 1
@@ -153,8 +153,8 @@ func (f *nameFinder) symbols(w *admission.Worker, seg *Segment) (err error) {
 	return nil
 }
 
-// names looks at the names of symbols that begin from lo on and before hi.
-func (f *nameFinder) names(seg *Segment, text *segment.Text, lo, hi int) error {
+// searchSymbolNames looks at the names of symbols that begin from lo on and before hi.
+func (f *nameFinder) searchSymbolNames(seg *Segment, text *segment.Text, lo, hi int) error {
 	r := seg.Reader
 	from := max(lo-1, r.TextEnd())
 	piece, err := text.Bytes(from, min(hi+postings.OverhangBytes, r.SpaceEnd()))
@@ -170,7 +170,7 @@ func (f *nameFinder) names(seg *Segment, text *segment.Text, lo, hi int) error {
 		if n < 0 {
 			return nil // longer than what is compared
 		}
-		if d := f.distance(piece[at : at+n]); d >= 0 && seg.firstPlace(r.DocumentOfSymbol(from+at)) >= 0 {
+		if d := f.nameDistance(piece[at : at+n]); d >= 0 && seg.firstPlace(r.DocumentOfSymbol(from+at)) >= 0 {
 			f.add(piece[at:at+n], d)
 		}
 		at += n + 1
@@ -178,8 +178,8 @@ func (f *nameFinder) names(seg *Segment, text *segment.Text, lo, hi int) error {
 	return nil
 }
 
-// identifiers looks through the text for words that are no symbols.
-func (f *nameFinder) identifiers(w *admission.Worker, segments []Segment) error {
+// searchIdentifiers looks through the text for words that are no symbols.
+func (f *nameFinder) searchIdentifiers(w *admission.Worker, segments []Segment) error {
 	grams := postings.AppendTrigrams(nil, []byte(f.word))
 	slices.Sort(grams)
 	grams = slices.Compact(grams)
@@ -189,7 +189,7 @@ func (f *nameFinder) identifiers(w *admission.Worker, segments []Segment) error 
 	}
 	left := maxTextBlocks
 	for i := range segments {
-		if err := f.identifiersOf(w, &segments[i], grams, least, &left); err != nil {
+		if err := f.searchSegmentIdentifiers(w, &segments[i], grams, least, &left); err != nil {
 			return err
 		}
 		if left < 0 {
@@ -200,14 +200,14 @@ func (f *nameFinder) identifiers(w *admission.Worker, segments []Segment) error 
 	return nil
 }
 
-func (f *nameFinder) identifiersOf(w *admission.Worker, seg *Segment, grams []postings.Trigram, least int, left *int) (err error) {
+func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment, grams []postings.Trigram, least int, left *int) (err error) {
 	r := seg.Reader
 	if r.TextEnd() == 0 {
 		return nil
 	}
 	var cursor segment.Cursor
 	defer func() { err = errors.Join(err, cursor.Close()) }()
-	counts, err := blockGrams(&lookup{r: r, cursor: &cursor, stats: &Stats{}}, grams, 0)
+	counts, err := blockGrams(&indexLookup{r: r, cursor: &cursor, stats: &Stats{}}, grams, 0)
 	if err != nil {
 		return err
 	}
@@ -222,15 +222,15 @@ func (f *nameFinder) identifiersOf(w *admission.Worker, seg *Segment, grams []po
 		if !w.Step() {
 			return context.Canceled
 		}
-		if err := f.words(seg, text, b*postings.BlockBytes, min((b+1)*postings.BlockBytes, r.TextEnd())); err != nil {
+		if err := f.searchWords(seg, text, b*postings.BlockBytes, min((b+1)*postings.BlockBytes, r.TextEnd())); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// words looks at the words of the text that begin from lo on and before hi. Those of two documents do not touch.
-func (f *nameFinder) words(seg *Segment, text *segment.Text, lo, hi int) error {
+// searchWords looks at the words of the text that begin from lo on and before hi. Those of two documents do not touch.
+func (f *nameFinder) searchWords(seg *Segment, text *segment.Text, lo, hi int) error {
 	r := seg.Reader
 	from := max(lo-1, 0)
 	piece, err := text.Bytes(from, min(hi+postings.OverhangBytes, r.TextEnd()))
@@ -249,7 +249,7 @@ func (f *nameFinder) words(seg *Segment, text *segment.Text, lo, hi int) error {
 			continue
 		}
 		if start >= 0 && from+start >= lo && from+start < hi {
-			if distance := f.distance(piece[start:i]); distance >= 0 && seg.firstPlace(d) >= 0 {
+			if distance := f.nameDistance(piece[start:i]); distance >= 0 && seg.firstPlace(d) >= 0 {
 				f.add(piece[start:i], distance)
 			}
 		}
@@ -268,9 +268,9 @@ func (f *nameFinder) words(seg *Segment, text *segment.Text, lo, hi int) error {
 
 func isNameByte(c byte) bool { return isWord(c) || c >= 0x80 }
 
-// distance returns how many typing errors a name has, -1 if they are too many or none, or it is no name that can be
+// nameDistance returns how many typing errors a name has, -1 if they are too many or none, or it is no name that can be
 // written as a term.
-func (f *nameFinder) distance(name []byte) int {
+func (f *nameFinder) nameDistance(name []byte) int {
 	if difference := len(name) - len(f.word); difference > f.errors || -difference > f.errors {
 		return -1
 	}

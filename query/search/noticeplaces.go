@@ -16,24 +16,24 @@ import (
 
 // placeSurvey is what is found among the places of the selected repositories on the refs searched.
 type placeSurvey struct {
-	files     int
-	languages map[string]bool
-	matched   []bool // by predicate: some place satisfies it, or it is not looked for
-	together  bool   // some place satisfies all conditions on places
-	symbols   bool   // such a place has symbols
-	known     bool   // every place was looked at, or nothing was left to find
+	files       int
+	languages   map[string]bool
+	matched     []bool // by predicate: some place satisfies it, or it is not looked for
+	satisfiable bool   // some place satisfies all conditions on places
+	symbols     bool   // such a place has symbols
+	known       bool   // every place was looked at, or nothing was left to find
 }
 
-// places goes over the visible places of the selected repositories.
-func (in *inspector) places() iter.Seq2[Segment, int] {
+// visiblePlaces goes over the visible places of the selected repositories.
+func (in *inspector) visiblePlaces() iter.Seq2[Segment, int] {
 	return func(yield func(Segment, int) bool) {
 		n := 0
 		for _, seg := range in.segments {
 			for i, r := range seg.Places.Repo {
-				if !seg.shows(i) || !in.selected[r] {
+				if !seg.isVisible(i) || !in.selected[r] {
 					continue
 				}
-				if n++; n%inspectStep == 0 && !in.goesOn() || !yield(seg, i) {
+				if n++; n%inspectStep == 0 && !in.hasTime() || !yield(seg, i) {
 					return
 				}
 			}
@@ -58,7 +58,7 @@ func (in *inspector) surveyPlaces() *placeSurvey {
 	c := in.scope.c
 	v := &surveyor{inspector: in, paths: newPathMatcher(len(c.predicates)), symbols: c.soleSymbol() != nil}
 	v.survey = &placeSurvey{languages: map[string]bool{}, matched: make([]bool, len(c.predicates))}
-	v.conditions = slices.DeleteFunc(slices.Clone(c.conjuncts()), isAboutText)
+	v.conditions = slices.DeleteFunc(slices.Clone(c.rootConjuncts()), isAboutText)
 	for _, p := range c.predicates {
 		sought := p.language != nil && (in.empty || p.optional) || (p.path != nil || p.place != nil) && in.empty
 		if v.survey.matched[p.number] = !sought; sought {
@@ -69,25 +69,25 @@ func (in *inspector) surveyPlaces() *placeSurvey {
 	if !in.empty {
 		budget = maxInspectedOfAnswer
 	}
-	for seg, i := range in.places() {
+	for seg, i := range in.visiblePlaces() {
 		if budget -= 1 + (v.left+len(v.conditions))/inspectedTogether; budget < 0 {
 			return v.survey
 		}
-		if v.lookAt(seg, i); v.isDone() {
+		if v.addPlace(seg, i); v.isDone() {
 			break
 		}
 	}
-	v.survey.known = in.goesOn() || v.isDone()
+	v.survey.known = in.hasTime() || v.isDone()
 	return v.survey
 }
 
 // isDone reports whether nothing is left to find.
 func (v *surveyor) isDone() bool {
-	return v.left == 0 && (!v.empty || v.survey.together && (v.survey.symbols || !v.symbols))
+	return v.left == 0 && (!v.empty || v.survey.satisfiable && (v.survey.symbols || !v.symbols))
 }
 
-// lookAt adds a place to the survey.
-func (v *surveyor) lookAt(seg Segment, i int) {
+// addPlace adds a place to the survey.
+func (v *surveyor) addPlace(seg Segment, i int) {
 	v.survey.files++
 	doc := seg.Places.Doc[i]
 	if v.reader != seg.Reader {
@@ -101,16 +101,16 @@ func (v *surveyor) lookAt(seg Segment, i int) {
 		if v.survey.matched[p.number] {
 			continue
 		}
-		if p.path != nil && v.paths.matches(p, seg.Places.Path(i)) || p.place != nil && p.place(seg, i) {
+		if p.path != nil && v.paths.matchesPath(p, seg.Places.Path(i)) || p.place != nil && p.place(seg, i) {
 			v.survey.matched[p.number] = true
 			v.left--
 		}
 	}
-	if !v.empty || v.survey.together && (v.survey.symbols || !v.symbols) {
+	if !v.empty || v.survey.satisfiable && (v.survey.symbols || !v.symbols) {
 		return
 	}
 	if !slices.ContainsFunc(v.conditions, func(n node) bool { return !v.evalPlace(n, seg, i) }) {
-		v.survey.together = true
+		v.survey.satisfiable = true
 		from, to := seg.Reader.SymbolRange(doc)
 		v.survey.symbols = v.survey.symbols || from < to
 	}
@@ -132,18 +132,18 @@ func (v *surveyor) addLanguage(name string) {
 func (v *surveyor) evalPlace(n node, seg Segment, i int) bool {
 	switch n := n.(type) {
 	case *andNode:
-		return !slices.ContainsFunc(n.kids, func(k node) bool { return !v.evalPlace(k, seg, i) })
+		return !slices.ContainsFunc(n.children, func(k node) bool { return !v.evalPlace(k, seg, i) })
 	case *orNode:
-		return slices.ContainsFunc(n.kids, func(k node) bool { return v.evalPlace(k, seg, i) })
+		return slices.ContainsFunc(n.children, func(k node) bool { return v.evalPlace(k, seg, i) })
 	case *notNode:
-		return !v.evalPlace(n.kid, seg, i)
+		return !v.evalPlace(n.child, seg, i)
 	case *constNode:
 		return n.value
 	case *placeNode:
 		if n.path != nil {
-			return v.paths.matches(n.predicate, seg.Places.Path(i))
+			return v.paths.matchesPath(n.predicate, seg.Places.Path(i))
 		}
-		return v.scope.holds(n.predicate, seg, i)
+		return v.scope.evalPredicate(n.predicate, seg, i)
 	}
 	return true
 }
@@ -152,11 +152,11 @@ func (v *surveyor) evalPlace(n node, seg Segment, i int) bool {
 func isAboutText(n node) bool {
 	switch n := n.(type) {
 	case *andNode:
-		return slices.ContainsFunc(n.kids, isAboutText)
+		return slices.ContainsFunc(n.children, isAboutText)
 	case *orNode:
-		return slices.ContainsFunc(n.kids, isAboutText)
+		return slices.ContainsFunc(n.children, isAboutText)
 	case *notNode:
-		return isAboutText(n.kid)
+		return isAboutText(n.child)
 	case *atomNode:
 		return true
 	}
@@ -164,8 +164,8 @@ func isAboutText(n node) bool {
 }
 
 // soleSymbol returns the sym: of a query without another pattern, nil if there is none.
-func (c *compiled) soleSymbol() *syntax.Symbol {
-	if len(c.atoms) != 1 || !slices.ContainsFunc(c.conjuncts(), func(n node) bool { _, ok := n.(*atomNode); return ok }) {
+func (c *compiledQuery) soleSymbol() *syntax.Symbol {
+	if len(c.atoms) != 1 || !slices.ContainsFunc(c.rootConjuncts(), func(n node) bool { _, ok := n.(*atomNode); return ok }) {
 		return nil
 	}
 	leaf, _ := c.atoms[0].leaf.(*syntax.Symbol)
@@ -179,10 +179,10 @@ func (in *inspector) inspectPlaces() {
 	if !s.known {
 		return
 	}
-	files := fmt.Sprintf("the %s of %s", plural(s.files, "file", "files"), in.repositories())
+	files := fmt.Sprintf("the %s of %s", formatCount(s.files, "file", "files"), in.describeRepositories())
 	if s.files == 0 {
 		if in.empty {
-			in.add(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("The filters select %s, without an indexed file on the branches searched.", in.repositories())})
+			in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("The filters select %s, without an indexed file on the branches searched.", in.describeRepositories())})
 		}
 		return
 	}
@@ -190,31 +190,31 @@ func (in *inspector) inspectPlaces() {
 		switch leaf := p.leaf.(type) {
 		case *syntax.Language:
 			if !s.matched[p.number] {
-				among := fmt.Sprintf("the %s in %s", plural(len(s.languages), "language", "languages"), in.repositories())
-				in.fault(p, among, suggest(leaf.Name, slices.Sorted(maps.Keys(s.languages))))
+				among := fmt.Sprintf("the %s in %s", formatCount(len(s.languages), "language", "languages"), in.describeRepositories())
+				in.addFilterNotice(p, among, suggestNames(leaf.Name, slices.Sorted(maps.Keys(s.languages))))
 			}
 		case *syntax.Is:
 			if !s.matched[p.number] && !p.negated {
-				in.fault(p, files, suggestions{})
+				in.addFilterNotice(p, files, suggestions{})
 			}
 		case *syntax.File:
 			if !s.matched[p.number] && !p.negated {
-				in.fault(p, files, suggestions{near: in.nearPaths(longestLiteral(leaf.Pattern))})
+				in.addFilterNotice(p, files, suggestions{near: in.nearPaths(longestLiteral(leaf.Pattern))})
 			}
 		}
 	}
 	if !in.empty || len(in.notices) > faults {
 		return
 	}
-	if symbol := in.scope.c.soleSymbol(); !s.together {
-		in.add(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("No file of %s passes all filters of the query.", in.repositories())})
+	if symbol := in.scope.c.soleSymbol(); !s.satisfiable {
+		in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, Message: fmt.Sprintf("No file of %s passes all filters of the query.", in.describeRepositories())})
 	} else if symbol != nil && !in.listsSymbols {
 		filter := filterOf(symbol)
 		message := cutFilter(filter) + " selects none of the symbols of the files that the other filters select."
 		if !s.symbols {
 			message = fmt.Sprintf("%s selects nothing: no symbols are known of %s.", cutFilter(filter), files)
 		}
-		in.add(syntax.Notice{Code: syntax.FilterSelectsNothing, At: symbol.At, Filter: filter, Message: message})
+		in.addNotice(syntax.Notice{Code: syntax.FilterSelectsNothing, At: symbol.At, Filter: filter, Message: message})
 	}
 }
 
@@ -226,7 +226,7 @@ func (in *inspector) nearPaths(word string) []string {
 	}
 	return spelling.Nearest(word, func(yield func(string) bool) {
 		looked, seen := 0, map[string]bool{}
-		for seg, i := range in.places() {
+		for seg, i := range in.visiblePlaces() {
 			name := string(seg.Places.Path(i))
 			if looked++; looked > maxSuggestedPlaces {
 				return

@@ -47,7 +47,7 @@ type inspector struct {
 	query        *syntax.Parsed
 	scope        *scope
 	segments     []Segment
-	turn         *admission.Worker
+	worker       *admission.Worker
 	began        time.Time
 	empty        bool   // the answer is
 	listsSymbols bool   // the query lists symbols by name: no sym: was written
@@ -57,23 +57,23 @@ type inspector struct {
 	notices      []syntax.Notice
 }
 
-// inspect returns the notices of a search. Filters are inspected if the answer is empty, or if there are such that may
+// inspectQuery returns the notices of a search. Filters are inspected if the answer is empty, or if there are such that may
 // select nothing though there is an answer: in a part of an or, and negated ones. The work is that of a worker that
 // begin makes.
-func (in *inspector) inspect(ctx context.Context, begin func() *admission.Worker) []syntax.Notice {
+func (in *inspector) inspectQuery(ctx context.Context, begin func() *admission.Worker) []syntax.Notice {
 	c := in.scope.c
 	in.noticeOtherNames()
 	if in.empty && (len(c.predicates) > 0 || c.soleSymbol() != nil) || slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.optional && p.path == nil && p.place == nil }) {
-		in.turn, in.began = begin(), time.Now()
-		defer in.turn.End()
+		in.worker, in.began = begin(), time.Now()
+		defer in.worker.End()
 		in.inspectFilters(ctx)
 	}
 	return in.notices
 }
 
-// goesOn reports whether there is time left, and somebody waits for the answer. It gives other searches their turn.
-func (in *inspector) goesOn() bool {
-	return in.turn.Step() && time.Since(in.began) < maxInspectDuration
+// hasTime reports whether there is time left, and somebody waits for the answer. It gives other searches their turn.
+func (in *inspector) hasTime() bool {
+	return in.worker.Step() && time.Since(in.began) < maxInspectDuration
 }
 
 func (in *inspector) inspectFilters(ctx context.Context) {
@@ -91,7 +91,7 @@ func (in *inspector) inspectFilters(ctx context.Context) {
 	}
 }
 
-func (in *inspector) add(n syntax.Notice) {
+func (in *inspector) addNotice(n syntax.Notice) {
 	if len(in.notices) < syntax.MaxNotices {
 		in.notices = append(in.notices, n)
 	}
@@ -99,7 +99,7 @@ func (in *inspector) add(n syntax.Notice) {
 
 // selectRepositories finds the selected repositories; all that exist if there would be none.
 func (in *inspector) selectRepositories() {
-	conditions := slices.DeleteFunc(slices.Clone(in.scope.c.conjuncts()), func(n node) bool { return !isAboutRepositories(n) })
+	conditions := slices.DeleteFunc(slices.Clone(in.scope.c.rootConjuncts()), func(n node) bool { return !isAboutRepositories(n) })
 	in.selected = make([]bool, len(in.scope.repos))
 	for i, r := range in.scope.repos {
 		if r == nil {
@@ -119,10 +119,10 @@ func (in *inspector) selectRepositories() {
 	}
 }
 
-// conjuncts returns the conditions that all hold for every match.
-func (c *compiled) conjuncts() []node {
+// rootConjuncts returns the conditions that all hold for every match.
+func (c *compiledQuery) rootConjuncts() []node {
 	if and, ok := c.root.(*andNode); ok {
-		return and.kids
+		return and.children
 	}
 	return []node{c.root}
 }
@@ -131,11 +131,11 @@ func (c *compiled) conjuncts() []node {
 func isAboutRepositories(n node) bool {
 	switch n := n.(type) {
 	case *andNode:
-		return !slices.ContainsFunc(n.kids, func(k node) bool { return !isAboutRepositories(k) })
+		return !slices.ContainsFunc(n.children, func(k node) bool { return !isAboutRepositories(k) })
 	case *orNode:
-		return !slices.ContainsFunc(n.kids, func(k node) bool { return !isAboutRepositories(k) })
+		return !slices.ContainsFunc(n.children, func(k node) bool { return !isAboutRepositories(k) })
 	case *notNode:
-		return isAboutRepositories(n.kid)
+		return isAboutRepositories(n.child)
 	case *placeNode:
 		return n.repo != nil
 	case *constNode:
@@ -147,8 +147,8 @@ func isAboutRepositories(n node) bool {
 // suggestions are names that exist: those near to what was written, or else all, if there are few.
 type suggestions struct{ near, all []string }
 
-// suggest returns the names to suggest for a word.
-func suggest(word string, names []string) suggestions {
+// suggestNames returns the names to suggest for a word.
+func suggestNames(word string, names []string) suggestions {
 	near := spelling.Nearest(word, slices.Values(names), syntax.MaxSuggestions)
 	if len(near) > 0 || len(names) > syntax.MaxSuggestions {
 		return suggestions{near: near}
@@ -156,8 +156,8 @@ func suggest(word string, names []string) suggestions {
 	return suggestions{all: names}
 }
 
-// fault is the notice of a filter that selects nothing among what is given.
-func (in *inspector) fault(p *predicate, among string, names suggestions) {
+// addFilterNotice is the notice of a filter that selects nothing among what is given.
+func (in *inspector) addFilterNotice(p *predicate, among string, names suggestions) {
 	filter := filterOf(p.leaf)
 	message := fmt.Sprintf("%s selects none of %s.", cutFilter(filter), among)
 	if p.negated {
@@ -168,7 +168,7 @@ func (in *inspector) fault(p *predicate, among string, names suggestions) {
 	} else if len(names.all) > 0 {
 		message += " There are " + showNames(names.all, ", ") + "."
 	}
-	in.add(syntax.Notice{
+	in.addNotice(syntax.Notice{
 		Code: syntax.FilterSelectsNothing, At: p.leaf.Span(), Message: message, Filter: filter,
 		Suggestions: slices.Concat(names.near, names.all),
 		Queries:     correctedQueries(in.query, p.leaf, slices.Concat(names.near, names.all)),
@@ -214,20 +214,20 @@ func cutFilter(filter string) string {
 	return strings.ToValidUTF8(filter[:maxFilterShown], "") + "…"
 }
 
-// plural is "1 file", "2 files".
-func plural(n int, one, many string) string {
+// formatCount is "1 file", "2 files".
+func formatCount(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
 	}
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-func (in *inspector) repositories() string {
+func (in *inspector) describeRepositories() string {
 	n := in.count
 	if n == 0 {
 		n = in.visible
 	}
-	return plural(n, "repository", "repositories")
+	return formatCount(n, "repository", "repositories")
 }
 
 // inspectRepositories looks at the filters on repositories.
@@ -236,25 +236,25 @@ func (in *inspector) inspectRepositories() {
 		if p.repo == nil || !in.empty && !p.optional || slices.Contains(in.scope.repoHas[p.number], true) {
 			continue
 		}
-		among := fmt.Sprintf("the %s that you may read", plural(in.visible, "repository", "repositories"))
+		among := fmt.Sprintf("the %s that you may read", formatCount(in.visible, "repository", "repositories"))
 		switch leaf := p.leaf.(type) {
 		case *syntax.Repo:
-			in.fault(p, among, suggestions{near: in.nearRepositories(longestLiteral(leaf.Pattern))})
+			in.addFilterNotice(p, among, suggestions{near: in.nearRepositories(longestLiteral(leaf.Pattern))})
 		case *syntax.RepoSet:
-			in.fault(p, among, suggestions{near: in.nearRepositories(leaf.Names[0])})
+			in.addFilterNotice(p, among, suggestions{near: in.nearRepositories(leaf.Names[0])})
 		case *syntax.Context:
-			in.fault(p, among, suggestions{near: in.scope.nearContexts(leaf.Name)})
+			in.addFilterNotice(p, among, suggestions{near: in.scope.nearContexts(leaf.Name)})
 		default:
 			if !p.negated { // to exclude what there is not is no mistake
-				in.fault(p, among, suggestions{})
+				in.addFilterNotice(p, among, suggestions{})
 			}
 		}
 	}
 	if in.empty && in.count == 0 && len(in.notices) == 0 && in.visible > 0 {
-		in.add(syntax.Notice{
+		in.addNotice(syntax.Notice{
 			Code: syntax.FilterSelectsNothing,
 			Message: fmt.Sprintf("The filters on repositories select none of %s together, though each selects some.",
-				plural(in.visible, "repository", "repositories")),
+				formatCount(in.visible, "repository", "repositories")),
 		})
 	}
 }
@@ -277,7 +277,7 @@ func (in *inspector) noticeOtherNames() {
 			in.noticeLetters(p, leaf)
 		case *syntax.Language:
 			if full := p.languageName; full != "" && !strings.EqualFold(full, leaf.Name) {
-				in.add(syntax.Notice{
+				in.addNotice(syntax.Notice{
 					Code: syntax.DifferentMeaning, At: leaf.At, Filter: filterOf(leaf),
 					Message: fmt.Sprintf("%s is an alias of %s. The established server knows names of languages only.", cutFilter(leaf.Name), full),
 				})
@@ -307,7 +307,7 @@ func (in *inspector) noticeLetters(p *predicate, leaf *syntax.Repo) {
 		}
 		if !same {
 			filter := (&syntax.Repo{Pattern: leaf.Pattern, Case: syntax.CaseYes}).String()
-			in.add(syntax.Notice{
+			in.addNotice(syntax.Notice{
 				Code: syntax.DifferentMeaning, At: leaf.At, Filter: filterOf(leaf),
 				Message: fmt.Sprintf("%s selects %s, too. The established server compares the full name, with regard to letter case: (%s) does as well.",
 					cutFilter(filterOf(leaf)), cutFilter(name), cutFilter(filter)),
@@ -371,10 +371,10 @@ func (in *inspector) inspectRefs(ctx context.Context) bool {
 	}
 	for i, p := range filters {
 		if !found[i] {
-			among := fmt.Sprintf("the %s of %s", plural(len(all), "indexed branch", "indexed branches"), in.repositories())
+			among := fmt.Sprintf("the %s of %s", formatCount(len(all), "indexed branch", "indexed branches"), in.describeRepositories())
 			pattern := p.leaf.(*syntax.Revision).Pattern
 			word := strings.TrimPrefix(strings.TrimPrefix(pattern, "refs/heads/"), "refs/tags/")
-			in.fault(p, among, suggest(word, slices.Sorted(maps.Keys(names))))
+			in.addFilterNotice(p, among, suggestNames(word, slices.Sorted(maps.Keys(names))))
 		}
 	}
 	return slices.Contains(found, true)

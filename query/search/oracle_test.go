@@ -36,8 +36,8 @@ type expected struct {
 	matches int
 }
 
-// regexp compiles an expression, which may be asked for again.
-func (o *oracle) regexp(pattern string, fold bool) *regexp.Regexp {
+// compileRegexp compiles an expression, which may be asked for again.
+func (o *oracle) compileRegexp(pattern string, fold bool) *regexp.Regexp {
 	flags := "(?m)"
 	if fold {
 		flags = "(?mi)"
@@ -50,9 +50,9 @@ func (o *oracle) regexp(pattern string, fold bool) *regexp.Regexp {
 	return re
 }
 
-// multiline and cr say by eye, for the patterns of the test, what the rules call
+// isMultiline and cr say by eye, for the patterns of the test, what the rules call
 // naming a line feed and a carriage return.
-func multiline(pattern string) bool {
+func isMultiline(pattern string) bool {
 	pattern = strings.ReplaceAll(pattern, `[^\n]`, "")
 	return strings.Contains(pattern, "\n") || strings.Contains(pattern, `\n`) || strings.Contains(pattern, "(?s")
 }
@@ -61,14 +61,14 @@ func namesCR(pattern string) bool {
 	return strings.Contains(pattern, "\r") || strings.Contains(pattern, `\r`)
 }
 
-// scan finds a pattern in a text.
-func (o *oracle) scan(pattern string, isRegexp, fold bool, text []byte) []spot {
+// scanPattern finds a pattern in a text.
+func (o *oracle) scanPattern(pattern string, isRegexp, fold bool, text []byte) []spot {
 	hasEnd := isRegexp && strings.Contains(pattern, "$") && !strings.Contains(pattern, `\$`)
 	if !isRegexp {
 		pattern, text = regexp.QuoteMeta(pattern), withoutInvalid(text)
 	}
-	lines := multiline(pattern)
-	return scanText(o.regexp(pattern, fold), lines, (lines || hasEnd) && !namesCR(pattern), text)
+	lines := isMultiline(pattern)
+	return scanText(o.compileRegexp(pattern, fold), lines, (lines || hasEnd) && !namesCR(pattern), text)
 }
 
 // withoutInvalid returns a text with a control character for each byte that is no
@@ -128,14 +128,14 @@ func scanWhole(re *regexp.Regexp, unify bool, text []byte) []spot {
 	return spots
 }
 
-// holds evaluates a query on a place: whether it is true, and the matches of the
+// evalQuery evaluates a query on a place: whether it is true, and the matches of the
 // leaves that make it so.
-func (o *oracle) holds(q syntax.Query, p *modelPlace) (bool, []spot) {
+func (o *oracle) evalQuery(q syntax.Query, p *modelPlace) (bool, []spot) {
 	switch q := q.(type) {
 	case *syntax.And:
 		var all []spot
 		for _, k := range q.Children {
-			ok, spots := o.holds(k, p)
+			ok, spots := o.evalQuery(k, p)
 			if !ok {
 				return false, nil
 			}
@@ -145,26 +145,26 @@ func (o *oracle) holds(q syntax.Query, p *modelPlace) (bool, []spot) {
 	case *syntax.Or:
 		some, all := false, []spot(nil)
 		for _, k := range q.Children {
-			if ok, spots := o.holds(k, p); ok {
+			if ok, spots := o.evalQuery(k, p); ok {
 				some, all = true, append(all, spots...)
 			}
 		}
 		return some, all
 	case *syntax.Not:
-		ok, _ := o.holds(q.Child, p)
+		ok, _ := o.evalQuery(q.Child, p)
 		return !ok, nil
 	case *syntax.Text:
-		spots := o.onLines(q.Lines, o.scan(q.Pattern, q.Regexp, q.Case != syntax.CaseYes, p.doc.text), p.doc.text)
+		spots := o.onLines(q.Lines, o.scanPattern(q.Pattern, q.Regexp, q.Case != syntax.CaseYes, p.doc.text), p.doc.text)
 		return len(spots) > 0, spots
 	case *syntax.Symbol:
-		spots := o.symbols(q, p.doc)
+		spots := o.matchSymbols(q, p.doc)
 		return len(spots) > 0, spots
 	}
-	return o.passes(q, p), nil
+	return o.evalFilter(q, p), nil
 }
 
-func (o *oracle) symbols(q *syntax.Symbol, d *modelDocument) (spots []spot) {
-	re := o.regexp(q.Pattern, q.Case != syntax.CaseYes)
+func (o *oracle) matchSymbols(q *syntax.Symbol, d *modelDocument) (spots []spot) {
+	re := o.compileRegexp(q.Pattern, q.Case != syntax.CaseYes)
 	for _, s := range d.symbols {
 		if re.MatchString(s.Name) && o.isOfKind(q.Kinds, s.Kind) {
 			spots = append(spots, spot{int(s.Offset), int(s.Offset) + len(s.Name), true})
@@ -190,21 +190,21 @@ func (o *oracle) onLines(all []syntax.Line, spots []spot, text []byte) []spot {
 		}
 		lines := bytes.ReplaceAll(append(bytes.Clone(text[start:end]), '\n'), []byte("\r\n"), []byte("\n"))
 		return slices.ContainsFunc(all, func(l syntax.Line) bool {
-			return l.Not == o.regexp(l.Pattern, l.Case != syntax.CaseYes).Match(bytes.TrimSuffix(lines, []byte("\n")))
+			return l.Not == o.compileRegexp(l.Pattern, l.Case != syntax.CaseYes).Match(bytes.TrimSuffix(lines, []byte("\n")))
 		})
 	})
 }
 
-// passes evaluates a filter.
-func (o *oracle) passes(q syntax.Query, p *modelPlace) bool {
+// evalFilter evaluates a filter.
+func (o *oracle) evalFilter(q syntax.Query, p *modelPlace) bool {
 	repo := o.m.repos[p.repo]
 	switch q := q.(type) {
 	case *syntax.Const:
 		return q.Value
 	case *syntax.File:
-		return o.regexp(q.Pattern, q.Case != syntax.CaseYes).MatchString(p.path)
+		return o.compileRegexp(q.Pattern, q.Case != syntax.CaseYes).MatchString(p.path)
 	case *syntax.Repo:
-		return o.regexp(q.Pattern, q.Case != syntax.CaseYes).MatchString(repo.Name)
+		return o.compileRegexp(q.Pattern, q.Case != syntax.CaseYes).MatchString(repo.Name)
 	case *syntax.Language:
 		return strings.EqualFold(q.Name, string(p.doc.lang))
 	case *syntax.Revision:
@@ -237,9 +237,9 @@ func namesRef(q *syntax.Revision, ref code.Ref) bool {
 	return q.Pattern == syntax.AllRevisions || q.Pattern == syntax.DefaultRevision && ref == "refs/heads/main" || strings.Contains(string(ref), q.Pattern)
 }
 
-// searched reports whether a ref is looked at: the default branch, or those that
+// searchesRef reports whether a ref is looked at: the default branch, or those that
 // some rev: names, or all where one is negated.
-func (o *oracle) searched(ref code.Ref) bool {
+func (o *oracle) searchesRef(ref code.Ref) bool {
 	if !syntax.HasRevision(o.q.Root) {
 		return ref == "refs/heads/main"
 	}
@@ -265,8 +265,8 @@ func (o *oracle) searched(ref code.Ref) bool {
 	return named
 }
 
-// leaves tells whether a query has a leaf for which is holds.
-func leaves(q syntax.Query, is func(syntax.Query) bool) bool {
+// hasLeaf tells whether a query has a leaf for which is holds.
+func hasLeaf(q syntax.Query, is func(syntax.Query) bool) bool {
 	some := false
 	syntax.Walk(q, func(q syntax.Query) bool {
 		some = some || is(q)
@@ -292,19 +292,19 @@ func needsFiles(q syntax.Query) bool {
 	return isPattern(q)
 }
 
-// answer is the whole answer.
-func (o *oracle) answer() expected {
+// wholeAnswer is the whole answer.
+func (o *oracle) wholeAnswer() expected {
 	e := expected{files: map[string][]spot{}, repos: map[string]bool{}}
-	if simple := syntax.Simplify(o.q.Root); o.q.Type == syntax.TypeRepo && o.kind() == syntax.SelectRepo && !leaves(simple, needsFiles) {
+	if simple := syntax.Simplify(o.q.Root); o.q.Type == syntax.TypeRepo && o.selectKind() == syntax.SelectRepo && !hasLeaf(simple, needsFiles) {
 		for i, r := range o.m.repos {
-			if ok, _ := o.holds(simple, &modelPlace{repo: i}); ok {
+			if ok, _ := o.evalQuery(simple, &modelPlace{repo: i}); ok {
 				e.repos[r.Name] = true
 			}
 		}
 		e.matches = len(e.repos)
 		return e
 	}
-	if o.kind() == syntax.SelectSymbol && !leaves(syntax.Simplify(o.q.Root), isPattern) {
+	if o.selectKind() == syntax.SelectSymbol && !hasLeaf(syntax.Simplify(o.q.Root), isPattern) {
 		all := *o.q
 		all.Root = &syntax.And{Children: []syntax.Query{o.q.Root, &syntax.Symbol{Pattern: ".", Case: syntax.CaseNo}}}
 		o.q = &all
@@ -312,12 +312,12 @@ func (o *oracle) answer() expected {
 	simple := syntax.Simplify(o.q.Root) // beside what is always true, no operand of an or shows matches
 	for i := range o.m.places {
 		p := &o.m.places[i]
-		if !o.searched(p.ref) {
+		if !o.searchesRef(p.ref) {
 			continue
 		}
-		ok, spots := o.holds(simple, p)
+		ok, spots := o.evalQuery(simple, p)
 		if ok {
-			o.show(&e, p, spots)
+			o.addShown(&e, p, spots)
 		}
 	}
 	for _, spots := range e.files {
@@ -327,12 +327,12 @@ func (o *oracle) answer() expected {
 	return e
 }
 
-// show adds what the query wants to see of a file.
-func (o *oracle) show(e *expected, p *modelPlace, spots []spot) {
+// addShown adds what the query wants to see of a file.
+func (o *oracle) addShown(e *expected, p *modelPlace, spots []spot) {
 	repo := o.m.repos[p.repo].Name
 	key := fileKey(repo, p.path, p.doc.text)
-	spots = settled(spots)
-	switch kind := o.kind(); {
+	spots = mergeSpots(spots)
+	switch kind := o.selectKind(); {
 	case kind == syntax.SelectRepo:
 		e.repos[repo] = true
 		return
@@ -348,7 +348,7 @@ func (o *oracle) show(e *expected, p *modelPlace, spots []spot) {
 	e.files[key] = spots
 }
 
-func (o *oracle) kind() syntax.SelectKind {
+func (o *oracle) selectKind() syntax.SelectKind {
 	byType := map[syntax.TypeKind]syntax.SelectKind{
 		syntax.TypeFile: syntax.SelectFile, syntax.TypeRepo: syntax.SelectRepo, syntax.TypeSymbol: syntax.SelectSymbol,
 	}
@@ -358,8 +358,8 @@ func (o *oracle) kind() syntax.SelectKind {
 	return byType[o.q.Type]
 }
 
-// settled orders spots and leaves out those that overlap one before them.
-func settled(spots []spot) (kept []spot) {
+// mergeSpots orders spots and leaves out those that overlap one before them.
+func mergeSpots(spots []spot) (kept []spot) {
 	byPlace := slices.Clone(spots)
 	slices.SortFunc(byPlace, func(a, b spot) int {
 		rank := func(s spot) int {

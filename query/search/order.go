@@ -77,15 +77,15 @@ const asideFlags = code.FlagTest | code.FlagVendored | code.FlagGenerated
 
 // An agenda says in which order a run visits what. Its tasks are the tiers by
 // the segments.
-type agenda struct {
-	segments int
-	names    []name
-	tiers    []tier
-	outlooks []outlook // nil if nothing is held between tasks
-	unasked  *prospect // of a segment whose index is not asked
-	together []int     // atoms that must all match, if several
-	phrase   string    // what these are together; empty if nothing that was written so
-	needed   int       // candidates from which on the order counts
+type schedule struct {
+	segments       int
+	names          []termName
+	tiers          []tier
+	segmentStates  []segmentState     // nil if nothing is held between tasks
+	fullScan       *segmentCandidates // of a segment whose index is not asked
+	requiredAtoms  []int              // atoms that must all match, if several
+	phrase         string             // what these are together; empty if nothing that was written so
+	orderThreshold int                // candidates from which on the order counts
 	// bands is how many bands of files each tier is visited in, one after the other, and
 	// first has the first files of each; 1 and nil for who may see everything.
 	bands int
@@ -93,46 +93,46 @@ type agenda struct {
 }
 
 // An outlook is what is known of a segment between its tasks.
-type outlook struct {
+type segmentState struct {
 	mu sync.Mutex
 	// named are the documents of tierJoined, tierDefines, tierNamed and tierAside, and taken
 	// all of them.
-	named    [namedTiers][]segment.DocID
-	taken    bitset
-	defines  bitset // those that define a symbol
-	searched bool   // for names
+	named     [namedTiers][]segment.DocID
+	namedDocs bitset
+	defines   bitset // those that define a symbol
+	searched  bool   // for names
 	// prospect is what the index says, nil as long as it was not asked.
-	prospect *prospect
+	candidates *segmentCandidates
 }
 
-// newAgenda begins with the segments in their order. survey says that those
+// newSchedule begins with the segments in their order. survey says that those
 // must be surveyed to know whether another is worth while.
-func newAgenda(sc *scope, segments []Segment, r *Request) (a *agenda, survey bool) {
+func newSchedule(sc *scope, segments []Segment, r *Request) (a *schedule, survey bool) {
 	c := sc.c
-	a = &agenda{segments: len(segments), tiers: []tier{tierAll}, names: namesOf(c), bands: 1}
-	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.shown == syntax.SelectRepo {
+	a = &schedule{segments: len(segments), tiers: []tier{tierAll}, names: namesOf(c), bands: 1}
+	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.selectKind == syntax.SelectRepo {
 		return a, false
 	}
 	least := enoughOfSeveral // for who may not see all: the index is as large as what is hidden
 	if !sc.restricted {
-		least = enough(segments)
+		least = enoughCandidates(segments)
 	}
-	if a.needed = max(r.Matches/orderShare, least); len(c.atoms) > 1 {
-		a.needed = min(a.needed, enoughOfSeveral)
+	if a.orderThreshold = max(r.Matches/orderShare, least); len(c.atoms) > 1 {
+		a.orderThreshold = min(a.orderThreshold, enoughOfSeveral)
 	}
-	if len(c.atoms) > 0 && !indexed(c.root) {
+	if len(c.atoms) > 0 && !isIndexed(c.root) {
 		if len(a.names) > 0 {
-			a.order(c, tierAny)
+			a.setOrder(c, tierAny)
 		}
 		return a, false
 	}
-	a.outlooks = make([]outlook, len(segments))
+	a.segmentStates = make([]segmentState, len(segments))
 	return a, true
 }
 
-// enough returns the candidates of a single term that are looked at as quickly as
+// enoughCandidates returns the candidates of a single term that are looked at as quickly as
 // they are put in order: fewer in a small index.
-func enough(segments []Segment) int {
+func enoughCandidates(segments []Segment) int {
 	blocks := 0
 	for i := 0; i < len(segments) && blocks/orderBlocks < enoughOfOne; i++ {
 		blocks += segments[i].Reader.Blocks()
@@ -140,41 +140,41 @@ func enough(segments []Segment) int {
 	return min(blocks/orderBlocks, enoughOfOne)
 }
 
-// order puts the best first; rest are the tiers of what has no name of a term.
-func (a *agenda) order(c *compiled, rest ...tier) {
+// setOrder puts the best first; rest are the tiers of what has no name of a term.
+func (a *schedule) setOrder(c *compiledQuery, rest ...tier) {
 	a.tiers = rest
 	if len(a.names) > 0 {
 		a.tiers = append([]tier{tierDefines, tierNamed, tierAside}, rest...)
 		if c.joined != "" {
 			a.tiers = slices.Insert(a.tiers, 0, tierJoined)
 		}
-		a.unasked = unasked(c)
+		a.fullScan = fullScanCandidates(c)
 	}
-	if a.outlooks == nil {
-		a.outlooks = make([]outlook, a.segments)
+	if a.segmentStates == nil {
+		a.segmentStates = make([]segmentState, a.segments)
 	}
 }
 
-// surveyed decides by the number of candidates. That counts blocks, which documents that
+// applySurvey decides by the number of candidates. That counts blocks, which documents that
 // are hidden share: where there may be such, the tiers are always visited in order. And few
 // files with all terms may have so many matches that the one with an identifier of these
 // words comes too late.
-func (a *agenda) surveyed(sc *scope, candidates int) {
+func (a *schedule) applySurvey(sc *scope, candidates int) {
 	c := sc.c
-	if candidates <= a.needed && !sc.restricted && (c.joined == "" || candidates <= 1) {
+	if candidates <= a.orderThreshold && !sc.restricted && (c.joined == "" || candidates <= 1) {
 		return
 	}
-	for _, n := range conjuncts(c.root) {
-		if k, ok := n.(*atomNode); ok && atomIndexed(k.atom) && !k.symbols {
-			a.together = append(a.together, k.number)
+	for _, n := range conjunctsOf(c.root) {
+		if k, ok := n.(*atomNode); ok && isAtomIndexed(k.atom) && !k.symbols {
+			a.requiredAtoms = append(a.requiredAtoms, k.number)
 		}
 	}
-	if len(a.together) < 2 {
-		a.together = nil
-		a.order(c, tierMain, tierRest)
+	if len(a.requiredAtoms) < 2 {
+		a.requiredAtoms = nil
+		a.setOrder(c, tierMain, tierRest)
 		return
 	}
-	a.order(c, tierTogether, tierTogetherAside, tierMain, tierRest)
+	a.setOrder(c, tierTogether, tierTogetherAside, tierMain, tierRest)
 	if a.phrase = phraseOf(c); a.phrase != "" {
 		first := slices.Index(a.tiers, tierDefines) + 1
 		a.tiers = slices.Insert(a.tiers, first, tierPhrase, tierPhraseAside)
@@ -183,28 +183,28 @@ func (a *agenda) surveyed(sc *scope, candidates int) {
 
 // phraseOf returns the terms of a query with a blank between, folded; empty if
 // they are not all literals that must match.
-func phraseOf(c *compiled) string {
+func phraseOf(c *compiledQuery) string {
 	n := 0
-	for _, k := range conjuncts(c.root) {
-		if k, ok := k.(*atomNode); ok && !k.symbols && k.written != "" {
+	for _, k := range conjunctsOf(c.root) {
+		if k, ok := k.(*atomNode); ok && !k.symbols && k.literal != "" {
 			n++
 		}
 	}
-	if n != len(c.atoms) || n != len(c.written) {
+	if n != len(c.atoms) || n != len(c.literals) {
 		return ""
 	}
-	return string(postings.AppendFold(nil, []byte(strings.Join(c.written, " "))))
+	return string(postings.AppendFold(nil, []byte(strings.Join(c.literals, " "))))
 }
 
-// tasks is the number of tasks, and task what the i'th is about.
-func (a *agenda) tasks() int { return a.segments * len(a.tiers) * a.bands }
+// taskCount is the number of tasks, and task what the i'th is about.
+func (a *schedule) taskCount() int { return a.segments * len(a.tiers) * a.bands }
 
-func (a *agenda) task(i int) (segment int, t tier) {
+func (a *schedule) taskAt(i int) (segment int, t tier) {
 	return i % a.segments, a.tiers[i/a.segments/a.bands]
 }
 
 // firstOf returns the first files of the band of a task, nil for who may see everything.
-func (a *agenda) firstOf(i int) *firstFiles {
+func (a *schedule) firstOf(i int) *firstFiles {
 	if a.first == nil {
 		return nil
 	}
@@ -212,189 +212,189 @@ func (a *agenda) firstOf(i int) *firstFiles {
 }
 
 // lastOfBand returns the last task of the tier and band of a task.
-func (a *agenda) lastOfBand(i int) int { return (i/a.segments+1)*a.segments - 1 }
+func (a *schedule) lastOfBand(i int) int { return (i/a.segments+1)*a.segments - 1 }
 
-// indexed reports whether the index says which documents a node can be true for.
-func indexed(n node) bool {
+// isIndexed reports whether the index says which documents a node can be true for.
+func isIndexed(n node) bool {
 	switch n := n.(type) {
 	case *andNode:
-		return slices.ContainsFunc(n.kids, indexed)
+		return slices.ContainsFunc(n.children, isIndexed)
 	case *orNode:
-		return !slices.ContainsFunc(n.kids, func(k node) bool { return !indexed(k) })
+		return !slices.ContainsFunc(n.children, func(k node) bool { return !isIndexed(k) })
 	case *atomNode:
-		return atomIndexed(n.atom)
+		return isAtomIndexed(n.atom)
 	}
 	return false
 }
 
-func atomIndexed(a *atom) bool {
+func isAtomIndexed(a *atom) bool {
 	return a.re2 == nil && slices.ContainsFunc(a.pattern.Sets, func(set []string) bool {
 		return !slices.ContainsFunc(set, func(s string) bool { return len(s) < 3 })
 	})
 }
 
-// unasked is the prospect of a segment of which nothing is known.
-func unasked(c *compiled) *prospect {
-	p := &prospect{possible: true, findings: make([]finding, len(c.atoms)), columns: make([]bitset, len(c.predicates)+1)}
+// fullScanCandidates is the prospect of a segment of which nothing is known.
+func fullScanCandidates(c *compiledQuery) *segmentCandidates {
+	p := &segmentCandidates{possible: true, atomCandidates: make([]atomCandidates, len(c.atoms)), columns: make([]bitset, len(c.predicates)+1)}
 	for i, a := range c.atoms {
-		p.findings[i] = finding{all: true}
+		p.atomCandidates[i] = atomCandidates{all: true}
 		if a.re2 == nil && len(a.pattern.Sets) > 0 {
-			p.findings[i].literals = a.pattern.Sets[0]
+			p.atomCandidates[i].literals = a.pattern.Sets[0]
 		}
 	}
-	p.found = len(c.atoms)
+	p.atomsLookedUp = len(c.atoms)
 	return p
 }
 
-// candidates bounds the blocks, or without atoms the places, that can match.
-func (v *visitor) candidates(n node) int {
+// countCandidates bounds the blocks, or without atoms the places, that can match.
+func (v *segmentSearcher) countCandidates(n node) int {
 	switch n := n.(type) {
 	case *andNode:
 		least := math.MaxInt32
-		for _, k := range n.kids {
-			least = min(least, v.candidates(k))
+		for _, k := range n.children {
+			least = min(least, v.countCandidates(k))
 		}
 		return least
 	case *orNode:
 		sum := 0
-		for _, k := range n.kids {
-			sum = min(sum+v.candidates(k), math.MaxInt32)
+		for _, k := range n.children {
+			sum = min(sum+v.countCandidates(k), math.MaxInt32)
 		}
 		return sum
 	case *atomNode:
-		if f := &v.findings[n.number]; !f.all {
+		if f := &v.atomCandidates[n.number]; !f.all {
 			return v.candidateBlocks(n.atom, f)
 		}
 	}
 	return math.MaxInt32
 }
 
-// candidatesOf bounds the candidates of the current segment.
-func (v *visitor) candidatesOf() int {
+// countSegmentCandidates bounds the candidates of the current segment.
+func (v *segmentSearcher) countSegmentCandidates() int {
 	switch {
 	case !v.possible:
 		return 0
 	case len(v.s.c.atoms) > 0:
-		return v.candidates(v.s.c.root)
+		return v.countCandidates(v.s.c.root)
 	case v.allowed == nil:
 		return v.seg.Places.Len()
 	}
 	return v.allowed.count()
 }
 
-// survey asks the index of a segment, and returns what is to be held of it and
+// surveyCandidates asks the index of a segment, and returns what is to be held of it and
 // how many candidates it has.
-func (v *visitor) survey(seg Segment) (*prospect, int, error) {
-	v.open(seg)
-	v.prospect = newProspect(v.s.c)
-	err := v.prepare()
-	return v.prospect, v.candidatesOf(), err
+func (v *segmentSearcher) surveyCandidates(seg Segment) (*segmentCandidates, int, error) {
+	v.openSegment(seg)
+	v.segmentCandidates = newSegmentCandidates(v.s.c)
+	err := v.prepareCandidates()
+	return v.segmentCandidates, v.countSegmentCandidates(), err
 }
 
 // visitTier returns the hits of a tier of a segment.
-func (v *visitor) visitTier(number int, seg Segment, t tier, a *agenda) (hits []hit, count int, err error) {
-	v.open(seg)
-	var o *outlook
-	if a.outlooks != nil {
-		o = &a.outlooks[number]
+func (v *segmentSearcher) visitTier(number int, seg Segment, t tier, a *schedule) (hits []hit, count int, err error) {
+	v.openSegment(seg)
+	var o *segmentState
+	if a.segmentStates != nil {
+		o = &a.segmentStates[number]
 	}
 	if t == tierAll && o == nil {
-		return v.visit(number, seg, a.names)
+		return v.visitSegment(number, seg, a.names)
 	}
 	if a.first != nil && v.hasNoHit(o) {
 		return nil, 0, nil
 	}
-	if len(a.names) > 0 && (t != tierAll || v.picks) {
-		if err := v.lookAtNames(o, a); err != nil {
+	if len(a.names) > 0 && (t != tierAll || v.bestOnly) {
+		if err := v.findNamedOnce(o, a); err != nil {
 			return nil, 0, err
 		}
 	}
-	if t >= tierJoined && t <= tierAside && len(a.together) == 0 {
+	if t >= tierJoined && t <= tierAside && len(a.requiredAtoms) == 0 {
 		return v.visitNamed(number, o, o.named[t-tierJoined], a)
 	}
-	if err := v.ask(o); err != nil || !v.possible {
+	if err := v.lookUpCandidates(o); err != nil || !v.possible {
 		return nil, 0, err
 	}
 	if t == tierAll {
-		return v.walk(number, nil)
+		return v.visitDocuments(number, nil)
 	}
 	if err := v.placeTerms(a); err != nil {
 		return nil, 0, err
 	}
-	if (t == tierPhrase || t == tierPhraseAside) && v.phrase.Len() == 0 || t < tierMain && len(a.together) > 0 && v.together.Len() == 0 {
+	if (t == tierPhrase || t == tierPhraseAside) && v.phrase.Len() == 0 || t < tierMain && len(a.requiredAtoms) > 0 && v.together.Len() == 0 {
 		return nil, 0, nil
 	}
-	return v.walk(number, func(d segment.DocID) bool { return v.tierOf(d, o, a) == t })
+	return v.visitDocuments(number, func(d segment.DocID) bool { return v.tierOf(d, o, a) == t })
 }
 
-// lookAtNames finds out which documents of the current segment are named, once.
-func (v *visitor) lookAtNames(o *outlook, a *agenda) (err error) {
+// findNamedOnce finds out which documents of the current segment are named, once.
+func (v *segmentSearcher) findNamedOnce(o *segmentState, a *schedule) (err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.searched {
-		o.named, o.defines, o.taken, err = v.named(a.names)
+		o.named, o.defines, o.namedDocs, err = v.findNamed(a.names)
 		o.searched = err == nil
 	}
-	v.defines, v.isNamed = o.defines, o.taken
+	v.definingDocs, v.namedDocs = o.defines, o.namedDocs
 	return err
 }
 
-// ask makes what the index says of the current segment the prospect, and holds it,
+// lookUpCandidates makes what the index says of the current segment the prospect, and holds it,
 // unless it was stopped meanwhile: then another visitor may need all of it.
-func (v *visitor) ask(o *outlook) error {
+func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.prospect != nil {
-		v.prospect = o.prospect
+	if o.candidates != nil {
+		v.segmentCandidates = o.candidates
 		return nil
 	}
-	p, _, err := v.survey(v.seg)
+	p, _, err := v.surveyCandidates(v.seg)
 	if err == nil && !p.unfinished {
-		o.prospect = p
+		o.candidates = p
 	}
 	return err
 }
 
 // hasNoHit reports whether the index was asked about the current segment, which can have
 // no hit.
-func (v *visitor) hasNoHit(o *outlook) bool {
+func (v *segmentSearcher) hasNoHit(o *segmentState) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.prospect == nil || o.prospect.possible {
+	if o.candidates == nil || o.candidates.possible {
 		return false
 	}
-	v.prospect = o.prospect
+	v.segmentCandidates = o.candidates
 	return true
 }
 
-func (o *outlook) asked() bool {
+func (o *segmentState) hasCandidates() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.prospect != nil
+	return o.candidates != nil
 }
 
 // visitNamed returns the hits among documents that have the name of a term.
-func (v *visitor) visitNamed(number int, o *outlook, docs []segment.DocID, a *agenda) (hits []hit, count int, err error) {
+func (v *segmentSearcher) visitNamed(number int, o *segmentState, docs []segment.DocID, a *schedule) (hits []hit, count int, err error) {
 	if len(docs) == 0 {
 		return nil, 0, nil
 	}
-	if v.prospect = a.unasked; len(docs) > maxUnaskedDocuments || o.asked() {
-		if err := v.ask(o); err != nil || !v.possible {
+	if v.segmentCandidates = a.fullScan; len(docs) > maxUnaskedDocuments || o.hasCandidates() {
+		if err := v.lookUpCandidates(o); err != nil || !v.possible {
 			return nil, 0, err
 		}
 	}
-	defer v.begin()()
+	defer v.startMatching()()
 	for _, d := range docs {
 		if v.nextDocument(v.s.c.root, int(d)) != int(d) {
 			continue
 		}
-		if v.halts() || v.foundAll() {
+		if v.shouldStop() || v.foundAll() {
 			break
 		}
 		if !v.mayCount(int(d)) {
 			continue
 		}
-		found, n, err := v.document(number, d)
+		found, n, err := v.searchDocument(number, d)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -406,8 +406,8 @@ func (v *visitor) visitNamed(number int, o *outlook, docs []segment.DocID, a *ag
 	return hits, count, nil
 }
 
-// depth is the number of directories of a path.
-func depth(path []byte) int {
+// pathDepth is the number of directories of a path.
+func pathDepth(path []byte) int {
 	n := 0
 	for _, c := range path {
 		if c == '/' {
@@ -419,37 +419,37 @@ func depth(path []byte) int {
 
 // surveySegment counts the candidates of a segment. Once there are so many that
 // the order counts, the other segments are asked when they are visited, if ever.
-func (n *run) surveySegment(v *visitor, i int) {
+func (n *searchRun) surveySegment(v *segmentSearcher, i int) {
 	before, started := v.stats, time.Now()
-	p, candidates, err := v.survey(n.segments[i])
+	p, candidates, err := v.surveyCandidates(n.segments[i])
 	if err == nil && !p.unfinished {
-		n.agenda.outlooks[i].prospect = p
+		n.schedule.segmentStates[i].candidates = p
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.failLocked(i, err)
 	n.explainLocked(v, i, &before, 0, time.Since(started))
-	if n.mu.candidates += candidates; n.mu.candidates > n.agenda.needed {
+	if n.mu.candidates += candidates; n.mu.candidates > n.schedule.orderThreshold {
 		n.mu.end = n.mu.next
 	}
 }
 
-// surveyed sets the tasks by what the survey found.
-func (n *run) surveyed() {
+// finishSurvey sets the tasks by what the survey found.
+func (n *searchRun) finishSurvey() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.agenda.surveyed(n.scope, n.mu.candidates)
+	n.schedule.applySurvey(n.scope, n.mu.candidates)
 	n.setTasks()
 }
 
 // setTasks gets ready for the tasks of the agenda.
-func (n *run) setTasks() {
-	if n.ordered() {
+func (n *searchRun) setTasks() {
+	if n.ordersByFile() {
 		n.setBands()
 	}
-	n.mu.done = make([]visited, n.agenda.tasks())
+	n.mu.done = make([]taskResult, n.schedule.taskCount())
 }
 
-// ordered reports whether the files that count, where there are more than the limit,
+// ordersByFile reports whether the files that count, where there are more than the limit,
 // follow from what the caller may see alone: see firstfiles.go.
-func (n *run) ordered() bool { return n.scope.restricted }
+func (n *searchRun) ordersByFile() bool { return n.scope.restricted }

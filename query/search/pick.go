@@ -20,12 +20,12 @@ const pruneSlack = 1 << 10
 
 // worth is what a hit would score, by what is known before it is rendered; bonus
 // is for what its document defines.
-func (v *visitor) worthOf(h *hit) float32 {
+func (v *segmentSearcher) estimateScore(h *hit) float32 {
 	worth := scoreFrequency*float64(h.frequency) + nearScores[h.near]
 	switch d := int(h.doc); {
-	case v.defines != nil && v.defines.has(d):
+	case v.definingDocs != nil && v.definingDocs.has(d):
 		worth += scoreDefinition
-	case v.isNamed != nil && v.isNamed.has(d):
+	case v.namedDocs != nil && v.namedDocs.has(d):
 		worth += scoreDefinition * scoreDefinitionFold / 2
 	}
 	flags := v.seg.Places.Flags[h.place] | v.seg.Reader.Flags(h.doc)
@@ -34,39 +34,39 @@ func (v *visitor) worthOf(h *hit) float32 {
 			worth += f.points
 		}
 	}
-	return float32(worth + float64(scoreDepth*min(depth(v.seg.Places.Path(h.place)), maxScoredDepth)))
+	return float32(worth + float64(scoreDepth*min(pathDepth(v.seg.Places.Path(h.place)), maxScoredDepth)))
 }
 
-// retain keeps the matches of a hit that may be shown, those on the best lines first, as
+// retainMatches keeps the matches of a hit that may be shown, those on the best lines first, as
 // a copy.
-func (v *visitor) retain(h *hit) error {
-	room := v.keep - v.kept
+func (v *segmentSearcher) retainMatches(h *hit) error {
+	room := v.maxKept - v.kept
 	if v.first != nil {
-		room = v.keep // which are kept in the end is not known yet
+		room = v.maxKept // which are kept in the end is not known yet
 	}
-	if v.picks {
-		room = v.keep
-		if h.worth = v.worthOf(h); h.worth <= v.floor && len(h.matches) > 0 {
+	if v.bestOnly {
+		room = v.maxKept
+		if h.estimatedScore = v.estimateScore(h); h.estimatedScore <= v.floor && len(h.matches) > 0 {
 			h.dropped, h.matches = int32(min(len(h.matches), room)), nil
 			return nil
 		}
 	}
 	var err error
-	if v.picks && (v.orders && len(h.matches) > 1 || len(h.matches) > min(firstShare, room)) {
+	if v.bestOnly && (v.orders && len(h.matches) > 1 || len(h.matches) > min(firstShare, room)) {
 		err = v.orderByLine(h)
 	}
 	h.matches = slices.Clone(h.matches[:min(len(h.matches), room)])
 	return err
 }
 
-// thin drops the matches of the hits of a task that cannot be shown, once there are
+// pruneHits drops the matches of the hits of a task that cannot be shown, once there are
 // many more than can.
-func (v *visitor) thin(hits []hit) {
-	if !v.picks || v.kept <= 2*v.keep+pruneSlack {
+func (v *segmentSearcher) pruneHits(hits []hit) {
+	if !v.bestOnly || v.kept <= 2*v.maxKept+pruneSlack {
 		return
 	}
-	kept, floor := prune(hits, v.keep)
-	v.hold(-int64(v.kept-kept) * matchBytes)
+	kept, floor := pruneMatches(hits, v.maxKept)
+	v.reserveMemory(-int64(v.kept-kept) * matchBytes)
 	v.kept, v.floor = kept, floor
 }
 
@@ -81,49 +81,49 @@ var flagScores = []struct {
 var nearScores = [...]float64{nearNot: 0, nearRegion: scoreRegion, nearLines3: scoreLines3, nearLine: scoreLine, nearPhrase: scorePhrase}
 
 // An allotment says how many of its matches a hit may show.
-type allotment struct {
+type matchQuota struct {
 	hit     *hit
 	order   int
 	matches int
 }
 
-// allot divides room for matches among hits, the worthiest first: a first share for
+// allotMatches divides room for matches among hits, the worthiest first: a first share for
 // each, as far as there is room, and then all for one after the other. The hits that
 // get nothing are not in the result.
-func allot(hits []*hit, room int) []allotment {
-	all := make([]allotment, len(hits))
+func allotMatches(hits []*hit, room int) []matchQuota {
+	all := make([]matchQuota, len(hits))
 	for i, h := range hits {
-		all[i] = allotment{hit: h, order: i}
+		all[i] = matchQuota{hit: h, order: i}
 	}
-	slices.SortFunc(all, func(a, b allotment) int {
-		return cmp.Or(cmp.Compare(b.hit.worth, a.hit.worth), cmp.Compare(a.order, b.order))
+	slices.SortFunc(all, func(a, b matchQuota) int {
+		return cmp.Or(cmp.Compare(b.hit.estimatedScore, a.hit.estimatedScore), cmp.Compare(a.order, b.order))
 	})
 	n := 0
 	for ; n < len(all) && room > 0; n++ {
-		all[n].matches = min(all[n].hit.shows(), firstShare, room)
+		all[n].matches = min(all[n].hit.showableMatches(), firstShare, room)
 		room -= all[n].matches
 	}
 	for i := 0; i < n && room > 0; i++ {
-		more := min(all[i].hit.shows()-all[i].matches, room)
+		more := min(all[i].hit.showableMatches()-all[i].matches, room)
 		all[i].matches += more
 		room -= more
 	}
 	return all[:n]
 }
 
-// shows is how many matches of a hit can be shown: a file that matches by its path
+// showableMatches is how many matches of a hit can be shown: a file that matches by its path
 // shows one.
-func (h *hit) shows() int {
+func (h *hit) showableMatches() int {
 	if h.dropped > 0 {
 		return int(h.dropped)
 	}
 	return max(len(h.matches), 1)
 }
 
-// prune drops the matches of hits that cannot be shown, whatever else is found: a
+// pruneMatches drops the matches of hits that cannot be shown, whatever else is found: a
 // hit that comes only takes room from others. It returns how many are left, and the
 // worth that a hit must exceed to be shown.
-func prune(hits []hit, room int) (kept int, floor float32) {
+func pruneMatches(hits []hit, room int) (kept int, floor float32) {
 	var with []*hit
 	for i := range hits {
 		if len(hits[i].matches) > 0 {
@@ -131,14 +131,14 @@ func prune(hits []hit, room int) (kept int, floor float32) {
 		}
 	}
 	floor = -math.MaxFloat32
-	for _, a := range allot(with, room) {
+	for _, a := range allotMatches(with, room) {
 		if n := len(a.hit.matches); a.matches < n {
 			a.hit.dropped = max(a.hit.dropped, int32(n))
 			a.hit.matches = slices.Clone(a.hit.matches[:a.matches])
 		}
 		kept += len(a.hit.matches)
 		a.hit.shown = true
-		floor = a.hit.worth
+		floor = a.hit.estimatedScore
 	}
 	if kept < room {
 		floor = -math.MaxFloat32
@@ -152,15 +152,15 @@ func prune(hits []hit, room int) (kept int, floor float32) {
 	return kept, floor
 }
 
-// picks reports whether the worthiest files are shown of more than can be: else
+// showsBestOnly reports whether the worthiest files are shown of more than can be: else
 // there is room for all.
-func (n *run) picks() bool {
-	return n.display < n.limit && n.scope.c.shown != syntax.SelectRepo
+func (n *searchRun) showsBestOnly() bool {
+	return n.display < n.limit && n.scope.c.selectKind != syntax.SelectRepo
 }
 
 // keeps returns how many matches of a file are kept: those that may be shown, and those by which it is scored.
-func (n *run) keeps() int {
-	if n.picks() {
+func (n *searchRun) keeps() int {
+	if n.showsBestOnly() {
 		return max(n.display, firstShare)
 	}
 	return n.display
@@ -171,7 +171,7 @@ func (n *run) keeps() int {
 const (
 	maxRescored = 32
 	// rescoredWorth is the worth of the first of those, above that of all others.
-	rescoredWorth = 1 << 16
+	rescoredOffset = 1 << 16
 )
 
 // rescored is a hit with its file, without text.
@@ -180,23 +180,23 @@ type rescored struct {
 	file FileMatch
 }
 
-// rescore makes the place of its file, by score, the worth of each of the best hits.
-func (a *answer) rescore(found []*hit) error {
+// rescoreBest makes the place of its file, by score, the worth of each of the best hits.
+func (a *resultBuilder) rescoreBest(found []*hit) error {
 	best := slices.Clone(found)
-	slices.SortStableFunc(best, func(x, y *hit) int { return cmp.Compare(y.worth, x.worth) })
+	slices.SortStableFunc(best, func(x, y *hit) int { return cmp.Compare(y.estimatedScore, x.estimatedScore) })
 	var scored []rescored
 	for _, x := range best[:min(len(best), maxRescored)] {
 		a.worker.Step()
 		h := *x
-		if len(h.matches) < min(h.shows(), firstShare) && h.dropped > 0 {
-			if err := a.again(&h); err != nil {
+		if len(h.matches) < min(h.showableMatches(), firstShare) && h.dropped > 0 {
+			if err := a.refindMatches(&h); err != nil {
 				return err
 			}
 		}
 		h.matches = slices.Clone(h.matches[:min(len(h.matches), firstShare)])
-		left := a.renderer.left
-		f, err := a.renderer.file(&h)
-		a.renderer.left = left
+		left := a.renderer.bytesLeft
+		f, err := a.renderer.renderFile(&h)
+		a.renderer.bytesLeft = left
 		if a.run.skipDamaged(err) {
 			continue
 		}
@@ -207,50 +207,50 @@ func (a *answer) rescore(found []*hit) error {
 	}
 	slices.SortStableFunc(scored, func(x, y rescored) int { return compareMatches(&x.file, &y.file) })
 	for i, s := range scored {
-		s.hit.worth = rescoredWorth - float32(i)
+		s.hit.estimatedScore = rescoredOffset - float32(i)
 	}
 	return nil
 }
 
-// pick returns the hits to show of all that were found, with their matches.
-func (a *answer) pick() ([]hit, error) {
-	found := make([]*hit, len(a.found))
+// pickShown returns the hits to show of all that were found, with their matches.
+func (a *resultBuilder) pickShown() ([]hit, error) {
+	found := make([]*hit, len(a.allHits))
 	shows := 0
-	for i := range a.found {
-		found[i] = &a.found[i]
-		shows += found[i].shows()
+	for i := range a.allHits {
+		found[i] = &a.allHits[i]
+		shows += found[i].showableMatches()
 	}
 	if a.room < min(shows, maxRescored*firstShare) {
-		if err := a.rescore(found); err != nil {
+		if err := a.rescoreBest(found); err != nil {
 			return nil, err
 		}
 	}
 	var shown []hit
-	for _, x := range allot(found, a.room) {
+	for _, x := range allotMatches(found, a.room) {
 		h := *x.hit
-		isCut := x.matches < h.shows() && h.shows() <= firstShare // then its matches are in the order of the text
+		isCut := x.matches < h.showableMatches() && h.showableMatches() <= firstShare // then its matches are in the order of the text
 		if len(h.matches) < x.matches && h.dropped > 0 || isCut {
-			if err := a.again(&h); err != nil {
+			if err := a.refindMatches(&h); err != nil {
 				return nil, err
 			}
 		}
 		h.matches = h.matches[:min(len(h.matches), x.matches)]
 		shown = append(shown, h)
 	}
-	a.found = nil
+	a.allHits = nil
 	return shown, nil
 }
 
-// again finds the matches of a hit that were dropped because of worthier ones, which
+// refindMatches finds the matches of a hit that were dropped because of worthier ones, which
 // turned out to lie behind the limit of the search.
-func (a *answer) again(h *hit) error {
+func (a *resultBuilder) refindMatches(h *hit) error {
 	n := a.run
-	v := newVisitor(n.scope, n.keeps(), n.limit, func() bool { return false })
-	v.picks, v.orders = true, true
-	v.open(n.segments[h.segment])
-	v.prospect = unasked(n.scope.c)
-	end := v.begin()
-	hits, _, err := v.document(h.segment, h.doc)
+	v := newSegmentSearcher(n.scope, n.keeps(), n.limit, func() bool { return false })
+	v.bestOnly, v.orders = true, true
+	v.openSegment(n.segments[h.segment])
+	v.segmentCandidates = fullScanCandidates(n.scope.c)
+	end := v.startMatching()
+	hits, _, err := v.searchDocument(h.segment, h.doc)
 	end()
 	for i := range hits {
 		if hits[i].place == h.place {

@@ -10,7 +10,7 @@ import (
 func TestAllot(t *testing.T) {
 	hits := func(shows ...int) (out []*hit) {
 		for i, n := range shows {
-			out = append(out, &hit{worth: float32(10 - i), matches: make([]match, n)})
+			out = append(out, &hit{estimatedScore: float32(10 - i), matches: make([]match, n)})
 		}
 		return out
 	}
@@ -27,7 +27,7 @@ func TestAllot(t *testing.T) {
 		{hits(1, 1, 1), 2, []int{1, 1}},
 	} {
 		var got []int
-		for _, a := range allot(c.hits, c.room) {
+		for _, a := range allotMatches(c.hits, c.room) {
 			got = append(got, a.matches)
 		}
 		if !slices.Equal(got, c.want) {
@@ -43,19 +43,19 @@ func TestPruneDropsWhatCannotBeShown(t *testing.T) {
 		room := 1 + rng.IntN(60)
 		var all, some []hit
 		for i := range 1 + rng.IntN(100) {
-			h := hit{place: i, worth: float32(rng.IntN(20)), matches: make([]match, rng.IntN(min(room, 30))+1)}
+			h := hit{place: i, estimatedScore: float32(rng.IntN(20)), matches: make([]match, rng.IntN(min(room, 30))+1)}
 			all = append(all, h)
 			if some = append(some, h); rng.IntN(10) == 0 {
-				if kept, _ := prune(some, room); kept > room {
+				if kept, _ := pruneMatches(some, room); kept > room {
 					t.Fatalf("%d kept, room %d", kept, room)
 				}
 			}
 		}
-		want, got := allotted(all, room), allotted(some, room)
+		want, got := allottedMatches(all, room), allottedMatches(some, room)
 		if !slices.Equal(got, want) {
 			t.Fatalf("room %d: got %v, want %v", room, got, want)
 		}
-		for _, a := range allot(pointers(some), room) {
+		for _, a := range allotMatches(hitPointers(some), room) {
 			if len(a.hit.matches) < a.matches {
 				t.Fatalf("room %d: a hit that is shown with %d matches has %d", room, a.matches, len(a.hit.matches))
 			}
@@ -63,15 +63,15 @@ func TestPruneDropsWhatCannotBeShown(t *testing.T) {
 	}
 }
 
-func pointers(hits []hit) (out []*hit) {
+func hitPointers(hits []hit) (out []*hit) {
 	for i := range hits {
 		out = append(out, &hits[i])
 	}
 	return out
 }
 
-func allotted(hits []hit, room int) (out []string) {
-	for _, a := range allot(pointers(hits), room) {
+func allottedMatches(hits []hit, room int) (out []string) {
+	for _, a := range allotMatches(hitPointers(hits), room) {
 		out = append(out, fmt.Sprint(a.hit.place, a.matches))
 	}
 	return out
@@ -91,24 +91,24 @@ func TestDisplayShowsTheWorthiest(t *testing.T) {
 	if err != nil || few.Stats.Matches != all.Stats.Matches || few.Stats.Files != all.Stats.Files || few.Stats.Displayed != 2 {
 		t.Fatalf("%+v, %v", few.Stats, err)
 	}
-	c, err := compile(&request, nil)
+	c, err := compileQuery(&request, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := newRun(newScope(c, m.Repositories(), nil), m.Segments(), request)
-	v := newVisitor(run.scope, 1<<20, 1<<20, func() bool { return false })
-	v.picks = true
+	run := newSearchRun(newScope(c, m.Repositories(), nil), m.Segments(), request)
+	v := newSegmentSearcher(run.scope, 1<<20, 1<<20, func() bool { return false })
+	v.bestOnly = true
 	t.Cleanup(func() { _ = v.close() })
-	hits, _, err := v.visit(0, m.segments[0], nil)
+	hits, _, err := v.visitSegment(0, m.segments[0], nil)
 	if err != nil || len(hits) == 0 {
 		t.Fatalf("%d hits, %v", len(hits), err)
 	}
 	h := hits[0]
 	want := h.matches
 	h.matches, h.dropped = nil, int32(len(want))
-	a := newAnswer(run, nil, 1<<20)
+	a := newResultBuilder(run, nil, 1<<20)
 	run.display = 1 << 20
-	if err := a.again(&h); err != nil || !slices.Equal(h.matches, want) {
+	if err := a.refindMatches(&h); err != nil || !slices.Equal(h.matches, want) {
 		t.Fatalf("got %v, want %v: %v", h.matches, want, err)
 	}
 }

@@ -19,11 +19,11 @@ const (
 	maxProgram         = 10_000 // instructions and ranges of runes
 	// A piece grows while it takes less than quickPiece, and shrinks, down to a
 	// line, when it takes more than slowPiece.
-	firstPiece = 4 << 10
-	leastPiece = 512
-	mostPiece  = 64 << 10
-	quickPiece = 300 * time.Microsecond
-	slowPiece  = time.Millisecond
+	firstPieceBytes = 4 << 10
+	minPieceBytes   = 512
+	maxPieceBytes   = 64 << 10
+	quickPieceTime  = 300 * time.Microsecond
+	slowPieceTime   = time.Millisecond
 )
 
 // suitsRE2 reports whether RE2 compiles an expression soon.
@@ -47,12 +47,12 @@ func suitsRE2(p *plan.Pattern) bool {
 }
 
 // A piece is how much text is searched at once. It adapts itself.
-type piece struct{ bytes int }
+type pieceSizer struct{ bytes int }
 
-// end returns where the piece of text ends that begins at at: where a line does.
-func (p *piece) end(text []byte, at int) int {
+// pieceEnd returns where the piece of text ends that begins at at: where a line does.
+func (p *pieceSizer) pieceEnd(text []byte, at int) int {
 	if p.bytes == 0 {
-		p.bytes = firstPiece
+		p.bytes = firstPieceBytes
 	}
 	if len(text)-at <= p.bytes {
 		return len(text)
@@ -63,26 +63,26 @@ func (p *piece) end(text []byte, at int) int {
 	return lineEnd(text, at+p.bytes)
 }
 
-// took learns how long a piece took.
-func (p *piece) took(d time.Duration) {
+// adaptSize learns how long a piece took.
+func (p *pieceSizer) adaptSize(d time.Duration) {
 	switch {
-	case d < quickPiece:
-		p.bytes = min(p.bytes*2, mostPiece)
-	case d > slowPiece:
-		p.bytes = max(p.bytes/2, leastPiece)
+	case d < quickPieceTime:
+		p.bytes = min(p.bytes*2, maxPieceBytes)
+	case d > slowPieceTime:
+		p.bytes = max(p.bytes/2, minPieceBytes)
 	}
 }
 
 // eachPiece emits the matches of RE2 in whole lines until emit returns false.
 func (m *matcher) eachPiece(text []byte, base int, emit func(start, end int) bool) bool {
 	for at := 0; at < len(text); {
-		end, started := m.piece.end(text, at), time.Now()
+		end, started := m.pieceSizer.pieceEnd(text, at), time.Now()
 		for _, loc := range m.re2.FindAllIndex(text[at:end], -1) {
 			if loc[0] < loc[1] && !emit(base+at+loc[0], base+at+loc[1]) {
 				return false
 			}
 		}
-		m.piece.took(time.Since(started))
+		m.pieceSizer.adaptSize(time.Since(started))
 		if m.stop() {
 			return false
 		}

@@ -27,7 +27,7 @@ func TestPiecesHaveTheMatchesOfTheWhole(t *testing.T) {
 		eachMatch(p.Regexp, text, 7, collect(&want))
 		for _, bytes := range []int{1, 9, 100, 1 << 20} {
 			var got [][2]int
-			m := &matcher{pattern: p, re2: re2.MustCompile(p.Expression), stop: func() bool { return false }, piece: piece{bytes}}
+			m := &matcher{pattern: p, re2: re2.MustCompile(p.Expression), stop: func() bool { return false }, pieceSizer: pieceSizer{bytes}}
 			if !m.eachPiece(text, 7, collect(&got)) || !slices.Equal(got, want) {
 				t.Errorf("%s in pieces of %d: %d matches, want %d", expression, bytes, len(got), len(want))
 			}
@@ -36,17 +36,17 @@ func TestPiecesHaveTheMatchesOfTheWhole(t *testing.T) {
 }
 
 func TestPieceAdapts(t *testing.T) {
-	p := piece{firstPiece}
+	p := pieceSizer{firstPieceBytes}
 	for range 10 {
-		p.took(quickPiece / 2)
+		p.adaptSize(quickPieceTime / 2)
 	}
-	if p.bytes != mostPiece {
+	if p.bytes != maxPieceBytes {
 		t.Errorf("a quick expression gets %d bytes", p.bytes)
 	}
 	for range 10 {
-		p.took(100 * time.Millisecond)
+		p.adaptSize(100 * time.Millisecond)
 	}
-	if p.bytes != leastPiece {
+	if p.bytes != minPieceBytes {
 		t.Errorf("a slow one gets %d", p.bytes)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // A scope evaluates the predicates of a query on the places of one view.
 type scope struct {
-	c     *compiled
+	c     *compiledQuery
 	repos []*Repository
 	refs  []code.Ref // nil on default branches
 	// restricted says that there may be text which does not exist for who asks.
@@ -23,7 +23,7 @@ type scope struct {
 	repoHas [][]bool
 }
 
-func newScope(c *compiled, repos []*Repository, refs []code.Ref) *scope {
+func newScope(c *compiledQuery, repos []*Repository, refs []code.Ref) *scope {
 	s := &scope{c: c, repos: repos, refs: refs, repoHas: make([][]bool, len(c.predicates))}
 	for i, p := range c.predicates {
 		if p.repo == nil {
@@ -37,8 +37,8 @@ func newScope(c *compiled, repos []*Repository, refs []code.Ref) *scope {
 	return s
 }
 
-// column returns the places of a segment that satisfy a predicate.
-func (s *scope) column(p *predicate, seg Segment) bitset {
+// placeColumn returns the places of a segment that satisfy a predicate.
+func (s *scope) placeColumn(p *predicate, seg Segment) bitset {
 	places := seg.Places
 	out := newBitset(places.Len())
 	switch {
@@ -69,8 +69,8 @@ func (s *scope) column(p *predicate, seg Segment) bitset {
 	return out
 }
 
-// holds evaluates a predicate that is not about paths on one place.
-func (s *scope) holds(p *predicate, seg Segment, place int) bool {
+// evalPredicate evaluates a predicate that is not about paths on one place.
+func (s *scope) evalPredicate(p *predicate, seg Segment, place int) bool {
 	r := seg.Places.Repo[place]
 	switch {
 	case p.repo != nil:
@@ -152,56 +152,56 @@ func eachLineWith(text []byte, p *plan.Pattern, visit func(line int, content []b
 
 var newline = []byte{'\n'}
 
-// may returns the places for which a node can be true (or, without positive,
+// possiblePlaces returns the places for which a node can be true (or, without positive,
 // false), whatever the atoms say; nil stands for all.
-func (s *scope) may(n node, positive bool, columns []bitset) bitset {
+func (s *scope) possiblePlaces(n node, positive bool, columns []bitset) bitset {
 	switch n := n.(type) {
 	case *andNode:
-		return s.mayAll(n.kids, positive, columns)
+		return s.possibleOfAll(n.children, positive, columns)
 	case *orNode:
-		return s.mayAny(n.kids, positive, columns)
+		return s.possibleOfAny(n.children, positive, columns)
 	case *notNode:
-		return s.may(n.kid, !positive, columns)
+		return s.possiblePlaces(n.child, !positive, columns)
 	case *constNode:
 		if n.value == positive {
 			return nil
 		}
-		return none(columns)
+		return emptyColumn(columns)
 	case *placeNode:
 		if column := columns[n.number]; positive || column == nil {
 			return column // nil: not evaluated, anything is possible
 		}
-		return complement(columns[n.number])
+		return complementOf(columns[n.number])
 	}
 	return nil
 }
 
-func (s *scope) mayAll(kids []node, positive bool, columns []bitset) bitset {
+func (s *scope) possibleOfAll(kids []node, positive bool, columns []bitset) bitset {
 	if !positive {
-		return s.combine(kids, positive, columns, unite, none(columns))
+		return s.combinePossible(kids, positive, columns, unionBitsets, emptyColumn(columns))
 	}
-	return s.combine(kids, positive, columns, intersect, nil)
+	return s.combinePossible(kids, positive, columns, intersectBitsets, nil)
 }
 
-func (s *scope) mayAny(kids []node, positive bool, columns []bitset) bitset {
+func (s *scope) possibleOfAny(kids []node, positive bool, columns []bitset) bitset {
 	if !positive {
-		return s.combine(kids, positive, columns, intersect, nil)
+		return s.combinePossible(kids, positive, columns, intersectBitsets, nil)
 	}
-	return s.combine(kids, positive, columns, unite, none(columns))
+	return s.combinePossible(kids, positive, columns, unionBitsets, emptyColumn(columns))
 }
 
-func (s *scope) combine(kids []node, positive bool, columns []bitset, f func(a, b bitset) bitset, start bitset) bitset {
+func (s *scope) combinePossible(kids []node, positive bool, columns []bitset, f func(a, b bitset) bitset, start bitset) bitset {
 	out := start
 	for _, k := range kids {
-		out = f(out, s.may(k, positive, columns))
+		out = f(out, s.possiblePlaces(k, positive, columns))
 	}
 	return out
 }
 
-// none returns an empty set of places; the last column is kept for it.
-func none(columns []bitset) bitset { return columns[len(columns)-1] }
+// emptyColumn returns an empty set of places; the last column is kept for it.
+func emptyColumn(columns []bitset) bitset { return columns[len(columns)-1] }
 
-func complement(b bitset) bitset {
+func complementOf(b bitset) bitset {
 	out := make(bitset, len(b))
 	for i := range b {
 		out[i] = ^b[i]

@@ -32,13 +32,13 @@ func TestRanking(t *testing.T) {
 	datadriven.RunTest(t, "testdata/ranking", func(t *testing.T, d *datadriven.TestData) string {
 		switch d.Cmd {
 		case "repository":
-			m.describe(t, d)
+			m.describeRanking(t, d)
 			return ""
 		case "segment":
 			m.rankingSegment(t, d.Input)
 			return ""
 		case "search":
-			return m.rank(t, d)
+			return m.rankAnswer(t, d)
 		case "lines":
 			return m.bestLines(t, d)
 		}
@@ -47,7 +47,7 @@ func TestRanking(t *testing.T) {
 	})
 }
 
-func (m *model) describe(t *testing.T, d *datadriven.TestData) {
+func (m *model) describeRanking(t *testing.T, d *datadriven.TestData) {
 	name, year := "", 0
 	d.ScanArgs(t, "name", &name)
 	d.MaybeScanArgs(t, "pushed", &year)
@@ -62,7 +62,7 @@ var definition = regexp.MustCompile(`\b(func|class|def|struct|var) (\w+)`)
 
 var kindOf = map[string]code.SymbolKind{"func": "function", "def": "function", "class": "class", "struct": "struct", "var": "variable"}
 
-func definitions(text []byte) (out []code.Symbol) {
+func findDefinitions(text []byte) (out []code.Symbol) {
 	for _, at := range definition.FindAllSubmatchIndex(text, -1) {
 		out = append(out, code.Symbol{
 			Name: string(text[at[4]:at[5]]), Kind: kindOf[string(text[at[2]:at[3]])], Offset: uint32(at[4]),
@@ -90,7 +90,7 @@ func (m *model) rankingSegment(t *testing.T, input string) {
 			}
 		}
 		key := code.DocumentKey{Blob: sha1.Sum(fmt.Append(text, i)), Language: code.Language(f[3])}
-		if err := b.Add(segment.Document{Key: key, Text: text, Symbols: definitions(text), Flags: flags}); err != nil {
+		if err := b.Add(segment.Document{Key: key, Text: text, Symbols: findDefinitions(text), Flags: flags}); err != nil {
 			t.Fatal(err)
 		}
 		places.Add(segment.DocID(i), m.repository(f[0]), segment.NoRef, 0, f[1])
@@ -128,7 +128,7 @@ func (m *model) bestLines(t *testing.T, d *datadriven.TestData) string {
 	return b.String()
 }
 
-func (m *model) rank(t *testing.T, d *datadriven.TestData) string {
+func (m *model) rankAnswer(t *testing.T, d *datadriven.TestData) string {
 	request := Request{Query: parse(t, d.Input), Matches: 1000, Explain: true}
 	d.MaybeScanArgs(t, "matches", &request.Matches)
 	d.MaybeScanArgs(t, "display", &request.Display)

@@ -47,18 +47,18 @@ type messageReader struct {
 func (p *pasteReader) tryMessage(ctx context.Context) (*Result, error) {
 	m := &messageReader{pasteReader: p, words: p.paste.Words(), seen: map[string]bool{}}
 	if p.paste.Sure {
-		verbatim, err := p.finds(ctx, &syntax.Text{Pattern: m.words.Text, Case: syntax.CaseNo})
+		verbatim, err := p.hasMatch(ctx, &syntax.Text{Pattern: m.words.Text, Case: syntax.CaseNo})
 		if err != nil || verbatim {
 			return nil, err // the literal reading has that line
 		}
-		if m.literal, err = p.finds(ctx, p.request.Query.Root); err != nil {
+		if m.literal, err = p.hasMatch(ctx, p.request.Query.Root); err != nil {
 			return nil, err
 		}
 	}
-	if err := m.collect(ctx); err != nil {
+	if err := m.collectFormats(ctx); err != nil {
 		return nil, err
 	}
-	chosen := m.choose()
+	chosen := m.chooseTemplates()
 	if len(chosen) == 0 {
 		return nil, nil
 	}
@@ -72,12 +72,12 @@ func (p *pasteReader) tryMessage(ctx context.Context) (*Result, error) {
 	if len(arms) > 1 {
 		root = &syntax.Or{Children: arms}
 	}
-	return p.runAttempt(ctx, &attempt{root: root, as: fmt.Sprintf("a message made from %s", strings.Join(shown, " and "))})
+	return p.runAttempt(ctx, &readingAttempt{root: root, description: fmt.Sprintf("a message made from %s", strings.Join(shown, " and "))})
 }
 
-// finds reports whether a query has a match.
-func (p *pasteReader) finds(ctx context.Context, root syntax.Query) (bool, error) {
-	result, err := p.probe(ctx, root, 1)
+// hasMatch reports whether a query has a match.
+func (p *pasteReader) hasMatch(ctx context.Context, root syntax.Query) (bool, error) {
+	result, err := p.runProbe(ctx, root, 1)
 	if err != nil {
 		return false, err
 	}
@@ -85,9 +85,9 @@ func (p *pasteReader) finds(ctx context.Context, root syntax.Query) (bool, error
 	return result.Stats.Matches > 0, nil
 }
 
-// collect looks for all runs of words on one line, but for one of them, which may be a value; then for
+// collectFormats looks for all runs of words on one line, but for one of them, which may be a value; then for
 // pieces of runs, the longest that there are.
-func (m *messageReader) collect(ctx context.Context) error {
+func (m *messageReader) collectFormats(ctx context.Context) error {
 	runs := m.words.Runs
 	if len(runs) > 1 && len(runs) <= maxRunsTogether {
 		for left := -1; left < len(runs); left++ {
@@ -97,7 +97,7 @@ func (m *messageReader) collect(ctx context.Context) error {
 		}
 	}
 	for size := firstRun; size > 0; size-- {
-		covered := m.choose()
+		covered := m.chooseTemplates()
 		for _, run := range runs {
 			if isCovered(run, covered) {
 				continue
@@ -106,7 +106,7 @@ func (m *messageReader) collect(ctx context.Context) error {
 				return err
 			}
 		}
-		if size < firstRun && len(m.choose()) > 0 {
+		if size < firstRun && len(m.chooseTemplates()) > 0 {
 			return nil
 		}
 	}
@@ -171,7 +171,7 @@ func (m *messageReader) collectRun(ctx context.Context, run []reading.Range, siz
 
 // lookAt looks for a pattern, and at the lines that have it. It reports whether there are any.
 func (m *messageReader) lookAt(ctx context.Context, leaf *syntax.Text) (bool, error) {
-	result, err := m.probe(ctx, leaf, probeMatches)
+	result, err := m.runProbe(ctx, leaf, probeMatches)
 	if err != nil {
 		return false, err
 	}
@@ -191,13 +191,13 @@ func (m *messageReader) lookAtLine(line string) {
 		return
 	}
 	m.seen[line] = true
-	if t, ok := m.words.BestTemplate(line); ok && m.explains(&t) {
+	if t, ok := m.words.BestTemplate(line); ok && m.explainsMessage(&t) {
 		m.formats = append(m.formats, t)
 	}
 }
 
-// explains reports whether a template says enough of the message to be its origin.
-func (m *messageReader) explains(t *reading.Template) bool {
+// explainsMessage reports whether a template says enough of the message to be its origin.
+func (m *messageReader) explainsMessage(t *reading.Template) bool {
 	if t.Weight < minFormatLetters || t.Words < minFormatWords {
 		return false
 	}
@@ -210,9 +210,9 @@ func (m *messageReader) explains(t *reading.Template) bool {
 	return t.Quoted || t.Weight >= minConstantLetters
 }
 
-// choose returns the templates that explain most: the best, those that explain about as much, and
+// chooseTemplates returns the templates that explain most: the best, those that explain about as much, and
 // those of other parts of the message.
-func (m *messageReader) choose() (chosen []reading.Template) {
+func (m *messageReader) chooseTemplates() (chosen []reading.Template) {
 	slices.SortStableFunc(m.formats, func(a, b reading.Template) int {
 		switch {
 		case a.Better(&b):

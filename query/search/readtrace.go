@@ -27,7 +27,7 @@ type frameFile struct{ repository, path string }
 
 // located is what is known of the path of a frame: the files that share most of its end, and
 // how many parts of the path they share.
-type located struct {
+type frameLocation struct {
 	shared int
 	files  []frameFile
 }
@@ -36,7 +36,7 @@ type located struct {
 // share two parts of its path before one that shares its name alone.
 func (p *pasteReader) tryTrace(ctx context.Context) (*Result, error) {
 	frames := p.paste.Frames
-	places, err := p.locate(ctx, frames)
+	places, err := p.locateFrames(ctx, frames)
 	if err != nil {
 		return nil, err
 	}
@@ -51,12 +51,12 @@ func (p *pasteReader) tryTrace(ctx context.Context) (*Result, error) {
 	return nil, nil
 }
 
-func (p *pasteReader) tryFrame(ctx context.Context, f *reading.Frame, at *located, strict, several bool) (*Result, error) {
+func (p *pasteReader) tryFrame(ctx context.Context, f *reading.Frame, at *frameLocation, strict, several bool) (*Result, error) {
 	parts := strings.Count(f.Path, "/") + 1
 	if f.Path != "" && at.shared >= min(parts, 2) == strict && len(at.files) > 0 {
 		files := at.files
 		if len(files) > 1 || !strict {
-			narrowed, err := p.narrow(ctx, f, files)
+			narrowed, err := p.narrowFiles(ctx, f, files)
 			if err != nil {
 				return nil, err
 			}
@@ -67,9 +67,9 @@ func (p *pasteReader) tryFrame(ctx context.Context, f *reading.Frame, at *locate
 				files = narrowed
 			}
 		}
-		a := &attempt{root: anyFile(files), line: f.Line, as: fmt.Sprintf("line %d of the file in the stack frame %s", f.Line, cutFilter(f.Text))}
+		a := &readingAttempt{root: anyFile(files), line: f.Line, description: fmt.Sprintf("line %d of the file in the stack frame %s", f.Line, cutFilter(f.Text))}
 		if f.Line == 0 {
-			a = &attempt{root: &syntax.And{Children: []syntax.Query{anyFile(files), symbolOf(f)}}, as: "the function in the stack frame " + cutFilter(f.Text)}
+			a = &readingAttempt{root: &syntax.And{Children: []syntax.Query{anyFile(files), symbolOf(f)}}, description: "the function in the stack frame " + cutFilter(f.Text)}
 		}
 		return p.runAttempt(ctx, a)
 	}
@@ -77,7 +77,7 @@ func (p *pasteReader) tryFrame(ctx context.Context, f *reading.Frame, at *locate
 		return nil, nil // the symbol is tried once: it is all there is, or the file is not here
 	}
 	for _, root := range definitionsOf(f) {
-		a := &attempt{root: root, as: "the function in the stack frame " + cutFilter(f.Text)}
+		a := &readingAttempt{root: root, description: "the function in the stack frame " + cutFilter(f.Text)}
 		if result, err := p.runAttempt(ctx, a); err != nil || result != nil {
 			return result, err
 		}
@@ -85,13 +85,13 @@ func (p *pasteReader) tryFrame(ctx context.Context, f *reading.Frame, at *locate
 	return nil, nil
 }
 
-// narrow returns those of several files that define the function of a frame; none if that is not
+// narrowFiles returns those of several files that define the function of a frame; none if that is not
 // known.
-func (p *pasteReader) narrow(ctx context.Context, f *reading.Frame, files []frameFile) (narrowed []frameFile, err error) {
+func (p *pasteReader) narrowFiles(ctx context.Context, f *reading.Frame, files []frameFile) (narrowed []frameFile, err error) {
 	if !f.HasSymbol() {
 		return nil, nil
 	}
-	result, err := p.probe(ctx, &syntax.And{Children: []syntax.Query{anyFile(files), symbolOf(f)}}, maxFrameFiles)
+	result, err := p.runProbe(ctx, &syntax.And{Children: []syntax.Query{anyFile(files), symbolOf(f)}}, maxFrameFiles)
 	if err != nil {
 		return nil, err
 	}
@@ -170,9 +170,9 @@ func definitionsOf(f *reading.Frame) (all []syntax.Query) {
 
 var majorVersion = regexp.MustCompile(`^v\d+$`)
 
-// locate compares the places that a search with the filters of the paste is about with the paths of frames.
-func (p *pasteReader) locate(ctx context.Context, frames []reading.Frame) ([]located, error) {
-	l := &placeLocator{found: make([]located, len(frames)), parts: make([][]string, len(frames)), byName: map[string][]int{}}
+// locateFrames compares the places that a search with the filters of the paste is about with the paths of frames.
+func (p *pasteReader) locateFrames(ctx context.Context, frames []reading.Frame) ([]frameLocation, error) {
+	l := &placeLocator{found: make([]frameLocation, len(frames)), parts: make([][]string, len(frames)), byName: map[string][]int{}}
 	for i := range frames {
 		if frames[i].Path != "" {
 			l.parts[i] = strings.Split(frames[i].Path, "/")
@@ -183,7 +183,7 @@ func (p *pasteReader) locate(ctx context.Context, frames []reading.Frame) ([]loc
 	if len(l.byName) == 0 {
 		return l.found, nil
 	}
-	c, err := compile(&Request{Query: p.parsed(&syntax.Const{Value: true}), Public: p.request.Public}, p.s.options.Contexts)
+	c, err := compileQuery(&Request{Query: p.buildQuery(&syntax.Const{Value: true}), Public: p.request.Public}, p.s.options.Contexts)
 	if errors.Is(err, plan.ErrPattern) {
 		return l.found, nil
 	}
@@ -210,7 +210,7 @@ func (p *pasteReader) locate(ctx context.Context, frames []reading.Frame) ([]loc
 			if n++; n > maxFramePlaces || n%inspectStep == 0 && !turn.Step() {
 				return l.found, ctx.Err()
 			}
-			if seg.shows(i) {
+			if seg.isVisible(i) {
 				l.lookAt(seg, i)
 			}
 		}
@@ -223,7 +223,7 @@ type placeLocator struct {
 	parts  [][]string       // of the path of each frame
 	byName map[string][]int // frames by the name of their file
 	filter *surveyor
-	found  []located
+	found  []frameLocation
 }
 
 func (l *placeLocator) lookAt(seg Segment, place int) {
@@ -239,7 +239,7 @@ func (l *placeLocator) lookAt(seg Segment, place int) {
 }
 
 // add adds a file that shares some parts of the path of a frame.
-func (l *located) add(f frameFile, shared int) {
+func (l *frameLocation) add(f frameFile, shared int) {
 	if shared > l.shared {
 		l.shared, l.files = shared, l.files[:0]
 	}

@@ -79,7 +79,7 @@ type meaning struct {
 }
 
 // relater finds the related files of a request.
-type relater struct {
+type relatedFinder struct {
 	s       *Searcher
 	view    View
 	request Request
@@ -96,7 +96,7 @@ func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result 
 	}
 	ctx, cancel := context.WithTimeout(ctx, maxRelatedDuration)
 	defer cancel()
-	l := &relater{s: s, view: view, request: r, result: result, seen: map[fileLine]bool{}}
+	l := &relatedFinder{s: s, view: view, request: r, result: result, seen: map[fileLine]bool{}}
 	terms := plainTerms(q)
 	if len(terms) == 1 && isBare(q, terms[0]) {
 		l.addDefinitions(ctx, terms[0])
@@ -137,7 +137,7 @@ func isBare(q *syntax.Parsed, t *syntax.Text) bool {
 }
 
 // addMeanings adds a group for each query that finds something.
-func (l *relater) addMeanings(ctx context.Context, all []meaning) {
+func (l *relatedFinder) addMeanings(ctx context.Context, all []meaning) {
 	for i, m := range all {
 		r := l.request
 		r.Query = &syntax.Parsed{Root: m.root, Text: m.query}
@@ -145,16 +145,16 @@ func (l *relater) addMeanings(ctx context.Context, all []meaning) {
 		if i == 0 {
 			r.Display = max(maxRelatedMatches-minRelatedMatches*(len(all)-1), minFirstMatches)
 		}
-		found := l.search(ctx, r)
+		found := l.runSearch(ctx, r)
 		if found == nil {
 			continue
 		}
-		l.add(Related{m.reason, m.query, l.unseen(found.Files)})
+		l.addGroup(Related{m.reason, m.query, l.dropSeen(found.Files)})
 	}
 }
 
-// unseen leaves out the files whose lines with matches are in a group already.
-func (l *relater) unseen(files []FileMatch) []FileMatch {
+// dropSeen leaves out the files whose lines with matches are in a group already.
+func (l *relatedFinder) dropSeen(files []FileMatch) []FileMatch {
 	return slices.DeleteFunc(files, func(f FileMatch) bool {
 		fresh := len(f.Chunks) == 0
 		for _, c := range f.Chunks {
@@ -174,10 +174,10 @@ type fileLine struct {
 	number int
 }
 
-// search returns the result of a search whose files stay as long as the result does, nil if it found nothing.
-func (l *relater) search(ctx context.Context, r Request) *Result {
+// runSearch returns the result of a search whose files stay as long as the result does, nil if it found nothing.
+func (l *relatedFinder) runSearch(ctx context.Context, r Request) *Result {
 	r.WithoutAdvice, r.Related, r.Explain, r.Whole = true, false, false, false
-	found, err := l.s.admit(ctx, l.view, r, nil)
+	found, err := l.s.admitSearch(ctx, l.view, r, nil)
 	if err != nil {
 		return nil // the answer is complete without
 	}
@@ -185,18 +185,18 @@ func (l *relater) search(ctx context.Context, r Request) *Result {
 		found.Release()
 		return nil
 	}
-	l.result.parts = append(l.result.parts, found)
+	l.result.relatedResults = append(l.result.relatedResults, found)
 	return found
 }
 
-func (l *relater) add(group Related) {
+func (l *relatedFinder) addGroup(group Related) {
 	if len(l.result.Related) < maxRelated && len(group.Files) > 0 {
 		l.result.Related = append(l.result.Related, group)
 	}
 }
 
 // addForms adds what is found of other forms of a term, which an expression has, and a notice that names them.
-func (l *relater) addForms(ctx context.Context, term *syntax.Text, reason RelatedReason, expression string) {
+func (l *relatedFinder) addForms(ctx context.Context, term *syntax.Text, reason RelatedReason, expression string) {
 	if expression == "" {
 		return
 	}
@@ -226,7 +226,7 @@ func (l *relater) addForms(ctx context.Context, term *syntax.Text, reason Relate
 // select, those in the best files first.
 func (s *Searcher) writtenForms(ctx context.Context, view View, r Request, term *syntax.Text, expression string) (names []string) {
 	root := syntax.Replace(r.Query.Root, term, &syntax.Text{Pattern: expression, Regexp: true, Case: syntax.CaseNo})
-	found, err := s.admit(ctx, view, Request{
+	found, err := s.admitSearch(ctx, view, Request{
 		Query: &syntax.Parsed{Root: root}, Matches: minLooked, Display: maxFormMatches, Public: r.Public, WithoutAdvice: true, probes: r.probes,
 	}, nil)
 	if err != nil {
@@ -284,7 +284,7 @@ var qualifiedName = regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?:\.|::|#|->)(
 
 // addDefinitions adds the definitions of a qualified name: those on a line with the qualifier, as of a method behind its
 // receiver, and those in a file, folder or repository of that name.
-func (l *relater) addDefinitions(ctx context.Context, term *syntax.Text) {
+func (l *relatedFinder) addDefinitions(ctx context.Context, term *syntax.Text) {
 	m := qualifiedName.FindStringSubmatch(term.Pattern)
 	if m == nil {
 		return
@@ -303,7 +303,7 @@ func (l *relater) addDefinitions(ctx context.Context, term *syntax.Text) {
 }
 
 // addNamedFiles adds the files that have the terms in their names and are not in the answer.
-func (l *relater) addNamedFiles(ctx context.Context, terms []*syntax.Text) {
+func (l *relatedFinder) addNamedFiles(ctx context.Context, terms []*syntax.Text) {
 	q := l.request.Query
 	root, text := q.Root, q.Text
 	words := make([]string, 0, len(terms))
@@ -323,16 +323,16 @@ func (l *relater) addNamedFiles(ctx context.Context, terms []*syntax.Text) {
 	r := l.request
 	r.Query = &syntax.Parsed{Root: root, Text: text}
 	r.Matches, r.Display, r.ContextLines = minLooked, maxNamedFiles, 0
-	found := l.search(ctx, r)
+	found := l.runSearch(ctx, r)
 	if found == nil {
 		return
 	}
-	answered := l.answered()
+	answered := l.answeredFiles()
 	files := slices.DeleteFunc(found.Files, func(f FileMatch) bool { return answered[keyOf(&f)] })
 	slices.SortStableFunc(files, func(a, b FileMatch) int {
 		return cmp.Or(-cmp.Compare(nameShare(a.Path, words), nameShare(b.Path, words)), -cmp.Compare(a.Score, b.Score))
 	})
-	l.add(Related{RelatedFileName, text, files[:min(len(files), maxRelatedFiles)]})
+	l.addGroup(Related{RelatedFileName, text, files[:min(len(files), maxRelatedFiles)]})
 }
 
 // fileID names a file on the default branch of its repository.
@@ -343,8 +343,8 @@ type fileID struct {
 
 func keyOf(f *FileMatch) fileID { return fileID{f.Repo, f.Path} }
 
-// answered returns the files that the answer has already.
-func (l *relater) answered() map[fileID]bool {
+// answeredFiles returns the files that the answer has already.
+func (l *relatedFinder) answeredFiles() map[fileID]bool {
 	files := map[fileID]bool{}
 	for i := range l.result.Files {
 		files[keyOf(&l.result.Files[i])] = true
@@ -370,7 +370,7 @@ func nameShare(path string, words []string) float64 {
 }
 
 // mayBeNamed reports whether a file that the view has may have all words in its name.
-func (l *relater) mayBeNamed(words []string) bool {
+func (l *relatedFinder) mayBeNamed(words []string) bool {
 	for _, seg := range l.view.Segments() {
 		if !slices.ContainsFunc(words, func(w string) bool { return !seg.Places.MayName(w) }) {
 			return true
@@ -410,7 +410,7 @@ func accentsOf(word string) (forms []string) {
 	for i, r := range letters {
 		if p, ok := plainLetters[r]; ok {
 			plain[i] = p
-		} else if !isSmall(r) {
+		} else if !isLowerASCII(r) {
 			return nil
 		}
 	}

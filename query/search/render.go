@@ -13,15 +13,15 @@ import (
 
 // A renderer turns hits into files for people: lines, columns, symbols.
 type renderer struct {
-	run     *run
-	cursor  segment.Cursor
-	text    *segment.Text
-	of      *segment.Reader
-	outline segment.Outline // symbols of the file in hand
-	name    *segment.Text   // reads their names
+	run        *searchRun
+	cursor     segment.Cursor
+	text       *segment.Text
+	reader     *segment.Reader
+	outline    segment.Outline // symbols of the file in hand
+	symbolText *segment.Text   // reads their names
 	// paths are the path patterns of the query, to show what matched in a path.
-	paths []*predicate
-	left  int64 // bytes that the result may still grow by
+	paths     []*predicate
+	bytesLeft int64 // bytes that the result may still grow by
 }
 
 // What parts of an answer take as JSON, without their text.
@@ -31,8 +31,8 @@ const (
 	rangeBytes = 128
 )
 
-func newRenderer(n *run, maxBytes int64) *renderer {
-	r := &renderer{run: n, left: maxBytes}
+func newRenderer(n *searchRun, maxBytes int64) *renderer {
+	r := &renderer{run: n, bytesLeft: maxBytes}
 	for _, p := range n.scope.c.predicates {
 		if p.path != nil {
 			r.paths = append(r.paths, p)
@@ -41,18 +41,18 @@ func newRenderer(n *run, maxBytes int64) *renderer {
 	return r
 }
 
-// loaded returns how much text was decompressed.
-func (r *renderer) loaded() int64 {
+// loadedBytes returns how much text was decompressed.
+func (r *renderer) loadedBytes() int64 {
 	if r.text == nil {
 		return 0
 	}
-	return r.text.LoadedBytes() + r.name.LoadedBytes()
+	return r.text.LoadedBytes() + r.symbolText.LoadedBytes()
 }
 
-func (r *renderer) file(h *hit) (FileMatch, error) {
+func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 	seg := r.run.segments[h.segment]
-	r.use(seg.Reader)
-	r.left -= fileBytes
+	r.openReader(seg.Reader)
+	r.bytesLeft -= fileBytes
 	places, sc := seg.Places, r.run.scope
 	f := FileMatch{
 		Repo: sc.repos[places.Repo[h.place]], Ref: sc.refOf(seg, h.place),
@@ -60,7 +60,7 @@ func (r *renderer) file(h *hit) (FileMatch, error) {
 		Language: seg.Reader.Language(h.doc),
 	}
 	f.Refs = append(f.Refs, f.Ref)
-	for _, i := range h.also {
+	for _, i := range h.otherPlaces {
 		f.Refs = append(f.Refs, sc.refOf(seg, i))
 	}
 	key, err := seg.Reader.Key(&r.cursor, h.doc)
@@ -78,7 +78,7 @@ func (r *renderer) file(h *hit) (FileMatch, error) {
 			return f, err
 		}
 		placeSymbols(h, &r.outline)
-		if f.Chunks, err = r.chunks(h); err != nil {
+		if f.Chunks, err = r.renderChunks(h); err != nil {
 			return f, err
 		}
 		f.BestLines = r.bestLines(f.Chunks)
@@ -93,27 +93,27 @@ func (r *renderer) file(h *hit) (FileMatch, error) {
 			return f, err
 		}
 		f.Content = slices.Clone(text)
-		r.left -= int64(len(text))
+		r.bytesLeft -= int64(len(text))
 	}
-	r.score(&f, h, places.Flags[h.place]|seg.Reader.Flags(h.doc))
+	r.scoreFile(&f, h, places.Flags[h.place]|seg.Reader.Flags(h.doc))
 	return f, nil
 }
 
-func (r *renderer) use(reader *segment.Reader) {
+func (r *renderer) openReader(reader *segment.Reader) {
 	switch {
 	case r.text == nil:
-		r.text, r.name = segment.NewText(reader, &r.cursor), segment.NewText(reader, &r.cursor)
-	case r.of != reader:
+		r.text, r.symbolText = segment.NewText(reader, &r.cursor), segment.NewText(reader, &r.cursor)
+	case r.reader != reader:
 		r.text.Reset(reader)
-		r.name.Reset(reader)
+		r.symbolText.Reset(reader)
 	}
-	r.of = reader
+	r.reader = reader
 }
 
 // lineMatch returns a line of a document as a match, without the blanks at its ends; none if
 // the document has fewer lines, or if it is blank.
 func (r *renderer) lineMatch(h *hit, number int) ([]match, error) {
-	lo, hi := r.of.TextRange(h.doc)
+	lo, hi := r.reader.TextRange(h.doc)
 	text, err := r.text.Bytes(lo, hi)
 	if err != nil {
 		return nil, err
@@ -152,35 +152,35 @@ func placeSymbols(h *hit, symbols *segment.Outline) {
 	h.matches = kept
 }
 
-// chunks renders the matches of a hit with their lines, as far as there is room
+// renderChunks renders the matches of a hit with their lines, as far as there is room
 // for them; the others are taken from the hit.
-func (r *renderer) chunks(h *hit) ([]Chunk, error) {
+func (r *renderer) renderChunks(h *hit) ([]Chunk, error) {
 	var chunks []Chunk
 	done := 0
-	for done < len(h.matches) && (r.left > 0 || done == 0) { // a file that is shown shows a match
-		h.matches = h.matches[:min(len(h.matches), done+int(max(r.left, 0)/rangeBytes)+1)]
-		from, to, n, err := r.extent(h, h.matches[done:])
+	for done < len(h.matches) && (r.bytesLeft > 0 || done == 0) { // a file that is shown shows a match
+		h.matches = h.matches[:min(len(h.matches), done+int(max(r.bytesLeft, 0)/rangeBytes)+1)]
+		from, to, n, err := r.chunkExtent(h, h.matches[done:])
 		if err != nil {
 			return nil, err
 		}
-		chunk, err := r.chunk(h, from, to, h.matches[done:done+n])
+		chunk, err := r.renderChunk(h, from, to, h.matches[done:done+n])
 		if err != nil {
 			return nil, err
 		}
 		chunks = append(chunks, chunk)
 		done += n
-		r.left -= chunkBytes + int64(to-from) + int64(n)*rangeBytes
+		r.bytesLeft -= chunkBytes + int64(to-from) + int64(n)*rangeBytes
 	}
 	h.matches = h.matches[:done]
 	return chunks, nil
 }
 
-// extent returns the whole lines of the first match, those of the matches that
+// chunkExtent returns the whole lines of the first match, those of the matches that
 // they reach with their context, and the number of these matches. Each line is
 // looked at once, however many matches it has.
-func (r *renderer) extent(h *hit, matches []match) (from, to, n int, err error) {
-	lo, hi := r.of.TextRange(h.doc)
-	if from, to, err = r.lines(lo, hi, lo+int(matches[0].start), lo+int(matches[0].end)); err != nil {
+func (r *renderer) chunkExtent(h *hit, matches []match) (from, to, n int, err error) {
+	lo, hi := r.reader.TextRange(h.doc)
+	if from, to, err = r.lineExtent(lo, hi, lo+int(matches[0].start), lo+int(matches[0].end)); err != nil {
 		return 0, 0, 0, err
 	}
 	for n = 1; n < len(matches); {
@@ -205,8 +205,8 @@ func (r *renderer) extent(h *hit, matches []match) (from, to, n int, err error) 
 	return from, to, n, nil
 }
 
-// lines returns the whole lines around start and end, with context.
-func (r *renderer) lines(lo, hi, start, end int) (from, to int, err error) {
+// lineExtent returns the whole lines around start and end, with context.
+func (r *renderer) lineExtent(lo, hi, start, end int) (from, to int, err error) {
 	if from, err = r.lineStart(lo, start, r.run.request.ContextLines); err != nil {
 		return 0, 0, err
 	}
@@ -263,9 +263,9 @@ func (r *renderer) lineEnd(hi, at, lines int) (int, error) {
 	}
 }
 
-// chunk renders the lines from from up to to with the matches in them.
-func (r *renderer) chunk(h *hit, from, to int, matches []match) (Chunk, error) {
-	lo, _ := r.of.TextRange(h.doc)
+// renderChunk renders the lines from from up to to with the matches in them.
+func (r *renderer) renderChunk(h *hit, from, to int, matches []match) (Chunk, error) {
+	lo, _ := r.reader.TextRange(h.doc)
 	line, err := r.text.Lines(h.doc, from)
 	if err != nil {
 		return Chunk{}, err
@@ -279,7 +279,7 @@ func (r *renderer) chunk(h *hit, from, to int, matches []match) (Chunk, error) {
 	defined := false
 	for _, m := range matches {
 		c.Ranges = append(c.Ranges, Range{at.seek(int(m.start)), at.seek(int(m.end))})
-		s, err := r.symbol(m)
+		s, err := r.symbolAt(m)
 		if err != nil {
 			return c, err
 		}
@@ -317,13 +317,13 @@ func (l *locator) seek(offset int) Location {
 	return l.at
 }
 
-// symbol returns the symbol whose name a match overlaps, nil if there is none.
-func (r *renderer) symbol(m match) (*code.Symbol, error) {
+// symbolAt returns the symbol whose name a match overlaps, nil if there is none.
+func (r *renderer) symbolAt(m match) (*code.Symbol, error) {
 	i := r.outline.At(m.start, m.end)
 	if i < 0 {
 		return nil, nil
 	}
-	s, err := r.outline.Symbol(i, r.name)
+	s, err := r.outline.Symbol(i, r.symbolText)
 	return &s, err
 }
 

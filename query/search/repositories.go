@@ -9,12 +9,12 @@ import (
 )
 
 // onlyRepositories reports whether a query depends on nothing but repositories.
-func onlyRepositories(c *compiled) bool {
+func onlyRepositories(c *compiledQuery) bool {
 	return !slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.repo == nil })
 }
 
-// repositories answers a query about repositories alone.
-func repositories(sc *scope, r Request) *Result {
+// searchRepositories answers a query about repositories alone.
+func searchRepositories(sc *scope, r Request) *Result {
 	result := &Result{Exhaustive: true}
 	for i, repo := range sc.repos {
 		if repo != nil && evalRepository(sc, sc.c.root, i) {
@@ -26,7 +26,7 @@ func repositories(sc *scope, r Request) *Result {
 	if len(result.Repositories) > r.Matches {
 		result.Exhaustive, result.Stopped = false, StopMatchLimit
 	}
-	result.Repositories = result.Repositories[:min(len(result.Repositories), r.shown())]
+	result.Repositories = result.Repositories[:min(len(result.Repositories), r.displayLimit())]
 	result.Stats.Displayed = len(result.Repositories)
 	return result
 }
@@ -34,11 +34,11 @@ func repositories(sc *scope, r Request) *Result {
 func evalRepository(sc *scope, n node, repo int) bool {
 	switch n := n.(type) {
 	case *andNode:
-		return !slices.ContainsFunc(n.kids, func(k node) bool { return !evalRepository(sc, k, repo) })
+		return !slices.ContainsFunc(n.children, func(k node) bool { return !evalRepository(sc, k, repo) })
 	case *orNode:
-		return slices.ContainsFunc(n.kids, func(k node) bool { return evalRepository(sc, k, repo) })
+		return slices.ContainsFunc(n.children, func(k node) bool { return evalRepository(sc, k, repo) })
 	case *notNode:
-		return !evalRepository(sc, n.kid, repo)
+		return !evalRepository(sc, n.child, repo)
 	case *constNode:
 		return n.value
 	case *placeNode:

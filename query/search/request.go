@@ -44,21 +44,21 @@ type Request struct {
 	// for none.
 	line int
 	// most bounds the time, if it is less than Options.MaxDuration; 0 for that.
-	most time.Duration
+	timeLimit time.Duration
 }
 
-// shown returns how many matches may be displayed.
-func (r *Request) shown() int {
+// displayLimit returns how many matches may be displayed.
+func (r *Request) displayLimit() int {
 	if r.Display <= 0 || r.Display > r.Matches {
 		return r.Matches
 	}
 	return r.Display
 }
 
-// duration returns the bound of the time of a search.
-func (r *Request) duration(most time.Duration) time.Duration {
-	if r.most > 0 {
-		return min(r.most, most)
+// maxDuration returns the bound of the time of a search.
+func (r *Request) maxDuration(most time.Duration) time.Duration {
+	if r.timeLimit > 0 {
+		return min(r.timeLimit, most)
 	}
 	return most
 }
@@ -106,20 +106,20 @@ type Result struct {
 
 	// looked is how many matches were looked at, before a limit of those wanted; all of them,
 	// if complete.
-	looked   int
-	complete bool
-	holding  *holding
-	parts    []*Result // whose files Related has
+	looked         int
+	complete       bool
+	memory         *memoryBudget
+	relatedResults []*Result // whose files Related has
 }
 
 // Release says that the files of the result are not needed any more: until then
 // they count as memory of the search, or until the result is collected. Releasing
 // twice, or a result that was made by hand, does no harm.
 func (r *Result) Release() {
-	if r.holding != nil {
-		r.holding.release()
+	if r.memory != nil {
+		r.memory.releaseAll()
 	}
-	for _, part := range r.parts {
+	for _, part := range r.relatedResults {
 		part.Release()
 	}
 }

@@ -30,22 +30,22 @@ const (
 )
 
 // attempt is a reading to try.
-type attempt struct {
+type readingAttempt struct {
 	root syntax.Query
 	line int // is shown of files without matches
 	// as is how the query is read, for the notice.
-	as string
+	description string
 }
 
 // pasteReader finds the reading of a paste that has matches.
 type pasteReader struct {
-	s       *Searcher
-	view    View
-	request Request
-	paste   *reading.Paste
-	emit    Emit
-	probes  int
-	until   time.Time // probes end then
+	s             *Searcher
+	view          View
+	request       Request
+	paste         *reading.Paste
+	emit          Emit
+	probes        int
+	probeDeadline time.Time // probes end then
 }
 
 // searchReadings answers a request by the likely reading of its query.
@@ -55,7 +55,7 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 	if r.Explain {
 		r.probes = &probes
 	}
-	result, err := s.read(ctx, view, r, emit)
+	result, err := s.chooseReading(ctx, view, r, emit)
 	if err == nil {
 		result.Stats.Duration = time.Since(started)
 		if result.Explain != nil {
@@ -70,22 +70,22 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 	return result, err
 }
 
-// read finds the reading of a query that has matches.
-func (s *Searcher) read(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
+// chooseReading finds the reading of a query that has matches.
+func (s *Searcher) chooseReading(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	paste := reading.Recognize(r.Query)
 	if paste == nil {
-		return s.admit(ctx, view, r, emit)
+		return s.admitSearch(ctx, view, r, emit)
 	}
 	var literal *Result
 	if !paste.Sure {
 		first := r
 		first.isReading = true
 		var err error
-		if literal, err = s.admit(ctx, view, first, emit); err != nil || literal.Stats.Matches > 0 || literal.Stopped != StopNone {
+		if literal, err = s.admitSearch(ctx, view, first, emit); err != nil || literal.Stats.Matches > 0 || literal.Stopped != StopNone {
 			return literal, err
 		}
 	}
-	p := &pasteReader{s: s, view: view, request: r, paste: paste, emit: emit, until: time.Now().Add(maxProbeDuration)}
+	p := &pasteReader{s: s, view: view, request: r, paste: paste, emit: emit, probeDeadline: time.Now().Add(maxProbeDuration)}
 	result, err := p.tryReadings(ctx)
 	if literal != nil {
 		if err == nil && result == nil {
@@ -95,7 +95,7 @@ func (s *Searcher) read(ctx context.Context, view View, r Request, emit Emit) (*
 		literal.Release()
 	}
 	if err == nil && result == nil {
-		result, err = s.admit(ctx, view, r, emit)
+		result, err = s.admitSearch(ctx, view, r, emit)
 	}
 	return result, err
 }
@@ -128,7 +128,7 @@ func (p *pasteReader) tryCode(ctx context.Context) (*Result, error) {
 	if len(lines) > 1 {
 		as = "lines of code, one behind the other, whatever blanks are between their tokens"
 	}
-	result, err := p.runAttempt(ctx, &attempt{root: codeLine(lines), as: as})
+	result, err := p.runAttempt(ctx, &readingAttempt{root: codeLine(lines), description: as})
 	if err != nil || result != nil || len(lines) == 1 {
 		return result, err
 	}
@@ -136,7 +136,7 @@ func (p *pasteReader) tryCode(ctx context.Context) (*Result, error) {
 	slices.SortStableFunc(apart, func(a, b string) int { return len(b) - len(a) })
 	for _, line := range apart[:min(len(apart), maxLinesApart)] {
 		as := fmt.Sprintf("one of its lines of code, %s, whatever blanks are between its tokens", cutFilter(line))
-		if result, err = p.runAttempt(ctx, &attempt{root: codeLine([]string{line}), as: as}); err != nil || result != nil {
+		if result, err = p.runAttempt(ctx, &readingAttempt{root: codeLine([]string{line}), description: as}); err != nil || result != nil {
 			return result, err
 		}
 	}
@@ -153,14 +153,14 @@ func codeLine(lines []string) syntax.Query {
 }
 
 // runAttempt searches for a reading. It returns nil if the reading has no match.
-func (p *pasteReader) runAttempt(ctx context.Context, a *attempt) (*Result, error) {
+func (p *pasteReader) runAttempt(ctx context.Context, a *readingAttempt) (*Result, error) {
 	if a.root == nil {
 		return nil, nil
 	}
 	r := p.request
-	r.Query = p.parsed(a.root)
-	r.line, r.most, r.isReading = a.line, maxReadDuration, true
-	result, err := p.s.admit(ctx, p.view, r, p.emit)
+	r.Query = p.buildQuery(a.root)
+	r.line, r.timeLimit, r.isReading = a.line, maxReadDuration, true
+	result, err := p.s.admitSearch(ctx, p.view, r, p.emit)
 	if errors.Is(err, plan.ErrPattern) {
 		return nil, nil // too long
 	}
@@ -174,31 +174,31 @@ func (p *pasteReader) runAttempt(ctx context.Context, a *attempt) (*Result, erro
 	literal := p.request.Query.PrintLiteral(p.request.Query.Options)
 	notice := syntax.Notice{
 		Code: syntax.PastedText, At: p.paste.At, Suggestions: []string{literal},
-		Message: fmt.Sprintf("Read as %s. For the literal meaning, put each term in quotes.", a.as),
+		Message: fmt.Sprintf("Read as %s. For the literal meaning, put each term in quotes.", a.description),
 	}
 	result.Notices = slices.Insert(result.Notices, 0, notice)
 	result.Notices = result.Notices[:min(len(result.Notices), syntax.MaxNotices)]
 	return result, nil
 }
 
-// parsed returns a query with the filters of the paste.
-func (p *pasteReader) parsed(root syntax.Query) *syntax.Parsed {
+// buildQuery returns a query with the filters of the paste.
+func (p *pasteReader) buildQuery(root syntax.Query) *syntax.Parsed {
 	if len(p.paste.Filters) > 0 {
 		root = &syntax.And{Children: append(slices.Clone(p.paste.Filters), root)}
 	}
 	return &syntax.Parsed{Root: root, Text: root.String()}
 }
 
-// probe returns the files that a query finds, with at most so many matches; none if there is no
+// runProbe returns the files that a query finds, with at most so many matches; none if there is no
 // time for it. Release the result.
-func (p *pasteReader) probe(ctx context.Context, root syntax.Query, matches int) (*Result, error) {
-	left := time.Until(p.until)
+func (p *pasteReader) runProbe(ctx context.Context, root syntax.Query, matches int) (*Result, error) {
+	left := time.Until(p.probeDeadline)
 	if p.probes == maxProbes || left <= 0 {
 		return &Result{}, nil
 	}
 	p.probes++
-	r := Request{Query: p.parsed(root), Matches: matches, Public: p.request.Public, most: left, WithoutAdvice: true, probes: p.request.probes}
-	result, err := p.s.admit(ctx, p.view, r, nil)
+	r := Request{Query: p.buildQuery(root), Matches: matches, Public: p.request.Public, timeLimit: left, WithoutAdvice: true, probes: p.request.probes}
+	result, err := p.s.admitSearch(ctx, p.view, r, nil)
 	if errors.Is(err, plan.ErrPattern) {
 		return &Result{}, nil
 	}

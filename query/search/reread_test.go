@@ -23,7 +23,7 @@ func TestReadings(t *testing.T) {
 	datadriven.RunTest(t, "testdata/readings", func(t *testing.T, d *datadriven.TestData) string {
 		switch d.Cmd {
 		case "repository":
-			m.describe(t, d)
+			m.describeRanking(t, d)
 			return ""
 		case "segment":
 			m.rankingSegment(t, d.Input)
@@ -97,7 +97,7 @@ func (s *Searcher) checkLiteral(t *testing.T, view View, q *syntax.Parsed, text 
 	if err != nil {
 		t.Fatal(err)
 	}
-	direct, err := s.admit(t.Context(), view, Request{Query: q, Matches: 1000}, nil)
+	direct, err := s.admitSearch(t.Context(), view, Request{Query: q, Matches: 1000}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +121,8 @@ func TestReadingsKeepTheNoticesOfFilters(t *testing.T) {
 
 // A search for a reading ends at its bound of time, and the literal one is the answer.
 func TestReadingsAreBounded(t *testing.T) {
-	r := Request{most: 1}
-	if r.duration(5) != 1 || (&Request{}).duration(5) != 5 || (&Request{most: 9}).duration(5) != 5 {
+	r := Request{timeLimit: 1}
+	if r.maxDuration(5) != 1 || (&Request{}).maxDuration(5) != 5 || (&Request{timeLimit: 9}).maxDuration(5) != 5 {
 		t.Error("the bound of a reading is not the least")
 	}
 }

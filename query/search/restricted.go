@@ -22,9 +22,9 @@ func Restricted(v View) bool {
 	return ok && r.Restricted()
 }
 
-// conceal takes out of a result what counts hidden text as well: what the index
+// hideCosts takes out of a result what counts hidden text as well: what the index
 // and the texts were asked, and the segments. Times stay: who asks has a clock.
-func (r *Result) conceal() {
+func (r *Result) hideCosts() {
 	s := &r.Stats
 	s.ContentBytes, s.ScannedBytes, s.IndexBytes, s.Lists = 0, 0, 0, 0
 	s.FilesConsidered, s.FilesLoaded, s.FilesSkipped = 0, 0, 0
@@ -37,8 +37,8 @@ func (r *Result) conceal() {
 
 // A namedContext is a search context that a query names.
 type namedContext struct {
-	name  string
-	holds Context
+	name     string
+	contains Context
 }
 
 // contextError is about a search context that does not exist for the caller; near are the nearest that do.
@@ -69,8 +69,8 @@ func (s *scope) suggestContexts(err error) error {
 // checkContexts fails for a search context without a repository that exists for
 // the caller: its name would reveal the others.
 func (s *scope) checkContexts() error {
-	for _, c := range s.c.named {
-		if !s.hasRepository(c.holds) {
+	for _, c := range s.c.namedContexts {
+		if !s.hasRepository(c.contains) {
 			return &contextError{c.name, s.nearContexts(c.name)}
 		}
 	}
@@ -85,7 +85,7 @@ func (s *scope) hasRepository(holds Context) bool {
 
 // candidateBlocks counts the blocks of a finding: for who may not see all, those
 // with text that exists for them, as far as the count matters.
-func (v *visitor) candidateBlocks(a *atom, f *finding) int {
+func (v *segmentSearcher) candidateBlocks(a *atom, f *atomCandidates) int {
 	if !v.s.restricted {
 		return f.blocks.Len()
 	}
@@ -100,7 +100,7 @@ func (v *visitor) candidateBlocks(a *atom, f *finding) int {
 
 // showsBlock reports whether some document that exists for who asks has text, or
 // symbols, in a block.
-func (v *visitor) showsBlock(symbols bool, block int) bool {
+func (v *segmentSearcher) showsBlock(symbols bool, block int) bool {
 	r := v.seg.Reader
 	if r.Documents() == 0 {
 		return false

@@ -55,7 +55,7 @@ func newHiding(t testing.TB, rng *rand.Rand, m *model) *hiding {
 	return h
 }
 
-func everything(*code.Repository) bool { return true }
+func allowAll(*code.Repository) bool { return true }
 
 // TestHiddenRepositoriesDoNotExist compares the answers to somebody from whom some
 // repositories are hidden with a plain scan of the others, and with the answers to
@@ -67,7 +67,7 @@ func TestHiddenRepositoriesDoNotExist(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 79))
 		h := newHiding(t, rng, newModel(t, rng))
 		hidden := screen.Hide(h.whole, seed*2, h.visible)
-		rest := screen.Hide(h.rest, seed*2+1, everything)
+		rest := screen.Hide(h.rest, seed*2+1, allowAll)
 		judge := &oracle{t: t, m: h.rest, compiled: map[string]*regexp.Regexp{}}
 		ask := asker{rng, h.whole} // with words of what is hidden, too
 		for range 25 {
@@ -76,14 +76,14 @@ func TestHiddenRepositoriesDoNotExist(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want := judge.answer()
+			want := judge.wholeAnswer()
 			t.Run(fmt.Sprintf("seed=%d/%s", seed, parsed), func(t *testing.T) {
 				c := checker{t, s, hidden, parsed, want, "hidden"}
-				c.check(rng)
+				c.checkAnswer(rng)
 				whole := Request{Matches: 1 << 20, Whole: true, Explain: true}
 				got := c.search(whole)
 				c.m = rest
-				if a, b := told(t, got), told(t, c.search(whole)); a != b {
+				if a, b := visibleFacts(t, got), visibleFacts(t, c.search(whole)); a != b {
 					t.Fatalf("somebody can tell what is hidden:\n%s\nwithout it:\n%s", a, b)
 				}
 			})
@@ -107,14 +107,14 @@ func TestHiddenRepositoriesWithLongLists(t *testing.T) {
 		judge := &oracle{t: t, m: h.rest, compiled: map[string]*regexp.Regexp{}}
 		for _, text := range []string{"kmalloc", "kmalloc or kfree", "kmalloc kfree struct", "naïve -struct", "sym:kmalloc naïve rev:*", "kmalloc visibility:private", "regex:k.*free select:repo"} {
 			judge.q = parse(t, text)
-			c := checker{t, s, view, judge.q, judge.answer(), text}
-			c.check(rng)
+			c := checker{t, s, view, judge.q, judge.wholeAnswer(), text}
+			c.checkAnswer(rng)
 		}
 	}
 }
 
-// told returns all that a result says, but times.
-func told(t *testing.T, r *Result) string {
+// visibleFacts returns all that a result says, but times.
+func visibleFacts(t *testing.T, r *Result) string {
 	t.Helper()
 	stats := reflect.ValueOf(&r.Stats).Elem()
 	for i := range stats.NumField() {
@@ -160,7 +160,7 @@ func TestHiddenTextIsNotCounted(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				told2[i] = strings.ReplaceAll(told(t, r), word, "WORD")
+				told2[i] = strings.ReplaceAll(visibleFacts(t, r), word, "WORD")
 			}
 			if told2[0] != told2[1] {
 				t.Errorf("%s tells of a hidden word:\n%s\nwithout:\n%s", query, told2[0], told2[1])
@@ -185,7 +185,7 @@ func TestContextOfHiddenRepositories(t *testing.T) {
 	if !errors.Is(known, code.ErrNotFound) || strings.ReplaceAll(known.Error(), "secret", "nosuch") != unknown.Error() {
 		t.Errorf("the context of hidden repositories: %v, an unknown one: %v", known, unknown)
 	}
-	if err := ask(NewScreen(ScreenOptions{}).Hide(m, 1, everything), "secret"); err != nil {
+	if err := ask(NewScreen(ScreenOptions{}).Hide(m, 1, allowAll), "secret"); err != nil {
 		t.Error(err)
 	}
 }
@@ -232,7 +232,7 @@ func TestScreenKeepsWhatItKnows(t *testing.T) {
 	if seen := look("a", 1); seen != n {
 		t.Errorf("%d seen of a new state, want %d", seen, n)
 	}
-	if held := screen.held(); held <= 0 || len(screen.mu.known) != 1 {
+	if held := screen.cachedBytes(); held <= 0 || len(screen.mu.known) != 1 {
 		t.Errorf("%d bytes of %d held", held, len(screen.mu.known))
 	}
 }
@@ -250,11 +250,11 @@ func TestTablesAreTakenOver(t *testing.T) {
 			}
 			if rng.IntN(2) == 0 { // a segment anew
 				m.segments = slices.Clone(m.segments)
-				m.segments[0].Places = anew(m.segments[0])
+				m.segments[0].Places = rebuildPlaces(m.segments[0])
 			}
 			mask := rng.IntN(1 << len(m.repos))
 			visible := func(r *code.Repository) bool { return r.ID == 90 || mask>>(r.ID-1)&1 != 0 }
-			got, want := screen.Hide(m, fmt.Sprint(mask), visible), newScreened(m, visible, nil)
+			got, want := screen.Hide(m, fmt.Sprint(mask), visible), newScreenedState(m, visible, nil)
 			if !reflect.DeepEqual(got.Segments(), want.segments) || !reflect.DeepEqual(got.Repositories(), want.repos) {
 				t.Fatalf("seed %d step %d: %d segments, want %d", seed, step, len(got.Segments()), len(want.segments))
 			}
@@ -262,8 +262,8 @@ func TestTablesAreTakenOver(t *testing.T) {
 	}
 }
 
-// anew returns equal places that are not the same.
-func anew(s Segment) *segment.Places {
+// rebuildPlaces returns equal places that are not the same.
+func rebuildPlaces(s Segment) *segment.Places {
 	b := segment.NewPlacesBuilder(s.Reader.Documents())
 	for i := range s.Places.Len() {
 		b.Add(s.Places.Doc[i], s.Places.Repo[i], segment.NoRef, s.Places.Flags[i], string(s.Places.Path(i)))
@@ -303,7 +303,7 @@ func TestHiddenNamesUseUpNoBound(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(r.Files) == 0 || r.Files[0].Path != "last.c" {
-		t.Errorf("the file that defines the name is not the first of %v", names(r))
+		t.Errorf("the file that defines the name is not the first of %v", resultNames(r))
 	}
 }
 
@@ -347,7 +347,7 @@ func TestHiddenRepositoriesDoNotOrder(t *testing.T) {
 			m.build(t, 1+rng.IntN(5))
 			h := newHiding(t, rng, m)
 			s, screen := New(Options{}), NewScreen(ScreenOptions{})
-			hidden, rest := screen.Hide(h.whole, 1, h.visible), screen.Hide(h.rest, 2, everything)
+			hidden, rest := screen.Hide(h.whole, 1, h.visible), screen.Hide(h.rest, 2, allowAll)
 			for _, text := range []string{"return", "r", "regex:return.*struct", "kmalloc or kfree or return", "file:src", "e rev:*", "return select:file", "e select:repo", "sym:k rev:*"} {
 				for _, r := range []Request{{Matches: 1}, {Matches: 20}, {Matches: 1100}, {Matches: 1500, Display: 7}, {Matches: 3000, ContextLines: 1}} {
 					r.Query = parse(t, text)
@@ -359,14 +359,14 @@ func TestHiddenRepositoriesDoNotOrder(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if a, b := told(t, got), told(t, want); a != b {
+					if a, b := visibleFacts(t, got), visibleFacts(t, want); a != b {
 						t.Fatalf("%s, %d of %d matches: what is hidden orders the answer: %s", text, r.Display, r.Matches, firstDifference(a, b))
 					}
 					got.Release()
 					want.Release()
 					streamed, parts := collect(t, s, hidden, r)
 					alone, partsAlone := collect(t, s, rest, r)
-					if a, b := told(t, streamed), told(t, alone); a != b || parts != partsAlone {
+					if a, b := visibleFacts(t, streamed), visibleFacts(t, alone); a != b || parts != partsAlone {
 						t.Fatalf("%s, %d of %d matches: what is hidden orders a stream: %s", text, r.Display, r.Matches, firstDifference(a, b))
 					}
 				}

@@ -70,8 +70,8 @@ func (s *scorer) add(points float64, reason string) {
 	}
 }
 
-// score sets the score of a file from what is known of its matches and its place.
-func (r *renderer) score(f *FileMatch, h *hit, flags code.Flags) {
+// scoreFile sets the score of a file from what is known of its matches and its place.
+func (r *renderer) scoreFile(f *FileMatch, h *hit, flags code.Flags) {
 	s := &scorer{f: f, explain: r.run.request.Explain}
 	r.scoreMatches(s, h)
 	s.add(scoreFrequency*float64(h.frequency), "how often, for the length")
@@ -89,7 +89,7 @@ var nearReasons = [...]string{
 // scoreMatches scores what matches are: definitions, whole words, in their letter
 // case.
 func (r *renderer) scoreMatches(s *scorer, h *hit) {
-	terms := r.run.scope.c.written
+	terms := r.run.scope.c.literals
 	best, own, seen := 0.0, 0.0, 0
 	var defined *code.Symbol
 	var words, parts, exact uint64
@@ -106,13 +106,13 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 			}
 			if isWholeWord(c.Content, start, end) {
 				words |= 1 << term.number
-				own = max(own, ownOf(c.Content, start, end))
+				own = max(own, wholeValuePoints(c.Content, start, end))
 			} else if isWordPart(c.Content, start, end) {
 				parts |= 1 << term.number
 			}
 			if len(c.Symbols) > 0 && c.Symbols[j] != nil {
 				cuts := !isWordPart(c.Content, start, end)
-				if points := r.definition(h, c.Symbols[j], c.Ranges[j], term, cuts); points > best {
+				if points := r.definitionPoints(h, c.Symbols[j], c.Ranges[j], term, cuts); points > best {
 					best, defined = points, c.Symbols[j]
 				}
 			}
@@ -122,17 +122,17 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 		s.add(best, "definition of "+string(defined.Kind)+" "+defined.Name)
 	}
 	n := float64(max(len(terms), 1))
-	s.add(scoreWholeWord*float64(min(ones(words), int(n)))/n, "whole words")
-	s.add(scoreWordPart*float64(min(ones(parts&^words), int(n)))/n, "words of identifiers")
+	s.add(scoreWholeWord*float64(min(countOnes(words), int(n)))/n, "whole words")
+	s.add(scoreWordPart*float64(min(countOnes(parts&^words), int(n)))/n, "words of identifiers")
 	if own /= n; defined == nil {
 		s.add(own, "a string or line of its own")
 	}
-	s.add(scoreExactCase*float64(min(ones(exact), int(n)))/n, "letter case")
+	s.add(scoreExactCase*float64(min(countOnes(exact), int(n)))/n, "letter case")
 }
 
-// definition returns what it counts that a match lies on the name of a symbol. Of
+// definitionPoints returns what it counts that a match lies on the name of a symbol. Of
 // several terms one alone says little, unless the others are there as well. cuts says that the match ends within a word.
-func (r *renderer) definition(h *hit, sym *code.Symbol, at Range, term term, cuts bool) float64 {
+func (r *renderer) definitionPoints(h *hit, sym *code.Symbol, at Range, term term, cuts bool) float64 {
 	weight, ok := kindWeights[sym.Kind]
 	if !ok {
 		weight = kindOther
@@ -146,10 +146,10 @@ func (r *renderer) definition(h *hit, sym *code.Symbol, at Range, term term, cut
 		points *= scoreDefinitionBit
 	case size < len(sym.Name):
 		points *= scoreDefinitionPart
-	case !term.exact && len(r.run.scope.c.written) > 0:
+	case !term.exact && len(r.run.scope.c.literals) > 0:
 		points *= scoreDefinitionFold
 	}
-	if n := len(r.run.scope.c.written); n > 1 {
+	if n := len(r.run.scope.c.literals); n > 1 {
 		if h.near < nearPhrase || at.Start.ByteOffset < int(h.start) || at.End.ByteOffset > int(h.end) {
 			points /= float64(n)
 		}
@@ -201,17 +201,17 @@ func isWordStart(text []byte, at int) bool {
 		return true
 	case isDigit(before) || isDigit(after):
 		return isDigit(before) != isDigit(after)
-	case isCapital(rune(after)):
-		return !isCapital(rune(before)) || at+1 < len(text) && isSmall(rune(text[at+1]))
+	case isUpperASCII(rune(after)):
+		return !isUpperASCII(rune(before)) || at+1 < len(text) && isLowerASCII(rune(text[at+1]))
 	}
 	return false
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// ownOf returns what it counts that a whole word is all of a string, or the first
+// wholeValuePoints returns what it counts that a whole word is all of a string, or the first
 // of its line: keys of a configuration are defined so.
-func ownOf(text []byte, start, end int) float64 {
+func wholeValuePoints(text []byte, start, end int) float64 {
 	if start > 0 && end < len(text) && text[start-1] == text[end] && (text[end] == '"' || text[end] == '\'' || text[end] == '`') {
 		return scoreString
 	}
@@ -231,7 +231,7 @@ func isWord(c byte) bool {
 
 func isWordRune(r rune) bool { return r >= 0x80 || isWord(byte(r)) }
 
-func ones(b uint64) int {
+func countOnes(b uint64) int {
 	n := 0
 	for ; b != 0; b &= b - 1 {
 		n++
@@ -243,7 +243,7 @@ func ones(b uint64) int {
 func (r *renderer) scoreName(s *scorer) {
 	best := 0.0
 	stem := strings.ToLower(segment.Stem(s.f.Path))
-	for _, n := range r.run.agenda.names {
+	for _, n := range r.run.schedule.names {
 		switch {
 		case isNameOf(n.fold, s.f.Path):
 			best = max(best, scoreFileName)
@@ -251,7 +251,7 @@ func (r *renderer) scoreName(s *scorer) {
 			best = max(best, partOfFileName(n.fold, stem, segment.Stem(s.f.Path)))
 		}
 	}
-	if n := len(r.run.scope.c.written); n > 1 {
+	if n := len(r.run.scope.c.literals); n > 1 {
 		best /= 2
 	}
 	s.add(best, "the name of the file")
@@ -276,13 +276,13 @@ func (r *renderer) scorePlace(s *scorer, flags code.Flags) {
 			s.add(p.points, p.reason)
 		}
 	}
-	if prose[s.f.Language] || inProse(s.f.Path) {
+	if proseLanguages[s.f.Language] || inProse(s.f.Path) {
 		s.add(scoreProse, "prose")
 	}
 }
 
 // prose are the languages of texts for people.
-var prose = map[code.Language]bool{
+var proseLanguages = map[code.Language]bool{
 	"": true, "Text": true, "Markdown": true, "reStructuredText": true, "HTML": true, "RDoc": true, "Gettext Catalog": true, "Roff": true,
 	"Roff Manpage": true, "AsciiDoc": true, "Textile": true, "Org": true, "TeX": true, "SVG": true, "Diff": true, "Source Map": true,
 }

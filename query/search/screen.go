@@ -41,10 +41,10 @@ type Screen struct {
 	mu      struct {
 		sync.Mutex
 		of     stateID
-		known  map[any]*screened // by key
-		order  []any             // keys, the oldest first
+		known  map[any]*screenedState // by key
+		order  []any                  // keys, the oldest first
 		bytes  int64
-		before []*screened // of the state before
+		before []*screenedState // of the state before
 	}
 }
 
@@ -57,7 +57,7 @@ func NewScreen(o ScreenOptions) *Screen {
 		o.MaxBytes = DefaultMaxScreenBytes
 	}
 	s := &Screen{o: o}
-	s.mu.known = make(map[any]*screened)
+	s.mu.known = make(map[any]*screenedState)
 	s.metrics = newScreenMetrics(o.Registerer, s)
 	return s
 }
@@ -86,17 +86,17 @@ func stateOf(v View) stateID {
 // the answers of visible are known by: equal keys, equal answers.
 func (s *Screen) Hide(v View, key any, visible func(*code.Repository) bool) View {
 	id := stateOf(v)
-	known, before := s.lookUp(id, key)
+	known, before := s.cachedState(id, key)
 	if known == nil {
 		s.metrics.misses.Inc()
-		known = newScreened(v, visible, before)
-		s.keep(id, key, known)
+		known = newScreenedState(v, visible, before)
+		s.cacheState(id, key, known)
 	}
 	return screenedView{v, known}
 }
 
-// lookUp returns what is known for a key, or else what may help to work it out.
-func (s *Screen) lookUp(id stateID, key any) (known *screened, before []*screened) {
+// cachedState returns what is known for a key, or else what may help to work it out.
+func (s *Screen) cachedState(id stateID, key any) (known *screenedState, before []*screenedState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.of == id {
@@ -111,8 +111,8 @@ func (s *Screen) lookUp(id stateID, key any) (known *screened, before []*screene
 	return nil, before
 }
 
-// keep holds on to what was worked out for a state, and drops that of older ones.
-func (s *Screen) keep(id stateID, key any, known *screened) {
+// cacheState holds on to what was worked out for a state, and drops that of older ones.
+func (s *Screen) cacheState(id stateID, key any, known *screenedState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.mu.of != id {
@@ -136,15 +136,15 @@ func (s *Screen) keep(id stateID, key any, known *screened) {
 	}
 }
 
-// held returns what is kept for the present state.
-func (s *Screen) held() int64 {
+// cachedBytes returns what is kept for the present state.
+func (s *Screen) cachedBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.bytes
 }
 
 // screened is a state of the index as somebody sees it. It never changes.
-type screened struct {
+type screenedState struct {
 	seen     bitset // repositories, by number
 	repos    []*Repository
 	segments []Segment
@@ -154,18 +154,18 @@ type screened struct {
 	byID   func() map[code.RepositoryID]struct{}
 }
 
-// newScreened works out what visible leaves of a view. What was worked out for
+// newScreenedState works out what visible leaves of a view. What was worked out for
 // others who see the same, or for the state before, is taken over.
-func newScreened(v View, visible func(*code.Repository) bool, before []*screened) *screened {
+func newScreenedState(v View, visible func(*code.Repository) bool, before []*screenedState) *screenedState {
 	all := v.Repositories()
-	s := &screened{seen: newBitset(len(all)), repos: make([]*Repository, len(all)), tables: make(map[*segment.Places]bitset)}
+	s := &screenedState{seen: newBitset(len(all)), repos: make([]*Repository, len(all)), tables: make(map[*segment.Places]bitset)}
 	for i, r := range all {
 		if r != nil && visible(&r.Repository) {
 			s.seen.set(i)
 			s.repos[i] = r
 		}
 	}
-	like := s.likeOne(before)
+	like := s.reuseTables(before)
 	s.bytes = int64(8 * (len(s.repos) + len(s.seen)))
 	for _, seg := range v.Segments() {
 		shown, ok := like[seg.Places]
@@ -193,9 +193,9 @@ func newScreened(v View, visible func(*code.Repository) bool, before []*screened
 // tableBytes is what a segment takes in a screened, about.
 const tableBytes = 96
 
-// likeOne returns the tables of one before with the same repositories, as far as
+// reuseTables returns the tables of one before with the same repositories, as far as
 // there were such: a number means the same repository for ever.
-func (s *screened) likeOne(before []*screened) map[*segment.Places]bitset {
+func (s *screenedState) reuseTables(before []*screenedState) map[*segment.Places]bitset {
 	for _, b := range before {
 		if samePrefix(b.seen, s.seen, len(b.repos)) {
 			return b.tables
@@ -237,7 +237,7 @@ func shownPlaces(p *segment.Places, seen bitset) bitset {
 // screenedView is a view of which a part is hidden.
 type screenedView struct {
 	View
-	*screened
+	*screenedState
 }
 
 // Restricted says that answers are not to tell of what is hidden: see Restricted.

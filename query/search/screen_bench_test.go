@@ -63,14 +63,14 @@ func BenchmarkScreen(b *testing.B) {
 	}
 	b.Run("first", func(b *testing.B) {
 		for b.Loop() {
-			newScreened(m, most, nil)
+			newScreenedState(m, most, nil)
 		}
 	})
-	before := newScreened(m, most, nil)
+	before := newScreenedState(m, most, nil)
 	b.Run("segment", func(b *testing.B) {
 		for b.Loop() {
-			m.segments[0].Places = anew(m.segments[0])
-			newScreened(m, most, []*screened{before})
+			m.segments[0].Places = rebuildPlaces(m.segments[0])
+			newScreenedState(m, most, []*screenedState{before})
 		}
 	})
 	b.Run("known", func(b *testing.B) {

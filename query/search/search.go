@@ -71,7 +71,7 @@ type Searcher struct {
 	options   Options
 	admission *admission.Controller
 	helpers   chan struct{} // one for each processor that a search may use besides its own
-	memory    *pool
+	memory    *memoryPool
 	metrics   *metrics
 }
 
@@ -82,7 +82,7 @@ func New(o Options) *Searcher {
 		MaxInteractive: o.MaxConcurrent, MaxWaiting: o.MaxWaiting, MaxWait: o.MaxWait,
 		MaxHeavy: o.MaxHeavy, MaxHeavyWaiting: o.MaxHeavyWaiting,
 	})
-	memory := &pool{most: o.TotalMemoryBytes}
+	memory := &memoryPool{maxBytes: o.TotalMemoryBytes}
 	return &Searcher{
 		options:   o,
 		admission: c,
@@ -102,9 +102,9 @@ func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, e
 	return s.searchReadings(ctx, view, r, nil)
 }
 
-// admit runs a request once there is a place for it. Files go to emit, unless it
+// admitSearch runs a request once there is a place for it. Files go to emit, unless it
 // is nil.
-func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
+func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
@@ -112,7 +112,7 @@ func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (
 	}
 	defer ticket.Leave()
 	waited := time.Since(start)
-	result, err := s.search(ctx, ticket, view, r, emit)
+	result, err := s.runSearch(ctx, ticket, view, r, emit)
 	if err != nil {
 		return nil, err
 	}
@@ -127,21 +127,21 @@ func (s *Searcher) admit(ctx context.Context, view View, r Request, emit Emit) (
 		if past, ok := view.(interface{ AsOf() string }); ok {
 			result.Explain.AsOf = past.AsOf()
 		}
-		result.Explain.Stages = stages(&result.Stats)
+		result.Explain.Stages = stageTimes(&result.Stats)
 	}
 	r.addProbe(result)
-	s.metrics.observe(result)
+	s.metrics.observeResult(result)
 	if Restricted(view) {
-		result.conceal()
+		result.hideCosts()
 	}
 	return result, nil
 }
 
-func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view View, r Request, emit Emit) (*Result, error) {
+func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
 	w := ticket.Worker(ctx.Done())
 	defer w.End()
-	c, err := compile(&r, s.options.Contexts)
+	c, err := compileQuery(&r, s.options.Contexts)
 	if err != nil {
 		return nil, (&scope{c: c, repos: view.Repositories()}).suggestContexts(err)
 	}
@@ -156,51 +156,51 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 			return nil, fmt.Errorf("open revisions: %w", err)
 		}
 	}
-	if r.Query.Type == syntax.TypeRepo && c.shown == syntax.SelectRepo && len(c.atoms) == 0 && onlyRepositories(c) {
-		result := repositories(sc, r)
+	if r.Query.Type == syntax.TypeRepo && c.selectKind == syntax.SelectRepo && len(c.atoms) == 0 && onlyRepositories(c) {
+		result := searchRepositories(sc, r)
 		in := inspector{view: view, query: r.Query, scope: sc, segments: segments, empty: len(result.Repositories) == 0}
-		result.Notices = in.inspect(ctx, func() *admission.Worker { return w })
+		result.Notices = in.inspectQuery(ctx, func() *admission.Worker { return w })
 		return result, nil
 	}
 	planned := time.Since(start)
 	w.Pause()
-	run := newRun(sc, segments, r)
-	run.holding = &holding{pool: s.memory, most: s.options.MaxMemoryBytes}
-	run.mostScan = s.options.MaxScanBytes
+	run := newSearchRun(sc, segments, r)
+	run.memory = &memoryBudget{pool: s.memory, maxBytes: s.options.MaxMemoryBytes}
+	run.maxScanBytes = s.options.MaxScanBytes
 	// More than this does not fit into the answer, and is not held.
 	run.display = min(run.display, int(s.options.MaxResultBytes/rangeBytes)+1)
-	a := newAnswer(run, w, s.options.MaxResultBytes)
+	a := newResultBuilder(run, w, s.options.MaxResultBytes)
 	var notices []syntax.Notice
 	work := func(ctx context.Context) error {
 		defer ticket.Leave() // whoever reads the answer slowly holds no place
-		if err := run.all(ctx, r.duration(s.options.MaxDuration), crew{ticket, s.helpers}); err != nil || run.halted.Load() {
+		if err := run.runTasks(ctx, r.maxDuration(s.options.MaxDuration), workerPool{ticket, s.helpers}); err != nil || run.halted.Load() {
 			return err
 		}
 		if r.WithoutAdvice {
 			return nil
 		}
 		in := inspector{view: view, query: r.Query, scope: sc, segments: segments, empty: run.mu.count == 0, listsSymbols: r.Query.Type == syntax.TypeSymbol}
-		notices = in.inspect(ctx, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
+		notices = in.inspectQuery(ctx, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
 		return nil
 	}
 	if emit == nil {
-		err = a.all(ctx, work)
+		err = a.buildAtEnd(ctx, work)
 	} else {
-		err = a.stream(ctx, work, emit)
+		err = a.streamParts(ctx, work, emit)
 	}
 	if closed := a.close(); !run.skipDamaged(closed) {
 		err = errors.Join(err, closed)
 	}
 	if err != nil || emit != nil {
-		run.holding.release()
+		run.memory.releaseAll()
 	}
 	if err != nil {
 		return nil, err
 	}
 	a.result.Notices = notices
-	a.result.holding = run.holding
-	if emit == nil && run.holding.draws() {
-		runtime.AddCleanup(a.result, (*holding).release, run.holding) // for who forgets Release
+	a.result.memory = run.memory
+	if emit == nil && run.memory.usesPool() {
+		runtime.AddCleanup(a.result, (*memoryBudget).releaseAll, run.memory) // for who forgets Release
 	}
 	a.result.Stats.Planning = planned
 	a.result.Stats.Searching = time.Since(start) - planned
@@ -208,35 +208,35 @@ func (s *Searcher) search(ctx context.Context, ticket *admission.Ticket, view Vi
 }
 
 // A run does the tasks of its agenda, in order, by one or more visitors.
-type run struct {
+type searchRun struct {
 	scope    *scope
 	segments []Segment
 	request  Request
 	display  int
 	// limit is the number of matches to look at: more than are asked for, if those are
 	// few, to choose the best.
-	limit   int
-	started time.Time
-	agenda  *agenda
-	survey  bool // before the tasks, to put them in order
+	limit       int
+	started     time.Time
+	schedule    *schedule
+	needsSurvey bool // before the tasks, to put them in order
 
 	halted atomic.Bool // by time or by the caller, or because of exceeded
 	// exceeded says that a document has more matches than a visitor may hold.
-	exceeded atomic.Bool
-	cutoff   atomic.Int32 // tasks after this one are not needed any more
-	holding  *holding
-	scanned  atomic.Int64 // bytes of text that visitors looked at, as far as they said
-	mostScan int64        // bound of these, 0 for none
-	scanEnd  atomic.Bool  // it was reached
-	damaged  atomic.Bool  // a segment could not be read
-	finish   func()       // ends the wait of workers for a processor: nothing is left to do
+	exceeded     atomic.Bool
+	cutoff       atomic.Int32 // tasks after this one are not needed any more
+	memory       *memoryBudget
+	scanned      atomic.Int64 // bytes of text that visitors looked at, as far as they said
+	maxScanBytes int64        // bound of these, 0 for none
+	scanExceeded atomic.Bool  // it was reached
+	damaged      atomic.Bool  // a segment could not be read
+	cancelWork   func()       // ends the wait of workers for a processor: nothing is left to do
 	// progress has a value when tasks from 0 up are done that were not before.
 	progress chan struct{}
 
 	mu struct {
 		sync.Mutex
 		next, end int // next step to take, and the one after the last
-		done      []visited
+		done      []taskResult
 		prefix    int             // tasks from 0 up that are done
 		count     int             // matches in those
 		seen      map[uint32]bool // repositories in those, if they are the answer
@@ -248,7 +248,7 @@ type run struct {
 	}
 }
 
-type visited struct {
+type taskResult struct {
 	hits       []hit
 	count      int
 	ok         bool
@@ -256,15 +256,15 @@ type visited struct {
 	considered int  // documents
 }
 
-func newRun(sc *scope, segments []Segment, r Request) *run {
-	n := &run{scope: sc, segments: segments, request: r, display: r.shown(), started: time.Now(), finish: func() {}, progress: make(chan struct{}, 1)}
-	n.holding = &holding{pool: &pool{most: math.MaxInt64}, most: math.MaxInt64} // until told otherwise
+func newSearchRun(sc *scope, segments []Segment, r Request) *searchRun {
+	n := &searchRun{scope: sc, segments: segments, request: r, display: r.displayLimit(), started: time.Now(), cancelWork: func() {}, progress: make(chan struct{}, 1)}
+	n.memory = &memoryBudget{pool: &memoryPool{maxBytes: math.MaxInt64}, maxBytes: math.MaxInt64} // until told otherwise
 	n.cutoff.Store(math.MaxInt32)
-	sc.rarity = rarity(sc, segments)
-	if n.limit = r.Matches; sc.c.shown != syntax.SelectRepo {
+	sc.rarity = rarityWeights(sc, segments)
+	if n.limit = r.Matches; sc.c.selectKind != syntax.SelectRepo {
 		n.limit = max(n.limit, minLooked)
 	}
-	n.agenda, n.survey = newAgenda(sc, segments, &r)
+	n.schedule, n.needsSurvey = newSchedule(sc, segments, &r)
 	n.setTasks()
 	if r.Explain {
 		n.mu.explain = make([]SegmentExplain, len(segments))
@@ -273,7 +273,7 @@ func newRun(sc *scope, segments []Segment, r Request) *run {
 	return n
 }
 
-func (n *run) take() (int, bool) {
+func (n *searchRun) takeTask() (int, bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.mu.next == n.mu.end || n.mu.next > int(n.cutoff.Load()) || n.mu.err != nil || n.halted.Load() {
@@ -283,17 +283,17 @@ func (n *run) take() (int, bool) {
 	return n.mu.next - 1, true
 }
 
-func (n *run) visit(v *visitor, i int) {
+func (n *searchRun) visitTask(v *segmentSearcher, i int) {
 	before, started := v.stats, time.Now()
-	segment, t := n.agenda.task(i)
-	v.first = n.agenda.firstOf(i)
-	hits, count, err := v.visitTier(segment, n.segments[segment], t, n.agenda)
+	segment, t := n.schedule.taskAt(i)
+	v.first = n.schedule.firstOf(i)
+	hits, count, err := v.visitTier(segment, n.segments[segment], t, n.schedule)
 	if v.exceeded {
 		n.exceeded.Store(true)
 		n.halted.Store(true)
-		n.finish()
+		n.cancelWork()
 	}
-	d := visited{hits: hits, count: count, ok: true, looked: v.looked, considered: v.stats.FilesConsidered - before.FilesConsidered}
+	d := taskResult{hits: hits, count: count, ok: true, looked: v.looked, considered: v.stats.FilesConsidered - before.FilesConsidered}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.failLocked(segment, err)
@@ -303,19 +303,19 @@ func (n *run) visit(v *visitor, i int) {
 		v.first.add(n.firstHits(hits))
 	}
 	for n.mu.prefix < len(n.mu.done) && n.mu.done[n.mu.prefix].ok {
-		n.mu.count += n.fresh(&n.mu.done[n.mu.prefix], n.mu.seen)
+		n.mu.count += n.countNew(&n.mu.done[n.mu.prefix], n.mu.seen)
 		if n.mu.count > n.limit {
 			last := n.mu.prefix
-			if n.ordered() {
-				last = n.agenda.lastOfBand(last)
+			if n.ordersByFile() {
+				last = n.schedule.lastOfBand(last)
 			}
 			n.cutoff.Store(min(n.cutoff.Load(), int32(last)))
 		}
 		n.mu.prefix++
-		n.tell()
+		n.signalProgress()
 	}
 	if n.mu.prefix > int(n.cutoff.Load()) || n.mu.err != nil {
-		n.finish()
+		n.cancelWork()
 	}
 }
 
@@ -324,28 +324,28 @@ const scanStep = 1 << 20
 
 // countScanned adds up the text that visitors looked at, and ends the search when
 // it was enough.
-func (n *run) countScanned(v *visitor) {
-	more := v.stats.ScannedBytes - v.scanSaid
-	if n.mostScan <= 0 || more < scanStep {
+func (n *searchRun) countScanned(v *segmentSearcher) {
+	more := v.stats.ScannedBytes - v.scannedReported
+	if n.maxScanBytes <= 0 || more < scanStep {
 		return
 	}
-	v.scanSaid = v.stats.ScannedBytes
-	if n.scanned.Add(more) > n.mostScan {
-		n.scanEnd.Store(true)
+	v.scannedReported = v.stats.ScannedBytes
+	if n.scanned.Add(more) > n.maxScanBytes {
+		n.scanExceeded.Store(true)
 		n.halted.Store(true)
-		n.finish()
+		n.cancelWork()
 	}
 }
 
-// tell says that there is progress.
-func (n *run) tell() {
+// signalProgress says that there is progress.
+func (n *searchRun) signalProgress() {
 	select {
 	case n.progress <- struct{}{}:
 	default: // said already, and nobody has looked since
 	}
 }
 
-func (n *run) failLocked(segment int, err error) {
+func (n *searchRun) failLocked(segment int, err error) {
 	if n.skipDamaged(err) {
 		return
 	}
@@ -356,7 +356,7 @@ func (n *run) failLocked(segment int, err error) {
 
 // skipDamaged notes that a segment cannot be read, if err says so. The search goes on
 // without it.
-func (n *run) skipDamaged(err error) bool {
+func (n *searchRun) skipDamaged(err error) bool {
 	if !errors.Is(err, segment.ErrCorrupt) && !errors.Is(err, integrity.ErrDamaged) {
 		return false
 	}
@@ -364,14 +364,14 @@ func (n *run) skipDamaged(err error) bool {
 	return true
 }
 
-func (n *run) conclude(r *Result) {
+func (n *searchRun) setStopReason(r *Result) {
 	switch {
 	case r.Stats.Matches > n.request.Matches:
 		r.Stats.Matches = n.request.Matches + 1
 		r.Stopped = StopMatchLimit
 	case n.exceeded.Load():
 		r.Stopped = StopMemoryLimit
-	case n.scanEnd.Load():
+	case n.scanExceeded.Load():
 		r.Stopped = StopScanLimit
 	case n.halted.Load():
 		r.Stopped = StopTimeLimit
@@ -381,12 +381,12 @@ func (n *run) conclude(r *Result) {
 	r.Exhaustive = r.Stopped == StopNone
 	r.looked = n.mu.count
 	r.complete = r.Exhaustive || r.Stopped == StopMatchLimit && n.mu.count <= n.limit
-	n.account(&r.Stats)
+	n.countSegments(&r.Stats)
 }
 
-// account counts the segments that were visited and those that were not, and the
+// countSegments counts the segments that were visited and those that were not, and the
 // files that the search did not come to.
-func (n *run) account(s *Stats) {
+func (n *searchRun) countSegments(s *Stats) {
 	steps, reached := len(n.mu.done), n.mu.next
 	for i := range n.segments {
 		looked, considered, task := false, 0, i

@@ -7,9 +7,9 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// shownOf returns what a query wants to see: what select: says, or else what
+// selectKindOf returns what a query wants to see: what select: says, or else what
 // type: asks for.
-func shownOf(q *syntax.Parsed) syntax.SelectKind {
+func selectKindOf(q *syntax.Parsed) syntax.SelectKind {
 	if q.Select != syntax.SelectDefault {
 		return q.Select
 	}
@@ -25,18 +25,18 @@ func shownOf(q *syntax.Parsed) syntax.SelectKind {
 }
 
 // listsRepositories reports whether repositories are the answer.
-func (c *compiled) listsRepositories() bool { return c.shown == syntax.SelectRepo }
+func (c *compiledQuery) listsRepositories() bool { return c.selectKind == syntax.SelectRepo }
 
 // entriesOnly reports whether only files or repositories are shown: of each
 // pattern it is enough to know whether it matches.
-func (c *compiled) entriesOnly() bool {
-	return c.shown == syntax.SelectFile || c.shown == syntax.SelectRepo
+func (c *compiledQuery) entriesOnly() bool {
+	return c.selectKind == syntax.SelectFile || c.selectKind == syntax.SelectRepo
 }
 
 // choosesSymbols reports whether some matches may lie on no symbol where only
 // those that do are shown.
-func (c *compiled) choosesSymbols() bool {
-	return c.shown == syntax.SelectSymbol && slices.ContainsFunc(c.atoms, func(a *atom) bool { return !a.symbols })
+func (c *compiledQuery) choosesSymbols() bool {
+	return c.selectKind == syntax.SelectSymbol && slices.ContainsFunc(c.atoms, func(a *atom) bool { return !a.symbols })
 }
 
 // withSymbols makes a query that shows symbols, but has no pattern, one for all
@@ -56,37 +56,37 @@ func withSymbols(q syntax.Query) syntax.Query {
 	return &syntax.And{Children: []syntax.Query{q, &syntax.Symbol{Pattern: ".", Case: syntax.CaseNo}}}
 }
 
-// collect gives a hit the matches that the query wants to see, and reports
+// collectHit gives a hit the matches that the query wants to see, and reports
 // whether the hit is one with these alone.
-func (v *visitor) collect(h *hit) (bool, error) {
-	shown := v.s.c.shown
+func (v *segmentSearcher) collectHit(h *hit) (bool, error) {
+	shown := v.s.c.selectKind
 	if v.s.c.entriesOnly() {
 		h.count = 1
-		if v.sought != nil {
-			delete(v.sought, v.seg.Places.Repo[h.place])
+		if v.soughtRepos != nil {
+			delete(v.soughtRepos, v.seg.Places.Repo[h.place])
 		}
 		return true, nil
 	}
-	if err := v.gather(v.s.c.root, h); err != nil {
+	if err := v.gatherMatches(v.s.c.root, h); err != nil {
 		return false, err
 	}
-	if v.several {
-		h.settle()
+	if v.mergesAtoms {
+		h.mergeMatches()
 	}
 	if v.s.c.choosesSymbols() {
-		if err := v.onSymbols(h); err != nil {
+		if err := v.keepSymbolMatches(h); err != nil {
 			return false, err
 		}
 	}
 	if shown == syntax.SelectSymbol || shown == syntax.SelectContent {
 		return h.count > 0, nil
 	}
-	h.finish()
+	h.ensureCount()
 	return true, nil
 }
 
-// onSymbols leaves the matches that lie on the name of a symbol.
-func (v *visitor) onSymbols(h *hit) error {
+// keepSymbolMatches leaves the matches that lie on the name of a symbol.
+func (v *segmentSearcher) keepSymbolMatches(h *hit) error {
 	if err := v.seg.Reader.Outline(&v.cursor, h.doc, &v.outline); err != nil {
 		return err
 	}
@@ -97,33 +97,33 @@ func (v *visitor) onSymbols(h *hit) error {
 	return nil
 }
 
-// seek takes up the repositories of the segment in hand, if they are the answer:
+// initSought takes up the repositories of the segment in hand, if they are the answer:
 // each is left once it was found.
-func (v *visitor) seek() {
-	if v.s.c.shown != syntax.SelectRepo {
+func (v *segmentSearcher) initSought() {
+	if v.s.c.selectKind != syntax.SelectRepo {
 		return
 	}
-	v.sought = make(map[uint32]bool)
+	v.soughtRepos = make(map[uint32]bool)
 	for i, repo := range v.seg.Places.Repo {
-		if v.seg.shows(i) {
-			v.sought[repo] = true
+		if v.seg.isVisible(i) {
+			v.soughtRepos[repo] = true
 		}
 	}
 }
 
 // foundAt reports whether a place says nothing new: its repository is the answer,
 // and was found.
-func (v *visitor) foundAt(place int) bool {
-	return v.sought != nil && !v.sought[v.seg.Places.Repo[place]]
+func (v *segmentSearcher) foundAt(place int) bool {
+	return v.soughtRepos != nil && !v.soughtRepos[v.seg.Places.Repo[place]]
 }
 
 // foundAll reports whether nothing more can be found in the segment in hand.
-func (v *visitor) foundAll() bool { return v.sought != nil && len(v.sought) == 0 }
+func (v *segmentSearcher) foundAll() bool { return v.soughtRepos != nil && len(v.soughtRepos) == 0 }
 
-// fresh returns how many matches the hits of a segment add to those of the
+// countNew returns how many matches the hits of a segment add to those of the
 // segments before it: repositories count once, and seen remembers them.
-func (n *run) fresh(d *visited, seen map[uint32]bool) int {
-	if n.scope.c.shown != syntax.SelectRepo {
+func (n *searchRun) countNew(d *taskResult, seen map[uint32]bool) int {
+	if n.scope.c.selectKind != syntax.SelectRepo {
 		return d.count
 	}
 	before := len(seen)
@@ -133,10 +133,10 @@ func (n *run) fresh(d *visited, seen map[uint32]bool) int {
 	return len(seen) - before
 }
 
-// distinct leaves the hits of repositories that seen does not have, and adds them
+// distinctHits leaves the hits of repositories that seen does not have, and adds them
 // there, if repositories are the answer.
-func (n *run) distinct(hits []hit, seen map[uint32]bool) []hit {
-	if n.scope.c.shown != syntax.SelectRepo {
+func (n *searchRun) distinctHits(hits []hit, seen map[uint32]bool) []hit {
+	if n.scope.c.selectKind != syntax.SelectRepo {
 		return hits
 	}
 	return slices.DeleteFunc(hits, func(h hit) bool {
@@ -147,10 +147,10 @@ func (n *run) distinct(hits []hit, seen map[uint32]bool) []hit {
 	})
 }
 
-func (n *run) repoOf(h *hit) uint32 { return n.segments[h.segment].Places.Repo[h.place] }
+func (n *searchRun) repoOf(h *hit) uint32 { return n.segments[h.segment].Places.Repo[h.place] }
 
-// list makes the repositories of a result of its hits.
-func (n *run) list(result *Result, shown []hit) {
+// listRepositories makes the repositories of a result of its hits.
+func (n *searchRun) listRepositories(result *Result, shown []hit) {
 	result.Stats.Files = 0
 	for _, h := range shown {
 		result.Repositories = append(result.Repositories, n.scope.repos[n.repoOf(&h)])

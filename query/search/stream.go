@@ -41,27 +41,27 @@ func (s *Searcher) Stream(ctx context.Context, view View, r Request, emit Emit) 
 	})
 }
 
-// stream answers while the work goes on.
-func (a *answer) stream(ctx context.Context, work func(context.Context) error, emit Emit) error {
+// streamParts answers while the work goes on.
+func (a *resultBuilder) streamParts(ctx context.Context, work func(context.Context) error, emit Emit) error {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
 	go func() { done <- work(ctx) }()
-	p := part{answer: a, emit: emit, since: time.Now(), due: time.Now().Add(partInterval)}
-	err := p.follow(ctx, done)
+	p := streamWriter{resultBuilder: a, emit: emit, since: time.Now(), due: time.Now().Add(partInterval)}
+	err := p.emitUntilDone(ctx, done)
 	if err != nil {
 		cancel()
 		<-done // nothing of the run may outlive the view
 		return err
 	}
 	cancel()
-	a.conclude()
+	a.completeResult()
 	a.result.Files = nil
 	return nil
 }
 
 // A part is what of an answer was not emitted yet: the files of its result.
-type part struct {
-	*answer
+type streamWriter struct {
+	*resultBuilder
 	emit  Emit
 	since time.Time // when the part before was sent
 	due   time.Time // when this one may be sent although it is small
@@ -69,10 +69,10 @@ type part struct {
 	bytes int64     // that were left to the renderer when the part began
 }
 
-// follow renders and emits what is found until done has a value, which it
+// emitUntilDone renders and emits what is found until done has a value, which it
 // returns.
-func (p *part) follow(ctx context.Context, done chan error) error {
-	p.bytes = p.renderer.left
+func (p *streamWriter) emitUntilDone(ctx context.Context, done chan error) error {
+	p.bytes = p.renderer.bytesLeft
 	timer := time.NewTimer(partIdle)
 	defer timer.Stop()
 	for {
@@ -85,41 +85,41 @@ func (p *part) follow(ctx context.Context, done chan error) error {
 		case err := <-done:
 			done <- err // for who waits for the end of the work
 			if err == nil {
-				err = p.finish(ctx)
+				err = p.emitRest(ctx)
 			}
 			return err
 		case <-p.run.progress:
-			if p.run.ordered() {
+			if p.run.ordersByFile() {
 				continue
 			}
-			if err := p.add(ctx, p.ready()); err != nil {
+			if err := p.addHits(ctx, p.takeReady()); err != nil {
 				return err
 			}
 		case <-timer.C:
-			if err := p.tick(); err != nil {
+			if err := p.flushOrKeepAlive(); err != nil {
 				return err
 			}
 		}
 	}
 }
 
-// finish renders and emits what is left at the end.
-func (p *part) finish(ctx context.Context) error {
-	rest, err := p.rest()
+// emitRest renders and emits what is left at the end.
+func (p *streamWriter) emitRest(ctx context.Context) error {
+	rest, err := p.takeRest()
 	if err != nil {
 		return err
 	}
-	if p.run.ordered() {
+	if p.run.ordersByFile() {
 		return p.emitInOrder(ctx, rest)
 	}
-	if err := p.add(ctx, rest); err != nil {
+	if err := p.addHits(ctx, rest); err != nil {
 		return err
 	}
 	return p.flush()
 }
 
 // emitInOrder renders all files of the answer, and emits them in the order of Search.
-func (p *part) emitInOrder(ctx context.Context, hits []hit) error {
+func (p *streamWriter) emitInOrder(ctx context.Context, hits []hit) error {
 	p.worker.Resume()
 	err := p.renderAll(ctx, hits)
 	p.sortFiles()
@@ -139,29 +139,29 @@ func (p *part) emitInOrder(ctx context.Context, hits []hit) error {
 		if err := p.emit(files[:n:n], stats); err != nil {
 			return err
 		}
-		p.run.holding.hold(-size)
+		p.run.memory.reserve(-size)
 		files, stats = files[n:], Stats{}
 	}
 	return nil
 }
 
-// ready returns what is to be shown of the segments done so far.
-func (p *part) ready() []hit {
+// takeReady returns what is to be shown of the segments done so far.
+func (p *streamWriter) takeReady() []hit {
 	n := p.run
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return p.take(min(n.mu.prefix, int(n.cutoff.Load())+1))
+	return p.takeHits(min(n.mu.prefix, int(n.cutoff.Load())+1))
 }
 
-// add renders hits, and sends the part whenever it is large enough.
-func (p *part) add(ctx context.Context, hits []hit) error {
+// addHits renders hits, and sends the part whenever it is large enough.
+func (p *streamWriter) addHits(ctx context.Context, hits []hit) error {
 	p.worker.Resume()
 	defer p.worker.Pause()
 	for i := range hits {
-		if err := p.render(ctx, &hits[i]); err != nil {
+		if err := p.renderHit(ctx, &hits[i]); err != nil {
 			return err
 		}
-		if p.bytes-p.renderer.left >= partBytes || len(p.result.Files) > 0 && time.Now().After(p.due) {
+		if p.bytes-p.renderer.bytesLeft >= partBytes || len(p.result.Files) > 0 && time.Now().After(p.due) {
 			p.worker.Pause()
 			if err := p.flush(); err != nil {
 				return err
@@ -172,8 +172,8 @@ func (p *part) add(ctx context.Context, hits []hit) error {
 	return nil
 }
 
-// tick sends the part, or a sign of life.
-func (p *part) tick() error {
+// flushOrKeepAlive sends the part, or a sign of life.
+func (p *streamWriter) flushOrKeepAlive() error {
 	if len(p.result.Files) == 0 {
 		return p.emit(nil, Stats{})
 	}
@@ -181,7 +181,7 @@ func (p *part) tick() error {
 }
 
 // flush sends the part, if it has anything.
-func (p *part) flush() error {
+func (p *streamWriter) flush() error {
 	if len(p.result.Files) == 0 {
 		return nil
 	}
@@ -191,10 +191,10 @@ func (p *part) flush() error {
 		Matches: total.Matches - p.sent.Matches, Files: total.Files - p.sent.Files, Displayed: total.Displayed - p.sent.Displayed,
 		Duration: now.Sub(p.since),
 	}
-	size := p.bytes - p.renderer.left
-	p.sent, p.since, p.due, p.bytes = *total, now, now.Add(partInterval), p.renderer.left
+	size := p.bytes - p.renderer.bytesLeft
+	p.sent, p.since, p.due, p.bytes = *total, now, now.Add(partInterval), p.renderer.bytesLeft
 	p.result.Files = nil // not reused: it may be in use still
 	err := p.emit(files, stats)
-	p.run.holding.hold(-size)
+	p.run.memory.reserve(-size)
 	return err
 }

@@ -83,18 +83,18 @@ func TestPartsOfStreamAreTheAnswer(t *testing.T) {
 	}
 }
 
-// streamed prepares a stream of everything that has an i, whose work a test does.
-func streamed(t *testing.T) (*answer, *visitor) {
+// newTestStream prepares a stream of everything that has an i, whose work a test does.
+func newTestStream(t *testing.T) (*resultBuilder, *segmentSearcher) {
 	t.Helper()
 	m := newModel(t, rand.New(rand.NewPCG(1, 3)))
 	if len(m.Segments()) < 2 {
 		t.Fatal("a test of parts wants segments")
 	}
-	c, err := compile(&Request{Query: parse(t, "i")}, nil)
+	c, err := compileQuery(&Request{Query: parse(t, "i")}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := newRun(newScope(c, m.Repositories(), nil), m.Segments(), Request{Query: parse(t, "i"), Matches: 1 << 20})
+	run := newSearchRun(newScope(c, m.Repositories(), nil), m.Segments(), Request{Query: parse(t, "i"), Matches: 1 << 20})
 	ticket, err := New(Options{}).admission.Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -102,18 +102,18 @@ func streamed(t *testing.T) (*answer, *visitor) {
 	t.Cleanup(ticket.Leave)
 	w := ticket.Worker(t.Context().Done())
 	w.Pause()
-	v := newVisitor(run.scope, run.display, run.request.Matches, func() bool { return false })
+	v := newSegmentSearcher(run.scope, run.display, run.request.Matches, func() bool { return false })
 	t.Cleanup(func() { _ = v.close() })
-	return newAnswer(run, w, 1<<20), v
+	return newResultBuilder(run, w, 1<<20), v
 }
 
 // The first part leaves when the first segment is done, not at the end.
 func TestFirstPartLeavesBeforeTheEnd(t *testing.T) {
-	a, v := streamed(t)
+	a, v := newTestStream(t)
 	emitted := make(chan struct{}, 100)
 	work := func(context.Context) error {
 		for i := range a.run.segments {
-			a.run.visit(v, i)
+			a.run.visitTask(v, i)
 			if i == 0 {
 				<-emitted // for ever, if the part is kept back
 			}
@@ -121,7 +121,7 @@ func TestFirstPartLeavesBeforeTheEnd(t *testing.T) {
 		return nil
 	}
 	parts := 0
-	err := a.stream(t.Context(), work, func([]FileMatch, Stats) error {
+	err := a.streamParts(t.Context(), work, func([]FileMatch, Stats) error {
 		parts++
 		emitted <- struct{}{}
 		return nil
@@ -133,14 +133,14 @@ func TestFirstPartLeavesBeforeTheEnd(t *testing.T) {
 
 // When the reader is gone, so is the search.
 func TestErrorOfEmitEndsTheSearch(t *testing.T) {
-	a, v := streamed(t)
+	a, v := newTestStream(t)
 	gone := errors.New("the reader is gone")
 	work := func(ctx context.Context) error {
-		a.run.visit(v, 0)
+		a.run.visitTask(v, 0)
 		<-ctx.Done() // for ever, if nobody ends the search
 		return ctx.Err()
 	}
-	err := a.stream(t.Context(), work, func([]FileMatch, Stats) error { return gone })
+	err := a.streamParts(t.Context(), work, func([]FileMatch, Stats) error { return gone })
 	if !errors.Is(err, gone) || a.close() != nil {
 		t.Fatalf("got %v", err)
 	}

@@ -18,44 +18,44 @@ const firstBlocks = 4
 //
 // For a pattern that is its literals, what is found are the matches. For another
 // it is one place in each document that may match.
-type sweep struct {
-	v      *visitor
+type blockScanner struct {
+	v      *segmentSearcher
 	a      *atom
 	found  []occurrence // in the text from lo up to hi, by rising start
 	at     int          // the first of found that has not been passed
 	lo, hi int
 	// name is the end of the symbol's name that was found last, as far as the run saw
 	// it. A run that goes on there passes by the rest of the name.
-	name   int
-	blocks int // of the next run
-	wanted func(segment.DocID) bool
-	paths  []pathCondition // of the query, as far as they were not decided for all places
-	active bool
-	err    error
+	nameEnd int
+	blocks  int // of the next run
+	wanted  func(segment.DocID) bool
+	paths   []pathCondition // of the query, as far as they were not decided for all places
+	active  bool
+	err     error
 }
 
 type occurrence struct{ start, end uint32 } // offsets of the text space
 
-// newSweep returns nil for a query or an atom that a sweep does not help.
-func newSweep(v *visitor) *sweep {
+// newBlockScanner returns nil for a query or an atom that a sweep does not help.
+func newBlockScanner(v *segmentSearcher) *blockScanner {
 	atoms := v.s.c.atoms
 	if len(atoms) != 1 || atoms[0].re2 != nil || len(atoms[0].pattern.Sets) == 0 {
 		return nil
 	}
-	return &sweep{v: v, a: atoms[0]}
+	return &blockScanner{v: v, a: atoms[0]}
 }
 
-// begin starts to go through the current segment for the documents that are
+// startSegment starts to go through the current segment for the documents that are
 // wanted, all of them if wanted is nil.
-func (s *sweep) begin(wanted func(segment.DocID) bool) {
-	s.clear()
-	s.blocks, s.err, s.wanted, s.name = firstBlocks, nil, wanted, 0
+func (s *blockScanner) startSegment(wanted func(segment.DocID) bool) {
+	s.clearFound()
+	s.blocks, s.err, s.wanted, s.nameEnd = firstBlocks, nil, wanted, 0
 	s.active = s.v.matchers[0].literals != nil
 	s.paths = s.paths[:0]
-	for _, n := range conjuncts(s.v.s.c.root) {
+	for _, n := range conjunctsOf(s.v.s.c.root) {
 		not, negated := n.(*notNode)
 		if negated {
-			n = not.kid
+			n = not.child
 		}
 		if p, ok := n.(*placeNode); ok && s.v.columns[p.number] == nil {
 			s.paths = append(s.paths, pathCondition{p.predicate, !negated})
@@ -69,9 +69,9 @@ type pathCondition struct {
 	match bool
 }
 
-// wants reports whether the text of a document is worth looking at. To match a
+// wantsDocument reports whether the text of a document is worth looking at. To match a
 // path costs less.
-func (s *sweep) wants(d int) bool {
+func (s *blockScanner) wantsDocument(d int) bool {
 	if s.wanted != nil && !s.wanted(segment.DocID(d)) {
 		return false
 	}
@@ -79,7 +79,7 @@ func (s *sweep) wants(d int) bool {
 	for _, c := range s.paths {
 		some := false
 		for i := int(places.First[d]); i < int(places.First[d+1]) && !some; i++ {
-			some = s.v.seg.shows(i) && s.v.matchesPath(c.predicate, places.Path(i)) == c.match
+			some = s.v.seg.isVisible(i) && s.v.matchesPath(c.predicate, places.Path(i)) == c.match
 		}
 		if !some {
 			return false
@@ -88,37 +88,37 @@ func (s *sweep) wants(d int) bool {
 	return true
 }
 
-func (s *sweep) end() { s.active = false }
+func (s *blockScanner) endSegment() { s.active = false }
 
-func (s *sweep) clear() { s.found, s.at, s.lo, s.hi = s.found[:0], 0, 0, 0 }
+func (s *blockScanner) clearFound() { s.found, s.at, s.lo, s.hi = s.found[:0], 0, 0, 0 }
 
-// works reports whether the segment is gone through by occurrences.
-func (s *sweep) works() bool { return s != nil && s.active }
+// isActive reports whether the segment is gone through by occurrences.
+func (s *blockScanner) isActive() bool { return s != nil && s.active }
 
-// exact reports whether occurrences are matches.
-func (s *sweep) exact() bool { return s.a.pattern.Exact || s.a.pattern.Bounded() }
+// findsMatches reports whether occurrences are matches.
+func (s *blockScanner) findsMatches() bool { return s.a.pattern.Exact || s.a.pattern.Bounded() }
 
 // seek returns where the first occurrence at or after an offset begins, or -1.
-func (s *sweep) seek(offset int) int {
+func (s *blockScanner) seek(offset int) int {
 	for {
 		switch {
 		case offset < s.lo:
-			s.clear() // to go back is rare: to look at a single document
+			s.clearFound() // to go back is rare: to look at a single document
 		case offset < s.hi:
-			s.move(offset)
+			s.advanceTo(offset)
 			if s.at < len(s.found) {
 				return int(s.found[s.at].start)
 			}
 			offset = s.hi
 		}
-		if !s.run(offset) {
+		if !s.scanBlocks(offset) {
 			return -1
 		}
 	}
 }
 
-// move makes at the first occurrence at or after an offset.
-func (s *sweep) move(offset int) {
+// advanceTo makes at the first occurrence at or after an offset.
+func (s *blockScanner) advanceTo(offset int) {
 	if s.at > 0 && int(s.found[s.at-1].start) >= offset {
 		s.at = sort.Search(len(s.found), func(i int) bool { return int(s.found[i].start) >= offset })
 	}
@@ -127,9 +127,9 @@ func (s *sweep) move(offset int) {
 	}
 }
 
-// each calls emit for the matches between lo and hi, the text of one document,
+// eachMatch calls emit for the matches between lo and hi, the text of one document,
 // until it returns false.
-func (s *sweep) each(lo, hi int, emit func(start, end int) bool) error {
+func (s *blockScanner) eachMatch(lo, hi int, emit func(start, end int) bool) error {
 	for at := s.seek(lo); at >= 0 && at < hi; at = s.seek(at + 1) {
 		if o := s.found[s.at]; !emit(int(o.start), int(o.end)) {
 			break
@@ -138,12 +138,12 @@ func (s *sweep) each(lo, hi int, emit func(start, end int) bool) error {
 	return s.err
 }
 
-// run sweeps the next candidate blocks from an offset on that have a document
+// scanBlocks sweeps the next candidate blocks from an offset on that have a document
 // which the query allows. It reports whether there were any.
-func (s *sweep) run(offset int) bool {
-	v, f := s.v, &s.v.findings[0]
-	_, _, end := v.bounds(s.a, 0)
-	for asked := offset; !v.halts(); {
+func (s *blockScanner) scanBlocks(offset int) bool {
+	v, f := s.v, &s.v.atomCandidates[0]
+	_, _, end := v.textBounds(s.a, 0)
+	for asked := offset; !v.shouldStop(); {
 		block := f.next(offset / postings.BlockBytes)
 		from := max(block*postings.BlockBytes, offset)
 		if block < 0 || from >= end {
@@ -154,20 +154,20 @@ func (s *sweep) run(offset int) bool {
 		} else if offset >= (block+1)*postings.BlockBytes {
 			continue
 		}
-		s.grow(from)
+		s.growRun(from)
 		last := block
 		for (last+1)%s.blocks != 0 && f.next(last+1) == last+1 {
 			last++
 		}
-		s.err = s.collect(from, min((last+1)*postings.BlockBytes, end), end)
+		s.err = s.collectOccurrences(from, min((last+1)*postings.BlockBytes, end), end)
 		s.lo = asked
 		return s.err == nil
 	}
 	return false
 }
 
-// grow chooses the size of a run: more, the longer the sweep has gone on.
-func (s *sweep) grow(from int) {
+// growRun chooses the size of a run: more, the longer the sweep has gone on.
+func (s *blockScanner) growRun(from int) {
 	if from < s.hi || s.hi == 0 {
 		s.blocks = firstBlocks
 		return
@@ -177,53 +177,53 @@ func (s *sweep) grow(from int) {
 
 // nextWanted returns an offset that is not behind the next document which the
 // query allows and which is wanted, as far as this can be told before to; or -1.
-func (s *sweep) nextWanted(from, to int) int {
-	for d := s.v.nextAllowed(s.document(from)); d >= 0; d = s.v.nextAllowed(d + 1) {
-		lo, _, _ := s.v.bounds(s.a, d)
-		if at := max(lo, from); at >= to || s.wants(d) {
+func (s *blockScanner) nextWanted(from, to int) int {
+	for d := s.v.nextAllowed(s.documentAt(from)); d >= 0; d = s.v.nextAllowed(d + 1) {
+		lo, _, _ := s.v.textBounds(s.a, d)
+		if at := max(lo, from); at >= to || s.wantsDocument(d) {
 			return at
 		}
 	}
 	return -1
 }
 
-// document returns the document of an offset.
-func (s *sweep) document(offset int) int {
+// documentAt returns the document of an offset.
+func (s *blockScanner) documentAt(offset int) int {
 	if s.a.symbols {
 		return int(s.v.seg.Reader.DocumentOfSymbol(offset))
 	}
 	return int(s.v.seg.Reader.DocumentAt(offset))
 }
 
-// collect finds the occurrences that start between from and to. None of them
+// collectOccurrences finds the occurrences that start between from and to. None of them
 // reaches into another document.
-func (s *sweep) collect(from, to, end int) error {
+func (s *blockScanner) collectOccurrences(from, to, end int) error {
 	m := s.v.matchers[0]
-	text, base, err := s.text(m, from, to, end)
+	text, base, err := s.readText(m, from, to, end)
 	if err != nil {
 		return err
 	}
 	m.stats.ScannedBytes += int64(len(text))
 	s.found, s.at, s.hi = s.found[:0], 0, to
-	c := collector{sweep: s, m: m, text: text, base: base}
+	c := occurrenceCollector{blockScanner: s, m: m, text: text, base: base}
 	m.literals.Reset(text)
 	at := from
-	if m.once && s.name == from {
+	if m.onePerLine && s.nameEnd == from {
 		at = base + lineEnd(text, from-base)
 	}
 	for at < to {
-		lo, hi, _ := s.v.bounds(s.a, s.document(at))
-		at = c.document(lo, hi, at, to)
+		lo, hi, _ := s.v.textBounds(s.a, s.documentAt(at))
+		at = c.collectDocument(lo, hi, at, to)
 	}
 	s.hi = max(to, at)
 	return nil
 }
 
-// text returns the text from from to to, and what is needed around it. Another
+// readText returns the text from from to to, and what is needed around it. Another
 // frame is only read if an occurrence may reach into it.
-func (s *sweep) text(m *matcher, from, to, end int) (text []byte, base int, err error) {
+func (s *blockScanner) readText(m *matcher, from, to, end int) (text []byte, base int, err error) {
 	base = from
-	if first, _, _ := s.v.bounds(s.a, 0); m.pattern.LineStart && from > first {
+	if first, _, _ := s.v.textBounds(s.a, 0); m.pattern.LineStart && from > first {
 		base--
 	}
 	if to%segment.FrameBytes == 0 && !m.pattern.LineEnd {
@@ -240,17 +240,17 @@ func (s *sweep) text(m *matcher, from, to, end int) (text []byte, base int, err 
 const lineEndBytes = 2
 
 // A collector finds the occurrences in a piece of the text space.
-type collector struct {
-	*sweep
+type occurrenceCollector struct {
+	*blockScanner
 	m    *matcher
 	text []byte
 	base int  // offset of text
 	cut  bool // the literals are looked for in less than text
 }
 
-// document collects what starts in one document, from at on and before to, and
+// collectDocument collects what starts in one document, from at on and before to, and
 // returns the place to go on at: to, if there is nothing left.
-func (c *collector) document(lo, hi, at, to int) int {
+func (c *occurrenceCollector) collectDocument(lo, hi, at, to int) int {
 	c.reset(len(c.text))
 	for at < min(hi, to) {
 		start, end := c.m.literals.Next(at - c.base)
@@ -267,24 +267,24 @@ func (c *collector) document(lo, hi, at, to int) int {
 			c.reset(hi - c.base)
 			at = start
 			continue
-		case !c.m.bounded(c.text, c.base, lo, hi, start, end):
+		case !c.m.hasLineBounds(c.text, c.base, lo, hi, start, end):
 			at = start + 1
 			continue
 		}
 		c.found = append(c.found, occurrence{uint32(start), uint32(end)})
-		if !c.exact() {
+		if !c.findsMatches() {
 			return hi
 		}
-		if at = end; c.m.once {
+		if at = end; c.m.onePerLine {
 			at = c.base + lineEnd(c.text, end-c.base)
-			c.name = at
+			c.nameEnd = at
 		}
 	}
 	return at
 }
 
 // reset makes the first n bytes of text what is searched.
-func (c *collector) reset(n int) {
+func (c *occurrenceCollector) reset(n int) {
 	if cut := n < len(c.text); cut || c.cut {
 		c.m.literals.Reset(c.text[:n])
 		c.cut = cut

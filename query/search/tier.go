@@ -9,25 +9,25 @@ import (
 
 // placeTerms finds the blocks of the current segment that may have a match of each
 // of several terms, and those that may have them as a phrase.
-func (v *visitor) placeTerms(a *agenda) (err error) {
+func (v *segmentSearcher) placeTerms(a *schedule) (err error) {
 	v.together, v.phrase = postings.Set{}, postings.Set{}
-	for i, n := range a.together {
-		if f := &v.findings[n]; i == 0 {
+	for i, n := range a.requiredAtoms {
+		if f := &v.atomCandidates[n]; i == 0 {
 			v.together = f.blocks
 		} else {
 			v.together = postings.Intersection(v.together, f.blocks)
 		}
 	}
 	if a.phrase != "" && v.together.Len() > 0 {
-		v.phrase, err = v.lookup.all(a.phrase)
+		v.phrase, err = v.lookup.trigramBlocks(a.phrase)
 	}
 	return err
 }
 
 // tierOf returns the tier of a document.
-func (v *visitor) tierOf(d segment.DocID, o *outlook, a *agenda) tier {
+func (v *segmentSearcher) tierOf(d segment.DocID, o *segmentState, a *schedule) tier {
 	together, named := false, o.tierOfName(d)
-	if len(a.together) > 0 {
+	if len(a.requiredAtoms) > 0 {
 		lo, hi := v.seg.Reader.TextRange(d)
 		together = hasBlock(&v.together, lo, hi)
 		switch phrase := hasBlock(&v.phrase, lo, hi) && (named != tierDefines && named != tierJoined || !together); {
@@ -37,7 +37,7 @@ func (v *visitor) tierOf(d segment.DocID, o *outlook, a *agenda) tier {
 			return tierPhrase
 		}
 	}
-	if named != tierAll && (together || len(a.together) == 0) {
+	if named != tierAll && (together || len(a.requiredAtoms) == 0) {
 		return named
 	}
 	switch aside := v.isAside(d); {
@@ -61,8 +61,8 @@ func hasBlock(s *postings.Set, lo, hi int) bool {
 
 // tierOfName returns the tier of a document that has the name of a term, tierAll of
 // another.
-func (o *outlook) tierOfName(d segment.DocID) tier {
-	if o.taken == nil || !o.taken.has(int(d)) {
+func (o *segmentState) tierOfName(d segment.DocID) tier {
+	if o.namedDocs == nil || !o.namedDocs.has(int(d)) {
 		return tierAll
 	}
 	for i, docs := range o.named {
@@ -76,7 +76,7 @@ func (o *outlook) tierOfName(d segment.DocID) tier {
 // isAside reports whether a document is what people look for last: test code,
 // vendored, generated, or so large that it is data or put together of others. A document
 // with several places is taken for the first that there is for who asks.
-func (v *visitor) isAside(d segment.DocID) bool {
+func (v *segmentSearcher) isAside(d segment.DocID) bool {
 	lo, hi := v.seg.Reader.TextRange(d)
 	flags := v.seg.Reader.Flags(d)
 	if first := v.seg.firstPlace(d); first >= 0 {

@@ -38,8 +38,8 @@ type Segment struct {
 	Visible []uint64
 }
 
-// shows reports whether a place exists for who asks.
-func (s *Segment) shows(place int) bool { return s.Visible == nil || bitset(s.Visible).has(place) }
+// isVisible reports whether a place exists for who asks.
+func (s *Segment) isVisible(place int) bool { return s.Visible == nil || bitset(s.Visible).has(place) }
 
 // firstPlace returns the first place of a document that exists for who asks, or -1.
 func (s *Segment) firstPlace(d segment.DocID) int {

@@ -14,12 +14,12 @@ func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 		m.eachMatch(text, lo, emit)
 		return nil
 	}
-	m.returns = m.returns[:0]
-	m.plain = withoutReturns(m.plain[:0], &m.returns, text)
-	m.eachMatch(m.plain, 0, func(start, end int) bool {
+	m.carriageReturns = m.carriageReturns[:0]
+	m.withoutCR = stripCarriageReturns(m.withoutCR[:0], &m.carriageReturns, text)
+	m.eachMatch(m.withoutCR, 0, func(start, end int) bool {
 		// An end is behind its last byte: a match that ends a line does not take
 		// the carriage return in.
-		return emit(lo+m.returns.place(start), lo+m.returns.place(end-1)+1)
+		return emit(lo+m.carriageReturns.originalOffset(start), lo+m.carriageReturns.originalOffset(end-1)+1)
 	})
 	return nil
 }
@@ -29,11 +29,11 @@ var crlf = []byte("\r\n")
 // returns are the carriage returns that were left out of a text: for each, where
 // the byte behind it, a line feed, stands without it and the others. They are in
 // order.
-type returns []int
+type carriageReturns []int
 
-// withoutReturns appends text to dst, without the carriage returns before line
+// stripCarriageReturns appends text to dst, without the carriage returns before line
 // feeds, of which it takes a note.
-func withoutReturns(dst []byte, left *returns, text []byte) []byte {
+func stripCarriageReturns(dst []byte, left *carriageReturns, text []byte) []byte {
 	for {
 		n := bytes.Index(text, crlf)
 		if n < 0 {
@@ -46,8 +46,8 @@ func withoutReturns(dst []byte, left *returns, text []byte) []byte {
 	}
 }
 
-// place returns where in the text the byte at i of what is left of it stands.
-func (r returns) place(i int) int {
+// originalOffset returns where in the text the byte at i of what is left of it stands.
+func (r carriageReturns) originalOffset(i int) int {
 	lo, hi := 0, len(r)
 	for lo < hi {
 		if mid := (lo + hi) / 2; r[mid] <= i {

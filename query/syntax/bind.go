@@ -66,10 +66,10 @@ type conditions struct {
 	lines []Line
 }
 
-// bind makes kind: and line: a part of the patterns that they are about: those of the same conjunction, and of the
+// bindConditions makes kind: and line: a part of the patterns that they are about: those of the same conjunction, and of the
 // parentheses in it that have no such condition. Where there is kind:, terms are names of symbols, as with type:symbol.
 // A condition without a pattern is about every symbol, or every line with text.
-func (p *parser) bind(q Query) Query {
+func (p *parser) bindConditions(q Query) Query {
 	found := false
 	Walk(q, func(q Query) bool {
 		switch q.(type) {
@@ -118,7 +118,7 @@ func (p *parser) bindConjunction(q Query, rest []Query, c conditions) Query {
 	bound := p.bindAll(rest, c)
 	hasPattern := false
 	for _, q := range bound {
-		hasPattern = hasPattern || p.finds(q)
+		hasPattern = hasPattern || p.hasPattern(q)
 	}
 	if !hasPattern {
 		every := everyMatch(q, &c)
@@ -130,13 +130,13 @@ func (p *parser) bindConjunction(q Query, rest []Query, c conditions) Query {
 	return &And{Children: bound, At: q.Span()}
 }
 
-// finds tells whether a tree has a pattern in content that is not below a negation.
-func (p *parser) finds(q Query) bool {
+// hasPattern tells whether a tree has a pattern in content that is not below a negation.
+func (p *parser) hasPattern(q Query) bool {
 	switch q := q.(type) {
 	case *Text, *Symbol:
 		return !p.isName(q)
 	case *And, *Or:
-		return slices.ContainsFunc(children(q), p.finds)
+		return slices.ContainsFunc(childrenOf(q), p.hasPattern)
 	}
 	return false
 }
@@ -167,7 +167,7 @@ func (p *parser) bindLeaf(q Query, c conditions) Query {
 	switch leaf := q.(type) {
 	case *Text:
 		if len(c.kinds) > 0 && p.bare[q] {
-			symbol := named(leaf, TypeSymbol).(*Symbol)
+			symbol := asNamePattern(leaf, TypeSymbol).(*Symbol)
 			symbol.Kinds, symbol.Lines = c.kinds, c.lines
 			return symbol
 		}
@@ -191,7 +191,7 @@ func (p *parser) bindLeaf(q Query, c conditions) Query {
 // splitConditions returns the conditions of a conjunction and its other operands. A tree that is none is a conjunction
 // of one.
 func splitConditions(q Query) (c conditions, rest []Query) {
-	operands := conjuncts(q)
+	operands := conjunctsOf(q)
 	for _, operand := range operands {
 		if !c.add(operand) {
 			rest = append(rest, operand)

@@ -1,37 +1,37 @@
 package syntax
 
-// build makes the tree of a group from its items. Blanks and "and" bind more than "or", negation more than both.
-func (p *parser) build(g *group, depth int) (Query, settings, *Error) {
+// buildTree makes the tree of a group from its items. Blanks and "and" bind more than "or", negation more than both.
+func (p *parser) buildTree(g *group, depth int) (Query, settings, *Error) {
 	if len(g.items) == 0 {
 		return p.buildEmpty(g)
 	}
 	p.textOfEmpty(g.items)
-	b := builder{p: p, items: g.items, depth: depth}
-	q, err := b.or()
+	b := treeBuilder{p: p, items: g.items, depth: depth}
+	q, err := b.readOr()
 	if err != nil {
 		return nil, settings{}, err
 	}
 	for _, it := range g.items {
-		if !it.settings.ofQuery() {
+		if !it.settings.areQueryWide() {
 			continue
 		}
 		if b.arms > 1 || b.nots > 0 {
 			return nil, settings{}, p.settingInside(it.settings)
 		}
-		if err := p.merge(&g.settings, it.settings); err != nil {
+		if err := p.mergeSettings(&g.settings, it.settings); err != nil {
 			return nil, settings{}, err
 		}
 	}
 	if g.settings.letters != "" {
-		resolve(q, g.settings.letters, g.settings.letters)
+		resolveCases(q, g.settings.letters, g.settings.letters)
 	}
 	return q, settings{kind: g.settings.kind, sel: g.settings.sel, at: g.settings.at}, nil
 }
 
 // buildEmpty is for groups with nothing but settings: type:repo alone asks for every repository.
 func (p *parser) buildEmpty(g *group) (Query, settings, *Error) {
-	if !g.settings.ofQuery() {
-		return nil, settings{}, p.fail(g.settings.at.Start, "case: stands alone", "Write a term or a filter beside it, in the same parentheses.")
+	if !g.settings.areQueryWide() {
+		return nil, settings{}, p.newError(g.settings.at.Start, "case: stands alone", "Write a term or a filter beside it, in the same parentheses.")
 	}
 	return &Const{Value: true, At: g.at}, g.settings, nil
 }
@@ -51,7 +51,7 @@ func (p *parser) textOfEmpty(items []item) {
 }
 
 // builder reads the items of a group from left to right.
-type builder struct {
+type treeBuilder struct {
 	p     *parser
 	items []item
 	next  int
@@ -60,10 +60,10 @@ type builder struct {
 	nots  int // negations by word
 }
 
-func (b *builder) or() (Query, *Error) {
+func (b *treeBuilder) readOr() (Query, *Error) {
 	var arms []Query
 	for {
-		arm, err := b.and()
+		arm, err := b.readAnd()
 		if err != nil {
 			return nil, err
 		}
@@ -82,11 +82,11 @@ func (b *builder) or() (Query, *Error) {
 	return &Or{Children: arms, At: spanOf(arms)}, nil
 }
 
-// and reads operands up to an or, on which it stops.
-func (b *builder) and() (Query, *Error) {
+// readAnd reads operands up to an or, on which it stops.
+func (b *treeBuilder) readAnd() (Query, *Error) {
 	var operands []Query
 	for b.next < len(b.items) {
-		op := b.operator(len(operands) > 0)
+		op := b.nextOperator(len(operands) > 0)
 		if op == opOr {
 			break
 		}
@@ -94,7 +94,7 @@ func (b *builder) and() (Query, *Error) {
 			b.addOperator(b.next)
 			b.next++
 		}
-		q, err := b.unit()
+		q, err := b.readOperand()
 		if err != nil {
 			return nil, err
 		}
@@ -107,15 +107,15 @@ func (b *builder) and() (Query, *Error) {
 }
 
 // addOperator notes down an operator that the established server does not have.
-func (b *builder) addOperator(i int) {
+func (b *treeBuilder) addOperator(i int) {
 	if at := b.items[i].at; b.p.text[at.Start:at.End] != "or" {
 		b.p.addAddition(at, additionOperator)
 	}
 }
 
-// operator tells whether the next item is an and or an or that stands between operands. Without an operand before it
+// nextOperator tells whether the next item is an and or an or that stands between operands. Without an operand before it
 // or anything behind it, the word is a term.
-func (b *builder) operator(afterOperand bool) operator {
+func (b *treeBuilder) nextOperator(afterOperand bool) operator {
 	op := b.items[b.next].operator
 	if op == opNot || !afterOperand || b.next+1 == len(b.items) {
 		return 0
@@ -123,15 +123,15 @@ func (b *builder) operator(afterOperand bool) operator {
 	return op
 }
 
-// unit reads an operand with the words "not" before it.
-func (b *builder) unit() (Query, *Error) {
+// readOperand reads an operand with the words "not" before it.
+func (b *treeBuilder) readOperand() (Query, *Error) {
 	start := b.next
 	for b.isNot() {
 		b.p.addAddition(b.items[b.next].at, additionNot)
 		b.next++
 	}
 	it := b.items[b.next]
-	if err := b.doubled(); err != nil {
+	if err := b.checkDoubledOperator(); err != nil {
 		return nil, err
 	}
 	count := b.next - start
@@ -142,13 +142,13 @@ func (b *builder) unit() (Query, *Error) {
 	b.next++
 	q := it.query
 	for i := count - 1; i >= 0; i-- {
-		q = negate(q, Span{b.items[start+i].at.Start, it.at.End})
+		q = negateQuery(q, Span{b.items[start+i].at.Start, it.at.End})
 	}
 	return q, nil
 }
 
 // isNot tells whether the next item is a not with an operand behind it.
-func (b *builder) isNot() bool {
+func (b *treeBuilder) isNot() bool {
 	if b.items[b.next].operator != opNot || b.next+1 == len(b.items) {
 		return false
 	}
@@ -156,14 +156,14 @@ func (b *builder) isNot() bool {
 	return op != opAnd && op != opOr || b.next+2 == len(b.items)
 }
 
-// doubled refuses an operator where an operand is due. A word at the very beginning or end is a term.
-func (b *builder) doubled() *Error {
+// checkDoubledOperator refuses an operator where an operand is due. A word at the very beginning or end is a term.
+func (b *treeBuilder) checkDoubledOperator() *Error {
 	it := b.items[b.next]
 	if b.next == 0 || b.next+1 == len(b.items) || it.operator != opAnd && it.operator != opOr {
 		return nil
 	}
 	word := b.p.text[it.at.Start:it.at.End]
-	return b.p.fail(it.at.Start, "two operators in a row", `Leave one away, or write "`+word+`" in quotes to search for the word.`)
+	return b.p.newError(it.at.Start, "two operators in a row", `Leave one away, or write "`+word+`" in quotes to search for the word.`)
 }
 
 func spanOf(qs []Query) Span {
@@ -177,29 +177,29 @@ func (p *parser) resolveDefaults(q Query) {
 	if p.o.CaseSensitive {
 		terms = "yes"
 	}
-	resolve(q, terms, "no")
+	resolveCases(q, terms, "no")
 }
 
-// resolve decides the case of the leaves of q that have none yet.
-func resolve(q Query, terms, repos string) {
+// resolveCases decides the case of the leaves of q that have none yet.
+func resolveCases(q Query, terms, repos string) {
 	Walk(q, func(q Query) bool {
 		switch q := q.(type) {
 		case *Text:
-			decide(&q.Case, terms, q.Pattern, q.Regexp)
+			decideCase(&q.Case, terms, q.Pattern, q.Regexp)
 		case *File:
-			decide(&q.Case, terms, q.Pattern, true)
+			decideCase(&q.Case, terms, q.Pattern, true)
 		case *Symbol:
-			decide(&q.Case, terms, q.Pattern, true)
+			decideCase(&q.Case, terms, q.Pattern, true)
 		case *Line:
-			decide(&q.Case, terms, q.Pattern, true)
+			decideCase(&q.Case, terms, q.Pattern, true)
 		case *Repo:
-			decide(&q.Case, repos, q.Pattern, true)
+			decideCase(&q.Case, repos, q.Pattern, true)
 		}
 		return true
 	})
 }
 
-func decide(c *Case, how, pattern string, isRegexp bool) {
+func decideCase(c *Case, how, pattern string, isRegexp bool) {
 	switch {
 	case *c != CaseDefault:
 	case how == "yes", how == "auto" && hasUpper(pattern, isRegexp):

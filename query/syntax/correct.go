@@ -46,7 +46,7 @@ func quoteValue(name string) string {
 	if isBareTerm(name, false) && isBareTerm(name, true) && !isGlob(name) {
 		return name
 	}
-	return quote(name)
+	return quoteTerm(name)
 }
 
 // Replace returns a tree in which a leaf is another one. Leaves are the same if they are one pointer.
@@ -60,4 +60,4 @@ func Replace(root, leaf, by Query) Query {
 }
 
 // Operands returns what must all be true for a tree to be.
-func Operands(root Query) []Query { return slices.Clone(conjuncts(Simplify(root))) }
+func Operands(root Query) []Query { return slices.Clone(conjunctsOf(Simplify(root))) }

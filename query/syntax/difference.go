@@ -42,40 +42,40 @@ func (p *parser) addAddition(at Span, kind additionKind) {
 
 // noticeDifference compares a query with what the established server reads.
 func (p *parser) noticeDifference(ours *Parsed) {
-	e := newEstablished(p.text, p.o)
-	theirs := e.read()
-	if theirs == nil || meansSame(ours, theirs) || !e.compiles(theirs) {
+	e := newEstablishedParser(p.text, p.o)
+	theirs := e.readTree()
+	if theirs == nil || meansSame(ours, theirs) || !e.compilesAll(theirs) {
 		p.noticeRevisions(ours.Root)
 		return
 	}
-	suggestions := p.suggest(theirs)
+	suggestions := p.suggestQuery(theirs)
 	for _, a := range p.additions {
-		message := fmt.Sprintf(additionTexts[a.kind], p.shown(a.at))
+		message := fmt.Sprintf(additionTexts[a.kind], p.showSpan(a.at))
 		if written := p.text[a.at.Start:a.at.End]; p.runEnd(a.at.Start, a.at.End) == a.at.End && !strings.Contains(written, `"`) {
-			message += ": write " + showOnLine(quote(written)) + " for that"
+			message += ": write " + showOnLine(quoteTerm(written)) + " for that"
 		}
 		p.addNotice(Notice{Code: DifferentMeaning, At: a.at, Message: message + ".", Suggestions: suggestions})
 	}
 	if len(p.additions) > 0 {
 		return
 	}
-	at, rest := difference(ours.Root, theirs)
+	at, rest := findDifference(ours.Root, theirs)
 	for i, n := range p.notices {
 		if n.At.Start < at.End && at.Start < n.At.End {
 			p.notices[i].Code, p.notices[i].Suggestions = DifferentMeaning, suggestions
-			p.notices[i].Message += " The established server reads the query as " + p.reading(conjuncts(theirs)) + "."
+			p.notices[i].Message += " The established server reads the query as " + p.printTrees(conjunctsOf(theirs)) + "."
 			return
 		}
 	}
-	message := fmt.Sprintf("The established server does not search for %s.", p.shown(at))
+	message := fmt.Sprintf("The established server does not search for %s.", p.showSpan(at))
 	if len(rest) > 0 {
-		message = fmt.Sprintf("The established server reads %s as %s.", p.shown(at), p.reading(rest))
+		message = fmt.Sprintf("The established server reads %s as %s.", p.showSpan(at), p.printTrees(rest))
 	}
 	p.addNotice(Notice{Code: DifferentMeaning, At: at, Message: message, Suggestions: suggestions})
 }
 
-// suggest prints a tree as a query to write here.
-func (p *parser) suggest(q Query) []string {
+// suggestQuery prints a tree as a query to write here.
+func (p *parser) suggestQuery(q Query) []string {
 	text := Print(q, p.o)
 	if len(text) > maxSuggestedBytes {
 		return nil
@@ -83,8 +83,8 @@ func (p *parser) suggest(q Query) []string {
 	return []string{text}
 }
 
-// reading prints trees for a message.
-func (p *parser) reading(qs []Query) string {
+// printTrees prints trees for a message.
+func (p *parser) printTrees(qs []Query) string {
 	return showOnLine(Print(joinAnd(qs), p.o))
 }
 
@@ -131,10 +131,10 @@ func sameExpression(a, b string) bool {
 	return errX == nil && errY == nil && x.Equal(y)
 }
 
-// difference returns the part of a query that the established server reads otherwise, and what it reads there: what is
+// findDifference returns the part of a query that the established server reads otherwise, and what it reads there: what is
 // left of both without the operands that they begin and end with alike.
-func difference(ours, theirs Query) (Span, []Query) {
-	a, b := conjuncts(Simplify(ours)), conjuncts(Simplify(theirs))
+func findDifference(ours, theirs Query) (Span, []Query) {
+	a, b := conjunctsOf(Simplify(ours)), conjunctsOf(Simplify(theirs))
 	for len(a) > 0 && len(b) > 0 && sameTree(a[0], b[0]) {
 		a, b = a[1:], b[1:]
 	}
@@ -151,7 +151,7 @@ func difference(ours, theirs Query) (Span, []Query) {
 	return at, b
 }
 
-func conjuncts(q Query) []Query {
+func conjunctsOf(q Query) []Query {
 	if and, ok := q.(*And); ok {
 		return and.Children
 	}
@@ -188,7 +188,7 @@ func countRevisions(qs []Query) int {
 func (p *parser) noticeRevisionArms(root Query, or *Or) {
 	at := or.Span()
 	p.addNotice(Notice{
-		Code: DifferentMeaning, At: at, Suggestions: p.suggest(withAllRevisions(root, at)),
+		Code: DifferentMeaning, At: at, Suggestions: p.suggestQuery(withAllRevisions(root, at)),
 		Message: "The operands without rev: are searched on the branches that rev: selects. The established server searches all indexed branches for them: write rev:* there for that.",
 	})
 }

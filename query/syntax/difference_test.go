@@ -15,19 +15,19 @@ func checkCompared(t *testing.T, text string, o Options, ours *Parsed, err error
 		return
 	}
 	if err != nil {
-		t.Fatalf("%q (%+v) is refused, and read as %s by the established server: %v", text, o, dump(theirs), err)
+		t.Fatalf("%q (%+v) is refused, and read as %s by the established server: %v", text, o, dumpTree(theirs), err)
 	}
 	i := slices.IndexFunc(ours.Notices, func(n Notice) bool { return n.Code == DifferentMeaning && n.Filter == "" })
 	if meansSame(ours, theirs) {
 		// The refs of rev: may differ all the same.
 		if i >= 0 && !strings.Contains(ours.Notices[i].Message, "rev:") {
-			t.Fatalf("%q (%+v) means %s here and there, and has the notice %q", text, o, dump(theirs), ours.Notices[i].Message)
+			t.Fatalf("%q (%+v) means %s here and there, and has the notice %q", text, o, dumpTree(theirs), ours.Notices[i].Message)
 		}
 		return
 	}
 	if i < 0 {
 		if len(ours.Notices) < MaxNotices {
-			t.Fatalf("%q (%+v) means %s here and %s there, without a notice", text, o, dump(ours.Root), dump(theirs))
+			t.Fatalf("%q (%+v) means %s here and %s there, without a notice", text, o, dumpTree(ours.Root), dumpTree(theirs))
 		}
 		return
 	}
@@ -39,7 +39,7 @@ func checkCompared(t *testing.T, text string, o Options, ours *Parsed, err error
 	}
 	again, err := Parse(ours.Notices[i].Suggestions[0], o)
 	if err != nil || !sameTree(again.Root, theirs) || again.Type != TypeDefault || again.Select != SelectDefault {
-		t.Fatalf("%q (%+v) is read as %s there; the suggestion %q is %v here: %v", text, o, dump(theirs), ours.Notices[i].Suggestions[0], again, err)
+		t.Fatalf("%q (%+v) is read as %s there; the suggestion %q is %v here: %v", text, o, dumpTree(theirs), ours.Notices[i].Suggestions[0], again, err)
 	}
 }
 

@@ -105,8 +105,8 @@ func checkDifference(t *testing.T, text string, o Options, notice string) {
 func TestDocumentedBounds(t *testing.T) {
 	page := readPage(t)
 	for name, bound := range map[string]string{
-		"length": fmt.Sprintf("%d KiB", MaxQueryBytes>>10), "terms and filters": thousands(MaxTerms),
-		"depth of parentheses and negations": fmt.Sprint(MaxDepth), "regular expressions, together": thousands(MaxRegexpInstructions) + " instructions",
+		"length": fmt.Sprintf("%d KiB", MaxQueryBytes>>10), "terms and filters": formatThousands(MaxTerms),
+		"depth of parentheses and negations": fmt.Sprint(MaxDepth), "regular expressions, together": formatThousands(MaxRegexpInstructions) + " instructions",
 		"`\\p` classes": fmt.Sprint(MaxUnicodeClasses),
 	} {
 		if !strings.Contains(page, "| "+name+" | "+bound) {
@@ -115,7 +115,7 @@ func TestDocumentedBounds(t *testing.T) {
 	}
 }
 
-func thousands(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
+func formatThousands(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
 
 // TestDocumentedKeywords holds the page to name every keyword.
 func TestDocumentedKeywords(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 //
 // The language there is smaller: terms, quoted strings, the filters of establishedKeywords, blanks, "or", parentheses,
 // and a minus before a filter or a group. Everything else is text.
-type established struct {
+type establishedParser struct {
 	parser      // counts terms and checks expressions
 	ok     bool // false once the server refuses the text, or it is not known what the server does
 }
@@ -23,24 +23,24 @@ var establishedKeywords = []string{"file", "f", "repo", "r", "content", "c", "la
 // readEstablished returns the tree that the established server reads a text as; nil if it refuses the text, if it is not
 // known how it reads it, or if the tree is beyond our limits.
 func readEstablished(text string, o Options) Query {
-	e := newEstablished(text, o)
-	q := e.read()
-	if q == nil || !e.compiles(q) {
+	e := newEstablishedParser(text, o)
+	q := e.readTree()
+	if q == nil || !e.compilesAll(q) {
 		return nil
 	}
 	return q
 }
 
-func newEstablished(text string, o Options) *established {
-	return &established{parser: parser{scanner: newScanner(text, o.Regexp), o: o}, ok: true}
+func newEstablishedParser(text string, o Options) *establishedParser {
+	return &establishedParser{parser: parser{scanner: newScanner(text, o.Regexp), o: o}, ok: true}
 }
 
-// read does all but to check the expressions, which costs most: those of a query that reads alike have been checked.
-func (e *established) read() Query {
+// readTree does all but to check the expressions, which costs most: those of a query that reads alike have been checked.
+func (e *establishedParser) readTree() Query {
 	if e.checkText() != nil {
 		return nil
 	}
-	q := e.or(0, len(e.text), 0)
+	q := e.readOr(0, len(e.text), 0)
 	if !e.ok || e.checkLimits(0) != nil {
 		return nil
 	}
@@ -48,8 +48,8 @@ func (e *established) read() Query {
 	return q
 }
 
-// compiles tells whether all expressions of a tree do, within the limits.
-func (e *established) compiles(q Query) bool {
+// compilesAll tells whether all expressions of a tree do, within the limits.
+func (e *establishedParser) compilesAll(q Query) bool {
 	ok := true
 	Walk(q, func(q Query) bool {
 		if pattern, isRegexp := patternOf(q); isRegexp && ok {
@@ -82,12 +82,12 @@ func (p *parser) acceptEstablished(refusal *Error) *Parsed {
 	if q == nil {
 		return nil
 	}
-	printed := p.suggest(q)
+	printed := p.suggestQuery(q)
 	at := Span{refusal.Position, p.runEnd(refusal.Position, len(p.text))}
 	for at.Start > 0 && !isBlank(p.text[at.Start-1]) {
 		at.Start--
 	}
-	message := fmt.Sprintf("%s. So the query is read as the established server reads it: %s. %s", refusal.Message, p.reading(conjuncts(q)), refusal.Advice)
+	message := fmt.Sprintf("%s. So the query is read as the established server reads it: %s. %s", refusal.Message, p.printTrees(conjunctsOf(q)), refusal.Advice)
 	if refusal.corrected != "" {
 		printed = append([]string{refusal.corrected}, printed...)
 	}
@@ -99,47 +99,47 @@ func (p *parser) acceptEstablished(refusal *Error) *Parsed {
 // isEstablishedBlank tells whether c separates tokens there.
 func isEstablishedBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
-func (e *established) skipBlanks(i, end int) int {
+func (e *establishedParser) skipBlanks(i, end int) int {
 	for i < end && isEstablishedBlank(e.text[i]) {
 		i++
 	}
 	return i
 }
 
-func (e *established) runEnd(i, end int) int {
+func (e *establishedParser) runEnd(i, end int) int {
 	for i < end && !isEstablishedBlank(e.text[i]) {
 		i++
 	}
 	return i
 }
 
-func (e *established) refuse() Query {
+func (e *establishedParser) refuseQuery() Query {
 	e.ok = false
 	return &Const{}
 }
 
-// or reads the operands of a range.
-func (e *established) or(i, end, depth int) Query {
+// readOr reads the operands of a range.
+func (e *establishedParser) readOr(i, end, depth int) Query {
 	if depth > MaxDepth {
-		return e.refuse()
+		return e.refuseQuery()
 	}
 	var arms, operands []Query
 	for i = e.skipBlanks(i, end); i < end && e.ok; i = e.skipBlanks(i, end) {
 		if e.isOr(i, end) {
 			if len(operands) == 0 {
-				return e.refuse()
+				return e.refuseQuery()
 			}
 			arms, operands = append(arms, joinAnd(operands)), nil
 			i += len("or")
 			continue
 		}
 		var q Query
-		q, i = e.unit(i, end, depth)
+		q, i = e.readUnit(i, end, depth)
 		operands = append(operands, q)
 		e.ok = e.ok && e.checkLimits(i) == nil
 	}
 	if len(operands) == 0 {
-		return e.refuse()
+		return e.refuseQuery()
 	}
 	if arms = append(arms, joinAnd(operands)); len(arms) > 1 {
 		return &Or{Children: arms, At: spanOf(arms)}
@@ -156,7 +156,7 @@ func joinAnd(operands []Query) Query {
 
 // isOr tells whether the operator stands at i: in lower case, not at the beginning of the query, before a character
 // that belongs to no word and more text.
-func (e *established) isOr(i, end int) bool {
+func (e *establishedParser) isOr(i, end int) bool {
 	next := i + len("or")
 	if i == 0 || !strings.HasPrefix(e.text[i:end], "or") || e.skipBlanks(next, len(e.text)) == len(e.text) {
 		return false
@@ -165,13 +165,13 @@ func (e *established) isOr(i, end int) bool {
 	return !isLetter(c) && !isDigit(c) && c != '_'
 }
 
-// unit reads an operand.
-func (e *established) unit(i, end, depth int) (Query, int) {
+// readUnit reads an operand.
+func (e *establishedParser) readUnit(i, end, depth int) (Query, int) {
 	if e.text[i] == '-' {
 		if next := e.skipBlanks(i+1, end); next < end {
 			q, after := e.filterOrGroup(next, end, depth)
 			if q != nil {
-				return negate(q, Span{i, after}), after
+				return negateQuery(q, Span{i, after}), after
 			}
 		}
 	}
@@ -179,23 +179,23 @@ func (e *established) unit(i, end, depth int) (Query, int) {
 		return q, next
 	}
 	if close := e.quotedEnd(i, end); close > 0 {
-		return e.leaf(filterContent, i, Span{i + 1, close - 1}, close), close
+		return e.newLeaf(filterContent, i, Span{i + 1, close - 1}, close), close
 	}
 	next := e.runEnd(i, end)
 	if e.isCutAtParen(i, next) {
-		return e.refuse(), next
+		return e.refuseQuery(), next
 	}
-	return e.leaf(filterContent, i, Span{i, next}, next), next
+	return e.newLeaf(filterContent, i, Span{i, next}, next), next
 }
 
 // isCutAtParen tells whether a parenthesis stands behind the first colon of a word: foo:(a) is refused as literal text.
-func (e *established) isCutAtParen(i, end int) bool {
+func (e *establishedParser) isCutAtParen(i, end int) bool {
 	n := strings.IndexByte(e.text[i:end], ':')
 	return !e.o.Regexp && n >= 0 && i+n+1 < end && e.text[i+n+1] == '('
 }
 
 // filterOrGroup reads the filter or the group at i; nil if there is none.
-func (e *established) filterOrGroup(i, end, depth int) (Query, int) {
+func (e *establishedParser) filterOrGroup(i, end, depth int) (Query, int) {
 	if e.text[i] == '(' {
 		close := e.groupEnd(i, end)
 		if close < 0 {
@@ -205,37 +205,37 @@ func (e *established) filterOrGroup(i, end, depth int) (Query, int) {
 			e.terms++
 			return &Const{At: Span{i, close + 1}}, close + 1
 		}
-		return e.or(i+1, close, depth+1), close + 1
+		return e.readOr(i+1, close, depth+1), close + 1
 	}
 	v := e.keywordEnd(i, end)
 	if v < 0 || !slices.Contains(establishedKeywords, e.text[i:v-1]) {
 		return nil, 0
 	}
-	return e.filter(keywords[e.text[i:v-1]], i, v, end)
+	return e.readFilter(keywords[e.text[i:v-1]], i, v, end)
 }
 
-// filter reads the value at v of a filter. A blank before it belongs to it.
-func (e *established) filter(f *filter, i, v, end int) (Query, int) {
+// readFilter reads the value at v of a filter. A blank before it belongs to it.
+func (e *establishedParser) readFilter(f *filter, i, v, end int) (Query, int) {
 	from := e.skipBlanks(v, end)
 	if close := e.quotedEnd(from, end); close > 0 && from == v && !f.isWord() {
-		return e.leaf(f, i, Span{v + 1, close - 1}, close), close
+		return e.newLeaf(f, i, Span{v + 1, close - 1}, close), close
 	}
 	next := e.runEnd(from, end)
 	value := e.text[from:next]
 	switch {
-	case value == "", f.isWord() && (from > v || !f.allows(value)):
-		return e.refuse(), next
+	case value == "", f.isWord() && (from > v || !f.allowsValue(value)):
+		return e.refuseQuery(), next
 	case value[0] == '(' && strings.Count(value, "(") != strings.Count(value, ")"):
-		return e.refuse(), next // a blank stands in the parentheses
+		return e.refuseQuery(), next // a blank stands in the parentheses
 	case from > v && (value[0] == '"' || value[0] == '('):
-		return e.refuse(), next // it was not observed what the server does
+		return e.refuseQuery(), next // it was not observed what the server does
 	}
-	return e.leaf(f, i, Span{v, next}, next), next
+	return e.newLeaf(f, i, Span{v, next}, next), next
 }
 
-// leaf makes the leaf of a filter or a term whose value stands at raw. Escapes in quotes are not decoded. An empty
+// newLeaf makes the leaf of a filter or a term whose value stands at raw. Escapes in quotes are not decoded. An empty
 // value restricts nothing.
-func (e *established) leaf(f *filter, i int, raw Span, next int) Query {
+func (e *establishedParser) newLeaf(f *filter, i int, raw Span, next int) Query {
 	at := Span{i, next}
 	value := e.text[raw.Start:raw.End]
 	e.terms++
@@ -243,7 +243,7 @@ func (e *established) leaf(f *filter, i int, raw Span, next int) Query {
 	case f == filterRepoSet:
 		return establishedSet(value, at)
 	case value == "" && f == filterContext:
-		return e.refuse()
+		return e.refuseQuery()
 	case value == "" && f != filterLanguage:
 		return &Const{Value: true, At: at}
 	case f == filterContent && !e.o.Regexp:
@@ -252,7 +252,7 @@ func (e *established) leaf(f *filter, i int, raw Span, next int) Query {
 	if f == filterContent {
 		return &Text{Pattern: value, Regexp: true, At: at}
 	}
-	return f.leaf(value, at)
+	return f.newLeaf(value, at)
 }
 
 // establishedSet is the value of reposet:. Names are taken as they are written, and none begins or ends with a blank; so
@@ -266,7 +266,7 @@ func establishedSet(value string, at Span) Query {
 }
 
 // quotedEnd returns the place after the quote that closes the one at i, or -1. A quoted string holds no line feed.
-func (e *established) quotedEnd(i, end int) int {
+func (e *establishedParser) quotedEnd(i, end int) int {
 	if i == end || e.text[i] != '"' {
 		return -1
 	}
@@ -279,15 +279,15 @@ func (e *established) quotedEnd(i, end int) int {
 
 // groupEnd returns the place of the parenthesis that closes the group at i, or -1 if the one at i belongs to a word. As
 // an expression it does unless it holds several tokens, or begins with a quoted string, a filter or such a group.
-func (e *established) groupEnd(i, end int) int {
+func (e *establishedParser) groupEnd(i, end int) int {
 	close := e.parenEnd(i, end)
 	last := close
 	if close < 0 {
 		last = end
 	}
-	e.spent += last - i
+	e.scannedBytes += last - i
 	if close < 0 && strings.ContainsAny(e.text[i+1:end], "()") || e.hidesParen(i, last, end) {
-		e.refuse() // refused, or it was not observed which of the parentheses count
+		e.refuseQuery() // refused, or it was not observed which of the parentheses count
 	}
 	if close >= 0 && e.o.Regexp && !e.groupsTokens(i+1, close) {
 		return -1
@@ -296,7 +296,7 @@ func (e *established) groupEnd(i, end int) int {
 }
 
 // parenEnd returns the place of the parenthesis that closes the one at i, or -1.
-func (e *established) parenEnd(i, end int) int {
+func (e *establishedParser) parenEnd(i, end int) int {
 	depth := 0
 	for j := i; j < end; j++ {
 		switch e.text[j] {
@@ -313,8 +313,8 @@ func (e *established) parenEnd(i, end int) int {
 }
 
 // hidesParen tells whether, from i to last, a parenthesis stands in quotes or in a class, or is escaped.
-func (e *established) hidesParen(i, last, end int) bool {
-	for i < last && !e.exhausted() {
+func (e *establishedParser) hidesParen(i, last, end int) bool {
+	for i < last && !e.isExhausted() {
 		next := i + 1
 		switch e.text[i] {
 		case '"':
@@ -333,10 +333,10 @@ func (e *established) hidesParen(i, last, end int) bool {
 }
 
 // groupsTokens tells whether a range in parentheses is a group where terms are expressions.
-func (e *established) groupsTokens(i, end int) bool {
+func (e *establishedParser) groupsTokens(i, end int) bool {
 	i = e.skipBlanks(i, end)
 	if i == end || e.text[i] == '-' {
-		e.refuse() // not observed
+		e.refuseQuery() // not observed
 		return true
 	}
 	if e.skipBlanks(e.runEnd(i, end), end) < end || e.quotedEnd(i, end) > 0 {

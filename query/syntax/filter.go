@@ -7,27 +7,27 @@ import (
 
 // filter describes one keyword of the language.
 type filter struct {
-	name   string   // canonical, as it is printed and documented
-	value  value    // how the value is read
-	words  []string // the values allowed, for valueWord
-	wanted string   // what a value is, for messages
-	leaf   func(value string, at Span) Query
+	name    string    // canonical, as it is printed and documented
+	value   valueKind // how the value is read
+	words   []string  // the values allowed, for valueWord
+	wanted  string    // what a value is, for messages
+	newLeaf func(value string, at Span) Query
 	// takesGlobs is set if a value without quotes may be a glob.
 	takesGlobs bool
 }
 
 // value says how the value of a filter is read.
-type value uint8
+type valueKind uint8
 
 const (
-	valueText    value = iota // anything up to the next blank, or quoted
-	valueRegexp               // a regular expression in every mode
-	valueTerm                 // as a bare term of the mode
-	valueLiteral              // a literal term in every mode
-	valuePattern              // a regular expression term in every mode
-	valueWord                 // one of a few words, never quoted
-	valueWords                // some of a few words with commas between, never quoted
-	valueSetting              // one of a few words, about the group or the whole query; gives no leaf
+	valueText    valueKind = iota // anything up to the next blank, or quoted
+	valueRegexp                   // a regular expression in every mode
+	valueTerm                     // as a bare term of the mode
+	valueLiteral                  // a literal term in every mode
+	valuePattern                  // a regular expression term in every mode
+	valueWord                     // one of a few words, never quoted
+	valueWords                    // some of a few words with commas between, never quoted
+	valueSetting                  // one of a few words, about the group or the whole query; gives no leaf
 )
 
 // isRegexp tells whether the value is scanned as a regular expression.
@@ -46,35 +46,35 @@ var inclusionWords = []string{"yes", "no", "only"}
 // and literal: are ours, so that one term can be of the other kind, and so that any tree can be printed.
 var (
 	filterRepo = &filter{name: "repo", value: valueRegexp, takesGlobs: true, wanted: "a regular expression on the repository name",
-		leaf: func(v string, at Span) Query { return &Repo{Pattern: v, At: at} }}
+		newLeaf: func(v string, at Span) Query { return &Repo{Pattern: v, At: at} }}
 	filterFile = &filter{name: "file", value: valueRegexp, takesGlobs: true, wanted: "a regular expression on the path",
-		leaf: func(v string, at Span) Query { return &File{Pattern: v, At: at} }}
+		newLeaf: func(v string, at Span) Query { return &File{Pattern: v, At: at} }}
 	filterSymbol = &filter{name: "sym", value: valueRegexp, wanted: "a regular expression on symbol names",
-		leaf: func(v string, at Span) Query { return &Symbol{Pattern: v, At: at} }}
+		newLeaf: func(v string, at Span) Query { return &Symbol{Pattern: v, At: at} }}
 	filterLanguage = &filter{name: "lang", value: valueText, wanted: "the name of a language",
-		leaf: func(v string, at Span) Query { return &Language{Name: v, At: at} }}
+		newLeaf: func(v string, at Span) Query { return &Language{Name: v, At: at} }}
 	filterRevision = &filter{name: "rev", value: valueText, wanted: "a part of a ref name, HEAD or *",
-		leaf: func(v string, at Span) Query { return &Revision{Pattern: v, At: at} }}
+		newLeaf: func(v string, at Span) Query { return &Revision{Pattern: v, At: at} }}
 	filterContext = &filter{name: "context", value: valueText, wanted: "the name of a search context",
-		leaf: func(v string, at Span) Query { return &Context{Name: v, At: at} }}
-	filterRepoSet = &filter{name: "reposet", value: valueText, wanted: "repository names with commas between", leaf: repoSetLeaf}
+		newLeaf: func(v string, at Span) Query { return &Context{Name: v, At: at} }}
+	filterRepoSet = &filter{name: "reposet", value: valueText, wanted: "repository names with commas between", newLeaf: repoSetLeaf}
 	filterContent = &filter{name: "content", value: valueTerm, wanted: "a term"}
 	filterRegexp  = &filter{name: "regex", value: valuePattern, wanted: "a regular expression"}
 	filterLiteral = &filter{name: "literal", value: valueLiteral, wanted: "a text"}
 
 	filterArchived = &filter{name: "archived", value: valueWord, words: inclusionWords,
-		leaf: func(v string, at Span) Query { return &Archived{Want: inclusionOf(v), At: at} }}
+		newLeaf: func(v string, at Span) Query { return &Archived{Want: inclusionOf(v), At: at} }}
 	filterFork = &filter{name: "fork", value: valueWord, words: inclusionWords,
-		leaf: func(v string, at Span) Query { return &Fork{Want: inclusionOf(v), At: at} }}
+		newLeaf: func(v string, at Span) Query { return &Fork{Want: inclusionOf(v), At: at} }}
 	filterVisibility = &filter{name: "visibility", value: valueWord, words: accessWords[:],
-		leaf: func(v string, at Span) Query { return &Visibility{Want: accessOf(v), At: at} }}
+		newLeaf: func(v string, at Span) Query { return &Visibility{Want: accessOf(v), At: at} }}
 
-	filterIs = &filter{name: "is", value: valueWord, words: slices.Concat(traitWords[:], []string{"archived", "fork"}), leaf: isLeaf}
+	filterIs = &filter{name: "is", value: valueWord, words: slices.Concat(traitWords[:], []string{"archived", "fork"}), newLeaf: isLeaf}
 	// kind: and line: are conditions on matches; bind makes them a part of the patterns.
 	filterKind = &filter{name: "kind", value: valueWords, words: KindWords(),
-		leaf: func(v string, at Span) Query { return &Kinds{Words: strings.Split(v, ","), At: at} }}
+		newLeaf: func(v string, at Span) Query { return &Kinds{Words: strings.Split(v, ","), At: at} }}
 	filterLine = &filter{name: "line", value: valueRegexp, wanted: "a regular expression on the line",
-		leaf: func(v string, at Span) Query { return &Line{Pattern: v, At: at} }}
+		newLeaf: func(v string, at Span) Query { return &Line{Pattern: v, At: at} }}
 
 	filterCase   = &filter{name: "case", value: valueSetting, words: []string{"yes", "no", "auto"}}
 	filterType   = &filter{name: "type", value: valueSetting, words: typeWords[1:]}
@@ -124,8 +124,8 @@ func accessOf(word string) Access       { return Access(indexOf(accessWords[:], 
 func typeOf(word string) TypeKind       { return TypeKind(indexOf(typeWords[:], word)) }
 func selectOf(word string) SelectKind   { return SelectKind(indexOf(selectWords[:], word)) }
 
-// allows tells whether a value is one of f.words or, for valueWords, some of them.
-func (f *filter) allows(value string) bool {
+// allowsValue tells whether a value is one of f.words or, for valueWords, some of them.
+func (f *filter) allowsValue(value string) bool {
 	if f.value != valueWords {
 		return indexOf(f.words, value) >= 0
 	}

@@ -49,19 +49,19 @@ func checkShape(t *testing.T, p *Parsed) {
 	Walk(p.Root, func(q Query) bool {
 		at := q.Span()
 		if at.Start < 0 || at.Start > at.End || at.End > len(p.Text) {
-			t.Fatalf("%s stands at %v", dump(q), at)
+			t.Fatalf("%s stands at %v", dumpTree(q), at)
 		}
-		if undecided(q) {
-			t.Fatalf("%s has no case", dump(q))
+		if hasUndecidedCase(q) {
+			t.Fatalf("%s has no case", dumpTree(q))
 		}
 		switch q := q.(type) {
 		case *And, *Or:
-			if len(children(q)) < 2 {
-				t.Fatalf("%s has too few children", dump(q))
+			if len(childrenOf(q)) < 2 {
+				t.Fatalf("%s has too few children", dumpTree(q))
 			}
 		case *Not:
 			if _, ok := q.Child.(*Const); ok {
-				t.Fatalf("%s is a constant", dump(q))
+				t.Fatalf("%s is a constant", dumpTree(q))
 			}
 		default:
 			leaves++
@@ -73,8 +73,8 @@ func checkShape(t *testing.T, p *Parsed) {
 	}
 }
 
-// undecided tells whether q is a leaf whose case is open.
-func undecided(q Query) bool {
+// hasUndecidedCase tells whether q is a leaf whose case is open.
+func hasUndecidedCase(q Query) bool {
 	is, given := (&printer{terms: CaseYes, repos: CaseYes}).caseOf(q)
 	return given != CaseDefault && is == CaseDefault
 }
@@ -89,10 +89,10 @@ func checkParsedRoundTrip(t *testing.T, p *Parsed) {
 		printed := p.Print(o)
 		again, err := Parse(printed, o)
 		if err != nil {
-			t.Fatalf("%q gives %s, %+v prints %q: %v", p.Text, dump(p.Root), o, printed, err)
+			t.Fatalf("%q gives %s, %+v prints %q: %v", p.Text, dumpTree(p.Root), o, printed, err)
 		}
 		if !Equal(p.Root, again.Root) || p.Type != again.Type || p.Select != again.Select {
-			t.Fatalf("%q gives %s, %+v prints %q, read as %s", p.Text, dump(p.Root), o, printed, dump(again.Root))
+			t.Fatalf("%q gives %s, %+v prints %q, read as %s", p.Text, dumpTree(p.Root), o, printed, dumpTree(again.Root))
 		}
 		if twice := again.Print(o); twice != printed {
 			t.Fatalf("%q prints %q, then %q", p.Text, printed, twice)
@@ -102,7 +102,7 @@ func checkParsedRoundTrip(t *testing.T, p *Parsed) {
 
 func depthOf(q Query) int {
 	deepest := 0
-	for _, child := range children(q) {
+	for _, child := range childrenOf(q) {
 		deepest = max(deepest, depthOf(child))
 	}
 	return deepest + 1

@@ -12,7 +12,7 @@ import (
 // and {a,b} as in shells. It ends where the path ends and begins at any element
 // of it, or at the first if the glob begins with a slash.
 func GlobRegexp(glob string) (string, error) {
-	g := globber{rest: strings.TrimPrefix(glob, "./")}
+	g := globTranslator{rest: strings.TrimPrefix(glob, "./")}
 	g.out.WriteString("(?:^|/)")
 	if strings.HasPrefix(g.rest, "/") {
 		g.rest = strings.TrimLeft(g.rest, "/")
@@ -23,7 +23,7 @@ func GlobRegexp(glob string) (string, error) {
 		g.rest += "**" // what is below a directory
 	}
 	for g.rest != "" {
-		if err := g.step(); err != nil {
+		if err := g.writeNext(); err != nil {
 			return "", err
 		}
 	}
@@ -43,13 +43,13 @@ func isGlob(value string) bool {
 		!strings.ContainsAny(value, `^$()|+\`) && !strings.Contains(value, ".*") && !strings.Contains(value, "]*")
 }
 
-type globber struct {
+type globTranslator struct {
 	rest  string
 	out   strings.Builder
 	depth int // of braces
 }
 
-func (g *globber) step() error {
+func (g *globTranslator) writeNext() error {
 	for _, token := range [...]struct{ glob, regexp string }{{"**/", "(?:[^/]*/)*"}, {"**", ".*"}, {"*", "[^/]*"}, {"?", "[^/]"}} {
 		if rest, ok := strings.CutPrefix(g.rest, token.glob); ok {
 			g.rest = rest
@@ -60,7 +60,7 @@ func (g *globber) step() error {
 	c := g.rest[0]
 	switch {
 	case c == '[':
-		return g.class()
+		return g.writeClass()
 	case c == '{':
 		g.depth++
 		g.out.WriteString("(?:")
@@ -73,22 +73,22 @@ func (g *globber) step() error {
 		g.rest = g.rest[1:]
 		fallthrough
 	default:
-		g.literal()
+		g.writeLiteral()
 		return nil
 	}
 	g.rest = g.rest[1:]
 	return nil
 }
 
-// literal writes one character.
-func (g *globber) literal() {
+// writeLiteral writes one character.
+func (g *globTranslator) writeLiteral() {
 	_, size := utf8.DecodeRuneInString(g.rest)
 	g.out.WriteString(regexp.QuoteMeta(g.rest[:size]))
 	g.rest = g.rest[size:]
 }
 
-// class writes a set of characters, [a-z] or [!a-z].
-func (g *globber) class() error {
+// writeClass writes a set of characters, [a-z] or [!a-z].
+func (g *globTranslator) writeClass() error {
 	end := strings.IndexByte(g.rest[1:], ']')
 	if end <= 0 {
 		return errors.New("a set of characters is not closed: write [abc], or \\[ for the bracket itself")

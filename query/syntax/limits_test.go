@@ -65,12 +65,12 @@ func TestHostileTexts(t *testing.T) {
 		text := strings.Repeat(unit, MaxQueryBytes/len(unit))
 		for _, o := range []Options{{}, {Regexp: true}} {
 			p := &parser{scanner: newScanner(text, o.Regexp), o: o}
-			if _, err := p.parse(); p.spent > most {
-				t.Errorf("%q repeated, %+v: looked at %d bytes (%.80v)", unit, o, p.spent, err)
+			if _, err := p.parse(); p.scannedBytes > most {
+				t.Errorf("%q repeated, %+v: looked at %d bytes (%.80v)", unit, o, p.scannedBytes, err)
 			}
-			e := newEstablished(text, o)
-			if e.read(); e.spent > most {
-				t.Errorf("%q repeated, %+v: looked at %d bytes as the established server", unit, o, e.spent)
+			e := newEstablishedParser(text, o)
+			if e.readTree(); e.scannedBytes > most {
+				t.Errorf("%q repeated, %+v: looked at %d bytes as the established server", unit, o, e.scannedBytes)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ type Notice struct {
 	Queries []string
 }
 
-func (p *parser) notice(at Span, message string) {
+func (p *parser) noticeAmbiguous(at Span, message string) {
 	p.addNotice(Notice{Code: AmbiguousQuery, At: at, Message: message})
 }
 
@@ -73,7 +73,7 @@ func (p *parser) noticeKeyword(i, end int) {
 	key, at := p.text[i:colon], Span{i, colon + 1}
 	blank := p.endsToken(colon+1, end)
 	if keywords[key] != nil && blank {
-		p.notice(at, fmt.Sprintf("%s: is read as text, because no value is attached to it; write %s:value without a blank to filter.", key, key))
+		p.noticeAmbiguous(at, fmt.Sprintf("%s: is read as text, because no value is attached to it; write %s:value without a blank to filter.", key, key))
 	}
 	if keywords[key] != nil || blank || p.text[colon+1] == ':' || p.text[colon+1] == '/' {
 		return
@@ -83,19 +83,19 @@ func (p *parser) noticeKeyword(i, end int) {
 	}
 	if near := nearKeyword(key); near != "" {
 		n := Notice{Code: AmbiguousQuery, At: at, Message: fmt.Sprintf("%s: is read as text; the filter is %s:.", key, near)}
-		if corrected := p.replace(at, near+":"); corrected != "" {
+		if corrected := p.replaceSpan(at, near+":"); corrected != "" {
 			n.Suggestions = []string{corrected}
 		}
 		p.addNotice(n)
 	}
 }
 
-// shown is what a notice repeats of the query, on one line.
-func (p *parser) shown(at Span) string { return showOnLine(p.text[at.Start:at.End]) }
+// showSpan is what a notice repeats of the query, on one line.
+func (p *parser) showSpan(at Span) string { return showOnLine(p.text[at.Start:at.End]) }
 
 // showOnLine cuts a text and writes its control characters as escapes: a notice is one line.
 func showOnLine(s string) string {
-	s = shorten(s)
+	s = shortenPattern(s)
 	if !strings.ContainsFunc(s, unicode.IsControl) {
 		return s
 	}
@@ -113,7 +113,7 @@ func showOnLine(s string) string {
 // noticeScope is for filters that reach only one operand of an or.
 func (p *parser) noticeScope(arms []Query) {
 	and, ok := arms[0].(*And)
-	if !ok || !restricts(and.Children[0]) {
+	if !ok || !isRestriction(and.Children[0]) {
 		return
 	}
 	for _, arm := range arms[1:] {
@@ -122,11 +122,11 @@ func (p *parser) noticeScope(arms []Query) {
 		}
 	}
 	at := and.Children[0].Span()
-	p.notice(at, fmt.Sprintf("%s is about the terms up to the first or only; use parentheses to filter all of them: %[1]s (a or b).", p.shown(at)))
+	p.noticeAmbiguous(at, fmt.Sprintf("%s is about the terms up to the first or only; use parentheses to filter all of them: %[1]s (a or b).", p.showSpan(at)))
 }
 
-// restricts tells whether q is a filter or a negated one.
-func restricts(q Query) bool {
+// isRestriction tells whether q is a filter or a negated one.
+func isRestriction(q Query) bool {
 	if not, ok := q.(*Not); ok {
 		q = not.Child
 	}

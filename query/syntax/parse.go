@@ -78,7 +78,7 @@ type settings struct {
 	at      Span   // of the last of them
 }
 
-func (s settings) ofQuery() bool { return s.kind != TypeDefault || s.sel != SelectDefault }
+func (s settings) areQueryWide() bool { return s.kind != TypeDefault || s.sel != SelectDefault }
 
 // group is what stands between parentheses, or the whole query.
 type group struct {
@@ -87,7 +87,7 @@ type group struct {
 	at       Span
 }
 
-func (p *parser) fail(position int, message, advice string) *Error {
+func (p *parser) newError(position int, message, advice string) *Error {
 	return newError(p.text, position, message, advice)
 }
 
@@ -95,36 +95,36 @@ func (p *parser) parse() (*Parsed, *Error) {
 	if err := p.checkText(); err != nil {
 		return nil, err
 	}
-	root, set, err := p.group(0, len(p.text), 0)
+	root, set, err := p.parseGroup(0, len(p.text), 0)
 	if err != nil {
 		return nil, err
 	}
 	p.resolveDefaults(root)
 	p.kind = set.kind
-	root = p.bind(root)
-	return &Parsed{Root: p.retarget(root, set.kind), Type: set.kind, Select: set.sel, Text: p.text, Options: p.o}, nil
+	root = p.bindConditions(root)
+	return &Parsed{Root: p.retargetTerms(root, set.kind), Type: set.kind, Select: set.sel, Text: p.text, Options: p.o}, nil
 }
 
 func (p *parser) checkText() *Error {
 	if len(p.text) > MaxQueryBytes {
-		return p.fail(MaxQueryBytes, fmt.Sprintf("the query is longer than %d bytes", MaxQueryBytes), "Search for a shorter part of it.")
+		return p.newError(MaxQueryBytes, fmt.Sprintf("the query is longer than %d bytes", MaxQueryBytes), "Search for a shorter part of it.")
 	}
 	for i, r := range p.text {
 		if r == utf8.RuneError && !strings.HasPrefix(p.text[i:], "\uFFFD") {
-			return p.fail(i, "the query is not valid UTF-8", `Write bytes as a regular expression: \x{e9}.`)
+			return p.newError(i, "the query is not valid UTF-8", `Write bytes as a regular expression: \x{e9}.`)
 		}
 	}
 	if p.skipBlanks(0, len(p.text)) == len(p.text) {
-		return p.fail(0, "the query is empty", "Write a term, or a filter such as repo:name.")
+		return p.newError(0, "the query is empty", "Write a term, or a filter such as repo:name.")
 	}
 	return nil
 }
 
-// group reads the tokens of a range and builds their tree. It returns the settings that belong to the whole query.
-func (p *parser) group(start, end, depth int) (Query, settings, *Error) {
+// parseGroup reads the tokens of a range and builds their tree. It returns the settings that belong to the whole query.
+func (p *parser) parseGroup(start, end, depth int) (Query, settings, *Error) {
 	g := group{at: Span{start, end}}
 	for i := p.skipBlanks(start, end); i < end; i = p.skipBlanks(i, end) {
-		next, err := p.token(&g, i, end, depth)
+		next, err := p.parseToken(&g, i, end, depth)
 		if limit := p.checkLimits(i); limit != nil {
 			err = limit // it explains what else went wrong
 		}
@@ -133,38 +133,38 @@ func (p *parser) group(start, end, depth int) (Query, settings, *Error) {
 		}
 		i = next
 	}
-	return p.build(&g, depth)
+	return p.buildTree(&g, depth)
 }
 
 func (p *parser) checkLimits(i int) *Error {
 	switch {
 	case p.terms > MaxTerms:
-		return p.fail(i, fmt.Sprintf("the query has more than %d terms", MaxTerms), "Join alternatives into one regular expression: (a|b|c).")
-	case p.deep >= 0:
-		return p.tooDeep(p.deep)
-	case p.exhausted():
-		return p.fail(i, "the brackets of the query are too intricate", "Put text with many brackets in quotes.")
+		return p.newError(i, fmt.Sprintf("the query has more than %d terms", MaxTerms), "Join alternatives into one regular expression: (a|b|c).")
+	case p.tooDeepAt >= 0:
+		return p.tooDeep(p.tooDeepAt)
+	case p.isExhausted():
+		return p.newError(i, "the brackets of the query are too intricate", "Put text with many brackets in quotes.")
 	}
 	return nil
 }
 
 func (p *parser) tooDeep(i int) *Error {
-	return p.fail(i, fmt.Sprintf("the query nests deeper than %d levels", MaxDepth), "Leave away parentheses, or put the text in quotes.")
+	return p.newError(i, fmt.Sprintf("the query nests deeper than %d levels", MaxDepth), "Leave away parentheses, or put the text in quotes.")
 }
 
-// token reads the token at i into g and returns its end.
-func (p *parser) token(g *group, i, end, depth int) (int, *Error) {
+// parseToken reads the token at i into g and returns its end.
+func (p *parser) parseToken(g *group, i, end, depth int) (int, *Error) {
 	if f, v := p.filterToken(i, end); f != nil && f.value == valueSetting {
-		next, err := p.setting(&g.settings, f, i, v, end)
+		next, err := p.parseSetting(&g.settings, f, i, v, end)
 		p.addAddition(Span{i, next}, additionFilter)
 		return next, err
 	}
 	var it item
 	next, err := 0, (*Error)(nil)
-	if operand := p.negation(i, end); operand >= 0 {
-		it, next, err = p.negated(i, operand, end, depth)
+	if operand := p.negationOperand(i, end); operand >= 0 {
+		it, next, err = p.parseNegated(i, operand, end, depth)
 	} else {
-		it, next, err = p.operand(i, end, depth)
+		it, next, err = p.parseOperand(i, end, depth)
 		if err == nil && p.text[i] != '"' {
 			it.operator = operatorOf(p.text[i:next])
 		}
@@ -174,9 +174,9 @@ func (p *parser) token(g *group, i, end, depth int) (int, *Error) {
 	return next, err
 }
 
-// negation returns where the operand of a minus at i begins, or -1 if there is none. Arrows, decrements, long options
+// negationOperand returns where the operand of a minus at i begins, or -1 if there is none. Arrows, decrements, long options
 // and numbers are text. A blank may follow only before a filter: a lone minus is found in many a line of code.
-func (p *parser) negation(i, end int) int {
+func (p *parser) negationOperand(i, end int) int {
 	if p.text[i] != '-' || i+1 == end {
 		return -1
 	}
@@ -193,49 +193,49 @@ func (p *parser) negation(i, end int) int {
 	return i + 1
 }
 
-func (p *parser) negated(i, operand, end, depth int) (item, int, *Error) {
+func (p *parser) parseNegated(i, operand, end, depth int) (item, int, *Error) {
 	if f, _ := p.filterToken(operand, end); f != nil && f.value == valueSetting {
-		return item{}, 0, p.fail(i, f.name+": cannot be negated", wordAdvice(f, f.name, f.words[0]))
+		return item{}, 0, p.newError(i, f.name+": cannot be negated", wordAdvice(f, f.name, f.words[0]))
 	}
-	it, next, err := p.operand(operand, end, depth+1)
+	it, next, err := p.parseOperand(operand, end, depth+1)
 	if err != nil {
 		return it, next, err
 	}
-	if it.settings.ofQuery() {
+	if it.settings.areQueryWide() {
 		return it, next, p.settingInside(it.settings)
 	}
 	if f, _ := p.filterToken(operand, end); f == nil && !it.grouped {
 		p.addAddition(Span{i, next}, additionMinus)
 	}
-	return item{query: negate(it.query, Span{i, next})}, next, nil
+	return item{query: negateQuery(it.query, Span{i, next})}, next, nil
 }
 
-// negate folds constants, so that -() is true and not the negation of something false.
-func negate(q Query, at Span) Query {
+// negateQuery folds constants, so that -() is true and not the negation of something false.
+func negateQuery(q Query, at Span) Query {
 	if c, ok := q.(*Const); ok {
 		return &Const{Value: !c.Value, At: at}
 	}
 	return &Not{Child: q, At: at}
 }
 
-// operand reads a group, a quoted string, a filter or a word.
-func (p *parser) operand(i, end, depth int) (item, int, *Error) {
+// parseOperand reads a group, a quoted string, a filter or a word.
+func (p *parser) parseOperand(i, end, depth int) (item, int, *Error) {
 	if depth > MaxDepth {
 		return item{}, 0, p.tooDeep(i)
 	}
 	if p.text[i] == '(' {
 		if close := p.groupToken(i, end); close >= 0 {
-			return p.parenthesised(i, close, depth)
+			return p.parseParentheses(i, close, depth)
 		}
 	}
 	if p.text[i] == '"' {
 		if close := p.quotedToken(i, end); close >= 0 {
-			q, err := p.bareTerm(Span{i, close}, Span{i + 1, close - 1}, true)
+			q, err := p.parseBareTerm(Span{i, close}, Span{i + 1, close - 1}, true)
 			return item{query: q}, close, err
 		}
 	}
 	if f, v := p.filterToken(i, end); f != nil {
-		q, next, err := p.filter(f, i, v, end)
+		q, next, err := p.parseFilter(f, i, v, end)
 		if !slices.Contains(establishedKeywords, p.text[i:v-1]) {
 			p.addAddition(Span{i, next}, additionFilter)
 		}
@@ -243,7 +243,7 @@ func (p *parser) operand(i, end, depth int) (item, int, *Error) {
 	}
 	next := p.wordEnd(i, end)
 	p.noticeKeyword(i, end)
-	q, err := p.bareTerm(Span{i, next}, Span{i, next}, false)
+	q, err := p.parseBareTerm(Span{i, next}, Span{i, next}, false)
 	return item{query: q}, next, err
 }
 
@@ -266,7 +266,7 @@ func (p *parser) groupsQueries(start, end int) bool {
 	if i == end {
 		return true
 	}
-	if operand := p.negation(i, end); operand >= 0 {
+	if operand := p.negationOperand(i, end); operand >= 0 {
 		i = operand
 	}
 	if f, _ := p.filterToken(i, end); f != nil {
@@ -285,18 +285,18 @@ func (p *parser) groupsQueries(start, end int) bool {
 	return p.skipBlanks(p.wordEnd(i, end), end) < end
 }
 
-func (p *parser) parenthesised(i, close, depth int) (item, int, *Error) {
+func (p *parser) parseParentheses(i, close, depth int) (item, int, *Error) {
 	if p.skipBlanks(i+1, close) == close {
 		p.terms++
 		return item{query: &Const{At: Span{i, close + 1}}, empty: true, grouped: true}, close + 1, nil
 	}
-	q, set, err := p.group(i+1, close, depth+1)
+	q, set, err := p.parseGroup(i+1, close, depth+1)
 	return item{query: q, settings: set, grouped: true}, close + 1, err
 }
 
-// bareTerm is term for one without a keyword, which type: may be about.
-func (p *parser) bareTerm(at, raw Span, quoted bool) (Query, *Error) {
-	q, err := p.term(at, raw, quoted, p.o.Regexp)
+// parseBareTerm is term for one without a keyword, which type: may be about.
+func (p *parser) parseBareTerm(at, raw Span, quoted bool) (Query, *Error) {
+	q, err := p.parseTerm(at, raw, quoted, p.o.Regexp)
 	if err != nil {
 		return nil, err
 	}
@@ -307,9 +307,9 @@ func (p *parser) bareTerm(at, raw Span, quoted bool) (Query, *Error) {
 	return q, nil
 }
 
-// term makes a Text of what stands at raw.
-func (p *parser) term(at, raw Span, quoted, isRegexp bool) (Query, *Error) {
-	pattern, err := p.pattern(raw, quoted, isRegexp)
+// parseTerm makes a Text of what stands at raw.
+func (p *parser) parseTerm(at, raw Span, quoted, isRegexp bool) (Query, *Error) {
+	pattern, err := p.parsePattern(raw, quoted, isRegexp)
 	if err != nil {
 		return nil, err
 	}
@@ -317,12 +317,12 @@ func (p *parser) term(at, raw Span, quoted, isRegexp bool) (Query, *Error) {
 	return &Text{Pattern: pattern, Regexp: isRegexp, At: at}, nil
 }
 
-// pattern decodes and checks what stands at raw.
-func (p *parser) pattern(raw Span, quoted, isRegexp bool) (string, *Error) {
+// parsePattern decodes and checks what stands at raw.
+func (p *parser) parsePattern(raw Span, quoted, isRegexp bool) (string, *Error) {
 	text := p.text[raw.Start:raw.End]
 	pattern := text
 	if quoted {
-		pattern = unquote(text)
+		pattern = unquoteTerm(text)
 	}
 	if !isRegexp {
 		return pattern, nil
@@ -331,7 +331,7 @@ func (p *parser) pattern(raw Span, quoted, isRegexp bool) (string, *Error) {
 		if quoted {
 			offset = rawOffset(text, offset)
 		}
-		return "", p.fail(raw.Start+offset, err.Message, err.Advice)
+		return "", p.newError(raw.Start+offset, err.Message, err.Advice)
 	}
 	return pattern, nil
 }
@@ -352,22 +352,22 @@ func (p *parser) checkedPattern(pattern string) (offset int, err *Error) {
 	return 0, nil
 }
 
-// filter reads the value at v of a filter whose keyword begins at i.
-func (p *parser) filter(f *filter, i, v, end int) (Query, int, *Error) {
-	next, raw, quoted, err := p.value(f, v, end)
+// parseFilter reads the value at v of a filter whose keyword begins at i.
+func (p *parser) parseFilter(f *filter, i, v, end int) (Query, int, *Error) {
+	next, raw, quoted, err := p.findValue(f, v, end)
 	if err != nil {
 		return nil, 0, err
 	}
 	at := Span{i, next}
 	switch f.value {
 	case valueTerm:
-		q, err := p.term(at, raw, quoted, p.o.Regexp)
+		q, err := p.parseTerm(at, raw, quoted, p.o.Regexp)
 		return q, next, err
 	case valueLiteral, valuePattern:
-		q, err := p.term(at, raw, quoted, f.value == valuePattern)
+		q, err := p.parseTerm(at, raw, quoted, f.value == valuePattern)
 		return q, next, err
 	case valueWord, valueWords:
-		if word := p.text[raw.Start:raw.End]; !f.allows(word) {
+		if word := p.text[raw.Start:raw.End]; !f.allowsValue(word) {
 			return nil, 0, p.badWord(f, i, v, word)
 		}
 	}
@@ -376,9 +376,9 @@ func (p *parser) filter(f *filter, i, v, end int) (Query, int, *Error) {
 		return nil, 0, err
 	}
 	p.terms++
-	q := f.leaf(pattern, at)
+	q := f.newLeaf(pattern, at)
 	if q == nil {
-		return nil, 0, p.fail(v, f.name+": has no value", "Write "+f.wanted+" after the colon.")
+		return nil, 0, p.newError(v, f.name+": has no value", "Write "+f.wanted+" after the colon.")
 	}
 	return q, next, nil
 }
@@ -388,32 +388,32 @@ func (p *parser) filter(f *filter, i, v, end int) (Query, int, *Error) {
 func (p *parser) filterPattern(f *filter, at, raw Span, quoted bool) (string, *Error) {
 	value := p.text[raw.Start:raw.End]
 	if !f.takesGlobs || quoted || !isGlob(value) {
-		return p.pattern(raw, quoted, f.value == valueRegexp)
+		return p.parsePattern(raw, quoted, f.value == valueRegexp)
 	}
 	pattern, fault := GlobRegexp(value)
 	if fault != nil {
-		return "", p.fail(raw.Start, shorten(value)+" is no glob: "+fault.Error(), "For a regular expression put the value in quotes.")
+		return "", p.newError(raw.Start, shortenPattern(value)+" is no glob: "+fault.Error(), "For a regular expression put the value in quotes.")
 	}
 	if _, err := p.checkedPattern(pattern); err != nil {
-		return "", p.fail(raw.Start, err.Message, err.Advice)
+		return "", p.newError(raw.Start, err.Message, err.Advice)
 	}
-	message := p.shown(at) + " is read as a glob."
+	message := p.showSpan(at) + " is read as a glob."
 	if _, invalid := regexpSize(value, MaxRegexpInstructions); invalid == nil {
-		message += fmt.Sprintf(" For a regular expression put it in quotes: %s:%s.", f.name, showOnLine(quote(value)))
+		message += fmt.Sprintf(" For a regular expression put it in quotes: %s:%s.", f.name, showOnLine(quoteTerm(value)))
 	}
-	p.notice(at, message)
+	p.noticeAmbiguous(at, message)
 	return pattern, nil
 }
 
-// value finds the value at v: where the token ends, and what of it is the value.
-func (p *parser) value(f *filter, v, end int) (next int, raw Span, quoted bool, err *Error) {
+// findValue finds the value at v: where the token ends, and what of it is the value.
+func (p *parser) findValue(f *filter, v, end int) (next int, raw Span, quoted bool, err *Error) {
 	if p.text[v] == '"' {
 		close := p.quoteEnd(v, end)
 		if close < 0 {
-			return 0, raw, false, p.fail(v, "the quote is not closed", `Close it with ", or write \" for the character.`)
+			return 0, raw, false, p.newError(v, "the quote is not closed", `Close it with ", or write \" for the character.`)
 		}
 		if close == v+2 && f != filterLanguage { // lang:"" is about files of no known language
-			return 0, raw, false, p.fail(v, f.name+": has no value", "Write "+f.wanted+" in the quotes.")
+			return 0, raw, false, p.newError(v, f.name+": has no value", "Write "+f.wanted+" in the quotes.")
 		}
 		return close, Span{v + 1, close - 1}, true, nil
 	}
@@ -421,7 +421,7 @@ func (p *parser) value(f *filter, v, end int) (next int, raw Span, quoted bool, 
 	if f.isRegexp(p.o.Regexp) {
 		whole := p.regexpEnd(v, end, false)
 		if whole > next && f.value == valueRegexp {
-			return 0, raw, false, p.fail(next, f.name+": has a blank in its value",
+			return 0, raw, false, p.newError(next, f.name+": has a blank in its value",
 				fmt.Sprintf(`Put the value in quotes: %s:"a b". Alternatives are written (a|b).`, f.name))
 		}
 		next = whole
@@ -431,21 +431,21 @@ func (p *parser) value(f *filter, v, end int) (next int, raw Span, quoted bool, 
 
 func (p *parser) badWord(f *filter, i, v int, word string) *Error {
 	key := p.text[i : v-1]
-	advice, corrected := wordAdvice(f, key, shorten(word)), ""
+	advice, corrected := wordAdvice(f, key, shortenPattern(word)), ""
 	if near := nearWords(f, word); near != "" {
 		advice = fmt.Sprintf("Did you mean %s:%s? %s", key, near, advice)
-		corrected = p.replace(Span{v, v + len(word)}, near)
+		corrected = p.replaceSpan(Span{v, v + len(word)}, near)
 	}
-	err := p.fail(v, fmt.Sprintf("%s: has no such value as %s", key, shorten(word)), advice)
+	err := p.newError(v, fmt.Sprintf("%s: has no such value as %s", key, shortenPattern(word)), advice)
 	err.corrected = corrected
 	return err
 }
 
-// setting reads case:, type: or select:.
-func (p *parser) setting(s *settings, f *filter, i, v, end int) (int, *Error) {
+// parseSetting reads case:, type: or select:.
+func (p *parser) parseSetting(s *settings, f *filter, i, v, end int) (int, *Error) {
 	next := p.runEnd(v, end)
 	word := p.text[v:next]
-	if !f.allows(word) {
+	if !f.allowsValue(word) {
 		return 0, p.badWord(f, i, v, word)
 	}
 	add := settings{at: Span{i, next}}
@@ -457,16 +457,16 @@ func (p *parser) setting(s *settings, f *filter, i, v, end int) (int, *Error) {
 	case filterSelect:
 		add.sel = selectOf(word)
 	}
-	return next, p.merge(s, add)
+	return next, p.mergeSettings(s, add)
 }
 
-// merge adds settings to others of the same scope, which must not contradict them.
-func (p *parser) merge(s *settings, add settings) *Error {
+// mergeSettings adds settings to others of the same scope, which must not contradict them.
+func (p *parser) mergeSettings(s *settings, add settings) *Error {
 	kind := s.kind != TypeDefault && add.kind != TypeDefault && s.kind != add.kind
 	sel := s.sel != SelectDefault && add.sel != SelectDefault && s.sel != add.sel
 	letters := s.letters != "" && add.letters != "" && s.letters != add.letters
 	if kind || sel || letters {
-		return p.fail(add.at.Start, p.text[add.at.Start:add.at.End]+" contradicts what stands before it", "Keep one of the two.")
+		return p.newError(add.at.Start, p.text[add.at.Start:add.at.End]+" contradicts what stands before it", "Keep one of the two.")
 	}
 	s.kind = max(s.kind, add.kind)
 	s.sel = max(s.sel, add.sel)
@@ -476,6 +476,6 @@ func (p *parser) merge(s *settings, add settings) *Error {
 }
 
 func (p *parser) settingInside(s settings) *Error {
-	return p.fail(s.at.Start, "type: and select: are about the whole query, not about a part of it",
+	return p.newError(s.at.Start, "type: and select: are about the whole query, not about a part of it",
 		"Move it out of the parentheses, to the beginning.")
 }

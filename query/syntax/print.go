@@ -11,7 +11,7 @@ func Print(q Query, o Options) string { return printTyped(q, o, TypeDefault) }
 func printTyped(q Query, o Options, kind TypeKind) string {
 	p := newPrinter(q, o)
 	p.keywords = kind != TypeDefault
-	p.root(q)
+	p.writeRoot(q)
 	return p.b.String()
 }
 
@@ -48,7 +48,7 @@ func (q *Parsed) PrintLiteral(o Options) string {
 	}
 	p := newPrinter(q.Root, o)
 	p.quoted = true
-	p.root(q.Root)
+	p.writeRoot(q.Root)
 	return p.b.String()
 }
 
@@ -105,24 +105,24 @@ func (p *printer) caseOf(q Query) (is, given Case) {
 	return CaseDefault, CaseDefault
 }
 
-// root writes a node that no parentheses surround.
-func (p *printer) root(q Query) {
+// writeRoot writes a node that no parentheses surround.
+func (p *printer) writeRoot(q Query) {
 	switch q := q.(type) {
 	case *And:
-		p.list(q.Children, " ", p.unit)
+		p.writeList(q.Children, " ", p.writeUnit)
 	case *Or:
-		p.list(q.Children, " or ", p.arm)
+		p.writeList(q.Children, " or ", p.writeArm)
 	case *Const:
 		if q.Value {
 			p.b.WriteByte('-')
 		}
 		p.b.WriteString("()")
 	default:
-		p.unit(q)
+		p.writeUnit(q)
 	}
 }
 
-func (p *printer) list(qs []Query, between string, write func(Query)) {
+func (p *printer) writeList(qs []Query, between string, write func(Query)) {
 	for i, q := range qs {
 		if i > 0 {
 			p.b.WriteString(between)
@@ -131,37 +131,37 @@ func (p *printer) list(qs []Query, between string, write func(Query)) {
 	}
 }
 
-// arm writes an operand of or, which binds less than the And of blanks.
-func (p *printer) arm(q Query) {
+// writeArm writes an operand of or, which binds less than the And of blanks.
+func (p *printer) writeArm(q Query) {
 	if and, ok := q.(*And); ok && len(and.Children) > 1 {
-		p.root(and)
+		p.writeRoot(and)
 		return
 	}
-	p.unit(q)
+	p.writeUnit(q)
 }
 
-// unit writes a node as one operand.
-func (p *printer) unit(q Query) {
+// writeUnit writes a node as one operand.
+func (p *printer) writeUnit(q Query) {
 	switch q := q.(type) {
 	case *And, *Or:
-		p.group(q)
+		p.writeGroup(q)
 	case *Not:
-		p.not(q)
+		p.writeNot(q)
 	case *Const:
-		p.constant(q)
+		p.writeConst(q)
 	default:
-		p.leaf(q)
+		p.writeLeaf(q)
 	}
 }
 
-func (p *printer) group(q Query) {
+func (p *printer) writeGroup(q Query) {
 	p.b.WriteByte('(')
-	p.root(q)
+	p.writeRoot(q)
 	p.b.WriteByte(')')
 }
 
-// constant writes () in its own parentheses: beside other terms a bare () is text.
-func (p *printer) constant(q *Const) {
+// writeConst writes () in its own parentheses: beside other terms a bare () is text.
+func (p *printer) writeConst(q *Const) {
 	if q.Value {
 		p.b.WriteString("-()")
 		return
@@ -169,14 +169,14 @@ func (p *printer) constant(q *Const) {
 	p.b.WriteString("(())")
 }
 
-// not writes the word where a minus would be text, as in --x and -1.
-func (p *printer) not(q *Not) {
+// writeNot writes the word where a minus would be text, as in --x and -1.
+func (p *printer) writeNot(q *Not) {
 	if minusIsText(q.Child) {
 		p.b.WriteString("not ")
 	} else {
 		p.b.WriteByte('-')
 	}
-	p.unit(q.Child)
+	p.writeUnit(q.Child)
 }
 
 func minusIsText(q Query) bool {
@@ -189,19 +189,19 @@ func minusIsText(q Query) bool {
 	return false
 }
 
-func (p *printer) leaf(q Query) {
+func (p *printer) writeLeaf(q Query) {
 	c, given := p.caseOf(q)
 	isPlain := c == given || c == CaseDefault
 	if isPlain && !hasConditions(q) {
-		p.bare(q)
+		p.writeBareLeaf(q)
 		return
 	}
 	p.b.WriteByte('(')
 	if !isPlain {
 		p.b.WriteString(caseSetting(c))
 	}
-	p.conditions(q, c)
-	p.bare(q)
+	p.writeConditions(q, c)
+	p.writeBareLeaf(q)
 	p.b.WriteByte(')')
 }
 
@@ -216,8 +216,8 @@ func hasConditions(q Query) bool {
 	return false
 }
 
-// conditions writes those of a leaf, in parentheses with it, where c is the case of the parentheses.
-func (p *printer) conditions(q Query, c Case) {
+// writeConditions writes those of a leaf, in parentheses with it, where c is the case of the parentheses.
+func (p *printer) writeConditions(q Query, c Case) {
 	var lines []Line
 	switch q := q.(type) {
 	case *Text:
@@ -225,16 +225,16 @@ func (p *printer) conditions(q Query, c Case) {
 	case *Symbol:
 		lines = q.Lines
 		for _, k := range q.Kinds {
-			p.minus(k.Not)
+			p.writeMinus(k.Not)
 			p.b.WriteString("kind:" + strings.Join(k.Words, ",") + " ")
 		}
 	}
 	for _, l := range lines {
-		p.minus(l.Not)
+		p.writeMinus(l.Not)
 		if l.Case != c {
 			p.b.WriteString("(" + caseSetting(l.Case))
 		}
-		p.line(l)
+		p.writeLineCondition(l)
 		if l.Case != c {
 			p.b.WriteByte(')')
 		}
@@ -242,34 +242,34 @@ func (p *printer) conditions(q Query, c Case) {
 	}
 }
 
-func (p *printer) minus(not bool) {
+func (p *printer) writeMinus(not bool) {
 	if not {
 		p.b.WriteByte('-')
 	}
 }
 
-// line writes a condition on lines.
-func (p *printer) line(l Line) { p.filter(filterLine, l.Pattern) }
+// writeLineCondition writes a condition on lines.
+func (p *printer) writeLineCondition(l Line) { p.writeFilter(filterLine, l.Pattern) }
 
-// bare writes a leaf without its case.
-func (p *printer) bare(q Query) {
+// writeBareLeaf writes a leaf without its case.
+func (p *printer) writeBareLeaf(q Query) {
 	switch q := q.(type) {
 	case *Text:
-		p.text(q)
+		p.writeText(q)
 	case *File:
-		p.filter(filterFile, q.Pattern)
+		p.writeFilter(filterFile, q.Pattern)
 	case *Repo:
-		p.filter(filterRepo, q.Pattern)
+		p.writeFilter(filterRepo, q.Pattern)
 	case *Symbol:
-		p.filter(filterSymbol, q.Pattern)
+		p.writeFilter(filterSymbol, q.Pattern)
 	case *Language:
-		p.filter(filterLanguage, q.Name)
+		p.writeFilter(filterLanguage, q.Name)
 	case *Revision:
-		p.filter(filterRevision, q.Pattern)
+		p.writeFilter(filterRevision, q.Pattern)
 	case *Context:
-		p.filter(filterContext, q.Name)
+		p.writeFilter(filterContext, q.Name)
 	case *RepoSet:
-		p.filter(filterRepoSet, strings.Join(q.Names, ","))
+		p.writeFilter(filterRepoSet, strings.Join(q.Names, ","))
 	case *Archived:
 		p.b.WriteString("archived:" + q.Want.String())
 	case *Fork:
@@ -281,33 +281,33 @@ func (p *printer) bare(q Query) {
 	case *Kinds:
 		p.b.WriteString("kind:" + strings.Join(q.Words, ","))
 	case *Line:
-		p.line(*q)
+		p.writeLineCondition(*q)
 	}
 }
 
-func (p *printer) text(q *Text) {
+func (p *printer) writeText(q *Text) {
 	switch {
 	case q.Regexp == p.o.Regexp && p.keywords:
-		p.filter(filterContent, q.Pattern)
+		p.writeFilter(filterContent, q.Pattern)
 	case q.Regexp == p.o.Regexp && !p.quoted && isBareTerm(q.Pattern, q.Regexp):
 		p.b.WriteString(q.Pattern)
 	case q.Regexp == p.o.Regexp && q.Pattern != "":
-		p.b.WriteString(quote(q.Pattern))
+		p.b.WriteString(quoteTerm(q.Pattern))
 	case q.Regexp:
-		p.filter(filterRegexp, q.Pattern)
+		p.writeFilter(filterRegexp, q.Pattern)
 	default:
-		p.filter(filterLiteral, q.Pattern)
+		p.writeFilter(filterLiteral, q.Pattern)
 	}
 }
 
-func (p *printer) filter(f *filter, v string) {
+func (p *printer) writeFilter(f *filter, v string) {
 	p.b.WriteString(f.name)
 	p.b.WriteByte(':')
 	if isBareValue(v, f.isRegexp(p.o.Regexp)) && !(f.takesGlobs && isGlob(v)) {
 		p.b.WriteString(v)
 		return
 	}
-	p.b.WriteString(quote(v))
+	p.b.WriteString(quoteTerm(v))
 }
 
 // isBareTerm tells whether a term reads back unquoted. It quotes too much rather than too little.
@@ -322,19 +322,19 @@ func isBareValue(v string, isRegexp bool) bool {
 		return false
 	}
 	if isRegexp {
-		return balanced(v)
+		return isBalanced(v)
 	}
 	return !strings.ContainsAny(v, `()[]\`)
 }
 
 var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// quote is the inverse of unquote.
-func quote(s string) string { return `"` + quoter.Replace(s) + `"` }
+// quoteTerm is the inverse of unquote.
+func quoteTerm(s string) string { return `"` + quoter.Replace(s) + `"` }
 
-// unquote decodes what stands between quotes: \" and \\ lose their backslash, any other pair stays as it is, so that
+// unquoteTerm decodes what stands between quotes: \" and \\ lose their backslash, any other pair stays as it is, so that
 // \n in a pasted string and \w in an expression keep their meaning.
-func unquote(s string) string {
+func unquoteTerm(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
 	}

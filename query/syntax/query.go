@@ -6,7 +6,7 @@ type Query interface {
 	String() string
 	// Span is where the node stood in the text of the query.
 	Span() Span
-	sealed()
+	queryNode()
 }
 
 // Span is a range of byte offsets in the text of a query. It is zero for nodes that were not read from text.
@@ -234,24 +234,24 @@ func (q *Line) Span() Span       { return q.At }
 func (q *Kinds) Span() Span      { return q.At }
 func (q *Is) Span() Span         { return q.At }
 
-func (*And) sealed()        {}
-func (*Or) sealed()         {}
-func (*Not) sealed()        {}
-func (*Const) sealed()      {}
-func (*Text) sealed()       {}
-func (*File) sealed()       {}
-func (*Repo) sealed()       {}
-func (*Symbol) sealed()     {}
-func (*Language) sealed()   {}
-func (*Revision) sealed()   {}
-func (*Archived) sealed()   {}
-func (*Fork) sealed()       {}
-func (*Visibility) sealed() {}
-func (*Context) sealed()    {}
-func (*RepoSet) sealed()    {}
-func (*Line) sealed()       {}
-func (*Kinds) sealed()      {}
-func (*Is) sealed()         {}
+func (*And) queryNode()        {}
+func (*Or) queryNode()         {}
+func (*Not) queryNode()        {}
+func (*Const) queryNode()      {}
+func (*Text) queryNode()       {}
+func (*File) queryNode()       {}
+func (*Repo) queryNode()       {}
+func (*Symbol) queryNode()     {}
+func (*Language) queryNode()   {}
+func (*Revision) queryNode()   {}
+func (*Archived) queryNode()   {}
+func (*Fork) queryNode()       {}
+func (*Visibility) queryNode() {}
+func (*Context) queryNode()    {}
+func (*RepoSet) queryNode()    {}
+func (*Line) queryNode()       {}
+func (*Kinds) queryNode()      {}
+func (*Is) queryNode()         {}
 
 func (q *And) String() string        { return Print(q, Options{}) }
 func (q *Or) String() string         { return Print(q, Options{}) }

@@ -26,7 +26,7 @@ type regexpFault struct {
 func regexpSize(pattern string, limit int) (int, *regexpFault) {
 	re, err := syntax.Parse(pattern, RegexpFlags)
 	if err == nil {
-		return instructions(re, limit), nil
+		return countInstructions(re, limit), nil
 	}
 	var e *syntax.Error
 	if !errors.As(err, &e) {
@@ -39,21 +39,21 @@ func regexpSize(pattern string, limit int) (int, *regexpFault) {
 	}
 }
 
-// instructions counts what re compiles to, and stops counting beyond limit. It walks the tree before repetitions are
+// countInstructions counts what re compiles to, and stops counting beyond limit. It walks the tree before repetitions are
 // unrolled, so a small pattern that unfolds into a huge program costs nothing.
-func instructions(re *syntax.Regexp, limit int) int {
+func countInstructions(re *syntax.Regexp, limit int) int {
 	n := 0
 	switch re.Op {
 	case syntax.OpLiteral:
 		n = len(re.Rune)
 	case syntax.OpRepeat:
 		times := max(re.Max, re.Min+1, 1)
-		return min(times*(instructions(re.Sub[0], limit)+1), limit+1)
+		return min(times*(countInstructions(re.Sub[0], limit)+1), limit+1)
 	default:
 		n = 1 + len(re.Sub)
 	}
 	for _, sub := range re.Sub {
-		n += instructions(sub, limit)
+		n += countInstructions(sub, limit)
 		if n > limit {
 			return limit + 1
 		}
@@ -67,11 +67,11 @@ func faultMessage(e *syntax.Error) string {
 		syntax.ErrNestingDepth, syntax.ErrLarge, syntax.ErrInvalidUTF8:
 		return "bad regular expression: " + e.Code.String()
 	}
-	return "bad regular expression: " + e.Code.String() + " " + shorten(e.Expr)
+	return "bad regular expression: " + e.Code.String() + " " + shortenPattern(e.Expr)
 }
 
-// shorten cuts what a message repeats of a pattern.
-func shorten(s string) string {
+// shortenPattern cuts what a message repeats of a pattern.
+func shortenPattern(s string) string {
 	const most = 40
 	if utf8.RuneCountInString(s) <= most {
 		return s
@@ -125,7 +125,7 @@ func faultFragment(pattern string, e *syntax.Error) int {
 func unbalancedParen(pattern string) int {
 	s := newScanner(pattern, true)
 	var open []int
-	for i := 0; i < len(pattern) && !s.exhausted(); {
+	for i := 0; i < len(pattern) && !s.isExhausted(); {
 		switch pattern[i] {
 		case '(':
 			open = append(open, i)
@@ -143,9 +143,9 @@ func unbalancedParen(pattern string) int {
 	return open[len(open)-1]
 }
 
-// balanced tells whether every class and parenthesis of a pattern is closed as the scanner sees it, whatever
+// isBalanced tells whether every class and parenthesis of a pattern is closed as the scanner sees it, whatever
 // surrounds the pattern.
-func balanced(pattern string) bool {
+func isBalanced(pattern string) bool {
 	s := newScanner(pattern, true)
 	depth := 0
 	for i := 0; i < len(pattern); {
@@ -158,7 +158,7 @@ func balanced(pattern string) bool {
 		case c == '[' && next == i+1, strings.HasPrefix(pattern[i:], `\Q`):
 			return false
 		}
-		if depth < 0 || s.exhausted() {
+		if depth < 0 || s.isExhausted() {
 			return false
 		}
 		i = next

@@ -2,22 +2,22 @@ package syntax
 
 import "regexp"
 
-// retarget makes the bare terms of a query match the names that its type: says. A term with a keyword (content:, regex:,
+// retargetTerms makes the bare terms of a query match the names that its type: says. A term with a keyword (content:, regex:,
 // literal:) stays one in the content: type:file content:TODO asks for files by what stands in them.
-func (p *parser) retarget(q Query, kind TypeKind) Query {
+func (p *parser) retargetTerms(q Query, kind TypeKind) Query {
 	if kind == TypeDefault {
 		return q
 	}
 	return Map(q, func(q Query) Query {
 		if text, ok := q.(*Text); ok && p.bare[q] {
-			return named(text, kind)
+			return asNamePattern(text, kind)
 		}
 		return q
 	})
 }
 
-// named is a term as a pattern on names.
-func named(q *Text, kind TypeKind) Query {
+// asNamePattern is a term as a pattern on names.
+func asNamePattern(q *Text, kind TypeKind) Query {
 	pattern := q.Pattern
 	if !q.Regexp {
 		pattern = regexp.QuoteMeta(pattern)

@@ -5,17 +5,17 @@ import "strings"
 // scanner finds where tokens end. It looks ahead for closing brackets, so its work is counted: when the budget is
 // spent, or brackets nest deeper than MaxDepth, every further answer is "not closed" and the parser gives up.
 type scanner struct {
-	text   string
-	regexp bool // words are regular expressions
-	spent  int  // bytes looked at
-	deep   int  // where nesting went beyond MaxDepth; -1 if nowhere
+	text         string
+	regexp       bool // words are regular expressions
+	scannedBytes int  // bytes looked at
+	tooDeepAt    int  // where nesting went beyond MaxDepth; -1 if nowhere
 }
 
 func newScanner(text string, regexp bool) scanner {
-	return scanner{text: text, regexp: regexp, deep: -1}
+	return scanner{text: text, regexp: regexp, tooDeepAt: -1}
 }
 
-func (s *scanner) exhausted() bool { return s.spent > maxScanBytes }
+func (s *scanner) isExhausted() bool { return s.scannedBytes > maxScanBytes }
 
 // isBlank tells whether c separates tokens.
 func isBlank(c byte) bool {
@@ -43,11 +43,11 @@ func (s *scanner) quoteEnd(i, end int) int {
 		case '\\':
 			j++
 		case '"':
-			s.spent += j - i
+			s.scannedBytes += j - i
 			return j + 1
 		}
 	}
-	s.spent += end - i
+	s.scannedBytes += end - i
 	return -1
 }
 
@@ -89,7 +89,7 @@ func (s *scanner) regexpEnd(i, end int, inGroup bool) int {
 		default:
 			i = s.regexpAtomEnd(i, end)
 		}
-		if s.exhausted() {
+		if s.isExhausted() {
 			return end
 		}
 	}
@@ -99,7 +99,7 @@ func (s *scanner) regexpEnd(i, end int, inGroup bool) int {
 // regexpParenEnd returns the place after the parenthesis that closes the one at i, or after i if none does.
 func (s *scanner) regexpParenEnd(i, end int) int {
 	depth := 0
-	for j := i; j < end && !s.exhausted(); {
+	for j := i; j < end && !s.isExhausted(); {
 		switch s.text[j] {
 		case '(':
 			depth++
@@ -111,11 +111,11 @@ func (s *scanner) regexpParenEnd(i, end int) int {
 			j = s.regexpAtomEnd(j, end)
 		}
 		if depth == 0 {
-			s.spent += j - i
+			s.scannedBytes += j - i
 			return j
 		}
 	}
-	s.spent += end - i
+	s.scannedBytes += end - i
 	return i + 1
 }
 
@@ -135,10 +135,10 @@ func (s *scanner) escapeEnd(i, end int) int {
 	if strings.HasPrefix(s.text[i:end], `\Q`) {
 		n := strings.Index(s.text[i:end], `\E`)
 		if n >= 0 {
-			s.spent += n
+			s.scannedBytes += n
 			return i + n + 2
 		}
-		s.spent += end - i
+		s.scannedBytes += end - i
 	}
 	return min(i+2, end)
 }
@@ -155,7 +155,7 @@ func (s *scanner) classEnd(i, end int) int {
 	for j < end {
 		switch {
 		case s.text[j] == ']':
-			s.spent += j - i
+			s.scannedBytes += j - i
 			return j + 1
 		case s.text[j] == '\\':
 			j += 2
@@ -165,7 +165,7 @@ func (s *scanner) classEnd(i, end int) int {
 			j++
 		}
 	}
-	s.spent += end - i
+	s.scannedBytes += end - i
 	return i + 1
 }
 
@@ -183,7 +183,7 @@ func (s *scanner) namedClassEnd(i, end int) int {
 func (s *scanner) groupClose(i, end int) int {
 	depth, start := 0, true // start: a token may begin here
 	from := i
-	for i < end && !s.exhausted() {
+	for i < end && !s.isExhausted() {
 		switch c := s.text[i]; {
 		case isBlank(c):
 			start = true
@@ -206,15 +206,15 @@ func (s *scanner) groupClose(i, end int) int {
 			i++
 		}
 		if depth > MaxDepth {
-			s.deep = i - 1
+			s.tooDeepAt = i - 1
 			return -1
 		}
 		if depth == 0 {
-			s.spent += i - from
+			s.scannedBytes += i - from
 			return i - 1
 		}
 	}
-	s.spent += end - from
+	s.scannedBytes += end - from
 	return -1
 }
 

@@ -36,7 +36,7 @@ func TestScripts(t *testing.T) {
 				case err != nil:
 					writeError(t, &b, err)
 				case d.Cmd == "simplify":
-					fmt.Fprintf(&b, "    %s\n    %s\n", dump(parsed.Root), dump(Simplify(parsed.Root)))
+					fmt.Fprintf(&b, "    %s\n    %s\n", dumpTree(parsed.Root), dumpTree(Simplify(parsed.Root)))
 				case d.Cmd == "parse":
 					writeParsed(&b, parsed)
 					if d.HasArg("print") {
@@ -74,7 +74,7 @@ func dumpParsed(b *strings.Builder, p *Parsed) {
 	if p.Select != SelectDefault {
 		fmt.Fprintf(b, "select=%s ", p.Select)
 	}
-	fmt.Fprintf(b, "%s\n", dump(p.Root))
+	fmt.Fprintf(b, "%s\n", dumpTree(p.Root))
 }
 
 func writeNotice(b *strings.Builder, n Notice) {
@@ -91,7 +91,7 @@ func writeCompared(t *testing.T, b *strings.Builder, text string, o Options, our
 	if theirs == nil {
 		b.WriteString("    there refused, or not known\n")
 	} else {
-		fmt.Fprintf(b, "    there %s\n", dump(theirs))
+		fmt.Fprintf(b, "    there %s\n", dumpTree(theirs))
 	}
 	if err != nil {
 		writeError(t, b, err)
@@ -105,15 +105,15 @@ func writeCompared(t *testing.T, b *strings.Builder, text string, o Options, our
 	checkCompared(t, text, o, ours, err)
 }
 
-// dump writes a tree for the eye: "x" is text, /x/ an expression, a ! behind it means exact case.
-func dump(q Query) string {
+// dumpTree writes a tree for the eye: "x" is text, /x/ an expression, a ! behind it means exact case.
+func dumpTree(q Query) string {
 	switch q := q.(type) {
 	case *And:
 		return "and(" + dumpAll(q.Children) + ")"
 	case *Or:
 		return "or(" + dumpAll(q.Children) + ")"
 	case *Not:
-		return "not(" + dump(q.Child) + ")"
+		return "not(" + dumpTree(q.Child) + ")"
 	case *Const:
 		return strconv.FormatBool(q.Value)
 	case *Text:
@@ -150,7 +150,7 @@ func dump(q Query) string {
 func dumpAll(qs []Query) string {
 	var parts []string
 	for _, q := range qs {
-		parts = append(parts, dump(q))
+		parts = append(parts, dumpTree(q))
 	}
 	return strings.Join(parts, " ")
 }

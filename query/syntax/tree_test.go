@@ -117,13 +117,13 @@ func checkRoundTrip(t *testing.T, q Query) {
 		printed := Print(q, o)
 		parsed, err := Parse(printed, o)
 		if err != nil {
-			t.Fatalf("%s %+v\nprinted %s\n%v", dump(q), o, printed, err)
+			t.Fatalf("%s %+v\nprinted %s\n%v", dumpTree(q), o, printed, err)
 		}
 		if !Equal(q, parsed.Root) {
-			t.Fatalf("%s %+v\nprinted %s\nread    %s", dump(q), o, printed, dump(parsed.Root))
+			t.Fatalf("%s %+v\nprinted %s\nread    %s", dumpTree(q), o, printed, dumpTree(parsed.Root))
 		}
 		if again := Print(parsed.Root, o); again != printed {
-			t.Fatalf("%s %+v\nprinted %s\nthen    %s", dump(q), o, printed, again)
+			t.Fatalf("%s %+v\nprinted %s\nthen    %s", dumpTree(q), o, printed, again)
 		}
 	}
 }
@@ -144,14 +144,14 @@ func TestPrintThenParseIsIdentityUnderType(t *testing.T) {
 			printed := q.Print(o)
 			again, err := Parse(printed, o)
 			if err != nil {
-				t.Fatalf("seed %d: %s %+v\nprinted %s\n%v", seed, dump(q.Root), o, printed, err)
+				t.Fatalf("seed %d: %s %+v\nprinted %s\n%v", seed, dumpTree(q.Root), o, printed, err)
 			}
 			if !Equal(q.Root, again.Root) || q.Type != again.Type || q.Select != again.Select {
-				t.Fatalf("seed %d: %s %+v\nprinted %s\nread    %s", seed, dump(q.Root), o, printed, dump(again.Root))
+				t.Fatalf("seed %d: %s %+v\nprinted %s\nread    %s", seed, dumpTree(q.Root), o, printed, dumpTree(again.Root))
 			}
 			literal, err := Parse(q.PrintLiteral(o), o)
 			if err != nil || !Equal(q.Root, literal.Root) || q.Type != literal.Type || q.Select != literal.Select {
-				t.Fatalf("seed %d: %s %+v\nprinted in quotes %s\n%v", seed, dump(q.Root), o, q.PrintLiteral(o), err)
+				t.Fatalf("seed %d: %s %+v\nprinted in quotes %s\n%v", seed, dumpTree(q.Root), o, q.PrintLiteral(o), err)
 			}
 		}
 	}
@@ -169,10 +169,10 @@ func TestRandomLeafKnowsEveryLeaf(t *testing.T) {
 		switch {
 		case f == filterKind, f == filterLine:
 			continue // a part of other leaves
-		case f.leaf != nil && f.words != nil:
-			q = f.leaf(f.words[0], Span{})
-		case f.leaf != nil:
-			q = f.leaf("a", Span{})
+		case f.newLeaf != nil && f.words != nil:
+			q = f.newLeaf(f.words[0], Span{})
+		case f.newLeaf != nil:
+			q = f.newLeaf("a", Span{})
 		case f.value == valueSetting:
 			continue
 		default:
@@ -184,15 +184,15 @@ func TestRandomLeafKnowsEveryLeaf(t *testing.T) {
 	}
 }
 
-// evaluate gives a tree its value where each leaf has the one that truth says.
-func evaluate(q Query, truth func(leaf Query) bool) bool {
+// evaluateTree gives a tree its value where each leaf has the one that truth says.
+func evaluateTree(q Query, truth func(leaf Query) bool) bool {
 	switch q := q.(type) {
 	case *And:
-		return !slices.ContainsFunc(q.Children, func(c Query) bool { return !evaluate(c, truth) })
+		return !slices.ContainsFunc(q.Children, func(c Query) bool { return !evaluateTree(c, truth) })
 	case *Or:
-		return slices.ContainsFunc(q.Children, func(c Query) bool { return evaluate(c, truth) })
+		return slices.ContainsFunc(q.Children, func(c Query) bool { return evaluateTree(c, truth) })
 	case *Not:
-		return !evaluate(q.Child, truth)
+		return !evaluateTree(q.Child, truth)
 	case *Const:
 		return q.Value
 	case *Archived:
@@ -211,20 +211,20 @@ func TestSimplifyKeepsMeaning(t *testing.T) {
 	for seed := range uint64(5_000) {
 		r := rand.New(rand.NewPCG(seed, 5))
 		q := randomTree(r, 4)
-		before := dump(q)
+		before := dumpTree(q)
 		simple := Simplify(q)
-		if dump(q) != before {
-			t.Fatalf("Simplify changed %s to %s", before, dump(q))
+		if dumpTree(q) != before {
+			t.Fatalf("Simplify changed %s to %s", before, dumpTree(q))
 		}
 		if again := Simplify(simple); !Equal(again, simple) {
-			t.Fatalf("%s is not simple, but %s", dump(simple), dump(again))
+			t.Fatalf("%s is not simple, but %s", dumpTree(simple), dumpTree(again))
 		}
 		checkSimple(t, simple)
 		for range 8 {
 			salt := r.Uint64()
-			truth := func(leaf Query) bool { return hash(dump(leaf), salt)%2 == 0 }
-			if evaluate(q, truth) != evaluate(simple, truth) {
-				t.Fatalf("seed %d: %s\nis not %s", seed, before, dump(simple))
+			truth := func(leaf Query) bool { return hashString(dumpTree(leaf), salt)%2 == 0 }
+			if evaluateTree(q, truth) != evaluateTree(simple, truth) {
+				t.Fatalf("seed %d: %s\nis not %s", seed, before, dumpTree(simple))
 			}
 		}
 	}
@@ -233,17 +233,17 @@ func TestSimplifyKeepsMeaning(t *testing.T) {
 func checkSimple(t *testing.T, simple Query) {
 	t.Helper()
 	Walk(simple, func(q Query) bool {
-		for _, child := range children(q) {
+		for _, child := range childrenOf(q) {
 			_, constant := child.(*Const)
 			if constant || fmt.Sprintf("%T", q) == fmt.Sprintf("%T", child) {
-				t.Fatalf("%s below %s", dump(child), dump(q))
+				t.Fatalf("%s below %s", dumpTree(child), dumpTree(q))
 			}
 		}
 		return true
 	})
 }
 
-func hash(s string, salt uint64) uint64 {
+func hashString(s string, salt uint64) uint64 {
 	h := salt
 	for _, c := range []byte(s) {
 		h = (h ^ uint64(c)) * 1099511628211
@@ -255,11 +255,11 @@ func TestWalkAndMap(t *testing.T) {
 	q := mustParse(t, "a (b or -c) file:d").Root
 	var seen []string
 	Walk(q, func(q Query) bool {
-		seen = append(seen, dump(q))
+		seen = append(seen, dumpTree(q))
 		_, not := q.(*Not)
 		return !not
 	})
-	want := []string{dump(q), `"a"`, `or("b" not("c"))`, `"b"`, `not("c")`, "file/d/"}
+	want := []string{dumpTree(q), `"a"`, `or("b" not("c"))`, `"b"`, `not("c")`, "file/d/"}
 	if !slices.Equal(seen, want) {
 		t.Errorf("Walk saw %q, want %q", seen, want)
 	}

@@ -40,14 +40,14 @@ func (p *parser) noticeUnknown(key string, i, end int) bool {
 			value = strings.TrimLeft(value, "*.")
 		}
 		instead = strings.Replace(template, "%", value, 1)
-		message = fmt.Sprintf("%s is read as text, since there is no filter %s:; write %s to filter.", p.shown(at), key, instead)
+		message = fmt.Sprintf("%s is read as text, since there is no filter %s:; write %s to filter.", p.showSpan(at), key, instead)
 	} else if advice := notOfQuery[key]; advice != "" {
-		message = fmt.Sprintf("%s is read as text, since %s.", p.shown(at), advice)
+		message = fmt.Sprintf("%s is read as text, since %s.", p.showSpan(at), advice)
 	} else {
 		return false
 	}
 	n := Notice{Code: AmbiguousQuery, At: at, Message: message}
-	if corrected := p.replace(at, instead); corrected != "" {
+	if corrected := p.replaceSpan(at, instead); corrected != "" {
 		n.Suggestions = []string{corrected}
 	}
 	p.addNotice(n)
@@ -61,8 +61,8 @@ func isPlainValue(value string) bool {
 	})
 }
 
-// replace returns the query with another text at a place; "" if nothing is left of it, or too much to be suggested.
-func (p *parser) replace(at Span, by string) string {
+// replaceSpan returns the query with another text at a place; "" if nothing is left of it, or too much to be suggested.
+func (p *parser) replaceSpan(at Span, by string) string {
 	before := p.text[:at.Start]
 	if by == "" {
 		before = strings.TrimSuffix(before, "-")

@@ -7,7 +7,7 @@ func Walk(q Query, visit func(Query) bool) {
 	if !visit(q) {
 		return
 	}
-	for _, child := range children(q) {
+	for _, child := range childrenOf(q) {
 		Walk(child, visit)
 	}
 }
@@ -34,7 +34,7 @@ func mapAll(qs []Query, f func(Query) Query) []Query {
 	return out
 }
 
-func children(q Query) []Query {
+func childrenOf(q Query) []Query {
 	switch q := q.(type) {
 	case *And:
 		return q.Children

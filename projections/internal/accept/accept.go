@@ -47,10 +47,10 @@ const (
 // the repository in, nil if it is not registered; ref is the state of ev.Ref and
 // base that of ev.BaseRef.
 func Revision(ev *event.RevisionIndexed, since *event.Position, ref, base Ref) Verdict {
-	if since == nil || before(ev.Cause, *since) {
+	if since == nil || isBefore(ev.Cause, *since) {
 		return Unregistered
 	}
-	if before(ev.Cause, ref.Cause) || ev.Cause == ref.Cause && ev.Commit == ref.Commit {
+	if isBefore(ev.Cause, ref.Cause) || ev.Cause == ref.Cause && ev.Commit == ref.Commit {
 		return Duplicate
 	}
 	if ev.Commit != "" && ev.BaseRef != "" && base.Commit != ev.BaseCommit {
@@ -59,9 +59,9 @@ func Revision(ev *event.RevisionIndexed, since *event.Position, ref, base Ref) V
 	return Take
 }
 
-// before reports whether a is known to lie before b: positions of different
+// isBefore reports whether a is known to lie before b: positions of different
 // partitions have no order.
-func before(a, b event.Position) bool {
+func isBefore(a, b event.Position) bool {
 	return a.Topic == b.Topic && a.Partition == b.Partition && a.Offset < b.Offset
 }
 

@@ -57,7 +57,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-func file(t *testing.T, content string) string {
+func tempFile(t *testing.T, content string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "object")
 	must(t, os.WriteFile(path, []byte(content), 0o644))
@@ -82,7 +82,7 @@ func testPutGet(t *testing.T, s segmentstore.Store) {
 }
 
 func testPutTakes(t *testing.T, s segmentstore.Store) {
-	path := file(t, "content")
+	path := tempFile(t, "content")
 	must(t, s.Put(ctx, "a", path))
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("the file is still there: %v", err)
@@ -93,7 +93,7 @@ func testPutTakes(t *testing.T, s segmentstore.Store) {
 func testPutTwice(t *testing.T, s segmentstore.Store) {
 	must(t, s.PutBytes(ctx, "a", []byte("first")))
 	must(t, s.PutBytes(ctx, "a", []byte("second")))
-	path := file(t, "third")
+	path := tempFile(t, "third")
 	must(t, s.Put(ctx, "a", path))
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
 		t.Fatalf("the file is still there: %v", err)
@@ -164,7 +164,7 @@ func testDelete(t *testing.T, s segmentstore.Store) {
 	wantBytes(t, s, "a", "again")
 }
 
-func list(t *testing.T, s segmentstore.Store) string {
+func listNames(t *testing.T, s segmentstore.Store) string {
 	t.Helper()
 	var b bytes.Buffer
 	for info, err := range s.List(ctx) {
@@ -175,14 +175,14 @@ func list(t *testing.T, s segmentstore.Store) string {
 }
 
 func testList(t *testing.T, s segmentstore.Store) {
-	if got := list(t, s); got != "" {
+	if got := listNames(t, s); got != "" {
 		t.Fatalf("an empty store lists %q", got)
 	}
 	for _, name := range []string{"b", "a-2", "a", "c"} {
 		must(t, s.PutBytes(ctx, name, []byte(name)))
 	}
 	must(t, s.Delete(ctx, "c"))
-	if got := list(t, s); got != "a=1 a-2=3 b=1 " {
+	if got := listNames(t, s); got != "a=1 a-2=3 b=1 " {
 		t.Fatalf("list: %q", got)
 	}
 	for info, err := range s.List(ctx) {
@@ -196,12 +196,12 @@ func testList(t *testing.T, s segmentstore.Store) {
 
 func testNames(t *testing.T, s segmentstore.Store) {
 	for _, name := range []string{"", ".", "..", "../a", "a/b", "/a", "A", "~a", "-a", "a b", "a\x00", "é", strings.Repeat("a", segmentstore.MaxNameBytes+1)} {
-		path := file(t, "x")
+		path := tempFile(t, "x")
 		for verb, err := range map[string]error{
 			"put":       s.Put(ctx, name, path),
 			"put bytes": s.PutBytes(ctx, name, nil),
 			"fetch":     s.Fetch(ctx, name, path+".out"),
-			"get":       second(s.GetBytes(ctx, name, 1)),
+			"get":       errorOf(s.GetBytes(ctx, name, 1)),
 			"delete":    s.Delete(ctx, name),
 		} {
 			if !errors.Is(err, segmentstore.ErrName) {
@@ -212,18 +212,18 @@ func testNames(t *testing.T, s segmentstore.Store) {
 	must(t, s.PutBytes(ctx, "a"+strings.Repeat("z", segmentstore.MaxNameBytes-1), nil))
 }
 
-func second(_ []byte, err error) error { return err }
+func errorOf(_ []byte, err error) error { return err }
 
 func testCanceled(t *testing.T, s segmentstore.Store) {
 	must(t, s.PutBytes(ctx, "a", []byte("1")))
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	path := file(t, "x")
+	path := tempFile(t, "x")
 	for verb, err := range map[string]error{
 		"put bytes": s.PutBytes(canceled, "b", nil),
 		"put":       s.Put(canceled, "b", path),
 		"fetch":     s.Fetch(canceled, "a", path+".out"),
-		"get":       second(s.GetBytes(canceled, "a", 9)),
+		"get":       errorOf(s.GetBytes(canceled, "a", 9)),
 		"delete":    s.Delete(canceled, "a"),
 	} {
 		if !errors.Is(err, context.Canceled) {
@@ -253,7 +253,7 @@ func testQuarantine(t *testing.T, s segmentstore.Store) {
 	if err := s.Check(ctx, name, nil); !errors.Is(err, code.ErrNotFound) {
 		t.Fatalf("check of an object in quarantine: %v", err)
 	}
-	if got := list(t, s); got != "" {
+	if got := listNames(t, s); got != "" {
 		t.Fatalf("list: %q", got)
 	}
 	if moved, err := s.Quarantine(ctx, name); moved || err != nil {

@@ -23,7 +23,7 @@ func newAccountMetrics(reg prometheus.Registerer) *accountMetrics {
 	return m
 }
 
-func (m *accountMetrics) unregister() {
+func (m *accountMetrics) unregisterAll() {
 	m.reg.Unregister(m.records)
 	m.reg.Unregister(m.seconds)
 }

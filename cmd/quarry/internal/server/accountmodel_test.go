@@ -59,7 +59,7 @@ type people struct {
 // its projection, and holds the outcome of each against accounts in memory. So what
 // is tested with those is true of these.
 func TestAccountsAgreeWithModel(t *testing.T) {
-	s := running(t, testConfig(t))
+	s := runServer(t, testConfig(t))
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	p := &people{rng: rand.New(rand.NewPCG(seed, 0)), now: time.Now().UTC(), operator: &auth.Principal{
@@ -77,16 +77,16 @@ func TestAccountsAgreeWithModel(t *testing.T) {
 	done := map[string]int{}
 	for i := range 400 {
 		p.now = p.now.Add(time.Duration(p.rng.Int64N(int64(20 * time.Minute))))
-		what, err := p.change(t.Context())
+		what, err := p.changeRandomly(t.Context())
 		if errors.Is(err, auth.ErrUnavailable) {
 			t.Fatalf("change %d, %s: %v", i, what, err)
 		}
 		if err == nil {
 			done[what]++
 		}
-		got, want := told(s.accounts.directory, p.now), told(model, p.now)
+		got, want := describeDirectory(s.accounts.directory, p.now), describeDirectory(model, p.now)
 		if got != want {
-			t.Fatalf("change %d, %s (%v):\n%s", i, what, err, difference(got, want))
+			t.Fatalf("change %d, %s (%v):\n%s", i, what, err, firstDifference(got, want))
 		}
 	}
 	if len(done) < 10 {
@@ -94,8 +94,8 @@ func TestAccountsAgreeWithModel(t *testing.T) {
 	}
 }
 
-// difference returns the first line that differs.
-func difference(got, want string) string {
+// firstDifference returns the first line that differs.
+func firstDifference(got, want string) string {
 	a, b := strings.Split(got, "\n"), strings.Split(want, "\n")
 	for i := range min(len(a), len(b)) {
 		if a[i] != b[i] {
@@ -105,8 +105,8 @@ func difference(got, want string) string {
 	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
 }
 
-// told writes down all that a directory knows and that has not expired.
-func told(d auth.Directory, now time.Time) string {
+// describeDirectory writes down all that a directory knows and that has not expired.
+func describeDirectory(d auth.Directory, now time.Time) string {
 	var b strings.Builder
 	live := func(end time.Time) bool { return end.IsZero() || now.Before(end) }
 	for _, u := range d.Users() {
@@ -133,18 +133,18 @@ func told(d auth.Directory, now time.Time) string {
 	return b.String()
 }
 
-// pick returns one of the latest.
-func pick[T any](p *people, from []T) (one T) {
+// pickRecent returns one of the latest.
+func pickRecent[T any](p *people, from []T) (one T) {
 	if from = from[max(len(from)-6, 0):]; len(from) > 0 {
 		one = from[p.rng.IntN(len(from))]
 	}
 	return one
 }
 
-// as returns whom one of the credentials stands for.
-func (p *people) as(credentials []string) *auth.Principal {
+// authenticateRandom returns whom one of the credentials stands for.
+func (p *people) authenticateRandom(credentials []string) *auth.Principal {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
-	if value := pick(p, credentials); strings.HasPrefix(value, account.PrefixSession) {
+	if value := pickRecent(p, credentials); strings.HasPrefix(value, account.PrefixSession) {
 		r.AddCookie(&http.Cookie{Name: auth.CookieName, Value: value})
 	} else {
 		r.Header.Set("Authorization", "Bearer "+value)
@@ -156,48 +156,48 @@ func (p *people) as(credentials []string) *auth.Principal {
 	return who
 }
 
-func (p *people) email() string { return fmt.Sprintf("u%d@example.org", p.rng.IntN(8)) }
+func (p *people) randomEmail() string { return fmt.Sprintf("u%d@example.org", p.rng.IntN(8)) }
 
-func (p *people) remember(in *auth.SignedIn, err error) error {
+func (p *people) keepSignIn(in *auth.SignedIn, err error) error {
 	if err == nil && in != nil {
 		p.ids, p.sessions = append(p.ids, in.User.ID), append(p.sessions, in.Value)
 	}
 	return err
 }
 
-// change does one thing, which may be refused.
-func (p *people) change(ctx context.Context) (string, error) {
+// changeRandomly does one thing, which may be refused.
+func (p *people) changeRandomly(ctx context.Context) (string, error) {
 	const password = "correct horse"
 	from := account.Actor{Kind: account.ActorAnonymous, Address: fmt.Sprint("192.0.2.", p.rng.IntN(200))}
-	id := pick(p, p.ids)
+	id := pickRecent(p, p.ids)
 	switch n := p.rng.IntN(24); n {
 	case 0:
-		return "set up", p.remember(p.Setup(ctx, from, auth.Newcomer{Value: p.SetupValue(), Email: p.email(), Password: password}))
+		return "set up", p.keepSignIn(p.Setup(ctx, from, auth.Newcomer{Value: p.SetupValue(), Email: p.randomEmail(), Password: password}))
 	case 1, 2, 3:
-		i := auth.Invitation{Role: pick(p, []account.Role{account.RoleOwner, account.RoleMember})}
+		i := auth.Invitation{Role: pickRecent(p, []account.Role{account.RoleOwner, account.RoleMember})}
 		if n == 1 {
-			i.Email = p.email()
+			i.Email = p.randomEmail()
 		}
 		_, value, err := p.Invite(ctx, p.operator, i)
 		p.invitations = append(p.invitations, value)
 		return "invite", err
 	case 4, 5, 6:
-		return "accept", p.remember(p.Accept(ctx, from, auth.Newcomer{Value: pick(p, p.invitations), Email: p.email(), Password: password}))
+		return "accept", p.keepSignIn(p.Accept(ctx, from, auth.Newcomer{Value: pickRecent(p, p.invitations), Email: p.randomEmail(), Password: password}))
 	case 7, 8, 9:
-		return "sign in", p.remember(p.SignIn(ctx, from, p.email(), password))
+		return "sign in", p.keepSignIn(p.SignIn(ctx, from, p.randomEmail(), password))
 	case 10:
-		return "sign in by identity", p.remember(p.SignInIdentity(ctx, from, auth.Identified{
-			Identity: account.Identity{Issuer: "i", Subject: fmt.Sprint(p.rng.IntN(5))}, Email: p.email(), EmailVerified: true,
+		return "sign in by identity", p.keepSignIn(p.SignInIdentity(ctx, from, auth.Identified{
+			Identity: account.Identity{Issuer: "i", Subject: fmt.Sprint(p.rng.IntN(5))}, Email: p.randomEmail(), EmailVerified: true,
 		}))
 	case 11:
 		p.now = p.now.Add(auth.DefaultRotateAfter)
-		return "rotate", p.remember(p.Rotate(ctx, p.as(p.sessions)))
+		return "rotate", p.keepSignIn(p.Rotate(ctx, p.authenticateRandom(p.sessions)))
 	case 12:
-		return "sign out", p.SignOut(ctx, p.as(p.sessions))
+		return "sign out", p.SignOut(ctx, p.authenticateRandom(p.sessions))
 	case 13:
-		return "sign out everywhere", p.SignOutEverywhere(ctx, p.as(p.sessions))
+		return "sign out everywhere", p.SignOutEverywhere(ctx, p.authenticateRandom(p.sessions))
 	case 14:
-		return "change the password", p.ChangePassword(ctx, p.as(p.sessions), password, password)
+		return "change the password", p.ChangePassword(ctx, p.authenticateRandom(p.sessions), password, password)
 	case 15, 16, 17:
 		return p.changeKeys(ctx, n)
 	default:
@@ -212,20 +212,20 @@ func (p *people) changeKeys(ctx context.Context, n int) (string, error) {
 		if p.rng.IntN(2) == 0 {
 			key.Repositories = []code.RepositoryID{1, code.RepositoryID(1 + p.rng.IntN(6))}
 		}
-		_, value, err := p.CreateKey(ctx, p.as(p.sessions), key)
+		_, value, err := p.CreateKey(ctx, p.authenticateRandom(p.sessions), key)
 		p.keys = append(p.keys, value)
 		return "make a key", err
 	case 16:
-		token, _, err := p.MintToken(ctx, p.as(p.keys), []code.RepositoryID{1})
+		token, _, err := p.MintToken(ctx, p.authenticateRandom(p.keys), []code.RepositoryID{1})
 		if err == nil {
 			p.tokens = append(p.tokens, token.ID)
 		}
 		return "mint a token", err
 	}
 	if p.rng.IntN(2) == 0 {
-		return "revoke a token", p.RevokeToken(ctx, p.as(p.keys), pick(p, p.tokens))
+		return "revoke a token", p.RevokeToken(ctx, p.authenticateRandom(p.keys), pickRecent(p, p.tokens))
 	}
-	return "delete a key", p.DeleteKey(ctx, p.as(p.sessions), fmt.Sprint("k", p.rng.IntN(4)))
+	return "delete a key", p.DeleteKey(ctx, p.authenticateRandom(p.sessions), fmt.Sprint("k", p.rng.IntN(4)))
 }
 
 func (p *people) changeUser(ctx context.Context, n int, id account.UserID) (what string, err error) {
@@ -241,12 +241,12 @@ func (p *people) changeUser(ctx context.Context, n int, id account.UserID) (what
 		_, err = p.Reinstate(ctx, p.operator, id)
 	case 21:
 		what = "role"
-		_, err = p.ChangeRole(ctx, p.operator, id, pick(p, []account.Role{account.RoleOwner, account.RoleMember}))
+		_, err = p.ChangeRole(ctx, p.operator, id, pickRecent(p, []account.Role{account.RoleOwner, account.RoleMember}))
 	case 22:
 		what, err = "remove", p.Remove(ctx, p.operator, id)
 	default:
 		what = "decide"
-		v := pick(p, []account.Visibility{"", account.Public, account.Private})
+		v := pickRecent(p, []account.Visibility{"", account.Public, account.Private})
 		_, err = p.SetAccess(ctx, p.operator, &code.Repository{ID: code.RepositoryID(1 + p.rng.IntN(5))}, v, p.ids[:min(len(p.ids), p.rng.IntN(3))])
 	}
 	return what, err

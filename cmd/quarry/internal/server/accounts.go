@@ -43,7 +43,7 @@ type accountRows struct {
 	damaged chan error
 	// reading is held by the one verification, or by what trims the log: a verification
 	// reads the log from its beginning.
-	reading sync.Mutex
+	verifyMutex sync.Mutex
 }
 
 // topicRunner applies one topic.
@@ -122,7 +122,7 @@ func (a *accountRows) followAccounts() (err error) {
 	if err != nil {
 		return err
 	}
-	runner, err := a.follow(event.TopicAccounts, decoder, a.directory, entries, a.numbers)
+	runner, err := a.followTopic(event.TopicAccounts, decoder, a.directory, entries, a.numbers)
 	if err != nil {
 		return err
 	}
@@ -130,8 +130,8 @@ func (a *accountRows) followAccounts() (err error) {
 	return nil
 }
 
-// follow has projections applied to a topic; they are applied in this order.
-func (a *accountRows) follow(topic event.Topic, decoder *projections.Decoder, of ...projections.Projection) (*projections.Runner, error) {
+// followTopic has projections applied to a topic; they are applied in this order.
+func (a *accountRows) followTopic(topic event.Topic, decoder *projections.Decoder, of ...projections.Projection) (*projections.Runner, error) {
 	runner, err := projections.New(projections.Options{
 		Store: a.store, Log: tailer{a.log}, Decoder: decoder, Projections: of, Topic: topic,
 		DeadLetters: a.log, Now: boot.Now, Logger: a.o.Logger.With("topic", string(topic)),
@@ -158,32 +158,32 @@ func (a *accountRows) Run(ctx context.Context) error {
 		}
 	})
 	for _, t := range a.runners {
-		g.Go(func() error { return a.aheadOfLog(t.runner.Run(gctx)) })
+		g.Go(func() error { return a.explainAheadOfLog(t.runner.Run(gctx)) })
 	}
-	g.Go(func() error { return every(gctx, time.Second, a.measure) })
+	g.Go(func() error { return runEvery(gctx, time.Second, a.updateLagMetrics) })
 	g.Go(func() error {
-		return every(gctx, accountsProgress, func(context.Context) { a.sayProgress() })
+		return runEvery(gctx, accountsProgress, func(context.Context) { a.logProgress() })
 	})
 	if log, ok := a.log.(eventlog.Trimmer); ok {
 		g.Go(func() error {
 			a.trimAudit(gctx, log)
-			return every(gctx, trimEvery, func(ctx context.Context) { a.trimAudit(ctx, log) })
+			return runEvery(gctx, trimEvery, func(ctx context.Context) { a.trimAudit(ctx, log) })
 		})
 	}
 	return markDamaged(a.store, g.Wait())
 }
 
-// aheadOfLog says what helps where the rows have seen records that the log has not.
-func (a *accountRows) aheadOfLog(err error) error {
+// explainAheadOfLog says what helps where the rows have seen records that the log has not.
+func (a *accountRows) explainAheadOfLog(err error) error {
 	if errors.Is(err, eventlog.ErrOffsetOutOfRange) {
 		return fmt.Errorf("%w: if the log is an older copy, or another one, remove %s; it is made anew", err, a.o.Config.AccountsDir())
 	}
 	return err
 }
 
-// measure keeps the gauges of the lag current. A log that does not answer leaves
+// updateLagMetrics keeps the gauges of the lag current. A log that does not answer leaves
 // them as they are.
-func (a *accountRows) measure(ctx context.Context) {
+func (a *accountRows) updateLagMetrics(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	for _, t := range a.runners {
@@ -196,7 +196,7 @@ func (a *accountRows) measure(ctx context.Context) {
 	}
 }
 
-func (a *accountRows) sayProgress() {
+func (a *accountRows) logProgress() {
 	for _, t := range a.runners {
 		if done, total := t.runner.Progress(); done < total {
 			a.o.Logger.Info("reading the accounts", "topic", string(t.topic), "records", done, "of", total)
@@ -204,9 +204,9 @@ func (a *accountRows) sayProgress() {
 	}
 }
 
-// ready is nil once the accounts are as the log had them at the start: nobody is
+// checkReady is nil once the accounts are as the log had them at the start: nobody is
 // let in by what was taken back. The audit log may be behind.
-func (a *accountRows) ready() error {
+func (a *accountRows) checkReady() error {
 	select {
 	case <-a.accountsRunner().CaughtUp():
 		return nil
@@ -230,7 +230,7 @@ func (a *accountRows) Close() error {
 		p.Close()
 	}
 	if a.metrics != nil {
-		a.metrics.unregister()
+		a.metrics.unregisterAll()
 	}
 	return a.store.Close()
 }

@@ -31,8 +31,8 @@ func newUser(id account.UserID, role account.Role) *event.UserCreated {
 	}
 }
 
-// account appends events of the accounts and waits until they can be read.
-func (s *Server) account(t testing.TB, events ...event.Event) event.Position {
+// appendAccountEvents appends events of the accounts and waits until they can be read.
+func (s *Server) appendAccountEvents(t testing.TB, events ...event.Event) event.Position {
 	t.Helper()
 	at, err := accountEvents{s.log}.Append(t.Context(), events...)
 	if err != nil {
@@ -50,8 +50,8 @@ func TestAccountsStay(t *testing.T) {
 	c := testConfig(t)
 	s := openOnly(t, c)
 	stop := run(t, s)
-	s.account(t, newUser("a", account.RoleOwner))
-	again := s.account(t, newUser("b", account.RoleOwner), newUser("a", account.RoleOwner))
+	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
+	again := s.appendAccountEvents(t, newUser("b", account.RoleOwner), newUser("a", account.RoleOwner))
 	if why, ok := s.accounts.directory.Outcome(again); why != "id_taken" || !ok {
 		t.Errorf("the second user of an ID: %q, %t", string(why), ok)
 	}
@@ -75,7 +75,7 @@ func TestAccountsStay(t *testing.T) {
 
 	s = openOnly(t, c)
 	run(t, s)
-	eventually(t, func() bool { return s.accounts.ready() == nil })
+	waitUntil(t, func() bool { return s.accounts.checkReady() == nil })
 	if users := s.accounts.directory.Users(); len(users) != 2 || s.accounts.directory.Owners() != 2 {
 		t.Errorf("%d users after a restart", len(users))
 	}
@@ -112,7 +112,7 @@ func TestAccountsAreReadAnew(t *testing.T) {
 	c := testConfig(t)
 	s := openOnly(t, c)
 	stop := run(t, s)
-	s.account(t, newUser("a", account.RoleOwner))
+	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
 	stop()
 	rows, err := store.Open(c.AccountsDir(), store.Options{CacheBytes: store.MinCacheBytes})
 	if err != nil {
@@ -132,7 +132,7 @@ func TestAccountsAreReadAnew(t *testing.T) {
 	}
 	s = openOnly(t, c)
 	run(t, s)
-	eventually(t, func() bool { return s.accounts.ready() == nil })
+	waitUntil(t, func() bool { return s.accounts.checkReady() == nil })
 	if users := s.accounts.directory.Users(); len(users) != 1 || users[0].ID != "a" {
 		t.Errorf("users %v", users)
 	}
@@ -146,7 +146,7 @@ func TestAccountsOfAnotherLog(t *testing.T) {
 	c := testConfig(t)
 	s := openOnly(t, c)
 	stop := run(t, s)
-	s.account(t, newUser("a", account.RoleOwner))
+	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
 	stop()
 	for _, dir := range []string{c.LogDir(), c.ProjectionsDir()} {
 		if err := os.RemoveAll(dir); err != nil {
@@ -165,7 +165,7 @@ func TestReplayLeavesAccountsAlone(t *testing.T) {
 	c := testConfig(t)
 	s := openOnly(t, c)
 	stop := run(t, s)
-	s.account(t, newUser("a", account.RoleOwner))
+	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
 	stop()
 	for _, order := range []api.ReplayRequest{{}, {To: "1970-01-01T00:00:00Z"}} {
 		r, err := OpenRebuild(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
@@ -180,7 +180,7 @@ func TestReplayLeavesAccountsAlone(t *testing.T) {
 		}
 		s := openOnly(t, c)
 		stop := run(t, s)
-		eventually(t, func() bool { return s.accounts.ready() == nil })
+		waitUntil(t, func() bool { return s.accounts.checkReady() == nil })
 		if s.accounts.directory.Owners() != 1 {
 			t.Error("the owner is gone")
 		}
@@ -201,8 +201,8 @@ func TestLogOfBefore(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s := running(t, c)
-	s.account(t, newUser("a", account.RoleOwner))
+	s := runServer(t, c)
+	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
 	if s.accounts.directory.Owners() != 1 {
 		t.Error("there is no owner")
 	}
@@ -211,7 +211,7 @@ func TestLogOfBefore(t *testing.T) {
 // TestUnreadableAccountRecord shows what becomes of a record of the accounts that
 // nobody can read, of a later version here: a dead letter that cannot be replayed.
 func TestUnreadableAccountRecord(t *testing.T) {
-	s := running(t, testConfig(t))
+	s := runServer(t, testConfig(t))
 	rec, err := event.Encode(event.Envelope{ID: "1", Source: "/test", Time: time.Now()}, newUser("a", account.RoleOwner))
 	if err != nil {
 		t.Fatal(err)
@@ -225,22 +225,22 @@ func TestUnreadableAccountRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.account(t, newUser("b", account.RoleOwner)) // goes on behind it
+	s.appendAccountEvents(t, newUser("b", account.RoleOwner)) // goes on behind it
 	var letters []deadletters.DeadLetter
-	eventually(t, func() bool {
-		letters, _ = s.letters.follower.List(deadletters.Filter{})
+	waitUntil(t, func() bool {
+		letters, _ = s.deadLetters.follower.List(deadletters.Filter{})
 		return len(letters) > 0
 	})
 	if l := letters[0]; l.Of != at[0] || !strings.Contains(l.Reason, "newer Quarry") {
 		t.Errorf("letter %+v", l)
 	}
-	if known, shown, err := s.letters.Letter(t.Context(), letters[0].Position); err != nil || len(shown.Value) > 0 || known.ValueBytes == 0 {
+	if known, shown, err := s.deadLetters.GetDeadLetter(t.Context(), letters[0].Position); err != nil || len(shown.Value) > 0 || known.ValueBytes == 0 {
 		t.Errorf("shown %d of %d bytes, %v: a value may hold the hash of a password", len(shown.Value), known.ValueBytes, err)
 	}
-	if _, err := s.letters.ReplayLetter(t.Context(), letters[0].Position); err == nil || !strings.Contains(err.Error(), "undone") {
+	if _, err := s.deadLetters.ReplayDeadLetter(t.Context(), letters[0].Position); err == nil || !strings.Contains(err.Error(), "undone") {
 		t.Errorf("replay: %v", err)
 	}
-	if err := s.letters.DropLetter(t.Context(), letters[0].Position, ""); err != nil {
+	if err := s.deadLetters.DropDeadLetter(t.Context(), letters[0].Position, ""); err != nil {
 		t.Error(err)
 	}
 }
@@ -259,7 +259,7 @@ func TestFirstOwnerIsInvited(t *testing.T) {
 	}
 	for range 2 {
 		s, out, stop := start()
-		eventually(t, func() bool { return strings.Contains(out.String(), "no owner yet") })
+		waitUntil(t, func() bool { return strings.Contains(out.String(), "no owner yet") })
 		value, file := s.auth.SetupValue(), filepath.Join(c.Data, operator.SetupFileName)
 		if link := operator.SetupLink(c.Data); link != "https://code.example/setup?token="+value {
 			t.Errorf("the link is %q", link)
@@ -281,17 +281,17 @@ func TestFirstOwnerIsInvited(t *testing.T) {
 		}
 	}
 	s, _, stop := start()
-	eventually(t, func() bool { return operator.SetupLink(c.Data) != "" })
-	s.account(t, newUser("a", account.RoleOwner))
-	eventually(t, func() bool { return operator.SetupLink(c.Data) == "" })
+	waitUntil(t, func() bool { return operator.SetupLink(c.Data) != "" })
+	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
+	waitUntil(t, func() bool { return operator.SetupLink(c.Data) == "" })
 	stop()
 	// As a process leaves it that was killed.
 	if err := os.WriteFile(filepath.Join(c.Data, operator.SetupFileName), []byte("http://x/setup?token=qo_0"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s, out, stop := start()
-	eventually(t, func() bool { return s.accounts.ready() == nil && operator.SetupLink(c.Data) == "" })
-	if status, _ := get(t, s.URL()+"/healthz"); status != http.StatusOK {
+	waitUntil(t, func() bool { return s.accounts.checkReady() == nil && operator.SetupLink(c.Data) == "" })
+	if status, _ := getURL(t, s.URL()+"/healthz"); status != http.StatusOK {
 		t.Errorf("status %d", status)
 	}
 	stop()

@@ -30,13 +30,13 @@ func (noSnapshot) Branches(code.RepositoryID) []source.Branch       { return nil
 // TestIndexAndMirrorAgree reads every file and directory of an indexed commit
 // from the index and from the mirror.
 func TestIndexAndMirrorAgree(t *testing.T) {
-	dir, commits := imported(t, "testdata/odd.fastimport")
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
+	dir, commits := importRepository(t, "testdata/odd.fastimport")
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"odd","branches":["release/*"]}`, dir), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"odd","branches":["release/*"]}`, dir), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatus(t, s, r.RepoID, r.applied)
+	awaitStatus(t, s, r.RepoID, r.isApplied)
 	git := newGitReads(func() *mirror.Mirrors { return s.pipeline.mirrors })
 	fromIndex, err1 := source.New(source.Options{Index: snapshots{s.versions}})
 	fromMirror, err2 := source.New(source.Options{Index: noIndex{}, Git: git})

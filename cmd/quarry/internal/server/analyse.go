@@ -13,9 +13,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// analyse makes segments of the documents that the mirror of a repository still
+// analyzeDocuments makes segments of the documents that the mirror of a repository still
 // has.
-func (p *past) analyse(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, documents []wanted) ([]event.SegmentRef, error) {
+func (p *pastRestorer) analyzeDocuments(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, documents []missingDocument) ([]event.SegmentRef, error) {
 	reader, err := m.Reader(ctx)
 	if err != nil {
 		p.o.Logger.Warn("a mirror cannot be read; documents of the past stay missing", "repository_id", id, "documents", len(documents), "error", err)
@@ -37,26 +37,26 @@ func (p *past) analyse(ctx context.Context, m *mirror.Mirror, id code.Repository
 		if err != nil {
 			return nil // it stays missing
 		}
-		return a.add(documents[i], content)
+		return a.addDocument(documents[i], content)
 	})
 	if err == nil {
-		err = a.seal()
+		err = a.finishSegment()
 	}
 	return a.refs, err
 }
 
 // analysis builds segments of blobs.
 type analysis struct {
-	past     *past
+	past     *pastRestorer
 	seed     []byte
 	analyzer *analyze.Analyzer
 	builder  *segment.Builder
 	refs     []event.SegmentRef
 }
 
-// add adds the document that was indexed at that time. Its language is the one it
+// addDocument adds the document that was indexed at that time. Its language is the one it
 // was found by, whatever this version of the program makes of it.
-func (a *analysis) add(w wanted, content []byte) error {
+func (a *analysis) addDocument(w missingDocument, content []byte) error {
 	r := a.analyzer.Document(w.path, content)
 	if r.Skipped != "" {
 		return nil
@@ -64,7 +64,7 @@ func (a *analysis) add(w wanted, content []byte) error {
 	d := segment.Document{Key: w.key, Flags: r.Flags &^ analyze.PlaceFlags, Text: r.Text, Symbols: r.Symbols}
 	err := a.builder.Add(d)
 	if errors.Is(err, segment.ErrFull) {
-		if err := a.seal(); err != nil {
+		if err := a.finishSegment(); err != nil {
 			return err
 		}
 		a.builder.Reset(segment.Options{Seed: a.seed})
@@ -73,12 +73,12 @@ func (a *analysis) add(w wanted, content []byte) error {
 	return err
 }
 
-// seal finishes the segment in hand.
-func (a *analysis) seal() error {
+// finishSegment finishes the segment in hand.
+func (a *analysis) finishSegment() error {
 	if a.builder.Documents() == 0 {
 		return nil
 	}
-	path, err := a.past.made.next(a.past.o.Config.Data)
+	path, err := a.past.made.nextPath(a.past.o.Config.Data)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (a *analysis) seal() error {
 	if err != nil {
 		return err
 	}
-	a.past.made.add(segmentstore.SegmentName(meta.ID), path)
+	a.past.made.addFile(segmentstore.SegmentName(meta.ID), path)
 	a.refs = append(a.refs, event.SegmentRef{ID: meta.ID.String(), SizeBytes: meta.SizeBytes, TextBytes: meta.TextBytes, Documents: meta.Documents})
 	return nil
 }

@@ -19,7 +19,7 @@ import (
 // follows from the events below c lies below the high-water mark h that is read
 // after it; once the projections have published up to h, those events have had
 // their effect. The pair (c, h) is a fence.
-type applied struct {
+type appliedTracker struct {
 	log eventlog.Log
 	// group is the consumer group of the workers.
 	group string
@@ -40,15 +40,15 @@ type fence struct {
 	committed, end event.Offset
 }
 
-func newApplied(log eventlog.Log, group string, checkpoints func() []projections.Checkpoint) *applied {
-	a := &applied{log: log, group: group, checkpoints: checkpoints}
+func newAppliedTracker(log eventlog.Log, group string, checkpoints func() []projections.Checkpoint) *appliedTracker {
+	a := &appliedTracker{log: log, group: group, checkpoints: checkpoints}
 	a.mu.partitions = map[int32]*fence{}
 	return a
 }
 
-// before returns the offset below which the events of a partition have had
+// appliedOffset returns the offset below which the events of a partition have had
 // their effect.
-func (a *applied) before(ctx context.Context, partition int32) (event.Offset, error) {
+func (a *appliedTracker) appliedOffset(ctx context.Context, partition int32) (event.Offset, error) {
 	// Committed first, high water second: see the type.
 	committed, err := a.log.Committed(ctx, a.group, event.TopicEvents)
 	if err != nil {
@@ -68,13 +68,13 @@ func (a *applied) before(ctx context.Context, partition int32) (event.Offset, er
 		f = new(fence)
 		a.mu.partitions[partition] = f
 	}
-	f.advance(committed[partition], ends[partition], published(a.checkpoints(), partition))
+	f.advanceTo(committed[partition], ends[partition], publishedOffset(a.checkpoints(), partition))
 	return f.done, nil
 }
 
-// advance takes in what was seen just now. While a fence is waited for, no new
+// advanceTo takes in what was seen just now. While a fence is waited for, no new
 // one is set: under steady pushes a moving one would never be reached.
-func (f *fence) advance(committed, end, published event.Offset) {
+func (f *fence) advanceTo(committed, end, published event.Offset) {
 	if f.committed <= f.done && committed > f.done {
 		f.committed, f.end = committed, end
 	}
@@ -83,7 +83,7 @@ func (f *fence) advance(committed, end, published event.Offset) {
 	}
 }
 
-func published(checkpoints []projections.Checkpoint, partition int32) event.Offset {
+func publishedOffset(checkpoints []projections.Checkpoint, partition int32) event.Offset {
 	for _, c := range checkpoints {
 		if c.Partition == partition {
 			return c.Next

@@ -19,7 +19,7 @@ func TestFence(t *testing.T) {
 		{7, 12, 12, 7}, // and the next one
 		{7, 12, 12, 7},
 	} {
-		f.advance(step.committed, step.end, step.published)
+		f.advanceTo(step.committed, step.end, step.published)
 		if f.done != step.want {
 			t.Fatalf("step %d: done = %d, want %d", i, f.done, step.want)
 		}

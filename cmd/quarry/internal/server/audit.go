@@ -54,7 +54,7 @@ func (a *accountRows) followAudit() error {
 	if err != nil {
 		return err
 	}
-	_, err = a.follow(event.TopicAudit, decoder, p)
+	_, err = a.followTopic(event.TopicAudit, decoder, p)
 	return err
 }
 
@@ -70,7 +70,7 @@ func (s *Server) openAudit() (err error) {
 		return err
 	}
 	s.sealer, err = auditrows.NewSealer(auditrows.SealerOptions{
-		Log: s.log, Key: auditrows.NewKey(s.secrets.of(sealPurpose)), Chains: s.accounts.audit, Every: c.SealEvery.Std(), Now: boot.Now, Logger: s.o.Logger,
+		Log: s.log, Key: auditrows.NewKey(s.masterSecret.deriveKey(sealPurpose)), Chains: s.accounts.audit, Every: c.SealEvery.Std(), Now: boot.Now, Logger: s.o.Logger,
 	})
 	return err
 }
@@ -82,15 +82,15 @@ var _ api.Auditor = auditor{}
 
 // Note implements api.Auditor.
 func (a auditor) Note(ctx context.Context, rec audit.Record) error {
-	return unavailable(a.Recorder.Note(ctx, rec))
+	return asUnavailable(a.Recorder.Note(ctx, rec))
 }
 
 // Record implements api.Auditor.
 func (a auditor) Record(ctx context.Context, rec audit.Record) error {
-	return unavailable(a.Recorder.Record(ctx, rec))
+	return asUnavailable(a.Recorder.Record(ctx, rec))
 }
 
-func unavailable(err error) error {
+func asUnavailable(err error) error {
 	if errors.Is(err, recorder.ErrUnavailable) {
 		return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 	}
@@ -114,9 +114,9 @@ func rowQuery(q api.AuditQuery) auditrows.Query {
 	return auditrows.Query{Since: q.Since, Until: q.Until, Action: q.Action, Actor: q.Actor, Offset: q.Offset, Limit: q.Limit}
 }
 
-// entry returns an entry as the API has it. Of a repository whose access was changed the
+// convertEntry returns an entry as the API has it. Of a repository whose access was changed the
 // event, and the entry, have the ID; all other entries have names.
-func (l *auditLog) entry(e *auditrows.Entry) *api.AuditEntry {
+func (l *auditLog) convertEntry(e *auditrows.Entry) *api.AuditEntry {
 	out := &api.AuditEntry{Record: e.Record, ID: e.ID, Position: e.Position, Refused: e.Refused}
 	if e.Action != audit.AccessChanged {
 		return out
@@ -134,7 +134,7 @@ func (l *auditLog) List(_ context.Context, q api.AuditQuery) (api.AuditPage, err
 	page, err := l.log.List(rowQuery(q))
 	out := api.AuditPage{Entries: make([]*api.AuditEntry, len(page.Entries)), Total: page.Total}
 	for i, e := range page.Entries {
-		out.Entries[i] = l.entry(e)
+		out.Entries[i] = l.convertEntry(e)
 	}
 	return out, err
 }
@@ -145,7 +145,7 @@ func (l *auditLog) Export(ctx context.Context, q api.AuditQuery, after string, e
 	if err != nil {
 		return "", fmt.Errorf("%w: %w", api.ErrCursor, err)
 	}
-	next, err := l.log.Export(ctx, rowQuery(q), cursor, func(e *auditrows.Entry) error { return emit(l.entry(e)) })
+	next, err := l.log.Export(ctx, rowQuery(q), cursor, func(e *auditrows.Entry) error { return emit(l.convertEntry(e)) })
 	return next.String(), err
 }
 
@@ -160,7 +160,7 @@ func (l *auditLog) Heads(context.Context) ([]api.AuditHead, error) {
 }
 
 func auditHead(h *auditrows.Head) api.AuditHead {
-	out := api.AuditHead{Topic: h.Topic, Records: h.Records, Entries: h.Entries, At: optional(h.At), SealedAt: optional(h.SealedAt)}
+	out := api.AuditHead{Topic: h.Topic, Records: h.Records, Entries: h.Entries, At: optionalTime(h.At), SealedAt: optionalTime(h.SealedAt)}
 	if h.Hash != "" && h.Last >= 0 {
 		out.Head = auditrows.Pin{Hash: h.Hash, At: event.Position{Topic: h.Topic, Offset: h.Last}}.String()
 	}
@@ -170,8 +170,8 @@ func auditHead(h *auditrows.Head) api.AuditHead {
 	return out
 }
 
-// optional returns nil for the zero time.
-func optional(t time.Time) *time.Time {
+// optionalTime returns nil for the zero time.
+func optionalTime(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil
 	}
@@ -188,10 +188,10 @@ func (l *auditLog) Verify(ctx context.Context, heads []string, emit func(*api.Au
 			return fmt.Errorf("%w: %w", api.ErrAuditHead, err)
 		}
 	}
-	if !l.rows.reading.TryLock() {
+	if !l.rows.verifyMutex.TryLock() {
 		return fmt.Errorf("%w: the audit log is being verified already, or trimmed", api.ErrUnavailable)
 	}
-	defer l.rows.reading.Unlock()
+	defer l.rows.verifyMutex.Unlock()
 	told := 0
 	tell := func(r *auditrows.Report) error {
 		var err error
@@ -228,7 +228,7 @@ func findingFrame(f *auditrows.Finding) *api.AuditFrame {
 
 func auditCounts(r *auditrows.Report) *api.AuditCounts {
 	c := &api.AuditCounts{
-		Seals: r.Seals, SealsUnchecked: r.SealsUnchecked, SealedAt: optional(r.SealedAt), Heads: r.Pins, Findings: len(r.Findings) + r.More,
+		Seals: r.Seals, SealsUnchecked: r.SealsUnchecked, SealedAt: optionalTime(r.SealedAt), Heads: r.Pins, Findings: len(r.Findings) + r.More,
 	}
 	for i := range r.Topics {
 		c.Records += r.Topics[i].Records

@@ -24,7 +24,7 @@ import (
 // search that finds nothing, so that little but the request is measured.
 func BenchmarkSearchAudited(b *testing.B) {
 	c := testConfig(b, "limits.perSecond=0")
-	s := running(b, c)
+	s := runServer(b, c)
 	token, err := os.ReadFile(filepath.Join(c.Data, operator.FileName))
 	if err != nil {
 		b.Fatal(err)
@@ -59,12 +59,12 @@ func BenchmarkSearchAudited(b *testing.B) {
 			with = append(with, ask(s.api))
 		}
 	}
-	b.ReportMetric(middle(with), "µs-with/op")
-	b.ReportMetric(middle(without), "µs-without/op")
+	b.ReportMetric(medianMicroseconds(with), "µs-with/op")
+	b.ReportMetric(medianMicroseconds(without), "µs-without/op")
 }
 
-// middle is the median in microseconds.
-func middle(of []time.Duration) float64 {
+// medianMicroseconds is the median in microseconds.
+func medianMicroseconds(of []time.Duration) float64 {
 	slices.Sort(of)
 	return float64(of[len(of)/2].Nanoseconds()) / 1000
 }
@@ -101,7 +101,7 @@ func BenchmarkAuditBytes(b *testing.B) {
 			<-time.After(50 * time.Millisecond)
 		}
 		started := time.Now()
-		if err := newAuditLog(s.accounts, s.secrets.of(sealPurpose)).Verify(b.Context(), nil, func(f *api.AuditFrame) error {
+		if err := newAuditLog(s.accounts, s.masterSecret.deriveKey(sealPurpose)).Verify(b.Context(), nil, func(f *api.AuditFrame) error {
 			if f.Type == api.FrameFinding {
 				b.Error(f.Message)
 			}

@@ -53,8 +53,8 @@ type item struct {
 	Metadata                                             map[string]string
 }
 
-// audited returns all entries, newest first.
-func (s *Server) audited(t testing.TB) (items []item) {
+// listAuditEntries returns all entries, newest first.
+func (s *Server) listAuditEntries(t testing.TB) (items []item) {
 	t.Helper()
 	status, body := s.asOperator(t, http.MethodGet, "/api/ee/audit?perPage=100", "", "looking")
 	if err := json.Unmarshal([]byte(body), &items); status != http.StatusOK || err != nil {
@@ -112,9 +112,9 @@ func TestEveryRequestIsWrittenDown(t *testing.T) {
 	c := testConfig(t)
 	g := newGitRepository(t, "kettle")
 	c.Git.AllowedRoots = []string{filepath.Dir(g.dir)}
-	s := running(t, c)
-	first := g.commit("main.go", "package main\n\nfunc Boil() {}\n")
-	second := g.commit("README.md", "# kettle\n")
+	s := runServer(t, c)
+	first := g.commitFiles("main.go", "package main\n\nfunc Boil() {}\n")
+	second := g.commitFiles("README.md", "# kettle\n")
 	s.registerAt(t, g, second)
 	requests, statuses := requestsOf(g, string(first), string(second)), map[string]int{}
 	for i, r := range requests {
@@ -122,9 +122,9 @@ func TestEveryRequestIsWrittenDown(t *testing.T) {
 		statuses[id], _ = s.asOperator(t, r.method, r.path, r.body, id)
 	}
 	byRequest := map[string][]item{}
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		clear(byRequest)
-		for _, e := range s.audited(t) {
+		for _, e := range s.listAuditEntries(t) {
 			byRequest[e.Metadata["requestId"]] = append(byRequest[e.Metadata["requestId"]], e)
 		}
 		for id := range statuses {
@@ -155,8 +155,8 @@ func TestEveryRequestIsWrittenDown(t *testing.T) {
 
 // TestRefusalsAreWrittenDown has one entry of each.
 func TestRefusalsAreWrittenDown(t *testing.T) {
-	s := running(t, testConfig(t))
-	s.account(t, newUser("a", account.RoleOwner))
+	s := runServer(t, testConfig(t))
+	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
 	post := func(path, body, bearer string) (status int, err error) {
 		t.Helper()
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+path, strings.NewReader(body))
@@ -186,9 +186,9 @@ func TestRefusalsAreWrittenDown(t *testing.T) {
 	}
 	want := map[string]int{"user.sign_in_failed": 2, "credential.refused": 1, "request.denied": 1}
 	got := map[string]int{}
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		clear(got)
-		for _, e := range s.audited(t) {
+		for _, e := range s.listAuditEntries(t) {
 			if _, ok := want[e.Action]; ok {
 				got[e.Action]++
 			}
@@ -210,11 +210,11 @@ func TestChangesOfAccountsAreEntries(t *testing.T) {
 	s := openOnly(t, c)
 	stop := run(t, s)
 	at := newUser("a", account.RoleOwner).At
-	s.account(t, newUser("a", account.RoleOwner), newUser("b", account.RoleMember))
-	s.account(t, &event.UserRemoved{User: "a", By: bySystem, At: at}, &event.UserRemoved{User: "b", By: bySystem, At: at})
+	s.appendAccountEvents(t, newUser("a", account.RoleOwner), newUser("b", account.RoleMember))
+	s.appendAccountEvents(t, &event.UserRemoved{User: "a", By: bySystem, At: at}, &event.UserRemoved{User: "b", By: bySystem, At: at})
 	actions := func() string {
 		var out []string
-		for _, e := range s.audited(t) {
+		for _, e := range s.listAuditEntries(t) {
 			if strings.HasPrefix(e.ID, "accounts-") {
 				out = append(out, strings.TrimSpace(e.ID+" "+e.Action+" "+e.TargetID+" "+e.Metadata["refused"]))
 			}
@@ -227,7 +227,7 @@ func TestChangesOfAccountsAreEntries(t *testing.T) {
 		t.Errorf("entries %s, want %s", got, want)
 	}
 	var body string
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		_, body = s.asOperator(t, http.MethodGet, "/api/ee/audit/head", "", "head")
 		return strings.Count(body, "sealedAt") == 2
 	})
@@ -253,7 +253,7 @@ func TestChangesOfAccountsAreEntries(t *testing.T) {
 	}
 	s = openOnly(t, c)
 	run(t, s)
-	eventually(t, func() bool { return s.accounts.ready() == nil && s.accounts.caughtUp() })
+	waitUntil(t, func() bool { return s.accounts.checkReady() == nil && s.accounts.caughtUp() })
 	sound()
 	if got := actions(); got != want {
 		t.Errorf("entries after a rebuild %s, want %s", got, want)

@@ -47,7 +47,7 @@ func VerifyAudit(ctx context.Context, o Options, heads []string, emit func(*api.
 	if err = errors.Join(err, <-ended); err != nil {
 		return err
 	}
-	return newAuditLog(rows, secret.of(sealPurpose)).Verify(ctx, heads, emit)
+	return newAuditLog(rows, secret.deriveKey(sealPurpose)).Verify(ctx, heads, emit)
 }
 
 // awaitAll waits until both topics are as the log had them at the start.

@@ -17,8 +17,8 @@ const trimEvery = time.Hour
 // fails is tried again the next time; a verification goes before it.
 func (a *accountRows) trimAudit(ctx context.Context, log eventlog.Trimmer) {
 	plan, err := auditrows.PlanTrim(ctx, a.store, tailer{log}, a.o.Config.Audit.Retention.Std())
-	if err == nil && plan.First < plan.Before && a.reading.TryLock() {
-		defer a.reading.Unlock()
+	if err == nil && plan.First < plan.Before && a.verifyMutex.TryLock() {
+		defer a.verifyMutex.Unlock()
 		if err = log.Trim(ctx, event.TopicAudit, 0, plan.Before); err == nil {
 			a.o.Logger.Info("trimmed the audit log", "topic", string(event.TopicAudit), "first", int64(plan.Before), "records", int64(plan.Before-plan.First))
 		}

@@ -43,11 +43,11 @@ func (s *Server) firstKept(t *testing.T) event.Offset {
 	return rec.Position.Offset
 }
 
-// trimmed makes entries, which age, until the log begins later than before.
-func (s *Server) trimmed(t *testing.T) {
+// waitForTrim makes entries, which age, until the log begins later than before.
+func (s *Server) waitForTrim(t *testing.T) {
 	t.Helper()
 	before := s.firstKept(t)
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		s.asOperator(t, http.MethodGet, "/api/repos", "", "listing")
 		s.accounts.trimAudit(t.Context(), s.log.(eventlog.Trimmer))
 		return s.firstKept(t) > before
@@ -56,7 +56,7 @@ func (s *Server) trimmed(t *testing.T) {
 
 func (s *Server) mustVerify(t *testing.T) {
 	t.Helper()
-	eventually(t, func() bool { return s.accounts.ready() == nil && s.accounts.caughtUp() })
+	waitUntil(t, func() bool { return s.accounts.checkReady() == nil && s.accounts.caughtUp() })
 	_, body := s.asOperator(t, http.MethodPost, "/api/ee/audit/verifications", "{}", "verify")
 	if !strings.Contains(body, `"findings":0`) || strings.Contains(body, `"unproven":`) && !strings.Contains(body, `"unproven":0`) {
 		t.Fatalf("verified: %s", body)
@@ -83,9 +83,9 @@ func TestTheAuditLogIsTrimmed(t *testing.T) {
 	c := trimConfig(t)
 	s := openOnly(t, c)
 	stop := run(t, s)
-	s.account(t, newUser("a", "OWNER"))
+	s.appendAccountEvents(t, newUser("a", "OWNER"))
 	for range 2 {
-		s.trimmed(t)
+		s.waitForTrim(t)
 		s.mustVerify(t)
 		stop()
 		mustVerifyOffline(t, c)
@@ -102,11 +102,11 @@ func TestTheAuditLogIsTrimmed(t *testing.T) {
 // TestNoTrimBesideAVerification leaves the log as it is while somebody reads it
 // from the beginning.
 func TestNoTrimBesideAVerification(t *testing.T) {
-	s := running(t, trimConfig(t))
-	s.trimmed(t)
-	s.accounts.reading.Lock()
+	s := runServer(t, trimConfig(t))
+	s.waitForTrim(t)
+	s.accounts.verifyMutex.Lock()
 	first := s.firstKept(t)
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		s.asOperator(t, http.MethodGet, "/api/repos", "", "listing")
 		plan, err := auditrows.PlanTrim(t.Context(), s.accounts.store, tailer{s.log}, time.Second)
 		return err == nil && plan.First < plan.Before
@@ -115,7 +115,7 @@ func TestNoTrimBesideAVerification(t *testing.T) {
 	if got := s.firstKept(t); got != first {
 		t.Errorf("the log begins at %d, and began at %d", got, first)
 	}
-	s.accounts.reading.Unlock()
+	s.accounts.verifyMutex.Unlock()
 	s.accounts.trimAudit(t.Context(), s.log.(eventlog.Trimmer))
 	if got := s.firstKept(t); got == first {
 		t.Errorf("the log still begins at %d", got)
@@ -124,7 +124,7 @@ func TestNoTrimBesideAVerification(t *testing.T) {
 
 // TestALetterOfATrimmedRecord says that nothing can be done with it but drop it.
 func TestALetterOfATrimmedRecord(t *testing.T) {
-	err := refusal(fmt.Errorf("tail quarry.audit/0 from 3: %w: want 7 to 9", eventlog.ErrOffsetOutOfRange))
+	err := asAPIError(fmt.Errorf("tail quarry.audit/0 from 3: %w: want 7 to 9", eventlog.ErrOffsetOutOfRange))
 	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "drop the letter") {
 		t.Errorf("refused with %v", err)
 	}

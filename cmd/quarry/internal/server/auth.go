@@ -14,13 +14,13 @@ func (s *Server) openAccounts(context.Context) (err error) {
 	if !s.o.Config.Has(roleQuery) {
 		return nil
 	}
-	if s.secrets, err = accessSecret(s.o); err != nil {
+	if s.masterSecret, err = accessSecret(s.o); err != nil {
 		return err
 	}
 	if s.accounts, err = openAccountRows(s.o, s.log, s.damage); err != nil {
 		return err
 	}
-	s.opened(s.accounts)
+	s.addCloser(s.accounts)
 	return nil
 }
 
@@ -33,12 +33,12 @@ func (s *Server) newAuth() (*auth.Service, error) {
 	}
 	return auth.NewService(auth.Options{
 		Directory: s.accounts.directory, Appender: accountEvents{s.log}, Recorder: s.recorder,
-		Secret: s.secrets, Operator: token,
+		Secret: s.masterSecret, Operator: token,
 		Anonymous: c.AnonymousAllowed(), DefaultVisibility: account.Visibility(c.Access.DefaultVisibility),
 		AdmitAll: c.Access.AdmitAll, LinkByEmail: c.Access.LinkByEmail,
 		SecureCookies: strings.HasPrefix(c.PublicURL, "https:"),
 		SessionTTL:    c.Access.SessionTTL.Std(), InvitationTTL: c.Access.InvitationTTL.Std(),
-		Catalog: s.repositories, Ready: s.callersReady,
+		Catalog: s.repositories, Ready: s.checkCallersReady,
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }

@@ -48,8 +48,8 @@ type backups struct {
 // activeBackup is a backup at work.
 type activeBackup struct {
 	api.Backup
-	end     time.Time // of any renewal
-	release func()    // of the objects
+	deadline time.Time // of any renewal
+	release  func()    // of the objects
 }
 
 var _ api.Backups = (*backups)(nil)
@@ -88,10 +88,10 @@ func (b *backups) Begin(ctx context.Context) (api.Backup, error) {
 	_, _ = rand.Read(random[:]) // never fails
 	now := b.now()
 	a := &activeBackup{
-		Backup: api.Backup{ID: hex.EncodeToString(random[:]), Log: backup.LogKafka, ExpiresAt: now.Add(backupLease)},
-		end:    now.Add(maxBackupTime), release: b.segments.Hold(),
+		Backup:   api.Backup{ID: hex.EncodeToString(random[:]), Log: backup.LogKafka, ExpiresAt: now.Add(backupLease)},
+		deadline: now.Add(maxBackupTime), release: b.segments.Hold(),
 	}
-	if err := b.checkpoint(ctx, a); err != nil {
+	if err := b.makeCheckpoint(ctx, a); err != nil {
 		return api.Backup{}, errors.Join(err, b.removeLocked(a))
 	}
 	b.mu.active = a
@@ -99,8 +99,8 @@ func (b *backups) Begin(ctx context.Context) (api.Backup, error) {
 	return a.Backup, nil
 }
 
-// checkpoint notes where the log is and makes the checkpoint of one that can.
-func (b *backups) checkpoint(ctx context.Context, a *activeBackup) (err error) {
+// makeCheckpoint notes where the log is and makes the checkpoint of one that can.
+func (b *backups) makeCheckpoint(ctx context.Context, a *activeBackup) (err error) {
 	if a.Positions, err = endsOf(ctx, b.log); err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func (b *backups) Renew(_ context.Context, id string) (api.Backup, error) {
 		return api.Backup{}, fmt.Errorf("%w: the backup %.40q has ended", code.ErrNotFound, id)
 	}
 	a.ExpiresAt = b.now().Add(backupLease)
-	if a.ExpiresAt.After(a.end) {
-		a.ExpiresAt = a.end
+	if a.ExpiresAt.After(a.deadline) {
+		a.ExpiresAt = a.deadline
 	}
 	return a.Backup, nil
 }
@@ -142,7 +142,7 @@ func (b *backups) End(_ context.Context, id string) error {
 
 // Run ends backups whose clients do not renew them, and all at the end.
 func (b *backups) Run(ctx context.Context) error {
-	err := every(ctx, backupsEvery, func(context.Context) {
+	err := runEvery(ctx, backupsEvery, func(context.Context) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		b.expireLocked()

@@ -24,7 +24,7 @@ func TestBackupHoldsObjects(t *testing.T) {
 	if err := os.MkdirAll(stale, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	s := running(t, c)
+	s := runServer(t, c)
 	if _, err := os.Stat(stale); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the checkpoint that a killed server left: %v", err)
 	}

@@ -72,18 +72,18 @@ const oddName = `code.example/<img src=x onerror=alert(3)>/odd %2F#?+&;é"'`
 func servingOdd(t *testing.T, roots ...string) *Server {
 	t.Helper()
 	dir := oddRepository(t)
-	s := running(t, testConfig(t, "git.allowedRoots="+strings.Join(append(roots, filepath.Dir(dir)), ","), "publicUrl=https://code.example", "limits.anonymousPerSecond=0", "limits.perSecond=0"))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+strings.Join(append(roots, filepath.Dir(dir)), ","), "publicUrl=https://code.example", "limits.anonymousPerSecond=0", "limits.perSecond=0"))
 	body, err := json.Marshal(map[string]any{"path": dir, "name": oddName, "branches": oddBranches, "webUrl": "https://host.example/odd"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", string(body), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", string(body), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
 	awaitStatus(t, s, r.RepoID, func(status map[string]any) bool {
 		refs, _ := status["refs"].([]any)
-		return r.applied(status) && len(refs) == 1+len(oddBranches)
+		return r.isApplied(status) && len(refs) == 1+len(oddBranches)
 	})
 	return s
 }
@@ -315,10 +315,10 @@ func TestPagesOfOddKinds(t *testing.T) {
 	})
 	s := servingOdd(t, filepath.Dir(large))
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"large"}`, large), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"large"}`, large), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatus(t, s, r.RepoID, r.applied)
+	awaitStatus(t, s, r.RepoID, r.isApplied)
 	odd := func(kind source.PageKind, revision, path string) string {
 		return source.Address{Repository: oddName, Revision: revision, Kind: kind, Path: path}.String()
 	}
@@ -383,8 +383,8 @@ func TestPagesAreInTheAuditLog(t *testing.T) {
 		askedAs(t, "GET", s.URL()+address, "")
 	}
 	var entries []item
-	eventually(t, func() bool {
-		entries = slices.DeleteFunc(s.audited(t), func(i item) bool { return i.Action != "user.fetched_file_source" })
+	waitUntil(t, func() bool {
+		entries = slices.DeleteFunc(s.listAuditEntries(t), func(i item) bool { return i.Action != "user.fetched_file_source" })
 		return len(entries) == 5
 	})
 	slices.Reverse(entries)
@@ -418,12 +418,12 @@ func TestPagesShowWhatTheAPIShows(t *testing.T) {
 		for _, s := range []*secret{&hidden.secret, &public.secret} {
 			none := noSecret(s)
 			for _, page := range []func(s *secret) string{
-				about("/browse/{name}/-/blob/{path}"), about("/browse/{name}@{branch}/-/raw/{path}"), about("/browse/{name}@{head}/-/tree/{mark}dir"),
-				about("/browse/{name}/-/tree/"), about("/browse/{name}/-/blob/{mark}skipped.bin"), about("/browse/{name}"),
+				fillTemplate("/browse/{name}/-/blob/{path}"), fillTemplate("/browse/{name}@{branch}/-/raw/{path}"), fillTemplate("/browse/{name}@{head}/-/tree/{mark}dir"),
+				fillTemplate("/browse/{name}/-/tree/"), fillTemplate("/browse/{name}/-/blob/{mark}skipped.bin"), fillTemplate("/browse/{name}"),
 			} {
 				address := page(s)
 				have := pageAs(role.name, "*/*", address)
-				api := w.ask(role.name, "GET", about("/api/source?repo={name}&path={path}")(s), "")
+				api := w.sendRequest(role.name, "GET", fillTemplate("/api/source?repo={name}&path={path}")(s), "")
 				switch {
 				case api.Code == http.StatusOK:
 					if have.Code != http.StatusOK || !strings.Contains(have.Body.String(), s.mark) {
@@ -433,7 +433,7 @@ func TestPagesShowWhatTheAPIShows(t *testing.T) {
 					t.Errorf("%s: %s: %d, of the API %d", role.name, address, have.Code, api.Code)
 				default:
 					of := pageAs(role.name, "*/*", page(none))
-					if a, b := said(have), said(of); a != b || strings.Contains(a, s.mark) {
+					if a, b := visibleResponse(have), visibleResponse(of); a != b || strings.Contains(a, s.mark) {
 						t.Errorf("%s tells %s from one that is nowhere:\n%s\n%s", role.name, address, a, b)
 					}
 				}

@@ -10,13 +10,13 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// build makes the version that was ordered beside the live one, which goes on. It
+// buildVersion makes the version that was ordered beside the live one, which goes on. It
 // returns it open, as far as the live one is, but not live.
-func (v *versions) build(ctx context.Context, order *replay, progress func(done, total int64)) (*index, error) {
+func (v *versions) buildVersion(ctx context.Context, order *replayOrder, progress func(done, total int64)) (*index, error) {
 	if err := v.home.Clean(); err != nil {
 		return nil, err
 	}
-	p := &past{o: v.o, log: tailer{v.log}, objects: v.objects, mirrors: v.mirrors}
+	p := &pastRestorer{o: v.o, log: tailer{v.log}, objects: v.objects, mirrors: v.mirrors}
 	defer p.close()
 	m, heal := newVersionMetrics(v.o.Registerer), v.newHealer()
 	var next *index
@@ -25,27 +25,27 @@ func (v *versions) build(ctx context.Context, order *replay, progress func(done,
 		return nil, err
 	}
 	next.meta, next.metrics, next.heal = built.Meta, m, heal
-	if err := v.join(ctx, next); err != nil {
+	if err := v.alignWithLive(ctx, next); err != nil {
 		return nil, errors.Join(err, built.Close(), store.Remove(built.Dir))
 	}
-	return v.added(next), nil
+	return v.registerVersion(next), nil
 }
 
 // replayOptions say how the version is made; next is set when it is open.
-func (v *versions) replayOptions(order *replay, p *past, m *versionMetrics, heal *healer, next **index, progress func(done, total int64)) projections.ReplayOptions {
+func (v *versions) replayOptions(order *replayOrder, p *pastRestorer, m *versionMetrics, heal *healer, next **index, progress func(done, total int64)) projections.ReplayOptions {
 	live := v.live.Load() // nil while the server is stopped; only this replay replaces it
 	o := projections.ReplayOptions{
 		Home: v.home, Log: tailer{v.log}, Objects: v.objects, Until: order.until, Progress: progress, Logger: v.o.Logger,
 		Store: store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal)},
 		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) (_ []projections.Projection, _ func(), err error) {
-			options := v.options(s, m)
-			options.rebuilding, options.objects = true, p.store(order.until != nil)
+			options := v.newIndexOptions(s, m)
+			options.rebuilding, options.objects = true, p.objectStore(order.until != nil)
 			// A live version that follows notes by itself what is to be deleted.
-			options.deletes = order.until == nil && (live == nil || live.meta.Frozen())
+			options.deletes = order.until == nil && (live == nil || live.meta.IsFrozen())
 			if *next, err = openProjections(ctx, options, d); err != nil {
 				return nil, nil, err
 			}
-			return (*next).projections(), (*next).close, nil
+			return (*next).listProjections(), (*next).close, nil
 		},
 	}
 	if order.target != nil {
@@ -53,9 +53,9 @@ func (v *versions) replayOptions(order *replay, p *past, m *versionMetrics, heal
 	}
 	if order.until != nil {
 		o.Settle = func(ctx context.Context, at []projections.Checkpoint) (projections.Missing, error) {
-			return p.settle(ctx, (*next).places, at)
+			return p.restoreDocuments(ctx, (*next).places, at)
 		}
-	} else if v.follows() {
+	} else if v.followsLog() {
 		o.Follow = func(ctx context.Context, r *projections.Runner) error {
 			return waitFor(ctx, r, live.runner.Checkpoints())
 		}
@@ -63,32 +63,32 @@ func (v *versions) replayOptions(order *replay, p *past, m *versionMetrics, heal
 	return o
 }
 
-// follows reports whether a live version runs that follows the log.
-func (v *versions) follows() bool {
+// followsLog reports whether a live version runs that follows the log.
+func (v *versions) followsLog() bool {
 	live := v.live.Load()
-	return live != nil && !live.meta.Frozen() && len(live.runner.Checkpoints()) > 0
+	return live != nil && !live.meta.IsFrozen() && len(live.runner.Checkpoints()) > 0
 }
 
-// join gives a version what follows the log for it, and lets the live one come as
+// alignWithLive gives a version what follows the log for it, and lets the live one come as
 // far as it is: a record that cannot be applied is then in the dead letters.
-func (v *versions) join(ctx context.Context, next *index) error {
-	o := v.options(next.store, next.metrics)
-	if next.meta.Frozen() {
-		o.dead = nil
+func (v *versions) alignWithLive(ctx context.Context, next *index) error {
+	o := v.newIndexOptions(next.store, next.metrics)
+	if next.meta.IsFrozen() {
+		o.deadLetters = nil
 	}
-	if err := next.follows(o); err != nil || next.meta.Frozen() || !v.follows() {
+	if err := next.openRunner(o); err != nil || next.meta.IsFrozen() || !v.followsLog() {
 		return err
 	}
 	live := v.live.Load()
-	here, err := next.checkpoints(live.runner.Checkpoints())
+	here, err := next.readCheckpoints(live.runner.Checkpoints())
 	if err != nil {
 		return err
 	}
 	return waitFor(ctx, live.runner, here)
 }
 
-// checkpoints returns how far the store is in the partitions of others.
-func (i *index) checkpoints(others []projections.Checkpoint) ([]projections.Checkpoint, error) {
+// readCheckpoints returns how far the store is in the partitions of others.
+func (i *index) readCheckpoints(others []projections.Checkpoint) ([]projections.Checkpoint, error) {
 	here := make([]projections.Checkpoint, len(others))
 	for n, c := range others {
 		next, err := i.store.Checkpoint(c.Partition)
@@ -100,9 +100,9 @@ func (i *index) checkpoints(others []projections.Checkpoint) ([]projections.Chec
 	return here, nil
 }
 
-// discard removes a version that did not become live; the previous one stays.
-func (v *versions) discard(i *index) error {
-	i.use.leave()
+// discardVersion removes a version that did not become live; the previous one stays.
+func (v *versions) discardVersion(i *index) error {
+	i.refCount.release()
 	if err := v.closeVersion(i); err != nil {
 		return err
 	}

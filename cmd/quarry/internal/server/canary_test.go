@@ -78,8 +78,8 @@ func TestFailureTextIsNotPublished(t *testing.T) {
 		t.Fatal(err)
 	}
 	var letters []api.DeadLetter
-	eventually(t, func() bool {
-		letters, _, _ = s.apiOptions.DeadLetters.Letters(t.Context(), api.DeadLetterQuery{})
+	waitUntil(t, func() bool {
+		letters, _, _ = s.apiOptions.DeadLetters.ListDeadLetters(t.Context(), api.DeadLetterQuery{})
 		return len(letters) == 2
 	})
 	w := canaryWorld(t, s)
@@ -89,11 +89,11 @@ func TestFailureTextIsNotPublished(t *testing.T) {
 		rows = append(rows, row)
 	}
 	for _, l := range letters {
-		rows = append(rows, seenRow{path: at(fmt.Sprintf("/api/deadletters/%d/%d", l.Position.Partition, l.Position.Offset))},
-			seenRow{path: at(fmt.Sprintf("/api/deliveries/%d-%d", l.Of.Partition, l.Of.Offset))})
+		rows = append(rows, seenRow{path: fixedPath(fmt.Sprintf("/api/deadletters/%d/%d", l.Position.Partition, l.Position.Offset))},
+			seenRow{path: fixedPath(fmt.Sprintf("/api/deliveries/%d-%d", l.Of.Partition, l.Of.Offset))})
 	}
 	for _, tool := range []string{"list_commits", "read_file", "list_tree", "get_diff", "get_blame", "list_branches", "glob"} {
-		rows = append(rows, seenRow{path: at("/api/mcp"), body: call(tool, `"repo":"{name}","path":"a","pattern":"*","base":"a","head":"b","ref":"main"`)})
+		rows = append(rows, seenRow{path: fixedPath("/api/mcp"), body: toolCall(tool, `"repo":"{name}","path":"a","pattern":"*","base":"a","head":"b","ref":"main"`)})
 	}
 	for _, x := range w.roles {
 		owner := x.name == "owner" || x.name == "operator"
@@ -107,7 +107,7 @@ func TestFailureTextIsNotPublished(t *testing.T) {
 				if (method == http.MethodPost) != (body != "" || strings.HasPrefix(row.path(hostile), "/api/verifications")) {
 					continue
 				}
-				answer := w.ask(x.name, method, row.path(hostile), body).Body.String()
+				answer := w.sendRequest(x.name, method, row.path(hostile), body).Body.String()
 				if strings.Contains(answer, canaryCredential[6:14]) {
 					t.Errorf("%s: %s %s tells the credential: %.500s", x.name, method, row.path(hostile), answer)
 				}
@@ -122,7 +122,7 @@ func TestFailureTextIsNotPublished(t *testing.T) {
 		if owner && paths < 3 { // the status, letters, deliveries
 			t.Errorf("%s sees the path in %d answers", x.name, paths)
 		}
-		status := w.ask(x.name, http.MethodGet, "/api/repos/"+repository.ID.String()+"/status", "").Body.Bytes()
+		status := w.sendRequest(x.name, http.MethodGet, "/api/repos/"+repository.ID.String()+"/status", "").Body.Bytes()
 		var out struct {
 			LastError struct{ Code, Message, Detail string }
 		}

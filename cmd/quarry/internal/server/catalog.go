@@ -16,9 +16,9 @@ import (
 type repositories struct {
 	versions *versions
 	// numbered reports whether a repository has a number; others are not listed.
-	numbered func(code.RepositoryID) bool
-	byURL    atomic.Pointer[urlIndex]
-	list     atomic.Pointer[nameList]
+	hasNumber func(code.RepositoryID) bool
+	byURL     atomic.Pointer[urlIndex]
+	list      atomic.Pointer[nameList]
 }
 
 // nameList is the repositories of one snapshot as queries see them.
@@ -48,13 +48,13 @@ var _ api.Catalog = (*repositories)(nil)
 // of the one before as far as it is the same; two callers at once may both make it.
 func (r *repositories) Repositories(context.Context) ([]*search.Repository, error) {
 	snapshot, before := r.versions.live.Load().catalog.Snapshot(), r.list.Load()
-	if before != nil && before.snapshot == snapshot && !slices.ContainsFunc(before.numberless, r.numbered) {
+	if before != nil && before.snapshot == snapshot && !slices.ContainsFunc(before.numberless, r.hasNumber) {
 		return before.list, nil
 	}
 	next := &nameList{snapshot: snapshot, all: searchRepositories(snapshot.ByName(), before)}
 	next.list = next.all
 	for _, known := range snapshot.ChangedSince(numberedOf(before)) {
-		if !r.numbered(known.ID) {
+		if !r.hasNumber(known.ID) {
 			next.numberless = append(next.numberless, known.ID)
 		}
 	}
@@ -107,7 +107,7 @@ func (r *repositories) Find(_ context.Context, candidate code.Repository) (code.
 		return known.Repository, nil
 	}
 	if candidate.CloneURL != "" {
-		if known := r.index(snapshot).find(candidate.CloneURL); known != nil {
+		if known := r.loadURLIndex(snapshot).findRepository(candidate.CloneURL); known != nil {
 			return known.Repository, nil
 		}
 	} else if known, ok := snapshot.FindByName(candidate.Name); ok {
@@ -116,15 +116,15 @@ func (r *repositories) Find(_ context.Context, candidate code.Repository) (code.
 	return code.Repository{}, fmt.Errorf("repository %s%s: %w", candidate.Name, candidate.CloneURL, code.ErrNotFound)
 }
 
-// index returns the index of snapshot. Two callers that find it stale at once
+// loadURLIndex returns the index of snapshot. Two callers that find it stale at once
 // both make it; either result is right.
-func (r *repositories) index(snapshot *catalog.Snapshot) *urlIndex {
+func (r *repositories) loadURLIndex(snapshot *catalog.Snapshot) *urlIndex {
 	if index := r.byURL.Load(); index != nil && index.snapshot == snapshot {
 		return index
 	}
 	index := &urlIndex{snapshot: snapshot, byURL: make(map[cloneKey]*catalog.Repository, snapshot.Len())}
 	for _, known := range snapshot.ByName() {
-		if key, ok := keyOf(known.CloneURL); ok {
+		if key, ok := parseCloneKey(known.CloneURL); ok {
 			index.byURL[key] = known
 		}
 	}
@@ -132,15 +132,15 @@ func (r *repositories) index(snapshot *catalog.Snapshot) *urlIndex {
 	return index
 }
 
-func (u *urlIndex) find(cloneURL string) *catalog.Repository {
-	key, ok := keyOf(cloneURL)
+func (u *urlIndex) findRepository(cloneURL string) *catalog.Repository {
+	key, ok := parseCloneKey(cloneURL)
 	if !ok {
 		return nil
 	}
 	return u.byURL[key]
 }
 
-func keyOf(cloneURL string) (cloneKey, bool) {
+func parseCloneKey(cloneURL string) (cloneKey, bool) {
 	parsed, err := code.ParseCloneURL(cloneURL)
 	return cloneKey{parsed.Host, parsed.Path}, err == nil
 }

@@ -71,17 +71,17 @@ func TestDamagedStoresHeal(t *testing.T) {
 			t.Parallel()
 			w := newLossWorld(t, false)
 			for round := range 2 {
-				w.halt()
-				w.start() // makes tables of the write-ahead logs
+				w.stopServer()
+				w.startServer() // makes tables of the write-ahead logs
 				w.commitAndPush()
-				w.halt()
+				w.stopServer()
 				if kind.name == "pointer to the projections" {
-					w.must(os.WriteFile(filepath.Join(w.c.Data, "projections", "CURRENT"), []byte("qrojections-1\n"), 0o600))
+					w.failOnError(os.WriteFile(filepath.Join(w.c.Data, "projections", "CURRENT"), []byte("qrojections-1\n"), 0o600))
 				} else if w.damageRows(kind.pattern) == 0 {
 					t.Fatal("there is no such file")
 				}
 				w.startDamaged()
-				w.check(kind.name)
+				w.checkConsistency(kind.name)
 				w.commitAndPush()
 				if kind.store != "" && testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(kind.store)) != 1 {
 					t.Errorf("round %d: no rebuilt store is counted", round)
@@ -92,7 +92,7 @@ func TestDamagedStoresHeal(t *testing.T) {
 				}
 			}
 			entries, err := os.ReadDir(filepath.Join(w.c.Data, "projections"))
-			w.must(err)
+			w.failOnError(err)
 			if len(entries) > 4 { // CURRENT, two versions, one set aside
 				t.Errorf("%d entries are kept: %v", len(entries), entries)
 			}
@@ -108,14 +108,14 @@ func TestDamageWhileRunning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newLossWorld(t, false)
-			w.halt()
-			w.start()
+			w.stopServer()
+			w.startServer()
 			w.commitAndPush()
-			w.halt()
+			w.stopServer()
 			w.s = openOnly(t, w.c)
 			ended := make(chan error, 1) // bound: one send
 			go func() { ended <- w.s.Run(t.Context()) }()
-			eventually(t, func() bool { return w.s.ready(t.Context()) == nil })
+			waitUntil(t, func() bool { return w.s.checkReady(t.Context()) == nil })
 			damaged := &store.DamageError{Path: filepath.Join(w.c.Data, "x.sst")}
 			if name == scrubbedProjections {
 				w.s.versions.damaged <- damaged
@@ -125,13 +125,13 @@ func TestDamageWhileRunning(t *testing.T) {
 			if err := <-ended; !errors.Is(err, ErrStartAgain) {
 				t.Fatalf("Run = %v", err)
 			}
-			w.start()
-			w.check("after the damage")
+			w.startServer()
+			w.checkConsistency("after the damage")
 			if n := testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(name)); n != 1 {
 				t.Errorf("%v rebuilt stores are counted", n)
 			}
-			w.halt()
-			w.start()
+			w.stopServer()
+			w.startServer()
 			if n := testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(name)); n != 0 {
 				t.Errorf("the store is rebuilt again: %v", n)
 			}
@@ -146,21 +146,21 @@ func TestScrubHasDamagedRowsRebuilt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newLossWorld(t, false)
-			w.halt()
-			w.start() // makes tables of the write-ahead logs
-			w.halt()
+			w.stopServer()
+			w.startServer() // makes tables of the write-ahead logs
+			w.stopServer()
 			w.s = openOnly(t, w.c)
 			if w.damageRows(pattern) == 0 {
 				t.Fatal("there is no such file")
 			}
 			c := &scrubber{s: w.s, logger: w.s.o.Logger, metrics: w.s.damage, pace: integrity.NewPace(1<<30, func(int) {})}
-			w.must(c.pass(t.Context()))
+			w.failOnError(c.runPass(t.Context()))
 			if c.found[name] == 0 {
 				t.Fatal("the scrub finds nothing")
 			}
-			w.must(w.s.Close())
-			w.start()
-			w.check("after the scrub")
+			w.failOnError(w.s.Close())
+			w.startServer()
+			w.checkConsistency("after the scrub")
 			if n := testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(name)); n != 1 {
 				t.Errorf("%v rebuilt stores are counted, want 1", n)
 			}
@@ -183,21 +183,21 @@ func (w *lossWorld) startDamaged() {
 		}
 	})
 	w.t.Cleanup(func() { w.stop() })
-	for w.s.ready(ctx) != nil {
+	for w.s.checkReady(ctx) != nil {
 		select {
 		case err := <-ended:
 			cancel()
 			if !errors.Is(err, ErrStartAgain) {
 				w.t.Fatalf("Run = %v", err)
 			}
-			w.start()
+			w.startServer()
 			return
 		case <-time.After(time.Millisecond):
 		}
 	}
 }
 
-func (w *lossWorld) must(err error) {
+func (w *lossWorld) failOnError(err error) {
 	w.t.Helper()
 	if err != nil {
 		w.t.Fatal(err)
@@ -208,7 +208,7 @@ func (w *lossWorld) must(err error) {
 func (w *lossWorld) commitAndPush() {
 	w.t.Helper()
 	g := w.repositories[0]
-	before, after := w.commit(g)
-	w.push(g, &event.Push{Ref: "refs/heads/main", Before: before, After: after, Action: event.ActionUpdated})
-	w.check("a push")
+	before, after := w.commitFile(g)
+	w.appendPush(g, &event.Push{Ref: "refs/heads/main", Before: before, After: after, Action: event.ActionUpdated})
+	w.checkConsistency("a push")
 }

@@ -23,8 +23,8 @@ var _ api.DeadLetters = (*deadLetters)(nil)
 
 // Registered implements deadletters.Catalog.
 func (v *versions) Registered(id code.RepositoryID) (code.Repository, bool) {
-	i := v.acquire()
-	defer i.use.leave()
+	i := v.acquireLive()
+	defer i.refCount.release()
 	known, ok := i.catalog.Snapshot().ByID(id)
 	if !ok {
 		return code.Repository{}, false
@@ -37,25 +37,25 @@ func (s *Server) openDeadLetters() (*deadLetters, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.opened(closer(follower.Close))
+	s.addCloser(closerFunc(follower.Close))
 	replayer, err := deadletters.NewReplayer(deadletters.ReplayerOptions{
 		Follower: follower, Log: tailer{s.log}, Appender: s.log, Catalog: s.versions,
 	})
 	return &deadLetters{follower: follower, replayer: replayer, versions: s.versions}, err
 }
 
-// Letters implements api.DeadLetters.
-func (l *deadLetters) Letters(_ context.Context, q api.DeadLetterQuery) ([]api.DeadLetter, int, error) {
+// ListDeadLetters implements api.DeadLetters.
+func (l *deadLetters) ListDeadLetters(_ context.Context, q api.DeadLetterQuery) ([]api.DeadLetter, int, error) {
 	found, open := l.follower.List(deadletters.Filter{Stage: q.Stage, Type: q.Type, Repository: q.Repository})
 	out := make([]api.DeadLetter, len(found))
 	for i := range found {
-		out[i] = l.letter(&found[i])
+		out[i] = l.convertDeadLetter(&found[i])
 	}
 	return out, open, nil
 }
 
-// reasonOf says why the workers gave an event up, if they did.
-func (l *deadLetters) reasonOf(at event.Position) (string, bool) {
+// failureReason says why the workers gave an event up, if they did.
+func (l *deadLetters) failureReason(at event.Position) (string, bool) {
 	letter := l.follower.OfPush(at)
 	if letter == nil {
 		return "", false
@@ -63,7 +63,7 @@ func (l *deadLetters) reasonOf(at event.Position) (string, bool) {
 	return letter.Reason, true
 }
 
-func (l *deadLetters) letter(from *deadletters.DeadLetter) api.DeadLetter {
+func (l *deadLetters) convertDeadLetter(from *deadletters.DeadLetter) api.DeadLetter {
 	out := api.DeadLetter{
 		Position: from.Position, Of: from.Of, Stage: from.Stage, Reason: from.Reason, Code: from.Code, Attempts: from.Attempts, Type: from.Type,
 		Repository: from.Repository, At: from.At, ValueBytes: from.ValueBytes, Copies: from.Copies,
@@ -74,35 +74,35 @@ func (l *deadLetters) letter(from *deadletters.DeadLetter) api.DeadLetter {
 	return out
 }
 
-// Letter implements api.DeadLetters. What an event of the accounts says is left
+// GetDeadLetter implements api.DeadLetters. What an event of the accounts says is left
 // out: it may hold the hash of somebody's password, which the log keeps and nobody
 // is shown.
-func (l *deadLetters) Letter(ctx context.Context, at event.Position) (api.DeadLetter, event.Record, error) {
+func (l *deadLetters) GetDeadLetter(ctx context.Context, at event.Position) (api.DeadLetter, event.Record, error) {
 	rec, err := l.follower.Read(ctx, at)
 	if err != nil {
-		return api.DeadLetter{}, rec, refusal(err)
+		return api.DeadLetter{}, rec, asAPIError(err)
 	}
-	known := l.letter(l.follower.Describe(rec))
+	known := l.convertDeadLetter(l.follower.Describe(rec))
 	if known.Of.Topic == event.TopicAccounts {
 		rec.Value = nil
 	}
 	return known, rec, nil
 }
 
-// ReplayLetter implements api.DeadLetters.
-func (l *deadLetters) ReplayLetter(ctx context.Context, at event.Position) (event.Position, error) {
+// ReplayDeadLetter implements api.DeadLetters.
+func (l *deadLetters) ReplayDeadLetter(ctx context.Context, at event.Position) (event.Position, error) {
 	by, err := l.replayer.Replay(ctx, at)
-	return by, refusal(err)
+	return by, asAPIError(err)
 }
 
-// DropLetter implements api.DeadLetters.
-func (l *deadLetters) DropLetter(ctx context.Context, at event.Position, reason string) error {
-	return refusal(l.replayer.Drop(ctx, at, reason))
+// DropDeadLetter implements api.DeadLetters.
+func (l *deadLetters) DropDeadLetter(ctx context.Context, at event.Position, reason string) error {
+	return asAPIError(l.replayer.Drop(ctx, at, reason))
 }
 
-// refusal tells what the API may say of a failure: what is no answer to the
+// asAPIError tells what the API may say of a failure: what is no answer to the
 // request is the log's.
-func refusal(err error) error {
+func asAPIError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, code.ErrNotFound), errors.Is(err, context.Canceled):
 		return err

@@ -17,22 +17,22 @@ import (
 
 // ledger is the projection of deliveries as the API sees it. What it does not know
 // is which of the pushes that wait were given up: the dead letters do.
-type ledger struct {
-	versions  *versions
-	registrar *registrar
-	letters   *deadletters.Follower
+type deliveryLedger struct {
+	versions    *versions
+	registrar   *registrar
+	deadLetters *deadletters.Follower
 }
 
-var _ api.Deliveries = (*ledger)(nil)
+var _ api.Deliveries = (*deliveryLedger)(nil)
 
 // maxListCalls bounds how often the ledger is asked for one page of pushes that
 // wait, or that failed.
 const maxListCalls = 8
 
 // List implements api.Deliveries.
-func (l *ledger) List(_ context.Context, q api.DeliveryQuery) (api.DeliveryPage, error) {
-	i := l.versions.acquire()
-	defer i.use.leave()
+func (l *deliveryLedger) List(_ context.Context, q api.DeliveryQuery) (api.DeliveryPage, error) {
+	i := l.versions.acquireLive()
+	defer i.refCount.release()
 	out := api.DeliveryPage{Next: q.Cursor}
 	for range maxListCalls {
 		limit := q.Limit - len(out.Deliveries)
@@ -47,7 +47,7 @@ func (l *ledger) List(_ context.Context, q api.DeliveryQuery) (api.DeliveryPage,
 			return api.DeliveryPage{}, err
 		}
 		for _, from := range page.Deliveries {
-			if d := l.delivery(i.catalog.Snapshot(), from); hasOutcome(d, q.Outcome) {
+			if d := l.convertDelivery(i.catalog.Snapshot(), from); hasOutcome(d, q.Outcome) {
 				out.Deliveries = append(out.Deliveries, d)
 			}
 		}
@@ -75,17 +75,17 @@ func hasOutcome(d *api.Delivery, outcome string) bool {
 }
 
 // Delivery implements api.Deliveries.
-func (l *ledger) Delivery(_ context.Context, at event.Position) (*api.Delivery, error) {
-	i := l.versions.acquire()
-	defer i.use.leave()
+func (l *deliveryLedger) Delivery(_ context.Context, at event.Position) (*api.Delivery, error) {
+	i := l.versions.acquireLive()
+	defer i.refCount.release()
 	d, err := i.ledger.Get(at)
 	if err != nil {
 		return nil, err
 	}
-	return l.delivery(i.catalog.Snapshot(), d), nil
+	return l.convertDelivery(i.catalog.Snapshot(), d), nil
 }
 
-func (l *ledger) delivery(known *catalog.Snapshot, d *deliveries.Delivery) *api.Delivery {
+func (l *deliveryLedger) convertDelivery(known *catalog.Snapshot, d *deliveries.Delivery) *api.Delivery {
 	out := &api.Delivery{
 		Position: d.Position, Source: d.Source, Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256,
 		Repository: d.Repository, ReceivedAt: d.ReceivedAt, LoggedAt: d.LoggedAt, Duplicates: d.Duplicates, LastDuplicateAt: d.LastDuplicateAt,
@@ -95,12 +95,12 @@ func (l *ledger) delivery(known *catalog.Snapshot, d *deliveries.Delivery) *api.
 		out.RepositoryName = r.Name
 	}
 	for i := range d.Pushes {
-		out.Pushes[i] = l.push(&d.Pushes[i])
+		out.Pushes[i] = l.convertPush(&d.Pushes[i])
 	}
 	return out
 }
 
-func (l *ledger) push(p *deliveries.Push) api.DeliveredPush {
+func (l *deliveryLedger) convertPush(p *deliveries.Push) api.DeliveredPush {
 	out := api.DeliveredPush{
 		Position: p.Position, Ref: p.Ref, Before: p.Before, After: p.After, Action: p.Action, Outcome: p.Outcome, Commit: p.Commit,
 		Changes: p.Changes, Documents: p.Documents, Segments: p.Segments, Cause: p.Cause, Answered: p.Answered,
@@ -109,7 +109,7 @@ func (l *ledger) push(p *deliveries.Push) api.DeliveredPush {
 	if p.Outcome != deliveries.OutcomeWaiting {
 		return out
 	}
-	if letter := l.letters.OfPush(p.Position); letter != nil {
+	if letter := l.deadLetters.OfPush(p.Position); letter != nil {
 		out.Outcome, out.Reason, out.Code, out.DeadLetter = api.OutcomeFailed, letter.Reason, letter.Code, &letter.Position
 	}
 	return out
@@ -120,9 +120,9 @@ func (l *ledger) push(p *deliveries.Push) api.DeliveredPush {
 const redeliveryPrefix = "redelivery-of-"
 
 // Redeliver implements api.Deliveries.
-func (l *ledger) Redeliver(ctx context.Context, at event.Position) (string, []event.Position, error) {
-	i := l.versions.acquire()
-	defer i.use.leave()
+func (l *deliveryLedger) Redeliver(ctx context.Context, at event.Position) (string, []event.Position, error) {
+	i := l.versions.acquireLive()
+	defer i.refCount.release()
 	d, err := i.ledger.Get(at)
 	if err != nil {
 		return "", nil, err
@@ -145,6 +145,6 @@ func (l *ledger) Redeliver(ctx context.Context, at event.Position) (string, []ev
 			})
 		}
 	}
-	positions, err := l.registrar.append(ctx, events...)
+	positions, err := l.registrar.appendEvents(ctx, events...)
 	return id, positions, err
 }

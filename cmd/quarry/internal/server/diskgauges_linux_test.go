@@ -42,7 +42,7 @@ func diskUsage(t *testing.T, dir string) (bytes, files int64) {
 func TestDiskGaugesEqualUsage(t *testing.T) {
 	g := newGitRepository(t, "kettle")
 	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
-	commit := g.commit("a.txt", strings.Repeat("some text\n", 1000))
+	commit := g.commitFiles("a.txt", strings.Repeat("some text\n", 1000))
 	compare := func(s *Server, when string, registry *prometheus.Registry) {
 		t.Helper()
 		s.disks.measureUsage(t.Context())
@@ -56,7 +56,7 @@ func TestDiskGaugesEqualUsage(t *testing.T) {
 			{"quarry_server_disk_used_bytes", directoryData, c.Data},
 		} {
 			used, files := diskUsage(t, d.dir)
-			if got := int64(gauge(t, registry, d.gauge, d.label)); max(got-used, used-got) > 2*files*4096 {
+			if got := int64(gaugeValue(t, registry, d.gauge, d.label)); max(got-used, used-got) > 2*files*4096 {
 				t.Errorf("%s: %s is %d, the %d files take %d", when, d.gauge, got, files, used)
 			}
 		}
@@ -65,15 +65,15 @@ func TestDiskGaugesEqualUsage(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		s := open(t, c, registry, registry)
 		stop := run(t, s)
-		eventually(t, func() bool { return s.callersReady() == nil })
+		waitUntil(t, func() bool { return s.checkCallersReady() == nil })
 		compare(s, when, registry)
 		for i := range 5 {
-			commit = g.commit("b.txt", strings.Repeat(when+" text\n", 1000*(i+1)))
+			commit = g.commitFiles("b.txt", strings.Repeat(when+" text\n", 1000*(i+1)))
 			s.registerAt(t, g, commit)
 			if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
+			waitUntil(t, func() bool { return s.defaultAt(g.ID) == commit })
 		}
 		compare(s, "after imports, "+when, registry)
 		stop()

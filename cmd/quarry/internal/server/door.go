@@ -22,14 +22,14 @@ func limitsOf(c *config.Limits) api.Limits {
 	}
 }
 
-// door is what every request to the main listener passes first.
-func (s *Server) door(next http.Handler) http.Handler {
+// withClientAddresses is what every request to the main listener passes first.
+func (s *Server) withClientAddresses(next http.Handler) http.Handler {
 	return boot.ClientAddresses(s.o.Config.Proxies(), next)
 }
 
-// events serves the log to those who administer the instance; in a process that
+// newEventsHandler serves the log to those who administer the instance; in a process that
 // knows no accounts, to its operator.
-func (s *Server) events() (http.Handler, error) {
+func (s *Server) newEventsHandler() (http.Handler, error) {
 	h := tail.Handler(s.log, s.o.Logger)
 	if s.api != nil {
 		return s.api.OwnersOnly("/admin/events", audit.ReadOperations, h), nil

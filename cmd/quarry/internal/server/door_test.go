@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// knock returns status and body of a request with a credential, or none.
-func knock(t *testing.T, method, url, credential string) (int, string) {
+// requestStatus returns status and body of a request with a credential, or none.
+func requestStatus(t *testing.T, method, url, credential string) (int, string) {
 	t.Helper()
 	response, err := asNobody(t, method, url, credential)
 	if err != nil {
@@ -30,8 +30,8 @@ func knock(t *testing.T, method, url, credential string) (int, string) {
 // On loopback whoever comes may read what is public, and change nothing; the
 // operator may do everything.
 func TestDoorOnLoopback(t *testing.T) {
-	s := running(t, testConfig(t))
-	eventually(t, func() bool { status, _ := get(t, s.URL()+"/readyz"); return status == http.StatusOK })
+	s := runServer(t, testConfig(t))
+	waitUntil(t, func() bool { status, _ := getURL(t, s.URL()+"/readyz"); return status == http.StatusOK })
 	token := operator.Token(s.o.Config.Data)
 	for _, c := range []struct {
 		method, path   string
@@ -48,10 +48,10 @@ func TestDoorOnLoopback(t *testing.T) {
 		{"GET", "/admin/events", 401, 200},
 		{"GET", "/metrics", 200, 200},
 	} {
-		if status, body := knock(t, c.method, s.URL()+c.path, ""); status != c.nobody {
+		if status, body := requestStatus(t, c.method, s.URL()+c.path, ""); status != c.nobody {
 			t.Errorf("%s %s of nobody: %d %.200s, want %d", c.method, c.path, status, body, c.nobody)
 		}
-		if status, body := knock(t, c.method, s.URL()+c.path, token); status != c.theirs {
+		if status, body := requestStatus(t, c.method, s.URL()+c.path, token); status != c.theirs {
 			t.Errorf("%s %s of the operator: %d %.200s, want %d", c.method, c.path, status, body, c.theirs)
 		}
 	}
@@ -60,9 +60,9 @@ func TestDoorOnLoopback(t *testing.T) {
 // Where there are no anonymous requests, nothing but the probes and what the server
 // says of itself is answered.
 func TestDoorIsShut(t *testing.T) {
-	s := running(t, testConfig(t, "access.anonymous=off"))
+	s := runServer(t, testConfig(t, "access.anonymous=off"))
 	for path, want := range map[string]int{"/api/repos": 401, "/api/source?repo=a&path=b": 401, "/healthz": 200, "/api/version": 200, "/api/none": 404} {
-		if status, body := knock(t, "GET", s.URL()+path, ""); status != want {
+		if status, body := requestStatus(t, "GET", s.URL()+path, ""); status != want {
 			t.Errorf("%s: %d %.200s", path, status, body)
 		}
 	}
@@ -99,7 +99,7 @@ func guardedOperations(t *testing.T) (out [][2]string) {
 // A credential that is no good is refused by every route that looks at one, also
 // where whoever sends none is let in.
 func TestCredentialsThatAreNoGood(t *testing.T) {
-	s := running(t, testConfig(t, "limits.anonymousPerSecond=0"))
+	s := runServer(t, testConfig(t, "limits.anonymousPerSecond=0"))
 	token := operator.Token(s.o.Config.Data)
 	guarded := guardedOperations(t)
 	for name, credential := range map[string]string{
@@ -108,14 +108,14 @@ func TestCredentialsThatAreNoGood(t *testing.T) {
 		"upper case": strings.ToUpper(token), "words": "not a credential", "a long one": strings.Repeat("q", 100_000),
 	} {
 		for _, o := range guarded {
-			status, body := knock(t, o[0], s.URL()+o[1], credential)
+			status, body := requestStatus(t, o[0], s.URL()+o[1], credential)
 			if status != http.StatusUnauthorized || !strings.Contains(body, "NOT_AUTHENTICATED") || strings.Contains(body, credential) {
 				t.Errorf("%s: %v: %d %.200s", name, o, status, body)
 			}
 		}
 	}
 	for size, want := range map[int]int{1 << 20: http.StatusUnauthorized, 2 << 20: http.StatusRequestHeaderFieldsTooLarge} {
-		if status, body := knock(t, "GET", s.URL()+"/api/repos", strings.Repeat("q", size)); status != want {
+		if status, body := requestStatus(t, "GET", s.URL()+"/api/repos", strings.Repeat("q", size)); status != want {
 			t.Errorf("a credential of %d bytes: %d %.100s, want %d", size, status, body, want)
 		}
 	}

@@ -23,23 +23,23 @@ const droppedWord = "droppedcanaryword"
 // reaches is served by its ID.
 func TestDroppedCommitIsNotServed(t *testing.T) {
 	g := newGitRepository(t, "dropping")
-	first := g.commit("a.txt", "first\n")
-	g.commit("a.txt", droppedWord+"\n")
-	g.git("commit", "--quiet", "--amend", "--message", droppedWord)
-	dropped := code.CommitID(g.git("rev-parse", "HEAD"))
-	onTop := g.commit("b.txt", "on top\n")
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir)))
+	first := g.commitFiles("a.txt", "first\n")
+	g.commitFiles("a.txt", droppedWord+"\n")
+	g.runGitCommand("commit", "--quiet", "--amend", "--message", droppedWord)
+	dropped := code.CommitID(g.runGitCommand("rev-parse", "HEAD"))
+	onTop := g.commitFiles("b.txt", "on top\n")
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir)))
 	s.registerAt(t, g, onTop)
 	if status, answer := askFor(t, s, http.MethodGet, commitPaths(g.Name, string(dropped), string(first))[0], ""); status != http.StatusOK || !strings.Contains(answer, droppedWord) {
 		t.Fatalf("a commit that the branch reaches: %d %s", status, answer)
 	}
 
-	g.git("reset", "--quiet", "--hard", string(first))
-	head := g.commit("a.txt", "rewritten\n")
+	g.runGitCommand("reset", "--quiet", "--hard", string(first))
+	head := g.commitFiles("a.txt", "rewritten\n")
 	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.defaultAt(g.ID) == head })
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == head })
 	nowhere := strings.Repeat("0123456789", 4)
 	for _, name := range []string{string(dropped), string(dropped)[:12], string(onTop) + "~1", string(onTop)} {
 		unknown := nowhere[:min(len(name), 40)] + name[min(len(name), 40):]
@@ -78,15 +78,15 @@ func TestDroppedCommitIsNotServed(t *testing.T) {
 // TestOwnersMayServeDroppedCommits has the setting that serves what no branch reaches.
 func TestOwnersMayServeDroppedCommits(t *testing.T) {
 	g := newGitRepository(t, "keeping")
-	first := g.commit("a.txt", "first\n")
-	dropped := g.commit("a.txt", droppedWord+"\n")
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir), "git.serveUnreachable=true"))
+	first := g.commitFiles("a.txt", "first\n")
+	dropped := g.commitFiles("a.txt", droppedWord+"\n")
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir), "git.serveUnreachable=true"))
 	s.registerAt(t, g, dropped)
-	g.git("reset", "--quiet", "--hard", string(first))
+	g.runGitCommand("reset", "--quiet", "--hard", string(first))
 	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.defaultAt(g.ID) == first })
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == first })
 	if status, answer := askFor(t, s, http.MethodGet, commitPaths(g.Name, string(dropped), string(first))[0], ""); status != http.StatusOK || !strings.Contains(answer, droppedWord) {
 		t.Errorf("%d %s", status, answer)
 	}

@@ -40,25 +40,25 @@ func effectSeed(t *testing.T) uint64 {
 func effectHistory(t *testing.T, seed uint64, steps int) *worldIndex {
 	t.Helper()
 	x := newWorldIndex(t, seed)
-	x.apply(x.world.Register(0))
+	x.applyRecords(x.world.Register(0))
 	for n := range steps {
 		switch x.world.Rand.IntN(8) {
 		case 0:
-			x.merge()
+			x.mergeSegments()
 		case 1:
-			x.apply(x.delivery(n))
+			x.applyRecords(x.appendDelivery(n))
 		case 2:
-			x.handled(n)
+			x.answerLastPush(n)
 		default:
 			_, records := x.world.Step()
-			x.apply(records...)
+			x.applyRecords(records...)
 		}
 	}
 	return x
 }
 
-// delivery is one that led to no push.
-func (x *worldIndex) delivery(n int) event.Record {
+// appendDelivery is one that led to no push.
+func (x *worldIndex) appendDelivery(n int) event.Record {
 	outcome, reason := event.DeliveryIgnored, "a ping"
 	if n%2 == 0 {
 		outcome, reason = event.DeliveryRefused, "signature is wrong"
@@ -68,19 +68,19 @@ func (x *worldIndex) delivery(n int) event.Record {
 	})
 }
 
-// handled answers the last push, if it was one.
-func (x *worldIndex) handled(n int) {
+// answerLastPush answers the last push, if it was one.
+func (x *worldIndex) answerLastPush(n int) {
 	for i := len(x.records) - 1; i >= 0; i-- {
 		_, ev, err := event.Decode(x.records[i])
 		if push, ok := ev.(*event.Push); ok && err == nil {
 			at := x.records[i].Position
-			x.apply(x.world.Append(at.Partition, &event.PushesHandled{
+			x.applyRecords(x.world.Append(at.Partition, &event.PushesHandled{
 				Repository: push.Repository, At: x.records[i].Time, Pushes: []event.HandledPush{{Offset: at.Offset, Outcome: event.PushUnchanged}},
 			}))
 			return
 		}
 	}
-	x.apply(x.delivery(n))
+	x.applyRecords(x.appendDelivery(n))
 }
 
 // openRegistered opens every projection that a server has.
@@ -90,7 +90,7 @@ func openRegistered(t *testing.T, s *store.Store, objects segmentstore.Store, d 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return i.projections(), i.close
+	return i.listProjections(), i.close
 }
 
 // TestEffectIsAFunctionOfTheLog runs the conformance suite over all projections
@@ -100,24 +100,24 @@ func TestEffectIsAFunctionOfTheLog(t *testing.T) {
 	projectiontest.Conform(t, x.records, x.objects, openRegistered)
 }
 
-// effect is what a Runner makes of a log in a store, as it is when the store is
+// rowsAfterReplay is what a Runner makes of a log in a store, as it is when the store is
 // opened again: segments that nothing names go then.
-func (x *worldIndex) effect(m *store.Memory, log projections.Tailer) (rows []projectiontest.Row, err error) {
-	err = x.session(m, func(s *store.Store, d *projections.Decoder, p []projections.Projection) error {
-		return follow(s, log, d, p)
+func (x *worldIndex) rowsAfterReplay(m *store.Memory, log projections.Tailer) (rows []projectiontest.Row, err error) {
+	err = x.withProjections(m, func(s *store.Store, d *projections.Decoder, p []projections.Projection) error {
+		return followLog(s, log, d, p)
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = x.session(m, func(s *store.Store, _ *projections.Decoder, _ []projections.Projection) (err error) {
+	err = x.withProjections(m, func(s *store.Store, _ *projections.Decoder, _ []projections.Projection) (err error) {
 		rows, err = projectiontest.Dump(s)
 		return err
 	})
 	return rows, err
 }
 
-// session opens all projections over a store, and f does something with them.
-func (x *worldIndex) session(m *store.Memory, f func(*store.Store, *projections.Decoder, []projections.Projection) error) error {
+// withProjections opens all projections over a store, and f does something with them.
+func (x *worldIndex) withProjections(m *store.Memory, f func(*store.Store, *projections.Decoder, []projections.Projection) error) error {
 	s, err := store.Open("store", store.Options{Memory: m, CacheBytes: store.MinCacheBytes})
 	if err != nil {
 		return err
@@ -129,8 +129,8 @@ func (x *worldIndex) session(m *store.Memory, f func(*store.Store, *projections.
 	return errors.Join(err, s.Close())
 }
 
-// follow applies what the log has.
-func follow(s *store.Store, log projections.Tailer, d *projections.Decoder, p []projections.Projection) error {
+// followLog applies what the log has.
+func followLog(s *store.Store, log projections.Tailer, d *projections.Decoder, p []projections.Projection) error {
 	r, err := projections.New(projections.Options{Store: s, Log: log, Decoder: d, Projections: p})
 	if err != nil {
 		return err
@@ -148,7 +148,7 @@ func follow(s *store.Store, log projections.Tailer, d *projections.Decoder, p []
 	}
 }
 
-func (x *worldIndex) log() *projectiontest.Log {
+func (x *worldIndex) newLog() *projectiontest.Log {
 	l := projectiontest.NewLog(historyPartitions)
 	l.Add(x.records...)
 	return l
@@ -174,7 +174,7 @@ func (a *again) Tail(ctx context.Context, topic event.Topic, partition int32, fr
 func TestSuffixesAgainChangeNothing(t *testing.T) {
 	seed := effectSeed(t)
 	x := effectHistory(t, seed, 60)
-	want, err := x.effect(store.NewMemory(), x.log())
+	want, err := x.rowsAfterReplay(store.NewMemory(), x.newLog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func TestSuffixesAgainChangeNothing(t *testing.T) {
 	var got []projectiontest.Row
 	for n := range rounds {
 		log.Add(x.records[n*len(x.records)/rounds : (n+1)*len(x.records)/rounds]...)
-		if got, err = x.effect(m, log); err != nil {
+		if got, err = x.rowsAfterReplay(m, log); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -211,7 +211,7 @@ func TestEventsAgainChangeNothing(t *testing.T) {
 		}
 		return kept
 	}
-	want := withoutPositions(x.effect(store.NewMemory(), x.log()))
+	want := withoutPositions(x.rowsAfterReplay(store.NewMemory(), x.newLog()))
 	rng := rand.New(rand.NewPCG(seed, 2))
 	from, repeated := rng.IntN(len(x.records)/2), 0
 	for _, rec := range x.records[from:] {
@@ -225,7 +225,7 @@ func TestEventsAgainChangeNothing(t *testing.T) {
 			repeated++
 		}
 	}
-	if d := projectiontest.Difference(want, withoutPositions(x.effect(store.NewMemory(), x.log()))); d != "" || repeated == 0 {
+	if d := projectiontest.Difference(want, withoutPositions(x.rowsAfterReplay(store.NewMemory(), x.newLog()))); d != "" || repeated == 0 {
 		t.Fatalf("%d events again, from record %d on: %s", repeated, from, d)
 	}
 }
@@ -263,7 +263,7 @@ func TestKilledAt200Points(t *testing.T) {
 	const kills = 200
 	seed := effectSeed(t)
 	x := effectHistory(t, seed, 30)
-	want, err := x.effect(store.NewMemory(), x.log())
+	want, err := x.rowsAfterReplay(store.NewMemory(), x.newLog())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +273,7 @@ func TestKilledAt200Points(t *testing.T) {
 		c := &crashes{memory: begin, every: 12}
 		c.mu.rng = rand.New(rand.NewPCG(seed, round))
 		c.memory.BeforeWrites(c.beforeWrite)
-		if _, err := x.effect(c.memory, x.log()); err != nil {
+		if _, err := x.rowsAfterReplay(c.memory, x.newLog()); err != nil {
 			t.Fatal(err)
 		}
 		operations += c.mu.seen
@@ -283,7 +283,7 @@ func TestKilledAt200Points(t *testing.T) {
 			if c.mu.rng.IntN(8) == 0 {
 				begin = left.Crash(100, 0) // the next round goes on from here
 			}
-			got, err := x.effect(left, x.log())
+			got, err := x.rowsAfterReplay(left, x.newLog())
 			if err != nil {
 				t.Fatalf("round %d, kill %d: %v", round, n, err)
 			}

@@ -21,16 +21,16 @@ const (
 	eraseInterval = 500 * time.Millisecond
 	// eraseReaderPatience bounds the wait for searches that began before an erasure: a
 	// snapshot of theirs keeps deleted rows.
-	eraseReaderPatience = time.Minute
+	eraseReaderTimeout = time.Minute
 )
 
 // eraser sees to the erasures that the log asks for, in the live version of the
 // projections (docs/adr/0021-erasure.md). Each step may be repeated: an erasure that was
 // cut short begins again.
 type eraser struct {
-	v  *versions
-	i  *index
-	mu struct {
+	versions *versions
+	index    *index
+	mu       struct {
 		sync.Mutex
 		// waits says what the erasures that are not done wait for.
 		waits map[event.Position]api.ErasureWait
@@ -40,7 +40,7 @@ type eraser struct {
 }
 
 func newEraser(v *versions, i *index) *eraser {
-	e := &eraser{v: v, i: i, failures: map[event.Position]string{}}
+	e := &eraser{versions: v, index: i, failures: map[event.Position]string{}}
 	e.mu.waits = map[event.Position]api.ErasureWait{}
 	return e
 }
@@ -48,16 +48,16 @@ func newEraser(v *versions, i *index) *eraser {
 // Run works until ctx ends.
 func (e *eraser) Run(ctx context.Context) error {
 	select {
-	case <-e.i.runner.CaughtUp():
+	case <-e.index.runner.CaughtUp():
 	case <-ctx.Done():
 		return nil
 	}
 	tick := time.NewTicker(eraseInterval)
 	defer tick.Stop()
 	for {
-		for _, asked := range e.i.places.Erasures() {
+		for _, asked := range e.index.places.Erasures() {
 			if asked.EndedAt.IsZero() {
-				e.work(ctx, asked)
+				e.processErasure(ctx, asked)
 			}
 		}
 		select {
@@ -68,15 +68,15 @@ func (e *eraser) Run(ctx context.Context) error {
 	}
 }
 
-// work does what can be done for an erasure now.
-func (e *eraser) work(ctx context.Context, asked places.Erasure) {
-	wait, err := e.advance(ctx, &asked)
+// processErasure does what can be done for an erasure now.
+func (e *eraser) processErasure(ctx context.Context, asked places.Erasure) {
+	wait, err := e.advanceErasure(ctx, &asked)
 	if ctx.Err() != nil {
 		return
 	}
 	if err == nil && wait == "" {
-		asked.EndedAt = now()
-		err = e.i.runner.Do(ctx, asked.At.Partition, func(b *store.Batch) error { return e.i.places.FinishErasure(b, asked) })
+		asked.EndedAt = utcNow()
+		err = e.index.runner.Do(ctx, asked.At.Partition, func(b *store.Batch) error { return e.index.places.FinishErasure(b, asked) })
 	}
 	e.mu.Lock()
 	was := e.mu.waits[asked.At]
@@ -85,7 +85,7 @@ func (e *eraser) work(ctx context.Context, asked places.Erasure) {
 		delete(e.mu.waits, asked.At)
 	}
 	e.mu.Unlock()
-	log := e.v.o.Logger.With("repository_id", asked.Repository, "commit", string(asked.Commit), "path", asked.Path, "position", asked.At.String())
+	log := e.versions.o.Logger.With("repository_id", asked.Repository, "commit", string(asked.Commit), "path", asked.Path, "position", asked.At.String())
 	if err != nil {
 		if e.failures[asked.At] != err.Error() {
 			log.Warn("cannot erase text now, trying again", "error", err)
@@ -105,26 +105,26 @@ func (e *eraser) work(ctx context.Context, asked places.Erasure) {
 	}
 }
 
-// advance returns what an erasure waits for, nothing when it is done.
-func (e *eraser) advance(ctx context.Context, asked *places.Erasure) (api.ErasureWait, error) {
-	done, err := e.i.applied.before(ctx, asked.At.Partition)
+// advanceErasure returns what an erasure waits for, nothing when it is done.
+func (e *eraser) advanceErasure(ctx context.Context, asked *places.Erasure) (api.ErasureWait, error) {
+	done, err := e.index.applied.appliedOffset(ctx, asked.At.Partition)
 	if err != nil || done <= asked.At.Offset {
 		return api.ErasureWaitsForWorkers, err
 	}
-	if e.v.refused != nil {
-		if reason, given := e.v.refused(asked.At); given {
+	if e.versions.failureReason != nil {
+		if reason, given := e.versions.failureReason(asked.At); given {
 			asked.Error = reason
 			return "", nil
 		}
 	}
-	if e.i.places.ErasureSegments(*asked) > 0 {
+	if e.index.places.ErasureSegments(*asked) > 0 {
 		return api.ErasureWaitsForSegments, nil
 	}
-	if e.v.replays.dropPrevious() != nil {
+	if e.versions.replays.dropPrevious() != nil {
 		return api.ErasureWaitsForReplay, nil
 	}
 	proof := &places.Proof{}
-	if proof.Quarantined, err = e.v.emptyQuarantine(); err != nil {
+	if proof.Quarantined, err = e.versions.emptyQuarantine(); err != nil {
 		return "", err
 	}
 	if err := e.compactRows(ctx); err != nil {
@@ -134,41 +134,41 @@ func (e *eraser) advance(ctx context.Context, asked *places.Erasure) (api.Erasur
 		return "", err
 	}
 	asked.Proof = proof
-	return "", e.prove(ctx, asked)
+	return "", e.collectProof(ctx, asked)
 }
 
 // compactRows has the rows of the projections written again without deleted ones.
 func (e *eraser) compactRows(ctx context.Context) error {
-	for _, c := range e.i.runner.Checkpoints() {
-		err := e.i.runner.Do(ctx, c.Partition, func(*store.Batch) error { e.i.places.RenewView(c.Partition); return nil })
+	for _, c := range e.index.runner.Checkpoints() {
+		err := e.index.runner.Do(ctx, c.Partition, func(*store.Batch) error { e.index.places.RenewView(c.Partition); return nil })
 		if err != nil {
 			return err
 		}
 	}
-	ended := time.Now().Add(eraseReaderPatience)
+	ended := time.Now().Add(eraseReaderTimeout)
 	tick := time.NewTicker(eraseInterval)
 	defer tick.Stop()
-	for e.i.store.Snapshots() > len(e.i.runner.Checkpoints()) && time.Now().Before(ended) {
+	for e.index.store.Snapshots() > len(e.index.runner.Checkpoints()) && time.Now().Before(ended) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
 	}
-	return e.i.store.CompactRows(ctx)
+	return e.index.store.CompactRows(ctx)
 }
 
 // eraseMirror removes from the mirrors of this process what a worker elsewhere may have
 // removed from its own. It reports whether there are mirrors here and the erased text is
 // in none.
 func (e *eraser) eraseMirror(ctx context.Context, asked *places.Erasure) (bool, error) {
-	mirrors := e.v.mirrors()
+	mirrors := e.versions.mirrors()
 	if mirrors == nil {
 		return false, nil
 	}
 	m := mirrors.Mirror(asked.Repository)
 	if asked.Commit == "" && asked.Path == "" {
-		if _, again := e.i.catalog.Snapshot().ByID(asked.Repository); again {
+		if _, again := e.index.catalog.Snapshot().ByID(asked.Repository); again {
 			return false, nil // it was registered after the erasure
 		}
 		return true, m.Remove(ctx)
@@ -186,13 +186,13 @@ func (e *eraser) eraseMirror(ctx context.Context, asked *places.Erasure) (bool, 
 	return true, nil
 }
 
-// prove looks at what is there after an erasure.
-func (e *eraser) prove(ctx context.Context, asked *places.Erasure) error {
-	named, err := e.i.places.NamedSegments()
+// collectProof looks at what is there after an erasure.
+func (e *eraser) collectProof(ctx context.Context, asked *places.Erasure) error {
+	named, err := e.index.places.NamedSegments()
 	if err != nil {
 		return err
 	}
-	for object, err := range e.v.objects.List(ctx) {
+	for object, err := range e.versions.objects.List(ctx) {
 		if err != nil {
 			return err
 		}
@@ -206,12 +206,12 @@ func (e *eraser) prove(ctx context.Context, asked *places.Erasure) error {
 			asked.Proof.Unnamed++
 		}
 	}
-	asked.Proof.Held, err = e.i.places.Held(asked.At.Partition)
+	asked.Proof.Held, err = e.index.places.CountHeldSegments(asked.At.Partition)
 	return err
 }
 
-// waitOf returns what an erasure waits for.
-func (e *eraser) waitOf(at event.Position) api.ErasureWait {
+// waitReason returns what an erasure waits for.
+func (e *eraser) waitReason(at event.Position) api.ErasureWait {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.mu.waits[at]
@@ -224,29 +224,29 @@ var _ api.Erasures = erasures{}
 
 // Erase implements api.Erasures.
 func (x erasures) Erase(ctx context.Context, r api.ErasureRequest) (api.Erasure, error) {
-	if err := x.check(ctx, r); err != nil {
+	if err := x.checkErasable(ctx, r); err != nil {
 		return api.Erasure{}, err
 	}
 	shared, err := x.countShared(r)
 	if err != nil {
 		return api.Erasure{}, err
 	}
-	var ev event.Event = &event.RepositoryRemoved{Repository: r.Repository, Reason: "erased by the API", Erase: true, At: now().UTC()}
+	var ev event.Event = &event.RepositoryRemoved{Repository: r.Repository, Reason: "erased by the API", Erase: true, At: utcNow().UTC()}
 	if !r.IsRepository() {
-		ev = &event.ErasureRequested{Repository: r.Repository, Commit: r.Commit, Path: r.Path, At: now().UTC()}
+		ev = &event.ErasureRequested{Repository: r.Repository, Commit: r.Commit, Path: r.Path, At: utcNow().UTC()}
 	}
-	at, err := x.s.registrar.appendOne(ctx, ev)
+	at, err := x.s.registrar.appendEvent(ctx, ev)
 	if err != nil {
 		return api.Erasure{}, err
 	}
 	return api.Erasure{
 		At: at, Repository: r.Repository, Commit: r.Commit, Path: r.Path, State: api.ErasureWorking, WaitsFor: api.ErasureWaitsForWorkers,
-		SharedFiles: shared, RequestedAt: now(),
+		SharedFiles: shared, RequestedAt: utcNow(),
 	}, nil
 }
 
-// check says why nothing can be erased as things are.
-func (x erasures) check(ctx context.Context, r api.ErasureRequest) error {
+// checkErasable says why nothing can be erased as things are.
+func (x erasures) checkErasable(ctx context.Context, r api.ErasureRequest) error {
 	switch asOf := x.s.versions.asOf(); {
 	case asOf != "":
 		return fmt.Errorf("%w: the index shows %s, and nothing is deleted meanwhile; return to the present first: quarry replay --rollback", api.ErrConflict, asOf)
@@ -279,8 +279,8 @@ func (x erasures) countShared(r api.ErasureRequest) (int, error) {
 	if !r.IsRepository() {
 		return 0, nil
 	}
-	i := x.s.versions.acquire()
-	defer i.use.leave()
+	i := x.s.versions.acquireLive()
+	defer i.refCount.release()
 	v := i.places.Acquire()
 	defer v.Release()
 	n, err := v.SharedDocuments(r.Repository)
@@ -292,8 +292,8 @@ func (x erasures) countShared(r api.ErasureRequest) (int, error) {
 
 // List implements api.Erasures.
 func (x erasures) List(context.Context) ([]api.Erasure, error) {
-	i := x.s.versions.acquire()
-	defer i.use.leave()
+	i := x.s.versions.acquireLive()
+	defer i.refCount.release()
 	list := i.places.Erasures()
 	out := make([]api.Erasure, len(list))
 	for n, from := range list {
@@ -302,7 +302,7 @@ func (x erasures) List(context.Context) ([]api.Erasure, error) {
 		case from.EndedAt.IsZero():
 			e.State = api.ErasureWorking
 			if i.eraser != nil {
-				e.WaitsFor = i.eraser.waitOf(from.At)
+				e.WaitsFor = i.eraser.waitReason(from.At)
 			}
 		case from.Error != "":
 			e.State = api.ErasureFailed

@@ -21,8 +21,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// erase asks for an erasure as the API does.
-func (s *Server) erase(t *testing.T, g *gitRepository, commit code.CommitID) api.Erasure {
+// requestErasure asks for an erasure as the API does.
+func (s *Server) requestErasure(t *testing.T, g *gitRepository, commit code.CommitID) api.Erasure {
 	t.Helper()
 	e, err := s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID, Commit: commit})
 	if err != nil {
@@ -77,28 +77,28 @@ func erasureConfig(t *testing.T, repositories ...*gitRepository) *config.Config 
 func TestErasedRepositoryIsGone(t *testing.T) {
 	const was, is, kept = "formererasedqzjxk", "presenterasedwqzj", "keptcanaryvkxqjzw"
 	erased, stays := newGitRepository(t, "erased"), newGitRepository(t, "stays")
-	erased.commit("a.txt", was+"\n", "shared.txt", kept+"\n")
-	staying := stays.commit("c.txt", "c\n", "copied.txt", kept+"\n")
+	erased.commitFiles("a.txt", was+"\n", "shared.txt", kept+"\n")
+	staying := stays.commitFiles("c.txt", "c\n", "copied.txt", kept+"\n")
 	c := erasureConfig(t, erased, stays)
-	s := running(t, c)
+	s := runServer(t, c)
 	s.registerAt(t, stays, staying)
-	s.registerAt(t, erased, code.CommitID(erased.git("rev-parse", "HEAD")))
-	present := erased.commit("a.txt", is+"\n")
+	s.registerAt(t, erased, code.CommitID(erased.runGitCommand("rev-parse", "HEAD")))
+	present := erased.commitFiles("a.txt", is+"\n")
 	if _, err := s.registrar.Refresh(t.Context(), erased.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.defaultAt(erased.ID) == present })
+	waitUntil(t, func() bool { return s.defaultAt(erased.ID) == present })
 	s.replayAll(t)
 	quarantined := filepath.Join(c.SegmentsDir(), "quarantine", "segment-00112233445566778899aabbccddeeff~1")
 	if err := errors.Join(os.MkdirAll(filepath.Dir(quarantined), 0o700), os.WriteFile(quarantined, []byte(is), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	for _, word := range []string{is, kept} {
-		if found := below(filesWith(t, c.Data, word)); found != "mirrors projections segments" {
+		if found := firstElements(filesWith(t, c.Data, word)); found != "mirrors projections segments" {
 			t.Fatalf("%s is in files of %s before the erasure: the test sees nothing", word, found)
 		}
 	}
-	begun := s.erase(t, erased, "")
+	begun := s.requestErasure(t, erased, "")
 	if begun.SharedFiles != 1 {
 		t.Errorf("%d texts are said to be in other repositories, want 1", begun.SharedFiles)
 	}
@@ -108,7 +108,7 @@ func TestErasedRepositoryIsGone(t *testing.T) {
 	if ended.Proof.QuarantinedSegments != 1 {
 		t.Errorf("proof %+v", ended.Proof)
 	}
-	if found := below(filesWith(t, c.Data, kept)); found != "mirrors projections segments" {
+	if found := firstElements(filesWith(t, c.Data, kept)); found != "mirrors projections segments" {
 		t.Errorf("the text of the other repository is in files of %q", found)
 	}
 	if s.defaultAt(stays.ID) != staying {
@@ -127,7 +127,7 @@ func TestErasedRepositoryIsGone(t *testing.T) {
 	checkErased(t, c, ended, was, is)
 
 	// Asked for again, by an event that was written twice, there is nothing to do.
-	again, err := s.registrar.appendOne(t.Context(), &event.RepositoryRemoved{Repository: erased.ID, Erase: true, At: now().UTC()})
+	again, err := s.registrar.appendEvent(t.Context(), &event.RepositoryRemoved{Repository: erased.ID, Erase: true, At: utcNow().UTC()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func (s *Server) replayAll(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		list, err := s.versions.replays.List(t.Context())
 		return err == nil && list.Replays[0].ID == replayed.ID && list.Replays[0].State == api.ReplayDone
 	})
@@ -151,15 +151,15 @@ func (s *Server) replayAll(t *testing.T) {
 func TestErasureGoesOnAfterARestart(t *testing.T) {
 	const word = "restartcanaryqzjxk"
 	g := newGitRepository(t, "restarted")
-	commit := g.commit("a.txt", word+"\n")
+	commit := g.commitFiles("a.txt", word+"\n")
 	c := erasureConfig(t, g)
 	s := openOnly(t, c)
 	stop := run(t, s)
-	eventually(t, func() bool { return s.callersReady() == nil })
+	waitUntil(t, func() bool { return s.checkCallersReady() == nil })
 	s.registerAt(t, g, commit)
-	at := s.erase(t, g, "").At
+	at := s.requestErasure(t, g, "").At
 	stop()
-	s = running(t, c)
+	s = runServer(t, c)
 	checkErased(t, c, s.awaitErasure(t, at), word)
 }
 
@@ -194,7 +194,7 @@ func TestErasureWhileAPushArrives(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const word = "pushedcanaryqzjxkv"
 			g := newGitRepository(t, "pushed")
-			first := g.commit("a.txt", "a\n")
+			first := g.commitFiles("a.txt", "a\n")
 			c := erasureConfig(t, g)
 			log := &heldLog{deaf: deaf, waiting: make(chan struct{}), released: make(chan struct{})}
 			s, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Gatherer: prometheus.NewRegistry(),
@@ -203,18 +203,18 @@ func TestErasureWhileAPushArrives(t *testing.T) {
 				t.Fatal(err)
 			}
 			run(t, s)
-			eventually(t, func() bool { return s.callersReady() == nil })
+			waitUntil(t, func() bool { return s.checkCallersReady() == nil })
 			s.registerAt(t, g, first)
 			log.hold.Store(true)
-			g.commit("b.txt", word+"\n")
+			g.commitFiles("b.txt", word+"\n")
 			if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 				t.Fatal(err)
 			}
 			<-log.waiting
-			if found := below(filesWith(t, c.Data, word)); found != "mirrors segments" {
+			if found := firstElements(filesWith(t, c.Data, word)); found != "mirrors segments" {
 				t.Fatalf("the text is in files of %q before the erasure: the test sees nothing", found)
 			}
-			at := s.erase(t, g, "").At
+			at := s.requestErasure(t, g, "").At
 			close(log.released)
 			checkErased(t, c, s.awaitErasure(t, at), word)
 		})
@@ -226,35 +226,35 @@ func TestErasureWhileAPushArrives(t *testing.T) {
 func TestErasedCommitIsGone(t *testing.T) {
 	const secret = "secretcanaryqzjxkv"
 	g := newGitRepository(t, "amended")
-	g.commit("a.txt", "a\n")
-	bad := g.commit("key.txt", secret+"\n")
+	g.commitFiles("a.txt", "a\n")
+	bad := g.commitFiles("key.txt", secret+"\n")
 	c := erasureConfig(t, g)
-	s := running(t, c)
+	s := runServer(t, c)
 	s.registerAt(t, g, bad)
-	if found := below(filesWith(t, c.Data, secret)); found != "mirrors projections segments" {
+	if found := firstElements(filesWith(t, c.Data, secret)); found != "mirrors projections segments" {
 		t.Fatalf("the text is in files of %q: the test sees nothing", found)
 	}
 	_, err := s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID, Commit: bad})
 	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "leads to commit") {
 		t.Errorf("erasing a commit of a branch: %v", err)
 	}
-	g.git("reset", "--quiet", "--hard", "HEAD~1")
-	good := g.commit("b.txt", "b\n")
+	g.runGitCommand("reset", "--quiet", "--hard", "HEAD~1")
+	good := g.commitFiles("b.txt", "b\n")
 	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.defaultAt(g.ID) == good })
-	failed := s.awaitErasure(t, s.erase(t, g, bad).At)
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == good })
+	failed := s.awaitErasure(t, s.requestErasure(t, g, bad).At)
 	if failed.State != api.ErasureFailed || !strings.Contains(failed.Error, "git gc") {
 		t.Errorf("erasure of what the repository holds: %+v", failed)
 	}
-	g.git("reflog", "expire", "--expire=now", "--all")
-	g.git("gc", "--quiet", "--prune=now")
-	checkErased(t, c, s.awaitErasure(t, s.erase(t, g, bad).At), secret)
+	g.runGitCommand("reflog", "expire", "--expire=now", "--all")
+	g.runGitCommand("gc", "--quiet", "--prune=now")
+	checkErased(t, c, s.awaitErasure(t, s.requestErasure(t, g, bad).At), secret)
 	if s.defaultAt(g.ID) != good {
 		t.Error("the repository is not searchable")
 	}
-	checkErased(t, c, s.awaitErasure(t, s.erase(t, g, bad).At), secret) // twice
+	checkErased(t, c, s.awaitErasure(t, s.requestErasure(t, g, bad).At), secret) // twice
 }
 
 // TestErasedPathIsGone erases a directory that a rewritten history lacks, with each of its
@@ -264,21 +264,21 @@ func TestErasedCommitIsGone(t *testing.T) {
 func TestErasedPathIsGone(t *testing.T) {
 	const one, two, kept = "firstcanaryqzjxkv", "secondcanarywqzjx", "sharedcanaryvkxqj"
 	g := newGitRepository(t, "filtered")
-	first := g.commit("a.txt", "a\n", "copy.txt", kept+"\n")
-	g.commit("keys/key.txt", one+"\n", "keys/copy.txt", kept+"\n")
+	first := g.commitFiles("a.txt", "a\n", "copy.txt", kept+"\n")
+	g.commitFiles("keys/key.txt", one+"\n", "keys/copy.txt", kept+"\n")
 	c := erasureConfig(t, g)
-	s := running(t, c)
-	s.registerAt(t, g, code.CommitID(g.git("rev-parse", "HEAD")))
+	s := runServer(t, c)
+	s.registerAt(t, g, code.CommitID(g.runGitCommand("rev-parse", "HEAD")))
 	refresh := func(commit code.CommitID) {
 		t.Helper()
 		if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
+		waitUntil(t, func() bool { return s.defaultAt(g.ID) == commit })
 	}
-	refresh(g.commit("keys/key.txt", two+"\n"))
+	refresh(g.commitFiles("keys/key.txt", two+"\n"))
 	for _, word := range []string{one, two, kept} {
-		if found := below(filesWith(t, c.Data, word)); found != "mirrors projections segments" {
+		if found := firstElements(filesWith(t, c.Data, word)); found != "mirrors projections segments" {
 			t.Fatalf("%s is in files of %q: the test sees nothing", word, found)
 		}
 	}
@@ -294,21 +294,21 @@ func TestErasedPathIsGone(t *testing.T) {
 	if _, err := s.apiOptions.Erasures.Erase(t.Context(), request); !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "leads to commit") {
 		t.Errorf("erasing a path of a branch: %v", err)
 	}
-	g.git("reset", "--quiet", "--hard", string(first))
-	good := g.commit("b.txt", "b\n")
+	g.runGitCommand("reset", "--quiet", "--hard", string(first))
+	good := g.commitFiles("b.txt", "b\n")
 	refresh(good)
 	failed := s.awaitErasure(t, erase())
 	if failed.State != api.ErasureFailed || !strings.Contains(failed.Error, "git gc") {
 		t.Errorf("erasure of what the repository holds: %+v", failed)
 	}
-	g.git("reflog", "expire", "--expire=now", "--all")
-	g.git("gc", "--quiet", "--prune=now")
+	g.runGitCommand("reflog", "expire", "--expire=now", "--all")
+	g.runGitCommand("gc", "--quiet", "--prune=now")
 	ended := s.awaitErasure(t, erase())
 	checkErased(t, c, ended, one, two)
 	if ended.Path != "keys" {
 		t.Errorf("the path of the erasure is %q", ended.Path)
 	}
-	if found := below(filesWith(t, c.Data, kept)); !strings.HasSuffix(found, "projections segments") || s.defaultAt(g.ID) != good { // in the mirror it may be a delta
+	if found := firstElements(filesWith(t, c.Data, kept)); !strings.HasSuffix(found, "projections segments") || s.defaultAt(g.ID) != good { // in the mirror it may be a delta
 		t.Errorf("the text of another path is in files of %q, main is at %s", found, s.defaultAt(g.ID))
 	}
 	checkErased(t, c, s.awaitErasure(t, erase()), one, two) // twice
@@ -317,10 +317,10 @@ func TestErasedPathIsGone(t *testing.T) {
 // TestErasureIsRefused asks for what cannot be done as things are.
 func TestErasureIsRefused(t *testing.T) {
 	g := newGitRepository(t, "unmerged")
-	commit := g.commit("a.txt", "a\n")
+	commit := g.commitFiles("a.txt", "a\n")
 	c := erasureConfig(t, g)
 	c.Pipeline.MergeInterval = 0
-	s := running(t, c)
+	s := runServer(t, c)
 	s.registerAt(t, g, commit)
 	_, err := s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID})
 	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "pipeline.mergeInterval") {
@@ -328,13 +328,13 @@ func TestErasureIsRefused(t *testing.T) {
 	}
 
 	c = erasureConfig(t, g)
-	s = running(t, c)
+	s = runServer(t, c)
 	at := s.registerAt(t, g, commit)
 	replayed, err := s.versions.replays.Start(t.Context(), api.ReplayRequest{To: at.String()[strings.Index(at.String(), "/")+1:]})
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		list, err := s.versions.replays.List(t.Context())
 		return err == nil && list.Replays[0].ID == replayed.ID && list.Replays[0].State == api.ReplayDone
 	})
@@ -348,8 +348,8 @@ func TestErasureIsRefused(t *testing.T) {
 // not.
 func TestOnlyOwnersErase(t *testing.T) {
 	g := newGitRepository(t, "owned")
-	commit := g.commit("a.txt", "a\n")
-	s := running(t, erasureConfig(t, g))
+	commit := g.commitFiles("a.txt", "a\n")
+	s := runServer(t, erasureConfig(t, g))
 	s.registerAt(t, g, commit)
 	w := newTour(t, s, nil)
 	ask := func(name, id, body string) int {
@@ -389,6 +389,6 @@ func TestOnlyOwnersErase(t *testing.T) {
 			t.Errorf("owner, repository %s, body %s: %d, want %d", row.id, row.body, status, row.want)
 		}
 	}
-	eventually(t, func() bool { return s.defaultAt(g.ID) == "" })
-	eventually(t, func() bool { return ask("owner", id, "{}") == http.StatusNotFound })
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == "" })
+	waitUntil(t, func() bool { return ask("owner", id, "{}") == http.StatusNotFound })
 }

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// every calls do once in each period, for the first time after one, until ctx
+// runEvery calls do once in each period, for the first time after one, until ctx
 // ends, and then returns nil. A call that takes longer delays the next.
-func every(ctx context.Context, period time.Duration, do func(context.Context)) error {
+func runEvery(ctx context.Context, period time.Duration, do func(context.Context)) error {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	for {

@@ -33,7 +33,7 @@ import (
 // removed, as each kind of caller. Nothing may fail by the server's fault, and every
 // answer has to be one of the document.
 func TestEveryOperationOfEveryServer(t *testing.T) {
-	dir, _ := imported(t, "testdata/meadow.fastimport")
+	dir, _ := importRepository(t, "testdata/meadow.fastimport")
 	faults, registry := &errorLog{}, prometheus.NewRegistry()
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(dir), "limits.perSecond=0", "limits.anonymousPerSecond=0")
 	s, err := Open(t.Context(), Options{Config: c, Logger: slog.New(faults), Registerer: registry, Gatherer: registry, Version: "v1.2.3"})
@@ -49,20 +49,20 @@ func TestEveryOperationOfEveryServer(t *testing.T) {
 		}
 	})
 	run(t, s)
-	eventually(t, func() bool { status, _ := get(t, s.URL()+"/readyz"); return status == http.StatusOK })
+	waitUntil(t, func() bool { status, _ := getURL(t, s.URL()+"/readyz"); return status == http.StatusOK })
 	w := newTour(t, s, faults)
 	w.callers["operator"] = caller{header: "Authorization", value: "Bearer " + operator.Token(c.Data)}
 	w.repository, w.name = "1", "meadow"
 	w.visitAll(t, "without repositories")
 
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":%q}`, dir, w.name), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":%q}`, dir, w.name), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatus(t, s, r.RepoID, r.applied)
+	awaitStatus(t, s, r.RepoID, r.isApplied)
 	w.repository = strconv.FormatUint(r.RepoID, 10)
 	var minted struct{ Token string }
-	_, response, answer := w.send(t, w.callers["owner"], http.MethodPost, "/api/ee/scoped_access_token", []byte(`{"repoIds":[`+w.repository+`]}`))
+	_, response, answer := w.sendRequest(t, w.callers["owner"], http.MethodPost, "/api/ee/scoped_access_token", []byte(`{"repoIds":[`+w.repository+`]}`))
 	if err := json.Unmarshal(answer, &minted); err != nil || response.StatusCode != http.StatusCreated {
 		t.Fatalf("mint: %d %s: %v", response.StatusCode, answer, err)
 	}
@@ -72,7 +72,7 @@ func TestEveryOperationOfEveryServer(t *testing.T) {
 	if status, body := s.asOperator(t, http.MethodDelete, "/api/repos/"+w.repository, "", "remove"); status != http.StatusAccepted {
 		t.Fatalf("remove: %d %s", status, body)
 	}
-	eventually(t, func() bool { _, body := get(t, s.URL()+"/api/repos"); return strings.TrimSpace(body) == "[]" })
+	waitUntil(t, func() bool { _, body := getURL(t, s.URL()+"/api/repos"); return strings.TrimSpace(body) == "[]" })
 	w.visitAll(t, "with all repositories removed")
 
 	families, err := registry.Gather()
@@ -111,8 +111,8 @@ func (l *errorLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// take returns the lines since the last call.
-func (l *errorLog) take() []string {
+// takeLines returns the lines since the last call.
+func (l *errorLog) takeLines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	lines := l.mu.lines
@@ -155,7 +155,7 @@ func newTour(t *testing.T, s *Server, faults *errorLog) *tour {
 		t.Fatal(err)
 	}
 	w.addUser(t, "owner", owner, account.ScopeSearch, account.ScopeGit, account.ScopeAdmin)
-	_, value, err := s.auth.Invite(t.Context(), w.principal(t, w.callers["owner's session"]), auth.Invitation{Role: account.RoleMember})
+	_, value, err := s.auth.Invite(t.Context(), w.authenticateCaller(t, w.callers["owner's session"]), auth.Invitation{Role: account.RoleMember})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,14 +171,14 @@ func newTour(t *testing.T, s *Server, faults *errorLog) *tour {
 func (w *tour) addUser(t *testing.T, name string, in *auth.SignedIn, scopes ...account.Scope) {
 	t.Helper()
 	w.callers[name+"'s session"] = caller{"Cookie", auth.CookieName + "=" + in.Value}
-	_, key, err := w.server.auth.CreateKey(t.Context(), w.principal(t, w.callers[name+"'s session"]), auth.NewKey{Name: "tour", Scopes: scopes})
+	_, key, err := w.server.auth.CreateKey(t.Context(), w.authenticateCaller(t, w.callers[name+"'s session"]), auth.NewKey{Name: "tour", Scopes: scopes})
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.callers[name] = caller{"Authorization", "Bearer " + key}
 }
 
-func (w *tour) principal(t *testing.T, c caller) *auth.Principal {
+func (w *tour) authenticateCaller(t *testing.T, c caller) *auth.Principal {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil)
 	if err != nil {
@@ -199,7 +199,7 @@ func (w *tour) visitAll(t *testing.T, state string) {
 			w.tryOperations(t, c)
 			w.callTools(t, c)
 			w.openPages(t, c)
-			for _, line := range w.faults.take() {
+			for _, line := range w.faults.takeLines() {
 				t.Errorf("logged: %s", line)
 			}
 		})
@@ -219,15 +219,15 @@ func (w *tour) tryOperations(t *testing.T, c caller) {
 			}
 			parameters := append(slices.Clone(item.Parameters), o.Parameters...)
 			for _, all := range []bool{false, true} {
-				w.try(t, c, method, w.address(path, parameters, all), w.body(t, o, all))
+				w.checkResponse(t, c, method, w.fillAddress(path, parameters, all), w.exampleBody(t, o, all))
 			}
 		}
 	}
-	w.try(t, c, http.MethodGet, "/admin/events", nil)
+	w.checkResponse(t, c, http.MethodGet, "/admin/events", nil)
 }
 
-// address fills in a path, and the query: what is required, or all of it.
-func (w *tour) address(path string, parameters openapi3.Parameters, all bool) string {
+// fillAddress fills in a path, and the query: what is required, or all of it.
+func (w *tour) fillAddress(path string, parameters openapi3.Parameters, all bool) string {
 	query := url.Values{}
 	for _, p := range parameters {
 		value := fmt.Sprint(p.Value.Example)
@@ -252,8 +252,8 @@ func (w *tour) address(path string, parameters openapi3.Parameters, all bool) st
 	return path
 }
 
-// body returns the example of a body: what is required, or all of it.
-func (w *tour) body(t *testing.T, o *openapi3.Operation, all bool) []byte {
+// exampleBody returns the example of a body: what is required, or all of it.
+func (w *tour) exampleBody(t *testing.T, o *openapi3.Operation, all bool) []byte {
 	t.Helper()
 	if o.RequestBody == nil {
 		return nil
@@ -284,8 +284,8 @@ func (w *tour) body(t *testing.T, o *openapi3.Operation, all bool) []byte {
 	return b
 }
 
-// send returns an answer and its body.
-func (w *tour) send(t *testing.T, c caller, method, address string, body []byte) (*http.Request, *http.Response, []byte) {
+// sendRequest returns an answer and its body.
+func (w *tour) sendRequest(t *testing.T, c caller, method, address string, body []byte) (*http.Request, *http.Response, []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, w.server.URL()+address, bytes.NewReader(body))
 	if err != nil {
@@ -309,9 +309,9 @@ func (w *tour) send(t *testing.T, c caller, method, address string, body []byte)
 	return request, response, answer
 }
 
-func (w *tour) try(t *testing.T, c caller, method, address string, body []byte) {
+func (w *tour) checkResponse(t *testing.T, c caller, method, address string, body []byte) {
 	t.Helper()
-	request, response, answer := w.send(t, c, method, address, body)
+	request, response, answer := w.sendRequest(t, c, method, address, body)
 	if response.StatusCode == http.StatusInternalServerError {
 		t.Errorf("%s %s %s: %d %.400s", method, address, body, response.StatusCode, answer)
 	}
@@ -319,12 +319,12 @@ func (w *tour) try(t *testing.T, c caller, method, address string, body []byte) 
 		t.Errorf("%s %s %s: %.400s", method, address, body, answer)
 	}
 	if address != "/admin/events" {
-		w.answers.validate(t, fmt.Sprintf("%s %s %s", method, address, body), request, response, answer)
+		w.answers.validateResponse(t, fmt.Sprintf("%s %s %s", method, address, body), request, response, answer)
 	}
 }
 
-// arguments of tools, by name.
-func (w *tour) arguments() map[string]any {
+// toolArguments of tools, by name.
+func (w *tour) toolArguments() map[string]any {
 	return map[string]any{
 		"pattern": "Boil", "path": "kettle.go", "repo": w.name, "ref": "main", "commit": "main", "base": "main", "head": "main", "symbol": "Boil", "query": "o",
 	}
@@ -342,13 +342,13 @@ func (w *tour) callTools(t *testing.T, c caller) {
 			} `json:"tools"`
 		} `json:"result"`
 	}
-	_, response, answer := w.send(t, c, http.MethodPost, "/api/mcp", []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
+	_, response, answer := w.sendRequest(t, c, http.MethodPost, "/api/mcp", []byte(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 	if err := json.Unmarshal(answer, &listed); err != nil || len(listed.Result.Tools) < 12 {
 		t.Fatalf("tools: %d %.400s: %v", response.StatusCode, answer, err)
 	}
 	for _, tool := range listed.Result.Tools {
 		for _, all := range []bool{false, true} {
-			arguments := maps.Clone(w.arguments())
+			arguments := maps.Clone(w.toolArguments())
 			maps.DeleteFunc(arguments, func(name string, _ any) bool {
 				_, has := tool.Schema.Properties[name]
 				return !has || !all && !slices.Contains(tool.Schema.Required, name)
@@ -357,7 +357,7 @@ func (w *tour) callTools(t *testing.T, c caller) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, response, answer := w.send(t, c, http.MethodPost, "/api/mcp", body)
+			_, response, answer := w.sendRequest(t, c, http.MethodPost, "/api/mcp", body)
 			if response.StatusCode != http.StatusOK || !strings.Contains(string(answer), `"content"`) || strings.Contains(strings.ToLower(string(answer)), "unexpected") {
 				t.Errorf("tool %s %v: %d %.400s", tool.Name, arguments, response.StatusCode, answer)
 			}
@@ -372,7 +372,7 @@ func (w *tour) openPages(t *testing.T, c caller) {
 		path := strings.ReplaceAll(strings.ReplaceAll(pattern, "{$}", ""), "{path...}", w.name+"/-/tree/")
 		path = wildcard.ReplaceAllString(path, w.name)
 		for _, query := range []string{"", "?q=Boil&query=Boil"} {
-			if _, response, answer := w.send(t, c, http.MethodGet, path+query, nil); response.StatusCode >= http.StatusInternalServerError {
+			if _, response, answer := w.sendRequest(t, c, http.MethodGet, path+query, nil); response.StatusCode >= http.StatusInternalServerError {
 				t.Errorf("page %s%s: %d %.400s", path, query, response.StatusCode, answer)
 			}
 		}

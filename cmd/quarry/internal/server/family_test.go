@@ -14,8 +14,8 @@ import (
 func (g *gitRepository) clone(t *testing.T, name string) *gitRepository {
 	t.Helper()
 	c := newGitRepository(t, name, g.Branches...)
-	c.git("fetch", "--quiet", g.dir, "main")
-	c.git("reset", "--quiet", "--hard", "FETCH_HEAD")
+	c.runGitCommand("fetch", "--quiet", g.dir, "main")
+	c.runGitCommand("reset", "--quiet", "--hard", "FETCH_HEAD")
 	return c
 }
 
@@ -26,7 +26,7 @@ func (s *Server) segmentDocuments() (documents, unheld int) {
 	for _, info := range v.SegmentInfos() {
 		documents += info.Documents
 	}
-	return documents, v.Unheld()
+	return documents, v.UnheldCount()
 }
 
 func (s *Server) checkDocuments(t *testing.T, when string, want int) {
@@ -56,48 +56,48 @@ func TestFamilySharesDocuments(t *testing.T) {
 	for i := range files {
 		pairs = append(pairs, fmt.Sprintf("dir%d/file%d.go", i%5, i), fmt.Sprintf("package p\n\n// text %d\n", i))
 	}
-	first.commit(pairs...)
-	head := first.commit("shared.txt", shared+"\n")
+	first.commitFiles(pairs...)
+	head := first.commitFiles("shared.txt", shared+"\n")
 	second, third := first.clone(t, "second"), first.clone(t, "third")
-	lonelyHead := first.commit("lonely.txt", lonely+"\n")
+	lonelyHead := first.commitFiles("lonely.txt", lonely+"\n")
 	all := []*gitRepository{first, second, third}
 	c := erasureConfig(t, first, second, third)
-	s := running(t, c)
+	s := runServer(t, c)
 	s.registerAt(t, first, lonelyHead)
 	s.checkDocuments(t, "one repository", files+2)
 	s.registerAt(t, second, head)
 	s.registerAt(t, third, head)
 	s.checkDocuments(t, "three clones", files+2)
 	s.checkHolders(t, "three clones", shared, all, first, second, third)
-	was := remember(t, s)
+	was := recordMoment(t, s)
 
-	third.commit("new.go", "package new\n\n// newcanaryword\n")
+	third.commitFiles("new.go", "package new\n\n// newcanaryword\n")
 	s.pushAll(t, third)
-	second.commit("copy/new.go", "package new\n\n// newcanaryword\n")
+	second.commitFiles("copy/new.go", "package new\n\n// newcanaryword\n")
 	s.pushAll(t, second)
 	s.checkDocuments(t, "one new file, in two of them", files+3)
 	s.checkHolders(t, "one new file, in two of them", "newcanaryword", all, second, third)
 
-	replayed(t, s, "/api/replays", fmt.Sprintf(`{"to":%q}`, was.positions()))
+	replayToEnd(t, s, "/api/replays", fmt.Sprintf(`{"to":%q}`, was.positionList()))
 	s.checkHolders(t, "of the past", "newcanaryword", all)
 	s.checkHolders(t, "of the past", shared, all, all...)
-	was.compare(t, s, "of the past")
+	was.compareAnswers(t, s, "of the past")
 	s.replayAll(t)
 
-	begun := s.erase(t, first, "")
+	begun := s.requestErasure(t, first, "")
 	checkErased(t, c, s.awaitErasure(t, begun.At), lonely)
 	s.checkDocuments(t, "without the first holder", files+2)
 	s.checkHolders(t, "without the first holder", shared, all, second, third)
 
-	if _, err := s.registrar.appendOne(t.Context(), &event.RepositoryRemoved{Repository: third.ID, At: now().UTC()}); err != nil {
+	if _, err := s.registrar.appendEvent(t.Context(), &event.RepositoryRemoved{Repository: third.ID, At: utcNow().UTC()}); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.defaultAt(third.ID) == "" })
+	waitUntil(t, func() bool { return s.defaultAt(third.ID) == "" })
 	s.checkHolders(t, "one is left", "newcanaryword", all, second)
 	s.replayAll(t)
 	s.checkHolders(t, "after a replay", "newcanaryword", all, second)
 	s.checkHolders(t, "after a replay", shared, all, second)
-	second.commit("again.go", "package new\n\n// newcanaryword\n")
+	second.commitFiles("again.go", "package new\n\n// newcanaryword\n")
 	s.pushAll(t, second)
 	if _, unheld := s.segmentDocuments(); unheld != 0 {
 		t.Errorf("%d documents are held by nobody", unheld)
@@ -110,8 +110,8 @@ func (s *Server) pushAll(t *testing.T, g *gitRepository) {
 	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 		t.Fatal(err)
 	}
-	head := code.CommitID(g.git("rev-parse", "HEAD"))
-	eventually(t, func() bool { return s.defaultAt(g.ID) == head })
+	head := code.CommitID(g.runGitCommand("rev-parse", "HEAD"))
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == head })
 }
 
 // TestFamilyImportedAtOnce has lanes bring the same documents at once: what there is
@@ -123,22 +123,22 @@ func TestFamilyImportedAtOnce(t *testing.T) {
 	for i := range files {
 		pairs = append(pairs, fmt.Sprintf("dir%d/file%d.go", i%5, i), fmt.Sprintf("package p\n\n// text %d\n", i))
 	}
-	first.commit(pairs...)
+	first.commitFiles(pairs...)
 	members := []*gitRepository{first}
 	roots := filepath.Dir(first.dir)
 	for i := range 3 {
 		m := first.clone(t, fmt.Sprintf("clone%d", i))
 		members, roots = append(members, m), roots+","+filepath.Dir(m.dir)
 	}
-	s := running(t, testConfig(t, "git.allowedRoots="+roots))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+roots))
 	for _, m := range members {
 		if _, _, err := s.registrar.Register(t.Context(), m.Repository); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, m := range members {
-		head := code.CommitID(m.git("rev-parse", "HEAD"))
-		eventually(t, func() bool { return s.defaultAt(m.ID) == head })
+		head := code.CommitID(m.runGitCommand("rev-parse", "HEAD"))
+		waitUntil(t, func() bool { return s.defaultAt(m.ID) == head })
 	}
 	before, _ := s.segmentDocuments()
 	eventuallyOr(t, func() bool {

@@ -14,8 +14,8 @@ import (
 // the attempt returns to the system.
 func TestGiantTree(t *testing.T) {
 	g := newGitRepository(t, "giant")
-	g.commit("a.txt", "a")
-	tree := g.writeTree("100644 file", g.git("rev-parse", "HEAD:a.txt"))
+	g.commitFiles("a.txt", "a")
+	tree := g.writeTree("100644 file", g.runGitCommand("rev-parse", "HEAD:a.txt"))
 	for range 10 {
 		var entries []string
 		for i := range 10 {
@@ -24,7 +24,7 @@ func TestGiantTree(t *testing.T) {
 		tree = g.writeTree(entries...)
 	}
 	g.commitTree(tree)
-	s := running(t, testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.maxFiles=300000"))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.maxFiles=300000"))
 	held := func() int64 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
@@ -35,9 +35,9 @@ func TestGiantTree(t *testing.T) {
 	if _, _, err := s.registrar.Register(t.Context(), g.Repository); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { w, ok := s.working(g.ID); return ok && w.failed != nil })
-	if w, _ := s.working(g.ID); w.failed.Code != failure.TooLarge {
-		t.Errorf("failed with %+v", w.failed)
+	waitUntil(t, func() bool { w, ok := s.pipelineStatus(g.ID); return ok && w.lastFailure != nil })
+	if w, _ := s.pipelineStatus(g.ID); w.lastFailure.Code != failure.TooLarge {
+		t.Errorf("failed with %+v", w.lastFailure)
 	}
 	// 300,000 changes take some 60 MB.
 	if more := held() - before; more > 16<<20 {

@@ -25,7 +25,7 @@ func newGitReads(mirrors func() *mirror.Mirrors) *gitReads {
 	return &gitReads{mirrors, analyze.New(analyze.Options{MaxBlobBytes: 2 * source.DefaultMaxFileBytes, NoSymbols: true})}
 }
 
-func (g *gitReads) mirror(id code.RepositoryID) *mirror.Mirror { return g.mirrors().Mirror(id) }
+func (g *gitReads) mirrorOf(id code.RepositoryID) *mirror.Mirror { return g.mirrors().Mirror(id) }
 
 // gitErrors are the errors of mirrors that mean something to a client. What a
 // mirror lacks may come with its next fetch. The words of the cause are told where
@@ -45,12 +45,12 @@ var gitErrors = []struct {
 // gitError is an error of a mirror as one of source.
 type gitError struct {
 	kind, cause error
-	told        bool
+	showCause   bool
 }
 
 // Error leaves the cause out unless it may be told.
 func (e *gitError) Error() string {
-	if e.told {
+	if e.showCause {
 		return e.cause.Error()
 	}
 	return e.kind.Error()
@@ -76,7 +76,7 @@ func sourceError(err error) error {
 
 // Resolve implements source.Git.
 func (g *gitReads) Resolve(ctx context.Context, id code.RepositoryID, name code.RevisionName, head code.Ref) (code.CommitID, error) {
-	c, err := g.mirror(id).Resolve(ctx, name, head)
+	c, err := g.mirrorOf(id).Resolve(ctx, name, head)
 	return c.ID, sourceError(err)
 }
 
@@ -85,13 +85,13 @@ var reaches = [...]source.Reach{mirror.ReachNone: source.ReachNone, mirror.Reach
 
 // Reach implements source.Git.
 func (g *gitReads) Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID) (source.Reach, error) {
-	reach, err := g.mirror(id).Reach(ctx, commit)
+	reach, err := g.mirrorOf(id).Reach(ctx, commit)
 	return reaches[reach], sourceError(err)
 }
 
 // Branches implements source.Git.
 func (g *gitReads) Branches(ctx context.Context, id code.RepositoryID) ([]source.Branch, error) {
-	listed, err := g.mirror(id).Branches(ctx)
+	listed, err := g.mirrorOf(id).Branches(ctx)
 	branches := make([]source.Branch, len(listed))
 	for i, b := range listed {
 		branches[i] = source.Branch{Ref: b.Ref, Commit: b.Commit, Time: b.Time}
@@ -99,9 +99,9 @@ func (g *gitReads) Branches(ctx context.Context, id code.RepositoryID) ([]source
 	return branches, sourceError(err)
 }
 
-// inTree calls read with a reader and the root of a commit.
-func (g *gitReads) inTree(ctx context.Context, id code.RepositoryID, commit code.CommitID, read func(r *mirror.Reader, root mirror.ObjectID) error) error {
-	r, err := g.mirror(id).Reader(ctx)
+// readTree calls read with a reader and the root of a commit.
+func (g *gitReads) readTree(ctx context.Context, id code.RepositoryID, commit code.CommitID, read func(r *mirror.Reader, root mirror.ObjectID) error) error {
+	r, err := g.mirrorOf(id).Reader(ctx)
 	if err != nil {
 		return sourceError(err)
 	}
@@ -119,7 +119,7 @@ func (g *gitReads) inTree(ctx context.Context, id code.RepositoryID, commit code
 // File implements source.Git. The text is what would be indexed of the file.
 func (g *gitReads) File(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (source.File, error) {
 	var file source.File
-	err := g.inTree(ctx, id, commit, func(r *mirror.Reader, root mirror.ObjectID) error {
+	err := g.readTree(ctx, id, commit, func(r *mirror.Reader, root mirror.ObjectID) error {
 		n, raw, err := r.Find(ctx, root, path)
 		if err != nil {
 			return err
@@ -152,11 +152,11 @@ func (g *gitReads) File(ctx context.Context, id code.RepositoryID, commit code.C
 // Directories implements source.Git.
 func (g *gitReads) Directories(ctx context.Context, id code.RepositoryID, commit code.CommitID, paths []string, limit int) (map[string][]source.Entry, error) {
 	found := make(map[string][]source.Entry, len(paths))
-	err := g.inTree(ctx, id, commit, func(r *mirror.Reader, root mirror.ObjectID) error {
-		d := directories{reader: r, root: root, names: make(map[string][]mirror.Name, len(paths))}
+	err := g.readTree(ctx, id, commit, func(r *mirror.Reader, root mirror.ObjectID) error {
+		d := directoryReader{reader: r, root: root, names: make(map[string][]mirror.Name, len(paths))}
 		room := limit
 		for _, path := range paths {
-			names, err := d.read(ctx, path)
+			names, err := d.readDirectory(ctx, path)
 			if errors.Is(err, mirror.ErrNoPath) {
 				continue
 			}
@@ -175,14 +175,14 @@ func (g *gitReads) Directories(ctx context.Context, id code.RepositoryID, commit
 
 // directories reads directories of one tree. One whose parent was read before is
 // found in it: a path is not walked from the root again for each of its elements.
-type directories struct {
+type directoryReader struct {
 	reader *mirror.Reader
 	root   mirror.ObjectID
 	names  map[string][]mirror.Name
 }
 
-func (d *directories) read(ctx context.Context, path string) ([]mirror.Name, error) {
-	n, err := d.find(ctx, path)
+func (d *directoryReader) readDirectory(ctx context.Context, path string) ([]mirror.Name, error) {
+	n, err := d.findEntry(ctx, path)
 	if err == nil && !n.IsDirectory() {
 		err = mirror.ErrNoPath
 	}
@@ -194,7 +194,7 @@ func (d *directories) read(ctx context.Context, path string) ([]mirror.Name, err
 	return names, err
 }
 
-func (d *directories) find(ctx context.Context, path string) (mirror.Name, error) {
+func (d *directoryReader) findEntry(ctx context.Context, path string) (mirror.Name, error) {
 	at := max(strings.LastIndexByte(path, '/'), 0)
 	if names, known := d.names[path[:at]]; known && path != "" {
 		n, ok := mirror.FindName(names, strings.TrimPrefix(path[at:], "/"))
@@ -224,7 +224,7 @@ func entriesOf(names []mirror.Name) []source.Entry {
 // Files implements source.Git.
 func (g *gitReads) Files(ctx context.Context, id code.RepositoryID, commit code.CommitID, limit int) ([]string, error) {
 	var files []string
-	err := g.mirror(id).ListPaths(ctx, commit, func(path string, e mirror.Entry) error {
+	err := g.mirrorOf(id).ListPaths(ctx, commit, func(path string, e mirror.Entry) error {
 		if e.Mode.IsSubmodule() {
 			return nil
 		}
@@ -238,7 +238,7 @@ func (g *gitReads) Files(ctx context.Context, id code.RepositoryID, commit code.
 
 // Log implements source.Git.
 func (g *gitReads) Log(ctx context.Context, id code.RepositoryID, q source.LogQuery) ([]source.Commit, error) {
-	entries, err := g.mirror(id).Log(ctx, mirror.LogQuery(q))
+	entries, err := g.mirrorOf(id).Log(ctx, mirror.LogQuery(q))
 	commits := make([]source.Commit, len(entries))
 	for i, e := range entries {
 		commits[i] = source.Commit(e)
@@ -248,13 +248,13 @@ func (g *gitReads) Log(ctx context.Context, id code.RepositoryID, q source.LogQu
 
 // CountLog implements source.Git.
 func (g *gitReads) CountLog(ctx context.Context, id code.RepositoryID, q source.LogQuery) (int, error) {
-	n, err := g.mirror(id).CountLog(ctx, mirror.LogQuery(q))
+	n, err := g.mirrorOf(id).CountLog(ctx, mirror.LogQuery(q))
 	return n, sourceError(err)
 }
 
 // Authors implements source.Git.
 func (g *gitReads) Authors(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) ([]source.Author, error) {
-	listed, err := g.mirror(id).Authors(ctx, mirror.LogQuery{Commit: commit, Path: path})
+	listed, err := g.mirrorOf(id).Authors(ctx, mirror.LogQuery{Commit: commit, Path: path})
 	authors := make([]source.Author, len(listed))
 	for i, a := range listed {
 		authors[i] = source.Author(a)
@@ -264,7 +264,7 @@ func (g *gitReads) Authors(ctx context.Context, id code.RepositoryID, commit cod
 
 // Diff implements source.Git.
 func (g *gitReads) Diff(ctx context.Context, id code.RepositoryID, base, head code.CommitID, path string, maxBytes int64) ([]source.FileDiff, error) {
-	files, err := g.mirror(id).Diff(ctx, base, head, path, maxBytes)
+	files, err := g.mirrorOf(id).Diff(ctx, base, head, path, maxBytes)
 	out := make([]source.FileDiff, len(files))
 	for i, f := range files {
 		out[i] = source.FileDiff{Old: f.Old, New: f.New, Hunks: make([]source.Hunk, len(f.Hunks))}
@@ -277,7 +277,7 @@ func (g *gitReads) Diff(ctx context.Context, id code.RepositoryID, base, head co
 
 // Blame implements source.Git.
 func (g *gitReads) Blame(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (*source.Blame, error) {
-	b, err := g.mirror(id).Blame(ctx, commit, path, maxBytes)
+	b, err := g.mirrorOf(id).Blame(ctx, commit, path, maxBytes)
 	if err != nil {
 		return nil, sourceError(err)
 	}

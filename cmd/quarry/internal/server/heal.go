@@ -37,9 +37,9 @@ func newHealer(logger *slog.Logger, m *damageMetrics) *healer {
 	return h
 }
 
-// note remembers that a segment cannot be read. It returns at once: the caller may
+// noteDamage remembers that a segment cannot be read. It returns at once: the caller may
 // be in the middle of a read.
-func (h *healer) note(d *store.DamageError) {
+func (h *healer) noteDamage(d *store.DamageError) {
 	id, ok := segment.IDOfKey(d.First)
 	h.mu.Lock()
 	known := h.mu.damaged[id]
@@ -69,8 +69,8 @@ func (h *healer) Run(ctx context.Context, i *index) error {
 		case <-ctx.Done():
 			return nil
 		}
-		for _, id := range h.pending() {
-			if err := h.restore(ctx, i, id); err != nil {
+		for _, id := range h.damagedSegments() {
+			if err := h.restoreSegment(ctx, i, id); err != nil {
 				if ctx.Err() != nil {
 					return nil
 				}
@@ -84,7 +84,7 @@ func (h *healer) Run(ctx context.Context, i *index) error {
 	}
 }
 
-func (h *healer) pending() []segment.ID {
+func (h *healer) damagedSegments() []segment.ID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	ids := make([]segment.ID, 0, len(h.mu.damaged))
@@ -94,8 +94,8 @@ func (h *healer) pending() []segment.ID {
 	return ids
 }
 
-func (h *healer) restore(ctx context.Context, i *index, id segment.ID) error {
-	if i.meta.Frozen() {
+func (h *healer) restoreSegment(ctx context.Context, i *index, id segment.ID) error {
+	if i.meta.IsFrozen() {
 		h.logger.Warn("a segment of a moment of the past is not restored; quarry replay --rollback returns to the present", "segment", id.String())
 		return nil
 	}

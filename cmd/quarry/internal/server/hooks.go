@@ -21,8 +21,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// kinds has the translator of each kind of code host.
-func kinds() map[code.HostKind]ingest.Open {
+// hostTranslators has the translator of each kind of code host.
+func hostTranslators() map[code.HostKind]ingest.Open {
 	return map[code.HostKind]ingest.Open{
 		code.GitHub:          github.Open,
 		code.GitLab:          gitlab.Open,
@@ -43,9 +43,9 @@ func newReceiver(o Options, log eventlog.Log, repositories webhook.Repositories,
 		return nil, err
 	}
 	return webhook.New(webhook.Options{
-		Kinds:       kinds(),
+		Kinds:       hostTranslators(),
 		Connections: connections,
-		Appender:    urgent{log},
+		Appender:    urgentLog{log},
 		PartitionOf: func(ctx context.Context, key []byte) (int32, error) {
 			n, err := log.Partitions(ctx, event.TopicEvents)
 			if err != nil {
@@ -65,10 +65,10 @@ func newReceiver(o Options, log eventlog.Log, repositories webhook.Repositories,
 }
 
 // urgent is the log for web hooks, whose senders do not wait for long.
-type urgent struct{ eventlog.Log }
+type urgentLog struct{ eventlog.Log }
 
 // Append implements webhook.Appender.
-func (u urgent) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
+func (u urgentLog) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
 	return u.Log.Append(eventlog.Urgent(ctx), topic, partition, records...)
 }
 

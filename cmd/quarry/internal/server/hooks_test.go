@@ -38,7 +38,7 @@ func (l *stuckAudit) Append(ctx context.Context, topic event.Topic, partition in
 // are refused, and a web hook is acknowledged.
 func TestStuckAuditLogDoesNotDelayAWebHook(t *testing.T) {
 	g := newGitRepository(t, "pushed")
-	commit := g.commit("a.txt", "one")
+	commit := g.commitFiles("a.txt", "one")
 	c := testConfig(t, "git.allowedRoots="+g.dir, "audit.queueBytes=65536", "audit.maxWait=50ms")
 	c.Connections = []config.Connection{{Name: "local", Kind: g.Kind, Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(pressureSecret)))}}}
 	registry := prometheus.NewRegistry()
@@ -51,11 +51,11 @@ func TestStuckAuditLogDoesNotDelayAWebHook(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, s)
-	eventually(t, func() bool { return s.callersReady() == nil })
+	waitUntil(t, func() bool { return s.checkCallersReady() == nil })
 	s.registerAt(t, g, commit)
 	log.stuck.Store(true)
 	defer log.stuck.Store(false)
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		status, _ := s.asOperator(t, http.MethodPost, "/api/search", `{"query":"one"}`, "reading")
 		return status == http.StatusServiceUnavailable
 	})

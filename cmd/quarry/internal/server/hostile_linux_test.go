@@ -30,7 +30,7 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 	root := t.TempDir()
 	c := testConfig(t, "git.allowedRoots="+root, "pipeline.reconcileInterval=0")
 	foreign := newGitRepository(t, "foreign")
-	hidden := foreign.commit("secret.txt", canary+"\n")
+	hidden := foreign.commitFiles("secret.txt", canary+"\n")
 	token := filepath.Join(c.Data, "operator.token")
 
 	plants := []struct {
@@ -72,7 +72,7 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 		}
 	})
 	stop := run(t, s)
-	eventually(t, func() bool { return s.accounts.ready() == nil })
+	waitUntil(t, func() bool { return s.accounts.checkReady() == nil })
 	secret, err := os.ReadFile(token)
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 
 	for _, p := range plants {
 		g := newGitRepositoryIn(t, root, p.name)
-		g.commit("a.txt", p.name+"\n")
+		g.commitFiles("a.txt", p.name+"\n")
 		if err := p.plant(filepath.Join(g.dir, ".git")); err != nil {
 			t.Fatal(err)
 		}
@@ -89,13 +89,13 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 		}
 	}
 	good := newGitRepositoryIn(t, root, "good")
-	s.registerAt(t, good, good.commit("a.txt", "good\n")) // behind all of them
+	s.registerAt(t, good, good.commitFiles("a.txt", "good\n")) // behind all of them
 
 	var answers strings.Builder
 	for _, p := range plants {
 		id := code.NewRepositoryID("test", p.name)
 		var body string
-		eventually(t, func() bool {
+		waitUntil(t, func() bool {
 			body = askAnonymously(t, http.MethodGet, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), id), "")
 			var status struct{ LastError *json.RawMessage }
 			return json.Unmarshal([]byte(body), &status) == nil && status.LastError != nil

@@ -15,13 +15,13 @@ import (
 // a name or a path. The answer is 200 or says which parameter is wrong: git's
 // failure at a value of the caller is no failure of the server.
 func TestHostileParametersOfHistory(t *testing.T) {
-	dir, _ := imported(t, "testdata/odd.fastimport")
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
+	dir, _ := importRepository(t, "testdata/odd.fastimport")
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"odd"}`, dir), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"odd"}`, dir), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatus(t, s, r.RepoID, r.applied)
+	awaitStatus(t, s, r.RepoID, r.isApplied)
 	patterns := []string{
 		`\(`, `\)`, `[`, `[[:foo:]]`, `[[.x.]`, `[b-a]`, `[]`, `[a-`, `\`, `\1`, `\(a\)\2`, `*`, `**`, `a**`, `^*`, `\{`, `a\{1,2`, `\(a*\)*\1`,
 		`\(No space left on device`, `': x`, `\(': Invalid`, `--all`, `--output=/tmp/x`, `-x`, "\xff\xfe", "\u202e", "a\tb", "a\nb", "a\x00b", "é", `\w\+\<\b`,

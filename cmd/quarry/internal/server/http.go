@@ -16,7 +16,7 @@ type listeners struct {
 	metrics net.Listener // nil: on main
 }
 
-func listen(main, metrics string) (*listeners, error) {
+func bindListeners(main, metrics string) (*listeners, error) {
 	l, err := net.Listen("tcp", main)
 	if err != nil {
 		return nil, fmt.Errorf("%w; choose another address with --listen", err)
@@ -41,10 +41,10 @@ func (l *listeners) Close() error {
 	return nil
 }
 
-// handlers returns what the main listener serves, and what the listener of the
+// newHandlers returns what the main listener serves, and what the listener of the
 // metrics does, nil if there is none.
-func (s *Server) handlers() (main, metrics http.Handler, err error) {
-	events, err := s.events()
+func (s *Server) newHandlers() (main, metrics http.Handler, err error) {
+	events, err := s.newEventsHandler()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,17 +68,17 @@ func (s *Server) handlers() (main, metrics http.Handler, err error) {
 		mux.Handle("/webhooks/", s.receiver)
 	}
 	if s.api != nil {
-		s.front(mux)
+		s.mountPages(mux)
 	} else {
-		mux.HandleFunc("GET /healthz", alive)
-		mux.HandleFunc("GET /readyz", alive)
+		mux.HandleFunc("GET /healthz", serveAlive)
+		mux.HandleFunc("GET /readyz", serveAlive)
 	}
-	return s.door(mux), metrics, nil
+	return s.withClientAddresses(mux), metrics, nil
 }
 
-// alive answers for a process without the query role, which is ready once it
+// serveAlive answers for a process without the query role, which is ready once it
 // has opened what it needs.
-func alive(w http.ResponseWriter, _ *http.Request) {
+func serveAlive(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n")) // a client that has gone needs no answer
 }

@@ -40,25 +40,25 @@ type index struct {
 	eraser  *eraser // nil in a rebuild, and in a version of the past
 
 	// Of a version that is, or may become, the live one.
-	store   *store.Store
-	decoder *projections.Decoder
-	meta    projections.Meta
-	metrics *versionMetrics
-	applied *applied
-	use     use
+	store    *store.Store
+	decoder  *projections.Decoder
+	meta     projections.Meta
+	metrics  *versionMetrics
+	applied  *appliedTracker
+	refCount refCount
 	// superseded is closed when another version is live; took when this one has
 	// taken over from the one before.
-	superseded, took chan struct{}
+	superseded, handoverDone chan struct{}
 }
 
 // indexOptions say what an index is built on.
 type indexOptions struct {
 	Options
-	store   *store.Store
-	log     projections.Tailer
-	dead    projections.Appender // nil in a rebuild
-	objects segmentstore.Store
-	cache   *segment.Cache
+	store       *store.Store
+	log         projections.Tailer
+	deadLetters projections.Appender // nil in a rebuild
+	objects     segmentstore.Store
+	cache       *segment.Cache
 	// deletes notes which objects are to be deleted when a merge is applied.
 	deletes bool
 	// beforePurge is called before text of a removed repository or branch is deleted.
@@ -97,19 +97,19 @@ func openIndex(ctx context.Context, o indexOptions, meta projections.Meta) (*ind
 		return nil, err
 	}
 	i.meta = meta
-	if err := i.follows(o); err != nil {
+	if err := i.openRunner(o); err != nil {
 		i.close()
 		return nil, err
 	}
 	return i, nil
 }
 
-// follows gives the index what applies the log to it: nothing, to a version of
+// openRunner gives the index what applies the log to it: nothing, to a version of
 // the past.
-func (i *index) follows(o indexOptions) (err error) {
+func (i *index) openRunner(o indexOptions) (err error) {
 	i.runner, err = projections.New(projections.Options{
-		Store: i.store, Log: o.log, Decoder: i.decoder, Projections: i.projections(), Until: i.meta.Until,
-		DeadLetters: o.dead, Now: boot.Now, Logger: o.Logger, Registerer: o.Registerer,
+		Store: i.store, Log: o.log, Decoder: i.decoder, Projections: i.listProjections(), Until: i.meta.Until,
+		DeadLetters: o.deadLetters, Now: boot.Now, Logger: o.Logger, Registerer: o.Registerer,
 		Searchable: i.logSearchable(o.Logger),
 	})
 	return err
@@ -131,9 +131,9 @@ func (i *index) logSearchable(logger *slog.Logger) func(projections.Searchable) 
 	}
 }
 
-// projections are applied and published in this order. The ledger is the last: it
+// listProjections are applied and published in this order. The ledger is the last: it
 // notes when the others have published.
-func (i *index) projections() []projections.Projection {
+func (i *index) listProjections() []projections.Projection {
 	return []projections.Projection{i.catalog, i.places, i.ledger}
 }
 
@@ -152,10 +152,10 @@ func (s *Server) openQuery(ctx context.Context) error {
 	if err := s.openVersions(ctx); err != nil {
 		return err
 	}
-	s.positions = newPositions(s.log, s.versions.noted, s.o.Logger, s.o.Registerer)
-	s.numbering = newNumbering(s.accounts, s.versions, s.o.Logger)
+	s.positions = newPositionNoter(s.log, s.versions.reportedCheckpoints, s.o.Logger, s.o.Registerer)
+	s.numbering = newNumberAssigner(s.accounts, s.versions, s.o.Logger)
 	s.registrar.numbering = s.numbering
-	s.repositories = &repositories{versions: s.versions, numbered: s.numbering.numbered}
+	s.repositories = &repositories{versions: s.versions, hasNumber: s.numbering.hasNumber}
 	if err := s.openAudit(); err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (s *Server) openVersions(ctx context.Context) error {
 		return err
 	}
 	s.frames = segment.NewCache(int(s.o.Config.Cache.FramesBytes))
-	s.opened(s.frames)
+	s.addCloser(s.frames)
 	s.versions = newVersions(s.o, home, s.log, s.segments, s.frames)
 	s.versions.damage, s.versions.emptyQuarantine = s.damage, s.segments.EmptyQuarantine
 	s.versions.mirrors = func() *mirror.Mirrors {
@@ -182,7 +182,7 @@ func (s *Server) openVersions(ctx context.Context) error {
 		}
 		return s.pipeline.mirrors
 	}
-	s.opened(s.versions)
+	s.addCloser(s.versions)
 	return s.versions.open(ctx)
 }
 
@@ -198,14 +198,14 @@ func (s *Server) openAPI() error {
 	}
 	var verifier api.Verifier // nil without mirrors
 	if c.Has(rolePipeline) {
-		verifier = verifications{s}
+		verifier = serverVerifier{s}
 	}
-	if s.letters, err = s.openDeadLetters(); err != nil {
+	if s.deadLetters, err = s.openDeadLetters(); err != nil {
 		return err
 	}
-	s.versions.refused = s.letters.reasonOf
+	s.versions.failureReason = s.deadLetters.failureReason
 	s.apiOptions = api.Options{
-		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: newAuditLog(s.accounts, s.secrets.of(sealPurpose)),
+		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: newAuditLog(s.accounts, s.masterSecret.deriveKey(sealPurpose)),
 		Searcher: search.New(search.Options{
 			MaxDuration:   c.Query.Timeout.Std(),
 			MaxConcurrent: c.Query.MaxConcurrent, MaxWaiting: c.Query.MaxWaiting, MaxWait: c.Query.MaxWait.Std(),
@@ -214,27 +214,27 @@ func (s *Server) openAPI() error {
 			TotalMemoryBytes: int64(c.Query.TotalMemoryBytes), MaxResultBytes: int64(c.Query.MaxResultBytes),
 			Contexts: searchContexts(c.Query.Contexts), Registerer: s.o.Registerer,
 		}),
-		Views:          newViews(s.versions, s.numbering.numbered),
+		Views:          newViews(s.versions, s.numbering.hasNumber),
 		Catalog:        s.repositories,
 		Numbers:        s.accounts.numbers,
 		Registrar:      s.registrar,
 		SelectRefs:     s.selectRefs(),
-		Status:         s.statuses(),
-		Deliveries:     &ledger{versions: s.versions, registrar: s.registrar, letters: s.letters.follower},
-		DeadLetters:    s.letters,
+		Status:         s.newStatusReader(),
+		Deliveries:     &deliveryLedger{versions: s.versions, registrar: s.registrar, deadLetters: s.deadLetters.follower},
+		DeadLetters:    s.deadLetters,
 		Source:         browser,
 		Outline:        analyze.Outline{},
 		Verifier:       verifier,
 		Connections:    connectionKinds(c),
-		Ready:          s.ready,
-		Writable:       s.writable,
-		Removable:      s.removable,
+		Ready:          s.checkReady,
+		Writable:       s.checkWritable,
+		Removable:      s.checkRemovable,
 		Replays:        s.versions.replays,
 		Erasures:       erasures{s},
 		Backups:        s.backups,
 		AsOf:           s.versions.asOf,
-		Missing:        s.versions.missing,
-		Secret:         s.secrets.of("sessions of the Model Context Protocol"),
+		Missing:        s.versions.reportMissing,
+		Secret:         s.masterSecret.deriveKey("sessions of the Model Context Protocol"),
 		Version:        s.o.Version,
 		PublicURL:      s.publicURL(),
 		Limits:         limitsOf(&c.Limits),
@@ -265,27 +265,27 @@ func (s *Server) newBrowser() (*source.Browser, error) {
 	return source.New(o)
 }
 
-func (s *Server) statuses() *statuses {
-	return &statuses{log: s.log, versions: s.versions, working: s.working}
+func (s *Server) newStatusReader() *statusReader {
+	return &statusReader{log: s.log, versions: s.versions, pipelineStatus: s.pipelineStatus}
 }
 
-// ready is nil once projections and accounts have what the log held at the start, and
+// checkReady is nil once projections and accounts have what the log held at the start, and
 // the repositories have numbers. A version that is switched to later is taken as it is.
-func (s *Server) ready(context.Context) error {
+func (s *Server) checkReady(context.Context) error {
 	if !s.versions.caughtUp() {
 		if s.versions.startedOver {
 			return errRebuilding
 		}
 		return errCatchingUp
 	}
-	return s.callersReady()
+	return s.checkCallersReady()
 }
 
-// callersReady is nil once requests of everybody are answered; before, only those of
+// checkCallersReady is nil once requests of everybody are answered; before, only those of
 // the operator are.
-func (s *Server) callersReady() error {
-	if err := s.accounts.ready(); err != nil {
+func (s *Server) checkCallersReady() error {
+	if err := s.accounts.checkReady(); err != nil {
 		return err
 	}
-	return s.numbering.ready()
+	return s.numbering.checkReady()
 }

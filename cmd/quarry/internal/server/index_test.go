@@ -44,7 +44,7 @@ func gitTree(t *testing.T, files map[string]string) string {
 	return dir
 }
 
-func post(t testing.TB, url, body string, out any) int {
+func postJSON(t testing.TB, url, body string, out any) int {
 	t.Helper()
 	response, err := http.Post(url, "application/json", strings.NewReader(body))
 	if err != nil {
@@ -70,7 +70,7 @@ func awaitStatusFor(t testing.TB, s *Server, id uint64, patience time.Duration, 
 	defer tick.Stop()
 	for {
 		status := map[string]any{}
-		code, body := get(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), id))
+		code, body := getURL(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), id))
 		if err := json.Unmarshal([]byte(body), &status); err != nil {
 			t.Fatal(err)
 		}
@@ -92,8 +92,8 @@ type registration struct {
 	Message  string
 }
 
-// applied reports whether the event of a registration has had its effect.
-func (r *registration) applied(status map[string]any) bool {
+// isApplied reports whether the event of a registration has had its effect.
+func (r *registration) isApplied(status map[string]any) bool {
 	position, ok := status["appliedPosition"].(map[string]any)
 	return ok && position["offset"].(float64) >= r.Position.Offset
 }
@@ -104,16 +104,16 @@ func TestStatusOfAnImport(t *testing.T) {
 		files[fmt.Sprintf("%d.bin", i)] = "\x00\x01\x02binary"
 	}
 	tree := gitTree(t, files)
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(tree)))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(tree)))
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, tree), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, tree), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
-	status := awaitStatus(t, s, r.RepoID, r.applied)
+	status := awaitStatus(t, s, r.RepoID, r.isApplied)
 	if status["state"] != "indexed" || status["files"] != 1.0 || status["skippedFiles"] != 5.0 || status["segments"] != 1.0 || len(status["refs"].([]any)) != 1 {
 		t.Errorf("status = %v", status)
 	}
-	code, body := get(t, fmt.Sprintf("%s/api/repos/%d/skipped?perPage=2&page=2&reason=binary", s.URL(), r.RepoID))
+	code, body := getURL(t, fmt.Sprintf("%s/api/repos/%d/skipped?perPage=2&page=2&reason=binary", s.URL(), r.RepoID))
 	var skipped []struct{ Path, Reason string }
 	if err := json.Unmarshal([]byte(body), &skipped); err != nil || code != 200 {
 		t.Fatalf("%d %s %v", code, body, err)
@@ -124,27 +124,27 @@ func TestStatusOfAnImport(t *testing.T) {
 
 	// The same again is handled, though nothing follows from it.
 	again := registration{}
-	post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q}`, tree), &again)
+	postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q}`, tree), &again)
 	if again.RepoID != r.RepoID || again.RepoName != "kazoo" {
 		t.Errorf("registered again as %+v", again)
 	}
-	awaitStatus(t, s, r.RepoID, again.applied)
+	awaitStatus(t, s, r.RepoID, again.isApplied)
 
 	// Its name is taken.
 	var other registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, filepath.Dir(tree)), &other); status != http.StatusConflict {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, filepath.Dir(tree)), &other); status != http.StatusConflict {
 		t.Errorf("another repository of the same name: %d %s", status, other.Message)
 	}
 }
 
 func TestStatusOfAFailure(t *testing.T) {
 	empty := t.TempDir()
-	s := running(t, testConfig(t, "git.allowedRoots="+empty, "pipeline.maxAttempts=1"))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+empty, "pipeline.maxAttempts=1"))
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"nothing"}`, empty), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"nothing"}`, empty), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
-	status := awaitStatus(t, s, r.RepoID, r.applied)
+	status := awaitStatus(t, s, r.RepoID, r.isApplied)
 	if status["state"] != "failed" || status["lastError"] == nil {
 		t.Errorf("status of a directory that is no repository = %v", status)
 	}
@@ -152,10 +152,10 @@ func TestStatusOfAFailure(t *testing.T) {
 
 func TestFind(t *testing.T) {
 	tree := gitTree(t, map[string]string{"a.go": "package kazoo\n"})
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(tree)))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(tree)))
 	var r registration
-	post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, tree), &r)
-	awaitStatus(t, s, r.RepoID, r.applied)
+	postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, tree), &r)
+	awaitStatus(t, s, r.RepoID, r.isApplied)
 	for _, c := range []struct {
 		candidate code.Repository
 		found     bool

@@ -32,8 +32,8 @@ func writeCertificate(t *testing.T, c config.KafkaTLS, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	write(t, c.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
-	write(t, c.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
+	writeTestFile(t, c.CertFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	writeTestFile(t, c.KeyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
 }
 
 // TestRenewedCertificateCountsWithoutRestart replaces the files of a client's certificate

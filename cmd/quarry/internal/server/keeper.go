@@ -18,7 +18,7 @@ import (
 )
 
 // keepEvery is how often the segment store is compared with the live projections.
-const keepEvery = 10 * time.Second
+const storeCheckInterval = 10 * time.Second
 
 // A segmentKeeper sees to it that the segment store has what the live projections
 // have ingested: a rebuild would lose it otherwise. A segment that is missing is
@@ -29,11 +29,11 @@ type segmentKeeper struct {
 	acquire func() *places.View
 	dir     string // for files on their way to the store
 	// lostChanges returns the refs that a rebuild could not bring up to date.
-	lostChanges func(ctx context.Context, v *places.View) (lostChanges, error)
-	logger      *slog.Logger
-	unstored    atomic.Pointer[unstored] // nil for nothing
-	complete    atomic.Int64             // how often nothing was missing
-	looking     sync.Mutex
+	lostChanges    func(ctx context.Context, v *places.View) (lostChanges, error)
+	logger         *slog.Logger
+	unstored       atomic.Pointer[unstoredSet] // nil for nothing
+	completeChecks atomic.Int64                // how often nothing was missing
+	checkMutex     sync.Mutex
 }
 
 func newSegmentKeeper(v *versions, i *index) *segmentKeeper {
@@ -46,7 +46,7 @@ func newSegmentKeeper(v *versions, i *index) *segmentKeeper {
 }
 
 // unstored is what the live projections have and a rebuild would lose.
-type unstored struct {
+type unstoredSet struct {
 	documents map[code.DocumentKey]bool
 	changes   lostChanges
 }
@@ -54,48 +54,48 @@ type unstored struct {
 // lostChanges are refs for whose events the segment store lacks the changes.
 type lostChanges map[code.RepositoryID]map[code.Ref]bool
 
-// count returns the number of refs.
-func (l lostChanges) count() (n int) {
+// countRefs returns the number of refs.
+func (l lostChanges) countRefs() (n int) {
 	for _, refs := range l {
 		n += len(refs)
 	}
 	return n
 }
 
-func (u *unstored) empty() bool { return u.count() == 0 }
+func (u *unstoredSet) isEmpty() bool { return u.countAll() == 0 }
 
-// count returns the number of documents and refs.
-func (u *unstored) count() int {
+// countAll returns the number of documents and refs.
+func (u *unstoredSet) countAll() int {
 	if u == nil {
 		return 0
 	}
-	return len(u.documents) + u.changes.count()
+	return len(u.documents) + u.changes.countRefs()
 }
 
-// look compares once. A failure is logged and left to the next look.
-func (k *segmentKeeper) look(ctx context.Context) {
-	if _, err := k.check(ctx, false); err != nil && ctx.Err() == nil {
+// checkOnce compares once. A failure is logged and left to the next look.
+func (k *segmentKeeper) checkOnce(ctx context.Context) {
+	if _, err := k.checkStore(ctx, false); err != nil && ctx.Err() == nil {
 		k.logger.Error("the segment store could not be compared with the projections; trying again", "error", err)
 	}
 }
 
-// check compares once, and returns what is left to index again.
-func (k *segmentKeeper) check(ctx context.Context, thorough bool) (*unstored, error) {
-	k.looking.Lock()
-	defer k.looking.Unlock()
-	found, err := k.keep(ctx, thorough)
+// checkStore compares once, and returns what is left to index again.
+func (k *segmentKeeper) checkStore(ctx context.Context, thorough bool) (*unstoredSet, error) {
+	k.checkMutex.Lock()
+	defer k.checkMutex.Unlock()
+	found, err := k.restoreMissing(ctx, thorough)
 	if err == nil {
 		k.unstored.Store(found)
 		if found == nil {
-			k.complete.Add(1)
+			k.completeChecks.Add(1)
 		}
 	}
 	return found, err
 }
 
-// keep writes again what can be, and returns what cannot. Manifests are looked for, by
+// restoreMissing writes again what can be, and returns what cannot. Manifests are looked for, by
 // reading the log, if thorough is set or something else is missing.
-func (k *segmentKeeper) keep(ctx context.Context, thorough bool) (*unstored, error) {
+func (k *segmentKeeper) restoreMissing(ctx context.Context, thorough bool) (*unstoredSet, error) {
 	v := k.acquire()
 	defer v.Release()
 	missing, err := missingSegments(ctx, k.objects, v)
@@ -103,31 +103,31 @@ func (k *segmentKeeper) keep(ctx context.Context, thorough bool) (*unstored, err
 		return nil, err
 	}
 	before := k.unstored.Load()
-	if len(missing) == 0 && before.empty() && !thorough {
+	if len(missing) == 0 && before.isEmpty() && !thorough {
 		return nil, nil
 	}
-	left, err := k.restore(ctx, v, missing)
+	left, err := k.restoreSegments(ctx, v, missing)
 	if err != nil {
 		return nil, err
 	}
-	out := new(unstored)
+	out := new(unstoredSet)
 	if out.documents, err = unstoredDocuments(v, left); err != nil {
 		return nil, err
 	}
 	// What took segments away may have taken manifests as well.
-	if out.changes, err = k.lostChanges(ctx, v); err != nil || out.empty() {
+	if out.changes, err = k.lostChanges(ctx, v); err != nil || out.isEmpty() {
 		return nil, err
 	}
 	return out, nil
 }
 
-// restore writes segments to the segment store, and returns those that it could not.
-func (k *segmentKeeper) restore(ctx context.Context, v *places.View, missing []segment.ID) (left []segment.ID, err error) {
+// restoreSegments writes segments to the segment store, and returns those that it could not.
+func (k *segmentKeeper) restoreSegments(ctx context.Context, v *places.View, missing []segment.ID) (left []segment.ID, err error) {
 	for n, id := range missing {
 		if n == 0 {
 			k.logger.Warn("the segment store lacks segments that the projections hold: writing them again", "segments", len(missing))
 		}
-		switch err := k.restoreOne(ctx, v, id); {
+		switch err := k.restoreSegment(ctx, v, id); {
 		case err == nil:
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -143,7 +143,7 @@ func (k *segmentKeeper) restore(ctx context.Context, v *places.View, missing []s
 	return left, nil
 }
 
-func (k *segmentKeeper) restoreOne(ctx context.Context, v *places.View, id segment.ID) error {
+func (k *segmentKeeper) restoreSegment(ctx context.Context, v *places.View, id segment.ID) error {
 	if err := os.MkdirAll(k.dir, 0o700); err != nil {
 		return err
 	}

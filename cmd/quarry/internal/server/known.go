@@ -12,15 +12,15 @@ import (
 // known is the catalog as the receiver of web hooks sees it. While the projections
 // are behind the log, a repository that is not there may only not be there yet: the
 // host is asked to come again, for a delivery that is ignored is not repeated.
-type known struct {
+type webhookCatalog struct {
 	*repositories
 	versions *versions
 }
 
-var _ webhook.Repositories = known{}
+var _ webhook.Repositories = webhookCatalog{}
 
 // Find implements webhook.Repositories.
-func (k known) Find(ctx context.Context, candidate code.Repository) (code.Repository, error) {
+func (k webhookCatalog) Find(ctx context.Context, candidate code.Repository) (code.Repository, error) {
 	found, err := k.repositories.Find(ctx, candidate)
 	if errors.Is(err, code.ErrNotFound) && !k.versions.caughtUp() {
 		return code.Repository{}, fmt.Errorf("repository %s%s: %w", candidate.Name, candidate.CloneURL, errCatchingUp)

@@ -11,7 +11,7 @@ import (
 // is not registered: the push would be ignored for good.
 func TestUnknownRepositoryWhileCatchingUpIsNoAnswer(t *testing.T) {
 	s := openOnly(t, testConfig(t))
-	k := known{s.repositories, s.versions}
+	k := webhookCatalog{s.repositories, s.versions}
 	if _, err := k.Find(t.Context(), code.Repository{ID: 7}); !errors.Is(err, errCatchingUp) || errors.Is(err, code.ErrNotFound) {
 		t.Errorf("%v before the projections have caught up, want errCatchingUp", err)
 	}

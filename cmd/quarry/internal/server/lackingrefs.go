@@ -19,7 +19,7 @@ type lackingRef struct {
 
 // lackingRefs returns the refs that lack something, by repository, the default branch
 // of each before its other refs, which are derived from it.
-func lackingRefs(ctx context.Context, v *places.View, lost *unstored) ([]lackingRef, error) {
+func lackingRefs(ctx context.Context, v *places.View, lost *unstoredSet) ([]lackingRef, error) {
 	broken, err := v.Broken(maxRepairs)
 	if err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func lackingRefs(ctx context.Context, v *places.View, lost *unstored) ([]lacking
 			if _, known := lacking[ref.Ref]; known {
 				continue
 			}
-			lacks, err := lost.has(ctx, v, repo.ID, ref.Ref)
+			lacks, err := lost.containsRef(ctx, v, repo.ID, ref.Ref)
 			if err == nil && !lacks {
 				lacks, err = v.LacksText(ctx, repo.ID, ref.Ref)
 			}
@@ -74,9 +74,9 @@ func appendLacking(found []lackingRef, repo *places.Repository, lacking map[code
 	return found
 }
 
-// has reports whether a rebuild would lose something of a ref.
-func (u *unstored) has(ctx context.Context, v *places.View, id code.RepositoryID, ref code.Ref) (lost bool, err error) {
-	if u.empty() {
+// containsRef reports whether a rebuild would lose something of a ref.
+func (u *unstoredSet) containsRef(ctx context.Context, v *places.View, id code.RepositoryID, ref code.Ref) (lost bool, err error) {
+	if u.isEmpty() {
 		return false, nil
 	}
 	if u.changes[id][ref] || len(u.documents) == 0 {

@@ -16,31 +16,31 @@ var _ compactor.Liveness = liveness{}
 // At implements compactor.Liveness. A version of the past gets nowhere: the
 // compactor then loses its patience, and merges without dropping anything.
 func (l liveness) At(ctx context.Context, partition int32, next event.Offset) (compactor.View, error) {
-	i := l.versions.acquire()
+	i := l.versions.acquireLive()
 	if next > 0 {
 		last := event.Position{Topic: event.TopicEvents, Partition: partition, Offset: next - 1}
 		if err := i.runner.WaitFor(ctx, last); err != nil {
-			i.use.leave()
+			i.refCount.release()
 			return nil, err
 		}
 	}
-	return liveView{i.places.Acquire(), i}, nil
+	return compactorView{i.places.Acquire(), i}, nil
 }
 
 // liveView is a places.View as the compactor reads it.
-type liveView struct {
+type compactorView struct {
 	*places.View
-	of *index
+	index *index
 }
 
 // Release implements compactor.View.
-func (v liveView) Release() {
+func (v compactorView) Release() {
 	v.View.Release()
-	v.of.use.leave()
+	v.index.refCount.release()
 }
 
 // Segments implements compactor.View.
-func (v liveView) Segments(partition int32) []compactor.SegmentInfo {
+func (v compactorView) Segments(partition int32) []compactor.SegmentInfo {
 	var out []compactor.SegmentInfo
 	missing, err := v.Missing()
 	for _, s := range v.SegmentInfos() {

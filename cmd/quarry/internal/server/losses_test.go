@@ -46,61 +46,61 @@ type sequel struct {
 
 var sequels = []sequel{
 	{"push with commits", func(w *lossWorld, g *gitRepository) {
-		before, after := w.commit(g)
-		w.push(g, &event.Push{Ref: "refs/heads/main", Before: before, After: after, Action: event.ActionUpdated})
+		before, after := w.commitFile(g)
+		w.appendPush(g, &event.Push{Ref: "refs/heads/main", Before: before, After: after, Action: event.ActionUpdated})
 	}},
 	{"push of a ref", func(w *lossWorld, g *gitRepository) {
-		w.commit(g)
-		w.push(g, &event.Push{Ref: "refs/heads/main", Action: event.ActionUpdated})
+		w.commitFile(g)
+		w.appendPush(g, &event.Push{Ref: "refs/heads/main", Action: event.ActionUpdated})
 	}},
 	{"refresh of a ref", func(w *lossWorld, g *gitRepository) {
-		w.commit(g)
-		w.push(g, &event.Push{Ref: "refs/heads/main", Action: event.ActionRefresh})
+		w.commitFile(g)
+		w.appendPush(g, &event.Push{Ref: "refs/heads/main", Action: event.ActionRefresh})
 	}},
 	{"refresh", func(w *lossWorld, g *gitRepository) {
-		w.commit(g)
-		w.push(g, &event.Push{Action: event.ActionRefresh})
+		w.commitFile(g)
+		w.appendPush(g, &event.Push{Action: event.ActionRefresh})
 	}},
 	{"reindex", func(w *lossWorld, g *gitRepository) {
-		if status := post(w.t, fmt.Sprintf("%s/api/repos/%d/reindex", w.s.URL(), uint64(g.ID)), "{}", &struct{}{}); status != http.StatusAccepted {
+		if status := postJSON(w.t, fmt.Sprintf("%s/api/repos/%d/reindex", w.s.URL(), uint64(g.ID)), "{}", &struct{}{}); status != http.StatusAccepted {
 			w.t.Fatalf("reindex: %d", status)
 		}
 	}},
 	{"replay", func(w *lossWorld, _ *gitRepository) {
 		// It may be refused at first, for what it would lose is indexed again then.
-		eventually(w.t, func() bool { return replayEnd(w.t, w.s, "/api/replays", `{}`).State == api.ReplayDone })
+		waitUntil(w.t, func() bool { return replayEnd(w.t, w.s, "/api/replays", `{}`).State == api.ReplayDone })
 	}},
 	{"verify and repair", func(w *lossWorld, _ *gitRepository) {
 		found := verifyNow(w.t, w.s, api.Verification{Repair: true, Remote: true})
-		if lacks := w.difference(); found.summary.Differences == 0 && lacks != "" {
+		if lacks := w.indexDifference(); found.summary.Differences == 0 && lacks != "" {
 			w.t.Errorf("verify found no difference, and %s", lacks)
 		}
 	}},
-	{"restart", func(w *lossWorld, _ *gitRepository) { w.halt(); w.start() }},
+	{"restart", func(w *lossWorld, _ *gitRepository) { w.stopServer(); w.startServer() }},
 	{"new branch", func(w *lossWorld, g *gitRepository) {
-		g.git("checkout", "--quiet", "-b", fmt.Sprint("release/new", w.commits))
-		ref := code.Ref(g.git("symbolic-ref", "HEAD"))
-		_, after := w.commit(g)
-		g.git("checkout", "--quiet", "main") // HEAD is the default branch
-		w.push(g, &event.Push{Ref: ref, After: after, Action: event.ActionCreated})
+		g.runGitCommand("checkout", "--quiet", "-b", fmt.Sprint("release/new", w.commits))
+		ref := code.Ref(g.runGitCommand("symbolic-ref", "HEAD"))
+		_, after := w.commitFile(g)
+		g.runGitCommand("checkout", "--quiet", "main") // HEAD is the default branch
+		w.appendPush(g, &event.Push{Ref: ref, After: after, Action: event.ActionCreated})
 	}},
 	{"branch removed", func(w *lossWorld, _ *gitRepository) {
 		g := w.repositories[0]
-		before := code.CommitID(g.git("rev-parse", "release/1"))
-		g.git("branch", "--quiet", "-D", "release/1")
-		w.push(g, &event.Push{Ref: "refs/heads/release/1", Before: before, Action: event.ActionDeleted})
+		before := code.CommitID(g.runGitCommand("rev-parse", "release/1"))
+		g.runGitCommand("branch", "--quiet", "-D", "release/1")
+		w.appendPush(g, &event.Push{Ref: "refs/heads/release/1", Before: before, Action: event.ActionDeleted})
 	}},
 	{"branch back", func(w *lossWorld, _ *gitRepository) {
 		g := w.repositories[0]
-		g.git("branch", "release/1", "main~1")
-		w.push(g, &event.Push{Ref: "refs/heads/release/1", Action: event.ActionUpdated})
+		g.runGitCommand("branch", "release/1", "main~1")
+		w.appendPush(g, &event.Push{Ref: "refs/heads/release/1", Action: event.ActionUpdated})
 	}},
 	{"repository removed and back", func(w *lossWorld, g *gitRepository) {
 		if _, err := w.s.registrar.Remove(w.t.Context(), g.ID, "test"); err != nil {
 			w.t.Fatal(err)
 		}
-		eventually(w.t, func() bool { return w.s.defaultAt(g.ID) == "" })
-		w.s.registerAt(w.t, g, code.CommitID(g.git("rev-parse", "main")))
+		waitUntil(w.t, func() bool { return w.s.defaultAt(g.ID) == "" })
+		w.s.registerAt(w.t, g, code.CommitID(g.runGitCommand("rev-parse", "main")))
 	}},
 }
 
@@ -118,14 +118,14 @@ func TestEveryLossHeals(t *testing.T) {
 				w := newLossWorld(t, l.large)
 				for n, next := range sequels {
 					if !running {
-						w.halt()
+						w.stopServer()
 					}
-					w.remove(l.paths...)
+					w.removeFiles(l.paths...)
 					if !running {
-						w.start()
+						w.startServer()
 					}
 					next.do(w, w.repositories[n%len(w.repositories)])
-					w.check(next.name)
+					w.checkConsistency(next.name)
 				}
 			})
 		}
@@ -147,15 +147,15 @@ func TestLostSegmentsAreForgotten(t *testing.T) {
 		}
 		return n
 	}
-	w.halt()
-	w.remove("segments", "projections")
-	w.start()
-	w.check("after the loss")
+	w.stopServer()
+	w.removeFiles("segments", "projections")
+	w.startServer()
+	w.checkConsistency("after the loss")
 	eventuallyOr(t, func() bool { return absent() == 0 }, func() string { return fmt.Sprint(absent(), " lost segments are still named") })
-	w.check("without the lost segments")
+	w.checkConsistency("without the lost segments")
 	w.s.replayAll(t)
 	if n := absent(); n > 0 {
 		t.Errorf("a rebuild names %d lost segments", n)
 	}
-	w.check("after a rebuild")
+	w.checkConsistency("after a rebuild")
 }

@@ -47,39 +47,39 @@ func newLossWorld(t *testing.T, large bool) *lossWorld {
 				}
 			}
 		}
-		w.commit(g)
-		g.git("checkout", "--quiet", "-b", "release/1")
-		w.commit(g)
-		g.git("checkout", "--quiet", "main")
+		w.commitFile(g)
+		g.runGitCommand("checkout", "--quiet", "-b", "release/1")
+		w.commitFile(g)
+		g.runGitCommand("checkout", "--quiet", "main")
 	}
 	var roots []string
 	for _, g := range w.repositories {
 		roots = append(roots, g.dir)
 	}
 	w.c = testConfig(t, "git.allowedRoots="+strings.Join(roots, ","), "pipeline.reconcileInterval=0")
-	w.start()
+	w.startServer()
 	for _, g := range w.repositories {
-		w.s.registerAt(t, g, code.CommitID(g.git("rev-parse", "main")))
+		w.s.registerAt(t, g, code.CommitID(g.runGitCommand("rev-parse", "main")))
 	}
-	w.check("at the beginning")
+	w.checkConsistency("at the beginning")
 	return w
 }
 
-// commit adds a file to the branch that is checked out, and changes another.
-func (w *lossWorld) commit(g *gitRepository) (before, after code.CommitID) {
+// commitFile adds a file to the branch that is checked out, and changes another.
+func (w *lossWorld) commitFile(g *gitRepository) (before, after code.CommitID) {
 	w.commits++
-	before = code.CommitID(g.git("for-each-ref", "--format=%(objectname)", g.git("symbolic-ref", "HEAD")))
-	return before, g.commit(fmt.Sprintf("file%d.txt", w.commits), fmt.Sprintf("lossword new %d\n", w.commits), "same.txt", fmt.Sprintf("lossword changed %d\n", w.commits))
+	before = code.CommitID(g.runGitCommand("for-each-ref", "--format=%(objectname)", g.runGitCommand("symbolic-ref", "HEAD")))
+	return before, g.commitFiles(fmt.Sprintf("file%d.txt", w.commits), fmt.Sprintf("lossword new %d\n", w.commits), "same.txt", fmt.Sprintf("lossword changed %d\n", w.commits))
 }
 
-func (w *lossWorld) start() {
+func (w *lossWorld) startServer() {
 	w.t.Helper()
 	w.s = openOnly(w.t, w.c)
 	w.stop = run(w.t, w.s)
-	eventually(w.t, func() bool { return w.s.ready(w.t.Context()) == nil })
+	waitUntil(w.t, func() bool { return w.s.checkReady(w.t.Context()) == nil })
 }
 
-func (w *lossWorld) halt() {
+func (w *lossWorld) stopServer() {
 	w.t.Helper()
 	w.stop()
 	if err := w.s.Close(); err != nil {
@@ -87,11 +87,11 @@ func (w *lossWorld) halt() {
 	}
 }
 
-// push appends what a host says of the branch that is checked out.
-func (w *lossWorld) push(g *gitRepository, p *event.Push) {
+// appendPush appends what a host says of the branch that is checked out.
+func (w *lossWorld) appendPush(g *gitRepository, p *event.Push) {
 	w.t.Helper()
 	p.Repository, p.ReceivedAt = g.ID, w.s.registrar.now().UTC()
-	if _, err := w.s.registrar.append(w.t.Context(), p); err != nil {
+	if _, err := w.s.registrar.appendEvents(w.t.Context(), p); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -99,17 +99,17 @@ func (w *lossWorld) push(g *gitRepository, p *event.Push) {
 // refs returns the branches of a repository that are indexed.
 func (g *gitRepository) selectedRefs() map[code.Ref]code.CommitID {
 	refs := map[code.Ref]code.CommitID{}
-	for line := range strings.Lines(g.git("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main", "refs/heads/release/")) {
+	for line := range strings.Lines(g.runGitCommand("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main", "refs/heads/release/")) {
 		name, commit, _ := strings.Cut(strings.TrimSpace(line), " ")
 		refs[code.Ref(name)] = code.CommitID(commit)
 	}
 	return refs
 }
 
-// wanted returns what a search of a branch has to find: "path: line".
-func (g *gitRepository) wanted(ref code.Ref) []string {
+// grepLines returns what a search of a branch has to find: "path: line".
+func (g *gitRepository) grepLines(ref code.Ref) []string {
 	var lines []string
-	for line := range strings.Lines(g.git("grep", "lossword", string(ref), "--")) {
+	for line := range strings.Lines(g.runGitCommand("grep", "lossword", string(ref), "--")) {
 		_, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
 		path, text, _ := strings.Cut(rest, ":")
 		lines = append(lines, path+": "+text+"\n")
@@ -118,29 +118,29 @@ func (g *gitRepository) wanted(ref code.Ref) []string {
 	return lines
 }
 
-// waiting says which records have not had their effect; empty if there are none.
-func (w *lossWorld) waiting() string {
-	i := w.s.versions.acquire()
-	defer i.use.leave()
+// pendingRecords says which records have not had their effect; empty if there are none.
+func (w *lossWorld) pendingRecords() string {
+	i := w.s.versions.acquireLive()
+	defer i.refCount.release()
 	high, err := w.s.log.HighWater(w.t.Context(), event.TopicEvents)
 	if err != nil {
 		return err.Error()
 	}
 	for partition, next := range high {
-		if before, err := i.applied.before(w.t.Context(), int32(partition)); err != nil || before < next {
+		if before, err := i.applied.appliedOffset(w.t.Context(), int32(partition)); err != nil || before < next {
 			return fmt.Sprintf("partition %d has had its effect up to %d of %d: %v", partition, before, next, err)
 		}
 	}
 	return ""
 }
 
-// difference says how the index differs from git; empty if it does not.
-func (w *lossWorld) difference() string {
-	i := w.s.versions.acquire()
-	defer i.use.leave()
+// indexDifference says how the index differs from git; empty if it does not.
+func (w *lossWorld) indexDifference() string {
+	i := w.s.versions.acquireLive()
+	defer i.refCount.release()
 	v := i.places.Acquire()
 	defer v.Release()
-	if n := v.Unheld(); n > 0 {
+	if n := v.UnheldCount(); n > 0 {
 		return fmt.Sprintf("%d documents are missing", n)
 	}
 	broken, err := v.Broken(10)
@@ -161,12 +161,12 @@ func (w *lossWorld) difference() string {
 	return ""
 }
 
-// problem says what is not as it has to be; empty if all is well.
-func (w *lossWorld) problem() string {
-	if p := w.waiting(); p != "" {
+// findProblem says what is not as it has to be; empty if all is well.
+func (w *lossWorld) findProblem() string {
+	if p := w.pendingRecords(); p != "" {
 		return p
 	}
-	if p := w.difference(); p != "" {
+	if p := w.indexDifference(); p != "" {
 		return p
 	}
 	for _, line := range verifyNow(w.t, w.s, api.Verification{Remote: true}).lines {
@@ -174,22 +174,22 @@ func (w *lossWorld) problem() string {
 			return "verify says " + line
 		}
 	}
-	if status, body := get(w.t, w.s.URL()+"/readyz"); status != http.StatusOK || strings.Contains(body, "missing") || strings.Contains(body, "unstored") {
+	if status, body := getURL(w.t, w.s.URL()+"/readyz"); status != http.StatusOK || strings.Contains(body, "missing") || strings.Contains(body, "unstored") {
 		return fmt.Sprintf("GET /readyz: %d %s", status, body)
 	}
 	return ""
 }
 
-// check waits until the index is what git is, and then looks at every line, at the
+// checkConsistency waits until the index is what git is, and then looks at every line, at the
 // objects of the segment store and at the dead letters.
-func (w *lossWorld) check(when string) {
+func (w *lossWorld) checkConsistency(when string) {
 	w.t.Helper()
 	last := ""
-	eventuallyOr(w.t, func() bool { last = w.problem(); return last == "" }, func() string { return when + ": " + last })
+	eventuallyOr(w.t, func() bool { last = w.findProblem(); return last == "" }, func() string { return when + ": " + last })
 	for _, g := range w.repositories {
 		for ref := range g.selectedRefs() {
 			found := mustAsk(w.t, w.s, fmt.Sprintf("lossword repo:^%s$ rev:%s", g.Name, ref.Short()))
-			if want := g.wanted(ref); !slices.Equal(found, want) {
+			if want := g.grepLines(ref); !slices.Equal(found, want) {
 				w.t.Fatalf("%s: %d lines of %s are found in %s, want %d", when, len(found), g.Name, ref, len(want))
 			}
 		}
@@ -206,8 +206,8 @@ func (w *lossWorld) check(when string) {
 	}
 }
 
-// remove removes files and directories below the data directory.
-func (w *lossWorld) remove(patterns ...string) {
+// removeFiles removes files and directories below the data directory.
+func (w *lossWorld) removeFiles(patterns ...string) {
 	w.t.Helper()
 	for _, pattern := range patterns {
 		paths, err := filepath.Glob(filepath.Join(w.c.Data, pattern))
@@ -216,7 +216,7 @@ func (w *lossWorld) remove(patterns ...string) {
 		}
 		for _, path := range paths {
 			// The server may write into a directory that goes.
-			eventually(w.t, func() bool { return os.RemoveAll(path) == nil })
+			waitUntil(w.t, func() bool { return os.RemoveAll(path) == nil })
 		}
 	}
 }

@@ -22,8 +22,8 @@ func findLostChanges(ctx context.Context, log projections.Tailer, objects segmen
 	}
 	lost := lostChanges{}
 	for partition, end := range high {
-		h := history{objects: objects, refs: map[code.RepositoryID]map[code.Ref]rebuiltRef{}}
-		if err := h.read(ctx, log, int32(partition), end); err != nil {
+		h := refHistory{objects: objects, refs: map[code.RepositoryID]map[code.Ref]rebuiltRef{}}
+		if err := h.readPartition(ctx, log, int32(partition), end); err != nil {
 			return nil, fmt.Errorf("read partition %d: %w", partition, err)
 		}
 		h.addLost(lost, v)
@@ -32,7 +32,7 @@ func findLostChanges(ctx context.Context, log projections.Tailer, objects segmen
 }
 
 // history is what a rebuild of one partition would know of refs.
-type history struct {
+type refHistory struct {
 	objects segmentstore.Store
 	refs    map[code.RepositoryID]map[code.Ref]rebuiltRef
 }
@@ -45,8 +45,8 @@ type rebuiltRef struct {
 	lost   bool
 }
 
-// read applies the records of a partition below end.
-func (h *history) read(ctx context.Context, log projections.Tailer, partition int32, end event.Offset) (err error) {
+// readPartition applies the records of a partition below end.
+func (h *refHistory) readPartition(ctx context.Context, log projections.Tailer, partition int32, end event.Offset) (err error) {
 	if end == 0 {
 		return nil
 	}
@@ -62,7 +62,7 @@ func (h *history) read(ctx context.Context, log projections.Tailer, partition in
 		}
 		if t := event.TypeOf(rec); t == event.TypeRevisionIndexed || t == event.TypeRepositoryRemoved {
 			if _, ev, err := event.Decode(rec); err == nil {
-				if err := h.apply(ctx, ev); err != nil {
+				if err := h.applyEvent(ctx, ev); err != nil {
 					return err
 				}
 			}
@@ -73,8 +73,8 @@ func (h *history) read(ctx context.Context, log projections.Tailer, partition in
 	}
 }
 
-// apply does with an event what places do, as far as refs and commits go.
-func (h *history) apply(ctx context.Context, ev event.Event) error {
+// applyEvent does with an event what places do, as far as refs and commits go.
+func (h *refHistory) applyEvent(ctx context.Context, ev event.Event) error {
 	switch ev := ev.(type) {
 	case *event.RepositoryRemoved:
 		delete(h.refs, ev.Repository)
@@ -110,7 +110,7 @@ func (h *history) apply(ctx context.Context, ev event.Event) error {
 }
 
 // addLost adds the refs of the view that would lack their last event.
-func (h *history) addLost(lost lostChanges, v *places.View) {
+func (h *refHistory) addLost(lost lostChanges, v *places.View) {
 	for id, refs := range h.refs {
 		indexed := v.Repository(id)
 		for ref, r := range refs {

@@ -26,8 +26,8 @@ import (
 // A commit <1> is that with mark 1 of meadow, <o1> of odd; LONG is 100,000
 // letters. An answer that is an error begins with ERROR.
 func TestMCP(t *testing.T) {
-	s, commits := meadows(t)
-	session := agent(t, s.URL())
+	s, commits := runMeadowServer(t)
+	session := connectAgent(t, s.URL())
 	datadriven.Walk(t, "testdata/mcp", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			if d.Cmd == "tools" {
@@ -38,30 +38,30 @@ func TestMCP(t *testing.T) {
 	})
 }
 
-// meadows returns a server with two repositories, and their commits by mark.
-func meadows(t testing.TB) (*Server, map[string]string) {
+// runMeadowServer returns a server with two repositories, and their commits by mark.
+func runMeadowServer(t testing.TB) (*Server, map[string]string) {
 	t.Helper()
-	odd, oddCommits := imported(t, "testdata/odd.fastimport")
-	meadow, commits := imported(t, "testdata/meadow.fastimport")
+	odd, oddCommits := importRepository(t, "testdata/odd.fastimport")
+	meadow, commits := importRepository(t, "testdata/meadow.fastimport")
 	for mark, id := range oddCommits {
 		commits["<o"+mark[1:]] = id
 	}
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(odd)+","+filepath.Dir(meadow), "publicUrl=https://code.example"))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(odd)+","+filepath.Dir(meadow), "publicUrl=https://code.example"))
 	for _, body := range []string{
 		fmt.Sprintf(`{"path":%q,"name":"odd"}`, odd),
 		fmt.Sprintf(`{"path":%q,"name":"github.com/meadow/kettle","codeHostType":"github","webUrl":"https://github.com/meadow/kettle","branches":["release/*"]}`, meadow),
 	} {
 		var r registration
-		if status := post(t, s.URL()+"/api/repos", body, &r); status != http.StatusAccepted {
+		if status := postJSON(t, s.URL()+"/api/repos", body, &r); status != http.StatusAccepted {
 			t.Fatalf("register: %d %s", status, r.Message)
 		}
-		awaitStatus(t, s, r.RepoID, r.applied)
+		awaitStatus(t, s, r.RepoID, r.isApplied)
 	}
 	return s, commits
 }
 
-// agent returns a session of the official client.
-func agent(t testing.TB, url string) *mcp.ClientSession {
+// connectAgent returns a session of the official client.
+func connectAgent(t testing.TB, url string) *mcp.ClientSession {
 	t.Helper()
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: url + "/api/mcp", DisableStandaloneSSE: true}, nil)
@@ -87,13 +87,13 @@ func TestMCPOfALargeRepository(t *testing.T) {
 		fmt.Fprintf(&newer, "commit refs/heads/topic/%03d\ncommitter A <a@example.org> %d +0000\ndata 1\nx\nfrom refs/heads/main\n\n", i, 4_000_000_000+i)
 	}
 	runGit(t, strings.NewReader(newer.String()+"reset refs/heads/release/1\nfrom refs/heads/main\n\nreset refs/tags/v1.0\nfrom refs/heads/main\n\n"), "-C", dir, "fast-import", "--quiet")
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"large","branches":["release/*"],"tags":["v*"]}`, dir), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"large","branches":["release/*"],"tags":["v*"]}`, dir), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatus(t, s, r.RepoID, r.applied)
-	session := agent(t, s.URL())
+	awaitStatus(t, s, r.RepoID, r.isApplied)
+	session := connectAgent(t, s.URL())
 	for _, c := range []struct{ tool, arguments, want string }{
 		{"list_branches", `{"repo":"large"}`, `"totalCount":122,"indexedCount":2,"unindexedCount":120,"branches":[{"name":"main",`},
 		{"list_branches", `{"repo":"large","perPage":2}`, `"isDefault":false,"isIndexed":true}],"note":"120 more: offset=2"}`},
@@ -152,11 +152,11 @@ func calledTool(t *testing.T, session *mcp.ClientSession, commits map[string]str
 	for mark, id := range commits {
 		out = strings.ReplaceAll(strings.ReplaceAll(out, id, mark), id[:12], mark)
 	}
-	return shortened(out)
+	return shortenOutput(out)
 }
 
-// shortened leaves out the middle of runs of x, and when it was indexed.
-func shortened(out string) string {
+// shortenOutput leaves out the middle of runs of x, and when it was indexed.
+func shortenOutput(out string) string {
 	out = strings.ReplaceAll(out, strings.Repeat("x", 1000), "x…")
 	if i := strings.Index(out, `"indexedAt":"`); i >= 0 {
 		i += len(`"indexedAt":"`)
@@ -165,8 +165,8 @@ func shortened(out string) string {
 	return out
 }
 
-// rpc posts a message to /api/mcp.
-func rpc(t testing.TB, url, body string, header ...string) (*http.Response, string) {
+// postMessage posts a message to /api/mcp.
+func postMessage(t testing.TB, url, body string, header ...string) (*http.Response, string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, url+"/api/mcp", bytes.NewReader([]byte(body)))
 	if err != nil {
@@ -187,44 +187,44 @@ func rpc(t testing.TB, url, body string, header ...string) (*http.Response, stri
 	return response, string(answer)
 }
 
-func initialize(version string) string {
+func initializeRequest(version string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, version)
 }
 
 // Every revision is spoken; the newest without a handshake.
 func TestMCPRevisions(t *testing.T) {
-	s := running(t, testConfig(t))
+	s := runServer(t, testConfig(t))
 	for asked, want := range map[string]string{
 		"2024-11-05": "2024-11-05", "2025-03-26": "2025-03-26", "2025-06-18": "2025-06-18", "2025-11-25": "2025-11-25", "1999-01-01": "2025-11-25",
 	} {
-		response, answer := rpc(t, s.URL(), initialize(asked))
+		response, answer := postMessage(t, s.URL(), initializeRequest(asked))
 		if response.StatusCode != 200 || !strings.Contains(answer, `"protocolVersion":"`+want+`"`) || response.Header.Get("Mcp-Session-Id") == "" {
 			t.Errorf("initialize %s: %d %v %s", asked, response.StatusCode, response.Header, answer)
 		}
 	}
 	meta := `{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
-	response, answer := rpc(t, s.URL(), `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":`+meta+`}}`,
+	response, answer := postMessage(t, s.URL(), `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":`+meta+`}}`,
 		"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/list")
 	if response.StatusCode != 200 || !strings.Contains(answer, `"grep"`) {
 		t.Errorf("tools/list of 2026-07-28: %d %.300s", response.StatusCode, answer)
 	}
-	if response, answer = rpc(t, s.URL(), `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":`+meta+`}}`, "Mcp-Protocol-Version", "2026-07-28"); response.StatusCode != 400 || !strings.Contains(answer, `"INVALID_REQUEST_BODY"`) {
+	if response, answer = postMessage(t, s.URL(), `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":`+meta+`}}`, "Mcp-Protocol-Version", "2026-07-28"); response.StatusCode != 400 || !strings.Contains(answer, `"INVALID_REQUEST_BODY"`) {
 		t.Errorf("without Mcp-Method: %d %.300s", response.StatusCode, answer)
 	}
 }
 
 func TestMCPSessions(t *testing.T) {
-	s := running(t, testConfig(t))
-	response, _ := rpc(t, s.URL(), initialize("2025-11-25"))
+	s := runServer(t, testConfig(t))
+	response, _ := postMessage(t, s.URL(), initializeRequest("2025-11-25"))
 	id := response.Header.Get("Mcp-Session-Id")
 	ping := `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	for _, session := range []string{id, ""} {
-		if response, answer := rpc(t, s.URL(), ping, "Mcp-Session-Id", session); response.StatusCode != 200 {
+		if response, answer := postMessage(t, s.URL(), ping, "Mcp-Session-Id", session); response.StatusCode != 200 {
 			t.Errorf("ping in session %q: %d %s", session, response.StatusCode, answer)
 		}
 	}
 	for _, session := range []string{"x", id[:len(id)-2] + "AA", strings.Repeat("A", 200)} {
-		if response, answer := rpc(t, s.URL(), ping, "Mcp-Session-Id", session); response.StatusCode != 404 || !strings.Contains(answer, `"errorCode":"NOT_FOUND"`) {
+		if response, answer := postMessage(t, s.URL(), ping, "Mcp-Session-Id", session); response.StatusCode != 404 || !strings.Contains(answer, `"errorCode":"NOT_FOUND"`) {
 			t.Errorf("ping in session %q: %d %s", session, response.StatusCode, answer)
 		}
 	}
@@ -243,7 +243,7 @@ func TestMCPSessions(t *testing.T) {
 			t.Errorf("DELETE: %d, want %d", response.StatusCode, want)
 		}
 	}
-	if response, _ := rpc(t, s.URL(), ping, "Mcp-Session-Id", id); response.StatusCode != 404 {
+	if response, _ := postMessage(t, s.URL(), ping, "Mcp-Session-Id", id); response.StatusCode != 404 {
 		t.Errorf("ping in a session that has ended: %d", response.StatusCode)
 	}
 	response, err := http.Get(s.URL() + "/api/mcp")

@@ -29,13 +29,13 @@ func TestMCPImplementations(t *testing.T) {
 		"iron.rb":        "class Iron < Ware::Kettle\nend\n",
 		"iron.cpp":       "class Iron final : public Kettle {\n};\n",
 	})
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"ware"}`, dir), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"ware"}`, dir), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatus(t, s, r.RepoID, r.applied)
-	session := agent(t, s.URL())
+	awaitStatus(t, s, r.RepoID, r.isApplied)
+	session := connectAgent(t, s.URL())
 	for _, c := range []struct{ arguments, want string }{
 		{`{"symbol":"Kettle"}`, "Iron.java:1 Iron.java:5 copper/pot.go:5 copper/pour.go:5 iron.cpp:1 iron.cs:1 iron.kt:1 iron.py:1 iron.rb:1 iron.rs:1 iron.ts:1 iron.ts:2 iron/iron.go:3"},
 		{`{"symbol":"Kettle","language":"Go","repo":"ware"}`, "copper/pot.go:5 copper/pour.go:5 iron/iron.go:3"},

@@ -61,7 +61,7 @@ func newWorldIndex(t *testing.T, seed uint64) *worldIndex {
 	return &worldIndex{t, world, p, objects, nil, &projectiontest.Applier{Store: rows, Decoder: decoder, Projections: []projections.Projection{p}}}
 }
 
-func (x *worldIndex) apply(records ...event.Record) {
+func (x *worldIndex) applyRecords(records ...event.Record) {
 	x.t.Helper()
 	for _, rec := range records {
 		if err := x.applier.Apply(x.t.Context(), rec); err != nil {
@@ -71,8 +71,8 @@ func (x *worldIndex) apply(records ...event.Record) {
 	}
 }
 
-// merge replaces some segments of a partition by one of what is alive in them.
-func (x *worldIndex) merge() {
+// mergeSegments replaces some segments of a partition by one of what is alive in them.
+func (x *worldIndex) mergeSegments() {
 	v := x.places.Acquire()
 	defer v.Release()
 	partition := int32(x.world.Rand.IntN(historyPartitions))
@@ -97,12 +97,12 @@ func (x *worldIndex) merge() {
 		return
 	}
 	ev, rec := x.world.Merge(partition, inputs, documents)
-	x.apply(rec)
+	x.applyRecords(rec)
 	x.world.Merged(ev)
 }
 
-// rebuilt returns an index of what the world holds now, each ref pushed once.
-func (x *worldIndex) rebuilt(seed uint64, documents int) *worldIndex {
+// rebuildIndex returns an index of what the world holds now, each ref pushed once.
+func (x *worldIndex) rebuildIndex(seed uint64, documents int) *worldIndex {
 	y := newWorldIndex(x.t, seed)
 	for n := range documents {
 		y.world.Document(n)
@@ -113,13 +113,13 @@ func (x *worldIndex) rebuilt(seed uint64, documents int) *worldIndex {
 		if err != nil {
 			x.t.Fatal(err)
 		}
-		y.apply(y.world.Register(n))
+		y.applyRecords(y.world.Register(n))
 		r := y.world.Repositories[id]
 		for _, ref := range slices.Sorted(maps.Keys(old.Refs)) {
-			y.apply(y.world.Index(r, ref, old.Refs[ref].Files, nil, func(k code.DocumentKey) bool { return y.world.Held[r.Partition][k] > 0 })...)
+			y.applyRecords(y.world.Index(r, ref, old.Refs[ref].Files, nil, func(k code.DocumentKey) bool { return y.world.Held[r.Partition][k] > 0 })...)
 		}
 		if old.DefaultBranch != "" {
-			y.apply(y.world.ChangeDefault(r, old.DefaultBranch))
+			y.applyRecords(y.world.ChangeDefault(r, old.DefaultBranch))
 		}
 	}
 	return y
@@ -128,13 +128,13 @@ func (x *worldIndex) rebuilt(seed uint64, documents int) *worldIndex {
 // versionsOf has places for its live version.
 func versionsOf(p *places.Places) *versions {
 	v, i := &versions{}, &index{places: p}
-	i.use.begin()
+	i.refCount.start()
 	v.live.Store(i)
 	return v
 }
 
-// answer lists what a query finds, in an order of its own.
-func (x *worldIndex) answer(q *syntax.Parsed) []string {
+// runQuery lists what a query finds, in an order of its own.
+func (x *worldIndex) runQuery(q *syntax.Parsed) []string {
 	x.t.Helper()
 	opened, err := newViews(versionsOf(x.places), func(code.RepositoryID) bool { return true }).View(x.t.Context())
 	if err != nil {
@@ -165,9 +165,9 @@ func (x *worldIndex) answer(q *syntax.Parsed) []string {
 	return lines
 }
 
-// scanned counts the files that the model holds on refs that match and that contain
+// countMatchingFiles counts the files that the model holds on refs that match and that contain
 // a text; one on several refs counts once.
-func (x *worldIndex) scanned(text string, match func(r *projectiontest.Repository, ref code.Ref) bool) int {
+func (x *worldIndex) countMatchingFiles(text string, match func(r *projectiontest.Repository, ref code.Ref) bool) int {
 	type file struct {
 		repo code.RepositoryID
 		path string
@@ -208,27 +208,27 @@ func TestPushByPushIsARebuild(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 9))
 			for i := 1; i <= steps; i++ {
 				if rng.IntN(6) == 0 {
-					x.merge()
+					x.mergeSegments()
 				} else {
 					_, records := x.world.Step()
-					x.apply(records...)
+					x.applyRecords(records...)
 				}
 				if i%every == 0 {
-					x.compare(x.rebuilt(seed+1000, documents))
+					x.compareAnswers(x.rebuildIndex(seed+1000, documents))
 				}
 			}
 		})
 	}
 }
 
-func (x *worldIndex) compare(y *worldIndex) {
+func (x *worldIndex) compareAnswers(y *worldIndex) {
 	x.t.Helper()
 	for _, text := range historyQueries {
 		q, err := syntax.Parse(text, syntax.Options{})
 		if err != nil {
 			x.t.Fatal(err)
 		}
-		if got, want := x.answer(q), y.answer(q); !slices.Equal(got, want) {
+		if got, want := x.runQuery(q), y.runQuery(q); !slices.Equal(got, want) {
 			x.t.Fatalf("%s\npush by push:\n%s\nrebuilt:\n%s", text, strings.Join(got, "\n"), strings.Join(want, "\n"))
 		}
 	}
@@ -240,7 +240,7 @@ func (x *worldIndex) compare(y *worldIndex) {
 		if err != nil {
 			x.t.Fatal(err)
 		}
-		if got, want := len(x.answer(q))-1, x.scanned("func", match); got != want {
+		if got, want := len(x.runQuery(q))-1, x.countMatchingFiles("func", match); got != want {
 			x.t.Fatalf("%s finds %d files, the model has %d", text, got, want)
 		}
 	}

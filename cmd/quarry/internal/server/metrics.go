@@ -33,10 +33,10 @@ func newVersionsMetrics(v *versions) *versionsMetrics {
 	}
 	m.all = []prometheus.Collector{
 		m.replays,
-		gauge("replaying", "1 while a replay builds a version or switches to it.", nil, func() float64 { return boolean(v.replays.busy()) }),
-		gauge("frozen", "1 while the live version shows a moment of the past and does not follow the log.", nil, func() float64 { return boolean(v.live.Load().meta.Frozen()) }),
+		gauge("replaying", "1 while a replay builds a version or switches to it.", nil, func() float64 { return boolToFloat(v.replays.isBusy()) }),
+		gauge("frozen", "1 while the live version shows a moment of the past and does not follow the log.", nil, func() float64 { return boolToFloat(v.live.Load().meta.IsFrozen()) }),
 		gauge("unstored_documents", "Documents of the live version, and refs, that a rebuild would lose: the segment store lacks them. They are written again or re-indexed.", nil, func() float64 {
-			return float64(v.live.Load().keeper.unstored.Load().count())
+			return float64(v.live.Load().keeper.unstored.Load().countAll())
 		}),
 		gauge("missing_documents", "Documents of the past that the live version lacks: neither a segment nor a mirror has them.", nil, func() float64 {
 			return float64(v.live.Load().meta.Missing.Documents)
@@ -44,13 +44,13 @@ func newVersionsMetrics(v *versions) *versionsMetrics {
 	}
 	const help = "Files of a version of the projections: current, previous, or damaged, one that was set aside. Versions share files, with each other and with the segment store."
 	for version, dir := range map[string]func() (string, error){"current": v.home.Current, "previous": v.home.Previous, "damaged": v.home.AsidePath} {
-		m.all = append(m.all, gauge("version_bytes", help, prometheus.Labels{"version": version}, func() float64 { return bytesOf(dir) }))
+		m.all = append(m.all, gauge("version_bytes", help, prometheus.Labels{"version": version}, func() float64 { return versionDiskBytes(dir) }))
 	}
 	return m
 }
 
-// bytesOf returns the size of the version that dir names, 0 if there is none.
-func bytesOf(dir func() (string, error)) float64 {
+// versionDiskBytes returns the size of the version that dir names, 0 if there is none.
+func versionDiskBytes(dir func() (string, error)) float64 {
 	path, err := dir()
 	if err != nil || path == "" {
 		return 0
@@ -62,15 +62,15 @@ func bytesOf(dir func() (string, error)) float64 {
 	return float64(n)
 }
 
-func boolean(b bool) float64 {
+func boolToFloat(b bool) float64 {
 	if b {
 		return 1
 	}
 	return 0
 }
 
-// register makes the metrics known.
-func (v *versions) register() error {
+// registerMetrics makes the metrics known.
+func (v *versions) registerMetrics() error {
 	for _, c := range v.metrics.all {
 		if err := v.o.Registerer.Register(c); err != nil {
 			return err

@@ -28,8 +28,8 @@ var unbornSeries = map[string]string{
 // joined by commas, that each counter and histogram with labels has on a server that
 // has done nothing yet.
 func wantedSeries() map[string][]string {
-	results := words("accepted duplicate ignored unavailable unauthenticated not_json invalid too_large slow aborted refused unknown_repository error")
-	asks := cross(words("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 unknown"), words("handled dead skipped"))
+	results := splitWords("accepted duplicate ignored unavailable unauthenticated not_json invalid too_large slow aborted refused unknown_repository error")
+	asks := joinLabels(splitWords("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 unknown"), splitWords("handled dead skipped"))
 	codes := []string{}
 	for _, d := range failure.Codes() {
 		codes = append(codes, string(d.Code))
@@ -38,43 +38,43 @@ func wantedSeries() map[string][]string {
 	for _, a := range audit.Actions {
 		actions = append(actions, string(a))
 	}
-	tools := words("search grep glob read_file list_tree list_repos find_symbol_definitions find_symbol_references find_implementations list_commits get_commit get_diff get_blame list_branches list_language_models")
+	tools := splitWords("search grep glob read_file list_tree list_repos find_symbol_definitions find_symbol_references find_implementations list_commits get_commit get_diff get_blame list_branches list_language_models")
 	stops := []string{"match limit", "time limit", "byte limit", "scan limit", "memory limit"}
 	return map[string][]string{
-		"quarry_webhook_deliveries_total":           append(append(cross([]string{"github,hub"}, results), cross([]string{"genericGitHost,ci"}, results)...), "unknown,unknown,unknown_connection"),
-		"quarry_webhook_delivery_duration_seconds":  words("github genericGitHost unknown"),
-		"quarry_webhook_untold_total":               words("rate queue append"),
-		"quarry_indexer_pushes_total":               words("moved coalesced deleted refresh already_indexed not_selected unknown_repository"),
-		"quarry_indexer_skipped_files_total":        words("binary too_large undecodable symlink submodule unreadable"),
-		"quarry_embeddedlog_refused_appends_total":  words("disk_full queue_full too_large"),
-		"quarry_kafkalog_retries_total":             words("produce fetch request group"),
+		"quarry_webhook_deliveries_total":           append(append(joinLabels([]string{"github,hub"}, results), joinLabels([]string{"genericGitHost,ci"}, results)...), "unknown,unknown,unknown_connection"),
+		"quarry_webhook_delivery_duration_seconds":  splitWords("github genericGitHost unknown"),
+		"quarry_webhook_untold_total":               splitWords("rate queue append"),
+		"quarry_indexer_pushes_total":               splitWords("moved coalesced deleted refresh already_indexed not_selected unknown_repository"),
+		"quarry_indexer_skipped_files_total":        splitWords("binary too_large undecodable symlink submodule unreadable"),
+		"quarry_embeddedlog_refused_appends_total":  splitWords("disk_full queue_full too_large"),
+		"quarry_kafkalog_retries_total":             splitWords("produce fetch request group"),
 		"quarry_kafkalog_producer_restarts_total":   {"given up", "out of order", "forgotten", "sequences used up"},
 		"quarry_worker_records_total":               asks,
-		"quarry_worker_handling_seconds":            words("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 unknown"),
-		"quarry_mirror_fetch_seconds":               words("full ref"),
+		"quarry_worker_handling_seconds":            splitWords("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 unknown"),
+		"quarry_mirror_fetch_seconds":               splitWords("full ref"),
 		"quarry_mirror_fetch_failures_total":        codes,
-		"quarry_compactor_merges_total":             words("number dead quiet purge lost"),
-		"quarry_compactor_failures_total":           words("log store input refused"),
-		"quarry_reconcile_looks_total":              words("equal waiting told suspect drift failed"),
-		"quarry_projections_records_total":          words("applied duplicate poison passed"),
-		"quarry_projections_replays_total":          words("done failed canceled"),
-		"quarry_places_broken_total":                words("duplicate unregistered wrong_base merge_repeated merge_refused merge_of_other_partition segment_absent changes_absent"),
-		"quarry_places_restored_segments_total":     words("segment_store git"),
-		"quarry_server_rebuilt_stores_total":        words("projections accounts"),
-		"quarry_segmentstore_damaged_objects_total": words("segment manifest"),
-		"quarry_deadletters_resolved_total":         words("replayed dropped"),
-		"quarry_store_written_bytes_total":          words("wal flush compaction ingest"),
-		"quarry_auth_refused_requests_total":        words("missing malformed unknown expired inactive disagree"),
-		"quarry_auth_sign_ins_total":                cross(words("password setup invitation oidc"), words("started failed throttled unavailable unfinished")),
-		"quarry_web_provider_failures_total":        cross(words("corporate"), words("unavailable flow denied token email domain")),
-		"quarry_source_git_seconds":                 words("branches resolve file files directories log commit diff count authors blame"),
-		"quarry_source_refused_calls_total":         words("reads walks"),
-		"quarry_source_cache_requests_total":        cross(words("count authors blame"), words("yes no")),
+		"quarry_compactor_merges_total":             splitWords("number dead quiet purge lost"),
+		"quarry_compactor_failures_total":           splitWords("log store input refused"),
+		"quarry_reconcile_looks_total":              splitWords("equal waiting told suspect drift failed"),
+		"quarry_projections_records_total":          splitWords("applied duplicate poison passed"),
+		"quarry_projections_replays_total":          splitWords("done failed canceled"),
+		"quarry_places_broken_total":                splitWords("duplicate unregistered wrong_base merge_repeated merge_refused merge_of_other_partition segment_absent changes_absent"),
+		"quarry_places_restored_segments_total":     splitWords("segment_store git"),
+		"quarry_server_rebuilt_stores_total":        splitWords("projections accounts"),
+		"quarry_segmentstore_damaged_objects_total": splitWords("segment manifest"),
+		"quarry_deadletters_resolved_total":         splitWords("replayed dropped"),
+		"quarry_store_written_bytes_total":          splitWords("wal flush compaction ingest"),
+		"quarry_auth_refused_requests_total":        splitWords("missing malformed unknown expired inactive disagree"),
+		"quarry_auth_sign_ins_total":                joinLabels(splitWords("password setup invitation oidc"), splitWords("started failed throttled unavailable unfinished")),
+		"quarry_web_provider_failures_total":        joinLabels(splitWords("corporate"), splitWords("unavailable flow denied token email domain")),
+		"quarry_source_git_seconds":                 splitWords("branches resolve file files directories log commit diff count authors blame"),
+		"quarry_source_refused_calls_total":         splitWords("reads walks"),
+		"quarry_source_cache_requests_total":        joinLabels(splitWords("count authors blame"), splitWords("yes no")),
 		"quarry_search_incomplete_total":            stops,
-		"quarry_search_readings_total":              cross(words("code message trace"), words("answered nothing")),
+		"quarry_search_readings_total":              joinLabels(splitWords("code message trace"), splitWords("answered nothing")),
 		"quarry_api_incomplete_searches_total":      append(slices.Clone(stops), "display limit", "server match limit", "not all was searched"),
-		"quarry_api_limited_requests_total":         words("rate streams"),
-		"quarry_mcp_call_duration_seconds":          cross(tools, words("answered failed")),
+		"quarry_api_limited_requests_total":         splitWords("rate streams"),
+		"quarry_mcp_call_duration_seconds":          joinLabels(tools, splitWords("answered failed")),
 		"quarry_mcp_answer_bytes":                   tools,
 		"quarry_audit_records_total":                actions,
 		"quarry_accounts_refused_total":             nil, // projections/accounts has the reasons; here some
@@ -82,10 +82,10 @@ func wantedSeries() map[string][]string {
 	}
 }
 
-func words(s string) []string { return strings.Fields(s) }
+func splitWords(s string) []string { return strings.Fields(s) }
 
-// cross joins each of a with each of b.
-func cross(a, b []string) []string {
+// joinLabels joins each of a with each of b.
+func joinLabels(a, b []string) []string {
 	var all []string
 	for _, x := range a {
 		for _, y := range b {

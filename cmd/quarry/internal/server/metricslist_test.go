@@ -68,9 +68,9 @@ func kindOf(c prometheus.Collector) string {
 	return ""
 }
 
-// rows lists the metrics of a server with all roles, and those of the log on
+// listMetricRows lists the metrics of a server with all roles, and those of the log on
 // Kafka.
-func rows(t *testing.T) []metricRow {
+func listMetricRows(t *testing.T) []metricRow {
 	t.Helper()
 	registry := boot.NewRegistry("test")
 	l := &listing{Registerer: registry, rows: map[string]metricRow{}}
@@ -130,7 +130,7 @@ rules. This page is written by ` + "`make generate`" + `.
 func TestMetricsPageIsCurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(metricsHead)
-	for _, r := range rows(t) {
+	for _, r := range listMetricRows(t) {
 		_, _ = fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.name, r.kind, strings.ReplaceAll(r.labels, ",", ", "), strings.ReplaceAll(r.help, "|", `\|`))
 	}
 	if os.Getenv("QUARRY_GENERATE") == "1" {
@@ -151,7 +151,7 @@ func TestMetricsPageIsCurrent(t *testing.T) {
 // TestMetricNames holds names to their convention, and the issue to its word.
 func TestMetricNames(t *testing.T) {
 	unit := regexp.MustCompile(`_(seconds|bytes|total|records|info|ratio|segments|documents|repositories|files|partitions|places|refs|searches|streams|views|entries|blocks|frames|readers|mirrors|deliveries|trigrams|matches)$`)
-	all := rows(t)
+	all := listMetricRows(t)
 	for _, r := range all {
 		if !strings.HasPrefix(r.name, "quarry_") || r.help == "" {
 			t.Errorf("%s: want a name that begins with quarry_ and a help text", r.name)

@@ -25,7 +25,7 @@ const (
 	// repository.
 	assignTimeout = 10 * time.Second
 	// assignAgainAfter is when numbers are asked for again that the log did not take.
-	assignAgainAfter = time.Second
+	assignRetryInterval = time.Second
 )
 
 // errNumbering is why a server that has just begun is not ready.
@@ -34,7 +34,7 @@ var errNumbering = errors.New("the repositories that were registered before are 
 // numbering has repositories and connections numbered: those of the registration
 // endpoint before they are registered, all others once the catalog has them. Other
 // processes may do the same for the same repositories at once.
-type numbering struct {
+type numberAssigner struct {
 	numbers  *numbers.Numbers
 	accounts *projections.Runner // applies the numbers
 	events   auth.Appender
@@ -49,16 +49,16 @@ type numbering struct {
 	refused map[code.RepositoryID]bool
 }
 
-func newNumbering(a *accountRows, v *versions, logger *slog.Logger) *numbering {
-	return &numbering{
+func newNumberAssigner(a *accountRows, v *versions, logger *slog.Logger) *numberAssigner {
+	return &numberAssigner{
 		numbers: a.numbers, accounts: a.accountsRunner(), events: accountEvents{a.log}, versions: v, logger: logger,
 		started: make(chan struct{}), refused: map[code.RepositoryID]bool{},
 	}
 }
 
-// ready is nil unless repositories that were registered before the start have no
+// checkReady is nil unless repositories that were registered before the start have no
 // number yet.
-func (n *numbering) ready() error {
+func (n *numberAssigner) checkReady() error {
 	select {
 	case <-n.started:
 		return nil
@@ -70,13 +70,13 @@ func (n *numbering) ready() error {
 	return errNumbering
 }
 
-// numbered reports whether a repository has a number. One that has none is not shown.
-func (n *numbering) numbered(id code.RepositoryID) bool { return n.numbers.OfRepository(id) != 0 }
+// hasNumber reports whether a repository has a number. One that has none is not shown.
+func (n *numberAssigner) hasNumber(id code.RepositoryID) bool { return n.numbers.OfRepository(id) != 0 }
 
-// number returns the number of a repository that is about to be registered. It waits
+// numberRepository returns the number of a repository that is about to be registered. It waits
 // until those registered before have theirs, so that numbers follow the order of
 // registration.
-func (n *numbering) number(ctx context.Context, r code.Repository) (code.RepositoryNumber, error) {
+func (n *numberAssigner) numberRepository(ctx context.Context, r code.Repository) (code.RepositoryNumber, error) {
 	if number := n.numbers.OfRepository(r.ID); number != 0 {
 		return number, nil
 	}
@@ -87,7 +87,7 @@ func (n *numbering) number(ctx context.Context, r code.Repository) (code.Reposit
 	case <-ctx.Done():
 		return 0, fmt.Errorf("%w: %w", auth.ErrNotReady, errNumbering)
 	}
-	if err := n.assign(ctx, []*catalog.Repository{{Repository: r}}); err != nil {
+	if err := n.assignNumbers(ctx, []*catalog.Repository{{Repository: r}}); err != nil {
 		return 0, fmt.Errorf("%w: number repository %s: %w", api.ErrUnavailable, r.Name, err)
 	}
 	number := n.numbers.OfRepository(r.ID)
@@ -99,7 +99,7 @@ func (n *numbering) number(ctx context.Context, r code.Repository) (code.Reposit
 }
 
 // Run numbers what the catalog has and will have, until ctx ends.
-func (n *numbering) Run(ctx context.Context) error {
+func (n *numberAssigner) Run(ctx context.Context) error {
 	select {
 	case <-n.accounts.CaughtUp():
 	case <-ctx.Done():
@@ -115,7 +115,7 @@ func (n *numbering) Run(ctx context.Context) error {
 			of, last = live, nil
 		}
 		snapshot := live.catalog.Snapshot()
-		missing = n.missing(append(missing, snapshot.ChangedSince(last)...))
+		missing = n.findUnnumbered(append(missing, snapshot.ChangedSince(last)...))
 		last = snapshot
 		n.complete.Store(len(missing) == 0)
 		var again <-chan time.Time // nil while there is nothing to try again
@@ -124,10 +124,10 @@ func (n *numbering) Run(ctx context.Context) error {
 			behind = nil
 			if err := n.assignMissing(ctx, missing); err != nil {
 				n.logger.WarnContext(ctx, "numbering repositories failed; trying again", "repositories", len(missing), "error", err)
-				again = time.After(assignAgainAfter)
+				again = time.After(assignRetryInterval)
 			} else {
-				missing = n.missing(missing)
-				n.start()
+				missing = n.findUnnumbered(missing)
+				n.markStarted()
 			}
 		}
 		select {
@@ -141,7 +141,7 @@ func (n *numbering) Run(ctx context.Context) error {
 	}
 }
 
-func (n *numbering) start() {
+func (n *numberAssigner) markStarted() {
 	select {
 	case <-n.started:
 	default:
@@ -149,9 +149,9 @@ func (n *numbering) start() {
 	}
 }
 
-// missing returns those that need a number, or whose connection does, in the order of
+// findUnnumbered returns those that need a number, or whose connection does, in the order of
 // registration and once each.
-func (n *numbering) missing(all []*catalog.Repository) []*catalog.Repository {
+func (n *numberAssigner) findUnnumbered(all []*catalog.Repository) []*catalog.Repository {
 	var out []*catalog.Repository
 	for _, r := range all {
 		if n.numbers.OfRepository(r.ID) == 0 && !n.refused[r.ID] || r.Connection != "" && n.numbers.OfConnection(r.Connection) == 0 {
@@ -165,11 +165,11 @@ func (n *numbering) missing(all []*catalog.Repository) []*catalog.Repository {
 }
 
 // assignMissing has repositories numbered, and notes those beyond the last number.
-func (n *numbering) assignMissing(ctx context.Context, missing []*catalog.Repository) error {
+func (n *numberAssigner) assignMissing(ctx context.Context, missing []*catalog.Repository) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	if err := n.assign(ctx, missing); err != nil {
+	if err := n.assignNumbers(ctx, missing); err != nil {
 		return err
 	}
 	for _, r := range missing {
@@ -181,9 +181,9 @@ func (n *numbering) assignMissing(ctx context.Context, missing []*catalog.Reposi
 	return nil
 }
 
-// assign appends what numbers repositories and their connections in this order, and
+// assignNumbers appends what numbers repositories and their connections in this order, and
 // waits until the numbers can be read.
-func (n *numbering) assign(ctx context.Context, repositories []*catalog.Repository) error {
+func (n *numberAssigner) assignNumbers(ctx context.Context, repositories []*catalog.Repository) error {
 	var last event.Position
 	for part := range slices.Chunk(repositories, event.MaxNumbered) {
 		ev := &event.NumbersAssigned{At: boot.Now().UTC()}

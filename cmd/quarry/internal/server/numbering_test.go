@@ -36,14 +36,14 @@ func registerNamed(t *testing.T, s *Server, root, name string) code.RepositoryNu
 		t.Fatal(err)
 	}
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":%q}`, dir, name), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":%q}`, dir, name), &r); status != http.StatusAccepted {
 		t.Fatalf("register %s: %d %s", name, status, r.Message)
 	}
 	return code.RepositoryNumber(r.RepoID)
 }
 
-// listed returns the numbers of the repository list by name.
-func listed(t *testing.T, s *Server) map[string]code.RepositoryNumber {
+// numbersByName returns the numbers of the repository list by name.
+func numbersByName(t *testing.T, s *Server) map[string]code.RepositoryNumber {
 	t.Helper()
 	all, err := s.repositories.Repositories(t.Context())
 	if err != nil {
@@ -73,8 +73,8 @@ func TestNumbersFollowTheOrderOfRegistration(t *testing.T) {
 	}
 	wantListed := func(when string) {
 		t.Helper()
-		eventually(t, func() bool { return len(listed(t, s)) == len(want) })
-		for name, number := range listed(t, s) {
+		waitUntil(t, func() bool { return len(numbersByName(t, s)) == len(want) })
+		for name, number := range numbersByName(t, s) {
 			if number != want[name] {
 				t.Errorf("%s: %s has the number %d, want %d", when, name, number, want[name])
 			}
@@ -86,7 +86,7 @@ func TestNumbersFollowTheOrderOfRegistration(t *testing.T) {
 	if response, err := http.DefaultClient.Do(request); err != nil || response.StatusCode != http.StatusAccepted || response.Body.Close() != nil {
 		t.Fatalf("remove mole: %v %+v", err, removed)
 	}
-	eventually(t, func() bool { return listed(t, s)["mole"] == 0 })
+	waitUntil(t, func() bool { return numbersByName(t, s)["mole"] == 0 })
 	want["gnu"] = 9
 	if got := registerNamed(t, s, root, "gnu"); got != 9 {
 		t.Errorf("the repository behind a removed one has the number %d, want 9", got)
@@ -104,7 +104,7 @@ func TestNumbersFollowTheOrderOfRegistration(t *testing.T) {
 		}
 		s = openOnly(t, c)
 		stop = run(t, s)
-		eventually(t, func() bool { return s.ready(t.Context()) == nil })
+		waitUntil(t, func() bool { return s.checkReady(t.Context()) == nil })
 		wantListed("without " + lost)
 		stop()
 	}
@@ -157,12 +157,12 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 	c.Roles = []string{roleIngest, roleQuery} // nothing fetches from host.example
 	c.Log.Driver = "embedded"
 	s = openOnly(t, c)
-	if err := s.ready(t.Context()); err == nil {
+	if err := s.checkReady(t.Context()); err == nil {
 		t.Error("the server is ready before the repositories have numbers")
 	}
 	run(t, s)
-	eventually(t, func() bool { return s.ready(t.Context()) == nil })
-	numbers := listed(t, s)
+	waitUntil(t, func() bool { return s.checkReady(t.Context()) == nil })
+	numbers := numbersByName(t, s)
 	for i, name := range names {
 		if got := numbers[name]; got != code.RepositoryNumber(i+1) {
 			t.Fatalf("%s has the number %d, want %d", name, got, i+1)
@@ -176,14 +176,14 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 	// The old IDs name the same things.
 	for _, i := range []int{0, 999, 1000, 2499} {
 		old := code.NewRepositoryID("test", names[i])
-		_, byNumber := get(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), i+1))
-		status, byID := get(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), old))
+		_, byNumber := getURL(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), i+1))
+		status, byID := getURL(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), old))
 		if status != http.StatusOK || byID != byNumber || !strings.Contains(byID, fmt.Sprintf(`"repoId":%d,`, i+1)) {
 			t.Errorf("%s by its ID: %d %s\nby its number: %s", names[i], status, byID, byNumber)
 		}
 	}
-	_, byNumber := get(t, s.URL()+"/api/repos?connectionId=2&perPage=5")
-	if _, byID := get(t, fmt.Sprintf("%s/api/repos?connectionId=%d&perPage=5", s.URL(), code.NewRepositoryID("connection", "hub-1"))); byID != byNumber || !strings.Contains(byID, "repoId") {
+	_, byNumber := getURL(t, s.URL()+"/api/repos?connectionId=2&perPage=5")
+	if _, byID := getURL(t, fmt.Sprintf("%s/api/repos?connectionId=%d&perPage=5", s.URL(), code.NewRepositoryID("connection", "hub-1"))); byID != byNumber || !strings.Contains(byID, "repoId") {
 		t.Errorf("a connection by its ID: %s\nby its number: %s", byID, byNumber)
 	}
 }
@@ -208,7 +208,7 @@ func takeNumbersOut(t *testing.T, dir string) {
 type queryProcess struct {
 	accounts  *accountRows
 	versions  *versions
-	numbering *numbering
+	numbering *numberAssigner
 }
 
 func newQueryProcess(t *testing.T, log eventlog.Log) *queryProcess {
@@ -234,10 +234,10 @@ func newQueryProcess(t *testing.T, log eventlog.Log) *queryProcess {
 			t.Error(err)
 		}
 	})
-	return &queryProcess{accounts, v, newNumbering(accounts, v, o.Logger)}
+	return &queryProcess{accounts, v, newNumberAssigner(accounts, v, o.Logger)}
 }
 
-func (p *queryProcess) run(ctx context.Context, g *errgroup.Group) {
+func (p *queryProcess) startRunners(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return p.accounts.Run(ctx) })
 	g.Go(func() error { return p.versions.Run(ctx) })
 	g.Go(func() error { return p.numbering.Run(ctx) })
@@ -266,7 +266,7 @@ func TestTwoProcessesNumberAtOnce(t *testing.T) {
 		}
 	})
 	for _, p := range processes {
-		p.run(ctx, running)
+		p.startRunners(ctx, running)
 		<-p.numbering.started
 	}
 	const hooked, asked = 60, 40
@@ -284,7 +284,7 @@ func TestTwoProcessesNumberAtOnce(t *testing.T) {
 		work.Go(func() error {
 			for i := range asked {
 				name := fmt.Sprintf("asked/%d", i)
-				number, err := p.numbering.number(ctx, code.Repository{ID: code.NewRepositoryID("test", name), Name: name})
+				number, err := p.numbering.numberRepository(ctx, code.Repository{ID: code.NewRepositoryID("test", name), Name: name})
 				if err != nil {
 					return err
 				}
@@ -301,7 +301,7 @@ func TestTwoProcessesNumberAtOnce(t *testing.T) {
 	}
 	last := code.RepositoryNumber(hooked + asked)
 	for _, p := range processes {
-		eventually(t, func() bool { return p.accounts.numbers.Repository(last) != 0 })
+		waitUntil(t, func() bool { return p.accounts.numbers.Repository(last) != 0 })
 	}
 	seen := map[code.RepositoryID]bool{}
 	for number := code.RepositoryNumber(1); number <= last; number++ {
@@ -330,7 +330,7 @@ func TestRegistrationBeyondTheLastNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	var refused registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q}`, dir), &refused); status != http.StatusConflict || !strings.Contains(refused.Message, "all 16777215 numbers of repositories are in use") {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q}`, dir), &refused); status != http.StatusConflict || !strings.Contains(refused.Message, "all 16777215 numbers of repositories are in use") {
 		t.Errorf("beyond the last number: %d %s", status, refused.Message)
 	}
 	if got := registerNamed(t, s, root, "a"); got != 1 {
@@ -339,15 +339,15 @@ func TestRegistrationBeyondTheLastNumber(t *testing.T) {
 	if _, err := s.log.Append(t.Context(), event.TopicEvents, eventlog.AnyPartition, registeredAt(t, "hooked", "", time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.versions.live.Load().catalog.Snapshot().Len() == 3 })
-	if got := listed(t, s); len(got) != 2 {
+	waitUntil(t, func() bool { return s.versions.live.Load().catalog.Snapshot().Len() == 3 })
+	if got := numbersByName(t, s); len(got) != 2 {
 		t.Errorf("repositories %v are shown", got)
 	}
-	if err := s.ready(t.Context()); err != nil {
+	if err := s.checkReady(t.Context()); err != nil {
 		t.Errorf("a repository without a number keeps the server from being ready: %v", err)
 	}
 	old := code.NewRepositoryID("test", "hooked")
-	if status, body := get(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), old)); status != http.StatusNotFound {
+	if status, body := getURL(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), old)); status != http.StatusNotFound {
 		t.Errorf("a repository without a number, by its ID: %d %s", status, body)
 	}
 }
@@ -356,12 +356,12 @@ func TestRegistrationBeyondTheLastNumber(t *testing.T) {
 // number, and after.
 func TestNothingIsShownWithoutItsNumber(t *testing.T) {
 	g := newGitRepository(t, "kettle")
-	head := g.commit("a.go", "package kettle\n")
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir)))
+	head := g.commitFiles("a.go", "package kettle\n")
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir)))
 	s.registerAt(t, g, head)
 	shown := false
 	numbered := func(code.RepositoryID) bool { return shown }
-	list, searches := &repositories{versions: s.versions, numbered: numbered}, newViews(s.versions, numbered)
+	list, searches := &repositories{versions: s.versions, hasNumber: numbered}, newViews(s.versions, numbered)
 	for range 2 {
 		all, err := list.Repositories(t.Context())
 		v, err2 := searches.View(t.Context())
@@ -396,7 +396,7 @@ func TestNotReadyBeforeNumbers(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	eventually(t, func() bool { return s.accounts.ready() == nil })
+	waitUntil(t, func() bool { return s.accounts.checkReady() == nil })
 	rec := httptest.NewRecorder()
 	s.api.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/api/repos", nil))
 	if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), "NOT_READY") || !strings.Contains(rec.Body.String(), errNumbering.Error()) {
@@ -409,15 +409,15 @@ func TestNotReadyBeforeNumbers(t *testing.T) {
 func TestReadyAfterTheLookAtAllRepositories(t *testing.T) {
 	n := openOnly(t, testConfig(t)).numbering
 	n.complete.Store(true)
-	if err := n.ready(); err != nil {
+	if err := n.checkReady(); err != nil {
 		t.Errorf("every repository of a catalog that catches up has a number: %v", err)
 	}
 	n.versions.ready.Store(true)
-	if err := n.ready(); !errors.Is(err, errNumbering) {
+	if err := n.checkReady(); !errors.Is(err, errNumbering) {
 		t.Errorf("the catalog has caught up, and nothing has looked at it since: %v", err)
 	}
-	n.start()
-	if err := n.ready(); err != nil {
+	n.markStarted()
+	if err := n.checkReady(); err != nil {
 		t.Errorf("all repositories have numbers: %v", err)
 	}
 }

@@ -84,8 +84,8 @@ func gitHolds(dir, word string) bool {
 	return bytes.Contains(out, []byte(word))
 }
 
-// below returns the first elements of paths, once each.
-func below(paths []string) string {
+// firstElements returns the first elements of paths, once each.
+func firstElements(paths []string) string {
 	var names []string
 	for _, p := range paths {
 		name, _, _ := strings.Cut(p, string(filepath.Separator))

@@ -22,11 +22,11 @@ func (s *Server) openPages(context.Context) error {
 	}
 	s.pages, err = web.New(web.Options{
 		Accounts: s.auth, Repositories: s.repositories, Providers: providers, Audit: s.api,
-		Secret:    s.secrets.of("forms of pages"),
+		Secret:    s.masterSecret.deriveKey("forms of pages"),
 		PublicURL: s.publicURL(), Version: s.o.Version,
 		Around: s.api.Page,
 		Code:   s.api, Source: s.apiOptions.Source,
-		Ready: s.pagesReady,
+		Ready: s.checkPagesReady,
 		Now:   boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 	return err
@@ -39,7 +39,7 @@ func (s *Server) newProviders() (*oidc.Client, error) {
 	if len(given) == 0 {
 		return nil, nil
 	}
-	o := oidc.Options{PublicURL: s.publicURL(), Secret: s.secrets.of("sign-ins with providers"), Now: boot.Now}
+	o := oidc.Options{PublicURL: s.publicURL(), Secret: s.masterSecret.deriveKey("sign-ins with providers"), Now: boot.Now}
 	for i := range given {
 		p, err := given[i].Provider()
 		if err != nil {
@@ -50,17 +50,17 @@ func (s *Server) newProviders() (*oidc.Client, error) {
 	return oidc.New(o)
 }
 
-// pagesReady is nil once the accounts are read and the repositories have numbers.
-func (s *Server) pagesReady() error {
-	if err := s.callersReady(); err != nil {
+// checkPagesReady is nil once the accounts are read and the repositories have numbers.
+func (s *Server) checkPagesReady() error {
+	if err := s.checkCallersReady(); err != nil {
 		return fmt.Errorf("%w: %w", web.ErrNotReady, err)
 	}
 	return nil
 }
 
-// front shares paths between pages and API. What neither has is told in the form
+// mountPages shares paths between pages and API. What neither has is told in the form
 // that was asked for.
-func (s *Server) front(mux *http.ServeMux) {
+func (s *Server) mountPages(mux *http.ServeMux) {
 	for _, path := range s.pages.Paths() {
 		mux.Handle(path, s.pages)
 	}

@@ -27,8 +27,8 @@ func newVisitor(t *testing.T, s *Server) *visitor {
 	return &visitor{t, &http.Client{Jar: jar, Transport: http.DefaultTransport}, s.URL()}
 }
 
-// ask returns the status, the kind and the text of the answer; form nil is a GET.
-func (v *visitor) ask(path, accept string, form url.Values) (int, string, string) {
+// requestPage returns the status, the kind and the text of the answer; form nil is a GET.
+func (v *visitor) requestPage(path, accept string, form url.Values) (int, string, string) {
 	v.t.Helper()
 	method, body := http.MethodGet, io.Reader(nil)
 	if form != nil {
@@ -56,7 +56,7 @@ func (v *visitor) ask(path, accept string, form url.Values) (int, string, string
 }
 
 func TestPagesAndAPIShareAListener(t *testing.T) {
-	s := running(t, testConfig(t))
+	s := runServer(t, testConfig(t))
 	v := newVisitor(t, s)
 	const page, program = "text/html,application/xhtml+xml,*/*;q=0.8", "*/*"
 	for _, c := range []struct {
@@ -76,21 +76,21 @@ func TestPagesAndAPIShareAListener(t *testing.T) {
 		{"/api/version", page, http.StatusOK, "application/json", "version"},
 		{"/static/x", page, http.StatusNotFound, "text/plain", "no such file"},
 	} {
-		if status, kind, text := v.ask(c.path, c.accept, nil); status != c.status || kind != c.kind || !strings.Contains(text, c.says) {
+		if status, kind, text := v.requestPage(c.path, c.accept, nil); status != c.status || kind != c.kind || !strings.Contains(text, c.says) {
 			t.Errorf("%s for %s: %d %s, want %d %s with %q", c.path, c.accept, status, kind, c.status, c.kind, c.says)
 		}
 	}
 	form := url.Values{"token": {s.auth.SetupValue()}, "email": {"ada@example.com"}, "password": {"correct horse battery"}}
-	if status, _, text := v.ask("/setup", page, form); status != http.StatusOK || !strings.Contains(text, "You are the owner") {
+	if status, _, text := v.requestPage("/setup", page, form); status != http.StatusOK || !strings.Contains(text, "You are the owner") {
 		t.Fatalf("set-up: %d\n%s", status, text)
 	}
-	if status, _, text := v.ask("/settings/members", page, nil); status != http.StatusOK || !strings.Contains(text, "ada@example.com") {
+	if status, _, text := v.requestPage("/settings/members", page, nil); status != http.StatusOK || !strings.Contains(text, "ada@example.com") {
 		t.Errorf("members: %d\n%s", status, text)
 	}
 	for _, path := range []string{"/?x=" + strings.Repeat("y", 10), "/setup?token=qo_x", "/nothing/at/all"} {
-		v.ask(path, page, nil)
+		v.requestPage(path, page, nil)
 	}
-	if _, metrics := get(t, s.URL()+"/metrics"); strings.Contains(metrics, `route="/nothing`) || !strings.Contains(metrics, `route="/settings/members"`) {
+	if _, metrics := getURL(t, s.URL()+"/metrics"); strings.Contains(metrics, `route="/nothing`) || !strings.Contains(metrics, `route="/settings/members"`) {
 		t.Error("the metrics of pages are not by page")
 	}
 }
@@ -101,13 +101,13 @@ func TestProvidersOfTheConfiguration(t *testing.T) {
 	c.Access.OIDC = []config.OIDC{{
 		Name: "company", Title: "Our Company", Issuer: "http://127.0.0.1:1", ClientID: "quarry", ClientSecret: config.NewSecret("env:OIDC_SECRET"),
 	}}
-	s := running(t, c)
+	s := runServer(t, c)
 	v := newVisitor(t, s)
-	if _, _, text := v.ask("/sign-in", "text/html", nil); !strings.Contains(text, "Continue with Our Company") {
+	if _, _, text := v.requestPage("/sign-in", "text/html", nil); !strings.Contains(text, "Continue with Our Company") {
 		t.Errorf("no button:\n%s", text)
 	}
 	// A provider that is down keeps nobody from starting, and is told of.
-	if status, _, text := v.ask("/auth/oidc/company", "text/html", nil); status != http.StatusBadGateway || !strings.Contains(text, "cannot be reached") {
+	if status, _, text := v.requestPage("/auth/oidc/company", "text/html", nil); status != http.StatusBadGateway || !strings.Contains(text, "cannot be reached") {
 		t.Errorf("a provider that is down: %d\n%s", status, text)
 	}
 	if out, err := c.YAML(); err != nil || strings.Contains(string(out), os.Getenv("OIDC_SECRET")) {

@@ -23,7 +23,7 @@ import (
 // they held lies in the segments that later events brought, or, if it was dead
 // when they were merged, in the git mirrors, from where it is analysed again. What
 // is in neither stays missing, and is counted.
-type past struct {
+type pastRestorer struct {
 	o       Options
 	log     projections.Tailer
 	objects segmentstore.Store
@@ -33,8 +33,8 @@ type past struct {
 	made *madeObjects // nil unless the past is built
 }
 
-// store is what the version takes objects from.
-func (p *past) store(building bool) segmentstore.Store {
+// objectStore is what the version takes objects from.
+func (p *pastRestorer) objectStore(building bool) segmentstore.Store {
 	if !building {
 		return p.objects
 	}
@@ -44,17 +44,17 @@ func (p *past) store(building bool) segmentstore.Store {
 }
 
 // close removes the segments that were made.
-func (p *past) close() {
+func (p *pastRestorer) close() {
 	if p.made != nil {
-		p.made.clear()
+		p.made.removeFiles()
 	}
 }
 
-// settle completes a version that has applied everything below the given
+// restoreDocuments completes a version that has applied everything below the given
 // checkpoints, and returns what is missing.
-func (p *past) settle(ctx context.Context, where *places.Places, at []projections.Checkpoint) (missing projections.Missing, err error) {
+func (p *pastRestorer) restoreDocuments(ctx context.Context, where *places.Places, at []projections.Checkpoint) (missing projections.Missing, err error) {
 	for _, c := range at {
-		if n, err := unheld(where, c.Partition); err != nil || n == 0 {
+		if n, err := countUnheld(where, c.Partition); err != nil || n == 0 {
 			if err != nil {
 				return missing, err
 			}
@@ -63,10 +63,10 @@ func (p *past) settle(ctx context.Context, where *places.Places, at []projection
 		if err := p.adoptLater(ctx, where, c); err != nil {
 			return missing, fmt.Errorf("documents of partition %d: %w", c.Partition, err)
 		}
-		if err := p.analyseAgain(ctx, where, c.Partition); err != nil {
+		if err := p.analyzeMissing(ctx, where, c.Partition); err != nil {
 			return missing, fmt.Errorf("documents of partition %d from the mirrors: %w", c.Partition, err)
 		}
-		if err := count(ctx, where, c.Partition, &missing); err != nil {
+		if err := addMissing(ctx, where, c.Partition, &missing); err != nil {
 			return missing, err
 		}
 	}
@@ -76,14 +76,14 @@ func (p *past) settle(ctx context.Context, where *places.Places, at []projection
 	return missing, nil
 }
 
-// count adds what a partition lacks.
-func count(ctx context.Context, where *places.Places, partition int32, missing *projections.Missing) error {
-	n, err := unheld(where, partition)
+// addMissing adds what a partition lacks.
+func addMissing(ctx context.Context, where *places.Places, partition int32, missing *projections.Missing) error {
+	n, err := countUnheld(where, partition)
 	if err != nil || n == 0 {
 		return err
 	}
 	missing.Documents += n
-	byRepository, err := whereWanted(ctx, where, partition)
+	byRepository, err := findMissingDocuments(ctx, where, partition)
 	if err != nil {
 		return err
 	}
@@ -100,8 +100,8 @@ func count(ctx context.Context, where *places.Places, partition int32, missing *
 	return nil
 }
 
-// unheld counts the documents of a partition that no segment holds.
-func unheld(where *places.Places, partition int32) (int, error) {
+// countUnheld counts the documents of a partition that no segment holds.
+func countUnheld(where *places.Places, partition int32) (int, error) {
 	v := where.Acquire()
 	defer v.Release()
 	keys, err := v.UnheldIn(partition)
@@ -110,13 +110,13 @@ func unheld(where *places.Places, partition int32) (int, error) {
 
 // adoptLater takes documents from the segments that came behind c and are still
 // there, the latest first: they are the largest.
-func (p *past) adoptLater(ctx context.Context, where *places.Places, c projections.Checkpoint) error {
+func (p *pastRestorer) adoptLater(ctx context.Context, where *places.Places, c projections.Checkpoint) error {
 	segments, err := p.laterSegments(ctx, c)
 	if err != nil {
 		return err
 	}
 	for _, ref := range slices.Backward(segments) {
-		if n, err := unheld(where, c.Partition); err != nil || n == 0 {
+		if n, err := countUnheld(where, c.Partition); err != nil || n == 0 {
 			return err
 		}
 		if _, err := where.Adopt(ctx, c.Partition, ref); err != nil {
@@ -128,7 +128,7 @@ func (p *past) adoptLater(ctx context.Context, where *places.Places, c projectio
 
 // laterSegments reads what the partition brought behind c and has not merged
 // away, in the order it came.
-func (p *past) laterSegments(ctx context.Context, c projections.Checkpoint) ([]event.SegmentRef, error) {
+func (p *pastRestorer) laterSegments(ctx context.Context, c projections.Checkpoint) ([]event.SegmentRef, error) {
 	high, err := p.log.HighWater(ctx, event.TopicEvents)
 	if err != nil || c.Next >= high[c.Partition] {
 		return nil, err
@@ -165,20 +165,20 @@ func (p *past) laterSegments(ctx context.Context, c projections.Checkpoint) ([]e
 }
 
 // wanted is a document that is looked for in a mirror, and one place of it.
-type wanted struct {
+type missingDocument struct {
 	key  code.DocumentKey
 	path string
 }
 
-// analyseAgain takes documents from the mirrors.
-func (p *past) analyseAgain(ctx context.Context, where *places.Places, partition int32) error {
-	byRepository, err := whereWanted(ctx, where, partition)
+// analyzeMissing takes documents from the mirrors.
+func (p *pastRestorer) analyzeMissing(ctx context.Context, where *places.Places, partition int32) error {
+	byRepository, err := findMissingDocuments(ctx, where, partition)
 	mirrors := p.mirrors()
 	if err != nil || mirrors == nil {
 		return err
 	}
 	for _, id := range slices.Sorted(maps.Keys(byRepository)) {
-		refs, err := p.analyse(ctx, mirrors.Mirror(id), id, byRepository[id])
+		refs, err := p.analyzeDocuments(ctx, mirrors.Mirror(id), id, byRepository[id])
 		if err != nil {
 			return err
 		}
@@ -191,16 +191,16 @@ func (p *past) analyseAgain(ctx context.Context, where *places.Places, partition
 	return nil
 }
 
-// whereWanted returns, for each repository of a partition, the documents of its
+// findMissingDocuments returns, for each repository of a partition, the documents of its
 // refs that no segment holds, each once.
-func whereWanted(ctx context.Context, where *places.Places, partition int32) (map[code.RepositoryID][]wanted, error) {
+func findMissingDocuments(ctx context.Context, where *places.Places, partition int32) (map[code.RepositoryID][]missingDocument, error) {
 	v := where.Acquire()
 	defer v.Release()
 	keys, err := v.UnheldIn(partition)
 	if err != nil {
 		return nil, err
 	}
-	out := map[code.RepositoryID][]wanted{}
+	out := map[code.RepositoryID][]missingDocument{}
 	for _, r := range v.Repositories() {
 		if r == nil || r.Partition != partition {
 			continue
@@ -210,7 +210,7 @@ func whereWanted(ctx context.Context, where *places.Places, partition int32) (ma
 			err := v.Files(ctx, r.ID, ref.Ref, "", func(place places.Place) bool {
 				if place.Skipped == "" && keys[place.Document] && !found[place.Document] {
 					found[place.Document] = true
-					out[r.ID] = append(out[r.ID], wanted{place.Document, place.Path})
+					out[r.ID] = append(out[r.ID], missingDocument{place.Document, place.Path})
 				}
 				return true
 			})
@@ -234,8 +234,8 @@ type madeObjects struct {
 	}
 }
 
-// add takes the file of a segment that was made.
-func (m *madeObjects) add(name, path string) {
+// addFile takes the file of a segment that was made.
+func (m *madeObjects) addFile(name, path string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mu.paths[name] = path
@@ -253,8 +253,8 @@ func (m *madeObjects) Fetch(ctx context.Context, name, path string) error {
 	return os.Rename(made, path)
 }
 
-// next returns a path for a segment, in a directory below the given one.
-func (m *madeObjects) next(below string) (_ string, err error) {
+// nextPath returns a path for a segment, in a directory below the given one.
+func (m *madeObjects) nextPath(below string) (_ string, err error) {
 	if m.dir == "" {
 		if m.dir, err = os.MkdirTemp(below, "past-"); err != nil {
 			return "", err
@@ -264,7 +264,7 @@ func (m *madeObjects) next(below string) (_ string, err error) {
 	return filepath.Join(m.dir, fmt.Sprint("segment-", m.n)), nil
 }
 
-func (m *madeObjects) clear() {
+func (m *madeObjects) removeFiles() {
 	if m.dir != "" {
 		_ = os.RemoveAll(m.dir) // what stays is removed with the version's home
 	}

@@ -30,8 +30,8 @@ type moment struct {
 	answers [][]string
 }
 
-// remember asks every query, and lets the clock pass.
-func remember(t *testing.T, s *Server) moment {
+// recordMoment asks every query, and lets the clock pass.
+func recordMoment(t *testing.T, s *Server) moment {
 	t.Helper()
 	m := moment{at: time.Now()}
 	var err error
@@ -41,12 +41,12 @@ func remember(t *testing.T, s *Server) moment {
 	for _, q := range pastQueries {
 		m.answers = append(m.answers, mustAsk(t, s, q))
 	}
-	eventually(t, func() bool { return time.Now().After(m.at.Add(time.Millisecond)) })
+	waitUntil(t, func() bool { return time.Now().After(m.at.Add(time.Millisecond)) })
 	return m
 }
 
-// positions names the moment by the last record of each partition.
-func (m *moment) positions() string {
+// positionList names the moment by the last record of each partition.
+func (m *moment) positionList() string {
 	var parts []string
 	for p, end := range m.ends {
 		parts = append(parts, fmt.Sprintf("%d/%d", p, end-1))
@@ -54,7 +54,7 @@ func (m *moment) positions() string {
 	return strings.Join(parts, ",")
 }
 
-func (m *moment) compare(t *testing.T, s *Server, name string) {
+func (m *moment) compareAnswers(t *testing.T, s *Server, name string) {
 	t.Helper()
 	for i, q := range pastQueries {
 		if got := mustAsk(t, s, q); !slices.Equal(got, m.answers[i]) {
@@ -75,7 +75,7 @@ func segmentsDeleted(t *testing.T, s *Server) (deleted, merges int) {
 			there[id.String()] = true
 		}
 	}
-	_, text := get(t, s.URL()+"/metrics")
+	_, text := getURL(t, s.URL()+"/metrics")
 	for _, line := range strings.Split(text, "\n") {
 		if strings.HasPrefix(line, "quarry_places_excised_total ") {
 			_, err := fmt.Sscan(strings.Fields(line)[1], &deleted)
@@ -96,21 +96,21 @@ func writeHistory(t *testing.T, s *Server, g *gitRepository) (moments []moment) 
 	for n := range pushes {
 		file := fmt.Sprintf("d/%d.go", n%5)
 		if n%6 == 4 {
-			g.git("rm", "--quiet", "-r", "d")
+			g.runGitCommand("rm", "--quiet", "-r", "d")
 		}
-		s.pushed(t, g, file, fmt.Sprintf("package p%d // %s %d\n", n, words[n%3], n))
+		s.pushAndAwait(t, g, file, fmt.Sprintf("package p%d // %s %d\n", n, words[n%3], n))
 		if n == 7 {
-			g.git("branch", "side")
-			g.git("checkout", "--quiet", "side")
-			g.commit("side.go", "package side // beta\n")
-			g.git("checkout", "--quiet", "main")
+			g.runGitCommand("branch", "side")
+			g.runGitCommand("checkout", "--quiet", "side")
+			g.commitFiles("side.go", "package side // beta\n")
+			g.runGitCommand("checkout", "--quiet", "main")
 		}
 		if n%5 == 3 {
-			moments = append(moments, remember(t, s))
+			moments = append(moments, recordMoment(t, s))
 		}
 	}
-	eventually(t, func() bool { deleted, there := segmentsDeleted(t, s); return deleted >= 12 && there < 10 })
-	return append(moments, remember(t, s))
+	waitUntil(t, func() bool { deleted, there := segmentsDeleted(t, s); return deleted >= 12 && there < 10 })
+	return append(moments, recordMoment(t, s))
 }
 
 // TestSearchOfThePast writes a history in which segments are merged, deleted and
@@ -118,7 +118,7 @@ func writeHistory(t *testing.T, s *Server, g *gitRepository) (moments []moment) 
 // running server by time and by position, and with the server stopped.
 func TestSearchOfThePast(t *testing.T) {
 	g := newGitRepository(t, "kazoo", "side")
-	first := g.commit("a.go", "package kazoo // alpha\n")
+	first := g.commitFiles("a.go", "package kazoo // alpha\n")
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir), "pipeline.mergeInterval=20ms", "log.partitions=2")
 	s := openOnly(t, c)
 	stop := run(t, s)
@@ -129,37 +129,37 @@ func TestSearchOfThePast(t *testing.T) {
 	for n, m := range moments {
 		to := m.at.UTC().Format(time.RFC3339Nano)
 		if n%2 == 0 {
-			to = m.positions()
+			to = m.positionList()
 		}
-		r := replayed(t, s, "/api/replays", fmt.Sprintf(`{"to":%q}`, to))
+		r := replayToEnd(t, s, "/api/replays", fmt.Sprintf(`{"to":%q}`, to))
 		if r.MissingDocuments != 0 {
 			t.Errorf("moment %d: %d documents are missing", n, r.MissingDocuments)
 		}
-		m.compare(t, s, fmt.Sprint("moment ", n))
-		if status, body := get(t, s.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"asOf"`) {
+		m.compareAnswers(t, s, fmt.Sprint("moment ", n))
+		if status, body := getURL(t, s.URL()+"/readyz"); status != 200 || !strings.Contains(body, `"asOf"`) {
 			t.Errorf("readyz of the past: %d %s", status, body)
 		}
-		if _, body := get(t, s.URL()+"/metrics"); !strings.Contains(body, "quarry_projections_frozen 1") {
+		if _, body := getURL(t, s.URL()+"/metrics"); !strings.Contains(body, "quarry_projections_frozen 1") {
 			t.Error("no metric says that the version shows the past")
 		}
 	}
-	explained(t, s, present.positions())
+	checkExplain(t, s, present.positionList())
 	withoutMirrors(t, s, moments[0])
 
 	// A push while the past is shown is in the present that is returned to.
-	commit := g.commit("new.go", "package fresh // alpha\n")
+	commit := g.commitFiles("new.go", "package fresh // alpha\n")
 	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 		t.Fatal(err)
 	}
-	replayed(t, s, "/api/replays/rollback", ``)
-	eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
-	replayed(t, s, "/api/replays/rollback", ``)
+	replayToEnd(t, s, "/api/replays/rollback", ``)
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == commit })
+	replayToEnd(t, s, "/api/replays/rollback", ``)
 	if s.defaultAt(g.ID) == commit {
 		t.Error("a second roll back did not undo the first")
 	}
-	replayed(t, s, "/api/replays", `{}`)
-	eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
-	present = remember(t, s)
+	replayToEnd(t, s, "/api/replays", `{}`)
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == commit })
+	present = recordMoment(t, s)
 	stop()
 	offlinePast(t, c.Data, s, moments[1], present)
 }
@@ -170,7 +170,7 @@ func withoutMirrors(t *testing.T, s *Server, m moment) {
 	t.Helper()
 	mirrors := s.versions.mirrors
 	s.versions.mirrors = func() *mirror.Mirrors { return nil }
-	r := replayed(t, s, "/api/replays", fmt.Sprintf(`{"to":%q}`, m.positions()))
+	r := replayToEnd(t, s, "/api/replays", fmt.Sprintf(`{"to":%q}`, m.positionList()))
 	s.versions.mirrors = mirrors
 	found := mustAsk(t, s, "package")
 	if r.MissingDocuments == 0 || r.MissingDocuments != len(m.answers[0])-len(found) || len(found) == 0 {
@@ -178,18 +178,18 @@ func withoutMirrors(t *testing.T, s *Server, m moment) {
 	}
 }
 
-// explained checks that an answer of the past says so.
-func explained(t *testing.T, s *Server, asOf string) {
+// checkExplain checks that an answer of the past says so.
+func checkExplain(t *testing.T, s *Server, asOf string) {
 	t.Helper()
 	var answer struct{ Explain struct{ AsOf string } }
-	post(t, s.URL()+"/api/search", `{"query":"package","matches":10,"explain":true}`, &answer)
+	postJSON(t, s.URL()+"/api/search", `{"query":"package","matches":10,"explain":true}`, &answer)
 	if answer.Explain.AsOf == "" {
 		t.Errorf("explain says nothing of the past, want %s", asOf)
 	}
 }
 
-// damage makes the live store of a stopped server unreadable.
-func damage(t *testing.T, s *Server) {
+// damageStore makes the live store of a stopped server unreadable.
+func damageStore(t *testing.T, s *Server) {
 	t.Helper()
 	home, err := projections.OpenHome(s.o.Config.ProjectionsDir())
 	if err != nil {
@@ -229,8 +229,8 @@ func offlinePast(t *testing.T, data string, s *Server, m, present moment) {
 		t.Helper()
 		s := openOnly(t, s.o.Config)
 		stop := run(t, s)
-		eventually(t, func() bool { return s.versions.caughtUp() })
-		m.compare(t, s, name)
+		waitUntil(t, func() bool { return s.versions.caughtUp() })
+		m.compareAnswers(t, s, name)
 		stop()
 	}
 	rebuild(func(r *Rebuild) error {
@@ -240,7 +240,7 @@ func offlinePast(t *testing.T, data string, s *Server, m, present moment) {
 	look(m, "offline")
 	rebuild(func(r *Rebuild) error { _, err := r.Rollback(); return err })
 	look(present, "rolled back")
-	damage(t, s)
+	damageStore(t, s)
 	rebuild(func(r *Rebuild) error { _, err := r.Switch(t.Context(), api.ReplayRequest{}, nil); return err })
 	look(present, "built anew over a damaged store")
 	left, err := filepath.Glob(filepath.Join(data, "past-*"))

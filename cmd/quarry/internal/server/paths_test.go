@@ -28,18 +28,18 @@ func (g *gitRepository) writeTree(entries ...string) string {
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		g.t.Fatal(err)
 	}
-	return g.git("hash-object", "-t", "tree", "-w", "--literally", file)
+	return g.runGitCommand("hash-object", "-t", "tree", "-w", "--literally", file)
 }
 
 // commitTree makes a tree the next commit of main.
 func (g *gitRepository) commitTree(tree string) code.CommitID {
 	g.t.Helper()
 	args := []string{"commit-tree", "-m", "crafted", tree}
-	if parent := g.git("for-each-ref", "--format=%(objectname)", "refs/heads/main"); parent != "" {
+	if parent := g.runGitCommand("for-each-ref", "--format=%(objectname)", "refs/heads/main"); parent != "" {
 		args = append(args, "-p", parent)
 	}
-	commit := g.git(args...)
-	g.git("update-ref", "refs/heads/main", commit)
+	commit := g.runGitCommand(args...)
+	g.runGitCommand("update-ref", "refs/heads/main", commit)
 	return code.CommitID(commit)
 }
 
@@ -48,8 +48,8 @@ func (g *gitRepository) commitTree(tree string) code.CommitID {
 // second commit changes and removes what the first one had.
 func TestNoFileVanishes(t *testing.T) {
 	g := newGitRepository(t, "odd")
-	g.commit("plain.txt", "needle\n")
-	blob := g.git("rev-parse", "HEAD:plain.txt")
+	g.commitFiles("plain.txt", "needle\n")
+	blob := g.runGitCommand("rev-parse", "HEAD:plain.txt")
 	directory := strings.Repeat("d", 200)
 	deep := func(leaf string) string {
 		tree := g.writeTree("100644 "+leaf, blob)
@@ -64,7 +64,7 @@ func TestNoFileVanishes(t *testing.T) {
 		"40000 ..", dots, "100644 /abs", blob, "100644 caf\xe9", blob, "40000 deep", deep("leaf"),
 		"120000 link", blob, "100644 plain.txt", blob, "160000 sub", strings.Repeat("5", 40)))
 
-	s := running(t, testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0"))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0"))
 	s.registerAt(t, g, first)
 	name, valid := code.NamePath("deep/" + long)
 	if valid || len(name) > code.MaxPathBytes {
@@ -75,7 +75,7 @@ func TestNoFileVanishes(t *testing.T) {
 		"link": code.SkipSymlink, "sub": code.SkipSubmodule,
 	}
 	skipped := func() map[string]code.SkipReason {
-		files, _, err := s.statuses().Skipped(t.Context(), g.ID, "refs/heads/main", "", 0, 100)
+		files, _, err := s.newStatusReader().Skipped(t.Context(), g.ID, "refs/heads/main", "", 0, 100)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +105,7 @@ func TestNoFileVanishes(t *testing.T) {
 	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.defaultAt(g.ID) == second })
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == second })
 	name, _ = code.NamePath("deep/" + long + "2")
 	if got := skipped(); len(got) != 1 || got[name] != code.SkipInvalidPath {
 		t.Errorf("skipped after the second commit: %v", got)

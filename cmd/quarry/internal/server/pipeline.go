@@ -30,7 +30,7 @@ type pipeline struct {
 	indexer *indexer.Indexer
 	worker  *worker.Worker
 	// projected is what the worker waits for.
-	projected *projected
+	projectionLag *projectionLag
 	// reconciler is nil if it is off.
 	reconciler *reconcile.Reconciler
 }
@@ -44,15 +44,15 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	standIns := standIns{}
-	if s.o.standIns != nil {
-		standIns = *s.o.standIns
+	standIns := simulatedMachine{}
+	if s.o.simulated != nil {
+		standIns = *s.o.simulated
 	}
 	mirrors, err := openMirrors(ctx, s.o.Config, s.policy, standIns.execute, s.o.Logger, s.o.Registerer)
 	if err != nil {
 		return fmt.Errorf("open mirrors: %w", err)
 	}
-	s.opened(mirrors)
+	s.addCloser(mirrors)
 	p := &pipeline{mirrors: mirrors}
 	p.indexer, err = indexer.New(indexer.Options{
 		Log:          s.log,
@@ -71,20 +71,20 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.projected = &projected{log: s.log}
+	p.projectionLag = &projectionLag{log: s.log}
 	if s.versions != nil {
-		p.projected.checkpoints = s.versions.noted
+		p.projectionLag.checkpoints = s.versions.reportedCheckpoints
 	}
 	p.worker, err = worker.New(worker.Options{
 		Log:        s.log,
 		Handler:    spaceGate{p.indexer, s.disks},
 		Group:      workerGroup,
 		Lanes:      s.o.Config.Pipeline.Concurrency,
-		Long:       indexer.Imports,
-		Removes:    indexer.Removes,
+		Long:       indexer.IsImport,
+		Removes:    indexer.IsRemoval,
 		Name:       p.indexer.Name,
 		Stall:      s.o.Config.Git.FetchTimeout.Std() + readMargin,
-		Pressure:   p.projected,
+		Pressure:   p.projectionLag,
 		MaxAhead:   int64(s.o.Config.Pipeline.MaxAhead),
 		Attempts:   s.o.Config.Pipeline.MaxAttempts,
 		Patience:   s.o.Config.Pipeline.HostPatience.Std(),
@@ -127,8 +127,8 @@ func emptyDirectory(dir string) (string, error) {
 	return dir, os.MkdirAll(dir, 0o700)
 }
 
-// add adds the actors of the pipeline.
-func (p *pipeline) add(group *boot.Group) {
+// addActors adds the actors of the pipeline.
+func (p *pipeline) addActors(group *boot.Group) {
 	if p.reconciler != nil {
 		group.Add("reconciler", p.reconciler.Run)
 	}
@@ -136,18 +136,18 @@ func (p *pipeline) add(group *boot.Group) {
 	group.Add("worker", p.worker.Run)
 }
 
-// working says what the pipeline of this process does, or did last, for a
+// pipelineStatus says what the pipeline of this process does, or did last, for a
 // repository.
-func (s *Server) working(id code.RepositoryID) (work, bool) {
+func (s *Server) pipelineStatus(id code.RepositoryID) (pipelineWork, bool) {
 	if s.pipeline == nil {
-		return work{}, false
+		return pipelineWork{}, false
 	}
-	w := work{look: s.pipeline.look(id), selection: s.pipeline.selection(id)}
+	w := pipelineWork{reconciliation: s.pipeline.lastReconciliation(id), selection: s.pipeline.refSelection(id)}
 	status, ok := s.pipeline.indexer.Status(id)
 	if !ok {
-		return w, w.look != nil || w.selection != nil
+		return w, w.reconciliation != nil || w.selection != nil
 	}
-	w.failed = failureOf(status.Code, status.Detail, status.FailedAt)
+	w.lastFailure = failureOf(status.Code, status.Detail, status.FailedAt)
 	if status.Running {
 		w.progress = &api.Progress{
 			Files: int(status.Files), FilesTotal: int(status.FilesTotal), Bytes: status.Bytes, BytesTotal: status.BytesTotal,
@@ -156,9 +156,9 @@ func (s *Server) working(id code.RepositoryID) (work, bool) {
 	return w, true
 }
 
-// look says what the last look at a repository for lost pushes found; nil if
+// lastReconciliation says what the last look at a repository for lost pushes found; nil if
 // this process does not look at it.
-func (p *pipeline) look(id code.RepositoryID) *api.Reconciliation {
+func (p *pipeline) lastReconciliation(id code.RepositoryID) *api.Reconciliation {
 	if p.reconciler == nil {
 		return nil
 	}

@@ -30,7 +30,7 @@ const (
 
 // positions notes in the log how far the projections are: other processes show
 // it as lag and hold back for it. The projections themselves do not read it.
-type positions struct {
+type positionNoter struct {
 	log         eventlog.Log
 	checkpoints func() []projections.Checkpoint // nil until there are some
 	logger      *slog.Logger
@@ -41,8 +41,8 @@ type positions struct {
 	failing bool
 }
 
-func newPositions(log eventlog.Log, checkpoints func() []projections.Checkpoint, logger *slog.Logger, reg prometheus.Registerer) *positions {
-	return &positions{
+func newPositionNoter(log eventlog.Log, checkpoints func() []projections.Checkpoint, logger *slog.Logger, reg prometheus.Registerer) *positionNoter {
+	return &positionNoter{
 		log: log, checkpoints: checkpoints, logger: logger,
 		failures: promauto.With(reg).NewCounter(prometheus.CounterOpts{
 			Name: "quarry_server_position_failures_total",
@@ -52,13 +52,13 @@ func newPositions(log eventlog.Log, checkpoints func() []projections.Checkpoint,
 }
 
 // Run notes positions until ctx ends.
-func (p *positions) Run(ctx context.Context) error {
-	return every(ctx, noteEvery, p.note)
+func (p *positionNoter) Run(ctx context.Context) error {
+	return runEvery(ctx, noteEvery, p.notePosition)
 }
 
-// note notes the position if others do not know it yet. A failure is left to the
+// notePosition notes the position if others do not know it yet. A failure is left to the
 // next call.
-func (p *positions) note(ctx context.Context) {
+func (p *positionNoter) notePosition(ctx context.Context) {
 	offsets := offsetsOf(p.checkpoints())
 	if len(offsets) == 0 || slices.Equal(offsets, p.noted) && time.Since(p.notedAt) < noteAgainAfter {
 		return
@@ -68,7 +68,7 @@ func (p *positions) note(ctx context.Context) {
 	err := p.log.Note(ctx, projectionsGroup, event.TopicEvents, offsets)
 	switch {
 	case err != nil:
-		p.failed(err)
+		p.recordFailure(err)
 	case p.failing:
 		p.failing = false
 		p.logger.Info("the position of the projections is noted again")
@@ -78,8 +78,8 @@ func (p *positions) note(ctx context.Context) {
 	}
 }
 
-// failed says so once until it succeeds again.
-func (p *positions) failed(err error) {
+// recordFailure says so once until it succeeds again.
+func (p *positionNoter) recordFailure(err error) {
 	p.failures.Inc()
 	if !p.failing {
 		p.logger.Warn("the position of the projections could not be noted; trying again every second", "group", projectionsGroup, "error", err)

@@ -42,7 +42,7 @@ func TestPositionsAreNoted(t *testing.T) {
 		var said bytes.Buffer
 		var checkpoints []projections.Checkpoint
 		log := &noting{}
-		p := newPositions(log, func() []projections.Checkpoint { return checkpoints }, slog.New(slog.NewTextHandler(&said, nil)), nil)
+		p := newPositionNoter(log, func() []projections.Checkpoint { return checkpoints }, slog.New(slog.NewTextHandler(&said, nil)), nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- p.Run(ctx) }()

@@ -22,19 +22,19 @@ import (
 // while the workers are. So what waits is in the log, on disk, and never in memory.
 
 // projected says how far the projections are behind the log.
-type projected struct {
+type projectionLag struct {
 	log eventlog.Log
 	// checkpoints are those of this process; nil if it has no projections. Then it
 	// counts what another process has noted.
 	checkpoints func() []projections.Checkpoint
 }
 
-var _ worker.Pressure = (*projected)(nil)
+var _ worker.Pressure = (*projectionLag)(nil)
 
 // Behind implements worker.Pressure. Where nobody has noted a position there is
 // nobody to wait for: 0.
-func (p *projected) Behind(ctx context.Context) (int64, error) {
-	next, err := p.next(ctx)
+func (p *projectionLag) Behind(ctx context.Context) (int64, error) {
+	next, err := p.appliedOffsets(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("how far the projections are: %w", err)
 	}
@@ -45,18 +45,18 @@ func (p *projected) Behind(ctx context.Context) (int64, error) {
 	if sum == 0 {
 		return 0, nil
 	}
-	return waiting(ctx, p.log, next)
+	return countWaiting(ctx, p.log, next)
 }
 
-func (p *projected) next(ctx context.Context) ([]event.Offset, error) {
+func (p *projectionLag) appliedOffsets(ctx context.Context) ([]event.Offset, error) {
 	if p.checkpoints != nil {
 		return offsetsOf(p.checkpoints()), nil
 	}
 	return p.log.Committed(ctx, projectionsGroup, event.TopicEvents)
 }
 
-// waiting returns the records of the log that lie at or behind the given offsets.
-func waiting(ctx context.Context, log eventlog.Log, next []event.Offset) (int64, error) {
+// countWaiting returns the records of the log that lie at or behind the given offsets.
+func countWaiting(ctx context.Context, log eventlog.Log, next []event.Offset) (int64, error) {
 	high, err := log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
 		return 0, fmt.Errorf("how far the log is: %w", err)
@@ -92,20 +92,20 @@ func newBacklog(log eventlog.Log, bound int64, logger *slog.Logger, reg promethe
 
 // Run asks until ctx ends.
 func (b *backlog) Run(ctx context.Context) error {
-	b.poll(ctx)
-	return every(ctx, pollBacklog, b.poll)
+	b.updateBacklog(ctx)
+	return runEvery(ctx, pollBacklog, b.updateBacklog)
 }
 
-// poll takes in how much waits. A log that does not answer changes nothing: it
+// updateBacklog takes in how much waits. A log that does not answer changes nothing: it
 // takes no events either.
-func (b *backlog) poll(ctx context.Context) {
+func (b *backlog) updateBacklog(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*pollBacklog)
 	defer cancel()
 	committed, err := b.log.Committed(ctx, workerGroup, event.TopicEvents)
 	if err != nil {
 		return
 	}
-	records, err := waiting(ctx, b.log, committed)
+	records, err := countWaiting(ctx, b.log, committed)
 	if err != nil {
 		return
 	}
@@ -118,8 +118,8 @@ func (b *backlog) poll(ctx context.Context) {
 	}
 }
 
-// full implements webhook.Options.Full.
-func (b *backlog) full() bool { return b.over.Load() }
+// isFull implements webhook.Options.Full.
+func (b *backlog) isFull() bool { return b.over.Load() }
 
 // spaceGate lets nothing be indexed while a disk that it writes to is almost full.
 // Removals go on: they free space.
@@ -130,17 +130,17 @@ type spaceGate struct {
 
 // Handle implements worker.Handler.
 func (g spaceGate) Handle(ctx context.Context, records []event.Record) (int, error) {
-	if !indexer.Removes(records[0]) {
-		if err := g.disks.check(directoryData, directorySegments, directoryProjections, directoryMirrors); err != nil {
+	if !indexer.IsRemoval(records[0]) {
+		if err := g.disks.checkSpace(directoryData, directorySegments, directoryProjections, directoryMirrors); err != nil {
 			return 1, fmt.Errorf("%w: %w", worker.ErrUnavailable, err)
 		}
 	}
 	return g.Handler.Handle(ctx, records)
 }
 
-// writable implements api.Options.Writable.
-func (s *Server) writable() error { return s.disks.check(directoryData, directoryLog) }
+// checkWritable implements api.Options.Writable.
+func (s *Server) checkWritable() error { return s.disks.checkSpace(directoryData, directoryLog) }
 
-// removable implements api.Options.Removable: removals free space, and are let in until
+// checkRemovable implements api.Options.Removable: removals free space, and are let in until
 // half of storage.minFreeBytes is left. The log takes them as long.
-func (s *Server) removable() error { return s.disks.checkHalf(directoryData, directoryLog) }
+func (s *Server) checkRemovable() error { return s.disks.checkHalfSpace(directoryData, directoryLog) }

@@ -30,14 +30,14 @@ const pressureSecret = "a secret of 24 bytes or so"
 func TestPressureReachesTheWebHooks(t *testing.T) {
 	const ahead, most = 40, 120
 	g := newGitRepository(t, "pressed")
-	commit := g.commit("a.txt", "one")
+	commit := g.commitFiles("a.txt", "one")
 	c := testConfig(t, "git.allowedRoots="+g.dir, fmt.Sprint("pipeline.maxAhead=", ahead), fmt.Sprint("ingest.maxBacklog=", most))
 	c.Connections = []config.Connection{{Name: "local", Kind: g.Kind, Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(pressureSecret)))}}}
 	registry := prometheus.NewRegistry()
 	s := open(t, c, registry, registry)
 	var stopped atomic.Pointer[[]projections.Checkpoint]
-	live := s.pipeline.projected.checkpoints
-	s.pipeline.projected.checkpoints = func() []projections.Checkpoint {
+	live := s.pipeline.projectionLag.checkpoints
+	s.pipeline.projectionLag.checkpoints = func() []projections.Checkpoint {
 		if at := stopped.Load(); at != nil {
 			return *at
 		}
@@ -61,22 +61,22 @@ func TestPressureReachesTheWebHooks(t *testing.T) {
 		}
 		return true
 	}
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		push()
-		return gauge(t, registry, `quarry_worker_paused`, "projections") == 1
+		return gaugeValue(t, registry, `quarry_worker_paused`, "projections") == 1
 	})
-	done := s.committed(t)
-	eventually(t, func() bool { return !push() })
-	if now := s.committed(t); now > done+most { // a batch may have been in hand
+	done := s.committedOffsets(t)
+	waitUntil(t, func() bool { return !push() })
+	if now := s.committedOffsets(t); now > done+most { // a batch may have been in hand
 		t.Errorf("the workers went on from %d to %d records while they were to wait", done, now)
 	}
-	if waits := gauge(t, registry, "quarry_server_backlog_records", ""); waits <= most {
+	if waits := gaugeValue(t, registry, "quarry_server_backlog_records", ""); waits <= most {
 		t.Errorf("web hooks were refused while %v records waited, at most %d may", waits, most)
 	}
 
 	stopped.Store(nil)
-	eventually(t, push)
-	eventually(t, func() bool {
+	waitUntil(t, push)
+	waitUntil(t, func() bool {
 		high, err := s.log.HighWater(t.Context(), event.TopicEvents)
 		if err != nil {
 			t.Fatal(err)
@@ -85,7 +85,7 @@ func TestPressureReachesTheWebHooks(t *testing.T) {
 		for _, offset := range high {
 			sum += offset
 		}
-		return s.committed(t) == sum && gauge(t, registry, `quarry_worker_paused`, "projections") == 0
+		return s.committedOffsets(t) == sum && gaugeValue(t, registry, `quarry_worker_paused`, "projections") == 0
 	})
 }
 
@@ -116,8 +116,8 @@ func (s *Server) pushTo(t *testing.T, g *gitRepository, number int) (status int,
 	return response.StatusCode, response.Header.Get("Retry-After")
 }
 
-// committed sums the offsets that the workers have committed.
-func (s *Server) committed(t *testing.T) (sum event.Offset) {
+// committedOffsets sums the offsets that the workers have committed.
+func (s *Server) committedOffsets(t *testing.T) (sum event.Offset) {
 	t.Helper()
 	offsets, err := s.log.Committed(t.Context(), workerGroup, event.TopicEvents)
 	if err != nil {
@@ -129,8 +129,8 @@ func (s *Server) committed(t *testing.T) (sum event.Offset) {
 	return sum
 }
 
-// gauge returns a gauge, that with the given label value.
-func gauge(t *testing.T, registry *prometheus.Registry, name, value string) float64 {
+// gaugeValue returns a gauge, that with the given label value.
+func gaugeValue(t *testing.T, registry *prometheus.Registry, name, value string) float64 {
 	t.Helper()
 	families, err := registry.Gather()
 	if err != nil {
@@ -177,14 +177,14 @@ func TestHowFarBehindIsSummed(t *testing.T) {
 		{[]event.Offset{10, 20}, []event.Offset{10, 20}, 0, false},
 	} {
 		log.groups[projectionsGroup], log.groups[workerGroup] = c.projections, c.workers
-		behind, err := (&projected{log: log}).Behind(t.Context())
-		over.poll(t.Context())
-		if err != nil || behind != c.behind || over.full() != c.full {
-			t.Errorf("projections at %v, workers at %v: %d behind, full %t, %v; want %+v", c.projections, c.workers, behind, over.full(), err, c)
+		behind, err := (&projectionLag{log: log}).Behind(t.Context())
+		over.updateBacklog(t.Context())
+		if err != nil || behind != c.behind || over.isFull() != c.full {
+			t.Errorf("projections at %v, workers at %v: %d behind, full %t, %v; want %+v", c.projections, c.workers, behind, over.isFull(), err, c)
 		}
 	}
 	log.err = eventlog.ErrClosed
-	if _, err := (&projected{log: log}).Behind(t.Context()); err == nil {
+	if _, err := (&projectionLag{log: log}).Behind(t.Context()); err == nil {
 		t.Error("a log that does not answer says nothing")
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Behind a trusted proxy the client's own address is limited, and written down.
 func TestClientsBehindAProxy(t *testing.T) {
-	s := running(t, testConfig(t, "access.trustedProxies=127.0.0.1", "limits.anonymousBurst=3", "limits.anonymousPerSecond=1"))
+	s := runServer(t, testConfig(t, "access.trustedProxies=127.0.0.1", "limits.anonymousBurst=3", "limits.anonymousPerSecond=1"))
 	from := func(client string) int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+"/api/repos", nil)
 		if err != nil {
@@ -36,8 +36,8 @@ func TestClientsBehindAProxy(t *testing.T) {
 	if status := from("198.51.100.8"); status != http.StatusOK {
 		t.Errorf("another client of the proxy: %d", status)
 	}
-	eventually(t, func() bool {
-		_, log := knock(t, "GET", s.URL()+"/api/ee/audit?perPage=100", operator.Token(s.o.Config.Data))
+	waitUntil(t, func() bool {
+		_, log := requestStatus(t, "GET", s.URL()+"/api/ee/audit?perPage=100", operator.Token(s.o.Config.Data))
 		return strings.Contains(log, `"address":"198.51.100.7"`) && strings.Contains(log, `"address":"198.51.100.8"`) && strings.Contains(log, "request.rate_limited")
 	})
 }

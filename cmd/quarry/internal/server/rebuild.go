@@ -20,12 +20,12 @@ var ErrDifferent = errors.New("the projections differ from a rebuild")
 
 // Rebuild builds projections from the log, beside the live ones.
 type Rebuild struct {
-	o       Options
-	log     eventlog.Log
-	objects *segmentstore.Directory
-	home    *projections.Home
-	close   func() error
-	opened  *mirror.Mirrors // nil until they are needed
+	o             Options
+	log           eventlog.Log
+	objects       *segmentstore.Directory
+	home          *projections.Home
+	close         func() error
+	openedMirrors *mirror.Mirrors // nil until they are needed
 }
 
 // OpenRebuild takes the data directory and opens the log. The caller calls
@@ -48,8 +48,8 @@ func OpenRebuild(ctx context.Context, o Options) (*Rebuild, error) {
 
 // Close closes the log and gives the data directory back.
 func (r *Rebuild) Close() error {
-	if r.opened != nil {
-		return errors.Join(r.opened.Close(), r.close())
+	if r.openedMirrors != nil {
+		return errors.Join(r.openedMirrors.Close(), r.close())
 	}
 	return r.close()
 }
@@ -60,21 +60,21 @@ func (r *Rebuild) Close() error {
 func (r *Rebuild) Switch(ctx context.Context, in api.ReplayRequest, progress func(done, total int64)) (meta projections.Meta, err error) {
 	v := newVersions(r.o, r.home, r.log, r.objects, nil)
 	defer func() { err = errors.Join(err, v.Close(), r.home.Clean()) }()
-	v.mirrors = r.mirrors
-	order := &replay{Replay: api.Replay{Projection: in.Projection, To: in.To}, force: in.Force}
+	v.mirrors = r.ensureMirrors
+	order := &replayOrder{Replay: api.Replay{Projection: in.Projection, To: in.To}, force: in.Force}
 	if in.Projection != "" {
 		if err := v.openLive(ctx); err != nil {
 			return meta, err
 		}
 	}
-	if err := v.understand(order, in); err != nil {
+	if err := v.parseReplayRequest(order, in); err != nil {
 		return meta, err
 	}
-	next, err := v.buildGuarded(ctx, order, progress)
+	next, err := v.buildWithLossCheck(ctx, order, progress)
 	if err != nil {
 		return meta, err
 	}
-	if err := r.inherit(next); err != nil {
+	if err := r.inheritDeletions(next); err != nil {
 		return meta, err
 	}
 	return next.meta, r.home.Switch(next.store.Dir())
@@ -93,9 +93,9 @@ func (v *versions) openLive(ctx context.Context) error {
 	return err
 }
 
-// inherit takes over what the live version had still to delete. One that cannot
+// inheritDeletions takes over what the live version had still to delete. One that cannot
 // be read has nothing to leave: some objects then stay in the segment store.
-func (r *Rebuild) inherit(next *index) (err error) {
+func (r *Rebuild) inheritDeletions(next *index) (err error) {
 	dir, err := r.home.Current()
 	if err != nil {
 		return err
@@ -111,20 +111,20 @@ func (r *Rebuild) inherit(next *index) (err error) {
 	return nil
 }
 
-// mirrors opens the git mirrors, once, for what the past had; nil without git.
-func (r *Rebuild) mirrors() *mirror.Mirrors {
-	if r.opened != nil {
-		return r.opened
+// ensureMirrors opens the git mirrors, once, for what the past had; nil without git.
+func (r *Rebuild) ensureMirrors() *mirror.Mirrors {
+	if r.openedMirrors != nil {
+		return r.openedMirrors
 	}
 	policy, err := policyOf(r.o.Config)
 	if err == nil {
-		r.opened, err = openMirrors(context.Background(), r.o.Config, policy, nil, r.o.Logger, r.o.Registerer)
+		r.openedMirrors, err = openMirrors(context.Background(), r.o.Config, policy, nil, r.o.Logger, r.o.Registerer)
 	}
 	if err != nil {
 		r.o.Logger.Warn("the git mirrors cannot be opened; documents that no segment holds stay missing", "error", err)
 		return nil
 	}
-	return r.opened
+	return r.openedMirrors
 }
 
 // Rollback makes the version before live for the next start, and returns what it
@@ -137,8 +137,8 @@ func (r *Rebuild) Rollback() (projections.Meta, error) {
 	return projections.ReadMeta(dir)
 }
 
-// rebuild replaces the live store of home by one that is made from the log.
-func rebuild(ctx context.Context, o Options, home *projections.Home, log projections.Tailer, objects segmentstore.Store, progress func(done, total int64)) (string, error) {
+// rebuildStore replaces the live store of home by one that is made from the log.
+func rebuildStore(ctx context.Context, o Options, home *projections.Home, log projections.Tailer, objects segmentstore.Store, progress func(done, total int64)) (string, error) {
 	dir, err := projections.Replay(ctx, projections.ReplayOptions{
 		Home: home, Log: log, Objects: objects,
 		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) ([]projections.Projection, func(), error) {
@@ -146,7 +146,7 @@ func rebuild(ctx context.Context, o Options, home *projections.Home, log project
 			if err != nil {
 				return nil, nil, err
 			}
-			return i.projections(), i.close, nil
+			return i.listProjections(), i.close, nil
 		},
 		Store:    store.Options{CacheBytes: int64(o.Config.Cache.BlocksBytes), Logger: o.Logger},
 		Progress: progress,
@@ -175,7 +175,7 @@ func (r *Rebuild) Verify(ctx context.Context, progress func(done, total int64)) 
 	if err != nil {
 		return 0, err
 	}
-	made, err := rebuild(ctx, r.o, home, tailer{r.log}, r.objects, progress)
+	made, err := rebuildStore(ctx, r.o, home, tailer{r.log}, r.objects, progress)
 	if err != nil {
 		return 0, err
 	}
@@ -183,7 +183,7 @@ func (r *Rebuild) Verify(ctx context.Context, progress func(done, total int64)) 
 	if err != nil {
 		return 0, err
 	}
-	return r.compare(ctx, live, made)
+	return r.compareStores(ctx, live, made)
 }
 
 // catchUp applies to the live projections what the log holds beyond them.
@@ -215,8 +215,8 @@ func (r *Rebuild) catchUp(ctx context.Context) (err error) {
 	}
 }
 
-// compare walks two stores side by side.
-func (r *Rebuild) compare(ctx context.Context, live, made string) (rows int, err error) {
+// compareStores walks two stores side by side.
+func (r *Rebuild) compareStores(ctx context.Context, live, made string) (rows int, err error) {
 	a, err := r.openSwept(ctx, live)
 	if err != nil {
 		return 0, err

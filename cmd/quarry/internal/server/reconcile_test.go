@@ -12,19 +12,19 @@ import (
 // pushed to, nobody is told, and a look finds it.
 func TestACommitWithoutAHookBecomesSearchable(t *testing.T) {
 	g := newGitRepository(t, "anvil")
-	first := g.commit("a.txt", "the first needle\n")
-	s := running(t, testConfig(t, "git.allowedRoots="+g.dir,
+	first := g.commitFiles("a.txt", "the first needle\n")
+	s := runServer(t, testConfig(t, "git.allowedRoots="+g.dir,
 		"pipeline.reconcileInterval=300ms", "pipeline.reconcileGrace=50ms", "pipeline.reconcileConcurrency=1"))
 	s.registerAt(t, g, first)
-	second := g.commit("b.txt", "the second needle\n")
-	eventually(t, func() bool { return s.defaultAt(g.ID) == second })
+	second := g.commitFiles("b.txt", "the second needle\n")
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == second })
 	equal := func() int { return metricValue(t, s, `quarry_reconcile_looks_total{result="equal"}`) }
 	before := equal()
-	eventually(t, func() bool { return equal() >= before+2 })
+	waitUntil(t, func() bool { return equal() >= before+2 })
 	if n := metricValue(t, s, "quarry_reconcile_drift_total"); n != 1 {
 		t.Errorf("drift was counted %d times, want once", n)
 	}
-	_, status := get(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), g.ID))
+	_, status := getURL(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), g.ID))
 	if !strings.Contains(status, `"reconciliation"`) || !strings.Contains(status, `"lookedAt"`) {
 		t.Errorf("status %s lacks the last look", status)
 	}
@@ -33,7 +33,7 @@ func TestACommitWithoutAHookBecomesSearchable(t *testing.T) {
 // metricValue reads one line of /metrics; 0 if there is none.
 func metricValue(t *testing.T, s *Server, name string) int {
 	t.Helper()
-	_, text := get(t, s.URL()+"/metrics")
+	_, text := getURL(t, s.URL()+"/metrics")
 	m := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name) + ` (\d+)$`).FindStringSubmatch(text)
 	if m == nil {
 		return 0

@@ -25,7 +25,7 @@ type registrar struct {
 	policy mirror.Policy
 	now    func() time.Time
 	// numbering is nil in a process without the role query, where nothing registers.
-	numbering *numbering
+	numbering *numberAssigner
 }
 
 var _ api.Registrar = (*registrar)(nil)
@@ -37,19 +37,19 @@ func newRegistrar(log eventlog.Log, policy mirror.Policy) *registrar {
 // Register implements api.Registrar. The number comes first: numbers then follow the
 // order of registration, and a repository that can have none is not registered.
 func (r *registrar) Register(ctx context.Context, repository code.Repository) (code.RepositoryNumber, event.Position, error) {
-	if err := r.admit(ctx, repository); err != nil {
+	if err := r.checkPolicy(ctx, repository); err != nil {
 		return 0, event.Position{}, err
 	}
-	number, err := r.numbering.number(ctx, repository)
+	number, err := r.numbering.numberRepository(ctx, repository)
 	if err != nil {
 		return 0, event.Position{}, err
 	}
-	at, err := r.appendOne(ctx, &event.RepositoryRegistered{Repository: repository, At: r.now().UTC()})
+	at, err := r.appendEvent(ctx, &event.RepositoryRegistered{Repository: repository, At: r.now().UTC()})
 	return number, at, err
 }
 
-// admit holds a repository against the policy on clone URLs.
-func (r *registrar) admit(ctx context.Context, repository code.Repository) error {
+// checkPolicy holds a repository against the policy on clone URLs.
+func (r *registrar) checkPolicy(ctx context.Context, repository code.Repository) error {
 	err := r.policy.Check(ctx, repository.CloneURL)
 	switch {
 	case err == nil:
@@ -62,12 +62,12 @@ func (r *registrar) admit(ctx context.Context, repository code.Repository) error
 
 // Remove implements api.Registrar.
 func (r *registrar) Remove(ctx context.Context, id code.RepositoryID, reason string) (event.Position, error) {
-	return r.appendOne(ctx, &event.RepositoryRemoved{Repository: id, Reason: reason, At: r.now().UTC()})
+	return r.appendEvent(ctx, &event.RepositoryRemoved{Repository: id, Reason: reason, At: r.now().UTC()})
 }
 
 // Refresh implements api.Registrar.
 func (r *registrar) Refresh(ctx context.Context, id code.RepositoryID) (event.Position, error) {
-	return r.appendOne(ctx, &event.Push{Repository: id, Action: event.ActionRefresh, ReceivedAt: r.now().UTC()})
+	return r.appendEvent(ctx, &event.Push{Repository: id, Action: event.ActionRefresh, ReceivedAt: r.now().UTC()})
 }
 
 // Reindex implements api.Registrar. A refresh of a ref that it names has the worker
@@ -80,23 +80,23 @@ func (r *registrar) Reindex(ctx context.Context, id code.RepositoryID, refs []co
 	for i, ref := range refs {
 		events[i] = &event.Push{Repository: id, Ref: ref, Action: event.ActionRefresh, ReceivedAt: r.now().UTC()}
 	}
-	positions, err := r.append(ctx, events...)
+	positions, err := r.appendEvents(ctx, events...)
 	if err != nil {
 		return event.Position{}, err
 	}
 	return positions[len(positions)-1], nil
 }
 
-func (r *registrar) appendOne(ctx context.Context, ev event.Event) (event.Position, error) {
-	positions, err := r.append(ctx, ev)
+func (r *registrar) appendEvent(ctx context.Context, ev event.Event) (event.Position, error) {
+	positions, err := r.appendEvents(ctx, ev)
 	if err != nil {
 		return event.Position{}, err
 	}
 	return positions[0], nil
 }
 
-// append returns once the log has the events.
-func (r *registrar) append(ctx context.Context, events ...event.Event) ([]event.Position, error) {
+// appendEvents returns once the log has the events.
+func (r *registrar) appendEvents(ctx context.Context, events ...event.Event) ([]event.Position, error) {
 	records := make([]event.Record, len(events))
 	for i, ev := range events {
 		var err error

@@ -12,8 +12,8 @@ import (
 // live one are in the registry of the process; while another is made or closed,
 // its are not: they have the same names.
 type versionMetrics struct {
-	to prometheus.Registerer
-	mu struct {
+	registry prometheus.Registerer
+	mu       struct {
 		sync.Mutex
 		live       bool
 		collectors []prometheus.Collector
@@ -22,14 +22,16 @@ type versionMetrics struct {
 
 var _ prometheus.Registerer = (*versionMetrics)(nil)
 
-func newVersionMetrics(to prometheus.Registerer) *versionMetrics { return &versionMetrics{to: to} }
+func newVersionMetrics(to prometheus.Registerer) *versionMetrics {
+	return &versionMetrics{registry: to}
+}
 
 // Register implements prometheus.Registerer.
 func (m *versionMetrics) Register(c prometheus.Collector) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mu.live {
-		if err := m.to.Register(c); err != nil {
+		if err := m.registry.Register(c); err != nil {
 			return err
 		}
 	}
@@ -55,27 +57,27 @@ func (m *versionMetrics) Unregister(c prometheus.Collector) bool {
 		return false
 	}
 	m.mu.collectors = slices.Delete(m.mu.collectors, i, i+1)
-	return !m.mu.live || m.to.Unregister(c)
+	return !m.mu.live || m.registry.Unregister(c)
 }
 
-// show puts the metrics into the registry of the process.
-func (m *versionMetrics) show() error {
+// registerLive puts the metrics into the registry of the process.
+func (m *versionMetrics) registerLive() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mu.live = true
 	var errs []error
 	for _, c := range m.mu.collectors {
-		errs = append(errs, m.to.Register(c))
+		errs = append(errs, m.registry.Register(c))
 	}
 	return errors.Join(errs...)
 }
 
-// hide takes them out again.
-func (m *versionMetrics) hide() {
+// unregisterLive takes them out again.
+func (m *versionMetrics) unregisterLive() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mu.live = false
 	for _, c := range m.mu.collectors {
-		m.to.Unregister(c)
+		m.registry.Unregister(c)
 	}
 }

@@ -17,8 +17,8 @@ import (
 func TestReindexTakesNewLimits(t *testing.T) {
 	g := newGitRepository(t, "limits", "release*")
 	large := "largeword\n" + strings.Repeat("text ", 1000)
-	head := g.commit("small.txt", "smallword\n", "large.txt", large)
-	g.git("branch", "release1")
+	head := g.commitFiles("small.txt", "smallword\n", "large.txt", large)
+	g.runGitCommand("branch", "release1")
 	set := []string{"git.allowedRoots=" + filepath.Dir(g.dir), "data=" + filepath.Join(t.TempDir(), "data")}
 	s := openOnly(t, testConfig(t, append(set, "pipeline.maxFileBytes=1024")...))
 	stop := run(t, s)
@@ -31,17 +31,17 @@ func TestReindexTakesNewLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s = running(t, testConfig(t, append(set, "pipeline.maxFileBytes=1048576")...))
+	s = runServer(t, testConfig(t, append(set, "pipeline.maxFileBytes=1048576")...))
 	id := uint64(g.ID)
 	for _, step := range []struct {
 		ask, query string
 		want       int
 	}{{"refresh", "largeword", 0}, {"reindex", "largeword", 1}, {"reindex", "largeword rev:*", 1}, {"reindex", "smallword", 1}} {
 		var r registration
-		if status := post(t, fmt.Sprintf("%s/api/repos/%d/%s", s.URL(), id, step.ask), "{}", &r); status != http.StatusAccepted {
+		if status := postJSON(t, fmt.Sprintf("%s/api/repos/%d/%s", s.URL(), id, step.ask), "{}", &r); status != http.StatusAccepted {
 			t.Fatalf("%s: %d %s", step.ask, status, r.Message)
 		}
-		status := awaitStatus(t, s, id, r.applied)
+		status := awaitStatus(t, s, id, r.isApplied)
 		if found := mustAsk(t, s, step.query); len(found) != step.want {
 			t.Errorf("after a %s, %s is found %d times, want %d: %v", step.ask, step.query, len(found), step.want, found)
 		}
@@ -56,13 +56,13 @@ func TestReindexTakesNewLimits(t *testing.T) {
 func TestFreshnessCountsWhatWaits(t *testing.T) {
 	s := openOnly(t, testConfig(t)) // and does not run: nothing is handled
 	id := code.RepositoryID(7)
-	st := s.statuses()
+	st := s.newStatusReader()
 	count := func() (f api.Freshness) {
-		i := s.versions.acquire()
-		defer i.use.leave()
-		at, err := st.position(t.Context(), i, id)
+		i := s.versions.acquireLive()
+		defer i.refCount.release()
+		at, err := st.appliedPosition(t.Context(), i, id)
 		if err == nil {
-			err = st.waiting(t.Context(), id, at, &f)
+			err = st.countWaitingPushes(t.Context(), id, at, &f)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func TestFreshnessCountsWhatWaits(t *testing.T) {
 		t.Fatalf("in an empty log: %+v", f)
 	}
 	for i, other := range []code.RepositoryID{7, 8, 7} {
-		if _, err := s.registrar.append(t.Context(), &event.Push{Repository: other, Action: event.ActionRefresh, ReceivedAt: s.registrar.now().UTC()}); err != nil {
+		if _, err := s.registrar.appendEvents(t.Context(), &event.Push{Repository: other, Action: event.ActionRefresh, ReceivedAt: s.registrar.now().UTC()}); err != nil {
 			t.Fatal(err)
 		}
 		if f := count(); f.Waiting != i/2+1 || f.OldestAt.IsZero() || f.More {

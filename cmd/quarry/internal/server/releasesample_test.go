@@ -137,11 +137,11 @@ func TestRollBackByTheBackup(t *testing.T) {
 // upgrade, and restores that: nothing of it is lost.
 func TestRestoreOfAnUpgradedDirectory(t *testing.T) {
 	g := newGitRepository(t, "orchard")
-	head := g.commit("apple.go", "package orchard // russet\n")
+	head := g.commitFiles("apple.go", "package orchard // russet\n")
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir))
 	note, _ := unpackRelease(t, c.Data)
 	t.Run("upgraded", func(t *testing.T) {
-		s := running(t, c)
+		s := runServer(t, c)
 		s.registerAt(t, g, head)
 	})
 	backups := filepath.Join(t.TempDir(), "backups")
@@ -149,14 +149,14 @@ func TestRestoreOfAnUpgradedDirectory(t *testing.T) {
 	restored := testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir))
 	restoreTo(t, backups, restored)
 	t.Run("restored", func(t *testing.T) {
-		s := running(t, restored)
-		eventually(t, func() bool { status, _ := get(t, s.URL()+"/readyz"); return status == http.StatusOK })
+		s := runServer(t, restored)
+		waitUntil(t, func() bool { status, _ := getURL(t, s.URL()+"/readyz"); return status == http.StatusOK })
 		wantMatches(t, s, note.Key, "russet", 1)
-		next := g.commit("pear.go", "package orchard // conference\n")
+		next := g.commitFiles("pear.go", "package orchard // conference\n")
 		if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, func() bool { return s.defaultAt(g.ID) == next })
+		waitUntil(t, func() bool { return s.defaultAt(g.ID) == next })
 		wantMatches(t, s, note.Key, "conference", 1)
 	})
 }
@@ -164,8 +164,8 @@ func TestRestoreOfAnUpgradedDirectory(t *testing.T) {
 // useUpgraded runs a server on what the last release wrote, and stops it.
 func useUpgraded(t *testing.T, c *config.Config, note releaseNote) {
 	t.Run("use", func(t *testing.T) {
-		s := running(t, c)
-		eventually(t, func() bool { status, _ := get(t, s.URL()+"/readyz"); return status == http.StatusOK })
+		s := runServer(t, c)
+		waitUntil(t, func() bool { status, _ := getURL(t, s.URL()+"/readyz"); return status == http.StatusOK })
 		for word, want := range map[string]int{"teapot": 1, "buzzword": 1, "leaf": 1010, "file:boil.go Boil": 2} {
 			wantMatches(t, s, note.Key, word, want)
 		}
@@ -179,7 +179,7 @@ func useUpgraded(t *testing.T, c *config.Config, note releaseNote) {
 		if status != http.StatusOK || !strings.Contains(body, `"findings":0`) || strings.Contains(body, `"type":"finding"`) {
 			t.Errorf("verify the audit log: %d %s", status, body)
 		}
-		if _, body = get(t, s.URL()+"/api/repos"); !strings.Contains(body, `"repoId":1,"repoName":"kettle"`) {
+		if _, body = getURL(t, s.URL()+"/api/repos"); !strings.Contains(body, `"repoId":1,"repoName":"kettle"`) {
 			t.Errorf("repositories: %s", body)
 		}
 	})

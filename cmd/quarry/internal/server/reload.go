@@ -32,10 +32,10 @@ type reloader struct {
 	Reload
 	// running are the settings in effect, hooks the connections with their secrets,
 	// which may change while the settings that refer to them stay.
-	running config.Config
-	hooks   []ingest.Connection
-	success prometheus.Gauge
-	time    prometheus.Gauge
+	running     config.Config
+	connections []ingest.Connection
+	success     prometheus.Gauge
+	time        prometheus.Gauge
 }
 
 // newReloader returns the reloader of s, which has opened what it changes.
@@ -58,7 +58,7 @@ func newReloader(s *Server) (*reloader, error) {
 	r.success.Set(1)
 	r.time.Set(float64(boot.Now().Unix()))
 	var err error
-	r.hooks, err = connectionsOf(&r.running)
+	r.connections, err = connectionsOf(&r.running)
 	return r, err
 }
 
@@ -67,17 +67,17 @@ func (r *reloader) Run(ctx context.Context) error {
 	for {
 		select {
 		case <-r.Signals: // nil, without Options.Reload: never
-			r.reload()
+			r.reloadSettings()
 		case <-ctx.Done():
 			return nil
 		}
 	}
 }
 
-// reload reads the settings, takes over all that can change while the server runs,
+// reloadSettings reads the settings, takes over all that can change while the server runs,
 // or nothing, and writes one line that says what became of them.
-func (r *reloader) reload() {
-	changed, restart, err := r.takeOver()
+func (r *reloader) reloadSettings() {
+	changed, restart, err := r.applySettings()
 	if err != nil {
 		r.success.Set(0)
 		r.s.o.Logger.Error("settings not reloaded: nothing has changed; correct them and send SIGHUP again", "error", err)
@@ -93,7 +93,7 @@ func (r *reloader) reload() {
 		"changed", strings.Join(changed, ","), "restart_needed", strings.Join(restart, ","))
 }
 
-func (r *reloader) takeOver() (changed, restart []string, err error) {
+func (r *reloader) applySettings() (changed, restart []string, err error) {
 	next, warnings, err := r.Load()
 	if err != nil {
 		return nil, nil, err
@@ -111,7 +111,7 @@ func (r *reloader) takeOver() (changed, restart []string, err error) {
 		return nil, nil, err
 	}
 	const connections = "connections"
-	if !reflect.DeepEqual(hooks, r.hooks) && !slices.Contains(changed, connections) {
+	if !reflect.DeepEqual(hooks, r.connections) && !slices.Contains(changed, connections) {
 		changed = append(changed, connections) // a file with a secret has another content
 	}
 	// The only step that can fail comes first.
@@ -120,7 +120,7 @@ func (r *reloader) takeOver() (changed, restart []string, err error) {
 			return nil, nil, fmt.Errorf("connections: %w", err)
 		}
 	}
-	r.hooks = hooks
+	r.connections = hooks
 	r.running.Reload(&next)
 	r.Level.Set(level)
 	if r.s.api != nil {

@@ -19,8 +19,8 @@ import (
 func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 	const was, is, kept = "formercanaryqzjxkv", "presentcanarywqzjx", "keptcanaryvkxqjz"
 	removed, stays := newGitRepository(t, "removed"), newGitRepository(t, "stays")
-	removed.commit("a.txt", was+"\n", "b.txt", "b\n")
-	staying := stays.commit("c.txt", kept+"\n")
+	removed.commitFiles("a.txt", was+"\n", "b.txt", "b\n")
+	staying := stays.commitFiles("c.txt", kept+"\n")
 	var log logBuffer
 	logger, err := boot.NewLogger(&log, "info", boot.FormatText)
 	if err != nil {
@@ -37,16 +37,16 @@ func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.defaultAt(removed.ID) != "" })
-	present := removed.commit("a.txt", is+"\n")
+	waitUntil(t, func() bool { return s.defaultAt(removed.ID) != "" })
+	present := removed.commitFiles("a.txt", is+"\n")
 	if _, err := s.registrar.Refresh(t.Context(), removed.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.defaultAt(removed.ID) == present })
+	waitUntil(t, func() bool { return s.defaultAt(removed.ID) == present })
 	s.replayAll(t)
-	eventually(t, func() bool { return s.segmentCount() == 1 }) // nothing is left to merge
+	waitUntil(t, func() bool { return s.segmentCount() == 1 }) // nothing is left to merge
 	for _, word := range []string{is, kept} {
-		if found := below(filesWith(t, c.Data, word)); found != "mirrors projections segments" {
+		if found := firstElements(filesWith(t, c.Data, word)); found != "mirrors projections segments" {
 			t.Fatalf("%s is in files of %s before the removal: the test sees nothing", word, found)
 		}
 	}
@@ -54,20 +54,20 @@ func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 	if _, err := s.registrar.Remove(t.Context(), removed.ID, "test"); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		return len(filesWith(t, c.Data, is)) == 0 && len(filesWith(t, c.Data, was)) == 0
 	})
 	t.Logf("gone after %s", time.Since(begun))
-	if found := below(filesWith(t, c.Data, kept)); found != "mirrors projections segments" {
+	if found := firstElements(filesWith(t, c.Data, kept)); found != "mirrors projections segments" {
 		t.Errorf("the text of the other repository is in files of %q", found)
 	}
 	if s.defaultAt(stays.ID) != staying {
 		t.Error("the other repository is not searchable")
 	}
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		return strings.Contains(log.String(), "text of removed repositories and branches is gone from disk")
 	})
-	if w := s.versions.live.Load().places.Waiting(); w.Segments != 0 {
+	if w := s.versions.live.Load().places.PendingRemoval(); w.Segments != 0 {
 		t.Errorf("waiting: %+v", w)
 	}
 	if !strings.Contains(log.String(), "dropped the previous version of the projections") {
@@ -79,20 +79,22 @@ func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 func TestTextOfRemovedBranchIsGone(t *testing.T) {
 	const word = "branchcanaryqzjxkvw"
 	g := newGitRepository(t, "branches", "side")
-	first := g.commit("a.txt", "a\n")
-	g.git("checkout", "--quiet", "-b", "side")
-	g.commit("b.txt", word+"\n")
-	g.git("checkout", "--quiet", "main")
+	first := g.commitFiles("a.txt", "a\n")
+	g.runGitCommand("checkout", "--quiet", "-b", "side")
+	g.commitFiles("b.txt", word+"\n")
+	g.runGitCommand("checkout", "--quiet", "main")
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir), "log.partitions=1", "pipeline.purgeAfter=2s")
-	s := running(t, c)
+	s := runServer(t, c)
 	s.registerAt(t, g, first)
-	eventually(t, func() bool { return strings.Contains(below(filesWith(t, c.Data, word)), "projections segments") })
-	eventually(t, func() bool { return s.segmentCount() == 1 })
-	g.git("branch", "--quiet", "-D", "side")
+	waitUntil(t, func() bool {
+		return strings.Contains(firstElements(filesWith(t, c.Data, word)), "projections segments")
+	})
+	waitUntil(t, func() bool { return s.segmentCount() == 1 })
+	g.runGitCommand("branch", "--quiet", "-D", "side")
 	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		found := filesWith(t, c.Data, word)
 		return !strings.Contains(fmt.Sprint(found), "segment") && !strings.Contains(fmt.Sprint(found), "projections")
 	})

@@ -46,18 +46,18 @@ type repairer struct {
 	// applied returns the offset below which events have had their effect.
 	applied func(ctx context.Context, partition int32) (event.Offset, error)
 	// unstored returns what a rebuild would lose; nil for nothing.
-	unstored func() *unstored
+	unstored func() *unstoredSet
 	// complete counts how often a rebuild would have lost nothing.
-	complete func() int64
-	logger   *slog.Logger
-	now      func() time.Time
+	completeChecks func() int64
+	logger         *slog.Logger
+	now            func() time.Time
 
 	// seen is the digest of what was missing at the last look.
 	seen [sha256.Size]byte
 	// requests has the offset behind the last request of each partition; nil before
 	// something was missing.
 	requests map[int32]event.Offset
-	asked    map[lackingRef]attempt
+	attempts map[lackingRef]attempt
 	// completed is complete at the last look.
 	completed int64
 	// due is when the next search is worth its while, as long as seen does not change.
@@ -71,8 +71,8 @@ type repairer struct {
 // newRepairer returns what repairs an index that follows the log.
 func newRepairer(log eventlog.Log, i *index, logger *slog.Logger) *repairer {
 	return &repairer{
-		log: log, acquire: i.places.Acquire, applied: i.applied.before, logger: logger, now: time.Now,
-		unstored: i.keeper.unstored.Load, complete: i.keeper.complete.Load,
+		log: log, acquire: i.places.Acquire, applied: i.applied.appliedOffset, logger: logger, now: time.Now,
+		unstored: i.keeper.unstored.Load, completeChecks: i.keeper.completeChecks.Load,
 	}
 }
 
@@ -83,8 +83,8 @@ type missingCounts struct {
 	Unstored int
 }
 
-func countMissing(v *places.View, lost *unstored) (missing missingCounts, err error) {
-	missing.Unstored = lost.count()
+func countMissing(v *places.View, lost *unstoredSet) (missing missingCounts, err error) {
+	missing.Unstored = lost.countAll()
 	missing.Missing, err = v.Missing()
 	return missing, err
 }
@@ -107,39 +107,39 @@ func (i *index) keepComplete(ctx context.Context) error {
 	}
 	var kept time.Time
 	look := func(ctx context.Context) {
-		if now := time.Now(); now.Sub(kept) >= keepEvery {
+		if now := time.Now(); now.Sub(kept) >= storeCheckInterval {
 			kept = now
-			i.keeper.look(ctx)
+			i.keeper.checkOnce(ctx)
 		}
-		i.repair.look(ctx)
+		i.repair.checkOnce(ctx)
 	}
 	look(ctx)
-	return every(ctx, repairEvery, look)
+	return runEvery(ctx, repairEvery, look)
 }
 
-// look asks for what is missing now. A failure is logged and left to the next look.
-func (r *repairer) look(ctx context.Context) {
+// checkOnce asks for what is missing now. A failure is logged and left to the next look.
+func (r *repairer) checkOnce(ctx context.Context) {
 	v := r.acquire()
 	defer v.Release()
-	if err := r.lookAt(ctx, v); err != nil && ctx.Err() == nil {
+	if err := r.checkView(ctx, v); err != nil && ctx.Err() == nil {
 		r.logger.Error("missing documents could not be asked for; trying again", "error", err)
 	}
 }
 
-func (r *repairer) lookAt(ctx context.Context, v *places.View) error {
+func (r *repairer) checkView(ctx context.Context, v *places.View) error {
 	lost := r.unstored()
 	missing, err := countMissing(v, lost)
 	if err != nil {
 		return err
 	}
 	r.brokenRefs.Store(int64(missing.Refs))
-	r.report(missing)
+	r.logMissing(missing)
 	// Nothing was missing since the last look: what is missing now was lost after it.
-	completed := r.complete()
+	completed := r.completeChecks()
 	healed := completed != r.completed && missing.Missing == (places.Missing{})
 	r.completed = completed
 	if healed || missing == (missingCounts{}) {
-		r.seen, r.requests, r.asked = [sha256.Size]byte{}, nil, nil
+		r.seen, r.requests, r.attempts = [sha256.Size]byte{}, nil, nil
 		return nil
 	}
 	digest, err := digestOf(v, missing)
@@ -150,14 +150,14 @@ func (r *repairer) lookAt(ctx context.Context, v *places.View) error {
 	if !stable {
 		r.seen, r.due = digest, time.Time{}
 	}
-	if pending, err := r.pending(ctx); err != nil || pending || !stable || r.now().Before(r.due) {
+	if pending, err := r.hasPending(ctx); err != nil || pending || !stable || r.now().Before(r.due) {
 		return err
 	}
 	refs, err := lackingRefs(ctx, v, lost)
 	if err != nil {
 		return err
 	}
-	return r.ask(ctx, r.choose(refs), missing)
+	return r.requestRefs(ctx, r.selectDue(refs), missing)
 }
 
 // digestOf tells one set of what is missing from another.
@@ -181,15 +181,15 @@ func digestOf(v *places.View, missing missingCounts) (sum [sha256.Size]byte, err
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// pending reports whether requests have not had their effect yet. At first those of a
+// hasPending reports whether requests have not had their effect yet. At first those of a
 // former process count, wherever they are in the log.
-func (r *repairer) pending(ctx context.Context) (bool, error) {
+func (r *repairer) hasPending(ctx context.Context) (bool, error) {
 	if r.requests == nil {
 		high, err := r.log.HighWater(ctx, event.TopicEvents)
 		if err != nil {
 			return false, err
 		}
-		r.requests, r.asked = map[int32]event.Offset{}, map[lackingRef]attempt{}
+		r.requests, r.attempts = map[int32]event.Offset{}, map[lackingRef]attempt{}
 		for partition, next := range high {
 			r.requests[int32(partition)] = next
 		}
@@ -207,13 +207,13 @@ func (r *repairer) pending(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// choose returns the refs that are due, and notes when the next one is.
-func (r *repairer) choose(refs []lackingRef) []lackingRef {
+// selectDue returns the refs that are due, and notes when the next one is.
+func (r *repairer) selectDue(refs []lackingRef) []lackingRef {
 	now := r.now()
 	r.due = now.Add(maxRepairWait)
 	var due []lackingRef
 	for _, ref := range refs {
-		switch a := r.asked[ref]; {
+		switch a := r.attempts[ref]; {
 		case a.due.After(now):
 			r.due = minTime(r.due, a.due)
 		case len(due) < maxRepairs:
@@ -231,8 +231,8 @@ func minTime(a, b time.Time) time.Time {
 	return a
 }
 
-// ask appends the requests for refs, those of a repository together.
-func (r *repairer) ask(ctx context.Context, refs []lackingRef, missing missingCounts) error {
+// requestRefs appends the requests for refs, those of a repository together.
+func (r *repairer) requestRefs(ctx context.Context, refs []lackingRef, missing missingCounts) error {
 	repositories := 0
 	for rest := refs; len(rest) > 0; repositories++ {
 		n := slices.IndexFunc(rest, func(ref lackingRef) bool { return ref.repository != rest[0].repository })
@@ -240,7 +240,7 @@ func (r *repairer) ask(ctx context.Context, refs []lackingRef, missing missingCo
 			n = len(rest)
 		}
 		for chunk := range slices.Chunk(rest[:n], event.MaxHandledPushes) {
-			if err := r.append(ctx, chunk); err != nil {
+			if err := r.appendRequests(ctx, chunk); err != nil {
 				return err
 			}
 		}
@@ -253,8 +253,8 @@ func (r *repairer) ask(ctx context.Context, refs []lackingRef, missing missingCo
 	return nil
 }
 
-// append appends the requests for refs of one repository.
-func (r *repairer) append(ctx context.Context, refs []lackingRef) error {
+// appendRequests appends the requests for refs of one repository.
+func (r *repairer) appendRequests(ctx context.Context, refs []lackingRef) error {
 	now := r.now().UTC()
 	records := make([]event.Record, len(refs))
 	for i, ref := range refs {
@@ -270,15 +270,15 @@ func (r *repairer) append(ctx context.Context, refs []lackingRef) error {
 		return err
 	}
 	for i, ref := range refs {
-		a := r.asked[ref]
-		r.asked[ref] = attempt{a.n + 1, now.Add(min(minRepairWait<<min(a.n, 16), maxRepairWait))}
+		a := r.attempts[ref]
+		r.attempts[ref] = attempt{a.n + 1, now.Add(min(minRepairWait<<min(a.n, 16), maxRepairWait))}
 		r.requests[positions[i].Partition] = positions[i].Offset + 1
 	}
 	return nil
 }
 
-// report logs how much is missing, from time to time, and when nothing is any more.
-func (r *repairer) report(missing missingCounts) {
+// logMissing logs how much is missing, from time to time, and when nothing is any more.
+func (r *repairer) logMissing(missing missingCounts) {
 	now := r.now()
 	switch {
 	case missing == r.reported:

@@ -37,10 +37,10 @@ func repairRequests(t *testing.T, s *Server) (refs []string) {
 // after a while if that had its effect and did not help.
 func TestRepairRequests(t *testing.T) {
 	g := newGitRepository(t, "anvil", "release/*")
-	last := g.commit("a.txt", "alpha\n", "b.txt", "beta\n")
-	g.git("branch", "release/1")
+	last := g.commitFiles("a.txt", "alpha\n", "b.txt", "beta\n")
+	g.runGitCommand("branch", "release/1")
 	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
-	t.Run("import", func(t *testing.T) { running(t, c).registerAt(t, g, last) })
+	t.Run("import", func(t *testing.T) { runServer(t, c).registerAt(t, g, last) })
 	if err := os.RemoveAll(c.ProjectionsDir()); err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +56,8 @@ func TestRepairRequests(t *testing.T) {
 	live.repair = nil // r looks instead
 	run(t, s)
 	<-live.runner.CaughtUp()
-	if v := live.places.Acquire(); v.Unheld() != 2 {
-		t.Errorf("%d documents are missing, want 2", v.Unheld())
+	if v := live.places.Acquire(); v.UnheldCount() != 2 {
+		t.Errorf("%d documents are missing, want 2", v.UnheldCount())
 		v.Release()
 	} else {
 		v.Release()
@@ -77,7 +77,7 @@ func TestRepairRequests(t *testing.T) {
 		{"a look twice as many minutes later", func() { clock = clock.Add(minRepairWait) }, 6},
 	} {
 		step.do()
-		r.look(t.Context())
+		r.checkOnce(t.Context())
 		if got := repairRequests(t, s); len(got) != step.asked || step.asked > 0 && !slices.Equal(got[:2], []string{"main", "release/1"}) {
 			t.Errorf("after %s: %v were asked for, want %d", step.what, got, step.asked)
 		}
@@ -92,27 +92,27 @@ func TestRepairRequests(t *testing.T) {
 // with another content. Found by the chaos suite: it counted as missing forever.
 func TestRepairOfHiddenDocuments(t *testing.T) {
 	g := newGitRepository(t, "anvil", "release/*")
-	first := g.commit("same.txt", "alpha\n")
+	first := g.commitFiles("same.txt", "alpha\n")
 	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
 	var lost []string
 	t.Run("import", func(t *testing.T) {
-		s := running(t, c)
+		s := runServer(t, c)
 		s.registerAt(t, g, first)
 		for name := range objectsOf(t, c.SegmentsDir(), "segment-*") {
 			lost = append(lost, name)
 		}
-		g.git("checkout", "--quiet", "-b", "release/1")
-		g.commit("same.txt", "beta\n")
-		g.git("checkout", "--quiet", "main")
+		g.runGitCommand("checkout", "--quiet", "-b", "release/1")
+		g.commitFiles("same.txt", "beta\n")
+		g.runGitCommand("checkout", "--quiet", "main")
 		at, err := s.registrar.Refresh(t.Context(), g.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		eventually(t, func() bool {
-			before, err := s.versions.live.Load().applied.before(t.Context(), at.Partition)
+		waitUntil(t, func() bool {
+			before, err := s.versions.live.Load().applied.appliedOffset(t.Context(), at.Partition)
 			return err == nil && before > at.Offset
 		})
-		s.pushed(t, g, "same.txt", "gamma\n")
+		s.pushAndAwait(t, g, "same.txt", "gamma\n")
 	})
 	for _, name := range lost {
 		if err := os.Remove(filepath.Join(c.SegmentsDir(), name)); err != nil {
@@ -122,10 +122,10 @@ func TestRepairOfHiddenDocuments(t *testing.T) {
 	if err := os.RemoveAll(c.ProjectionsDir()); err != nil {
 		t.Fatal(err)
 	}
-	s := running(t, c)
+	s := runServer(t, c)
 	<-s.versions.live.Load().runner.CaughtUp()
-	if missing := s.versions.missing(); missing.Documents != 1 {
+	if missing := s.versions.reportMissing(); missing.Documents != 1 {
 		t.Fatalf("%+v is missing, want one document", missing)
 	}
-	eventually(t, func() bool { return s.versions.missing() == (api.Missing{}) })
+	waitUntil(t, func() bool { return s.versions.reportMissing() == (api.Missing{}) })
 }

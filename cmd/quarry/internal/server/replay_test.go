@@ -18,8 +18,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// ask returns what a search finds: "path: content", in order.
-func ask(s *Server, query string) ([]string, error) {
+// searchLines returns what a search finds: "path: content", in order.
+func searchLines(s *Server, query string) ([]string, error) {
 	body := fmt.Sprintf(`{"query":%q,"matches":10000}`, query)
 	response, err := http.Post(s.URL()+"/api/search", "application/json", strings.NewReader(body))
 	if err != nil {
@@ -50,15 +50,15 @@ func ask(s *Server, query string) ([]string, error) {
 
 func mustAsk(t *testing.T, s *Server, query string) []string {
 	t.Helper()
-	found, err := ask(s, query)
+	found, err := searchLines(s, query)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return found
 }
 
-// replayed does a replay, or a roll back, through the API and waits for its end.
-func replayed(t *testing.T, s *Server, path, body string) api.Replay {
+// replayToEnd does a replay, or a roll back, through the API and waits for its end.
+func replayToEnd(t *testing.T, s *Server, path, body string) api.Replay {
 	t.Helper()
 	last := replayEnd(t, s, path, body)
 	if last.State != api.ReplayDone {
@@ -71,13 +71,13 @@ func replayed(t *testing.T, s *Server, path, body string) api.Replay {
 func replayEnd(t *testing.T, s *Server, path, body string) api.Replay {
 	t.Helper()
 	var begun api.Replay
-	if status := post(t, s.URL()+path, body, &begun); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+path, body, &begun); status != http.StatusAccepted {
 		t.Fatalf("POST %s: %d", path, status)
 	}
 	var last api.Replay
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		var list struct{ Replays []api.Replay }
-		_, text := get(t, s.URL()+"/api/replays")
+		_, text := getURL(t, s.URL()+"/api/replays")
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
 			t.Fatal(err)
 		}
@@ -87,17 +87,17 @@ func replayEnd(t *testing.T, s *Server, path, body string) api.Replay {
 	return last
 }
 
-func (s *Server) version() string { return filepath.Base(s.versions.live.Load().store.Dir()) }
+func (s *Server) liveVersionName() string { return filepath.Base(s.versions.live.Load().store.Dir()) }
 
 // push commits and waits until it can be found.
-func (s *Server) pushed(t *testing.T, g *gitRepository, pairs ...string) event.Position {
+func (s *Server) pushAndAwait(t *testing.T, g *gitRepository, pairs ...string) event.Position {
 	t.Helper()
-	commit := g.commit(pairs...)
+	commit := g.commitFiles(pairs...)
 	at, err := s.registrar.Refresh(t.Context(), g.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == commit })
 	return at
 }
 
@@ -105,15 +105,15 @@ func (s *Server) pushed(t *testing.T, g *gitRepository, pairs ...string) event.P
 // every search is answered, none with less than was there when it began.
 func TestReplayOfARunningServer(t *testing.T) {
 	g := newGitRepository(t, "kazoo")
-	first := g.commit("a.go", "package kazoo\n")
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir)))
+	first := g.commitFiles("a.go", "package kazoo\n")
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir)))
 	s.registerAt(t, g, first)
 
 	ctx, stop := context.WithCancel(t.Context())
 	var searching sync.WaitGroup
 	searching.Go(func() {
 		for ctx.Err() == nil {
-			if found, err := ask(s, "kazoo"); err != nil || len(found) == 0 {
+			if found, err := searchLines(s, "kazoo"); err != nil || len(found) == 0 {
 				t.Errorf("a search beside a replay: %v, %v", found, err)
 				return
 			}
@@ -126,14 +126,14 @@ func TestReplayOfARunningServer(t *testing.T) {
 		{"/api/replays", `{"projection":"catalog"}`, "projections-4", "projections-3"},
 		{"/api/replays/rollback", ``, "projections-3", "projections-4"},
 	} {
-		s.pushed(t, g, fmt.Sprintf("%d.go", n), fmt.Sprintf("package kazoo // %d\n", n))
-		replayed(t, s, c.path, c.body)
+		s.pushAndAwait(t, g, fmt.Sprintf("%d.go", n), fmt.Sprintf("package kazoo // %d\n", n))
+		replayToEnd(t, s, c.path, c.body)
 		previous, err := s.versions.home.Previous()
-		if err != nil || s.version() != c.version || filepath.Base(previous) != c.previous {
-			t.Fatalf("%s %s: live %s, previous %s: %v", c.path, c.body, s.version(), previous, err)
+		if err != nil || s.liveVersionName() != c.version || filepath.Base(previous) != c.previous {
+			t.Fatalf("%s %s: live %s, previous %s: %v", c.path, c.body, s.liveVersionName(), previous, err)
 		}
-		eventually(t, func() bool { return len(mustAsk(t, s, "kazoo")) == n+2 })
-		if status, body := get(t, s.URL()+"/metrics"); status != 200 || !strings.Contains(body, "quarry_store_disk_bytes") || !strings.Contains(body, "quarry_projections_caught_up 1") {
+		waitUntil(t, func() bool { return len(mustAsk(t, s, "kazoo")) == n+2 })
+		if status, body := getURL(t, s.URL()+"/metrics"); status != 200 || !strings.Contains(body, "quarry_store_disk_bytes") || !strings.Contains(body, "quarry_projections_caught_up 1") {
 			t.Fatalf("metrics after a switch: %d\n%s", status, body)
 		}
 		left, err := filepath.Glob(filepath.Join(s.o.Config.ProjectionsDir(), "projections-*"))
@@ -142,13 +142,13 @@ func TestReplayOfARunningServer(t *testing.T) {
 		}
 	}
 	dropObjects(t, s)
-	replayed(t, s, "/api/replays/rollback", ``)
+	replayToEnd(t, s, "/api/replays/rollback", ``)
 	if found := mustAsk(t, s, "kazoo"); len(found) != 6 {
 		t.Errorf("a version whose objects are gone finds %v", found)
 	}
 	stop()
 	searching.Wait()
-	if status, body := get(t, s.URL()+"/readyz"); status != 200 || strings.Contains(body, "asOf") {
+	if status, body := getURL(t, s.URL()+"/readyz"); status != 200 || strings.Contains(body, "asOf") {
 		t.Errorf("readyz: %d %s", status, body)
 	}
 }
@@ -177,19 +177,19 @@ func TestMemoryWarning(t *testing.T) {
 // TestReplayRefusals shows what does not begin, and that a replay that is told to
 // stop leaves nothing.
 func TestReplayRefusals(t *testing.T) {
-	s := running(t, testConfig(t))
+	s := runServer(t, testConfig(t))
 	for body, part := range map[string]string{
 		`{"projection":"nothing"}`:      "catalog, places",
 		`{"to":"yesterday"}`:            "2026-03-04",
 		`{"to":"2999-01-01T00:00:00Z"}`: "future",
 	} {
 		var e struct{ Message string }
-		if status := post(t, s.URL()+"/api/replays", body, &e); status != http.StatusBadRequest || !strings.Contains(e.Message, part) {
+		if status := postJSON(t, s.URL()+"/api/replays", body, &e); status != http.StatusBadRequest || !strings.Contains(e.Message, part) {
 			t.Errorf("%s: %d %s", body, status, e.Message)
 		}
 	}
 	var e struct{ Message string }
-	if status := post(t, s.URL()+"/api/replays/rollback", ``, &e); status != http.StatusConflict {
+	if status := postJSON(t, s.URL()+"/api/replays/rollback", ``, &e); status != http.StatusConflict {
 		t.Errorf("roll back of a new installation: %d %s", status, e.Message)
 	}
 }
@@ -212,7 +212,7 @@ func TestCancelReplay(t *testing.T) {
 		t.Fatalf("cancel of nothing: %v", err)
 	}
 	run(t, s)
-	eventually(t, func() bool { return !r.busy() })
+	waitUntil(t, func() bool { return !r.isBusy() })
 	list, err := r.List(t.Context())
 	if err != nil || len(list.Replays) != 1 || list.Replays[0].State != api.ReplayCanceled || list.Current.Name != "projections-1" {
 		t.Fatalf("%+v, %v", list, err)

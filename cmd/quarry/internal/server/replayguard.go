@@ -13,21 +13,21 @@ import (
 // errLoss says that a replay would replace the last copy of something.
 var errLoss = errors.New("the new version would lack what the live one has")
 
-// guarded reports whether the version has to have all that the live one has. A version
+// needsLossCheck reports whether the version has to have all that the live one has. A version
 // of the past has not, and leaves the live one as it is.
-func (r *replay) guarded() bool { return !r.Rollback && !r.force && r.until == nil }
+func (r *replayOrder) needsLossCheck() bool { return !r.Rollback && !r.force && r.until == nil }
 
 // checkLoss fails with errLoss if next lacks documents or refs that the live version
 // has, because the segment store lost them.
 func (v *versions) checkLoss(live, next *index) error {
-	if live == nil || live.meta.Frozen() {
+	if live == nil || live.meta.IsFrozen() {
 		return nil
 	}
-	before, err := live.missing()
+	before, err := live.countMissing()
 	if err != nil {
 		return err
 	}
-	after, err := next.missing()
+	after, err := next.countMissing()
 	if err != nil {
 		return err
 	}
@@ -42,21 +42,21 @@ func compareLoss(before, after places.Missing) error {
 		errLoss, max(0, after.Documents-before.Documents), max(0, after.Refs-before.Refs))
 }
 
-// missing counts what the index lacks.
-func (i *index) missing() (places.Missing, error) {
+// countMissing counts what the index lacks.
+func (i *index) countMissing() (places.Missing, error) {
 	v := i.places.Acquire()
 	defer v.Release()
 	return v.Missing()
 }
 
-// missing says what searches of the live version, and a rebuild of it, lack. It is
+// reportMissing says what searches of the live version, and a rebuild of it, lack. It is
 // cheap enough for every search.
-func (v *versions) missing() api.Missing {
-	i := v.acquire()
-	defer i.use.leave()
+func (v *versions) reportMissing() api.Missing {
+	i := v.acquireLive()
+	defer i.refCount.release()
 	view := i.places.Acquire()
 	defer view.Release()
-	out := api.Missing{Documents: view.Unheld(), Unstored: i.keeper.unstored.Load().count()}
+	out := api.Missing{Documents: view.UnheldCount(), Unstored: i.keeper.unstored.Load().countAll()}
 	if i.repair != nil {
 		out.Refs = int(i.repair.brokenRefs.Load())
 	}
@@ -74,7 +74,7 @@ func (v *versions) readLive(ctx context.Context) (missing places.Missing, ok boo
 			return missing, false, err
 		}
 		meta, err := projections.ReadMeta(dir)
-		if err != nil || meta.Frozen() {
+		if err != nil || meta.IsFrozen() {
 			return missing, false, err
 		}
 		if i, err = v.openVersion(ctx, dir); err != nil {
@@ -83,31 +83,31 @@ func (v *versions) readLive(ctx context.Context) (missing places.Missing, ok boo
 		}
 		defer func() { err = errors.Join(err, v.closeVersion(i)) }()
 	}
-	i.keeper.look(ctx)
-	missing, err = i.missing()
+	i.keeper.checkOnce(ctx)
+	missing, err = i.countMissing()
 	return missing, err == nil, err
 }
 
-// buildGuarded is build while no server runs.
-func (v *versions) buildGuarded(ctx context.Context, order *replay, progress func(done, total int64)) (*index, error) {
+// buildWithLossCheck is build while no server runs.
+func (v *versions) buildWithLossCheck(ctx context.Context, order *replayOrder, progress func(done, total int64)) (*index, error) {
 	var before places.Missing
 	compare := false
-	if order.guarded() {
+	if order.needsLossCheck() {
 		var err error
 		if before, compare, err = v.readLive(ctx); err != nil {
 			return nil, err
 		}
 	}
-	next, err := v.build(ctx, order, progress)
+	next, err := v.buildVersion(ctx, order, progress)
 	if err != nil || !compare {
 		return next, err
 	}
-	after, err := next.missing()
+	after, err := next.countMissing()
 	if err == nil {
 		err = compareLoss(before, after)
 	}
 	if err != nil {
-		return nil, errors.Join(err, v.discard(next))
+		return nil, errors.Join(err, v.discardVersion(next))
 	}
 	return next, nil
 }

@@ -37,7 +37,7 @@ func objectsOf(t *testing.T, dir, pattern string) map[string]string {
 // projections. Manifests cannot, so the replay is refused, but with force.
 func TestReplayKeepsTheLastCopy(t *testing.T) {
 	w := newLossWorld(t, true)
-	w.halt()
+	w.stopServer()
 	segments, manifests := objectsOf(t, w.c.SegmentsDir(), "segment-*"), objectsOf(t, w.c.SegmentsDir(), "manifest-*")
 	if len(segments) == 0 || len(manifests) == 0 {
 		t.Fatalf("%d segments and %d manifests", len(segments), len(manifests))
@@ -51,24 +51,24 @@ func TestReplayKeepsTheLastCopy(t *testing.T) {
 		_, err = r.Switch(t.Context(), api.ReplayRequest{Force: force}, func(int64, int64) {})
 		return errors.Join(err, r.Close())
 	}
-	w.remove("segments")
+	w.removeFiles("segments")
 	if err := replay(false); !errors.Is(err, errLoss) || !strings.Contains(err.Error(), "2 refs") {
 		t.Fatalf("a replay that loses manifests: %v", err)
 	}
 	if got := objectsOf(t, w.c.SegmentsDir(), "segment-*"); !maps.Equal(got, segments) {
 		t.Errorf("%d segments are as they were before, want %d", len(got), len(segments))
 	}
-	w.start()
-	w.check("after a replay that was refused") // the live version still has it all, and what a rebuild lacks is indexed again
-	w.halt()
+	w.startServer()
+	w.checkConsistency("after a replay that was refused") // the live version still has it all, and what a rebuild lacks is indexed again
+	w.stopServer()
 	if err := replay(false); err != nil {
 		t.Errorf("a replay after that: %v", err)
 	}
 
-	w.remove("segments/manifest-*")
+	w.removeFiles("segments/manifest-*")
 	if err := replay(true); err != nil {
 		t.Errorf("a replay with force: %v", err)
 	}
-	w.start()
-	w.check("after a replay with force")
+	w.startServer()
+	w.checkConsistency("after a replay with force")
 }

@@ -48,16 +48,16 @@ func newReserves(data string, directories []guardedDirectory, bytes int64) (out 
 	return out
 }
 
-// release removes the file and reports whether there was one.
-func (r *diskReserve) release() bool {
+// releaseSpace removes the file and reports whether there was one.
+func (r *diskReserve) releaseSpace() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return os.Remove(r.path) == nil
 }
 
-// fill makes the file where there is far more space than it needs. A file system that
+// reserveSpace makes the file where there is far more space than it needs. A file system that
 // cannot allocate has no reserve.
-func (r *diskReserve) fill(g *diskGuard) {
+func (r *diskReserve) reserveSpace(g *diskGuard) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, err := os.Stat(r.path); err == nil {

@@ -40,8 +40,8 @@ type scrubber struct {
 	found map[string]int
 }
 
-// scrub reads everything once and again until ctx ends.
-func (s *Server) scrub(ctx context.Context) error {
+// runScrubber reads everything once and again until ctx ends.
+func (s *Server) runScrubber(ctx context.Context) error {
 	rate := int64(s.o.Config.Storage.ScrubBytesPerSecond)
 	if rate <= 0 {
 		<-ctx.Done()
@@ -50,7 +50,7 @@ func (s *Server) scrub(ctx context.Context) error {
 	c := &scrubber{s: s, logger: s.o.Logger, metrics: s.damage}
 	c.pace = integrity.NewPace(rate, func(n int) { s.damage.scrubbed.Add(float64(n)) })
 	for {
-		if err := c.pass(ctx); err != nil && ctx.Err() == nil {
+		if err := c.runPass(ctx); err != nil && ctx.Err() == nil {
 			c.logger.Error("the files could not be checked for damage; trying again later", "error", err)
 		}
 		wait := time.NewTimer(scrubEvery)
@@ -63,13 +63,13 @@ func (s *Server) scrub(ctx context.Context) error {
 	}
 }
 
-// pass reads every file once.
-func (c *scrubber) pass(ctx context.Context) error {
+// runPass reads every file once.
+func (c *scrubber) runPass(ctx context.Context) error {
 	c.found = map[string]int{}
 	var errs []error
 	if log, ok := c.s.log.(*embeddedlog.Log); ok {
 		errs = append(errs, log.CheckFiles(ctx, c.pace, func(path string, err error) {
-			c.report(scrubbedLog, path, err)
+			c.reportDamage(scrubbedLog, path, err)
 		}))
 	}
 	if c.s.accounts != nil {
@@ -91,8 +91,8 @@ func (c *scrubber) pass(ctx context.Context) error {
 	return nil
 }
 
-// report counts a damaged file, and shows it before the pass ends.
-func (c *scrubber) report(name, path string, err error) {
+// reportDamage counts a damaged file, and shows it before the pass ends.
+func (c *scrubber) reportDamage(name, path string, err error) {
 	c.found[name]++
 	c.metrics.damaged.WithLabelValues(name).Set(float64(c.found[name]))
 	c.logger.Error("a file is damaged", "store", name, "path", path, "error", err)
@@ -102,7 +102,7 @@ func (c *scrubber) report(name, path string, err error) {
 // is read of the file before may be what is intact, and the start opens it without reading
 // all of it.
 func (c *scrubber) reportRows(name, dir string, d *store.DamageError) {
-	c.report(name, d.Path, d)
+	c.reportDamage(name, d.Path, d)
 	if err := projections.MarkDamaged(dir, d); err != nil {
 		c.logger.Error("a store with a damaged file could not be marked; remove it, and start the server again", "directory", dir, "error", err)
 	}
@@ -144,9 +144,9 @@ func (c *scrubber) checkObjects(ctx context.Context) error {
 // replaceObjects has the objects written again, or indexed again, that are in the
 // quarantine now; manifests are looked for only when somebody asks.
 func (c *scrubber) replaceObjects(ctx context.Context) error {
-	i := c.s.versions.acquire()
-	defer i.use.leave()
-	if i.meta.Frozen() {
+	i := c.s.versions.acquireLive()
+	defer i.refCount.release()
+	if i.meta.IsFrozen() {
 		return nil
 	}
 	select {
@@ -154,16 +154,16 @@ func (c *scrubber) replaceObjects(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
-	_, err := i.keeper.check(ctx, true)
+	_, err := i.keeper.checkStore(ctx, true)
 	return err
 }
 
 // checkProjections reads the live version, but for the tables that are objects of the
 // segment store as well. The version may be closed meanwhile.
 func (c *scrubber) checkProjections(ctx context.Context) error {
-	i := c.s.versions.acquire()
+	i := c.s.versions.acquireLive()
 	files, err := i.store.Files()
-	i.use.leave()
+	i.refCount.release()
 	if err != nil {
 		return err
 	}
@@ -172,7 +172,7 @@ func (c *scrubber) checkProjections(ctx context.Context) error {
 		return ok && c.s.segments.IsObject(segmentstore.SegmentName(id), path)
 	}, func(d *store.DamageError) {
 		if d.InSegment() {
-			i.heal.note(d)
+			i.heal.noteDamage(d)
 			return
 		}
 		c.reportRows(scrubbedProjections, i.store.Dir(), d)

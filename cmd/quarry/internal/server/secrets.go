@@ -22,10 +22,10 @@ const secretFile = backup.SecretName
 
 // secrets is what keys the hashes of credentials, and of which the secrets for
 // other purposes are made: nobody learns one from another.
-type secrets []byte
+type masterSecret []byte
 
-// of returns the secret for a purpose, 32 bytes.
-func (s secrets) of(purpose string) []byte {
+// deriveKey returns the secret for a purpose, 32 bytes.
+func (s masterSecret) deriveKey(purpose string) []byte {
 	mac := hmac.New(sha256.New, s)
 	mac.Write([]byte(purpose))
 	return mac.Sum(nil)
@@ -33,13 +33,13 @@ func (s secrets) of(purpose string) []byte {
 
 // accessSecret returns what keys the hashes of credentials: as configured, or else
 // from the data directory, where it is made at the first start.
-func accessSecret(o Options) (secrets, error) {
+func accessSecret(o Options) (masterSecret, error) {
 	if given := o.Config.Access.Secret; !given.IsZero() {
 		value, err := given.Value()
 		if err != nil {
 			return nil, fmt.Errorf("access.secret: %w", err)
 		}
-		return secrets(value), nil
+		return masterSecret(value), nil
 	}
 	if o.Config.Log.Driver == "kafka" {
 		o.Logger.Warn("access.secret is not set: other processes of the role query that have another secret refuse the API keys and sessions made here", "file", filepath.Join(o.Config.Data, secretFile))
@@ -47,11 +47,11 @@ func accessSecret(o Options) (secrets, error) {
 	if err := checkSecretLost(o.Config.Data); err != nil {
 		return nil, err
 	}
-	value, err := keptValue(o, secretFile, "")
+	value, err := readOrMakeValue(o, secretFile, "")
 	if err == nil {
 		err = checkSecretSum(o.Config.Data, value)
 	}
-	return secrets(value), err
+	return masterSecret(value), err
 }
 
 // secretSumFile holds a checksum of secretFile: with one wrong bit in the secret,
@@ -97,15 +97,15 @@ func checkSecretSum(dir, value string) error {
 // operatorToken returns the token by which those who may read the data directory
 // show it. It stays as long as its file does.
 func operatorToken(o Options) (string, error) {
-	return keptValue(o, operator.FileName, account.PrefixOperator)
+	return readOrMakeValue(o, operator.FileName, account.PrefixOperator)
 }
 
 // keptBytes is how much chance a kept value holds.
-const keptBytes = 32
+const secretValueBytes = 32
 
-// keptValue returns what a file of the data directory holds, prefix and 64
+// readOrMakeValue returns what a file of the data directory holds, prefix and 64
 // hexadecimal characters, and makes the file if it is not there.
-func keptValue(o Options, name, prefix string) (string, error) {
+func readOrMakeValue(o Options, name, prefix string) (string, error) {
 	path := filepath.Join(o.Config.Data, name)
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -116,21 +116,21 @@ func keptValue(o Options, name, prefix string) (string, error) {
 	}
 	value := strings.TrimSpace(string(b))
 	secret, found := strings.CutPrefix(value, prefix)
-	if b, err := hex.DecodeString(secret); err != nil || !found || len(b) != keptBytes || hex.EncodeToString(b) != secret {
-		return "", fmt.Errorf("%s does not hold what quarry wrote into it: restore %s from a backup, or remove %s%s to have another made, which ends what was made with the first", path, path, path, andSum(name))
+	if b, err := hex.DecodeString(secret); err != nil || !found || len(b) != secretValueBytes || hex.EncodeToString(b) != secret {
+		return "", fmt.Errorf("%s does not hold what quarry wrote into it: restore %s from a backup, or remove %s%s to have another made, which ends what was made with the first", path, path, path, checksumHint(name))
 	}
 	if a, open, err := permissions.Open(path); err == nil && open {
 		if err := os.Chmod(path, 0o600); err != nil {
 			return "", fmt.Errorf("close a secret to other users of this machine: %w; %s", err, a.Command())
 		}
-		o.Logger.Warn("closed a secret to other users of this machine; if one of them may have read it, stop the server and remove the file"+andSum(name)+" to have another made, which ends what was made with this one",
+		o.Logger.Warn("closed a secret to other users of this machine; if one of them may have read it, stop the server and remove the file"+checksumHint(name)+" to have another made, which ends what was made with this one",
 			"path", path, "mode", a.Octal())
 	}
 	return value, nil
 }
 
-// andSum names the checksum of a file of the data directory, which has to go with it.
-func andSum(name string) string {
+// checksumHint names the checksum of a file of the data directory, which has to go with it.
+func checksumHint(name string) string {
 	if name == secretFile {
 		return " and " + secretSumFile
 	}
@@ -139,7 +139,7 @@ func andSum(name string) string {
 
 // makeValue writes a new value. The data directory is this process's.
 func makeValue(dir, name, prefix string) (string, error) {
-	var chance [keptBytes]byte
+	var chance [secretValueBytes]byte
 	_, _ = rand.Read(chance[:]) // never fails
 	value := prefix + hex.EncodeToString(chance[:])
 	// The checksum goes first: without one, the next start writes it.

@@ -34,13 +34,13 @@ type seenRow struct {
 	account bool
 }
 
-func at(path string) func(*secret) string { return func(*secret) string { return path } }
+func fixedPath(path string) func(*secret) string { return func(*secret) string { return path } }
 
-// about fills a path or body: {name}, {id}, {number}, {path}, {branch}, {head}, {old} and
+// fillTemplate fills a path or body: {name}, {id}, {number}, {path}, {branch}, {head}, {old} and
 // {mark} are what they say.
-func about(text string) func(*secret) string {
+func fillTemplate(text string) func(*secret) string {
 	return func(s *secret) string {
-		return strings.NewReplacer("{name}", s.name, "{id}", s.id.String(), "{number}", fmt.Sprint(s.number), "{path}", s.path(), "{branch}", s.branch(),
+		return strings.NewReplacer("{name}", s.name, "{id}", s.id.String(), "{number}", fmt.Sprint(s.number), "{path}", s.filePath(), "{branch}", s.branchName(),
 			"{head}", string(s.head), "{old}", string(s.old), "{mark}", s.mark).Replace(text)
 	}
 }
@@ -48,136 +48,136 @@ func about(text string) func(*secret) string {
 // seenRows has every operation of the API. A new one needs a row: what may it tell of
 // a repository that somebody may not see?
 var seenRows = map[string]seenRow{
-	"POST /api/search":                                  {path: at("/api/search"), body: about(`{"query":"{mark}word or common rev:*","matches":100,"explain":true,"whole":true}`), status: 200},
-	"POST /api/stream_search":                           {path: at("/api/stream_search"), body: about(`{"query":"{mark}word or sharedtext","matches":100}`), status: 200},
-	"GET /api/find_files":                               {path: about("/api/find_files?query=main&repo={name}"), status: 200},
-	"POST /api/find_definitions":                        {path: at("/api/find_definitions"), body: about(`{"symbolName":"{mark}Symbol","repoName":"{name}"}`), status: 200},
-	"POST /api/find_references":                         {path: at("/api/find_references"), body: about(`{"symbolName":"common","revisionName":"{branch}"}`), status: 200},
-	"GET /api/repos":                                    {path: about("/api/repos?query={mark}"), status: 200},
-	"GET /api/connections":                              {path: at("/api/connections"), status: 200},
-	"POST /api/repos":                                   {path: at("/api/repos"), body: at(`{}`), status: 400},
-	"DELETE /api/repos/{repoId}":                        {path: about("/api/repos/{id}"), about: true, changes: true},
-	"POST /api/repos/{repoId}/erase":                    {path: about("/api/repos/{id}/erase"), body: at(`{"commit":"1111111111111111111111111111111111111111"}`), about: true, status: 202},
-	"GET /api/erasures":                                 {path: at("/api/erasures"), status: 200},
-	"POST /api/repos/{repoId}/refresh":                  {path: about("/api/repos/{id}/refresh"), about: true, status: 202},
-	"POST /api/repos/{repoId}/reindex":                  {path: about("/api/repos/{id}/reindex"), about: true, status: 202},
-	"GET /api/repos/{repoId}/status":                    {path: about("/api/repos/{id}/status"), about: true, status: 200},
-	"GET /api/repos/{repoId}/skipped":                   {path: about("/api/repos/{id}/skipped"), about: true, status: 200},
-	"GET /api/deliveries":                               {path: at("/api/deliveries"), status: 200},
-	"GET /api/deliveries/{deliveryKey}":                 {path: at("/api/deliveries/0-99999"), status: 404},
-	"POST /api/deliveries/{deliveryKey}/redeliver":      {path: at("/api/deliveries/0-99999/redeliver"), status: 404},
-	"GET /api/replays":                                  {path: at("/api/replays"), status: 200},
-	"POST /api/replays":                                 {path: at("/api/replays"), body: at(`{"projection":"nosuch"}`), status: 400},
-	"POST /api/replays/rollback":                        {path: at("/api/replays/rollback"), status: 409},
-	"DELETE /api/replays/{replayId}":                    {path: at("/api/replays/99"), status: 404},
-	"POST /api/backups":                                 {path: at("/api/backups")},
-	"DELETE /api/backups/{backupId}":                    {path: at("/api/backups/x"), status: 404},
-	"POST /api/backups/{backupId}/renew":                {path: at("/api/backups/x/renew"), status: 404},
-	"GET /api/source":                                   {path: about("/api/source?repo={name}&path={path}&ref={branch}"), about: true, status: 200},
-	"POST /api/tree":                                    {path: at("/api/tree"), body: about(`{"repoName":"{name}","revisionName":"{head}","paths":[]}`), about: true, status: 200},
-	"POST /api/files":                                   {path: at("/api/files"), body: about(`{"repoName":"{name}","revisionName":"HEAD"}`), about: true, status: 200},
-	"GET /api/folder_contents":                          {path: about("/api/folder_contents?repoName={name}&revisionName=HEAD&path="), about: true, status: 200},
-	"GET /api/commits":                                  {path: about("/api/commits?repo={name}"), about: true, status: 200},
-	"GET /api/commits/authors":                          {path: about("/api/commits/authors?repo={name}"), about: true, status: 200},
-	"GET /api/commit":                                   {path: about("/api/commit?repo={name}&ref={head}"), about: true, status: 200},
-	"GET /api/diff":                                     {path: about("/api/diff?repo={name}&base={old}&head={head}"), about: true, status: 200},
-	"GET /api/blame":                                    {path: about("/api/blame?repo={name}&path={path}"), about: true, status: 200},
-	"POST /api/verifications":                           {path: at("/api/verifications"), body: at(`{"repositories":[]}`)},
-	"GET /api/deadletters":                              {path: at("/api/deadletters"), status: 200},
-	"DELETE /api/deadletters":                           {path: at("/api/deadletters"), status: 400},
-	"POST /api/deadletters/replay":                      {path: at("/api/deadletters/replay"), status: 400},
-	"GET /api/deadletters/{partition}/{offset}":         {path: at("/api/deadletters/0/99999"), status: 404},
-	"DELETE /api/deadletters/{partition}/{offset}":      {path: at("/api/deadletters/0/99999")},
-	"POST /api/deadletters/{partition}/{offset}/replay": {path: at("/api/deadletters/0/99999/replay"), status: 404},
-	"POST /api/mcp":                                     {path: at("/api/mcp"), body: call("grep", `"pattern":"{mark}word|common"`), status: 200},
-	"DELETE /api/mcp":                                   {path: at("/api/mcp")},
-	"GET /api/docs":                                     {path: at("/api/docs"), status: 200},
-	"POST /api/auth/setup":                              {path: at("/api/auth/setup"), body: at(`{"token":"x","email":"a@b.example","password":"long enough"}`), account: true},
-	"POST /api/auth/sign_in":                            {path: at("/api/auth/sign_in"), body: at(`{"email":"a@b.example","password":"long enough"}`), account: true},
-	"POST /api/auth/sign_out":                           {path: at("/api/auth/sign_out"), account: true},
-	"GET /api/auth/sessions":                            {path: at("/api/auth/sessions"), account: true},
-	"DELETE /api/auth/sessions":                         {path: at("/api/auth/sessions"), account: true},
-	"DELETE /api/auth/sessions/{sessionId}":             {path: at("/api/auth/sessions/x"), account: true},
-	"GET /api/auth/me":                                  {path: at("/api/auth/me"), account: true},
-	"PATCH /api/auth/me":                                {path: at("/api/auth/me"), body: at(`{"name":"x"}`), account: true},
-	"GET /api/keys":                                     {path: at("/api/keys"), account: true},
-	"POST /api/keys":                                    {path: at("/api/keys"), body: about(`{"name":"x","scopes":["search"],"repoIds":[{id}]}`), account: true},
-	"DELETE /api/keys/{keyId}":                          {path: at("/api/keys/x"), account: true},
-	"GET /api/invitations":                              {path: at("/api/invitations"), account: true},
-	"POST /api/invitations":                             {path: at("/api/invitations"), body: at(`{}`), account: true},
-	"DELETE /api/invitations/{invitationId}":            {path: at("/api/invitations/x"), account: true},
-	"POST /api/invitations/accept":                      {path: at("/api/invitations/accept"), body: at(`{"token":"x"}`), account: true},
-	"GET /api/ee/user":                                  {path: at("/api/ee/user?userId=x"), account: true},
-	"DELETE /api/ee/user":                               {path: at("/api/ee/user?userId=x"), account: true},
-	"GET /api/ee/users":                                 {path: at("/api/ee/users"), account: true},
-	"POST /api/users/{userId}/approve":                  {path: at("/api/users/x/approve"), account: true},
-	"POST /api/users/{userId}/suspend":                  {path: at("/api/users/x/suspend"), account: true},
-	"POST /api/users/{userId}/reinstate":                {path: at("/api/users/x/reinstate"), account: true},
-	"POST /api/users/{userId}/role":                     {path: at("/api/users/x/role"), body: at(`{"role":"MEMBER"}`), account: true},
-	"POST /api/ee/scoped_access_token":                  {path: at("/api/ee/scoped_access_token"), body: about(`{"repoIds":[{id}]}`), account: true},
-	"DELETE /api/ee/scoped_access_token/{id}":           {path: at("/api/ee/scoped_access_token/x"), account: true},
-	"GET /api/repos/{repoId}/access":                    {path: about("/api/repos/{id}/access"), about: true, status: 200},
-	"PUT /api/repos/{repoId}/access":                    {path: about("/api/repos/{id}/access"), body: at(`{"visibility":"internal"}`), about: true, changes: true},
-	"GET /api/ee/audit":                                 {path: at("/api/ee/audit"), account: true},
-	"GET /api/ee/audit/export":                          {path: at("/api/ee/audit/export"), account: true},
-	"GET /api/ee/audit/head":                            {path: at("/api/ee/audit/head"), account: true},
-	"POST /api/ee/audit/verifications":                  {path: at("/api/ee/audit/verifications"), account: true},
-	"GET /api/models":                                   {path: at("/api/models"), status: 200},
-	"GET /api/version":                                  {path: at("/api/version"), status: 200},
-	"GET /api/health":                                   {path: at("/api/health"), status: 200},
-	"GET /api/openapi.json":                             {path: at("/api/openapi.json"), status: 200},
-	"GET /healthz":                                      {path: at("/healthz"), status: 200},
-	"GET /readyz":                                       {path: at("/readyz"), status: 200},
+	"POST /api/search":                                  {path: fixedPath("/api/search"), body: fillTemplate(`{"query":"{mark}word or common rev:*","matches":100,"explain":true,"whole":true}`), status: 200},
+	"POST /api/stream_search":                           {path: fixedPath("/api/stream_search"), body: fillTemplate(`{"query":"{mark}word or sharedtext","matches":100}`), status: 200},
+	"GET /api/find_files":                               {path: fillTemplate("/api/find_files?query=main&repo={name}"), status: 200},
+	"POST /api/find_definitions":                        {path: fixedPath("/api/find_definitions"), body: fillTemplate(`{"symbolName":"{mark}Symbol","repoName":"{name}"}`), status: 200},
+	"POST /api/find_references":                         {path: fixedPath("/api/find_references"), body: fillTemplate(`{"symbolName":"common","revisionName":"{branch}"}`), status: 200},
+	"GET /api/repos":                                    {path: fillTemplate("/api/repos?query={mark}"), status: 200},
+	"GET /api/connections":                              {path: fixedPath("/api/connections"), status: 200},
+	"POST /api/repos":                                   {path: fixedPath("/api/repos"), body: fixedPath(`{}`), status: 400},
+	"DELETE /api/repos/{repoId}":                        {path: fillTemplate("/api/repos/{id}"), about: true, changes: true},
+	"POST /api/repos/{repoId}/erase":                    {path: fillTemplate("/api/repos/{id}/erase"), body: fixedPath(`{"commit":"1111111111111111111111111111111111111111"}`), about: true, status: 202},
+	"GET /api/erasures":                                 {path: fixedPath("/api/erasures"), status: 200},
+	"POST /api/repos/{repoId}/refresh":                  {path: fillTemplate("/api/repos/{id}/refresh"), about: true, status: 202},
+	"POST /api/repos/{repoId}/reindex":                  {path: fillTemplate("/api/repos/{id}/reindex"), about: true, status: 202},
+	"GET /api/repos/{repoId}/status":                    {path: fillTemplate("/api/repos/{id}/status"), about: true, status: 200},
+	"GET /api/repos/{repoId}/skipped":                   {path: fillTemplate("/api/repos/{id}/skipped"), about: true, status: 200},
+	"GET /api/deliveries":                               {path: fixedPath("/api/deliveries"), status: 200},
+	"GET /api/deliveries/{deliveryKey}":                 {path: fixedPath("/api/deliveries/0-99999"), status: 404},
+	"POST /api/deliveries/{deliveryKey}/redeliver":      {path: fixedPath("/api/deliveries/0-99999/redeliver"), status: 404},
+	"GET /api/replays":                                  {path: fixedPath("/api/replays"), status: 200},
+	"POST /api/replays":                                 {path: fixedPath("/api/replays"), body: fixedPath(`{"projection":"nosuch"}`), status: 400},
+	"POST /api/replays/rollback":                        {path: fixedPath("/api/replays/rollback"), status: 409},
+	"DELETE /api/replays/{replayId}":                    {path: fixedPath("/api/replays/99"), status: 404},
+	"POST /api/backups":                                 {path: fixedPath("/api/backups")},
+	"DELETE /api/backups/{backupId}":                    {path: fixedPath("/api/backups/x"), status: 404},
+	"POST /api/backups/{backupId}/renew":                {path: fixedPath("/api/backups/x/renew"), status: 404},
+	"GET /api/source":                                   {path: fillTemplate("/api/source?repo={name}&path={path}&ref={branch}"), about: true, status: 200},
+	"POST /api/tree":                                    {path: fixedPath("/api/tree"), body: fillTemplate(`{"repoName":"{name}","revisionName":"{head}","paths":[]}`), about: true, status: 200},
+	"POST /api/files":                                   {path: fixedPath("/api/files"), body: fillTemplate(`{"repoName":"{name}","revisionName":"HEAD"}`), about: true, status: 200},
+	"GET /api/folder_contents":                          {path: fillTemplate("/api/folder_contents?repoName={name}&revisionName=HEAD&path="), about: true, status: 200},
+	"GET /api/commits":                                  {path: fillTemplate("/api/commits?repo={name}"), about: true, status: 200},
+	"GET /api/commits/authors":                          {path: fillTemplate("/api/commits/authors?repo={name}"), about: true, status: 200},
+	"GET /api/commit":                                   {path: fillTemplate("/api/commit?repo={name}&ref={head}"), about: true, status: 200},
+	"GET /api/diff":                                     {path: fillTemplate("/api/diff?repo={name}&base={old}&head={head}"), about: true, status: 200},
+	"GET /api/blame":                                    {path: fillTemplate("/api/blame?repo={name}&path={path}"), about: true, status: 200},
+	"POST /api/verifications":                           {path: fixedPath("/api/verifications"), body: fixedPath(`{"repositories":[]}`)},
+	"GET /api/deadletters":                              {path: fixedPath("/api/deadletters"), status: 200},
+	"DELETE /api/deadletters":                           {path: fixedPath("/api/deadletters"), status: 400},
+	"POST /api/deadletters/replay":                      {path: fixedPath("/api/deadletters/replay"), status: 400},
+	"GET /api/deadletters/{partition}/{offset}":         {path: fixedPath("/api/deadletters/0/99999"), status: 404},
+	"DELETE /api/deadletters/{partition}/{offset}":      {path: fixedPath("/api/deadletters/0/99999")},
+	"POST /api/deadletters/{partition}/{offset}/replay": {path: fixedPath("/api/deadletters/0/99999/replay"), status: 404},
+	"POST /api/mcp":                                     {path: fixedPath("/api/mcp"), body: toolCall("grep", `"pattern":"{mark}word|common"`), status: 200},
+	"DELETE /api/mcp":                                   {path: fixedPath("/api/mcp")},
+	"GET /api/docs":                                     {path: fixedPath("/api/docs"), status: 200},
+	"POST /api/auth/setup":                              {path: fixedPath("/api/auth/setup"), body: fixedPath(`{"token":"x","email":"a@b.example","password":"long enough"}`), account: true},
+	"POST /api/auth/sign_in":                            {path: fixedPath("/api/auth/sign_in"), body: fixedPath(`{"email":"a@b.example","password":"long enough"}`), account: true},
+	"POST /api/auth/sign_out":                           {path: fixedPath("/api/auth/sign_out"), account: true},
+	"GET /api/auth/sessions":                            {path: fixedPath("/api/auth/sessions"), account: true},
+	"DELETE /api/auth/sessions":                         {path: fixedPath("/api/auth/sessions"), account: true},
+	"DELETE /api/auth/sessions/{sessionId}":             {path: fixedPath("/api/auth/sessions/x"), account: true},
+	"GET /api/auth/me":                                  {path: fixedPath("/api/auth/me"), account: true},
+	"PATCH /api/auth/me":                                {path: fixedPath("/api/auth/me"), body: fixedPath(`{"name":"x"}`), account: true},
+	"GET /api/keys":                                     {path: fixedPath("/api/keys"), account: true},
+	"POST /api/keys":                                    {path: fixedPath("/api/keys"), body: fillTemplate(`{"name":"x","scopes":["search"],"repoIds":[{id}]}`), account: true},
+	"DELETE /api/keys/{keyId}":                          {path: fixedPath("/api/keys/x"), account: true},
+	"GET /api/invitations":                              {path: fixedPath("/api/invitations"), account: true},
+	"POST /api/invitations":                             {path: fixedPath("/api/invitations"), body: fixedPath(`{}`), account: true},
+	"DELETE /api/invitations/{invitationId}":            {path: fixedPath("/api/invitations/x"), account: true},
+	"POST /api/invitations/accept":                      {path: fixedPath("/api/invitations/accept"), body: fixedPath(`{"token":"x"}`), account: true},
+	"GET /api/ee/user":                                  {path: fixedPath("/api/ee/user?userId=x"), account: true},
+	"DELETE /api/ee/user":                               {path: fixedPath("/api/ee/user?userId=x"), account: true},
+	"GET /api/ee/users":                                 {path: fixedPath("/api/ee/users"), account: true},
+	"POST /api/users/{userId}/approve":                  {path: fixedPath("/api/users/x/approve"), account: true},
+	"POST /api/users/{userId}/suspend":                  {path: fixedPath("/api/users/x/suspend"), account: true},
+	"POST /api/users/{userId}/reinstate":                {path: fixedPath("/api/users/x/reinstate"), account: true},
+	"POST /api/users/{userId}/role":                     {path: fixedPath("/api/users/x/role"), body: fixedPath(`{"role":"MEMBER"}`), account: true},
+	"POST /api/ee/scoped_access_token":                  {path: fixedPath("/api/ee/scoped_access_token"), body: fillTemplate(`{"repoIds":[{id}]}`), account: true},
+	"DELETE /api/ee/scoped_access_token/{id}":           {path: fixedPath("/api/ee/scoped_access_token/x"), account: true},
+	"GET /api/repos/{repoId}/access":                    {path: fillTemplate("/api/repos/{id}/access"), about: true, status: 200},
+	"PUT /api/repos/{repoId}/access":                    {path: fillTemplate("/api/repos/{id}/access"), body: fixedPath(`{"visibility":"internal"}`), about: true, changes: true},
+	"GET /api/ee/audit":                                 {path: fixedPath("/api/ee/audit"), account: true},
+	"GET /api/ee/audit/export":                          {path: fixedPath("/api/ee/audit/export"), account: true},
+	"GET /api/ee/audit/head":                            {path: fixedPath("/api/ee/audit/head"), account: true},
+	"POST /api/ee/audit/verifications":                  {path: fixedPath("/api/ee/audit/verifications"), account: true},
+	"GET /api/models":                                   {path: fixedPath("/api/models"), status: 200},
+	"GET /api/version":                                  {path: fixedPath("/api/version"), status: 200},
+	"GET /api/health":                                   {path: fixedPath("/api/health"), status: 200},
+	"GET /api/openapi.json":                             {path: fixedPath("/api/openapi.json"), status: 200},
+	"GET /healthz":                                      {path: fixedPath("/healthz"), status: 200},
+	"GET /readyz":                                       {path: fixedPath("/readyz"), status: 200},
 }
 
-// call is a message that calls a tool.
-func call(tool, arguments string) func(*secret) string {
-	return about(`{"jsonrpc":"2.0","id":"1","method":"tools/call","params":{"name":"` + tool + `","arguments":{` + arguments + `}}}`)
+// toolCall is a message that calls a tool.
+func toolCall(tool, arguments string) func(*secret) string {
+	return fillTemplate(`{"jsonrpc":"2.0","id":"1","method":"tools/call","params":{"name":"` + tool + `","arguments":{` + arguments + `}}}`)
 }
 
 // moreRows are further ways to ask, which each have an operation above.
 var moreRows = []seenRow{
-	{path: at("/api/search"), body: about(`{"query":"{mark}word","matches":10,"explain":true}`), status: 200},
-	{path: at("/api/search"), body: about(`{"query":"sharedtext","matches":1,"explain":true}`), status: 200},
-	{path: at("/api/search"), body: about(`{"query":"regex:.","matches":1000,"display":1}`), status: 200},
-	{path: at("/api/search"), body: about(`{"query":"type:repo repo:.","matches":10}`), status: 200},
-	{path: at("/api/search"), body: about(`{"query":"common select:repo rev:*","matches":10}`), status: 200},
-	{path: at("/api/search"), body: about(`{"query":"-repo:{mark} rev:{branch} or common","matches":10}`), status: 200},
-	{path: at("/api/search"), body: about(`{"query":"sym:Symbol visibility:private","matches":10}`), status: 200},
-	{path: at("/api/search"), body: about(`{"query":"visibility:public common","matches":10}`), status: 200},
-	{path: at("/api/search"), body: about(`{"query":"file:{mark} lang:go","matches":10}`), status: 200},
-	{path: at("/api/search"), body: about(`{"query":"context:{mark}context common","matches":10}`), about: true, status: 200},
-	{path: at("/api/stream_search"), body: about(`{"query":"context:{mark}context common","matches":10}`), about: true, status: 200},
-	{path: at("/api/find_definitions"), body: about(`{"symbolName":"{mark}Symbol"}`), status: 200},
-	{path: at("/api/repos"), status: 200},
-	{path: at("/api/repos?sort=pushed&direction=desc&perPage=1"), status: 200},
-	{path: about("/api/repos/{id}/skipped?ref={branch}"), about: true, status: 200},
-	{path: about("/api/repos/{number}/skipped"), about: true, status: 200},
-	{path: about("/api/repos/{number}/status"), about: true, status: 200},
-	{path: about("/api/source?repo={name}&path=nosuch"), about: true, status: 404},
-	{path: about("/api/source?repo={name}&path={path}&ref=nosuch"), about: true, status: 400},
-	{path: about("/api/commits?repo={name}&ref=--all"), about: true, status: 400},
-	{path: at("/api/mcp"), body: call("grep", `"pattern":"common","repo":"{name}"`), about: true, status: 200},
-	{path: at("/api/mcp"), body: call("grep", `"pattern":"common","groupByRepo":true`), status: 200},
-	{path: at("/api/mcp"), body: call("search", `"query":"{mark}word or common"`), status: 200},
-	{path: at("/api/mcp"), body: call("search", `"query":"repo:{name} select:repo"`), about: true, status: 200},
-	{path: at("/api/mcp"), body: call("find_implementations", `"symbol":"{mark}word"`), status: 200},
-	{path: at("/api/mcp"), body: call("glob", `"pattern":"**/*.go","ref":"*"`), status: 200},
-	{path: at("/api/mcp"), body: call("read_file", `"repo":"{name}","path":"{path}"`), about: true, status: 200},
-	{path: at("/api/mcp"), body: call("list_tree", `"repo":"{name}"`), about: true, status: 200},
-	{path: at("/api/mcp"), body: call("list_repos", `"query":"{mark}"`), status: 200},
-	{path: at("/api/mcp"), body: call("list_repos", ``), status: 200},
-	{path: at("/api/mcp"), body: call("find_symbol_definitions", `"symbol":"{mark}Symbol"`), status: 200},
-	{path: at("/api/mcp"), body: call("find_symbol_references", `"symbol":"common"`), status: 200},
-	{path: at("/api/mcp"), body: call("list_commits", `"repo":"{name}"`), about: true, status: 200},
-	{path: at("/api/mcp"), body: call("get_commit", `"repo":"{name}","ref":"{head}"`), about: true, status: 200},
-	{path: at("/api/mcp"), body: call("get_diff", `"repo":"{name}","base":"{old}","head":"{head}"`), about: true, status: 200},
-	{path: at("/api/mcp"), body: call("get_blame", `"repo":"{name}","path":"{path}"`), about: true, status: 200},
-	{path: at("/api/mcp"), body: call("list_branches", `"repo":"{name}"`), about: true, status: 200},
+	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"{mark}word","matches":10,"explain":true}`), status: 200},
+	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"sharedtext","matches":1,"explain":true}`), status: 200},
+	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"regex:.","matches":1000,"display":1}`), status: 200},
+	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"type:repo repo:.","matches":10}`), status: 200},
+	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"common select:repo rev:*","matches":10}`), status: 200},
+	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"-repo:{mark} rev:{branch} or common","matches":10}`), status: 200},
+	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"sym:Symbol visibility:private","matches":10}`), status: 200},
+	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"visibility:public common","matches":10}`), status: 200},
+	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"file:{mark} lang:go","matches":10}`), status: 200},
+	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"context:{mark}context common","matches":10}`), about: true, status: 200},
+	{path: fixedPath("/api/stream_search"), body: fillTemplate(`{"query":"context:{mark}context common","matches":10}`), about: true, status: 200},
+	{path: fixedPath("/api/find_definitions"), body: fillTemplate(`{"symbolName":"{mark}Symbol"}`), status: 200},
+	{path: fixedPath("/api/repos"), status: 200},
+	{path: fixedPath("/api/repos?sort=pushed&direction=desc&perPage=1"), status: 200},
+	{path: fillTemplate("/api/repos/{id}/skipped?ref={branch}"), about: true, status: 200},
+	{path: fillTemplate("/api/repos/{number}/skipped"), about: true, status: 200},
+	{path: fillTemplate("/api/repos/{number}/status"), about: true, status: 200},
+	{path: fillTemplate("/api/source?repo={name}&path=nosuch"), about: true, status: 404},
+	{path: fillTemplate("/api/source?repo={name}&path={path}&ref=nosuch"), about: true, status: 400},
+	{path: fillTemplate("/api/commits?repo={name}&ref=--all"), about: true, status: 400},
+	{path: fixedPath("/api/mcp"), body: toolCall("grep", `"pattern":"common","repo":"{name}"`), about: true, status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("grep", `"pattern":"common","groupByRepo":true`), status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("search", `"query":"{mark}word or common"`), status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("search", `"query":"repo:{name} select:repo"`), about: true, status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("find_implementations", `"symbol":"{mark}word"`), status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("glob", `"pattern":"**/*.go","ref":"*"`), status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("read_file", `"repo":"{name}","path":"{path}"`), about: true, status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("list_tree", `"repo":"{name}"`), about: true, status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("list_repos", `"query":"{mark}"`), status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("list_repos", ``), status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("find_symbol_definitions", `"symbol":"{mark}Symbol"`), status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("find_symbol_references", `"symbol":"common"`), status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("list_commits", `"repo":"{name}"`), about: true, status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("get_commit", `"repo":"{name}","ref":"{head}"`), about: true, status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("get_diff", `"repo":"{name}","base":"{old}","head":"{head}"`), about: true, status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("get_blame", `"repo":"{name}","path":"{path}"`), about: true, status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("list_branches", `"repo":"{name}"`), about: true, status: 200},
 }
 
-// operations returns the scope that each operation needs.
-func operations(t *testing.T) map[string]string {
+// operationScopes returns the scope that each operation needs.
+func operationScopes(t *testing.T) map[string]string {
 	t.Helper()
 	document, err := openapi.JSON()
 	if err != nil {
@@ -207,8 +207,8 @@ func operations(t *testing.T) map[string]string {
 	return out
 }
 
-// refusal is the status of somebody who may not ask for an operation, 0 for others.
-func (x *role) refusal(access, path string) int {
+// expectedRefusal is the status of somebody who may not ask for an operation, 0 for others.
+func (x *role) expectedRefusal(access, path string) int {
 	p := x.principal
 	if access == "open" {
 		return 0
@@ -242,7 +242,7 @@ func TestEveryOperationAsEveryRole(t *testing.T) {
 		repositories[mark] = writeSecret(t, mark)
 	}
 	w := newSeenWorld(t, repositories, marks...)
-	access := operations(t)
+	access := operationScopes(t)
 	for name := range access {
 		if _, ok := seenRows[name]; !ok {
 			t.Errorf("%s has no row in seenRows: say what it may tell of a repository", name)
@@ -253,7 +253,7 @@ func TestEveryOperationAsEveryRole(t *testing.T) {
 			t.Errorf("%s is no operation", name)
 			continue
 		}
-		w.check(name, access[name], row)
+		w.checkRow(name, access[name], row)
 	}
 	for _, row := range moreRows {
 		path, _, _ := strings.Cut(row.path(&secret{id: 1}), "?")
@@ -264,22 +264,22 @@ func TestEveryOperationAsEveryRole(t *testing.T) {
 		if strings.HasPrefix(path, "/api/repos/") {
 			name = "GET /api/repos/{repoId}/skipped"
 		}
-		w.check(name, access[name], row)
+		w.checkRow(name, access[name], row)
 	}
 }
 
-func (w *seenWorld) check(name, access string, row seenRow) {
+func (w *seenWorld) checkRow(name, access string, row seenRow) {
 	method, path, _ := strings.Cut(name, " ")
 	for i := range w.roles {
 		x := &w.roles[i]
 		for _, mark := range marks {
 			target := w.secrets[mark]
 			sees := slices.Contains(x.sees, mark)
-			if row.changes && sees && x.refusal(access, path) == 0 {
+			if row.changes && sees && x.expectedRefusal(access, path) == 0 {
 				target, sees = noSecret(target), false
 			}
-			rec, answer := w.about(x, method, &row, target)
-			want := x.refusal(access, path)
+			rec, answer := w.requestRow(x, method, &row, target)
+			want := x.expectedRefusal(access, path)
 			switch {
 			case want != 0:
 			case row.account:
@@ -292,11 +292,11 @@ func (w *seenWorld) check(name, access string, row seenRow) {
 			if want != 0 && rec.Code != want || want == 0 && (rec.Code == 401 || rec.Code == 403) {
 				w.t.Errorf("%s of %s as %s: status %d, want %d\n%.300s", name, mark, x.name, rec.Code, want, rec.Body)
 			}
-			if told := w.tells(x, answer); told != "" {
+			if told := w.findLeak(x, answer); told != "" {
 				w.t.Errorf("%s of %s as %s tells %q:\n%.2000s", name, mark, x.name, told, answer)
 			}
 			if !sees && row.about {
-				if _, nowhere := w.about(x, method, &row, noSecret(target)); cutAdvice(nowhere) != cutAdvice(answer) {
+				if _, nowhere := w.requestRow(x, method, &row, noSecret(target)); cutAdvice(nowhere) != cutAdvice(answer) {
 					w.t.Errorf("%s of %s as %s differs from one that is nowhere:\n%.600s\nwant\n%.600s", name, mark, x.name, answer, nowhere)
 				}
 			}
@@ -310,15 +310,15 @@ var advice = regexp.MustCompile(`; did you mean [^?"]*\?`)
 
 func cutAdvice(answer string) string { return advice.ReplaceAllString(answer, "") }
 
-// about asks for a row about a repository; the answer is without what was sent.
-func (w *seenWorld) about(x *role, method string, row *seenRow, s *secret) (rec *httptest.ResponseRecorder, answer string) {
+// requestRow asks for a row about a repository; the answer is without what was sent.
+func (w *seenWorld) requestRow(x *role, method string, row *seenRow, s *secret) (rec *httptest.ResponseRecorder, answer string) {
 	body := ""
 	if row.body != nil {
 		body = row.body(s)
 	}
-	rec = w.ask(x.name, method, row.path(s), body)
+	rec = w.sendRequest(x.name, method, row.path(s), body)
 	var sent []string
-	for _, word := range []string{s.name, s.path(), s.branch(), string(s.head), string(s.old), s.id.String(), s.mark + "Symbol", s.mark + "word", s.mark + "context", s.mark} {
+	for _, word := range []string{s.name, s.filePath(), s.branchName(), string(s.head), string(s.old), s.id.String(), s.mark + "Symbol", s.mark + "word", s.mark + "context", s.mark} {
 		if strings.Contains(body+row.path(s), word) {
 			sent = append(sent, word)
 		}
@@ -333,11 +333,11 @@ func (w *seenWorld) about(x *role, method string, row *seenRow, s *secret) (rec 
 			sent = append(sent, id.String())
 		}
 	}
-	return rec, said(rec, sent...)
+	return rec, visibleResponse(rec, sent...)
 }
 
-// tells returns what an answer has of a repository that does not exist for somebody.
-func (w *seenWorld) tells(x *role, answer string) string {
+// findLeak returns what an answer has of a repository that does not exist for somebody.
+func (w *seenWorld) findLeak(x *role, answer string) string {
 	answer = strings.ToLower(answer)
 	for mark, s := range w.secrets {
 		if slices.Contains(x.sees, mark) {
@@ -376,7 +376,7 @@ func TestNothingIsMissed(t *testing.T) {
 		if row.body != nil {
 			body = row.body(target)
 		}
-		answer := said(w.ask(as, method, row.path(target), body))
+		answer := visibleResponse(w.sendRequest(as, method, row.path(target), body))
 		if as == "anonymous" && counted.MatchString(answer) {
 			t.Errorf("%s %s as %s counts what may be hidden: %s", name, body, as, counted.FindString(answer))
 		}
@@ -384,7 +384,7 @@ func TestNothingIsMissed(t *testing.T) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(seenRows)) {
 		row := seenRows[name]
-		access := operations(t)[name]
+		access := operationScopes(t)[name]
 		if row.account || row.changes || access != "search" && access != "git" && name != "POST /api/mcp" {
 			continue
 		}
@@ -438,24 +438,24 @@ func withoutTimes(t *testing.T, answer string) any {
 		if err := json.Unmarshal([]byte(line), &v); err != nil {
 			v = line
 		}
-		out = append(out, without(v))
+		out = append(out, removeConcealed(v))
 	}
 	return out
 }
 
-func without(v any) any {
+func removeConcealed(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, member := range v {
 			if concealed[name] || times[name] {
 				delete(v, name)
 			} else {
-				v[name] = without(member)
+				v[name] = removeConcealed(member)
 			}
 		}
 	case []any:
 		for i := range v {
-			v[i] = without(v[i])
+			v[i] = removeConcealed(v[i])
 		}
 	}
 	return v

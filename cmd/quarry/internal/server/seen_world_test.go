@@ -35,8 +35,8 @@ type secret struct {
 	old    code.CommitID
 }
 
-func (s *secret) path() string   { return s.mark + "dir/" + s.mark + "file.go" }
-func (s *secret) branch() string { return s.mark + "branch" }
+func (s *secret) filePath() string   { return s.mark + "dir/" + s.mark + "file.go" }
+func (s *secret) branchName() string { return s.mark + "branch" }
 
 // noSecret is named like a secret, and is nowhere.
 func noSecret(like *secret) *secret {
@@ -58,11 +58,11 @@ func writeSecret(t *testing.T, mark string) *written {
 	g.Name, g.DisplayName = "host.example/team/"+mark+"name", mark+"display"
 	g.WebURL, g.ImageURL, g.Connection = "https://"+mark+".example/page", "https://"+mark+".example/image", mark+"connection"
 	text := fmt.Sprintf("package %[1]sp\n\n// common words, and %[1]sword\nfunc %[1]sSymbol() { common() }\n", mark)
-	g.commit("shared.go", "package shared\n\nfunc common() { sharedtext() }\n", mark+"dir/"+mark+"file.go", text, mark+"skipped.bin", "\x00\x01\x02")
-	old := g.git("rev-parse", "HEAD")
-	g.git("-c", "user.name="+mark+"author", "-c", "user.email="+mark+"@mail.example", "commit", "--quiet", "--allow-empty", "--message", mark+" message")
-	g.git("branch", mark+"branch")
-	head := code.CommitID(g.git("rev-parse", "HEAD"))
+	g.commitFiles("shared.go", "package shared\n\nfunc common() { sharedtext() }\n", mark+"dir/"+mark+"file.go", text, mark+"skipped.bin", "\x00\x01\x02")
+	old := g.runGitCommand("rev-parse", "HEAD")
+	g.runGitCommand("-c", "user.name="+mark+"author", "-c", "user.email="+mark+"@mail.example", "commit", "--quiet", "--allow-empty", "--message", mark+" message")
+	g.runGitCommand("branch", mark+"branch")
+	head := code.CommitID(g.runGitCommand("rev-parse", "HEAD"))
 	return &written{g, secret{mark: mark, id: g.ID, name: g.Name, head: head, old: code.CommitID(old)}}
 }
 
@@ -70,11 +70,11 @@ func writeSecret(t *testing.T, mark string) *written {
 // adds files and leaves those of the secret as they are.
 func writeFork(t *testing.T, of *written) *written {
 	f := writeSecret(t, "qzfork")
-	f.git("fetch", "--quiet", of.dir, "main")
-	f.git("checkout", "--quiet", "--force", "-B", "main", "FETCH_HEAD")
-	f.old = code.CommitID(f.git("rev-parse", "HEAD"))
-	f.head = f.commit("qzforkdir/qzforkfile.go", "package qzforkp\n\n// common words, and qzforkword\n", "aaa/first.go", "package first\n\nfunc common() { sharedtext() }\n")
-	f.git("branch", "--force", f.branch())
+	f.runGitCommand("fetch", "--quiet", of.dir, "main")
+	f.runGitCommand("checkout", "--quiet", "--force", "-B", "main", "FETCH_HEAD")
+	f.old = code.CommitID(f.runGitCommand("rev-parse", "HEAD"))
+	f.head = f.commitFiles("qzforkdir/qzforkfile.go", "package qzforkp\n\n// common words, and qzforkword\n", "aaa/first.go", "package first\n\nfunc common() { sharedtext() }\n")
+	f.runGitCommand("branch", "--force", f.branchName())
 	return f
 }
 
@@ -185,7 +185,7 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	for _, r := range repositories {
 		roots = append(roots, filepath.Dir(r.dir))
 	}
-	s := running(t, testConfig(t, "git.allowedRoots="+strings.Join(roots, ","), "publicUrl=https://code.example"))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+strings.Join(roots, ","), "publicUrl=https://code.example"))
 	w := &seenWorld{t: t, secrets: map[string]*secret{}}
 	ids := map[string]code.RepositoryID{}
 	for mark, r := range repositories {
@@ -197,10 +197,10 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 		registered := r.secret
 		registered.number = s.accounts.numbers.OfRepository(r.ID)
 		w.secrets[mark] = &registered
-		eventually(t, func() bool {
+		waitUntil(t, func() bool {
 			v := s.versions.live.Load().places.Acquire()
 			defer v.Release()
-			return v.Repository(r.ID).Ref(code.BranchRef(r.branch())) != nil
+			return v.Repository(r.ID).Ref(code.BranchRef(r.branchName())) != nil
 		})
 	}
 	service, err := auth.NewService(auth.Options{Directory: &decisions{access: map[code.RepositoryID]*account.Access{
@@ -231,8 +231,8 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	return w
 }
 
-// ask sends a request; path has its query escaped already.
-func (w *seenWorld) ask(as, method, path, body string) *httptest.ResponseRecorder {
+// sendRequest sends a request; path has its query escaped already.
+func (w *seenWorld) sendRequest(as, method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://127.0.0.1"+path, strings.NewReader(body))
 	r.Header.Set("X-Role", as)
 	r.Header.Set("X-Request-Id", "test")
@@ -244,8 +244,8 @@ func (w *seenWorld) ask(as, method, path, body string) *httptest.ResponseRecorde
 	return rec
 }
 
-// said returns all of an answer that a client sees, but what it sent itself.
-func said(rec *httptest.ResponseRecorder, sent ...string) string {
+// visibleResponse returns all of an answer that a client sees, but what it sent itself.
+func visibleResponse(rec *httptest.ResponseRecorder, sent ...string) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, rec.Code)
 	for _, name := range []string{"Link", "X-Total-Count", "Allow", "Location", "Content-Length", "Retry-After", "Mcp-Session-Id"} {

@@ -34,9 +34,9 @@ func (s *Server) selectRefs() func(context.Context, code.Repository) wire.RefSel
 	}
 }
 
-// selection returns which refs of a repository were selected when all were fetched
+// refSelection returns which refs of a repository were selected when all were fetched
 // last; nil if that is not known.
-func (p *pipeline) selection(id code.RepositoryID) *wire.RefSelection {
+func (p *pipeline) refSelection(id code.RepositoryID) *wire.RefSelection {
 	s, ok := p.mirrors.Mirror(id).Selection()
 	if !ok || s.Branches == (mirror.Count{}) {
 		return nil

@@ -44,11 +44,11 @@ type Options struct {
 	// wrapLog puts a log around the one that was opened; tests set it.
 	wrapLog func(eventlog.Log) eventlog.Log
 	// standIns are nil but in the simulation.
-	standIns *standIns
+	simulated *simulatedMachine
 }
 
 // standIns take the place of what a server has from its machine.
-type standIns struct {
+type simulatedMachine struct {
 	// execute runs git commands.
 	execute mirror.Executor
 	// disk has the projections.
@@ -79,15 +79,15 @@ type Server struct {
 	// Of the role query.
 	accounts     *accountRows
 	auth         *auth.Service
-	secrets      secrets
+	masterSecret masterSecret
 	pages        *web.Server
 	recorder     *recorder.Recorder
 	sealer       *auditrows.Sealer
 	frames       *segment.Cache
 	versions     *versions
-	numbering    *numbering
-	positions    *positions
-	letters      *deadLetters
+	numbering    *numberAssigner
+	positions    *positionNoter
+	deadLetters  *deadLetters
 	backups      *backups
 	repositories *repositories
 	api          *api.Server
@@ -136,8 +136,8 @@ func (s *Server) open(ctx context.Context) error {
 	return nil
 }
 
-// opened notes what Close has to close.
-func (s *Server) opened(c io.Closer) { s.closers = append(s.closers, c) }
+// addCloser notes what Close has to close.
+func (s *Server) addCloser(c io.Closer) { s.closers = append(s.closers, c) }
 
 // openDirectory takes the data directory before anything in it is touched.
 func (s *Server) openDirectory(context.Context) error {
@@ -145,19 +145,19 @@ func (s *Server) openDirectory(context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.opened(directory)
+	s.addCloser(directory)
 	s.openFiles = newOpenFiles(s.o.Registerer)
 	s.disks = newDiskGuard(s.o.Config, s.o.Logger, s.o.Registerer)
-	s.opened(s.disks)
+	s.addCloser(s.disks)
 	s.o.diskFull = s.disks.waitForSpace
 	return nil
 }
 
 func (s *Server) openListeners(context.Context) (err error) {
-	if s.listeners, err = listen(s.o.Config.Listen, s.o.Config.MetricsListen); err != nil {
+	if s.listeners, err = bindListeners(s.o.Config.Listen, s.o.Config.MetricsListen); err != nil {
 		return err
 	}
-	s.opened(s.listeners)
+	s.addCloser(s.listeners)
 	return nil
 }
 
@@ -169,7 +169,7 @@ func (s *Server) openStores(ctx context.Context) (err error) {
 	if s.log, err = openLog(ctx, s.o); err != nil {
 		return err
 	}
-	s.opened(s.log)
+	s.addCloser(s.log)
 	if s.o.wrapLog != nil {
 		s.log = s.o.wrapLog(s.log)
 	}
@@ -192,10 +192,10 @@ func (s *Server) openIngest(context.Context) error {
 	}
 	var catalog webhook.Repositories // nil without a catalog
 	if s.repositories != nil {
-		catalog = known{s.repositories, s.versions}
+		catalog = webhookCatalog{s.repositories, s.versions}
 	}
 	s.backlog = newBacklog(s.log, int64(s.o.Config.Ingest.MaxBacklog), s.o.Logger, s.o.Registerer)
-	receiver, err := newReceiver(s.o, s.log, catalog, s.registrar.admit, s.backlog.full)
+	receiver, err := newReceiver(s.o, s.log, catalog, s.registrar.checkPolicy, s.backlog.isFull)
 	if err != nil {
 		return fmt.Errorf("web hooks: %w", err)
 	}
@@ -237,17 +237,17 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("projections", s.versions.Run)
 		group.Add("numbering", s.numbering.Run)
 		group.Add("positions", s.positions.Run)
-		group.Add("dead letters", s.letters.follower.Run)
+		group.Add("dead letters", s.deadLetters.follower.Run)
 		group.Add("backups", s.backups.Run)
 	}
 	if s.compactor != nil {
 		group.Add("compactor", s.compactor.Run)
 	}
 	if s.pipeline != nil {
-		s.pipeline.add(group)
+		s.pipeline.addActors(group)
 	}
-	group.Add("scrub", s.scrub)
-	main, metrics, err := s.handlers()
+	group.Add("scrub", s.runScrubber)
+	main, metrics, err := s.newHandlers()
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
@@ -275,7 +275,7 @@ func (s *Server) Close() error {
 }
 
 // closer makes an io.Closer of a function.
-type closer func()
+type closerFunc func()
 
 // Close implements io.Closer.
-func (c closer) Close() error { c(); return nil }
+func (c closerFunc) Close() error { c(); return nil }

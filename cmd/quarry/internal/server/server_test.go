@@ -35,7 +35,7 @@ func testConfig(t testing.TB, set ...string) *config.Config {
 func open(t testing.TB, c *config.Config, reg prometheus.Registerer, gather prometheus.Gatherer) *Server {
 	t.Helper()
 	var s *Server
-	eventually(t, func() (opened bool) {
+	waitUntil(t, func() (opened bool) {
 		var err error
 		s, err = Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: reg, Gatherer: gather, Version: "test"})
 		// A process of git that another server in this process just starts has, until
@@ -63,13 +63,13 @@ func openOnly(t testing.TB, c *config.Config) *Server {
 	return open(t, c, registry, registry)
 }
 
-// running opens and runs a server until the test ends, which must be clean.
-func running(t testing.TB, c *config.Config) *Server {
+// runServer opens and runs a server until the test ends, which must be clean.
+func runServer(t testing.TB, c *config.Config) *Server {
 	t.Helper()
 	s := openOnly(t, c)
 	run(t, s)
 	if s.accounts != nil { // before, nobody but the operator is let in
-		eventually(t, func() bool { return s.callersReady() == nil })
+		waitUntil(t, func() bool { return s.checkCallersReady() == nil })
 	}
 	return s
 }
@@ -90,7 +90,7 @@ func run(t testing.TB, s *Server) (stop func()) {
 	return stop
 }
 
-func get(t testing.TB, url string) (int, string) {
+func getURL(t testing.TB, url string) (int, string) {
 	t.Helper()
 	response, err := http.Get(url)
 	if err != nil {
@@ -104,7 +104,7 @@ func get(t testing.TB, url string) (int, string) {
 }
 
 func TestEndpoints(t *testing.T) {
-	s := running(t, testConfig(t))
+	s := runServer(t, testConfig(t))
 	for _, c := range []struct {
 		path   string
 		status int
@@ -119,20 +119,20 @@ func TestEndpoints(t *testing.T) {
 		{"/nowhere", 404, "statusCode"},
 		{"/webhooks/github/nobody", 405, "statusCode"},
 	} {
-		if status, body := get(t, s.URL()+c.path); status != c.status || !strings.Contains(body, c.part) {
+		if status, body := getURL(t, s.URL()+c.path); status != c.status || !strings.Contains(body, c.part) {
 			t.Errorf("GET %s: %d %.200q, want %d with %q", c.path, status, body, c.status, c.part)
 		}
 	}
 }
 
 func TestMetricsOnTheirOwnListener(t *testing.T) {
-	s := running(t, testConfig(t, "metricsListen=127.0.0.1:0", "runtime.pprof=true"))
+	s := runServer(t, testConfig(t, "metricsListen=127.0.0.1:0", "runtime.pprof=true"))
 	own := "http://" + s.listeners.metrics.Addr().String()
 	for _, path := range []string{"/metrics", "/debug/pprof/"} {
-		if status, _ := get(t, own+path); status != 200 {
+		if status, _ := getURL(t, own+path); status != 200 {
 			t.Errorf("GET %s on the listener of the metrics: %d", path, status)
 		}
-		if status, _ := get(t, s.URL()+path); status != 404 {
+		if status, _ := getURL(t, s.URL()+path); status != 404 {
 			t.Errorf("GET %s on the listener of the API: %d, want 404", path, status)
 		}
 	}
@@ -157,7 +157,7 @@ func TestAddressInUse(t *testing.T) {
 }
 
 func TestRegisterIsHeldToThePolicy(t *testing.T) {
-	s := running(t, testConfig(t))
+	s := runServer(t, testConfig(t))
 	for _, c := range []struct {
 		body   string
 		status int
@@ -179,7 +179,7 @@ func TestRegisterIsHeldToThePolicy(t *testing.T) {
 			t.Errorf("%s: %d %q %v, want %d with %q", c.body, response.StatusCode, e.Message, err, c.status, c.part)
 		}
 	}
-	if _, body := get(t, s.URL()+"/admin/events"); body != "" {
+	if _, body := getURL(t, s.URL()+"/admin/events"); body != "" {
 		t.Errorf("refused repositories left events:\n%s", body)
 	}
 }
@@ -187,7 +187,7 @@ func TestRegisterIsHeldToThePolicy(t *testing.T) {
 // TestSearchOutOfTimeAnswersWithWhatItHas holds that the API waits longer than a
 // search takes: a search whose time is over is a partial answer, not a failure.
 func TestSearchOutOfTimeAnswersWithWhatItHas(t *testing.T) {
-	s := running(t, testConfig(t, "query.timeout=1ns"))
+	s := runServer(t, testConfig(t, "query.timeout=1ns"))
 	body := strings.NewReader(`{"query":"anything","matches":10}`)
 	resp, err := http.Post(s.URL()+"/api/search", "application/json", body)
 	if err != nil {

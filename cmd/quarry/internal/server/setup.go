@@ -26,9 +26,9 @@ func (s *Server) offerSetup(ctx context.Context) error {
 		return nil
 	}
 	offer := &setupOffer{s: s, path: filepath.Join(s.o.Config.Data, operator.SetupFileName)}
-	offer.update(ctx)
-	defer offer.withdraw()
-	return every(ctx, pollOwner, offer.update)
+	offer.updateFile(ctx)
+	defer offer.removeFile()
+	return runEvery(ctx, pollOwner, offer.updateFile)
 }
 
 // setupOffer is the file with the link.
@@ -40,20 +40,20 @@ type setupOffer struct {
 	ended   bool
 }
 
-// update writes the file while there is no owner, and removes it afterwards. There
+// updateFile writes the file while there is no owner, and removes it afterwards. There
 // may be one of a process that was killed.
-func (o *setupOffer) update(context.Context) {
+func (o *setupOffer) updateFile(context.Context) {
 	value := o.s.auth.SetupValue()
 	switch {
 	case value == "" && !o.ended:
 		o.ended = true
-		o.withdraw()
+		o.removeFile()
 	case value != "" && !o.written:
-		o.write(value)
+		o.writeFile(value)
 	}
 }
 
-func (o *setupOffer) write(value string) {
+func (o *setupOffer) writeFile(value string) {
 	link := strings.TrimSuffix(o.s.publicURL(), "/") + "/setup?token=" + value
 	err := writeSecretFile(o.s.o.Config.Data, operator.SetupFileName, link)
 	if err != nil {
@@ -71,8 +71,8 @@ func (o *setupOffer) write(value string) {
 	o.s.o.Logger.Info("no owner yet: open the link in this file in a browser to create the owner", "path", path)
 }
 
-// withdraw removes the file.
-func (o *setupOffer) withdraw() {
+// removeFile removes the file.
+func (o *setupOffer) removeFile() {
 	if err := os.Remove(o.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.s.o.Logger.Warn("the link that created the owner is no longer valid, but its file cannot be removed", "error", err)
 	}

@@ -13,16 +13,16 @@ import (
 // A failed sign-in is one entry of the audit log, with where it came from and not
 // with what was typed.
 func TestFailedSignInsAreWrittenDown(t *testing.T) {
-	s := running(t, testConfig(t))
+	s := runServer(t, testConfig(t))
 	from := account.Actor{Kind: account.ActorAnonymous, Address: "192.0.2.7"}
 	for range 7 { // the last two are throttled
 		if _, err := s.auth.SignIn(t.Context(), from, "hunter2@example.org", "correct horse"); err == nil || errors.Is(err, auth.ErrUnavailable) {
 			t.Fatal(err)
 		}
 	}
-	log := newAuditLog(s.accounts, s.secrets.of(sealPurpose))
+	log := newAuditLog(s.accounts, s.masterSecret.deriveKey(sealPurpose))
 	var page api.AuditPage
-	eventually(t, func() (done bool) {
+	waitUntil(t, func() (done bool) {
 		var err error
 		page, err = log.List(t.Context(), api.AuditQuery{Action: audit.SignInFailed, Limit: 10})
 		return err != nil || page.Total >= 7

@@ -50,7 +50,7 @@ func TestSimulation(t *testing.T) {
 	}
 	began, seed, sum := time.Now(), simulationSeed(t), simulationTally{}
 	for ; sum.events < events && !t.Failed(); seed++ {
-		sum.add(simulate(t, seed, min(simulationWorld, events-sum.events)))
+		sum.add(simulateWorld(t, seed, min(simulationWorld, events-sum.events)))
 	}
 	t.Logf("%d events in %s: %d worlds, %d records, %d pushes taken, %d crashes, %d stops, %d losses, %s on the simulated clock",
 		sum.events, time.Since(began).Round(time.Millisecond), sum.worlds, sum.records, sum.pushes, sum.crashes, sum.stops, sum.losses, sum.simulated)
@@ -62,14 +62,14 @@ func TestSimulation(t *testing.T) {
 func TestSimulationIsDeterministic(t *testing.T) {
 	seed, traces, repeated := simulationSeed(t), map[string]bool{}, false
 	for run := 0; run < 3 && !repeated; run++ {
-		trace := simulate(t, seed, 4000).trace
+		trace := simulateWorld(t, seed, 4000).trace
 		repeated = traces[trace]
 		traces[trace] = true
 	}
 	if !repeated {
 		t.Errorf("seed %d: three runs have the traces %v", seed, slices.Sorted(maps.Keys(traces)))
 	}
-	if other := simulate(t, seed+1, 4000); traces[other.trace] {
+	if other := simulateWorld(t, seed+1, 4000); traces[other.trace] {
 		t.Errorf("seeds %d and %d have the same trace", seed, seed+1)
 	}
 }
@@ -92,9 +92,9 @@ func (s *simulationTally) add(o simulationTally) {
 	s.simulated += o.simulated
 }
 
-// simulate runs one world for so many events, on one processor, so that goroutines that
+// simulateWorld runs one world for so many events, on one processor, so that goroutines that
 // are ready run in the same order each time.
-func simulate(t *testing.T, seed uint64, events int) (tally simulationTally) {
+func simulateWorld(t *testing.T, seed uint64, events int) (tally simulationTally) {
 	t.Helper()
 	dir, err := os.MkdirTemp(memoryDirectory(t), "quarry-simulation-")
 	if err != nil {
@@ -105,7 +105,7 @@ func simulate(t *testing.T, seed uint64, events int) (tally simulationTally) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newSimulatedWorld(t, seed, dir)
 		began := time.Now()
-		err := w.run(events)
+		err := w.runEvents(events)
 		w.end()
 		tally = w.tally
 		tally.events, tally.worlds, tally.trace, tally.simulated = w.s.Events(), 1, w.s.Trace(), time.Since(began)
@@ -124,76 +124,76 @@ func memoryDirectory(t *testing.T) string {
 	return t.TempDir()
 }
 
-// run lets the world go on for so many events, with a comparison after every round.
-func (w *simulatedWorld) run(events int) error {
-	w.start()
+// runEvents lets the world go on for so many events, with a comparison after every round.
+func (w *simulatedWorld) runEvents(events int) error {
+	w.startServer()
 	for w.s.Events() < events {
-		if err := w.disturb(min(simulationRound, events-w.s.Events())); err != nil {
+		if err := w.runWithFaults(min(simulationRound, events-w.s.Events())); err != nil {
 			return err
 		}
-		if err := w.settle(); err != nil {
+		if err := w.awaitModel(); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// disturb lets so many events happen, faults among them.
-func (w *simulatedWorld) disturb(events int) error {
+// runWithFaults lets so many events happen, faults among them.
+func (w *simulatedWorld) runWithFaults(events int) error {
 	w.faults = true
 	for until := w.s.Events() + events; w.s.Events() < until; {
-		if err := w.exited(); err != nil {
+		if err := w.checkExit(); err != nil {
 			return err
 		}
-		w.act()
+		w.actRandomly()
 	}
 	return nil
 }
 
-// act does one thing that the seed chooses.
-func (w *simulatedWorld) act() {
-	w.expire()
+// actRandomly does one thing that the seed chooses.
+func (w *simulatedWorld) actRandomly() {
+	w.endExpiredOutages()
 	rng := w.s.Rand
 	switch n := rng.IntN(1000); {
 	case n < 50:
-		w.change()
+		w.pushRandomly()
 	case n < 53:
-		w.crash()
-		w.lose()
-		w.start()
+		w.crashServer()
+		w.loseDirectories()
+		w.startServer()
 	case n < 55:
-		w.stop()
-		w.lose()
-		w.start()
+		w.stopServer()
+		w.loseDirectories()
+		w.startServer()
 	case n < 58:
-		w.turn(&w.away, !w.away.on)
+		w.setOutage(&w.away, !w.away.on)
 	case n < 61:
-		w.turn(&w.full, !w.full.on)
+		w.setOutage(&w.full, !w.full.on)
 	case n < 64:
-		w.revoke()
+		w.revokePartition()
 	case n < 67:
-		w.sync()
+		w.syncStore()
 	case n < 68:
 		w.s.Note("lose mirrors while the server runs")
-		w.remove(w.config.MirrorsDir())
+		w.removeDirectory(w.config.MirrorsDir())
 		w.tally.losses++
 	case n < 92:
 		w.s.Sleep(time.Duration(rng.Int64N(int64(2 * time.Second))))
 	default:
-		if !w.s.Step(w.judge) {
+		if !w.s.Step(w.drawVerdict) {
 			w.s.Sleep(time.Duration(rng.Int64N(int64(5 * time.Second))))
 		}
 	}
 }
 
-// lose loses, now and then, what may be deleted while the server is stopped.
-func (w *simulatedWorld) lose() {
+// loseDirectories loses, now and then, what may be deleted while the server is stopped.
+func (w *simulatedWorld) loseDirectories() {
 	for _, loss := range []struct {
 		name string
 		lose func()
 	}{
-		{"mirrors", func() { w.remove(w.config.MirrorsDir()) }},
-		{"segments", func() { w.remove(w.config.SegmentsDir()) }},
+		{"mirrors", func() { w.removeDirectory(w.config.MirrorsDir()) }},
+		{"segments", func() { w.removeDirectory(w.config.SegmentsDir()) }},
 		{"projections", w.loseProjections},
 		{"registrations", w.tearRegistrations},
 	} {
@@ -205,5 +205,5 @@ func (w *simulatedWorld) lose() {
 	}
 }
 
-// draw returns one of a list.
-func draw[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }
+// drawElement returns one of a list.
+func drawElement[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }

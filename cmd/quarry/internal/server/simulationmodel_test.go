@@ -18,19 +18,19 @@ import (
 // as the model says.
 const maxHealing = 30 * time.Minute
 
-// settle ends the faults and waits until the server is as the model says.
-func (w *simulatedWorld) settle() error {
+// awaitModel ends the faults and waits until the server is as the model says.
+func (w *simulatedWorld) awaitModel() error {
 	w.s.Note("settle")
 	w.faults = false
-	w.turn(&w.away, false)
-	w.turn(&w.full, false)
+	w.setOutage(&w.away, false)
+	w.setOutage(&w.full, false)
 	for began := time.Now(); ; {
-		for w.s.Step(w.judge) {
-			if err := w.exited(); err != nil {
+		for w.s.Step(w.drawVerdict) {
+			if err := w.checkExit(); err != nil {
 				return err
 			}
 		}
-		err := w.compare()
+		err := w.compareWithModel()
 		if err == nil {
 			w.tally.pushes += len(w.mu.accepted)
 			w.mu.accepted = nil
@@ -56,8 +56,8 @@ func letterText(letter event.Record) string {
 	return text
 }
 
-// compare returns how the server differs from the model.
-func (w *simulatedWorld) compare() error {
+// compareWithModel returns how the server differs from the model.
+func (w *simulatedWorld) compareWithModel() error {
 	w.mu.Lock()
 	inFlight, accepted := w.mu.inFlight, w.mu.accepted
 	w.mu.Unlock()
@@ -70,19 +70,19 @@ func (w *simulatedWorld) compare() error {
 	case !s.versions.caughtUp():
 		return errCatchingUp
 	}
-	i := s.versions.acquire()
-	defer i.use.leave()
+	i := s.versions.acquireLive()
+	defer i.refCount.release()
 	v := i.places.Acquire()
 	defer v.Release()
 	if n := len(w.log.Records(event.TopicDeadLetters)); n > 0 {
 		return fmt.Errorf("%d dead letters", n)
 	}
 	for _, at := range accepted {
-		if err := answered(i.ledger, at); err != nil {
+		if err := checkPushOutcome(i.ledger, at); err != nil {
 			return err
 		}
 	}
-	if n := v.Unheld(); n > 0 {
+	if n := v.UnheldCount(); n > 0 {
 		return fmt.Errorf("%d documents are in no segment", n)
 	}
 	broken, err := v.Broken(1)
@@ -97,8 +97,8 @@ func (w *simulatedWorld) compare() error {
 	return nil
 }
 
-// answered returns an error if a push that was taken has no answer.
-func answered(ledger *deliveries.Ledger, at event.Position) error {
+// checkPushOutcome returns an error if a push that was taken has no answer.
+func checkPushOutcome(ledger *deliveries.Ledger, at event.Position) error {
 	d, err := ledger.Get(at)
 	if errors.Is(err, code.ErrNotFound) {
 		return nil // the registration before the push

@@ -49,7 +49,7 @@ func TestSimulationFindsWhatIsTakenBack(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			command := exec.Command("go", "test", "-overlay", overlay(t, test.mutations), "-vet=off", "-count=1", "-run", "^TestSimulation$", ".")
+			command := exec.Command("go", "test", "-overlay", writeOverlay(t, test.mutations), "-vet=off", "-count=1", "-run", "^TestSimulation$", ".")
 			command.Env = append(os.Environ(), "QUARRY_EVENTS=40000", "QUARRY_SEED=1")
 			out, err := command.CombinedOutput()
 			if err == nil || !strings.Contains(string(out), test.finds) {
@@ -59,8 +59,8 @@ func TestSimulationFindsWhatIsTakenBack(t *testing.T) {
 	}
 }
 
-// overlay writes the mutated files, and the file for go build -overlay.
-func overlay(t *testing.T, mutations []mutation) string {
+// writeOverlay writes the mutated files, and the file for go build -overlay.
+func writeOverlay(t *testing.T, mutations []mutation) string {
 	t.Helper()
 	dir := t.TempDir()
 	replace := map[string]string{}
@@ -77,18 +77,18 @@ func overlay(t *testing.T, mutations []mutation) string {
 			t.Fatalf("%s does not have this text once:\n%s", m.file, m.text)
 		}
 		replace[path] = filepath.Join(dir, string(rune('a'+i))+".go")
-		write(t, replace[path], []byte(strings.Replace(string(code), m.text, m.becomes, 1)))
+		writeTestFile(t, replace[path], []byte(strings.Replace(string(code), m.text, m.becomes, 1)))
 	}
 	file, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "overlay.json")
-	write(t, path, file)
+	writeTestFile(t, path, file)
 	return path
 }
 
-func write(t *testing.T, path string, b []byte) {
+func writeTestFile(t *testing.T, path string, b []byte) {
 	t.Helper()
 	if err := os.WriteFile(path, b, 0o600); err != nil {
 		t.Fatal(err)

@@ -108,7 +108,7 @@ func newSimulatedWorld(t *testing.T, seed uint64, dir string) *simulatedWorld {
 	w.end = func() {
 		cancel()
 		if w.life != nil {
-			w.crash()
+			w.crashServer()
 		}
 		w.clients.Wait()
 	}
@@ -127,31 +127,31 @@ type simulatedLife struct {
 	ended   chan error
 }
 
-// start starts the server.
-func (w *simulatedWorld) start() {
+// startServer starts the server.
+func (w *simulatedWorld) startServer() {
 	w.s.Note("start")
 	ctx, stop := context.WithCancel(context.Background())
 	life := &simulatedLife{process: w.s.NewProcess(), stop: stop, ended: make(chan error, 1)}
 	w.life = life
-	go func() { life.ended <- w.live(ctx, life.process) }()
+	go func() { life.ended <- w.runServer(ctx, life.process) }()
 	synctest.Wait() // what follows must not meet it on its way
 }
 
-// live is what cmd/quarry does from Open to Close, as far as it is simulated.
-func (w *simulatedWorld) live(ctx context.Context, process *simulation.Process) (err error) {
+// runServer is what cmd/quarry does from Open to Close, as far as it is simulated.
+func (w *simulatedWorld) runServer(ctx context.Context, process *simulation.Process) (err error) {
 	registry := prometheus.NewRegistry()
 	s := &Server{o: Options{
 		Config: w.config, Logger: w.logger, Registerer: registry, Gatherer: registry,
-		standIns: &standIns{execute: w.host.Git(w.s, process), disk: w.disk, jitter: simulatedJitter},
+		simulated: &simulatedMachine{execute: w.host.Git(w.s, process), disk: w.disk, jitter: simulatedJitter},
 	}}
 	defer func() { err = errors.Join(err, s.Close()) }()
 	s.policy = mirror.Policy{Resolve: func(context.Context, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("140.82.112.3")}, nil
 	}}
 	s.disks = w.newDisks(registry)
-	s.opened(s.disks)
+	s.addCloser(s.disks)
 	s.log = w.log.Open(w.s, process)
-	s.opened(s.log)
+	s.addCloser(s.log)
 	s.registrar = newRegistrar(s.log, s.policy)
 	if s.segments, err = segmentstore.OpenDirectory(w.config.SegmentsDir()); err != nil {
 		return err
@@ -159,9 +159,9 @@ func (w *simulatedWorld) live(ctx context.Context, process *simulation.Process) 
 	if err := s.openVersions(ctx); err != nil {
 		return err
 	}
-	s.repositories = &repositories{versions: s.versions, numbered: func(code.RepositoryID) bool { return true }}
+	s.repositories = &repositories{versions: s.versions, hasNumber: func(code.RepositoryID) bool { return true }}
 	s.log = w.log.OpenToScan(w.s, process)
-	s.opened(s.log)
+	s.addCloser(s.log)
 	for _, open := range []func(context.Context) error{s.openPipeline, s.openIngest} {
 		if err := open(ctx); err != nil {
 			return err
@@ -170,7 +170,7 @@ func (w *simulatedWorld) live(ctx context.Context, process *simulation.Process) 
 	group := boot.NewGroup(w.logger, 0)
 	group.Add("disk space", s.disks.Run)
 	group.Add("projections", s.versions.Run)
-	s.pipeline.add(group)
+	s.pipeline.addActors(group)
 	group.Add("web hooks", s.receiver.Run)
 	w.server.Store(s)
 	defer w.server.Store(nil)
@@ -194,12 +194,12 @@ func (w *simulatedWorld) newDisks(registry prometheus.Registerer) *diskGuard {
 	}
 	g.close = sync.OnceFunc(func() { close(g.closed) })
 	g.metrics = newSpaceMetrics(registry, g.minFree)
-	g.measure(w.ctx)
+	g.measureSpace(w.ctx)
 	return g
 }
 
-// exited returns an error if the server stopped by itself.
-func (w *simulatedWorld) exited() error {
+// checkExit returns an error if the server stopped by itself.
+func (w *simulatedWorld) checkExit() error {
 	select {
 	case err := <-w.life.ended:
 		w.life = nil
@@ -209,14 +209,14 @@ func (w *simulatedWorld) exited() error {
 	}
 }
 
-// crash kills the server. Of the rows that were not synced all are lost, or none: in
+// crashServer kills the server. Of the rows that were not synced all are lost, or none: in
 // between, what Pebble writes by itself would decide, which no seed repeats
 // (TestKilledAt200Points kills a store there).
-func (w *simulatedWorld) crash() {
+func (w *simulatedWorld) crashServer() {
 	w.s.Note("crash")
 	w.tally.crashes++
 	if w.s.Rand.IntN(2) == 0 {
-		w.sync()
+		w.syncStore()
 	}
 	w.life.process.Kill()
 	w.life.stop()
@@ -225,8 +225,8 @@ func (w *simulatedWorld) crash() {
 	w.disk, w.life = w.durable.Crash(0, 0), nil
 }
 
-// sync makes what the projections have durable.
-func (w *simulatedWorld) sync() {
+// syncStore makes what the projections have durable.
+func (w *simulatedWorld) syncStore() {
 	synctest.Wait()
 	s := w.server.Load()
 	if s == nil {
@@ -238,13 +238,13 @@ func (w *simulatedWorld) sync() {
 	w.durable = w.disk.Crash(0, 0)
 }
 
-// stop stops the server as an operator does; what it awaits meanwhile happens.
-func (w *simulatedWorld) stop() {
+// stopServer stops the server as an operator does; what it awaits meanwhile happens.
+func (w *simulatedWorld) stopServer() {
 	w.s.Note("stop")
 	w.tally.stops++
 	w.life.stop()
 	for {
-		if w.s.Step(w.judge) {
+		if w.s.Step(w.drawVerdict) {
 			continue
 		}
 		select {
@@ -260,9 +260,9 @@ func (w *simulatedWorld) stop() {
 	}
 }
 
-// judge draws what becomes of an operation.
-func (w *simulatedWorld) judge(operation string) simulation.Verdict {
-	w.expire()
+// drawVerdict draws what becomes of an operation.
+func (w *simulatedWorld) drawVerdict(operation string) simulation.Verdict {
+	w.endExpiredOutages()
 	if !w.faults {
 		return simulation.Succeed
 	}
@@ -283,8 +283,8 @@ type outage struct {
 	changed time.Time
 }
 
-// turn begins an outage, if the last one is long over, or ends it.
-func (w *simulatedWorld) turn(o *outage, on bool) {
+// setOutage begins an outage, if the last one is long over, or ends it.
+func (w *simulatedWorld) setOutage(o *outage, on bool) {
 	if o.on == on || on && time.Since(o.changed) < minCalm {
 		return
 	}
@@ -293,25 +293,25 @@ func (w *simulatedWorld) turn(o *outage, on bool) {
 	o.set(on)
 }
 
-// expire ends the outages that have lasted long enough.
-func (w *simulatedWorld) expire() {
+// endExpiredOutages ends the outages that have lasted long enough.
+func (w *simulatedWorld) endExpiredOutages() {
 	for _, o := range []*outage{&w.away, &w.full} {
 		if time.Since(o.changed) > maxFault {
-			w.turn(o, false)
+			w.setOutage(o, false)
 		}
 	}
 }
 
-// revoke takes a partition away from the workers.
-func (w *simulatedWorld) revoke() {
+// revokePartition takes a partition away from the workers.
+func (w *simulatedWorld) revokePartition() {
 	partition := int32(w.s.Rand.IntN(simulatedPartitions))
 	w.s.Note("revoke %d", partition)
 	w.log.Revoke(workerGroup, event.TopicEvents, partition)
 }
 
-// remove removes a directory. Between two choices of the scheduler a goroutine may
+// removeDirectory removes a directory. Between two choices of the scheduler a goroutine may
 // still write a file into it, so that it is tried a few times.
-func (w *simulatedWorld) remove(dir string) {
+func (w *simulatedWorld) removeDirectory(dir string) {
 	var err error
 	for range 100 {
 		if err = os.RemoveAll(dir); err == nil {
@@ -322,7 +322,7 @@ func (w *simulatedWorld) remove(dir string) {
 }
 
 func (w *simulatedWorld) loseProjections() {
-	w.remove(w.config.ProjectionsDir())
+	w.removeDirectory(w.config.ProjectionsDir())
 	w.disk, w.durable = store.NewMemory(), store.NewMemory()
 }
 
@@ -340,8 +340,8 @@ func (w *simulatedWorld) tearRegistrations() {
 	}
 }
 
-// change is somebody who pushes.
-func (w *simulatedWorld) change() {
+// pushRandomly is somebody who pushes.
+func (w *simulatedWorld) pushRandomly() {
 	w.mu.Lock()
 	busy := w.mu.inFlight >= maxInFlight
 	w.mu.Unlock()
@@ -353,40 +353,40 @@ func (w *simulatedWorld) change() {
 		url := fmt.Sprintf("https://hub.example.org/r%d.git", len(w.repositories))
 		r := (*simulation.Repository)(nil)
 		if len(w.repositories) > 0 && rng.IntN(3) > 0 {
-			r = w.host.Fork(draw(rng, w.repositories), url)
+			r = w.host.Fork(drawElement(rng, w.repositories), url)
 		} else {
 			r = w.host.Add(url)
 		}
 		w.repositories = append(w.repositories, r)
-		w.push(r, r.Head)
+		w.pushCommits(r, r.Head)
 		return
 	}
-	r := draw(rng, w.repositories)
+	r := drawElement(rng, w.repositories)
 	branches := slices.Sorted(maps.Keys(w.host.Branches(r)))
-	ref := draw(rng, branches)
+	ref := drawElement(rng, branches)
 	switch n := rng.IntN(10); {
 	case n == 0 && len(branches) < maxSimulatedBranches:
 		w.sent++
-		w.push(r, code.Ref(fmt.Sprintf("refs/heads/topic-%d", w.sent)))
+		w.pushCommits(r, code.Ref(fmt.Sprintf("refs/heads/topic-%d", w.sent)))
 	case n == 1 && ref != r.Head:
 		before := w.host.Branches(r)[ref]
 		w.host.Delete(r, ref)
-		w.send(r, ref, before, "")
+		w.queueDelivery(r, ref, before, "")
 	case n == 2: // what a fork has, or another repository
-		other := draw(rng, w.repositories)
+		other := drawElement(rng, w.repositories)
 		theirs := w.host.Branches(other)
-		before, after := w.host.Branches(r)[ref], theirs[draw(rng, slices.Sorted(maps.Keys(theirs)))]
+		before, after := w.host.Branches(r)[ref], theirs[drawElement(rng, slices.Sorted(maps.Keys(theirs)))]
 		if before != after {
 			w.host.Move(r, ref, after)
-			w.send(r, ref, before, after)
+			w.queueDelivery(r, ref, before, after)
 		}
 	default:
-		w.push(r, ref)
+		w.pushCommits(r, ref)
 	}
 }
 
-// push makes a commit and has it delivered.
-func (w *simulatedWorld) push(r *simulation.Repository, ref code.Ref) {
+// pushCommits makes a commit and has it delivered.
+func (w *simulatedWorld) pushCommits(r *simulation.Repository, ref code.Ref) {
 	branches := w.host.Branches(r)
 	before := branches[ref]
 	files := w.host.Files(before)
@@ -402,11 +402,11 @@ func (w *simulatedWorld) push(r *simulation.Repository, ref code.Ref) {
 			files[path] = fmt.Sprintf("package dir\n\n// word%d\nfunc F%d() {}\n", w.sent, w.sent)
 		}
 	}
-	w.send(r, ref, before, w.host.Push(r, ref, files, time.Now()))
+	w.queueDelivery(r, ref, before, w.host.Push(r, ref, files, time.Now()))
 }
 
-// send has the host deliver a push, until the server takes it.
-func (w *simulatedWorld) send(r *simulation.Repository, ref code.Ref, before, after code.CommitID) {
+// queueDelivery has the host deliver a push, until the server takes it.
+func (w *simulatedWorld) queueDelivery(r *simulation.Repository, ref code.Ref, before, after code.CommitID) {
 	w.sent++
 	id := fmt.Sprintf("delivery-%d", w.sent)
 	zero := code.CommitID(fmt.Sprintf("%040d", 0))
@@ -428,9 +428,9 @@ func (w *simulatedWorld) send(r *simulation.Repository, ref code.Ref, before, af
 	w.mu.inFlight++
 	w.mu.Unlock()
 	w.clients.Go(func() {
-		w.deliver(id, body)
+		w.deliverUntilTaken(id, body)
 		if again {
-			w.deliver(id, body)
+			w.deliverUntilTaken(id, body)
 		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
@@ -438,13 +438,13 @@ func (w *simulatedWorld) send(r *simulation.Repository, ref code.Ref, before, af
 	})
 }
 
-// deliver sends one delivery until it is taken, or the world ends.
-func (w *simulatedWorld) deliver(id string, body []byte) {
+// deliverUntilTaken sends one delivery until it is taken, or the world ends.
+func (w *simulatedWorld) deliverUntilTaken(id string, body []byte) {
 	for {
 		if _, err := w.s.Await(w.ctx, nil, "deliver "+id); err != nil {
 			return
 		}
-		if positions, ok := w.post(id, body); ok {
+		if positions, ok := w.postDelivery(id, body); ok {
 			w.mu.Lock()
 			defer w.mu.Unlock()
 			w.mu.accepted = append(w.mu.accepted, positions...)
@@ -458,8 +458,8 @@ func (w *simulatedWorld) deliver(id string, body []byte) {
 	}
 }
 
-// post makes one signed request.
-func (w *simulatedWorld) post(id string, body []byte) ([]event.Position, bool) {
+// postDelivery makes one signed request.
+func (w *simulatedWorld) postDelivery(id string, body []byte) ([]event.Position, bool) {
 	s := w.server.Load()
 	if s == nil {
 		return nil, false

@@ -25,31 +25,31 @@ type smallIDs struct {
 	seen map[string]int
 }
 
-// check walks along every JSON document of an answer, which may be a stream.
-func (s *smallIDs) check(what, answer string) {
+// checkAnswer walks along every JSON document of an answer, which may be a stream.
+func (s *smallIDs) checkAnswer(what, answer string) {
 	s.t.Helper()
 	for line := range strings.Lines(answer) {
 		d := json.NewDecoder(strings.NewReader(strings.TrimPrefix(line, "data: ")))
 		d.UseNumber()
 		var v any
 		if d.Decode(&v) == nil {
-			s.walk(what, "", v)
+			s.walkValue(what, "", v)
 		}
 	}
 }
 
-func (s *smallIDs) walk(what, member string, v any) {
+func (s *smallIDs) walkValue(what, member string, v any) {
 	s.t.Helper()
 	switch v := v.(type) {
 	case map[string]any:
 		for name, value := range v {
 			if name != "event" { // a record as it lies in the log
-				s.walk(what, name, value)
+				s.walkValue(what, name, value)
 			}
 		}
 	case []any:
 		for _, element := range v {
-			s.walk(what, member, element)
+			s.walkValue(what, member, element)
 		}
 	case json.Number:
 		if !idMembers[member] {
@@ -64,7 +64,7 @@ func (s *smallIDs) walk(what, member string, v any) {
 	}
 }
 
-func (s *smallIDs) want(members ...string) {
+func (s *smallIDs) requireMembers(members ...string) {
 	s.t.Helper()
 	for _, member := range members {
 		if s.seen[member] == 0 {
@@ -90,7 +90,7 @@ func TestIDsOfEveryOperationAreSmall(t *testing.T) {
 			body = row.body(target)
 		}
 		path := row.path(target)
-		s.check(method+" "+path, w.ask("owner", method, path, body).Body.String())
+		s.checkAnswer(method+" "+path, w.sendRequest("owner", method, path, body).Body.String())
 	}
 	for name, row := range seenRows {
 		method, _, _ := strings.Cut(name, " ")
@@ -103,17 +103,17 @@ func TestIDsOfEveryOperationAreSmall(t *testing.T) {
 		}
 		ask(method, row)
 	}
-	s.want("id", "repoId", "repositoryId")
+	s.requireMembers("id", "repoId", "repositoryId")
 }
 
 // TestIDsOfChangesAreSmall registers, restricts, refreshes and removes, and reads what is
 // written down of it.
 func TestIDsOfChangesAreSmall(t *testing.T) {
 	g := newGitRepository(t, "kettle")
-	g.commit("a.go", "package kettle\n")
+	g.commitFiles("a.go", "package kettle\n")
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir))
-	s := running(t, c)
-	s.account(t, newUser("a", account.RoleOwner))
+	s := runServer(t, c)
+	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
 	ids := &smallIDs{t, map[string]int{}}
 	key := ""
 	ask := func(method, path, body string) map[string]any {
@@ -134,7 +134,7 @@ func TestIDsOfChangesAreSmall(t *testing.T) {
 		if err := errors.Join(err, response.Body.Close()); err != nil || response.StatusCode >= 300 {
 			t.Fatalf("%s %s: %d %s, %v", method, path, response.StatusCode, answer, err)
 		}
-		ids.check(method+" "+path, string(answer))
+		ids.checkAnswer(method+" "+path, string(answer))
 		object := map[string]any{}
 		_ = json.NewDecoder(bytes.NewReader(answer)).Decode(&object) // a list is no object
 		return object
@@ -155,10 +155,10 @@ func TestIDsOfChangesAreSmall(t *testing.T) {
 	ask("GET", "/api/auth/me", "")
 	ask("POST", "/api/ee/scoped_access_token", `{"repoIds":[1]}`)
 	key = ""
-	ids.want("id", "repoId", "repoIds", "repositoryId")
+	ids.requireMembers("id", "repoId", "repoIds", "repositoryId")
 	// An entry of the audit log has the ID in a text.
 	changes := 0
-	for _, e := range s.audited(t) {
+	for _, e := range s.listAuditEntries(t) {
 		if e.Action != "repo.access_changed" {
 			continue
 		}

@@ -17,13 +17,13 @@ var _ source.Index = snapshots{}
 
 // Snapshot implements source.Index.
 func (s snapshots) Snapshot(context.Context) (source.Snapshot, error) {
-	i := s.versions.acquire()
+	i := s.versions.acquireLive()
 	return snapshot{i.places.Acquire(), i}, nil
 }
 
 type snapshot struct {
 	*places.View
-	of *index
+	index *index
 }
 
 var _ source.Snapshot = snapshot{}
@@ -31,7 +31,7 @@ var _ source.Snapshot = snapshot{}
 // Release implements source.Snapshot.
 func (s snapshot) Release() {
 	s.View.Release()
-	s.of.use.leave()
+	s.index.refCount.release()
 }
 
 // Default implements source.Snapshot.

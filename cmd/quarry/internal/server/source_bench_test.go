@@ -29,12 +29,12 @@ const benchCommits = 5000
 //	QUARRY_BENCH_REPOSITORY=/srv/linux.git go test -run '^$' -bench Git -benchtime 40x ./cmd/quarry/internal/server
 func BenchmarkGit(b *testing.B) {
 	dir, roots := longHistory(b, os.Getenv("QUARRY_BENCH_REPOSITORY"))
-	s := running(b, testConfig(b, append(roots, "publicUrl=https://code.example")...))
+	s := runServer(b, testConfig(b, append(roots, "publicUrl=https://code.example")...))
 	var r registration
-	if status := post(b, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"long"}`, dir), &r); status != http.StatusAccepted {
+	if status := postJSON(b, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"long"}`, dir), &r); status != http.StatusAccepted {
 		b.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatusFor(b, s, r.RepoID, 10*time.Minute, r.applied) // a large tree is imported
+	awaitStatusFor(b, s, r.RepoID, 10*time.Minute, r.isApplied) // a large tree is imported
 	side := benchSide{b, s, dir}
 	const big, deep = "bench/big.c", "bench/d1/d2"
 	for _, c := range []struct {
@@ -80,23 +80,23 @@ func BenchmarkGit(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			side.b = b
 			method, path, body := c.quarry(b.N)
-			side.quarry(method, path, body) // a first time of each
-			side.git(c.git(b.N))
+			side.measureQuarry(method, path, body) // a first time of each
+			side.measureGit(c.git(b.N))
 			var ours, theirs []time.Duration
 			for n := range b.N {
 				method, path, body := c.quarry(n)
 				if n%2 == 0 {
-					ours = append(ours, side.quarry(method, path, body))
+					ours = append(ours, side.measureQuarry(method, path, body))
 				}
-				theirs = append(theirs, side.git(c.git(n)))
+				theirs = append(theirs, side.measureGit(c.git(n)))
 				if n%2 == 1 {
-					ours = append(ours, side.quarry(method, path, body))
+					ours = append(ours, side.measureQuarry(method, path, body))
 				}
 			}
 			b.ReportMetric(0, "ns/op") // of both together: of no use
-			b.ReportMetric(milliseconds(ours), "quarry-ms")
-			b.ReportMetric(milliseconds(theirs), "git-ms")
-			b.ReportMetric(milliseconds(ours)/milliseconds(theirs), "ratio")
+			b.ReportMetric(medianMilliseconds(ours), "quarry-ms")
+			b.ReportMetric(medianMilliseconds(theirs), "git-ms")
+			b.ReportMetric(medianMilliseconds(ours)/medianMilliseconds(theirs), "ratio")
 		})
 	}
 }
@@ -108,7 +108,7 @@ func logPage(back, skip int, paths ...string) [][]string {
 	return [][]string{append(page, paths...), append([]string{"rev-list", "--count", from, "--"}, paths...)}
 }
 
-func milliseconds(all []time.Duration) float64 {
+func medianMilliseconds(all []time.Duration) float64 {
 	slices.Sort(all)
 	return float64(all[len(all)/2].Microseconds()) / 1000
 }
@@ -120,9 +120,9 @@ type benchSide struct {
 	dir    string
 }
 
-// quarry takes what the request costs in the server: the loopback is the same for
+// measureQuarry takes what the request costs in the server: the loopback is the same for
 // every API.
-func (s benchSide) quarry(method, path, body string) time.Duration {
+func (s benchSide) measureQuarry(method, path, body string) time.Duration {
 	recorder := httptest.NewRecorder()
 	request := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
 	request.Header.Set("Authorization", "Bearer "+operator.Token(s.server.o.Config.Data)) // whom no limit holds back
@@ -135,7 +135,7 @@ func (s benchSide) quarry(method, path, body string) time.Duration {
 	return took
 }
 
-func (s benchSide) git(commands [][]string) time.Duration {
+func (s benchSide) measureGit(commands [][]string) time.Duration {
 	start := time.Now()
 	for _, args := range commands {
 		c := exec.CommandContext(s.b.Context(), "git", append([]string{"-C", s.dir, "--no-pager"}, args...)...)

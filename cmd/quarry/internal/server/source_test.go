@@ -26,10 +26,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// imported makes a bare repository of a stream of git fast-import and returns its
+// importRepository makes a bare repository of a stream of git fast-import and returns its
 // path and the commits by their marks. Everything in a stream is fixed, so the
 // commits are the same in every run.
-func imported(t testing.TB, stream string) (dir string, commits map[string]string) {
+func importRepository(t testing.TB, stream string) (dir string, commits map[string]string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "odd.git")
 	marks := filepath.Join(t.TempDir(), "marks")
@@ -72,16 +72,16 @@ func runGit(t testing.TB, stdin io.Reader, args ...string) string {
 // with the body as input. <N> stands for the commit with mark N, and \0 for a NUL
 // byte. Every answer is held against the OpenAPI document.
 func TestSource(t *testing.T) {
-	dir, commits := imported(t, "testdata/odd.fastimport")
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir), "publicUrl=https://code.example"))
+	dir, commits := importRepository(t, "testdata/odd.fastimport")
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir), "publicUrl=https://code.example"))
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"odd","codeHostType":"github","webUrl":"https://github.com/meadow/odd","branches":["release/*"]}`, dir), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"odd","codeHostType":"github","webUrl":"https://github.com/meadow/odd","branches":["release/*"]}`, dir), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatus(t, s, r.RepoID, r.applied)
+	awaitStatus(t, s, r.RepoID, r.isApplied)
 	script := &sourceScript{server: s.URL(), commits: commits, router: openAPIRouter(t)}
 	datadriven.Walk(t, "testdata/source", func(t *testing.T, path string) {
-		datadriven.RunTest(t, path, script.run)
+		datadriven.RunTest(t, path, script.runCommand)
 	})
 }
 
@@ -108,7 +108,7 @@ func openAPIRouter(t *testing.T) routers.Router {
 	return router
 }
 
-func (x *sourceScript) run(t *testing.T, d *datadriven.TestData) string {
+func (x *sourceScript) runCommand(t *testing.T, d *datadriven.TestData) string {
 	address := d.CmdArgs[0].Key
 	if len(d.CmdArgs[0].Vals) > 0 {
 		address += "=" + strings.Join(d.CmdArgs[0].Vals, ",")
@@ -130,11 +130,11 @@ func (x *sourceScript) run(t *testing.T, d *datadriven.TestData) string {
 	if err := errors.Join(err, response.Body.Close()); err != nil {
 		t.Fatal(err)
 	}
-	x.validate(t, d.Pos, request, response, answer)
-	return x.print(t, response, answer)
+	x.validateResponse(t, d.Pos, request, response, answer)
+	return x.printResponse(t, response, answer)
 }
 
-func (x *sourceScript) validate(t *testing.T, pos string, request *http.Request, response *http.Response, answer []byte) {
+func (x *sourceScript) validateResponse(t *testing.T, pos string, request *http.Request, response *http.Response, answer []byte) {
 	t.Helper()
 	relative := request.Clone(context.Background())
 	relative.URL.Scheme, relative.URL.Host, relative.Host = "", "", ""
@@ -158,7 +158,7 @@ func (x *sourceScript) validate(t *testing.T, pos string, request *http.Request,
 	}
 }
 
-func (x *sourceScript) print(t *testing.T, response *http.Response, answer []byte) string {
+func (x *sourceScript) printResponse(t *testing.T, response *http.Response, answer []byte) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d\n", response.StatusCode)
 	for _, name := range []string{"X-Total-Count", "Link"} {
@@ -188,14 +188,14 @@ func TestLargeFiles(t *testing.T) {
 	dir := gitTree(t, map[string]string{
 		"indexed.txt": "small\n", "large.txt": strings.Repeat("all of it is text\n", 3<<20/18), "huge.txt": strings.Repeat("too much of it\n", 9<<20/15),
 	})
-	s := registered(t, dir)
+	s := runIndexedServer(t, dir)
 	for path, want := range map[string]int{"indexed.txt": http.StatusOK, "large.txt": http.StatusOK, "huge.txt": http.StatusUnprocessableEntity} {
-		status, body := get(t, s.URL()+"/api/source?repo=tree&path="+path)
+		status, body := getURL(t, s.URL()+"/api/source?repo=tree&path="+path)
 		if status != want || status == http.StatusUnprocessableEntity && !strings.Contains(body, `"RESULT_TOO_LARGE"`) {
 			t.Errorf("source of %s: %d %.200s; want %d", path, status, body, want)
 		}
 	}
-	if status, body := get(t, s.URL()+"/api/blame?repo=tree&path=huge.txt"); status != http.StatusUnprocessableEntity {
+	if status, body := getURL(t, s.URL()+"/api/blame?repo=tree&path=huge.txt"); status != http.StatusUnprocessableEntity {
 		t.Errorf("blame of a file that is too large: %d %.200s", status, body)
 	}
 }
@@ -204,10 +204,10 @@ func TestLargeFiles(t *testing.T) {
 func TestSourceWithTokensAndSymbols(t *testing.T) {
 	text := "package kettle\n\n// Boil heats äöüäöü \xff it.\nfunc Boil(seconds int) bool {\n\treturn true // \"no\"\n}\n"
 	dir := gitTree(t, map[string]string{"boil.go": text, "notes.md": "# Notes\n\nof it\n"})
-	s := registered(t, dir)
+	s := runIndexedServer(t, dir)
 	read := func(query string) (answer wire.FileSource) {
 		t.Helper()
-		status, body := get(t, s.URL()+"/api/source?repo=tree&"+query)
+		status, body := getURL(t, s.URL()+"/api/source?repo=tree&"+query)
 		if status != http.StatusOK {
 			t.Fatalf("%s: %d %.200s", query, status, body)
 		}
@@ -251,7 +251,7 @@ func TestSourceWithTokensAndSymbols(t *testing.T) {
 	if len(prose.Tokens.Data) > 0 || !prose.Tokens.IsWhole || len(prose.Symbols) != 1 || prose.Symbols[0].Kind != "chapter" {
 		t.Errorf("prose has tokens %v and symbols %+v", prose.Tokens.Data, prose.Symbols)
 	}
-	if status, body := get(t, s.URL()+"/api/source?repo=tree&path=boil.go&tokens=2"); status != http.StatusBadRequest || !strings.Contains(body, "tokens") {
+	if status, body := getURL(t, s.URL()+"/api/source?repo=tree&path=boil.go&tokens=2"); status != http.StatusBadRequest || !strings.Contains(body, "tokens") {
 		t.Errorf("tokens=2: %d %.200s; want 400 that names the parameter", status, body)
 	}
 }
@@ -271,7 +271,7 @@ func TestSourceOfASHA256Repository(t *testing.T) {
 	submodule := []byte("0123456789012345678901234567890123456789")
 	b = bytes.ReplaceAll(b, submodule, bytes.Repeat([]byte("12345678"), 8))
 	runGit(t, bytes.NewReader(b), "-C", dir, "fast-import", "--quiet")
-	s := registered(t, dir)
+	s := runIndexedServer(t, dir)
 	head := runGit(t, nil, "-C", dir, "rev-parse", "main")
 	for path, want := range map[string]string{
 		"/api/source?repo=tree&path=src/new.go":                              `"source":"package kettle`,
@@ -283,20 +283,20 @@ func TestSourceOfASHA256Repository(t *testing.T) {
 		"/api/blame?repo=tree&path=src/new.go":                               `"path":"src/old.go"`,
 		"/api/diff?repo=tree&base=main~2&head=main~1":                        `"oldPath":"src/old.go","newPath":"src/new.go"`,
 	} {
-		if status, body := get(t, s.URL()+path); status != http.StatusOK || !strings.Contains(body, want) {
+		if status, body := getURL(t, s.URL()+path); status != http.StatusOK || !strings.Contains(body, want) {
 			t.Errorf("%s: %d %.500s; want %s", path, status, body, want)
 		}
 	}
 }
 
-// registered returns a server that has indexed a repository under the name tree.
-func registered(t *testing.T, dir string) *Server {
+// runIndexedServer returns a server that has indexed a repository under the name tree.
+func runIndexedServer(t *testing.T, dir string) *Server {
 	t.Helper()
-	s := running(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
 	var r registration
-	if status := post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"tree"}`, dir), &r); status != http.StatusAccepted {
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"tree"}`, dir), &r); status != http.StatusAccepted {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatus(t, s, r.RepoID, r.applied)
+	awaitStatus(t, s, r.RepoID, r.isApplied)
 	return s
 }

@@ -101,10 +101,10 @@ func newDiskGuard(c *config.Config, logger *slog.Logger, reg prometheus.Register
 	g.close = sync.OnceFunc(func() { close(g.closed) })
 	g.metrics = newSpaceMetrics(reg, g.minFree)
 	g.reserves = newReserves(c.Data, g.directories, reserveBytesOf(g.minFree))
-	g.measure(context.Background())
+	g.measureSpace(context.Background())
 	for _, r := range g.reserves {
 		if space, err := g.space(r.directory); err == nil && space.FreeBytes < r.bytes {
-			g.release(r)
+			g.releaseReserve(r)
 		}
 	}
 	return g
@@ -117,9 +117,9 @@ func (g *diskGuard) Run(ctx context.Context) error {
 	defer walks.Wait()
 	walks.Go(func() {
 		g.measureUsage(ctx)
-		_ = every(ctx, measureUsageEvery, g.measureUsage) // it fails with nothing
+		_ = runEvery(ctx, measureUsageEvery, g.measureUsage) // it fails with nothing
 	})
-	return every(ctx, measureSpaceEvery, g.measure)
+	return runEvery(ctx, measureSpaceEvery, g.measureSpace)
 }
 
 // measureUsage takes in what each directory takes. It looks at every file, of which
@@ -138,9 +138,9 @@ func (g *diskGuard) measureUsage(ctx context.Context) {
 // Close ends the waits for space.
 func (g *diskGuard) Close() error { g.close(); return nil }
 
-// measure takes in how much space there is, says so when that changes what the process
+// measureSpace takes in how much space there is, says so when that changes what the process
 // does, and fills the reserves again.
-func (g *diskGuard) measure(context.Context) {
+func (g *diskGuard) measureSpace(context.Context) {
 	spaces := map[string]boot.Space{}
 	var low []string
 	for _, d := range g.directories {
@@ -151,7 +151,7 @@ func (g *diskGuard) measure(context.Context) {
 		spaces[d.name] = space
 		g.metrics.free.WithLabelValues(d.name).Set(float64(space.FreeBytes))
 		g.metrics.size.WithLabelValues(d.name).Set(float64(space.TotalBytes))
-		g.metrics.low.WithLabelValues(d.name).Set(boolean(g.isLow(space)))
+		g.metrics.low.WithLabelValues(d.name).Set(boolToFloat(g.isLow(space)))
 		if g.isLow(space) {
 			low = append(low, d.name)
 		}
@@ -170,7 +170,7 @@ func (g *diskGuard) measure(context.Context) {
 		g.logger.Info("disk has enough space again; webhooks and changes are accepted", "directories", strings.Join(before, ","))
 	}
 	for _, r := range g.reserves {
-		r.fill(g)
+		r.reserveSpace(g)
 	}
 }
 
@@ -180,12 +180,14 @@ func isBelow(s boot.Space, bytes int64, files int64) bool {
 	return s.FreeBytes < bytes || s.TotalFiles > 0 && s.FreeFiles < files
 }
 
-// check returns errDiskFull if one of the named directories has too little space. It
+// checkSpace returns errDiskFull if one of the named directories has too little space. It
 // names no path: the error is shown to callers.
-func (g *diskGuard) check(names ...string) error { return g.checkAbove(g.minFree, minFreeFiles, names) }
+func (g *diskGuard) checkSpace(names ...string) error {
+	return g.checkAbove(g.minFree, minFreeFiles, names)
+}
 
-// checkHalf is check with half of the bounds.
-func (g *diskGuard) checkHalf(names ...string) error {
+// checkHalfSpace is check with half of the bounds.
+func (g *diskGuard) checkHalfSpace(names ...string) error {
 	return g.checkAbove(g.minFree/2, minFreeFiles/2, names)
 }
 
@@ -246,15 +248,15 @@ func (g *diskGuard) storesAreTight() bool {
 // releaseTight frees the reserves of disks with next to no space.
 func (g *diskGuard) releaseTight() (released bool) {
 	for _, r := range g.reserves {
-		if space, err := g.space(r.directory); err == nil && space.FreeBytes < tightBytes && g.release(r) {
+		if space, err := g.space(r.directory); err == nil && space.FreeBytes < tightBytes && g.releaseReserve(r) {
 			released = true
 		}
 	}
 	return released
 }
 
-func (g *diskGuard) release(r *diskReserve) bool {
-	released := r.release()
+func (g *diskGuard) releaseReserve(r *diskReserve) bool {
+	released := r.releaseSpace()
 	if released {
 		g.logger.Error("disk is full; its reserve is freed, so that the stores can go on: free some space", "path", r.path, "bytes", r.bytes)
 	}

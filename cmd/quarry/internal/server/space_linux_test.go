@@ -40,8 +40,8 @@ func newSmallDisk(t *testing.T, bytes int64) *smallDisk {
 	return &smallDisk{t, dir}
 }
 
-// leave fills the disk until that many bytes are left, or frees what it filled.
-func (d *smallDisk) leave(free int64) {
+// fillDisk fills the disk until that many bytes are left, or frees what it filled.
+func (d *smallDisk) fillDisk(free int64) {
 	d.t.Helper()
 	ballast := filepath.Join(d.dir, "ballast")
 	if err := os.Remove(ballast); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -91,7 +91,7 @@ func runUntilStopped(t *testing.T, c *config.Config) (s *Server, registry *prome
 	registry = prometheus.NewRegistry()
 	s = open(t, c, registry, registry)
 	stop = run(t, s)
-	eventually(t, func() bool { return s.callersReady() == nil })
+	waitUntil(t, func() bool { return s.checkCallersReady() == nil })
 	return s, registry, stop
 }
 
@@ -126,12 +126,12 @@ func (s *Server) changeRefused(t *testing.T, g *gitRepository) {
 func TestFullDisk(t *testing.T) {
 	d := newSmallDisk(t, smallDiskBytes)
 	g := newGitRepository(t, "kettle")
-	first := g.commit("main.go", "package main\n\nfunc Boil() {}\n")
+	first := g.commitFiles("main.go", "package main\n\nfunc Boil() {}\n")
 	c := fullDiskConfig(t, d, g)
 	s, registry, stop := runUntilStopped(t, c)
 	s.registerAt(t, g, first)
 	reserve := filepath.Join(c.Data, reserveName)
-	eventually(t, func() bool { _, err := os.Stat(reserve); return err == nil })
+	waitUntil(t, func() bool { _, err := os.Stat(reserve); return err == nil })
 
 	searched := 0
 	search := func(s *Server) {
@@ -144,42 +144,42 @@ func TestFullDisk(t *testing.T) {
 	}
 	search(s)
 
-	d.leave(smallMinFree * 3 / 4)
-	eventually(t, func() bool { return s.writable() != nil })
+	d.fillDisk(smallMinFree * 3 / 4)
+	waitUntil(t, func() bool { return s.checkWritable() != nil })
 	search(s)
 	s.changeRefused(t, g)
-	if status, _ := get(t, s.URL()+"/readyz"); status != http.StatusOK {
+	if status, _ := getURL(t, s.URL()+"/readyz"); status != http.StatusOK {
 		t.Errorf("readiness on a full disk: %d; searches are answered", status)
 	}
-	if low := gauge(t, registry, "quarry_server_disk_low", directoryLog); low != 1 {
+	if low := gaugeValue(t, registry, "quarry_server_disk_low", directoryLog); low != 1 {
 		t.Errorf("quarry_server_disk_low is %v", low)
 	}
 
-	d.leave(0)
+	d.fillDisk(0)
 	search(s)
 	began := time.Now()
 	stop()
 	if took := time.Since(began); took > 5*time.Second {
 		t.Errorf("the stop took %v", took)
 	}
-	d.leave(0)
+	d.fillDisk(0)
 
 	s, _, _ = runUntilStopped(t, c)
 	operators.Store(s.listeners.main.Addr().String(), &operator.Transport{Dir: c.Data})
 	search(s)
 	s.changeRefused(t, g)
 
-	d.leave(smallDiskBytes)
-	eventually(t, func() bool { return s.writable() == nil })
-	second := g.commit("main.go", "package main\n\nfunc Boil() { boil() }\n")
+	d.fillDisk(smallDiskBytes)
+	waitUntil(t, func() bool { return s.checkWritable() == nil })
+	second := g.commitFiles("main.go", "package main\n\nfunc Boil() { boil() }\n")
 	if status, _ := s.pushTo(t, g, 1); status != http.StatusAccepted {
 		t.Errorf("a hook once there is space: %d", status)
 	}
-	eventually(t, func() bool { return s.defaultAt(g.ID) == second })
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == second })
 	search(s)
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		n := 0
-		for _, i := range s.audited(t) {
+		for _, i := range s.listAuditEntries(t) {
 			if i.Action == "user.performed_code_search" {
 				n++
 			}
@@ -192,7 +192,7 @@ func TestFullDisk(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(c.Data, pendingAuditName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the kept records are still there: %v", err)
 	}
-	eventually(t, func() bool { _, err := os.Stat(reserve); return err == nil })
+	waitUntil(t, func() bool { _, err := os.Stat(reserve); return err == nil })
 }
 
 // TestRemovalOnAFullDisk removes a repository, of which a push waits for space, while the
@@ -201,7 +201,7 @@ func TestFullDisk(t *testing.T) {
 func TestRemovalOnAFullDisk(t *testing.T) {
 	d := newSmallDisk(t, smallDiskBytes)
 	g := newGitRepository(t, "kettle")
-	first := g.commit("main.go", "package main\n\nfunc Boil() {}\n")
+	first := g.commitFiles("main.go", "package main\n\nfunc Boil() {}\n")
 	c := fullDiskConfig(t, d, g)
 	s, _, _ := runUntilStopped(t, c)
 	s.registerAt(t, g, first)
@@ -212,25 +212,25 @@ func TestRemovalOnAFullDisk(t *testing.T) {
 	remove := func(id string) (int, string) {
 		return s.asOperator(t, http.MethodDelete, "/api/repos/"+g.ID.String(), "", id)
 	}
-	d.leave(smallMinFree / 4)
-	eventually(t, func() bool { return s.removable() != nil })
+	d.fillDisk(smallMinFree / 4)
+	waitUntil(t, func() bool { return s.checkRemovable() != nil })
 	if status, body := remove("refused"); status != http.StatusServiceUnavailable || !strings.Contains(body, "nothing was changed") {
 		t.Errorf("a removal with a quarter of the space: %d %s", status, body)
 	}
 
-	d.leave(smallMinFree * 2)
-	eventually(t, func() bool { return s.writable() == nil })
-	g.commit("main.go", "package main\n\nfunc Boil() { boil() }\n")
-	d.leave(smallMinFree + 4<<20) // it is accepted, and has no room to be handled a moment later
+	d.fillDisk(smallMinFree * 2)
+	waitUntil(t, func() bool { return s.checkWritable() == nil })
+	g.commitFiles("main.go", "package main\n\nfunc Boil() { boil() }\n")
+	d.fillDisk(smallMinFree + 4<<20) // it is accepted, and has no room to be handled a moment later
 	if status, _ := s.pushTo(t, g, 1); status != http.StatusAccepted {
 		t.Fatalf("a hook: %d", status)
 	}
-	d.leave(smallMinFree * 3 / 4)
-	eventually(t, func() bool { return s.writable() != nil && s.removable() == nil })
+	d.fillDisk(smallMinFree * 3 / 4)
+	waitUntil(t, func() bool { return s.checkWritable() != nil && s.checkRemovable() == nil })
 	if status, body := remove("taken"); status != http.StatusAccepted {
 		t.Fatalf("a removal on a full disk: %d %s", status, body)
 	}
-	eventually(t, func() bool {
+	waitUntil(t, func() bool {
 		_, err := os.Stat(mirror)
 		return errors.Is(err, os.ErrNotExist) && s.defaultAt(g.ID) == ""
 	})

@@ -17,31 +17,31 @@ import (
 
 // statuses says how far the indexing of a repository is. It implements
 // api.Status.
-type statuses struct {
+type statusReader struct {
 	log      eventlog.Log
 	versions *versions
 	// working is nil in a process without the pipeline role: then nothing is known
 	// of imports that run elsewhere.
-	working func(id code.RepositoryID) (work, bool)
+	pipelineStatus func(id code.RepositoryID) (pipelineWork, bool)
 }
 
-var _ api.Status = (*statuses)(nil)
+var _ api.Status = (*statusReader)(nil)
 
 // work is what the pipeline of this process knows of a repository.
-type work struct {
+type pipelineWork struct {
 	progress *api.Progress // nil if nothing runs
 	// failed is how the last attempt failed; nil if it did not.
-	failed *api.Failure
+	lastFailure *api.Failure
 	// selection is which refs are indexed; nil if no fetch of all refs is known.
 	selection *wire.RefSelection
 	// look is nil where another process looks for lost pushes, or none does.
-	look *api.Reconciliation
+	reconciliation *api.Reconciliation
 }
 
 // Status implements api.Status.
-func (s *statuses) Status(ctx context.Context, id code.RepositoryID) (api.RepositoryStatus, error) {
-	i := s.versions.acquire()
-	defer i.use.leave()
+func (s *statusReader) Status(ctx context.Context, id code.RepositoryID) (api.RepositoryStatus, error) {
+	i := s.versions.acquireLive()
+	defer i.refCount.release()
 	known, ok := i.catalog.Snapshot().ByID(id)
 	if !ok {
 		return api.RepositoryStatus{}, fmt.Errorf("status: %w", code.ErrNotFound)
@@ -49,49 +49,49 @@ func (s *statuses) Status(ctx context.Context, id code.RepositoryID) (api.Reposi
 	// The position first, the view after it: what the position promises, the view
 	// shows.
 	out := api.RepositoryStatus{Repository: *searchRepository(known), State: api.StateRegistered}
-	at, err := s.position(ctx, i, id)
+	at, err := s.appliedPosition(ctx, i, id)
 	if err != nil {
 		return out, err
 	}
 	if at.Offset > 0 {
 		out.Applied = &event.Position{Topic: at.Topic, Partition: at.Partition, Offset: at.Offset - 1}
 	}
-	if err := s.waiting(ctx, id, at, &out.Freshness); err != nil {
+	if err := s.countWaitingPushes(ctx, id, at, &out.Freshness); err != nil {
 		return out, err
 	}
 	v := i.places.Acquire()
 	defer v.Release()
-	s.describe(v, &out)
+	s.describeIndex(v, &out)
 	s.addWork(&out)
 	return out, nil
 }
 
-// position returns where the events of the repository's partition begin that have not
+// appliedPosition returns where the events of the repository's partition begin that have not
 // had their effect.
-func (s *statuses) position(ctx context.Context, i *index, id code.RepositoryID) (event.Position, error) {
+func (s *statusReader) appliedPosition(ctx context.Context, i *index, id code.RepositoryID) (event.Position, error) {
 	n, err := s.log.Partitions(ctx, event.TopicEvents)
 	if err != nil {
 		return event.Position{}, err
 	}
 	partition := eventlog.PartitionOf(event.RecordKey(id), n)
-	before, err := i.applied.before(ctx, partition)
+	before, err := i.applied.appliedOffset(ctx, partition)
 	return event.Position{Topic: event.TopicEvents, Partition: partition, Offset: before}, err
 }
 
 // maxWaitingLook bounds the records that are looked at for pushes that wait: some
 // tens of milliseconds.
-const maxWaitingLook = 10_000
+const maxWaitingRecords = 10_000
 
-// waiting counts the pushes of a repository from a position on, which have not had
+// countWaitingPushes counts the pushes of a repository from a position on, which have not had
 // their effect.
-func (s *statuses) waiting(ctx context.Context, id code.RepositoryID, from event.Position, out *api.Freshness) (err error) {
+func (s *statusReader) countWaitingPushes(ctx context.Context, id code.RepositoryID, from event.Position, out *api.Freshness) (err error) {
 	high, err := s.log.HighWater(ctx, event.TopicEvents)
 	if err != nil || int(from.Partition) >= len(high) || from.Offset >= high[from.Partition] {
 		return err
 	}
 	end := high[from.Partition]
-	if out.More = end-from.Offset > maxWaitingLook; out.More {
-		end = from.Offset + maxWaitingLook
+	if out.More = end-from.Offset > maxWaitingRecords; out.More {
+		end = from.Offset + maxWaitingRecords
 	}
 	reader, err := s.log.Tail(ctx, event.TopicEvents, from.Partition, from.Offset)
 	if err != nil {
@@ -117,8 +117,8 @@ func (s *statuses) waiting(ctx context.Context, id code.RepositoryID, from event
 	return nil
 }
 
-// describe fills in what the view shows of the repository.
-func (s *statuses) describe(v *places.View, out *api.RepositoryStatus) {
+// describeIndex fills in what the view shows of the repository.
+func (s *statusReader) describeIndex(v *places.View, out *api.RepositoryStatus) {
 	r := v.Repository(out.Repository.ID)
 	if r == nil {
 		return
@@ -140,12 +140,12 @@ func (s *statuses) describe(v *places.View, out *api.RepositoryStatus) {
 	for _, n := range r.Default.Skipped {
 		out.SkippedFiles += n
 	}
-	out.Segments = segmentsOf(v, r)
+	out.Segments = countSegments(v, r)
 }
 
-// segmentsOf counts the segments that hold documents of a repository's default
+// countSegments counts the segments that hold documents of a repository's default
 // branch.
-func segmentsOf(v *places.View, r *places.Repository) int {
+func countSegments(v *places.View, r *places.Repository) int {
 	index := slices.Index(v.Repositories(), r)
 	if index < 0 {
 		return 0
@@ -159,22 +159,22 @@ func segmentsOf(v *places.View, r *places.Repository) int {
 	return n
 }
 
-func (s *statuses) addWork(out *api.RepositoryStatus) {
-	if s.working == nil {
+func (s *statusReader) addWork(out *api.RepositoryStatus) {
+	if s.pipelineStatus == nil {
 		return
 	}
-	w, ok := s.working(out.Repository.ID)
+	w, ok := s.pipelineStatus(out.Repository.ID)
 	if !ok {
 		return
 	}
-	out.Progress, out.LastError, out.Reconciliation, out.Selection = w.progress, w.failed, w.look, w.selection
+	out.Progress, out.LastError, out.Reconciliation, out.Selection = w.progress, w.lastFailure, w.reconciliation, w.selection
 	if out.State == api.StateIndexed {
 		return
 	}
 	switch {
 	case w.progress != nil:
 		out.State = api.StateImporting
-	case w.failed != nil:
+	case w.lastFailure != nil:
 		out.State = api.StateFailed
 	}
 }
@@ -183,9 +183,9 @@ func (s *statuses) addWork(out *api.RepositoryStatus) {
 const skippedPage = 1000
 
 // Skipped implements api.Status.
-func (s *statuses) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason code.SkipReason, offset, limit int) ([]api.SkippedFile, int, error) {
-	i := s.versions.acquire()
-	defer i.use.leave()
+func (s *statusReader) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason code.SkipReason, offset, limit int) ([]api.SkippedFile, int, error) {
+	i := s.versions.acquireLive()
+	defer i.refCount.release()
 	v := i.places.Acquire()
 	defer v.Release()
 	r := v.Repository(id)

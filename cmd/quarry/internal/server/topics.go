@@ -64,24 +64,24 @@ type DeviationReport struct {
 // chooses. It changes nothing.
 func DescribeTopics(ctx context.Context, o Options) ([]TopicReport, error) {
 	if o.Config.Log.Driver == "kafka" {
-		return onKafka(ctx, o, false)
+		return reportKafkaTopics(ctx, o, false)
 	}
 	if _, err := os.Stat(o.Config.LogDir()); err != nil {
 		return nil, fmt.Errorf("no embedded log: %w", err)
 	}
-	return onEmbedded(ctx, o)
+	return reportEmbeddedTopics(ctx, o)
 }
 
 // EnsureTopics creates the topics that are missing and reports on all.
 func EnsureTopics(ctx context.Context, o Options) ([]TopicReport, error) {
 	if o.Config.Log.Driver == "kafka" {
-		return onKafka(ctx, o, true)
+		return reportKafkaTopics(ctx, o, true)
 	}
-	return onEmbedded(ctx, o)
+	return reportEmbeddedTopics(ctx, o)
 }
 
-// onEmbedded holds the data directory meanwhile.
-func onEmbedded(ctx context.Context, o Options) (reports []TopicReport, err error) {
+// reportEmbeddedTopics holds the data directory meanwhile.
+func reportEmbeddedTopics(ctx context.Context, o Options) (reports []TopicReport, err error) {
 	directory, err := lockData(o)
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func embeddedReport(ctx context.Context, log *embeddedlog.Log, topic event.Topic
 	return report, err
 }
 
-func onKafka(ctx context.Context, o Options, create bool) (reports []TopicReport, err error) {
+func reportKafkaTopics(ctx context.Context, o Options, create bool) (reports []TopicReport, err error) {
 	log, err := dialKafka(ctx, o.Config, o.Logger, nil)
 	if err != nil {
 		return nil, err
@@ -142,7 +142,7 @@ func kafkaReport(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec
 	if err != nil {
 		return report, err
 	}
-	report.Exists, spec = true, decided(spec, state)
+	report.Exists, spec = true, keepChosenRetention(spec, state)
 	for _, p := range state.Partitions {
 		out := PartitionReport{Partition: p.Number, Replicas: p.Replicas, InSync: p.InSync, First: p.First, Next: p.Next}
 		if p.Leader != kafkalog.NoBroker {
@@ -154,25 +154,25 @@ func kafkaReport(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec
 		report.Settings = append(report.Settings, SettingReport{s.Name, s.Value, s.Wanted, s.Reason})
 	}
 	for _, d := range log.Deviations(spec, state) {
-		report.Deviations = append(report.Deviations, DeviationReport{d.What, d.Why, d.Fix, refused(spec.Topic, d)})
+		report.Deviations = append(report.Deviations, DeviationReport{d.What, d.Why, d.Fix, preventsStart(spec.Topic, d)})
 	}
 	return report, nil
 }
 
-// decided takes over how long the audit log is kept, if somebody has decided so:
+// keepChosenRetention takes over how long the audit log is kept, if somebody has decided so:
 // the accounts themselves do not depend on it.
-func decided(spec kafkalog.TopicSpec, state kafkalog.TopicState) kafkalog.TopicSpec {
+func keepChosenRetention(spec kafkalog.TopicSpec, state kafkalog.TopicState) kafkalog.TopicSpec {
 	if ms, err := strconv.ParseInt(state.Settings["retention.ms"], 10, 64); spec.Topic == event.TopicAudit && err == nil && ms > 0 {
 		spec.Retention = time.Duration(ms) * time.Millisecond
 	}
 	return spec
 }
 
-// refused reports whether a server does not start over a deviation: what deletes
+// preventsStart reports whether a server does not start over a deviation: what deletes
 // events and accounts deletes the truth. What deletes dead letters is warned of,
 // since the events that they were made of stay, and so is what deletes the audit
 // log.
-func refused(topic event.Topic, d kafkalog.Deviation) bool {
+func preventsStart(topic event.Topic, d kafkalog.Deviation) bool {
 	return d.Loss && (topic == event.TopicEvents || topic == event.TopicAccounts)
 }
 
@@ -187,10 +187,10 @@ func checkTopic(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec,
 	if err != nil {
 		return err
 	}
-	spec = decided(spec, state)
+	spec = keepChosenRetention(spec, state)
 	var grave []string
 	for _, d := range log.Deviations(spec, state) {
-		if refused(spec.Topic, d) && !o.Config.Log.Kafka.AllowDataLoss {
+		if preventsStart(spec.Topic, d) && !o.Config.Log.Kafka.AllowDataLoss {
 			grave = append(grave, d.String())
 			continue
 		}

@@ -30,20 +30,20 @@ func (w *lossWorld) wantRefused(words ...string) {
 // each time, and both remedies that it names help.
 func TestLostLog(t *testing.T) {
 	w := newLossWorld(t, false)
-	w.halt()
+	w.stopServer()
 	kept := filepath.Join(t.TempDir(), "log")
-	w.must(os.CopyFS(kept, os.DirFS(w.c.LogDir())))
-	w.remove("log")
+	w.failOnError(os.CopyFS(kept, os.DirFS(w.c.LogDir())))
+	w.removeFiles("log")
 	for range 2 {
 		w.wantRefused(w.c.LogDir(), "the log was lost", "quarry restore", "remove "+w.c.ProjectionsDir())
 	}
-	w.remove("log")
-	w.must(os.CopyFS(w.c.LogDir(), os.DirFS(kept)))
-	w.start()
-	w.check("the log is restored")
-	w.halt()
-	w.remove("log", "projections", "accounts")
-	w.start()
+	w.removeFiles("log")
+	w.failOnError(os.CopyFS(w.c.LogDir(), os.DirFS(kept)))
+	w.startServer()
+	w.checkConsistency("the log is restored")
+	w.stopServer()
+	w.removeFiles("log", "projections", "accounts")
+	w.startServer()
 	if _, ok := w.s.versions.live.Load().catalog.Snapshot().ByID(w.repositories[0].ID); ok {
 		t.Error("a repository is left that no log names")
 	}
@@ -53,12 +53,12 @@ func TestLostLog(t *testing.T) {
 // checksum removed as well, another one is made.
 func TestLostSecret(t *testing.T) {
 	w := newLossWorld(t, false)
-	w.halt()
-	w.remove(secretFile)
+	w.stopServer()
+	w.removeFiles(secretFile)
 	for range 2 {
 		w.wantRefused(filepath.Join(w.c.Data, secretFile)+" is lost", "API keys", "restore", "remove "+filepath.Join(w.c.Data, secretSumFile))
 	}
-	w.remove(secretSumFile)
-	w.start()
-	w.check("another secret")
+	w.removeFiles(secretSumFile)
+	w.startServer()
+	w.checkConsistency("another secret")
 }

@@ -25,8 +25,8 @@ func TestWhatNobodyCanReadIsBuriedOnce(t *testing.T) {
 func buriedOnce(t *testing.T, set ...string) {
 	t.Helper()
 	g := newGitRepository(t, "anvil")
-	first := g.commit("a.txt", "needle\n")
-	s := running(t, testConfig(t, append(set, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0")...))
+	first := g.commitFiles("a.txt", "needle\n")
+	s := runServer(t, testConfig(t, append(set, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0")...))
 	s.registerAt(t, g, first)
 
 	push := func(change func(*event.Record)) event.Record {
@@ -68,19 +68,19 @@ func buriedOnce(t *testing.T, set ...string) {
 		}
 		want[at[0].String()+" "+b.stage]++
 	}
-	second := g.commit("b.txt", "haystack\n")
+	second := g.commitFiles("b.txt", "haystack\n")
 	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.defaultAt(g.ID) == second && len(letters(t, s)) >= len(bad) })
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == second && len(readDeadLetters(t, s)) >= len(bad) })
 
 	got := map[string]int{}
-	for i, letter := range letters(t, s) {
-		got[header(letter, event.HeaderDeadPosition)+" "+header(letter, event.HeaderDeadSource)]++
+	for i, letter := range readDeadLetters(t, s) {
+		got[headerValue(letter, event.HeaderDeadPosition)+" "+headerValue(letter, event.HeaderDeadSource)]++
 		for _, b := range bad {
-			at := header(letter, event.HeaderDeadPosition)
-			if string(b.record.Value) == string(letter.Value) && event.TypeOf(b.record) == event.TypeOf(letter) && !strings.Contains(header(letter, event.HeaderDeadReason), b.reason) {
-				t.Errorf("letter %d of %s: reason %q, want %q", i, at, header(letter, event.HeaderDeadReason), b.reason)
+			at := headerValue(letter, event.HeaderDeadPosition)
+			if string(b.record.Value) == string(letter.Value) && event.TypeOf(b.record) == event.TypeOf(letter) && !strings.Contains(headerValue(letter, event.HeaderDeadReason), b.reason) {
+				t.Errorf("letter %d of %s: reason %q, want %q", i, at, headerValue(letter, event.HeaderDeadReason), b.reason)
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func buriedOnce(t *testing.T, set ...string) {
 	}
 }
 
-func header(rec event.Record, name string) string {
+func headerValue(rec event.Record, name string) string {
 	for _, h := range rec.Headers {
 		if h.Name == name {
 			return string(h.Value)
@@ -98,8 +98,10 @@ func header(rec event.Record, name string) string {
 	return ""
 }
 
-// letters returns what lies in the dead letters now.
-func letters(t *testing.T, s *Server) []event.Record { return recordsOf(t, s, event.TopicDeadLetters) }
+// readDeadLetters returns what lies in the dead letters now.
+func readDeadLetters(t *testing.T, s *Server) []event.Record {
+	return recordsOf(t, s, event.TopicDeadLetters)
+}
 
 // recordsOf returns what lies in a topic now.
 func recordsOf(t *testing.T, s *Server, topic event.Topic) []event.Record {

@@ -19,14 +19,14 @@ func TestUpgradeFromBeforeTheLedger(t *testing.T) {
 	tree := gitTree(t, map[string]string{"a.go": "package kazoo\n"})
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(tree))
 	t.Run("before", func(t *testing.T) {
-		s := running(t, c)
+		s := runServer(t, c)
 		var r, refresh registration
-		post(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, tree), &r)
-		awaitStatus(t, s, r.RepoID, r.applied)
-		if status := post(t, fmt.Sprintf("%s/api/repos/%d/refresh", s.URL(), r.RepoID), "", &refresh); status != http.StatusAccepted {
+		postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, tree), &r)
+		awaitStatus(t, s, r.RepoID, r.isApplied)
+		if status := postJSON(t, fmt.Sprintf("%s/api/repos/%d/refresh", s.URL(), r.RepoID), "", &refresh); status != http.StatusAccepted {
 			t.Fatalf("refresh: %d", status)
 		}
-		awaitStatus(t, s, r.RepoID, refresh.applied)
+		awaitStatus(t, s, r.RepoID, refresh.isApplied)
 	})
 	takeLedgerOut(t, c.ProjectionsDir())
 	s := open(t, c, prometheus.NewRegistry(), prometheus.NewRegistry())

@@ -4,19 +4,19 @@ import "sync/atomic"
 
 // use counts who works with a version: its being live is one use, each view of it
 // another. Its store is closed when there is none left.
-type use struct {
+type refCount struct {
 	count  atomic.Int64
 	unused chan struct{} // closed with the last use
 }
 
-// begin is the first use.
-func (u *use) begin() {
+// start is the first use.
+func (u *refCount) start() {
 	u.unused = make(chan struct{})
 	u.count.Store(1)
 }
 
-// enter adds a use, unless there is none left.
-func (u *use) enter() bool {
+// tryAcquire adds a use, unless there is none left.
+func (u *refCount) tryAcquire() bool {
 	for {
 		n := u.count.Load()
 		if n == 0 {
@@ -28,8 +28,8 @@ func (u *use) enter() bool {
 	}
 }
 
-// leave ends a use.
-func (u *use) leave() {
+// release ends a use.
+func (u *refCount) release() {
 	if u.count.Add(-1) == 0 {
 		close(u.unused)
 	}

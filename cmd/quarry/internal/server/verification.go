@@ -22,15 +22,15 @@ import (
 const verificationSource = "/quarry/verify"
 
 // appliedEvery is how often a repair asks whether it has had its effect.
-const appliedEvery = 100 * time.Millisecond
+const repairPollInterval = 100 * time.Millisecond
 
 // verifications is what the API asks. The mirrors are opened after the API.
-type verifications struct{ *Server }
+type serverVerifier struct{ *Server }
 
-var _ api.Verifier = verifications{}
+var _ api.Verifier = serverVerifier{}
 
 // Verify implements api.Verifier.
-func (v verifications) Verify(ctx context.Context, r api.Verification, emit func(*api.VerificationFrame) error) error {
+func (v serverVerifier) Verify(ctx context.Context, r api.Verification, emit func(*api.VerificationFrame) error) error {
 	if at := v.versions.asOf(); at != "" {
 		return fmt.Errorf("%w: the projections show a moment of the past, %s; quarry replay --rollback returns to the present", api.ErrUnavailable, at)
 	}
@@ -38,29 +38,29 @@ func (v verifications) Verify(ctx context.Context, r api.Verification, emit func
 }
 
 // heldView is a view of the live version, which stays open with it.
-type heldView struct {
+type verifyView struct {
 	*places.View
-	of *index
+	index *index
 }
 
 // Release implements verify.View.
-func (v heldView) Release() {
+func (v verifyView) Release() {
 	v.View.Release()
-	v.of.use.leave()
+	v.index.refCount.release()
 }
 
 // acquireView returns what queries see now.
 func (s *Server) acquireView() verify.View {
-	i := s.versions.acquire()
-	return heldView{i.places.Acquire(), i}
+	i := s.versions.acquireLive()
+	return verifyView{i.places.Acquire(), i}
 }
 
 // newVerifier returns what compares the projections with the mirrors.
 func (s *Server) newVerifier() *verify.Verifier {
 	return verify.New(verify.Options{
-		Repositories: s.registered,
+		Repositories: s.listRepositories,
 		Acquire:      s.acquireView,
-		Fence:        s.fence,
+		Fence:        s.waitForLog,
 		Mirrors:      s.pipeline.mirrors,
 		Unstored:     s.findUnstored,
 		Repair:       s.repairRefs,
@@ -70,17 +70,17 @@ func (s *Server) newVerifier() *verify.Verifier {
 
 // findUnstored returns what a rebuild would lose, after what can be was written again.
 func (s *Server) findUnstored(ctx context.Context) (map[code.DocumentKey]bool, map[code.RepositoryID]map[code.Ref]bool, error) {
-	i := s.versions.acquire()
-	defer i.use.leave()
-	left, err := i.keeper.check(ctx, true)
+	i := s.versions.acquireLive()
+	defer i.refCount.release()
+	left, err := i.keeper.checkStore(ctx, true)
 	if left == nil || err != nil {
 		return nil, nil, err
 	}
 	return left.documents, left.changes, nil
 }
 
-// registered returns the repositories by name.
-func (s *Server) registered() []code.Repository {
+// listRepositories returns the repositories by name.
+func (s *Server) listRepositories() []code.Repository {
 	var out []code.Repository
 	for _, r := range s.versions.live.Load().catalog.Snapshot().ByName() {
 		out = append(out, r.Repository)
@@ -88,8 +88,8 @@ func (s *Server) registered() []code.Repository {
 	return out
 }
 
-// fence waits until queries see everything that the log holds now.
-func (s *Server) fence(ctx context.Context) error {
+// waitForLog waits until queries see everything that the log holds now.
+func (s *Server) waitForLog(ctx context.Context) error {
 	high, err := s.log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
 		return err
@@ -100,8 +100,8 @@ func (s *Server) fence(ctx context.Context) error {
 			last = append(last, event.Position{Topic: event.TopicEvents, Partition: int32(partition), Offset: next - 1})
 		}
 	}
-	i := s.versions.acquire()
-	defer i.use.leave()
+	i := s.versions.acquireLive()
+	defer i.refCount.release()
 	return i.runner.WaitFor(ctx, last...)
 }
 
@@ -121,12 +121,12 @@ func (s *Server) repairRefs(ctx context.Context, pushes []*event.Push) error {
 		}
 		last[at[0].Partition] = at[0].Offset
 	}
-	applied := newApplied(s.log, workerGroup, func() []projections.Checkpoint { return s.versions.live.Load().runner.Checkpoints() })
-	ticker := time.NewTicker(appliedEvery)
+	applied := newAppliedTracker(s.log, workerGroup, func() []projections.Checkpoint { return s.versions.live.Load().runner.Checkpoints() })
+	ticker := time.NewTicker(repairPollInterval)
 	defer ticker.Stop()
 	for partition, offset := range last {
 		for {
-			before, err := applied.before(ctx, partition)
+			before, err := applied.appliedOffset(ctx, partition)
 			if err != nil {
 				return err
 			}
@@ -179,7 +179,7 @@ func Verify(ctx context.Context, o Options, repositories []string, r api.Verific
 		}
 		r.Repositories = append(r.Repositories, known.ID)
 	}
-	return verifications{s}.Verify(ctx, r, func(f *api.VerificationFrame) error {
+	return serverVerifier{s}.Verify(ctx, r, func(f *api.VerificationFrame) error {
 		f.Number = s.accounts.numbers.OfRepository(f.Repository)
 		return emit(f)
 	})
@@ -190,7 +190,7 @@ func (s *Server) runOffline(ctx context.Context, repair bool) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
 	group.Add("projections", s.versions.Run)
 	if repair {
-		s.pipeline.add(group)
+		s.pipeline.addActors(group)
 	}
 	return group.Run(ctx)
 }

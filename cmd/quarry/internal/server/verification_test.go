@@ -31,7 +31,7 @@ type verified struct {
 	summary api.VerificationCounts
 }
 
-func (v *verified) take(f *api.VerificationFrame) error {
+func (v *verified) addFrame(f *api.VerificationFrame) error {
 	switch f.Type {
 	case api.FrameDifference:
 		line := strings.TrimSpace(fmt.Sprintf("%s %s %s %d", f.Ref.Short(), f.Kind, f.Path, f.Count))
@@ -50,7 +50,7 @@ func (v *verified) take(f *api.VerificationFrame) error {
 func verifyNow(t *testing.T, s *Server, r api.Verification) *verified {
 	t.Helper()
 	v := new(verified)
-	if err := s.verifier.Verify(t.Context(), r, v.take); err != nil {
+	if err := s.verifier.Verify(t.Context(), r, v.addFrame); err != nil {
 		t.Fatal(err)
 	}
 	return v
@@ -94,7 +94,7 @@ func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 			})
 		}, []string{"main counts  0"}},
 		{"the mirror was told of another commit", false, func(t *testing.T, c *config.Config, g *gitRepository) {
-			mirrorGit(t, c, g, "update-ref", "refs/quarry/indexed/refs/heads/main/-", g.git("rev-parse", "main~1"))
+			mirrorGit(t, c, g, "update-ref", "refs/quarry/indexed/refs/heads/main/-", g.runGitCommand("rev-parse", "main~1"))
 		}, []string{"main commit  0"}},
 		{"the mirror forgot a ref", false, func(t *testing.T, c *config.Config, g *gitRepository) {
 			mirrorGit(t, c, g, "update-ref", "-d", "refs/quarry/indexed/refs/heads/main/-")
@@ -110,24 +110,24 @@ func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 			removeSegments(t, c.SegmentsDir())
 		}, []string{"main unheld a.txt 3"}},
 		{"a push was lost", true, func(t *testing.T, c *config.Config, g *gitRepository) {
-			g.commit("new.txt", "new\n")
+			g.commitFiles("new.txt", "new\n")
 		}, []string{"main remote  0"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			g := newGitRepository(t, "anvil")
-			g.commit("a.txt", "alpha\n", "gone.txt", "gone\n")
-			last := g.commit("lib/b.txt", "beta\n", "bin", "\x00\x01", "c.txt", "gamma\n", "gone.txt", "gone\n")
-			g.git("rm", "--quiet", "gone.txt")
-			last = g.commit()
+			g.commitFiles("a.txt", "alpha\n", "gone.txt", "gone\n")
+			last := g.commitFiles("lib/b.txt", "beta\n", "bin", "\x00\x01", "c.txt", "gamma\n", "gone.txt", "gone\n")
+			g.runGitCommand("rm", "--quiet", "gone.txt")
+			last = g.commitFiles()
 			if err := os.Symlink("a.txt", filepath.Join(g.dir, "link")); err != nil {
 				t.Fatal(err)
 			}
-			last = g.commit()
+			last = g.commitFiles()
 			c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
-			t.Run("import", func(t *testing.T) { running(t, c).registerAt(t, g, last) })
+			t.Run("import", func(t *testing.T) { runServer(t, c).registerAt(t, g, last) })
 			test.damage(t, c, g)
 
-			s := running(t, c)
+			s := runServer(t, c)
 			<-s.versions.live.Load().runner.CaughtUp()
 			found := verifyNow(t, s, api.Verification{Remote: test.remote})
 			if !slices.Equal(found.lines, test.want) || found.summary.Differences != len(test.want) || found.summary.Repositories != 1 {
@@ -165,17 +165,17 @@ func TestVerifyOverADamagedMirror(t *testing.T) {
 			offsets := b[8+256*4+n*24:][:n*4]
 			rotated := slices.Concat(offsets[4:], offsets[:4])
 			copy(offsets, rotated)
-			overwrite(t, paths[0], b)
+			replaceFile(t, paths[0], b)
 		},
 		"pack": func(t *testing.T, dir string) {
 			paths, err := filepath.Glob(filepath.Join(dir, "objects", "pack", "*.pack"))
 			if err != nil || len(paths) != 1 {
 				t.Fatalf("%v, %v", paths, err)
 			}
-			overwrite(t, paths[0], []byte("PACK"))
+			replaceFile(t, paths[0], []byte("PACK"))
 		},
 		"configuration": func(t *testing.T, dir string) {
-			overwrite(t, filepath.Join(dir, "config"), []byte("[core\n"))
+			replaceFile(t, filepath.Join(dir, "config"), []byte("[core\n"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -185,12 +185,12 @@ func TestVerifyOverADamagedMirror(t *testing.T) {
 			for i := range 20 {
 				files = append(files, fmt.Sprintf("%d.txt", i), strings.Repeat("alpha\n", i+1))
 			}
-			first := g.commit(files...)
-			g.git("repack", "-adq")
+			first := g.commitFiles(files...)
+			g.runGitCommand("repack", "-adq")
 			c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")
-			t.Run("import", func(t *testing.T) { running(t, c).registerAt(t, g, first) })
+			t.Run("import", func(t *testing.T) { runServer(t, c).registerAt(t, g, first) })
 			damage(t, filepath.Join(c.MirrorsDir(), fmt.Sprintf("%02x", byte(g.ID)), g.ID.String(), "git"))
-			s := running(t, c)
+			s := runServer(t, c)
 			<-s.versions.live.Load().runner.CaughtUp()
 			found := verifyNow(t, s, api.Verification{Repair: true})
 			if found.summary.Differences != 0 || found.summary.Unchecked == 0 {
@@ -207,8 +207,8 @@ func TestVerifyOverADamagedMirror(t *testing.T) {
 	}
 }
 
-// overwrite puts another file in the place of one that may be open.
-func overwrite(t *testing.T, path string, content []byte) {
+// replaceFile puts another file in the place of one that may be open.
+func replaceFile(t *testing.T, path string, content []byte) {
 	t.Helper()
 	if err := errors.Join(os.Remove(path), os.WriteFile(path, content, 0o600)); err != nil {
 		t.Fatal(err)
@@ -273,12 +273,12 @@ func removeSegments(t *testing.T, dir string) {
 // TestPushesMeanwhileAreNoDifference verifies while pushes are on their way.
 func TestPushesMeanwhileAreNoDifference(t *testing.T) {
 	g := newGitRepository(t, "anvil")
-	first := g.commit("a.txt", "alpha\n")
-	s := running(t, testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0"))
+	first := g.commitFiles("a.txt", "alpha\n")
+	s := runServer(t, testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0"))
 	s.registerAt(t, g, first)
 	refs := 0
 	for i := range 20 {
-		g.commit("a.txt", fmt.Sprint("alpha ", i, "\n"), fmt.Sprint(i, ".txt"), "more\n")
+		g.commitFiles("a.txt", fmt.Sprint("alpha ", i, "\n"), fmt.Sprint(i, ".txt"), "more\n")
 		if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 			t.Fatal(err)
 		}
@@ -297,17 +297,17 @@ func TestPushesMeanwhileAreNoDifference(t *testing.T) {
 // the mirror nor the repository knows of.
 func TestRepairTakesBackWhatIsNowhere(t *testing.T) {
 	g := newGitRepository(t, "anvil", "release/*")
-	first := g.commit("a.txt", "alpha\n")
-	g.git("branch", "release/1")
+	first := g.commitFiles("a.txt", "alpha\n")
+	g.runGitCommand("branch", "release/1")
 	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0")
 	t.Run("import", func(t *testing.T) {
-		s := running(t, c)
+		s := runServer(t, c)
 		s.registerAt(t, g, first)
-		eventually(t, func() bool { return verifyNow(t, s, api.Verification{Remote: true}).summary.Refs == 2 })
+		waitUntil(t, func() bool { return verifyNow(t, s, api.Verification{Remote: true}).summary.Refs == 2 })
 	})
-	g.git("branch", "--delete", "--force", "release/1")
+	g.runGitCommand("branch", "--delete", "--force", "release/1")
 	mirrorGit(t, c, g, "update-ref", "-d", "refs/quarry/indexed/refs/heads/release/1/-")
-	s := running(t, c)
+	s := runServer(t, c)
 	<-s.versions.live.Load().runner.CaughtUp()
 	mended := verifyNow(t, s, api.Verification{Repair: true})
 	if want := []string{"release/1 extra  0"}; !slices.Equal(mended.lines, want) || mended.summary.Differences != 0 || mended.summary.Repaired != 1 {
@@ -317,10 +317,10 @@ func TestRepairTakesBackWhatIsNowhere(t *testing.T) {
 
 func TestVerifyOverHTTP(t *testing.T) {
 	g := newGitRepository(t, "anvil")
-	first := g.commit("a.txt", "alpha\n")
+	first := g.commitFiles("a.txt", "alpha\n")
 	c := testConfig(t, "git.allowedRoots="+g.dir)
 	t.Run("server", func(t *testing.T) {
-		s := running(t, c)
+		s := runServer(t, c)
 		s.registerAt(t, g, first)
 		ask := func(body string) (int, string) {
 			t.Helper()
@@ -363,7 +363,7 @@ func TestVerifyOverHTTP(t *testing.T) {
 			registry := prometheus.NewRegistry()
 			o := Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry}
 			v := new(verified)
-			if err := Verify(t.Context(), o, []string{"anvil"}, api.Verification{Repair: repair}, v.take); err != nil {
+			if err := Verify(t.Context(), o, []string{"anvil"}, api.Verification{Repair: repair}, v.addFrame); err != nil {
 				t.Fatal(err)
 			}
 			want := api.VerificationCounts{Repositories: 1, Total: 1, Refs: 1, Files: 1, Differences: 1}
@@ -378,7 +378,7 @@ func TestVerifyOverHTTP(t *testing.T) {
 	t.Run("without mirrors", func(t *testing.T) {
 		c := testConfig(t)
 		c.Roles = []string{roleQuery} // as beside a broker
-		s := running(t, c)
+		s := runServer(t, c)
 		response, err := http.Post(s.URL()+"/api/verifications", "application/json", strings.NewReader(`{}`))
 		if err != nil {
 			t.Fatal(err)
@@ -394,13 +394,13 @@ func TestVerifyOverHTTP(t *testing.T) {
 // What the mirror does not have is said, and is no difference.
 func TestVerifySaysWhatItCannotCompare(t *testing.T) {
 	g := newGitRepository(t, "anvil")
-	first := g.commit("a.txt", "alpha\n")
+	first := g.commitFiles("a.txt", "alpha\n")
 	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0")
-	t.Run("import", func(t *testing.T) { running(t, c).registerAt(t, g, first) })
+	t.Run("import", func(t *testing.T) { runServer(t, c).registerAt(t, g, first) })
 	if err := os.RemoveAll(c.MirrorsDir()); err != nil {
 		t.Fatal(err)
 	}
-	s := running(t, c)
+	s := runServer(t, c)
 	<-s.versions.live.Load().runner.CaughtUp()
 	found := verifyNow(t, s, api.Verification{Repositories: []code.RepositoryID{g.ID}})
 	if want := []string{" unchecked"}; !slices.Equal(found.lines, want) || found.summary.Unchecked != 1 || found.summary.Differences != 0 {

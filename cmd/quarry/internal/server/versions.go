@@ -45,7 +45,7 @@ type versions struct {
 	// emptyQuarantine removes the damaged objects of the segment store.
 	emptyQuarantine func() (int, error)
 	// refused says why the workers gave an event up; nil if nothing knows.
-	refused func(event.Position) (reason string, given bool)
+	failureReason func(event.Position) (reason string, given bool)
 	// damaged takes the first damaged file with rows that is met while they are read.
 	damaged chan error
 	damage  *damageMetrics
@@ -66,11 +66,11 @@ func newVersions(o Options, home *projections.Home, log eventlog.Log, objects se
 	return v
 }
 
-// options are those of an index over a store.
-func (v *versions) options(s *store.Store, m *versionMetrics) indexOptions {
+// newIndexOptions are those of an index over a store.
+func (v *versions) newIndexOptions(s *store.Store, m *versionMetrics) indexOptions {
 	o := v.o
 	o.Registerer = m
-	return indexOptions{Options: o, store: s, log: tailer{v.log}, dead: v.log, deletes: true, objects: v.objects, cache: v.frames, beforePurge: v.replays.dropPrevious}
+	return indexOptions{Options: o, store: s, log: tailer{v.log}, deadLetters: v.log, deletes: true, objects: v.objects, cache: v.frames, beforePurge: v.replays.dropPrevious}
 }
 
 // open opens the live version, which it rebuilds if another version of the
@@ -90,7 +90,7 @@ func (v *versions) open(ctx context.Context) error {
 	i, err := v.openVersion(ctx, dir)
 	switch {
 	case errors.Is(err, projections.ErrSchema):
-		i, err = v.renew(ctx, err)
+		i, err = v.rebuildVersion(ctx, err)
 	case isDamage(err):
 		i, err = v.startOver(ctx, err)
 	}
@@ -100,7 +100,7 @@ func (v *versions) open(ctx context.Context) error {
 	if err := v.checkAhead(ctx, i); err != nil {
 		return err
 	}
-	if err := i.metrics.show(); err != nil {
+	if err := i.metrics.registerLive(); err != nil {
 		return err
 	}
 	v.live.Store(i)
@@ -108,14 +108,14 @@ func (v *versions) open(ctx context.Context) error {
 		return err
 	}
 	v.warnFrozen(i)
-	return v.register()
+	return v.registerMetrics()
 }
 
-// renew rebuilds projections that another version of the program wrote, for the
+// rebuildVersion rebuilds projections that another version of the program wrote, for the
 // given reason, and opens them.
-func (v *versions) renew(ctx context.Context, reason error) (*index, error) {
+func (v *versions) rebuildVersion(ctx context.Context, reason error) (*index, error) {
 	v.o.Logger.Info("rebuilding the projections from the log", "reason", reason)
-	next, err := v.build(ctx, &replay{}, func(done, total int64) {
+	next, err := v.buildVersion(ctx, &replayOrder{}, func(done, total int64) {
 		v.o.Logger.Info("rebuilding", "records", done, "of", total)
 	})
 	if err != nil {
@@ -145,7 +145,7 @@ func (v *versions) startOver(ctx context.Context, damage error) (*index, error) 
 // have: it was lost, or replaced by an older copy. Records that are appended to it now
 // would take the places of others, and never be applied.
 func (v *versions) checkAhead(ctx context.Context, i *index) error {
-	if v.o.Config.Log.Driver == "kafka" || i.meta.Frozen() {
+	if v.o.Config.Log.Driver == "kafka" || i.meta.IsFrozen() {
 		return nil // topics have owners, who may trim or move them
 	}
 	high, err := v.log.HighWater(ctx, event.TopicEvents)
@@ -170,7 +170,7 @@ func isDamage(err error) bool { return errors.Is(err, integrity.ErrDamaged) }
 
 // warnFrozen says that a version shows the past, so that nobody wonders.
 func (v *versions) warnFrozen(i *index) {
-	if i.meta.Frozen() {
+	if i.meta.IsFrozen() {
 		v.o.Logger.Warn("the projections show a moment of the past and do not follow the log; quarry replay --rollback returns to the present",
 			"asOf", i.meta.Until.String(), "missingDocuments", i.meta.Missing.Documents)
 	}
@@ -187,23 +187,23 @@ func (v *versions) openVersion(ctx context.Context, dir string) (*index, error) 
 	}
 	m, heal := newVersionMetrics(v.o.Registerer), v.newHealer()
 	options := store.Options{Cache: v.blocks, DiskFull: v.o.diskFull, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal), Remedy: remedyStart}
-	if v.o.standIns != nil {
-		options.Memory = v.o.standIns.disk
+	if v.o.simulated != nil {
+		options.Memory = v.o.simulated.disk
 	}
 	rows, err := store.Open(dir, options)
 	if err != nil {
 		return nil, fmt.Errorf("open projections: %w", err)
 	}
-	o := v.options(rows, m)
-	if meta.Frozen() {
-		o.dead, o.deletes = nil, false
+	o := v.newIndexOptions(rows, m)
+	if meta.IsFrozen() {
+		o.deadLetters, o.deletes = nil, false
 	}
 	i, err := openIndex(ctx, o, meta)
 	if err != nil {
 		return nil, errors.Join(err, rows.Close())
 	}
 	i.metrics, i.heal = m, heal
-	return v.added(i), nil
+	return v.registerVersion(i), nil
 }
 
 func (v *versions) newHealer() *healer { return newHealer(v.o.Logger, v.damage) }
@@ -214,7 +214,7 @@ func (v *versions) newHealer() *healer { return newHealer(v.o.Logger, v.damage) 
 func (v *versions) noteDamage(h *healer) func(*store.DamageError) {
 	return func(d *store.DamageError) {
 		if d.InSegment() {
-			h.note(d)
+			h.noteDamage(d)
 			return
 		}
 		select {
@@ -227,28 +227,28 @@ func (v *versions) noteDamage(h *healer) func(*store.DamageError) {
 // remedyStart is what helps against damaged rows.
 const remedyStart = "start the server again: it rebuilds them from the log"
 
-// added gives an index what only one that may become live needs, and notes what
+// registerVersion gives an index what only one that may become live needs, and notes what
 // Close has to close.
-func (v *versions) added(i *index) *index {
-	i.applied = newApplied(v.log, workerGroup, i.runner.Checkpoints)
+func (v *versions) registerVersion(i *index) *index {
+	i.applied = newAppliedTracker(v.log, workerGroup, i.runner.Checkpoints)
 	i.keeper = newSegmentKeeper(v, i)
-	if !i.meta.Frozen() {
+	if !i.meta.IsFrozen() {
 		i.repair = newRepairer(v.log, i, v.o.Logger)
 		i.eraser = newEraser(v, i)
 	}
-	i.superseded, i.took = make(chan struct{}), make(chan struct{})
-	i.use.begin()
+	i.superseded, i.handoverDone = make(chan struct{}), make(chan struct{})
+	i.refCount.start()
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.mu.open = append(v.mu.open, i)
 	return i
 }
 
-// acquire returns the live version, whose store stays open until the caller
+// acquireLive returns the live version, whose store stays open until the caller
 // calls use.leave.
-func (v *versions) acquire() *index {
+func (v *versions) acquireLive() *index {
 	for {
-		if i := v.live.Load(); i.use.enter() {
+		if i := v.live.Load(); i.refCount.tryAcquire() {
 			return i
 		}
 	}
@@ -274,17 +274,17 @@ func (v *versions) caughtUp() bool {
 func (v *versions) asOf() string { return v.live.Load().asOf() }
 
 func (i *index) asOf() string {
-	if !i.meta.Frozen() {
+	if !i.meta.IsFrozen() {
 		return ""
 	}
 	return i.meta.Until.String()
 }
 
-// noted is how far the projections are, for those who hold back for them. Nobody
+// reportedCheckpoints is how far the projections are, for those who hold back for them. Nobody
 // holds back for a version of the past: it is where the log is.
-func (v *versions) noted() []projections.Checkpoint {
+func (v *versions) reportedCheckpoints() []projections.Checkpoint {
 	i := v.live.Load()
-	if !i.meta.Frozen() {
+	if !i.meta.IsFrozen() {
 		return i.runner.Checkpoints()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), noteEvery)
@@ -336,7 +336,7 @@ func markDamaged(s *store.Store, err error) error {
 
 func (v *versions) runLive(ctx context.Context) error {
 	for i := v.live.Load(); ; {
-		if err := v.follow(ctx, i); err != nil || ctx.Err() != nil {
+		if err := v.runIndex(ctx, i); err != nil || ctx.Err() != nil {
 			return err
 		}
 		next := v.live.Load()
@@ -350,10 +350,10 @@ func (v *versions) runLive(ctx context.Context) error {
 // errSuperseded ends what runs for a version that is live no more.
 var errSuperseded = errors.New("another version is live")
 
-// follow runs what belongs to the live version i until ctx ends or another is
+// runIndex runs what belongs to the live version i until ctx ends or another is
 // live. Nothing is deleted before it has caught up: what is behind does not know
 // what came back.
-func (v *versions) follow(ctx context.Context, i *index) error {
+func (v *versions) runIndex(ctx context.Context, i *index) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return i.runner.Run(gctx) })
 	g.Go(func() error {
@@ -385,23 +385,23 @@ func (v *versions) follow(ctx context.Context, i *index) error {
 
 // handOver gives next, where nothing runs yet, what old has alone.
 func (v *versions) handOver(old, next *index) error {
-	old.metrics.hide()
-	if err := next.metrics.show(); err != nil {
+	old.metrics.unregisterLive()
+	if err := next.metrics.registerLive(); err != nil {
 		return err
 	}
 	if err := next.places.TakeOver(old.store); err != nil {
 		return err
 	}
-	if next.meta.Frozen() {
-		next.places.StandBack()
+	if next.meta.IsFrozen() {
+		next.places.StopDeleting()
 	}
-	close(next.took)
+	close(next.handoverDone)
 	return nil
 }
 
-// replace makes next live, durably by what point does to the home, and returns
+// switchLive makes next live, durably by what point does to the home, and returns
 // once the version before is closed: what began on it has then ended.
-func (v *versions) replace(ctx context.Context, next *index, point func() error) error {
+func (v *versions) switchLive(ctx context.Context, next *index, point func() error) error {
 	old := v.live.Load()
 	if err := point(); err != nil {
 		return err
@@ -411,13 +411,13 @@ func (v *versions) replace(ctx context.Context, next *index, point func() error)
 	v.o.Logger.Info("switched to another version of the projections", "from", filepath.Base(old.store.Dir()), "to", filepath.Base(next.store.Dir()))
 	v.warnFrozen(next)
 	select {
-	case <-next.took:
+	case <-next.handoverDone:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	old.use.leave()
+	old.refCount.release()
 	select {
-	case <-old.use.unused:
+	case <-old.refCount.unused:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -465,5 +465,5 @@ func waitFor(ctx context.Context, r *projections.Runner, checkpoints []projectio
 	return r.WaitFor(ctx, last...)
 }
 
-// now is the clock of what a replay says of itself.
-func now() time.Time { return time.Now().UTC() }
+// utcNow is the clock of what a replay says of itself.
+func utcNow() time.Time { return time.Now().UTC() }

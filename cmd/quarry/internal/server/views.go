@@ -19,23 +19,23 @@ import (
 type views struct {
 	versions *versions
 	// numbered reports whether a repository has a number; screen hides the others.
-	numbered func(code.RepositoryID) bool
-	screen   *search.Screen
+	hasNumber func(code.RepositoryID) bool
+	screen    *search.Screen
 	// last is the state of the newest view that was asked for: views are asked for
 	// much more often than they change.
-	last atomic.Pointer[state]
+	last atomic.Pointer[viewState]
 }
 
 var _ api.Views = (*views)(nil)
 
 func newViews(v *versions, numbered func(code.RepositoryID) bool) *views {
-	return &views{versions: v, numbered: numbered, screen: search.NewScreen(search.ScreenOptions{})}
+	return &views{versions: v, hasNumber: numbered, screen: search.NewScreen(search.ScreenOptions{})}
 }
 
 // state is what a places.View holds, in the words of search. It names no
 // snapshot, so it may outlive the view.
-type state struct {
-	of           *index
+type viewState struct {
+	index        *index
 	generation   uint64
 	segments     []search.Segment
 	repositories []*search.Repository
@@ -52,27 +52,27 @@ type state struct {
 // view is a places.View as a search.View.
 type view struct {
 	*places.View
-	*state
+	*viewState
 }
 
 // Release implements search.View.
 func (v view) Release() {
 	v.View.Release()
-	v.of.use.leave()
+	v.index.refCount.release()
 }
 
 // AsOf says which moment of the past the view shows; empty for the present.
-func (v view) AsOf() string { return v.of.asOf() }
+func (v view) AsOf() string { return v.index.asOf() }
 
 var _ search.View = view{}
 
 // View implements api.Views.
 func (v *views) View(context.Context) (search.View, error) {
-	i := v.versions.acquire()
+	i := v.versions.acquireLive()
 	acquired := i.places.Acquire()
 	current := v.last.Load()
-	if current == nil || current.of != i || current.generation != acquired.Generation() || current.gainedNumber(v.numbered) {
-		current = newState(i, acquired, current, v.numbered)
+	if current == nil || current.index != i || current.generation != acquired.Generation() || current.gainedNumber(v.hasNumber) {
+		current = newState(i, acquired, current, v.hasNumber)
 		v.last.Store(current)
 	}
 	out := view{acquired, current}
@@ -84,10 +84,10 @@ func (v *views) View(context.Context) (search.View, error) {
 
 // newState costs a pointer for each repository, and more for each that changed
 // since the state before, which may be nil.
-func newState(of *index, v *places.View, before *state, numbered func(code.RepositoryID) bool) *state {
+func newState(of *index, v *places.View, before *viewState, numbered func(code.RepositoryID) bool) *viewState {
 	known := v.Repositories()
-	s := &state{
-		of:           of,
+	s := &viewState{
+		index:        of,
 		generation:   v.Generation(),
 		segments:     searchSegments(v.Segments()),
 		repositories: make([]*search.Repository, len(known)),
@@ -119,7 +119,7 @@ func newState(of *index, v *places.View, before *state, numbered func(code.Repos
 	return s
 }
 
-func (s *state) addNumberless(id code.RepositoryID) {
+func (s *viewState) addNumberless(id code.RepositoryID) {
 	if s.numberless == nil {
 		s.numberless = map[code.RepositoryID]bool{}
 	}
@@ -128,7 +128,7 @@ func (s *state) addNumberless(id code.RepositoryID) {
 
 // gainedNumber reports whether a repository has a number that had none when the state
 // was made.
-func (s *state) gainedNumber(numbered func(code.RepositoryID) bool) bool {
+func (s *viewState) gainedNumber(numbered func(code.RepositoryID) bool) bool {
 	for id := range s.numberless {
 		if numbered(id) {
 			return true

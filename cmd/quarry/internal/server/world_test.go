@@ -29,11 +29,11 @@ func newGitRepository(t *testing.T, name string, branches ...string) *gitReposit
 	g := &gitRepository{t: t, dir: dir, Repository: code.Repository{
 		ID: code.NewRepositoryID("test", name), Kind: code.GenericGitHost, Name: name, CloneURL: dir, Branches: branches,
 	}}
-	g.git("init", "--quiet", "--initial-branch=main")
+	g.runGitCommand("init", "--quiet", "--initial-branch=main")
 	return g
 }
 
-func (g *gitRepository) git(args ...string) string {
+func (g *gitRepository) runGitCommand(args ...string) string {
 	g.t.Helper()
 	cmd := exec.Command("git", append([]string{"-C", g.dir, "-c", "user.name=Ada", "-c", "user.email=ada@example.org"}, args...)...)
 	out, err := cmd.CombinedOutput()
@@ -43,8 +43,8 @@ func (g *gitRepository) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit writes pairs of path and text, and commits.
-func (g *gitRepository) commit(pairs ...string) code.CommitID {
+// commitFiles writes pairs of path and text, and commits.
+func (g *gitRepository) commitFiles(pairs ...string) code.CommitID {
 	g.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		path := filepath.Join(g.dir, pairs[i])
@@ -55,9 +55,9 @@ func (g *gitRepository) commit(pairs ...string) code.CommitID {
 			g.t.Fatal(err)
 		}
 	}
-	g.git("add", ".")
-	g.git("commit", "--quiet", "--allow-empty", "--message", "commit")
-	return code.CommitID(g.git("rev-parse", "HEAD"))
+	g.runGitCommand("add", ".")
+	g.runGitCommand("commit", "--quiet", "--allow-empty", "--message", "commit")
+	return code.CommitID(g.runGitCommand("rev-parse", "HEAD"))
 }
 
 // register brings a repository in and waits until its default branch is at
@@ -68,7 +68,7 @@ func (s *Server) registerAt(t *testing.T, g *gitRepository, commit code.CommitID
 	if err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, func() bool { return s.defaultAt(g.ID) == commit })
+	waitUntil(t, func() bool { return s.defaultAt(g.ID) == commit })
 	return at
 }
 
@@ -82,8 +82,8 @@ func (s *Server) defaultAt(id code.RepositoryID) code.CommitID {
 	return ""
 }
 
-// eventually polls until done, or the test's patience is over.
-func eventually(t testing.TB, done func() bool) {
+// waitUntil polls until done, or the test's patience is over.
+func waitUntil(t testing.TB, done func() bool) {
 	t.Helper()
 	eventuallyOr(t, done, func() string { return "did not come to pass" })
 }

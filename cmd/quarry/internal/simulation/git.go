@@ -22,13 +22,13 @@ import (
 var errExit = errors.New("exit status 128")
 
 // fatal is what git says before it ends.
-type fatal string
+type gitFatal string
 
-func (f fatal) Error() string { return string(f) }
+func (f gitFatal) Error() string { return string(f) }
 
 // call is one git command. The refs and commits of a mirror are files in its directory,
 // as of git: so what removes or tears them is seen.
-type call struct {
+type gitCall struct {
 	host *Host
 	dir  string
 	args []string // from the command's name on
@@ -41,12 +41,12 @@ type call struct {
 func (h *Host) Git(s *Scheduler, p *Process) mirror.Executor {
 	return func(ctx context.Context, e mirror.Execution) error {
 		dir, _ := strings.CutPrefix(e.Args[0], "--git-dir=")
-		c := &call{host: h, dir: dir, args: e.Args[1:], e: e}
-		verdict, err := c.await(ctx, s, p)
+		c := &gitCall{host: h, dir: dir, args: e.Args[1:], e: e}
+		verdict, err := c.awaitTurn(ctx, s, p)
 		if err == nil {
-			err = c.run(ctx, verdict)
+			err = c.executeCommand(ctx, verdict)
 		}
-		if said := fatal(""); errors.As(err, &said) {
+		if said := gitFatal(""); errors.As(err, &said) {
 			_, _ = fmt.Fprintln(e.Stderr, string(said))
 			return errExit
 		}
@@ -54,7 +54,7 @@ func (h *Host) Git(s *Scheduler, p *Process) mirror.Executor {
 	}
 }
 
-func (c *call) await(ctx context.Context, s *Scheduler, p *Process) (Verdict, error) {
+func (c *gitCall) awaitTurn(ctx context.Context, s *Scheduler, p *Process) (Verdict, error) {
 	if p.Killed() {
 		return Succeed, ErrKilled
 	}
@@ -66,25 +66,25 @@ func (c *call) await(ctx context.Context, s *Scheduler, p *Process) (Verdict, er
 	return s.Await(ctx, p, fmt.Sprintf("git %s %s", name, strings.Join(c.args, " ")))
 }
 
-func (c *call) run(ctx context.Context, verdict Verdict) error {
+func (c *gitCall) executeCommand(ctx context.Context, verdict Verdict) error {
 	switch c.args[0] {
 	case "version":
 		_, err := io.WriteString(c.e.Stdout, "git version 2.39.5\n")
 		return err
 	case "init":
-		return c.init()
+		return c.initMirror()
 	case "ls-remote":
 		return c.listRemote(verdict)
 	}
 	if _, err := os.Stat(filepath.Join(c.dir, "HEAD")); err != nil {
-		return fatal("fatal: not a git repository: '" + c.dir + "'")
+		return gitFatal("fatal: not a git repository: '" + c.dir + "'")
 	}
 	if c.host.DiskIsFull() && (c.args[0] == "fetch" || c.args[0] == "update-ref") {
-		return fatal("fatal: write error: No space left on device")
+		return gitFatal("fatal: write error: No space left on device")
 	}
 	switch c.args[0] {
 	case "fetch":
-		return c.fetch(verdict)
+		return c.fetchRefs(verdict)
 	case "for-each-ref":
 		return c.listRefs()
 	case "update-ref":
@@ -100,10 +100,10 @@ func (c *call) run(ctx context.Context, verdict Verdict) error {
 	case "rev-list":
 		return c.listFirstParents()
 	}
-	return fatal("git: '" + c.args[0] + "' is not a git command of the simulation")
+	return gitFatal("git: '" + c.args[0] + "' is not a git command of the simulation")
 }
 
-func (c *call) init() error {
+func (c *gitCall) initMirror() error {
 	for _, dir := range []string{"objects", "refs"} {
 		if err := os.MkdirAll(filepath.Join(c.dir, dir), 0o700); err != nil {
 			return err
@@ -122,14 +122,14 @@ func (c *call) init() error {
 
 // listRemote answers ls-remote --symref … URL HEAD PATTERN…; the patterns are ignored,
 // but for the branches that HEAD and refs/heads/* mean.
-func (c *call) listRemote(verdict Verdict) error {
+func (c *gitCall) listRemote(verdict Verdict) error {
 	at := slices.Index(c.args, "--end-of-options") + 1
-	head, branches, failure := c.host.refs(c.args[at])
+	head, branches, failure := c.host.listRefs(c.args[at])
 	if verdict != Succeed {
 		failure = "fatal: unable to access the host: Connection reset by peer"
 	}
 	if failure != "" {
-		return fatal(failure)
+		return gitFatal(failure)
 	}
 	var out bytes.Buffer
 	if id := branches[head]; id != "" {
@@ -144,14 +144,14 @@ func (c *call) listRemote(verdict Verdict) error {
 	return err
 }
 
-// fetch brings the refs that standard input names, all or none.
-func (c *call) fetch(verdict Verdict) error {
-	_, branches, failure := c.host.refs(c.args[slices.Index(c.args, "--end-of-options")+1])
+// fetchRefs brings the refs that standard input names, all or none.
+func (c *gitCall) fetchRefs(verdict Verdict) error {
+	_, branches, failure := c.host.listRefs(c.args[slices.Index(c.args, "--end-of-options")+1])
 	if verdict != Succeed {
 		failure = "fatal: the remote end hung up: Connection reset by peer"
 	}
 	if failure != "" {
-		return fatal(failure)
+		return gitFatal(failure)
 	}
 	wanted := map[code.Ref]code.CommitID{}
 	lines := bufio.NewScanner(c.e.Stdin)
@@ -159,7 +159,7 @@ func (c *call) fetch(verdict Verdict) error {
 		from, _, _ := strings.Cut(strings.TrimPrefix(lines.Text(), "+"), ":")
 		id := branches[code.Ref(from)]
 		if id == "" {
-			return fatal("fatal: couldn't find remote ref " + from)
+			return gitFatal("fatal: couldn't find remote ref " + from)
 		}
 		wanted[code.Ref(from)] = id
 	}
@@ -174,7 +174,7 @@ func (c *call) fetch(verdict Verdict) error {
 	return nil
 }
 
-func (c *call) writeRef(name string, id code.CommitID) error {
+func (c *gitCall) writeRef(name string, id code.CommitID) error {
 	path := filepath.Join(c.dir, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (c *call) writeRef(name string, id code.CommitID) error {
 }
 
 // readRef returns what a ref points to, empty for none.
-func (c *call) readRef(name string) code.CommitID {
+func (c *gitCall) readRef(name string) code.CommitID {
 	b, err := os.ReadFile(filepath.Join(c.dir, name))
 	if err != nil {
 		return ""
@@ -192,7 +192,7 @@ func (c *call) readRef(name string) code.CommitID {
 }
 
 // listRefs answers for-each-ref with one of the formats of package mirror.
-func (c *call) listRefs() error {
+func (c *gitCall) listRefs() error {
 	var out bytes.Buffer
 	for _, arg := range c.args {
 		if strings.HasPrefix(arg, "refs/") {
@@ -206,7 +206,7 @@ func (c *call) listRefs() error {
 }
 
 // listRefsBelow writes the refs with a prefix. All of them are commits.
-func (c *call) listRefsBelow(out *bytes.Buffer, prefix string) error {
+func (c *gitCall) listRefsBelow(out *bytes.Buffer, prefix string) error {
 	format := strings.Join(c.args, " ")
 	return filepath.WalkDir(filepath.Join(c.dir, prefix), func(path string, d fs.DirEntry, err error) error {
 		if errors.Is(err, fs.ErrNotExist) || err == nil && d.IsDir() {
@@ -220,8 +220,8 @@ func (c *call) listRefsBelow(out *bytes.Buffer, prefix string) error {
 			return err
 		}
 		id := c.readRef(ref)
-		if c.find(id) == nil {
-			return fatal("fatal: missing object " + string(id) + " for " + ref)
+		if c.findCommit(id) == nil {
+			return gitFatal("fatal: missing object " + string(id) + " for " + ref)
 		}
 		switch {
 		case strings.Contains(format, "%(*objectname)"): // empty but for annotated tags
@@ -236,7 +236,7 @@ func (c *call) listRefsBelow(out *bytes.Buffer, prefix string) error {
 }
 
 // updateRefs answers update-ref --stdin.
-func (c *call) updateRefs() error {
+func (c *gitCall) updateRefs() error {
 	lines := bufio.NewScanner(c.e.Stdin)
 	for lines.Scan() {
 		f := strings.Fields(lines.Text())
@@ -245,8 +245,8 @@ func (c *call) updateRefs() error {
 			if err := os.Remove(filepath.Join(c.dir, f[1])); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
-		case c.find(code.CommitID(f[2])) == nil:
-			return fatal("fatal: cannot update ref '" + f[1] + "': trying to write ref with nonexistent object " + f[2])
+		case c.findCommit(code.CommitID(f[2])) == nil:
+			return gitFatal("fatal: cannot update ref '" + f[1] + "': trying to write ref with nonexistent object " + f[2])
 		default:
 			if err := c.writeRef(f[1], code.CommitID(f[2])); err != nil {
 				return err
@@ -256,10 +256,10 @@ func (c *call) updateRefs() error {
 	return nil
 }
 
-// find returns a commit that the mirror has, else nil.
-func (c *call) find(id code.CommitID) *commit {
+// findCommit returns a commit that the mirror has, else nil.
+func (c *gitCall) findCommit(id code.CommitID) *commit {
 	if _, err := os.Stat(filepath.Join(c.dir, "objects", string(id))); id == "" || err != nil {
 		return nil
 	}
-	return c.host.commit(id)
+	return c.host.findCommit(id)
 }

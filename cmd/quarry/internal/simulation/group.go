@@ -17,18 +17,18 @@ var errReturned = errors.New("the handle of a partition returned")
 // Join implements eventlog.Log. Partition p belongs to member p mod n, in the order in
 // which they joined; it passes on when the one who holds it has let go.
 func (c *connection) Join(ctx context.Context, group string, topic event.Topic, handle func(context.Context, eventlog.Assignment) error) error {
-	if err := errors.Join(c.check(topic), eventlog.CheckName(group)); err != nil {
+	if err := errors.Join(c.checkOpen(topic), eventlog.CheckName(group)); err != nil {
 		return err
 	}
 	k, m := groupKey{group, topic}, &member{revoke: map[int32]context.CancelFunc{}}
-	c.l.enter(k, m)
-	defer c.l.leave(k, m)
+	c.l.addMember(k, m)
+	defer c.l.removeMember(k, m)
 	joined, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	var handles, closing sync.WaitGroup
-	for number := range c.l.count(topic) {
+	for number := range c.l.countPartitions(topic) {
 		handles.Go(func() {
-			if err := c.hold(joined, m, holderKey{k, number}, handle); err != nil {
+			if err := c.holdPartition(joined, m, holderKey{k, number}, handle); err != nil {
 				end(err)
 			}
 		})
@@ -47,14 +47,14 @@ func (c *connection) Join(ctx context.Context, group string, topic event.Topic, 
 	return err
 }
 
-func (l *Log) enter(k groupKey, m *member) {
+func (l *Log) addMember(k groupKey, m *member) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mu.members[k] = append(l.mu.members[k], m)
 	l.shareLocked(k)
 }
 
-func (l *Log) leave(k groupKey, m *member) {
+func (l *Log) removeMember(k groupKey, m *member) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mu.members[k] = slices.DeleteFunc(l.mu.members[k], func(o *member) bool { return o == m })
@@ -63,7 +63,7 @@ func (l *Log) leave(k groupKey, m *member) {
 
 // shareLocked takes away the partitions that belong to another member now.
 func (l *Log) shareLocked(k groupKey) {
-	for number := range l.count(k.topic) {
+	for number := range l.countPartitions(k.topic) {
 		if m := l.mu.holders[holderKey{k, number}]; m != nil && m != l.ownerLocked(holderKey{k, number}) {
 			m.revoke[number]()
 		}
@@ -85,11 +85,11 @@ func (l *Log) ownerLocked(k holderKey) *member {
 	return members[int(k.partition)%len(members)]
 }
 
-// hold has handle called for a partition while it belongs to the member, until ctx ends
+// holdPartition has handle called for a partition while it belongs to the member, until ctx ends
 // or handle returns before its context ended.
-func (c *connection) hold(ctx context.Context, m *member, k holderKey, handle func(context.Context, eventlog.Assignment) error) error {
+func (c *connection) holdPartition(ctx context.Context, m *member, k holderKey, handle func(context.Context, eventlog.Assignment) error) error {
 	for ctx.Err() == nil {
-		holding, changed := c.l.take(ctx, m, k)
+		holding, changed := c.l.takePartition(ctx, m, k)
 		if holding == nil {
 			select {
 			case <-changed:
@@ -97,9 +97,9 @@ func (c *connection) hold(ctx context.Context, m *member, k holderKey, handle fu
 			}
 			continue
 		}
-		err := c.consume(holding, k, handle)
+		err := c.consumePartition(holding, k, handle)
 		early := holding.Err() == nil
-		c.l.release(m, k)
+		c.l.releasePartition(m, k)
 		if early && err == nil {
 			err = errReturned
 		}
@@ -110,9 +110,9 @@ func (c *connection) hold(ctx context.Context, m *member, k holderKey, handle fu
 	return nil
 }
 
-// take makes the member the holder of a partition that is its own and free, and returns
+// takePartition makes the member the holder of a partition that is its own and free, and returns
 // the context of the handle; else what is closed when that may have changed.
-func (l *Log) take(ctx context.Context, m *member, k holderKey) (context.Context, <-chan struct{}) {
+func (l *Log) takePartition(ctx context.Context, m *member, k holderKey) (context.Context, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.holders[k] != nil || l.ownerLocked(k) != m {
@@ -123,7 +123,7 @@ func (l *Log) take(ctx context.Context, m *member, k holderKey) (context.Context
 	return holding, nil
 }
 
-func (l *Log) release(m *member, k holderKey) {
+func (l *Log) releasePartition(m *member, k holderKey) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	m.revoke[k.partition]()
@@ -131,21 +131,21 @@ func (l *Log) release(m *member, k holderKey) {
 	l.announceLocked()
 }
 
-func (c *connection) consume(ctx context.Context, k holderKey, handle func(context.Context, eventlog.Assignment) error) error {
-	d := c.s.await(ctx, c.process, fmt.Sprintf("assign %s %s/%d", k.group, k.topic, k.partition))
+func (c *connection) consumePartition(ctx context.Context, k holderKey, handle func(context.Context, eventlog.Assignment) error) error {
+	d := c.s.awaitDecision(ctx, c.process, fmt.Sprintf("assign %s %s/%d", k.group, k.topic, k.partition))
 	if d.err != nil {
 		return d.err
 	}
 	c.l.mu.Lock()
 	from := c.l.committedLocked(k.groupKey)[k.partition]
 	c.l.mu.Unlock()
-	r, err := c.tail(fmt.Sprintf("consume %s %s/%d", k.group, k.topic, k.partition), k.topic, k.partition, from)
+	r, err := c.newReader(fmt.Sprintf("consume %s %s/%d", k.group, k.topic, k.partition), k.topic, k.partition, from)
 	if err != nil {
 		return err
 	}
 	r.single = true
 	a := &assignment{reader: r, key: k, began: from}
-	defer a.lose()
+	defer a.markLost()
 	return handle(ctx, a)
 }
 
@@ -163,7 +163,7 @@ type assignment struct {
 // Partition implements eventlog.Assignment.
 func (a *assignment) Partition() int32 { return a.partition }
 
-func (a *assignment) lose() {
+func (a *assignment) markLost() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.mu.lost = true
@@ -171,7 +171,7 @@ func (a *assignment) lose() {
 
 // Commit implements eventlog.Assignment.
 func (a *assignment) Commit(ctx context.Context, next event.Offset) error {
-	d := a.c.s.await(ctx, a.c.process, fmt.Sprintf("commit %s %s/%d at %d", a.key.group, a.key.topic, a.partition, next))
+	d := a.c.s.awaitDecision(ctx, a.c.process, fmt.Sprintf("commit %s %s/%d at %d", a.key.group, a.key.topic, a.partition, next))
 	switch {
 	case d.err != nil:
 		return d.err
@@ -183,7 +183,7 @@ func (a *assignment) Commit(ctx context.Context, next event.Offset) error {
 	if a.mu.lost {
 		return eventlog.ErrPartitionLost
 	}
-	if err := a.commit(next); err != nil {
+	if err := a.commitOffset(next); err != nil {
 		return err
 	}
 	if d.verdict == LoseAnswer {
@@ -192,7 +192,7 @@ func (a *assignment) Commit(ctx context.Context, next event.Offset) error {
 	return nil
 }
 
-func (a *assignment) commit(next event.Offset) error {
+func (a *assignment) commitOffset(next event.Offset) error {
 	a.c.l.mu.Lock()
 	defer a.c.l.mu.Unlock()
 	end := event.Offset(len(a.c.l.topicLocked(a.topic)[a.partition].records))

@@ -177,15 +177,15 @@ func (h *Host) Files(id code.CommitID) map[string]string {
 	return files
 }
 
-// commit returns a commit, nil if there is none.
-func (h *Host) commit(id code.CommitID) *commit {
+// findCommit returns a commit, nil if there is none.
+func (h *Host) findCommit(id code.CommitID) *commit {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.mu.commits[id]
 }
 
-// blob returns the content of a blob.
-func (h *Host) blob(name string) (content string, ok bool) {
+// findBlob returns the content of a blob.
+func (h *Host) findBlob(name string) (content string, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	content, ok = h.mu.blobs[name]
@@ -200,9 +200,9 @@ func (h *Host) tree(name string) (content string, ok bool) {
 	return content, ok
 }
 
-// refs returns the HEAD and the branches that a client sees at a URL, or what git says
+// listRefs returns the HEAD and the branches that a client sees at a URL, or what git says
 // if it cannot.
-func (h *Host) refs(url string) (head code.Ref, branches map[code.Ref]code.CommitID, failure string) {
+func (h *Host) listRefs(url string) (head code.Ref, branches map[code.Ref]code.CommitID, failure string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	r := h.mu.byURL[url]

@@ -82,8 +82,8 @@ func (l *Log) Revoke(group string, topic event.Topic, partition int32) {
 	}
 }
 
-// count returns the partitions of a topic.
-func (l *Log) count(topic event.Topic) int32 {
+// countPartitions returns the partitions of a topic.
+func (l *Log) countPartitions(topic event.Topic) int32 {
 	if topic.Single() {
 		return 1
 	}
@@ -93,7 +93,7 @@ func (l *Log) count(topic event.Topic) int32 {
 func (l *Log) topicLocked(topic event.Topic) []*partition {
 	t := l.mu.topics[topic]
 	if t == nil {
-		t = make([]*partition, l.count(topic))
+		t = make([]*partition, l.countPartitions(topic))
 		for i := range t {
 			t[i] = &partition{more: make(chan struct{})}
 		}
@@ -105,7 +105,7 @@ func (l *Log) topicLocked(topic event.Topic) []*partition {
 // committedLocked returns what a group has committed, to be read and written.
 func (l *Log) committedLocked(k groupKey) []event.Offset {
 	if l.mu.committed[k] == nil {
-		l.mu.committed[k] = make([]event.Offset, l.count(k.topic))
+		l.mu.committed[k] = make([]event.Offset, l.countPartitions(k.topic))
 	}
 	return l.mu.committed[k]
 }
@@ -136,8 +136,8 @@ type connection struct {
 
 var _ eventlog.Log = (*connection)(nil)
 
-// check fails once the log was closed or the process killed.
-func (c *connection) check(topic event.Topic) error {
+// checkOpen fails once the log was closed or the process killed.
+func (c *connection) checkOpen(topic event.Topic) error {
 	select {
 	case <-c.closing:
 		return eventlog.ErrClosed
@@ -151,12 +151,12 @@ func (c *connection) check(topic event.Topic) error {
 
 // Partitions implements eventlog.Log.
 func (c *connection) Partitions(_ context.Context, topic event.Topic) (int32, error) {
-	return c.l.count(topic), c.check(topic)
+	return c.l.countPartitions(topic), c.checkOpen(topic)
 }
 
 // Append implements eventlog.Log. A scheduler's Fail is a log that is full.
 func (c *connection) Append(ctx context.Context, topic event.Topic, to int32, records ...event.Record) ([]event.Position, error) {
-	if err := errors.Join(c.check(topic), ctx.Err()); err != nil {
+	if err := errors.Join(c.checkOpen(topic), ctx.Err()); err != nil {
 		return nil, err
 	}
 	for i := range records {
@@ -164,20 +164,20 @@ func (c *connection) Append(ctx context.Context, topic event.Topic, to int32, re
 			return nil, err
 		}
 	}
-	if err := eventlog.CheckPartition(to, c.l.count(topic), true); err != nil {
+	if err := eventlog.CheckPartition(to, c.l.countPartitions(topic), true); err != nil {
 		return nil, err
 	}
 	if len(records) == 0 {
 		return nil, nil
 	}
-	d := c.s.await(ctx, c.process, fmt.Sprintf("append %s %s", topic, nameOf(records[0])))
+	d := c.s.awaitDecision(ctx, c.process, fmt.Sprintf("append %s %s", topic, nameOf(records[0])))
 	switch {
 	case d.err != nil:
 		return nil, d.err
 	case d.verdict == Fail:
 		return nil, fmt.Errorf("%w: a fault of the simulation", eventlog.ErrFull)
 	}
-	positions := c.l.append(topic, to, records)
+	positions := c.l.appendRecords(topic, to, records)
 	if d.verdict == LoseAnswer {
 		return nil, errAnswerLost
 	}
@@ -190,7 +190,7 @@ func nameOf(rec event.Record) string {
 	return fmt.Sprintf("%s %.8x", event.TypeOf(rec), sha256.Sum256(append(slices.Clone(rec.Key), rec.Value...)))
 }
 
-func (l *Log) append(topic event.Topic, to int32, records []event.Record) []event.Position {
+func (l *Log) appendRecords(topic event.Topic, to int32, records []event.Record) []event.Position {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	t := l.topicLocked(topic)
@@ -213,7 +213,7 @@ func (l *Log) append(topic event.Topic, to int32, records []event.Record) []even
 
 // HighWater implements eventlog.Log.
 func (c *connection) HighWater(_ context.Context, topic event.Topic) ([]event.Offset, error) {
-	if err := c.check(topic); err != nil {
+	if err := c.checkOpen(topic); err != nil {
 		return nil, err
 	}
 	c.l.mu.Lock()
@@ -228,7 +228,7 @@ func (c *connection) HighWater(_ context.Context, topic event.Topic) ([]event.Of
 
 // Committed implements eventlog.Log.
 func (c *connection) Committed(_ context.Context, group string, topic event.Topic) ([]event.Offset, error) {
-	if err := errors.Join(c.check(topic), eventlog.CheckName(group)); err != nil {
+	if err := errors.Join(c.checkOpen(topic), eventlog.CheckName(group)); err != nil {
 		return nil, err
 	}
 	c.l.mu.Lock()
@@ -238,7 +238,7 @@ func (c *connection) Committed(_ context.Context, group string, topic event.Topi
 
 // Note implements eventlog.Log.
 func (c *connection) Note(_ context.Context, group string, topic event.Topic, offsets []event.Offset) error {
-	err := errors.Join(c.check(topic), eventlog.CheckName(group), eventlog.CheckOffsets(offsets, c.l.count(topic)))
+	err := errors.Join(c.checkOpen(topic), eventlog.CheckName(group), eventlog.CheckOffsets(offsets, c.l.countPartitions(topic)))
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 // catFile answers requests of cat-file --batch-command until its input ends. It writes
 // at a flush, as git does with --buffer.
-func (c *call) catFile(ctx context.Context) error {
+func (c *gitCall) catFile(ctx context.Context) error {
 	requests := bufio.NewScanner(c.e.Stdin)
 	var out bytes.Buffer
 	for ctx.Err() == nil && requests.Scan() {
@@ -26,7 +26,7 @@ func (c *call) catFile(ctx context.Context) error {
 			out.Reset()
 			continue
 		}
-		id, kind, content := c.object(name)
+		id, kind, content := c.readObject(name)
 		switch {
 		case kind == "":
 			fmt.Fprintf(&out, "%s missing\n", name)
@@ -39,16 +39,16 @@ func (c *call) catFile(ctx context.Context) error {
 	return nil
 }
 
-// object returns what a name means: a ref or commit of the mirror, a tree or a blob.
-func (c *call) object(name string) (id, kind, content string) {
+// readObject returns what a name means: a ref or commit of the mirror, a tree or a blob.
+func (c *gitCall) readObject(name string) (id, kind, content string) {
 	commit, wantsCommit := strings.CutSuffix(name, "^{commit}")
 	if wantsCommit && strings.HasPrefix(commit, "refs/") {
 		commit = string(c.readRef(commit))
 	}
-	if found := c.find(code.CommitID(commit)); found != nil {
+	if found := c.findCommit(code.CommitID(commit)); found != nil {
 		return commit, "commit", found.text
 	}
-	if content, ok := c.host.blob(name); ok && !wantsCommit {
+	if content, ok := c.host.findBlob(name); ok && !wantsCommit {
 		return name, "blob", content
 	}
 	if content, ok := c.host.tree(name); ok && !wantsCommit {
@@ -58,14 +58,14 @@ func (c *call) object(name string) (id, kind, content string) {
 }
 
 // listFirstParents answers rev-list --first-parent.
-func (c *call) listFirstParents() error {
+func (c *gitCall) listFirstParents() error {
 	id := code.CommitID(c.args[len(c.args)-1])
-	found := c.find(id)
+	found := c.findCommit(id)
 	if found == nil {
-		return fatal("fatal: bad object " + string(id))
+		return gitFatal("fatal: bad object " + string(id))
 	}
 	var out bytes.Buffer
-	for ; found != nil; id, found = found.parent, c.host.commit(found.parent) {
+	for ; found != nil; id, found = found.parent, c.host.findCommit(found.parent) {
 		fmt.Fprintln(&out, id)
 	}
 	_, err := c.e.Stdout.Write(out.Bytes())
@@ -73,15 +73,15 @@ func (c *call) listFirstParents() error {
 }
 
 // listTree answers ls-tree -r -z -l.
-func (c *call) listTree() error {
+func (c *gitCall) listTree() error {
 	id := code.CommitID(c.args[len(c.args)-1])
-	found := c.find(id)
+	found := c.findCommit(id)
 	if found == nil {
-		return fatal("fatal: Not a valid object name " + string(id))
+		return gitFatal("fatal: Not a valid object name " + string(id))
 	}
 	var out bytes.Buffer
 	for _, path := range slices.Sorted(maps.Keys(found.files)) {
-		content, _ := c.host.blob(found.files[path])
+		content, _ := c.host.findBlob(found.files[path])
 		fmt.Fprintf(&out, "100644 blob %s %7d\t%s\x00", found.files[path], len(content), path)
 	}
 	_, err := c.e.Stdout.Write(out.Bytes())
@@ -89,11 +89,11 @@ func (c *call) listTree() error {
 }
 
 // compareTrees answers diff-tree -r -z --raw.
-func (c *call) compareTrees() error {
+func (c *gitCall) compareTrees() error {
 	at := slices.Index(c.args, "--end-of-options")
-	before, after := c.find(code.CommitID(c.args[at+1])), c.find(code.CommitID(c.args[at+2]))
+	before, after := c.findCommit(code.CommitID(c.args[at+1])), c.findCommit(code.CommitID(c.args[at+2]))
 	if before == nil || after == nil {
-		return fatal("fatal: bad object " + c.args[at+1])
+		return gitFatal("fatal: bad object " + c.args[at+1])
 	}
 	paths := maps.Clone(before.files)
 	maps.Copy(paths, after.files)

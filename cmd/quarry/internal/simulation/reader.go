@@ -26,7 +26,7 @@ type reader struct {
 // Tail implements eventlog.Log.
 func (c *connection) Tail(_ context.Context, topic event.Topic, partition int32, from event.Offset) (eventlog.Reader, error) {
 	name := fmt.Sprintf("tail %s/%d from %d", topic, partition, from)
-	r, err := c.tail(name, topic, partition, from)
+	r, err := c.newReader(name, topic, partition, from)
 	if err != nil {
 		return nil, err
 	}
@@ -34,8 +34,8 @@ func (c *connection) Tail(_ context.Context, topic event.Topic, partition int32,
 	return r, nil
 }
 
-func (c *connection) tail(name string, topic event.Topic, partition int32, from event.Offset) (*reader, error) {
-	if err := errors.Join(c.check(topic), eventlog.CheckPartition(partition, c.l.count(topic), false)); err != nil {
+func (c *connection) newReader(name string, topic event.Topic, partition int32, from event.Offset) (*reader, error) {
+	if err := errors.Join(c.checkOpen(topic), eventlog.CheckPartition(partition, c.l.countPartitions(topic), false)); err != nil {
 		return nil, err
 	}
 	c.l.mu.Lock()
@@ -49,10 +49,10 @@ func (c *connection) tail(name string, topic event.Topic, partition int32, from 
 // Next implements eventlog.Reader.
 func (r *reader) Next(ctx context.Context) (event.Record, error) {
 	for {
-		if err := errors.Join(r.c.check(r.topic), context.Cause(ctx)); err != nil {
+		if err := errors.Join(r.c.checkOpen(r.topic), context.Cause(ctx)); err != nil {
 			return event.Record{}, err
 		}
-		rec, there, more := r.peek()
+		rec, there, more := r.peekRecord()
 		if !there {
 			select {
 			case <-more:
@@ -62,7 +62,7 @@ func (r *reader) Next(ctx context.Context) (event.Record, error) {
 			continue
 		}
 		if r.allowed == 0 && !r.atOnce {
-			d := r.c.s.await(ctx, r.c.process, fmt.Sprintf("%s at %d", r.name, r.next))
+			d := r.c.s.awaitDecision(ctx, r.c.process, fmt.Sprintf("%s at %d", r.name, r.next))
 			if d.err != nil {
 				return event.Record{}, d.err
 			}
@@ -76,7 +76,7 @@ func (r *reader) Next(ctx context.Context) (event.Record, error) {
 	}
 }
 
-func (r *reader) peek() (rec event.Record, there bool, more <-chan struct{}) {
+func (r *reader) peekRecord() (rec event.Record, there bool, more <-chan struct{}) {
 	r.c.l.mu.Lock()
 	defer r.c.l.mu.Unlock()
 	p := r.c.l.topicLocked(r.topic)[r.partition]

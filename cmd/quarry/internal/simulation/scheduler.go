@@ -79,28 +79,28 @@ func NewScheduler(seed uint64, log io.Writer) *Scheduler {
 // Await waits until the scheduler chooses the operation, ctx ends, or the process is
 // killed. Names of operations that wait at the same time differ.
 func (s *Scheduler) Await(ctx context.Context, p *Process, name string) (Verdict, error) {
-	d := s.await(ctx, p, name)
+	d := s.awaitDecision(ctx, p, name)
 	return d.verdict, d.err
 }
 
-func (s *Scheduler) await(ctx context.Context, p *Process, name string) decision {
+func (s *Scheduler) awaitDecision(ctx context.Context, p *Process, name string) decision {
 	if s == nil {
 		return decision{amount: 1}
 	}
 	op := &operation{process: p, name: name, chosen: make(chan decision, 1)}
-	if !s.add(op) {
+	if !s.addOperation(op) {
 		return decision{err: ErrKilled}
 	}
 	select {
 	case d := <-op.chosen:
 		return d
 	case <-ctx.Done():
-		s.remove(op)
+		s.removeOperation(op)
 		return decision{err: context.Cause(ctx)}
 	}
 }
 
-func (s *Scheduler) add(op *operation) bool {
+func (s *Scheduler) addOperation(op *operation) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if op.process != nil && op.process.killed {
@@ -114,7 +114,7 @@ func (s *Scheduler) add(op *operation) bool {
 	return true
 }
 
-func (s *Scheduler) remove(op *operation) {
+func (s *Scheduler) removeOperation(op *operation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.waiting = slices.DeleteFunc(s.mu.waiting, func(o *operation) bool { return o == op })
@@ -124,7 +124,7 @@ func (s *Scheduler) remove(op *operation) {
 // everything that follows from it has happened. It reports false if none waits.
 func (s *Scheduler) Step(judge func(operation string) Verdict) bool {
 	synctest.Wait()
-	op := s.choose()
+	op := s.chooseOperation()
 	if op == nil {
 		return false
 	}
@@ -135,8 +135,8 @@ func (s *Scheduler) Step(judge func(operation string) Verdict) bool {
 	return true
 }
 
-// choose takes one of the operations that wait.
-func (s *Scheduler) choose() *operation {
+// chooseOperation takes one of the operations that wait.
+func (s *Scheduler) chooseOperation() *operation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.mu.waiting) == 0 {

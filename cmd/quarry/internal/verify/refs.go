@@ -133,7 +133,7 @@ func (x *verifyRun) readGitState(ctx context.Context, r code.Repository, m *mirr
 		}
 		s.remote = &remote
 	}
-	indexed, err := m.Indexed(ctx)
+	indexed, err := m.IndexedRevisions(ctx)
 	for _, rev := range indexed {
 		s.refs[rev.Ref] = rev.Commit
 	}

@@ -208,7 +208,7 @@ func explainMissing(ctx context.Context, m *mirror.Mirror, ref *places.Ref, err 
 	if !errors.Is(err, mirror.ErrMissing) || errors.Is(err, errMirror) {
 		return err
 	}
-	known, listErr := m.Indexed(ctx)
+	known, listErr := m.IndexedRevisions(ctx)
 	if listErr != nil || slices.Contains(known, code.Revision{Ref: ref.Ref, Commit: ref.Commit}) {
 		return errors.Join(err, listErr)
 	}

@@ -107,7 +107,7 @@ func ReportAgent(w io.Writer, tasks []Task, run AgentRun) error {
 	if _, err := fmt.Fprintf(w, "\n| family | tasks | in the first call | in %d calls | tokens, median | 90 of 100 |\n|---|---:|---:|---:|---:|---:|\n", maxCalls); err != nil {
 		return err
 	}
-	for _, g := range groups(tasks) {
+	for _, g := range groupTasks(tasks) {
 		if tasks[g.tasks[0]].Files {
 			continue
 		}

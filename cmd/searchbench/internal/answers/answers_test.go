@@ -174,7 +174,7 @@ func TestChangedBlanksAreNoOtherText(t *testing.T) {
 // The line of a trace is found by the longest suffix of its path.
 func TestFramesAreLocated(t *testing.T) {
 	l := locator{Sources{{Name: "a", Files: []string{"x/main.py", "y/main.py"}}, {Name: "b", Files: []string{"main.py"}}}}
-	frames := l.frames(&trace{language: "Python", text: "Traceback\n  File \"/srv/y/main.py\", line 12, in f\n    f()\n  File \"/usr/none.py\", line 3, in g\n"})
+	frames := l.findFrames(&trace{language: "Python", text: "Traceback\n  File \"/srv/y/main.py\", line 12, in f\n    f()\n  File \"/usr/none.py\", line 3, in g\n"})
 	if len(frames) != 1 || frames[0].repository != "a" || frames[0].path != "y/main.py" || frames[0].line != 12 {
 		t.Errorf("%+v", frames)
 	}

@@ -53,7 +53,7 @@ func definitionAt(file, line string) (d definition, ok bool) {
 
 // drawDefinition returns a definition near a random line.
 func drawDefinition(r *rand.Rand, sources Sources) (definition, bool) {
-	source, file, lines := sources.draw(r)
+	source, file, lines := sources.drawFile(r)
 	first := r.IntN(len(lines))
 	for i := range min(len(lines), 300) {
 		n := (first + i) % len(lines)

@@ -21,7 +21,7 @@ var commonWords = map[string]bool{
 // Described draws words of the comment above a definition.
 func Described(sources Sources) Family {
 	return Family{"words of a comment", func(r *rand.Rand) (Task, bool) {
-		source, file, lines := sources.draw(r)
+		source, file, lines := sources.drawFile(r)
 		if path.Ext(file) != ".go" {
 			return Task{}, false
 		}
@@ -58,7 +58,7 @@ func Described(sources Sources) Family {
 // Abbreviated draws names of files with letters left out, for the finder of files.
 func Abbreviated(sources Sources) Family {
 	return Family{"abbreviated file name", func(r *rand.Rand) (Task, bool) {
-		source, file, _ := sources.draw(r)
+		source, file, _ := sources.drawFile(r)
 		base := path.Base(file)
 		stem := strings.TrimSuffix(base, path.Ext(base))
 		if len(stem) < 8 {

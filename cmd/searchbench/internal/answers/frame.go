@@ -33,7 +33,7 @@ var place = regexp.MustCompile(`"?([A-Za-z]:)?([A-Za-z0-9_.\-/\\]*[A-Za-z0-9_\-]
 // traces.
 // Missing are the languages that could not be run.
 func Frames(ctx context.Context, seed uint64, dir string, sources Sources) (f Family, missing []string, err error) {
-	traces, missing, err := failing(ctx, rand.New(rand.NewPCG(seed, 1<<32)), filepath.Join(dir, fmt.Sprint(seed)))
+	traces, missing, err := runFailingPrograms(ctx, rand.New(rand.NewPCG(seed, 1<<32)), filepath.Join(dir, fmt.Sprint(seed)))
 	if err != nil {
 		return f, nil, err
 	}
@@ -44,7 +44,7 @@ func Frames(ctx context.Context, seed uint64, dir string, sources Sources) (f Fa
 	l := locator{sources: append(Sources{programs}, sources...)}
 	var wholes [][]frame
 	for i := range traces {
-		if frames := l.frames(&traces[i]); len(frames) > 0 {
+		if frames := l.findFrames(&traces[i]); len(frames) > 0 {
 			wholes = append(wholes, frames)
 		}
 	}
@@ -90,8 +90,8 @@ func drawFrame(r *rand.Rand, frames []frame) (Task, bool) {
 // locator finds the files that traces name.
 type locator struct{ sources Sources }
 
-// frames returns the frames of a trace whose files are there, in its order.
-func (l *locator) frames(t *trace) (frames []frame) {
+// findFrames returns the frames of a trace whose files are there, in its order.
+func (l *locator) findFrames(t *trace) (frames []frame) {
 	lines := strings.Split(t.text, "\n")
 	for i, line := range lines {
 		m := place.FindStringSubmatch(line)
@@ -100,7 +100,7 @@ func (l *locator) frames(t *trace) (frames []frame) {
 		}
 		f := frame{trace: t, text: line}
 		f.line, _ = strconv.Atoi(m[3])
-		source := l.locate(t.language, strings.ReplaceAll(m[2], `\`, "/"), line, &f)
+		source := l.locateFile(t.language, strings.ReplaceAll(m[2], `\`, "/"), line, &f)
 		if source == nil || f.line == 0 {
 			continue
 		}
@@ -150,8 +150,8 @@ func definedAt(lines []string, function string) int {
 	return found
 }
 
-// locate sets the file of a frame, by the longest suffix of the path that a source has.
-func (l *locator) locate(language, named, line string, f *frame) *Source {
+// locateFile sets the file of a frame, by the longest suffix of the path that a source has.
+func (l *locator) locateFile(language, named, line string, f *frame) *Source {
 	if language == "Java" { // the path follows from the package
 		m := regexp.MustCompile(`at ([\w.]+)\.[\w$]+\.[\w$<>]+\(`).FindStringSubmatch(line)
 		if m == nil {

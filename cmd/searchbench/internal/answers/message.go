@@ -26,7 +26,7 @@ func Messages(sources Sources) Family {
 			return Task{}, false
 		}
 		right := []string{format}
-		text := fill(r, format)
+		text := fillPlaceholders(r, format)
 		variant := "one message"
 		if strings.HasPrefix(format, "%") {
 			return Task{}, false
@@ -39,7 +39,7 @@ func Messages(sources Sources) Family {
 			}
 			right = append(right, outer)
 			if i := strings.IndexAny(outer, "%{$"); i > 0 && strings.TrimSpace(outer[:i]) != "" {
-				outer = fill(r, outer)
+				outer = fillPlaceholders(r, outer)
 			}
 			text, variant = strings.TrimRight(outer, ".:!\n ")+": "+text, "wrapped"
 		case 1:
@@ -65,7 +65,7 @@ func Messages(sources Sources) Family {
 
 // drawFormat returns the text of a format string as it is written in a source, without escapes but \n at the end.
 func drawFormat(r *rand.Rand, sources Sources) (format, from string, ok bool) {
-	source, file, lines := sources.draw(r)
+	source, file, lines := sources.drawFile(r)
 	first := r.IntN(len(lines))
 	for i := range min(len(lines), 200) {
 		n := (first + i) % len(lines)
@@ -87,8 +87,8 @@ func drawFormat(r *rand.Rand, sources Sources) (format, from string, ok bool) {
 	return "", "", false
 }
 
-// fill replaces the placeholders of a format string by values as programs write them.
-func fill(r *rand.Rand, format string) string {
+// fillPlaceholders replaces the placeholders of a format string by values as programs write them.
+func fillPlaceholders(r *rand.Rand, format string) string {
 	return placeholder.ReplaceAllStringFunc(format, func(p string) string {
 		switch p[len(p)-1] {
 		case 'd', 'i', 'u':
@@ -98,27 +98,27 @@ func fill(r *rand.Rand, format string) string {
 		case 'f', 'g':
 			return fmt.Sprintf("%.2f", r.Float64()*1000)
 		case 'q':
-			return fmt.Sprintf("%q", name(r))
+			return fmt.Sprintf("%q", randomName(r))
 		case 'w':
-			return cause(r)
+			return randomCause(r)
 		}
-		return value(r)
+		return randomValue(r)
 	})
 }
 
-func pick(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
+func pickWord(r *rand.Rand, of ...string) string { return of[r.IntN(len(of))] }
 
-func name(r *rand.Rand) string {
-	return pick(r, "default", "worker", "alpha", "node", "users", "main", "primary", "orders", "kv", "tmp") +
-		pick(r, "", "-1", "-7f9c", "_backup", "2", ".local", "Service")
+func randomName(r *rand.Rand) string {
+	return pickWord(r, "default", "worker", "alpha", "node", "users", "main", "primary", "orders", "kv", "tmp") +
+		pickWord(r, "", "-1", "-7f9c", "_backup", "2", ".local", "Service")
 }
 
-func cause(r *rand.Rand) string {
-	return pick(r, "no such file or directory", "permission denied", "connection refused", "EOF", "unexpected end of input", "i/o timeout",
-		"context deadline exceeded", "invalid syntax", "open /var/lib/"+name(r)+".db: permission denied", "dial tcp 10.0.3.17:5432: connect: connection refused")
+func randomCause(r *rand.Rand) string {
+	return pickWord(r, "no such file or directory", "permission denied", "connection refused", "EOF", "unexpected end of input", "i/o timeout",
+		"context deadline exceeded", "invalid syntax", "open /var/lib/"+randomName(r)+".db: permission denied", "dial tcp 10.0.3.17:5432: connect: connection refused")
 }
 
-func value(r *rand.Rand) string {
+func randomValue(r *rand.Rand) string {
 	switch r.IntN(9) {
 	case 0:
 		return fmt.Sprint(r.IntN(100000))
@@ -127,13 +127,13 @@ func value(r *rand.Rand) string {
 	case 2:
 		return fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", r.Uint32(), r.IntN(1<<16), r.IntN(1<<12), r.IntN(1<<12), r.Int64N(1<<48))
 	case 3:
-		return "/" + pick(r, "var/lib", "etc", "home/ci/src", "tmp") + "/" + name(r) + pick(r, ".yaml", ".sock", "", ".go")
+		return "/" + pickWord(r, "var/lib", "etc", "home/ci/src", "tmp") + "/" + randomName(r) + pickWord(r, ".yaml", ".sock", "", ".go")
 	case 4:
 		return fmt.Sprintf("10.%d.%d.%d:%d", r.IntN(256), r.IntN(256), r.IntN(256), 1024+r.IntN(60000))
 	case 5:
 		return fmt.Sprintf("%d.%ds", r.IntN(60), r.IntN(1000))
 	case 6:
-		return cause(r)
+		return randomCause(r)
 	}
-	return name(r)
+	return randomName(r)
 }

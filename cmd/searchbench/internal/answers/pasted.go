@@ -16,7 +16,7 @@ var (
 // Pasted draws lines of code whose blanks were changed.
 func Pasted(sources Sources) Family {
 	return Family{"pasted code", func(r *rand.Rand) (Task, bool) {
-		source, file, lines := sources.draw(r)
+		source, file, lines := sources.drawFile(r)
 		n := r.IntN(len(lines))
 		if !isCodeLine(lines[n]) {
 			return Task{}, false

@@ -35,32 +35,32 @@ var (
 )
 
 func newChains(r *rand.Rand) (all []chain) {
-	nouns, verbs := shuffled(r, nouns), shuffled(r, verbs)
+	nouns, verbs := shuffleWords(r, nouns), shuffleWords(r, verbs)
 	for i := range chains {
 		noun, adjective := nouns[i], adjectives[r.IntN(len(adjectives))]
 		v := func(k int) string { return verbs[(3*i+k+r.IntN(2))%len(verbs)] }
-		c := chain{Number: i, Package: noun + pick(r, "s", "store", "core"), File: adjective + "_" + noun, Type: title(adjective) + title(noun)}
+		c := chain{Number: i, Package: noun + pickWord(r, "s", "store", "core"), File: adjective + "_" + noun, Type: toTitle(adjective) + toTitle(noun)}
 		for k := range c.Snake {
 			c.Snake[k] = []string{"run", v(k), v(k + 1)}[k] + "_" + nouns[(i+k+3)%len(nouns)]
 		}
-		c.Function, c.First, c.Second = camel(c.Snake[0]), camel(c.Snake[1]), camel(c.Snake[2])
-		c.UpperFunction, c.UpperFirst, c.UpperSec = title(c.Function), title(c.First), title(c.Second)
+		c.Function, c.First, c.Second = toCamel(c.Snake[0]), toCamel(c.Snake[1]), toCamel(c.Snake[2])
+		c.UpperFunction, c.UpperFirst, c.UpperSec = toTitle(c.Function), toTitle(c.First), toTitle(c.Second)
 		all = append(all, c)
 	}
 	return all
 }
 
-func shuffled(r *rand.Rand, words []string) []string {
+func shuffleWords(r *rand.Rand, words []string) []string {
 	out := append([]string(nil), words...)
 	r.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
 	return out
 }
 
-func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+func toTitle(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
-func camel(snake string) string {
+func toCamel(snake string) string {
 	first, rest, _ := strings.Cut(snake, "_")
-	return first + title(rest)
+	return first + toTitle(rest)
 }
 
 // program is a program of a language that fails in as many ways as there are chains.
@@ -359,13 +359,13 @@ type trace struct {
 	made     bool // from the documented format: the program was not run
 }
 
-// failing writes the programs below dir, runs those whose language is installed, and returns what they printed. Missing
+// runFailingPrograms writes the programs below dir, runs those whose language is installed, and returns what they printed. Missing
 // are the languages that are not installed.
-func failing(ctx context.Context, r *rand.Rand, dir string) (traces []trace, missing []string, err error) {
+func runFailingPrograms(ctx context.Context, r *rand.Rand, dir string) (traces []trace, missing []string, err error) {
 	for _, p := range programs {
 		all := newChains(r)
 		folder := filepath.Join(dir, strings.NewReplacer("#", "sharp", "+", "p").Replace(strings.ToLower(p.language)))
-		if err := p.write(folder, all); err != nil {
+		if err := p.writeSources(folder, all); err != nil {
 			return nil, nil, err
 		}
 		if p.run == nil {
@@ -381,7 +381,7 @@ func failing(ctx context.Context, r *rand.Rand, dir string) (traces []trace, mis
 	return traces, missing, nil
 }
 
-func (p *program) write(folder string, all []chain) error {
+func (p *program) writeSources(folder string, all []chain) error {
 	for i := range all {
 		if err := writeTemplate(folder, p.path, p.text, &all[i]); err != nil {
 			return err
@@ -410,12 +410,12 @@ func writeTemplate(folder, path, text string, data any) error {
 
 func (p *program) runAll(ctx context.Context, folder string) (traces []trace, err error) {
 	for _, args := range p.make {
-		if out, err := command(ctx, folder, args); err != nil {
+		if out, err := runCommand(ctx, folder, args); err != nil {
 			return nil, fmt.Errorf("%s: %w: %.300s", args[0], err, out)
 		}
 	}
 	for i := range chains {
-		out, err := command(ctx, folder, p.run(i))
+		out, err := runCommand(ctx, folder, p.run(i))
 		if err == nil && p.language != "C++" || len(out) == 0 {
 			return traces, fmt.Errorf("program did not fail: %v", err)
 		}
@@ -424,7 +424,7 @@ func (p *program) runAll(ctx context.Context, folder string) (traces []trace, er
 	return traces, nil
 }
 
-func command(ctx context.Context, folder string, args []string) (string, error) {
+func runCommand(ctx context.Context, folder string, args []string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, programTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...)

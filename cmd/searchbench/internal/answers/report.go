@@ -19,7 +19,7 @@ func Report(w io.Writer, tasks []Task, runs []Run) error {
 		line += "---:|---:|---:|"
 	}
 	fmt.Fprintln(w, "\n"+line)
-	for _, group := range groups(tasks) {
+	for _, group := range groupTasks(tasks) {
 		fmt.Fprintf(w, "| %s | %d |", group.name, len(group.tasks))
 		for _, run := range runs {
 			ten, first := 0, 0
@@ -47,8 +47,8 @@ type group struct {
 	tasks []int
 }
 
-// groups returns the families, each followed by its variants.
-func groups(tasks []Task) (all []group) {
+// groupTasks returns the families, each followed by its variants.
+func groupTasks(tasks []Task) (all []group) {
 	add := func(name string, i int) {
 		at := slices.IndexFunc(all, func(g group) bool { return g.name == name })
 		if at < 0 {

@@ -86,9 +86,9 @@ func (s *Source) Write(ctx context.Context, dir string) error {
 // Sources are what tasks are drawn from.
 type Sources []*Source
 
-// draw returns a random file that has code, and its lines. Each source is as likely as its number of files says, up to
+// drawFile returns a random file that has code, and its lines. Each source is as likely as its number of files says, up to
 // that of a large one, so that no source has all tasks.
-func (s Sources) draw(r *rand.Rand) (*Source, string, []string) {
+func (s Sources) drawFile(r *rand.Rand) (*Source, string, []string) {
 	const large = 400
 	sum := 0
 	for _, source := range s {

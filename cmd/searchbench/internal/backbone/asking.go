@@ -9,7 +9,7 @@ import (
 )
 
 // maxAsking bounds the questions that are open at once; one that would be beyond is left out and counted.
-const maxAsking = 4
+const maxOpenQuestions = 4
 
 // asked is what became of the questions that were asked meanwhile.
 type asked struct {
@@ -20,7 +20,7 @@ type asked struct {
 }
 
 // asking asks questions at a rate until it is stopped.
-type asking struct {
+type questionLoad struct {
 	cancel context.CancelFunc
 	done   chan struct{}
 	began  time.Time
@@ -31,9 +31,9 @@ type asking struct {
 }
 
 // startAsking asks one question after the other, whether or not the former ones are answered.
-func (o *Options) startAsking(ctx context.Context, s engine.Searcher, questions []engine.Request) *asking {
+func (o *Options) startAsking(ctx context.Context, s engine.Searcher, questions []engine.Request) *questionLoad {
 	ctx, cancel := context.WithCancel(ctx)
-	a := &asking{cancel: cancel, done: make(chan struct{}), began: time.Now()}
+	a := &questionLoad{cancel: cancel, done: make(chan struct{}), began: time.Now()}
 	a.mu.Requested = o.QueryRate
 	go func() {
 		defer close(a.done)
@@ -45,10 +45,10 @@ func (o *Options) startAsking(ctx context.Context, s engine.Searcher, questions 
 	return a
 }
 
-func (a *asking) run(ctx context.Context, s engine.Searcher, questions []engine.Request, every time.Duration) {
+func (a *questionLoad) run(ctx context.Context, s engine.Searcher, questions []engine.Request, every time.Duration) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
-	slots := make(chan struct{}, maxAsking)
+	slots := make(chan struct{}, maxOpenQuestions)
 	var open sync.WaitGroup
 	defer open.Wait()
 	for n := 0; ; n++ {
@@ -60,7 +60,7 @@ func (a *asking) run(ctx context.Context, s engine.Searcher, questions []engine.
 		select {
 		case slots <- struct{}{}:
 			open.Go(func() {
-				a.one(ctx, s, questions[n%len(questions)])
+				a.askOne(ctx, s, questions[n%len(questions)])
 				<-slots
 			})
 		default:
@@ -71,7 +71,7 @@ func (a *asking) run(ctx context.Context, s engine.Searcher, questions []engine.
 	}
 }
 
-func (a *asking) one(ctx context.Context, s engine.Searcher, q engine.Request) {
+func (a *questionLoad) askOne(ctx context.Context, s engine.Searcher, q engine.Request) {
 	answer, err := s.Search(ctx, q)
 	if ctx.Err() != nil {
 		return
@@ -86,13 +86,13 @@ func (a *asking) one(ctx context.Context, s engine.Searcher, q engine.Request) {
 }
 
 // stop ends it and returns what was seen.
-func (a *asking) stop() asked {
+func (a *questionLoad) stop() asked {
 	a.cancel()
 	<-a.done
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	out := a.mu.asked
-	out.P50, out.P99 = quantile(out.Times, 0.5), quantile(out.Times, 0.99)
+	out.P50, out.P99 = quantileOf(out.Times, 0.5), quantileOf(out.Times, 0.99)
 	out.Taken = float64(len(out.Times)) / time.Since(a.began).Seconds()
 	return out
 }

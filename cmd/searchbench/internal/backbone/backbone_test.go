@@ -27,11 +27,11 @@ func TestParseLogs(t *testing.T) {
 func TestRoundsReachTheBytes(t *testing.T) {
 	originals := []corpus.Built{{Name: "a", TextBytes: 30}, {Name: "b", TextBytes: 10}}
 	for want, copies := range map[int64][]int{0: {0, 0}, 1: {1, 0}, 31: {1, 1}, 41: {2, 1}, 75: {2, 2}} {
-		if got := rounds(originals, want); !slices.Equal(got, copies) {
+		if got := countCopies(originals, want); !slices.Equal(got, copies) {
 			t.Errorf("%d bytes: %v, want %v", want, got, copies)
 		}
 	}
-	if got := rounds(nil, 10); len(got) != 0 {
+	if got := countCopies(nil, 10); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
 }

@@ -15,12 +15,12 @@ import (
 // doneName is the file in a repository that says that it is complete; it holds the size of its text.
 const doneName = ".backbone-done"
 
-// beside returns repositories that together have about BesideBytes of text: those of the corpora but Linux, and copies of them with their rare
+// prepareExtraRepositories returns repositories that together have about BesideBytes of text: those of the corpora but Linux, and copies of them with their rare
 // words and their paths altered, so that nothing is deduplicated.
-func (o *Options) beside(ctx context.Context) (paths []string, textBytes int64, err error) {
+func (o *Options) prepareExtraRepositories(ctx context.Context) (paths []string, textBytes int64, err error) {
 	originals := slices.DeleteFunc(slices.Clone(o.Manifest.Repositories), func(r corpus.Built) bool { return r.Name == linux })
-	for i, copies := range rounds(originals, o.BesideBytes) {
-		more, text, err := o.copiesOf(ctx, originals[i], copies)
+	for i, copies := range countCopies(originals, o.BesideBytes) {
+		more, text, err := o.makeCopies(ctx, originals[i], copies)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -29,8 +29,8 @@ func (o *Options) beside(ctx context.Context) (paths []string, textBytes int64, 
 	return paths, textBytes, nil
 }
 
-// rounds returns how often each repository is wanted, in turn, until all have that many bytes of text.
-func rounds(originals []corpus.Built, want int64) []int {
+// countCopies returns how often each repository is wanted, in turn, until all have that many bytes of text.
+func countCopies(originals []corpus.Built, want int64) []int {
 	copies := make([]int, len(originals))
 	for total, i := int64(0), 0; total < want && len(originals) > 0; i++ {
 		n := i % len(originals)
@@ -40,16 +40,16 @@ func rounds(originals []corpus.Built, want int64) []int {
 	return copies
 }
 
-// copiesOf returns the repository itself and its copies, which are made where they are not there yet.
-func (o *Options) copiesOf(ctx context.Context, r corpus.Built, n int) (paths []string, textBytes int64, err error) {
+// makeCopies returns the repository itself and its copies, which are made where they are not there yet.
+func (o *Options) makeCopies(ctx context.Context, r corpus.Built, n int) (paths []string, textBytes int64, err error) {
 	var tree *growth.Tree
 	for i := range n {
 		if i == 0 {
 			paths, textBytes = append(paths, corpus.GitPath(o.Corpora, r.Name)), textBytes+r.TextBytes
 			continue
 		}
-		path := o.git(fmt.Sprintf("%s-copy-%d.git", r.Name, i))
-		text, ok := o.done(path)
+		path := o.gitPath(fmt.Sprintf("%s-copy-%d.git", r.Name, i))
+		text, ok := o.readDone(path)
 		if !ok {
 			if tree == nil {
 				if tree, err = growth.ReadTree(corpus.TreePath(o.Corpora, r.Name)); err != nil {
@@ -68,7 +68,7 @@ func (o *Options) copiesOf(ctx context.Context, r corpus.Built, n int) (paths []
 	return paths, textBytes, nil
 }
 
-func (o *Options) done(path string) (textBytes int64, ok bool) {
+func (o *Options) readDone(path string) (textBytes int64, ok bool) {
 	b, err := os.ReadFile(filepath.Join(path, doneName))
 	if err != nil || !o.Reuse {
 		return 0, false

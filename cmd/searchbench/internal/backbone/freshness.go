@@ -50,14 +50,14 @@ func MeasureFreshness(ctx context.Context, o Options) (*Freshness, error) {
 		return f, err
 	}
 	o.Log("freshness: %d commits of Linux are prepared", len(h.commits))
-	paths, text, err := o.beside(ctx)
+	paths, text, err := o.prepareExtraRepositories(ctx)
 	if err != nil {
 		return f, err
 	}
 	f.BesideBytes, f.Repositories = text, len(paths)
 	o.Log("freshness: %d repositories beside it, %.0f MB of text", len(paths), float64(text)/1e6)
 	for _, l := range o.Logs {
-		runs, err := o.freshOn(ctx, l, h, paths)
+		runs, err := o.measureFreshnessOn(ctx, l, h, paths)
 		f.Runs = append(f.Runs, runs...)
 		if err != nil {
 			f.Missing = append(f.Missing, fmt.Sprintf("freshness on %s: %v", l, err))
@@ -66,19 +66,19 @@ func MeasureFreshness(ctx context.Context, o Options) (*Freshness, error) {
 			return f, ctx.Err()
 		}
 	}
-	if err := o.freshZoekt(ctx, h, f); err != nil {
+	if err := o.measureZoektFreshness(ctx, h, f); err != nil {
 		f.Missing = append(f.Missing, fmt.Sprintf("freshness of zoekt: %v", err))
 	}
 	return f, ctx.Err()
 }
 
-// freshOn imports everything on one log and pushes at each rate.
-func (o *Options) freshOn(ctx context.Context, l Log, h *history, beside []string) (runs []Fresh, err error) {
-	quarry, cluster, err := o.on(ctx, l)
+// measureFreshnessOn imports everything on one log and pushes at each rate.
+func (o *Options) measureFreshnessOn(ctx context.Context, l Log, h *history, beside []string) (runs []Fresh, err error) {
+	quarry, cluster, err := o.startLog(ctx, l)
 	if err != nil {
 		return nil, err
 	}
-	data := o.data("freshness-" + string(l))
+	data := o.dataPath("freshness-" + string(l))
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
 	if cluster != nil {
 		defer func() { err = errors.Join(err, cluster.Close()) }()
@@ -86,7 +86,7 @@ func (o *Options) freshOn(ctx context.Context, l Log, h *history, beside []strin
 	if err := errors.Join(os.RemoveAll(data), corpus.Move(h.dir, h.before)); err != nil {
 		return nil, err
 	}
-	server, err := quarry.Serve(ctx, data, o.roots())
+	server, err := quarry.Serve(ctx, data, o.allowedRoots())
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (o *Options) freshOn(ctx context.Context, l Log, h *history, beside []strin
 		return nil, err
 	}
 	for i, rate := range o.Rates {
-		run, err := o.push(ctx, server, h, l, rate, i*o.Pushes)
+		run, err := o.measurePushes(ctx, server, h, l, rate, i*o.Pushes)
 		if err != nil {
 			return runs, err
 		}
@@ -113,7 +113,7 @@ func (o *Options) importAll(ctx context.Context, quarry *engine.Quarry, server *
 		return err
 	}
 	o.Log("quarry: imported everything in %s", time.Since(began).Round(time.Second))
-	return o.settle(ctx, server)
+	return o.waitSettled(ctx, server)
 }
 
 // maxTargets bounds the repositories of one quarry index.
@@ -132,8 +132,8 @@ func indexAll(ctx context.Context, quarry *engine.Quarry, server *engine.QuarryS
 	return nil
 }
 
-// push makes o.Pushes pushes at a rate, from the one numbered first.
-func (o *Options) push(ctx context.Context, server *engine.QuarryServer, h *history, l Log, rate float64, first int) (Fresh, error) {
+// measurePushes makes o.Pushes pushes at a rate, from the one numbered first.
+func (o *Options) measurePushes(ctx context.Context, server *engine.QuarryServer, h *history, l Log, rate float64, first int) (Fresh, error) {
 	run := Fresh{Log: l, Rate: rate}
 	before, err := server.Metrics(ctx)
 	if err != nil {
@@ -144,8 +144,8 @@ func (o *Options) push(ctx context.Context, server *engine.QuarryServer, h *hist
 	questions := o.startAsking(ctx, server, o.Queries)
 	sent := make(chan time.Time, o.Pushes)
 	delivered := make(chan error, 1)
-	go func() { delivered <- o.deliver(ctx, server, h, &run, first, sent) }()
-	err = o.find(ctx, server, h, &run, first, sent)
+	go func() { delivered <- o.sendPushes(ctx, server, h, &run, first, sent) }()
+	err = o.awaitPushes(ctx, server, h, &run, first, sent)
 	if err != nil {
 		cancel()
 	}
@@ -163,12 +163,12 @@ func (o *Options) push(ctx context.Context, server *engine.QuarryServer, h *hist
 	if run.Revisions > 0 {
 		run.Mean = time.Duration((after[histogram+"_sum"] - before[histogram+"_sum"]) / run.Revisions * float64(time.Second))
 	}
-	o.Log("quarry on %s, %g pushes a second: p50 %s, p99 %s over %d", l, rate, quantile(run.Found, 0.5), quantile(run.Found, 0.99), len(run.Found))
+	o.Log("quarry on %s, %g pushes a second: p50 %s, p99 %s over %d", l, rate, quantileOf(run.Found, 0.5), quantileOf(run.Found, 0.99), len(run.Found))
 	return run, nil
 }
 
-// deliver sends the pushes at their times, whether or not the former ones are found, and closes sent.
-func (o *Options) deliver(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent chan<- time.Time) error {
+// sendPushes sends the pushes at their times, whether or not the former ones are found, and closes sent.
+func (o *Options) sendPushes(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent chan<- time.Time) error {
 	defer close(sent)
 	begin := time.Now()
 	for n := range o.Pushes {
@@ -183,7 +183,7 @@ func (o *Options) deliver(ctx context.Context, server *engine.QuarryServer, h *h
 		}
 		at := time.Now()
 		run.Behind = max(run.Behind, at.Sub(due))
-		if err := server.Push(ctx, linux, "refs/heads/"+corpus.Branch, h.at(first+n), h.commits[first+n]); err != nil {
+		if err := server.Push(ctx, linux, "refs/heads/"+corpus.Branch, h.commitBefore(first+n), h.commits[first+n]); err != nil {
 			return err
 		}
 		run.Accepted = append(run.Accepted, time.Since(at))
@@ -192,11 +192,11 @@ func (o *Options) deliver(ctx context.Context, server *engine.QuarryServer, h *h
 	return nil
 }
 
-// find asks for the words in their order: one that is found brings all before it.
-func (o *Options) find(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent <-chan time.Time) error {
+// awaitPushes asks for the words in their order: one that is found brings all before it.
+func (o *Options) awaitPushes(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent <-chan time.Time) error {
 	n := 0
 	for at := range sent {
-		if err := await(ctx, server, h.words[first+n], pollEvery); err != nil {
+		if err := awaitWord(ctx, server, h.words[first+n], pollEvery); err != nil {
 			return err
 		}
 		run.Found = append(run.Found, time.Since(at))

@@ -14,8 +14,8 @@ import (
 // gitTimeout bounds one git command.
 const gitTimeout = 5 * time.Minute
 
-// git runs git without the user's settings.
-func git(ctx context.Context, dir string, args ...string) error {
+// runGit runs git without the user's settings.
+func runGit(ctx context.Context, dir string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "git", args...)
@@ -27,8 +27,8 @@ func git(ctx context.Context, dir string, args ...string) error {
 	return nil
 }
 
-// quantile is the q-th of times; 0 of none.
-func quantile(times []time.Duration, q float64) time.Duration {
+// quantileOf is the q-th of times; 0 of none.
+func quantileOf(times []time.Duration, q float64) time.Duration {
 	if len(times) == 0 {
 		return 0
 	}
@@ -36,7 +36,7 @@ func quantile(times []time.Duration, q float64) time.Duration {
 	return sorted[max(0, min(len(sorted)-1, int(math.Ceil(q*float64(len(sorted))))-1))]
 }
 
-// fetch brings the branches of a repository into a bare clone.
-func fetch(ctx context.Context, clone, from string) error {
-	return git(ctx, clone, "fetch", "--quiet", "--no-tags", from, "+refs/heads/*:refs/heads/*")
+// fetchBranches brings the branches of a repository into a bare clone.
+func fetchBranches(ctx context.Context, clone, from string) error {
+	return runGit(ctx, clone, "fetch", "--quiet", "--no-tags", from, "+refs/heads/*:refs/heads/*")
 }

@@ -23,8 +23,8 @@ type history struct {
 	words   []string // words[i] came with commits[i] and stays
 }
 
-// at returns the commit before the i-th push.
-func (h *history) at(i int) string {
+// commitBefore returns the commit before the i-th push.
+func (h *history) commitBefore(i int) string {
 	if i == 0 {
 		return h.before
 	}
@@ -37,10 +37,10 @@ func (o *Options) prepareLinux(ctx context.Context, n int) (*history, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(o.git(""), 0o755); err != nil {
+	if err := os.MkdirAll(o.gitPath(""), 0o755); err != nil {
 		return nil, err
 	}
-	h := &history{dir: o.git(linux + ".git")}
+	h := &history{dir: o.gitPath(linux + ".git")}
 	h.before, h.commits, err = corpus.BorrowRepository(ctx, h.dir, corpus.GitPath(o.Corpora, linux), func(c *corpus.Commits) {
 		for i := range n {
 			s := &sources[i%len(sources)]

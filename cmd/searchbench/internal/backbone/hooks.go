@@ -24,7 +24,7 @@ import (
 )
 
 // hooks is the receiver of web hooks without the rest of a server: what comes to it stays in the log.
-type hooks struct {
+type hookReceiver struct {
 	receiver http.Handler
 	secret   []byte
 }
@@ -34,8 +34,8 @@ var errRefused = errors.New("web hook was not accepted")
 
 const hookPath = "/webhooks/genericGitHost/backlog"
 
-func openHooks(log eventlog.Log) (*hooks, error) {
-	h := &hooks{secret: []byte("the secret of a backlog, which nobody else signs with")}
+func openHooks(log eventlog.Log) (*hookReceiver, error) {
+	h := &hookReceiver{secret: []byte("the secret of a backlog, which nobody else signs with")}
 	receiver, err := webhook.New(webhook.Options{
 		Kinds: map[code.HostKind]ingest.Open{code.GenericGitHost: generic.Open},
 		Connections: []ingest.Connection{{
@@ -47,8 +47,8 @@ func openHooks(log eventlog.Log) (*hooks, error) {
 	return h, err
 }
 
-// deliver hands one signed delivery to the receiver.
-func (h *hooks) deliver(ctx context.Context, repository, before, after string) error {
+// deliverPush hands one signed delivery to the receiver.
+func (h *hookReceiver) deliverPush(ctx context.Context, repository, before, after string) error {
 	body, err := json.Marshal(map[string]string{"repository": repository, "ref": "refs/heads/" + corpus.Branch, "before": before, "after": after})
 	if err != nil {
 		return err
@@ -69,15 +69,15 @@ func (h *hooks) deliver(ctx context.Context, repository, before, after string) e
 	return nil
 }
 
-// fill delivers the pushes of all repositories, each repository's in order and the repositories side by side, and moves their branches to the last.
-func (h *hooks) fill(ctx context.Context, repositories []*small, pushesOfEach int) (time.Duration, error) {
+// deliverAll delivers the pushes of all repositories, each repository's in order and the repositories side by side, and moves their branches to the last.
+func (h *hookReceiver) deliverAll(ctx context.Context, repositories []*smallRepository, pushesOfEach int) (time.Duration, error) {
 	began := time.Now()
 	failures := make([]error, len(repositories))
 	var all sync.WaitGroup
 	for i, s := range repositories {
 		all.Go(func() {
 			for push := 1; push <= pushesOfEach && failures[i] == nil; push++ {
-				failures[i] = h.deliver(ctx, s.dir, s.commits[push-1], s.commits[push])
+				failures[i] = h.deliverPush(ctx, s.dir, s.commits[push-1], s.commits[push])
 			}
 			failures[i] = errors.Join(failures[i], corpus.Move(s.dir, s.commits[pushesOfEach]))
 		})

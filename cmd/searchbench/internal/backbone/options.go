@@ -47,7 +47,7 @@ func ParseLogs(names []string) ([]Log, error) {
 	return logs, nil
 }
 
-func (l Log) brokers() int {
+func (l Log) brokerCount() int {
 	switch l {
 	case OneBroker:
 		return 1
@@ -106,33 +106,35 @@ const (
 	wordTimeout = 2 * time.Minute
 )
 
-func (o *Options) git(name string) string  { return filepath.Join(o.Work, "git", name) }
-func (o *Options) data(name string) string { return filepath.Join(o.Work, "data-"+name) }
+func (o *Options) gitPath(name string) string  { return filepath.Join(o.Work, "git", name) }
+func (o *Options) dataPath(name string) string { return filepath.Join(o.Work, "data-"+name) }
 
-// roots are the folders that a server may read repositories from.
-func (o *Options) roots() []string { return []string{o.git(""), filepath.Join(o.Corpora, "git")} }
+// allowedRoots are the folders that a server may read repositories from.
+func (o *Options) allowedRoots() []string {
+	return []string{o.gitPath(""), filepath.Join(o.Corpora, "git")}
+}
 
-// on starts what a log needs and returns the server to run on it.
-func (o *Options) on(ctx context.Context, l Log) (*engine.Quarry, *brokers.Cluster, error) {
+// startLog starts what a log needs and returns the server to run on it.
+func (o *Options) startLog(ctx context.Context, l Log) (*engine.Quarry, *brokers.Cluster, error) {
 	if l == Embedded {
 		return o.Quarry, nil, nil
 	}
-	dir := o.data(string(l) + "-brokers")
+	dir := o.dataPath(string(l) + "-brokers")
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, nil, err
 	}
-	cluster, err := brokers.Start(ctx, brokers.Options{Dir: dir, Libs: o.KafkaLibs, Nodes: l.brokers()})
+	cluster, err := brokers.Start(ctx, brokers.Options{Dir: dir, Libs: o.KafkaLibs, Nodes: l.brokerCount()})
 	if err != nil {
 		return nil, nil, err
 	}
 	quarry := *o.Quarry
 	quarry.Settings = append(slices.Clone(o.Quarry.Settings), "log.driver=kafka", "log.kafka.brokers="+strings.Join(cluster.Addresses, ","),
-		fmt.Sprintf("log.kafka.replicationFactor=%d", l.brokers()))
+		fmt.Sprintf("log.kafka.replicationFactor=%d", l.brokerCount()))
 	return &quarry, cluster, nil
 }
 
-// settle waits until nothing is merged any more.
-func (o *Options) settle(ctx context.Context, s *engine.QuarryServer) error {
+// waitSettled waits until nothing is merged any more.
+func (o *Options) waitSettled(ctx context.Context, s *engine.QuarryServer) error {
 	settled, err := s.Settle(ctx, cmp.Or(o.SettleTime, engine.SettleTime))
 	if err == nil && !settled {
 		o.Log("quarry: still merging")
@@ -140,8 +142,8 @@ func (o *Options) settle(ctx context.Context, s *engine.QuarryServer) error {
 	return err
 }
 
-// await asks until word is found.
-func await(ctx context.Context, s engine.Searcher, word string, every time.Duration) error {
+// awaitWord asks until word is found.
+func awaitWord(ctx context.Context, s engine.Searcher, word string, every time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, wordTimeout)
 	defer cancel()
 	for {

@@ -13,29 +13,29 @@ const (
 )
 
 // small is one repository that is pushed to often.
-type small struct {
+type smallRepository struct {
 	dir     string
 	number  int
 	commits []string // the first is what is imported
 }
 
-func (s *small) word(push int) string {
+func (s *smallRepository) pushWord(push int) string {
 	return fmt.Sprintf("throughput_%03d_%05d_word", s.number, push)
 }
 
 // prepareSmall makes repositories with a commit for each push; each edits one of their files.
-func (o *Options) prepareSmall(ctx context.Context, pushesOfEach int) ([]*small, error) {
-	repositories := make([]*small, o.Repositories)
+func (o *Options) prepareSmall(ctx context.Context, pushesOfEach int) ([]*smallRepository, error) {
+	repositories := make([]*smallRepository, o.Repositories)
 	for n := range repositories {
-		s := &small{dir: o.git(fmt.Sprintf("small-%03d.git", n)), number: n}
+		s := &smallRepository{dir: o.gitPath(fmt.Sprintf("small-%03d.git", n)), number: n}
 		err := corpus.WriteRepository(ctx, s.dir, func(c *corpus.Commits) {
 			c.Begin("all")
 			for f := range filesOfSmall {
-				c.File(smallPath(f), s.content(f, 0))
+				c.File(smallPath(f), s.fileContent(f, 0))
 			}
 			for push := 1; push <= pushesOfEach; push++ {
-				c.Begin(s.word(push))
-				c.File(smallPath(push%filesOfSmall), s.content(push%filesOfSmall, push))
+				c.Begin(s.pushWord(push))
+				c.File(smallPath(push%filesOfSmall), s.fileContent(push%filesOfSmall, push))
 			}
 		})
 		if err != nil {
@@ -54,9 +54,9 @@ func (o *Options) prepareSmall(ctx context.Context, pushesOfEach int) ([]*small,
 
 func smallPath(f int) string { return fmt.Sprintf("source/part_%02d.go", f) }
 
-// content is a file as of a push: its own word, and lines that are the same at every push.
-func (s *small) content(f, push int) []byte {
-	text := fmt.Appendf(nil, "package source\n\n// %s\n", s.word(push))
+// fileContent is a file as of a push: its own word, and lines that are the same at every push.
+func (s *smallRepository) fileContent(f, push int) []byte {
+	text := fmt.Appendf(nil, "package source\n\n// %s\n", s.pushWord(push))
 	for line := range linesOfSmall {
 		text = fmt.Appendf(text, "func part%02dOf%03dStep%02d(in []byte) (int, error) { return len(in) * %d, nil }\n", f, s.number, line, line*s.number)
 	}

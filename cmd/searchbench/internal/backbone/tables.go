@@ -20,9 +20,9 @@ const (
 )
 
 // held are the logs that goals are set for.
-var held = []Log{Embedded, OneBroker}
+var goalLogs = []Log{Embedded, OneBroker}
 
-func verdict(reached bool) string {
+func goalVerdict(reached bool) string {
 	if reached {
 		return "reached"
 	}
@@ -32,7 +32,7 @@ func verdict(reached bool) string {
 // Rows hold what was measured against the goals.
 func (f *Freshness) Rows() []report.Row {
 	var rows []report.Row
-	delta := quantile(f.Delta, 0.5)
+	delta := quantileOf(f.Delta, 0.5)
 	zoekt := ""
 	if delta > 0 {
 		zoekt = fmt.Sprintf("delta mode by hand: p50 %s", report.Milliseconds(delta))
@@ -41,10 +41,10 @@ func (f *Freshness) Rows() []report.Row {
 		zoekt += "; normal mode " + report.Milliseconds(f.Normal)
 	}
 	for _, run := range f.Runs {
-		if !slices.Contains(held, run.Log) {
+		if !slices.Contains(goalLogs, run.Log) {
 			continue
 		}
-		p50, p99 := quantile(run.Found, 0.5), quantile(run.Found, 0.99)
+		p50, p99 := quantileOf(run.Found, 0.5), quantileOf(run.Found, 0.99)
 		row := report.Row{
 			Figure: fmt.Sprintf("web hook → searchable, %g pushes a second, %s", run.Rate, run.Log), Zoekt: zoekt,
 			Quarry: fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(p50), report.Milliseconds(p99)), Reach: "p50 ≤ 1/2 of delta mode, p99 ≤ 5 × p50",
@@ -52,8 +52,8 @@ func (f *Freshness) Rows() []report.Row {
 		}
 		if delta > 0 && p50 > 0 {
 			row.Ratio = report.Times(float64(delta) / float64(p50))
-			row.Verdict = fmt.Sprintf("p50 %s, p99 %s (%.1f × p50)", verdict(float64(p50) <= goalDelta*float64(delta)),
-				verdict(float64(p99) <= goalTail*float64(p50)), float64(p99)/float64(p50))
+			row.Verdict = fmt.Sprintf("p50 %s, p99 %s (%.1f × p50)", goalVerdict(float64(p50) <= goalDelta*float64(delta)),
+				goalVerdict(float64(p99) <= goalTail*float64(p50)), float64(p99)/float64(p50))
 		}
 		rows = append(rows, row)
 	}
@@ -72,7 +72,7 @@ func (f *Freshness) Table() report.Table {
 	}
 	for _, run := range f.Runs {
 		t.Rows = append(t.Rows, append([]string{string(run.Log), fmt.Sprintf("%g", run.Rate)}, append(timesCells(run.Found),
-			report.Milliseconds(quantile(run.Accepted, 0.5))+", "+report.Milliseconds(quantile(run.Accepted, 0.99)), report.Milliseconds(run.Behind),
+			report.Milliseconds(quantileOf(run.Accepted, 0.5))+", "+report.Milliseconds(quantileOf(run.Accepted, 0.99)), report.Milliseconds(run.Behind),
 			fmt.Sprintf("%.0f, %s", run.Revisions, report.Milliseconds(run.Mean)),
 			fmt.Sprintf("%.1f, %s, %s, %d, %d", run.Asked.Taken, report.Milliseconds(run.Asked.P50), report.Milliseconds(run.Asked.P99), run.Asked.Errors, run.Asked.LeftOut))...))
 	}
@@ -89,7 +89,7 @@ func (f *Freshness) Table() report.Table {
 func timesCells(times []time.Duration) []string {
 	cells := []string{strconv.Itoa(len(times))}
 	for _, q := range []float64{0.5, 0.9, 0.99, 1} {
-		cells = append(cells, report.Milliseconds(quantile(times, q)))
+		cells = append(cells, report.Milliseconds(quantileOf(times, q)))
 	}
 	return cells
 }
@@ -101,14 +101,14 @@ func (t *Throughput) Rows() []report.Row {
 		events := float64(run.Events) / run.Wall.Seconds()
 		rows = append(rows, report.Row{
 			Figure: fmt.Sprintf("%d pushes that wait are drained, %s", run.Events, run.Log), Quarry: fmt.Sprintf("%.0f events/s", events),
-			Reach: "≥ 500 events/s, every push accounted for", Verdict: verdict(events >= goalEvents && len(run.Account.Open) == 0),
+			Reach: "≥ 500 events/s, every push accounted for", Verdict: goalVerdict(events >= goalEvents && len(run.Account.Open) == 0),
 		})
 		if run.OneByOne > 0 {
 			ratio := run.Fetched.Seconds() / run.Pushed.Seconds()
 			rows = append(rows, report.Row{
 				Figure: fmt.Sprintf("pushes one by one beside as many git fetch, %s", run.Log),
 				Zoekt:  fmt.Sprintf("git fetch %.1f/s", float64(run.OneByOne)/run.Fetched.Seconds()), Quarry: fmt.Sprintf("%.1f pushes/s", float64(run.OneByOne)/run.Pushed.Seconds()),
-				Ratio: report.Times(ratio), Reach: "≥ 0.5 ×", Verdict: verdict(ratio >= goalFetches),
+				Ratio: report.Times(ratio), Reach: "≥ 0.5 ×", Verdict: goalVerdict(ratio >= goalFetches),
 			})
 		}
 	}

@@ -78,13 +78,13 @@ func (o *Options) openLog(ctx context.Context, data string, cluster *brokers.Clu
 	return kafkalog.Open(ctx, kafkalog.Options{Brokers: cluster.Addresses})
 }
 
-func (o *Options) drainOn(ctx context.Context, l Log, repositories []*small, waiting int) (run Drained, err error) {
+func (o *Options) drainOn(ctx context.Context, l Log, repositories []*smallRepository, waiting int) (run Drained, err error) {
 	run = Drained{Log: l, Events: waiting * len(repositories)}
-	quarry, cluster, err := o.on(ctx, l)
+	quarry, cluster, err := o.startLog(ctx, l)
 	if err != nil {
 		return run, err
 	}
-	data := o.data("throughput-" + string(l))
+	data := o.dataPath("throughput-" + string(l))
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
 	if cluster != nil {
 		defer func() { err = errors.Join(err, cluster.Close()) }()
@@ -98,7 +98,7 @@ func (o *Options) drainOn(ctx context.Context, l Log, repositories []*small, wai
 	if err := o.fillLog(ctx, &run, data, cluster, repositories, waiting); err != nil {
 		return run, err
 	}
-	if err := o.drain(ctx, &run, quarry, data, repositories, waiting); err != nil {
+	if err := o.drainBacklog(ctx, &run, quarry, data, repositories, waiting); err != nil {
 		return run, err
 	}
 	log, err := o.openLog(ctx, data, cluster)
@@ -110,7 +110,7 @@ func (o *Options) drainOn(ctx context.Context, l Log, repositories []*small, wai
 }
 
 // importSmall imports the repositories as they are before the pushes, and ends the server.
-func (o *Options) importSmall(ctx context.Context, quarry *engine.Quarry, data string, repositories []*small) (err error) {
+func (o *Options) importSmall(ctx context.Context, quarry *engine.Quarry, data string, repositories []*smallRepository) (err error) {
 	var paths []string
 	for _, s := range repositories {
 		if err := corpus.Move(s.dir, s.commits[0]); err != nil {
@@ -118,7 +118,7 @@ func (o *Options) importSmall(ctx context.Context, quarry *engine.Quarry, data s
 		}
 		paths = append(paths, s.dir)
 	}
-	server, err := quarry.Serve(ctx, data, o.roots())
+	server, err := quarry.Serve(ctx, data, o.allowedRoots())
 	if err != nil {
 		return err
 	}
@@ -126,10 +126,10 @@ func (o *Options) importSmall(ctx context.Context, quarry *engine.Quarry, data s
 	if err := indexAll(ctx, quarry, server, paths); err != nil {
 		return err
 	}
-	return o.settle(ctx, server)
+	return o.waitSettled(ctx, server)
 }
 
-func (o *Options) fillLog(ctx context.Context, run *Drained, data string, cluster *brokers.Cluster, repositories []*small, waiting int) (err error) {
+func (o *Options) fillLog(ctx context.Context, run *Drained, data string, cluster *brokers.Cluster, repositories []*smallRepository, waiting int) (err error) {
 	log, err := o.openLog(ctx, data, cluster)
 	if err != nil {
 		return err
@@ -139,15 +139,15 @@ func (o *Options) fillLog(ctx context.Context, run *Drained, data string, cluste
 	if err != nil {
 		return err
 	}
-	run.Filled, err = h.fill(ctx, repositories, waiting)
+	run.Filled, err = h.deliverAll(ctx, repositories, waiting)
 	o.Log("throughput on %s: %d events wait, delivered in %s", run.Log, run.Events, run.Filled.Round(time.Millisecond))
 	return err
 }
 
-// drain starts the server, waits until nothing waits any more, and pushes one by one.
-func (o *Options) drain(ctx context.Context, run *Drained, quarry *engine.Quarry, data string, repositories []*small, waiting int) (err error) {
+// drainBacklog starts the server, waits until nothing waits any more, and pushes one by one.
+func (o *Options) drainBacklog(ctx context.Context, run *Drained, quarry *engine.Quarry, data string, repositories []*smallRepository, waiting int) (err error) {
 	began := time.Now()
-	server, err := quarry.Serve(ctx, data, o.roots())
+	server, err := quarry.Serve(ctx, data, o.allowedRoots())
 	if err != nil {
 		return err
 	}
@@ -163,20 +163,20 @@ func (o *Options) drain(ctx context.Context, run *Drained, quarry *engine.Quarry
 	}
 	run.Revisions = m["quarry_indexer_revisions_total"]
 	o.Log("throughput on %s: drained in %s, %.0f events a second", run.Log, run.Wall.Round(time.Millisecond), float64(run.Events)/run.Wall.Seconds())
-	if err := o.settle(ctx, server); err != nil {
+	if err := o.waitSettled(ctx, server); err != nil {
 		return err
 	}
-	return o.oneByOne(ctx, run, server, repositories, waiting)
+	return o.pushOneByOne(ctx, run, server, repositories, waiting)
 }
 
 // awaitDrained waits until the last word of every repository is found and no record waits for a worker or a projection.
-func (o *Options) awaitDrained(ctx context.Context, server *engine.QuarryServer, repositories []*small, waiting int) (time.Time, error) {
+func (o *Options) awaitDrained(ctx context.Context, server *engine.QuarryServer, repositories []*smallRepository, waiting int) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
 	next := 0
 	for {
 		for next < len(repositories) {
-			answer, err := server.Search(ctx, engine.Request{Text: repositories[next].word(waiting), Limit: 1})
+			answer, err := server.Search(ctx, engine.Request{Text: repositories[next].pushWord(waiting), Limit: 1})
 			if err != nil {
 				return time.Time{}, err
 			}
@@ -200,15 +200,15 @@ func (o *Options) awaitDrained(ctx context.Context, server *engine.QuarryServer,
 	}
 }
 
-// oneByOne makes pushes that are each found before the next one is made, and fetches the same commits by git alone, in turn.
-func (o *Options) oneByOne(ctx context.Context, run *Drained, server *engine.QuarryServer, repositories []*small, waiting int) error {
-	clones := o.data("throughput-clones")
+// pushOneByOne makes pushes that are each found before the next one is made, and fetches the same commits by git alone, in turn.
+func (o *Options) pushOneByOne(ctx context.Context, run *Drained, server *engine.QuarryServer, repositories []*smallRepository, waiting int) error {
+	clones := o.dataPath("throughput-clones")
 	if err := errors.Join(os.RemoveAll(clones), os.MkdirAll(clones, 0o755)); err != nil {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(clones) }()
 	for _, s := range repositories[:min(o.OneByOne, len(repositories))] {
-		if err := git(ctx, "", "clone", "--quiet", "--bare", s.dir, filepath.Join(clones, filepath.Base(s.dir))); err != nil {
+		if err := runGit(ctx, "", "clone", "--quiet", "--bare", s.dir, filepath.Join(clones, filepath.Base(s.dir))); err != nil {
 			return err
 		}
 	}
@@ -221,11 +221,11 @@ func (o *Options) oneByOne(ctx context.Context, run *Drained, server *engine.Qua
 		if err := server.Push(ctx, s.dir, "refs/heads/"+corpus.Branch, s.commits[push-1], s.commits[push]); err != nil {
 			return err
 		}
-		if err := await(ctx, server, s.word(push), onePoll); err != nil {
+		if err := awaitWord(ctx, server, s.pushWord(push), onePoll); err != nil {
 			return err
 		}
 		found := time.Now()
-		if err := fetch(ctx, filepath.Join(clones, filepath.Base(s.dir)), s.dir); err != nil {
+		if err := fetchBranches(ctx, filepath.Join(clones, filepath.Base(s.dir)), s.dir); err != nil {
 			return err
 		}
 		run.Pushed, run.Fetched, run.OneByOne = run.Pushed+found.Sub(began), run.Fetched+time.Since(found), run.OneByOne+1

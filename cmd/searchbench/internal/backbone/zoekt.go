@@ -10,17 +10,17 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 )
 
-// freshZoekt indexes Linux alone, which favours zoekt, and runs zoekt-git-index in the clone by hand for each commit, since zoekt takes no web hooks.
+// measureZoektFreshness indexes Linux alone, which favours zoekt, and runs zoekt-git-index in the clone by hand for each commit, since zoekt takes no web hooks.
 // The time begins when the commit is in the clone.
-func (o *Options) freshZoekt(ctx context.Context, h *history, f *Freshness) (err error) {
+func (o *Options) measureZoektFreshness(ctx context.Context, h *history, f *Freshness) (err error) {
 	if o.Zoekt == nil || o.ZoektPushes == 0 {
 		return nil
 	}
-	index, clone := o.data("freshness-zoekt"), filepath.Join(o.Work, "zoekt-git", linux+".git")
+	index, clone := o.dataPath("freshness-zoekt"), filepath.Join(o.Work, "zoekt-git", linux+".git")
 	if err := errors.Join(os.RemoveAll(index), os.RemoveAll(clone), os.MkdirAll(filepath.Dir(clone), 0o755)); err != nil {
 		return err
 	}
-	if err := git(ctx, "", "clone", "--quiet", "--bare", "--local", corpus.GitPath(o.Corpora, linux), clone); err != nil {
+	if err := runGit(ctx, "", "clone", "--quiet", "--bare", "--local", corpus.GitPath(o.Corpora, linux), clone); err != nil {
 		return err
 	}
 	if _, err := o.Zoekt.Index(ctx, index, false, clone); err != nil {
@@ -38,14 +38,14 @@ func (o *Options) freshZoekt(ctx context.Context, h *history, f *Freshness) (err
 		if !delta && o.SkipNormalPush {
 			return nil
 		}
-		if err := errors.Join(corpus.Move(h.dir, h.commits[i]), fetch(ctx, clone, h.dir)); err != nil {
+		if err := errors.Join(corpus.Move(h.dir, h.commits[i]), fetchBranches(ctx, clone, h.dir)); err != nil {
 			return err
 		}
 		start := time.Now()
 		if _, err := o.Zoekt.Index(ctx, index, delta, clone); err != nil {
 			return err
 		}
-		if err := await(ctx, server, h.words[i], pollEvery); err != nil {
+		if err := awaitWord(ctx, server, h.words[i], pollEvery); err != nil {
 			return err
 		}
 		took := time.Since(start)

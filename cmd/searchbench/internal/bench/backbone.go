@@ -17,29 +17,29 @@ func (b *bench) measureBackbone(ctx context.Context) {
 	o.Quarry, o.Zoekt, o.Corpora, o.Manifest, o.Log = b.Quarry, b.Zoekt, b.Corpora, b.manifest, b.Log
 	o.Work, o.Reuse = filepath.Join(b.Work, "backbone"), b.Reuse
 	mix := suite.Interactive(b.Queries)
-	o.Queries, o.ZoektQueries = requests(mix, forQuarry), requests(mix, forZoekt)
+	o.Queries, o.ZoektQueries = translateAll(mix, quarryRequest), translateAll(mix, zoektRequest)
 	var err error
-	if b.does(StepFreshness) {
+	if b.takesStep(StepFreshness) {
 		if b.freshness, err = backbone.MeasureFreshness(ctx, o); err != nil {
-			b.missing("freshness: %v", err)
+			b.noteMissing("freshness: %v", err)
 		}
 		for _, line := range b.freshness.Missing {
-			b.missing("%s", line)
+			b.noteMissing("%s", line)
 		}
 	}
-	if b.does(StepThroughput) && ctx.Err() == nil {
+	if b.takesStep(StepThroughput) && ctx.Err() == nil {
 		if b.throughput, err = backbone.MeasureThroughput(ctx, o); err != nil {
-			b.missing("throughput: %v", err)
+			b.noteMissing("throughput: %v", err)
 		}
 		for _, line := range b.throughput.Missing {
-			b.missing("%s", line)
+			b.noteMissing("%s", line)
 		}
 	}
 }
 
 // measureBranches takes the step branches.
 func (b *bench) measureBranches(ctx context.Context) {
-	if !b.does(StepBranches) || ctx.Err() != nil {
+	if !b.takesStep(StepBranches) || ctx.Err() != nil {
 		return
 	}
 	var err error
@@ -47,11 +47,11 @@ func (b *bench) measureBranches(ctx context.Context) {
 		Quarry: b.Quarry, Zoekt: b.Zoekt, Corpora: b.Corpora, Manifest: b.manifest, Work: filepath.Join(b.Work, "branches"), Rounds: b.BranchRounds, Log: b.Log,
 	})
 	if err != nil {
-		b.missing("branches: %v", err)
+		b.noteMissing("branches: %v", err)
 	}
 }
 
-func requests(queries []suite.Query, translate word) []engine.Request {
+func translateAll(queries []suite.Query, translate translator) []engine.Request {
 	var all []engine.Request
 	for _, q := range queries {
 		all = append(all, translate(q))

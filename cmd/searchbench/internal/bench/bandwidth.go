@@ -17,12 +17,12 @@ var errNoText = errors.New("the checkouts hold no text to measure with")
 
 // measureMachine says how fast memory is read here.
 func (b *bench) measureMachine() {
-	sample, err := sampleText(corpus.TreePath(b.Corpora, b.chosen()[0].Name), sampleBytes)
+	sample, err := sampleText(corpus.TreePath(b.Corpora, b.chosenRepositories()[0].Name), sampleBytes)
 	if err == nil && len(sample) == 0 {
 		err = errNoText
 	}
 	if err != nil {
-		b.missing("the speed of memory: %v", err)
+		b.noteMissing("the speed of memory: %v", err)
 		return
 	}
 	b.bandwidth = machine.MeasureBandwidth(sample)

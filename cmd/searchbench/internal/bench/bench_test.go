@@ -33,33 +33,33 @@ func (f *fake) Search(context.Context, engine.Request) (engine.Answer, error) {
 func TestAsk(t *testing.T) {
 	const ms = time.Millisecond
 	f := &fake{times: []time.Duration{90 * ms, 5 * ms, 1 * ms, 3 * ms}}
-	got := ask(context.Background(), f, engine.Request{}, 3, defaultQueryBudget)
+	got := measureQuery(context.Background(), f, engine.Request{}, 3, defaultQueryBudget)
 	if got.First != 90*ms || got.Median != 3*ms || got.Matches != 3 || f.asked.Load() != 4 {
 		t.Errorf("%+v after %d questions, want first 90 ms, median 3 ms after 4", got, f.asked.Load())
 	}
 	slow := &fake{times: []time.Duration{defaultQueryBudget * 2 / 5}}
-	if got := ask(context.Background(), slow, engine.Request{}, 5, defaultQueryBudget); got.Median != defaultQueryBudget*2/5 || slow.asked.Load() != 2 {
+	if got := measureQuery(context.Background(), slow, engine.Request{}, 5, defaultQueryBudget); got.Median != defaultQueryBudget*2/5 || slow.asked.Load() != 2 {
 		t.Errorf("slow query: %d questions, want a warm-up and one run", slow.asked.Load())
 	}
 	slower := &fake{times: []time.Duration{defaultQueryBudget * 2 / 3}}
-	if got := ask(context.Background(), slower, engine.Request{}, 5, defaultQueryBudget); got.Median != got.First || slower.asked.Load() != 1 {
+	if got := measureQuery(context.Background(), slower, engine.Request{}, 5, defaultQueryBudget); got.Median != got.First || slower.asked.Load() != 1 {
 		t.Errorf("%+v after %d questions, want the warm-up alone", got, slower.asked.Load())
 	}
-	if got := ask(context.Background(), &fake{times: []time.Duration{ms}, err: errors.New("no")}, engine.Request{}, 3, defaultQueryBudget); got.err == nil || got.ok() {
+	if got := measureQuery(context.Background(), &fake{times: []time.Duration{ms}, err: errors.New("no")}, engine.Request{}, 3, defaultQueryBudget); got.err == nil || got.isMeasured() {
 		t.Errorf("error: %+v", got)
 	}
 }
 
 func TestStatistics(t *testing.T) {
 	d := []time.Duration{5, 1, 4, 2, 3}
-	if median(d) != 3 || quantile(d, 0.99) != 5 || quantile(d, 0.2) != 1 || d[0] != 5 || quantile(nil, 0.5) != 0 {
-		t.Errorf("median %d, p99 %d, p20 %d, input %v", median(d), quantile(d, 0.99), quantile(d, 0.2), d)
+	if medianDuration(d) != 3 || quantileDuration(d, 0.99) != 5 || quantileDuration(d, 0.2) != 1 || d[0] != 5 || quantileDuration(nil, 0.5) != 0 {
+		t.Errorf("median %d, p99 %d, p20 %d, input %v", medianDuration(d), quantileDuration(d, 0.99), quantileDuration(d, 0.2), d)
 	}
 	timings := []timing{{Median: 1000}, {Median: 100_000}, {Median: 7, err: errors.New("no")}, {Median: 10}}
 	if got := geometricMean(timings, func(i int) bool { return i < 3 }); got < 9_990 || got > 10_010 {
 		t.Errorf("geometric mean %d, want 10000", got)
 	}
-	best := better([]timing{{Median: 5}, {Median: 2}, {err: errors.New("no")}}, []timing{{Median: 3}, {Median: 4}, {Median: 9}})
+	best := fasterTimings([]timing{{Median: 5}, {Median: 2}, {err: errors.New("no")}}, []timing{{Median: 3}, {Median: 4}, {Median: 9}})
 	if best[0].Median != 3 || best[1].Median != 2 || best[2].Median != 9 {
 		t.Errorf("better: %+v", best)
 	}
@@ -68,12 +68,12 @@ func TestStatistics(t *testing.T) {
 func TestLoadCountsQueriesAndErrors(t *testing.T) {
 	queries := []suite.Query{{Text: "a"}, {Text: "b"}}
 	f := &fake{times: []time.Duration{time.Millisecond, 3 * time.Millisecond}}
-	load := measureLoad(context.Background(), f, queries, forZoekt, 20*time.Millisecond)
+	load := measureLoad(context.Background(), f, queries, zoektRequest, 20*time.Millisecond)
 	if int64(load.Queries) != f.asked.Load() || load.Errors != 0 || load.P99 != 3*time.Millisecond || load.perSecond() <= 0 {
 		t.Errorf("%+v after %d questions", load, f.asked.Load())
 	}
 	f = &fake{times: []time.Duration{1}, err: errors.New("no")}
-	if load := measureLoad(context.Background(), f, queries, forZoekt, 5*time.Millisecond); load.Queries != 0 || load.Errors == 0 {
+	if load := measureLoad(context.Background(), f, queries, zoektRequest, 5*time.Millisecond); load.Queries != 0 || load.Errors == 0 {
 		t.Errorf("failing server: %+v", load)
 	}
 }

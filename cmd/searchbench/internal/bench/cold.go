@@ -19,11 +19,11 @@ type coldFigure struct {
 	Dropped machine.Dropped `json:"dropped"` // the worst of all starts
 }
 
-func (f *coldFigure) median() time.Duration {
+func (f *coldFigure) medianStart() time.Duration {
 	if f == nil {
 		return 0
 	}
-	return median(f.Starts)
+	return medianDuration(f.Starts)
 }
 
 const (
@@ -40,7 +40,7 @@ var errNoRareQuery = errors.New("no rare literal of the suite is in these sets")
 type starter func() (server engine.Searcher, stop func() error, err error)
 
 // coldStart takes the files below root out of memory, starts a server, asks until the whole answer is there, and ends the server; several times.
-func (b *bench) coldStart(ctx context.Context, name, root string, q suite.Query, want int, start starter, translate word) (coldFigure, error) {
+func (b *bench) coldStart(ctx context.Context, name, root string, q suite.Query, want int, start starter, translate translator) (coldFigure, error) {
 	f := coldFigure{Query: q.Text, Matches: want}
 	for range coldStarts {
 		dropped, err := machine.DropFiles(root)
@@ -88,7 +88,7 @@ func firstAnswer(ctx context.Context, start starter, request engine.Request, wan
 }
 
 // rareQuery finds, on a server that is ready, the first rare literal that is there at all, and how often.
-func (b *bench) rareQuery(ctx context.Context, s engine.Searcher, translate word) (suite.Query, int, error) {
+func (b *bench) rareQuery(ctx context.Context, s engine.Searcher, translate translator) (suite.Query, int, error) {
 	for _, q := range b.Extra {
 		if q.Class != suite.ClassRare {
 			continue
@@ -102,11 +102,11 @@ func (b *bench) rareQuery(ctx context.Context, s engine.Searcher, translate word
 }
 
 func (b *bench) coldZoekt(ctx context.Context) (coldFigure, error) {
-	ready, err := b.Zoekt.Serve(ctx, b.zoektIndex(), len(b.chosen()), false)
+	ready, err := b.Zoekt.Serve(ctx, b.zoektIndex(), len(b.chosenRepositories()), false)
 	if err != nil {
 		return coldFigure{}, err
 	}
-	q, want, err := b.rareQuery(ctx, ready, forZoekt)
+	q, want, err := b.rareQuery(ctx, ready, zoektRequest)
 	if err := errors.Join(err, ready.Stop()); err != nil {
 		return coldFigure{}, err
 	}
@@ -116,7 +116,7 @@ func (b *bench) coldZoekt(ctx context.Context) (coldFigure, error) {
 			return nil, nil, err
 		}
 		return s, s.Stop, nil
-	}, forZoekt)
+	}, zoektRequest)
 }
 
 func (b *bench) coldQuarry(ctx context.Context) (coldFigure, error) {
@@ -124,15 +124,15 @@ func (b *bench) coldQuarry(ctx context.Context) (coldFigure, error) {
 	if err != nil {
 		return coldFigure{}, err
 	}
-	q, want, err := b.rareQuery(ctx, ready, forQuarry)
+	q, want, err := b.rareQuery(ctx, ready, quarryRequest)
 	if err := errors.Join(err, ready.Stop()); err != nil {
 		return coldFigure{}, err
 	}
 	return b.coldStart(ctx, "quarry", b.quarryData(), q, want, func() (engine.Searcher, func() error, error) {
-		s, err := b.Quarry.Launch(b.quarryData(), b.roots())
+		s, err := b.Quarry.Launch(b.quarryData(), b.allowedRoots())
 		if err != nil {
 			return nil, nil, err
 		}
 		return s, s.Stop, nil
-	}, forQuarry)
+	}, quarryRequest)
 }

@@ -19,8 +19,8 @@ type figures struct {
 }
 
 // bestSuite and bestScans are the better of the two engines, query by query.
-func (f *figures) bestSuite() []timing { return better(f.plain.suite, f.re2.suite) }
-func (f *figures) bestScans() []timing { return better(f.plain.scans, f.re2.scans) }
+func (f *figures) bestSuite() []timing { return fasterTimings(f.plain.suite, f.re2.suite) }
+func (f *figures) bestScans() []timing { return fasterTimings(f.plain.scans, f.re2.scans) }
 
 // importFigure is one import of a set.
 type importFigure struct {

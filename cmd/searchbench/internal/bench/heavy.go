@@ -40,22 +40,22 @@ func (b *bench) heavyMix() []suite.Query {
 }
 
 // measureRounds asks the list with all clients until it has been asked once and duration has passed.
-func measureRounds(ctx context.Context, s engine.Searcher, mix []suite.Query, translate word, duration time.Duration) loadFigure {
+func measureRounds(ctx context.Context, s engine.Searcher, mix []suite.Query, translate translator, duration time.Duration) loadFigure {
 	var f loadFigure
 	var all []time.Duration
 	start := time.Now()
 	for rounds := 0; rounds < maxHeavyRounds && ctx.Err() == nil && (rounds == 0 || time.Since(start) < duration); rounds++ {
-		latencies, failed := round(ctx, s, mix, translate)
+		latencies, failed := askRound(ctx, s, mix, translate)
 		all = append(all, latencies...)
 		f.Errors += failed
 	}
 	f.Wall = time.Since(start)
-	f.Queries, f.P50, f.P99 = len(all), median(all), quantile(all, 0.99)
+	f.Queries, f.P50, f.P99 = len(all), medianDuration(all), quantileDuration(all, 0.99)
 	return f
 }
 
-// round asks every query of the list once.
-func round(ctx context.Context, s engine.Searcher, mix []suite.Query, translate word) (latencies []time.Duration, failed int) {
+// askRound asks every query of the list once.
+func askRound(ctx context.Context, s engine.Searcher, mix []suite.Query, translate translator) (latencies []time.Duration, failed int) {
 	var next atomic.Int64
 	results := make([]clientResult, loadClients)
 	var clients sync.WaitGroup

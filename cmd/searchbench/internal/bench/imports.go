@@ -33,7 +33,7 @@ const importTimeout = 30 * time.Minute
 func (b *bench) zoektIndex() string { return filepath.Join(b.Work, "zoekt-index") }
 
 // imported names the ledger's entry that says that an index is complete: the sets it holds.
-const imported = "imported"
+const importedKey = "imported"
 
 // importZoekt runs zoekt-git-index once per set, unless the index of an earlier run is complete and may be kept.
 func (b *bench) importZoekt(ctx context.Context) (map[string]importFigure, error) {
@@ -52,7 +52,7 @@ func (b *bench) importZoekt(ctx context.Context) (map[string]importFigure, error
 
 // importQuarry imports each set into a running server. If imports are asked for they are made: they are what is worked on.
 func (b *bench) importQuarry(ctx context.Context) (map[string]importFigure, error) {
-	if !b.does(StepImport) {
+	if !b.takesStep(StepImport) {
 		if imports, err := b.earlierImports(b.quarryLedger, ""); err != nil || (imports != nil && b.opensQuarry(ctx)) {
 			return imports, err
 		}
@@ -64,7 +64,7 @@ func (b *bench) importQuarry(ctx context.Context) (map[string]importFigure, erro
 	if err != nil {
 		return nil, err
 	}
-	defer b.stop("quarry serve", server.Stop)
+	defer b.stopServer("quarry serve", server.Stop)
 	return b.importSets(ctx, "quarry", b.quarryLedger, func(ctx context.Context, repositories map[string]string) (time.Duration, int64, error) {
 		server.ResetPeak()
 		wall, err := server.Index(ctx, repositories)
@@ -101,14 +101,14 @@ func (b *bench) opensQuarry(ctx context.Context) bool {
 		b.Log("quarry: the index that was kept does not open with this build and is made anew: %v", err)
 		return false
 	}
-	b.stop("quarry serve", server.Stop)
+	b.stopServer("quarry serve", server.Stop)
 	return true
 }
 
 // earlierImports returns nil if there is no index to keep. The figures of its imports are given if this step wants them.
 func (b *bench) earlierImports(l *ledger, step Step) (map[string]importFigure, error) {
 	var held []string
-	entry, ok := l.entries[imported]
+	entry, ok := l.entries[importedKey]
 	if !ok || !b.Reuse {
 		return nil, nil
 	}
@@ -118,7 +118,7 @@ func (b *bench) earlierImports(l *ledger, step Step) (map[string]importFigure, e
 	imports := make(map[string]importFigure)
 	for _, set := range b.Sets {
 		var f importFigure
-		if b.does(step) && l.get("import/"+set, &f) {
+		if b.takesStep(step) && l.get("import/"+set, &f) {
 			imports[set] = f
 		}
 	}
@@ -127,7 +127,7 @@ func (b *bench) earlierImports(l *ledger, step Step) (map[string]importFigure, e
 
 // startOver removes an index with all that is known of it, and takes a fresh clone to push to.
 func (b *bench) startOver(ctx context.Context, program, index string, l *ledger) error {
-	if err := l.clear(); err != nil {
+	if err := l.removeAll(); err != nil {
 		return err
 	}
 	for _, path := range []string{index, b.linuxClone(program)} {
@@ -144,7 +144,7 @@ func (b *bench) importSets(
 ) (map[string]importFigure, error) {
 	imports := make(map[string]importFigure)
 	for _, set := range b.Sets {
-		repositories := b.repositories(set, program)
+		repositories := b.repositoryPaths(set, program)
 		b.Log("%s: importing %s (%d repositories)", program, set, len(repositories))
 		ctx, cancel := context.WithTimeout(ctx, importTimeout)
 		wall, peak, err := index(ctx, repositories)
@@ -158,7 +158,7 @@ func (b *bench) importSets(
 			return imports, err
 		}
 	}
-	return imports, l.put(imported, b.Sets)
+	return imports, l.put(importedKey, b.Sets)
 }
 
 // diskBytes adds up the blocks of all files below root, each once however many names it has, without the folders in skip.

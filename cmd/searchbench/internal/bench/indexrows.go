@@ -10,12 +10,12 @@ func (b *bench) importRows(zoekt, quarry *figures) []report.Row {
 	row := func(set, label string, goal float64) report.Row {
 		z, q := zoekt.imports[set], quarry.imports[set]
 		figure := fmt.Sprintf("import %s (%.0f MB of text) with symbols, from git", label, float64(b.textBytes(set))/1e6)
-		return compare(report.Row{Figure: figure, Zoekt: z.String(), Quarry: q.String(), Reach: fmt.Sprintf("≥ %.1f × faster", goal)}, z.Wall.Seconds(), q.Wall.Seconds(), goal)
+		return compareRow(report.Row{Figure: figure, Zoekt: z.String(), Quarry: q.String(), Reach: fmt.Sprintf("≥ %.1f × faster", goal)}, z.Wall.Seconds(), q.Wall.Seconds(), goal)
 	}
 	peakZ, peakQ := zoekt.imports["linux"].PeakBytes, quarry.imports["linux"].PeakBytes
 	return []report.Row{
 		row("linux", "Linux", goalLinuxFactor),
-		bound(report.Row{
+		compareBound(report.Row{
 			Figure: "peak memory of that import, children included", Zoekt: sizeOrNothing(peakZ), Quarry: sizeOrNothing(peakQ), Reach: "≤ " + report.MiB(goalLinuxPeak),
 		}, float64(peakZ), float64(peakQ), goalLinuxPeak),
 		row("mixed", fmt.Sprintf("the mixed set, %d repositories", len(b.manifest.Set("mixed"))), goalMixedFactor),
@@ -44,11 +44,11 @@ func (b *bench) sizeRows(zoekt, quarry *figures) []report.Row {
 		return fmt.Sprintf("%s, of it %s anonymous", report.MiB(m.ResidentBytes), report.MiB(m.AnonymousBytes))
 	}
 	return []report.Row{
-		bound(report.Row{
+		compareBound(report.Row{
 			Figure: "bytes on disk ÷ bytes of text, everything needed to search (git mirrors apart)",
 			Zoekt:  perText(zoekt.diskBytes), Quarry: perText(quarry.diskBytes), Reach: fmt.Sprintf("≤ %.2f", goalDiskPerText),
 		}, float64(zoekt.diskBytes), float64(quarry.diskBytes), goalDiskPerText*text),
-		bound(report.Row{
+		compareBound(report.Row{
 			Figure: fmt.Sprintf("memory of the server after the query suite over %.2f GB of text", text/1e9),
 			Zoekt:  memory(zoekt.memory), Quarry: memory(quarry.memory), Reach: "≤ " + report.MiB(goalMemory),
 		}, float64(zoekt.memory.ResidentBytes), float64(quarry.memory.ResidentBytes), goalMemory),
@@ -77,11 +77,11 @@ func coldRow(zoekt, quarry *coldFigure) report.Row {
 		if f == nil {
 			return ""
 		}
-		return fmt.Sprintf("%s, median of %d", report.Milliseconds(f.median()), len(f.Starts))
+		return fmt.Sprintf("%s, median of %d", report.Milliseconds(f.medianStart()), len(f.Starts))
 	}
 	if quarry != nil {
 		row.Figure += fmt.Sprintf(" (`%s`; files dropped by %s)", quarry.Query, quarry.Dropped.Method)
 	}
 	row.Zoekt, row.Quarry = describe(zoekt), describe(quarry)
-	return compare(row, float64(zoekt.median()), float64(quarry.median()), goalColdFactor)
+	return compareRow(row, float64(zoekt.medianStart()), float64(quarry.medianStart()), goalColdFactor)
 }

@@ -9,32 +9,32 @@ import (
 )
 
 // lateZoekt is a server that is started by its first question: where all figures are those of an earlier run, none is started.
-type lateZoekt struct {
+type lazyZoekt struct {
 	start   func() (*engine.ZoektServer, error)
 	once    sync.Once
 	running *engine.ZoektServer // nil until asked
 	failed  error
 }
 
-var _ engine.Searcher = (*lateZoekt)(nil)
+var _ engine.Searcher = (*lazyZoekt)(nil)
 
 var errNotAsked = errors.New("its server was not asked in this run, and no earlier run left the figure")
 
 // Search implements engine.Searcher.
-func (l *lateZoekt) Search(ctx context.Context, q engine.Request) (engine.Answer, error) {
-	if err := l.ready(); err != nil {
+func (l *lazyZoekt) Search(ctx context.Context, q engine.Request) (engine.Answer, error) {
+	if err := l.ensureStarted(); err != nil {
 		return engine.Answer{}, err
 	}
 	return l.running.Search(ctx, q)
 }
 
-// ready starts the server if it does not run. A start that failed is not tried again for every query.
-func (l *lateZoekt) ready() error {
+// ensureStarted starts the server if it does not run. A start that failed is not tried again for every query.
+func (l *lazyZoekt) ensureStarted() error {
 	l.once.Do(func() { l.running, l.failed = l.start() })
 	return l.failed
 }
 
-func (l *lateZoekt) stop() error {
+func (l *lazyZoekt) stop() error {
 	if l.running == nil {
 		return nil
 	}
@@ -42,11 +42,11 @@ func (l *lateZoekt) stop() error {
 }
 
 // cappedZoekt asks the same server with a cap per shard.
-type cappedZoekt struct{ *lateZoekt }
+type cappedZoekt struct{ *lazyZoekt }
 
 // Search implements engine.Searcher.
 func (c cappedZoekt) Search(ctx context.Context, q engine.Request) (engine.Answer, error) {
-	if err := c.ready(); err != nil {
+	if err := c.ensureStarted(); err != nil {
 		return engine.Answer{}, err
 	}
 	capped := *c.running

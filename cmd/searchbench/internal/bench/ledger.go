@@ -80,8 +80,8 @@ func (l *ledger) put(key string, figure any) error {
 	return os.Rename(next, l.path)
 }
 
-// clear forgets everything: the index that was measured is gone.
-func (l *ledger) clear() error {
+// removeAll forgets everything: the index that was measured is gone.
+func (l *ledger) removeAll() error {
 	l.entries = make(map[string]ledgerEntry)
 	if err := os.Remove(l.path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -89,8 +89,8 @@ func (l *ledger) clear() error {
 	return nil
 }
 
-// recall returns the figure of an earlier run, or measures it. An error is never recorded.
-func recall[T any](l *ledger, key string, measure func() (T, error)) (T, error) {
+// recallOrMeasure returns the figure of an earlier run, or measures it. An error is never recorded.
+func recallOrMeasure[T any](l *ledger, key string, measure func() (T, error)) (T, error) {
 	var figure T
 	if l.get(key, &figure) {
 		return figure, nil
@@ -111,11 +111,11 @@ func listKey(queries []suite.Query) string {
 	return fmt.Sprintf("%d-%016x", len(queries), h.Sum64())
 }
 
-// step is recall for a figure of its own line in the report; nil, with a reason in the report, if it could not be measured.
-func step[T any](b *bench, what string, l *ledger, key string, measure func() (T, error)) *T {
-	figure, err := recall(l, key, measure)
+// measureStep is recall for a figure of its own line in the report; nil, with a reason in the report, if it could not be measured.
+func measureStep[T any](b *bench, what string, l *ledger, key string, measure func() (T, error)) *T {
+	figure, err := recallOrMeasure(l, key, measure)
 	if err != nil {
-		b.missing("%s: %v", what, err)
+		b.noteMissing("%s: %v", what, err)
 		return nil
 	}
 	return &figure

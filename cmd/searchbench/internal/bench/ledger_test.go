@@ -32,21 +32,21 @@ func TestAskAllTakesFiguresOfAnEarlierRun(t *testing.T) {
 	queries := []suite.Query{{Name: "a", Text: "a", Limit: 1}, {Name: "b", Text: "b"}}
 	first := newTestBench(t, path, false)
 	asked := &fake{times: []time.Duration{time.Millisecond}}
-	first.askAll(context.Background(), &source{name: "zoekt", searcher: asked, word: forZoekt, ledger: first.zoektLedger}, "suite", queries[:1], 2)
+	first.askAll(context.Background(), &source{name: "zoekt", searcher: asked, translate: zoektRequest, ledger: first.zoektLedger}, "suite", queries[:1], 2)
 	failing := &fake{times: []time.Duration{1}, err: errors.New("no")}
-	first.askAll(context.Background(), &source{name: "zoekt", searcher: failing, word: forZoekt, ledger: first.zoektLedger}, "suite", queries[1:], 2)
+	first.askAll(context.Background(), &source{name: "zoekt", searcher: failing, translate: zoektRequest, ledger: first.zoektLedger}, "suite", queries[1:], 2)
 
 	second := newTestBench(t, path, true)
 	again := &fake{times: []time.Duration{9 * time.Millisecond}}
-	got := second.askAll(context.Background(), &source{name: "zoekt", searcher: again, word: forZoekt, ledger: second.zoektLedger}, "suite", queries, 2)
+	got := second.askAll(context.Background(), &source{name: "zoekt", searcher: again, translate: zoektRequest, ledger: second.zoektLedger}, "suite", queries, 2)
 	if got[0].Median != time.Millisecond || got[1].Median != 9*time.Millisecond || again.asked.Load() != 3 {
 		t.Errorf("%+v after %d questions, want the first one recalled and the second one asked three times", got, again.asked.Load())
 	}
-	if text := second.report().Markdown(); !strings.Contains(text, "| zoekt, from an earlier run |") || !strings.Contains(text, "**zoekt from an earlier run**: 1 of the figures") {
+	if text := second.buildReport().Markdown(); !strings.Contains(text, "| zoekt, from an earlier run |") || !strings.Contains(text, "**zoekt from an earlier run**: 1 of the figures") {
 		t.Errorf("the report hides that it is of two runs:\n%s", text)
 	}
 	third := newTestBench(t, path, false) // --again
-	third.askAll(context.Background(), &source{name: "zoekt", searcher: again, word: forZoekt, ledger: third.zoektLedger}, "suite", queries, 2)
+	third.askAll(context.Background(), &source{name: "zoekt", searcher: again, translate: zoektRequest, ledger: third.zoektLedger}, "suite", queries, 2)
 	if again.asked.Load() != 9 || third.zoektLedger.replayed != 0 {
 		t.Errorf("%d questions, want all asked again", again.asked.Load())
 	}
@@ -63,7 +63,7 @@ func TestEarlierImports(t *testing.T) {
 	if got, err := newTestBench(t, path, true).earlierImports(newTestBench(t, path, true).zoektLedger, StepImport); got != nil || err != nil {
 		t.Errorf("incomplete index: %v %v, want it imported again", got, err)
 	}
-	if err := first.zoektLedger.put(imported, []string{"go"}); err != nil {
+	if err := first.zoektLedger.put(importedKey, []string{"go"}); err != nil {
 		t.Fatal(err)
 	}
 	second := newTestBench(t, path, true)
@@ -92,7 +92,7 @@ func TestPushesAreTakenOnce(t *testing.T) {
 		if words != want || (want == "") != errors.Is(err, errNoPushes) {
 			t.Errorf("%q %v, want %q", words, err, want)
 		}
-		if err := b.zoektLedger.put(pushed, before+len(pushes)); err != nil {
+		if err := b.zoektLedger.put(pushedKey, before+len(pushes)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -126,7 +126,7 @@ func TestImportAnewWhereTheKeptIndexDoesNotOpen(t *testing.T) {
 	b := newTestBench(t, filepath.Join(work, "zoekt.json"), true)
 	b.Work, b.Steps, b.Quarry = work, []Step{StepSuite}, &engine.Quarry{Path: binary}
 	b.quarryLedger = newTestBench(t, filepath.Join(work, "quarry.json"), false).zoektLedger
-	if err := errors.Join(b.quarryLedger.put(imported, b.Sets), os.MkdirAll(b.quarryData(), 0o755)); err != nil {
+	if err := errors.Join(b.quarryLedger.put(importedKey, b.Sets), os.MkdirAll(b.quarryData(), 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	_, err := b.importQuarry(context.Background()) // of linux's clone: there are no corpora

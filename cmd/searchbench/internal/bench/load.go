@@ -25,13 +25,13 @@ const (
 
 // warmLoad is measureLoad after a warm-up.
 func (b *bench) warmLoad(ctx context.Context, s *source, queries []suite.Query) loadFigure {
-	_, _ = s.searcher.Search(ctx, s.word(queries[0])) // may start the server; what is wrong with it the clients will see
-	measureLoad(ctx, s.searcher, queries, s.word, loadWarmUp)
-	return measureLoad(ctx, s.searcher, queries, s.word, b.LoadDuration)
+	_, _ = s.searcher.Search(ctx, s.translate(queries[0])) // may start the server; what is wrong with it the clients will see
+	measureLoad(ctx, s.searcher, queries, s.translate, loadWarmUp)
+	return measureLoad(ctx, s.searcher, queries, s.translate, b.LoadDuration)
 }
 
 // measureLoad runs the clients and waits for the last answer of each.
-func measureLoad(ctx context.Context, s engine.Searcher, queries []suite.Query, translate word, duration time.Duration) loadFigure {
+func measureLoad(ctx context.Context, s engine.Searcher, queries []suite.Query, translate translator, duration time.Duration) loadFigure {
 	deadline := time.Now().Add(duration)
 	results := make([]clientResult, loadClients)
 	start := time.Now()
@@ -46,7 +46,7 @@ func measureLoad(ctx context.Context, s engine.Searcher, queries []suite.Query, 
 		all = append(all, r.latencies...)
 		f.Errors += r.errors
 	}
-	f.Queries, f.P50, f.P99 = len(all), median(all), quantile(all, 0.99)
+	f.Queries, f.P50, f.P99 = len(all), medianDuration(all), quantileDuration(all, 0.99)
 	return f
 }
 
@@ -55,7 +55,7 @@ type clientResult struct {
 	errors    int
 }
 
-func runClient(ctx context.Context, s engine.Searcher, queries []suite.Query, translate word, seed uint64, deadline time.Time) clientResult {
+func runClient(ctx context.Context, s engine.Searcher, queries []suite.Query, translate translator, seed uint64, deadline time.Time) clientResult {
 	order := rand.New(rand.NewPCG(seed, 1)).Perm(len(queries))
 	var r clientResult
 	for n := 0; n < maxLoadQueries && time.Now().Before(deadline); n++ {

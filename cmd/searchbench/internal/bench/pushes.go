@@ -22,7 +22,7 @@ const (
 )
 
 // pushed names the ledger's entry that counts the commits an index has received: each can be pushed once.
-const pushed = "pushed"
+const pushedKey = "pushed"
 
 var errNoPushes = errors.New("no prepared commit is left that this index does not hold; import anew")
 
@@ -32,7 +32,7 @@ func (b *bench) linuxPushes(l *ledger) (pushes []corpus.Push, before int, err er
 	if len(linux) == 0 || !slices.Contains(b.Sets, "linux") {
 		return nil, 0, fmt.Errorf("%w: the set linux is not measured", errNoPushes)
 	}
-	if entry, ok := l.entries[pushed]; ok {
+	if entry, ok := l.entries[pushedKey]; ok {
 		if err := json.Unmarshal(entry.Figure, &before); err != nil {
 			return nil, 0, err
 		}
@@ -84,7 +84,7 @@ func (b *bench) pushQuarry(ctx context.Context, server *engine.QuarryServer) ([]
 	}
 	clone := b.linuxClone("quarry")
 	for i, p := range pushes {
-		if err := b.quarryLedger.put(pushed, before+i+1); err != nil {
+		if err := b.quarryLedger.put(pushedKey, before+i+1); err != nil {
 			return figures, err
 		}
 		if err := b.moveBranch(ctx, clone, p); err != nil {
@@ -105,7 +105,7 @@ func (b *bench) pushQuarry(ctx context.Context, server *engine.QuarryServer) ([]
 }
 
 // pushZoekt runs zoekt-git-index in the clone by hand, since zoekt takes no web hooks; delta mode but for the last commit, if a normal run is wanted.
-func (b *bench) pushZoekt(ctx context.Context, server *lateZoekt, f *figures) error {
+func (b *bench) pushZoekt(ctx context.Context, server *lazyZoekt, f *figures) error {
 	if b.zoektLedger.get("pushes", &f.pushes) {
 		b.zoektLedger.get("normalPush", &f.normalPush)
 		return nil
@@ -114,11 +114,11 @@ func (b *bench) pushZoekt(ctx context.Context, server *lateZoekt, f *figures) er
 	if err != nil {
 		return err
 	}
-	if err := server.ready(); err != nil {
+	if err := server.ensureStarted(); err != nil {
 		return err
 	}
 	for i, p := range pushes {
-		if err := b.zoektLedger.put(pushed, before+i+1); err != nil {
+		if err := b.zoektLedger.put(pushedKey, before+i+1); err != nil {
 			return err
 		}
 		normal := i == len(pushes)-1 && !b.SkipNormalPush
@@ -136,7 +136,7 @@ func (b *bench) pushZoekt(ctx context.Context, server *lateZoekt, f *figures) er
 	return errors.Join(b.zoektLedger.put("pushes", f.pushes), b.zoektLedger.put("normalPush", f.normalPush))
 }
 
-func (b *bench) pushOneZoekt(ctx context.Context, server *lateZoekt, p corpus.Push, delta bool) (pushFigure, error) {
+func (b *bench) pushOneZoekt(ctx context.Context, server *lazyZoekt, p corpus.Push, delta bool) (pushFigure, error) {
 	clone := b.linuxClone("zoekt")
 	if err := b.moveBranch(ctx, clone, p); err != nil {
 		return pushFigure{}, err

@@ -9,13 +9,13 @@ import (
 
 func (b *bench) quarryData() string { return filepath.Join(b.Work, "quarry-data") }
 
-// roots are the folders quarry may read repositories from.
-func (b *bench) roots() []string {
+// allowedRoots are the folders quarry may read repositories from.
+func (b *bench) allowedRoots() []string {
 	return []string{filepath.Join(b.Corpora, "git"), filepath.Dir(b.linuxClone("quarry"))}
 }
 
 func (b *bench) serveQuarry(ctx context.Context) (*engine.QuarryServer, error) {
-	return b.Quarry.Serve(ctx, b.quarryData(), b.roots())
+	return b.Quarry.Serve(ctx, b.quarryData(), b.allowedRoots())
 }
 
 // measureQuarry runs everything on one server, restarted after the imports so that the query suite meets a server in its ordinary state, as
@@ -24,54 +24,54 @@ func (b *bench) measureQuarry(ctx context.Context) *figures {
 	f := &figures{}
 	var err error
 	if f.imports, err = b.importQuarry(ctx); err != nil {
-		b.missing("%v", err)
+		b.noteMissing("%v", err)
 		return f
 	}
-	if b.does(StepCore) {
-		f.core = step(b, "quarry's core of indexing", b.quarryLedger, "core/"+b.coreSet(), func() (coreFigure, error) { return b.coreQuarry(ctx) })
+	if b.takesStep(StepCore) {
+		f.core = measureStep(b, "quarry's core of indexing", b.quarryLedger, "core/"+b.coreSet(), func() (coreFigure, error) { return b.coreQuarry(ctx) })
 	}
-	if b.does(StepCold) {
-		f.cold = step(b, "quarry's cold start", b.quarryLedger, "cold", func() (coldFigure, error) { return b.coldQuarry(ctx) })
+	if b.takesStep(StepCold) {
+		f.cold = measureStep(b, "quarry's cold start", b.quarryLedger, "cold", func() (coldFigure, error) { return b.coldQuarry(ctx) })
 	}
 	server, err := b.serveQuarry(ctx)
 	if err != nil {
-		b.missing("%v", err)
+		b.noteMissing("%v", err)
 		return f
 	}
-	defer b.stop("quarry serve", server.Stop)
+	defer b.stopServer("quarry serve", server.Stop)
 	b.askQuarry(ctx, f, server)
 	return f
 }
 
 func (b *bench) askQuarry(ctx context.Context, f *figures, server *engine.QuarryServer) {
-	s := &source{name: "quarry", searcher: server, word: forQuarry, ledger: b.quarryLedger}
+	s := &source{name: "quarry", searcher: server, translate: quarryRequest, ledger: b.quarryLedger}
 	var err error
-	if b.does(StepSuite) {
+	if b.takesStep(StepSuite) {
 		f.plain.suite = b.askAll(ctx, s, "suite", b.Queries, b.Runs)
 		m := server.Memory()
 		f.memory = memoryFigure{m.ResidentBytes, m.AnonymousBytes}
 		if f.diskBytes, err = diskBytes(b.quarryData(), filepath.Join(b.quarryData(), "mirrors")); err != nil {
-			b.missing("quarry's bytes on disk: %v", err)
+			b.noteMissing("quarry's bytes on disk: %v", err)
 		}
 	}
-	if b.does(StepClasses) {
+	if b.takesStep(StepClasses) {
 		f.plain.extra = b.askAll(ctx, s, "extra", b.Extra, b.ExtraRuns)
 	}
-	if b.does(StepLoad) {
+	if b.takesStep(StepLoad) {
 		b.askLoads(ctx, s, &f.plain)
 	}
-	if b.does(StepStable) {
+	if b.takesStep(StepStable) {
 		f.plain.stable = b.askStable(ctx, s)
 	}
-	if b.does(StepStream) {
-		f.streams = b.askStreams(ctx, server, s.word)
+	if b.takesStep(StepStream) {
+		f.streams = b.askStreams(ctx, server, s.translate)
 	}
-	if b.does(StepScans) {
+	if b.takesStep(StepScans) {
 		f.plain.scans = b.askAll(ctx, s, "scan", b.Scans, b.Runs)
 	}
-	if b.does(StepPushes) {
+	if b.takesStep(StepPushes) {
 		if f.pushes, err = b.pushQuarry(ctx, server); err != nil {
-			b.missing("quarry's pushes: %v", err)
+			b.noteMissing("quarry's pushes: %v", err)
 		}
 	}
 }

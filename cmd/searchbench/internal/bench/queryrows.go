@@ -24,7 +24,7 @@ func (b *bench) queryRows(zoekt, quarry *figures) []report.Row {
 		return meanRow(figure, zoekt.plain.suite, zoekt.re2.suite, quarry.plain.suite, keep, goal)
 	}
 	return []report.Row{
-		row(fmt.Sprintf("%d queries of %d classes: geometric mean of the medians", len(b.Queries), len(b.classes())), all, goalSuiteFactor),
+		row(fmt.Sprintf("%d queries of %d classes: geometric mean of the medians", len(b.Queries), len(b.queryClasses())), all, goalSuiteFactor),
 		row(fmt.Sprintf("the %d easy ones of them", nEasy), easy, goalEasyFactor),
 		cappedRow(zoekt.capped, quarry.plain.suite),
 		b.slowerClasses(best, quarry.plain.suite),
@@ -33,7 +33,7 @@ func (b *bench) queryRows(zoekt, quarry *figures) []report.Row {
 
 // meanRow compares geometric means of medians with the better of zoekt's engines, query by query.
 func meanRow(figure string, plain, re2, quarry []timing, keep func(int) bool, goal float64) report.Row {
-	best := better(plain, re2)
+	best := fasterTimings(plain, re2)
 	row := report.Row{Figure: figure, Reach: reachFactor(goal) + " of the better"}
 	if len(best) > 0 {
 		row.Zoekt = fmt.Sprintf("%s default, %s RE2, %s the better of each", report.Milliseconds(geometricMean(plain, keep)),
@@ -41,7 +41,7 @@ func meanRow(figure string, plain, re2, quarry []timing, keep func(int) bool, go
 	}
 	z, q := geometricMean(best, keep), geometricMean(quarry, keep)
 	row.Quarry = report.Milliseconds(q)
-	return compare(row, float64(z), float64(q), goal)
+	return compareRow(row, float64(z), float64(q), goal)
 }
 
 // cappedRow has no goal: it says how the suite compares when zoekt is let off finding the best files of a shard.
@@ -70,7 +70,7 @@ func (b *bench) slowerClasses(best, quarry []timing) report.Row {
 		return row
 	}
 	var slower []string
-	for _, class := range b.classes() {
+	for _, class := range b.queryClasses() {
 		in := func(i int) bool { return b.Queries[i].Class == class }
 		if z, q := geometricMean(best, in), geometricMean(quarry, in); z > 0 && q > z {
 			slower = append(slower, fmt.Sprintf("%s (%.2f ×)", class, float64(z)/float64(q)))
@@ -84,7 +84,7 @@ func (b *bench) slowerClasses(best, quarry []timing) report.Row {
 }
 
 func medianOf(timings []timing, i int) string {
-	if i >= len(timings) || !timings[i].ok() {
+	if i >= len(timings) || !timings[i].isMeasured() {
 		return ""
 	}
 	return report.Milliseconds(timings[i].Median)
@@ -113,7 +113,7 @@ func (b *bench) symbolRows(zoekt, quarry *figures) []report.Row {
 func (b *bench) rareRows(zoekt, quarry *figures) []report.Row {
 	pool := func(timings []timing) (all []time.Duration) {
 		for i, t := range timings {
-			if b.Extra[i].Class == suite.ClassRare && t.ok() {
+			if b.Extra[i].Class == suite.ClassRare && t.isMeasured() {
 				all = append(all, t.All...)
 			}
 		}
@@ -126,15 +126,15 @@ func (b *bench) rareRows(zoekt, quarry *figures) []report.Row {
 		share float64
 	}{{"p50", 0.5}, {"p99", 0.99}} {
 		row := report.Row{Figure: fmt.Sprintf("rare literal, %s of %d answers", q.name, len(ours)), Reach: reachFactor(goalRareFactor) + " of the better"}
-		z := quantile(plain, q.share)
-		if other := quantile(re2, q.share); z == 0 || (other > 0 && other < z) {
+		z := quantileDuration(plain, q.share)
+		if other := quantileDuration(re2, q.share); z == 0 || (other > 0 && other < z) {
 			z = other
 		}
 		if z > 0 {
-			row.Zoekt = fmt.Sprintf("%s default, %s RE2", report.Milliseconds(quantile(plain, q.share)), report.Milliseconds(quantile(re2, q.share)))
+			row.Zoekt = fmt.Sprintf("%s default, %s RE2", report.Milliseconds(quantileDuration(plain, q.share)), report.Milliseconds(quantileDuration(re2, q.share)))
 		}
-		row.Quarry = report.Milliseconds(quantile(ours, q.share))
-		rows = append(rows, compare(row, float64(z), float64(quantile(ours, q.share)), goalRareFactor))
+		row.Quarry = report.Milliseconds(quantileDuration(ours, q.share))
+		rows = append(rows, compareRow(row, float64(z), float64(quantileDuration(ours, q.share)), goalRareFactor))
 	}
 	return rows
 }
@@ -147,7 +147,7 @@ func (b *bench) slowestRow(zoekt, quarry *figures) report.Row {
 			suite = slices.Concat(suite, scans)
 		}
 		for i, t := range suite {
-			if t.ok() && t.p99() > p99 {
+			if t.isMeasured() && t.p99() > p99 {
 				name, p99 = queries[i].Name, t.p99()
 			}
 		}
@@ -162,5 +162,5 @@ func (b *bench) slowestRow(zoekt, quarry *figures) report.Row {
 	if q > 0 {
 		row.Quarry = fmt.Sprintf("%s (%s)", report.Milliseconds(q), name)
 	}
-	return compare(row, float64(z), float64(q), goalSlowest)
+	return compareRow(row, float64(z), float64(q), goalSlowest)
 }

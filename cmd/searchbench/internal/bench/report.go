@@ -15,11 +15,11 @@ const (
 	withoutGoal       = "no goal"
 )
 
-func (b *bench) report() report.Report {
-	r := report.Report{Title: "Run of " + time.Now().UTC().Format("2006-01-02"), Machine: b.machine, Inputs: b.inputs(), Missing: b.absent}
+func (b *bench) buildReport() report.Report {
+	r := report.Report{Title: "Run of " + time.Now().UTC().Format("2006-01-02"), Machine: b.machine, Inputs: b.describeInputs(), Missing: b.absent}
 	zoekt, quarry := orEmpty(b.zoekt), orEmpty(b.quarry)
 	add := func(s Step, rows ...report.Row) {
-		if b.does(s) {
+		if b.takesStep(s) {
 			r.Rows = append(r.Rows, rows...)
 		}
 	}
@@ -39,13 +39,13 @@ func (b *bench) report() report.Report {
 	add(StepStream, streamRow(quarry))
 	add(StepPushes, pushRow(zoekt, quarry))
 	b.addBackbone(&r)
-	if b.does(StepSuite) {
+	if b.takesStep(StepSuite) {
 		r.Tables = append(r.Tables, b.classTable(zoekt, quarry), b.queryTable(zoekt, quarry))
 	}
-	if b.does(StepClasses) {
+	if b.takesStep(StepClasses) {
 		r.Tables = append(r.Tables, b.extraTable(zoekt, quarry))
 	}
-	if b.does(StepStable) {
+	if b.takesStep(StepStable) {
 		r.Tables = append(r.Tables, b.stableTable(zoekt, quarry))
 	}
 	if b.zoektLedger.replayed > 0 {
@@ -61,7 +61,7 @@ func orEmpty(f *figures) *figures {
 	return f
 }
 
-func (b *bench) inputs() []string {
+func (b *bench) describeInputs() []string {
 	var lines []string
 	for _, set := range b.Sets {
 		repositories := b.manifest.Set(set)
@@ -85,32 +85,32 @@ func (b *bench) inputs() []string {
 	return lines
 }
 
-// verdict says whether got reaches goal, where more is better, and what is missing.
-func verdict(got, goal float64) string {
+// factorVerdict says whether got reaches goal, where more is better, and what is missing.
+func factorVerdict(got, goal float64) string {
 	if got >= goal {
 		return "reached"
 	}
 	return fmt.Sprintf("missed: %.2f of the goal", got/goal)
 }
 
-// compare fills Ratio and Verdict of a row whose figures are durations or sizes: less is better.
-func compare(row report.Row, zoekt, quarry, goalFactor float64) report.Row {
+// compareRow fills Ratio and Verdict of a row whose figures are durations or sizes: less is better.
+func compareRow(row report.Row, zoekt, quarry, goalFactor float64) report.Row {
 	switch {
 	case quarry == 0:
 		row.Verdict = notMeasured
 	case zoekt == 0:
 		row.Verdict = withoutComparison
 	default:
-		row.Ratio, row.Verdict = report.Times(zoekt/quarry), verdict(zoekt/quarry, goalFactor)
+		row.Ratio, row.Verdict = report.Times(zoekt/quarry), factorVerdict(zoekt/quarry, goalFactor)
 	}
 	return row
 }
 
-// bound is compare against a fixed bound.
-func bound(row report.Row, zoekt, quarry, limit float64) report.Row {
+// compareBound is compare against a fixed bound.
+func compareBound(row report.Row, zoekt, quarry, limit float64) report.Row {
 	row.Verdict = notMeasured
 	if quarry > 0 {
-		row.Verdict = verdict(limit/quarry, 1)
+		row.Verdict = factorVerdict(limit/quarry, 1)
 		if zoekt > 0 {
 			row.Ratio = report.Times(zoekt / quarry)
 		}
@@ -121,9 +121,9 @@ func bound(row report.Row, zoekt, quarry, limit float64) report.Row {
 // compareRates is compare for figures of which more is better.
 func compareRates(row report.Row, zoekt, quarry, goalFactor float64) report.Row {
 	if zoekt > 0 && quarry > 0 {
-		return compare(row, quarry, zoekt, goalFactor)
+		return compareRow(row, quarry, zoekt, goalFactor)
 	}
-	return compare(row, zoekt, quarry, goalFactor)
+	return compareRow(row, zoekt, quarry, goalFactor)
 }
 
 // reachFactor prints a factor as the part of zoekt's figure that it allows.

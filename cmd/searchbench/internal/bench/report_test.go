@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-func took(d ...time.Duration) timing { return timing{Median: median(d), All: d} }
+func newTiming(d ...time.Duration) timing { return timing{Median: medianDuration(d), All: d} }
 
 // Better than the goals in most, slower in one class and one scan, without pushes of zoekt.
 func testedBench() *bench {
@@ -34,12 +34,12 @@ func testedBench() *bench {
 			core: &coreFigure{TextBytes: 1e9, CPU: 40 * time.Second, AllCPU: 100 * time.Second},
 			cold: &coldFigure{Starts: []time.Duration{900 * ms, 1000 * ms, 1100 * ms}},
 			plain: answers{
-				suite: []timing{took(40 * ms), took(8 * ms), took(9 * ms)}, extra: []timing{took(3*ms, 4*ms), took(5*ms, 90*ms), took(10 * ms)},
-				scans: []timing{took(800 * ms)}, load: &loadFigure{Queries: 100, Wall: time.Second}, heavy: &loadFigure{Queries: 2, Wall: time.Second},
+				suite: []timing{newTiming(40 * ms), newTiming(8 * ms), newTiming(9 * ms)}, extra: []timing{newTiming(3*ms, 4*ms), newTiming(5*ms, 90*ms), newTiming(10 * ms)},
+				scans: []timing{newTiming(800 * ms)}, load: &loadFigure{Queries: 100, Wall: time.Second}, heavy: &loadFigure{Queries: 2, Wall: time.Second},
 				stable: map[string]stableFigure{"l": {Lists: 4, Matches: 102000, FilesRead: 9000}},
 			},
 			re2: answers{
-				suite: []timing{took(20 * ms), took(9 * ms), took(30 * ms)}, extra: []timing{took(2*ms, 6*ms), took(5*ms, 30*ms)}, scans: []timing{took(600 * ms)},
+				suite: []timing{newTiming(20 * ms), newTiming(9 * ms), newTiming(30 * ms)}, extra: []timing{newTiming(2*ms, 6*ms), newTiming(5*ms, 30*ms)}, scans: []timing{newTiming(600 * ms)},
 				heavy: &loadFigure{Queries: 6, Wall: time.Second},
 			},
 		},
@@ -48,14 +48,14 @@ func testedBench() *bench {
 			core: &coreFigure{TextBytes: 1e9, CPU: 10 * time.Second},
 			cold: &coldFigure{Starts: []time.Duration{600 * ms}, Query: "r1", Dropped: machine.Dropped{Method: "magic"}},
 			plain: answers{
-				suite: []timing{took(1 * ms), took(16 * ms), took(1*ms, 1*ms, 40*ms)}, extra: []timing{took(1*ms, 1*ms), took(1*ms, 15*ms), took(2 * ms)},
-				scans: []timing{took(100 * ms), took(10 * ms)}, load: &loadFigure{Queries: 400, Wall: time.Second}, heavy: &loadFigure{Queries: 45, Wall: time.Second},
+				suite: []timing{newTiming(1 * ms), newTiming(16 * ms), newTiming(1*ms, 1*ms, 40*ms)}, extra: []timing{newTiming(1*ms, 1*ms), newTiming(1*ms, 15*ms), newTiming(2 * ms)},
+				scans: []timing{newTiming(100 * ms), newTiming(10 * ms)}, load: &loadFigure{Queries: 400, Wall: time.Second}, heavy: &loadFigure{Queries: 45, Wall: time.Second},
 				stable: map[string]stableFigure{"l": {Lists: 1, Matches: 101, FilesRead: 120}},
 			},
 			pushes:  []pushFigure{{Searchable: 90 * ms}},
 			streams: []streamFigure{{Query: "return", First: 2 * ms, Whole: 30 * ms, Chunks: 9}},
 		},
-		ripgrep: []timing{took(150 * ms), took(5 * ms)},
+		ripgrep: []timing{newTiming(150 * ms), newTiming(5 * ms)},
 	}
 	b.ensureDefaults()
 	return b
@@ -63,7 +63,7 @@ func testedBench() *bench {
 
 func TestReport(t *testing.T) {
 	b := testedBench()
-	text := b.report().Markdown()
+	text := b.buildReport().Markdown()
 	for _, want := range []string{
 		"| import Linux (1000 MB of text) with symbols, from git | 60.0 s, 16.7 MB/s, peak 2000 MiB | 10.0 s, 100.0 MB/s, peak 500 MiB | 6.00 × | ≥ 6.0 × faster | reached |",
 		"| peak memory of that import, children included | 2000 MiB | 500 MiB | 4.00 × | ≤ 600 MiB | reached |",
@@ -103,12 +103,12 @@ func TestReport(t *testing.T) {
 func TestReportOfSomeSteps(t *testing.T) {
 	b := testedBench()
 	b.Steps, b.zoekt = []Step{StepLoad}, nil
-	text := b.report().Markdown()
+	text := b.buildReport().Markdown()
 	if strings.Contains(text, "import") || strings.Contains(text, "###") || !strings.Contains(text, "only these steps: load") || strings.Count(text, "| no comparison |") != 2 {
 		t.Errorf("want two rows of throughput, without comparison:\n%s", text)
 	}
 	b.Steps, b.quarry = Steps, nil
-	for _, row := range b.report().Rows {
+	for _, row := range b.buildReport().Rows {
 		if row.Verdict == "reached" {
 			t.Errorf("nothing was measured, but %q is reached", row.Figure)
 		}
@@ -117,7 +117,7 @@ func TestReportOfSomeSteps(t *testing.T) {
 
 func TestScanVerdict(t *testing.T) {
 	b := testedBench()
-	b.ripgrep = []timing{took(50 * time.Millisecond)}
+	b.ripgrep = []timing{newTiming(50 * time.Millisecond)}
 	rows := b.scanRows(b.zoekt, b.quarry)
 	if got := rows[0].Verdict; got != "missed of ripgrep: 0.50 of the goal" {
 		t.Errorf("faster than zoekt, slower than ripgrep: %s", got)

@@ -11,18 +11,18 @@ import (
 // measureRipgrep runs the scans over all checkouts.
 func (b *bench) measureRipgrep(ctx context.Context) []timing {
 	trees := make(map[string]string)
-	for _, r := range b.chosen() {
+	for _, r := range b.chosenRepositories() {
 		trees[r.Name] = corpus.TreePath(b.Corpora, r.Name)
 	}
 	timings := make([]timing, len(b.Scans))
 	for i, q := range b.Scans {
 		var err error
-		timings[i], err = recall(b.zoektLedger, "ripgrep/"+q.Text, func() (timing, error) {
+		timings[i], err = recallOrMeasure(b.zoektLedger, "ripgrep/"+q.Text, func() (timing, error) {
 			t := b.timeRipgrep(ctx, q, trees)
 			return t, t.err
 		})
 		if timings[i].err = err; err != nil {
-			b.missing("ripgrep: %s: %v", q.Name, err)
+			b.noteMissing("ripgrep: %s: %v", q.Name, err)
 		}
 	}
 	return timings
@@ -49,7 +49,7 @@ func (b *bench) timeRipgrep(ctx context.Context, q suite.Query, trees map[string
 			t.Matches += n
 		}
 	}
-	t.First, t.Median, t.All = all[0], median(all[1:]), all[1:]
+	t.First, t.Median, t.All = all[0], medianDuration(all[1:]), all[1:]
 	b.Log("ripgrep: %-26s first %9s median %9s, %d matches in %d files", q.Name, t.First.Round(time.Millisecond), t.Median.Round(time.Millisecond), t.Matches, t.Files)
 	return t
 }

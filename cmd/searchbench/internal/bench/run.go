@@ -107,29 +107,29 @@ func Run(ctx context.Context, opts Options) (report.Report, error) {
 		return report.Report{}, err
 	}
 	b := &bench{Options: opts, manifest: manifest, machine: report.Describe()}
-	if err := b.prepare(); err != nil {
+	if err := b.openWork(); err != nil {
 		return report.Report{}, err
 	}
 	for _, reason := range opts.Absent {
-		b.missing("%v", reason)
+		b.noteMissing("%v", reason)
 	}
-	if b.does(StepMachine) {
+	if b.takesStep(StepMachine) {
 		b.measureMachine()
 	}
-	if opts.Zoekt != nil && b.doesBeside() {
+	if opts.Zoekt != nil && b.takesSharedStep() {
 		b.zoekt = b.measureZoekt(ctx)
 	}
-	if opts.Quarry != nil && b.doesBeside() && ctx.Err() == nil {
+	if opts.Quarry != nil && b.takesSharedStep() && ctx.Err() == nil {
 		b.quarry = b.measureQuarry(ctx)
 	}
-	if opts.Ripgrep != nil && b.does(StepScans) && ctx.Err() == nil {
+	if opts.Ripgrep != nil && b.takesStep(StepScans) && ctx.Err() == nil {
 		b.ripgrep = b.measureRipgrep(ctx)
 	}
 	if opts.Quarry != nil && ctx.Err() == nil {
 		b.measureBackbone(ctx)
 		b.measureBranches(ctx)
 	}
-	return b.report(), ctx.Err()
+	return b.buildReport(), ctx.Err()
 }
 
 type bench struct {
@@ -151,14 +151,14 @@ type bench struct {
 	zoektLedger, quarryLedger *ledger
 }
 
-func (b *bench) missing(format string, args ...any) {
+func (b *bench) noteMissing(format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	b.Log("NOT MEASURED: %s", line)
 	b.absent = append(b.absent, strings.ReplaceAll(line, "\n", " "))
 }
 
-// prepare checks the corpora and opens the work directory.
-func (b *bench) prepare() error {
+// openWork checks the corpora and opens the work directory.
+func (b *bench) openWork() error {
 	for _, set := range b.Sets {
 		if len(b.manifest.Set(set)) == 0 && b.needsSets() {
 			return fmt.Errorf("%w: the corpora lack the set %q; build them all", ErrSets, set)
@@ -193,8 +193,8 @@ func (b *bench) cloneLinux(ctx context.Context, program string) error {
 	return gitCommand(ctx, "", "clone", "--quiet", "--bare", "--local", corpus.GitPath(b.Corpora, "linux"), clone)
 }
 
-// repositories are name → bare repository of a set, for one program.
-func (b *bench) repositories(set, program string) map[string]string {
+// repositoryPaths are name → bare repository of a set, for one program.
+func (b *bench) repositoryPaths(set, program string) map[string]string {
 	paths := make(map[string]string)
 	for _, r := range b.manifest.Set(set) {
 		paths[r.Name] = corpus.GitPath(b.Corpora, r.Name)
@@ -205,8 +205,8 @@ func (b *bench) repositories(set, program string) map[string]string {
 	return paths
 }
 
-// chosen are the repositories of the sets that are measured.
-func (b *bench) chosen() []corpus.Built {
+// chosenRepositories are the repositories of the sets that are measured.
+func (b *bench) chosenRepositories() []corpus.Built {
 	var all []corpus.Built
 	for _, set := range b.Sets {
 		all = append(all, b.manifest.Set(set)...)
@@ -230,13 +230,13 @@ func (b *bench) allTextBytes() int64 {
 	return n
 }
 
-// stop ends a server; one that cannot be ended is worth a line in the report.
-func (b *bench) stop(name string, stop func() error) {
+// stopServer ends a server; one that cannot be ended is worth a line in the report.
+func (b *bench) stopServer(name string, stop func() error) {
 	if err := stop(); err != nil {
-		b.missing("%s did not end well: %v", name, err)
+		b.noteMissing("%s did not end well: %v", name, err)
 	}
 	runtime.GC()
 }
 
-// interrupted hides errors that only say that the whole run was stopped.
-func interrupted(err error) bool { return errors.Is(err, context.Canceled) }
+// isInterrupted hides errors that only say that the whole run was stopped.
+func isInterrupted(err error) bool { return errors.Is(err, context.Canceled) }

@@ -18,13 +18,13 @@ func (b *bench) scanRows(zoekt, quarry *figures) []report.Row {
 		if re2 := medianOf(zoekt.re2.scans, i); re2 != "" {
 			row.Zoekt += " (RE2 " + re2 + ")"
 		}
-		rows = append(rows, scanVerdict(row, scanGoals[q.Name], at(best, i), at(quarry.plain.scans, i), at(b.ripgrep, i)))
+		rows = append(rows, scanVerdict(row, scanGoals[q.Name], timingAt(best, i), timingAt(quarry.plain.scans, i), timingAt(b.ripgrep, i)))
 	}
 	return rows
 }
 
-func at(timings []timing, i int) timing {
-	if i >= len(timings) || !timings[i].ok() {
+func timingAt(timings []timing, i int) timing {
+	if i >= len(timings) || !timings[i].isMeasured() {
 		return timing{}
 	}
 	return timings[i]
@@ -73,7 +73,7 @@ func (b *bench) bandwidthRow(quarry *figures) report.Row {
 		if scanGoals[q.Name] == 0 {
 			continue // the index leaves out most of the text
 		}
-		if t := at(quarry.plain.scans, i); t.Median > 0 && b.bandwidth.Count > 0 {
+		if t := timingAt(quarry.plain.scans, i); t.Median > 0 && b.bandwidth.Count > 0 {
 			speed := float64(b.allTextBytes()) / t.Median.Seconds()
 			cells = append(cells, fmt.Sprintf("`%s` %.2f GB/s (%.0f %%)", q.Text, speed/1e9, 100*speed/b.bandwidth.Count))
 		}
@@ -89,7 +89,7 @@ func (b *bench) loadRows(zoekt, quarry *figures) []report.Row {
 		if text := describeLoad(re2); text != "" {
 			row.Zoekt += "; RE2 " + text
 		}
-		return compareRates(row, max(rate(plain), rate(re2)), rate(ours), goal)
+		return compareRates(row, max(queriesPerSecond(plain), queriesPerSecond(re2)), queriesPerSecond(ours), goal)
 	}
 	return []report.Row{
 		row(fmt.Sprintf("%d clients, interactive mix, %s", loadClients, b.LoadDuration), zoekt.plain.load, zoekt.re2.load, quarry.plain.load, goalLoadFactor),
@@ -98,7 +98,7 @@ func (b *bench) loadRows(zoekt, quarry *figures) []report.Row {
 	}
 }
 
-func rate(f *loadFigure) float64 {
+func queriesPerSecond(f *loadFigure) float64 {
 	if f == nil || f.Queries == 0 {
 		return 0
 	}
@@ -106,7 +106,7 @@ func rate(f *loadFigure) float64 {
 }
 
 func describeLoad(f *loadFigure) string {
-	if rate(f) == 0 {
+	if queriesPerSecond(f) == 0 {
 		return ""
 	}
 	text := fmt.Sprintf("%.1f queries/s, p50 %s, p99 %s", f.perSecond(), report.Milliseconds(f.P50), report.Milliseconds(f.P99))
@@ -167,14 +167,14 @@ func pushRow(zoekt, quarry *figures) report.Row {
 		ours = append(ours, p.Searchable)
 	}
 	if len(delta) > 0 {
-		row.Zoekt = fmt.Sprintf("delta mode by hand: p50 %s, p99 %s (zoekt-git-index alone p50 %s)", report.Milliseconds(median(delta)),
-			report.Milliseconds(quantile(delta, 0.99)), report.Milliseconds(median(indexed)))
+		row.Zoekt = fmt.Sprintf("delta mode by hand: p50 %s, p99 %s (zoekt-git-index alone p50 %s)", report.Milliseconds(medianDuration(delta)),
+			report.Milliseconds(quantileDuration(delta, 0.99)), report.Milliseconds(medianDuration(indexed)))
 	}
 	if zoekt.normalPush != nil {
 		row.Zoekt += "; normal mode " + report.Milliseconds(zoekt.normalPush.Searchable)
 	}
 	if len(ours) > 0 {
-		row.Quarry = fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(median(ours)), report.Milliseconds(quantile(ours, 0.99)))
+		row.Quarry = fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(medianDuration(ours)), report.Milliseconds(quantileDuration(ours, 0.99)))
 	}
-	return compare(row, float64(median(indexed)), float64(median(ours)), 1)
+	return compareRow(row, float64(medianDuration(indexed)), float64(medianDuration(ours)), 1)
 }

@@ -11,10 +11,10 @@ import (
 
 // A source is one server that is asked, under a name of its own in logs and in the ledger of its program.
 type source struct {
-	name     string
-	searcher engine.Searcher
-	word     word
-	ledger   *ledger
+	name      string
+	searcher  engine.Searcher
+	translate translator
+	ledger    *ledger
 }
 
 // answers are what is measured of one server. Zero values mean not measured.
@@ -34,8 +34,8 @@ func (b *bench) askAll(ctx context.Context, s *source, kind string, queries []su
 	for i, q := range queries {
 		key := fmt.Sprintf("%s/%s/%d/%s", s.name, kind, q.Limit, q.Text)
 		var err error
-		timings[i], err = recall(s.ledger, key, func() (timing, error) {
-			t := ask(ctx, s.searcher, s.word(q), runs, b.QueryBudget)
+		timings[i], err = recallOrMeasure(s.ledger, key, func() (timing, error) {
+			t := measureQuery(ctx, s.searcher, s.translate(q), runs, b.QueryBudget)
 			if t.err == nil {
 				b.Log("%s: %-26s first %9s median %9s, %d matches in %d files", s.name, q.Name, t.First.Round(10*time.Microsecond),
 					t.Median.Round(10*time.Microsecond), t.Matches, t.Files)
@@ -43,11 +43,11 @@ func (b *bench) askAll(ctx context.Context, s *source, kind string, queries []su
 			return t, t.err
 		})
 		timings[i].err = err
-		if interrupted(err) {
+		if isInterrupted(err) {
 			return timings
 		}
 		if err != nil {
-			b.missing("%s: query %s: %v", s.name, q.Name, err)
+			b.noteMissing("%s: query %s: %v", s.name, q.Name, err)
 		}
 	}
 	return timings
@@ -57,24 +57,24 @@ func (b *bench) askAll(ctx context.Context, s *source, kind string, queries []su
 func (b *bench) askLoads(ctx context.Context, s *source, a *answers) {
 	mix := suite.Interactive(b.Queries)
 	if len(mix) == 0 {
-		b.missing("%s: throughput: none of the queries is of the interactive mix", s.name)
+		b.noteMissing("%s: throughput: none of the queries is of the interactive mix", s.name)
 		return
 	}
 	a.load = b.askLoad(s, "load", mix, func() (loadFigure, error) { return b.warmLoad(ctx, s, mix), ctx.Err() })
 	heavy := b.heavyMix()
 	a.heavy = b.askLoad(s, "heavy", heavy, func() (loadFigure, error) {
-		return measureRounds(ctx, s.searcher, heavy, s.word, b.LoadDuration), ctx.Err()
+		return measureRounds(ctx, s.searcher, heavy, s.translate, b.LoadDuration), ctx.Err()
 	})
 }
 
 func (b *bench) askLoad(s *source, kind string, mix []suite.Query, measure func() (loadFigure, error)) *loadFigure {
-	load, err := recall(s.ledger, s.name+"/"+kind+"/"+listKey(mix), func() (loadFigure, error) {
+	load, err := recallOrMeasure(s.ledger, s.name+"/"+kind+"/"+listKey(mix), func() (loadFigure, error) {
 		f, err := measure()
 		b.Log("%s: %s: %.2f queries/s, p99 %s, %d errors", s.name, kind, f.perSecond(), f.P99.Round(time.Millisecond), f.Errors)
 		return f, err
 	})
 	if err != nil {
-		b.missing("%s: throughput: %v", s.name, err)
+		b.noteMissing("%s: throughput: %v", s.name, err)
 		return nil
 	}
 	return &load

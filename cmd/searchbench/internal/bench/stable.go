@@ -33,9 +33,9 @@ func (b *bench) stableQueries() []suite.Query {
 func (b *bench) askStable(ctx context.Context, s *source) map[string]stableFigure {
 	figures := make(map[string]stableFigure)
 	for _, q := range b.stableQueries() {
-		f, err := recall(s.ledger, s.name+"/stable/"+q.Text, func() (stableFigure, error) { return countLists(ctx, s, q) })
+		f, err := recallOrMeasure(s.ledger, s.name+"/stable/"+q.Text, func() (stableFigure, error) { return countLists(ctx, s, q) })
 		if err != nil {
-			b.missing("%s: lists of %s: %v", s.name, q.Name, err)
+			b.noteMissing("%s: lists of %s: %v", s.name, q.Name, err)
 			continue
 		}
 		figures[q.Name] = f
@@ -46,7 +46,7 @@ func (b *bench) askStable(ctx context.Context, s *source) map[string]stableFigur
 
 func countLists(ctx context.Context, s *source, q suite.Query) (stableFigure, error) {
 	var f stableFigure
-	request := s.word(q)
+	request := s.translate(q)
 	request.List = true
 	lists := make(map[uint64]bool)
 	for range stableRequests {

@@ -54,8 +54,8 @@ func ParseSteps(names []string) ([]Step, error) {
 // ownSteps make their own indexes.
 var ownSteps = []Step{StepFreshness, StepThroughput, StepBranches}
 
-// doesBeside says whether any step is taken that wants the indexes of the sets.
-func (b *bench) doesBeside() bool {
+// takesSharedStep says whether any step is taken that wants the indexes of the sets.
+func (b *bench) takesSharedStep() bool {
 	return slices.ContainsFunc(b.Steps, func(s Step) bool { return !slices.Contains(ownSteps, s) })
 }
 
@@ -64,7 +64,7 @@ func (b *bench) needsSets() bool {
 	return slices.ContainsFunc(b.Steps, func(s Step) bool { return s != StepBranches })
 }
 
-func (b *bench) does(s Step) bool { return slices.Contains(b.Steps, s) }
+func (b *bench) takesStep(s Step) bool { return slices.Contains(b.Steps, s) }
 
 // ParseSets reads names of sets and gives them in the order in which they are imported; none means all.
 func ParseSets(names []string) ([]string, error) {

@@ -25,16 +25,16 @@ func TestHeavyMix(t *testing.T) {
 		t.Errorf("%v", mix)
 	}
 	f := &fake{times: []time.Duration{time.Millisecond}}
-	load := measureRounds(context.Background(), f, mix, forZoekt, 0)
+	load := measureRounds(context.Background(), f, mix, zoektRequest, 0)
 	if load.Queries != len(mix) || f.asked.Load() != int64(len(mix)) || load.Errors != 0 || load.perSecond() <= 0 {
 		t.Errorf("%+v after %d questions, want %d in one round", load, f.asked.Load(), len(mix))
 	}
 	f = &fake{times: []time.Duration{1}}
-	if load := measureRounds(context.Background(), f, mix, forZoekt, 20*time.Millisecond); load.Queries <= len(mix) || load.Queries%len(mix) != 0 {
+	if load := measureRounds(context.Background(), f, mix, zoektRequest, 20*time.Millisecond); load.Queries <= len(mix) || load.Queries%len(mix) != 0 {
 		t.Errorf("%d queries, want whole rounds of %d", load.Queries, len(mix))
 	}
 	f = &fake{times: []time.Duration{1}, err: errors.New("no")}
-	if load := measureRounds(context.Background(), f, mix, forZoekt, 0); load.Queries != 0 || load.Errors != len(mix) {
+	if load := measureRounds(context.Background(), f, mix, zoektRequest, 0); load.Queries != 0 || load.Errors != len(mix) {
 		t.Errorf("failing server: %+v", load)
 	}
 }
@@ -53,7 +53,7 @@ func (m *moody) Search(_ context.Context, q engine.Request) (engine.Answer, erro
 
 func TestCountLists(t *testing.T) {
 	m := &moody{}
-	f, err := countLists(context.Background(), &source{searcher: m, word: forZoekt}, suite.Query{Text: "x", Limit: 100})
+	f, err := countLists(context.Background(), &source{searcher: m, translate: zoektRequest}, suite.Query{Text: "x", Limit: 100})
 	if err != nil || f != (stableFigure{Lists: 3, Matches: stableRequests, FilesRead: 2 * stableRequests}) || m.asked != stableRequests {
 		t.Errorf("%+v %v after %d questions", f, err, m.asked)
 	}
@@ -82,11 +82,11 @@ func TestFirstAnswerWaitsForTheWholeAnswer(t *testing.T) {
 // The rare literal must be in the sets that are measured.
 func TestRareQuery(t *testing.T) {
 	b := &bench{Options: Options{Extra: []suite.Query{{Class: suite.ClassSymbolExact, Text: "s"}, {Class: suite.ClassRare, Text: "a"}, {Class: suite.ClassRare, Text: "b"}}}}
-	q, n, err := b.rareQuery(context.Background(), &fake{times: []time.Duration{1}, found: 2}, forZoekt)
+	q, n, err := b.rareQuery(context.Background(), &fake{times: []time.Duration{1}, found: 2}, zoektRequest)
 	if err != nil || q.Text != "b" || n != 3 {
 		t.Errorf("%+v %d %v, want the second rare one", q, n, err)
 	}
-	if _, _, err := b.rareQuery(context.Background(), &fake{times: []time.Duration{1}, found: 9}, forZoekt); !errors.Is(err, errNoRareQuery) {
+	if _, _, err := b.rareQuery(context.Background(), &fake{times: []time.Duration{1}, found: 9}, zoektRequest); !errors.Is(err, errNoRareQuery) {
 		t.Errorf("%v, want errNoRareQuery", err)
 	}
 }
@@ -94,10 +94,10 @@ func TestRareQuery(t *testing.T) {
 // A step that fails is named in the report; the others go on.
 func TestStepNamesItsFailure(t *testing.T) {
 	b := newTestBench(t, filepath.Join(t.TempDir(), "figures.json"), false)
-	if got := step(b, "the core", b.zoektLedger, "core", func() (int, error) { return 1, errors.New("no") }); got != nil || len(b.absent) != 1 {
+	if got := measureStep(b, "the core", b.zoektLedger, "core", func() (int, error) { return 1, errors.New("no") }); got != nil || len(b.absent) != 1 {
 		t.Errorf("%v, %q", got, b.absent)
 	}
-	if got := step(b, "the core", b.zoektLedger, "core", func() (int, error) { return 7, nil }); got == nil || *got != 7 {
+	if got := measureStep(b, "the core", b.zoektLedger, "core", func() (int, error) { return 7, nil }); got == nil || *got != 7 {
 		t.Errorf("%v, want 7", got)
 	}
 }
@@ -146,7 +146,7 @@ func TestLoadNeedsAMix(t *testing.T) {
 	b := newTestBench(t, filepath.Join(t.TempDir(), "figures.json"), false)
 	b.Queries = []suite.Query{{Text: "a", Mix: suite.MixNone}}
 	f, a := &fake{times: []time.Duration{1}}, &answers{}
-	b.askLoads(context.Background(), &source{name: "zoekt", searcher: f, word: forZoekt, ledger: b.zoektLedger}, a)
+	b.askLoads(context.Background(), &source{name: "zoekt", searcher: f, translate: zoektRequest, ledger: b.zoektLedger}, a)
 	if len(b.absent) != 1 || f.asked.Load() != 0 || a.load != nil {
 		t.Errorf("%q after %d questions, want it said", b.absent, f.asked.Load())
 	}
@@ -164,7 +164,7 @@ func (s *slowStart) Stream(context.Context, engine.Request) (engine.Streamed, er
 
 func TestAskStream(t *testing.T) {
 	s := &slowStart{}
-	f, err := askStream(context.Background(), s, suite.Query{Text: "x"}, forQuarry, 3)
+	f, err := askStream(context.Background(), s, suite.Query{Text: "x"}, quarryRequest, 3)
 	if err != nil || f != (streamFigure{Query: "x", First: 3, Whole: 30, Chunks: 2}) || s.asked != 4 {
 		t.Errorf("%+v %v after %d questions, want medians without the first", f, err, s.asked)
 	}

@@ -21,7 +21,7 @@ type streamer interface {
 }
 
 // askStreams asks the suite's long lists of matches.
-func (b *bench) askStreams(ctx context.Context, s streamer, translate word) []streamFigure {
+func (b *bench) askStreams(ctx context.Context, s streamer, translate translator) []streamFigure {
 	var figures []streamFigure
 	for _, q := range b.Queries {
 		if q.Class != "limit-10k" {
@@ -29,7 +29,7 @@ func (b *bench) askStreams(ctx context.Context, s streamer, translate word) []st
 		}
 		f, err := askStream(ctx, s, q, translate, b.Runs)
 		if err != nil {
-			b.missing("quarry: stream of %s: %v", q.Name, err)
+			b.noteMissing("quarry: stream of %s: %v", q.Name, err)
 			continue
 		}
 		b.Log("quarry: %-26s first part %9s whole %9s, %d parts", q.Name, f.First.Round(10*time.Microsecond), f.Whole.Round(10*time.Microsecond), f.Chunks)
@@ -38,7 +38,7 @@ func (b *bench) askStreams(ctx context.Context, s streamer, translate word) []st
 	return figures
 }
 
-func askStream(ctx context.Context, s streamer, q suite.Query, translate word, runs int) (streamFigure, error) {
+func askStream(ctx context.Context, s streamer, q suite.Query, translate translator, runs int) (streamFigure, error) {
 	var first, whole []time.Duration
 	f := streamFigure{Query: q.Text}
 	for n := range runs + 1 { // one to warm up
@@ -50,6 +50,6 @@ func askStream(ctx context.Context, s streamer, q suite.Query, translate word, r
 			first, whole, f.Chunks = append(first, answer.First), append(whole, answer.Whole), answer.Chunks
 		}
 	}
-	f.First, f.Whole = median(first), median(whole)
+	f.First, f.Whole = medianDuration(first), medianDuration(whole)
 	return f, nil
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// classes in the order of their first query.
-func (b *bench) classes() []string {
+// queryClasses in the order of their first query.
+func (b *bench) queryClasses() []string {
 	var classes []string
 	for _, q := range b.Queries {
 		if !slices.Contains(classes, q.Class) {
@@ -27,7 +27,7 @@ func (b *bench) classTable(zoekt, quarry *figures) report.Table {
 		Note:   "Geometric means of the medians. Ratio: the better of zoekt ÷ Quarry; above 1 Quarry is faster.",
 		Header: []string{"class", "queries", "zoekt", "zoekt RE2", "zoekt capped", "quarry", "ratio", "worst query", "its ratio"},
 	}
-	for _, class := range b.classes() {
+	for _, class := range b.queryClasses() {
 		in := func(i int) bool { return b.Queries[i].Class == class }
 		n := 0
 		for i := range b.Queries {
@@ -42,7 +42,7 @@ func (b *bench) classTable(zoekt, quarry *figures) report.Table {
 		if z, q := geometricMean(best, in), geometricMean(quarry.plain.suite, in); z > 0 && q > 0 {
 			row[6] = fmt.Sprintf("%.2f", float64(z)/float64(q))
 		}
-		if name, ratio, ok := b.worst(best, quarry.plain.suite, in); ok {
+		if name, ratio, ok := b.worstQuery(best, quarry.plain.suite, in); ok {
 			row[7], row[8] = name, fmt.Sprintf("%.2f", ratio)
 		}
 		t.Rows = append(t.Rows, row)
@@ -50,9 +50,9 @@ func (b *bench) classTable(zoekt, quarry *figures) report.Table {
 	return t
 }
 
-func (b *bench) worst(best, quarry []timing, in func(int) bool) (name string, ratio float64, ok bool) {
+func (b *bench) worstQuery(best, quarry []timing, in func(int) bool) (name string, ratio float64, ok bool) {
 	for i := range b.Queries {
-		if !in(i) || i >= len(best) || i >= len(quarry) || !best[i].ok() || !quarry[i].ok() {
+		if !in(i) || i >= len(best) || i >= len(quarry) || !best[i].isMeasured() || !quarry[i].isMeasured() {
 			continue
 		}
 		if r := float64(best[i].Median) / float64(quarry[i].Median); !ok || r < ratio {
@@ -71,13 +71,13 @@ func (b *bench) queryTable(zoekt, quarry *figures) report.Table {
 		Header: []string{"query", "limit", "zoekt", "zoekt RE2", "quarry", "matches zoekt", "matches quarry"},
 	}
 	cell := func(timings []timing, i int) string {
-		if i >= len(timings) || !timings[i].ok() {
+		if i >= len(timings) || !timings[i].isMeasured() {
 			return ""
 		}
 		return report.Milliseconds(timings[i].First) + " / " + report.Milliseconds(timings[i].Median)
 	}
 	count := func(timings []timing, i int) string {
-		if i >= len(timings) || !timings[i].ok() {
+		if i >= len(timings) || !timings[i].isMeasured() {
 			return ""
 		}
 		return strconv.Itoa(timings[i].Matches)
@@ -98,7 +98,7 @@ func (b *bench) extraTable(zoekt, quarry *figures) report.Table {
 		Header: []string{"query", "zoekt", "zoekt RE2", "quarry", "matches zoekt", "matches quarry"},
 	}
 	cell := func(timings []timing, i int) string {
-		if at(timings, i).Median == 0 {
+		if timingAt(timings, i).Median == 0 {
 			return ""
 		}
 		return report.Milliseconds(timings[i].Median) + " / " + report.Milliseconds(timings[i].p99())
@@ -106,7 +106,7 @@ func (b *bench) extraTable(zoekt, quarry *figures) report.Table {
 	for i, q := range b.Extra {
 		t.Rows = append(t.Rows, []string{
 			q.Class + ": `" + q.Text + "`", cell(zoekt.plain.extra, i), cell(zoekt.re2.extra, i), cell(quarry.plain.extra, i),
-			strconv.Itoa(at(zoekt.plain.extra, i).Matches), strconv.Itoa(at(quarry.plain.extra, i).Matches),
+			strconv.Itoa(timingAt(zoekt.plain.extra, i).Matches), strconv.Itoa(timingAt(quarry.plain.extra, i).Matches),
 		})
 	}
 	return t

@@ -21,21 +21,21 @@ type timing struct {
 	err     error
 }
 
-func (t timing) ok() bool { return t.err == nil && t.Median > 0 }
+func (t timing) isMeasured() bool { return t.err == nil && t.Median > 0 }
 
 // p99 is the slowest run where there are fewer than a hundred.
-func (t timing) p99() time.Duration { return quantile(t.All, 0.99) }
+func (t timing) p99() time.Duration { return quantileDuration(t.All, 0.99) }
 
 // defaultQueryBudget bounds all runs of one query: a query of ten seconds is not run six times.
 const defaultQueryBudget = 40 * time.Second
 
 // word translates a query for one program.
-type word func(suite.Query) engine.Request
+type translator func(suite.Query) engine.Request
 
-func forZoekt(q suite.Query) engine.Request { return engine.Request{Text: q.Text, Limit: q.Limit} }
+func zoektRequest(q suite.Query) engine.Request { return engine.Request{Text: q.Text, Limit: q.Limit} }
 
-// forQuarry asks what zoekt understands: a term with capital letters means them.
-func forQuarry(q suite.Query) engine.Request {
+// quarryRequest asks what zoekt understands: a term with capital letters means them.
+func quarryRequest(q suite.Query) engine.Request {
 	text, form := q.Quarry()
 	if form == suite.FormSearch && !strings.Contains(text, "case:") {
 		text = "case:auto " + text
@@ -43,9 +43,9 @@ func forQuarry(q suite.Query) engine.Request {
 	return engine.Request{Text: text, Limit: q.Limit, Repositories: form == suite.FormRepositories}
 }
 
-// ask runs a query once to warm up and then runs times, as far as the budget allows. A warm-up that takes half of the budget is the measurement:
+// measureQuery runs a query once to warm up and then runs times, as far as the budget allows. A warm-up that takes half of the budget is the measurement:
 // nothing that slow is made quicker by what it leaves in a cache.
-func ask(ctx context.Context, s engine.Searcher, request engine.Request, runs int, budget time.Duration) timing {
+func measureQuery(ctx context.Context, s engine.Searcher, request engine.Request, runs int, budget time.Duration) timing {
 	answer, err := s.Search(ctx, request)
 	if err != nil {
 		return timing{err: err}
@@ -62,11 +62,11 @@ func ask(ctx context.Context, s engine.Searcher, request engine.Request, runs in
 		spent += answer.Elapsed
 		t.All = append(t.All, answer.Elapsed)
 	}
-	t.Median = median(t.All)
+	t.Median = medianDuration(t.All)
 	return t
 }
 
-func median(d []time.Duration) time.Duration {
+func medianDuration(d []time.Duration) time.Duration {
 	if len(d) == 0 {
 		return 0
 	}
@@ -75,8 +75,8 @@ func median(d []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// quantile returns the value below which a share q of d lies.
-func quantile(d []time.Duration, q float64) time.Duration {
+// quantileDuration returns the value below which a share q of d lies.
+func quantileDuration(d []time.Duration, q float64) time.Duration {
 	if len(d) == 0 {
 		return 0
 	}
@@ -89,7 +89,7 @@ func quantile(d []time.Duration, q float64) time.Duration {
 func geometricMean(timings []timing, keep func(i int) bool) time.Duration {
 	sum, n := 0.0, 0
 	for i, t := range timings {
-		if t.ok() && keep(i) {
+		if t.isMeasured() && keep(i) {
 			sum += math.Log(float64(t.Median))
 			n++
 		}
@@ -100,14 +100,14 @@ func geometricMean(timings []timing, keep func(i int) bool) time.Duration {
 	return time.Duration(math.Exp(sum / float64(n)))
 }
 
-// better takes for each query the faster of two engines of the same program.
-func better(a, b []timing) []timing {
+// fasterTimings takes for each query the faster of two engines of the same program.
+func fasterTimings(a, b []timing) []timing {
 	if len(a) == 0 {
 		return b
 	}
 	best := slices.Clone(a)
 	for i := range best {
-		if i < len(b) && b[i].ok() && (!best[i].ok() || b[i].Median < best[i].Median) {
+		if i < len(b) && b[i].isMeasured() && (!best[i].isMeasured() || b[i].Median < best[i].Median) {
 			best[i] = b[i]
 		}
 	}

@@ -11,68 +11,70 @@ func (b *bench) measureZoekt(ctx context.Context) *figures {
 	f := &figures{}
 	var err error
 	if f.imports, err = b.importZoekt(ctx); err != nil {
-		b.missing("%v", err)
+		b.noteMissing("%v", err)
 		return f
 	}
-	if b.does(StepSuite) {
-		if f.diskBytes, err = recall(b.zoektLedger, "disk", func() (int64, error) { return diskBytes(b.zoektIndex()) }); err != nil {
-			b.missing("zoekt's bytes on disk: %v", err)
+	if b.takesStep(StepSuite) {
+		if f.diskBytes, err = recallOrMeasure(b.zoektLedger, "disk", func() (int64, error) { return diskBytes(b.zoektIndex()) }); err != nil {
+			b.noteMissing("zoekt's bytes on disk: %v", err)
 		}
 	}
-	b.zoektApart(ctx, f)
+	b.measureZoektOffline(ctx, f)
 	b.askZoekt(ctx, f, true)
 	b.askZoekt(ctx, f, false)
 	return f
 }
 
-// zoektApart takes the steps that need no running server.
-func (b *bench) zoektApart(ctx context.Context, f *figures) {
-	if b.does(StepCore) {
-		f.core = step(b, "zoekt's core of indexing", b.zoektLedger, "core/"+b.coreSet(), func() (coreFigure, error) { return b.coreZoekt(ctx) })
+// measureZoektOffline takes the steps that need no running server.
+func (b *bench) measureZoektOffline(ctx context.Context, f *figures) {
+	if b.takesStep(StepCore) {
+		f.core = measureStep(b, "zoekt's core of indexing", b.zoektLedger, "core/"+b.coreSet(), func() (coreFigure, error) { return b.coreZoekt(ctx) })
 	}
-	if b.does(StepCold) {
-		f.cold = step(b, "zoekt's cold start", b.zoektLedger, "cold", func() (coldFigure, error) { return b.coldZoekt(ctx) })
+	if b.takesStep(StepCold) {
+		f.cold = measureStep(b, "zoekt's cold start", b.zoektLedger, "cold", func() (coldFigure, error) { return b.coldZoekt(ctx) })
 	}
 }
 
 // askZoekt measures one of the two engines on a server of its own. Pushes come last, on the server as it comes.
 func (b *bench) askZoekt(ctx context.Context, f *figures, re2 bool) {
-	server := &lateZoekt{start: func() (*engine.ZoektServer, error) { return b.Zoekt.Serve(ctx, b.zoektIndex(), len(b.chosen()), re2) }}
-	defer b.stop("zoekt-webserver", server.stop)
-	s, a := &source{name: "zoekt", searcher: server, word: forZoekt, ledger: b.zoektLedger}, &f.plain
+	server := &lazyZoekt{start: func() (*engine.ZoektServer, error) {
+		return b.Zoekt.Serve(ctx, b.zoektIndex(), len(b.chosenRepositories()), re2)
+	}}
+	defer b.stopServer("zoekt-webserver", server.stop)
+	s, a := &source{name: "zoekt", searcher: server, translate: zoektRequest, ledger: b.zoektLedger}, &f.plain
 	if re2 {
 		s.name, a = "zoekt-re2", &f.re2
 	}
-	if b.does(StepSuite) {
+	if b.takesStep(StepSuite) {
 		a.suite = b.askAll(ctx, s, "suite", b.Queries, b.Runs)
 		if !re2 {
 			b.zoektMemory(f, server)
 		}
-		f.capped = better(b.askCapped(ctx, s, server), f.capped)
+		f.capped = fasterTimings(b.askCapped(ctx, s, server), f.capped)
 	}
-	if b.does(StepClasses) {
+	if b.takesStep(StepClasses) {
 		a.extra = b.askAll(ctx, s, "extra", b.Extra, b.ExtraRuns)
 	}
-	if b.does(StepLoad) {
+	if b.takesStep(StepLoad) {
 		b.askLoads(ctx, s, a)
 	}
-	if b.does(StepStable) {
+	if b.takesStep(StepStable) {
 		a.stable = b.askStable(ctx, s)
 	}
-	if b.does(StepScans) {
+	if b.takesStep(StepScans) {
 		a.scans = b.askAll(ctx, s, "scan", b.Scans, b.Runs)
 	}
-	if b.does(StepPushes) && !re2 {
+	if b.takesStep(StepPushes) && !re2 {
 		if err := b.pushZoekt(ctx, server, f); err != nil {
-			b.missing("zoekt's pushes: %v", err)
+			b.noteMissing("zoekt's pushes: %v", err)
 		}
 	}
 }
 
 // zoektMemory reads the memory after a suite that this server was asked, or takes what was read after the suite of an earlier run.
-func (b *bench) zoektMemory(f *figures, server *lateZoekt) {
+func (b *bench) zoektMemory(f *figures, server *lazyZoekt) {
 	var err error
-	f.memory, err = recall(b.zoektLedger, "memory/"+listKey(b.Queries), func() (memoryFigure, error) {
+	f.memory, err = recallOrMeasure(b.zoektLedger, "memory/"+listKey(b.Queries), func() (memoryFigure, error) {
 		if server.running == nil {
 			return memoryFigure{}, errNotAsked
 		}
@@ -80,14 +82,14 @@ func (b *bench) zoektMemory(f *figures, server *lateZoekt) {
 		return memoryFigure{m.ResidentBytes, m.AnonymousBytes}, nil
 	})
 	if err != nil {
-		b.missing("zoekt's memory: %v", err)
+		b.noteMissing("zoekt's memory: %v", err)
 	}
 }
 
 // askCapped asks the suite once more with a cap per shard.
-func (b *bench) askCapped(ctx context.Context, s *source, server *lateZoekt) []timing {
+func (b *bench) askCapped(ctx context.Context, s *source, server *lazyZoekt) []timing {
 	if b.SkipCapped {
 		return nil
 	}
-	return b.askAll(ctx, &source{name: s.name, searcher: cappedZoekt{server}, word: s.word, ledger: s.ledger}, "capped", b.Queries, b.Runs)
+	return b.askAll(ctx, &source{name: s.name, searcher: cappedZoekt{server}, translate: s.translate, ledger: s.ledger}, "capped", b.Queries, b.Runs)
 }

@@ -84,7 +84,7 @@ func Feed(documents []segment.Document, dir string) (Figure, error) {
 	before, start := processorTime(), time.Now()
 	builder, next := segment.NewBuilder(segment.Options{}), 0
 	for next < len(documents) {
-		n, err := fill(builder, documents[next:])
+		n, err := fillSegment(builder, documents[next:])
 		if err != nil {
 			return f, err
 		}
@@ -100,8 +100,8 @@ func Feed(documents []segment.Document, dir string) (Figure, error) {
 	return f, nil
 }
 
-// fill adds documents until the segment is full and returns how many it took, at least one.
-func fill(builder *segment.Builder, documents []segment.Document) (int, error) {
+// fillSegment adds documents until the segment is full and returns how many it took, at least one.
+func fillSegment(builder *segment.Builder, documents []segment.Document) (int, error) {
 	for i := range documents {
 		err := builder.Add(documents[i])
 		if errors.Is(err, segment.ErrFull) && i > 0 {

@@ -13,7 +13,7 @@ import (
 // BorrowRepository makes the bare repository dir anew, with the objects of another one and commits of its own after that one's Branch. It returns
 // the commit it starts from and its own, in order. dir is removed first.
 func BorrowRepository(ctx context.Context, dir, bare string, write func(c *Commits)) (before string, commits []string, err error) {
-	if before, err = resolve(ctx, bare, "refs/heads/"+Branch); err != nil {
+	if before, err = resolveCommit(ctx, bare, "refs/heads/"+Branch); err != nil {
 		return "", nil, err
 	}
 	objects, err := filepath.Abs(filepath.Join(bare, "objects"))
@@ -40,7 +40,7 @@ func BorrowRepository(ctx context.Context, dir, bare string, write func(c *Commi
 	if err != nil {
 		return "", nil, err
 	}
-	out, err := git(dir, "rev-list", "--reverse", "--end-of-options", before+".."+LastRef).output(ctx)
+	out, err := gitCommand(dir, "rev-list", "--reverse", "--end-of-options", before+".."+LastRef).captureOutput(ctx)
 	return before, strings.Fields(string(out)), err
 }
 
@@ -70,7 +70,7 @@ func Sources(tree string, n int) ([]Source, error) {
 	}
 	var sources []Source
 	for _, f := range chooseEdited(files, n) {
-		content, err := f.content(tree)
+		content, err := f.readContent(tree)
 		if err != nil {
 			return nil, err
 		}

@@ -85,7 +85,7 @@ func Build(ctx context.Context, list List, opts Options) (Manifest, error) {
 	var manifest Manifest
 	var failures []error
 	for i, r := range list.Repositories {
-		built, err := b.repository(ctx, r, fmt.Sprintf("[%d/%d] %s", i+1, len(list.Repositories), r.Name))
+		built, err := b.ensureRepository(ctx, r, fmt.Sprintf("[%d/%d] %s", i+1, len(list.Repositories), r.Name))
 		if ctx.Err() != nil || errors.Is(err, ErrDiskSpace) {
 			return manifest, errors.Join(append(failures, err, ctx.Err())...)
 		}
@@ -98,7 +98,7 @@ func Build(ctx context.Context, list List, opts Options) (Manifest, error) {
 			continue
 		}
 		manifest.Repositories = append(manifest.Repositories, *built)
-		if err := b.save(list, manifest); err != nil {
+		if err := b.saveManifest(list, manifest); err != nil {
 			return manifest, err
 		}
 	}
@@ -110,18 +110,18 @@ type builder struct {
 	previous Manifest
 }
 
-// repository returns nil when Only leaves it out and it was never built.
-func (b *builder) repository(ctx context.Context, r Repository, label string) (*Built, error) {
-	entry, err := checksum(r)
+// ensureRepository returns nil when Only leaves it out and it was never built.
+func (b *builder) ensureRepository(ctx context.Context, r Repository, label string) (*Built, error) {
+	entry, err := entryChecksum(r)
 	if err != nil {
 		return nil, err
 	}
-	known := b.find(r.Name)
-	if known != nil && (known.Entry == entry || !b.wanted(r.Name)) {
+	known := b.findBuilt(r.Name)
+	if known != nil && (known.Entry == entry || !b.isWanted(r.Name)) {
 		b.Progress("%s: there already", label)
 		return known, nil
 	}
-	if !b.wanted(r.Name) {
+	if !b.isWanted(r.Name) {
 		return nil, nil
 	}
 	if err := b.checkDisk(); err != nil {
@@ -131,7 +131,7 @@ func (b *builder) repository(ctx context.Context, r Repository, label string) (*
 	defer cancel()
 	b.Progress("%s: fetching from %s", label, r.From)
 	start := time.Now()
-	built, err := b.build(ctx, r)
+	built, err := b.buildRepository(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (b *builder) repository(ctx context.Context, r Repository, label string) (*
 	return &built, nil
 }
 
-func (b *builder) build(ctx context.Context, r Repository) (Built, error) {
+func (b *builder) buildRepository(ctx context.Context, r Repository) (Built, error) {
 	scratch := filepath.Join(b.Out, "tmp", r.Name)
 	if err := os.RemoveAll(scratch); err != nil {
 		return Built{}, err
@@ -155,7 +155,7 @@ func (b *builder) build(ctx context.Context, r Repository) (Built, error) {
 	}
 	built := Built{Name: r.Name, Set: r.Set}
 	var err error
-	if built.Served, err = b.fetch(ctx, r, tree); err != nil {
+	if built.Served, err = b.fetchPackages(ctx, r, tree); err != nil {
 		return Built{}, err
 	}
 	files, err := listFiles(tree)
@@ -165,13 +165,13 @@ func (b *builder) build(ctx context.Context, r Repository) (Built, error) {
 	if err := importTree(ctx, bare, tree, files, &built); err != nil {
 		return Built{}, err
 	}
-	if built.Commit, err = resolve(ctx, bare, "refs/heads/"+Branch); err != nil {
+	if built.Commit, err = resolveCommit(ctx, bare, "refs/heads/"+Branch); err != nil {
 		return Built{}, err
 	}
-	if err := replace(tree, TreePath(b.Out, r.Name)); err != nil {
+	if err := replaceDirectory(tree, TreePath(b.Out, r.Name)); err != nil {
 		return Built{}, err
 	}
-	if err := replace(bare, GitPath(b.Out, r.Name)); err != nil {
+	if err := replaceDirectory(bare, GitPath(b.Out, r.Name)); err != nil {
 		return Built{}, err
 	}
 	if r.Pushes > 0 {
@@ -180,8 +180,8 @@ func (b *builder) build(ctx context.Context, r Repository) (Built, error) {
 	return built, err
 }
 
-// fetch lays several packages into folders named after them, one package into the root of the tree.
-func (b *builder) fetch(ctx context.Context, r Repository, tree string) ([]string, error) {
+// fetchPackages lays several packages into folders named after them, one package into the root of the tree.
+func (b *builder) fetchPackages(ctx context.Context, r Repository, tree string) ([]string, error) {
 	cache := filepath.Join(b.Out, "cache")
 	fetch := fetchers[r.From]
 	if len(r.Packages) == 0 {
@@ -225,11 +225,11 @@ func importTree(ctx context.Context, bare, tree string, files []file, built *Bui
 	return fastImport(ctx, bare, func(w *bufio.Writer) error {
 		commitHeader(w, "refs/heads/"+Branch, "import "+strings.Join(built.Served, " "), 0)
 		for _, f := range files {
-			content, err := f.content(tree)
+			content, err := f.readContent(tree)
 			if err != nil {
 				return err
 			}
-			if err := modify(w, f.mode, f.path, content); err != nil {
+			if err := writeFileChange(w, f.mode, f.path, content); err != nil {
 				return err
 			}
 			built.Files++
@@ -243,8 +243,8 @@ func importTree(ctx context.Context, bare, tree string, files []file, built *Bui
 	})
 }
 
-// replace moves a finished folder to its place.
-func replace(from, to string) error {
+// replaceDirectory moves a finished folder to its place.
+func replaceDirectory(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
@@ -254,7 +254,7 @@ func replace(from, to string) error {
 	return os.Rename(from, to)
 }
 
-func (b *builder) find(name string) *Built {
+func (b *builder) findBuilt(name string) *Built {
 	for _, built := range b.previous.Repositories {
 		if _, err := os.Stat(GitPath(b.Out, name)); built.Name == name && err == nil {
 			return &built
@@ -263,7 +263,7 @@ func (b *builder) find(name string) *Built {
 	return nil
 }
 
-func (b *builder) wanted(name string) bool {
+func (b *builder) isWanted(name string) bool {
 	for _, only := range b.Only {
 		if only == name {
 			return true
@@ -286,15 +286,15 @@ func (b *builder) checkDisk() error {
 	return nil
 }
 
-// save writes what is built so far, and keeps what an earlier run built of the entries that this run has not come to yet.
-func (b *builder) save(list List, manifest Manifest) error {
+// saveManifest writes what is built so far, and keeps what an earlier run built of the entries that this run has not come to yet.
+func (b *builder) saveManifest(list List, manifest Manifest) error {
 	done := make(map[string]bool, len(manifest.Repositories))
 	merged := manifest
 	for _, built := range manifest.Repositories {
 		done[built.Name] = true
 	}
 	for _, r := range list.Repositories {
-		if known := b.find(r.Name); known != nil && !done[r.Name] {
+		if known := b.findBuilt(r.Name); known != nil && !done[r.Name] {
 			merged.Repositories = append(merged.Repositories, *known)
 		}
 	}
@@ -309,7 +309,7 @@ func (b *builder) save(list List, manifest Manifest) error {
 	return os.Rename(path+".new", path)
 }
 
-func checksum(r Repository) (string, error) {
+func entryChecksum(r Repository) (string, error) {
 	data, err := json.Marshal(r)
 	if err != nil {
 		return "", err

@@ -29,8 +29,8 @@ const (
 	killGrace = 5 * time.Second
 )
 
-// output runs the command in a process group of its own and returns what it printed on standard output.
-func (c command) output(ctx context.Context) ([]byte, error) {
+// captureOutput runs the command in a process group of its own and returns what it printed on standard output.
+func (c command) captureOutput(ctx context.Context) ([]byte, error) {
 	timeout := c.timeout
 	if timeout == 0 {
 		timeout = defaultCommandTimeout
@@ -52,7 +52,7 @@ func (c command) output(ctx context.Context) ([]byte, error) {
 }
 
 func (c command) run(ctx context.Context) error {
-	_, err := c.output(ctx)
+	_, err := c.captureOutput(ctx)
 	return err
 }
 

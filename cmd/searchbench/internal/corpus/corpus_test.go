@@ -68,7 +68,7 @@ func TestImportTreeIsReproducible(t *testing.T) {
 		if built.Files != 7 || built.TextFiles != 4 {
 			t.Errorf("%d files, %d of text; want 7 and 4", built.Files, built.TextFiles)
 		}
-		commit, err := resolve(ctx, bare, "HEAD")
+		commit, err := resolveCommit(ctx, bare, "HEAD")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -104,7 +104,7 @@ func TestPreparePushes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	head, err := resolve(ctx, bare, "HEAD")
+	head, err := resolveCommit(ctx, bare, "HEAD")
 	if err != nil {
 		t.Fatal(err)
 	}

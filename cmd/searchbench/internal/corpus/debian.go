@@ -35,7 +35,7 @@ func fetchDebianBinary(ctx context.Context, name, version, cache, dest string) (
 	if err != nil || len(tarballs) != 1 {
 		return "", fmt.Errorf("%s: want one tarball under usr/src, got %d", name, len(tarballs))
 	}
-	return debianVersion(archive), untar(ctx, tarballs[0], dest)
+	return debianVersion(archive), unpackTar(ctx, tarballs[0], dest)
 }
 
 // debianVersion reads the version out of NAME_VERSION_ARCH.deb.

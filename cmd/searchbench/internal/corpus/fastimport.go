@@ -27,7 +27,7 @@ const (
 // gitEnv keeps the user's and the machine's git settings out of what is built.
 var gitEnv = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1"}
 
-func git(dir string, args ...string) command {
+func gitCommand(dir string, args ...string) command {
 	return command{dir: dir, env: gitEnv, args: append([]string{"git"}, args...)}
 }
 
@@ -36,7 +36,7 @@ func initBare(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
-	return git("", "init", "--quiet", "--bare", "--initial-branch="+Branch, dir).run(ctx)
+	return gitCommand("", "init", "--quiet", "--bare", "--initial-branch="+Branch, dir).run(ctx)
 }
 
 // fastImport feeds what write writes to git fast-import in repository dir.
@@ -85,8 +85,8 @@ func commitHeader(w *bufio.Writer, ref, message string, sequence int) {
 	fmt.Fprintf(w, "commit %s\ncommitter %s %d +0000\ndata %d\n%s\n", ref, author, firstDate+sequence, len(message), message)
 }
 
-// modify writes one file of a commit.
-func modify(w *bufio.Writer, mode, path string, content []byte) error {
+// writeFileChange writes one file of a commit.
+func writeFileChange(w *bufio.Writer, mode, path string, content []byte) error {
 	fmt.Fprintf(w, "M %s inline %s\ndata %d\n", mode, quotePath(path), len(content))
 	if _, err := w.Write(content); err != nil {
 		return err
@@ -113,9 +113,9 @@ func quotePath(path string) string {
 	return b.String()
 }
 
-// resolve returns the commit of ref in repository dir.
-func resolve(ctx context.Context, dir, ref string) (string, error) {
-	out, err := git(dir, "rev-parse", "--verify", "--end-of-options", ref+"^{commit}").output(ctx)
+// resolveCommit returns the commit of ref in repository dir.
+func resolveCommit(ctx context.Context, dir, ref string) (string, error) {
+	out, err := gitCommand(dir, "rev-parse", "--verify", "--end-of-options", ref+"^{commit}").captureOutput(ctx)
 	return strings.TrimSpace(string(out)), err
 }
 

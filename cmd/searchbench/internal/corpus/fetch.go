@@ -25,7 +25,7 @@ var fetchers = map[Origin]fetcher{
 }
 
 func fetchGoRoot(ctx context.Context, _, _, _, dest string) (string, error) {
-	root, err := command{args: []string{"go", "env", "GOROOT", "GOVERSION"}}.output(ctx)
+	root, err := command{args: []string{"go", "env", "GOROOT", "GOVERSION"}}.captureOutput(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -41,7 +41,7 @@ func fetchGoModule(ctx context.Context, name, version, cache, dest string) (stri
 	out, err := command{
 		dir: cache, env: []string{"GOFLAGS=-mod=mod", "GOWORK=off"},
 		args: []string{"go", "mod", "download", "-json", name + "@" + version},
-	}.output(ctx)
+	}.captureOutput(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -62,7 +62,7 @@ func fetchNPM(ctx context.Context, name, version, cache, dest string) (string, e
 	if err != nil {
 		return "", err
 	}
-	return version, untar(ctx, archive, dest)
+	return version, unpackTar(ctx, archive, dest)
 }
 
 // fetchPyPI asks for the source distribution. pip prepares the package's metadata before it keeps the file, which for packages with a
@@ -76,7 +76,7 @@ func fetchPyPI(ctx context.Context, name, version, cache, dest string) (string, 
 	if err != nil {
 		return "", err
 	}
-	return version, untar(ctx, archive, dest)
+	return version, unpackTar(ctx, archive, dest)
 }
 
 // fetchCrate makes a scratch package with one exact dependency and asks cargo where it unpacked it.
@@ -91,7 +91,7 @@ func fetchCrate(ctx context.Context, name, version, cache, dest string) (string,
 	if err := os.WriteFile(filepath.Join(cache, "src", "lib.rs"), nil, 0o644); err != nil {
 		return "", err
 	}
-	out, err := command{dir: cache, args: []string{"cargo", "metadata", "--quiet", "--format-version", "1"}}.output(ctx)
+	out, err := command{dir: cache, args: []string{"cargo", "metadata", "--quiet", "--format-version", "1"}}.captureOutput(ctx)
 	if err != nil {
 		return "", err
 	}
@@ -121,7 +121,7 @@ func fetchMaven(ctx context.Context, name, version, cache, dest string) (string,
 	if err != nil {
 		return "", err
 	}
-	return version, unzip(archive, dest)
+	return version, unpackZip(archive, dest)
 }
 
 // downloadOnce runs download in a fresh folder and moves the one file that matches pattern into cache; a file that is there already is taken.

@@ -51,7 +51,7 @@ func listFiles(root string) ([]file, error) {
 		if entry.IsDir() {
 			return nil
 		}
-		f, ok, err := describe(root, path, entry)
+		f, ok, err := describeFile(root, path, entry)
 		if err != nil || !ok {
 			return err
 		}
@@ -66,8 +66,8 @@ func listFiles(root string) ([]file, error) {
 	return files, err
 }
 
-// describe says what git records of a file; ok is false for what git cannot hold (sockets, devices) and for what the bounds leave out.
-func describe(root, path string, entry fs.DirEntry) (f file, ok bool, err error) {
+// describeFile says what git records of a file; ok is false for what git cannot hold (sockets, devices) and for what the bounds leave out.
+func describeFile(root, path string, entry fs.DirEntry) (f file, ok bool, err error) {
 	info, err := entry.Info()
 	if err != nil {
 		return file{}, false, err
@@ -88,8 +88,8 @@ func describe(root, path string, entry fs.DirEntry) (f file, ok bool, err error)
 	return f, len(f.path) <= maxPathLength && f.size <= maxFileBytes, nil
 }
 
-// content reads a file, or the target of a link.
-func (f file) content(root string) ([]byte, error) {
+// readContent reads a file, or the target of a link.
+func (f file) readContent(root string) ([]byte, error) {
 	path := filepath.Join(root, filepath.FromSlash(f.path))
 	if f.mode == "120000" {
 		target, err := os.Readlink(path)
@@ -158,8 +158,8 @@ func writeFile(target string, r io.Reader, perm fs.FileMode) error {
 	return err
 }
 
-// untar unpacks an archive of any compression without its single top folder.
-func untar(ctx context.Context, archive, dest string) error {
+// unpackTar unpacks an archive of any compression without its single top folder.
+func unpackTar(ctx context.Context, archive, dest string) error {
 	if err := os.MkdirAll(dest, 0o755); err != nil {
 		return err
 	}
@@ -168,8 +168,8 @@ func untar(ctx context.Context, archive, dest string) error {
 	}}.run(ctx)
 }
 
-// unzip unpacks a jar. Entries that would leave dest are refused.
-func unzip(archive, dest string) error {
+// unpackZip unpacks a jar. Entries that would leave dest are refused.
+func unpackZip(archive, dest string) error {
 	r, err := zip.OpenReader(archive)
 	if err != nil {
 		return err

@@ -60,10 +60,10 @@ func (b *builder) buildHistory(ctx context.Context, r Repository, scratch string
 	if err != nil {
 		return built, err
 	}
-	if built.Commit, err = resolve(ctx, bare, "refs/heads/"+Branch); err != nil {
+	if built.Commit, err = resolveCommit(ctx, bare, "refs/heads/"+Branch); err != nil {
 		return built, err
 	}
-	return built, replace(bare, GitPath(b.Out, r.Name))
+	return built, replaceDirectory(bare, GitPath(b.Out, r.Name))
 }
 
 // version is a file as the last commit has it.
@@ -107,7 +107,7 @@ func (h *history) commitVersion(tree, name string, steps int) error {
 				if _, err := fmt.Fprintf(h.w, "D %s\n", quotePath(c.path)); err != nil {
 					return err
 				}
-			} else if err := modify(h.w, c.mode, c.path, c.content); err != nil {
+			} else if err := writeFileChange(h.w, c.mode, c.path, c.content); err != nil {
 				return err
 			}
 		}
@@ -130,7 +130,7 @@ func (h *history) changes(tree string) ([]change, error) {
 		gone[path] = true
 	}
 	for _, f := range files {
-		content, err := f.content(tree)
+		content, err := f.readContent(tree)
 		if err != nil {
 			return nil, err
 		}
@@ -164,7 +164,7 @@ func (h *history) count() (files int, size int64, textFiles int, textSize int64)
 // first-parent history of its Branch, spread evenly; the last is at Branch itself. Half of the names have a slash. It returns the commits. dir is
 // removed first.
 func AddBranches(ctx context.Context, bare, dir string, n int) ([]string, error) {
-	all, err := git(bare, "rev-list", "--reverse", "--first-parent", "--end-of-options", "refs/heads/"+Branch).output(ctx)
+	all, err := gitCommand(bare, "rev-list", "--reverse", "--first-parent", "--end-of-options", "refs/heads/"+Branch).captureOutput(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -178,7 +178,7 @@ func AddBranches(ctx context.Context, bare, dir string, n int) ([]string, error)
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, err
 	}
-	if err := git("", "clone", "--quiet", "--bare", "--local", bare, dir).run(ctx); err != nil {
+	if err := gitCommand("", "clone", "--quiet", "--bare", "--local", bare, dir).run(ctx); err != nil {
 		return nil, err
 	}
 	packed := bytes.NewBufferString("# pack-refs with: peeled fully-peeled sorted \n")
@@ -213,14 +213,14 @@ type Text struct {
 // the objects. Versions of a file follow each other: each is in folders with the path of the file and a number. dir is removed first.
 func CollectText(ctx context.Context, bare, dir string) (Text, error) {
 	var text Text
-	trees, err := git(bare, "for-each-ref", "--format=%(objectname)^{tree}", "refs/heads").output(ctx)
+	trees, err := gitCommand(bare, "for-each-ref", "--format=%(objectname)^{tree}", "refs/heads").captureOutput(ctx)
 	if err != nil {
 		return text, err
 	}
 	if err := os.RemoveAll(dir); err != nil {
 		return text, err
 	}
-	if err := git("", "clone", "--quiet", "--bare", "--local", bare, dir).run(ctx); err != nil {
+	if err := gitCommand("", "clone", "--quiet", "--bare", "--local", bare, dir).run(ctx); err != nil {
 		return text, err
 	}
 	seen := map[string]bool{}
@@ -230,7 +230,7 @@ func CollectText(ctx context.Context, bare, dir string) (Text, error) {
 			return err
 		}
 		for i, tree := range strings.Fields(string(trees)) {
-			listed, err := git(bare, "ls-tree", "-r", "-l", "-z", tree).output(ctx)
+			listed, err := gitCommand(bare, "ls-tree", "-r", "-l", "-z", tree).captureOutput(ctx)
 			if err != nil {
 				return err
 			}
@@ -243,7 +243,7 @@ func CollectText(ctx context.Context, bare, dir string) (Text, error) {
 	if err != nil {
 		return text, err
 	}
-	branches, err := git(dir, "for-each-ref", "--format=delete %(refname)", "refs/heads/b*", "refs/heads/topic").output(ctx)
+	branches, err := gitCommand(dir, "for-each-ref", "--format=delete %(refname)", "refs/heads/b*", "refs/heads/topic").captureOutput(ctx)
 	if err != nil {
 		return text, err
 	}

@@ -36,13 +36,13 @@ func TestHistoryOfVersions(t *testing.T) {
 	}
 	show := func(dir, revision string) string {
 		t.Helper()
-		listed, err := git(dir, "ls-tree", "-r", "--name-only", revision).output(ctx)
+		listed, err := gitCommand(dir, "ls-tree", "-r", "--name-only", revision).captureOutput(ctx)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var text strings.Builder
 		for _, path := range strings.Fields(string(listed)) {
-			content, err := git(dir, "cat-file", "blob", revision+":"+path).output(ctx)
+			content, err := gitCommand(dir, "cat-file", "blob", revision+":"+path).captureOutput(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,8 +69,8 @@ func TestHistoryOfVersions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last, err := resolve(ctx, branches, "refs/heads/topic/b00001")
-	if head, _ := resolve(ctx, branches, "main"); err != nil || last != commits[1] || head != commits[2] || len(commits) != 3 {
+	last, err := resolveCommit(ctx, branches, "refs/heads/topic/b00001")
+	if head, _ := resolveCommit(ctx, branches, "main"); err != nil || last != commits[1] || head != commits[2] || len(commits) != 3 {
 		t.Errorf("branches at %v, one at %s, %v", commits, last, err)
 	}
 	if _, err := AddBranches(ctx, bare, branches+"2", 7); err == nil {
@@ -88,7 +88,7 @@ func TestHistoryOfVersions(t *testing.T) {
 			t.Errorf("the distinct text is %q, want %q once", got, content)
 		}
 	}
-	if refs, err := git(dir, "for-each-ref", "--format=%(refname)").output(ctx); err != nil || string(refs) != "refs/heads/main\n" || text.Files != strings.Count(got, "=") {
+	if refs, err := gitCommand(dir, "for-each-ref", "--format=%(refname)").captureOutput(ctx); err != nil || string(refs) != "refs/heads/main\n" || text.Files != strings.Count(got, "=") {
 		t.Errorf("refs %q, %v; %d files", refs, err, text.Files)
 	}
 	if _, err := os.Stat(TreePath(out, "h")); err == nil {

@@ -25,7 +25,7 @@ const (
 
 // preparePushes writes n commits into a repository beside bare that borrows bare's objects.
 func preparePushes(ctx context.Context, bare, side, tree, name string, files []file, n int) ([]Push, error) {
-	before, err := resolve(ctx, bare, "refs/heads/"+Branch)
+	before, err := resolveCommit(ctx, bare, "refs/heads/"+Branch)
 	if err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func preparePushes(ctx context.Context, bare, side, tree, name string, files []f
 	}
 	for i := range pushes {
 		pushes[i].Before = before
-		if before, err = resolve(ctx, side, "refs/heads/"+pushes[i].Branch); err != nil {
+		if before, err = resolveCommit(ctx, side, "refs/heads/"+pushes[i].Branch); err != nil {
 			return nil, err
 		}
 		pushes[i].Commit = before
@@ -92,11 +92,11 @@ func writePushes(w *bufio.Writer, tree, before string, edited []file, pushes []P
 			parent = "refs/heads/" + pushes[i-1].Branch
 		}
 		fmt.Fprintf(w, "from %s\n", parent)
-		content, err := edited[i].content(tree)
+		content, err := edited[i].readContent(tree)
 		if err != nil {
 			return err
 		}
-		if err := modify(w, edited[i].mode, p.Path, append(content, "// "+p.Word+"\n"...)); err != nil {
+		if err := writeFileChange(w, edited[i].mode, p.Path, append(content, "// "+p.Word+"\n"...)); err != nil {
 			return err
 		}
 	}

@@ -32,7 +32,7 @@ func (c *Commits) Begin(message string) {
 // File writes one ordinary file of the commit that was begun.
 func (c *Commits) File(path string, content []byte) {
 	if c.err == nil {
-		c.err = modify(c.w, "100644", path, content)
+		c.err = writeFileChange(c.w, "100644", path, content)
 	}
 }
 
@@ -70,7 +70,7 @@ const LastRef = "refs/made/last"
 
 // History returns the commits of a ref in the repository dir, the oldest first.
 func History(ctx context.Context, dir, ref string) ([]string, error) {
-	out, err := git(dir, "rev-list", "--reverse", "--end-of-options", ref).output(ctx)
+	out, err := gitCommand(dir, "rev-list", "--reverse", "--end-of-options", ref).captureOutput(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -115,13 +115,13 @@ func waitReady(ctx context.Context, ended <-chan struct{}, ready func(context.Co
 }
 
 // A listed place is a file of an answer with the offsets of its matches.
-type listed struct {
+type listedFile struct {
 	repository, path string
 	offsets          []int
 }
 
 // hashList gives equal lists, and as good as only these, the same number; never zero.
-func hashList(places []listed) uint64 {
+func hashList(places []listedFile) uint64 {
 	h := fnv.New64a()
 	for _, p := range places {
 		fmt.Fprintf(h, "%q %q %v\n", p.repository, p.path, p.offsets)

@@ -188,7 +188,7 @@ func (s *QuarryServer) Search(ctx context.Context, q Request) (Answer, error) {
 	if q.Limit == 0 {
 		request.Matches, request.Display = countEverything, 1
 	}
-	data, elapsed, err := s.search(ctx, request)
+	data, elapsed, err := s.postSearch(ctx, request)
 	if err != nil {
 		return Answer{}, err
 	}
@@ -227,9 +227,9 @@ func quarryList(data []byte) (uint64, error) {
 	if err := json.Unmarshal(data, &reply); err != nil {
 		return 0, fmt.Errorf("quarry: decode list: %w", err)
 	}
-	var places []listed
+	var places []listedFile
 	for _, f := range reply.Files {
-		place := listed{repository: f.Repository, path: f.FileName.Text}
+		place := listedFile{repository: f.Repository, path: f.FileName.Text}
 		for _, c := range f.Chunks {
 			for _, r := range c.MatchRanges {
 				place.offsets = append(place.offsets, r.Start.ByteOffset)
@@ -240,7 +240,7 @@ func quarryList(data []byte) (uint64, error) {
 	return hashList(places), nil
 }
 
-func (s *QuarryServer) search(ctx context.Context, request quarrySearch) ([]byte, time.Duration, error) {
+func (s *QuarryServer) postSearch(ctx context.Context, request quarrySearch) ([]byte, time.Duration, error) {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return nil, 0, err
@@ -250,7 +250,7 @@ func (s *QuarryServer) search(ctx context.Context, request quarrySearch) ([]byte
 
 // Places returns the number of matches in every file that matches, as the answer lists them, and the totals of its statistics.
 func (s *QuarryServer) Places(ctx context.Context, text string) (map[Place]int, Answer, error) {
-	data, elapsed, err := s.search(ctx, quarrySearch{Query: text, Matches: countEverything, Regex: true})
+	data, elapsed, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: countEverything, Regex: true})
 	if err != nil {
 		return nil, Answer{}, err
 	}
@@ -362,16 +362,16 @@ func (s *QuarryServer) Deliver(ctx context.Context, d Delivery) error {
 		return err
 	}
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
-	return s.deliver(ctx, d.ID, timestamp, signStandardWebhook(s.secret, d.ID, timestamp, body), body)
+	return s.postDelivery(ctx, d.ID, timestamp, signStandardWebhook(s.secret, d.ID, timestamp, body), body)
 }
 
 // Forge sends a delivery that is not signed with the secret. The server refuses it with an error.
 func (s *QuarryServer) Forge(ctx context.Context, body []byte) error {
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
-	return s.deliver(ctx, "msg_forged", timestamp, base64.StdEncoding.EncodeToString(make([]byte, sha256.Size)), body)
+	return s.postDelivery(ctx, "msg_forged", timestamp, base64.StdEncoding.EncodeToString(make([]byte, sha256.Size)), body)
 }
 
-func (s *QuarryServer) deliver(ctx context.Context, id, timestamp, signature string, body []byte) error {
+func (s *QuarryServer) postDelivery(ctx context.Context, id, timestamp, signature string, body []byte) error {
 	header := jsonHeader()
 	header.Set("webhook-id", id)
 	header.Set("webhook-timestamp", timestamp)

@@ -15,7 +15,7 @@ const rankedFiles = 100
 // Ranked returns the files of an answer in their order, of a search that looks for
 // some matches and shows some of them.
 func (s *QuarryServer) Ranked(ctx context.Context, text string, matches, display int) ([]Place, error) {
-	data, _, err := s.search(ctx, quarrySearch{Query: text, Matches: matches, Display: display})
+	data, _, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: matches, Display: display})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ type Place struct{ Repository, Path string }
 func (r *Ripgrep) Count(ctx context.Context, p suite.Plain, trees map[string]string) (map[Place]int, time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
-	args := r.args(p)
+	args := r.buildArgs(p)
 	for _, tree := range trees {
 		args = append(args, tree)
 	}
@@ -55,7 +55,7 @@ func (r *Ripgrep) Count(ctx context.Context, p suite.Plain, trees map[string]str
 	return counts, elapsed, err
 }
 
-func (r *Ripgrep) args(p suite.Plain) []string {
+func (r *Ripgrep) buildArgs(p suite.Plain) []string {
 	args := []string{
 		"--no-config", "--no-ignore", "--hidden", "--text", "--null", "--with-filename", "--count-matches", "--max-filesize", "2M", "--no-messages",
 	}

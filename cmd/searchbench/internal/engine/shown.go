@@ -28,7 +28,7 @@ const shownMatches = 200
 
 // Shown returns the lines of an answer: of each file in its order up to perFile, the best first.
 func (s *QuarryServer) Shown(ctx context.Context, text string, perFile int) ([]ShownLine, error) {
-	data, _, err := s.search(ctx, quarrySearch{Query: text, Matches: 1000, Display: shownMatches})
+	data, _, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: 1000, Display: shownMatches})
 	if errors.Is(err, ErrStatus) {
 		return nil, nil // it refuses the query
 	}

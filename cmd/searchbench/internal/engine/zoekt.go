@@ -51,22 +51,22 @@ func (z *Zoekt) Index(ctx context.Context, indexDir string, delta bool, reposito
 	if delta {
 		args = append(args, "-delta")
 	}
-	return z.index(ctx, append(args, repositories...))
+	return z.runIndex(ctx, append(args, repositories...))
 }
 
 // IndexBranches indexes the branches that globs select of bare repositories, at most 64 of each.
 func (z *Zoekt) IndexBranches(ctx context.Context, indexDir string, globs []string, repositories ...string) (proc.Usage, error) {
 	args := []string{"-index", indexDir, "-require_ctags", "-submodules=false", "-branches", strings.Join(globs, ",")}
-	return z.index(ctx, append(args, repositories...))
+	return z.runIndex(ctx, append(args, repositories...))
 }
 
 // Profile is Index with a processor profile of the program, ctags and git left out, written to a file.
 func (z *Zoekt) Profile(ctx context.Context, indexDir, profile string, repositories ...string) (proc.Usage, error) {
 	args := []string{"-index", indexDir, "-require_ctags", "-submodules=false", "-cpu_profile", profile}
-	return z.index(ctx, append(args, repositories...))
+	return z.runIndex(ctx, append(args, repositories...))
 }
 
-func (z *Zoekt) index(ctx context.Context, args []string) (proc.Usage, error) {
+func (z *Zoekt) runIndex(ctx context.Context, args []string) (proc.Usage, error) {
 	return proc.Run(ctx, proc.Spec{Path: filepath.Join(z.Bin, "zoekt-git-index"), Args: args, Env: []string{"CTAGS_COMMAND=" + z.Ctags}})
 }
 
@@ -91,7 +91,7 @@ func (z *Zoekt) Serve(ctx context.Context, indexDir string, repositories int, re
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()
 	err = waitReady(ctx, s.Done(), func(ctx context.Context) bool {
-		n, err := s.repositories(ctx)
+		n, err := s.countRepositories(ctx)
 		return err == nil && n >= repositories
 	})
 	if err != nil {
@@ -119,7 +119,7 @@ func (z *Zoekt) Launch(indexDir string, re2 bool) (*ZoektServer, error) {
 	return &ZoektServer{Process: p, url: "http://" + address, client: newHTTPClient()}, nil
 }
 
-func (s *ZoektServer) repositories(ctx context.Context) (int, error) {
+func (s *ZoektServer) countRepositories(ctx context.Context) (int, error) {
 	body := []byte(`{"Q":"repo:.","Opts":{"Field":0}}`)
 	data, _, err := roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/list", jsonHeader(), body)
 	if err != nil {
@@ -203,9 +203,9 @@ func zoektList(data []byte) (uint64, error) {
 	if err := json.Unmarshal(data, &reply); err != nil {
 		return 0, fmt.Errorf("zoekt: decode list: %w", err)
 	}
-	var places []listed
+	var places []listedFile
 	for _, f := range reply.Result.Files {
-		place := listed{repository: f.Repository, path: f.FileName}
+		place := listedFile{repository: f.Repository, path: f.FileName}
 		for _, c := range f.ChunkMatches {
 			for _, r := range c.Ranges {
 				place.offsets = append(place.offsets, r.Start.ByteOffset)

@@ -67,12 +67,12 @@ func readBase(dir string) (*base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the tree to measure with: %w", err)
 	}
-	b.count()
+	b.countWords()
 	return b, nil
 }
 
-// count fills frequency.
-func (b *base) count() {
+// countWords fills frequency.
+func (b *base) countWords() {
 	for _, f := range b.files {
 		b.names[path.Base(f.path)]++
 		seen := map[string]bool{}
@@ -107,9 +107,9 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 
 func isWordByte(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' }
 
-// renamed returns the content of a file in a copy; copy 0 is the original. Two letters that number the copy go into the middle of each rare
+// renameWords returns the content of a file in a copy; copy 0 is the original. Two letters that number the copy go into the middle of each rare
 // identifier, so that a word of one copy is no part of a word of another. A file without a rare identifier gets the letters as a last line.
-func (b *base) renamed(content []byte, copy int) []byte {
+func (b *base) renameWords(content []byte, copy int) []byte {
 	if copy == 0 {
 		return content
 	}
@@ -131,8 +131,8 @@ func (b *base) renamed(content []byte, copy int) []byte {
 	return out
 }
 
-// renamedPath does the same to a path whose name few files have.
-func (b *base) renamedPath(name string, copy int) string {
+// renamePath does the same to a path whose name few files have.
+func (b *base) renamePath(name string, copy int) string {
 	stem, _, _ := strings.Cut(path.Base(name), ".")
 	if copy == 0 || len(stem) < minWordBytes || b.names[path.Base(name)] >= b.common {
 		return name
@@ -174,11 +174,11 @@ func (b *base) rareWords(n int, accept func(f *file) func(word string) bool) []s
 		})
 	}
 	slices.Sort(all)
-	return spread(slices.Compact(all), n)
+	return pickEvenly(slices.Compact(all), n)
 }
 
-// spread returns n elements of all at equal distances.
-func spread[E any](all []E, n int) []E {
+// pickEvenly returns n elements of all at equal distances.
+func pickEvenly[E any](all []E, n int) []E {
 	if len(all) <= n {
 		return all
 	}

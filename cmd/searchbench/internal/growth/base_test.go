@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// tree writes n files that share words and have one of their own each, and reads them.
-func tree(t *testing.T, n int) *base {
+// writeTree writes n files that share words and have one of their own each, and reads them.
+func writeTree(t *testing.T, n int) *base {
 	t.Helper()
 	dir := t.TempDir()
 	for i := range n {
@@ -33,14 +33,14 @@ func tree(t *testing.T, n int) *base {
 }
 
 func TestCopiesShareCommonWordsOnly(t *testing.T) {
-	b := tree(t, 30)
+	b := writeTree(t, 30)
 	original := b.files[0].content
-	if !bytes.Equal(b.renamed(original, 0), original) {
+	if !bytes.Equal(b.renameWords(original, 0), original) {
 		t.Error("copy 0 is not the original")
 	}
 	seen := map[string]int{}
 	for copy := range 2000 {
-		text := b.renamed(original, copy)
+		text := b.renameWords(original, copy)
 		if copy > 0 && bytes.Contains(text, []byte("onlyInFile000Here")) {
 			t.Fatalf("copy %d has a rare word of the original", copy)
 		}
@@ -53,22 +53,22 @@ func TestCopiesShareCommonWordsOnly(t *testing.T) {
 			}
 			seen[string(text)] = copy
 		}
-		if path := b.renamedPath(b.files[0].path, copy); copy > 0 && path == b.files[0].path {
+		if path := b.renamePath(b.files[0].path, copy); copy > 0 && path == b.files[0].path {
 			t.Fatalf("copy %d has a path of the original", copy)
 		}
 	}
 }
 
 func TestFilesWithoutRareWordsDifferBetweenCopies(t *testing.T) {
-	b := tree(t, 30)
+	b := writeTree(t, 30)
 	text := []byte("return 1\n")
-	if a, c := b.renamed(text, 1), b.renamed(text, 2); bytes.Equal(a, text) || bytes.Equal(a, c) {
+	if a, c := b.renameWords(text, 1), b.renameWords(text, 2); bytes.Equal(a, text) || bytes.Equal(a, c) {
 		t.Errorf("%q and %q", a, c)
 	}
 }
 
 func TestQuestionsNameWhatOneFileHas(t *testing.T) {
-	for _, k := range tree(t, 30).questions() {
+	for _, k := range writeTree(t, 30).chooseQuestions() {
 		if len(k.requests) == 0 {
 			t.Errorf("%s: no questions", k.name)
 		}
@@ -76,23 +76,23 @@ func TestQuestionsNameWhatOneFileHas(t *testing.T) {
 }
 
 func TestSmallRepositoriesAreCutFromCopies(t *testing.T) {
-	b := tree(t, 50)
+	b := writeTree(t, 50)
 	cut := cutter{base: b}
 	seen := map[string]bool{}
 	for n := range 40 {
-		files, copy := cut.next(n)
+		files, copy := cut.nextFiles(n)
 		if len(files) < minSmallFiles || len(files) >= minSmallFiles+smallSpread {
 			t.Fatalf("repository %d has %d files", n, len(files))
 		}
 		for _, f := range files {
-			text := string(b.renamed(f.content, copy))
+			text := string(b.renameWords(f.content, copy))
 			if seen[text] {
 				t.Fatalf("repository %d repeats a document", n)
 			}
 			seen[text] = true
 		}
 	}
-	if n := len(cut.taken(1)); n != minSmallFiles {
+	if n := len(cut.takenFiles(1)); n != minSmallFiles {
 		t.Errorf("the first repository took %d files", n)
 	}
 }

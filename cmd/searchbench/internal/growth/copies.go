@@ -21,15 +21,15 @@ func (g *growth) measureCopies(ctx context.Context) error {
 }
 
 func (g *growth) importCopies(ctx context.Context) ([]*stage, error) {
-	growing := &stage{name: "copies", data: g.data("copies")}
-	defer g.stop(growing)
+	growing := &stage{name: "copies", data: g.dataPath("copies")}
+	defer g.stopServer(growing)
 	var stages []*stage
 	done, text := 0, int64(0)
 	for _, size := range g.Copies {
 		paths := map[string]string{}
 		for n := done; n < size; n++ {
 			name := fmt.Sprintf("copy-%03d", n)
-			paths[name] = filepath.Join(g.repositories(), name+".git")
+			paths[name] = filepath.Join(g.repositoriesDir(), name+".git")
 			bytes, err := g.writeCopy(ctx, paths[name], g.base.files, n)
 			if err != nil {
 				return nil, err
@@ -37,8 +37,8 @@ func (g *growth) importCopies(ctx context.Context) ([]*stage, error) {
 			text += bytes
 		}
 		done = size
-		s := &stage{name: fmt.Sprintf("%d ×", size), data: g.data(fmt.Sprintf("copies-%d", size)), repositories: size, textBytes: text}
-		if err := g.grow(ctx, growing, s, paths); err != nil {
+		s := &stage{name: fmt.Sprintf("%d ×", size), data: g.dataPath(fmt.Sprintf("copies-%d", size)), repositories: size, textBytes: text}
+		if err := g.growWith(ctx, growing, s, paths); err != nil {
 			return nil, err
 		}
 		stages = append(stages, s)
@@ -49,8 +49,8 @@ func (g *growth) importCopies(ctx context.Context) ([]*stage, error) {
 // doneName is the file in a repository, or beside a stage's data, that says that it is complete; it holds the size of the text.
 const doneName = ".growth-done"
 
-// done reports whether an earlier run has completed dir.
-func (g *growth) done(dir string) (textBytes int64, ok bool) {
+// readDone reports whether an earlier run has completed dir.
+func (g *growth) readDone(dir string) (textBytes int64, ok bool) {
 	b, err := os.ReadFile(filepath.Join(dir, doneName))
 	if err != nil || !g.Reuse {
 		return 0, false
@@ -65,16 +65,16 @@ func markDone(dir string, textBytes int64) error {
 
 // writeCopy makes the repository of one copy of some files, and returns their size.
 func (g *growth) writeCopy(ctx context.Context, dir string, files []file, copy int) (int64, error) {
-	if total, ok := g.done(dir); ok {
+	if total, ok := g.readDone(dir); ok {
 		return total, nil
 	}
 	total := int64(0)
 	err := corpus.WriteRepository(ctx, dir, func(c *corpus.Commits) {
 		c.Begin("all")
 		for _, f := range files {
-			content := g.base.renamed(f.content, copy)
+			content := g.base.renameWords(f.content, copy)
 			total += int64(len(content))
-			c.File(g.base.renamedPath(f.path, copy), content)
+			c.File(g.base.renamePath(f.path, copy), content)
 		}
 	})
 	if err != nil {
@@ -83,8 +83,8 @@ func (g *growth) writeCopy(ctx context.Context, dir string, files []file, copy i
 	return total, markDone(dir, total)
 }
 
-// grow imports repositories into the server that grows, and keeps its data as those of a stage.
-func (g *growth) grow(ctx context.Context, growing, s *stage, paths map[string]string) error {
+// growWith imports repositories into the server that grows, and keeps its data as those of a stage.
+func (g *growth) growWith(ctx context.Context, growing, s *stage, paths map[string]string) error {
 	return g.growBy(ctx, growing, s, func() error {
 		_, err := growing.server.Index(ctx, paths)
 		return err
@@ -92,10 +92,10 @@ func (g *growth) grow(ctx context.Context, growing, s *stage, paths map[string]s
 }
 
 func (g *growth) growBy(ctx context.Context, growing, s *stage, index func() error) error {
-	if _, ok := g.done(s.data); ok {
+	if _, ok := g.readDone(s.data); ok {
 		return nil
 	}
-	if err := g.serve(ctx, growing); err != nil {
+	if err := g.startServer(ctx, growing); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -103,39 +103,39 @@ func (g *growth) growBy(ctx context.Context, growing, s *stage, index func() err
 		return err
 	}
 	g.Log("%s: imported in %s", s.name, time.Since(began))
-	if err := g.settle(ctx, growing); err != nil {
+	if err := g.waitSettled(ctx, growing); err != nil {
 		return err
 	}
-	g.stop(growing)
-	if err := keep(growing.data, s.data); err != nil {
+	g.stopServer(growing)
+	if err := copyData(growing.data, s.data); err != nil {
 		return err
 	}
 	return markDone(s.data, s.textBytes)
 }
 
 // compareStages asks servers on all stages, starts them again and reports.
-func (g *growth) compareStages(ctx context.Context, title string, kinds []kind, stages []*stage) error {
+func (g *growth) compareStages(ctx context.Context, title string, kinds []questionKind, stages []*stage) error {
 	for _, s := range stages {
-		if err := g.serve(ctx, s); err != nil {
+		if err := g.startServer(ctx, s); err != nil {
 			return err
 		}
-		defer g.stop(s)
-		if err := g.settle(ctx, s); err != nil {
+		defer g.stopServer(s)
+		if err := g.waitSettled(ctx, s); err != nil {
 			return err
 		}
 	}
-	if err := g.ask(ctx, kinds, stages, g.Rounds); err != nil {
+	if err := g.askAll(ctx, kinds, stages, g.Rounds); err != nil {
 		return err
 	}
 	for _, s := range stages {
-		if err := g.look(ctx, s); err != nil {
+		if err := g.readState(ctx, s); err != nil {
 			return err
 		}
 	}
 	for range g.Starts {
 		for _, cold := range []bool{false, true} {
 			for _, s := range stages {
-				if err := g.start(ctx, s, kinds[0].requests[0], cold); err != nil {
+				if err := g.measureStart(ctx, s, kinds[0].requests[0], cold); err != nil {
 					return err
 				}
 			}

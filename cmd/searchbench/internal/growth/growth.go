@@ -52,7 +52,7 @@ func (o *Options) ensureDefaults() {
 type growth struct {
 	Options
 	base   *base
-	kinds  []kind
+	kinds  []questionKind
 	report report.Report
 }
 
@@ -60,15 +60,15 @@ type growth struct {
 func Run(ctx context.Context, o Options) (report.Report, error) {
 	o.ensureDefaults()
 	g := &growth{Options: o, report: report.Report{Title: "Growth", Machine: report.Describe()}}
-	if err := g.clear(); err != nil {
+	if err := g.removeEarlier(); err != nil {
 		return g.report, err
 	}
 	var err error
 	if g.base, err = readBase(o.Tree); err != nil {
 		return g.report, err
 	}
-	g.kinds = g.base.questions()
-	g.input()
+	g.kinds = g.base.chooseQuestions()
+	g.addInputs()
 	var failed []error
 	for _, experiment := range []struct {
 		name string
@@ -90,23 +90,23 @@ func Run(ctx context.Context, o Options) (report.Report, error) {
 	return g.report, errors.Join(failed...)
 }
 
-// clear removes what earlier runs left, unless it is to be used again.
-func (g *growth) clear() error {
+// removeEarlier removes what earlier runs left, unless it is to be used again.
+func (g *growth) removeEarlier() error {
 	if !g.Reuse {
 		left, err := filepath.Glob(filepath.Join(g.Work, "data-*"))
 		if err != nil {
 			return err
 		}
-		for _, path := range append(left, g.repositories()) {
+		for _, path := range append(left, g.repositoriesDir()) {
 			if err := os.RemoveAll(path); err != nil {
 				return err
 			}
 		}
 	}
-	return os.MkdirAll(g.repositories(), 0o755)
+	return os.MkdirAll(g.repositoriesDir(), 0o755)
 }
 
-// repositories is where what is imported lies.
-func (g *growth) repositories() string { return filepath.Join(g.Work, "git") }
+// repositoriesDir is where what is imported lies.
+func (g *growth) repositoriesDir() string { return filepath.Join(g.Work, "git") }
 
-func (g *growth) data(name string) string { return filepath.Join(g.Work, "data-"+name) }
+func (g *growth) dataPath(name string) string { return filepath.Join(g.Work, "data-"+name) }

@@ -17,7 +17,7 @@ import (
 
 const (
 	// pushed is the name of the repository that is pushed to.
-	pushed = "pushed"
+	pushedName = "pushed"
 	// comparedPushes go to the aged and to the fresh server in turn, at the end.
 	comparedPushes = 100
 	// endPushes is how many pushes at both ends of the history are summed up.
@@ -44,7 +44,7 @@ type history struct {
 
 // writeHistory makes a repository with n pushes of one file each; first of which count as changed.
 func (g *growth) writeHistory(ctx context.Context, n, first int) (*history, error) {
-	h := &history{dir: filepath.Join(g.repositories(), pushed+".git")}
+	h := &history{dir: filepath.Join(g.repositoriesDir(), pushedName+".git")}
 	edited := slices.DeleteFunc(slices.Clone(g.base.files), func(f file) bool {
 		return len(f.content) < minEditedBytes || len(f.content) > maxEditedBytes
 	})
@@ -56,10 +56,10 @@ func (g *growth) writeHistory(ctx context.Context, n, first int) (*history, erro
 		for _, f := range g.base.files {
 			c.File(f.path, f.content)
 		}
-		h.edit(c, edited, n, first)
+		h.writeEdits(c, edited, n, first)
 	}
-	if _, ok := g.done(h.dir); ok {
-		h.edit(nil, edited, n, first)
+	if _, ok := g.readDone(h.dir); ok {
+		h.writeEdits(nil, edited, n, first)
 	} else if err := corpus.WriteRepository(ctx, h.dir, write); err != nil {
 		return nil, err
 	} else if err := markDone(h.dir, h.changedBytes); err != nil {
@@ -74,8 +74,8 @@ func (g *growth) writeHistory(ctx context.Context, n, first int) (*history, erro
 	return h, err
 }
 
-// edit makes the commits of n pushes; c nil only makes what is known of them.
-func (h *history) edit(c *corpus.Commits, edited []file, n, first int) {
+// writeEdits makes the commits of n pushes; c nil only makes what is known of them.
+func (h *history) writeEdits(c *corpus.Commits, edited []file, n, first int) {
 	for i := range n {
 		f := &edited[i*7919%len(edited)]
 		word := fmt.Sprintf("growth_push_%06d_word", i)
@@ -91,8 +91,8 @@ func (h *history) edit(c *corpus.Commits, edited []file, n, first int) {
 	}
 }
 
-// move makes the branch of the repository point to a commit, as a push to the host does.
-func (h *history) move(n int) error {
+// moveBranch makes the branch of the repository point to a commit, as a push to the host does.
+func (h *history) moveBranch(n int) error {
 	ref := filepath.Join(h.dir, "refs", "heads", corpus.Branch)
 	if err := os.WriteFile(ref+".new", []byte(h.commits[n]+"\n"), 0o644); err != nil {
 		return err
@@ -100,10 +100,10 @@ func (h *history) move(n int) error {
 	return os.Rename(ref+".new", ref)
 }
 
-// deliver tells a server of the n-th push, from 0, and waits until its word is found.
-func (h *history) deliver(ctx context.Context, s *engine.QuarryServer, n int) (time.Duration, error) {
+// deliverPush tells a server of the n-th push, from 0, and waits until its word is found.
+func (h *history) deliverPush(ctx context.Context, s *engine.QuarryServer, n int) (time.Duration, error) {
 	start := time.Now()
-	if err := s.Push(ctx, pushed, "refs/heads/"+corpus.Branch, h.commits[n], h.commits[n+1]); err != nil {
+	if err := s.Push(ctx, pushedName, "refs/heads/"+corpus.Branch, h.commits[n], h.commits[n+1]); err != nil {
 		return 0, err
 	}
 	for {
@@ -145,7 +145,7 @@ var countersOfAging = []string{
 	"quarry_compactor_output_segment_bytes_total", "quarry_compactor_merges_total", "quarry_embeddedlog_appended_bytes_total", "quarry_store_written_bytes_total{",
 }
 
-func (a *aging) count(m map[string]float64) {
+func (a *aging) addCounters(m map[string]float64) {
 	if a.Counters == nil {
 		a.Counters = map[string]float64{}
 	}
@@ -156,7 +156,7 @@ func (a *aging) count(m map[string]float64) {
 	}
 }
 
-func (g *growth) agingPath() string { return filepath.Join(g.data("aged"), ".growth-aging") }
+func (g *growth) agingPath() string { return filepath.Join(g.dataPath("aged"), ".growth-aging") }
 
 // readAging returns what an earlier run has come to.
 func (g *growth) readAging() (a aging) {
@@ -181,24 +181,24 @@ func (g *growth) measurePushes(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	aged := &stage{name: "after the pushes", data: g.data("aged"), repositories: 1, textBytes: g.base.bytes}
-	fresh := &stage{name: "fresh build", data: g.data("fresh"), repositories: 1, textBytes: g.base.bytes}
-	defer g.stop(aged)
-	defer g.stop(fresh)
+	aged := &stage{name: "after the pushes", data: g.dataPath("aged"), repositories: 1, textBytes: g.base.bytes}
+	fresh := &stage{name: "fresh build", data: g.dataPath("fresh"), repositories: 1, textBytes: g.base.bytes}
+	defer g.stopServer(aged)
+	defer g.stopServer(fresh)
 	var f pushFigures
-	if err := g.age(ctx, h, aged, &f); err != nil {
+	if err := g.ageServer(ctx, h, aged, &f); err != nil {
 		return err
 	}
 	if err := g.importAt(ctx, h, fresh, g.Pushes); err != nil {
 		return err
 	}
 	stages := []*stage{aged, fresh}
-	kinds := append(slices.Clone(g.kinds), kind{"words of pushes", wordsOf(h, g.Pushes)})
-	if err := g.ask(ctx, kinds, stages, g.Rounds); err != nil {
+	kinds := append(slices.Clone(g.kinds), questionKind{"words of pushes", wordsOf(h, g.Pushes)})
+	if err := g.askAll(ctx, kinds, stages, g.Rounds); err != nil {
 		return err
 	}
 	for _, s := range stages {
-		if err := g.look(ctx, s); err != nil {
+		if err := g.readState(ctx, s); err != nil {
 			return err
 		}
 	}
@@ -213,7 +213,7 @@ func (g *growth) measurePushes(ctx context.Context) error {
 
 func wordsOf(h *history, pushes int) []engine.Request {
 	var requests []engine.Request
-	for _, word := range spread(h.words[:pushes], questionsOfKind) {
+	for _, word := range pickEvenly(h.words[:pushes], questionsOfKind) {
 		requests = append(requests, engine.Request{Text: word, Limit: firstMatches})
 	}
 	return requests
@@ -224,22 +224,22 @@ func (g *growth) importAt(ctx context.Context, h *history, s *stage, n int) erro
 	if err := os.RemoveAll(s.data); err != nil {
 		return err
 	}
-	if err := h.move(n); err != nil {
+	if err := h.moveBranch(n); err != nil {
 		return err
 	}
-	if err := g.serve(ctx, s); err != nil {
+	if err := g.startServer(ctx, s); err != nil {
 		return err
 	}
-	if _, err := s.server.Index(ctx, map[string]string{pushed: h.dir}); err != nil {
+	if _, err := s.server.Index(ctx, map[string]string{pushedName: h.dir}); err != nil {
 		return err
 	}
-	return g.settle(ctx, s)
+	return g.waitSettled(ctx, s)
 }
 
-// age imports the repository and pushes to it, or goes on with that.
-func (g *growth) age(ctx context.Context, h *history, s *stage, f *pushFigures) (err error) {
+// ageServer imports the repository and pushes to it, or goes on with that.
+func (g *growth) ageServer(ctx context.Context, h *history, s *stage, f *pushFigures) (err error) {
 	if f.aging = g.readAging(); len(f.Times) > 0 {
-		err = g.serve(ctx, s)
+		err = g.startServer(ctx, s)
 	} else {
 		err = g.importAt(ctx, h, s, 0)
 	}
@@ -248,24 +248,24 @@ func (g *growth) age(ctx context.Context, h *history, s *stage, f *pushFigures) 
 	}
 	before := s.server.WrittenBytes()
 	for n := len(f.Times); n < g.Pushes && err == nil; n++ {
-		err = g.ageBy(ctx, h, s, f, n)
+		err = g.pushAged(ctx, h, s, f, n)
 	}
 	f.WrittenBytes += s.server.WrittenBytes() - before
 	if err == nil {
-		err = g.settle(ctx, s)
+		err = g.waitSettled(ctx, s)
 	}
 	// Even if ctx has ended: the next run goes on from here.
 	m, metricsErr := s.server.Metrics(context.WithoutCancel(ctx))
-	f.count(m)
+	f.addCounters(m)
 	return errors.Join(err, metricsErr, g.writeAging(&f.aging))
 }
 
-// ageBy makes the n-th push.
-func (g *growth) ageBy(ctx context.Context, h *history, s *stage, f *pushFigures, n int) error {
-	if err := h.move(n + 1); err != nil {
+// pushAged makes the n-th push.
+func (g *growth) pushAged(ctx context.Context, h *history, s *stage, f *pushFigures, n int) error {
+	if err := h.moveBranch(n + 1); err != nil {
 		return err
 	}
-	took, err := h.deliver(ctx, s.server, n)
+	took, err := h.deliverPush(ctx, s.server, n)
 	if err != nil {
 		return err
 	}
@@ -278,20 +278,20 @@ func (g *growth) ageBy(ctx context.Context, h *history, s *stage, f *pushFigures
 		f.MaxSegments = max(f.MaxSegments, m["quarry_places_segments"])
 	}
 	if (n+1)%logEvery == 0 {
-		g.Log("%d pushes, the last %d in %s each", n+1, logEvery, median(f.Times[n+1-logEvery:]))
+		g.Log("%d pushes, the last %d in %s each", n+1, logEvery, medianDuration(f.Times[n+1-logEvery:]))
 	}
 	return nil
 }
 
 // pushBoth delivers one more push to both servers, one after the other; they take turns in being first.
 func (g *growth) pushBoth(ctx context.Context, h *history, n int, stages []*stage, f *pushFigures) error {
-	if err := h.move(n + 1); err != nil {
+	if err := h.moveBranch(n + 1); err != nil {
 		return err
 	}
 	figures := []*[]time.Duration{&f.aged, &f.fresh}
 	for turn := range stages {
 		i := (turn + n) % len(stages)
-		took, err := h.deliver(ctx, stages[i].server, n)
+		took, err := h.deliverPush(ctx, stages[i].server, n)
 		if err != nil {
 			return fmt.Errorf("%s: %w", stages[i].name, err)
 		}
@@ -300,8 +300,8 @@ func (g *growth) pushBoth(ctx context.Context, h *history, n int, stages []*stag
 	return nil
 }
 
-// names of the classes of kinds, for logs.
-func names(kinds []kind) string {
+// kindNames of the classes of kinds, for logs.
+func kindNames(kinds []questionKind) string {
 	var out []string
 	for _, k := range kinds {
 		out = append(out, fmt.Sprintf("%s (%d)", k.name, len(k.requests)))

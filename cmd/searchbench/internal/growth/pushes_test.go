@@ -9,7 +9,7 @@ import (
 )
 
 func TestHistoryIsMadeOnceAndKnownAgain(t *testing.T) {
-	g := &growth{base: tree(t, 20), Options: Options{Work: t.TempDir(), Reuse: true}}
+	g := &growth{base: writeTree(t, 20), Options: Options{Work: t.TempDir(), Reuse: true}}
 	made, err := g.writeHistory(t.Context(), 7, 5)
 	if err != nil {
 		t.Fatal(err)
@@ -17,7 +17,7 @@ func TestHistoryIsMadeOnceAndKnownAgain(t *testing.T) {
 	if len(made.commits) != 8 || len(made.words) != 7 || made.changedBytes == 0 {
 		t.Fatalf("%d commits, %d words, %d bytes", len(made.commits), len(made.words), made.changedBytes)
 	}
-	if err := made.move(3); err != nil {
+	if err := made.moveBranch(3); err != nil {
 		t.Fatal(err)
 	}
 	if ids, err := corpus.History(t.Context(), made.dir, "refs/heads/"+corpus.Branch); err != nil || !slices.Equal(ids, made.commits[:4]) {

@@ -9,7 +9,7 @@ import (
 )
 
 // kind is a class of questions; its figure is the geometric mean of the medians of its questions.
-type kind struct {
+type questionKind struct {
 	name     string
 	requests []engine.Request
 }
@@ -24,8 +24,8 @@ const (
 // function finds names of functions in several languages: what follows is looked up by sym:.
 var function = regexp.MustCompile(`(?m)^(?:func|def|fn|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
 
-// questions chooses what is asked, from the tree.
-func (b *base) questions() []kind {
+// chooseQuestions chooses what is asked, from the tree.
+func (b *base) chooseQuestions() []questionKind {
 	ask := func(texts ...string) []engine.Request {
 		requests := make([]engine.Request, len(texts))
 		for i, text := range texts {
@@ -44,18 +44,18 @@ func (b *base) questions() []kind {
 	for i, s := range symbols {
 		symbols[i] = "sym:^" + s + "$"
 	}
-	return []kind{
+	return []questionKind{
 		{"selective literal", ask(plain...)},
 		{"common literal", ask("return", "import", "error")},
 		{"exact symbol", ask(symbols...)},
 		{"common symbol", ask("sym:init", "sym:get")},
-		{"path", ask(b.paths()...)},
+		{"path", ask(b.pathFilters()...)},
 		{"no match", ask("zzqqxxyyzz_none", "returnstructerror")},
 	}
 }
 
-// paths returns filters on files whose name no other one has.
-func (b *base) paths() []string {
+// pathFilters returns filters on files whose name no other one has.
+func (b *base) pathFilters() []string {
 	var unique []string
 	for _, f := range b.files {
 		stem, _, _ := strings.Cut(path.Base(f.path), ".")
@@ -63,5 +63,5 @@ func (b *base) paths() []string {
 			unique = append(unique, "type:file "+regexp.QuoteMeta(f.path))
 		}
 	}
-	return spread(unique, questionsOfKind)
+	return pickEvenly(unique, questionsOfKind)
 }

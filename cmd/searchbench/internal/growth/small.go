@@ -23,8 +23,8 @@ const (
 
 // measureSmall compares a tenth of the small repositories with all of them.
 func (g *growth) measureSmall(ctx context.Context) error {
-	growing := &stage{name: "small", data: g.data("small")}
-	defer g.stop(growing)
+	growing := &stage{name: "small", data: g.dataPath("small")}
+	defer g.stopServer(growing)
 	cut := cutter{base: g.base}
 	var stages []*stage
 	done, text := 0, int64(0)
@@ -32,8 +32,8 @@ func (g *growth) measureSmall(ctx context.Context) error {
 		paths := map[string]string{}
 		for n := done; n < size; n++ {
 			name := fmt.Sprintf("small-%05d", n)
-			paths[name] = filepath.Join(g.repositories(), name+".git")
-			files, copy := cut.next(n)
+			paths[name] = filepath.Join(g.repositoriesDir(), name+".git")
+			files, copy := cut.nextFiles(n)
 			bytes, err := g.writeCopy(ctx, paths[name], files, copy)
 			if err != nil {
 				return err
@@ -41,13 +41,13 @@ func (g *growth) measureSmall(ctx context.Context) error {
 			text += bytes
 		}
 		done = size
-		s := &stage{name: fmt.Sprintf("%d small", size), data: g.data(fmt.Sprintf("small-%d", size)), repositories: size, textBytes: text}
+		s := &stage{name: fmt.Sprintf("%d small", size), data: g.dataPath(fmt.Sprintf("small-%d", size)), repositories: size, textBytes: text}
 		if err := g.growMany(ctx, growing, s, paths); err != nil {
 			return err
 		}
 		stages = append(stages, s)
 	}
-	return g.compareStages(ctx, "Small repositories", g.kindsOf(cut.taken(stages[0].repositories)), stages)
+	return g.compareStages(ctx, "Small repositories", g.kindsOf(cut.takenFiles(stages[0].repositories)), stages)
 }
 
 // cutter cuts the tree into small repositories, pass by pass; each pass is another copy.
@@ -59,8 +59,8 @@ type cutter struct {
 	first []int
 }
 
-// next returns the files of the n-th repository and the number of their copy.
-func (c *cutter) next(n int) ([]file, int) {
+// nextFiles returns the files of the n-th repository and the number of their copy.
+func (c *cutter) nextFiles(n int) ([]file, int) {
 	size := min(minSmallFiles+n*7%smallSpread, len(c.base.files))
 	if c.at+size > len(c.base.files) {
 		c.at, c.copy = 0, c.copy+1
@@ -73,14 +73,14 @@ func (c *cutter) next(n int) ([]file, int) {
 	return files, c.copy
 }
 
-// taken returns the files of the original that the first n repositories have.
-func (c *cutter) taken(n int) []file { return c.base.files[:c.first[min(n, len(c.first))-1]] }
+// takenFiles returns the files of the original that the first n repositories have.
+func (c *cutter) takenFiles(n int) []file { return c.base.files[:c.first[min(n, len(c.first))-1]] }
 
 // kindsOf chooses the questions from a part of the tree: the smaller stage must have the answers as well.
-func (g *growth) kindsOf(files []file) []kind {
+func (g *growth) kindsOf(files []file) []questionKind {
 	part := *g.base
 	part.files = files
-	return part.questions()
+	return part.chooseQuestions()
 }
 
 // growMany is grow for many repositories: few quarry index that wait for many each.

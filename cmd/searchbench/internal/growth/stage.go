@@ -28,11 +28,11 @@ type stage struct {
 	answers [][][]time.Duration
 	starts  []time.Duration
 	cold    []time.Duration
-	state   state
+	state   serverState
 }
 
 // state is what a settled server says of itself.
-type state struct {
+type serverState struct {
 	residentBytes, anonymousBytes int64
 	diskBytes                     int64
 	segments, tables              float64
@@ -44,17 +44,17 @@ const (
 	startTimeout = time.Minute
 )
 
-// serve starts the server of a stage.
-func (g *growth) serve(ctx context.Context, s *stage) (err error) {
-	s.server, err = g.Quarry.Serve(ctx, s.data, []string{g.repositories()})
+// startServer starts the server of a stage.
+func (g *growth) startServer(ctx context.Context, s *stage) (err error) {
+	s.server, err = g.Quarry.Serve(ctx, s.data, []string{g.repositoriesDir()})
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
 	}
 	return nil
 }
 
-// stop ends it, if it runs.
-func (g *growth) stop(s *stage) {
+// stopServer ends it, if it runs.
+func (g *growth) stopServer(s *stage) {
 	if s.server == nil {
 		return
 	}
@@ -64,8 +64,8 @@ func (g *growth) stop(s *stage) {
 	s.server = nil
 }
 
-// settle waits until nothing is merged any more.
-func (g *growth) settle(ctx context.Context, s *stage) error {
+// waitSettled waits until nothing is merged any more.
+func (g *growth) waitSettled(ctx context.Context, s *stage) error {
 	settled, err := s.server.Settle(ctx, engine.SettleTime)
 	if err == nil && !settled {
 		g.Log("%s: still merging", s.name)
@@ -73,15 +73,15 @@ func (g *growth) settle(ctx context.Context, s *stage) error {
 	return err
 }
 
-// look reads what the server says of itself.
-func (g *growth) look(ctx context.Context, s *stage) error {
+// readState reads what the server says of itself.
+func (g *growth) readState(ctx context.Context, s *stage) error {
 	m, err := s.server.Metrics(ctx)
 	if err != nil {
 		return err
 	}
 	memory := s.server.Memory()
 	disk, err := diskBytes(s.data, filepath.Join(s.data, "mirrors"))
-	s.state = state{
+	s.state = serverState{
 		residentBytes: memory.ResidentBytes, anonymousBytes: memory.AnonymousBytes, diskBytes: disk,
 		segments: m["quarry_places_segments"], tables: m["quarry_store_tables"], metrics: m,
 	}
@@ -116,8 +116,8 @@ func diskBytes(root string, skip ...string) (int64, error) {
 	return total, err
 }
 
-// ask asks every question rounds times of all stages, which take turns.
-func (g *growth) ask(ctx context.Context, kinds []kind, stages []*stage, rounds int) error {
+// askAll asks every question rounds times of all stages, which take turns.
+func (g *growth) askAll(ctx context.Context, kinds []questionKind, stages []*stage, rounds int) error {
 	for _, s := range stages {
 		s.answers = make([][][]time.Duration, len(kinds))
 		for k := range kinds {
@@ -142,18 +142,18 @@ func (g *growth) ask(ctx context.Context, kinds []kind, stages []*stage, rounds 
 	return nil
 }
 
-// figure is the geometric mean of the medians of a kind.
-func (s *stage) figure(k int) time.Duration {
+// geometricMean is the geometric mean of the medians of a kind.
+func (s *stage) geometricMean(k int) time.Duration {
 	sum := 0.0
 	for _, times := range s.answers[k] {
-		sum += math.Log(float64(median(times)))
+		sum += math.Log(float64(medianDuration(times)))
 	}
 	return time.Duration(math.Exp(sum / float64(max(len(s.answers[k]), 1))))
 }
 
-func median(times []time.Duration) time.Duration { return quantile(times, 0.5) }
+func medianDuration(times []time.Duration) time.Duration { return quantileDuration(times, 0.5) }
 
-func quantile(times []time.Duration, q float64) time.Duration {
+func quantileDuration(times []time.Duration, q float64) time.Duration {
 	if len(times) == 0 {
 		return 0
 	}
@@ -161,8 +161,8 @@ func quantile(times []time.Duration, q float64) time.Duration {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
-// start kills the server of a stage and measures from the start of the next process to its first right answer.
-func (g *growth) start(ctx context.Context, s *stage, question engine.Request, cold bool) error {
+// measureStart kills the server of a stage and measures from the start of the next process to its first right answer.
+func (g *growth) measureStart(ctx context.Context, s *stage, question engine.Request, cold bool) error {
 	if s.server != nil {
 		s.server.Kill()
 		s.server = nil
@@ -173,7 +173,7 @@ func (g *growth) start(ctx context.Context, s *stage, question engine.Request, c
 		}
 	}
 	began := time.Now()
-	if err := g.serve(ctx, s); err != nil {
+	if err := g.startServer(ctx, s); err != nil {
 		return err
 	}
 	for {
@@ -193,8 +193,8 @@ func (g *growth) start(ctx context.Context, s *stage, question engine.Request, c
 	return nil
 }
 
-// keep copies the data directory of a stopped server, to go on from it later.
-func keep(from, to string) error {
+// copyData copies the data directory of a stopped server, to go on from it later.
+func copyData(from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return err
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// input tells the report what was measured on.
-func (g *growth) input() {
+// addInputs tells the report what was measured on.
+func (g *growth) addInputs() {
 	g.report.Inputs = append(g.report.Inputs,
 		fmt.Sprintf("one tree of %d text files, %.1f MB", len(g.base.files), float64(g.base.bytes)/1e6),
-		"questions: "+names(g.kinds),
+		"questions: "+kindNames(g.kinds),
 		fmt.Sprintf("each asked %d times, a figure is the geometric mean of the medians of its questions", g.Rounds))
 }
 
 // stageTable has a row for each figure and a column for each stage.
-func stageTable(title string, kinds []kind, stages []*stage) report.Table {
+func stageTable(title string, kinds []questionKind, stages []*stage) report.Table {
 	t := report.Table{Title: title, Header: []string{"figure"}}
 	for _, s := range stages {
 		t.Header = append(t.Header, s.name)
@@ -35,20 +35,20 @@ func stageTable(title string, kinds []kind, stages []*stage) report.Table {
 		}
 		t.Rows = append(t.Rows, append(cells, ratio))
 	}
-	row("repositories", func(s *stage) float64 { return float64(s.repositories) }, count)
-	row("text, MB", func(s *stage) float64 { return float64(s.textBytes) / 1e6 }, count)
+	row("repositories", func(s *stage) float64 { return float64(s.repositories) }, formatCount)
+	row("text, MB", func(s *stage) float64 { return float64(s.textBytes) / 1e6 }, formatCount)
 	for k := range kinds {
-		row(kinds[k].name, func(s *stage) float64 { return s.figure(k).Seconds() * 1e3 }, milliseconds)
+		row(kinds[k].name, func(s *stage) float64 { return s.geometricMean(k).Seconds() * 1e3 }, formatMilliseconds)
 	}
 	if len(stages[0].starts) > 0 {
-		row("start after kill → first right answer", func(s *stage) float64 { return median(s.starts).Seconds() * 1e3 }, milliseconds)
-		row("the same, files out of the page cache", func(s *stage) float64 { return median(s.cold).Seconds() * 1e3 }, milliseconds)
+		row("start after kill → first right answer", func(s *stage) float64 { return medianDuration(s.starts).Seconds() * 1e3 }, formatMilliseconds)
+		row("the same, files out of the page cache", func(s *stage) float64 { return medianDuration(s.cold).Seconds() * 1e3 }, formatMilliseconds)
 	}
-	row("resident memory, MiB", func(s *stage) float64 { return float64(s.state.residentBytes) / (1 << 20) }, count)
-	row("without mapped files, MiB", func(s *stage) float64 { return float64(s.state.anonymousBytes) / (1 << 20) }, count)
-	row("disk, MiB", func(s *stage) float64 { return float64(s.state.diskBytes) / (1 << 20) }, count)
-	row("segments", func(s *stage) float64 { return s.state.segments }, count)
-	row("tables of the store", func(s *stage) float64 { return s.state.tables }, count)
+	row("resident memory, MiB", func(s *stage) float64 { return float64(s.state.residentBytes) / (1 << 20) }, formatCount)
+	row("without mapped files, MiB", func(s *stage) float64 { return float64(s.state.anonymousBytes) / (1 << 20) }, formatCount)
+	row("disk, MiB", func(s *stage) float64 { return float64(s.state.diskBytes) / (1 << 20) }, formatCount)
+	row("segments", func(s *stage) float64 { return s.state.segments }, formatCount)
+	row("tables of the store", func(s *stage) float64 { return s.state.tables }, formatCount)
 	first, last := stages[0], stages[len(stages)-1]
 	if more := last.repositories - first.repositories; more > 0 {
 		t.Note = fmt.Sprintf("Memory for each repository beyond the first stage: %d KiB.",
@@ -57,9 +57,9 @@ func stageTable(title string, kinds []kind, stages []*stage) report.Table {
 	return t
 }
 
-func count(n float64) string { return strconv.FormatFloat(n, 'f', 0, 64) }
+func formatCount(n float64) string { return strconv.FormatFloat(n, 'f', 0, 64) }
 
-func milliseconds(ms float64) string { return fmt.Sprintf("%.2f ms", ms) }
+func formatMilliseconds(ms float64) string { return fmt.Sprintf("%.2f ms", ms) }
 
 // pushTable says what the pushes cost.
 func (g *growth) pushTable(h *history, f *pushFigures) report.Table {
@@ -72,7 +72,7 @@ func (g *growth) pushTable(h *history, f *pushFigures) report.Table {
 		t.Rows = append(t.Rows, []string{figure, fmt.Sprintf(format, args...)})
 	}
 	times := func(figure string, list []time.Duration) {
-		row(figure+": p50, p99", "%s, %s", report.Milliseconds(median(list)), report.Milliseconds(quantile(list, 0.99)))
+		row(figure+": p50, p99", "%s, %s", report.Milliseconds(medianDuration(list)), report.Milliseconds(quantileDuration(list, 0.99)))
 	}
 	n, ends := len(f.Times), min(endPushes, len(f.Times))
 	row("pushes", "%d", n)
@@ -81,7 +81,7 @@ func (g *growth) pushTable(h *history, f *pushFigures) report.Table {
 	times(fmt.Sprintf("%d more, in turn with a fresh build", len(f.aged)), f.aged)
 	times("the fresh build's", f.fresh)
 	row("median of the pairs, aged ÷ fresh", "%.2f", medianRatio(f.aged, f.fresh))
-	row("most segments seen", "%s", count(f.MaxSegments))
+	row("most segments seen", "%s", formatCount(f.MaxSegments))
 	g.writtenRows(row, h, f)
 	return t
 }
@@ -91,7 +91,7 @@ func (g *growth) writtenRows(row func(figure, format string, args ...any), h *hi
 	c := f.Counters
 	changed, indexed := float64(h.changedBytes), c["quarry_indexer_text_bytes_total"]
 	row("text of the files changed", "%.1f MB", changed/1e6)
-	row("merges", "%s", count(c["quarry_compactor_merges_total"]))
+	row("merges", "%s", formatCount(c["quarry_compactor_merges_total"]))
 	row("text that merges wrote ÷ text of the files changed", "%.2f", c["quarry_compactor_output_bytes_total"]/changed)
 	rows := c[`quarry_store_written_bytes_total{by="wal"}`] + c[`quarry_store_written_bytes_total{by="flush"}`] + c[`quarry_store_written_bytes_total{by="compaction"}`]
 	row("segments built, segments merged, rows of the store, log: MB", "%.1f, %.1f, %.1f, %.1f", c["quarry_indexer_segment_bytes_total"]/1e6,

@@ -23,9 +23,9 @@ func (t *Tree) WriteCopy(ctx context.Context, dir string, n int) (textBytes int6
 	err = corpus.WriteRepository(ctx, dir, func(c *corpus.Commits) {
 		c.Begin("all")
 		for _, f := range t.base.files {
-			content := t.base.renamed(f.content, n)
+			content := t.base.renameWords(f.content, n)
 			textBytes += int64(len(content))
-			c.File(t.base.renamedPath(f.path, n), content)
+			c.File(t.base.renamePath(f.path, n), content)
 		}
 	})
 	return textBytes, err

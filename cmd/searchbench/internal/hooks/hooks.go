@@ -64,12 +64,12 @@ type bench struct {
 }
 
 // pushed is the repository that the deliveries name.
-const pushed = "pushed"
+const pushedRepository = "pushed"
 
 // Run measures every phase.
 func Run(ctx context.Context, o Options) (r Result, err error) {
 	b := &bench{Options: o}
-	if err := b.prepare(ctx); err != nil {
+	if err := b.prepareRepositories(ctx); err != nil {
 		return r, err
 	}
 	data := filepath.Join(o.Work, "data")
@@ -77,7 +77,7 @@ func Run(ctx context.Context, o Options) (r Result, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, b.server.Stop(), os.RemoveAll(data)) }()
-	if _, err := b.server.Index(ctx, map[string]string{pushed: b.repository(0)}); err != nil {
+	if _, err := b.server.Index(ctx, map[string]string{pushedRepository: b.repositoryPath(0)}); err != nil {
 		return r, err
 	}
 	for _, phase := range []struct {
@@ -85,19 +85,19 @@ func Run(ctx context.Context, o Options) (r Result, err error) {
 		loads []load
 	}{
 		{"nothing", nil},
-		{"searches", []load{b.search}},
+		{"searches", []load{b.runSearch}},
 		{"imports", []load{b.importOne}},
-		{"small-forgeries", []load{b.forge(10_000)}},
-		{"large-forgeries", []load{b.forge(10_000_000)}},
-		{"all", []load{b.search, b.importOne, b.forge(10_000), b.forge(10_000_000)}},
+		{"small-forgeries", []load{b.forgeLoad(10_000)}},
+		{"large-forgeries", []load{b.forgeLoad(10_000_000)}},
+		{"all", []load{b.runSearch, b.importOne, b.forgeLoad(10_000), b.forgeLoad(10_000_000)}},
 	} {
 		if len(o.Only) > 0 && !slices.Contains(o.Only, phase.name) {
 			continue
 		}
-		p := b.measure(ctx, phase.name, phase.loads)
+		p := b.measurePhase(ctx, phase.name, phase.loads)
 		r.Phases = append(r.Phases, p)
 		o.Log("hooks beside %s: p50 %s, p99 %s, slowest %s of %d, %d failed, server's means %s, append %s, sync %s, load did %d, load average %s", p.Name,
-			quantile(p.Waited, 0.5), quantile(p.Waited, 0.99), quantile(p.Waited, 1), len(p.Waited), p.Failed,
+			sortedQuantile(p.Waited, 0.5), sortedQuantile(p.Waited, 0.99), sortedQuantile(p.Waited, 1), len(p.Waited), p.Failed,
 			p.Received.Round(time.Millisecond/10), p.Appended.Round(time.Millisecond/10), p.Synced.Round(time.Millisecond/10), p.Work, p.Load)
 	}
 	b.mu.Lock()
@@ -108,15 +108,15 @@ func Run(ctx context.Context, o Options) (r Result, err error) {
 	return r, ctx.Err()
 }
 
-func (b *bench) repository(n int) string {
+func (b *bench) repositoryPath(n int) string {
 	return filepath.Join(b.Work, fmt.Sprintf("copy-%d.git", n))
 }
 
 // copies bounds the repositories that the phases import.
-const copies = 6
+const maxImports = 6
 
-// prepare makes the repositories.
-func (b *bench) prepare(ctx context.Context) error {
+// prepareRepositories makes the repositories.
+func (b *bench) prepareRepositories(ctx context.Context) error {
 	if err := os.RemoveAll(b.Work); err != nil {
 		return err
 	}
@@ -127,12 +127,12 @@ func (b *bench) prepare(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for n := range copies {
-		if _, err := tree.WriteCopy(ctx, b.repository(n), n); err != nil {
+	for n := range maxImports {
+		if _, err := tree.WriteCopy(ctx, b.repositoryPath(n), n); err != nil {
 			return err
 		}
 		if n > 0 {
-			b.imports = append(b.imports, b.repository(n))
+			b.imports = append(b.imports, b.repositoryPath(n))
 		}
 	}
 	return nil
@@ -141,8 +141,8 @@ func (b *bench) prepare(ctx context.Context) error {
 // load does one piece of work and reports whether there was some.
 type load func(ctx context.Context) bool
 
-// measure delivers for Duration while the clients of each load work.
-func (b *bench) measure(ctx context.Context, name string, loads []load) Phase {
+// measurePhase delivers for Duration while the clients of each load work.
+func (b *bench) measurePhase(ctx context.Context, name string, loads []load) Phase {
 	p := Phase{Name: name}
 	before, _ := b.server.Metrics(ctx) // without them there are no means
 	ctx, stop := context.WithCancel(ctx)
@@ -170,7 +170,7 @@ func (b *bench) measure(ctx context.Context, name string, loads []load) Phase {
 		b.number++
 		id := fmt.Sprintf("msg_hooks_%d", b.number)
 		deliveries.Go(func() {
-			err := b.server.Deliver(ctx, engine.Delivery{ID: id, Repository: pushed, Ref: "refs/heads/main"})
+			err := b.server.Deliver(ctx, engine.Delivery{ID: id, Repository: pushedRepository, Ref: "refs/heads/main"})
 			waited := time.Since(due)
 			mu.Lock()
 			defer mu.Unlock()
@@ -184,9 +184,9 @@ func (b *bench) measure(ctx context.Context, name string, loads []load) Phase {
 	}
 	deliveries.Wait()
 	after, _ := b.server.Metrics(ctx)
-	p.Received = mean(before, after, "quarry_webhook_delivery_duration_seconds", `{kind="genericGitHost"}`)
-	p.Appended = mean(before, after, "quarry_webhook_append_duration_seconds", "")
-	p.Synced = mean(before, after, "quarry_embeddedlog_sync_seconds", "")
+	p.Received = histogramMean(before, after, "quarry_webhook_delivery_duration_seconds", `{kind="genericGitHost"}`)
+	p.Appended = histogramMean(before, after, "quarry_webhook_append_duration_seconds", "")
+	p.Synced = histogramMean(before, after, "quarry_embeddedlog_sync_seconds", "")
 	p.Load = report.Describe().Load
 	stop()
 	clients.Wait()
@@ -194,8 +194,8 @@ func (b *bench) measure(ctx context.Context, name string, loads []load) Phase {
 	return p
 }
 
-// mean returns the mean of what a histogram of seconds took in between two reads.
-func mean(before, after map[string]float64, name, labels string) time.Duration {
+// histogramMean returns the mean of what a histogram of seconds took in between two reads.
+func histogramMean(before, after map[string]float64, name, labels string) time.Duration {
 	sum, count := name+"_sum"+labels, name+"_count"+labels
 	if after[count] == before[count] {
 		return 0
@@ -211,8 +211,8 @@ func (b *bench) noteFailure(err error) {
 	}
 }
 
-// search asks an expression that few trigrams narrow down.
-func (b *bench) search(ctx context.Context) bool {
+// runSearch asks an expression that few trigrams narrow down.
+func (b *bench) runSearch(ctx context.Context) bool {
 	_, _ = b.server.Search(ctx, engine.Request{Text: `[a-z]+Err[a-z]* := .*\(`, Limit: 50}) // it is load, whatever comes of it
 	return true
 }
@@ -231,9 +231,9 @@ func (b *bench) importOne(ctx context.Context) bool {
 	return true
 }
 
-// forge returns a load of deliveries with a body of so many bytes that are not
+// forgeLoad returns a load of deliveries with a body of so many bytes that are not
 // signed with the secret.
-func (b *bench) forge(size int) load {
+func (b *bench) forgeLoad(size int) load {
 	body := bytes.Repeat([]byte("x"), size)
 	return func(ctx context.Context) bool {
 		_ = b.server.Forge(ctx, body) // it is refused
@@ -241,7 +241,7 @@ func (b *bench) forge(size int) load {
 	}
 }
 
-func quantile(sorted []time.Duration, q float64) time.Duration {
+func sortedQuantile(sorted []time.Duration, q float64) time.Duration {
 	if len(sorted) == 0 {
 		return 0
 	}
@@ -253,7 +253,7 @@ func (r Result) Markdown() string {
 	out := "| beside | deliveries | p50 | p99 | slowest | not 202 | load average |\n| --- | --- | --- | --- | --- | --- | --- |\n"
 	for _, p := range r.Phases {
 		out += fmt.Sprintf("| %s | %d | %s | %s | %s | %d | %s |\n", p.Name, len(p.Waited)+p.Failed,
-			quantile(p.Waited, 0.5), quantile(p.Waited, 0.99), quantile(p.Waited, 1), p.Failed, p.Load)
+			sortedQuantile(p.Waited, 0.5), sortedQuantile(p.Waited, 0.99), sortedQuantile(p.Waited, 1), p.Failed, p.Load)
 	}
 	return out
 }

@@ -28,9 +28,9 @@ const (
 
 // MeasureBandwidth takes about two seconds. sample is text of the kind that is searched, repeated to fill the buffers: how fast bytes.Index is depends
 // on how often a word's letters occur. It must not be empty.
-func MeasureBandwidth(sample []byte) Bandwidth { return measure(sample, bufferBytes) }
+func MeasureBandwidth(sample []byte) Bandwidth { return measureWith(sample, bufferBytes) }
 
-func measure(sample []byte, size int) Bandwidth {
+func measureWith(sample []byte, size int) Bandwidth {
 	cores := runtime.GOMAXPROCS(0)
 	from, to := make([][]byte, cores), make([][]byte, cores)
 	for i := range from {

@@ -30,19 +30,19 @@ const coldEnough = 0.01
 // DropFiles takes all files below root out of the page cache. Nothing may have them mapped. The error says that they cannot be made cold.
 func DropFiles(root string) (Dropped, error) {
 	unix.Sync() // pages that are not on disk yet stay
-	if err := eachFile(root, advise); err != nil {
+	if err := eachFile(root, adviseDontNeed); err != nil {
 		return Dropped{}, err
 	}
 	d := Dropped{Method: byAdvice}
 	var err error
-	if d.Resident, err = resident(root); err != nil || d.Resident <= coldEnough {
+	if d.Resident, err = residentShare(root); err != nil || d.Resident <= coldEnough {
 		return d, err
 	}
 	if err := os.WriteFile("/proc/sys/vm/drop_caches", []byte("1\n"), 0); err != nil {
 		return d, fmt.Errorf("%.0f %% of %s stays in memory: %w", 100*d.Resident, root, err)
 	}
 	d.Method = bySystem
-	if d.Resident, err = resident(root); err == nil && d.Resident > coldEnough {
+	if d.Resident, err = residentShare(root); err == nil && d.Resident > coldEnough {
 		err = fmt.Errorf("%.0f %% of %s stays in memory", 100*d.Resident, root)
 	}
 	return d, err
@@ -69,10 +69,12 @@ func eachFile(root string, visit func(f *os.File, size int64) error) error {
 	})
 }
 
-func advise(f *os.File, _ int64) error { return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) }
+func adviseDontNeed(f *os.File, _ int64) error {
+	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
+}
 
-// resident is the part of all bytes below root that is in the page cache, by whole pages.
-func resident(root string) (float64, error) {
+// residentShare is the part of all bytes below root that is in the page cache, by whole pages.
+func residentShare(root string) (float64, error) {
 	var all, held int
 	err := eachFile(root, func(f *os.File, size int64) error {
 		mapped, err := unix.Mmap(int(f.Fd()), 0, int(size), unix.PROT_READ, unix.MAP_SHARED)

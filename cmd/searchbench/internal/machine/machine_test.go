@@ -8,7 +8,7 @@ import (
 )
 
 func TestMeasureFindsEverySpeed(t *testing.T) {
-	b := measure([]byte("return a\n"), 1<<16)
+	b := measureWith([]byte("return a\n"), 1<<16)
 	if b.Count <= 0 || b.Index <= 0 || b.Copy <= 0 {
 		t.Errorf("%+v, want three speeds", b)
 	}
@@ -24,11 +24,11 @@ func TestDropFiles(t *testing.T) {
 	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), 1<<20), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if share, err := resident(dir); err != nil || share < 0.9 {
+	if share, err := residentShare(dir); err != nil || share < 0.9 {
 		t.Errorf("written: %v resident, %v", share, err)
 	}
 	d, err := DropFiles(dir)
-	if share, residentErr := resident(dir); err == nil && (share > coldEnough || residentErr != nil || d.Method == "") {
+	if share, residentErr := residentShare(dir); err == nil && (share > coldEnough || residentErr != nil || d.Method == "") {
 		t.Errorf("%+v, but %v is resident (%v)", d, share, residentErr)
 	}
 	if err != nil {

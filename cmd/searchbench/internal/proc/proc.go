@@ -54,11 +54,11 @@ func Start(spec Spec) (*Process, error) {
 	if !spec.Unmetered {
 		p.sampler = startSampler(p.cmd.Process.Pid)
 	}
-	go p.reap()
+	go p.reapProcess()
 	return p, nil
 }
 
-func (p *Process) reap() {
+func (p *Process) reapProcess() {
 	err := p.cmd.Wait()
 	p.wall = time.Since(p.started)
 	if p.sampler != nil {

@@ -30,7 +30,7 @@ type Memory struct {
 func (p *Process) Usage() Usage {
 	u := Usage{Wall: time.Since(p.started)}
 	if p.sampler != nil {
-		u.PeakBytes = p.sampler.peak()
+		u.PeakBytes = p.sampler.peakBytes()
 	}
 	select {
 	case <-p.done:
@@ -97,12 +97,12 @@ func (s *sampler) run() {
 		case <-s.quit:
 			return
 		case <-ticker.C:
-			s.sample()
+			s.sampleMemory()
 		}
 	}
 }
 
-func (s *sampler) sample() {
+func (s *sampler) sampleMemory() {
 	m := groupMemory(s.group)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *sampler) sample() {
 	}
 }
 
-func (s *sampler) peak() int64 {
+func (s *sampler) peakBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.peak

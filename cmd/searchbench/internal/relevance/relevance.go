@@ -91,12 +91,12 @@ func Measure(ctx context.Context, name string, queries []Query, ask Ask) (Run, e
 		if err != nil {
 			return run, fmt.Errorf("%s: %q: %w", name, queries[i].Text, err)
 		}
-		run.Ranks[i] = rank(places, queries[i].Want)
+		run.Ranks[i] = findRank(places, queries[i].Want)
 	}
 	return run, nil
 }
 
-func rank(places []engine.Place, want []string) int {
+func findRank(places []engine.Place, want []string) int {
 	for i, p := range places[:min(len(places), Depth)] {
 		if slices.Contains(want, p.Repository+":"+p.Path) {
 			return i + 1

@@ -53,7 +53,7 @@ func TestTranslation(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	places := []engine.Place{{Repository: "r", Path: "a"}, {Repository: "r", Path: "b"}}
-	if rank(places, []string{"r:b", "r:c"}) != 2 || rank(places, []string{"s:a"}) != 0 {
+	if findRank(places, []string{"r:b", "r:c"}) != 2 || findRank(places, []string{"s:a"}) != 0 {
 		t.Fatal("rank")
 	}
 	queries := []Query{{Text: "a"}, {Text: "b"}, {Text: "c"}}

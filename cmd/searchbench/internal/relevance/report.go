@@ -10,22 +10,22 @@ import (
 // mean reciprocal rank of each category.
 func Report(w io.Writer, queries []Query, runs []Run) error {
 	p := &printer{w: w}
-	p.line("| half | queries |%s", columns(runs, func(r *Run) string { return r.Name + ": MRR, first, in 5" }))
-	p.rule(2 + len(runs))
+	p.writeLine("| half | queries |%s", joinColumns(runs, func(r *Run) string { return r.Name + ": MRR, first, in 5" }))
+	p.writeRule(2 + len(runs))
 	for _, half := range []Half{Tune, Test} {
 		in := func(q *Query) bool { return q.Half() == half }
 		n := figuresOf(queries, &runs[0], in).queries
-		p.line("| %s | %d |%s", half, n, columns(runs, func(r *Run) string { return figuresOf(queries, r, in).String() }))
+		p.writeLine("| %s | %d |%s", half, n, joinColumns(runs, func(r *Run) string { return figuresOf(queries, r, in).String() }))
 	}
-	p.line("\n| category | tune / test |%s", columns(runs, func(r *Run) string { return r.Name + ": MRR tune / test" }))
-	p.rule(2 + len(runs))
-	for _, c := range categories(queries) {
+	p.writeLine("\n| category | tune / test |%s", joinColumns(runs, func(r *Run) string { return r.Name + ": MRR tune / test" }))
+	p.writeRule(2 + len(runs))
+	for _, c := range listCategories(queries) {
 		of := func(h Half) func(*Query) bool {
 			return func(q *Query) bool { return q.Category == c && q.Half() == h }
 		}
-		p.line("| %s | %d / %d |%s", c, figuresOf(queries, &runs[0], of(Tune)).queries, figuresOf(queries, &runs[0], of(Test)).queries,
-			columns(runs, func(r *Run) string {
-				return fmt.Sprintf("%.3f / %.3f", figuresOf(queries, r, of(Tune)).mrr(), figuresOf(queries, r, of(Test)).mrr())
+		p.writeLine("| %s | %d / %d |%s", c, figuresOf(queries, &runs[0], of(Tune)).queries, figuresOf(queries, &runs[0], of(Test)).queries,
+			joinColumns(runs, func(r *Run) string {
+				return fmt.Sprintf("%.3f / %.3f", figuresOf(queries, r, of(Tune)).meanReciprocalRank(), figuresOf(queries, r, of(Test)).meanReciprocalRank())
 			}))
 	}
 	return p.err
@@ -36,7 +36,7 @@ func Misses(w io.Writer, queries []Query, runs []Run) error {
 	p := &printer{w: w}
 	for i := range queries {
 		if q := &queries[i]; q.Half() == Tune && runs[0].Ranks[i] != 1 {
-			p.line("%s\t%s\t%s", q.Category, q.Text, columns(runs, func(r *Run) string { return fmt.Sprint(r.Ranks[i]) }))
+			p.writeLine("%s\t%s\t%s", q.Category, q.Text, joinColumns(runs, func(r *Run) string { return fmt.Sprint(r.Ranks[i]) }))
 		}
 	}
 	return p.err
@@ -71,14 +71,14 @@ func figuresOf(queries []Query, r *Run, in func(*Query) bool) figures {
 	return f
 }
 
-func (f figures) mrr() float64 { return f.reciprocal / float64(max(f.queries, 1)) }
+func (f figures) meanReciprocalRank() float64 { return f.reciprocal / float64(max(f.queries, 1)) }
 
 func (f figures) String() string {
 	share := func(n int) float64 { return 100 * float64(n) / float64(max(f.queries, 1)) }
-	return fmt.Sprintf("**%.3f**, %.0f %%, %.0f %%", f.mrr(), share(f.first), share(f.five))
+	return fmt.Sprintf("**%.3f**, %.0f %%, %.0f %%", f.meanReciprocalRank(), share(f.first), share(f.five))
 }
 
-func categories(queries []Query) []string {
+func listCategories(queries []Query) []string {
 	var out []string
 	for i := range queries {
 		if c := queries[i].Category; !slices.Contains(out, c) {
@@ -88,7 +88,7 @@ func categories(queries []Query) []string {
 	return out
 }
 
-func columns(runs []Run, cell func(*Run) string) string {
+func joinColumns(runs []Run, cell func(*Run) string) string {
 	out := ""
 	for i := range runs {
 		out += " " + cell(&runs[i]) + " |"
@@ -102,16 +102,16 @@ type printer struct {
 	err error
 }
 
-func (p *printer) line(format string, args ...any) {
+func (p *printer) writeLine(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.w, format+"\n", args...)
 	}
 }
 
-func (p *printer) rule(columns int) {
+func (p *printer) writeRule(columns int) {
 	rule := "|"
 	for range columns {
 		rule += "---|"
 	}
-	p.line("%s", rule)
+	p.writeLine("%s", rule)
 }

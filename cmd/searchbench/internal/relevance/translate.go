@@ -10,7 +10,7 @@ import (
 // taken for syntax. Filters are the same in both.
 func (q *Query) Zoekt() string {
 	var out []string
-	for _, term := range terms(q.Text) {
+	for _, term := range splitTerms(q.Text) {
 		if strings.HasPrefix(term, "file:") || strings.HasPrefix(term, "lang:") || strings.HasPrefix(term, "repo:") {
 			out = append(out, term)
 			continue
@@ -22,7 +22,7 @@ func (q *Query) Zoekt() string {
 	return strings.Join(out, " ")
 }
 
-// terms splits at blanks outside quotes.
-func terms(text string) []string { return term.FindAllString(text, -1) }
+// splitTerms splits at blanks outside quotes.
+func splitTerms(text string) []string { return term.FindAllString(text, -1) }
 
 var term = regexp.MustCompile(`"[^"]*"|\S+`)

@@ -30,8 +30,8 @@ func Describe() Machine {
 	return Machine{
 		Cores:       runtime.NumCPU(),
 		MemoryBytes: memoryBytes(),
-		CPU:         field("/proc/cpuinfo", "model name", ":"),
-		OS:          strings.Trim(field("/etc/os-release", "PRETTY_NAME", "="), `"`),
+		CPU:         readField("/proc/cpuinfo", "model name", ":"),
+		OS:          strings.Trim(readField("/etc/os-release", "PRETTY_NAME", "="), `"`),
 		Kernel:      firstWord("/proc/sys/kernel/osrelease"),
 		Go:          runtime.Version(),
 		Load:        firstWord("/proc/loadavg"),
@@ -39,15 +39,15 @@ func Describe() Machine {
 }
 
 func memoryBytes() int64 {
-	kilobytes, err := strconv.ParseInt(strings.TrimSuffix(field("/proc/meminfo", "MemTotal", ":"), " kB"), 10, 64)
+	kilobytes, err := strconv.ParseInt(strings.TrimSuffix(readField("/proc/meminfo", "MemTotal", ":"), " kB"), 10, 64)
 	if err != nil {
 		return 0
 	}
 	return kilobytes << 10
 }
 
-// field finds "NAME<separator>VALUE" in a file of lines.
-func field(path, name, separator string) string {
+// readField finds "NAME<separator>VALUE" in a file of lines.
+func readField(path, name, separator string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return "unknown"

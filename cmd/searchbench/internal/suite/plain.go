@@ -18,7 +18,7 @@ type Plain struct {
 // filters are expressions that all must match, and others of which none may.
 type filters struct{ want, reject []*regexp.Regexp }
 
-func (f filters) pass(s string) bool {
+func (f filters) matchesFilters(s string) bool {
 	for _, re := range f.want {
 		if !re.MatchString(s) {
 			return false
@@ -34,22 +34,24 @@ func (f filters) pass(s string) bool {
 
 // Wants says whether a file can be in the answer.
 func (p Plain) Wants(repository, path string) bool {
-	return p.repository.pass(repository) && p.path.pass(path)
+	return p.repository.matchesFilters(repository) && p.path.matchesFilters(path)
 }
 
 // WantsRepository says whether any file of the repository can be in the answer.
-func (p Plain) WantsRepository(repository string) bool { return p.repository.pass(repository) }
+func (p Plain) WantsRepository(repository string) bool {
+	return p.repository.matchesFilters(repository)
+}
 
 // Plain translates the query; ok is false where ripgrep has no equal: symbols, languages, names of files and repositories, several terms that all
 // must occur, negated terms, groups.
 func (q Query) Plain() (p Plain, ok bool) {
-	tokens := tokenize(q.Text)
+	tokens := splitTokens(q.Text)
 	expectTerm := true // between terms only "or" may stand
 	for _, t := range tokens {
 		field, value, isFilter := splitFilter(t)
 		switch {
 		case isFilter:
-			if !p.filter(field, value, strings.HasPrefix(t, "-"), &expectTerm) {
+			if !p.applyFilter(field, value, strings.HasPrefix(t, "-"), &expectTerm) {
 				return Plain{}, false
 			}
 		case strings.HasPrefix(t, "-") || (!strings.HasPrefix(t, `"`) && strings.HasPrefix(t, "(")):
@@ -57,7 +59,7 @@ func (q Query) Plain() (p Plain, ok bool) {
 		case t == "or" && !expectTerm:
 			expectTerm = true
 		case expectTerm:
-			p.Patterns = append(p.Patterns, unquote(t))
+			p.Patterns = append(p.Patterns, unquoteToken(t))
 			expectTerm = false
 		default:
 			return Plain{}, false
@@ -66,7 +68,7 @@ func (q Query) Plain() (p Plain, ok bool) {
 	return p, len(p.Patterns) > 0 && !expectTerm
 }
 
-func (p *Plain) filter(field, value string, negated bool, expectTerm *bool) bool {
+func (p *Plain) applyFilter(field, value string, negated bool, expectTerm *bool) bool {
 	switch field {
 	case "content":
 		if negated || !*expectTerm {
@@ -79,14 +81,14 @@ func (p *Plain) filter(field, value string, negated bool, expectTerm *bool) bool
 		p.CaseSensitive = value == "yes"
 		return !negated
 	case "repo":
-		return p.repository.add(value, negated)
+		return p.repository.addFilter(value, negated)
 	case "file":
-		return p.path.add("(?i)"+value, negated)
+		return p.path.addFilter("(?i)"+value, negated)
 	}
 	return false
 }
 
-func (f *filters) add(expression string, negated bool) bool {
+func (f *filters) addFilter(expression string, negated bool) bool {
 	re, err := regexp.Compile(expression)
 	if err != nil {
 		return false
@@ -106,11 +108,11 @@ func splitFilter(token string) (field, value string, ok bool) {
 		return "", "", false
 	}
 	field, value, _ = strings.Cut(strings.TrimPrefix(token, "-"), ":")
-	return field, unquote(value), true
+	return field, unquoteToken(value), true
 }
 
-// tokenize splits at spaces outside double quotes.
-func tokenize(text string) []string {
+// splitTokens splits at spaces outside double quotes.
+func splitTokens(text string) []string {
 	var tokens []string
 	var token strings.Builder
 	quoted := false
@@ -139,8 +141,8 @@ func tokenize(text string) []string {
 	return tokens
 }
 
-// unquote takes the quotes off a quoted token and one level of backslashes with them.
-func unquote(token string) string {
+// unquoteToken takes the quotes off a quoted token and one level of backslashes with them.
+func unquoteToken(token string) string {
 	if len(token) < 2 || token[0] != '"' || token[len(token)-1] != '"' {
 		return token
 	}

@@ -23,8 +23,8 @@ type part struct {
 	matches            int // ripgrep's
 }
 
-// restrict returns the query for the part alone. Filters ignore case unless they are told not to.
-func (p part) restrict(text string) string {
+// restrictQuery returns the query for the part alone. Filters ignore case unless they are told not to.
+func (p part) restrictQuery(text string) string {
 	if p.repository == "" {
 		return text
 	}
@@ -36,7 +36,7 @@ func (p part) restrict(text string) string {
 	return fmt.Sprintf(`(%s) (case:yes repo:"%s" file:"%s")`, text, quote("^"+regexp.QuoteMeta(p.repository)+"$"), quote(path))
 }
 
-func (p part) holds(place engine.Place) bool {
+func (p part) containsPlace(place engine.Place) bool {
 	if p.repository == "" {
 		return true
 	}
@@ -44,8 +44,8 @@ func (p part) holds(place engine.Place) bool {
 	return ok && place.Repository == p.repository && (!p.flat || !strings.Contains(rest, "/"))
 }
 
-// split returns the parts of which p is made: they cover what a server may find beyond what ripgrep did. It is p itself if it cannot be split.
-func (c *Checker) split(p part, repositories []string, want map[engine.Place]int) ([]part, error) {
+// splitPart returns the parts of which p is made: they cover what a server may find beyond what ripgrep did. It is p itself if it cannot be split.
+func (c *Checker) splitPart(p part, repositories []string, want map[engine.Place]int) ([]part, error) {
 	var parts []part
 	switch {
 	case p.repository == "":
@@ -68,7 +68,7 @@ func (c *Checker) split(p part, repositories []string, want map[engine.Place]int
 	}
 	for i := range parts {
 		for place, n := range want {
-			if parts[i].holds(place) {
+			if parts[i].containsPlace(place) {
 				parts[i].matches += n
 			}
 		}
@@ -76,8 +76,8 @@ func (c *Checker) split(p part, repositories []string, want map[engine.Place]int
 	return parts, nil
 }
 
-// list asks the server for the matches of every file, in parts that it can list.
-func (c *Checker) list(ctx context.Context, o *Outcome, text string, repositories []string, want map[engine.Place]int) (map[engine.Place]int, error) {
+// listMatches asks the server for the matches of every file, in parts that it can list.
+func (c *Checker) listMatches(ctx context.Context, o *Outcome, text string, repositories []string, want map[engine.Place]int) (map[engine.Place]int, error) {
 	whole := part{}
 	for _, n := range want {
 		whole.matches += n
@@ -98,28 +98,28 @@ func (c *Checker) list(ctx context.Context, o *Outcome, text string, repositorie
 // listPart lists a part, or returns what it is to be split into.
 func (c *Checker) listPart(ctx context.Context, o *Outcome, p part, text string, repositories []string, want, got map[engine.Place]int) ([]part, error) {
 	if p.matches > maxListedMatches {
-		parts, err := c.split(p, repositories, want)
+		parts, err := c.splitPart(p, repositories, want)
 		if err != nil || !slices.Equal(parts, []part{p}) {
 			return parts, err
 		}
 	}
-	places, answer, err := c.Quarry.Places(ctx, p.restrict(text))
+	places, answer, err := c.Quarry.Places(ctx, p.restrictQuery(text))
 	if err != nil {
 		return nil, err
 	}
 	if answer.Incomplete != "" {
-		parts, err := c.split(p, repositories, want)
+		parts, err := c.splitPart(p, repositories, want)
 		if err == nil && slices.Equal(parts, []part{p}) {
 			err = fmt.Errorf("%s %s: the answer is not the whole: %s", p.repository, p.folder, answer.Incomplete)
 		}
 		return parts, err
 	}
-	if listed := sum(places); listed != answer.Matches || len(places) != answer.Files {
-		o.differ(engine.Place{Repository: p.repository, Path: p.folder + " (statistics against list)"}, listed, answer.Matches)
+	if listed := sumCounts(places); listed != answer.Matches || len(places) != answer.Files {
+		o.addDifference(engine.Place{Repository: p.repository, Path: p.folder + " (statistics against list)"}, listed, answer.Matches)
 	}
 	for place, n := range places {
-		if !p.holds(place) {
-			o.differ(engine.Place{Repository: place.Repository, Path: place.Path + " (not asked for)"}, 0, n)
+		if !p.containsPlace(place) {
+			o.addDifference(engine.Place{Repository: place.Repository, Path: place.Path + " (not asked for)"}, 0, n)
 		}
 		got[place] += n
 	}

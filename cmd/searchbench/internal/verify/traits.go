@@ -17,7 +17,7 @@ type trait struct {
 // maxRemembered bounds the memory of traits; beyond it files are read again.
 const maxRemembered = 1_000_000
 
-func (c *Checker) traits(place engine.Place) trait {
+func (c *Checker) fileTraits(place engine.Place) trait {
 	if t, ok := c.files[place]; ok {
 		return t
 	}

@@ -68,11 +68,11 @@ func (c *Checker) Check(ctx context.Context, q suite.Query) (o Outcome, ok bool,
 	}
 	text, _ := q.Quarry()
 	o = Outcome{Query: q, Excused: make(map[string]int)}
-	got, err := c.list(ctx, &o, text, slices.Sorted(maps.Keys(c.treesFor(plain))), want)
+	got, err := c.listMatches(ctx, &o, text, slices.Sorted(maps.Keys(c.treesFor(plain))), want)
 	if err != nil {
 		return o, true, err
 	}
-	if err := c.compare(ctx, &o, plain, want, got); err != nil {
+	if err := c.compareCounts(ctx, &o, plain, want, got); err != nil {
 		return o, true, err
 	}
 	return o, true, c.checkTotals(ctx, &o, text, got)
@@ -89,15 +89,15 @@ func (c *Checker) treesFor(plain suite.Plain) map[string]string {
 	return trees
 }
 
-func (c *Checker) compare(ctx context.Context, o *Outcome, plain suite.Plain, want, got map[engine.Place]int) error {
-	for _, place := range union(want, got) {
+func (c *Checker) compareCounts(ctx context.Context, o *Outcome, plain suite.Plain, want, got map[engine.Place]int) error {
+	for _, place := range unionPlaces(want, got) {
 		w, g := want[place], got[place]
 		if w == g {
 			o.Files++
 			o.Matches += w
 			continue
 		}
-		reason, err := c.excuse(ctx, place, plain, g)
+		reason, err := c.findExcuse(ctx, place, plain, g)
 		if err != nil {
 			return err
 		}
@@ -105,13 +105,13 @@ func (c *Checker) compare(ctx context.Context, o *Outcome, plain suite.Plain, wa
 			o.Excused[reason]++
 			continue
 		}
-		o.differ(place, w, g)
+		o.addDifference(place, w, g)
 	}
 	return nil
 }
 
-// differ notes a difference without excuse.
-func (o *Outcome) differ(place engine.Place, ripgrep, quarry int) {
+// addDifference notes a difference without excuse.
+func (o *Outcome) addDifference(place engine.Place, ripgrep, quarry int) {
 	o.Failed++
 	if len(o.Differences) < maxDifferences {
 		o.Differences = append(o.Differences, Difference{place, ripgrep, quarry})
@@ -124,15 +124,15 @@ func (c *Checker) checkTotals(ctx context.Context, o *Outcome, text string, got 
 	if err != nil {
 		return err
 	}
-	if listed := sum(got); answer.Matches != listed || answer.Files != len(got) {
-		o.differ(engine.Place{Repository: "(matches listed against counted)"}, listed, answer.Matches)
-		o.differ(engine.Place{Repository: "(files listed against counted)"}, len(got), answer.Files)
+	if listed := sumCounts(got); answer.Matches != listed || answer.Files != len(got) {
+		o.addDifference(engine.Place{Repository: "(matches listed against counted)"}, listed, answer.Matches)
+		o.addDifference(engine.Place{Repository: "(files listed against counted)"}, len(got), answer.Files)
 	}
 	return nil
 }
 
-// excuse returns why a file may differ, or "".
-func (c *Checker) excuse(ctx context.Context, place engine.Place, plain suite.Plain, quarry int) (string, error) {
+// findExcuse returns why a file may differ, or "".
+func (c *Checker) findExcuse(ctx context.Context, place engine.Place, plain suite.Plain, quarry int) (string, error) {
 	if quarry == 0 {
 		skipped, err := c.skippedOf(ctx, place.Repository)
 		if err != nil {
@@ -142,7 +142,7 @@ func (c *Checker) excuse(ctx context.Context, place engine.Place, plain suite.Pl
 			return "skipped as " + reason, nil
 		}
 	}
-	t := c.traits(place)
+	t := c.fileTraits(place)
 	switch {
 	case t.err != nil:
 		return "", nil
@@ -178,7 +178,7 @@ func asciiLiterals(patterns []string) bool {
 	return true
 }
 
-func union(a, b map[engine.Place]int) []engine.Place {
+func unionPlaces(a, b map[engine.Place]int) []engine.Place {
 	var places []engine.Place
 	for p := range a {
 		places = append(places, p)
@@ -197,7 +197,7 @@ func union(a, b map[engine.Place]int) []engine.Place {
 	return places
 }
 
-func sum(counts map[engine.Place]int) int {
+func sumCounts(counts map[engine.Place]int) int {
 	n := 0
 	for _, c := range counts {
 		n += c

@@ -18,11 +18,11 @@ import (
 type answers struct{ places map[engine.Place]int }
 
 func (a answers) Places(context.Context, string) (map[engine.Place]int, engine.Answer, error) {
-	return a.places, engine.Answer{Matches: sum(a.places), Files: len(a.places)}, nil
+	return a.places, engine.Answer{Matches: sumCounts(a.places), Files: len(a.places)}, nil
 }
 
 func (a answers) Search(context.Context, engine.Request) (engine.Answer, error) {
-	return engine.Answer{Matches: sum(a.places), Files: len(a.places)}, nil
+	return engine.Answer{Matches: sumCounts(a.places), Files: len(a.places)}, nil
 }
 
 func (a answers) Skipped(context.Context, string) (map[string]string, error) {
@@ -87,12 +87,12 @@ func (s *tree) Places(_ context.Context, text string) (map[engine.Place]int, eng
 		p = part{repository: m[1], folder: m[2], flat: m[3] != ""}
 	}
 	for _, f := range s.files {
-		if p.holds(f) {
+		if p.containsPlace(f) {
 			found[f] = 1
 		}
 	}
 	s.asked[text]++
-	answer := engine.Answer{Matches: sum(found), Files: len(found)}
+	answer := engine.Answer{Matches: sumCounts(found), Files: len(found)}
 	if len(found) > 2 {
 		answer.Incomplete = "byte limit"
 	}
@@ -123,7 +123,7 @@ func TestAnswersAreListedInParts(t *testing.T) {
 		want[s.files[len(s.files)-1]] = 1
 	}
 	o := Outcome{Excused: map[string]int{}}
-	got, err := c.list(t.Context(), &o, "x", []string{"q", "r"}, want)
+	got, err := c.listMatches(t.Context(), &o, "x", []string{"q", "r"}, want)
 	if err != nil || o.Failed > 0 || !maps.Equal(got, want) {
 		t.Fatalf("got %v, %v, %s", got, err, o)
 	}

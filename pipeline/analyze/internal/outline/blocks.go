@@ -4,12 +4,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// block notes the block that a definition opens.
-func (p *tableParser) block(r *compiledRule, def int32, kind code.SymbolKind, level int) {
+// noteBlock notes the block that a definition opens.
+func (p *tableParser) noteBlock(r *compiledRule, def int32, kind code.SymbolKind, level int) {
 	p.plain = r.body == bodyPlain
-	f := frame{scope: scope{name: p.m.name, kind: kind, def: def}, items: r.items, section: level, column: p.column, local: p.top().local}
+	f := frame{scope: scope{name: p.m.name, kind: kind, def: def}, items: r.items, section: level, column: p.column, local: p.topFrame().local}
 	if def < 0 {
-		f.name, f.kind = p.top().name, p.top().kind
+		f.name, f.kind = p.topFrame().name, p.topFrame().kind
 		if r.kind != "" && r.body == bodyEnter {
 			f.kind = r.kind
 		}
@@ -30,18 +30,18 @@ func (p *tableParser) block(r *compiledRule, def int32, kind code.SymbolKind, le
 	}
 	switch {
 	case how == bodySection:
-		p.push(f)
+		p.pushFrame(f)
 	case r.opens:
-		if !p.push(f) {
+		if !p.pushFrame(f) {
 			p.plain = true
 		}
 	case how == bodyNone, how == bodyPlain:
 		if p.table.blocks == blockIndent {
 			f.local = true
-			p.push(f)
+			p.pushFrame(f)
 		}
 	case p.table.blocks == blockIndent:
-		p.push(f)
+		p.pushFrame(f)
 	case p.table.blocks == blockBraces && how == bodySkip:
 		f.local = true
 		p.pending, p.waiting = f, true
@@ -52,8 +52,8 @@ func (p *tableParser) block(r *compiledRule, def int32, kind code.SymbolKind, le
 	}
 }
 
-// repeats returns how often the first byte of the statement is repeated.
-func (p *tableParser) repeats() int {
+// countRepeats returns how often the first byte of the statement is repeated.
+func (p *tableParser) countRepeats() int {
 	n := 1
 	for n < len(p.stmt) && p.stmt[n].kind == tokPunct && p.stmt[n].ch == p.stmt[0].ch {
 		n++
@@ -63,18 +63,18 @@ func (p *tableParser) repeats() int {
 
 // endSections closes the sections of a level and below.
 func (p *tableParser) endSections(level int) {
-	for len(p.frames) > 1 && p.top().section >= level {
-		p.pop(int(p.stmt[0].start))
+	for len(p.frames) > 1 && p.topFrame().section >= level {
+		p.popFrame(int(p.stmt[0].start))
 	}
 }
 
-// parent returns the innermost definition that is open.
-func (p *tableParser) parent() scope {
-	top := p.top()
+// parentScope returns the innermost definition that is open.
+func (p *tableParser) parentScope() scope {
+	top := p.topFrame()
 	return scope{name: top.name, kind: top.kind}
 }
 
-func (p *tableParser) push(f frame) bool {
+func (p *tableParser) pushFrame(f frame) bool {
 	if len(p.frames) >= maxScopes {
 		return false
 	}
@@ -83,9 +83,9 @@ func (p *tableParser) push(f frame) bool {
 	return true
 }
 
-func (p *tableParser) pop(end int) {
-	if p.top().def >= 0 {
-		p.rec.close(p.top().def, end)
+func (p *tableParser) popFrame(end int) {
+	if p.topFrame().def >= 0 {
+		p.rec.close(p.topFrame().def, end)
 	}
 	p.frames = p.frames[:len(p.frames)-1]
 }
@@ -96,13 +96,13 @@ func (p *tableParser) openBrace() {
 	headed := p.waiting && p.pending.form == formType
 	p.waiting = false
 	found := false
-	if len(p.stmt) > 0 && p.top().items == "" {
-		found = p.judge('{')
+	if len(p.stmt) > 0 && p.topFrame().items == "" {
+		found = p.matchStatement('{')
 	}
 	if headed && !found {
 		found, p.waiting = true, true
 	}
-	inItems := p.top().items != ""
+	inItems := p.topFrame().items != ""
 	if inItems {
 		p.skipGroup('{') // what an item holds
 		return
@@ -112,7 +112,7 @@ func (p *tableParser) openBrace() {
 	switch {
 	case found && p.waiting && f.form == formType:
 		p.waiting = false
-		if p.table.maxDepth > 0 && len(p.frames) > p.table.maxDepth || !p.push(f) {
+		if p.table.maxDepth > 0 && len(p.frames) > p.table.maxDepth || !p.pushFrame(f) {
 			p.skipGroup('{')
 			p.rec.close(f.def, p.pos)
 		}
@@ -121,7 +121,7 @@ func (p *tableParser) openBrace() {
 		p.skipGroup('{')
 		p.rec.close(f.def, p.pos)
 	case p.table.descend && len(p.frames) < maxScopes:
-		p.push(frame{scope: scope{def: -1, name: p.top().name, kind: p.top().kind}, local: p.top().local})
+		p.pushFrame(frame{scope: scope{def: -1, name: p.topFrame().name, kind: p.topFrame().kind}, local: p.topFrame().local})
 	default:
 		p.skipGroup('{')
 	}
@@ -130,18 +130,18 @@ func (p *tableParser) openBrace() {
 func (p *tableParser) closeBrace(end int) {
 	p.waiting = false
 	if len(p.frames) > 1 {
-		p.pop(end)
+		p.popFrame(end)
 	}
 }
 
 // openWord opens a block at a word.
 func (p *tableParser) openWord(t token) {
-	f := frame{scope: scope{def: -1, name: p.top().name, kind: p.top().kind}, local: p.top().local}
+	f := frame{scope: scope{def: -1, name: p.topFrame().name, kind: p.topFrame().kind}, local: p.topFrame().local}
 	if p.waiting {
 		f, p.waiting = p.pending, false
 	}
 	f.opener = t.word
-	p.push(f)
+	p.pushFrame(f)
 }
 
 // closeWord closes the block that t ends, and those inside of it.
@@ -155,18 +155,18 @@ func (p *tableParser) closeWord(t token) {
 		}
 	}
 	for last > 0 && len(p.frames) > last {
-		p.pop(int(t.end))
+		p.popFrame(int(t.end))
 	}
 }
 
-// dedent closes the blocks that a line in the given column ends.
-func (p *tableParser) dedent(column int32, at int) {
-	for len(p.frames) > 1 && p.top().section == 0 && p.top().column >= column {
+// closeIndented closes the blocks that a line in the given column ends.
+func (p *tableParser) closeIndented(column int32, at int) {
+	for len(p.frames) > 1 && p.topFrame().section == 0 && p.topFrame().column >= column {
 		end := at
 		for end > 0 && isBlank(p.src[end-1]) && at-end < maxColumn {
 			end--
 		}
-		p.pop(end)
+		p.popFrame(end)
 	}
 }
 

@@ -26,9 +26,9 @@ func cSpecial(s *scanner, c byte) token {
 	case '/':
 		return s.slashComment()
 	case '#':
-		return s.directive()
+		return s.scanDirective()
 	}
-	return s.quoted(c, false)
+	return s.scanQuoted(c, false)
 }
 
 func cppSpecial(s *scanner, c byte) token {
@@ -36,23 +36,23 @@ func cppSpecial(s *scanner, c byte) token {
 	case '/':
 		return s.slashComment()
 	case '#':
-		return s.directive()
+		return s.scanDirective()
 	case '\'':
 		if s.digitSeparator() {
-			return s.punct(1)
+			return s.punctToken(1)
 		}
 	case '"':
 		if s.pos > 0 && s.src[s.pos-1] == 'R' && s.rawPrefix() {
 			return s.rawString()
 		}
 	}
-	return s.quoted(c, false)
+	return s.scanQuoted(c, false)
 }
 
 // digitSeparator reports whether the apostrophe at s.pos stands within a number
 // (1'000'000), as it may where a body is skipped.
 func (s *scanner) digitSeparator() bool {
-	if s.pos == 0 || s.lex.class[s.peek(1)] < classWord {
+	if s.pos == 0 || s.lex.class[s.peekByte(1)] < classWord {
 		return false
 	}
 	before := s.src[s.pos-1]
@@ -60,7 +60,7 @@ func (s *scanner) digitSeparator() bool {
 	if before < '0' || before > '9' && !hex {
 		return false
 	}
-	return s.peek(2) != '\'' || before != '8' // u8'x'
+	return s.peekByte(2) != '\'' || before != '8' // u8'x'
 }
 
 // rawPrefix reports whether the R before the quote at s.pos begins a raw string:
@@ -83,9 +83,9 @@ func (s *scanner) rawString() token {
 	head := s.src[s.pos+1 : min(len(s.src), s.pos+2+maxDelimiter)]
 	open := bytes.IndexByte(head, '(')
 	if open < 0 {
-		return s.quoted('"', false)
+		return s.scanQuoted('"', false)
 	}
-	return s.until(s.pos, s.pos+2+open, ")"+string(head[:open])+`"`)
+	return s.scanUntil(s.pos, s.pos+2+open, ")"+string(head[:open])+`"`)
 }
 
 // cDialect judges declarations of C and, with cpp, of C++.
@@ -93,7 +93,7 @@ type cDialect struct{ cpp bool }
 
 var _ dialect = cDialect{}
 
-func (d cDialect) token(p *declParser, t token) bool {
+func (d cDialect) handleToken(p *declParser, t token) bool {
 	switch {
 	case t.kind == tokGroup && t.ch == '(' && len(p.decl) > 0:
 		// The arguments of an attribute go with it.
@@ -109,21 +109,21 @@ func (d cDialect) token(p *declParser, t token) bool {
 		return true // [[attribute]]
 	case t.word == wExtension:
 		return true
-	case t.is('<') && d.cpp && len(p.decl) > 0:
+	case t.isPunct('<') && d.cpp && len(p.decl) > 0:
 		last := p.decl[len(p.decl)-1]
 		if last.isName() || last.word == wTemplate {
-			if t, ok := p.angle(t); ok {
-				p.push(t)
+			if t, ok := p.readAngle(t); ok {
+				p.pushToken(t)
 				return true
 			}
 		}
-	case t.is(':') && d.cpp && len(p.decl) == 1:
+	case t.isPunct(':') && d.cpp && len(p.decl) == 1:
 		switch p.decl[0].word {
 		case wPublic, wPrivate, wProtected:
 			p.reset()
 			return true
 		}
-		if p.decl[0].isName() && p.top().form == formType && p.peek(0) != ':' {
+		if p.decl[0].isName() && p.topScope().form == formType && p.peekByte(0) != ':' {
 			p.reset() // signals: and the like
 			return true
 		}
@@ -131,34 +131,34 @@ func (d cDialect) token(p *declParser, t token) bool {
 	return false
 }
 
-func (d cDialect) body(p *declParser, open token) {
-	decl := p.stripped()
+func (d cDialect) handleBody(p *declParser, open token) {
+	decl := p.stripDecl()
 	switch {
 	case len(decl) == 0:
 		p.skipBody(-1)
 	case d.cpp && decl[0].word == wNamespace, d.cpp && len(decl) > 1 && decl[0].word == wInline && decl[1].word == wNamespace:
-		d.namespace(p, decl)
+		d.enterNamespace(p, decl)
 	case decl[0].word == wExtern && len(decl) == 2 && decl[1].kind == tokString:
-		p.enter(p.inherit(formTransparent))
+		p.enterScope(p.inheritScope(formTransparent))
 	default:
-		d.definition(p, decl, open)
+		d.handleDefinition(p, decl, open)
 	}
 }
 
-func (d cDialect) definition(p *declParser, decl []token, open token) {
-	fn, ok := d.function(p, decl)
-	aggregate := find(decl, wStruct, wUnion, wEnum, wClass)
+func (d cDialect) handleDefinition(p *declParser, decl []token, open token) {
+	fn, ok := d.findFunction(p, decl)
+	aggregate := indexWord(decl, wStruct, wUnion, wEnum, wClass)
 	switch {
-	case assignment(decl) >= 0:
-		p.initializer(open)
+	case indexAssignment(decl) >= 0:
+		p.skipInitializer(open)
 	case ok && d.inMemberInitializers(decl, fn):
-		p.initializer(open)
+		p.skipInitializer(open)
 	case ok && (aggregate < 0 || fn.index > aggregate && !d.typeHead(p, decl, aggregate)):
 		p.skipBody(d.defineFunction(p, fn))
 	case aggregate >= 0:
-		d.aggregate(p, decl, aggregate)
+		d.enterAggregate(p, decl, aggregate)
 	case d.cpp && len(decl) > 1 && decl[len(decl)-1].isName():
-		p.initializer(open) // int x{5};
+		p.skipInitializer(open) // int x{5};
 	default:
 		p.skipBody(-1)
 	}
@@ -171,12 +171,12 @@ func (d cDialect) typeHead(p *declParser, decl []token, i int) bool {
 		return false
 	}
 	last := decl[len(decl)-1]
-	if g := indexGroup(decl[i:], '('); g > 0 && last.isName() && upperCase(p.text(decl[i+g-1])) &&
+	if g := indexGroup(decl[i:], '('); g > 0 && last.isName() && upperCase(p.tokenText(decl[i+g-1])) &&
 		indexPunct(decl[i:], '*') < 0 && indexPunct(decl[i:], '&') < 0 {
 		return true
 	}
 	colon := indexPunct(decl[i:], ':')
-	return colon > 0 && i+colon+1 < len(decl) && !decl[i+colon+1].is(':') && !decl[i+colon-1].is(':') &&
+	return colon > 0 && i+colon+1 < len(decl) && !decl[i+colon+1].isPunct(':') && !decl[i+colon-1].isPunct(':') &&
 		indexGroup(decl[i:i+colon], '(') < 0
 }
 
@@ -189,51 +189,51 @@ func indexGroup(decl []token, ch byte) int {
 	return -1
 }
 
-// assignment returns the index of the "=" that begins a value, -1 for none. The
+// indexAssignment returns the index of the "=" that begins a value, -1 for none. The
 // "=" of operator== and of default template arguments is none.
-func assignment(decl []token) int {
+func indexAssignment(decl []token) int {
 	for i, t := range decl {
 		if t.word == wOperator {
 			return -1
 		}
-		if t.is('=') {
+		if t.isPunct('=') {
 			return i
 		}
 	}
 	return -1
 }
 
-// stripped returns the declaration without its leading template<…> parts and
+// stripDecl returns the declaration without its leading template<…> parts and
 // without calls of macros that have no semicolon and a line of their own.
-func (p *declParser) stripped() []token {
+func (p *declParser) stripDecl() []token {
 	decl := p.decl
 	for len(decl) > 1 && decl[0].word == wTemplate && decl[1].isGroup('<') {
 		decl = decl[2:]
 	}
-	for len(decl) > 2 && decl[0].isName() && decl[1].newline && decl[1].kind == tokWord && upperCase(p.text(decl[0])) {
+	for len(decl) > 2 && decl[0].isName() && decl[1].newline && decl[1].kind == tokWord && upperCase(p.tokenText(decl[0])) {
 		decl = decl[1:]
 	}
 	for len(decl) > 3 && decl[0].isName() && decl[1].isGroup('(') && decl[2].kind == tokWord && decl[2].newline &&
-		upperCase(p.text(decl[0])) {
+		upperCase(p.tokenText(decl[0])) {
 		decl = decl[2:]
 	}
 	return decl
 }
 
-func (d cDialect) namespace(p *declParser, decl []token) {
-	s := p.inherit(formNamespace)
+func (d cDialect) enterNamespace(p *declParser, decl []token) {
+	s := p.inheritScope(formNamespace)
 	for i := 1; i < len(decl); i++ {
 		if decl[i].isName() {
-			s.def = p.define(decl[i], "namespace")
-			s.name, s.kind = decl[i].span(), "namespace"
+			s.def = p.defineName(decl[i], "namespace")
+			s.name, s.kind = decl[i].toSpan(), "namespace"
 		}
 	}
-	p.enter(s)
+	p.enterScope(s)
 }
 
-// aggregate enters the body of a struct, union, class or enum, whose keyword is
+// enterAggregate enters the body of a struct, union, class or enum, whose keyword is
 // at index i.
-func (d cDialect) aggregate(p *declParser, decl []token, i int) {
+func (d cDialect) enterAggregate(p *declParser, decl []token, i int) {
 	kind, f := code.SymbolKind("struct"), formType
 	switch decl[i].word {
 	case wUnion:
@@ -243,24 +243,24 @@ func (d cDialect) aggregate(p *declParser, decl []token, i int) {
 	case wEnum:
 		kind, f = "enum", formEnum
 	}
-	s := p.inherit(f)
+	s := p.inheritScope(f)
 	s.typedef = decl[0].word == wTypedef
-	if name, ok := d.tag(p, decl[i+1:]); ok {
-		s.def = p.define(name, kind)
-		s.name, s.kind = name.span(), kind
-	} else if s.unnamed = true; p.top().form != formType || f == formEnum {
+	if name, ok := d.tagName(p, decl[i+1:]); ok {
+		s.def = p.defineName(name, kind)
+		s.name, s.kind = name.toSpan(), kind
+	} else if s.unnamed = true; p.topScope().form != formType || f == formEnum {
 		s.name, s.kind = span{}, kind
 	}
-	p.enter(s)
+	p.enterScope(s)
 }
 
-// tag returns the name of a type from what stands between its keyword and its
+// tagName returns the name of a type from what stands between its keyword and its
 // body: the last name before a base clause that is no attribute macro.
-func (d cDialect) tag(p *declParser, head []token) (token, bool) {
+func (d cDialect) tagName(p *declParser, head []token) (token, bool) {
 	var name token
 	for i, t := range head {
-		if t.is(':') {
-			if doubled(head, i) {
+		if t.isPunct(':') {
+			if isDoubleColon(head, i) {
 				continue // a qualified name
 			}
 			break
@@ -273,15 +273,15 @@ func (d cDialect) tag(p *declParser, head []token) (token, bool) {
 	return name, name.kind == tokWord
 }
 
-// doubled reports whether the ":" at index i is one of a "::".
-func doubled(decl []token, i int) bool {
-	return i+1 < len(decl) && decl[i+1].is(':') && decl[i+1].start == decl[i].end ||
-		i > 0 && decl[i-1].is(':') && decl[i-1].end == decl[i].start
+// isDoubleColon reports whether the ":" at index i is one of a "::".
+func isDoubleColon(decl []token, i int) bool {
+	return i+1 < len(decl) && decl[i+1].isPunct(':') && decl[i+1].start == decl[i].end ||
+		i > 0 && decl[i-1].isPunct(':') && decl[i-1].end == decl[i].start
 }
 
 // attributeName reports whether t is spelled like a macro that stands for an
 // attribute or is one of the words that may follow a class name.
 func (p *declParser) attributeName(t token) bool {
-	text := p.text(t)
+	text := p.tokenText(t)
 	return bytes.HasPrefix(text, []byte("__")) || string(text) == "final"
 }

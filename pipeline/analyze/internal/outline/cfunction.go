@@ -7,39 +7,39 @@ import (
 )
 
 // function is a function declarator found among the tokens of a declaration.
-type function struct {
+type functionDeclarator struct {
 	name  token
 	index int // of the name's last token
 	scope span
 }
 
-// function finds the declarator of a function: a name before a parenthesised
+// findFunction finds the declarator of a function: a name before a parenthesised
 // group. Macros with arguments may stand before and after it.
-func (d cDialect) function(p *declParser, decl []token) (function, bool) {
+func (d cDialect) findFunction(p *declParser, decl []token) (functionDeclarator, bool) {
 	best := -1
 	for i := 1; i < len(decl); i++ {
-		if decl[i].is('=') && (best >= 0 || !d.cpp || find(decl[:i], wOperator) < 0) {
+		if decl[i].isPunct('=') && (best >= 0 || !d.cpp || indexWord(decl[:i], wOperator) < 0) {
 			break
 		}
-		if best >= 0 && decl[i].is(':') && !doubled(decl, i) {
+		if best >= 0 && decl[i].isPunct(':') && !isDoubleColon(decl, i) {
 			break // member initialisers
 		}
-		if !decl[i].isGroup('(') || !d.callable(decl, i) {
+		if !decl[i].isGroup('(') || !d.isCallable(decl, i) {
 			continue
 		}
-		if best < 0 || d.better(p, decl, best, i) {
+		if best < 0 || d.isBetterGroup(p, decl, best, i) {
 			best = i
 		}
 	}
 	if best < 0 {
-		return function{}, false
+		return functionDeclarator{}, false
 	}
-	return d.named(p, decl, best), true
+	return d.functionAt(p, decl, best), true
 }
 
-// callable reports whether the token before the group at index i can be the
+// isCallable reports whether the token before the group at index i can be the
 // name of a function.
-func (d cDialect) callable(decl []token, i int) bool {
+func (d cDialect) isCallable(decl []token, i int) bool {
 	before := decl[i-1]
 	switch {
 	case before.isName():
@@ -47,23 +47,23 @@ func (d cDialect) callable(decl []token, i int) bool {
 	case before.isGroup('<'):
 		return i >= 2 && decl[i-2].isName()
 	}
-	return d.cpp && find(decl[max(0, i-6):i], wOperator) >= 0
+	return d.cpp && indexWord(decl[max(0, i-6):i], wOperator) >= 0
 }
 
-// better reports whether the group at index i is more likely the parameter list
+// isBetterGroup reports whether the group at index i is more likely the parameter list
 // than the one at index best, which comes before it: where that is a macro.
-func (d cDialect) better(p *declParser, decl []token, best, i int) bool {
+func (d cDialect) isBetterGroup(p *declParser, decl []token, best, i int) bool {
 	if i-1 <= best {
 		return false // operator()(…)
 	}
-	old, name := p.text(decl[best-1]), p.text(decl[i-1])
+	old, name := p.tokenText(decl[best-1]), p.tokenText(decl[i-1])
 	between := decl[best+1 : i-1]
 	typed := false
 	for _, t := range between {
 		switch {
-		case t.is('>'), t.is('='):
+		case t.isPunct('>'), t.isPunct('='):
 			return false // a trailing return type, a value
-		case t.is('*') || t.word != wNone && t.word != wConst && t.word != wVolatile:
+		case t.isPunct('*') || t.word != wNone && t.word != wConst && t.word != wVolatile:
 			typed = true
 		case t.isName() && !p.attributeName(t):
 			typed = true
@@ -89,31 +89,31 @@ func upperCase(b []byte) bool {
 	return len(b) > 1
 }
 
-// named returns the function whose parameters are the group at index group.
-func (d cDialect) named(p *declParser, decl []token, group int) function {
+// functionAt returns the function whose parameters are the group at index group.
+func (d cDialect) functionAt(p *declParser, decl []token, group int) functionDeclarator {
 	i := group - 1
-	if op := find(decl[:group], wOperator); d.cpp && op >= 0 && group-op <= 6 {
+	if op := indexWord(decl[:group], wOperator); d.cpp && op >= 0 && group-op <= 6 {
 		name := decl[op]
 		name.end = decl[group-1].end
 		if group == op+1 { // operator()
 			name.end = decl[group].end
 		}
-		return function{name: name, index: op, scope: qualifier(decl, op)}
+		return functionDeclarator{name: name, index: op, scope: lastQualifier(decl, op)}
 	}
 	if decl[i].isGroup('<') {
 		i--
 	}
 	name := decl[i]
-	if i > 0 && decl[i-1].is('~') && decl[i-1].end == name.start {
+	if i > 0 && decl[i-1].isPunct('~') && decl[i-1].end == name.start {
 		i--
 		name.start = decl[i].start
 	}
-	return function{name: name, index: group - 1, scope: qualifier(decl, i)}
+	return functionDeclarator{name: name, index: group - 1, scope: lastQualifier(decl, i)}
 }
 
-// qualifier returns the last name of the qualifier (Foo::) before index i.
-func qualifier(decl []token, i int) span {
-	if i < 3 || !decl[i-1].is(':') || !decl[i-2].is(':') {
+// lastQualifier returns the last name of the qualifier (Foo::) before index i.
+func lastQualifier(decl []token, i int) span {
+	if i < 3 || !decl[i-1].isPunct(':') || !decl[i-2].isPunct(':') {
 		return span{}
 	}
 	i -= 3
@@ -121,21 +121,21 @@ func qualifier(decl []token, i int) span {
 		i--
 	}
 	if decl[i].isName() {
-		return decl[i].span()
+		return decl[i].toSpan()
 	}
 	return span{}
 }
 
 // inMemberInitializers reports whether a "{" behind decl is a braced member
 // initialiser of the constructor fn.
-func (d cDialect) inMemberInitializers(decl []token, fn function) bool {
+func (d cDialect) inMemberInitializers(decl []token, fn functionDeclarator) bool {
 	last := decl[len(decl)-1]
 	if !d.cpp || !last.isName() && !last.isGroup('<') {
 		return false
 	}
 	rest := decl[fn.index+1:]
 	for i, t := range rest {
-		if t.is(':') && !doubled(rest, i) {
+		if t.isPunct(':') && !isDoubleColon(rest, i) {
 			return true
 		}
 	}
@@ -145,15 +145,15 @@ func (d cDialect) inMemberInitializers(decl []token, fn function) bool {
 var systemCall = []byte("SYSCALL_DEFINE")
 
 // defineFunction records fn and returns its index.
-func (d cDialect) defineFunction(p *declParser, fn function) int32 {
-	in := *p.top()
+func (d cDialect) defineFunction(p *declParser, fn functionDeclarator) int32 {
+	in := *p.topScope()
 	kind := code.SymbolKind("function")
-	if !fn.scope.empty() {
+	if !fn.scope.isEmpty() {
 		in.name, in.kind, kind = fn.scope, "class", "method"
 	} else if in.form == formType {
 		kind = "method"
 	}
-	text := p.text(fn.name)
+	text := p.tokenText(fn.name)
 	if fn.index == 0 && upperCase(text) || bytes.Contains(text, systemCall) {
 		// A macro makes the function: SYSCALL_DEFINE3(read, …), TEST(Suite, Case).
 		if !bytes.Contains(text, systemCall) {
@@ -165,7 +165,7 @@ func (d cDialect) defineFunction(p *declParser, fn function) int32 {
 		}
 		fn.name = name
 	}
-	return p.rec.add(fn.name.span(), kind, in)
+	return p.rec.add(fn.name.toSpan(), kind, in)
 }
 
 // firstArgument returns the identifier that follows "name(".

@@ -16,54 +16,54 @@ func csharpSpecial(s *scanner, c byte) token {
 			s.skipLine()
 			return token{}
 		}
-		return s.punct(1)
+		return s.punctToken(1)
 	case '@', '$':
 		return s.prefixedString()
 	case '"':
-		if s.at(`"""`) {
+		if s.hasPrefix(`"""`) {
 			return s.rawQuotes(s.pos)
 		}
 	}
-	return s.quoted(c, false)
+	return s.scanQuoted(c, false)
 }
 
 // prefixedString reads @"verbatim", $"interpolated" and their combinations; an
 // "@" before an identifier is dropped.
 func (s *scanner) prefixedString() token {
 	start, verbatim, interpolated := s.pos, false, false
-	for ; s.peek(0) == '@' || s.peek(0) == '$'; s.pos++ {
+	for ; s.peekByte(0) == '@' || s.peekByte(0) == '$'; s.pos++ {
 		verbatim = verbatim || s.src[s.pos] == '@'
 		interpolated = interpolated || s.src[s.pos] == '$'
 	}
 	switch {
-	case s.at(`"""`) && !verbatim:
+	case s.hasPrefix(`"""`) && !verbatim:
 		return s.rawQuotes(start)
-	case s.peek(0) != '"':
+	case s.peekByte(0) != '"':
 		return token{}
 	}
 	s.pos++
-	s.interpolated(verbatim, interpolated, 0)
-	return s.literal(start)
+	s.skipInterpolated(verbatim, interpolated, 0)
+	return s.literalToken(start)
 }
 
 // rawQuotes reads a literal between runs of three or more quotes.
 func (s *scanner) rawQuotes(start int) token {
 	quotes := s.pos
-	for s.peek(0) == '"' {
+	for s.peekByte(0) == '"' {
 		s.pos++
 	}
-	return s.until(start, s.pos, string(s.src[quotes:s.pos]))
+	return s.scanUntil(start, s.pos, string(s.src[quotes:s.pos]))
 }
 
 // maxHoles bounds the nesting of interpolated strings.
 const maxHoles = 8
 
-// interpolated reads the text of a string behind its opening quote.
-func (s *scanner) interpolated(verbatim, holes bool, depth int) {
+// skipInterpolated reads the text of a string behind its opening quote.
+func (s *scanner) skipInterpolated(verbatim, holes bool, depth int) {
 	for s.pos < len(s.src) {
 		c := s.src[s.pos]
 		switch {
-		case c == '"' && verbatim && s.peek(1) == '"':
+		case c == '"' && verbatim && s.peekByte(1) == '"':
 			s.pos += 2
 		case c == '"':
 			s.pos++
@@ -72,19 +72,19 @@ func (s *scanner) interpolated(verbatim, holes bool, depth int) {
 			s.pos = min(s.pos+2, len(s.src))
 		case c == '\n' && !verbatim:
 			return
-		case c == '{' && holes && s.peek(1) == '{':
+		case c == '{' && holes && s.peekByte(1) == '{':
 			s.pos += 2
 		case c == '{' && holes:
 			s.pos++
-			s.hole(verbatim, depth+1)
+			s.skipHole(verbatim, depth+1)
 		default:
 			s.pos++
 		}
 	}
 }
 
-// hole reads the expression in an interpolated string up to its "}".
-func (s *scanner) hole(verbatim bool, depth int) {
+// skipHole reads the expression in an interpolated string up to its "}".
+func (s *scanner) skipHole(verbatim bool, depth int) {
 	braces := 1
 	for s.pos < len(s.src) && depth <= maxHoles {
 		switch c := s.src[s.pos]; {
@@ -98,7 +98,7 @@ func (s *scanner) hole(verbatim bool, depth int) {
 		case c == '"':
 			nested := s.src[s.pos-1] == '$' || s.src[s.pos-1] == '@'
 			s.pos++
-			s.interpolated(s.src[s.pos-2] == '@', nested, depth)
+			s.skipInterpolated(s.src[s.pos-2] == '@', nested, depth)
 			continue
 		case c == '\n' && !verbatim:
 			return
@@ -112,51 +112,51 @@ type csharpDialect struct{}
 
 var _ dialect = csharpDialect{}
 
-func (csharpDialect) token(p *declParser, t token) bool {
+func (csharpDialect) handleToken(p *declParser, t token) bool {
 	switch {
 	case t.isGroup('[') && len(p.decl) == 0:
 		return true // an attribute
-	case t.is('<'):
-		if find(p.decl, wOperator) >= 0 {
+	case t.isPunct('<'):
+		if indexWord(p.decl, wOperator) >= 0 {
 			return false
 		}
-		if t, ok := p.angle(t); ok {
-			p.push(t)
+		if t, ok := p.readAngle(t); ok {
+			p.pushToken(t)
 			return true
 		}
 	}
 	return false
 }
 
-func (d csharpDialect) body(p *declParser, open token) {
-	fn := d.method(p.decl)
+func (d csharpDialect) handleBody(p *declParser, open token) {
+	fn := d.methodIndex(p.decl)
 	typ := typeKeyword(p.decl)
 	switch {
 	case len(p.decl) == 0:
 		p.skipBody(-1)
 	case p.decl[0].word == wNamespace:
-		d.namespace(p)
+		d.enterNamespace(p)
 	case typ >= 0 && (fn < 0 || typ < fn):
 		d.enterType(p, typ)
-	case indexPunct(p.decl, '=') >= 0 && find(p.decl, wOperator) < 0:
-		p.initializer(open)
+	case indexPunct(p.decl, '=') >= 0 && indexWord(p.decl, wOperator) < 0:
+		p.skipInitializer(open)
 	case fn >= 0:
 		p.skipBody(d.defineMethod(p, fn))
 	case p.decl[len(p.decl)-1].isName():
 		kind := code.SymbolKind("property")
-		if find(p.decl, wEvent) >= 0 {
+		if indexWord(p.decl, wEvent) >= 0 {
 			kind = "event"
 		}
-		p.skipBody(p.define(p.decl[len(p.decl)-1], kind))
+		p.skipBody(p.defineName(p.decl[len(p.decl)-1], kind))
 	default:
 		p.skipBody(-1)
 	}
 }
 
-// method returns the index of the token that names a method: a name, or the
+// methodIndex returns the index of the token that names a method: a name, or the
 // keyword of an operator.
-func (csharpDialect) method(decl []token) int {
-	if op := find(decl, wOperator); op >= 0 {
+func (csharpDialect) methodIndex(decl []token) int {
+	if op := indexWord(decl, wOperator); op >= 0 {
 		return op
 	}
 	return methodName(decl)
@@ -172,18 +172,18 @@ func (d csharpDialect) defineMethod(p *declParser, fn int) int32 {
 			name.end = t.end
 		}
 	}
-	return p.define(name, "method")
+	return p.defineName(name, "method")
 }
 
-// namespace enters a namespace; one that ends in ";" lasts to the end of the file.
-func (d csharpDialect) namespace(p *declParser) {
+// enterNamespace enters a namespace; one that ends in ";" lasts to the end of the file.
+func (d csharpDialect) enterNamespace(p *declParser) {
 	if len(p.decl) < 2 {
-		p.enter(p.inherit(formNamespace))
+		p.enterScope(p.inheritScope(formNamespace))
 		return
 	}
 	name := span{p.decl[1].start, p.decl[len(p.decl)-1].end}
 	def := p.rec.add(name, "namespace", scope{})
-	p.enter(scope{form: formNamespace, name: name, kind: "namespace", def: def})
+	p.enterScope(scope{form: formNamespace, name: name, kind: "namespace", def: def})
 }
 
 func (d csharpDialect) enterType(p *declParser, keyword int) {
@@ -191,7 +191,7 @@ func (d csharpDialect) enterType(p *declParser, keyword int) {
 	if kind == "enum" {
 		f = formEnum
 	}
-	p.enter(scope{form: f, name: name.span(), kind: kind, def: p.define(name, kind)})
+	p.enterScope(scope{form: f, name: name.toSpan(), kind: kind, def: p.defineName(name, kind)})
 }
 
 func typeKind(w word) code.SymbolKind {
@@ -208,7 +208,7 @@ func typeKind(w word) code.SymbolKind {
 	return "class"
 }
 
-func (d csharpDialect) statement(p *declParser) {
+func (d csharpDialect) handleStatement(p *declParser) {
 	decl := p.decl
 	defer p.reset()
 	if len(decl) < 2 {
@@ -216,28 +216,28 @@ func (d csharpDialect) statement(p *declParser) {
 	}
 	switch decl[0].word {
 	case wNamespace:
-		d.namespace(p)
+		d.enterNamespace(p)
 		return
 	case wUsing, wGlobal, wExtern:
 		return
 	}
-	fn, typ := d.method(decl), typeKeyword(decl)
+	fn, typ := d.methodIndex(decl), typeKeyword(decl)
 	arrow := indexPunct(decl, '=')
 	switch {
-	case find(decl, wDelegate) >= 0 && fn >= 0 && p.top().form != formFunction:
-		p.define(decl[fn], "typedef")
+	case indexWord(decl, wDelegate) >= 0 && fn >= 0 && p.topScope().form != formFunction:
+		p.defineName(decl[fn], "typedef")
 	case typ >= 0 && fn == typ+1:
-		p.define(decl[fn], typeKind(decl[typ].word)) // record R(int X);
-	case p.top().form != formType:
+		p.defineName(decl[fn], typeKind(decl[typ].word)) // record R(int X);
+	case p.topScope().form != formType:
 	case fn >= 0:
 		d.defineMethod(p, fn)
-	case arrow > 0 && arrow+1 < len(decl) && decl[arrow+1].is('>') && decl[arrow-1].isName():
-		p.define(decl[arrow-1], "property")
-	case find(decl, wEvent) >= 0:
-		p.fields(decl, "event")
+	case arrow > 0 && arrow+1 < len(decl) && decl[arrow+1].isPunct('>') && decl[arrow-1].isName():
+		p.defineName(decl[arrow-1], "property")
+	case indexWord(decl, wEvent) >= 0:
+		p.defineFields(decl, "event")
 	default:
-		p.fields(decl, "field")
+		p.defineFields(decl, "field")
 	}
 }
 
-func (csharpDialect) closed(*declParser, scope) {}
+func (csharpDialect) handleClose(*declParser, scope) {}

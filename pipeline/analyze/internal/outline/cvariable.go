@@ -6,24 +6,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// statement records the types, members and variables that a declaration
+// handleStatement records the types, members and variables that a declaration
 // without a body makes. A prototype makes nothing.
-func (d cDialect) statement(p *declParser) {
+func (d cDialect) handleStatement(p *declParser) {
 	if p.oldStyleParameters() {
 		return // a K&R function: its body follows
 	}
-	decl := p.stripped()
+	decl := p.stripDecl()
 	p.decl = p.decl[:0]
 	if len(decl) < 2 {
 		return
 	}
 	switch decl[0].word {
 	case wTypedef:
-		d.declarators(p, decl[1:], "typedef")
+		d.defineDeclarators(p, decl[1:], "typedef")
 		return
 	case wUsing:
 		if eq := indexPunct(decl, '='); eq == 2 && decl[1].isName() {
-			p.define(decl[1], "typedef")
+			p.defineName(decl[1], "typedef")
 		}
 		return
 	case wFriend, wStaticAssert, wReturn, wAsm, wTemplate, wNamespace, wNew, wDelete:
@@ -33,15 +33,15 @@ func (d cDialect) statement(p *declParser) {
 			return
 		}
 	}
-	fn, ok := d.function(p, decl)
-	if eq := assignment(decl); ok && (eq < 0 || fn.index < eq) {
+	fn, ok := d.findFunction(p, decl)
+	if eq := indexAssignment(decl); ok && (eq < 0 || fn.index < eq) {
 		return
 	}
 	kind := code.SymbolKind("variable")
-	if p.top().form == formType {
+	if p.topScope().form == formType {
 		kind = "member"
 	}
-	d.declarators(p, decl, kind)
+	d.defineDeclarators(p, decl, kind)
 }
 
 // maxOldStyleBytes bounds the list of names in a K&R function, which is looked
@@ -54,7 +54,7 @@ const maxOldStyleBytes = 1024
 func (p *declParser) oldStyleParameters() bool {
 	open := indexGroup(p.decl, '(')
 	n := len(p.decl)
-	if open < 1 || open+2 >= n || !p.decl[open-1].isName() || p.top().form == formType {
+	if open < 1 || open+2 >= n || !p.decl[open-1].isName() || p.topScope().form == formType {
 		return false
 	}
 	list := p.src[p.decl[open].start+1 : p.decl[open].end-1]
@@ -66,7 +66,7 @@ func (p *declParser) oldStyleParameters() bool {
 		n--
 		last = p.decl[n-1]
 	}
-	return last.isName() && containsWord(list, p.text(last))
+	return last.isName() && containsWord(list, p.tokenText(last))
 }
 
 // containsWord reports whether the comma-separated list has the element w.
@@ -79,17 +79,17 @@ func containsWord(list, w []byte) bool {
 	return false
 }
 
-// declarators records the names of a comma-separated list of declarators that
+// defineDeclarators records the names of a comma-separated list of declarators that
 // follows the specifiers.
-func (d cDialect) declarators(p *declParser, decl []token, kind code.SymbolKind) {
+func (d cDialect) defineDeclarators(p *declParser, decl []token, kind code.SymbolKind) {
 	first := true
 	for len(decl) > 0 {
 		end := indexPunct(decl, ',')
 		if end < 0 {
 			end = len(decl)
 		}
-		if name, ok := d.declarator(p, decl[:end], first, kind); ok {
-			p.define(name, kind)
+		if name, ok := d.declaratorName(p, decl[:end], first, kind); ok {
+			p.defineName(name, kind)
 		} else if first && end == len(decl) {
 			return
 		}
@@ -98,13 +98,13 @@ func (d cDialect) declarators(p *declParser, decl []token, kind code.SymbolKind)
 	}
 }
 
-// declarator returns the name that one declarator defines. The first one also
+// declaratorName returns the name that one declarator defines. The first one also
 // holds the specifiers, so that a lone name in it is a type and no definition.
-func (d cDialect) declarator(p *declParser, part []token, first bool, kind code.SymbolKind) (token, bool) {
+func (d cDialect) declaratorName(p *declParser, part []token, first bool, kind code.SymbolKind) (token, bool) {
 	var name token
 	names, typed := 0, !first
 	for i, t := range part {
-		if t.is('=') || t.is(':') && !doubled(part, i) || t.isGroup('[') && names > 0 || t.isGroup('{') {
+		if t.isPunct('=') || t.isPunct(':') && !isDoubleColon(part, i) || t.isGroup('[') && names > 0 || t.isGroup('{') {
 			break
 		}
 		switch {
@@ -191,16 +191,16 @@ func (p *declParser) pointerName(group token) (token, bool) {
 	return name, name.kind == tokWord
 }
 
-// closed leaves a stand-in for the type whose body has ended, so that the
+// handleClose leaves a stand-in for the type whose body has ended, so that the
 // declarators behind it are read: "struct s { … } name;".
-func (d cDialect) closed(p *declParser, s scope) {
-	if s.form != formType && s.form != formEnum || s.form == formEnum && s.name.empty() && s.kind == "" {
+func (d cDialect) handleClose(p *declParser, s scope) {
+	if s.form != formType && s.form != formEnum || s.form == formEnum && s.name.isEmpty() && s.kind == "" {
 		return
 	}
 	if s.typedef {
-		p.push(token{shape: shape{kind: tokWord, word: wTypedef}})
+		p.pushToken(token{shape: shape{kind: tokWord, word: wTypedef}})
 	}
-	p.push(token{shape: shape{kind: tokBody}})
+	p.pushToken(token{shape: shape{kind: tokBody}})
 	if s.typedef && s.unnamed {
 		d.adoptTypedef(p, s)
 	}
@@ -210,7 +210,7 @@ func (d cDialect) closed(p *declParser, s scope) {
 func (d cDialect) adoptTypedef(p *declParser, s scope) {
 	i := s.bodyTail(p)
 	if i.kind == tokWord {
-		p.rec.adopt(s.first, s.kind, i.span())
+		p.rec.adoptParent(s.first, s.kind, i.toSpan())
 	}
 }
 

@@ -10,14 +10,14 @@ const maxDeclTokens = 192
 type dialect interface {
 	// token may consume or change t before it joins the declaration; it reports
 	// whether it did away with t.
-	token(p *declParser, t token) bool
+	handleToken(p *declParser, t token) bool
 	// body is called at a "{". It records what the collected tokens define and
 	// enters or skips the body.
-	body(p *declParser, open token)
+	handleBody(p *declParser, open token)
 	// statement is called at a ";".
-	statement(p *declParser)
+	handleStatement(p *declParser)
 	// closed is called at a "}", after the scope was closed.
-	closed(p *declParser, s scope)
+	handleClose(p *declParser, s scope)
 }
 
 // declParser collects the tokens of a declaration, groups in parentheses and
@@ -36,36 +36,36 @@ func (p *declParser) run() {
 			p.closeAll()
 			return
 		}
-		if p.top().form == formEnum && !p.top().finished {
-			p.enumerator(t)
+		if p.topScope().form == formEnum && !p.topScope().finished {
+			p.readEnumerator(t)
 			continue
 		}
-		p.accept(t)
+		p.acceptToken(t)
 	}
 }
 
-func (p *declParser) accept(t token) {
+func (p *declParser) acceptToken(t token) {
 	if t.kind == tokPunct {
 		switch t.ch {
 		case '{':
-			p.dialect.body(p, t)
+			p.dialect.handleBody(p, t)
 			return
 		case '}':
 			p.closeScope(t)
 			return
 		case ';':
-			p.dialect.statement(p)
+			p.dialect.handleStatement(p)
 			return
 		case '(', '[':
-			t = p.group(t)
+			t = p.groupToken(t)
 		}
 	}
-	if !p.dialect.token(p, t) {
-		p.push(t)
+	if !p.dialect.handleToken(p, t) {
+		p.pushToken(t)
 	}
 }
 
-func (p *declParser) push(t token) {
+func (p *declParser) pushToken(t token) {
 	if len(p.decl) < maxDeclTokens {
 		p.decl = append(p.decl, t)
 	}
@@ -73,17 +73,17 @@ func (p *declParser) push(t token) {
 
 func (p *declParser) reset() { p.decl = p.decl[:0] }
 
-// enter opens the scope of definition def (or of none, with -1), whose "{" has
+// enterScope opens the scope of definition def (or of none, with -1), whose "{" has
 // just been read.
-func (p *declParser) enter(s scope) {
+func (p *declParser) enterScope(s scope) {
 	p.reset()
-	if p.full() {
+	if p.isFull() {
 		p.skipGroup('{')
 		p.rec.close(s.def, p.pos)
 		return
 	}
 	s.first = int32(len(p.rec.defs))
-	p.scopes.push(s)
+	p.scopes.pushScope(s)
 }
 
 // skipBody skips the body of definition def, whose "{" has just been read.
@@ -93,23 +93,23 @@ func (p *declParser) skipBody(def int32) {
 	p.reset()
 }
 
-// initializer skips a braced value and goes on with the declaration.
-func (p *declParser) initializer(open token) { p.push(p.group(open)) }
+// skipInitializer skips a braced value and goes on with the declaration.
+func (p *declParser) skipInitializer(open token) { p.pushToken(p.groupToken(open)) }
 
 func (p *declParser) closeScope(t token) {
-	s, ok := p.pop()
+	s, ok := p.popScope()
 	p.reset()
 	if !ok {
 		return
 	}
 	p.rec.close(s.def, int(t.end))
-	p.dialect.closed(p, s)
+	p.dialect.handleClose(p, s)
 }
 
 // closeAll ends the scopes that are still open at the end of the text.
 func (p *declParser) closeAll() {
 	for {
-		s, ok := p.pop()
+		s, ok := p.popScope()
 		if !ok {
 			return
 		}
@@ -117,30 +117,30 @@ func (p *declParser) closeAll() {
 	}
 }
 
-// enumerator reads the list of an enum: names, each up to its comma. A ";" ends
+// readEnumerator reads the list of an enum: names, each up to its comma. A ";" ends
 // the list; Java goes on with members after it.
-func (p *declParser) enumerator(t token) {
+func (p *declParser) readEnumerator(t token) {
 	switch {
-	case t.is('}'):
+	case t.isPunct('}'):
 		p.closeScope(t)
-	case t.is(';'):
-		p.top().finished = true
+	case t.isPunct(';'):
+		p.topScope().finished = true
 		p.reset()
-	case t.is(','):
+	case t.isPunct(','):
 		p.reset()
-	case t.is('(') || t.is('[') || t.is('{'):
-		p.group(t)
-	case t.is('@'):
+	case t.isPunct('(') || t.isPunct('[') || t.isPunct('{'):
+		p.groupToken(t)
+	case t.isPunct('@'):
 		p.next() // the annotation's name; its arguments are a group
 	case t.kind == tokWord && len(p.decl) == 0:
-		p.rec.add(t.span(), "enumerator", *p.top())
-		p.push(t)
+		p.rec.add(t.toSpan(), "enumerator", *p.topScope())
+		p.pushToken(t)
 	}
 }
 
-// angle reads a group of type arguments whose "<" is at t, if the text up to
+// readAngle reads a group of type arguments whose "<" is at t, if the text up to
 // its ">" looks like one. Otherwise nothing is consumed.
-func (p *declParser) angle(t token) (token, bool) {
+func (p *declParser) readAngle(t token) (token, bool) {
 	end, ok := p.angleEnd()
 	if !ok {
 		return t, false
@@ -187,13 +187,13 @@ func (s *scanner) angleEnd() (int, bool) {
 	return 0, false
 }
 
-// define records the name token t in the innermost scope.
-func (p *declParser) define(t token, kind code.SymbolKind) int32 {
-	return p.rec.add(t.span(), kind, *p.top())
+// defineName records the name token t in the innermost scope.
+func (p *declParser) defineName(t token, kind code.SymbolKind) int32 {
+	return p.rec.add(t.toSpan(), kind, *p.topScope())
 }
 
-// find returns the index of the first token that is one of the keywords, -1 for none.
-func find(decl []token, words ...word) int {
+// indexWord returns the index of the first token that is one of the keywords, -1 for none.
+func indexWord(decl []token, words ...word) int {
 	for i, t := range decl {
 		if t.kind != tokWord || t.word == wNone {
 			continue
@@ -210,7 +210,7 @@ func find(decl []token, words ...word) int {
 // indexPunct returns the index of the first punctuation ch in decl, -1 for none.
 func indexPunct(decl []token, ch byte) int {
 	for i, t := range decl {
-		if t.is(ch) {
+		if t.isPunct(ch) {
 			return i
 		}
 	}

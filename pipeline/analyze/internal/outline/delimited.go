@@ -6,8 +6,8 @@ import "bytes"
 // Where bodies are skipped, the heredoc is skipped at once.
 func (s *scanner) heredocMark() token {
 	start := s.pos
-	if s.peek(1) != '<' {
-		return s.punct(1)
+	if s.peekByte(1) != '<' {
+		return s.punctToken(1)
 	}
 	i := start + 2
 	indented := i < len(s.src) && (s.src[i] == '-' || s.src[i] == '~')
@@ -24,7 +24,7 @@ func (s *scanner) heredocMark() token {
 		i++
 	}
 	if i == from || s.lex.class[s.src[from]] == classDigit {
-		return s.punct(1)
+		return s.punctToken(1)
 	}
 	name := s.src[from:i]
 	if quote != 0 && i < len(s.src) && s.src[i] == quote {
@@ -33,35 +33,35 @@ func (s *scanner) heredocMark() token {
 	s.pos = i
 	if s.skipSerial == 0 {
 		s.addHeredoc(name, indented)
-		return s.literal(start)
+		return s.literalToken(start)
 	}
 	s.skipLine()
 	s.pos = min(s.pos+1, len(s.src))
 	s.skipHeredoc(heredoc{name, indented})
-	return s.literal(start)
+	return s.literalToken(start)
 }
 
-// sigil reads a literal of Elixir: ~s(…), ~r/…/i, ~S"""…""".
-func (s *scanner) sigil() token {
+// scanSigil reads a literal of Elixir: ~s(…), ~r/…/i, ~S"""…""".
+func (s *scanner) scanSigil() token {
 	start := s.pos
 	i := start + 1
 	for i < len(s.src) && isLetter(s.src[i]) && i < start+maxEscape {
 		i++
 	}
 	if i >= len(s.src) {
-		return s.punct(1)
+		return s.punctToken(1)
 	}
 	open := s.src[i]
 	if three := []byte{open, open, open}; (open == '"' || open == '\'') && bytes.HasPrefix(s.src[i:], three) {
-		return s.until(start, i+3, string(three))
+		return s.scanUntil(start, i+3, string(three))
 	}
 	closing := closingDelimiter(open)
 	if closing == 0 || bytes.IndexByte([]byte("/|\"'([{<"), open) < 0 {
-		return s.punct(1)
+		return s.punctToken(1)
 	}
 	s.pos = i + 1
-	s.delimited(open, closing)
-	return s.literal(start)
+	s.skipDelimited(open, closing)
+	return s.literalToken(start)
 }
 
 // quoteWord reads the literal of Perl that the word from start to s.pos begins:
@@ -81,25 +81,25 @@ func (s *scanner) quoteWord(start int) token {
 	open := s.src[i]
 	closing := closingDelimiter(open)
 	blank := i > s.pos
-	if closing == 0 || open == '=' && (blank || s.peek(1) == '>') || open == ',' || open == ';' || open == ')' || open == '}' || open == '#' && blank {
+	if closing == 0 || open == '=' && (blank || s.peekByte(1) == '>') || open == ',' || open == ';' || open == ')' || open == '}' || open == '#' && blank {
 		return token{}
 	}
 	s.pos = i + 1
-	s.delimited(open, closing)
+	s.skipDelimited(open, closing)
 	if w := string(word); w == "s" || w == "tr" || w == "y" {
 		if open != closing {
 			for s.pos < len(s.src) && isBlank(s.src[s.pos]) {
 				s.pos++
 			}
 			if s.pos >= len(s.src) || closingDelimiter(s.src[s.pos]) == 0 {
-				return s.literal(start)
+				return s.literalToken(start)
 			}
 			open, closing = s.src[s.pos], closingDelimiter(s.src[s.pos])
 			s.pos++
 		}
-		s.delimited(open, closing)
+		s.skipDelimited(open, closing)
 	}
-	return s.literal(start)
+	return s.literalToken(start)
 }
 
 // closingDelimiter returns what ends a literal that begins with c, 0 if c cannot.
@@ -120,9 +120,9 @@ func closingDelimiter(c byte) byte {
 	return c
 }
 
-// delimited passes over the rest of a literal up to its closing delimiter; brackets
+// skipDelimited passes over the rest of a literal up to its closing delimiter; brackets
 // nest, and a backslash takes the meaning of the next byte.
-func (s *scanner) delimited(open, closing byte) {
+func (s *scanner) skipDelimited(open, closing byte) {
 	depth := 1
 	for s.pos < len(s.src) {
 		c := s.src[s.pos]
@@ -150,23 +150,23 @@ var beforeValue = map[string]bool{
 func (s *scanner) slashLiteral() token {
 	start := s.pos
 	if start < s.noRegexpTil || !s.valueMayFollow() {
-		return s.punct(1)
+		return s.punctToken(1)
 	}
 	limit := min(len(s.src), start+maxRegexp)
 	for i := start + 1; i < limit; i++ {
 		switch s.src[i] {
 		case '\n':
 			s.noRegexpTil = i
-			return s.punct(1)
+			return s.punctToken(1)
 		case '\\':
 			i++
 		case '/':
 			s.pos = i + 1
-			return s.literal(start)
+			return s.literalToken(start)
 		}
 	}
 	s.noRegexpTil = limit
-	return s.punct(1)
+	return s.punctToken(1)
 }
 
 // valueMayFollow judges by what stands before s.pos on its line.

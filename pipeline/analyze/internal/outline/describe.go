@@ -23,7 +23,7 @@ func Describe(language code.Language, text []byte, deadline time.Time) ([]code.D
 	if rec == nil {
 		return nil, err
 	}
-	symbols := rec.symbols()
+	symbols := rec.buildSymbols()
 	d := describer{language: language, text: text, comments: readComments(language, text)}
 	out := make([]code.Definition, len(symbols))
 	for i, s := range symbols {

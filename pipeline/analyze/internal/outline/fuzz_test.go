@@ -138,7 +138,7 @@ func TestDeadline(t *testing.T) {
 }
 
 func TestPanicIsContained(t *testing.T) {
-	_, err := extract("C", grammar{lex: cLexis, run: func(scanner) { panic("broken") }}, []byte("x"), time.Time{})
+	_, err := extractSymbols("C", grammar{lex: cLexis, run: func(scanner) { panic("broken") }}, []byte("x"), time.Time{})
 	if !errors.Is(err, ErrPanic) {
 		t.Fatalf("got %v, want ErrPanic", err)
 	}

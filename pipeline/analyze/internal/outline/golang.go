@@ -9,9 +9,9 @@ func goSpecial(s *scanner, c byte) token {
 	case '/':
 		return s.slashComment()
 	case '`':
-		return s.until(s.pos, s.pos+1, "`")
+		return s.scanUntil(s.pos, s.pos+1, "`")
 	}
-	return s.quoted(c, false)
+	return s.scanQuoted(c, false)
 }
 
 // goParser reads the declarations of a Go file.
@@ -24,66 +24,66 @@ func runGo(s scanner) {
 		switch t.word {
 		case wPackage:
 			if name := p.next(); name.isName() {
-				p.rec.add(name.span(), "package", scope{})
+				p.rec.add(name.toSpan(), "package", scope{})
 			}
 		case wImport:
 			p.skipSpec()
 		case wFunc:
-			p.function()
+			p.readFunction()
 		case wType:
-			p.specs(p.typeSpec)
+			p.readSpecs(p.typeSpec)
 		case wVar:
-			p.specs(func(t token) { p.valueSpec(t, "variable") })
+			p.readSpecs(func(t token) { p.valueSpec(t, "variable") })
 		case wConst:
-			p.specs(func(t token) { p.valueSpec(t, "constant") })
+			p.readSpecs(func(t token) { p.valueSpec(t, "constant") })
 		}
 		switch {
 		case t.kind == tokEOF:
 			return
-		case t.is('{'), t.is('('):
-			p.group(t)
+		case t.isPunct('{'), t.isPunct('('):
+			p.groupToken(t)
 		}
 	}
 }
 
-// unread makes t the next token again.
-func (s *scanner) unread(t token) { s.pos, s.newline = int(t.start), t.newline }
+// unreadToken makes t the next token again.
+func (s *scanner) unreadToken(t token) { s.pos, s.newline = int(t.start), t.newline }
 
-// specs reads one specification or a parenthesised list of them.
-func (p *goParser) specs(spec func(token)) {
+// readSpecs reads one specification or a parenthesised list of them.
+func (p *goParser) readSpecs(spec func(token)) {
 	t := p.next()
-	if !t.is('(') {
+	if !t.isPunct('(') {
 		spec(t)
 		return
 	}
 	for {
 		switch t = p.next(); {
-		case t.kind == tokEOF, t.is(')'), t.is('}'):
+		case t.kind == tokEOF, t.isPunct(')'), t.isPunct('}'):
 			return
-		case t.is(';'):
+		case t.isPunct(';'):
 		default:
 			spec(t)
 		}
 	}
 }
 
-func (p *goParser) function() {
+func (p *goParser) readFunction() {
 	t := p.next()
 	in, kind := scope{}, code.SymbolKind("function")
-	if t.is('(') {
-		receiver := p.group(t)
+	if t.isPunct('(') {
+		receiver := p.groupToken(t)
 		kind = "method"
-		if in.name = p.receiverType(receiver); !in.name.empty() {
+		if in.name = p.receiverType(receiver); !in.name.isEmpty() {
 			in.kind = "type"
 		}
 		t = p.next()
 	}
 	if !t.isName() {
-		p.unread(t)
+		p.unreadToken(t)
 		return
 	}
-	def := p.rec.add(t.span(), kind, in)
-	if string(p.text(t)) == "_" {
+	def := p.rec.add(t.toSpan(), kind, in)
+	if string(p.tokenText(t)) == "_" {
 		def = -1
 	}
 	p.functionBody(def)
@@ -95,19 +95,19 @@ func (p *goParser) functionBody(def int32) {
 	for {
 		t := p.next()
 		switch {
-		case t.kind == tokEOF, t.is(';'):
+		case t.kind == tokEOF, t.isPunct(';'):
 			return
 		case t.newline && prev.kind != tokNone:
-			p.unread(t) // declared without a body
+			p.unreadToken(t) // declared without a body
 			return
-		case t.is('{') && (prev.word == wStruct || prev.word == wInterface):
-			t = p.group(t) // a result of an unnamed type
-		case t.is('{'):
+		case t.isPunct('{') && (prev.word == wStruct || prev.word == wInterface):
+			t = p.groupToken(t) // a result of an unnamed type
+		case t.isPunct('{'):
 			p.skipGroup('{')
 			p.rec.close(def, p.pos)
 			return
-		case t.is('('), t.is('['):
-			t = p.group(t)
+		case t.isPunct('('), t.isPunct('['):
+			t = p.groupToken(t)
 		}
 		prev = t
 	}
@@ -142,67 +142,67 @@ func (p *goParser) typeSpec(name token) {
 	}
 	kind := code.SymbolKind("type")
 	t := p.next()
-	if t.is('[') {
+	if t.isPunct('[') {
 		generic := t.start == name.end
-		t = p.group(t)
+		t = p.groupToken(t)
 		if !generic {
-			p.rec.add(name.span(), kind, scope{}) // an array or slice type
+			p.rec.add(name.toSpan(), kind, scope{}) // an array or slice type
 			p.skipRest(t)
 			return
 		}
 		t = p.next()
 	}
-	if t.is('=') {
+	if t.isPunct('=') {
 		kind = "alias"
 		t = p.next()
 	}
 	switch t.word {
 	case wStruct:
-		p.body(name, "struct", p.field)
+		p.readBody(name, "struct", p.readField)
 	case wInterface:
-		p.body(name, "interface", p.methodSpec)
+		p.readBody(name, "interface", p.methodSpec)
 	default:
-		p.rec.add(name.span(), kind, scope{})
+		p.rec.add(name.toSpan(), kind, scope{})
 		p.skipRest(t)
 	}
 }
 
-// body reads the braces of a struct or interface type.
-func (p *goParser) body(name token, kind code.SymbolKind, member func(token, scope)) {
-	def := p.rec.add(name.span(), kind, scope{})
+// readBody reads the braces of a struct or interface type.
+func (p *goParser) readBody(name token, kind code.SymbolKind, member func(token, scope)) {
+	def := p.rec.add(name.toSpan(), kind, scope{})
 	open := p.next()
-	if !open.is('{') {
-		p.unread(open)
+	if !open.isPunct('{') {
+		p.unreadToken(open)
 		return
 	}
-	p.members(scope{name: name.span(), kind: kind}, member)
+	p.readMembers(scope{name: name.toSpan(), kind: kind}, member)
 	p.rec.close(def, p.pos)
 	p.skipSpec()
 }
 
-func (p *goParser) members(in scope, member func(token, scope)) {
+func (p *goParser) readMembers(in scope, member func(token, scope)) {
 	for {
 		switch t := p.next(); {
-		case t.kind == tokEOF, t.is('}'):
+		case t.kind == tokEOF, t.isPunct('}'):
 			return
-		case t.is(';'), t.is(','):
+		case t.isPunct(';'), t.isPunct(','):
 		default:
 			member(t, in)
 		}
 	}
 }
 
-// field reads "a, b Type `tag`" from a on; an embedded field defines no name.
-func (p *goParser) field(t token, in scope) {
+// readField reads "a, b Type `tag`" from a on; an embedded field defines no name.
+func (p *goParser) readField(t token, in scope) {
 	var names [16]token
 	n := 0
 	for t.isName() && n < len(names) {
 		names[n] = t
 		n++
 		next := p.next()
-		if !next.is(',') {
-			embedded := n == 1 && (next.newline || next.is('.') || next.is('}') || next.is(';') ||
-				next.kind == tokString || next.kind == tokEOF || next.is('[') && next.start == t.end)
+		if !next.isPunct(',') {
+			embedded := n == 1 && (next.newline || next.isPunct('.') || next.isPunct('}') || next.isPunct(';') ||
+				next.kind == tokString || next.kind == tokEOF || next.isPunct('[') && next.start == t.end)
 			if !embedded {
 				p.defineAll(names[:n], "member", in)
 			}
@@ -216,8 +216,8 @@ func (p *goParser) field(t token, in scope) {
 
 func (p *goParser) defineAll(names []token, kind code.SymbolKind, in scope) {
 	for _, t := range names {
-		if string(p.text(t)) != "_" {
-			p.rec.add(t.span(), kind, in)
+		if string(p.tokenText(t)) != "_" {
+			p.rec.add(t.toSpan(), kind, in)
 		}
 	}
 }
@@ -229,17 +229,17 @@ func (p *goParser) fieldType(t, prev token, in scope) {
 		switch {
 		case t.kind == tokEOF:
 			return
-		case t.is('}'), t.newline && endsStatement(prev):
-			p.unread(t)
+		case t.isPunct('}'), t.newline && endsStatement(prev):
+			p.unreadToken(t)
 			return
-		case t.is(';'):
+		case t.isPunct(';'):
 			return
-		case t.is('{') && prev.word == wStruct && !in.finished:
+		case t.isPunct('{') && prev.word == wStruct && !in.finished:
 			in.finished = true // one level is enough
-			p.members(in, p.field)
+			p.readMembers(in, p.readField)
 			t.kind = tokGroup
-		case t.is('{'), t.is('('), t.is('['):
-			t = p.group(t)
+		case t.isPunct('{'), t.isPunct('('), t.isPunct('['):
+			t = p.groupToken(t)
 		}
 		prev = t
 		t = p.next()
@@ -250,8 +250,8 @@ func (p *goParser) fieldType(t, prev token, in scope) {
 func (p *goParser) methodSpec(t token, in scope) {
 	if t.isName() {
 		next := p.next()
-		if next.is('(') && !next.newline {
-			p.rec.add(t.span(), "methodSpec", in)
+		if next.isPunct('(') && !next.newline {
+			p.rec.add(t.toSpan(), "methodSpec", in)
 		}
 		p.fieldType(next, t, in)
 		return
@@ -265,7 +265,7 @@ func (p *goParser) valueSpec(t token, kind code.SymbolKind) {
 	for t.isName() {
 		p.defineAll([]token{t}, kind, scope{})
 		prev = t
-		if t = p.next(); !t.is(',') || t.newline {
+		if t = p.next(); !t.isPunct(',') || t.newline {
 			break
 		}
 		t = p.next()
@@ -290,13 +290,13 @@ func (p *goParser) skipSpec() { p.skipFrom(p.next(), token{shape: shape{kind: to
 func (p *goParser) skipFrom(t, prev token) {
 	for {
 		switch {
-		case t.kind == tokEOF, t.is(';'):
+		case t.kind == tokEOF, t.isPunct(';'):
 			return
-		case t.newline && endsStatement(prev), t.is(')'), t.is('}'):
-			p.unread(t)
+		case t.newline && endsStatement(prev), t.isPunct(')'), t.isPunct('}'):
+			p.unreadToken(t)
 			return
-		case t.is('{'), t.is('('), t.is('['):
-			t = p.group(t)
+		case t.isPunct('{'), t.isPunct('('), t.isPunct('['):
+			t = p.groupToken(t)
 		}
 		prev = t
 		t = p.next()

@@ -4,31 +4,31 @@ import (
 	"bytes"
 )
 
-// implicit looks for a definition without a keyword: TYPE NAME(…) {, TYPE NAME = ….
-func (p *tableParser) implicit(end byte) bool {
+// matchImplicit looks for a definition without a keyword: TYPE NAME(…) {, TYPE NAME = ….
+func (p *tableParser) matchImplicit(end byte) bool {
 	c := p.table
-	if c.functions == "" && c.variables == "" || p.top().local {
+	if c.functions == "" && c.variables == "" || p.topFrame().local {
 		return false
 	}
 	words, at := 0, -1
 	for i, t := range p.stmt {
 		switch {
 		case t.isGroup('(') && i > 0 && p.m.isName(p.stmt[i-1]) && p.stmt[i-1].end <= t.start:
-			if i > 1 && p.stmt[i-2].is('@') {
+			if i > 1 && p.stmt[i-2].isPunct('@') {
 				continue // an annotation
 			}
 			if words < 2 && !c.untyped && !p.isConstructor(i-1) {
 				return false
 			}
 			return p.implicitFunction(i-1, end)
-		case t.is('='):
+		case t.isPunct('='):
 			return at >= 0 && p.implicitVariables(at, words)
 		case t.kind == tokWord:
-			if i == 0 || !p.stmt[i-1].is('@') {
+			if i == 0 || !p.stmt[i-1].isPunct('@') {
 				words++
 				at = i
 			}
-		case t.is('.') || t.is(',') || t.is('*') || t.is('?') || t.is('&') || t.is('@') || t.is('!') || t.is('-') || t.is('>') || t.kind == tokGroup || t.kind == tokString:
+		case t.isPunct('.') || t.isPunct(',') || t.isPunct('*') || t.isPunct('?') || t.isPunct('&') || t.isPunct('@') || t.isPunct('!') || t.isPunct('-') || t.isPunct('>') || t.kind == tokGroup || t.kind == tokString:
 		default:
 			return false
 		}
@@ -42,23 +42,23 @@ func (p *tableParser) implicitFunction(i int, end byte) bool {
 	if c.functions == "" || end != '{' && !c.prototypes && !p.arrowAfter(i+1) {
 		return false
 	}
-	if i > 0 && (p.stmt[i-1].is('.') && !p.isConstructor(i-2) || p.stmt[i-1].word != wNone && p.lex.words.flags[p.stmt[i-1].word]&wordReserved != 0 && c.notType(p.text(p.stmt[i-1]))) {
+	if i > 0 && (p.stmt[i-1].isPunct('.') && !p.isConstructor(i-2) || p.stmt[i-1].word != wNone && p.lex.words.flags[p.stmt[i-1].word]&wordReserved != 0 && c.notType(p.tokenText(p.stmt[i-1]))) {
 		return false
 	}
 	kind := c.functions
-	if kind == "function" && typeKinds[p.top().kind] {
+	if kind == "function" && typeKinds[p.topFrame().kind] {
 		kind = "method"
 	}
 	p.m.name, p.m.parent = p.m.nameSpan(p.stmt[i]), span{}
-	def := p.rec.add(p.m.name, kind, p.parent())
-	p.block(&compiledRule{rule: &rule{}}, def, kind, 0)
+	def := p.rec.add(p.m.name, kind, p.parentScope())
+	p.noteBlock(&compiledRule{rule: &rule{}}, def, kind, 0)
 	return true
 }
 
 // isConstructor reports whether token i is the name of the type around it.
 func (p *tableParser) isConstructor(i int) bool {
-	top := p.top()
-	return i >= 0 && typeKinds[top.kind] && bytes.Equal(p.text(p.stmt[i]), p.src[top.name.start:top.name.end])
+	top := p.topFrame()
+	return i >= 0 && typeKinds[top.kind] && bytes.Equal(p.tokenText(p.stmt[i]), p.src[top.name.start:top.name.end])
 }
 
 // notType reports whether a reserved word before a name says that the name is used.
@@ -73,7 +73,7 @@ func (c *compiledTable) notType(w []byte) bool {
 // arrowAfter reports whether "=>" follows token i.
 func (p *tableParser) arrowAfter(i int) bool {
 	for k := i + 1; k+1 < len(p.stmt); k++ {
-		if p.stmt[k].is('=') && p.stmt[k+1].is('>') && p.stmt[k+1].start == p.stmt[k].end {
+		if p.stmt[k].isPunct('=') && p.stmt[k+1].isPunct('>') && p.stmt[k+1].start == p.stmt[k].end {
 			return true
 		}
 	}
@@ -87,24 +87,24 @@ func (p *tableParser) implicitVariables(i, words int) bool {
 	if c.variables == "" || words < 2 || !p.m.isName(p.stmt[i]) {
 		return false
 	}
-	if first := p.stmt[0]; first.word != wNone && c.notType(p.text(first)) {
+	if first := p.stmt[0]; first.word != wNone && c.notType(p.tokenText(first)) {
 		return false
 	}
 	// The names before the first one, as in "int a, b = 2", follow a comma or a type.
 	from := i
-	for from >= 2 && p.stmt[from-1].is(',') && p.m.isName(p.stmt[from-2]) {
+	for from >= 2 && p.stmt[from-1].isPunct(',') && p.m.isName(p.stmt[from-2]) {
 		from -= 2
 	}
 	p.m.names = p.m.names[:0]
-	if p.m.list(from) < 0 {
+	if p.m.matchList(from) < 0 {
 		return false
 	}
 	kind := c.variables
-	if kind == "variable" && typeKinds[p.top().kind] {
+	if kind == "variable" && typeKinds[p.topFrame().kind] {
 		kind = "field"
 	}
 	for _, name := range p.m.names {
-		p.rec.add(name, kind, p.parent())
+		p.rec.add(name, kind, p.parentScope())
 	}
 	return true
 }

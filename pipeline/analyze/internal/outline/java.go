@@ -11,11 +11,11 @@ func javaSpecial(s *scanner, c byte) token {
 	case '/':
 		return s.slashComment()
 	case '"':
-		if s.at(`"""`) {
+		if s.hasPrefix(`"""`) {
 			return s.tripleQuoted(c)
 		}
 	}
-	return s.quoted(c, false)
+	return s.scanQuoted(c, false)
 }
 
 // javaDialect judges declarations of Java.
@@ -23,51 +23,51 @@ type javaDialect struct{}
 
 var _ dialect = javaDialect{}
 
-func (javaDialect) token(p *declParser, t token) bool {
+func (javaDialect) handleToken(p *declParser, t token) bool {
 	switch {
-	case t.is('@'):
+	case t.isPunct('@'):
 		name := p.next()
 		if name.word == wInterface {
-			p.push(name)
+			p.pushToken(name)
 			return true
 		}
-		p.annotation()
+		p.skipAnnotation()
 		return true
-	case t.is('<'):
-		if t, ok := p.angle(t); ok {
-			p.push(t)
+	case t.isPunct('<'):
+		if t, ok := p.readAngle(t); ok {
+			p.pushToken(t)
 			return true
 		}
 	}
 	return false
 }
 
-// annotation reads what follows the first name of an annotation.
-func (p *declParser) annotation() {
+// skipAnnotation reads what follows the first name of an annotation.
+func (p *declParser) skipAnnotation() {
 	for {
 		switch t := p.next(); {
-		case t.is('.'):
+		case t.isPunct('.'):
 			p.next()
-		case t.is('('):
-			p.group(t)
+		case t.isPunct('('):
+			p.groupToken(t)
 			return
 		default:
-			p.unread(t)
+			p.unreadToken(t)
 			return
 		}
 	}
 }
 
-func (d javaDialect) body(p *declParser, open token) {
+func (d javaDialect) handleBody(p *declParser, open token) {
 	fn := methodName(p.decl)
 	typ := typeKeyword(p.decl)
 	switch {
 	case typ >= 0 && (fn < 0 || typ < fn):
 		d.enterType(p, typ)
 	case indexPunct(p.decl, '=') >= 0:
-		p.initializer(open)
+		p.skipInitializer(open)
 	case fn >= 0:
-		p.skipBody(p.define(p.decl[fn], "method"))
+		p.skipBody(p.defineName(p.decl[fn], "method"))
 	default:
 		p.skipBody(-1)
 	}
@@ -83,7 +83,7 @@ func typeKeyword(decl []token) int {
 				return i
 			}
 		}
-		if decl[i].is('=') {
+		if decl[i].isPunct('=') {
 			return -1
 		}
 	}
@@ -94,7 +94,7 @@ func typeKeyword(decl []token) int {
 func methodName(decl []token) int {
 	for i := 1; i < len(decl); i++ {
 		switch {
-		case decl[i].is('='):
+		case decl[i].isPunct('='):
 			return -1
 		case decl[i].isGroup('(') && decl[i-1].isName():
 			return i - 1
@@ -117,10 +117,10 @@ func (d javaDialect) enterType(p *declParser, keyword int) {
 		}
 	}
 	name := p.decl[keyword+1]
-	p.enter(scope{form: f, name: name.span(), kind: kind, def: p.define(name, kind)})
+	p.enterScope(scope{form: f, name: name.toSpan(), kind: kind, def: p.defineName(name, kind)})
 }
 
-func (d javaDialect) statement(p *declParser) {
+func (d javaDialect) handleStatement(p *declParser) {
 	decl := p.decl
 	p.reset()
 	if len(decl) < 2 {
@@ -133,25 +133,25 @@ func (d javaDialect) statement(p *declParser) {
 	case wImport:
 		return
 	}
-	if p.top().form == formFile {
+	if p.topScope().form == formFile {
 		return
 	}
 	if fn := methodName(decl); fn >= 0 {
-		p.define(decl[fn], "method")
+		p.defineName(decl[fn], "method")
 		return
 	}
-	p.fields(decl, "field")
+	p.defineFields(decl, "field")
 }
 
-// fields records the variables of a declaration "Type a, b = …".
-func (p *declParser) fields(decl []token, kind code.SymbolKind) {
+// defineFields records the variables of a declaration "Type a, b = …".
+func (p *declParser) defineFields(decl []token, kind code.SymbolKind) {
 	for typed := false; len(decl) > 0; typed = true {
 		end := indexPunct(decl, ',')
 		if end < 0 {
 			end = len(decl)
 		}
 		if name, ok := fieldName(decl[:end], typed); ok {
-			p.define(name, kind)
+			p.defineName(name, kind)
 		}
 		decl = decl[min(end+1, len(decl)):]
 	}
@@ -163,7 +163,7 @@ func fieldName(part []token, typed bool) (token, bool) {
 	var name token
 	for _, t := range part {
 		switch {
-		case t.is('='):
+		case t.isPunct('='):
 			return name, name.kind == tokWord && typed
 		case typeWord(t.word), t.isGroup('<'), t.isGroup('('):
 			typed = true
@@ -175,4 +175,4 @@ func fieldName(part []token, typed bool) (token, bool) {
 	return name, name.kind == tokWord && typed
 }
 
-func (javaDialect) closed(*declParser, scope) {}
+func (javaDialect) handleClose(*declParser, scope) {}

@@ -32,14 +32,14 @@ type jsParen struct {
 func runJavaScript(types bool) func(scanner) {
 	return func(s scanner) {
 		p := &jsParser{scanner: s, types: types, variableDef: -1}
-		p.scopes.push(scope{form: formFile, def: -1})
+		p.scopes.pushScope(scope{form: formFile, def: -1})
 		for {
 			t := p.next()
 			if t.kind == tokEOF {
 				break
 			}
 			p.current = t
-			p.token(t)
+			p.handleToken(t)
 			p.before = p.current
 		}
 		for p.close(len(p.src)) {
@@ -47,129 +47,129 @@ func runJavaScript(types bool) func(scanner) {
 	}
 }
 
-// take returns the next token with all of a template literal.
-func (p *jsParser) take() token {
+// takeToken returns the next token with all of a template literal.
+func (p *jsParser) takeToken() token {
 	t := p.next()
 	for p.templateHole {
 		p.templateHole = false
 		p.jsGroup(token{})
-		p.template()
+		p.scanTemplate()
 		p.prev = token{shape: shape{kind: tokString}}
 	}
 	return t
 }
 
 func (p *jsParser) close(end int) bool {
-	s, ok := p.pop()
+	s, ok := p.popScope()
 	if ok {
 		p.rec.close(s.def, end)
 	}
 	return ok
 }
 
-func (p *jsParser) token(t token) {
+func (p *jsParser) handleToken(t token) {
 	if p.templateHole {
 		p.templateHole = false
-		p.open(formTemplate)
+		p.openScope(formTemplate)
 		return
 	}
-	top := p.top().form
+	top := p.topScope().form
 	switch {
-	case top == formType && (t.kind != tokPunct || t.is('[') || t.is('(') || t.is('<')):
-		p.member(t)
+	case top == formType && (t.kind != tokPunct || t.isPunct('[') || t.isPunct('(') || t.isPunct('<')):
+		p.readMember(t)
 	case t.kind == tokPunct:
-		p.punctuation(t)
+		p.handlePunctuation(t)
 	case top == formEnum:
-		if t.kind == tokWord && (p.before.is('{') || p.before.is(',')) {
-			p.rec.add(t.span(), "enumerator", *p.top())
+		if t.kind == tokWord && (p.before.isPunct('{') || p.before.isPunct(',')) {
+			p.rec.add(t.toSpan(), "enumerator", *p.topScope())
 		}
 	case t.kind == tokWord:
-		p.word(t)
+		p.handleWord(t)
 	}
 }
 
-// open enters a scope that defines nothing. Too deep ones are skipped.
-func (p *jsParser) open(f form) {
-	p.enter(p.inherit(f))
+// openScope enters a scope that defines nothing. Too deep ones are skipped.
+func (p *jsParser) openScope(f form) {
+	p.enterScope(p.inheritScope(f))
 }
 
-func (p *jsParser) enter(s scope) {
-	if p.full() {
+func (p *jsParser) enterScope(s scope) {
+	if p.isFull() {
 		p.jsGroup(token{})
 		p.rec.close(s.def, p.pos)
 		return
 	}
-	p.scopes.push(s)
+	p.scopes.pushScope(s)
 	p.target = token{}
 }
 
-func (p *jsParser) punctuation(t token) {
+func (p *jsParser) handlePunctuation(t token) {
 	switch t.ch {
 	case '{':
-		p.brace(t)
+		p.openBrace(t)
 	case '}':
 		p.closeBrace(t)
 	case '(':
-		p.paren(t)
+		p.openParen(t)
 	case '[':
-		p.push(scope{form: formBracket})
+		p.pushBracket(scope{form: formBracket})
 	case ')', ']':
 		p.closeBracket(t)
 	case '=':
-		p.equals(t)
+		p.handleEquals(t)
 	case ';', ',':
 		p.target, p.lastParen.valid = token{}, false
 	case '<':
-		if p.types && p.before.is('=') {
+		if p.types && p.before.isPunct('=') {
 			p.typeArguments(t) // a generic arrow function
 		}
 	case '@':
-		if p.top().form == formType {
-			p.decorator()
+		if p.topScope().form == formType {
+			p.skipDecorator()
 		}
 	}
 }
 
-// push opens a bracket that keeps the definitions' parent.
-func (p *jsParser) push(s scope) {
-	if p.full() {
+// pushBracket opens a bracket that keeps the definitions' parent.
+func (p *jsParser) pushBracket(s scope) {
+	if p.isFull() {
 		p.jsGroup(token{})
 		return
 	}
-	in := p.inherit(s.form)
+	in := p.inheritScope(s.form)
 	in.pending = s.pending
-	p.scopes.push(in)
+	p.scopes.pushScope(in)
 }
 
-// decorator reads "@name.of(…)" before a member.
-func (p *jsParser) decorator() {
-	p.take()
+// skipDecorator reads "@name.of(…)" before a member.
+func (p *jsParser) skipDecorator() {
+	p.takeToken()
 	for {
-		switch t := p.take(); {
-		case t.is('.'):
-			p.take()
-		case t.is('('):
+		switch t := p.takeToken(); {
+		case t.isPunct('.'):
+			p.takeToken()
+		case t.isPunct('('):
 			p.jsGroup(t)
 		default:
-			p.unread(t)
+			p.unreadToken(t)
 			return
 		}
 	}
 }
 
-// paren opens a parenthesis and remembers what a function behind it would be
+// openParen opens a parenthesis and remembers what a function behind it would be
 // called.
-func (p *jsParser) paren(t token) {
-	if p.full() {
+func (p *jsParser) openParen(t token) {
+	if p.isFull() {
 		p.jsGroup(t)
 		return
 	}
-	in := p.inherit(formParen)
+	in := p.inheritScope(formParen)
 	in.pending = p.target
-	if p.target.kind == tokNone && p.top().form == formObject && p.before.kind == tokWord && memberWord(p.before.word) {
+	if p.target.kind == tokNone && p.topScope().form == formObject && p.before.kind == tokWord && memberWord(p.before.word) {
 		in.pending, in.finished = p.before, true // a method of a literal: name(…) {
 	}
-	p.scopes.push(in)
+	p.scopes.pushScope(in)
 	p.target = token{}
 }
 
@@ -183,22 +183,22 @@ func (p *jsParser) closeBracket(t token) {
 	if t.ch == ']' {
 		want = formBracket
 	}
-	if p.top().form != want {
+	if p.topScope().form != want {
 		return
 	}
-	s, _ := p.pop()
-	p.lastParen = jsParen{name: s.pending, in: *p.top(), member: s.finished, valid: t.ch == ')', end: t.end}
+	s, _ := p.popScope()
+	p.lastParen = jsParen{name: s.pending, in: *p.topScope(), member: s.finished, valid: t.ch == ')', end: t.end}
 }
 
-// equals handles "=": an assignment makes the name before it a target, "=>"
+// handleEquals handles "=": an assignment makes the name before it a target, "=>"
 // makes what stood before it a function.
-func (p *jsParser) equals(t token) {
+func (p *jsParser) handleEquals(t token) {
 	switch {
-	case p.peek(0) == '>':
-		p.take()
-		p.arrow()
-	case p.peek(0) == '=':
-		p.take()
+	case p.peekByte(0) == '>':
+		p.takeToken()
+		p.defineArrow()
+	case p.peekByte(0) == '=':
+		p.takeToken()
 	case p.before.kind == tokWord && p.before.word == wNone:
 		p.setTarget(p.before)
 	}
@@ -207,17 +207,17 @@ func (p *jsParser) equals(t token) {
 // setTarget makes name the target; "Type.prototype.name" and "object.name" give
 // it a parent.
 func (p *jsParser) setTarget(name token) {
-	if string(p.text(name)) == "exports" {
+	if string(p.tokenText(name)) == "exports" {
 		return
 	}
-	p.target, p.targetIn = name, *p.top()
-	if owner, ok := p.owner(name); ok {
+	p.target, p.targetIn = name, *p.topScope()
+	if owner, ok := p.findOwner(name); ok {
 		p.targetIn.name, p.targetIn.kind = owner, "class"
 	}
 }
 
-// owner returns the object before ".name", or the type before ".prototype.name".
-func (p *jsParser) owner(name token) (span, bool) {
+// findOwner returns the object before ".name", or the type before ".prototype.name".
+func (p *jsParser) findOwner(name token) (span, bool) {
 	object, ok := p.wordBefore(name.start)
 	if !ok {
 		return span{}, false
@@ -245,8 +245,8 @@ func (p *jsParser) wordBefore(end int32) (span, bool) {
 	return span{start, i}, start < i
 }
 
-// arrow records the function that "=>" makes.
-func (p *jsParser) arrow() {
+// defineArrow records the function that "=>" makes.
+func (p *jsParser) defineArrow() {
 	name, in := p.target, p.targetIn
 	if p.lastParen.valid && !p.lastParen.member {
 		name = p.lastParen.name
@@ -259,27 +259,27 @@ func (p *jsParser) arrow() {
 	if name.kind == tokWord {
 		def = p.defineValue(name, functionKind(in), in)
 	}
-	next := p.take()
-	if !next.is('{') {
-		p.unread(next)
+	next := p.takeToken()
+	if !next.isPunct('{') {
+		p.unreadToken(next)
 		return
 	}
-	s := p.inherit(formFunction)
+	s := p.inheritScope(formFunction)
 	if s.def = def; def >= 0 {
-		s.name, s.kind = name.span(), "function"
+		s.name, s.kind = name.toSpan(), "function"
 	}
-	p.enter(s)
+	p.enterScope(s)
 	p.current, p.prev = next, next
 }
 
 // defineValue records a function or class. If it is the value of the variable
 // that was recorded last, that becomes what its value is.
 func (p *jsParser) defineValue(name token, kind code.SymbolKind, in scope) int32 {
-	if v := p.variableDef; v >= 0 && p.rec.defs[v].name == name.span() {
+	if v := p.variableDef; v >= 0 && p.rec.defs[v].name == name.toSpan() {
 		p.rec.defs[v].kind = kind
 		return v
 	}
-	return p.rec.add(name.span(), kind, in)
+	return p.rec.add(name.toSpan(), kind, in)
 }
 
 // functionKind tells functions from methods.
@@ -290,22 +290,22 @@ func functionKind(in scope) code.SymbolKind {
 	return "function"
 }
 
-// brace decides what a "{" begins.
-func (p *jsParser) brace(t token) {
-	top := *p.top()
+// openBrace decides what a "{" begins.
+func (p *jsParser) openBrace(t token) {
+	top := *p.topScope()
 	switch {
 	case top.form == formType:
 		p.jsGroup(token{}) // a static block
-	case p.before.is(')') && p.lastParen.valid && p.lastParen.member:
-		p.method(p.lastParen.name)
+	case p.before.isPunct(')') && p.lastParen.valid && p.lastParen.member:
+		p.enterMethod(p.lastParen.name)
 	case p.objectBrace(top):
-		s := p.inherit(formObject)
+		s := p.inheritScope(formObject)
 		if p.target.kind == tokWord {
-			s.name, s.kind = p.target.span(), "class"
+			s.name, s.kind = p.target.toSpan(), "class"
 		}
-		p.enter(s)
+		p.enterScope(s)
 	default:
-		p.open(formBlock)
+		p.openScope(formBlock)
 	}
 	p.lastParen.valid = false
 }
@@ -327,53 +327,53 @@ func (p *jsParser) objectBrace(top scope) bool {
 	return false
 }
 
-// method enters a method whose body's "{" has been read.
-func (p *jsParser) method(name token) {
-	in := *p.top()
+// enterMethod enters a method whose body's "{" has been read.
+func (p *jsParser) enterMethod(name token) {
+	in := *p.topScope()
 	kind := code.SymbolKind("method")
-	if in.name.empty() {
+	if in.name.isEmpty() {
 		kind = "function"
 	}
-	def := p.rec.add(name.span(), kind, in)
-	p.enter(scope{form: formFunction, name: name.span(), kind: "function", def: def})
+	def := p.rec.add(name.toSpan(), kind, in)
+	p.enterScope(scope{form: formFunction, name: name.toSpan(), kind: "function", def: def})
 }
 
 func (p *jsParser) closeBrace(t token) {
 	// Brackets that were left open end with the braces around them.
-	for f := p.top().form; f == formParen || f == formBracket; f = p.top().form {
-		p.pop()
+	for f := p.topScope().form; f == formParen || f == formBracket; f = p.topScope().form {
+		p.popScope()
 	}
-	s, ok := p.pop()
+	s, ok := p.popScope()
 	if !ok {
 		return
 	}
 	p.rec.close(s.def, int(t.end))
 	if s.form == formTemplate {
-		p.template()
+		p.scanTemplate()
 		p.prev = token{shape: shape{kind: tokString}}
 		if p.templateHole {
 			p.templateHole = false
-			p.open(formTemplate)
+			p.openScope(formTemplate)
 		}
 	}
 	p.lastParen.valid = false
 }
 
-// word reads a word that is no member of a class.
-func (p *jsParser) word(t token) {
-	if p.before.is('.') {
+// handleWord reads a word that is no member of a class.
+func (p *jsParser) handleWord(t token) {
+	if p.before.isPunct('.') {
 		return
 	}
-	top := p.top().form
+	top := p.topScope().form
 	switch t.word {
 	case wFunction:
-		p.function()
+		p.readFunction()
 	case wClass:
-		p.class()
+		p.readClass()
 	case wConst:
-		p.variable(t, "constant")
+		p.readVariable(t, "constant")
 	case wLet, wVar:
-		p.variable(t, "variable")
+		p.readVariable(t, "variable")
 	case wInterface:
 		p.typeBlock(t, "interface", formType)
 	case wEnum:
@@ -381,7 +381,7 @@ func (p *jsParser) word(t token) {
 	case wNamespace, wModule:
 		p.typeBlock(t, "namespace", formNamespace)
 	case wType:
-		p.alias(t)
+		p.readAlias(t)
 	case wNone:
 		if top == formObject && p.peekColon() {
 			p.setTarget(t)

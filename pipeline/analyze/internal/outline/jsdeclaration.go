@@ -2,25 +2,25 @@ package outline
 
 import "github.com/quarrysearch/quarry/schemas/code"
 
-// function reads "function* name" up to its parameters.
-func (p *jsParser) function() {
+// readFunction reads "function* name" up to its parameters.
+func (p *jsParser) readFunction() {
 	name, in := p.target, p.targetIn
 	p.target = token{}
-	t := p.take()
-	if t.is('*') {
-		t = p.take()
+	t := p.takeToken()
+	if t.isPunct('*') {
+		t = p.takeToken()
 	}
 	if t.kind == tokWord {
-		name, in = t, *p.top()
-		t = p.take()
+		name, in = t, *p.topScope()
+		t = p.takeToken()
 	}
 	def := int32(-1)
 	if name.kind == tokWord {
 		def = p.defineValue(name, functionKind(in), in)
 	}
-	s := p.inherit(formFunction)
+	s := p.inheritScope(formFunction)
 	if s.def = def; def >= 0 {
-		s.name, s.kind = name.span(), "function"
+		s.name, s.kind = name.toSpan(), "function"
 	}
 	p.functionHeader(t, s)
 }
@@ -34,24 +34,24 @@ func (p *jsParser) functionHeader(t token, s scope) {
 		switch {
 		case t.kind == tokEOF:
 			return
-		case t.is(';'), t.is('}'), t.is(')'):
-			p.unread(t)
+		case t.isPunct(';'), t.isPunct('}'), t.isPunct(')'):
+			p.unreadToken(t)
 			return
-		case t.is('{') && seen && !typeContinues(prev):
-			p.enter(s)
+		case t.isPunct('{') && seen && !typeContinues(prev):
+			p.enterScope(s)
 			p.prev, p.current = t, t
 			return
-		case seen && t.newline && prev.kind != tokPunct && !t.is('{'):
-			p.unread(t) // an overload without a semicolon
+		case seen && t.newline && prev.kind != tokPunct && !t.isPunct('{'):
+			p.unreadToken(t) // an overload without a semicolon
 			return
-		case t.is('('), t.is('{'), t.is('['):
+		case t.isPunct('('), t.isPunct('{'), t.isPunct('['):
 			seen = seen || t.ch == '('
 			t = p.jsGroup(t)
-		case t.is('<'):
+		case t.isPunct('<'):
 			t = p.typeArguments(t)
 		}
 		prev = t
-		t = p.take()
+		t = p.takeToken()
 	}
 }
 
@@ -68,23 +68,23 @@ func typeContinues(t token) bool {
 	return false
 }
 
-// class reads "class Name extends … {".
-func (p *jsParser) class() {
-	name, in := p.target, *p.top()
+// readClass reads "class Name extends … {".
+func (p *jsParser) readClass() {
+	name, in := p.target, *p.topScope()
 	p.target = token{}
-	t := p.take()
+	t := p.takeToken()
 	if t.isName() {
 		name = t
-		t = p.take()
-	} else if t.kind != tokWord && !t.is('{') {
-		p.unread(t)
+		t = p.takeToken()
+	} else if t.kind != tokWord && !t.isPunct('{') {
+		p.unreadToken(t)
 		return
 	}
-	s := p.inherit(formType)
+	s := p.inheritScope(formType)
 	s.def = -1
 	if name.kind == tokWord {
 		s.def = p.defineValue(name, "class", in)
-		s.name, s.kind = name.span(), "class"
+		s.name, s.kind = name.toSpan(), "class"
 	}
 	p.typeHeader(t, s)
 }
@@ -95,82 +95,82 @@ func (p *jsParser) typeHeader(t token, s scope) {
 		switch {
 		case t.kind == tokEOF:
 			return
-		case t.is(';'), t.is('}'), t.is(')'):
-			p.unread(t)
+		case t.isPunct(';'), t.isPunct('}'), t.isPunct(')'):
+			p.unreadToken(t)
 			return
-		case t.is('{'):
-			p.enter(s)
+		case t.isPunct('{'):
+			p.enterScope(s)
 			p.current, p.prev = t, t
 			return
-		case t.is('('), t.is('['):
+		case t.isPunct('('), t.isPunct('['):
 			p.jsGroup(t)
-		case t.is('<'):
+		case t.isPunct('<'):
 			p.typeArguments(t)
 		}
-		t = p.take()
+		t = p.takeToken()
 	}
 }
 
 // typeBlock reads "interface Name", "enum Name" or "namespace Name".
 func (p *jsParser) typeBlock(keyword token, kind code.SymbolKind, f form) {
-	name := p.take()
+	name := p.takeToken()
 	if !name.isName() && !(f == formNamespace && name.kind == tokString) || name.newline {
-		p.unread(name)
+		p.unreadToken(name)
 		return
 	}
-	s := p.inherit(f)
-	t := p.take()
-	for t.is('.') { // namespace a.b
-		last := p.take()
+	s := p.inheritScope(f)
+	t := p.takeToken()
+	for t.isPunct('.') { // namespace a.b
+		last := p.takeToken()
 		name.end = last.end
-		t = p.take()
+		t = p.takeToken()
 	}
-	if !t.is('{') && !t.is('<') && t.word != wExtends {
-		p.unread(t)
+	if !t.isPunct('{') && !t.isPunct('<') && t.word != wExtends {
+		p.unreadToken(t)
 		return
 	}
 	if name.kind == tokString {
 		p.typeHeader(t, s)
 		return
 	}
-	s.def = p.rec.add(name.span(), kind, *p.top())
-	s.name, s.kind = name.span(), kind
+	s.def = p.rec.add(name.toSpan(), kind, *p.topScope())
+	s.name, s.kind = name.toSpan(), kind
 	p.typeHeader(t, s)
 }
 
-// alias reads "type Name<…> =".
-func (p *jsParser) alias(keyword token) {
-	name := p.take()
+// readAlias reads "type Name<…> =".
+func (p *jsParser) readAlias(keyword token) {
+	name := p.takeToken()
 	if !name.isName() || name.newline {
-		p.unread(name)
+		p.unreadToken(name)
 		return
 	}
-	t := p.take()
-	if t.is('=') || t.is('<') {
-		p.rec.add(name.span(), "alias", *p.top())
-		if t.is('<') {
+	t := p.takeToken()
+	if t.isPunct('=') || t.isPunct('<') {
+		p.rec.add(name.toSpan(), "alias", *p.topScope())
+		if t.isPunct('<') {
 			p.typeArguments(t)
 		}
 		return
 	}
-	p.unread(t)
+	p.unreadToken(t)
 }
 
-// variable records the first name of "const name =" at the top level of a file
+// readVariable records the first name of "const name =" at the top level of a file
 // or namespace.
-func (p *jsParser) variable(keyword token, kind code.SymbolKind) {
-	name := p.take()
+func (p *jsParser) readVariable(keyword token, kind code.SymbolKind) {
+	name := p.takeToken()
 	if name.word == wEnum { // const enum
 		p.typeBlock(name, "enum", formEnum)
 		return
 	}
 	if !name.isName() {
-		p.unread(name)
+		p.unreadToken(name)
 		return
 	}
 	p.current = name
-	if f := p.top().form; f != formFile && f != formNamespace {
+	if f := p.topScope().form; f != formFile && f != formNamespace {
 		return
 	}
-	p.variableDef = p.rec.add(name.span(), kind, *p.top())
+	p.variableDef = p.rec.add(name.toSpan(), kind, *p.topScope())
 }

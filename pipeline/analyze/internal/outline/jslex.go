@@ -15,27 +15,27 @@ var (
 func jsSpecial(s *scanner, c byte) token {
 	switch c {
 	case '/':
-		switch s.peek(1) {
+		switch s.peekByte(1) {
 		case '/', '*':
 			return s.slashComment()
 		}
-		return s.regexp()
+		return s.scanRegexp()
 	case '`':
 		start := s.pos
 		s.pos++
-		s.template()
-		return s.literal(start)
+		s.scanTemplate()
+		return s.literalToken(start)
 	case '\'':
 		if s.pos > 0 && s.prev.end == int32(s.pos) && s.prev.isName() {
-			return s.punct(1) // an apostrophe in the text of JSX
+			return s.punctToken(1) // an apostrophe in the text of JSX
 		}
 	}
-	return s.quoted(c, false)
+	return s.scanQuoted(c, false)
 }
 
-// template reads the text of a template literal up to its end, or up to "${",
+// scanTemplate reads the text of a template literal up to its end, or up to "${",
 // behind which the grammar reads an expression.
-func (s *scanner) template() {
+func (s *scanner) scanTemplate() {
 	for s.pos < len(s.src) {
 		switch c := s.src[s.pos]; {
 		case c == '`':
@@ -43,7 +43,7 @@ func (s *scanner) template() {
 			return
 		case c == '\\':
 			s.pos = min(s.pos+2, len(s.src))
-		case c == '$' && s.peek(1) == '{':
+		case c == '$' && s.peekByte(1) == '{':
 			s.pos += 2
 			s.templateHole = true
 			return
@@ -56,11 +56,11 @@ func (s *scanner) template() {
 // maxRegexp bounds a regular-expression literal, which also may not span lines.
 const maxRegexp = 4096
 
-// regexp reads a regular-expression literal where one can stand, else a "/".
-func (s *scanner) regexp() token {
+// scanRegexp reads a regular-expression literal where one can stand, else a "/".
+func (s *scanner) scanRegexp() token {
 	start := s.pos
 	if !s.regexpMayBegin() || start < s.noRegexpTil {
-		return s.punct(1)
+		return s.punctToken(1)
 	}
 	inClass := false
 	limit := min(len(s.src), start+maxRegexp)
@@ -68,7 +68,7 @@ func (s *scanner) regexp() token {
 		switch c := s.src[i]; {
 		case c == '\n':
 			s.noRegexpTil = i
-			return s.punct(1)
+			return s.punctToken(1)
 		case c == '\\':
 			i++
 		case c == '[':
@@ -80,11 +80,11 @@ func (s *scanner) regexp() token {
 			for s.pos < len(s.src) && s.lex.class[s.src[s.pos]] >= classWord {
 				s.pos++
 			}
-			return s.literal(start)
+			return s.literalToken(start)
 		}
 	}
 	s.noRegexpTil = limit
-	return s.punct(1)
+	return s.punctToken(1)
 }
 
 var closingTag = []byte("/>")

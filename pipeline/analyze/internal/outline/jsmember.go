@@ -1,20 +1,20 @@
 package outline
 
-// member reads one member of a class or interface, whose first token is t.
-func (p *jsParser) member(t token) {
-	name := p.modifiers(t)
-	if name.is('[') { // a computed name or an index signature
+// readMember reads one member of a class or interface, whose first token is t.
+func (p *jsParser) readMember(t token) {
+	name := p.skipModifiers(t)
+	if name.isPunct('[') { // a computed name or an index signature
 		p.jsGroup(name)
-		p.afterName(token{}, p.take())
+		p.afterName(token{}, p.takeToken())
 		return
 	}
 	if name.kind == tokPunct {
-		if name.is('(') || name.is('<') {
+		if name.isPunct('(') || name.isPunct('<') {
 			p.afterName(token{}, name)
 			return
 		}
 		if name.start != t.start {
-			p.unread(name)
+			p.unreadToken(name)
 		}
 		return
 	}
@@ -24,19 +24,19 @@ func (p *jsParser) member(t token) {
 	if name.kind != tokWord {
 		name = token{} // a string or number
 	}
-	p.afterName(name, p.take())
+	p.afterName(name, p.takeToken())
 }
 
-// modifiers reads words such as static, async and get, and returns the name
+// skipModifiers reads words such as static, async and get, and returns the name
 // behind them. A modifier before "(", "=", ":" and the like is itself the name.
-func (p *jsParser) modifiers(t token) token {
-	for t.kind == tokWord && modifier(t.word) {
-		next := p.take()
-		if next.is('*') {
-			next = p.take()
+func (p *jsParser) skipModifiers(t token) token {
+	for t.kind == tokWord && isModifier(t.word) {
+		next := p.takeToken()
+		if next.isPunct('*') {
+			next = p.takeToken()
 		}
-		if next.kind != tokWord && next.kind != tokString && next.kind != tokNumber && !next.is('[') || next.newline && t.word != wReadonly && t.word != wStatic && t.word != wPublic {
-			p.unread(next)
+		if next.kind != tokWord && next.kind != tokString && next.kind != tokNumber && !next.isPunct('[') || next.newline && t.word != wReadonly && t.word != wStatic && t.word != wPublic {
+			p.unreadToken(next)
 			return t
 		}
 		t = next
@@ -44,7 +44,7 @@ func (p *jsParser) modifiers(t token) token {
 	return t
 }
 
-func modifier(w word) bool {
+func isModifier(w word) bool {
 	switch w {
 	case wAbstract, wAsync, wDeclare, wGet, wOverride, wPrivate, wProtected, wPublic, wReadonly, wSet, wStatic:
 		return true
@@ -55,28 +55,28 @@ func modifier(w word) bool {
 // afterName reads what follows the name of a member: parameters and a body, or
 // a type and a value.
 func (p *jsParser) afterName(name, t token) {
-	for t.is('?') || t.is('!') {
-		t = p.take()
+	for t.isPunct('?') || t.isPunct('!') {
+		t = p.takeToken()
 	}
-	if t.is('<') {
+	if t.isPunct('<') {
 		p.typeArguments(t)
-		t = p.take()
+		t = p.takeToken()
 	}
-	if !t.is('(') {
+	if !t.isPunct('(') {
 		if name.kind == tokWord {
-			p.rec.add(name.span(), "property", *p.top())
+			p.rec.add(name.toSpan(), "property", *p.topScope())
 		}
 		p.memberValue(t)
 		return
 	}
-	in := *p.top()
+	in := *p.topScope()
 	def := int32(-1)
 	if name.kind == tokWord {
-		def = p.rec.add(name.span(), "method", in)
+		def = p.rec.add(name.toSpan(), "method", in)
 	}
-	s := p.inherit(formFunction)
+	s := p.inheritScope(formFunction)
 	if s.def = def; def >= 0 {
-		s.name, s.kind = name.span(), "method"
+		s.name, s.kind = name.toSpan(), "method"
 	}
 	p.functionHeader(t, s)
 }
@@ -87,26 +87,26 @@ func (p *jsParser) memberValue(t token) {
 	prev := token{shape: shape{kind: tokWord}}
 	for {
 		switch {
-		case t.kind == tokEOF, t.is(';'), t.is(','):
+		case t.kind == tokEOF, t.isPunct(';'), t.isPunct(','):
 			return
-		case t.is('}'), t.newline && !continues(prev, t):
-			p.unread(t)
+		case t.isPunct('}'), t.newline && !continuesValue(prev, t):
+			p.unreadToken(t)
 			return
-		case t.is('('), t.is('{'), t.is('['):
+		case t.isPunct('('), t.isPunct('{'), t.isPunct('['):
 			t = p.jsGroup(t)
-		case t.is('<') && prev.kind == tokWord:
+		case t.isPunct('<') && prev.kind == tokWord:
 			if end, ok := p.angleEnd(); ok {
 				p.pos = end
 				t = token{shape: shape{kind: tokGroup, ch: '<'}}
 			}
 		}
 		prev = t
-		t = p.take()
+		t = p.takeToken()
 	}
 }
 
-// continues reports whether a value goes on across the line break before t.
-func continues(prev, t token) bool {
+// continuesValue reports whether a value goes on across the line break before t.
+func continuesValue(prev, t token) bool {
 	if prev.kind == tokPunct {
 		return true
 	}
@@ -124,18 +124,18 @@ func continues(prev, t token) bool {
 func (p *jsParser) typeArguments(open token) token {
 	prev := open
 	for depth := 1; depth > 0; {
-		t := p.take()
+		t := p.takeToken()
 		switch {
 		case t.kind == tokEOF:
 			depth = 0
-		case t.is(';'), t.is('}'), t.is(')'):
-			p.unread(t)
+		case t.isPunct(';'), t.isPunct('}'), t.isPunct(')'):
+			p.unreadToken(t)
 			depth = 0
-		case t.is('<'):
+		case t.isPunct('<'):
 			depth++
-		case t.is('>') && !(prev.is('=') && prev.end == t.start):
+		case t.isPunct('>') && !(prev.isPunct('=') && prev.end == t.start):
 			depth--
-		case t.is('('), t.is('{'), t.is('['):
+		case t.isPunct('('), t.isPunct('{'), t.isPunct('['):
 			t = p.jsGroup(t)
 		}
 		prev = t
@@ -169,7 +169,7 @@ func (p *jsParser) jsGroup(open token) token {
 			depth--
 			if n := len(holes); t.ch == '}' && n > 0 && holes[n-1] == depth {
 				holes = holes[:n-1]
-				p.template()
+				p.scanTemplate()
 				p.prev = token{shape: shape{kind: tokString}}
 				if p.templateHole {
 					p.templateHole = false

@@ -35,7 +35,7 @@ var keywordTables = func() map[code.Language]func() *wordTable {
 	by := map[code.Language]func() *wordTable{}
 	for language, list := range keywordLists {
 		by[language] = sync.OnceValue(func() *wordTable {
-			return (&lexicon{keywords: list}).compile(nil).words
+			return (&lexicon{keywords: list}).compileLexis(nil).words
 		})
 	}
 	return by
@@ -48,7 +48,7 @@ var plainTable = sync.OnceValue(func() *lexis {
 		comments: []comment{slashSlash, slashStar, {open: "#", apart: true}},
 		strings:  []quote{doubleQuoted, {open: "'", close: "'", escape: '\\', apart: true}},
 	}
-	return l.compile(nil)
+	return l.compileLexis(nil)
 })
 
 // prose are languages without tokens: text that people read.

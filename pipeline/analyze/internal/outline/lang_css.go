@@ -26,27 +26,27 @@ func newCSS(languages string, comments []comment) table {
 func readStyles(p *tableParser, end byte) {
 	s := p.stmt
 	switch {
-	case len(s) > 2 && s[0].is('@') && s[1].kind == tokWord && s[2].kind == tokWord && end == '{':
-		switch string(p.text(s[1])) {
+	case len(s) > 2 && s[0].isPunct('@') && s[1].kind == tokWord && s[2].kind == tokWord && end == '{':
+		switch string(p.tokenText(s[1])) {
 		case "mixin", "function", "keyframes", "-webkit-keyframes":
-			p.rec.add(s[2].span(), "function", scope{})
+			p.rec.add(s[2].toSpan(), "function", scope{})
 		}
-	case len(s) > 2 && (s[0].is('$') || s[0].is('@')) && s[1].kind == tokWord && s[2].is(':') && end != '{':
-		p.rec.add(s[1].span(), "variable", scope{})
-	case len(s) > 1 && s[0].kind == tokWord && s[1].is(':') && end != '{' && len(p.text(s[0])) > 2 && string(p.text(s[0])[:2]) == "--":
-		p.rec.add(s[0].span(), "variable", scope{})
+	case len(s) > 2 && (s[0].isPunct('$') || s[0].isPunct('@')) && s[1].kind == tokWord && s[2].isPunct(':') && end != '{':
+		p.rec.add(s[1].toSpan(), "variable", scope{})
+	case len(s) > 1 && s[0].kind == tokWord && s[1].isPunct(':') && end != '{' && len(p.tokenText(s[0])) > 2 && string(p.tokenText(s[0])[:2]) == "--":
+		p.rec.add(s[0].toSpan(), "variable", scope{})
 	case end == '{':
 		for i := range s[:len(s)-1] {
 			if s[i+1].kind != tokWord || s[i+1].start != s[i].end {
 				continue
 			}
 			switch {
-			case s[i].is('.'):
-				p.rec.add(s[i+1].span(), "class", scope{})
-			case s[i].is('#'):
-				p.rec.add(s[i+1].span(), "id", scope{})
-			case s[i].is('%'):
-				p.rec.add(s[i+1].span(), "placeholder", scope{})
+			case s[i].isPunct('.'):
+				p.rec.add(s[i+1].toSpan(), "class", scope{})
+			case s[i].isPunct('#'):
+				p.rec.add(s[i+1].toSpan(), "id", scope{})
+			case s[i].isPunct('%'):
+				p.rec.add(s[i+1].toSpan(), "placeholder", scope{})
 			}
 		}
 	}

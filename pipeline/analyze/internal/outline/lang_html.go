@@ -24,9 +24,9 @@ func readMarkup(s scanner, page bool) {
 			return
 		}
 		s.pos += i
-		s.tick()
-		if s.at("<!--") {
-			s.until(s.pos, s.pos+4, "-->")
+		s.countStep()
+		if s.hasPrefix("<!--") {
+			s.scanUntil(s.pos, s.pos+4, "-->")
 			continue
 		}
 		s.pos++
@@ -51,7 +51,7 @@ func readMarkup(s scanner, page bool) {
 			s.pos = end
 		case "h1", "h2", "h3", "h4", "h5", "h6":
 			if page {
-				s.heading(tag)
+				s.recordHeading(tag)
 			}
 		}
 	}
@@ -82,7 +82,7 @@ func (s *scanner) readAttributes(page bool, tag string) {
 			return
 		case c == '"' || c == '\'':
 			start := s.pos
-			s.until(start, start+1, string(rune(c)))
+			s.scanUntil(start, start+1, string(rune(c)))
 			value := span{int32(start + 1), int32(s.pos - 1)}
 			if page && s.pos > start+1 && s.src[s.pos-1] == c {
 				switch n := string(bytes.ToLower(s.src[name.start:name.end])); {
@@ -108,8 +108,8 @@ func (s *scanner) readAttributes(page bool, tag string) {
 // maxHeading bounds the text of a heading, in bytes.
 const maxHeading = 200
 
-// heading records the text of a heading that holds no markup.
-func (s *scanner) heading(tag string) {
+// recordHeading records the text of a heading that holds no markup.
+func (s *scanner) recordHeading(tag string) {
 	limit := min(len(s.src), s.pos+maxHeading)
 	i := bytes.IndexByte(s.src[s.pos:limit], '<')
 	if i < 0 {

@@ -94,9 +94,9 @@ type openers struct {
 	heredocs, sigils, directives, markup, slashes bool
 }
 
-// compile returns the lexis of the table and the numbers of further words, which
+// compileLexis returns the lexis of the table and the numbers of further words, which
 // rules look for.
-func (l *lexicon) compile(words []string) *lexis {
+func (l *lexicon) compileLexis(words []string) *lexis {
 	t := &wordTable{}
 	number := word(0)
 	add := func(list []string, flag wordFlag) {
@@ -107,7 +107,7 @@ func (l *lexicon) compile(words []string) *lexis {
 			if len(text) < 2 || len(text) > maxFoldedWord {
 				panic(fmt.Sprintf("outline: the word %q of a table has not 2 to %d bytes", text, maxFoldedWord))
 			}
-			if w := t.lookup([]byte(text)); w != wNone {
+			if w := t.lookupWord([]byte(text)); w != wNone {
 				t.flags[w] |= flag
 				continue
 			}
@@ -134,7 +134,7 @@ func (l *lexicon) compile(words []string) *lexis {
 		}
 		list := o.by[c]
 		at := len(list)
-		for at > 0 && len(list[at-1].text()) < len(in.text()) {
+		for at > 0 && len(list[at-1].openText()) < len(in.openText()) {
 			at--
 		}
 		o.by[c] = append(list[:at:at], append([]opener{in}, list[at:]...)...)
@@ -149,11 +149,11 @@ func (l *lexicon) compile(words []string) *lexis {
 	}
 	for i := range l.strings {
 		q := &l.strings[i]
-		in := opener{quote: q, stop: q.stops()}
+		in := opener{quote: q, stop: q.stopBytes()}
 		if q.fence != 0 {
 			raw := *q
 			raw.escape, raw.hole = 0, ""
-			in.raw = &opener{quote: &raw, stop: raw.stops()}
+			in.raw = &opener{quote: &raw, stop: raw.stopBytes()}
 		}
 		switch {
 		case q.prefix != "":
@@ -194,18 +194,18 @@ func (l *lexicon) compile(words []string) *lexis {
 	lex.irregularWords = l.fold || l.suffixes != "" || l.quoteWords != ""
 	lex.openers = o
 	o.heredocs, o.sigils, o.directives, o.markup, o.slashes = l.heredocs, l.sigils, l.directives, l.markup, l.slashes
-	lex.special = func(s *scanner, c byte) token { return s.open(o, c) }
+	lex.special = func(s *scanner, c byte) token { return s.scanOpener(o, c) }
 	return lex
 }
 
-func (o *opener) text() string {
+func (o *opener) openText() string {
 	if o.comment != nil {
 		return o.comment.open
 	}
 	return o.quote.open
 }
 
-func (q *quote) stops() *[256]bool {
+func (q *quote) stopBytes() *[256]bool {
 	stop := &[256]bool{}
 	if q.close == "" {
 		return stop

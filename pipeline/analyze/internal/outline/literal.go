@@ -5,24 +5,24 @@ import (
 	"strings"
 )
 
-// open reads the comment or literal that begins at s.pos with the byte c. It
+// scanOpener reads the comment or literal that begins at s.pos with the byte c. It
 // returns tokNone for a comment and punctuation if none begins here.
-func (s *scanner) open(o *openers, c byte) token {
+func (s *scanner) scanOpener(o *openers, c byte) token {
 	if o.quoted[c] && s.pos > 0 && s.lex.class[s.src[s.pos-1]] >= classWord {
 		if start := s.pos; s.openPrefixed(o) {
-			return s.literal(start)
+			return s.literalToken(start)
 		}
 	}
 	for i := range o.by[c] {
 		in := &o.by[c][i]
 		if in.comment != nil {
-			if s.comment(in.comment) {
+			if s.skipComment(in.comment) {
 				return token{}
 			}
 			continue
 		}
 		if start := s.pos; s.openQuote(in) {
-			return s.literal(start)
+			return s.literalToken(start)
 		}
 	}
 	switch {
@@ -30,12 +30,12 @@ func (s *scanner) open(o *openers, c byte) token {
 		return s.heredocMark()
 	case c == '/' && o.slashes:
 		return s.slashLiteral()
-	case c == '~' && o.sigils && isLetter(s.peek(1)):
-		return s.sigil()
+	case c == '~' && o.sigils && isLetter(s.peekByte(1)):
+		return s.scanSigil()
 	case c == '#' && o.directives:
-		return s.directive()
+		return s.scanDirective()
 	}
-	return s.punct(1)
+	return s.punctToken(1)
 }
 
 // openPrefixed reads the literal at s.pos, if the word before it is its prefix.
@@ -43,7 +43,7 @@ func (s *scanner) openPrefixed(o *openers) bool {
 	for i := range o.prefixed {
 		in := &o.prefixed[i]
 		at := s.pos - len(in.quote.prefix)
-		if at >= 0 && s.at(in.quote.open) && string(s.src[at:s.pos]) == in.quote.prefix &&
+		if at >= 0 && s.hasPrefix(in.quote.open) && string(s.src[at:s.pos]) == in.quote.prefix &&
 			(at == 0 || s.lex.class[s.src[at-1]] < classWord) {
 			s.pos += len(in.quote.open)
 			s.readLiteral(literalState{in, in.quote.close})
@@ -56,7 +56,7 @@ func (s *scanner) openPrefixed(o *openers) bool {
 // columnComment passes over the comment that a letter in the first column begins.
 func (s *scanner) columnComment(c byte) bool {
 	for i := range s.lex.openers.by[c] {
-		if in := &s.lex.openers.by[c][i]; in.comment != nil && s.comment(in.comment) {
+		if in := &s.lex.openers.by[c][i]; in.comment != nil && s.skipComment(in.comment) {
 			return true
 		}
 	}
@@ -71,9 +71,9 @@ func (s *scanner) inColumn(column int) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// comment passes over the comment at s.pos, if there is one.
-func (s *scanner) comment(c *comment) bool {
-	if !s.at(c.open) && !(s.lex.words.fold && s.atFold(c.open)) {
+// skipComment passes over the comment at s.pos, if there is one.
+func (s *scanner) skipComment(c *comment) bool {
+	if !s.hasPrefix(c.open) && !(s.lex.words.fold && s.atFold(c.open)) {
 		return false
 	}
 	switch {
@@ -91,7 +91,7 @@ func (s *scanner) comment(c *comment) bool {
 		return true
 	}
 	at := s.pos
-	s.until(at, at+len(c.open), c.close)
+	s.scanUntil(at, at+len(c.open), c.close)
 	if s.skipSerial == 0 && !s.newline {
 		s.newline = containsNewline(s.src[at:s.pos])
 	}
@@ -110,7 +110,7 @@ func (s *scanner) skipNested(c *comment) {
 		switch first := s.src[s.pos]; {
 		case first != opens && first != closes:
 			s.pos++
-		case s.at(c.close) && depth > 0:
+		case s.hasPrefix(c.close) && depth > 0:
 			depth--
 			s.pos += len(c.close)
 			if depth == 0 {
@@ -119,7 +119,7 @@ func (s *scanner) skipNested(c *comment) {
 				}
 				return
 			}
-		case s.at(c.open):
+		case s.hasPrefix(c.open):
 			depth++
 			s.pos += len(c.open)
 		default:
@@ -146,7 +146,7 @@ func (s *scanner) openQuote(in *opener) bool {
 	state := literalState{in: in, close: q.close}
 	switch {
 	case q.char:
-		return s.char(q)
+		return s.scanChar(q)
 	case q.tag:
 		n := s.tagLength(q)
 		if n == 0 {
@@ -171,7 +171,7 @@ func (s *scanner) openQuote(in *opener) bool {
 		} else {
 			state.close = q.close + fence
 		}
-		if !s.at(open) {
+		if !s.hasPrefix(open) {
 			return false
 		}
 		s.pos += len(open)
@@ -179,7 +179,7 @@ func (s *scanner) openQuote(in *opener) bool {
 			state.in = in.raw
 		}
 	default:
-		if !s.at(q.open) {
+		if !s.hasPrefix(q.open) {
 			return false
 		}
 		s.pos += len(q.open)
@@ -205,8 +205,8 @@ func (s *scanner) tagLength(q *quote) int {
 	return 0
 }
 
-// char reads one character or escape between quotes.
-func (s *scanner) char(q *quote) bool {
+// scanChar reads one character or escape between quotes.
+func (s *scanner) scanChar(q *quote) bool {
 	i := s.pos + len(q.open)
 	if q.close == "" {
 		s.pos = min(i+1, len(s.src))
@@ -215,7 +215,7 @@ func (s *scanner) char(q *quote) bool {
 		}
 		return true
 	}
-	if !s.at(q.open) || i >= len(s.src) || s.src[i] == '\n' {
+	if !s.hasPrefix(q.open) || i >= len(s.src) || s.src[i] == '\n' {
 		return false
 	}
 	if s.src[i] == q.escape {
@@ -256,19 +256,19 @@ func (s *scanner) readLiteral(l literalState) {
 			return
 		}
 		switch c := src[pos]; {
-		case s.at(l.close) && (q.escape != c || len(l.close) > 1):
+		case s.hasPrefix(l.close) && (q.escape != c || len(l.close) > 1):
 			s.pos += len(l.close)
-			if !q.doubled || !s.at(l.close) {
+			if !q.doubled || !s.hasPrefix(l.close) {
 				return
 			}
 			s.pos += len(l.close)
-		case q.hole != "" && s.at(q.hole):
+		case q.hole != "" && s.hasPrefix(q.hole):
 			if s.literalHole(l) {
 				return
 			}
 		case c == q.escape && q.escape != 0:
 			s.pos = min(pos+2, len(src))
-			if s.pos-1 < len(src) && src[s.pos-1] == '\r' && s.peek(0) == '\n' {
+			if s.pos-1 < len(src) && src[s.pos-1] == '\r' && s.peekByte(0) == '\n' {
 				s.pos++
 			}
 		case c == '\n' && !q.multiline:

@@ -113,8 +113,8 @@ const inText = "\x00"
 // sourceLines are the lines of files by path.
 type sourceLines map[string][]string
 
-// line returns a line of a file, or inText if it is in a text between three quotes.
-func (s sourceLines) line(path string, n int) string {
+// formatLine returns a line of a file, or inText if it is in a text between three quotes.
+func (s sourceLines) formatLine(path string, n int) string {
 	if s[path] == nil {
 		text, _ := os.ReadFile(path)
 		lines := strings.Split(string(text), "\n")

@@ -298,7 +298,7 @@ func runCtags(t *testing.T, ctags string, language code.Language, files []string
 			Line                               int
 		}
 		if json.Unmarshal(lines.Bytes(), &tag) != nil || strings.HasPrefix(tag.Name, "__anon") || strings.HasPrefix(tag.Name, "AnonymousFunction") ||
-			isUnnamed(language, tag.Name, tag.Kind, tag.ScopeKind) || isMistaken(language, tag.Kind, sources.line(tag.Path, tag.Line)) {
+			isUnnamed(language, tag.Name, tag.Kind, tag.ScopeKind) || isMistaken(language, tag.Kind, sources.formatLine(tag.Path, tag.Line)) {
 			continue
 		}
 		if k, ok := normalize(language, tag.Kind, tag.Name); ok {

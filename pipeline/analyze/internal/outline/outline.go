@@ -25,11 +25,11 @@ type grammar struct {
 
 // grammars are how the languages are read that tables do not carry.
 var grammars = map[code.Language]grammar{
-	"C":          {cLexis, declarations(cDialect{})},
-	"C++":        {cppLexis, declarations(cDialect{cpp: true})},
+	"C":          {cLexis, declarationReader(cDialect{})},
+	"C++":        {cppLexis, declarationReader(cDialect{cpp: true})},
 	"Go":         {goLexis, runGo},
-	"Java":       {javaLexis, declarations(javaDialect{})},
-	"C#":         {csharpLexis, declarations(csharpDialect{})},
+	"Java":       {javaLexis, declarationReader(javaDialect{})},
+	"C#":         {csharpLexis, declarationReader(csharpDialect{})},
 	"PHP":        {phpLexis, runPHP},
 	"Rust":       {rustLexis, runRust},
 	"JavaScript": {jsLexis, runJavaScript(false)},
@@ -52,11 +52,11 @@ func grammarOf(language code.Language) (grammar, bool) {
 	return grammar{}, false
 }
 
-// declarations returns the reader of a language of C's family.
-func declarations(d dialect) func(scanner) {
+// declarationReader returns the reader of a language of C's family.
+func declarationReader(d dialect) func(scanner) {
 	return func(s scanner) {
 		p := &declParser{scanner: s, dialect: d, decl: make([]token, 0, maxDeclTokens)}
-		p.scopes.push(scope{form: formFile, def: -1})
+		p.scopes.pushScope(scope{form: formFile, def: -1})
 		p.run()
 	}
 }
@@ -80,15 +80,15 @@ func Extract(language code.Language, text []byte, deadline time.Time) ([]code.Sy
 	if !ok || len(text) > maxTextBytes {
 		return nil, nil
 	}
-	return extract(language, g, text, deadline)
+	return extractSymbols(language, g, text, deadline)
 }
 
-func extract(language code.Language, g grammar, text []byte, deadline time.Time) ([]code.Symbol, error) {
+func extractSymbols(language code.Language, g grammar, text []byte, deadline time.Time) ([]code.Symbol, error) {
 	rec, err := record(language, g, text, deadline)
 	if rec == nil {
 		return nil, err
 	}
-	return rec.symbols(), err
+	return rec.buildSymbols(), err
 }
 
 // record returns the definitions in a text: with ErrTimeout those found in time, with

@@ -103,7 +103,7 @@ func compilePattern(text string, words *wordTable) pattern {
 				e.op, field = opSelf, rest
 			}
 			for _, text := range strings.Split(field, "|") {
-				w := words.lookup([]byte(text))
+				w := words.lookupWord([]byte(text))
 				if w == wNone {
 					panic(fmt.Sprintf("outline: %q of the pattern %q is not in the table of words", text, field))
 				}
@@ -117,9 +117,9 @@ func compilePattern(text string, words *wordTable) pattern {
 	return p
 }
 
-// head returns the words with which the pattern begins, nil if it is tried at the
+// headWords returns the words with which the pattern begins, nil if it is tried at the
 // beginning of statements.
-func (p pattern) head() []word {
+func (p pattern) headWords() []word {
 	if len(p) > 1 && p[0].op == opStart {
 		p = p[1:]
 	}
@@ -145,9 +145,9 @@ type matcher struct {
 	quotes   string // bytes that begin a quoted name
 }
 
-// match reports whether the pattern matches from token i on. What was captured is
+// matchPattern reports whether the pattern matches from token i on. What was captured is
 // in name, parent and names.
-func (m *matcher) match(p pattern, i int) bool {
+func (m *matcher) matchPattern(p pattern, i int) bool {
 	m.name, m.parent, m.names = span{}, span{}, m.names[:0]
 	return m.matchAt(p, i)
 }
@@ -156,9 +156,9 @@ func (m *matcher) matchAt(p pattern, i int) bool {
 	for k := range p {
 		e := &p[k]
 		if e.op == opSkip || e.op == opSpan {
-			return m.search(e, p[k+1:], i)
+			return m.searchRest(e, p[k+1:], i)
 		}
-		n := m.element(e, i)
+		n := m.matchElement(e, i)
 		if e.optional && n > 0 && m.matchAt(p[k+1:], i+n) {
 			return true
 		}
@@ -173,8 +173,8 @@ func (m *matcher) matchAt(p pattern, i int) bool {
 	return true
 }
 
-// search tries the rest of a pattern from every token on.
-func (m *matcher) search(e *element, rest pattern, from int) bool {
+// searchRest tries the rest of a pattern from every token on.
+func (m *matcher) searchRest(e *element, rest pattern, from int) bool {
 	for i := from; i <= len(m.stmt); i++ {
 		if e.op == opSpan {
 			if i == from {
@@ -189,15 +189,15 @@ func (m *matcher) search(e *element, rest pattern, from int) bool {
 	return false
 }
 
-// element returns how many tokens from i on the element takes, -1 for no match.
-func (m *matcher) element(e *element, i int) int {
+// matchElement returns how many tokens from i on the element takes, -1 for no match.
+func (m *matcher) matchElement(e *element, i int) int {
 	switch e.op {
 	case opStart:
-		return taken(i == 0, 0)
+		return takenIf(i == 0, 0)
 	case opEnd:
-		return taken(i == len(m.stmt) && (len(e.text) == 1 || m.end == e.text[1]), 0)
+		return takenIf(i == len(m.stmt) && (len(e.text) == 1 || m.end == e.text[1]), 0)
 	case opBrace:
-		return taken(i == len(m.stmt) && m.end == '{', 0)
+		return takenIf(i == len(m.stmt) && m.end == '{', 0)
 	}
 	if i >= len(m.stmt) {
 		return -1
@@ -209,7 +209,7 @@ func (m *matcher) element(e *element, i int) int {
 			for _, w := range e.words {
 				if w == t.word {
 					if e.op == opSelf {
-						m.name = t.span()
+						m.name = t.toSpan()
 					}
 					return 1
 				}
@@ -217,11 +217,11 @@ func (m *matcher) element(e *element, i int) int {
 		}
 		return -1
 	case opPunct:
-		return m.punct(e.text, i)
+		return m.matchPunct(e.text, i)
 	case opAny:
 		return 1
 	case opGroup:
-		return taken(t.isGroup(e.text[0]), 1)
+		return takenIf(t.isGroup(e.text[0]), 1)
 	case opName:
 		if !m.isName(t) {
 			return -1
@@ -229,27 +229,27 @@ func (m *matcher) element(e *element, i int) int {
 		m.name = m.nameSpan(t)
 		return 1
 	case opText:
-		return m.text(t)
+		return m.matchText(t)
 	case opNames:
-		return m.list(i)
+		return m.matchList(i)
 	case opInside:
-		return m.inside(t)
+		return m.matchInside(t)
 	case opNumber:
-		return taken(t.kind == tokNumber, 1)
+		return takenIf(t.kind == tokNumber, 1)
 	case opRun:
 		from := i
 		for i < len(m.stmt) && m.isName(m.stmt[i]) && len(m.names) < maxNames {
-			m.names = append(m.names, m.stmt[i].span())
+			m.names = append(m.names, m.stmt[i].toSpan())
 			i++
 		}
-		return taken(i > from, i-from)
+		return takenIf(i > from, i-from)
 	case opLast, opPath:
-		return m.path(e.op, i)
+		return m.matchPath(e.op, i)
 	}
 	return -1
 }
 
-func taken(ok bool, n int) int {
+func takenIf(ok bool, n int) int {
 	if ok {
 		return n
 	}
@@ -269,7 +269,7 @@ func (m *matcher) isName(t token) bool {
 
 // nameSpan returns where the name stands that t is, without quotes.
 func (m *matcher) nameSpan(t token) span {
-	s := t.span()
+	s := t.toSpan()
 	if t.kind != tokWord {
 		for n := 0; n < 2 && s.end-s.start > 2 && strings.IndexByte(m.quotes, m.src[s.start]) >= 0; n++ {
 			s.start, s.end = s.start+1, s.end-1
@@ -278,17 +278,17 @@ func (m *matcher) nameSpan(t token) span {
 	return s
 }
 
-func (m *matcher) punct(text string, i int) int {
+func (m *matcher) matchPunct(text string, i int) int {
 	for k := range len(text) {
-		if i+k >= len(m.stmt) || !m.stmt[i+k].is(text[k]) || k > 0 && m.stmt[i+k].start != m.stmt[i+k-1].end {
+		if i+k >= len(m.stmt) || !m.stmt[i+k].isPunct(text[k]) || k > 0 && m.stmt[i+k].start != m.stmt[i+k-1].end {
 			return -1
 		}
 	}
 	return len(text)
 }
 
-// text takes a string's text without its quotes, or a name.
-func (m *matcher) text(t token) int {
+// matchText takes a string's text without its quotes, or a name.
+func (m *matcher) matchText(t token) int {
 	switch {
 	case m.isName(t):
 		m.name = m.nameSpan(t)
@@ -304,8 +304,8 @@ func (m *matcher) text(t token) int {
 	return -1
 }
 
-// path takes names joined by the separators of the table.
-func (m *matcher) path(o op, i int) int {
+// matchPath takes names joined by the separators of the table.
+func (m *matcher) matchPath(o op, i int) int {
 	first, n := m.stmt[i], 1
 	if !m.isName(first) {
 		return -1
@@ -330,8 +330,8 @@ func (m *matcher) path(o op, i int) int {
 	}
 }
 
-// inside takes the last word in a group as the name.
-func (m *matcher) inside(t token) int {
+// matchInside takes the last word in a group as the name.
+func (m *matcher) matchInside(t token) int {
 	if !t.isGroup('(') {
 		return -1
 	}
@@ -344,16 +344,16 @@ func (m *matcher) inside(t token) int {
 		start--
 	}
 	m.name = span{start, end}
-	return taken(start < end, 1)
+	return takenIf(start < end, 1)
 }
 
-// list takes names separated by commas. What follows a name up to the comma, such as
+// matchList takes names separated by commas. What follows a name up to the comma, such as
 // a type or a value, is passed over.
-func (m *matcher) list(i int) int {
+func (m *matcher) matchList(i int) int {
 	from := i
 	for i < len(m.stmt) && m.isName(m.stmt[i]) && len(m.names) < maxNames {
 		m.names = append(m.names, m.nameSpan(m.stmt[i]))
-		for i < len(m.stmt) && !m.stmt[i].is(',') {
+		for i < len(m.stmt) && !m.stmt[i].isPunct(',') {
 			i++
 		}
 		i++

@@ -15,7 +15,7 @@ func phpSpecial(s *scanner, c byte) token {
 	case '/':
 		return s.slashComment()
 	case '#':
-		if s.peek(1) == '[' {
+		if s.peekByte(1) == '[' {
 			s.pos += 2
 			s.skipGroup('[') // an attribute
 			return token{}
@@ -23,20 +23,20 @@ func phpSpecial(s *scanner, c byte) token {
 		s.phpLineComment()
 		return token{}
 	case '?':
-		if s.peek(1) == '>' {
-			t := s.punct(2)
+		if s.peekByte(1) == '>' {
+			t := s.punctToken(2)
 			t.ch = ';'
 			s.pos = phpStart(s.src, s.pos)
 			return t
 		}
-		return s.punct(1)
+		return s.punctToken(1)
 	case '<':
-		if s.at("<<<") {
+		if s.hasPrefix("<<<") {
 			return s.phpHeredoc()
 		}
-		return s.punct(1)
+		return s.punctToken(1)
 	}
-	return s.quoted(c, true)
+	return s.scanQuoted(c, true)
 }
 
 // phpLineComment moves to the end of the line, or to the "?>" that ends PHP
@@ -67,7 +67,7 @@ func (s *scanner) phpHeredoc() token {
 	start := s.pos
 	s.pos += 3
 	s.skipBlanks()
-	if c := s.peek(0); c == '"' || c == '\'' {
+	if c := s.peekByte(0); c == '"' || c == '\'' {
 		s.pos++
 	}
 	from := s.pos
@@ -77,24 +77,24 @@ func (s *scanner) phpHeredoc() token {
 	name := s.src[from:s.pos]
 	if len(name) == 0 {
 		s.pos = start
-		return s.punct(3)
+		return s.punctToken(3)
 	}
 	for s.pos < len(s.src) {
 		s.skipLine()
 		s.pos = min(s.pos+1, len(s.src))
 		s.skipBlanks()
-		if bytes.HasPrefix(s.src[s.pos:], name) && s.lex.class[s.peek(len(name))] < classWord {
+		if bytes.HasPrefix(s.src[s.pos:], name) && s.lex.class[s.peekByte(len(name))] < classWord {
 			s.pos += len(name)
 			break
 		}
 	}
-	return s.literal(start)
+	return s.literalToken(start)
 }
 
 // runPHP reads what stands between PHP's tags.
 func runPHP(s scanner) {
 	s.pos = phpStart(s.src, 0)
-	declarations(phpDialect{})(s)
+	declarationReader(phpDialect{})(s)
 }
 
 // phpDialect judges declarations of PHP.
@@ -102,29 +102,29 @@ type phpDialect struct{}
 
 var _ dialect = phpDialect{}
 
-func (phpDialect) token(*declParser, token) bool { return false }
+func (phpDialect) handleToken(*declParser, token) bool { return false }
 
-func (d phpDialect) body(p *declParser, open token) {
+func (d phpDialect) handleBody(p *declParser, open token) {
 	fn, typ := phpFunction(p.decl), typeKeyword(p.decl)
 	switch {
-	case indexPunct(p.decl, '=') >= 0 || find(p.decl, wReturn) >= 0:
-		p.initializer(open)
+	case indexPunct(p.decl, '=') >= 0 || indexWord(p.decl, wReturn) >= 0:
+		p.skipInitializer(open)
 	case len(p.decl) > 0 && p.decl[0].word == wNamespace:
-		d.namespace(p)
+		d.enterNamespace(p)
 	case typ >= 0 && (fn < 0 || typ < fn) && !(typ > 0 && p.decl[typ-1].word == wNew):
 		name, kind := p.decl[typ+1], typeKind(p.decl[typ].word)
-		p.enter(scope{form: formType, name: name.span(), kind: kind, def: p.define(name, kind)})
+		p.enterScope(scope{form: formType, name: name.toSpan(), kind: kind, def: p.defineName(name, kind)})
 	case fn >= 0:
-		p.skipBody(p.define(p.decl[fn], d.functionKind(p)))
-	case p.top().form == formType || find(p.decl, wFunction, wUse, wNew) >= 0:
+		p.skipBody(p.defineName(p.decl[fn], d.functionKind(p)))
+	case p.topScope().form == formType || indexWord(p.decl, wFunction, wUse, wNew) >= 0:
 		p.skipBody(-1)
 	default:
-		p.enter(p.inherit(formTransparent)) // if (…) { … }
+		p.enterScope(p.inheritScope(formTransparent)) // if (…) { … }
 	}
 }
 
 func (phpDialect) functionKind(p *declParser) code.SymbolKind {
-	if p.top().form == formType {
+	if p.topScope().form == formType {
 		return "method"
 	}
 	return "function"
@@ -133,12 +133,12 @@ func (phpDialect) functionKind(p *declParser) code.SymbolKind {
 // phpFunction returns the index of the name behind "function", -1 for a closure
 // or none. A method may be named like a keyword.
 func phpFunction(decl []token) int {
-	i := find(decl, wFunction)
+	i := indexWord(decl, wFunction)
 	if i < 0 {
 		return -1
 	}
 	i++
-	if i < len(decl) && decl[i].is('&') {
+	if i < len(decl) && decl[i].isPunct('&') {
 		i++
 	}
 	if i < len(decl) && decl[i].kind == tokWord {
@@ -147,56 +147,56 @@ func phpFunction(decl []token) int {
 	return -1
 }
 
-func (phpDialect) namespace(p *declParser) {
-	s := p.inherit(formNamespace)
+func (phpDialect) enterNamespace(p *declParser) {
+	s := p.inheritScope(formNamespace)
 	if len(p.decl) > 1 && p.decl[1].kind == tokWord {
-		s.name, s.kind = p.decl[1].span(), "namespace"
+		s.name, s.kind = p.decl[1].toSpan(), "namespace"
 		s.def = p.rec.add(s.name, "namespace", scope{})
 	}
-	p.enter(s)
+	p.enterScope(s)
 }
 
-func (d phpDialect) statement(p *declParser) {
+func (d phpDialect) handleStatement(p *declParser) {
 	decl := p.decl
 	defer p.reset()
 	if len(decl) < 2 {
 		return
 	}
 	if decl[0].word == wNamespace {
-		for p.top().form == formNamespace {
-			p.pop() // one namespace ends where the next begins
+		for p.topScope().form == formNamespace {
+			p.popScope() // one namespace ends where the next begins
 		}
-		d.namespace(p)
+		d.enterNamespace(p)
 		return
 	}
-	inType := p.top().form == formType
+	inType := p.topScope().form == formType
 	if fn := phpFunction(decl); fn >= 0 && inType {
-		p.define(decl[fn], "method")
+		p.defineName(decl[fn], "method")
 		return
 	}
-	switch i := find(decl, wConst, wCase, wDefine); {
+	switch i := indexWord(decl, wConst, wCase, wDefine); {
 	case i >= 0 && decl[i].word == wConst:
-		d.constants(p, decl[i+1:])
+		d.defineConstants(p, decl[i+1:])
 	case i == 0 && decl[0].word == wCase && inType:
-		p.define(decl[1], "enumerator")
+		p.defineName(decl[1], "enumerator")
 	case i == 0 && decl[0].word == wDefine && decl[1].isGroup('('):
-		d.defined(p, decl[1])
+		d.defineFromCall(p, decl[1])
 	case inType && decl[0].word != wUse:
-		d.properties(p, decl)
+		d.defineProperties(p, decl)
 	}
 }
 
-// constants records the names before "=" in "A = 1, B = 2".
-func (phpDialect) constants(p *declParser, decl []token) {
+// defineConstants records the names before "=" in "A = 1, B = 2".
+func (phpDialect) defineConstants(p *declParser, decl []token) {
 	for i := 1; i < len(decl); i++ {
-		if decl[i].is('=') && decl[i-1].kind == tokWord && (i+1 >= len(decl) || !decl[i+1].is('>')) {
-			p.define(decl[i-1], "constant")
+		if decl[i].isPunct('=') && decl[i-1].kind == tokWord && (i+1 >= len(decl) || !decl[i+1].isPunct('>')) {
+			p.defineName(decl[i-1], "constant")
 		}
 	}
 }
 
-// defined records the constant of define('NAME', …).
-func (phpDialect) defined(p *declParser, group token) {
+// defineFromCall records the constant of define('NAME', …).
+func (phpDialect) defineFromCall(p *declParser, group token) {
 	i := group.start + 1
 	for i < group.end && p.src[i] == ' ' {
 		i++
@@ -213,20 +213,20 @@ func (phpDialect) defined(p *declParser, group token) {
 	}
 }
 
-// properties records "$a, $b = …" without the dollar signs.
-func (phpDialect) properties(p *declParser, decl []token) {
+// defineProperties records "$a, $b = …" without the dollar signs.
+func (phpDialect) defineProperties(p *declParser, decl []token) {
 	value := false
 	for _, t := range decl {
 		switch {
-		case t.is('='):
+		case t.isPunct('='):
 			value = true
-		case t.is(','):
+		case t.isPunct(','):
 			value = false
 		case !value && t.kind == tokWord && p.src[t.start] == '$':
 			t.start++
-			p.define(t, "property")
+			p.defineName(t, "property")
 		}
 	}
 }
 
-func (phpDialect) closed(*declParser, scope) {}
+func (phpDialect) handleClose(*declParser, scope) {}

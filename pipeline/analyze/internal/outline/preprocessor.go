@@ -15,18 +15,18 @@ type conditional struct {
 // maxConditionals bounds the nesting of #if that is kept track of.
 const maxConditionals = 256
 
-// directive reads a preprocessor line, recording a macro.
-func (s *scanner) directive() token {
+// scanDirective reads a preprocessor line, recording a macro.
+func (s *scanner) scanDirective() token {
 	start := s.pos
 	if !s.firstOnLine(start) {
-		return s.punct(1)
+		return s.punctToken(1)
 	}
 	s.pos++
 	s.skipBlanks()
 	name := s.directiveName()
 	switch string(name) {
 	case "define":
-		s.define()
+		s.defineMacro()
 		return token{}
 	case "if":
 		s.openConditional()
@@ -56,8 +56,8 @@ func (s *scanner) directiveName() []byte {
 	return s.src[start:s.pos]
 }
 
-// define records the macro that follows and skips its text.
-func (s *scanner) define() {
+// defineMacro records the macro that follows and skips its text.
+func (s *scanner) defineMacro() {
 	s.skipBlanks()
 	if s.pos >= len(s.src) || s.lex.class[s.src[s.pos]] != classWord {
 		s.skipDirective()
@@ -109,7 +109,7 @@ func (s *scanner) pushConditional() {
 // openConditional opens #if; the text of #if 0 is passed over.
 func (s *scanner) openConditional() {
 	s.skipBlanks()
-	never := s.at("0") && (s.pos+1 >= len(s.src) || s.lex.class[s.src[s.pos+1]] < classWord)
+	never := s.hasPrefix("0") && (s.pos+1 >= len(s.src) || s.lex.class[s.src[s.pos+1]] < classWord)
 	if never && s.skipBranches(true) {
 		return
 	}
@@ -161,7 +161,7 @@ func (s *scanner) skipBranches(toElse bool) bool {
 		}
 		s.pos++
 		s.skipBlanks()
-		if s.peek(0) != '#' {
+		if s.peekByte(0) != '#' {
 			continue
 		}
 		s.pos++

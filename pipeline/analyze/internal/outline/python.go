@@ -11,18 +11,18 @@ func pythonSpecial(s *scanner, c byte) token {
 		return token{}
 	case '\\':
 		s.pos++
-		if s.peek(0) == '\r' {
+		if s.peekByte(0) == '\r' {
 			s.pos++
 		}
-		if s.peek(0) == '\n' {
+		if s.peekByte(0) == '\n' {
 			s.pos++ // a joined line
 		}
 		return token{}
 	}
-	if s.peek(1) == c && s.peek(2) == c {
+	if s.peekByte(1) == c && s.peekByte(2) == c {
 		return s.tripleQuoted(c)
 	}
-	return s.quoted(c, false)
+	return s.scanQuoted(c, false)
 }
 
 // tripleQuoted reads a literal between three quotes, with backslash escapes.
@@ -32,13 +32,13 @@ func (s *scanner) tripleQuoted(quote byte) token {
 		switch {
 		case s.src[s.pos] == '\\':
 			s.pos++
-		case s.src[s.pos] == quote && s.peek(1) == quote && s.peek(2) == quote:
+		case s.src[s.pos] == quote && s.peekByte(1) == quote && s.peekByte(2) == quote:
 			s.pos += 3
-			return s.literal(start)
+			return s.literalToken(start)
 		}
 	}
 	s.pos = len(s.src)
-	return s.literal(start)
+	return s.literalToken(start)
 }
 
 // pythonParser reads logical lines; a block ends where the indentation falls
@@ -52,19 +52,19 @@ type pythonParser struct {
 
 func runPython(s scanner) {
 	p := &pythonParser{scanner: s}
-	p.scopes.push(scope{form: formFile, def: -1})
+	p.scopes.pushScope(scope{form: formFile, def: -1})
 	for {
 		t := p.next()
 		if t.kind == tokEOF {
 			break
 		}
-		p.line(t)
+		p.readLine(t)
 	}
-	p.dedent(-1)
+	p.closeBlocks(-1)
 }
 
-// take returns the next token and, if it is of the same line, notes its end.
-func (p *pythonParser) take() token {
+// takeToken returns the next token and, if it is of the same line, notes its end.
+func (p *pythonParser) takeToken() token {
 	t := p.next()
 	if !t.newline && t.kind != tokEOF {
 		p.end = int(t.end)
@@ -72,35 +72,35 @@ func (p *pythonParser) take() token {
 	return t
 }
 
-// skip passes the group that open begins.
-func (p *pythonParser) skip(open token) {
-	p.group(open)
+// skipBracketed passes the group that open begins.
+func (p *pythonParser) skipBracketed(open token) {
+	p.groupToken(open)
 	p.end = p.pos
 }
 
-// line reads the logical line that begins with t.
-func (p *pythonParser) line(t token) {
-	indent := p.column(t)
-	p.dedent(indent)
+// readLine reads the logical line that begins with t.
+func (p *pythonParser) readLine(t token) {
+	indent := p.indentWidth(t)
+	p.closeBlocks(indent)
 	p.end = int(t.end)
 	if t.word == wAsync {
-		t = p.take()
+		t = p.takeToken()
 	}
 	switch {
 	case t.word == wDef:
-		p.block(indent, formFunction)
+		p.readBlock(indent, formFunction)
 	case t.word == wClass:
-		p.block(indent, formType)
-	case t.isName() && p.top().form != formFunction:
-		p.assignments(t)
+		p.readBlock(indent, formType)
+	case t.isName() && p.topScope().form != formFunction:
+		p.readAssignments(t)
 	default:
 		p.restOfLine(t)
 	}
 }
 
-// column returns the width of the indentation before t, a tab counting to the
+// indentWidth returns the width of the indentation before t, a tab counting to the
 // next multiple of eight.
-func (p *pythonParser) column(t token) int32 {
+func (p *pythonParser) indentWidth(t token) int32 {
 	start := int(t.start)
 	for start > 0 && p.src[start-1] != '\n' {
 		if c := p.src[start-1]; c != ' ' && c != '\t' && c != '\f' {
@@ -119,52 +119,52 @@ func (p *pythonParser) column(t token) int32 {
 	return width
 }
 
-// dedent closes the blocks that a line with the given indentation is no part of.
-func (p *pythonParser) dedent(indent int32) {
+// closeBlocks closes the blocks that a line with the given indentation is no part of.
+func (p *pythonParser) closeBlocks(indent int32) {
 	for len(p.stack) > 1 && indent <= p.indents[len(p.stack)-1] {
-		s, _ := p.pop()
+		s, _ := p.popScope()
 		p.rec.close(s.def, p.end)
 	}
 }
 
-// block reads the header of a function or class after its keyword.
-func (p *pythonParser) block(indent int32, f form) {
-	name := p.take()
+// readBlock reads the header of a function or class after its keyword.
+func (p *pythonParser) readBlock(indent int32, f form) {
+	name := p.takeToken()
 	if !name.isName() || name.newline {
-		p.unread(name)
+		p.unreadToken(name)
 		return
 	}
 	kind := code.SymbolKind("function")
 	switch {
 	case f == formType:
 		kind = "class"
-	case p.top().form == formType:
+	case p.topScope().form == formType:
 		kind = "method"
 	}
-	def := p.define(name, kind)
-	p.header()
-	if p.full() {
+	def := p.defineName(name, kind)
+	p.skipHeader()
+	if p.isFull() {
 		return
 	}
-	p.scopes.push(scope{form: f, name: name.span(), kind: kind, def: def})
+	p.scopes.pushScope(scope{form: f, name: name.toSpan(), kind: kind, def: def})
 	p.indents[len(p.stack)-1] = indent
 }
 
-func (p *pythonParser) define(t token, kind code.SymbolKind) int32 {
-	return p.rec.add(t.span(), kind, *p.top())
+func (p *pythonParser) defineName(t token, kind code.SymbolKind) int32 {
+	return p.rec.add(t.toSpan(), kind, *p.topScope())
 }
 
-// header reads to the colon that ends a block's header.
-func (p *pythonParser) header() {
+// skipHeader reads to the colon that ends a block's header.
+func (p *pythonParser) skipHeader() {
 	for {
-		switch t := p.take(); {
-		case t.kind == tokEOF, t.is(':'):
+		switch t := p.takeToken(); {
+		case t.kind == tokEOF, t.isPunct(':'):
 			return
 		case t.newline:
-			p.unread(t)
+			p.unreadToken(t)
 			return
-		case t.is('('), t.is('['), t.is('{'):
-			p.skip(t)
+		case t.isPunct('('), t.isPunct('['), t.isPunct('{'):
+			p.skipBracketed(t)
 		}
 	}
 }
@@ -176,35 +176,35 @@ func (p *pythonParser) restOfLine(t token) {
 		case t.kind == tokEOF:
 			return
 		case t.newline && !first:
-			p.unread(t)
+			p.unreadToken(t)
 			return
-		case t.is(';'):
+		case t.isPunct(';'):
 			return
-		case t.is('('), t.is('['), t.is('{'):
-			p.skip(t)
+		case t.isPunct('('), t.isPunct('['), t.isPunct('{'):
+			p.skipBracketed(t)
 		}
-		t = p.take()
+		t = p.takeToken()
 	}
 }
 
-// assignments records the variables that "a = b = …" or "a: T = …" define in a
+// readAssignments records the variables that "a = b = …" or "a: T = …" define in a
 // module or class.
-func (p *pythonParser) assignments(name token) {
+func (p *pythonParser) readAssignments(name token) {
 	for {
-		t := p.take()
+		t := p.takeToken()
 		if t.newline || t.kind == tokEOF {
-			p.unread(t)
+			p.unreadToken(t)
 			return
 		}
-		annotated := t.is(':')
-		if !annotated && (!t.is('=') || p.peek(0) == '=') {
+		annotated := t.isPunct(':')
+		if !annotated && (!t.isPunct('=') || p.peekByte(0) == '=') {
 			p.restOfLine(t)
 			return
 		}
-		p.define(name, "variable")
-		name = p.take()
+		p.defineName(name, "variable")
+		name = p.takeToken()
 		if name.newline || name.kind == tokEOF {
-			p.unread(name)
+			p.unreadToken(name)
 			return
 		}
 		if annotated || !name.isName() {

@@ -25,7 +25,7 @@ type recorder struct {
 // add records a definition and returns its index, or -1 if the name cannot be a
 // symbol or there are too many already.
 func (r *recorder) add(name span, kind code.SymbolKind, in scope) int32 {
-	if name.empty() || name.end-name.start > code.MaxSymbolBytes || len(r.defs) >= code.MaxSymbolsPerDocument {
+	if name.isEmpty() || name.end-name.start > code.MaxSymbolBytes || len(r.defs) >= code.MaxSymbolsPerDocument {
 		return -1
 	}
 	for _, c := range r.src[name.start:name.end] {
@@ -44,18 +44,18 @@ func (r *recorder) close(i int32, end int) {
 	}
 }
 
-// adopt gives the definitions from index first on that were made in an unnamed
+// adoptParent gives the definitions from index first on that were made in an unnamed
 // scope of the given kind the name it turned out to have.
-func (r *recorder) adopt(first int32, kind code.SymbolKind, name span) {
+func (r *recorder) adoptParent(first int32, kind code.SymbolKind, name span) {
 	for i := first; i < int32(len(r.defs)); i++ {
-		if d := &r.defs[i]; d.parent.empty() && d.parentKind == kind {
+		if d := &r.defs[i]; d.parent.isEmpty() && d.parentKind == kind {
 			d.parent = name
 		}
 	}
 }
 
-// symbols returns what was recorded, ordered by offset.
-func (r *recorder) symbols() []code.Symbol {
+// buildSymbols returns what was recorded, ordered by offset.
+func (r *recorder) buildSymbols() []code.Symbol {
 	if len(r.defs) == 0 {
 		return nil
 	}
@@ -63,17 +63,17 @@ func (r *recorder) symbols() []code.Symbol {
 	if !slices.IsSortedFunc(r.defs, byOffset) {
 		slices.SortStableFunc(r.defs, byOffset)
 	}
-	names := r.names()
+	names := r.newArena()
 	out := make([]code.Symbol, len(r.defs))
 	line, counted := uint32(1), int32(0)
 	for i, d := range r.defs {
 		line += uint32(bytes.Count(r.src[counted:d.name.start], newline))
 		counted = d.name.start
 		s := &out[i]
-		s.Name = names.take(d.name)
+		s.Name = names.nextName(d.name)
 		s.Kind = d.kind
-		if !d.parent.empty() {
-			s.Parent, s.ParentKind = names.parent(d.parent), d.parentKind
+		if !d.parent.isEmpty() {
+			s.Parent, s.ParentKind = names.parentText(d.parent), d.parentKind
 		}
 		s.Offset, s.Line = uint32(d.name.start), line
 		if d.bodyEnd > d.name.start {
@@ -95,7 +95,7 @@ type nameArena struct {
 	lastParent string
 }
 
-func (r *recorder) names() *nameArena {
+func (r *recorder) newArena() *nameArena {
 	size := 0
 	for i := range r.defs {
 		size += int(r.defs[i].name.end - r.defs[i].name.start)
@@ -108,15 +108,15 @@ func (r *recorder) names() *nameArena {
 	return &nameArena{text: b.String(), src: r.src}
 }
 
-// take returns the next name, which is that of the given range.
-func (a *nameArena) take(s span) string {
+// nextName returns the next name, which is that of the given range.
+func (a *nameArena) nextName(s span) string {
 	n := int(s.end - s.start)
 	a.pos += n
 	return a.text[a.pos-n : a.pos]
 }
 
-// parent returns the text of s; neighbours share their parent's string.
-func (a *nameArena) parent(s span) string {
+// parentText returns the text of s; neighbours share their parent's string.
+func (a *nameArena) parentText(s span) string {
 	if s != a.lastSpan {
 		a.lastSpan, a.lastParent = s, string(a.src[s.start:s.end])
 	}

@@ -11,32 +11,32 @@ func rubySpecial(s *scanner, c byte) token {
 		s.skipLine()
 		return token{}
 	case '\'':
-		return s.quoted(c, true)
+		return s.scanQuoted(c, true)
 	case '"', '`':
 		start := s.pos
 		s.pos++
 		s.rubyText(c, c, 0)
-		return s.literal(start)
+		return s.literalToken(start)
 	case '/':
 		if s.valueMayBegin() {
 			start := s.pos
 			s.pos++
 			s.rubyText('/', '/', 0)
-			return s.literal(start)
+			return s.literalToken(start)
 		}
 	case '%':
-		return s.percent()
+		return s.scanPercent()
 	case '<':
 		return s.rubyHeredoc()
 	case '=':
-		if s.at("=begin") && (s.pos == 0 || s.src[s.pos-1] == '\n') {
-			s.until(s.pos, s.pos, "\n=end")
+		if s.hasPrefix("=begin") && (s.pos == 0 || s.src[s.pos-1] == '\n') {
+			s.scanUntil(s.pos, s.pos, "\n=end")
 			s.skipLine()
 			return token{}
 		}
 	case '?':
-		if n := s.peek(1); (n == '"' || n == '\'' || n == '#' || n == '/' || n == '`') && s.valueMayBegin() {
-			return s.punct(2) // a character
+		if n := s.peekByte(1); (n == '"' || n == '\'' || n == '#' || n == '/' || n == '`') && s.valueMayBegin() {
+			return s.punctToken(2) // a character
 		}
 	case '$':
 		s.pos = min(s.pos+2, len(s.src))
@@ -45,7 +45,7 @@ func rubySpecial(s *scanner, c byte) token {
 		}
 		return token{shape: shape{kind: tokWord}, start: int32(s.pos - 1), end: int32(s.pos)}
 	}
-	return s.punct(1)
+	return s.punctToken(1)
 }
 
 // valueMayBegin reports whether a literal rather than an operator can stand at
@@ -64,7 +64,7 @@ func (s *scanner) valueMayBegin() bool {
 		if s.prev.word != wNone || s.newline {
 			return true
 		}
-		next := s.peek(1)
+		next := s.peekByte(1)
 		return int32(s.pos) > s.prev.end && next != ' ' && next != '='
 	}
 	return true
@@ -86,7 +86,7 @@ func (s *scanner) rubyText(open, closing byte, depth int) {
 			nested--
 		case c == open:
 			nested++
-		case c == '#' && s.peek(1) == '{' && depth < maxHoles:
+		case c == '#' && s.peekByte(1) == '{' && depth < maxHoles:
 			s.pos += 2
 			s.rubyHole(depth + 1)
 			continue
@@ -114,17 +114,17 @@ func (s *scanner) rubyHole(depth int) {
 	}
 }
 
-// percent reads %w[…], %q(…), %(…) and their like, else a "%".
-func (s *scanner) percent() token {
+// scanPercent reads %w[…], %q(…), %(…) and their like, else a "%".
+func (s *scanner) scanPercent() token {
 	if !s.valueMayBegin() {
-		return s.punct(1)
+		return s.punctToken(1)
 	}
 	start, i := s.pos, 1
-	switch s.peek(1) {
+	switch s.peekByte(1) {
 	case 'w', 'W', 'i', 'I', 'q', 'Q', 'r', 'x', 's':
 		i = 2
 	}
-	open := s.peek(i)
+	open := s.peekByte(i)
 	closing := open
 	switch open {
 	case '(':
@@ -137,18 +137,18 @@ func (s *scanner) percent() token {
 		closing = '>'
 	case '|', '!', '/', '^', '~':
 	default:
-		return s.punct(1)
+		return s.punctToken(1)
 	}
 	s.pos += i + 1
 	s.rubyText(open, closing, 0)
-	return s.literal(start)
+	return s.literalToken(start)
 }
 
 // rubyHeredoc reads the mark of a heredoc (<<~NAME, <<-'NAME', <<NAME), else a
 // "<".
 func (s *scanner) rubyHeredoc() token {
-	if s.peek(1) != '<' {
-		return s.punct(1)
+	if s.peekByte(1) != '<' {
+		return s.punctToken(1)
 	}
 	start, i, indented := s.pos, s.pos+2, false
 	if i < len(s.src) && (s.src[i] == '~' || s.src[i] == '-') {
@@ -166,14 +166,14 @@ func (s *scanner) rubyHeredoc() token {
 	}
 	name := s.src[from:i]
 	if len(name) == 0 || !indented && !upperCase(name) || quote != 0 && (i >= len(s.src) || s.src[i] != quote) {
-		return s.punct(2)
+		return s.punctToken(2)
 	}
 	if quote != 0 {
 		i++
 	}
 	s.pos = i
 	s.addHeredoc(name, indented)
-	return s.literal(start)
+	return s.literalToken(start)
 }
 
 // rubyBlock is something that "end" closes.
@@ -199,17 +199,17 @@ const maxBlocks = 1000
 
 func runRuby(s scanner) {
 	p := &rubyParser{scanner: s}
-	p.scopes.push(scope{form: formFile, def: -1})
+	p.scopes.pushScope(scope{form: formFile, def: -1})
 	for {
 		t := p.next()
-		if t.kind == tokEOF || t.kind == tokWord && t.newline && string(p.text(t)) == "__END__" {
+		if t.kind == tokEOF || t.kind == tokWord && t.newline && string(p.tokenText(t)) == "__END__" {
 			break
 		}
 		p.startLine(t)
-		p.token(t)
+		p.handleToken(t)
 		p.before = p.prev
 	}
-	for s, ok := p.pop(); ok; s, ok = p.pop() {
+	for s, ok := p.popScope(); ok; s, ok = p.popScope() {
 		p.rec.close(s.def, p.pos)
 	}
 }
@@ -227,66 +227,66 @@ func (p *rubyParser) startLine(t token) {
 	p.indent = t.start - start
 }
 
-func (p *rubyParser) token(t token) {
-	if t.kind != tokWord || p.quoted(t) {
+func (p *rubyParser) handleToken(t token) {
+	if t.kind != tokWord || p.isUsedAsName(t) {
 		return
 	}
 	switch t.word {
 	case wClass:
-		p.class("class")
+		p.readClass("class")
 	case wModule:
-		p.class("module")
+		p.readClass("module")
 	case wDef:
-		p.def()
+		p.readMethod()
 	case wEnd:
-		p.end(t)
+		p.closeBlock(t)
 	case wBegin, wCase:
-		p.open(false)
+		p.openBlock(false)
 	case wDo:
 		if !p.loop {
-			p.open(false)
+			p.openBlock(false)
 		}
 		p.loop = false
 	case wIf, wUnless, wWhile, wUntil, wFor:
-		if p.statement() {
-			p.open(false)
+		if p.beginsStatement() {
+			p.openBlock(false)
 			p.loop = t.word == wWhile || t.word == wUntil || t.word == wFor
 		}
 	case wAlias:
 		name := p.next()
-		if name.is(':') {
+		if name.isPunct(':') {
 			name = p.next()
 		}
 		if p.first && name.kind == tokWord && !name.newline {
-			p.define(name, "alias")
+			p.defineName(name, "alias")
 		} else {
-			p.unread(name)
+			p.unreadToken(name)
 		}
 	case wNone:
 		if p.first {
-			p.line(t)
+			p.readLine(t)
 		}
 	}
 }
 
-// quoted reports whether a keyword is used as a name: after "." or ":", or
+// isUsedAsName reports whether a keyword is used as a name: after "." or ":", or
 // before ":" in a hash.
-func (p *rubyParser) quoted(t token) bool {
-	if p.before.end == t.start && (p.before.is('.') || p.before.is(':')) || p.before.is('.') && !t.newline {
+func (p *rubyParser) isUsedAsName(t token) bool {
+	if p.before.end == t.start && (p.before.isPunct('.') || p.before.isPunct(':')) || p.before.isPunct('.') && !t.newline {
 		return true
 	}
-	switch p.peek(0) {
+	switch p.peekByte(0) {
 	case ':':
-		return p.peek(1) != ':' && t.word != wElse
+		return p.peekByte(1) != ':' && t.word != wElse
 	case '?', '!':
-		return p.peek(1) != '=' && t.word != wNone && t.word != wDef
+		return p.peekByte(1) != '=' && t.word != wNone && t.word != wDef
 	}
 	return false
 }
 
-// statement reports whether a keyword begins a statement, rather than modifying
+// beginsStatement reports whether a keyword begins a statement, rather than modifying
 // the one before it.
-func (p *rubyParser) statement() bool {
+func (p *rubyParser) beginsStatement() bool {
 	if p.first {
 		return true
 	}
@@ -302,26 +302,26 @@ func (p *rubyParser) statement() bool {
 	return false
 }
 
-func (p *rubyParser) open(scoped bool) {
+func (p *rubyParser) openBlock(scoped bool) {
 	if len(p.blocks) < maxBlocks {
 		p.blocks = append(p.blocks, rubyBlock{p.indent, scoped})
 	} else if scoped {
-		p.pop()
+		p.popScope()
 	}
 }
 
-func (p *rubyParser) enter(s scope) {
-	if p.full() || len(p.blocks) >= maxBlocks {
-		p.open(false)
+func (p *rubyParser) enterScope(s scope) {
+	if p.isFull() || len(p.blocks) >= maxBlocks {
+		p.openBlock(false)
 		return
 	}
-	p.scopes.push(s)
-	p.open(true)
+	p.scopes.pushScope(s)
+	p.openBlock(true)
 }
 
-// end closes the innermost block; an "end" that begins a line closes the
+// closeBlock closes the innermost block; an "end" that begins a line closes the
 // innermost block that began on a line of the same indentation, if there is one.
-func (p *rubyParser) end(t token) {
+func (p *rubyParser) closeBlock(t token) {
 	n := len(p.blocks)
 	if n == 0 {
 		return
@@ -337,7 +337,7 @@ func (p *rubyParser) end(t token) {
 	}
 	for i := n - 1; i >= to; i-- {
 		if p.blocks[i].scope {
-			s, _ := p.pop()
+			s, _ := p.popScope()
 			p.rec.close(s.def, int(t.end))
 		}
 	}
@@ -347,56 +347,56 @@ func (p *rubyParser) end(t token) {
 // maxResync is how many blocks an "end" may close at once.
 const maxResync = 16
 
-func (p *rubyParser) define(t token, kind code.SymbolKind) int32 {
-	return p.rec.add(t.span(), kind, *p.top())
+func (p *rubyParser) defineName(t token, kind code.SymbolKind) int32 {
+	return p.rec.add(t.toSpan(), kind, *p.topScope())
 }
 
-// class reads "class A::Name", "module Name" or "class << self".
-func (p *rubyParser) class(kind code.SymbolKind) {
+// readClass reads "class A::Name", "module Name" or "class << self".
+func (p *rubyParser) readClass(kind code.SymbolKind) {
 	t := p.next()
-	if t.is('<') {
-		p.enter(p.inherit(formType))
+	if t.isPunct('<') {
+		p.enterScope(p.inheritScope(formType))
 		return
 	}
 	if !t.isName() || t.newline {
-		p.unread(t)
+		p.unreadToken(t)
 		return
 	}
-	for p.peek(0) == ':' && p.peek(1) == ':' {
+	for p.peekByte(0) == ':' && p.peekByte(1) == ':' {
 		p.pos += 2
 		if next := p.next(); next.isName() {
 			t = next
 		}
 	}
-	p.enter(scope{form: formType, name: t.span(), kind: kind, def: p.define(t, kind)})
+	p.enterScope(scope{form: formType, name: t.toSpan(), kind: kind, def: p.defineName(t, kind)})
 }
 
-// def reads "def name", "def self.name" or an operator's definition.
-func (p *rubyParser) def() {
+// readMethod reads "def name", "def self.name" or an operator's definition.
+func (p *rubyParser) readMethod() {
 	p.prev = token{shape: shape{kind: tokNumber}} // so that "/" and "%" are operators here
 	t := p.next()
 	kind := code.SymbolKind("method")
-	for t.kind == tokWord && p.peek(0) == '.' {
+	for t.kind == tokWord && p.peekByte(0) == '.' {
 		kind = "singletonMethod"
 		p.pos++
 		t = p.next()
 	}
 	name := p.methodName(t)
-	s := scope{form: formFunction, name: p.top().name, kind: p.top().kind, def: p.define(name, kind)}
-	if p.endless() {
+	s := scope{form: formFunction, name: p.topScope().name, kind: p.topScope().kind, def: p.defineName(name, kind)}
+	if p.isEndless() {
 		p.rec.close(s.def, p.pos)
 		return
 	}
-	p.enter(s)
+	p.enterScope(s)
 }
 
 // methodName extends the first token of a method's name by its suffix.
 func (p *rubyParser) methodName(t token) token {
 	if t.kind == tokWord {
-		switch c := p.peek(0); {
+		switch c := p.peekByte(0); {
 		case c == '?' || c == '!':
 			p.pos++
-		case c == '=' && p.peek(1) != '=' && p.peek(1) != '~' && p.peek(1) != '>' && (p.peek(1) == '(' || p.peek(1) == ' ' && p.peek(2) != ' ' && p.setter()):
+		case c == '=' && p.peekByte(1) != '=' && p.peekByte(1) != '~' && p.peekByte(1) != '>' && (p.peekByte(1) == '(' || p.peekByte(1) == ' ' && p.peekByte(2) != ' ' && p.isSetter()):
 			p.pos++
 		}
 	} else if t.kind == tokPunct {
@@ -408,9 +408,9 @@ func (p *rubyParser) methodName(t token) token {
 	return t
 }
 
-// setter reports whether "= " behind a method's name is part of it.
-func (p *rubyParser) setter() bool {
-	return p.lex.class[p.peek(2)] == classWord && p.peek(0) == '=' && p.src[p.pos-1] != ' '
+// isSetter reports whether "= " behind a method's name is part of it.
+func (p *rubyParser) isSetter() bool {
+	return p.lex.class[p.peekByte(2)] == classWord && p.peekByte(0) == '=' && p.src[p.pos-1] != ' '
 }
 
 func operatorByte(c byte) bool {
@@ -421,49 +421,49 @@ func operatorByte(c byte) bool {
 	return false
 }
 
-// endless reports whether "= expression" follows the parameters, so that no
+// isEndless reports whether "= expression" follows the parameters, so that no
 // "end" will. The parameters are consumed.
-func (p *rubyParser) endless() bool {
+func (p *rubyParser) isEndless() bool {
 	p.skipBlanks()
-	if p.peek(0) == '(' {
-		p.group(p.punct(1))
+	if p.peekByte(0) == '(' {
+		p.groupToken(p.punctToken(1))
 		p.prev = token{shape: shape{kind: tokPunct, ch: ')'}, start: int32(p.pos - 1), end: int32(p.pos)}
 		p.skipBlanks()
 	}
-	return p.peek(0) == '=' && p.peek(1) == ' '
+	return p.peekByte(0) == '=' && p.peekByte(1) == ' '
 }
 
-// line records constants and accessors that a line defines.
-func (p *rubyParser) line(t token) {
+// readLine records constants and accessors that a line defines.
+func (p *rubyParser) readLine(t token) {
 	if c := p.src[t.start]; c >= 'A' && c <= 'Z' {
-		if next := p.next(); next.is('=') && !next.newline && p.peek(0) != '=' && p.peek(0) != '~' && p.peek(0) != '>' {
-			p.define(t, "constant")
+		if next := p.next(); next.isPunct('=') && !next.newline && p.peekByte(0) != '=' && p.peekByte(0) != '~' && p.peekByte(0) != '>' {
+			p.defineName(t, "constant")
 		} else {
-			p.unread(next)
+			p.unreadToken(next)
 			p.prev = t
 		}
 		return
 	}
-	switch string(p.text(t)) {
+	switch string(p.tokenText(t)) {
 	case "attr_accessor", "attr_reader", "attr_writer":
-		p.accessors()
+		p.readAccessors()
 	}
 }
 
-// accessors reads ":a, :b".
-func (p *rubyParser) accessors() {
+// readAccessors reads ":a, :b".
+func (p *rubyParser) readAccessors() {
 	for {
 		t := p.next()
-		if !t.is(':') || t.newline {
-			p.unread(t)
+		if !t.isPunct(':') || t.newline {
+			p.unreadToken(t)
 			return
 		}
 		if name := p.next(); name.kind == tokWord {
-			p.define(name, "accessor")
+			p.defineName(name, "accessor")
 		}
 		comma := p.next()
-		if !comma.is(',') {
-			p.unread(comma)
+		if !comma.isPunct(',') {
+			p.unreadToken(comma)
 			return
 		}
 		p.newline = false

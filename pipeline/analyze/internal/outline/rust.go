@@ -13,7 +13,7 @@ var rustLexis = newLexis("", "\"'/#", newWordTable(wConst, wEnum, wExtern, wFn, 
 func rustSpecial(s *scanner, c byte) token {
 	switch c {
 	case '/':
-		if s.peek(1) == '*' {
+		if s.peekByte(1) == '*' {
 			s.skipNestedComment()
 			return token{}
 		}
@@ -21,30 +21,30 @@ func rustSpecial(s *scanner, c byte) token {
 	case '\'':
 		return s.charOrLifetime()
 	case '#':
-		return s.hash()
+		return s.scanHash()
 	}
 	if s.rawMarker() {
-		return s.until(s.pos, s.pos+1, `"`)
+		return s.scanUntil(s.pos, s.pos+1, `"`)
 	}
-	return s.quoted(c, true)
+	return s.scanQuoted(c, true)
 }
 
 // charOrLifetime tells 'a' from 'a.
 func (s *scanner) charOrLifetime() token {
 	start := s.pos
-	if s.peek(1) == '\\' {
-		return s.quoted('\'', false)
+	if s.peekByte(1) == '\\' {
+		return s.scanQuoted('\'', false)
 	}
 	_, n := utf8.DecodeRune(s.src[min(s.pos+1, len(s.src)):])
-	if s.peek(1+n) == '\'' {
+	if s.peekByte(1+n) == '\'' {
 		s.pos += n + 2
-		return s.literal(start)
+		return s.literalToken(start)
 	}
 	s.pos++
 	for s.pos < len(s.src) && s.lex.class[s.src[s.pos]] >= classWord {
 		s.pos++
 	}
-	return s.literal(start)
+	return s.literalToken(start)
 }
 
 // rawMarker reports whether the byte before s.pos is an r that begins a raw
@@ -60,25 +60,25 @@ func (s *scanner) rawMarker() bool {
 	return i == 0 || s.lex.class[s.src[i-1]] < classWord
 }
 
-// hash reads an attribute #[…], the rest of a raw string r#"…"#, or a "#".
-func (s *scanner) hash() token {
+// scanHash reads an attribute #[…], the rest of a raw string r#"…"#, or a "#".
+func (s *scanner) scanHash() token {
 	start := s.pos
 	if s.rawMarker() {
-		for s.peek(0) == '#' {
+		for s.peekByte(0) == '#' {
 			s.pos++
 		}
-		if s.peek(0) == '"' {
-			return s.until(start, s.pos+1, `"`+string(s.src[start:s.pos]))
+		if s.peekByte(0) == '"' {
+			return s.scanUntil(start, s.pos+1, `"`+string(s.src[start:s.pos]))
 		}
 		s.pos = start // r#keyword
-		return s.punct(1)
+		return s.punctToken(1)
 	}
 	n := 1
-	if s.peek(1) == '!' {
+	if s.peekByte(1) == '!' {
 		n = 2
 	}
-	if s.peek(n) != '[' {
-		return s.punct(1)
+	if s.peekByte(n) != '[' {
+		return s.punctToken(1)
 	}
 	s.pos += n + 1
 	s.skipGroup('[')
@@ -93,126 +93,126 @@ type rustParser struct {
 
 func runRust(s scanner) {
 	p := &rustParser{scanner: s}
-	p.scopes.push(scope{form: formFile, def: -1})
+	p.scopes.pushScope(scope{form: formFile, def: -1})
 	for {
 		t := p.next()
 		if t.kind == tokEOF {
 			break
 		}
-		p.item(t)
+		p.readItem(t)
 	}
-	for s, ok := p.pop(); ok; s, ok = p.pop() {
+	for s, ok := p.popScope(); ok; s, ok = p.popScope() {
 		p.rec.close(s.def, len(p.src))
 	}
 }
 
-func (p *rustParser) item(t token) {
+func (p *rustParser) readItem(t token) {
 	switch t.word {
 	case wFn:
-		p.function()
+		p.readFunction()
 	case wStruct:
-		p.typeItem("struct", p.fields)
+		p.typeItem("struct", p.readFields)
 	case wUnion:
-		p.typeItem("union", p.fields)
+		p.typeItem("union", p.readFields)
 	case wEnum:
-		p.typeItem("enum", p.variants)
+		p.typeItem("enum", p.readVariants)
 	case wTrait:
-		p.block("trait")
+		p.enterBlock("trait")
 	case wMod:
-		p.block("module")
+		p.enterBlock("module")
 	case wImpl:
-		p.implementation()
+		p.enterImplementation()
 	case wConst:
-		p.value("constant")
+		p.readValue("constant")
 	case wStatic:
-		p.value("variable")
+		p.readValue("variable")
 	case wType:
-		p.alias()
+		p.readAlias()
 	case wMacroRules:
 		p.macroRules()
 	case wUse:
 		p.toSemicolon()
 	case wExtern:
-		p.foreign()
+		p.enterForeign()
 	default:
-		p.other(t)
+		p.readOther(t)
 	}
 }
 
-func (p *rustParser) define(t token, kind code.SymbolKind) int32 {
-	return p.rec.add(t.span(), kind, *p.top())
+func (p *rustParser) defineName(t token, kind code.SymbolKind) int32 {
+	return p.rec.add(t.toSpan(), kind, *p.topScope())
 }
 
-// name returns the next token if it is a name; otherwise it stays unread.
-func (p *rustParser) name() (token, bool) {
+// nextName returns the next token if it is a name; otherwise it stays unread.
+func (p *rustParser) nextName() (token, bool) {
 	t := p.next()
 	if t.kind == tokWord && t.word == wNone {
-		if t.end-t.start == 1 && p.src[t.start] == 'r' && p.peek(0) == '#' {
+		if t.end-t.start == 1 && p.src[t.start] == 'r' && p.peekByte(0) == '#' {
 			p.pos++
 			t = p.next()
 		}
 		return t, true
 	}
-	p.unread(t)
+	p.unreadToken(t)
 	return t, false
 }
 
-// header reads to the "{" or ";" that ends an item's header and returns it.
-func (p *rustParser) header() token {
+// skipHeader reads to the "{" or ";" that ends an item's header and returns it.
+func (p *rustParser) skipHeader() token {
 	for {
 		switch t := p.next(); {
-		case t.kind == tokEOF, t.is('{'), t.is(';'):
+		case t.kind == tokEOF, t.isPunct('{'), t.isPunct(';'):
 			return t
-		case t.is('}'):
-			p.unread(t)
+		case t.isPunct('}'):
+			p.unreadToken(t)
 			return t
-		case t.is('('), t.is('['):
-			p.group(t)
+		case t.isPunct('('), t.isPunct('['):
+			p.groupToken(t)
 		}
 	}
 }
 
-func (p *rustParser) function() {
-	name, ok := p.name()
+func (p *rustParser) readFunction() {
+	name, ok := p.nextName()
 	if !ok {
 		return
 	}
 	kind := code.SymbolKind("function")
-	if p.top().form == formType {
+	if p.topScope().form == formType {
 		kind = "method"
 	}
-	def := p.define(name, kind)
-	if p.header().is('{') {
+	def := p.defineName(name, kind)
+	if p.skipHeader().isPunct('{') {
 		p.skipGroup('{')
 		p.rec.close(def, p.pos)
 	}
 }
 
 func (p *rustParser) typeItem(kind code.SymbolKind, members func(scope)) {
-	name, ok := p.name()
+	name, ok := p.nextName()
 	if !ok {
 		return
 	}
-	def := p.define(name, kind)
-	if p.header().is('{') {
-		members(scope{name: name.span(), kind: kind})
+	def := p.defineName(name, kind)
+	if p.skipHeader().isPunct('{') {
+		members(scope{name: name.toSpan(), kind: kind})
 		p.rec.close(def, p.pos)
 	}
 }
 
-// fields reads "pub name: Type, …" up to the closing brace.
-func (p *rustParser) fields(in scope) {
+// readFields reads "pub name: Type, …" up to the closing brace.
+func (p *rustParser) readFields(in scope) {
 	for {
 		t := p.next()
 		switch {
-		case t.kind == tokEOF, t.is('}'):
+		case t.kind == tokEOF, t.isPunct('}'):
 			return
 		case t.word == wPub:
-		case t.is('('):
-			p.group(t) // pub(crate)
+		case t.isPunct('('):
+			p.groupToken(t) // pub(crate)
 		case t.kind == tokWord:
-			if p.peek(0) == ':' || p.followedByColon() {
-				p.rec.add(t.span(), "field", in)
+			if p.peekByte(0) == ':' || p.followedByColon() {
+				p.rec.add(t.toSpan(), "field", in)
 			}
 			if p.toComma() {
 				return
@@ -235,13 +235,13 @@ func (p *rustParser) followedByColon() bool {
 func (p *rustParser) toComma() bool {
 	for {
 		switch t := p.next(); {
-		case t.kind == tokEOF, t.is('}'):
+		case t.kind == tokEOF, t.isPunct('}'):
 			return true
-		case t.is(','):
+		case t.isPunct(','):
 			return false
-		case t.is('('), t.is('['), t.is('{'):
-			p.group(t)
-		case t.is('<'):
+		case t.isPunct('('), t.isPunct('['), t.isPunct('{'):
+			p.groupToken(t)
+		case t.isPunct('<'):
 			if end, ok := p.angleEnd(); ok {
 				p.pos = end
 			}
@@ -249,14 +249,14 @@ func (p *rustParser) toComma() bool {
 	}
 }
 
-func (p *rustParser) variants(in scope) {
+func (p *rustParser) readVariants(in scope) {
 	for {
 		t := p.next()
 		switch {
-		case t.kind == tokEOF, t.is('}'):
+		case t.kind == tokEOF, t.isPunct('}'):
 			return
 		case t.kind == tokWord:
-			p.rec.add(t.span(), "enumerator", in)
+			p.rec.add(t.toSpan(), "enumerator", in)
 			if p.toComma() {
 				return
 			}
@@ -264,9 +264,9 @@ func (p *rustParser) variants(in scope) {
 	}
 }
 
-// block enters a trait or module.
-func (p *rustParser) block(kind code.SymbolKind) {
-	name, ok := p.name()
+// enterBlock enters a trait or module.
+func (p *rustParser) enterBlock(kind code.SymbolKind) {
+	name, ok := p.nextName()
 	if !ok {
 		return
 	}
@@ -274,44 +274,44 @@ func (p *rustParser) block(kind code.SymbolKind) {
 	if kind == "trait" {
 		f = formType
 	}
-	def := p.define(name, kind)
-	if p.header().is('{') {
-		p.enter(scope{form: f, name: name.span(), kind: kind, def: def})
+	def := p.defineName(name, kind)
+	if p.skipHeader().isPunct('{') {
+		p.enterScope(scope{form: f, name: name.toSpan(), kind: kind, def: def})
 	}
 }
 
-func (p *rustParser) enter(s scope) {
-	if p.full() {
+func (p *rustParser) enterScope(s scope) {
+	if p.isFull() {
 		p.skipGroup('{')
 		p.rec.close(s.def, p.pos)
 		return
 	}
-	p.scopes.push(s)
+	p.scopes.pushScope(s)
 }
 
-// implementation reads "impl<…> Trait for path::Type<…> where … {"; the type is
+// enterImplementation reads "impl<…> Trait for path::Type<…> where … {"; the type is
 // the parent of what is inside.
-func (p *rustParser) implementation() {
+func (p *rustParser) enterImplementation() {
 	var name token
 	where := false
 	for {
 		t := p.next()
 		switch {
-		case t.kind == tokEOF, t.is(';'):
+		case t.kind == tokEOF, t.isPunct(';'):
 			return
-		case t.is('{'):
+		case t.isPunct('{'):
 			s := scope{form: formType, def: -1}
 			if name.kind == tokWord {
-				s.name, s.kind = name.span(), "implementation"
+				s.name, s.kind = name.toSpan(), "implementation"
 			}
-			p.enter(s)
+			p.enterScope(s)
 			return
-		case t.is('}'):
-			p.unread(t)
+		case t.isPunct('}'):
+			p.unreadToken(t)
 			return
-		case t.is('('), t.is('['):
-			p.group(t)
-		case t.is('<'):
+		case t.isPunct('('), t.isPunct('['):
+			p.groupToken(t)
+		case t.isPunct('<'):
 			if end, ok := p.angleEnd(); ok {
 				p.pos = end
 			}
@@ -325,39 +325,39 @@ func (p *rustParser) implementation() {
 	}
 }
 
-// value reads "const NAME: Type = …;", "static mut NAME …" or the qualifier of
+// readValue reads "const NAME: Type = …;", "static mut NAME …" or the qualifier of
 // a function.
-func (p *rustParser) value(kind code.SymbolKind) {
+func (p *rustParser) readValue(kind code.SymbolKind) {
 	t := p.next()
 	if t.word == wMut {
 		t = p.next()
 	}
-	if !t.isName() || bytes.Equal(p.text(t), []byte("async")) {
-		p.unread(t)
+	if !t.isName() || bytes.Equal(p.tokenText(t), []byte("async")) {
+		p.unreadToken(t)
 		return
 	}
-	if string(p.text(t)) != "_" {
-		p.define(t, kind)
+	if string(p.tokenText(t)) != "_" {
+		p.defineName(t, kind)
 	}
 	p.toSemicolon()
 }
 
-// foreign enters extern "C" { … }; an extern function follows as an item.
-func (p *rustParser) foreign() {
+// enterForeign enters extern "C" { … }; an extern function follows as an item.
+func (p *rustParser) enterForeign() {
 	t := p.next()
 	if t.kind == tokString {
 		t = p.next()
 	}
-	if t.is('{') {
-		p.enter(p.inherit(formTransparent))
+	if t.isPunct('{') {
+		p.enterScope(p.inheritScope(formTransparent))
 		return
 	}
-	p.unread(t)
+	p.unreadToken(t)
 }
 
-func (p *rustParser) alias() {
-	if name, ok := p.name(); ok {
-		p.define(name, "typedef")
+func (p *rustParser) readAlias() {
+	if name, ok := p.nextName(); ok {
+		p.defineName(name, "typedef")
 		p.toSemicolon()
 	}
 }
@@ -366,59 +366,59 @@ func (p *rustParser) alias() {
 func (p *rustParser) toSemicolon() {
 	for {
 		switch t := p.next(); {
-		case t.kind == tokEOF, t.is(';'):
+		case t.kind == tokEOF, t.isPunct(';'):
 			return
-		case t.is('}'):
-			p.unread(t)
+		case t.isPunct('}'):
+			p.unreadToken(t)
 			return
-		case t.is('('), t.is('['), t.is('{'):
-			p.group(t)
+		case t.isPunct('('), t.isPunct('['), t.isPunct('{'):
+			p.groupToken(t)
 		}
 	}
 }
 
 func (p *rustParser) macroRules() {
-	if t := p.next(); !t.is('!') {
-		p.unread(t)
+	if t := p.next(); !t.isPunct('!') {
+		p.unreadToken(t)
 		return
 	}
-	name, ok := p.name()
+	name, ok := p.nextName()
 	if !ok {
 		return
 	}
-	def := p.define(name, "macro")
-	if t := p.next(); t.is('{') || t.is('(') || t.is('[') {
-		p.group(t)
+	def := p.defineName(name, "macro")
+	if t := p.next(); t.isPunct('{') || t.isPunct('(') || t.isPunct('[') {
+		p.groupToken(t)
 		p.rec.close(def, p.pos)
 	}
 }
 
-// other handles what is no item: the end of a block, stray groups, and calls of
+// readOther handles what is no item: the end of a block, stray groups, and calls of
 // macros, whose text is only read if the macro selects among items (cfg_if!).
-func (p *rustParser) other(t token) {
+func (p *rustParser) readOther(t token) {
 	switch {
-	case t.is('}'):
-		if s, ok := p.pop(); ok {
+	case t.isPunct('}'):
+		if s, ok := p.popScope(); ok {
 			p.rec.close(s.def, int(t.end))
 		}
-	case t.is('{') && p.top().form == formTransparent:
-		p.enter(p.inherit(formTransparent)) // a branch of cfg_if!
-	case t.is('{'):
+	case t.isPunct('{') && p.topScope().form == formTransparent:
+		p.enterScope(p.inheritScope(formTransparent)) // a branch of cfg_if!
+	case t.isPunct('{'):
 		p.skipGroup('{')
-	case t.is('('), t.is('['):
-		p.group(t)
-	case t.isName() && p.peek(0) == '!' && bytes.HasPrefix(p.text(t), []byte("cfg_")):
+	case t.isPunct('('), t.isPunct('['):
+		p.groupToken(t)
+	case t.isName() && p.peekByte(0) == '!' && bytes.HasPrefix(p.tokenText(t), []byte("cfg_")):
 		p.next()
-		p.configured()
+		p.enterConfigured()
 	}
 }
 
-// configured enters the braces of a macro of the cfg family: cfg_x! { items }.
-func (p *rustParser) configured() {
+// enterConfigured enters the braces of a macro of the cfg family: cfg_x! { items }.
+func (p *rustParser) enterConfigured() {
 	t := p.next()
-	if !t.is('{') {
-		p.unread(t)
+	if !t.isPunct('{') {
+		p.unreadToken(t)
 		return
 	}
-	p.enter(p.inherit(formTransparent))
+	p.enterScope(p.inheritScope(formTransparent))
 }

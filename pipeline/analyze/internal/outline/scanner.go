@@ -102,8 +102,8 @@ type scanner struct {
 // stepsPerClock is how many tokens are read between two looks at the clock.
 const stepsPerClock = 2048
 
-// tick counts a step, and ends the text early when the time is up.
-func (s *scanner) tick() {
+// countStep counts a step, and ends the text early when the time is up.
+func (s *scanner) countStep() {
 	s.steps++
 	if s.steps%stepsPerClock == 0 && !s.deadline.IsZero() && time.Now().After(s.deadline) {
 		*s.timedOut = true
@@ -113,15 +113,15 @@ func (s *scanner) tick() {
 
 // next returns the next token that is no trivia.
 func (s *scanner) next() token {
-	t := s.scan()
+	t := s.scanToken()
 	t.newline = s.newline
 	s.newline = false
 	s.prev = t
 	return t
 }
 
-func (s *scanner) scan() token {
-	s.tick()
+func (s *scanner) scanToken() token {
+	s.countStep()
 	src, class := s.src, &s.lex.class
 	for s.pos < len(src) {
 		c := src[s.pos]
@@ -164,7 +164,7 @@ func (s *scanner) scanWord() token {
 		return s.irregularWord(start, pos)
 	}
 	s.pos = pos
-	return token{shape: shape{kind: tokWord, word: s.lex.words.lookup(src[start:pos])}, start: int32(start), end: int32(pos)}
+	return token{shape: shape{kind: tokWord, word: s.lex.words.lookupWord(src[start:pos])}, start: int32(start), end: int32(pos)}
 }
 
 // irregularWord reads a word of a table from start to pos, where words may be more
@@ -184,7 +184,7 @@ func (s *scanner) irregularWord(start, pos int) token {
 	if s.lex.words.fold {
 		t.word = s.lex.words.lookupFold(src[start:pos])
 	} else {
-		t.word = s.lex.words.lookup(src[start:pos])
+		t.word = s.lex.words.lookupWord(src[start:pos])
 	}
 	return t
 }
@@ -206,20 +206,20 @@ func (s *scanner) scanNumber() token {
 	return token{shape: shape{kind: tokNumber}, start: int32(start), end: int32(pos)}
 }
 
-// punct consumes n bytes as punctuation named by the first.
-func (s *scanner) punct(n int) token {
+// punctToken consumes n bytes as punctuation named by the first.
+func (s *scanner) punctToken(n int) token {
 	start := s.pos
 	s.pos += n
 	return token{shape: shape{kind: tokPunct, ch: s.src[start]}, start: int32(start), end: int32(s.pos)}
 }
 
-// literal returns the string token from start to the current position.
-func (s *scanner) literal(start int) token {
+// literalToken returns the string token from start to the current position.
+func (s *scanner) literalToken(start int) token {
 	return token{shape: shape{kind: tokString}, start: int32(start), end: int32(s.pos)}
 }
 
-// peek returns the byte n after the current one, 0 beyond the end.
-func (s *scanner) peek(n int) byte {
+// peekByte returns the byte n after the current one, 0 beyond the end.
+func (s *scanner) peekByte(n int) byte {
 	if s.pos+n < len(s.src) {
 		return s.src[s.pos+n]
 	}
@@ -265,14 +265,14 @@ func (s *scanner) skipWithin(stop *[256]bool, open, closing byte) {
 				return
 			}
 		default:
-			s.tick()
+			s.countStep()
 			s.lex.special(s, c)
 		}
 	}
 }
 
-// group skips the group that open has begun and returns it as one token.
-func (s *scanner) group(open token) token {
+// groupToken skips the group that open has begun and returns it as one token.
+func (s *scanner) groupToken(open token) token {
 	s.skipGroup(open.ch)
 	open.kind = tokGroup
 	open.end = int32(s.pos)
@@ -310,10 +310,10 @@ func (s *scanner) skipNestedComment() {
 	depth := 0
 	for s.pos < len(s.src) {
 		switch {
-		case s.src[s.pos] == '/' && s.peek(1) == '*':
+		case s.src[s.pos] == '/' && s.peekByte(1) == '*':
 			depth++
 			s.pos += 2
-		case s.src[s.pos] == '*' && s.peek(1) == '/':
+		case s.src[s.pos] == '*' && s.peekByte(1) == '/':
 			depth--
 			s.pos += 2
 			if depth == 0 {
@@ -327,27 +327,27 @@ func (s *scanner) skipNestedComment() {
 
 // slashComment reads a // or /* comment at s.pos, or else one byte of punctuation.
 func (s *scanner) slashComment() token {
-	switch s.peek(1) {
+	switch s.peekByte(1) {
 	case '/':
 		s.skipLine()
 	case '*':
 		s.skipBlockComment()
 	default:
-		return s.punct(1)
+		return s.punctToken(1)
 	}
 	return token{}
 }
 
-// quoted reads a literal that ends at the same quote, with backslash escapes.
+// scanQuoted reads a literal that ends at the same quote, with backslash escapes.
 // One that may not span lines ends at the line break, unless that is escaped.
-func (s *scanner) quoted(quote byte, multiline bool) token {
+func (s *scanner) scanQuoted(quote byte, multiline bool) token {
 	start, src := s.pos, s.src
 	pos := start + 1
 	for pos < len(src) {
 		switch c := src[pos]; {
 		case c == quote:
 			s.pos = pos + 1
-			return s.literal(start)
+			return s.literalToken(start)
 		case c == '\\':
 			pos++
 			if pos < len(src) && src[pos] == '\r' {
@@ -355,33 +355,33 @@ func (s *scanner) quoted(quote byte, multiline bool) token {
 			}
 		case c == '\n' && !multiline:
 			s.pos = pos
-			return s.literal(start)
+			return s.literalToken(start)
 		}
 		pos++
 	}
 	s.pos = len(src)
-	return s.literal(start)
+	return s.literalToken(start)
 }
 
-// until reads a literal from start that ends with the given bytes, searched
+// scanUntil reads a literal from start that ends with the given bytes, searched
 // from offset from on.
-func (s *scanner) until(start, from int, end string) token {
+func (s *scanner) scanUntil(start, from int, end string) token {
 	from = min(from, len(s.src))
 	if i := bytes.Index(s.src[from:], []byte(end)); i >= 0 {
 		s.pos = from + i + len(end)
 	} else {
 		s.pos = len(s.src)
 	}
-	return s.literal(start)
+	return s.literalToken(start)
 }
 
-// at reports whether the text at s.pos begins with prefix.
-func (s *scanner) at(prefix string) bool {
+// hasPrefix reports whether the text at s.pos begins with prefix.
+func (s *scanner) hasPrefix(prefix string) bool {
 	return len(s.src)-s.pos >= len(prefix) && string(s.src[s.pos:s.pos+len(prefix)]) == prefix
 }
 
-// text returns the bytes of t.
-func (s *scanner) text(t token) []byte { return s.src[t.start:t.end] }
+// tokenText returns the bytes of t.
+func (s *scanner) tokenText(t token) []byte { return s.src[t.start:t.end] }
 
 // firstOnLine reports whether only blanks precede offset pos on its line.
 func (s *scanner) firstOnLine(pos int) bool {

@@ -44,16 +44,16 @@ type scopes struct {
 	stack []scope
 }
 
-func (s *scopes) top() *scope { return &s.stack[len(s.stack)-1] }
+func (s *scopes) topScope() *scope { return &s.stack[len(s.stack)-1] }
 
-func (s *scopes) full() bool { return len(s.stack) >= maxScopes }
+func (s *scopes) isFull() bool { return len(s.stack) >= maxScopes }
 
-func (s *scopes) push(in scope) {
+func (s *scopes) pushScope(in scope) {
 	s.stack = append(s.stack, in)
 }
 
-// pop closes the innermost scope, but never the file.
-func (s *scopes) pop() (scope, bool) {
+// popScope closes the innermost scope, but never the file.
+func (s *scopes) popScope() (scope, bool) {
 	if len(s.stack) == 1 {
 		return scope{}, false
 	}
@@ -62,8 +62,8 @@ func (s *scopes) pop() (scope, bool) {
 	return top, true
 }
 
-// inherit returns a nameless scope of form f inside the innermost one.
-func (s *scopes) inherit(f form) scope {
-	top := s.top()
+// inheritScope returns a nameless scope of form f inside the innermost one.
+func (s *scopes) inheritScope(f form) scope {
+	top := s.topScope()
 	return scope{form: f, name: top.name, kind: top.kind, def: -1}
 }

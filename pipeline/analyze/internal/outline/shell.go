@@ -9,21 +9,21 @@ func shellSpecial(s *scanner, c byte) token {
 			s.skipLine()
 			return token{}
 		}
-		return s.punct(1)
+		return s.punctToken(1)
 	case '\'':
-		return s.until(s.pos, s.pos+1, "'")
+		return s.scanUntil(s.pos, s.pos+1, "'")
 	case '`':
-		return s.quoted(c, true)
+		return s.scanQuoted(c, true)
 	case '"':
 		start := s.pos
 		s.pos++
 		s.doubleQuoted(0)
-		return s.literal(start)
+		return s.literalToken(start)
 	case '\\':
 		s.pos = min(s.pos+2, len(s.src))
 		return token{}
 	case '$':
-		return s.expansion()
+		return s.scanExpansion()
 	}
 	return s.shellHeredoc()
 }
@@ -40,17 +40,17 @@ func (s *scanner) doubleQuoted(depth int) {
 		case c == '"':
 			s.pos++
 			return
-		case c == '$' && s.peek(1) == '(' && depth < maxHoles:
+		case c == '$' && s.peekByte(1) == '(' && depth < maxHoles:
 			s.pos += 2
-			s.substitution(depth + 1)
+			s.skipSubstitution(depth + 1)
 			continue
 		}
 		s.pos++
 	}
 }
 
-// substitution reads a command up to the ")" that ends it.
-func (s *scanner) substitution(depth int) {
+// skipSubstitution reads a command up to the ")" that ends it.
+func (s *scanner) skipSubstitution(depth int) {
 	parens := 1
 	for s.pos < len(s.src) {
 		c := s.src[s.pos]
@@ -65,25 +65,25 @@ func (s *scanner) substitution(depth int) {
 		case '\\':
 			s.pos = min(s.pos+1, len(s.src))
 		case '\'':
-			s.until(s.pos, s.pos, "'")
+			s.scanUntil(s.pos, s.pos, "'")
 		case '"':
 			s.doubleQuoted(depth)
 		}
 	}
 }
 
-// expansion reads "$", "${…}" or "$'…'".
-func (s *scanner) expansion() token {
+// scanExpansion reads "$", "${…}" or "$'…'".
+func (s *scanner) scanExpansion() token {
 	start := s.pos
-	switch s.peek(1) {
+	switch s.peekByte(1) {
 	case '{':
 		s.pos += 2
 		s.skipGroup('{')
 	case '\'':
 		s.pos++
-		return s.quoted('\'', true)
+		return s.scanQuoted('\'', true)
 	case '#', '$', '<', '"', '`':
-		if s.peek(1) == '#' || s.peek(1) == '$' {
+		if s.peekByte(1) == '#' || s.peekByte(1) == '$' {
 			s.pos += 2
 		} else {
 			s.pos++
@@ -91,26 +91,26 @@ func (s *scanner) expansion() token {
 	default:
 		s.pos++
 	}
-	return s.literal(start)
+	return s.literalToken(start)
 }
 
 // shellHeredoc reads the mark of a heredoc (<<NAME, <<-'NAME'), else "<".
 func (s *scanner) shellHeredoc() token {
-	if s.peek(1) != '<' || s.peek(2) == '<' {
+	if s.peekByte(1) != '<' || s.peekByte(2) == '<' {
 		n := 1
-		for s.peek(n) == '<' {
+		for s.peekByte(n) == '<' {
 			n++
 		}
-		return s.punct(n)
+		return s.punctToken(n)
 	}
 	start := s.pos
 	s.pos += 2
-	indented := s.peek(0) == '-'
+	indented := s.peekByte(0) == '-'
 	if indented {
 		s.pos++
 	}
 	s.skipBlanks()
-	quote := s.peek(0)
+	quote := s.peekByte(0)
 	if quote == '\'' || quote == '"' || quote == '\\' {
 		s.pos++
 	}
@@ -121,10 +121,10 @@ func (s *scanner) shellHeredoc() token {
 	if s.lex.class[s.src[min(from, len(s.src)-1)]] != classDigit { // 1<<2 shifts
 		s.addHeredoc(s.src[from:s.pos], indented)
 	}
-	if s.peek(0) == quote {
+	if s.peekByte(0) == quote {
 		s.pos++
 	}
-	return s.literal(start)
+	return s.literalToken(start)
 }
 
 // shellParser reads commands; only their first words matter.
@@ -149,21 +149,21 @@ func runShell(s scanner) {
 			return
 		}
 		switch {
-		case t.is('{') && len(p.open) < maxBraces:
+		case t.isPunct('{') && len(p.open) < maxBraces:
 			p.open = append(p.open, shellBrace{pending})
 			pending = -1
-		case t.is('}') && p.command(t) && len(p.open) > 0:
+		case t.isPunct('}') && p.beginsCommand(t) && len(p.open) > 0:
 			p.rec.close(p.open[len(p.open)-1].def, int(t.end))
 			p.open = p.open[:len(p.open)-1]
-		case t.kind == tokWord && p.command(t):
-			pending = p.first(t)
+		case t.kind == tokWord && p.beginsCommand(t):
+			pending = p.readCommand(t)
 		}
 		p.before = p.prev
 	}
 }
 
-// command reports whether t stands where a command begins.
-func (p *shellParser) command(t token) bool {
+// beginsCommand reports whether t stands where a command begins.
+func (p *shellParser) beginsCommand(t token) bool {
 	if t.newline || p.before.kind == tokNone {
 		return true
 	}
@@ -181,34 +181,34 @@ func (p *shellParser) command(t token) bool {
 	return false
 }
 
-// first reads on from the first word of a command and returns the function that
+// readCommand reads on from the first word of a command and returns the function that
 // it begins to define, or -1.
-func (p *shellParser) first(t token) int32 {
+func (p *shellParser) readCommand(t token) int32 {
 	switch t.word {
 	case wFunction:
 		name := p.next()
 		if name.kind != tokWord || name.newline {
-			p.unread(name)
+			p.unreadToken(name)
 			return -1
 		}
-		p.parentheses()
-		return p.rec.add(name.span(), "function", scope{})
+		p.skipParentheses()
+		return p.rec.add(name.toSpan(), "function", scope{})
 	case wAlias:
-		if name := p.next(); name.kind == tokWord && p.peek(0) == '=' {
-			p.rec.add(name.span(), "alias", scope{})
+		if name := p.next(); name.kind == tokWord && p.peekByte(0) == '=' {
+			p.rec.add(name.toSpan(), "alias", scope{})
 		} else {
-			p.unread(name)
+			p.unreadToken(name)
 		}
 	case wNone:
-		if p.parentheses() {
-			return p.rec.add(t.span(), "function", scope{})
+		if p.skipParentheses() {
+			return p.rec.add(t.toSpan(), "function", scope{})
 		}
 	}
 	return -1
 }
 
-// parentheses consumes "()" and reports whether it was there.
-func (p *shellParser) parentheses() bool {
+// skipParentheses consumes "()" and reports whether it was there.
+func (p *shellParser) skipParentheses() bool {
 	i := p.pos
 	for i < len(p.src) && (p.src[i] == ' ' || p.src[i] == '\t') {
 		i++

@@ -202,7 +202,7 @@ func compileTable(t *table) *compiledTable {
 		}
 	}
 	words = append(words, strings.Fields(t.terminators)...)
-	c.lex = t.compile(words)
+	c.lex = t.compileLexis(words)
 	table := c.lex.words
 	for _, w := range opens {
 		flag := wordOpens
@@ -212,31 +212,31 @@ func compileTable(t *table) *compiledTable {
 		case '=':
 			flag = wordBlock
 		}
-		table.flags[table.lookup([]byte(strings.TrimLeft(w, "^=")))] |= flag
+		table.flags[table.lookupWord([]byte(strings.TrimLeft(w, "^=")))] |= flag
 	}
 	for _, w := range closes {
 		closing, opening, _ := strings.Cut(w, "=")
-		n := table.lookup([]byte(closing))
+		n := table.lookupWord([]byte(closing))
 		table.flags[n] |= wordCloses
-		c.closed[n] = table.lookup([]byte(opening))
+		c.closed[n] = table.lookupWord([]byte(opening))
 	}
 	for _, w := range continues {
 		if isWordText(w) {
-			table.flags[table.lookup([]byte(w))] |= wordContinues
+			table.flags[table.lookupWord([]byte(w))] |= wordContinues
 		} else {
 			c.goesOn[w[0]] = true
 		}
 	}
 	for _, w := range strings.Fields(t.terminators) {
-		table.flags[table.lookup([]byte(w))] |= wordEnds
+		table.flags[table.lookupWord([]byte(w))] |= wordEnds
 	}
-	mark(&c.separator, t.separators, ";")
-	mark(&c.trail, t.trailing, "")
-	mark(&c.flatOpen, t.flat, "")
-	mark(&c.notHead, t.notAfter, ".@")
-	mark(&c.textMark, t.textMarks, "")
-	mark(&c.start, t.starts, "")
-	mark(&c.lineFirst, t.lineStart, "")
+	markBytes(&c.separator, t.separators, ";")
+	markBytes(&c.trail, t.trailing, "")
+	markBytes(&c.flatOpen, t.flat, "")
+	markBytes(&c.notHead, t.notAfter, ".@")
+	markBytes(&c.textMark, t.textMarks, "")
+	markBytes(&c.start, t.starts, "")
+	markBytes(&c.lineFirst, t.lineStart, "")
 	if t.path == "" {
 		t.path = "."
 	}
@@ -245,9 +245,9 @@ func compileTable(t *table) *compiledTable {
 		r.in, r.inFile = compileIn(r.rule.in)
 		c.columns = c.columns || r.column > 0
 		for _, w := range strings.Fields(r.rule.fields) {
-			r.fields = append(r.fields, table.lookup([]byte(w)))
+			r.fields = append(r.fields, table.lookupWord([]byte(w)))
 		}
-		heads := r.pattern.head()
+		heads := r.pattern.headWords()
 		for _, w := range heads {
 			table.flags[w] |= wordHead
 			c.byWord[w] = append(c.byWord[w], r)
@@ -259,7 +259,7 @@ func compileTable(t *table) *compiledTable {
 	return c
 }
 
-func mark(set *[256]bool, bytes, otherwise string) {
+func markBytes(set *[256]bool, bytes, otherwise string) {
 	if bytes == "" {
 		bytes = otherwise
 	}

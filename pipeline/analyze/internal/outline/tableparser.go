@@ -80,16 +80,16 @@ func (p *tableParser) parse() {
 		if t.newline && t.kind == tokPunct && c.start[t.ch] {
 			p.endStatement('\n')
 		}
-		p.take(t)
+		p.addToken(t)
 	}
 	p.endStatement(0)
 	for len(p.frames) > 1 {
-		p.pop(len(p.src))
+		p.popFrame(len(p.src))
 	}
 }
 
-// take adds a token to the statement, or ends that.
-func (p *tableParser) take(t token) {
+// addToken adds a token to the statement, or ends that.
+func (p *tableParser) addToken(t token) {
 	c := p.table
 	if t.kind == tokPunct {
 		switch {
@@ -108,13 +108,13 @@ func (p *tableParser) take(t token) {
 			p.endStatement(';')
 			return
 		case (t.ch == '(' || t.ch == '[' || t.ch == '{') && !c.flatOpen[t.ch]:
-			t = p.group(t)
+			t = p.groupToken(t)
 		case t.ch == '<' && c.angles && p.angleMayBegin():
 			if end, ok := p.angleEnd(); ok {
 				p.pos = end
 				t.kind, t.end = tokGroup, int32(end)
 			}
-		case c.separator[t.ch], t.ch == ',' && p.top().items != "":
+		case c.separator[t.ch], t.ch == ',' && p.topFrame().items != "":
 			p.endStatement(t.ch)
 			return
 		}
@@ -125,14 +125,14 @@ func (p *tableParser) take(t token) {
 		}
 		p.endStatement(',') // blocks may open and close in what follows
 	}
-	if len(p.stmt) == 0 && c.labels && t.is(':') {
+	if len(p.stmt) == 0 && c.labels && t.isPunct(':') {
 		p.next() // the label of a block
 		return
 	}
 	if len(p.stmt) == 0 && c.columns {
 		p.column = p.columnOf(t)
 		if c.blocks == blockIndent {
-			p.dedent(p.column, int(t.start))
+			p.closeIndented(p.column, int(t.start))
 		}
 	}
 	p.stmt = append(p.stmt, t)
@@ -178,10 +178,10 @@ func (p *tableParser) endStatement(end byte) {
 		return
 	}
 	waited := p.waiting
-	if p.top().items != "" {
+	if p.topFrame().items != "" {
 		p.listItems(end)
 	} else {
-		p.judge(end)
+		p.matchStatement(end)
 	}
 	if waited {
 		p.waiting = false // only the next statement may begin the block
@@ -189,10 +189,10 @@ func (p *tableParser) endStatement(end byte) {
 	p.stmt = p.stmt[:0]
 }
 
-func (p *tableParser) top() *frame { return &p.frames[len(p.frames)-1] }
+func (p *tableParser) topFrame() *frame { return &p.frames[len(p.frames)-1] }
 
-// judge looks for what the statement defines, and reports whether it is anything.
-func (p *tableParser) judge(end byte) bool {
+// matchStatement looks for what the statement defines, and reports whether it is anything.
+func (p *tableParser) matchStatement(end byte) bool {
 	c := p.table
 	p.m.stmt, p.m.end = p.stmt, end
 	if c.read != nil {
@@ -200,7 +200,7 @@ func (p *tableParser) judge(end byte) bool {
 		return false
 	}
 	if c.blocks == blockWords {
-		return p.judgeWords()
+		return p.matchWordStatement()
 	}
 	attempts := 0
 	flags := &p.lex.words.flags
@@ -215,11 +215,11 @@ func (p *tableParser) judge(end byte) bool {
 			return true
 		}
 	}
-	return p.tryRules(c.anchored, 0) || p.implicit(end)
+	return p.tryRules(c.anchored, 0) || p.matchImplicit(end)
 }
 
-// judgeWords does the same where words open and close blocks.
-func (p *tableParser) judgeWords() bool {
+// matchWordStatement does the same where words open and close blocks.
+func (p *tableParser) matchWordStatement() bool {
 	c, flags, attempts := p.table, &p.lex.words.flags, 0
 	p.plain = false
 	found := p.tryRules(c.anchored, 0)
@@ -234,7 +234,7 @@ func (p *tableParser) judgeWords() bool {
 		if flag&(wordHead|wordOpens|wordOpensFirst|wordCloses) == 0 || i > 0 && p.stmt[i-1].kind == tokPunct && c.notHead[p.stmt[i-1].ch] && p.stmt[i-1].end == t.start {
 			continue
 		}
-		if i+1 < len(p.stmt) && p.stmt[i+1].is(':') && p.stmt[i+1].start == t.end && c.keyColon {
+		if i+1 < len(p.stmt) && p.stmt[i+1].isPunct(':') && p.stmt[i+1].start == t.end && c.keyColon {
 			continue
 		}
 		closes := flag&wordCloses != 0
@@ -249,7 +249,7 @@ func (p *tableParser) judgeWords() bool {
 				}
 			}
 		}
-		first := i == 0 || p.stmt[i-1].is('=') || p.stmt[i-1].is(':')
+		first := i == 0 || p.stmt[i-1].isPunct('=') || p.stmt[i-1].isPunct(':')
 		if (flag&wordOpens != 0 || flag&wordOpensFirst != 0 && first) && !(closes && i > 0) && !p.afterCloser(i) {
 			p.openWord(t)
 		}
@@ -273,7 +273,7 @@ func (p *tableParser) afterCloser(i int) bool {
 }
 
 func (p *tableParser) tryRules(rules []*compiledRule, i int) bool {
-	top := p.top()
+	top := p.topFrame()
 	for _, r := range rules {
 		switch {
 		case p.table.maxDepth > 0 && len(p.frames) > p.table.maxDepth,
@@ -282,30 +282,30 @@ func (p *tableParser) tryRules(rules []*compiledRule, i int) bool {
 			r.column > 0 && p.column != r.column-1:
 			continue
 		}
-		if p.m.match(r.pattern, i) {
-			p.define(r)
+		if p.m.matchPattern(r.pattern, i) {
+			p.recordDefinition(r)
 			return true
 		}
 	}
 	return false
 }
 
-// define records what a rule has found, and notes its block.
-func (p *tableParser) define(r *compiledRule) {
+// recordDefinition records what a rule has found, and notes its block.
+func (p *tableParser) recordDefinition(r *compiledRule) {
 	level := r.level
 	if r.levels {
-		level = p.repeats()
+		level = p.countRepeats()
 	}
 	if level > 0 {
 		p.endSections(level)
 	}
-	parent := p.parent()
+	parent := p.parentScope()
 	kind := r.kind
 	if r.again && p.lastKind != "" {
 		kind = p.lastKind
 	}
 	p.lastKind = kind
-	if !p.m.parent.empty() && r.owner != ownerNone {
+	if !p.m.parent.isEmpty() && r.owner != ownerNone {
 		owner := r.owner
 		if owner == "" {
 			owner = "class"
@@ -314,7 +314,7 @@ func (p *tableParser) define(r *compiledRule) {
 		if kind == "function" {
 			kind = "method"
 		}
-	} else if kind == "function" && typeKinds[p.top().kind] {
+	} else if kind == "function" && typeKinds[p.topFrame().kind] {
 		kind = "method"
 	}
 	def := int32(-1)
@@ -324,14 +324,14 @@ func (p *tableParser) define(r *compiledRule) {
 		for _, name := range p.m.names {
 			p.rec.add(name, kind, parent)
 		}
-	} else if !p.m.name.empty() {
+	} else if !p.m.name.isEmpty() {
 		if r.once && bytes.Equal(p.src[p.last.start:p.last.end], p.src[p.m.name.start:p.m.name.end]) {
 			return
 		}
 		p.last = p.m.name
 		def = p.rec.add(p.m.name, kind, parent)
 	}
-	p.block(r, def, kind, level)
+	p.noteBlock(r, def, kind, level)
 	if r.until != "" {
 		p.skipUntil(r.until)
 	}
@@ -343,11 +343,11 @@ func (p *tableParser) define(r *compiledRule) {
 // skipUntil moves to the line that begins with a word.
 func (p *tableParser) skipUntil(word string) {
 	for p.pos < len(p.src) {
-		p.tick()
+		p.countStep()
 		p.skipLine()
 		p.pos = min(p.pos+1, len(p.src))
 		p.skipBlanks()
-		if p.at(word) {
+		if p.hasPrefix(word) {
 			p.skipLine()
 			return
 		}
@@ -368,9 +368,9 @@ func (p *tableParser) headFields(r *compiledRule, kind code.SymbolKind) {
 			switch {
 			case t.kind == tokEOF:
 				return
-			case t.is('('), t.is('['), t.is('{'):
-				in.group(t)
-			case t.is(')'):
+			case t.isPunct('('), t.isPunct('['), t.isPunct('{'):
+				in.groupToken(t)
+			case t.isPunct(')'):
 				depth--
 			case t.kind == tokWord && slices.Contains(r.fields, t.word):
 				property = true
@@ -385,17 +385,17 @@ func (p *tableParser) headFields(r *compiledRule, kind code.SymbolKind) {
 
 // listItems records the names that begin the items of the statement.
 func (p *tableParser) listItems(end byte) {
-	top := p.top()
+	top := p.topFrame()
 	p.m.stmt = p.stmt
 	expect := true
 	for _, t := range p.stmt {
 		switch {
-		case t.is(','):
+		case t.isPunct(','):
 			expect = true
-		case t.is('@') || t.isGroup('['):
+		case t.isPunct('@') || t.isGroup('['):
 		case t.kind == tokWord && expect:
 			if p.m.isName(t) {
-				p.rec.add(t.span(), top.items, p.parent())
+				p.rec.add(t.toSpan(), top.items, p.parentScope())
 			}
 			expect = false
 		default:
@@ -415,7 +415,7 @@ func (p *tableParser) skipText(t token) bool {
 	}
 	p.pos = int(t.start)
 	for p.pos < len(p.src) {
-		p.tick()
+		p.countStep()
 		p.skipLine()
 		p.pos = min(p.pos+1, len(p.src))
 		i := p.pos
@@ -444,7 +444,7 @@ func (p *tableParser) skipLines() {
 			return
 		}
 		p.pos = i
-		p.tick()
+		p.countStep()
 		p.skipLine()
 		if p.pos < len(p.src) {
 			p.pos++

@@ -31,7 +31,7 @@ type shape struct {
 	newline bool // a line break stands before it
 }
 
-func (t token) is(ch byte) bool      { return t.kind == tokPunct && t.ch == ch }
+func (t token) isPunct(ch byte) bool { return t.kind == tokPunct && t.ch == ch }
 func (t token) isGroup(ch byte) bool { return t.kind == tokGroup && t.ch == ch }
 
 // isName reports whether t is an identifier that is no keyword of the language.
@@ -40,6 +40,6 @@ func (t token) isName() bool { return t.kind == tokWord && t.word == wNone }
 // span is a range of the text.
 type span struct{ start, end int32 }
 
-func (t token) span() span { return span{t.start, t.end} }
+func (t token) toSpan() span { return span{t.start, t.end} }
 
-func (s span) empty() bool { return s.start == s.end }
+func (s span) isEmpty() bool { return s.start == s.end }

@@ -166,14 +166,14 @@ func (t *Tokenizer) word(tok token) code.TokenClass {
 	if tok.kind == tokString {
 		return code.TokenString
 	}
-	text := t.s.text(tok)
+	text := t.s.tokenText(tok)
 	switch {
 	case t.embedded > 0 && t.keywords == nil:
-		if keywordTables["TypeScript"]().lookup(text) != wNone && t.tag == "script" {
+		if keywordTables["TypeScript"]().lookupWord(text) != wNone && t.tag == "script" {
 			return code.TokenKeyword
 		}
 	case t.keywords != nil:
-		if t.keywords.lookup(text) != wNone {
+		if t.keywords.lookupWord(text) != wNone {
 			return code.TokenKeyword
 		}
 	case tok.word != wNone && t.s.lex.words.flags[tok.word]&wordKeyword != 0:
@@ -292,11 +292,11 @@ func (t *Tokenizer) resumeLiteral(l literalState) {
 	start := s.pos
 	if l.in != nil {
 		s.readLiteral(l)
-	} else if s.template(); s.templateHole {
+	} else if s.scanTemplate(); s.templateHole {
 		s.templateHole = false
 		t.openTemplate()
 	}
-	s.remember(s.literal(start))
+	s.remember(s.literalToken(start))
 }
 
 // openElement notes that the tag of a script or style begins.
@@ -305,7 +305,7 @@ func (t *Tokenizer) openElement(tok token) {
 		return
 	}
 	t.tag = ""
-	switch name := t.s.text(tok); {
+	switch name := t.s.tokenText(tok); {
 	case bytes.EqualFold(name, []byte("script")):
 		t.tag = "script"
 	case bytes.EqualFold(name, []byte("style")):

@@ -59,7 +59,7 @@ func (t *wordTable) insert(text string, w word) {
 	t.slots[slot] = wordSlot{text, w}
 }
 
-func (t *wordTable) lookup(b []byte) word {
+func (t *wordTable) lookupWord(b []byte) word {
 	if len(b) < 2 || len(b) > t.maxLen {
 		return wNone
 	}
@@ -86,7 +86,7 @@ func (t *wordTable) lookupFold(b []byte) word {
 		}
 		lower[i] = c
 	}
-	return t.lookup(lower[:len(b)])
+	return t.lookupWord(lower[:len(b)])
 }
 
 // maxFoldedWord is the length of the longest keyword that is written in any case.

@@ -36,7 +36,7 @@ func (d *directory) close() { _ = d.root.Close() }
 func (d *directory) openFile(name string) (*os.File, fs.FileInfo, error) {
 	info, err := d.root.Stat(name)
 	if err != nil {
-		return nil, nil, d.explain(name, err)
+		return nil, nil, d.explainError(name, err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, nil, d.refuseKind(name, info.Mode())
@@ -44,7 +44,7 @@ func (d *directory) openFile(name string) (*os.File, fs.FileInfo, error) {
 	// It may be something else by now.
 	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
-		return nil, nil, d.explain(name, err)
+		return nil, nil, d.explainError(name, err)
 	}
 	if info, err = f.Stat(); err == nil && !info.Mode().IsRegular() {
 		err = d.refuseKind(name, info.Mode())
@@ -63,14 +63,14 @@ func (d *directory) readFile(name string, limit int64) ([]byte, error) {
 	}
 	defer f.Close()
 	if info.Size() > limit {
-		return nil, fmt.Errorf("%s of %d bytes, at most %d: %w", d.join(name), info.Size(), limit, ErrTooLarge)
+		return nil, fmt.Errorf("%s of %d bytes, at most %d: %w", d.joinPath(name), info.Size(), limit, ErrTooLarge)
 	}
 	b, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", d.join(name), withoutPath(err))
+		return nil, fmt.Errorf("read %s: %w", d.joinPath(name), withoutPath(err))
 	}
 	if int64(len(b)) > limit {
-		return nil, fmt.Errorf("%s: more than %d bytes: %w", d.join(name), limit, ErrTooLarge)
+		return nil, fmt.Errorf("%s: more than %d bytes: %w", d.joinPath(name), limit, ErrTooLarge)
 	}
 	return b, nil
 }
@@ -79,7 +79,7 @@ func (d *directory) readFile(name string, limit int64) ([]byte, error) {
 func (d *directory) openDirectory(name string) (*directory, error) {
 	root, err := OpenRoot(d.root, name)
 	if err != nil {
-		return nil, d.explain(name, err)
+		return nil, d.explainError(name, err)
 	}
 	return &directory{root: root, path: filepath.Join(d.path, name)}, nil
 }
@@ -91,13 +91,13 @@ func (d *directory) eachEntry(name string, limit int, fn func(fs.DirEntry) error
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	} else if err != nil {
-		return d.explain(name, err)
+		return d.explainError(name, err)
 	}
 	defer f.Close()
 	for n := 0; ; {
 		entries, err := f.ReadDir(readDirChunk)
 		if n += len(entries); n > limit {
-			return fmt.Errorf("%s has more than %d entries: %w", d.join(name), limit, ErrTooLarge)
+			return fmt.Errorf("%s has more than %d entries: %w", d.joinPath(name), limit, ErrTooLarge)
 		}
 		for _, e := range entries {
 			if err := fn(e); err != nil {
@@ -107,32 +107,34 @@ func (d *directory) eachEntry(name string, limit int, fn func(fs.DirEntry) error
 		if errors.Is(err, io.EOF) {
 			return nil
 		} else if err != nil {
-			return d.explain(name, err)
+			return d.explainError(name, err)
 		}
 	}
 }
 
-// join returns the path of a name, for messages.
-func (d *directory) join(name string) string { return filepath.Join(d.path, filepath.FromSlash(name)) }
+// joinPath returns the path of a name, for messages.
+func (d *directory) joinPath(name string) string {
+	return filepath.Join(d.path, filepath.FromSlash(name))
+}
 
-// explain turns an error of os.Root into one of this package: os.Root does not say
+// explainError turns an error of os.Root into one of this package: os.Root does not say
 // which link of a name led out of it.
-func (d *directory) explain(name string, err error) error {
+func (d *directory) explainError(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s: %w", d.join(name), fs.ErrNotExist)
+		return fmt.Errorf("%s: %w", d.joinPath(name), fs.ErrNotExist)
 	}
 	for prefix := name; prefix != "." && prefix != "/"; prefix = path.Dir(prefix) {
 		if info, statErr := d.root.Lstat(prefix); statErr == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return fmt.Errorf("%w: %s is a symbolic link that leads out of the repository; links are followed within git's directory only", ErrRefused, d.join(prefix))
+			return fmt.Errorf("%w: %s is a symbolic link that leads out of the repository; links are followed within git's directory only", ErrRefused, d.joinPath(prefix))
 		}
 	}
 	switch {
 	case errors.Is(err, syscall.ENXIO): // a socket
 		return d.refuseKind(name, fs.ModeSocket)
 	case errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("%w: %s is no directory", ErrRefused, d.join(name))
+		return fmt.Errorf("%w: %s is no directory", ErrRefused, d.joinPath(name))
 	}
-	return fmt.Errorf("%s: %w", d.join(name), withoutPath(err))
+	return fmt.Errorf("%s: %w", d.joinPath(name), withoutPath(err))
 }
 
 func (d *directory) refuseKind(name string, mode fs.FileMode) error {
@@ -146,7 +148,7 @@ func (d *directory) refuseKind(name string, mode fs.FileMode) error {
 			break
 		}
 	}
-	return fmt.Errorf("%w: %s is %s; only regular files are read", ErrRefused, d.join(name), kind)
+	return fmt.Errorf("%w: %s is %s; only regular files are read", ErrRefused, d.joinPath(name), kind)
 }
 
 // withoutPath drops the operation and the path that the os package adds.

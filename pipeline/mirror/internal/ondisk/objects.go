@@ -42,7 +42,7 @@ type Objects struct {
 const racyAge = 2 * time.Second
 
 // temporary begins the names of files that are being copied.
-const temporary = "tmp_quarry_"
+const tempPrefix = "tmp_quarry_"
 
 // Update makes the copy equal to the objects of r: new files are copied, files that
 // r no longer has are removed. It returns the bytes that it copied. What it had
@@ -99,7 +99,7 @@ func (u *update) updateDirectory(name string, list func(name string) (wantedFile
 		return nil
 	}
 	for _, d := range u.r.objects {
-		delete(u.o.copied, d.join(name)) // until all of it is copied again
+		delete(u.o.copied, d.joinPath(name)) // until all of it is copied again
 	}
 	wanted, err := list(name)
 	if err != nil {
@@ -136,9 +136,9 @@ func (u *update) modifiedTimes(name string) (modified map[string]time.Time, chan
 				continue
 			}
 		}
-		last, known := u.o.copied[d.join(name)]
+		last, known := u.o.copied[d.joinPath(name)]
 		changed = changed || !known || !last.Equal(at)
-		modified[d.join(name)] = at
+		modified[d.joinPath(name)] = at
 	}
 	return modified, changed
 }
@@ -210,7 +210,7 @@ func (u *update) copyChanged(d *directory, name string, present map[string]int64
 	}
 	u.left -= max(info.Size(), minFileBytes)
 	if err := u.write(filepath.Join(u.o.Directory, filepath.FromSlash(name)), f, info.Size()); err != nil {
-		return fmt.Errorf("copy %s: %w", d.join(name), err)
+		return fmt.Errorf("copy %s: %w", d.joinPath(name), err)
 	}
 	return nil
 }
@@ -220,11 +220,11 @@ func (u *update) copyChanged(d *directory, name string, present map[string]int64
 // Update, and git finds damage within.
 func (u *update) write(path string, from io.Reader, size int64) error {
 	dir := filepath.Dir(path)
-	tmp, err := os.CreateTemp(dir, temporary+"*")
+	tmp, err := os.CreateTemp(dir, tempPrefix+"*")
 	if errors.Is(err, fs.ErrNotExist) {
 		// One level: a mirror that was removed meanwhile stays removed.
 		if err = os.Mkdir(dir, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
-			tmp, err = os.CreateTemp(dir, temporary+"*")
+			tmp, err = os.CreateTemp(dir, tempPrefix+"*")
 		}
 	}
 	if err != nil {
@@ -265,7 +265,7 @@ func listCopies(dir string) (map[string]int64, error) {
 	}
 	present := make(map[string]int64, len(entries))
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), temporary) {
+		if strings.HasPrefix(e.Name(), tempPrefix) {
 			_ = os.Remove(filepath.Join(dir, e.Name()))
 			continue
 		}

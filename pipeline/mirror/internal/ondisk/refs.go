@@ -35,7 +35,7 @@ func (r *Repository) Find(ctx context.Context, refs []code.Ref) (Refs, error) {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		id, err := r.resolve(ref, nil)
+		id, err := r.resolveRef(ref, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (r *Repository) Find(ctx context.Context, refs []code.Ref) (Refs, error) {
 func (r *Repository) List(ctx context.Context, prefix string) (Refs, error) {
 	// Loose refs first: git packs a ref before it removes the file.
 	w := looseWalk{ctx: ctx, r: r, refs: Refs{}, symbolic: map[code.Ref]code.Ref{}}
-	if err := w.walk(strings.TrimSuffix(prefix, "/"), maxRefDepth); err != nil {
+	if err := w.walkDirectory(strings.TrimSuffix(prefix, "/"), maxRefDepth); err != nil {
 		return nil, err
 	}
 	packed, err := r.readPacked()
@@ -68,7 +68,7 @@ func (r *Repository) List(ctx context.Context, prefix string) (Refs, error) {
 		if err := context.Cause(ctx); err != nil {
 			return nil, err
 		}
-		id, err := r.resolve(target, &w)
+		id, err := r.resolveRef(target, &w)
 		if err != nil {
 			return nil, err
 		}
@@ -79,9 +79,9 @@ func (r *Repository) List(ctx context.Context, prefix string) (Refs, error) {
 	return refs, checkCount(len(refs))
 }
 
-// resolve returns the object that a ref names, through symbolic refs; empty if it
+// resolveRef returns the object that a ref names, through symbolic refs; empty if it
 // names none. What a walk has read is not read again.
-func (r *Repository) resolve(ref code.Ref, w *looseWalk) (code.CommitID, error) {
+func (r *Repository) resolveRef(ref code.Ref, w *looseWalk) (code.CommitID, error) {
 	for range maxSymbolicRefs {
 		var target code.Ref
 		var id code.CommitID
@@ -122,9 +122,9 @@ type looseWalk struct {
 	entries  int // files and directories, of any kind
 }
 
-func (w *looseWalk) walk(dir string, depth int) error {
+func (w *looseWalk) walkDirectory(dir string, depth int) error {
 	if depth == 0 {
-		return fmt.Errorf("%s: more than %d directories deep: %w", w.r.common.join(dir), maxRefDepth, ErrTooLarge)
+		return fmt.Errorf("%s: more than %d directories deep: %w", w.r.common.joinPath(dir), maxRefDepth, ErrTooLarge)
 	}
 	return w.r.common.eachEntry(dir, maxRefs, func(e fs.DirEntry) error {
 		w.entries++
@@ -133,7 +133,7 @@ func (w *looseWalk) walk(dir string, depth int) error {
 		}
 		name := path.Join(dir, e.Name())
 		if e.IsDir() {
-			return w.walk(name, depth-1)
+			return w.walkDirectory(name, depth-1)
 		}
 		ref := code.Ref(name)
 		if ref.Validate() != nil {
@@ -165,7 +165,7 @@ func (r *Repository) readLoose(ref code.Ref) (target code.Ref, id code.CommitID,
 	case err == nil && info.IsDir(), isAbsent(err):
 		return "", "", nil
 	case err != nil:
-		return "", "", r.common.explain(string(ref), err)
+		return "", "", r.common.explainError(string(ref), err)
 	}
 	b, err := r.common.readFile(string(ref), maxLineFileBytes)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -95,7 +95,7 @@ func (r *Repository) Shallow() ([]code.CommitID, error) {
 		id, err := code.ParseCommitID(string(bytes.TrimSpace(line)))
 		if err != nil || id == "" {
 			// The line may be anything: it stays out of the message.
-			return nil, fmt.Errorf("%w: line %d of %s is no name of a commit", ErrRefused, len(commits)+1, r.common.join("shallow"))
+			return nil, fmt.Errorf("%w: line %d of %s is no name of a commit", ErrRefused, len(commits)+1, r.common.joinPath("shallow"))
 		}
 		commits = append(commits, id)
 	}
@@ -138,7 +138,7 @@ func findGitDirectory(path string, openBelow OpenBelow) (string, error) {
 	}
 	target, ok := strings.CutPrefix(cutLine(b), "gitdir: ")
 	if !ok {
-		return "", fmt.Errorf("%s: %w", d.join(".git"), ErrNotRepository)
+		return "", fmt.Errorf("%s: %w", d.joinPath(".git"), ErrNotRepository)
 	}
 	return joinRelative(tree, target), nil
 }
@@ -165,7 +165,7 @@ func (r *Repository) readConfig() error {
 		r.format = "sha1"
 	}
 	if r.format != "sha1" && r.format != "sha256" {
-		return fmt.Errorf("%w: %s has an unknown extensions.objectFormat", ErrRefused, r.common.join("config"))
+		return fmt.Errorf("%w: %s has an unknown extensions.objectFormat", ErrRefused, r.common.joinPath("config"))
 	}
 	if storage := extensions["refstorage"]; storage != "" && storage != "files" {
 		return fmt.Errorf("%w: %s does not keep its refs in files; convert it with git refs migrate --ref-format=files", ErrRefused, r.common.path)
@@ -210,7 +210,7 @@ func (r *Repository) openAlternates(objects *directory, openBelow OpenBelow, dep
 		case line == "" || line[0] == '#':
 			continue
 		case line[0] == '"':
-			return fmt.Errorf("%w: %s names a path with special characters", ErrRefused, objects.join("info/alternates"))
+			return fmt.Errorf("%w: %s names a path with special characters", ErrRefused, objects.joinPath("info/alternates"))
 		case depth == maxAlternateDepth || r.alternates == maxObjectDirectories:
 			return fmt.Errorf("%w: more than %d repositories borrow objects from one another, or a chain of more than %d", ErrRefused, maxObjectDirectories, maxAlternateDepth)
 		}

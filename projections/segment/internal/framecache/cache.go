@@ -14,8 +14,8 @@ const (
 // is not 0.
 type Key uint64
 
-// spread mixes the bits of a key, for shards from above and ghosts from below.
-func (k Key) spread() uint64 {
+// spreadBits mixes the bits of a key, for shards from above and ghosts from below.
+func (k Key) spreadBits() uint64 {
 	h := uint64(k) * 0x9e3779b97f4a7c15
 	return h ^ h>>32
 }
@@ -57,14 +57,14 @@ func New(o Options) *Cache {
 	return c
 }
 
-func (c *Cache) shard(k Key) *shard { return &c.shards[k.spread()>>c.shift] }
+func (c *Cache) shardOf(k Key) *shard { return &c.shards[k.spreadBits()>>c.shift] }
 
 // Pin returns the frame of a key, held.
-func (c *Cache) Pin(k Key) (Hold, bool) { return c.shard(k).pin(k) }
+func (c *Cache) Pin(k Key) (Hold, bool) { return c.shardOf(k).pinFrame(k) }
 
 // Reserve returns a slot for a frame of that many bytes, held and not yet to be
 // found; none if every slot is held.
-func (c *Cache) Reserve(k Key, size int) (Hold, bool) { return c.shard(k).reserve(k, size) }
+func (c *Cache) Reserve(k Key, size int) (Hold, bool) { return c.shardOf(k).reserveSlot(k, size) }
 
 // Close gives the memory back. The cache has no room and finds nothing from then
 // on. If a frame is still held, all stays as it is: a leak is better than a fault.
@@ -118,7 +118,7 @@ func (h Hold) Bytes() []byte {
 
 // Publish lets others find the frame under the key it was reserved for. Another
 // goroutine may have been quicker: its frame is then the one to be found.
-func (h Hold) Publish(k Key) { h.shard.publish(k, h.index) }
+func (h Hold) Publish(k Key) { h.shard.publishFrame(k, h.index) }
 
 // Release ends the hold. It is a no-op for the zero Hold; a second one panics, as
 // the frame may be somebody else's by then.

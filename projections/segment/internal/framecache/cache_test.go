@@ -20,43 +20,43 @@ func newCache(t testing.TB, slots int) *Cache {
 	return c
 }
 
-// fill writes what a frame of that key holds.
-func fill(b []byte, k Key) {
+// fillFrame writes what a frame of that key holds.
+func fillFrame(b []byte, k Key) {
 	for i := 0; i+8 <= len(b); i += 8 {
 		binary.LittleEndian.PutUint64(b[i:], uint64(k)*0x9e3779b97f4a7c15+uint64(i))
 	}
 }
 
-func check(t *testing.T, h Hold, k Key) {
+func checkFrame(t *testing.T, h Hold, k Key) {
 	t.Helper()
 	want := make([]byte, len(h.Bytes()))
-	if fill(want, k); !bytes.Equal(h.Bytes(), want) {
+	if fillFrame(want, k); !bytes.Equal(h.Bytes(), want) {
 		t.Errorf("frame %x holds other bytes", k)
 	}
 }
 
-// read finds a frame or adds it, as a reader does, and reports whether it was there.
-func read(t *testing.T, c *Cache, k Key) (h Hold, found bool) {
+// readFrame finds a frame or adds it, as a reader does, and reports whether it was there.
+func readFrame(t *testing.T, c *Cache, k Key) (h Hold, found bool) {
 	if h, found = c.Pin(k); !found {
 		var ok bool
 		if h, ok = c.Reserve(k, frameBytes); !ok {
 			return Hold{}, false
 		}
-		fill(h.Bytes(), k)
+		fillFrame(h.Bytes(), k)
 		h.Publish(k)
 	}
-	check(t, h, k)
+	checkFrame(t, h, k)
 	return h, found
 }
 
-func touch(t *testing.T, c *Cache, k Key) bool {
-	h, found := read(t, c, k)
+func touchFrame(t *testing.T, c *Cache, k Key) bool {
+	h, found := readFrame(t, c, k)
 	h.Release()
 	return found
 }
 
-// verify checks the invariants that can be seen at rest.
-func verify(t *testing.T, c *Cache) {
+// checkInvariants checks the invariants that can be seen at rest.
+func checkInvariants(t *testing.T, c *Cache) {
 	t.Helper()
 	if held := c.Stats().Held; held != 0 {
 		t.Errorf("%d holds are left", held)
@@ -94,16 +94,16 @@ func TestFrameIsFoundOnceItIsPublished(t *testing.T) {
 	if _, found := c.Pin(7); found {
 		t.Fatal("found before it was published")
 	}
-	fill(h.Bytes(), 7)
+	fillFrame(h.Bytes(), 7)
 	h.Publish(7)
 	h.Release()
 	h, found := c.Pin(7)
 	if !found || len(h.Bytes()) != 16 {
 		t.Fatal("not found after it was published")
 	}
-	check(t, h, 7)
+	checkFrame(t, h, 7)
 	h.Release()
-	verify(t, c)
+	checkInvariants(t, c)
 }
 
 func TestSecondOfAFrameIsNotFoundButUsable(t *testing.T) {
@@ -111,10 +111,10 @@ func TestSecondOfAFrameIsNotFoundButUsable(t *testing.T) {
 	a, _ := c.Reserve(7, frameBytes)
 	b, _ := c.Reserve(7, frameBytes)
 	for _, h := range []Hold{a, b} {
-		fill(h.Bytes(), 7)
+		fillFrame(h.Bytes(), 7)
 		h.Publish(7)
 	}
-	check(t, b, 7)
+	checkFrame(t, b, 7)
 	if h, _ := c.Pin(7); h != a {
 		t.Error("the second took the place of the first")
 	} else {
@@ -123,50 +123,50 @@ func TestSecondOfAFrameIsNotFoundButUsable(t *testing.T) {
 	a.Release()
 	b.Release()
 	for k := Key(100); k < 200; k++ {
-		touch(t, c, k)
+		touchFrame(t, c, k)
 	}
-	verify(t, c)
+	checkInvariants(t, c)
 }
 
 func TestMemoryIsBounded(t *testing.T) {
 	const slots = 1000
 	c := newCache(t, slots)
 	for k := Key(1); k < 10*slots; k++ {
-		touch(t, c, k)
+		touchFrame(t, c, k)
 	}
 	if s := c.Stats(); s.Bytes != slots*frameBytes || s.Evictions == 0 {
 		t.Errorf("%+v, want %d bytes", s, slots*frameBytes)
 	}
-	verify(t, c)
+	checkInvariants(t, c)
 }
 
 func TestHeldFrameStays(t *testing.T) {
 	c := newCache(t, 4)
 	var held []Hold
 	for k := Key(1); k <= 3; k++ {
-		h, _ := read(t, c, k)
+		h, _ := readFrame(t, c, k)
 		held = append(held, h)
 	}
 	for k := Key(10); k < 100; k++ {
-		touch(t, c, k)
+		touchFrame(t, c, k)
 	}
 	for i, h := range held {
-		check(t, h, Key(i+1))
-		if !touch(t, c, Key(i+1)) {
+		checkFrame(t, h, Key(i+1))
+		if !touchFrame(t, c, Key(i+1)) {
 			t.Errorf("frame %d left while it was held", i+1)
 		}
 	}
-	last, _ := read(t, c, 200)
+	last, _ := readFrame(t, c, 200)
 	if _, ok := c.Reserve(201, frameBytes); ok {
 		t.Error("room in a cache whose slots are all held")
 	}
 	for _, h := range append(held, last) {
 		h.Release()
 	}
-	if touch(t, c, 201); !touch(t, c, 201) {
+	if touchFrame(t, c, 201); !touchFrame(t, c, 201) {
 		t.Error("no room after the release")
 	}
-	verify(t, c)
+	checkInvariants(t, c)
 }
 
 // A scan of many times the cache leaves those frames that are asked for now and
@@ -176,22 +176,22 @@ func TestScanLeavesWhatIsUsed(t *testing.T) {
 	c := newCache(t, slots)
 	for range 2 {
 		for k := Key(1); k <= hot; k++ {
-			touch(t, c, k)
+			touchFrame(t, c, k)
 		}
 	}
 	for k := Key(0); k < scanned; k++ {
-		touch(t, c, 1<<32+k)
+		touchFrame(t, c, 1<<32+k)
 	}
 	lost := 0
 	for k := Key(1); k <= hot; k++ {
-		if !touch(t, c, k) {
+		if !touchFrame(t, c, k) {
 			lost++
 		}
 	}
 	if lost > hot/20 {
 		t.Errorf("a scan drove out %d of %d frames in use", lost, hot)
 	}
-	verify(t, c)
+	checkInvariants(t, c)
 }
 
 // A set that is larger than the part for new frames is found in the end, though
@@ -201,33 +201,33 @@ func TestFrameThatComesBackIsKept(t *testing.T) {
 	c := newCache(t, slots)
 	for range 2 { // fills both parts
 		for k := Key(0); k < slots/2; k++ {
-			touch(t, c, 1<<32+k)
+			touchFrame(t, c, 1<<32+k)
 		}
 	}
 	for k := Key(0); k < slots; k++ {
-		touch(t, c, 1<<33+k)
+		touchFrame(t, c, 1<<33+k)
 	}
 	for range 4 {
 		for k := Key(1); k <= set; k++ {
-			touch(t, c, k)
+			touchFrame(t, c, k)
 		}
 	}
 	found := 0
 	for k := Key(1); k <= set; k++ {
-		if touch(t, c, k) {
+		if touchFrame(t, c, k) {
 			found++
 		}
 	}
 	if found < set*9/10 {
 		t.Errorf("found %d of %d frames on the fifth time", found, set)
 	}
-	verify(t, c)
+	checkInvariants(t, c)
 }
 
 func TestClosedCacheIsEmpty(t *testing.T) {
 	c := newCache(t, 4)
-	h, _ := read(t, c, 1)
-	if err := c.Close(); err != nil || !touch(t, c, 1) {
+	h, _ := readFrame(t, c, 1)
+	if err := c.Close(); err != nil || !touchFrame(t, c, 1) {
 		t.Fatal("closed under a reader", err)
 	}
 	h.Release()
@@ -246,7 +246,7 @@ func TestClosedCacheIsEmpty(t *testing.T) {
 
 func TestSecondReleasePanics(t *testing.T) {
 	c := newCache(t, 4)
-	h, _ := read(t, c, 1)
+	h, _ := readFrame(t, c, 1)
 	h.Release()
 	defer func() {
 		if recover() == nil {
@@ -259,7 +259,7 @@ func TestSecondReleasePanics(t *testing.T) {
 
 func TestHitAllocatesNothing(t *testing.T) {
 	c := newCache(t, 4)
-	touch(t, c, 1)
+	touchFrame(t, c, 1)
 	if n := testing.AllocsPerRun(100, func() {
 		h, _ := c.Pin(1)
 		h.Release()
@@ -282,7 +282,7 @@ func TestConcurrentReaders(t *testing.T) {
 			for i := range steps {
 				at := i % 2
 				if keys[at] != 0 {
-					check(t, held[at], keys[at])
+					checkFrame(t, held[at], keys[at])
 				}
 				held[at].Release()
 				held[at], keys[at] = Hold{}, 0
@@ -292,7 +292,7 @@ func TestConcurrentReaders(t *testing.T) {
 					abandoned.Release()
 					continue
 				}
-				if h, _ := read(t, c, k); h != (Hold{}) {
+				if h, _ := readFrame(t, c, k); h != (Hold{}) {
 					held[at], keys[at] = h, k
 				}
 			}
@@ -301,7 +301,7 @@ func TestConcurrentReaders(t *testing.T) {
 		})
 	}
 	group.Wait()
-	verify(t, c)
+	checkInvariants(t, c)
 	if s := c.Stats(); s.Hits == 0 || s.Evictions == 0 || s.Bytes > 100*frameBytes {
 		t.Errorf("%+v", s)
 	}

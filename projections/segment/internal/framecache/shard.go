@@ -54,9 +54,9 @@ func (s *shard) init(memory []byte, frameBytes int, poison bool) {
 	s.mu.ghosts = make([]Key, 1<<bits.Len(uint(n)))
 }
 
-func (s *shard) ghost(k Key) *Key { return &s.mu.ghosts[k.spread()%uint64(len(s.mu.ghosts))] }
+func (s *shard) ghostSlot(k Key) *Key { return &s.mu.ghosts[k.spreadBits()%uint64(len(s.mu.ghosts))] }
 
-func (s *shard) pin(k Key) (Hold, bool) {
+func (s *shard) pinFrame(k Key) (Hold, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, ok := s.mu.index[k]
@@ -71,8 +71,8 @@ func (s *shard) pin(k Key) (Hold, bool) {
 	return Hold{s, i}, true
 }
 
-func (s *shard) reserve(k Key, size int) (Hold, bool) {
-	i, ok := s.room(k, size)
+func (s *shard) reserveSlot(k Key, size int) (Hold, bool) {
+	i, ok := s.takeSlot(k, size)
 	if !ok {
 		return Hold{}, false
 	}
@@ -87,8 +87,8 @@ func (s *shard) reserve(k Key, size int) (Hold, bool) {
 	return h, true
 }
 
-// room finds a slot for a frame, holds it and puts it into its queue.
-func (s *shard) room(k Key, size int) (uint32, bool) {
+// takeSlot finds a slot for a frame, holds it and puts it into its queue.
+func (s *shard) takeSlot(k Key, size int) (uint32, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i, ok := s.vacateLocked()
@@ -98,7 +98,7 @@ func (s *shard) room(k Key, size int) (uint32, bool) {
 	t := &s.slots[i]
 	t.key, t.size, t.hits = 0, int32(size), 0
 	t.holds.Add(1)
-	if g := s.ghost(k); *g == k {
+	if g := s.ghostSlot(k); *g == k {
 		*g = 0
 		s.mu.kept.push(i)
 	} else {
@@ -146,11 +146,11 @@ func (s *shard) forgetLocked(k Key, fresh bool) {
 	delete(s.mu.index, k)
 	s.mu.evictions++
 	if fresh {
-		*s.ghost(k) = k
+		*s.ghostSlot(k) = k
 	}
 }
 
-func (s *shard) publish(k Key, i uint32) {
+func (s *shard) publishFrame(k Key, i uint32) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, ok := s.mu.index[k]; ok {

@@ -33,7 +33,7 @@ func (o *Operation) Body(b []byte, v any) error {
 		return syntaxFault(err)
 	}
 	exact := true
-	if f := o.body.check(tree, &exact); f != nil {
+	if f := o.body.checkValue(tree, &exact); f != nil {
 		return f
 	}
 	if exact && json.Unmarshal(b, v) == nil {
@@ -41,7 +41,7 @@ func (o *Operation) Body(b []byte, v any) error {
 	}
 	// A number such as 1e3 for 1000, a name such as Query for query, a member that is
 	// there twice: JSON says what they mean, encoding/json is of another opinion.
-	plain, err := json.Marshal(o.body.plain(tree))
+	plain, err := json.Marshal(o.body.plainValue(tree))
 	if err != nil {
 		return fmt.Errorf("spell a body out: %w", err)
 	}
@@ -53,18 +53,18 @@ func syntaxFault(err error) *Fault {
 		return &Fault{Want: "valid JSON", Have: fmt.Sprintf("an error at byte %d: %s", e.Offset, e)}
 	}
 	if e, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return &Fault{Want: "numbers that 64 bits hold", Have: quoted(strings.TrimPrefix(e.Value, "number "))}
+		return &Fault{Want: "numbers that 64 bits hold", Have: quoteText(strings.TrimPrefix(e.Value, "number "))}
 	}
-	return &Fault{Want: "valid JSON", Have: quoted(err.Error())}
+	return &Fault{Want: "valid JSON", Have: quoteText(err.Error())}
 }
 
-// check checks a value. exact is unset if encoding/json would read it otherwise.
-func (s *schema) check(v any, exact *bool) *Fault {
+// checkValue checks a value. exact is unset if encoding/json would read it otherwise.
+func (s *schema) checkValue(v any, exact *bool) *Fault {
 	if v == nil && s.nullable {
 		return nil
 	}
 	for _, part := range s.all {
-		if f := part.check(v, exact); f != nil {
+		if f := part.checkValue(v, exact); f != nil {
 			return f
 		}
 	}
@@ -98,7 +98,7 @@ func (s *schema) checkNumber(n float64, exact *bool) *Fault {
 		}
 		*exact = *exact && math.Abs(n) <= maxWhole
 	}
-	if !s.admits(n) {
+	if !s.inBounds(n) {
 		return &Fault{Want: s.want, Have: strconv.FormatFloat(n, 'g', -1, 64)}
 	}
 	return nil
@@ -116,8 +116,8 @@ func (s *schema) checkArray(v any, exact *bool) *Fault {
 		return nil
 	}
 	for i, item := range list {
-		if f := s.items.check(item, exact); f != nil {
-			return f.of("[" + strconv.Itoa(i) + "]")
+		if f := s.items.checkValue(item, exact); f != nil {
+			return f.prefixField("[" + strconv.Itoa(i) + "]")
 		}
 	}
 	return nil
@@ -141,19 +141,19 @@ func (s *schema) checkObject(v any, exact *bool) *Fault {
 		var f *Fault
 		switch member := s.members[name]; {
 		case member != nil:
-			f = member.check(value, exact)
+			f = member.checkValue(value, exact)
 		case s.closed:
 			f = &Fault{Want: "no such member", Have: "one"}
 		case s.rest != nil:
-			f = s.rest.check(value, exact)
+			f = s.rest.checkValue(value, exact)
 		default:
-			*exact = *exact && !s.resembles(name)
+			*exact = *exact && !s.matchesMember(name)
 		}
 		if f == nil {
 			continue
 		}
 		// Of several, the one that comes first in the alphabet, so that answers repeat.
-		if f.of(name); fault == nil || f.Field < fault.Field {
+		if f.prefixField(name); fault == nil || f.Field < fault.Field {
 			fault = f
 		}
 	}
@@ -182,8 +182,8 @@ func (s *schema) checkOneOf(object map[string]any) *Fault {
 	return &Fault{Want: strings.Join(names, " or ") + ", one of them", Have: have}
 }
 
-// resembles reports whether encoding/json would take name for a member's.
-func (s *schema) resembles(name string) bool {
+// matchesMember reports whether encoding/json would take name for a member's.
+func (s *schema) matchesMember(name string) bool {
 	for member := range s.members {
 		if strings.EqualFold(name, member) {
 			return true
@@ -192,9 +192,9 @@ func (s *schema) resembles(name string) bool {
 	return false
 }
 
-// plain returns a checked value as encoding/json reads it: without unknown
+// plainValue returns a checked value as encoding/json reads it: without unknown
 // members, and whole numbers in digits.
-func (s *schema) plain(v any) any {
+func (s *schema) plainValue(v any) any {
 	switch v := v.(type) {
 	case float64:
 		if s.kind == "integer" {
@@ -203,13 +203,13 @@ func (s *schema) plain(v any) any {
 	case []any:
 		if s.items != nil {
 			for i := range v {
-				v[i] = s.items.plain(v[i])
+				v[i] = s.items.plainValue(v[i])
 			}
 		}
 	case map[string]any:
 		for name := range v {
 			if member := s.members[name]; member != nil {
-				v[name] = member.plain(v[name])
+				v[name] = member.plainValue(v[name])
 			} else if len(s.members) > 0 {
 				delete(v, name)
 			}

@@ -32,7 +32,7 @@ func Compile(d *openapi.Document) (*Contract, error) {
 	out := &Contract{operations: make(map[string]*Operation)}
 	for _, path := range d.Paths {
 		for _, m := range path.Value.Methods() {
-			operation, err := c.operation(path.Value, m.Operation)
+			operation, err := c.compileOperation(path.Value, m.Operation)
 			if err != nil {
 				return nil, fmt.Errorf("%s %s: %w", m.Name, path.Name, err)
 			}
@@ -54,7 +54,7 @@ func (o *Operation) Path(value func(name string) string) error {
 	for i := range o.path {
 		p := &o.path[i]
 		if f := p.schema.checkText(value(p.name)); f != nil {
-			return f.of(p.name)
+			return f.prefixField(p.name)
 		}
 	}
 	return nil
@@ -75,7 +75,7 @@ func (o *Operation) Query(values url.Values) error {
 			continue
 		}
 		if f := p.schema.checkText(given[0]); f != nil {
-			return f.of(p.name)
+			return f.prefixField(p.name)
 		}
 	}
 	return nil

@@ -28,10 +28,10 @@ func (f *Fault) Error() string {
 }
 
 // Empty reports whether the fault is that a text has no characters.
-func (f *Fault) Empty(field string) bool { return f.Field == field && f.Have == characters(0) }
+func (f *Fault) Empty(field string) bool { return f.Field == field && f.Have == formatCharacters(0) }
 
-// of returns f as the fault of a member of name.
-func (f *Fault) of(name string) *Fault {
+// prefixField returns f as the fault of a member of name.
+func (f *Fault) prefixField(name string) *Fault {
 	switch {
 	case f.Field == "" || f.Field[0] == '[':
 		f.Field = name + f.Field
@@ -44,7 +44,7 @@ func (f *Fault) of(name string) *Fault {
 // maxHaveBytes bounds what a Fault shows of a value.
 const maxHaveBytes = 40
 
-func quoted(text string) string {
+func quoteText(text string) string {
 	if len(text) > maxHaveBytes {
 		return fmt.Sprintf("%.*q...", maxHaveBytes, text)
 	}

@@ -38,10 +38,10 @@ type compiler struct {
 	named    map[string]*schema
 }
 
-func (c *compiler) operation(p *openapi.Path, o *openapi.Operation) (*Operation, error) {
+func (c *compiler) compileOperation(p *openapi.Path, o *openapi.Operation) (*Operation, error) {
 	out := new(Operation)
 	for _, parameter := range c.document.Parameters(p, o) {
-		compiled, err := c.parameter(parameter)
+		compiled, err := c.compileParameter(parameter)
 		if err != nil {
 			return nil, fmt.Errorf("parameter %s: %w", parameter.Name, err)
 		}
@@ -62,14 +62,14 @@ func (c *compiler) operation(p *openapi.Path, o *openapi.Operation) (*Operation,
 		return out, nil
 	}
 	var err error
-	if out.body, err = c.schema(media.Schema); err != nil {
+	if out.body, err = c.compileSchema(media.Schema); err != nil {
 		return nil, fmt.Errorf("body: %w", err)
 	}
 	return out, nil
 }
 
-func (c *compiler) parameter(p *openapi.Parameter) (parameter, error) {
-	s, err := c.schema(p.Schema)
+func (c *compiler) compileParameter(p *openapi.Parameter) (parameter, error) {
+	s, err := c.compileSchema(p.Schema)
 	if err != nil {
 		return parameter{}, err
 	}
@@ -82,10 +82,10 @@ func (c *compiler) parameter(p *openapi.Parameter) (parameter, error) {
 	return parameter{name: p.Name, required: p.Required, schema: s, fallback: fallback}, nil
 }
 
-func (c *compiler) schema(s *openapi.Schema) (*schema, error) {
+func (c *compiler) compileSchema(s *openapi.Schema) (*schema, error) {
 	name := s.Name()
 	if name == "" {
-		return c.compile(new(schema), s)
+		return c.fillSchema(new(schema), s)
 	}
 	if known := c.named[name]; known != nil {
 		return known, nil
@@ -96,14 +96,14 @@ func (c *compiler) schema(s *openapi.Schema) (*schema, error) {
 	}
 	out := new(schema)
 	c.named[name] = out
-	return c.compile(out, target)
+	return c.fillSchema(out, target)
 }
 
-func (c *compiler) compile(out *schema, s *openapi.Schema) (*schema, error) {
+func (c *compiler) fillSchema(out *schema, s *openapi.Schema) (*schema, error) {
 	out.kind, out.nullable, out.format = s.Type, s.Nullable, s.Format
 	out.minimum, out.maximum, out.exclusive = s.Minimum, s.Maximum, s.ExclusiveMinimum
-	out.minLength, out.maxLength = s.MinLength, bound(s.MaxLength)
-	out.minItems, out.maxItems = s.MinItems, bound(s.MaxItems)
+	out.minLength, out.maxLength = s.MinLength, boundOrNone(s.MaxLength)
+	out.minItems, out.maxItems = s.MinItems, boundOrNone(s.MaxItems)
 	out.required = s.Required
 	for _, option := range s.OneOf {
 		out.oneOf = append(out.oneOf, option.Required)
@@ -117,25 +117,25 @@ func (c *compiler) compile(out *schema, s *openapi.Schema) (*schema, error) {
 			return nil, err
 		}
 	}
-	if err := c.parts(out, s); err != nil {
+	if err := c.compileParts(out, s); err != nil {
 		return nil, err
 	}
-	out.want = out.describe()
+	out.want = out.describeValue()
 	if out.pattern != nil && s.Example != nil {
 		out.want = "text such as " + strings.Trim(string(s.Example), `"`)
 	}
 	return out, nil
 }
 
-// parts compiles the schemas within s.
-func (c *compiler) parts(out *schema, s *openapi.Schema) (err error) {
+// compileParts compiles the schemas within s.
+func (c *compiler) compileParts(out *schema, s *openapi.Schema) (err error) {
 	if s.Items != nil {
-		if out.items, err = c.schema(s.Items); err != nil {
+		if out.items, err = c.compileSchema(s.Items); err != nil {
 			return err
 		}
 	}
 	for _, part := range s.AllOf {
-		compiled, err := c.schema(part)
+		compiled, err := c.compileSchema(part)
 		if err != nil {
 			return err
 		}
@@ -144,40 +144,40 @@ func (c *compiler) parts(out *schema, s *openapi.Schema) (err error) {
 	if more := s.AdditionalProperties; more != nil {
 		out.closed = more.Closed
 		if more.Schema != nil {
-			if out.rest, err = c.schema(more.Schema); err != nil {
+			if out.rest, err = c.compileSchema(more.Schema); err != nil {
 				return err
 			}
 		}
 	}
 	out.members = make(map[string]*schema, len(s.Properties))
 	for _, m := range s.Properties {
-		if out.members[m.Name], err = c.schema(m.Value); err != nil {
+		if out.members[m.Name], err = c.compileSchema(m.Value); err != nil {
 			return fmt.Errorf("%s: %w", m.Name, err)
 		}
 	}
 	return nil
 }
 
-func bound(n *int) int {
+func boundOrNone(n *int) int {
 	if n == nil {
 		return -1
 	}
 	return *n
 }
 
-// describe says in words what a value has to be.
-func (s *schema) describe() string {
+// describeValue says in words what a value has to be.
+func (s *schema) describeValue() string {
 	switch s.kind {
 	case "object":
 		return "a JSON object"
 	case "array":
-		return "an array" + within(s.minItems, s.maxItems, "elements")
+		return "an array" + describeRange(s.minItems, s.maxItems, "elements")
 	case "boolean":
 		return "true or false"
 	case "integer":
-		return "a whole number" + s.limits()
+		return "a whole number" + s.describeLimits()
 	case "number":
-		return "a number" + s.limits()
+		return "a number" + s.describeLimits()
 	case "string":
 		return s.describeText()
 	}
@@ -191,14 +191,14 @@ func (s *schema) describeText() string {
 	case s.format == "date-time":
 		return "a time such as 2026-03-04T03:06:07Z"
 	}
-	out := "text" + within(s.minLength, s.maxLength, "characters")
+	out := "text" + describeRange(s.minLength, s.maxLength, "characters")
 	if s.pattern != nil {
 		out += " that match " + s.pattern.String()
 	}
 	return out
 }
 
-func within(low, high int, of string) string {
+func describeRange(low, high int, of string) string {
 	switch {
 	case high >= 0 && low > 0:
 		return fmt.Sprintf(" of %d to %d %s", low, high, of)
@@ -212,7 +212,7 @@ func within(low, high int, of string) string {
 	return ""
 }
 
-func (s *schema) limits() string {
+func (s *schema) describeLimits() string {
 	low := 0.0
 	if s.minimum != nil {
 		low = *s.minimum
@@ -231,7 +231,7 @@ func (s *schema) limits() string {
 	return ""
 }
 
-func characters(n int) string { return fmt.Sprintf("%d characters", n) }
+func formatCharacters(n int) string { return fmt.Sprintf("%d characters", n) }
 
 // checkString checks a string, wherever it stands.
 func (s *schema) checkString(text string) *Fault {
@@ -239,23 +239,23 @@ func (s *schema) checkString(text string) *Fault {
 	switch {
 	case !utf8.ValidString(text):
 		have = "bytes that are no UTF-8"
-	case len(s.enum) > 0 && !contains(s.enum, text):
-		have = quoted(text)
+	case len(s.enum) > 0 && !containsWord(s.enum, text):
+		have = quoteText(text)
 	case s.minLength > 0 && utf8.RuneCountInString(text) < s.minLength:
-		have = characters(utf8.RuneCountInString(text))
+		have = formatCharacters(utf8.RuneCountInString(text))
 	case s.maxLength >= 0 && len(text) > s.maxLength && utf8.RuneCountInString(text) > s.maxLength:
-		have = characters(utf8.RuneCountInString(text))
+		have = formatCharacters(utf8.RuneCountInString(text))
 	case s.pattern != nil && !s.pattern.MatchString(text):
-		have = quoted(text)
+		have = quoteText(text)
 	case s.format == "date-time" && !isTime(text):
-		have = quoted(text)
+		have = quoteText(text)
 	default:
 		return nil
 	}
 	return &Fault{Want: s.want, Have: have}
 }
 
-func contains(list []string, word string) bool {
+func containsWord(list []string, word string) bool {
 	for i := range list {
 		if list[i] == word {
 			return true

@@ -15,17 +15,17 @@ func (s *schema) checkText(text string) *Fault {
 	switch s.kind {
 	case "integer":
 		n, err := strconv.ParseInt(text, 10, 64)
-		if err != nil || !s.admits(float64(n)) {
-			return &Fault{Want: s.want, Have: quoted(text)}
+		if err != nil || !s.inBounds(float64(n)) {
+			return &Fault{Want: s.want, Have: quoteText(text)}
 		}
 	case "number":
 		n, err := strconv.ParseFloat(text, 64)
-		if err != nil || !s.admits(n) {
-			return &Fault{Want: s.want, Have: quoted(text)}
+		if err != nil || !s.inBounds(n) {
+			return &Fault{Want: s.want, Have: quoteText(text)}
 		}
 	case "boolean":
 		if text != "true" && text != "false" {
-			return &Fault{Want: s.want, Have: quoted(text)}
+			return &Fault{Want: s.want, Have: quoteText(text)}
 		}
 	case "string":
 		return s.checkString(text)
@@ -33,8 +33,8 @@ func (s *schema) checkText(text string) *Fault {
 	return nil
 }
 
-// admits reports whether n is within the bounds.
-func (s *schema) admits(n float64) bool {
+// inBounds reports whether n is within the bounds.
+func (s *schema) inBounds(n float64) bool {
 	if s.minimum != nil && (n < *s.minimum || s.exclusive && n == *s.minimum) {
 		return false
 	}

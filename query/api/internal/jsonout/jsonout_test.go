@@ -57,7 +57,7 @@ func FuzzString(f *testing.F) {
 			t.Errorf("%q: %s, want %s", s, got, want)
 		}
 		for n := utf8.UTFMax; n < len(s); n++ {
-			at := cut(s, n)
+			at := cutBoundary(s, n)
 			if at > n || at <= n-4 || string(appendText(AppendString(nil, "")[:1], s[:at]))+string(appendText(nil, s[at:]))+`"` != want {
 				t.Errorf("%q cut at %d for %d changes", s, at, n)
 			}

@@ -62,8 +62,8 @@ func (o *Writer) Err() error { return o.err }
 // already.
 func (o *Writer) Whole() (int, bool) { return len(o.b), !o.sent }
 
-// yield flushes a buffer that is full.
-func (o *Writer) yield() {
+// flushIfFull flushes a buffer that is full.
+func (o *Writer) flushIfFull() {
 	if len(o.b) >= PieceBytes {
 		_ = o.Flush() // kept in err
 	}
@@ -72,30 +72,30 @@ func (o *Writer) yield() {
 // Raw appends JSON as it is.
 func (o *Writer) Raw(s string) {
 	o.b = append(o.b, s...)
-	o.yield()
+	o.flushIfFull()
 }
 
 // String appends a string.
 func (o *Writer) String(s string) {
 	o.b = AppendString(o.b, s)
-	o.yield()
+	o.flushIfFull()
 }
 
 // Text appends a text of any size as a string.
 func (o *Writer) Text(s []byte) {
 	o.b = append(o.b, '"')
 	for len(s) > sliceBytes {
-		n := cut(s, sliceBytes)
+		n := cutBoundary(s, sliceBytes)
 		o.b = appendText(o.b, s[:n])
-		o.yield()
+		o.flushIfFull()
 		s = s[n:]
 	}
 	o.b = append(appendText(o.b, s), '"')
-	o.yield()
+	o.flushIfFull()
 }
 
-// cut returns n or a little less, so that no character of s is cut.
-func cut(s []byte, n int) int {
+// cutBoundary returns n or a little less, so that no character of s is cut.
+func cutBoundary(s []byte, n int) int {
 	for i := n; i > n-utf8.UTFMax; i-- {
 		if utf8.RuneStart(s[i]) {
 			return i
@@ -113,7 +113,7 @@ func (o *Writer) Uint(n uint64) { o.b = strconv.AppendUint(o.b, n, 10) }
 // Append lets f append JSON to the buffer: at most some kilobytes.
 func (o *Writer) Append(f func(b []byte) []byte) {
 	o.b = f(o.b)
-	o.yield()
+	o.flushIfFull()
 }
 
 // Members appends the members of the object that encoding/json makes of v, each
@@ -130,7 +130,7 @@ func (o *Writer) Members(v any) error {
 		return nil
 	}
 	o.b[at] = ','
-	o.yield()
+	o.flushIfFull()
 	return nil
 }
 

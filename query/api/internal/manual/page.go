@@ -84,11 +84,11 @@ type member struct {
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"lines":  func(text string) []string { return strings.Split(strings.TrimSpace(text), "\n\n") },
 	"access": func(a openapi.Access) string { return accessWords[a] },
-	"anchor": anchor,
+	"anchor": tagAnchor,
 }).Parse(pageText))
 
-// anchor returns a tag as an id that needs no escapes in a link.
-func anchor(tag string) string {
+// tagAnchor returns a tag as an id that needs no escapes in a link.
+func tagAnchor(tag string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(tag), func(r rune) bool { return r < 'a' || r > 'z' }), "-")
 }
 
@@ -116,12 +116,12 @@ func Page(d *openapi.Document) ([]byte, error) {
 			if i < 0 {
 				return nil, fmt.Errorf("%s %s: no tag of the document's", m.Name, path.Name)
 			}
-			p.Groups[i].Operations = append(p.Groups[i].Operations, r.operation(m.Name, path.Name, path.Value, m.Operation))
+			p.Groups[i].Operations = append(p.Groups[i].Operations, r.renderOperation(m.Name, path.Name, path.Value, m.Operation))
 		}
 	}
 	p.Groups = slices.DeleteFunc(p.Groups, func(g group) bool { return len(g.Operations) == 0 })
 	for _, s := range d.Components.Schemas {
-		p.Shapes = append(p.Shapes, r.shape(s.Name, s.Value))
+		p.Shapes = append(p.Shapes, r.renderShape(s.Name, s.Value))
 	}
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, p); err != nil {

@@ -16,35 +16,35 @@ import (
 // renderer makes what the template shows of what the document says.
 type renderer struct{ document *openapi.Document }
 
-func (r *renderer) operation(method, path string, p *openapi.Path, o *openapi.Operation) operation {
+func (r *renderer) renderOperation(method, path string, p *openapi.Path, o *openapi.Operation) operation {
 	out := operation{Operation: o, Method: method, Path: path}
 	for _, q := range r.document.Parameters(p, o) {
-		example := literal(q.Example)
+		example := literalValue(q.Example)
 		if example == "" {
-			example = literal(r.document.Schema(q.Schema).Default)
+			example = literalValue(r.document.Schema(q.Schema).Default)
 		}
 		out.Parameters = append(out.Parameters, parameter{q, r.typeOf(q.Schema), example})
 	}
 	if b := r.document.RequestBody(o.RequestBody); b != nil {
-		out.Body = r.body(b.Content)
+		out.Body = r.renderBody(b.Content)
 	}
 	for _, m := range o.Responses {
-		out.Answers = append(out.Answers, r.answer(m.Name, r.document.Answer(m.Value)))
+		out.Answers = append(out.Answers, r.renderAnswer(m.Name, r.document.Answer(m.Value)))
 	}
-	out.Curl = r.curl(&out)
+	out.Curl = r.renderCurl(&out)
 	return out
 }
 
-func (r *renderer) answer(status string, a *openapi.Answer) answer {
-	out := answer{Status: status, Description: a.Description, Body: r.body(a.Content)}
+func (r *renderer) renderAnswer(status string, a *openapi.Answer) answer {
+	out := answer{Status: status, Description: a.Description, Body: r.renderBody(a.Content)}
 	for _, h := range a.Headers {
 		out.Headers = append(out.Headers, header{h.Name, r.document.Header(h.Value).Description})
 	}
 	return out
 }
 
-// body shows the first content type: no body has two.
-func (r *renderer) body(content openapi.List[*openapi.Media]) *body {
+// renderBody shows the first content type: no body has two.
+func (r *renderer) renderBody(content openapi.List[*openapi.Media]) *body {
 	if len(content) == 0 {
 		return nil
 	}
@@ -56,11 +56,11 @@ func (r *renderer) body(content openapi.List[*openapi.Media]) *body {
 	if example == nil && len(media.Examples) > 0 {
 		example = media.Examples[0].Value.Value
 	}
-	return &body{r.typeOf(shown), pretty(example)}
+	return &body{r.typeOf(shown), indentExample(example)}
 }
 
-// curl returns a line that asks for the operation with the values of its examples.
-func (r *renderer) curl(o *operation) string {
+// renderCurl returns a line that asks for the operation with the values of its examples.
+func (r *renderer) renderCurl(o *operation) string {
 	var b strings.Builder
 	b.WriteString("curl")
 	if o.Method != "GET" {
@@ -80,7 +80,7 @@ func (r *renderer) curl(o *operation) string {
 		}
 	}
 	if o.Body != nil {
-		b.WriteString(" -H 'Content-Type: application/json' -d '" + strings.ReplaceAll(compact(o.Body.Example), "'", `'\''`) + "'")
+		b.WriteString(" -H 'Content-Type: application/json' -d '" + strings.ReplaceAll(compactJSON(o.Body.Example), "'", `'\''`) + "'")
 	}
 	base := ""
 	if len(r.document.Servers) > 0 {
@@ -90,7 +90,7 @@ func (r *renderer) curl(o *operation) string {
 	return b.String()
 }
 
-func (r *renderer) shape(name string, s *openapi.Schema) shape {
+func (r *renderer) renderShape(name string, s *openapi.Schema) shape {
 	out := shape{Name: name, Description: s.Description}
 	for _, part := range append([]*openapi.Schema{s}, s.AllOf...) {
 		if part.Ref != "" {
@@ -117,7 +117,7 @@ func (r *renderer) typeOf(s *openapi.Schema) template.HTML {
 	case len(s.Enum) > 0:
 		words := make([]string, len(s.Enum))
 		for i, w := range s.Enum {
-			words[i] = "<code>" + text(literal(w)) + "</code>"
+			words[i] = "<code>" + text(literalValue(w)) + "</code>"
 		}
 		out = "one of " + strings.Join(words, ", ")
 	case s.Type == "array" && s.Items != nil:
@@ -131,15 +131,15 @@ func (r *renderer) typeOf(s *openapi.Schema) template.HTML {
 	default:
 		out = text(s.Type)
 	}
-	out += text(limits(s))
+	out += text(describeLimits(s))
 	if s.Nullable {
 		out += " or null"
 	}
 	return template.HTML(out) // every text is escaped above
 }
 
-// limits says the bounds of a value.
-func limits(s *openapi.Schema) string {
+// describeLimits says the bounds of a value.
+func describeLimits(s *openapi.Schema) string {
 	var parts []string
 	number := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
 	if s.Minimum != nil {
@@ -168,7 +168,7 @@ func limits(s *openapi.Schema) string {
 		parts = append(parts, "as "+s.Pattern)
 	}
 	if s.Default != nil {
-		parts = append(parts, "default "+literal(s.Default))
+		parts = append(parts, "default "+literalValue(s.Default))
 	}
 	if len(parts) == 0 {
 		return ""
@@ -176,8 +176,8 @@ func limits(s *openapi.Schema) string {
 	return ", " + strings.Join(parts, ", ")
 }
 
-// literal returns a value as it stands in a URL: text without its quotes.
-func literal(v openapi.Value) string {
+// literalValue returns a value as it stands in a URL: text without its quotes.
+func literalValue(v openapi.Value) string {
 	var text string
 	if json.Unmarshal(v, &text) == nil {
 		return text
@@ -185,16 +185,16 @@ func literal(v openapi.Value) string {
 	return string(v)
 }
 
-// pretty returns an example over several lines; one of text stays text.
-func pretty(v openapi.Value) string {
+// indentExample returns an example over several lines; one of text stays text.
+func indentExample(v openapi.Value) string {
 	var b bytes.Buffer
 	if len(v) == 0 || v[0] == '"' || json.Indent(&b, v, "", "  ") != nil {
-		return strings.TrimSpace(literal(v))
+		return strings.TrimSpace(literalValue(v))
 	}
 	return b.String()
 }
 
-func compact(text string) string {
+func compactJSON(text string) string {
 	var b bytes.Buffer
 	if json.Compact(&b, []byte(text)) != nil {
 		return text

@@ -42,10 +42,10 @@ func (s *Streams) Enter(key string, exempt bool) (leave func(), full Full) {
 	}
 	s.mu.open++
 	s.mu.callers[key]++
-	return sync.OnceFunc(func() { s.leave(key) }), Room
+	return sync.OnceFunc(func() { s.leaveStream(key) }), Room
 }
 
-func (s *Streams) leave(key string) {
+func (s *Streams) leaveStream(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.open--

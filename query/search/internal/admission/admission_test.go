@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// work steps for a duration, in pieces as a search has them.
-func work(w *Worker, d time.Duration) bool {
+// workFor steps for a duration, in pieces as a search has them.
+func workFor(w *Worker, d time.Duration) bool {
 	for ; d > 0; d -= piece {
 		<-time.After(piece) // of the bubble: no time passes
 		if !w.Step() {
@@ -26,7 +26,7 @@ func work(w *Worker, d time.Duration) bool {
 
 const piece = 50 * time.Microsecond
 
-func enter(t *testing.T, c *Controller) *Ticket {
+func enterSearch(t *testing.T, c *Controller) *Ticket {
 	t.Helper()
 	ticket, err := c.Enter(t.Context())
 	if err != nil {
@@ -38,9 +38,9 @@ func enter(t *testing.T, c *Controller) *Ticket {
 // heavySearch is a search with one worker that has become heavy.
 func heavySearch(t *testing.T, c *Controller, done <-chan struct{}) (*Ticket, *Worker) {
 	t.Helper()
-	ticket := enter(t, c)
+	ticket := enterSearch(t, c)
 	w := ticket.Worker(done)
-	if !work(w, c.o.Slice+2*flush) || !w.Heavy() || !ticket.Heavy() {
+	if !workFor(w, c.o.Slice+2*flushInterval) || !w.Heavy() || !ticket.Heavy() {
 		t.Fatal("the search is not heavy after its slice")
 	}
 	return ticket, w
@@ -50,7 +50,7 @@ func TestSearchBecomesHeavyAndGivesItsPlaceAway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 2, MaxInteractive: 1})
 		ticket, w := heavySearch(t, c, nil)
-		second := enter(t, c) // the only place is free
+		second := enterSearch(t, c) // the only place is free
 		if n := c.Counts(); n.Interactive != 1 || n.Heavy != 1 || n.Demotions != 1 {
 			t.Fatalf("counts %+v", n)
 		}
@@ -67,12 +67,12 @@ func TestSearchBecomesHeavyAndGivesItsPlaceAway(t *testing.T) {
 func TestSliceIsShorterWhenOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 2, MaxInteractive: 1})
-		ticket := enter(t, c)
+		ticket := enterSearch(t, c)
 		w := ticket.Worker(nil)
 		var group sync.WaitGroup
-		group.Go(func() { enter(t, c).Leave() })
+		group.Go(func() { enterSearch(t, c).Leave() })
 		synctest.Wait()
-		if !work(w, c.o.Slice/4+2*flush) || !w.Heavy() {
+		if !workFor(w, c.o.Slice/4+2*flushInterval) || !w.Heavy() {
 			t.Error("the search keeps its place although another waits")
 		}
 		group.Wait()
@@ -89,25 +89,25 @@ func TestHeavyAloneNeverWaits(t *testing.T) {
 		defer ticket.Leave()
 		defer w.End()
 		start := time.Now()
-		if !work(w, time.Second) || time.Since(start) != time.Second || c.Counts().Yielded != 0 {
+		if !workFor(w, time.Second) || time.Since(start) != time.Second || c.Counts().Yielded != 0 {
 			t.Fatalf("a second of work took %v, %+v", time.Since(start), c.Counts())
 		}
 	})
 }
 
-// share lets n interactive workers run and returns how much of a second a heavy
+// measureHeavyShare lets n interactive workers run and returns how much of a second a heavy
 // one gets.
-func share(t *testing.T, processors, n int) (worked time.Duration) {
+func measureHeavyShare(t *testing.T, processors, n int) (worked time.Duration) {
 	c := New(Options{Processors: processors})
 	ticket, w := heavySearch(t, c, nil)
 	for range n {
-		other := enter(t, c)
+		other := enterSearch(t, c)
 		o := other.Worker(nil)
 		defer other.Leave()
 		defer o.End()
 	}
 	for start := time.Now(); time.Since(start) < time.Second; worked += piece {
-		work(w, piece)
+		workFor(w, piece)
 	}
 	w.End()
 	ticket.Leave()
@@ -126,7 +126,7 @@ func TestHeavyRunsOnWhatIsLeft(t *testing.T) {
 		{1, 1, 150 * time.Millisecond, 250 * time.Millisecond},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			if got := share(t, c.processors, c.interactive); got < c.least || got > c.most {
+			if got := measureHeavyShare(t, c.processors, c.interactive); got < c.least || got > c.most {
 				t.Errorf("%d processors, %d interactive: %v of a second, want %v to %v", c.processors, c.interactive, got, c.least, c.most)
 			}
 		})
@@ -141,10 +141,10 @@ func TestHeavyTakeTurns(t *testing.T) {
 		var group sync.WaitGroup
 		worked := make([]time.Duration, 3)
 		for i := range worked {
-			ticket := enter(t, c)
+			ticket := enterSearch(t, c)
 			group.Go(func() {
 				w := ticket.Worker(done)
-				for work(w, piece) {
+				for workFor(w, piece) {
 					if w.Heavy() {
 						worked[i] += piece
 					}
@@ -171,10 +171,10 @@ func TestShortHeavyBesideLongOnes(t *testing.T) {
 		done := make(chan struct{})
 		var group sync.WaitGroup
 		for range 16 {
-			ticket := enter(t, c)
+			ticket := enterSearch(t, c)
 			group.Go(func() {
 				w := ticket.Worker(done)
-				for work(w, piece) {
+				for workFor(w, piece) {
 				}
 				w.End()
 				ticket.Leave()
@@ -182,12 +182,12 @@ func TestShortHeavyBesideLongOnes(t *testing.T) {
 			<-time.After(40 * time.Millisecond)
 		}
 		<-time.After(5 * time.Second)
-		ticket := enter(t, c)
+		ticket := enterSearch(t, c)
 		start := time.Now()
 		w := ticket.Worker(nil)
-		work(w, c.o.Slice+10*turn)
+		workFor(w, c.o.Slice+10*turnDuration)
 		if took := time.Since(start); took > 400*time.Millisecond { // by turns of all it would be 850
-			t.Errorf("%v of work took %v", c.o.Slice+10*turn, took)
+			t.Errorf("%v of work took %v", c.o.Slice+10*turnDuration, took)
 		}
 		w.End()
 		ticket.Leave()
@@ -202,10 +202,10 @@ func TestSeatsAreBounded(t *testing.T) {
 		c := New(Options{Processors: 2, MaxHeavy: 1, MaxHeavyWaiting: 1})
 		first, w1 := heavySearch(t, c, nil)
 		var group sync.WaitGroup
-		second := enter(t, c)
+		second := enterSearch(t, c)
 		group.Go(func() {
 			w := second.Worker(nil)
-			if !work(w, c.o.Slice+2*flush) || !w.Heavy() {
+			if !workFor(w, c.o.Slice+2*flushInterval) || !w.Heavy() {
 				t.Error("the second search got no seat")
 			}
 			w.End()
@@ -215,9 +215,9 @@ func TestSeatsAreBounded(t *testing.T) {
 		if n := c.Counts(); n.Heavy != 1 || n.HeavyWaiting != 1 {
 			t.Fatalf("counts %+v", n)
 		}
-		third := enter(t, c)
+		third := enterSearch(t, c)
 		w3 := third.Worker(nil)
-		if work(w3, time.Second) || !errors.Is(third.Err(), ErrBusy) {
+		if workFor(w3, time.Second) || !errors.Is(third.Err(), ErrBusy) {
 			t.Fatalf("the third search goes on: %v", third.Err())
 		}
 		w3.End()
@@ -237,9 +237,9 @@ func TestWaitEndsWithDone(t *testing.T) {
 		first, w1 := heavySearch(t, c, nil)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		second := enter(t, c)
+		second := enterSearch(t, c)
 		w := second.Worker(ctx.Done())
-		if work(w, time.Minute) || ctx.Err() == nil {
+		if workFor(w, time.Minute) || ctx.Err() == nil {
 			t.Fatal("the worker waits no more, and nobody told it")
 		}
 		w.End()
@@ -255,13 +255,13 @@ func TestWaitEndsWithDone(t *testing.T) {
 func TestEnter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 1, MaxInteractive: 1, MaxWaiting: 1, MaxWait: time.Second})
-		ticket := enter(t, c)
+		ticket := enterSearch(t, c)
 		start := time.Now()
 		if _, err := c.Enter(t.Context()); !errors.Is(err, ErrBusy) || time.Since(start) != time.Second {
 			t.Fatalf("%v after %v", err, time.Since(start))
 		}
 		var group sync.WaitGroup
-		group.Go(func() { enter(t, c).Leave() })
+		group.Go(func() { enterSearch(t, c).Leave() })
 		synctest.Wait()
 		if _, err := c.Enter(t.Context()); !errors.Is(err, ErrBusy) {
 			t.Fatalf("one more than may wait: %v", err)
@@ -270,7 +270,7 @@ func TestEnter(t *testing.T) {
 		group.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		ticket = enter(t, c)
+		ticket = enterSearch(t, c)
 		if _, err := c.Enter(ctx); !errors.Is(err, context.Canceled) {
 			t.Fatalf("a client that has left: %v", err)
 		}
@@ -296,12 +296,12 @@ func TestCancelStorm(t *testing.T) {
 				workers.Go(func() {
 					w := ticket.Worker(done)
 					defer w.End()
-					w.worked = flush
+					w.worked = flushInterval
 					for range 1000 + i {
 						if !w.Step() {
 							return
 						}
-						w.turn = turn
+						w.turn = turnDuration
 					}
 				})
 			}

@@ -62,10 +62,10 @@ func (o *Options) ensureDefaults() {
 const (
 	// turn is how long a heavy worker keeps a processor that another heavy one
 	// waits for.
-	turn = 5 * time.Millisecond
+	turnDuration = 5 * time.Millisecond
 	// quantum is how often a heavy worker lets the goroutines run that the runtime
 	// has found runnable meanwhile, such as the handler of a new request.
-	quantum = 250 * time.Microsecond
+	yieldInterval = 250 * time.Microsecond
 	// Where interactive workers take all processors, a heavy one runs for floorRun
 	// after floorPause: a fifth of one processor.
 	floorRun   = time.Millisecond
@@ -112,7 +112,7 @@ func (c *Controller) Enter(ctx context.Context) (*Ticket, error) {
 	}
 	if n := c.waiting.Add(1); n > int64(c.o.MaxWaiting) {
 		c.waiting.Add(-1)
-		return nil, c.refuse(fmt.Errorf("%w: %d wait for a place already", ErrBusy, c.o.MaxWaiting))
+		return nil, c.countRefusal(fmt.Errorf("%w: %d wait for a place already", ErrBusy, c.o.MaxWaiting))
 	}
 	defer c.waiting.Add(-1)
 	timer := time.NewTimer(c.o.MaxWait)
@@ -123,11 +123,11 @@ func (c *Controller) Enter(ctx context.Context) (*Ticket, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	case <-timer.C:
-		return nil, c.refuse(fmt.Errorf("%w: none of %d places came free in %v", ErrBusy, c.o.MaxInteractive, c.o.MaxWait))
+		return nil, c.countRefusal(fmt.Errorf("%w: none of %d places came free in %v", ErrBusy, c.o.MaxInteractive, c.o.MaxWait))
 	}
 }
 
-func (c *Controller) refuse(err error) error {
+func (c *Controller) countRefusal(err error) error {
 	c.refusals.Add(1)
 	return err
 }
@@ -154,16 +154,16 @@ func (c *Controller) Counts() Counts {
 	}
 }
 
-// slice returns the work after which a search is heavy.
-func (c *Controller) slice() time.Duration {
+// sliceLimit returns the work after which a search is heavy.
+func (c *Controller) sliceLimit() time.Duration {
 	if c.waiting.Load() > 0 {
 		return c.o.Slice / 4
 	}
 	return c.o.Slice
 }
 
-// now returns the time since the Controller was made, by the monotonic clock.
-func (c *Controller) now() time.Duration { return time.Since(c.start) }
+// sinceStart returns the time since the Controller was made, by the monotonic clock.
+func (c *Controller) sinceStart() time.Duration { return time.Since(c.start) }
 
 // interactiveLocked notes that interactive workers began or ended.
 func (c *Controller) interactiveLocked(change int) {

@@ -80,7 +80,7 @@ func (t *Ticket) demoteLocked() {
 	}
 	<-c.places
 	if c.mu.seated == c.o.MaxHeavy && len(c.mu.standing) >= c.o.MaxHeavyWaiting {
-		err := c.refuse(fmt.Errorf("%w: %d that take long wait already", ErrBusy, c.o.MaxHeavyWaiting))
+		err := c.countRefusal(fmt.Errorf("%w: %d that take long wait already", ErrBusy, c.o.MaxHeavyWaiting))
 		t.err.Store(&err)
 		return
 	}
@@ -135,34 +135,34 @@ func (t *Ticket) Worker(done <-chan struct{}) *Worker {
 const maxStep = time.Millisecond
 
 // flush is how often a worker's count is added to that of its search.
-const flush = 500 * time.Microsecond
+const flushInterval = 500 * time.Microsecond
 
 // Step is called between two pieces of work, each of which takes some ten
 // microseconds. It returns when the worker may go on, and reports whether there
 // is still somebody who waits for the work.
 func (w *Worker) Step() bool {
-	now := w.t.c.now()
+	now := w.t.c.sinceStart()
 	ran := min(now-w.last, maxStep)
 	w.last = now
 	switch w.state {
 	case interactive:
-		if w.worked += ran; w.worked >= flush {
-			w.slice()
+		if w.worked += ran; w.worked >= flushInterval {
+			w.addWork()
 		}
 	case heavy:
 		w.turn += ran
-		if w.quantum += ran; w.quantum >= quantum || w.t.c.excess.Load() {
-			w.yield()
+		if w.quantum += ran; w.quantum >= yieldInterval || w.t.c.excess.Load() {
+			w.yieldProcessor()
 		}
 	}
 	return !w.ended
 }
 
-// slice adds up the work of the search, and makes it heavy when it was enough.
-func (w *Worker) slice() {
+// addWork adds up the work of the search, and makes it heavy when it was enough.
+func (w *Worker) addWork() {
 	sum := w.t.worked.Add(int64(w.worked))
 	w.worked = 0
-	if time.Duration(sum) < w.t.c.slice() && !w.t.heavy.Load() {
+	if time.Duration(sum) < w.t.c.sliceLimit() && !w.t.heavy.Load() {
 		return
 	}
 	c := w.t.c
@@ -210,12 +210,12 @@ func (w *Worker) Resume() {
 		w.state = interactive
 		c.interactiveLocked(+1)
 		c.mu.Unlock()
-		w.last = c.now()
+		w.last = c.sinceStart()
 		return
 	}
 	w.queueLocked()
 	c.mu.Unlock()
-	w.wait()
+	w.awaitGrant()
 }
 
 // queueLocked puts the worker at the end of the queue.
@@ -233,12 +233,12 @@ func (w *Worker) queueLocked() {
 	c.dispatchLocked()
 }
 
-// wait returns with a processor, or with ended.
-func (w *Worker) wait() {
+// awaitGrant returns with a processor, or with ended.
+func (w *Worker) awaitGrant() {
 	if w.ended {
 		return
 	}
-	c, since := w.t.c, w.t.c.now()
+	c, since := w.t.c, w.t.c.sinceStart()
 	select {
 	case <-w.grant:
 		w.state = heavy
@@ -248,16 +248,16 @@ func (w *Worker) wait() {
 			w.state = heavy
 		case <-w.done:
 			w.ended = true
-			w.unqueue()
+			w.leaveQueue()
 		}
 	}
-	w.last, w.turn, w.quantum = c.now(), 0, 0
+	w.last, w.turn, w.quantum = c.sinceStart(), 0, 0
 	c.yielded.Add(int64(w.last - since))
 }
 
-// unqueue takes the worker out of the queue, or takes what it was granted
+// leaveQueue takes the worker out of the queue, or takes what it was granted
 // meanwhile.
-func (w *Worker) unqueue() {
+func (w *Worker) leaveQueue() {
 	c := w.t.c
 	c.mu.Lock()
 	defer c.mu.Unlock()

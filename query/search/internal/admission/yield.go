@@ -2,9 +2,9 @@ package admission
 
 import "runtime"
 
-// yield gives way to interactive workers, to heavy ones whose turn it is, or,
+// yieldProcessor gives way to interactive workers, to heavy ones whose turn it is, or,
 // for a moment, to whatever the runtime has to run.
-func (w *Worker) yield() {
+func (w *Worker) yieldProcessor() {
 	select {
 	case <-w.done:
 		w.ended = true
@@ -13,11 +13,11 @@ func (w *Worker) yield() {
 	}
 	c := w.t.c
 	c.mu.Lock()
-	if !w.givesWayLocked() {
+	if !w.mustYieldLocked() {
 		c.mu.Unlock()
 		w.quantum = 0
 		runtime.Gosched()
-		w.last = c.now()
+		w.last = c.sinceStart()
 		return
 	}
 	w.state = paused
@@ -26,14 +26,14 @@ func (w *Worker) yield() {
 	c.mu.floor = false
 	w.queueLocked()
 	c.mu.Unlock()
-	w.wait()
+	w.awaitGrant()
 }
 
-// givesWayLocked reports whether the worker's processor is another's.
-func (w *Worker) givesWayLocked() bool {
+// mustYieldLocked reports whether the worker's processor is another's.
+func (w *Worker) mustYieldLocked() bool {
 	c := w.t.c
 	if c.mu.heavy > c.freeLocked() {
 		return !c.mu.floor || w.turn >= floorRun
 	}
-	return len(c.mu.queue) > 0 && w.turn >= turn
+	return len(c.mu.queue) > 0 && w.turn >= turnDuration
 }

@@ -7,24 +7,24 @@ import "unicode/utf8"
 // is for texts in which looking for the anchor has proved dear.
 type automaton struct {
 	literal []byte
-	back    []int32 // length of the longest proper border of literal[:i+1]
+	borders []int32 // length of the longest proper border of literal[:i+1]
 }
 
 func newAutomaton(literal []byte) *automaton {
-	a := &automaton{literal: literal, back: make([]int32, len(literal))}
+	a := &automaton{literal: literal, borders: make([]int32, len(literal))}
 	border := int32(0)
 	for i := 1; i < len(literal); i++ {
-		border = a.follow(border, literal[i])
-		a.back[i] = border
+		border = a.nextState(border, literal[i])
+		a.borders[i] = border
 	}
 	return a
 }
 
-// follow returns how much of the literal is matched when c follows its first
+// nextState returns how much of the literal is matched when c follows its first
 // matched bytes.
-func (a *automaton) follow(matched int32, c byte) int32 {
+func (a *automaton) nextState(matched int32, c byte) int32 {
 	for matched > 0 && (int(matched) == len(a.literal) || a.literal[matched] != c) {
-		matched = a.back[matched-1]
+		matched = a.borders[matched-1]
 	}
 	if a.literal[matched] == c {
 		matched++
@@ -40,17 +40,17 @@ func (a *automaton) next(text []byte, from int) (start, end int) {
 		size, n := foldAt(&folded, text[i:])
 		i += size
 		for _, c := range folded[:n] {
-			matched = a.follow(matched, c)
+			matched = a.nextState(matched, c)
 		}
 		if int(matched) == len(a.literal) {
-			return a.start(text, i), i
+			return a.occurrenceStart(text, i), i
 		}
 	}
 	return -1, -1
 }
 
-// start returns where the occurrence that ends at end starts.
-func (a *automaton) start(text []byte, end int) int {
+// occurrenceStart returns where the occurrence that ends at end starts.
+func (a *automaton) occurrenceStart(text []byte, end int) int {
 	var folded [utf8.UTFMax]byte
 	for left := len(a.literal); left > 0; {
 		_, size := utf8.DecodeLastRune(text[:end])

@@ -17,16 +17,16 @@ type literal struct {
 	upper  byte // equal to lower if it has no case
 	// slippery says that the anchor may stand in a text as a rune outside ASCII:
 	// k as the Kelvin sign, s as the long s.
-	slippery bool
+	foldsToForeign bool
 	// foreign is the first rune outside ASCII, whose first byte is the anchor then;
 	// 0 if there is none or the case counts.
 	foreign rune
 	// spent are the bytes compared in the text in hand; once they are too many, the
 	// automaton goes on.
-	spent     int
-	automaton *automaton
+	comparedBytes int
+	automaton     *automaton
 	// step is to the byte beside the anchor that is looked at first; 0 for none.
-	step int
+	neighborStep int
 }
 
 // Comparing around an anchor is given up for the automaton after maxCompared times
@@ -48,7 +48,7 @@ func newLiteral(text string, fold bool) *literal {
 		if c >= utf8.RuneSelf {
 			l.plain = false
 		}
-		if frequency(c) < frequency(text[l.anchor]) {
+		if byteFrequency(c) < byteFrequency(text[l.anchor]) {
 			l.anchor = i
 		}
 	}
@@ -57,15 +57,15 @@ func newLiteral(text string, fold bool) *literal {
 	if l.lower >= 'a' && l.lower <= 'z' {
 		l.upper = l.lower - 'a' + 'A'
 	}
-	l.slippery = l.lower == 'k' || l.lower == 's'
+	l.foldsToForeign = l.lower == 'k' || l.lower == 's'
 	if fold && !l.plain {
 		l.anchorForeign()
 	}
-	if l.step = 1; l.anchor == len(l.text)-1 {
-		l.step = -1
+	if l.neighborStep = 1; l.anchor == len(l.text)-1 {
+		l.neighborStep = -1
 	}
 	if len(l.text) == 1 || !l.plain {
-		l.step = 0
+		l.neighborStep = 0
 	}
 	return l
 }
@@ -78,15 +78,15 @@ func (l *literal) anchorForeign() {
 	}
 	r, size := utf8.DecodeRune(l.text[l.anchor:])
 	if r == utf8.RuneError && size == 1 {
-		l.slippery = true // a byte that is no UTF-8: try every place
+		l.foldsToForeign = true // a byte that is no UTF-8: try every place
 		return
 	}
-	l.foreign, l.slippery = r, false
+	l.foreign, l.foldsToForeign = r, false
 }
 
-// frequency ranks bytes of source code; a byte outside ASCII, or one that folds
+// byteFrequency ranks bytes of source code; a byte outside ASCII, or one that folds
 // with such, is the last choice for an anchor.
-func frequency(c byte) int {
+func byteFrequency(c byte) int {
 	const byRank = "jqzx@`~^?\\$%|!v#&w'+y[]{}7689gbh453/:m<u2cp1df>*\"=l.,;()-0airnote_\n\t "
 	if c >= utf8.RuneSelf {
 		return 1000
@@ -98,7 +98,7 @@ func frequency(c byte) int {
 }
 
 // needsASCII reports whether it helps next to know that a text is ASCII.
-func (l *literal) needsASCII() bool { return l.fold && l.slippery && l.plain }
+func (l *literal) needsASCII() bool { return l.fold && l.foldsToForeign && l.plain }
 
 // next returns the first occurrence that starts at or after from, or -1, -1.
 // ascii says that the text is known to be ASCII.
@@ -111,20 +111,20 @@ func (l *literal) next(text []byte, from int, ascii bool, c *cursor) (start, end
 			return from + i, from + i + len(l.text)
 		}
 		return -1, -1
-	case l.isDear(text):
+	case l.needsAutomaton(text):
 		return l.automaton.next(text, from)
 	case l.foreign != 0:
 		return l.nextForeign(text, from)
-	case l.slippery && !ascii:
-		return l.nextSlippery(text, from)
+	case l.foldsToForeign && !ascii:
+		return l.nextByRune(text, from)
 	}
 	return l.nextAnchored(text, from, c)
 }
 
-// isDear reports whether comparing has taken too long in this text, and prepares
+// needsAutomaton reports whether comparing has taken too long in this text, and prepares
 // what is to be done instead.
-func (l *literal) isDear(text []byte) bool {
-	if len(l.text) < minRepetitive || l.spent <= maxCompared*len(text) {
+func (l *literal) needsAutomaton(text []byte) bool {
+	if len(l.text) < minRepetitive || l.comparedBytes <= maxCompared*len(text) {
 		return false
 	}
 	if l.automaton == nil {
@@ -150,12 +150,12 @@ func (l *literal) nextAnchored(text []byte, from int, c *cursor) (start, end int
 		if i >= len(text) {
 			return -1, -1
 		}
-		if l.beside(text, i) {
-			if start, end, ok := l.around(text, i); ok && start >= from {
+		if l.neighborMatches(text, i) {
+			if start, end, ok := l.matchAround(text, i); ok && start >= from {
 				return start, end
 			}
 		}
-		if at = i + 1; repetitive && l.isDear(text) {
+		if at = i + 1; repetitive && l.needsAutomaton(text) {
 			return l.automaton.next(text, from)
 		}
 	}
@@ -168,18 +168,18 @@ func indexFrom(text []byte, at int, c byte) int {
 	return len(text)
 }
 
-// beside looks at one byte next to an anchor: it reports false if there is no
+// neighborMatches looks at one byte next to an anchor: it reports false if there is no
 // occurrence around. Most anchors are dismissed so.
-func (l *literal) beside(text []byte, i int) bool {
-	i += l.step
-	if l.step == 0 || i < 0 || i >= len(text) || text[i] >= utf8.RuneSelf {
+func (l *literal) neighborMatches(text []byte, i int) bool {
+	i += l.neighborStep
+	if l.neighborStep == 0 || i < 0 || i >= len(text) || text[i] >= utf8.RuneSelf {
 		return true
 	}
-	return postings.FoldByte(text[i]) == l.text[l.anchor+l.step]
+	return postings.FoldByte(text[i]) == l.text[l.anchor+l.neighborStep]
 }
 
-// around compares the literal around an anchor found at i.
-func (l *literal) around(text []byte, i int) (start, end int, ok bool) {
+// matchAround compares the literal around an anchor found at i.
+func (l *literal) matchAround(text []byte, i int) (start, end int, ok bool) {
 	start, end = i-l.anchor, i-l.anchor+len(l.text)
 	if start >= 0 && end <= len(text) && l.plain {
 		foreign := false
@@ -189,25 +189,25 @@ func (l *literal) around(text []byte, i int) (start, end int, ok bool) {
 				break
 			}
 			if postings.FoldByte(c) != l.text[j] {
-				l.spent += j
+				l.comparedBytes += j
 				return 0, 0, false
 			}
 		}
-		l.spent += len(l.text)
+		l.comparedBytes += len(l.text)
 		if !foreign {
 			return start, end, true
 		}
 	}
-	start, ok = l.backward(text, i)
+	start, ok = l.matchBackward(text, i)
 	if !ok {
 		return 0, 0, false
 	}
-	end, ok = l.forward(text, i, l.anchor)
+	end, ok = l.matchForward(text, i, l.anchor)
 	return start, end, ok
 }
 
-// forward matches the literal from its byte at on, from text[i] on, rune by rune.
-func (l *literal) forward(text []byte, i, at int) (end int, ok bool) {
+// matchForward matches the literal from its byte at on, from text[i] on, rune by rune.
+func (l *literal) matchForward(text []byte, i, at int) (end int, ok bool) {
 	var folded [utf8.UTFMax]byte
 	first := at
 	for at < len(l.text) && i < len(text) {
@@ -218,13 +218,13 @@ func (l *literal) forward(text []byte, i, at int) (end int, ok bool) {
 		i += size
 		at += n
 	}
-	l.spent += at - first
+	l.comparedBytes += at - first
 	return i, at == len(l.text)
 }
 
-// backward matches the part of the literal before its anchor against the text
+// matchBackward matches the part of the literal before its anchor against the text
 // before i.
-func (l *literal) backward(text []byte, i int) (start int, ok bool) {
+func (l *literal) matchBackward(text []byte, i int) (start int, ok bool) {
 	var folded [utf8.UTFMax]byte
 	at := l.anchor
 	for at > 0 && i > 0 {
@@ -236,7 +236,7 @@ func (l *literal) backward(text []byte, i int) (start int, ok bool) {
 		i -= size
 		at -= n
 	}
-	l.spent += l.anchor - at
+	l.comparedBytes += l.anchor - at
 	return i, at == 0
 }
 
@@ -260,10 +260,10 @@ func (l *literal) nextForeign(text []byte, from int) (start, end int) {
 	for i := postings.IndexForeign(text, from); i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
 		if (r != utf8.RuneError || size > 1) && postings.FoldRune(r) == l.foreign {
-			if start, end, ok := l.around(text, i); ok && start >= from {
+			if start, end, ok := l.matchAround(text, i); ok && start >= from {
 				return start, end
 			}
-			if l.isDear(text) {
+			if l.needsAutomaton(text) {
 				return l.automaton.next(text, from)
 			}
 		}
@@ -272,14 +272,14 @@ func (l *literal) nextForeign(text []byte, from int) (start, end int) {
 	return -1, -1
 }
 
-// nextSlippery tries every rune: the literal has no byte that always stands for
+// nextByRune tries every rune: the literal has no byte that always stands for
 // itself. Only texts that the index lets through get here.
-func (l *literal) nextSlippery(text []byte, from int) (start, end int) {
+func (l *literal) nextByRune(text []byte, from int) (start, end int) {
 	for i := from; i < len(text); {
-		if end, ok := l.forward(text, i, 0); ok {
+		if end, ok := l.matchForward(text, i, 0); ok {
 			return i, end
 		}
-		if l.isDear(text) {
+		if l.needsAutomaton(text) {
 			return l.automaton.next(text, from)
 		}
 		_, size := utf8.DecodeRune(text[i:])
@@ -298,16 +298,16 @@ func (l *literal) mayCross(text []byte) bool {
 		return true
 	}
 	for i := range tail {
-		if l.begins(tail[i:]) {
+		if l.isPrefix(tail[i:]) {
 			return true
 		}
 	}
 	return false
 }
 
-// begins reports whether a text of ASCII, shorter than the literal, is its
+// isPrefix reports whether a text of ASCII, shorter than the literal, is its
 // beginning.
-func (l *literal) begins(text []byte) bool {
+func (l *literal) isPrefix(text []byte) bool {
 	for i, c := range text {
 		if l.fold {
 			c = postings.FoldByte(c)

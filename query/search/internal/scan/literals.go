@@ -26,7 +26,7 @@ func (l *Literals) Reset(text []byte) {
 	needs := false
 	for i, f := range l.finders {
 		l.start[i], l.cursors[i] = -1, cursor{-1, -1}
-		f.spent = 0
+		f.comparedBytes = 0
 		needs = needs || f.needsASCII()
 	}
 	l.ascii = needs && isASCII(text)

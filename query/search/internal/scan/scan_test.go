@@ -104,8 +104,8 @@ func TestRepetitiveTextsTakeLinearWork(t *testing.T) {
 			if (got > 0) != found {
 				t.Errorf("%q… in a text of %q: %d occurrences", c.unit, c.unit, got)
 			}
-			if most := maxCompared*len(text) + len(literal); l.finders[0].spent > most {
-				t.Errorf("%q… in a text of %q: %d bytes compared, want at most %d", c.unit, c.unit, l.finders[0].spent, most)
+			if most := maxCompared*len(text) + len(literal); l.finders[0].comparedBytes > most {
+				t.Errorf("%q… in a text of %q: %d bytes compared, want at most %d", c.unit, c.unit, l.finders[0].comparedBytes, most)
 			}
 		}
 	}
