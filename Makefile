@@ -26,7 +26,7 @@ export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
-build: ## bin/quarry and bin/searchbench; RELEASE=v1.2.3 stamps a release, else the version is of the newest tag and the commit
+build: ## bin/quarry and bin/searchbench; RELEASE=v1.2.3 stamps a release, else the version comes from the newest tag and the commit
 	$(GO) build -trimpath -buildvcs=auto $(if $(RELEASE),-ldflags '-X github.com/quarrysearch/quarry/cmd/internal/boot.release=$(RELEASE)') -o bin/ ./cmd/quarry ./cmd/searchbench
 
 run: build ## serve on 127.0.0.1:7070, with this repository and the Go standard library indexed
@@ -81,7 +81,7 @@ chaos: ## kills, full disks, clock jumps, damage: ROUNDS=200 rounds, SEED=n repe
 	$(GO) build -tags quarrychaos -o .cache/chaos/bin/quarry ./cmd/quarry
 	.cache/chaos/bin/chaos --quarry .cache/chaos/bin/quarry --work .cache/chaos --rounds $(ROUNDS) $(if $(SEED),--seed $(SEED)) --out .cache/chaos.md $(CHAOSFLAGS)
 
-simulate: ## a simulated world of web hook, workers and projections: EVENTS=1000000 events from SEED=1 on
+simulate: ## a simulated world of webhooks, workers and projections: EVENTS=1000000 events from SEED=1 on
 	QUARRY_SEED=$(SEED) QUARRY_EVENTS=$(EVENTS) $(GO) test -count=1 -v -timeout 24h -run 'TestSimulation$$' ./cmd/quarry/internal/server
 
 cover: ## coverage of all packages, as a page

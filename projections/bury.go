@@ -27,9 +27,9 @@ func (p *partition) writeDeadLetter(ctx context.Context, rec event.Record, attem
 	return p.skipRecord(rec)
 }
 
-// isForWorkers reports whether a record cannot even be read, and the workers are
-// the ones to bury it: of them one process reads it, of projections many may, and
-// there is to be one letter. Of other topics they read nothing.
+// isForWorkers reports whether a record cannot be decoded and the workers write its
+// dead letter. Only one worker process reads a record, while many processes may run
+// projections, and there must be one dead letter. Workers read no other topic.
 func isForWorkers(rec event.Record, reason error) bool {
 	unreadable := errors.Is(reason, event.ErrUnknownType) || errors.Is(reason, event.ErrInvalid)
 	return unreadable && event.ForWorkers(event.TypeOf(rec))

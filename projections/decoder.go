@@ -12,8 +12,8 @@ import (
 )
 
 // Decoder decodes records for all projections of a Runner: each record once,
-// which counts for the changes of a first import. What it returns is shared:
-// nobody changes it. It is safe for concurrent use.
+// which saves most for the changes of a first import. Callers share what it returns
+// and must not change it. It is safe for concurrent use.
 type Decoder struct {
 	objects segmentstore.Store
 	mu      struct {
@@ -23,7 +23,7 @@ type Decoder struct {
 	}
 }
 
-// decoded is filled by the goroutine that applies the partition.
+// decodedRecord is filled by the goroutine that applies the partition.
 type decodedRecord struct {
 	position event.Position
 	ev       event.Event
@@ -118,8 +118,9 @@ func (d *Decoder) read(ctx context.Context, ev *event.RevisionIndexed) ([]event.
 	return changes, ObjectError(err)
 }
 
-// ObjectError tells the faults of an object, which are ErrPoison, from those of
-// the segment store, which are ErrUnavailable. code.ErrNotFound stays what it is.
+// ObjectError distinguishes the faults of an object, which are ErrPoison, from
+// those of the segment store, which are ErrUnavailable. code.ErrNotFound is
+// returned unchanged.
 func ObjectError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, code.ErrNotFound), errors.Is(err, context.Canceled):

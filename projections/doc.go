@@ -1,13 +1,13 @@
 // Package projections turns the log of events into rows that queries read.
 //
 // It answers the question "which records has this store applied, and can it be
-// built again from the log?". The main types are Projection (a pure function
-// from records to rows), Runner (applies every record to every projection, in
-// order, once in effect), Checkpoint and Lag (how far it is), Decoder (decodes
-// a record once for all projections), Home (the directory of the versions of
-// the stores, of which one is live and one was) and Build (makes a version beside
-// the live one: from the log, as a copy with one projection made anew, or up to
-// a moment of the past, an Until).
+// rebuilt from the log?". The main types are Projection (a pure function from
+// records to rows), Runner (applies every record to every projection, in order,
+// once in effect), Checkpoint and Lag (how far it is), Decoder (decodes a record
+// once for all projections), Home (the directory of the versions of the stores: the
+// live one and the previous one) and Build (makes a version next to the live one:
+// from the log, as a copy with one projection rebuilt, or up to a moment of the
+// past, an Until).
 //
 //	log ──► Runner ──► Projection.Apply ──► store.Batch + checkpoint ──► Commit ──► Publish
 //	          │  partition by partition, one goroutine each
@@ -16,18 +16,18 @@
 // # Invariants
 //
 //  1. A projection is a pure function of its records: no clock, no randomness,
-//     no network but for immutable objects named by their content. Same log, same
+//     no network except for immutable objects named by their content. Same log, same
 //     keys and values; projectiontest holds every projection to it.
-//  2. The checkpoint lies in the batch of the record behind which it stands. A
-//     record below the checkpoint is never applied again.
+//  2. The checkpoint is in the batch of the record that it follows. A record below
+//     the checkpoint is never applied again.
 //  3. A record is applied by all projections or by none.
 //  4. A poison record never stops a partition and never vanishes: it is in the
 //     dead letters, with position and reason, before the checkpoint passes it.
 //     A store that cannot be reached is no fault of the record: the partition
 //     waits for it. What no stage can read, an event of a later version among it,
-//     the workers bury, and projections pass over (event.ForWorkers).
+//     the workers bury, and projections skip (event.ForWorkers).
 //  5. Readers see a partition as it was between two records.
-//  6. A new SchemaVersion means a rebuild beside the live store (Home, Replay),
+//  6. A new SchemaVersion means a rebuild next to the live store (Home, Replay),
 //     never a migration in place.
 //  7. The live version and the one before are named by one file, which is replaced
 //     at once. What it does not name was left unfinished, and is removed.
@@ -35,10 +35,9 @@
 //
 // # Concurrency
 //
-// Run starts one goroutine for each partition and one reader beside it, and
-// returns when all are gone. Rows of different partitions are disjoint, so
-// batches of partitions do not meet. Everything else of Runner is safe for
-// concurrent use.
+// Run starts one goroutine and one reader for each partition, and returns when all
+// have ended. Rows of different partitions are disjoint, so batches of partitions
+// do not conflict. Everything else of Runner is safe for concurrent use.
 //
 // # Metrics
 //

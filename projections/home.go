@@ -93,8 +93,8 @@ func storeNumber(name string) (int, bool) {
 	return n, found && err == nil && n > 0
 }
 
-// Next returns the directory of a new version beside the others. It does not
-// exist yet.
+// Next returns the directory of a new version next to the others. It does not exist
+// yet.
 func (h *Home) Next() (string, error) {
 	versions, err := h.versionDirs()
 	if err != nil {
@@ -123,11 +123,11 @@ func (h *Home) versionDirs() ([]string, error) {
 	return paths, nil
 }
 
-// Switch makes the version in path, a directory that Next or Current returned,
-// the live one for whoever opens the home from now on, and keeps the one that
-// was live as the previous one. What was previous before is left to Clean; but a
-// version of the past does not take the place of one that follows the log, which
-// takes longer to make again.
+// Switch makes the version in path, a directory that Next or Current returned, the
+// live one for processes that open the home from now on, and keeps the one that was
+// live as the previous one. The earlier previous version is left to Clean; but a
+// version of the past does not replace one that follows the log, which takes longer
+// to rebuild.
 func (h *Home) Switch(path string) error {
 	name := filepath.Base(path)
 	if _, ok := storeNumber(name); !ok || filepath.Dir(path) != filepath.Clean(h.dir) {

@@ -28,8 +28,7 @@ func (silentReader) Next(ctx context.Context) (event.Record, error) {
 
 func (silentReader) Close() error { return nil }
 
-// TestLagOfASilentLog: no record is being applied, and searches fall behind
-// nevertheless.
+// TestLagOfASilentLog: no record is being applied, and searches still fall behind.
 func TestLagOfASilentLog(t *testing.T) {
 	log := projectiontest.NewLog(1)
 	log.Add(rawRecords(0, 0, "a", "b")...)

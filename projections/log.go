@@ -7,7 +7,7 @@ import (
 )
 
 // Tailer is the log as projections read it. The drivers of the event log have
-// these methods, but for the name of the reader's type.
+// these methods, except for the name of the reader's type.
 type Tailer interface {
 	// Partitions returns the number of partitions of topic.
 	Partitions(ctx context.Context, topic event.Topic) (int32, error)
@@ -27,7 +27,7 @@ type Reader interface {
 // Appender takes dead letters.
 type Appender interface {
 	// Append adds records to topic and returns once they are durable. A negative
-	// partition means the one that the key asks for.
+	// partition means the one of the key.
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
 }
 

@@ -27,7 +27,7 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 	m := &metrics{
 		searchable: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_push_to_searchable_seconds",
-			Help:    "Time from the receipt of a push to the moment its content can be found. Live records only, no replay.",
+			Help:    "Time from receiving a push to its content being searchable. Excludes replays.",
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800},
 		}),
 		apply:      newHistogram("quarry_projections_apply_seconds", "Time to apply and commit one record."),
@@ -36,19 +36,19 @@ func newMetrics(reg prometheus.Registerer) (*metrics, error) {
 		lagSeconds: newGauges("quarry_projections_lag_seconds", "Age of the oldest record being applied, or how long records have waited while the log delivers none."),
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_projections_records_total",
-			Help: "Records read, by what became of them: applied, duplicate (seen before), poison (skipped, in the dead letters), passed (of no type or content that this version can read; the workers put it to the dead letters).",
+			Help: "Records read, by result: applied, duplicate (seen before), poison (skipped, in the dead letters), passed (of a type or content that this version cannot read; the workers put it to the dead letters).",
 		}, []string{"result"}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_projections_retries_total",
-			Help: "Attempts to apply or to bury a record that failed.",
+			Help: "Failed attempts to apply a record or to write it to the dead letters.",
 		}),
 		blocked: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_projections_blocked",
-			Help: "Partitions that wait for the segment store to answer.",
+			Help: "Partitions that are waiting for the segment store.",
 		}),
 		caughtUp: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_projections_caught_up",
-			Help: "1 once all records that were there at the start are published.",
+			Help: "1 once all records that existed at startup are published.",
 		}),
 	}
 	for _, result := range []string{resultApplied, resultDuplicate, resultPoison, resultPassed} {

@@ -17,7 +17,7 @@ import (
 type partition struct {
 	r      *Runner
 	number int32
-	// next is the offset behind the last record committed.
+	// next is the offset after the last record committed.
 	next event.Offset
 	// target is the high-water mark when the run began: records below it are
 	// history, those from it on are live.
@@ -30,9 +30,9 @@ type partition struct {
 	// none is.
 	oldest atomic.Int64
 	stall  stall // guarded by the lock of the Runner
-	// chores are what others have done between two records.
+	// rowChanges are applied between two records (Runner.Do).
 	rowChanges chan rowChange
-	// pushed holds the group's live revisions, with the start of their freshness clock.
+	// freshRevisions holds the group's live revisions, with the start of their freshness clock.
 	freshRevisions []freshRevision
 }
 
@@ -45,7 +45,7 @@ type freshRevision struct {
 // can go on.
 var errStore = errors.New("projection store failed")
 
-// loadPosition reads where the partition stands and where it ends.
+// loadPosition reads the partition's checkpoint and its end.
 func (p *partition) loadPosition() (err error) {
 	if !p.r.o.Anew {
 		if p.next, err = p.r.o.Store.TopicCheckpoint(p.r.o.Topic, p.number); err != nil {
@@ -117,13 +117,13 @@ func (p *partition) applyLoop(ctx context.Context, records <-chan event.Record) 
 	}
 }
 
-// A chore changes rows of a partition for another reason than a record.
+// A rowChange changes rows of a partition between two records (Runner.Do).
 type rowChange struct {
 	change func(*store.Batch) error
 	done   chan error // has room for the outcome
 }
 
-// applyRowChange applies a chore and publishes it.
+// applyRowChange applies a change and publishes it.
 func (p *partition) applyRowChange(c rowChange) error {
 	b := p.r.o.Store.NewBatch()
 	err := c.change(b)
@@ -137,7 +137,8 @@ func (p *partition) applyRowChange(c rowChange) error {
 	return err
 }
 
-// applyGroup applies rec and what waits behind it, MaxGroup records at most.
+// applyGroup applies rec and the records queued behind it, MaxGroup records at
+// most.
 func (p *partition) applyGroup(ctx context.Context, rec event.Record, records <-chan event.Record) error {
 	for n := 1; ; n++ {
 		if err := p.applyBounded(ctx, rec); err != nil || n == MaxGroup {
@@ -152,7 +153,7 @@ func (p *partition) applyGroup(ctx context.Context, rec event.Record, records <-
 }
 
 // applyBounded applies rec, or returns errEnded if the partition ends before or
-// behind it.
+// after it.
 func (p *partition) applyBounded(ctx context.Context, rec event.Record) error {
 	if !p.bounded {
 		return p.apply(ctx, rec)
@@ -227,7 +228,7 @@ func (p *partition) applyWithRetry(ctx context.Context, rec event.Record) (attem
 			return attempts, err
 		}
 		if unavailable && !blocked {
-			p.r.o.Logger.Error("a partition waits for a store to answer; it goes on by itself once it does",
+			p.r.o.Logger.Error("a partition waits for a store to answer and continues when it does",
 				"partition", p.number, "offset", rec.Position.Offset, "error", err)
 		} else if !unavailable {
 			attempts++
@@ -293,7 +294,7 @@ func damageOf(err error) error {
 	return nil
 }
 
-// settleBatch tells the projections what became of the batch.
+// settleBatch notifies the projections of the result of the batch.
 func (p *partition) settleBatch(committed bool) {
 	for _, projection := range p.r.o.Projections {
 		s, ok := projection.(Stateful)
@@ -331,8 +332,8 @@ func (p *partition) oldestAge(now time.Time) float64 {
 	return max(0, now.Sub(time.Unix(0, t)).Seconds())
 }
 
-// stall is since when a partition has been published up to the same offset, while the
-// log had records behind it; the zero value if it has none.
+// stall is since when a partition has been published up to the same offset, while
+// the log had further records; the zero value if it has none.
 type stall struct {
 	published event.Offset
 	since     time.Time

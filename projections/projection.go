@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Errors of a projection, which decide what becomes of a record.
+// Errors of a projection, which decide what happens to a record.
 var (
 	// ErrPoison says that a record can never be applied, whenever it is tried: it
 	// goes to the dead letters at once.
@@ -29,18 +29,18 @@ type Projection interface {
 	Name() string
 	// SchemaVersion is the version of its rows, from 1.
 	SchemaVersion() int
-	// Apply adds the effect of rec to b. It ignores records that are not its
-	// business. Reads of b see the store before rec. Apply is called for the
-	// records of a partition one after the other, and for different partitions at
-	// the same time. It keeps neither b nor rec.
+	// Apply adds the effect of rec to b. It ignores records of other projections.
+	// Reads of b see the store before rec. Apply is called for the records of a
+	// partition one after the other, and for different partitions at the same time.
+	// It keeps neither b nor rec.
 	//
 	// ErrPoison and ErrUnavailable say what kind of failure an error is; any other
-	// is tried a few times and then taken for ErrPoison.
+	// is retried a few times and then counts as ErrPoison.
 	Apply(ctx context.Context, b *store.Batch, rec event.Record) error
 }
 
-// Stateful is a Projection that keeps in memory what its readers need. The
-// Runner tells it what became of each batch.
+// Stateful is a Projection that keeps in memory what its readers need. The Runner
+// notifies it of the result of each batch.
 type Stateful interface {
 	Projection
 	// Committed says that the batch of the last Apply of the partition is in the
@@ -53,8 +53,8 @@ type Stateful interface {
 	Publish(partition int32)
 }
 
-// Owner is a Projection whose rows are those of one family, and all of them: it
-// can be built anew by itself.
+// Owner is a Projection that owns all rows of one family: it can be rebuilt
+// separately.
 type Owner interface {
 	Projection
 	// Family is the family of its rows.

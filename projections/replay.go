@@ -32,9 +32,10 @@ type ReplayOptions struct {
 	// Topic is what to read. Default: event.TopicEvents.
 	Topic event.Topic
 
-	// Projection, if set, is what to build anew: the version begins as a copy of
-	// Source, a live store, without the rows of that projection, which are those of
-	// Family. With Until, that projection shows the past and the others what they
+	// Projection, if set, is the projection to rebuild: the version begins as a
+	// copy of Source, a live store, without the rows of that projection, which are
+	// those of Family. With Until, that projection shows the past and the others
+	// their state at the time of the copy.
 	// showed when the copy was made.
 	Projection string
 	Family     store.Family
@@ -91,11 +92,11 @@ func (b *Built) Close() error {
 	return b.Store.Close()
 }
 
-// Replay builds a version from the log, up to the high-water marks of its start,
-// beside the live one, and switches the home to it. Until it has switched nothing
-// that is live changes. It returns the directory of the new version; the caller
-// removes what is older than the one before it with Home.Clean. If it fails, or
-// ctx ends, the new version is removed.
+// Replay builds a version from the log next to the live one, up to the high-water
+// marks at its start, and switches the home to it. Nothing live changes before the
+// switch. It returns the directory of the new version; the caller removes versions
+// older than the previous one with Home.Clean. If Replay fails, or ctx ends, the
+// new version is removed.
 func Replay(ctx context.Context, o ReplayOptions) (dir string, err error) {
 	b, err := Build(ctx, o)
 	if err != nil {
@@ -107,9 +108,9 @@ func Replay(ctx context.Context, o ReplayOptions) (dir string, err error) {
 	return b.Dir, o.Home.Switch(b.Dir)
 }
 
-// Build makes a version beside the live one and leaves it open. The live one may
-// be at work meanwhile. If it fails, or ctx ends, the version is removed; one that
-// a process leaves unfinished is removed by the next Home.Clean.
+// Build makes a version next to the live one and leaves it open. The live one may
+// be in use meanwhile. If Build fails, or ctx ends, the version is removed; one
+// that a process leaves unfinished is removed by the next Home.Clean.
 func Build(ctx context.Context, o ReplayOptions) (*Built, error) {
 	if err := o.checkOptions(); err != nil {
 		return nil, err

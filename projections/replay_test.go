@@ -161,9 +161,9 @@ func TestPastDoesNotTakeThePlaceOfThePresent(t *testing.T) {
 	}
 }
 
-// TestReplayOneProjection builds one projection anew in a copy of a live store
-// that is ahead of some records and behind others, and holds every row to be that
-// of a whole replay.
+// TestReplayOneProjection rebuilds one projection in a copy of a live store that is
+// ahead of some records and behind others, and compares every row with that of a
+// full replay.
 func TestReplayOneProjection(t *testing.T) {
 	for _, name := range []string{"catalog", "places"} {
 		b := newReplayBench(t, 40)
@@ -195,8 +195,9 @@ func TestReplayOneProjection(t *testing.T) {
 	}
 }
 
-// TestReplayOneProjectionUntil holds a version of which one projection shows the
-// past to the rows that it had then, and the others to those they have.
+// TestReplayOneProjectionUntil builds a version with one projection that shows the
+// past, and compares that one with its rows at the time, and the others with their
+// current rows.
 func TestReplayOneProjectionUntil(t *testing.T) {
 	b := newReplayBench(t, 60)
 	whole, err := projections.Replay(t.Context(), b.o)

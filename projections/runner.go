@@ -23,13 +23,13 @@ const (
 	// MaxGroup bounds the records that are published together. Publication costs
 	// about a millisecond: once for a group, catching up is not held back by it.
 	MaxGroup = 64
-	// DefaultAttempts bounds how often a record is tried that fails for a reason
-	// nobody has named.
+	// DefaultAttempts bounds how often a record that fails for an unclassified
+	// reason is tried.
 	DefaultAttempts = 5
 	// Waits between attempts grow from minWait to maxWait.
 	minWait = 50 * time.Millisecond
 	maxWait = 10 * time.Second
-	// lagInterval is how often the log is asked for its high-water marks.
+	// lagInterval is how often the high-water marks of the log are read.
 	lagInterval = time.Second
 )
 
@@ -48,7 +48,7 @@ type Options struct {
 	// Until ends the partitions at a moment: the Runner then applies nothing more,
 	// and Run waits for ctx. Nil follows the log.
 	Until *Until
-	// Anew applies the log from its first record whatever the checkpoints say: the
+	// Anew applies the log from its first record and ignores the checkpoints: the
 	// rows of the projections were removed before.
 	Anew bool
 	// Attempts bounds the attempts of a record that fails for an unknown reason.
@@ -107,7 +107,7 @@ type Runner struct {
 
 	mu struct {
 		sync.Mutex
-		// partitions is nil until Run has asked the log how many there are.
+		// partitions is nil until Run has read their number from the log.
 		partitions []*partition
 		published  []event.Offset
 		behind     int
@@ -150,7 +150,7 @@ func (r *Runner) Run(ctx context.Context) error {
 	return ignoreEnd(ctx, g.Wait())
 }
 
-// ignoreEnd drops the error of a run that was asked to end.
+// ignoreEnd drops the error of a run that was canceled.
 func ignoreEnd(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -158,7 +158,7 @@ func ignoreEnd(ctx context.Context, err error) error {
 	return err
 }
 
-// start reads where the partitions stand, in the log and in the store.
+// start reads the positions of the partitions, in the log and in the store.
 func (r *Runner) start(ctx context.Context) ([]*partition, error) {
 	n, err := r.o.Log.Partitions(ctx, r.o.Topic)
 	if err != nil {
@@ -191,7 +191,7 @@ func (r *Runner) start(ctx context.Context) ([]*partition, error) {
 	return partitions, nil
 }
 
-// announceLocked wakes whoever waits for progress.
+// announceLocked wakes the goroutines that wait for progress.
 func (r *Runner) announceLocked() {
 	close(r.mu.changed)
 	r.mu.changed = make(chan struct{})
@@ -321,7 +321,7 @@ func (r *Runner) Checkpoints() []Checkpoint {
 	return checkpoints
 }
 
-// Lag asks the log how far the projections are behind.
+// Lag compares the log with the projections and returns how far they are behind.
 func (r *Runner) Lag(ctx context.Context) ([]Lag, error) {
 	high, err := r.o.Log.HighWater(ctx, r.o.Topic)
 	if err != nil {

@@ -31,8 +31,8 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// scripted is a projection that writes one row for each record and fails as it
-// is told.
+// scripted is a projection that writes one row for each record and fails as
+// configured.
 type scripted struct {
 	mu        sync.Mutex
 	fail      map[string][]error // by the record's value

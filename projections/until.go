@@ -82,8 +82,8 @@ func (u *Until) String() string {
 	return strings.Join(parts, ",")
 }
 
-// partitionEnd returns where a partition ends whose last record is before high, and the
-// time behind which it ends earlier, zero for none.
+// partitionEnd returns the end of a partition whose last record is before high, and the time
+// after which it ends earlier, zero for none.
 func (u *Until) partitionEnd(partition int32, high event.Offset) (event.Offset, time.Time, error) {
 	next, named := u.checkpointOf(partition)
 	if !named {

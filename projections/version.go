@@ -19,8 +19,9 @@ const versionFile = "VERSION"
 // Meta says what a version is. A version without one was made by following the
 // log from its first record.
 type Meta struct {
-	// CopyOf is the name of the version it began as a copy of, Projection what
-	// was then built anew; both are empty for a version made from the log alone.
+	// CopyOf is the name of the version that it began as a copy of, Projection the
+	// projection that was then rebuilt; both are empty for a version built from the
+	// log alone.
 	CopyOf     string `json:"copyOf,omitempty"`
 	Projection string `json:"projection,omitempty"`
 	// Until is set for a version that shows a moment of the past and follows the
@@ -43,7 +44,7 @@ const MaxMissingFiles = 100
 type Missing struct {
 	// Documents counts the documents.
 	Documents int `json:"documents"`
-	// Files names where some of them stood, "repository: path".
+	// Files lists the paths of some of them, "repository: path".
 	Files []string `json:"files,omitempty"`
 }
 

@@ -138,7 +138,7 @@ func TestAccountsSurviveKill(t *testing.T) {
 	}
 	s = begin()
 	if status, of := s.statusWithKey(t, last), s.statusWithKey(t, deleted[0]); status != http.StatusOK || of != http.StatusUnauthorized {
-		t.Errorf("after the rows were read anew: %d and %d", status, of)
+		t.Errorf("after the rows were read again: %d and %d", status, of)
 	}
 }
 

@@ -41,11 +41,11 @@ var alertFaults = []struct {
 	{"host that hangs", []string{"QuarryPushesAreSlow", "QuarryReconcileLags", "QuarryWorkerHeldUp"}, (*alertWorld).hangHost},
 	{"killed", []string{"QuarryDown"}, (*alertWorld).killServer},
 	{"killed again and again", []string{"QuarryRestarts"}, (*alertWorld).killServerOften},
-	{"forged web hook", []string{"QuarryHooksUnauthenticated"}, (*alertWorld).forgeHook},
+	{"forged webhook", []string{"QuarryHooksUnauthenticated"}, (*alertWorld).forgeHook},
 	{"invalid settings", []string{"QuarryReloadFailed"}, (*alertWorld).spoilSettings},
 	{"repository without objects", []string{"QuarryDeadLetters"}, (*alertWorld).giveUpPush},
 	{"too many pushes", []string{"QuarryBacklog"}, (*alertWorld).fillBacklog},
-	{"push without a web hook", []string{"QuarryHooksAreLost"}, (*alertWorld).loseHook},
+	{"push without a webhook", []string{"QuarryHooksAreLost"}, (*alertWorld).loseHook},
 	{"full disk", []string{"QuarryDiskFilling", "QuarryDiskFull", "QuarryWorkersPaused", "QuarryAuditWaits", "QuarryAuditLost"}, (*alertWorld).fillDisk},
 	{"full disk of the accounts", []string{"QuarryAccountsBehind"}, (*alertWorld).fillAccountsDisk},
 	{"segment store", []string{"QuarryProjectionsWait", "QuarryProjectionsLag", "QuarryDocumentsUnstored", "QuarryDocumentsMissing"}, (*alertWorld).breakSegmentStore},
@@ -271,7 +271,7 @@ func (w *alertWorld) fillBacklog() {
 	deliver, restore := w.loseObjects()
 	n := 0
 	if !pollUntil(awaitDeadline, func() bool { n++; return deliver(fmt.Sprintf("msg_lost%d", n)) == http.StatusServiceUnavailable }) {
-		w.t.Fatal("no web hook gets 503")
+		w.t.Fatal("no webhook gets 503")
 	}
 	full := scrapeServer(w.server)
 	restore()
@@ -429,7 +429,7 @@ func mountSmallDisk(t *testing.T, dir string, bytes int) *smallDisk {
 		t.Fatal(err)
 	}
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d,mode=700", bytes)); err != nil {
-		t.Skipf("a full disk needs a file system of its own, which only root can mount: %v", err)
+		t.Skipf("a full disk needs a separate file system, which only root can mount: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {

@@ -97,7 +97,7 @@ func TestSecretsAreNowhere(t *testing.T) {
 	l := &leaks{t: t, secrets: map[string]string{
 		"access.secret": strings.Repeat("0123456789abcdef", 4), "the hook secret": hook, "the key in the hook secret": hookSecret,
 		"the secret in place": "whsec_" + base64.StdEncoding.EncodeToString([]byte("a secret that stands in the file of settings")),
-		"the client secret":   "a client secret of a provider", "the password": "a password that nobody guesses", "the other password": "the password of somebody else",
+		"the client secret":   "a client secret of a provider", "the password": "a password that is hard to guess", "the other password": "the password of somebody else",
 	}}
 	children, environ := recordGit(t, dir), os.Environ()
 	environ = append(environ, "PATH="+children+string(os.PathListSeparator)+os.Getenv("PATH"),

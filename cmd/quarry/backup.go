@@ -24,8 +24,8 @@ import (
 const (
 	// backupTries is how often a backup begins again because files were removed under it.
 	backupTries = 3
-	// renewEvery is how often a backup tells the server that it is at work: several times
-	// within the minute after which it gives one up.
+	// renewEvery is how often a backup renews its lease on the server: several
+	// times within the minute after which the lease expires.
 	renewEvery = 10 * time.Second
 	// endPatience bounds the request that ends a backup, whatever ended the command.
 	endTimeout = 5 * time.Second
@@ -130,7 +130,7 @@ func checkApart(dir string, settings *config.Config) error {
 			return err
 		}
 		if rel, err := filepath.Rel(below, path); err == nil && filepath.IsLocal(rel) {
-			return fmt.Errorf("%s lies in %s, which is backed up: choose a directory elsewhere, best on another disk", dir, own)
+			return fmt.Errorf("%s is in %s, which is backed up: choose a directory elsewhere, preferably on another disk", dir, own)
 		}
 	}
 	return nil
@@ -164,7 +164,7 @@ type backupRun struct {
 	display  *terminal.Progress
 }
 
-// newSource returns what is backed up, but for the log.
+// newSource returns what is backed up, except for the log.
 func (b *backupRun) newSource() backup.Source {
 	src := backup.Source{Segments: b.settings.SegmentsDir(), Release: boot.ReadBuild().Version}
 	if b.settings.Access.Secret.IsZero() {

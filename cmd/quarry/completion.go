@@ -89,8 +89,8 @@ if ! declare -F _init_completion >/dev/null && ! declare -F _get_comp_words_by_r
 fi
 `
 
-// In cobra's script a candidate with a minus sign in front, such as -repo:app, is
-// taken for an option of string split.
+// In cobra's script a candidate with a leading minus sign, such as -repo:app, is
+// parsed as an option of string split.
 const (
 	fishSplit     = `string split --max 1 \t`
 	fishSplitWord = `string split --max 1 -- \t`

@@ -79,7 +79,7 @@ func (c *listDeliveriesCommand) listParams() client.ListDeliveriesParams {
 // maxPageDeliveries is what the server gives at once.
 const maxPageDeliveries = 100
 
-// fetchDeliveries reads as many pages as the limit asks for.
+// fetchDeliveries reads as many pages as the limit requires.
 func (c *listDeliveriesCommand) fetchDeliveries(ctx context.Context, server *client.Client) ([]wire.Delivery, error) {
 	var found []wire.Delivery
 	query := c.listParams()
@@ -98,10 +98,10 @@ func (c *listDeliveriesCommand) fetchDeliveries(ctx context.Context, server *cli
 	return found, nil
 }
 
-// followInterval is how often a command asks for what is new.
+// followInterval is how often a command polls for new deliveries.
 const followInterval = 500 * time.Millisecond
 
-// followDeliveries prints a delivery when it comes, and again when something became of it.
+// followDeliveries prints a delivery when it comes, and again when something happened to it.
 // What it remembers is the newest deliveries, as many as the limit says.
 func (c *listDeliveriesCommand) followDeliveries(ctx context.Context, out io.Writer, server *client.Client) error {
 	tick := time.NewTicker(followInterval)
@@ -139,7 +139,7 @@ func (c *listDeliveriesCommand) followDeliveries(ctx context.Context, out io.Wri
 	}
 }
 
-// stateOf changes when something becomes of a delivery.
+// stateOf changes when something happens to a delivery.
 func stateOf(d *wire.Delivery) string {
 	var b strings.Builder
 	b.WriteString(string(d.Outcome))

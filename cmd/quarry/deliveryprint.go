@@ -61,7 +61,7 @@ func repositoryOf(d *wire.Delivery) string {
 	return d.RepoName
 }
 
-// outcomeOf tells of a delivery without a push.
+// outcomeOf describes a delivery without a push.
 func outcomeOf(d *wire.Delivery) string {
 	text := string(d.Outcome)
 	switch {
@@ -155,7 +155,7 @@ func factsOfPush(fact func(name, value string), d *wire.Delivery, p *wire.Delive
 		fact("  new documents", fmt.Sprintf("%d, in %d segments", p.NewDocuments, p.Segments))
 	}
 	if !p.AnsweredBy.IsZero() {
-		fact("  told by", p.AnsweredBy.String())
+		fact("  announced by", p.AnsweredBy.String())
 	}
 	fact("  worker done", formatTime(p.DoneAt.Time))
 	if !p.SearchableAt.IsZero() {

@@ -300,7 +300,7 @@ func (c *deadLetterSelection) printResolved(s streams, done string, r *wire.Reso
 	return err
 }
 
-// resolveAll asks until nothing is left but what is refused.
+// resolveAll sends requests until only refused letters are left.
 func (c *deadLetterSelection) resolveAll(ctx context.Context, s streams, done string, ask func() (*wire.ResolvedAll, error)) error {
 	for total := 0; ; {
 		answer, err := ask()

@@ -25,9 +25,8 @@
 //  1. Only serve, replay and, for the embedded log, topics open a data directory,
 //     and all hold its lock.
 //  2. Results go to standard output, everything else to standard error.
-//  3. An interrupt ends a command; it never leaves the server inconsistent,
-//     since what was asked of it goes on there. A replay is the exception: it is
-//     stopped.
+//  3. An interrupt ends a command; it never leaves the server inconsistent, since the
+//     request goes on there. A replay is the exception: it is stopped.
 //
 // It declares no setting (see config) and holds no logic of a part.
 package main

@@ -18,7 +18,7 @@ import (
 type doctorCommand struct {
 	configFlags
 	Server string `placeholder:"URL" env:"QUARRY_SERVER" help:"URL of the server; otherwise where the settings say that it listens."`
-	APIKey string `name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key. Without one, a server on this machine is asked as its operator."`
+	APIKey string `name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key. Without one, the command acts as the operator of a server on this machine."`
 	JSON   bool   `help:"Print one JSON object per line."`
 }
 

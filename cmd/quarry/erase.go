@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// erasePollInterval is how often a server is asked how far an erasure is.
+// erasePollInterval is how often the progress of an erasure is polled.
 const erasePollInterval = 300 * time.Millisecond
 
 type eraseCommand struct {
@@ -19,7 +19,7 @@ type eraseCommand struct {
 	Commit     string        `placeholder:"ID" help:"Erase this commit, to which no branch or tag leads any more, and keep the repository. The full ID is required."`
 	Path       string        `placeholder:"PATH" help:"Erase every version of this file, or of everything below this directory, and keep the repository. No commit to which a branch or tag leads may have it: rewrite the history at the code host first."`
 	Yes        bool          `help:"Confirm the erasure: it cannot be undone."`
-	Wait       time.Duration `placeholder:"TIME" default:"1h" help:"Wait at most this long. The erasure goes on without the command. The default is ${default}."`
+	Wait       time.Duration `placeholder:"TIME" default:"1h" help:"Wait at most this long. The erasure continues without the command. The default is ${default}."`
 	JSON       bool          `help:"Print the erasure as a JSON object."`
 }
 

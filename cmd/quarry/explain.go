@@ -95,5 +95,5 @@ func formatBlocks(counts []int) string {
 // formatKibibytes rounds up, so that nothing but nothing is 0.
 func formatKibibytes(n int64) string { return fmt.Sprintf("%d KiB", (n+1023)>>10) }
 
-// shortenID cuts an identifier to what tells it from others.
+// shortenID cuts an identifier to a distinctive prefix.
 func shortenID(id string) string { return id[:min(len(id), 12)] }

@@ -70,7 +70,7 @@ func (c *indexCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// newRegistration turns a target into what the server is asked.
+// newRegistration turns a target into a request.
 func (c *indexCommand) newRegistration(target string) (wire.RegisterRequest, error) {
 	r := wire.RegisterRequest{Name: c.Name, Branches: c.Branch, Tags: c.Tag}
 	path, err := filepath.Abs(target)
@@ -143,8 +143,8 @@ func (i *indexRun) registerTargets(ctx context.Context, c *indexCommand) {
 	}
 }
 
-// registerOne registers a repository. An answer that was lost is asked for again:
-// registering twice does no harm. That nothing listens at the address is an error,
+// registerOne registers a repository. It repeats a request whose response was lost:
+// registering twice does no harm. It is an error if nothing listens at the address,
 // unless the server answered before.
 func (i *indexRun) registerOne(ctx context.Context, r wire.RegisterRequest) (*wire.Accepted, error) {
 	for {
@@ -170,7 +170,7 @@ func (i *indexRun) printFailure(target, reason string) {
 }
 
 // waitSearchable polls until nothing is pending. When ctx ends, it says that the server goes
-// on: the events are in its log, and nobody needs to wait for them.
+// on: the events are in its log, so there is no need to wait for them.
 func (i *indexRun) waitSearchable(ctx context.Context) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -222,7 +222,7 @@ func isAway(err error) bool {
 	return e.StatusCode == http.StatusBadGateway || e.StatusCode == http.StatusServiceUnavailable || e.StatusCode == http.StatusGatewayTimeout
 }
 
-// pollPending asks for every pending repository once.
+// pollPending polls every pending repository once.
 func (i *indexRun) pollPending(ctx context.Context) error {
 	var still []*pendingRepository
 	for n, p := range i.pending {

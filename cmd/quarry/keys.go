@@ -78,7 +78,7 @@ func scopesText(scopes []wire.Scope) string {
 
 // restrictionText says how many repositories a key is for.
 func restrictionText(ids []wire.RepositoryNumber) string {
-	if ids == nil { // an empty list is of repositories that were removed
+	if ids == nil { // an empty list means that its repositories were removed
 		return "all"
 	}
 	return strconv.Itoa(len(ids))

@@ -25,8 +25,8 @@ const (
 
 // streams are what a command writes to, and its environment.
 type streams struct {
-	// out and err escape control characters on a terminal: much of what is printed
-	// comes from repositories, web hooks and servers.
+	// out and err escape control characters on a terminal: much of the output comes
+	// from repositories, webhooks and servers.
 	out, err io.Writer
 	// screen and errScreen are the same without escapes, for colors and the progress
 	// display; run sets them.
@@ -68,7 +68,7 @@ type cli struct {
 	Backup  backupCommand  `cmd:"" group:"server" help:"Back up the data directory while the server runs."`
 	Restore restoreCommand `cmd:"" group:"server" help:"Restore a backup to an empty data directory, or check it."`
 	Topics  topicsCommand  `cmd:"" group:"server" help:"Show or create the topics of the event log."`
-	Doctor  doctorCommand  `cmd:"" group:"server" help:"Look for what keeps the server from running well."`
+	Doctor  doctorCommand  `cmd:"" group:"server" help:"Check for problems of the server."`
 
 	Events     eventsCommand     `cmd:"" group:"events" help:"Print the event log."`
 	Deliveries deliveriesCommand `cmd:"" group:"events" help:"Show webhook deliveries and their outcomes."`

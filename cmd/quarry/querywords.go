@@ -19,8 +19,8 @@ type searchLine struct {
 	wantsValue bool
 }
 
-// separateQuery moves the query of a search behind --, so that the parser takes a
-// minus sign in it for no flag. args begin with the name of the command.
+// separateQuery moves the query of a search after --, so that the parser does not
+// take a minus sign in it for a flag. args begin with the name of the command.
 func separateQuery(search *kong.Node, args []string) []string {
 	line := splitQuery(search, args[1:])
 	out := append([]string{args[0]}, line.flags...)
@@ -67,7 +67,7 @@ func isQueryWord(word string) bool {
 
 var shortFlagPattern = regexp.MustCompile(`^-[A-Za-z]+[0-9]*$`)
 
-// isFlag reports whether a word behind the first query word is a flag: --anything,
+// isFlag reports whether a word after the first query word is a flag: --anything,
 // or short flags that exist, the last of which may have a number: -n5, -es.
 func isFlag(search *kong.Node, word string) bool {
 	if strings.HasPrefix(word, "--") {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// replayPollInterval is how often a server is asked how far a replay is.
+	// replayPollInterval is how often the progress of a replay is polled.
 	replayPollInterval = 300 * time.Millisecond
 	// cancelPatience bounds the request that stops a replay whose command was
 	// interrupted.
@@ -52,8 +52,8 @@ Examples:
 Exit status: 0 if it succeeded, 1 if it failed; with --verify also if the live version differs from the log.`
 }
 
-// Run implements the command. It works on the data directory itself, or asks the
-// server that holds it.
+// Run implements the command. It works on the data directory itself, or sends the
+// request to the server that holds it.
 func (c *replayCommand) Run(ctx context.Context, s streams) error {
 	settings, logger, err := c.readSettings(s)
 	if err != nil {
@@ -131,7 +131,7 @@ func rollbackText(asOf string) string {
 	return "returned to the previous version; it catches up with the log"
 }
 
-// replayOnline asks the server that holds the data directory.
+// replayOnline sends the request to the server that holds the data directory.
 func (c *replayCommand) replayOnline(ctx context.Context, s streams, settings *config.Config) error {
 	if c.To != "" && !c.Switch {
 		return errors.New("a server runs on the data directory, and all its users would see the index of the past; add --switch to do that, or stop the server first")

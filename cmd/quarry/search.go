@@ -78,7 +78,7 @@ func (c *searchCommand) runSearch(ctx context.Context, s streams) (found bool, e
 }
 
 const (
-	// defaultMatches are asked for without --max-count.
+	// defaultMatches are requested without --max-count.
 	defaultMatches = 1000
 	// pageFiles and pageLines are what a page has: so many files with so many lines each.
 	// It is made from pageMatches.
@@ -88,8 +88,8 @@ const (
 	maxOrdered = 10_000
 )
 
-// printResults prints what the server finds: a page on a terminal, unless a number of matches
-// was asked for.
+// printResults prints the results: a page on a terminal, unless a number of matches was
+// requested.
 func (c *searchCommand) printResults(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (found bool, err error) {
 	p := newPrinter(s.screen, terminal.NewStyle(s.screen, c.Color, c.Hyperlink, s.environ))
 	p.context, p.editor = c.Context > 0, c.EditorLinks
@@ -192,7 +192,8 @@ func retryAdvice(n *wire.SearchNotice) string {
 	return " Search for: " + n.Queries[0]
 }
 
-// isCut reports whether an answer is incomplete because less was asked for than there is.
+// isCut reports whether an answer is incomplete because less was requested than
+// there is.
 func isCut(reason string) bool { return reason == "match limit" || reason == "display limit" }
 
 // describeRemainder says what a page leaves out, and how to see it.

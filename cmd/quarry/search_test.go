@@ -58,7 +58,8 @@ func TestSearchSays(t *testing.T) {
 	}
 }
 
-// TestSearchForManyMatches prints files as they are found, and a failure behind them.
+// TestSearchForManyMatches prints files as they are found, and a failure after
+// them.
 func TestSearchForManyMatches(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -74,7 +75,7 @@ func TestSearchForManyMatches(t *testing.T) {
 	}
 }
 
-// TestRemainder holds what is said of a page.
+// TestRemainder checks the message after a page.
 func TestRemainder(t *testing.T) {
 	p := &printer{lines: 50, files: 10}
 	for _, c := range []struct {
@@ -90,7 +91,7 @@ func TestRemainder(t *testing.T) {
 	}
 }
 
-// TestRetry holds that the command line shows the query to send where a name alone is not it.
+// TestRetry checks that the command line shows the query to send where a name alone is not it.
 func TestRetry(t *testing.T) {
 	for _, c := range []struct {
 		suggestion, query, want string

@@ -38,8 +38,8 @@ func (f *configFlags) readSettings(s streams, more ...string) (config.Config, *s
 	return loadSettings(s, f.newLoader(s, more...))
 }
 
-// loadSettings reads the settings, logs what they are warned of, and returns the
-// logger that they ask for.
+// loadSettings reads the settings, logs their warnings, and returns the logger
+// that they configure.
 func loadSettings(s streams, l config.Loader) (config.Config, *slog.Logger, error) {
 	return loadSettingsAt(s, l, new(slog.LevelVar))
 }

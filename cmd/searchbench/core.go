@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/core"
 )
 
-// coreCommand runs in a process of its own, started by run.
+// coreCommand runs in a separate process, started by run.
 type coreCommand struct {
 	Trees []string `arg:"" type:"existingdir" help:"Source trees to read."`
 }

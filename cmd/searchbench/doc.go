@@ -5,12 +5,13 @@
 //	searchbench run --corpora DIR --quarry PATH …      measure; the table as Markdown; --reuse WORK --only STEPS for a part of it
 //	searchbench verify --corpora DIR --quarry PATH …   compare files and match counts with ripgrep; fails on a difference
 //	searchbench growth --tree DIR --work DIR --quarry PATH …   measure how the figures grow with text, repositories and pushes
-//	searchbench hooks --tree DIR --work DIR --quarry PATH …    measure how long web hooks wait for 202 beside other load
+//	searchbench hooks --tree DIR --work DIR --quarry PATH …    measure how long webhooks wait for 202 under other load
 //
 // It answers: how fast, how large and how right is this build, compared with what, on which machine?
 //
-// The pieces: internal/corpus (what is searched), internal/suite (what is asked), internal/proc (processes and their memory), internal/engine (one
-// file per program that is measured), internal/branches (many branches of one repository), internal/growth (the experiments of growth), internal/hooks (web hooks beside other load), internal/report (tables).
+// The pieces: internal/corpus (what is searched), internal/suite (the queries), internal/proc (processes and their memory), internal/engine (one
+// file per program that is measured), internal/branches (many branches of one repository), internal/growth (the experiments of growth),
+// internal/hooks (webhooks under other load)
 //
 // Everything is bounded in time and count, every server listens on loopback, and every process that is started is ended by its process group.
 // A comparison that cannot be made (no zoekt binaries) is reported as such, never left out.

@@ -15,10 +15,10 @@ type hooksCommand struct {
 	Set      []string      `help:"Setting for quarry serve, KEY=VALUE; may be repeated." sep:"none"`
 	Tree     string        `required:"" type:"existingdir" help:"Folder of sources that repositories are made of, such as the source of Go."`
 	Work     string        `required:"" type:"path" help:"Folder for repositories and the data directory; its content is replaced."`
-	Duration time.Duration `default:"20s" help:"How long deliveries are made beside each kind of load."`
+	Duration time.Duration `default:"20s" help:"How long deliveries are sent under each kind of load."`
 	Rate     float64       `default:"20" help:"Deliveries a second."`
 	Clients  int           `default:"16" help:"Clients that make the load of each kind."`
-	Only     []string      `help:"Measure beside these loads alone: nothing, searches, imports, small-forgeries, large-forgeries, all."`
+	Only     []string      `help:"Measure only under these loads: nothing, searches, imports, small-forgeries, large-forgeries, all."`
 	Out      string        `type:"path" help:"Write the table to this Markdown file as well."`
 }
 

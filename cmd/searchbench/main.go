@@ -20,20 +20,20 @@ var defaultList []byte
 
 type cli struct {
 	Corpora   corporaCommand   `cmd:"" help:"Build the source trees to measure on, by package managers, outside the project."`
-	Run       runCommand       `cmd:"" help:"Measure Quarry beside zoekt and ripgrep."`
+	Run       runCommand       `cmd:"" help:"Compare Quarry with zoekt and ripgrep."`
 	Core      coreCommand      `cmd:"" hidden:"" help:"Feed source trees to the segment builder; for run."`
 	Verify    verifyCommand    `cmd:"" help:"Compare files and match counts with ripgrep; fails on a difference without a reason."`
 	Relevance relevanceCommand `cmd:"" help:"Report how high Quarry and zoekt put the file that people look for."`
 	Answers   answersCommand   `cmd:"" help:"Report whether the right line is among the first ten that Quarry, zoekt and ripgrep show."`
 	Growth    growthCommand    `cmd:"" help:"Measure how the figures grow with text, repositories and pushes."`
-	Hooks     hooksCommand     `cmd:"" help:"Measure how long web hooks wait for 202 beside searches, imports and refused deliveries."`
+	Hooks     hooksCommand     `cmd:"" help:"Measure how long webhooks wait for 202 during searches, imports and refused deliveries."`
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var c cli
-	k := kong.Parse(&c, kong.Name("searchbench"), kong.Description("Measures Quarry beside zoekt and ripgrep."), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)),
+	k := kong.Parse(&c, kong.Name("searchbench"), kong.Description("Compares Quarry with zoekt and ripgrep."), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)),
 		kong.Vars{"steps": fmt.Sprint(bench.Steps), "sets": fmt.Sprint(bench.Sets), "logs": fmt.Sprint(backbone.Logs)})
 	k.FatalIfErrorf(k.Run())
 }

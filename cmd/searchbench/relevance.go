@@ -16,7 +16,7 @@ import (
 
 type relevanceCommand struct {
 	Corpora   string `required:"" type:"path" help:"Where searchbench corpora built them."`
-	Quarry    string `type:"path" help:"The quarry binary: a server of its own is started and the corpora are imported."`
+	Quarry    string `type:"path" help:"The quarry binary: a new server is started and the corpora are imported."`
 	QuarryURL string `help:"URL of a running server instead, which holds the corpora under their names."`
 	ZoektBin  string `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries."`
 	ZoektURL  string `help:"URL of a running zoekt-webserver -rpc instead."`

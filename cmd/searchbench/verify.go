@@ -15,7 +15,7 @@ import (
 
 type verifyCommand struct {
 	Corpora string   `required:"" type:"path" help:"Where searchbench corpora built them."`
-	Quarry  string   `type:"path" help:"The quarry binary: a server of its own is started and the corpora are imported."`
+	Quarry  string   `type:"path" help:"The quarry binary: a new server is started and the corpora are imported."`
 	Server  string   `help:"URL of a running server instead, which holds the corpora under their names, unchanged."`
 	Sets    []string `default:"linux,go,mixed" help:"Sets to compare."`
 	Work    string   `type:"path" help:"Folder for the server's data; replaced. Default: verify below the corpora."`
@@ -47,7 +47,7 @@ func (c *verifyCommand) Run(ctx context.Context) error {
 	return c.compareQueries(ctx, &verify.Checker{Quarry: server, Ripgrep: ripgrep, Trees: trees})
 }
 
-// startServer starts one and fills it, or takes the one it was told of.
+// startServer starts one and fills it, or uses the one given by flag.
 func (c *verifyCommand) startServer(ctx context.Context, repositories map[string]string) (*engine.QuarryServer, func(), error) {
 	if c.Server != "" {
 		return engine.ConnectQuarry(c.Server), func() {}, nil

@@ -93,7 +93,7 @@ func TestVerify(t *testing.T) {
 		{"signed, tokens allowed", true, signed, true},
 		{"token", true, bearer, true},
 		{"token, not allowed", false, bearer, false},
-		{"wrong token beside a signature", true, func(h http.Header) { signed(h); h.Set("Authorization", "Bearer x") }, false},
+		{"wrong token next to a signature", true, func(h http.Header) { signed(h); h.Set("Authorization", "Bearer x") }, false},
 		{"empty token", true, func(h http.Header) { h.Set("Authorization", "Bearer ") }, false},
 		{"nothing", true, func(http.Header) {}, false},
 	} {

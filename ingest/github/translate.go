@@ -52,7 +52,7 @@ func Translate(host ingest.Host, eventName string, payload []byte) (ingest.Deliv
 		if !json.Valid(payload) {
 			return ingest.Delivery{}, ingest.ErrNotJSON
 		}
-		return ingest.Ignore("event %.40q is of no concern to the index", eventName), nil
+		return ingest.Ignore("event %.40q does not affect the index", eventName), nil
 	}
 	var b body
 	if err := ingest.DecodeJSON(payload, &b); err != nil {
@@ -97,7 +97,7 @@ func translateRepository(host ingest.Host, b *body) (ingest.Delivery, error) {
 	case "renamed", "edited", "transferred", "archived", "unarchived", "privatized", "publicized":
 		return ingest.Delivery{Outcome: ingest.Changed, Repository: r}, nil
 	}
-	d := ingest.Ignore("repository action %.40q is of no concern to the index", b.Action)
+	d := ingest.Ignore("repository action %.40q does not affect the index", b.Action)
 	d.Repository = r
 	return d, nil
 }

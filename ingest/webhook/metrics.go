@@ -38,7 +38,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		events: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_webhook_events_total",
-			Help: "Events appended to the log because of deliveries.",
+			Help: "Events appended to the log for webhook deliveries.",
 		}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_webhook_untold_total",
@@ -46,7 +46,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"reason"}),
 		inFlightBytes: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_webhook_inflight_bytes",
-			Help: "Bytes reserved for bodies of deliveries in progress.",
+			Help: "Bytes reserved for the bodies of deliveries in progress.",
 		}),
 	}
 	reg.MustRegister(m.deliveries, m.seconds, m.appendSeconds, m.events, m.dropped, m.inFlightBytes)

@@ -151,7 +151,7 @@ func TestTold(t *testing.T) {
 		}
 	}
 	if len(told) != 7 {
-		t.Errorf("told of %d\n%s", len(told), got.String())
+		t.Errorf("recorded %d\n%s", len(told), got.String())
 	}
 	x.checkDropped(0, 0, 0)
 }
@@ -165,7 +165,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 		x.sendRefused("d")
 	}
 	if n := len(x.flushDeliveries()); n != 10 {
-		t.Errorf("told of %d at once, want 10", n)
+		t.Errorf("recorded %d at once, want 10", n)
 	}
 	x.checkDropped(15, 0, 0)
 	x.now = now.Add(time.Second)
@@ -195,7 +195,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 	x.checkDropped(0, sent-1024, 0)
 	if n := len(x.flushDeliveries()); n != 1024 {
-		t.Errorf("told of %d", n)
+		t.Errorf("recorded %d", n)
 	}
 }
 

@@ -19,7 +19,7 @@ import (
 
 var treeFlag = flag.String("analyze.tree", "", "a source tree: compare all of it with go-enry, and time the analysis")
 
-// file is a file of the sample: a path as it would stand in a repository.
+// file is a file of the sample: a path as in a repository.
 type file struct {
 	path string
 	text []byte

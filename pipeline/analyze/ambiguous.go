@@ -6,9 +6,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// quickGuess decides an extension that stands for several languages, where a
-// cheap look at the content can rule out all but one. Empty: go-enry has to be
-// asked. A rule here may only speak when go-enry's own rules would agree.
+// quickGuess decides an extension that several languages share, where a cheap look
+// at the content can rule out all but one. Empty means that go-enry has to decide.
+// A rule here must agree with go-enry's own rules.
 func quickGuess(ext string, head []byte) code.Language {
 	switch ext {
 	case ".h":
@@ -134,9 +134,9 @@ func anyLineStart(head []byte, judge func(line []byte) bool) bool {
 	return false
 }
 
-// assemblyDialect tells the two usual dialects by the operands of their first "mov":
-// go-enry looks for one with a "%" or "$" operand anywhere, then for one with a
-// plain operand and a comma.
+// assemblyDialect distinguishes the two usual dialects by the operands of their first
+// "mov": go-enry looks for one with a "%" or "$" operand anywhere, then for one
+// with a plain operand and a comma.
 func assemblyDialect(head []byte) code.Language {
 	plain := false
 	for i := indexM(head); i >= 0 && i+4 < len(head); {

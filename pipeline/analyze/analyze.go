@@ -87,7 +87,7 @@ type Result struct {
 	SymbolsFailed string
 }
 
-// Document analyses the blob content as it stands at path.
+// Document analyzes the blob content at path.
 func (a *Analyzer) Document(path string, content []byte) Result {
 	if int64(len(content)) > a.options.MaxBlobBytes {
 		return Result{Skipped: code.SkipTooLarge}
@@ -131,9 +131,9 @@ func (a *Analyzer) extractSymbols(r *Result) {
 	r.Symbols = symbols
 }
 
-// Place returns the language and the PlaceFlags of a blob that stands at path.
-// head is the beginning of its content, at least HeadBytes unless that is
-// shorter; more is ignored.
+// Place returns the language and the PlaceFlags of a blob at path. head is the
+// beginning of its content, at least HeadBytes unless the content is shorter; more
+// is ignored.
 func (a *Analyzer) Place(path string, head []byte) (code.Language, code.Flags) {
 	r := a.Read(path, head)
 	return r.Language, a.Flags(path, r)
@@ -168,7 +168,7 @@ func (a *Analyzer) Read(path string, head []byte) Reading {
 	return Reading{a.languages.detectLanguage(name, head), generatedContent(name, head)}
 }
 
-// Flags returns the PlaceFlags of a blob that stands at path.
+// Flags returns the PlaceFlags of a blob at path.
 func (a *Analyzer) Flags(path string, r Reading) code.Flags {
 	var flags code.Flags
 	if r.Generated || generatedName(splitPath(path)) {

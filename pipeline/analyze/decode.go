@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// sniffBytes is how much of a blob tells whether it is binary, as in git.
+// sniffBytes is how much of a blob is checked for binary data, as in git.
 const sniffBytes = 8000
 
 var (
@@ -22,8 +22,8 @@ var (
 	nulByte    = []byte{0}
 )
 
-// decode returns the text of content with the flags that tell of its encoding,
-// or the reason why there is none. The text may be a part of content.
+// decode returns the text of content with its encoding flags, or the reason why
+// there is none. The text may be a part of content.
 func decode(content []byte) ([]byte, code.Flags, code.SkipReason) {
 	content = bytes.TrimPrefix(content, bomUTF8)
 	if decoder := utf16Decoder(content); decoder != nil {
@@ -92,12 +92,13 @@ func hasNUL(content []byte) bool {
 	return bytes.IndexByte(content[:min(len(content), sniffBytes)], 0) >= 0
 }
 
-// minUTF16Bytes is the least length at which UTF-16 is told without its mark.
+// minUTF16Bytes is the minimum length at which UTF-16 is detected without a byte
+// order mark.
 const minUTF16Bytes = 16
 
-// utf16Decoder returns the decoder of content if that is UTF-16: by its
-// byte-order mark, or because the NUL bytes that ASCII characters have in it
-// stand at nearly all even or nearly all odd offsets.
+// utf16Decoder returns the decoder of content if that is UTF-16: it has a byte
+// order mark, or the NUL bytes of its ASCII characters are at nearly all even or
+// nearly all odd offsets.
 func utf16Decoder(content []byte) *encoding.Decoder {
 	switch {
 	case bytes.HasPrefix(content, bomUTF16LE) && !bytes.HasPrefix(content[2:], []byte{0, 0}):
@@ -134,7 +135,7 @@ func utf16Decoder(content []byte) *encoding.Decoder {
 // text an accented letter hardly ever forms a UTF-8 sequence with its neighbour.
 const badShare = 4
 
-// mostlyUTF8 reports whether content is UTF-8 but for a few bytes.
+// mostlyUTF8 reports whether content is UTF-8 except for a few bytes.
 func mostlyUTF8(content []byte) bool {
 	if utf8.Valid(content) {
 		return true
@@ -173,7 +174,7 @@ func plausibleText(content []byte) bool {
 // vertical tab, form feed, carriage return, end of file (DOS) and escape.
 const controls uint32 = 0xffffffff &^ (1<<'\b' | 1<<'\t' | 1<<'\n' | 1<<'\v' | 1<<'\f' | 1<<'\r' | 1<<0x1a | 1<<0x1b)
 
-// magics begin files of binary formats that may lack NUL bytes.
+// binaryMagics begin files of binary formats that may lack NUL bytes.
 var binaryMagics = [][]byte{
 	[]byte("%PDF-"), []byte("\x89PNG"), []byte("GIF87a"), []byte("GIF89a"), []byte("\xff\xd8\xff"), []byte("PK\x03\x04"),
 	[]byte("\x1f\x8b\x08"), []byte("BZh9"), []byte("\xfd7zXZ"), []byte("7z\xbc\xaf"), []byte("\x28\xb5\x2f\xfd"),

@@ -128,7 +128,7 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// FuzzDocument holds Document to the invariants of doc.go.
+// FuzzDocument checks Document against the invariants of doc.go.
 func FuzzDocument(f *testing.F) {
 	f.Add("a.h", []byte("class X {};"))
 	f.Add("b.S", utf16("mov a, b", true, true))

@@ -1,9 +1,9 @@
 // Package analyze turns a blob into what is indexed of it: text, language, flags
 // and symbols.
 //
-// It answers the question "is this file searchable, in which encoding and
-// language is it written, and what does it define?". ADR 0005 and
-// docs/languages.md tell how symbols are found.
+// It answers the question "is this file searchable, in which encoding and language
+// is it written, and what does it define?". ADR 0005 and docs/languages.md describe
+// how symbols are found.
 //
 // # Types
 //
@@ -27,7 +27,7 @@
 //
 // # Invariants
 //
-//  1. Document is a function of path and content, but for the time limit on
+//  1. Document is a function of path and content, except for the time limit on
 //     symbols; it keeps nothing between calls.
 //  2. Place(path, head) gives Document's language and PlaceFlags, if head has the
 //     first HeadBytes of content, or all of a shorter one.

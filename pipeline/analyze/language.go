@@ -10,16 +10,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// languageTable decides languages as go-enry does, most of them by the name
-// alone. go-enry asks, in this order, editor mode lines, file name, "#!" line,
+// languageTable decides languages as go-enry does, most of them by the name alone.
+// go-enry checks, in this order, editor mode lines, file name, "#!" line,
 // extension, XML header, manual page name, heuristics on the content, and a
-// classifier; the first that leaves one language wins. The table answers
-// directly when the first four do and leaves the rest to go-enry.
+// classifier; the first that leaves one language wins. The table answers directly
+// when the first four do and leaves the rest to go-enry.
 type languageTable struct {
-	// names and extensions hold those that stand for one language only.
+	// names and extensions are those of one language only.
 	names      map[string]code.Language
 	extensions map[string]code.Language
-	// known are the extensions that stand for several languages.
+	// known are the extensions that several languages share.
 	known map[string]bool
 }
 
@@ -71,15 +71,15 @@ func (t *languageTable) detectLanguage(name pathName, head []byte) code.Language
 }
 
 // knowsName reports whether the name of a file, without regard to its extension,
-// stands for a language.
+// determines a language.
 func (t *languageTable) knowsName(base string) bool {
 	_, one := t.names[base]
 	_, several := data.LanguagesByFilename[base]
 	return one || several
 }
 
-// lookupExtension returns the first suffix of the name, from a dot on, that stands for
-// languages, and the language if it is only one.
+// lookupExtension returns the first suffix of the name, from a dot on, that belongs to a
+// language, and the language if it is only one.
 func (t *languageTable) lookupExtension(name pathName) (string, code.Language) {
 	for i := range len(name.base) {
 		if name.base[i] != '.' {
@@ -114,7 +114,7 @@ func (t *languageTable) askEnry(name pathName, head []byte) code.Language {
 // go-enry's classifier returns languages of equal score in random order, which
 // happens for texts too short to hold a telling token. settle draws tieDraws
 // times and takes the first in the alphabet of those that came first, so that
-// the answer is the same every time but for one case in millions.
+// the answer is the same every time except for one case in millions.
 const (
 	tieBytes = 256
 	tieDraws = 40

@@ -53,9 +53,9 @@ func (c *Change) Kind() Kind {
 	return Modified
 }
 
-// Compare returns what changed from before to after. An empty before stands for
-// an empty repository. It fails with mirror.ErrMissing if the mirror lacks one of
-// the commits or their trees, and with mirror.ErrTooLarge above most changes, which is
+// Compare returns the changes from before to after. An empty before means an empty
+// repository. It fails with mirror.ErrMissing if the mirror lacks one of the
+// commits or their trees, and with mirror.ErrTooLarge above most changes, which is
 // at most MaxChanges.
 func Compare(ctx context.Context, t *mirror.Trees, before, after code.CommitID, most int) ([]Change, error) {
 	most = min(most, MaxChanges)

@@ -1,9 +1,8 @@
-// Package changeset tells what changed in the files of a repository between two
-// commits.
+// Package changeset lists the changes of a repository's files between two commits.
 //
 // It answers the question "which paths, and which contents?", as git's trees
 // say it: a rename is a deletion and an addition, and both name the same blob,
-// so that nobody has to guess. History does not matter: a forced push is a
+// so consumers need not detect renames. History does not matter: a forced push is a
 // difference like any other.
 //
 // Main types: Change (one path, before and after), Kind (what happened to it).

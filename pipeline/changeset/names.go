@@ -10,7 +10,7 @@ import (
 // namePaths gives every change a path that is text and that events accept. git's
 // paths are bytes: JSON would turn two names in Latin-1 into one, so a byte that is
 // not UTF-8 becomes \xHH, as git itself quotes it for people. A path that is too long,
-// or that no checkout can have, gets a name of its own and is marked. A repository
+// or that no checkout can have, gets a generated name and is marked. A repository
 // that has both a name and its spelling keeps the one that comes first.
 func namePaths(changes []Change) []Change {
 	renamed := false

@@ -21,7 +21,7 @@ func New(o Options) *Compactor {
 }
 
 // Run merges until ctx ends, and then returns nil, or until the log is closed or
-// refuses the group. A merge in hand is given up. It is called once.
+// refuses the group. A running merge is abandoned. It is called once.
 func (c *Compactor) Run(ctx context.Context) error {
 	if err := c.o.Validate(); err != nil {
 		return err

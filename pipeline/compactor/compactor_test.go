@@ -136,7 +136,7 @@ type mirror struct {
 	mu    struct {
 		sync.Mutex
 		dead map[code.DocumentKey]bool
-		// late come to life once a View was taken.
+		// late are revived once a View was taken.
 		late []code.DocumentKey
 	}
 }
@@ -270,7 +270,7 @@ func (s *site) open(ctx context.Context, id segment.ID, use func(*segment.File) 
 	return errors.Join(use(f), f.Close(), os.Remove(path))
 }
 
-// At implements Liveness; the compactor asks from one goroutine.
+// At implements Liveness; the compactor calls it from one goroutine.
 func (m *mirror) At(ctx context.Context, partition int32, next event.Offset) (View, error) {
 	if partition != m.partition {
 		return nil, errors.New("another partition")
@@ -522,8 +522,8 @@ func TestRewritesWhatHasDied(t *testing.T) {
 	}
 }
 
-// TestRefusal lets a document come to life after the compactor has looked: the
-// merge is refused, and made again with all documents.
+// TestRefusal revives a document after the compactor has looked: the merge is
+// refused, and repeated with all documents.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 5)
@@ -572,7 +572,7 @@ func TestRestart(t *testing.T) {
 	}
 }
 
-// slowLog appends when it is told to.
+// slowLog blocks each append until the test releases it.
 type slowLog struct {
 	*embeddedlog.Log
 	began, release chan struct{}
@@ -686,7 +686,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// flaky fails most calls, in turns: before it does anything, or after.
+// flaky fails most calls, in turn: before it does anything, or after.
 type flaky struct {
 	*embeddedlog.Log
 	*segmentstore.Directory

@@ -9,7 +9,7 @@
 //
 //	Compactor   the actor of a process: New, Run
 //	Options     what it needs and its bounds
-//	Liveness    what it asks a projection, if there is one in the process
+//	Liveness    its access to a projection, if there is one in the process
 //	Policy      which segments to merge next; pure
 //
 // # Course of a round
@@ -30,11 +30,11 @@
 //  2. Nothing is planned before the partition was read up to its high-water mark,
 //     own merges included. So no segment is the input of two merges.
 //  3. A document is left out only if a View of at least the record read last says
-//     that it is dead, or if an earlier input holds it. Should it come to life
-//     before the merge is applied, the projections refuse the merge; the next View
-//     shows that, and its inputs are then merged whole, which is never refused.
+//     that it is dead, or if an earlier input has it. If it is revived before the
+//     merge is applied, the projections refuse the merge; the next View shows that,
+//     and its inputs are then merged whole, which is never refused.
 //  4. The output is in the segment store before SegmentsMerged is in the log.
-//     Inputs are not deleted here: the projections know when nobody reads them.
+//     Inputs are not deleted here: the projections know when no reader uses them.
 //  5. Equal inputs and equal live documents give an equal output and an equal
 //     event: doing a merge again changes nothing.
 //  6. Outputs of different inputs have different IDs, whatever they hold. So none
@@ -49,16 +49,16 @@
 // # Merges of a quiet partition
 //
 // Merges by number wait for FanIn segments. Where nothing has come for
-// Options.Quiet, what they have left is merged too, in steps that lift each input
-// by half of its size at least. So a query on what nobody pushes to visits a few segments.
+// Options.Quiet, the remaining segments are merged too, in steps that grow each
+// input by at least half of its size. So a query on repositories without pushes
+// visits only a few segments.
 //
 // # Text of removed repositories
 //
-// A segment with text of a repository or branch that was removed is rewritten after
-// half of Options.PurgeAfter, however small the part; at once if its erasure was asked
-// for. That takes a View: without
-// Liveness nothing is known to be dead. So a Compactor belongs in a process that has
-// projections.
+// A segment with text of a removed repository or branch is rewritten after half of
+// Options.PurgeAfter, however small the part; at once if its erasure was requested.
+// That takes a View: without Liveness nothing is known to be dead. So a Compactor
+// belongs in a process that has projections.
 //
 // # Lost segments
 //

@@ -17,10 +17,11 @@ import (
 const (
 	// maxFaults bounds how often an input is tried that cannot be read.
 	maxFaults = 3
-	// hurry is the patience with a View while the last wait was in vain: merges
-	// must keep up with the log even if the projections do not.
+	// viewTimeoutAfterMiss bounds the wait for a View after the previous wait timed
+	// out: merges must keep up with the log even if the projections do not.
 	viewTimeoutAfterMiss = 10 * time.Millisecond
-	// eraseRetry is how soon a View is asked for again that an erasure needs.
+	// eraseRetry is the pause before the next request for a View that an erasure
+	// needs.
 	eraseRetry = time.Second
 	// appendTimeout bounds an append, which goes on when the partition is taken
 	// away.
@@ -37,16 +38,17 @@ type follower struct {
 	tierGauges tierGauges
 	// reader is nil before the first round and after an error of the log.
 	reader eventlog.Reader
-	// own is the offset after the last record appended.
+	// appendedNext is the offset after the last record appended.
 	appendedNext event.Offset
-	// pending was made and is still to be appended.
+	// pendingMerge was made and is still to be appended.
 	pendingMerge *pendingMerge
-	// lookAt is when dead text is looked for next.
+	// nextLookAt is when the follower looks for dead text next.
 	nextLookAt   time.Time
 	viewTimedOut bool
-	// erasing says that an erasure was asked for and no View has shown yet what is dead.
+	// erasing says that an erasure was requested and no View has shown yet what is
+	// dead.
 	erasing bool
-	// committed is what was stored for display, showAt when the next time is.
+	// committed is the offset committed last, nextCommitAt when to commit again.
 	committed    event.Offset
 	nextCommitAt time.Time
 	// saved is the position of the last snapshot.
@@ -68,7 +70,7 @@ func (c *Compactor) followPartition(ctx context.Context, a eventlog.Assignment) 
 	f := &follower{
 		c: c, assignment: a, partition: a.Partition(), log: c.o.Logger.With("partition", a.Partition()),
 		state: newState(a.Partition(), c.o.Liveness != nil), tierGauges: tierGauges{metrics: c.metrics},
-		quietAt: time.Now().Add(c.o.Quiet), // whoever held it before may not have come to it
+		quietAt: time.Now().Add(c.o.Quiet), // the previous holder may not have merged it
 	}
 	defer f.close()
 	if err := f.resumeSnapshot(ctx); err != nil {
@@ -168,8 +170,8 @@ func (f *follower) read(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// requestsErasure reports whether a record asks for text to leave the disk now. A removal counts
-// whether it does or not: that is in its value.
+// requestsErasure reports whether a record requests that text leaves the disk at once. A
+// removal always counts, because the request is in its value.
 func requestsErasure(rec event.Record) bool {
 	t := event.TypeOf(rec)
 	return t == event.TypeRepositoryRemoved || t == event.TypeErasureRequested
@@ -195,9 +197,9 @@ func (f *follower) awaitChange(ctx context.Context) error {
 	}
 }
 
-// commitPosition commits the position, for whoever looks at the group, and saves the state,
-// for the next start; not too often, since it costs the embedded log a sync of the
-// disk.
+// commitPosition commits the position, which tools show as that of the group, and saves
+// the state for the next start. It does so at most once per Options.Interval, because a
+// commit costs the embedded log a disk sync.
 func (f *follower) commitPosition(ctx context.Context) {
 	if f.state.next == f.committed || time.Now().Before(f.nextCommitAt) {
 		return
@@ -211,7 +213,7 @@ func (f *follower) commitPosition(ctx context.Context) {
 	f.committed = f.state.next
 }
 
-// mergeIfDue merges if the policy says so and reports whether it did anything.
+// mergeIfDue merges if the policy finds a merge and reports whether it did anything.
 func (f *follower) mergeIfDue(ctx context.Context) (acted bool, err error) {
 	p := f.choosePlan(true)
 	due := !time.Now().Before(f.nextLookAt)
@@ -237,7 +239,8 @@ func (f *follower) mergeIfDue(ctx context.Context) (acted bool, err error) {
 	return true, f.mergeSegments(ctx, p, view)
 }
 
-// choosePlan asks the policy, for a quiet partition too if it is one. A purge needs a View.
+// choosePlan applies the policy, for a quiet partition too if it is one. A purge needs
+// a View.
 func (f *follower) choosePlan(purge bool) plan {
 	if purge {
 		if p := f.choosePurge(); len(p.inputs) > 0 {
@@ -273,7 +276,7 @@ func (f *follower) acquireView(ctx context.Context) View {
 	view, err := f.c.o.Liveness.At(ctx, f.partition, f.state.next)
 	f.viewTimedOut = err != nil
 	if err != nil {
-		f.log.Debug("no view of what is alive, nothing is dropped", "error", err)
+		f.log.Debug("no view of live documents, nothing is dropped", "error", err)
 		return nil
 	}
 	return view

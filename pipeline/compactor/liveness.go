@@ -41,8 +41,8 @@ type SegmentInfo struct {
 	RemovedAt time.Time
 	// Erase says that such text is to leave the disk now, whatever Options.PurgeAfter says.
 	Erase bool
-	// Absent says that the segment store lost the segment, and that the projection holds
-	// nothing of it. Replaced says that no document is missing all the same: its refs were
-	// indexed again.
+	// Absent says that the segment store lost the segment, and that the projection
+	// has nothing of it. Replaced says that no document is missing, because its
+	// refs were indexed again.
 	Absent, Replaced bool
 }

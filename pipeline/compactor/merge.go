@@ -31,7 +31,7 @@ type merger struct {
 	tempDir string
 	maxText int64
 	slots   *segment.Slots
-	// turn holds a value while a merge is made.
+	// slot holds a value while a merge is made.
 	slot    chan struct{}
 	builder *segment.Builder
 }
@@ -40,7 +40,7 @@ func newMerger(o Options) *merger {
 	return &merger{objects: o.Objects, tempDir: o.TempDir, maxText: o.Policy.MaxTextBytes, slots: o.Slots, slot: make(chan struct{}, 1)}
 }
 
-// merged is a merge that was made and not yet appended.
+// mergeResult is a merge that was made and not yet appended.
 type mergeResult struct {
 	inputs []*entry
 	// output is nil if everything was dead.
@@ -123,8 +123,8 @@ func (m *merger) reset(o segment.Options) {
 }
 
 // outputSeed makes the IDs of outputs differ from those of the segments that workers
-// build, and from outputs of other inputs: a segment that was merged away may be
-// deleted at any time, and must not come again.
+// build, and from outputs of other inputs: a merged segment may be deleted at any
+// time, so its ID must not be used again.
 func outputSeed(partition int32, inputs []*entry) []byte {
 	s := fmt.Appendf(nil, "merge/%d", partition)
 	for _, e := range inputs {
@@ -225,7 +225,7 @@ func (b *build) addDocuments(ctx context.Context, e *entry, r *segment.Reader, l
 	return nil
 }
 
-// wrapAddError tells a builder that is full from a document that it does not take.
+// wrapAddError returns an error of Builder.Add: ErrFull as it is, any other as an inputError.
 func (b *build) wrapAddError(e *entry, err error) error {
 	if errors.Is(err, segment.ErrFull) {
 		return err

@@ -33,7 +33,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		merges: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_compactor_merges_total",
-			Help: "Merges appended to the log, by reason: number of segments, dead text, what a quiet partition has left, a purge of removed text, or lost segments whose documents others hold.",
+			Help: "Merges appended to the log, by reason: number of segments, dead text, quiet partition, a purge of removed text, or lost segments whose documents others hold.",
 		}, []string{"reason"}),
 		inputs:       counter("input_segments_total", "Segments that were merged."),
 		outputs:      counter("output_segments_total", "Segments that merges made."),
@@ -43,19 +43,19 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		dropped:      counter("dropped_documents_total", "Documents that merges left out: dead, or held twice."),
 		segments: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_compactor_segments",
-			Help: "Live segments of the partitions held, by tier; the highest are sealed.",
+			Help: "Live segments of the partitions that this process owns, by tier. Segments of the highest tier are not merged again.",
 		}, []string{"tier"}),
 		lost: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_compactor_lost_segments",
-			Help: "Live segments that cannot be read from the segment store and are left alone.",
+			Help: "Live segments that are missing from the segment store and are excluded from merges.",
 		}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "quarry_compactor_merge_seconds", Help: "Time of a merge, from its plan to its event in the log.",
+			Name: "quarry_compactor_merge_seconds", Help: "Duration of a merge, from planning it to appending its event.",
 			Buckets: prometheus.ExponentialBuckets(0.004, 2.5, 12),
 		}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_compactor_failures_total",
-			Help: "Failures, by reason: log, store, input (it cannot be read), refused (by the projections).",
+			Help: "Failed merges, by reason: log, store, input (unreadable) or refused (rejected by the projections).",
 		}, []string{"reason"}),
 	}
 	for _, reason := range []string{reasonNumber, reasonDead, reasonQuiet, reasonPurge, reasonLost} {
@@ -70,14 +70,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-// census is the share of one partition in the gauges.
+// tierGauges is the share of one partition in the gauges.
 type tierGauges struct {
 	metrics *metrics
 	tiers   []int
 	lost    int
 }
 
-// updateGauges counts the segments of the partition anew; none when it is let go.
+// updateGauges recounts the segments of the partition; none when the partition is
+// released.
 func (c *tierGauges) updateGauges(p Policy, segments []*entry) {
 	tiers, lost := make([]int, p.Tiers()+1), 0
 	for _, e := range segments {

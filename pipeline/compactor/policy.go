@@ -18,8 +18,9 @@ const (
 	MaxInputs = 64
 	// tierBytes is the upper bound of the lowest tier.
 	tierBytes = FanIn * documentBytes
-	// documentBytes is what a document counts beside its text: keys, columns and
-	// postings. Without it, tiny segments would never leave the lowest tier.
+	// documentBytes is the size that a document counts in addition to its text:
+	// keys, columns and postings. Without it, tiny segments would never leave the
+	// lowest tier.
 	documentBytes = 512
 	// rewriteShare is the part of MaxTextBytes below which a segment is not
 	// rewritten because it has died: a merge by number will take it.
@@ -49,11 +50,11 @@ func (p *Policy) ensureDefaults() {
 type entry struct {
 	id  segment.ID
 	ref event.SegmentRef
-	// live is the size of the live text, -1 if it is not known.
+	// liveBytes is the size of the live text, -1 if it is not known.
 	liveBytes int64
-	// whole: nothing of it may be dropped, since a merge that did was refused.
+	// keepAll: no document of it may be dropped, since a merge that did was refused.
 	keepAll bool
-	// full: it fits into no segment with another one.
+	// mergeAlone: no other segment fits into one output with it.
 	mergeAlone bool
 	// suspect: the segment store did not have it. If a merge has taken it, reading
 	// the log shows that; otherwise it is lost.
@@ -62,13 +63,13 @@ type entry struct {
 	lost bool
 	// faults counts failures to read it.
 	faults int
-	// dead counts its dead documents, removedAt is when the oldest removal left some of
+	// deadDocuments counts its dead documents, removedAt is when the oldest removal left some of
 	// them; by the last View.
 	deadDocuments int
 	removedAt     time.Time
-	// erase: such text is to leave the disk now.
+	// eraseNow: such text is to be removed from the disk now.
 	eraseNow bool
-	// stuck: a rewrite for its dead documents dropped none.
+	// rewriteDroppedNone: a rewrite for its dead documents dropped none.
 	rewriteDroppedNone bool
 	// absent and replaced are those of SegmentInfo, by the last View.
 	absent, replaced bool

@@ -15,8 +15,8 @@ import (
 )
 
 // TestPolicy runs testdata/policy. Its lines are "name[*count] text [docs=n]
-// [live=text] [dead=n] [removed=second] [whole] [full] [lost] [stuck]", oldest first;
-// purge is asked at second 100.
+// [live=text] [dead=n] [removed=second] [whole] [full] [lost] [stuck]", oldest
+// first; purge is called at second 100.
 func TestPolicy(t *testing.T) {
 	datadriven.RunTest(t, "testdata/policy", func(t *testing.T, d *datadriven.TestData) string {
 		p := Policy{}
@@ -182,7 +182,7 @@ func (w *world) killDocuments(n int) {
 	}
 }
 
-// updateLiveness tells the segments what lives, as a View does.
+// updateLiveness sets which documents of the segments are live, as a View does.
 func (w *world) updateLiveness() {
 	for _, e := range w.segments {
 		e.liveBytes = 0
@@ -294,9 +294,9 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// checkRested holds what is left after a rest to its bound: of the segments that
-// are not sealed each is more than twice as large as all smaller ones together,
-// unless they do not fit into one.
+// checkRested checks the segments after a quiet period: of the segments that are
+// not sealed each is more than twice as large as all smaller ones together, unless
+// they do not fit into one.
 func (w *world) checkRested() {
 	small, size := 0, int64(0)
 	for _, e := range w.segments {
@@ -315,10 +315,10 @@ func (w *world) checkRested() {
 }
 
 // TestPushesAreBounded makes ten thousand pushes of arbitrary shape into one
-// partition, merging after each, and holds the number of segments and what is
-// written to the bounds of docs/adr/0007: at most FanIn-1 segments in each tier
-// beside the sealed ones, and each document written once per tier; resting now
-// and then may add a write per doubling, and leaves a few segments.
+// partition, merges after each, and checks the number of segments and the bytes
+// written against the bounds of docs/adr/0007: at most FanIn-1 segments in each
+// tier in addition to the sealed ones, and each document written once per tier.
+// Occasional quiet periods may add a write per doubling, and leave a few segments.
 func TestPushesAreBounded(t *testing.T) {
 	shapes := []struct {
 		name string

@@ -19,7 +19,7 @@ const DefaultQuiet = 5 * time.Second
 // smaller ones together: mostly two or three are left.
 //
 // Rejected: a smaller FanIn. It would have the same effect on the number of
-// segments, and make merges dearer just when there is no time for them.
+// segments, and would make merges more expensive when there is least time for them.
 func (p Policy) quietInputs(segments []*entry) []*entry {
 	var small []*entry
 	for _, e := range segments {

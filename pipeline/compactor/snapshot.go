@@ -38,14 +38,14 @@ const (
 	maxSnapshotBytes = 64 << 20
 )
 
-// errForeign says that a snapshot is of another log.
+// errForeign says that a snapshot belongs to another log.
 var errForeign = errors.New("snapshot of another log")
 
 func snapshotPath(dir string, partition int32) string {
 	return filepath.Join(dir, fmt.Sprintf("state-%d.json", partition))
 }
 
-// recordHash tells records of one offset in different logs apart.
+// recordHash distinguishes records of one offset in different logs.
 func recordHash(rec *event.Record) []byte {
 	h := sha256.New()
 	h.Write(rec.Key)
@@ -136,7 +136,7 @@ func (f *follower) resumeSnapshot(ctx context.Context) error {
 	return nil
 }
 
-// checkSnapshot holds a snapshot against the log.
+// checkSnapshot checks a snapshot against the log.
 func (f *follower) checkSnapshot(ctx context.Context, s *snapshot) (err error) {
 	high, err := f.c.o.Log.HighWater(ctx, f.c.o.Topic)
 	if err != nil {

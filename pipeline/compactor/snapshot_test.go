@@ -14,7 +14,7 @@ import (
 )
 
 // tailingLog notes the lowest offset from which partition 1 was read on, beyond
-// the one record that a snapshot is held against.
+// the one record that a snapshot is checked against.
 type tailingLog struct {
 	*embeddedlog.Log
 	mu struct {

@@ -76,8 +76,8 @@ func (s *state) add(ref event.SegmentRef) *entry {
 }
 
 // applyMerge applies a merge as the projections do: one whose inputs have gone is a
-// repetition. Where a View confirms merges, its output is added all the same,
-// since the inputs may have gone by an earlier View.
+// duplicate. If a View confirms merges, its output is still added, since the inputs
+// may have gone by an earlier View.
 func (s *state) applyMerge(ev *event.SegmentsMerged) bool {
 	if ev.Partition != s.partition {
 		return false
@@ -141,7 +141,7 @@ func (s *state) applyView(infos []SegmentInfo) (refused int) {
 	return refused
 }
 
-// applyInfo takes over what a View says of a segment.
+// applyInfo applies what a View says about a segment.
 func (e *entry) applyInfo(info *SegmentInfo) {
 	if e.deadDocuments != info.DeadDocuments {
 		e.rewriteDroppedNone = false

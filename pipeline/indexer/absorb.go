@@ -21,7 +21,7 @@ import (
 // the projections do not have. So what the log says is read and the mirrors
 // follow it: all of a partition when it is assigned, and those of one repository
 // after an announcement of which it is not known whether the log has it. In
-// between nobody else announces, and the mirrors follow by themselves.
+// between, no other process announces, and the mirrors stay current.
 
 // refKey names a ref of a repository.
 type refKey struct {
@@ -29,7 +29,7 @@ type refKey struct {
 	ref  code.Ref
 }
 
-// told is what the log tells of refs.
+// announcedRefs holds the last announcement that the log has of each ref.
 type announcedRefs struct {
 	last  map[refKey]code.CommitID
 	heads map[code.RepositoryID]code.Ref
@@ -101,9 +101,10 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 	return nil
 }
 
-// catchUpFrom returns where to begin to follow the log of a partition. Without a
-// mirror of it, in a process that never held it, there is nothing that could be
-// behind: what overtakes the records to come lies behind them.
+// catchUpFrom returns the offset from which to catch up with the log of a
+// partition. In a process that never held the partition and has no mirror of it,
+// nothing can be out of date: announcements that overtake the records to come are
+// after them.
 func (x *Indexer) catchUpFrom(ctx context.Context, first event.Position) (event.Offset, error) {
 	from, err := x.readMark(ctx, first)
 	if err != nil || from > 0 {
@@ -145,8 +146,8 @@ func (x *Indexer) catchUpRepository(ctx context.Context, repo code.RepositoryID,
 	return nil
 }
 
-// readAnnounced reads what the log tells of a repository, or of all for 0, from an offset
-// up to its end, for a record at at.
+// readAnnounced reads the announcements of a repository, or of all repositories if repo is
+// 0, from an offset to the end of the log. at is the position of the record to handle.
 func (x *Indexer) readAnnounced(ctx context.Context, from event.Offset, at event.Position, repo code.RepositoryID) (announcedRefs, error) {
 	what := announcedRefs{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[code.RepositoryID]bool{}, map[refKey]event.Offset{}}
 	high, err := x.o.Log.HighWater(ctx, at.Topic)
@@ -178,9 +179,9 @@ func (x *Indexer) forgetIndexed(ctx context.Context, repo code.RepositoryID) err
 	return m.SetIndexedComplete(false)
 }
 
-// syncIndexedCommit makes the indexed state of a ref what the log says. Where the mirror
-// does not have the commit, the next revision of the ref is told in full, and the next
-// look at all refs reads the log: the ref may be gone by then.
+// syncIndexedCommit sets the indexed commit of a ref to the one in the log. If the mirror lacks
+// that commit, the next announcement of the ref is a full manifest, and the next index
+// of all refs reads the log, because the ref may have been deleted by then.
 func (x *Indexer) syncIndexedCommit(ctx context.Context, k refKey, commit code.CommitID, head code.Ref) error {
 	m := x.o.Mirrors.Mirror(k.repo)
 	if _, err := m.Repository(); errors.Is(err, code.ErrNotFound) || !m.Exists() {

@@ -107,8 +107,8 @@ type derivation struct {
 	root    code.Revision
 }
 
-// orderRefs takes some of refs, which are ordered by time and lie between before and
-// after, and then what lies between those, in at most steps.
+// orderRefs takes some of refs, which are ordered by time and are between before and
+// after, and then those between them, in at most steps.
 func (d *derivation) orderRefs(ctx context.Context, refs []*refChange, before, after *refChange, steps int) error {
 	if len(refs) == 0 {
 		return nil

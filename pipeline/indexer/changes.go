@@ -49,7 +49,7 @@ type refChange struct {
 	segments []event.SegmentRef
 }
 
-// item is a blob, where it stands now, and where it stood in the bases.
+// item is a blob with its paths in the refs of the batch and in their bases.
 type item struct {
 	id        mirror.ObjectID
 	size      int64
@@ -57,7 +57,7 @@ type item struct {
 	basePaths []string // paths in the bases: the document may be known
 	// known are the languages in which a live segment has the blob.
 	known []code.Language
-	// always says that the blob is read though a segment is believed to have it.
+	// mustRead says that the blob is read though a segment is believed to have it.
 	mustRead bool
 }
 

@@ -127,7 +127,7 @@ func TestDamagedMirrorsComeBack(t *testing.T) {
 					if (k+d+n)%5 != 0 && !*everyDamage {
 						continue
 					}
-					// Each with the process stopped or running, in turns: twice as many take too long.
+					// Each with the process stopped or running, in turn: twice as many take too long.
 					running := (d+n)%2 == 0
 					t.Run(fmt.Sprintf("%s/%s/%d/%s/running=%t", remote, strings.ReplaceAll(kind, "/", "_"), n, damage, running), func(t *testing.T) {
 						t.Parallel()

@@ -1,5 +1,6 @@
-// Package indexer is what workers do with a record: it brings a push into the
-// mirror, analyses the new blobs, seals them in segments and says so in the log.
+// Package indexer handles the workers' records: it fetches a push into the mirror,
+// analyzes the new blobs, seals them in segments and announces the revision in the
+// log.
 //
 // It answers the question "which documents does this revision add, and how does
 // its manifest change?".
@@ -14,9 +15,9 @@
 //	                                 not handled yet is skipped
 //
 // Pushes of a repository that wait together are one group: their refs are brought
-// by one fetch, and each is told of once, with the last of its pushes as the cause
-// and the receipt of the first. Those that led to no RevisionIndexed of their ref
-// are told of in one PushesHandled.
+// by one fetch, and each ref is announced once, with its last push as the cause and the
+// time at which the first was received. One PushesHandled answers the pushes that led
+// to no RevisionIndexed of their ref.
 //
 //	fetch → bases → batch: changes → known documents → units → segments → RevisionIndexed → indexed state
 //
@@ -42,7 +43,7 @@
 //     When a partition is assigned, before its first record, all of its mirrors
 //     are made to follow the log, and after an announcement that failed the mirror
 //     of that repository, so that no event names a base that is not there. While a
-//     partition is held nobody else announces for it. The log is read from the last
+//     partition is assigned to a process, no other process announces for it. The log is read from the last
 //     mark on, which is kept beside the mirrors and made at the low-water mark.
 //  3. A document is analysed in the language of its place; a blob that stands in
 //     two languages is two documents.
@@ -63,7 +64,7 @@
 //	no default branch                  until a person or a later push changes it
 //	unreachable, timed out             the host's: its repositories wait, and are
 //	                                   tried for worker.Options.Patience
-//	disk full                          ours: everybody waits, without end
+//	disk full                          ours: all repositories wait, without end
 //	not there, any other of git        tried worker.Options.Attempts times, some
 //	                                   seconds: a repository that was just made
 //	                                   may not be on every server of its host yet

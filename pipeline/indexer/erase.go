@@ -97,7 +97,7 @@ func (x *Indexer) deleteUnannounced(ctx context.Context, m *mirror.Mirror, id co
 			continue // torn by a crash: it was not put
 		}
 		err = x.o.Segments.Delete(ctx, segmentstore.SegmentName(parsed))
-		if errors.Is(err, segmentstore.ErrHeld) { // a backup is at work
+		if errors.Is(err, segmentstore.ErrHeld) { // a backup is running
 			err = fmt.Errorf("%w: %w", worker.ErrElsewhere, err)
 		}
 		if err != nil {

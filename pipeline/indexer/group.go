@@ -7,13 +7,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A group is pushes of one repository that are handled as one: state wins, so each
+// A pushGroup is pushes of one repository that are handled as one: state wins, so each
 // ref is fetched once and indexed as it stands then.
 type pushGroup struct {
 	repo   code.RepositoryID
 	pushes []push
 	// refs are those of the pushes, in the order of their first; byRef finds them.
-	// The empty ref stands for all.
+	// The empty ref means all refs.
 	refs  []*pushedRef
 	byRef map[code.Ref]*pushedRef
 }
@@ -24,7 +24,7 @@ type push struct {
 	at event.Position
 }
 
-// pushedRef is the pushes of one ref, and what became of them.
+// pushedRef is the pushes of one ref, and what happened to them.
 type pushedRef struct {
 	ref    code.Ref
 	pushes []push
@@ -60,8 +60,8 @@ func (g *pushGroup) add(p push) {
 	g.pushes = append(g.pushes, p)
 }
 
-// causeOf returns what leads to news of a ref: its pushes and those of all refs, or,
-// without either, all of the group.
+// causeOf returns the cause of an announcement of a ref: its pushes and those of all
+// refs or, if there are none, all pushes of the group.
 func (g *pushGroup) causeOf(ref code.Ref) cause {
 	var c cause
 	for _, of := range []*pushedRef{g.byRef[ref], g.byRef[""]} {
@@ -97,7 +97,7 @@ func (of *pushedRef) cameTo(commit code.CommitID) bool {
 	return commit != ""
 }
 
-// wantsRefresh reports whether a push asks for the ref to be told anew.
+// wantsRefresh reports whether a push asks for the ref to be announced again.
 func (of *pushedRef) wantsRefresh() bool {
 	for _, p := range of.pushes {
 		if p.Action == event.ActionRefresh {
@@ -107,13 +107,13 @@ func (of *pushedRef) wantsRefresh() bool {
 	return false
 }
 
-// refreshRequested reports whether a push asks for a ref to be announced again.
+// refreshRequested reports whether a push requests to announce a ref again.
 func (g *pushGroup) refreshRequested(ref code.Ref) bool {
 	of := g.byRef[ref]
 	return ref != "" && of != nil && of.wantsRefresh()
 }
 
-// setOutcome notes what became of the ref.
+// setOutcome notes what happened to the ref.
 func (of *pushedRef) setOutcome(b refOutcome) {
 	of.refOutcome, of.outcome = b, event.PushUnchanged
 	if b.commit == "" {
@@ -121,8 +121,8 @@ func (of *pushedRef) setOutcome(b refOutcome) {
 	}
 }
 
-// handledEvent returns what there is to say of the pushes: those that led to no news of
-// their ref, now or, by what answered has of it, before.
+// handledEvent returns the outcomes of the pushes whose ref was announced neither now
+// nor, according to answered, before.
 func (g *pushGroup) handledEvent(answered func(code.Ref) event.Offset, now time.Time) *event.PushesHandled {
 	ev := &event.PushesHandled{Repository: g.repo, At: now}
 	for _, p := range g.pushes {

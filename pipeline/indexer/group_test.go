@@ -77,8 +77,8 @@ func (b *bench) scanLog(from event.Offset, visit func(event.Record, event.Event)
 	}
 }
 
-// TestPushesTogetherAreOne handles pushes of several branches as one: each branch
-// is told of once, by its last push, and what led to no news is accounted for.
+// TestPushesTogetherAreOne handles pushes of several branches as one group: each
+// branch is announced once, for its last push, and the other pushes get an outcome.
 func TestPushesTogetherAreOne(t *testing.T) {
 	b := newBench(t, "dev*")
 	b.repo.CommitFiles("a", "1\n")
@@ -217,8 +217,8 @@ func (b *bench) randomPush(rng *rand.Rand) *event.Push {
 }
 
 // deliverSome delivers records in batches of any size; an append may fail, whether
-// the log has the record or not, and then the batch comes again. It returns how
-// many are done.
+// the log has the record or not, and then the batch is delivered again. It returns
+// how many are done.
 func (b *bench) deliverSome(rng *rand.Rand, records []event.Record) (done int) {
 	for done < len(records) && rng.IntN(6) > 0 {
 		n := 1 + rng.IntN(len(records)-done)
@@ -244,7 +244,7 @@ func (b *bench) selectedBranches() []string {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "other" })
 }
 
-// allAnswered holds that every push is answered: by a revision of its ref whose
+// allAnswered checks that every push is answered: by a revision of its ref whose
 // cause is the push or a later event, or by name.
 func (b *bench) allAnswered() {
 	b.t.Helper()
@@ -262,7 +262,7 @@ func (b *bench) allAnswered() {
 		case *event.PushesHandled:
 			for _, p := range ev.Pushes {
 				if p.Offset >= rec.Position.Offset {
-					b.t.Errorf("%d is told to be done at %d", p.Offset, rec.Position.Offset)
+					b.t.Errorf("%d is reported as done at %d", p.Offset, rec.Position.Offset)
 				}
 				delete(waiting, p.Offset)
 			}

@@ -20,7 +20,7 @@ import (
 // not fit go to the segment store.
 const maxAppendBytes = 800 << 10
 
-// A handling indexes refs of one repository, for one record or one group.
+// An indexRun indexes refs of one repository, for one record or one group.
 type indexRun struct {
 	x        *Indexer
 	m        *mirror.Mirror
@@ -31,7 +31,7 @@ type indexRun struct {
 	readings readings
 	// indexed are the commits of the refs as the log has them.
 	indexed map[code.Ref]code.CommitID
-	// announced are the refs that this handling announced, and named what they name.
+	// announced are the refs that this run announced, named their documents.
 	announced map[code.Ref]bool
 	named     namedDocuments
 	partition int32
@@ -201,8 +201,8 @@ func (h *indexRun) announceBatch(ctx context.Context, b *batch, events []*event.
 	return err
 }
 
-// encodeBatch returns the records of a batch: with the changes of the refs that have
-// most in the segment store, as far as the bound of one append asks for it.
+// encodeBatch returns the records of a batch. If the batch exceeds the limit of one
+// append, the largest lists of changes are put to the segment store.
 func (h *indexRun) encodeBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) ([]event.Record, error) {
 	records := make([]event.Record, len(events))
 	share := maxAppendBytes / len(events)

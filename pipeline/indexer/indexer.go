@@ -152,9 +152,9 @@ func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, erro
 	return n, err
 }
 
-// handleWithMirror calls handle, and calls it again with a mirror made from scratch
-// if the one that was there is damaged. A mirror that was fetched just now lacks
-// what its repository lacks: fetching it once more is of no use.
+// handleWithMirror calls handle, and if the existing mirror is damaged, recreates
+// the mirror and calls handle again. It does not retry with a mirror that was just
+// fetched: its objects are missing from the repository itself.
 func (x *Indexer) handleWithMirror(ctx context.Context, repo code.RepositoryID, job *job, handle func() error) error {
 	m := x.o.Mirrors.Mirror(repo)
 	if !m.Exists() {
@@ -259,7 +259,7 @@ type cause struct {
 // sameCause returns a function that gives every ref one cause.
 func sameCause(c cause) func(code.Ref) cause { return func(code.Ref) cause { return c } }
 
-// A visit is why every ref of a repository is looked at.
+// An indexRequest asks for all refs of a repository to be indexed.
 type indexRequest struct {
 	// cause is that of what is announced of a ref.
 	cause func(code.Ref) cause
@@ -283,7 +283,7 @@ func (x *Indexer) handleRegistration(ctx context.Context, r code.Repository, v i
 	return err
 }
 
-// A look at a repository is what was found of its refs.
+// repositoryOutcome is the default branch of a repository and the outcome of each ref.
 type repositoryOutcome struct {
 	head code.Ref
 	refs map[code.Ref]refOutcome
@@ -291,16 +291,17 @@ type repositoryOutcome struct {
 	leavesOut func(code.Ref) bool
 }
 
-// became is where a ref stands, empty if it is gone, and whether that was news.
+// refOutcome is the commit of a ref, empty if the ref was deleted, and whether it
+// was announced.
 type refOutcome struct {
 	commit    code.CommitID
 	announced bool
 }
 
-// indexRepository fetches a repository and indexes the selected refs by their causes,
-// together. Where the mirror may not know of every ref that the log has, those that are
-// gone are taken back first. The mirror counts as complete once it has every ref that
-// the repository has.
+// indexRepository fetches a repository and indexes its selected refs together. If the
+// mirror may lack refs that the log has, the deletion of refs that no longer exist is
+// announced first. The mirror is marked complete once it has every ref of the
+// repository.
 func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.Repository, v indexRequest, job *job) (repositoryOutcome, error) {
 	started := x.o.Now()
 	state, err := m.Fetch(ctx, r)
@@ -377,8 +378,8 @@ func (x *Indexer) loadRepository(ctx context.Context, m *mirror.Mirror, id code.
 	return r, m.Save(r)
 }
 
-// findRegistration reads the partition up to a position for what was said of a
-// repository last.
+// findRegistration reads the partition up to a position for the last registration or
+// change of a repository.
 func (x *Indexer) findRegistration(ctx context.Context, id code.RepositoryID, before event.Position) (r code.Repository, err error) {
 	found := false
 	err = x.scanEvents(ctx, 0, before, id, func(ev event.Event) {

@@ -41,7 +41,7 @@ type bench struct {
 	policy  mirror.Policy        // of the mirrors
 	repo    *gittest.Repository
 	code    code.Repository
-	// assigned is the Indexer that was told of the partition.
+	// assigned is the Indexer that the partition was assigned to.
 	assigned *Indexer
 
 	read event.Offset
@@ -243,7 +243,7 @@ func (b *bench) openSegment(ref event.SegmentRef, visit func(*segment.File, []co
 	visit(f, keys)
 }
 
-// check holds that the manifests equal the repository and that every document
+// check verifies that the manifests equal the repository and that every document
 // they name is in a segment.
 func (b *bench) check(branches ...string) {
 	b.t.Helper()

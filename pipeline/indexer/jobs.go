@@ -32,8 +32,8 @@ type Status struct {
 type job struct {
 	// report says to the worker that the handling goes on.
 	report func()
-	// skipUnreadable leaves out blobs that cannot be read: the repository itself lacks
-	// them. Without it they are taken for damage of the mirror.
+	// skipUnreadable leaves out blobs that cannot be read because the repository
+	// itself lacks them. Without it they count as damage of the mirror.
 	skipUnreadable                       bool
 	files, filesTotal, bytes, bytesTotal atomic.Int64
 }

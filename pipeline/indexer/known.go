@@ -19,7 +19,7 @@ const maxWalk = 1 << 20
 // each.
 const maxNamed = 1 << 20
 
-// named is what the refs announced in one handling name.
+// namedDocuments are the documents of the refs announced in one run.
 type namedDocuments struct {
 	// documents are true if a segment of this handling holds them.
 	documents map[code.DocumentKey]bool

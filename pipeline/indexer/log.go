@@ -5,7 +5,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// What becomes of a push is in the log of the process under the ID that its code host
+// What happens to a push is in the log of the process under the ID that its code host
 // gave the delivery: a line for each fetch, for each revision, and for each push that
 // led to none.
 
@@ -16,7 +16,7 @@ func (x *Indexer) logFetched(r code.Repository, c cause, more ...any) {
 	}, more...)...)
 }
 
-// logHandled says what became of the pushes that no line of a revision names.
+// logHandled says what happened to the pushes that no line of a revision names.
 func (x *Indexer) logHandled(g *pushGroup) {
 	name := nameOf(x.o.Mirrors.Mirror(g.repo))
 	for _, of := range g.refs {

@@ -10,14 +10,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A mirror forgets what was indexed of a repository when it is lost, and of a ref
-// when another worker indexed commits that it never had. For a ref that still
-// exists that costs a full manifest. For one that is gone nothing would ever take
-// it back: so the log is asked what was told of it last.
+// A mirror loses the indexed state of a repository when the mirror is lost, and that
+// of a ref when another worker indexed commits that this mirror never had. A ref that
+// still exists then costs a full manifest. The deletion of a ref that no longer exists
+// would never be announced, so the last announcements are read from the log.
 
-// lastAnnounced returns the commits that the log tells of the refs of a repository, up
-// to its end, without those that were taken back. It reads the partition from its
-// beginning, a million records in about a second; what asks for it is rare.
+// lastAnnounced returns the last announced commit of each ref of a repository, without
+// deleted refs. It reads the partition from its beginning, about a million records per
+// second; it is rarely needed.
 func (x *Indexer) lastAnnounced(ctx context.Context, repo code.RepositoryID, at event.Position) (map[code.Ref]code.CommitID, error) {
 	what, err := x.readAnnounced(ctx, 0, at, repo)
 	if err != nil {
@@ -32,9 +32,9 @@ func (x *Indexer) lastAnnounced(ctx context.Context, repo code.RepositoryID, at 
 	return commits, nil
 }
 
-// announceDeletions takes back the refs that were announced and that the repository, as it is
-// fetched, does not have any more, and notes them in l. It reports whether that was all
-// of them: refs that the log tells of by a later cause are left to that.
+// announceDeletions announces the deletion of refs that were announced and that the fetched
+// repository no longer has, and records them in l. It reports whether it covered all of
+// them: refs that a later cause has announced are left to that cause.
 func (x *Indexer) announceDeletions(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, state mirror.State, v indexRequest, l repositoryOutcome) (all bool, err error) {
 	commits, err := x.lastAnnounced(ctx, repo, v.cause("").position)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// loseMirrors takes everything away that this process has beside the log.
+// loseMirrors removes all local state of this process except the log.
 func (b *bench) loseMirrors() {
 	b.t.Helper()
 	if err := os.RemoveAll(b.mirrorsDir()); err != nil {
@@ -41,7 +41,7 @@ func (b *bench) reopenMirrors() {
 	}
 }
 
-// withTwoBranches has dev1 and dev2 indexed beside main, and then deletes them.
+// withTwoBranches indexes dev1 and dev2 in addition to main, and then deletes them.
 func withTwoBranches(t *testing.T) *bench {
 	b := newBench(t, "dev*")
 	b.repo.CommitFiles("a", "1\n")
@@ -58,7 +58,7 @@ func withTwoBranches(t *testing.T) *bench {
 }
 
 // Found by the chaos suite: a branch that was deleted while the mirror was lost
-// stayed searchable for ever.
+// stayed searchable forever.
 func TestBranchDeletedWhileTheMirrorIsLost(t *testing.T) {
 	b := withTwoBranches(t)
 	b.loseMirrors()

@@ -15,10 +15,10 @@ import (
 // what is read again after a start.
 const markEvery = 64
 
-// A mark says that the mirrors follow a partition up to an offset. It is kept
-// beside them, and lost with them. Without it Assigned reads the partition from
-// its beginning. It is made of what is committed, and after that: what is announced
-// by a record above the low-water mark lies above it as well.
+// A mark says that the mirrors are up to date with a partition up to an offset. It
+// is stored with the mirrors and lost with them. Without it Assigned reads the
+// partition from its beginning. It is made from committed offsets: a record above
+// the low-water mark is announced above it as well.
 type mark struct {
 	Next event.Offset `json:"next"`
 	// Last is the hash of the record before Next: in another log it is another.
@@ -50,13 +50,13 @@ func (x *Indexer) Committed(rec event.Record) {
 		err = x.o.Mirrors.SetNote(markName(rec.Position.Topic, rec.Position.Partition), b)
 	}
 	if err != nil {
-		x.o.Logger.Warn("it could not be noted how far the mirrors follow the log, the next start reads more of it", "error", err)
+		x.o.Logger.Warn("the position of the mirrors in the log could not be saved; the next start reads more of the log", "error", err)
 	}
 }
 
-// readMark returns where to begin to follow the log before the record at is
-// handled: the mark, if there is one of this log. One behind the record that
-// follows it is of no use: what overtakes the record may lie below the mark.
+// readMark returns the offset from which to catch up with the log before the record
+// at is handled: the mark, if there is one for this log. A mark past that record is
+// ignored: announcements that overtake the record may lie below it.
 func (x *Indexer) readMark(ctx context.Context, at event.Position) (event.Offset, error) {
 	b, err := x.o.Mirrors.Note(markName(at.Topic, at.Partition))
 	if err != nil {

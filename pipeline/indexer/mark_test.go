@@ -125,8 +125,8 @@ func TestMarkWithCrashes(t *testing.T) {
 	}
 }
 
-// TestMarkOfAnotherLog gives the mirrors a log that they do not follow: the mark
-// is of no use there.
+// TestMarkOfAnotherLog replaces the log under the mirrors: the mark must be
+// ignored.
 func TestMarkOfAnotherLog(t *testing.T) {
 	b := newBench(t)
 	b.x.markEvery = 1

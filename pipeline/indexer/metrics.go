@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// What became of a push.
+// What happened to a push.
 const (
 	pushMoved      = "moved"
 	pushCoalesced  = "coalesced" // with a later one of its ref
@@ -39,7 +39,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		pushes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quarry_indexer_pushes_total", Help: "Pushes handled, by what became of them; coalesced are those that a later one of their ref stands for.",
+			Name: "quarry_indexer_pushes_total", Help: "Pushes handled, by outcome; coalesced: replaced by a later push of the same ref.",
 		}, []string{"result"}),
 		revisions: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_revisions_total", Help: "Revisions indexed.",
@@ -48,17 +48,17 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_indexer_changes_total", Help: "Changed paths of the revisions indexed.",
 		}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "quarry_indexer_revision_seconds", Help: "Time from the fetched commit to its event in the log.",
+			Name: "quarry_indexer_revision_seconds", Help: "Time from fetching a commit to appending its event.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 18),
 		}),
 		leftOut: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_indexer_left_out_refs_total", Help: "Refs that were selected and not indexed, since pipeline.maxRefs others have newer commits; counted each time all refs of a repository are looked at.",
+			Name: "quarry_indexer_left_out_refs_total", Help: "Refs that were selected and not indexed, since pipeline.maxRefs others have newer commits; counted each time all refs of a repository are scanned.",
 		}),
 		read: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_indexer_read_blobs_total", Help: "Blobs read to be analyzed.",
+			Name: "quarry_indexer_read_blobs_total", Help: "Blobs read for analysis.",
 		}),
 		known: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_indexer_known_blobs_total", Help: "Blobs that refs brought and that were not read, since a live segment holds them.",
+			Name: "quarry_indexer_known_blobs_total", Help: "Blobs of new revisions that were not read because a live segment already holds them.",
 		}),
 		documents: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_documents_total", Help: "Documents added to segments.",
@@ -79,7 +79,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Name: "quarry_indexer_symbol_failures_total", Help: "Documents indexed without all of their symbols, because the extraction failed or reached its time limit.",
 		}),
 		caughtUp: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_indexer_caught_up_refs_total", Help: "Refs whose state in the mirror was behind the log, after a crash or a change of worker.",
+			Name: "quarry_indexer_caught_up_refs_total", Help: "Refs whose mirror state lagged the log after a crash or a rebalance.",
 		}),
 	}
 	for _, result := range []string{pushMoved, pushCoalesced, pushDeleted, pushRefresh, pushDone, pushUnselected, pushUnknown} {

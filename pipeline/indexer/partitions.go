@@ -15,17 +15,17 @@ type partitions struct {
 	}
 }
 
-// held is what is known of one partition. It begins anew each time the partition
-// is assigned.
+// partitionState is what this process knows about an assigned partition. It is reset
+// at each assignment.
 type partitionState struct {
-	// causes has the refs of which the log told by a cause that is handled again,
-	// when it was read last. What an earlier cause would say of them, readers drop
-	// as overtaken. There are no more than the span of the worker's window allows.
+	// causes maps a ref to the cause of its last announcement, if that cause is going
+	// to be handled again. Readers drop announcements with an earlier cause. The span
+	// of the worker's window bounds the map.
 	causes map[refKey]event.Offset
-	// doubts has the repositories whose mirrors may be behind the log, and the
-	// offset from which on.
+	// stale maps a repository whose mirror may lag behind the log to the offset from
+	// which on it may.
 	stale map[code.RepositoryID]event.Offset
-	// marked is the offset of the last mark; -1 before the first.
+	// lastMark is the offset of the last mark; -1 before the first.
 	lastMark event.Offset
 }
 
@@ -50,8 +50,8 @@ func (p *partitions) beginPartition(number int32, causes map[refKey]event.Offset
 	p.stateLocked(number).causes = causes
 }
 
-// lastCause returns the last cause by which the log told of a ref when it was read last,
-// if that came at or after the record to be handled then; -1 otherwise.
+// lastCause returns the cause of the last announcement of a ref that was read from the
+// log, or -1 if that cause precedes the record that was to be handled.
 func (p *partitions) lastCause(k refKey, number int32) event.Offset {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +61,8 @@ func (p *partitions) lastCause(k refKey, number int32) event.Offset {
 	return -1
 }
 
-// markStale notes that the log may tell of a repository what its mirror does not
-// follow, from an offset on.
+// markStale records that the mirror of a repository may lag behind the log from an
+// offset on.
 func (p *partitions) markStale(number int32, repo code.RepositoryID, since event.Offset) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +79,7 @@ func (p *partitions) staleSince(number int32, repo code.RepositoryID) (since eve
 	return since, ok
 }
 
-// markCaughtUp notes that a mirror follows again, and what the log told of it.
+// markCaughtUp records that a mirror has caught up with the log, and the causes that were read.
 func (p *partitions) markCaughtUp(number int32, repo code.RepositoryID, causes map[refKey]event.Offset) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,8 +98,8 @@ func (p *partitions) markedAt(number int32) event.Offset {
 	return p.stateLocked(number).lastMark
 }
 
-// advanceMark reports whether it is time for a mark at next, and then counts anew. There
-// is none while a mirror is in doubt: it would hide what that has to read.
+// advanceMark reports whether a mark is due at next, and restarts the count if so. No mark
+// is made while a mirror is stale: the stale mirror still has to read older records.
 func (p *partitions) advanceMark(number int32, next event.Offset, every int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

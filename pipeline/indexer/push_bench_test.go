@@ -10,7 +10,7 @@ import (
 )
 
 // BenchmarkPush moves a branch of a repository on disk and handles the push of it:
-// what a push costs, but for the host and the log. cpu-ms/op has the processes of
+// what a push costs, except for the host and the log. cpu-ms/op has the processes of
 // git as well.
 func BenchmarkPush(b *testing.B) {
 	w := newBench(b)

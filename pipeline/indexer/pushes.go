@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// handlePushes handles a group, and says what became of the pushes that led to no news.
+// handlePushes handles a group, and says what happened to the pushes that led to no news.
 func (x *Indexer) handlePushes(ctx context.Context, g *pushGroup, job *job) error {
 	m := x.o.Mirrors.Mirror(g.repo)
 	r, err := x.loadRepository(ctx, m, g.repo, g.pushes[0].at)
@@ -153,7 +153,7 @@ func (x *Indexer) refsToFetch(ctx context.Context, m *mirror.Mirror, r code.Repo
 	return wanted
 }
 
-// reportOutcomes tells of the pushes that no RevisionIndexed of their ref answers.
+// reportOutcomes appends a PushesHandled for the pushes that no RevisionIndexed of their ref answers.
 func (x *Indexer) reportOutcomes(ctx context.Context, g *pushGroup) error {
 	partition := g.pushes[0].at.Partition
 	ev := g.handledEvent(func(ref code.Ref) event.Offset {
@@ -180,7 +180,7 @@ func (x *Indexer) appendPushesHandled(ctx context.Context, g *pushGroup, ev *eve
 	return err
 }
 
-// countPushes counts the pushes of a group by what became of them.
+// countPushes counts the pushes of a group by what happened to them.
 func (x *Indexer) countPushes(g *pushGroup) {
 	for _, of := range g.refs {
 		n := len(of.pushes)

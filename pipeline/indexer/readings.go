@@ -18,9 +18,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// What a blob is read as depends on its content and on the class of its name alone. So
-// it is kept beside the mirror, for a blob that comes again with another ref: in a
-// sorted file and in one that is appended to, whose records are
+// What a blob is read as depends only on its content and on the class of its name.
+// So the result is stored next to the mirror, for a blob that comes again with
+// another ref: in a sorted file and in one that is appended to, with records of the
+// form
 //
 //	blob(20) class(8) kind(1) generated(1) length(1) language or reason(37) CRC-32C(4)
 //

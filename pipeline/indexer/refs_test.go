@@ -47,8 +47,8 @@ func (b *bench) readBytes() int64 {
 	return 0
 }
 
-// largeText returns a text of 100 kB that begins as a Go file: so large that reading it
-// shows beside the reading of directories.
+// largeText returns a text of 100 kB that begins like a Go file: large enough that the
+// time to read it is measurable next to the time to read directories.
 func largeText(n int) string {
 	s := fmt.Sprintf("package p%d\n", n)
 	for len(s) < 100_000 {
@@ -170,8 +170,8 @@ func TestDocumentsOfARefThatIsGoneAreReadAgain(t *testing.T) {
 	b.check("main", "two", "three")
 }
 
-// TestRefreshReadsAgain: a refresh repairs what a reader lacks, so nothing of the ref
-// is taken for known.
+// TestRefreshReadsAgain: a refresh repairs what a reader lacks, so it assumes
+// nothing of the ref to be known.
 func TestRefreshReadsAgain(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))

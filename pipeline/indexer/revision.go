@@ -15,7 +15,7 @@ type revision struct {
 	refresh bool
 }
 
-// isOvertaken reports whether the log tells of a ref by a later cause already.
+// isOvertaken reports whether the log has an announcement of the ref with a later cause.
 func (x *Indexer) isOvertaken(rev revision, c cause) bool {
 	return x.partitions.lastCause(refKey{rev.repo, rev.Ref}, c.position.Partition) > c.position.Offset
 }

@@ -16,7 +16,7 @@ func (b *bench) pushRef(ref code.Ref) {
 	b.must(&event.Push{Repository: b.code.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: time.Unix(2, 0)})
 }
 
-// checkRefs holds that the indexed refs are those of want, at the commits that the
+// checkRefs checks that the indexed refs are those of want, at the commits that the
 // repository has.
 func (b *bench) checkRefs(want ...code.Ref) {
 	b.t.Helper()
@@ -63,7 +63,7 @@ func TestTagsAreIndexedAsBranchesAre(t *testing.T) {
 	b.pushRef("refs/tags/v1")
 	b.pushRef("refs/tags/v2")
 	b.checkRefs("refs/heads/main", "refs/tags/v1", "refs/tags/v3")
-	// What no web hook announced is found by a look at all refs.
+	// A scan of all refs finds changes that no webhook announced.
 	b.repo.Git("tag", "-d", "v3")
 	b.repo.Git("tag", "v4", "main~1")
 	b.must(b.pushOf("", 3))

@@ -58,9 +58,9 @@ func cutUnits(items []item, total, segmentBytes int64) [][]item {
 	return out
 }
 
-// sealBatch reads, analyzes and seals the blobs of a batch that are not named yet, and fills
-// in the changes that stand for them. Each segment goes to the ref of the batch that is
-// the first to name one of its documents. It returns what the segments hold.
+// sealBatch reads, analyzes and seals the blobs of a batch that have no document yet,
+// and fills in their changes. Each segment goes to the ref of the batch that is the
+// first to name one of its documents. It returns what the segments contain.
 func (h *indexRun) sealBatch(ctx context.Context, b *batch) (map[code.DocumentKey]bool, error) {
 	ofDefault, others := b.unreadItems()
 	total := sumSizes(ofDefault) + sumSizes(others)
@@ -265,7 +265,7 @@ func (u *unit) addDocument(ctx context.Context, blob code.BlobID, r analyze.Resu
 	return nil
 }
 
-// sealSegment finishes the segment in hand and puts it to the store.
+// sealSegment finishes the current segment and puts it to the store.
 func (u *unit) sealSegment(ctx context.Context) error {
 	if u.builder.Documents() == 0 {
 		return nil

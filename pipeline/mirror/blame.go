@@ -27,13 +27,13 @@ type Blame struct {
 // BlameRange is a run of lines that one commit wrote in one file.
 type BlameRange struct {
 	Commit code.CommitID
-	// Path is where the lines stood then, spelled by code.SpellPath.
+	// Path is the path of the lines at that commit, spelled by code.SpellPath.
 	Path  string
 	Start int // line, from 1
 	Lines int
 }
 
-// BlameCommit is what a blame tells of a commit.
+// BlameCommit is the information that a blame has about a commit.
 type BlameCommit struct {
 	// Time is the author's.
 	Time        time.Time

@@ -68,8 +68,8 @@ func TestWalksEndWithTheContext(t *testing.T) {
 	}
 }
 
-// slowGit returns a git of which one command never ends, and a pipe that tells its
-// process.
+// slowGit returns a git of which one command never ends, and a pipe that returns
+// its process ID.
 func slowGit(t *testing.T, name string) (program, told string) {
 	t.Helper()
 	program, told = filepath.Join(t.TempDir(), "git"), filepath.Join(t.TempDir(), "pid")

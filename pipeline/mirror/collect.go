@@ -13,14 +13,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A forced push and a deleted branch leave commits in a mirror that no ref leads to.
-// Collecting them repacks the whole mirror, and so is only done where there are any: a
-// mirror notes where its branches stood before they moved, and Run looks twice in
-// Options.CollectAfter which of those commits no ref leads to any more. A mirror of
-// copies is left alone: it holds what its repository holds.
+// A forced push and a deleted branch leave commits in a mirror that no ref reaches.
+// Collecting them repacks the whole mirror, and so is only done where there are
+// any: a mirror records the previous commits of its branches, and Run checks twice
+// in Options.CollectAfter which of those commits no ref reaches any more. A mirror
+// of copies is left alone: it has what its repository has.
 
 const (
-	// formerTips is the file of a mirror with the commits at which its branches stood.
+	// formerTips is the file of a mirror with the previous commits of its branches.
 	formerTips = "former-tips"
 	// maxFormerTips bounds what is read of that file: some 400,000 pushes.
 	maxFormerTips = 16 << 20

@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// gitConfig is all the configuration that git reads, beside a mirror's own. A
-// file rather than -c flags: git hands it on to its children, and drops flags on
-// the way to some of them.
+// gitConfig is the only configuration that git reads apart from a mirror's own. It
+// is a file rather than -c flags: git passes a file on to its children, and drops
+// flags for some of them.
 //
-//   - safe.directory is *, for a repository that is read by path belongs to
-//     somebody else as a rule; Policy.Roots decided that it may be read. What
-//     the check protects from, hooks and programs named in that repository's
-//     configuration, is out of reach: we list its refs and read its objects.
-//   - fsckObjects is off: what it finds threatens a checkout, and there is none,
-//     while it refuses to fetch many an honest old repository. That objects are
-//     what their names say is checked all the same.
+//   - safe.directory is *, because a repository that is read by path usually belongs
+//     to another user; Policy.Roots decided that it may be read. What the check
+//     protects from, hooks and programs named in that repository's configuration, is
+//     out of reach: we list its refs and read its objects.
+//   - fsckObjects is off: it protects a checkout, and there is none, and it refuses
+//     to fetch many legitimate old repositories. The names of objects are still
+//     verified.
 //   - bigFileThreshold has larger blobs, which are not indexed, written to disk
 //     piece by piece when they are fetched.
 //   - deltaBaseCacheLimit keeps a bulk reader at some 100 MB; reading the Linux
@@ -78,7 +78,7 @@ type git struct {
 	env     []string
 	version [2]int
 	timeout time.Duration
-	// readerEnv is the environment of readers, beside env.
+	// readerEnv is the environment of readers, in addition to env.
 	readerEnv   []string
 	packThreads int
 }
@@ -135,8 +135,8 @@ func (g *git) ensureConfig() error {
 	return nil
 }
 
-// CheckVersion returns an error if what "git version" prints is of no version that
-// mirrors can use.
+// CheckVersion returns an error if the output of "git version" is not a version
+// that mirrors support.
 func CheckVersion(out string) error {
 	_, err := parseVersion(out)
 	return err

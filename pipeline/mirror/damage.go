@@ -33,8 +33,8 @@ const (
 var errDamaged = errors.New("damaged mirror")
 
 // A mirrorError is an error of git that the files of the mirror explain. It is
-// errDamaged, and reads as the error alone: people see it who asked for something that
-// is not there.
+// errDamaged, and its text is that of the error alone, because users see it who asked
+// for a missing object.
 type mirrorError struct{ error }
 
 // Is implements the interface of errors.Is.

@@ -104,7 +104,7 @@ func (m *Mirror) addRenamed(ctx context.Context, before, after code.CommitID, pa
 	return all, nil
 }
 
-// maxRenamedPaths bounds the paths that a difference is of.
+// maxRenamedPaths bounds the paths of a diff with renames.
 const maxRenamedPaths = 1000
 
 // parseDiff reads the raw list, which has the paths as they are, a NUL, and the

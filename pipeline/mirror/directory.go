@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// ErrNoPath says that a commit has nothing, or not what is asked for, at a path.
+// ErrNoPath says that a commit has nothing, or an entry of another kind, at a path.
 var ErrNoPath = errors.New("no such path")
 
 // maxTreeBytes bounds one tree object, a directory: about a million names.
@@ -30,7 +30,7 @@ func (n Name) IsDirectory() bool { return n.Mode.Type() == modeDirectory }
 const modeDirectory Mode = 0o040000
 
 // Directory returns the entries of a tree in git's order, read and parsed without
-// a process of its own. It fails with ErrMissing if there is no such tree.
+// starting a process. It fails with ErrMissing if the tree does not exist.
 func (r *Reader) Directory(ctx context.Context, tree ObjectID) ([]Name, error) {
 	b, err := r.readObject(ctx, tree, "tree", maxTreeBytes)
 	if err != nil {
@@ -59,10 +59,10 @@ func parseTree(b []byte, idLen int) ([]Name, error) {
 	return names, nil
 }
 
-// Find returns what stands at a path below a tree, and the path as git has it.
-// The path is compared here, and never reaches git: each of its elements is a
-// name or the spelling of one (code.SpellPath). The empty path is the tree itself.
-// It fails with ErrNoPath if there is nothing.
+// Find returns the entry at a path below a tree, and the path as git has it. The
+// path is compared here, and never reaches git: each of its elements is a name or
+// the spelling of one (code.SpellPath). The empty path is the tree itself. It fails
+// with ErrNoPath if there is nothing.
 func (r *Reader) Find(ctx context.Context, tree ObjectID, path string) (n Name, raw string, err error) {
 	n = Name{Mode: modeDirectory, ID: tree}
 	if path == "" {

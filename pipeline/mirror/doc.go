@@ -1,9 +1,9 @@
 // Package mirror keeps bare git mirrors of repositories and reads from them.
 //
-// It answers the question "what does this ref point to, what files are there,
-// and what are their bytes?", for repositories that others control. The git
-// command line does the work (docs/adr/0006-git-command-line.md); this package
-// decides what git is asked and what it may touch.
+// It answers the question "what does this ref point to, what files are there, and
+// what are their bytes?", for repositories that others control. The git command
+// line does the work (docs/adr/0006-git-command-line.md); this package decides
+// which commands git runs and what it may touch.
 //
 // Main types: Mirrors (all mirrors below one directory), Mirror (one of them),
 // Policy (which clone URLs git may see), Reader (a long-lived process that reads
@@ -12,7 +12,7 @@
 //
 // # Layout
 //
-//	DIR/git.config               the only configuration git reads beside a mirror's own
+//	DIR/git.config               the only configuration git reads except a mirror's own
 //	DIR/notes/NAME               what SetNote stored: true of these mirrors, lost with them
 //	DIR/NN/REPOSITORY/           one mirror; NN = ID mod 256, in hexadecimal
 //	  quarry.json                what was registered: code.Repository, and a checksum
@@ -23,7 +23,7 @@
 //	    refs/heads/…             the branches as last fetched
 //	    refs/quarry/indexed/R/-  the commit of R's last appended RevisionIndexed
 //	    indexed-complete         there once every ref that the log has is below indexed/
-//	    former-tips              commits at which branches stood before they moved
+//	    former-tips              previous commits of branches that moved
 //	    copied-from              of a repository on disk: its path; the objects are copies
 //
 // # Invariants
@@ -42,8 +42,8 @@
 //     read a file, none reaches git at all (Reader.Find).
 //  4. Nothing is checked out, no hook runs, no prompt appears, and no
 //     configuration is read but git.config and the mirror's own.
-//  5. Every process is in a group of its own, dies with its context, and has a
-//     bound on what it may write to us.
+//  5. Every process runs in its own process group, dies with its context, and has a
+//     bound on its output.
 //  6. The indexed state is written by SetIndexed only: after the log has
 //     acknowledged, never before.
 //

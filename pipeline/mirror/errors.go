@@ -25,7 +25,7 @@ var (
 	// ErrRefNotFound says that the ref does not exist in the repository.
 	ErrRefNotFound = failure.New(failure.RefNotFound, "ref is not there")
 	// ErrNoDefaultBranch says that HEAD is detached, or names a branch that does
-	// not exist, and no other branch stands out.
+	// not exist, and no other branch is an obvious choice.
 	ErrNoDefaultBranch = failure.New(failure.NoDefaultBranch, "repository has no default branch")
 	// ErrMissing says that the mirror lacks an object: the commit was never
 	// fetched, or was pruned, or the repository is damaged.
@@ -60,7 +60,7 @@ type PatternError struct {
 func (e *PatternError) Error() string { return ErrPattern.Error() + ": " + e.Reason }
 func (e *PatternError) Unwrap() error { return ErrPattern }
 
-// causes maps what git says, in the C locale, to our errors. The first that
+// gitCauses maps what git says, in the C locale, to our errors. The first that
 // fits wins; the texts have been stable for many years, and one that changes
 // only makes an error less precise (ErrGit, which is retried).
 var gitCauses = []struct {
@@ -111,8 +111,8 @@ var gitCauses = []struct {
 }
 
 // gitError turns the end of a git process into an error: what it printed on its
-// standard error decides the kind. A repository, or its host, makes git print what
-// it likes, so the text is masked and cut here, before anybody wraps it.
+// standard error decides the kind. A repository, or its host, controls that text,
+// so it is masked and cut here, before it is wrapped.
 func gitError(action, stderr string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("git %s: %w: %w", action, ErrDiskFull, err)

@@ -16,7 +16,7 @@ type Executor func(ctx context.Context, e Execution) error
 // writes Stdout and Stderr while it runs, and returns an error for every exit status
 // but 0. The streams end when the command is killed; its context ends then, too.
 type Execution struct {
-	// Args are those behind the name of the program; the first is --git-dir=DIR.
+	// Args are those after the name of the program; the first is --git-dir=DIR.
 	Args []string
 	// Env is the whole environment.
 	Env            []string

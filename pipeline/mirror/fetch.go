@@ -75,8 +75,8 @@ func listedPatterns(r code.Repository) []string {
 	return patterns
 }
 
-// listRemote asks the host for HEAD and the refs that patterns match: names, not
-// objects.
+// listRemote requests HEAD and the refs that patterns match from the host: names,
+// not objects.
 func (m *Mirror) listRemote(ctx context.Context, src source, env []string, limit int64, patterns ...string) (listing, error) {
 	out, err := m.ms.git.readOutput(ctx, command{env: env, limit: limit,
 		args: append([]string{"ls-remote", "--quiet", "--symref", "--end-of-options", src.url, "HEAD"}, patterns...)})
@@ -86,8 +86,8 @@ func (m *Mirror) listRemote(ctx context.Context, src source, env []string, limit
 	return parseListing(out)
 }
 
-// peeledSuffix follows the name of an annotated tag in the line that has the object
-// that it is of.
+// peeledSuffix follows the name of an annotated tag in the line with the object
+// that the tag points to.
 const peeledSuffix = "^{}"
 
 // parseListing reads the output of ls-remote --symref.
@@ -121,7 +121,7 @@ func parseListing(out []byte) (listing, error) {
 	return l, checkRefs(l.refs)
 }
 
-// checkRefs holds the number of refs against maxRefs.
+// checkRefs checks the number of refs against maxRefs.
 func checkRefs(refs map[code.Ref]code.CommitID) error {
 	if len(refs) > maxRefs {
 		return fmt.Errorf("%d branches and tags, at most %d: %w", len(refs), maxRefs, ErrTooLarge)
@@ -210,7 +210,7 @@ func (m *Mirror) runFetch(ctx context.Context, src source, env []string, refs []
 	return err
 }
 
-// sizeInterval is how often a running fetch is held against MaxMirrorBytes.
+// sizeInterval is how often a running fetch is checked against MaxMirrorBytes.
 const sizeInterval = 2 * time.Second
 
 // watchSize cancels ctx when the mirror outgrows its bound. The channel closes
@@ -236,8 +236,8 @@ func (m *Mirror) watchSize(ctx context.Context, cancel context.CancelCauseFunc) 
 	return done
 }
 
-// packBytes sums the packs, those being received included. Loose objects are
-// few and small beside them.
+// packBytes sums the sizes of the packs, including those being received. Loose
+// objects are few and small in comparison.
 func (m *Mirror) packBytes() int64 {
 	entries, err := os.ReadDir(filepath.Join(m.gitDir(), "objects", "pack"))
 	if err != nil {
@@ -278,9 +278,9 @@ func (m *Mirror) remoteEnv(ctx context.Context, r code.Repository, src source) (
 	return env, nil
 }
 
-// curlResolveEntry returns HOST:PORT:ADDRESS[,ADDRESS]: curl then asks no resolver, so a name
-// cannot change its address between our check and the connection. ssh and git
-// have nothing like it and resolve again.
+// curlResolveEntry returns HOST:PORT:ADDRESS[,ADDRESS]: curl then does not resolve the name, so
+// the name cannot change its address between our check and the connection. ssh and
+// git have nothing like it and resolve again.
 func (s source) curlResolveEntry() string {
 	addrs := make([]string, len(s.addrs))
 	for i, a := range s.addrs {

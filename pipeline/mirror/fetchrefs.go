@@ -64,8 +64,9 @@ func (m *Mirror) fetchRefs(ctx context.Context, r code.Repository, refs []code.R
 	return commits, nil
 }
 
-// transferRefs fetches refs and puts their commits into commits. One fetch fails for
-// all if one ref is gone; of several the host is then asked which.
+// transferRefs fetches refs and puts their commits into commits. If one of several
+// refs is gone, the fetch fails for all; transferRefs then lists the refs of the
+// host to find it.
 func (m *Mirror) transferRefs(ctx context.Context, src source, env []string, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
 	err := m.runFetch(ctx, src, env, refs)
 	if errors.Is(err, ErrRefNotFound) {

@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestGiantCommitIsNotInflated asks for a commit of which a file of a few megabytes
+// TestGiantCommitIsNotInflated requests a commit of which a file of a few megabytes
 // inflates to more than git may allocate.
 func TestGiantCommitIsNotInflated(t *testing.T) {
 	repo := gittest.New(t)
@@ -35,7 +35,7 @@ func TestGiantCommitIsNotInflated(t *testing.T) {
 		t.Error("the giant commit was read")
 	}
 	if c, err := m.Commit(t.Context(), small); err != nil || c.ID != small {
-		t.Errorf("the commit beside it: %v, %v", c, err)
+		t.Errorf("the commit next to it: %v, %v", c, err)
 	}
 	if err := ms.Close(); err != nil {
 		t.Fatal(err)

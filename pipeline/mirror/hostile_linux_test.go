@@ -81,7 +81,7 @@ func (w *hostileWorld) readAll(m *mirror.Mirror, r code.Repository) error {
 	return errors.Join(errs...)
 }
 
-// check holds that nothing of what lies outside the root got out.
+// check fails if anything from outside the root got out.
 func (w *hostileWorld) check(dir string, err error) {
 	w.t.Helper()
 	w.watch.Check(w.t)
@@ -217,7 +217,7 @@ func TestHostileConfiguration(t *testing.T) {
 }
 
 // TestBlobThatIsNotWhatItsNameSays reads a repository whose owner put other bytes
-// under the name of a blob, to change what is found in other repositories.
+// under the name of a blob, to change search results of other repositories.
 func TestBlobThatIsNotWhatItsNameSays(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		repo := gittest.New(t, "--object-format="+format)

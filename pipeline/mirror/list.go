@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Bounds of List, which is asked about many repositories in turn and must not
-// be held up by one of them, nor hold much of it.
+// Limits of List, which is called for many repositories in turn and must not block
+// on one of them, nor use much memory for it.
 const (
 	// listTimeout bounds one listing: names only, no objects.
 	listTimeout = time.Minute
@@ -19,12 +19,12 @@ const (
 	maxListOutput = 16 << 20
 )
 
-// List asks the repository where its default branch and the branches and tags that
-// r.Branches and r.Tags select are now, by git ls-remote, or where it lies on disk. It
-// fetches nothing, changes nothing, needs no mirror and waits for no fetch. It is
-// behind the same policy and credentials as Fetch, and takes listTimeout at most. Where
-// more than Options.MaxRefs are selected, a ref that moved since the last fetch counts
-// as one of the newest. Without globs the Selection counts no others.
+// List returns the default branch of the repository and the branches and tags that
+// r.Branches and r.Tags select, by git ls-remote, or from the repository on disk.
+// It fetches nothing, changes nothing, needs no mirror and waits for no fetch. It
+// uses the same policy and credentials as Fetch, and takes listTimeout at most.
+// Where more than Options.MaxRefs are selected, a ref that moved since the last
+// fetch counts as one of the newest. Without globs the Selection counts no others.
 func (m *Mirror) List(ctx context.Context, r code.Repository) (State, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, fmt.Errorf("%w: more than %s", ErrTimeout, listTimeout))
 	defer cancel()
@@ -77,8 +77,8 @@ func (m *Mirror) listRefs(ctx context.Context, r code.Repository, src source) (l
 	return l, err
 }
 
-// defaultCandidates are the branches, beside HEAD, that may be the default one
-// of a repository without globs: a host then names three branches, not all.
+// defaultCandidates are the branches, in addition to HEAD, that may be the default
+// branch of a repository without globs: a host then lists three branches, not all.
 func defaultCandidates(r code.Repository) []string {
 	refs := []string{"refs/heads/main", "refs/heads/master"}
 	if ref := code.BranchRef(r.DefaultBranch); r.DefaultBranch != "" && ref.Validate() == nil {

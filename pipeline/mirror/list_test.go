@@ -65,7 +65,7 @@ func TestListSaysWhatFetchWould(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// A listing knows what a tag is of once its object was fetched.
+				// A listing knows the object of a tag once the tag was fetched.
 				if listed, err = ms.List(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}

@@ -133,8 +133,8 @@ func (l listing) branchesAt(commit code.CommitID) []code.Ref {
 }
 
 // MatchGlob reports whether name matches glob: * is any run within an element of
-// the name, ** any run at all, ? one character but a slash. Everything else
-// stands for itself. It takes time O(len(glob) × len(name)).
+// the name, ** any run at all, ? one character but a slash. Everything else matches
+// itself. It takes time O(len(glob) × len(name)).
 func MatchGlob(glob, name string) bool {
 	// reached[i]: the glob so far matches name[:i].
 	reached := make([]bool, len(name)+1)

@@ -27,16 +27,16 @@ const removeCopiesAfter = time.Minute
 // copyName marks a mirror of copies. It holds the path of the repository.
 const copyName = "copied-from"
 
-// diskRead is what a read of a repository on disk yields: its refs as far as they
-// were asked for, and what the mirror needs to know beside the objects.
+// diskRead is the result of reading a repository on disk: the requested refs, and
+// the data other than objects that the mirror needs.
 type diskRead struct {
 	listing
 	refs    ondisk.Refs
 	shallow []code.CommitID
 }
 
-// readDisk opens the repository at a path and calls read, within the context. A disk
-// that hangs cannot be interrupted: the goroutine is then left behind, and the
+// readDisk opens the repository at a path and calls read, within the context. A
+// disk that hangs cannot be interrupted: the goroutine is then abandoned, and the
 // mirror's next read waits for it. So there is at most one for each mirror.
 func (m *Mirror) readDisk(ctx context.Context, src source, timeout time.Duration, read func(context.Context, *ondisk.Repository) (diskRead, error)) (diskRead, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("reading %s: %w: more than %s", src.path, ErrTimeout, timeout))

@@ -17,7 +17,8 @@ const (
 	// maxLogField bounds a field of a commit: what is longer, a message as a rule,
 	// is cut.
 	maxLogField = 256 << 10
-	// maxFollowed bounds the commits that a page of a followed file may lie behind.
+	// maxFollowed bounds how many commits into a followed file's history a page may
+	// be.
 	maxFollowed = 100_000
 	// renameLimit bounds the files that git holds against each other to find
 	// renames with changes. Renames without changes are always found.
@@ -68,7 +69,7 @@ const (
 // Log returns a page of a history.
 func (m *Mirror) Log(ctx context.Context, q LogQuery) ([]LogEntry, error) {
 	if q.Follow && q.Skip > maxFollowed {
-		return nil, fmt.Errorf("page behind %d commits of a followed file: %w", maxFollowed, ErrTooLarge)
+		return nil, fmt.Errorf("page after %d commits of a followed file: %w", maxFollowed, ErrTooLarge)
 	}
 	args := []string{"log", "-z", "--no-color", "--no-show-signature", "--encoding=UTF-8", "--format=tformat:" + logFormat,
 		"--decorate-refs=HEAD", "--decorate-refs=" + branchPrefix + "*", "--decorate-refs=refs/tags/*"}
@@ -178,8 +179,8 @@ func (m *Mirror) checkLines(ctx context.Context, q *LogQuery) (raw string, err e
 	return raw, nil
 }
 
-// filterArgs are arguments of the form --name=value: the value cannot become an
-// option of its own.
+// filterArgs returns arguments of the form --name=value, so that a value cannot become
+// a separate option.
 func (q *LogQuery) filterArgs() []string {
 	var args []string
 	if q.Message != "" || q.Author != "" {
@@ -290,7 +291,7 @@ func eachToken(r io.Reader, max int, fn func([]byte)) error {
 	}
 }
 
-// Author is somebody who wrote commits.
+// Author is a person who wrote commits.
 type Author struct {
 	Name    string
 	Email   string

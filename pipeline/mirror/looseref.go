@@ -35,7 +35,8 @@ func (m *Mirror) setRef(ctx context.Context, name string, commit code.CommitID) 
 // with its defaults: a mirror is a cache.
 func (m *Mirror) writeRef(name string, commit code.CommitID) error {
 	path := filepath.Join(m.gitDir(), filepath.FromSlash(name))
-	// Not beside it: what a crash leaves there would be taken for a ref.
+	// Not in the refs directory: git would take a file that a crash leaves there
+	// for a ref.
 	tmp, err := os.CreateTemp(m.gitDir(), "quarry-ref-*")
 	if err != nil {
 		return err

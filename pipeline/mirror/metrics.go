@@ -36,7 +36,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"kind"}),
 		fetchBytes: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_mirror_fetched_bytes_total",
-			Help: "Growth of the mirrors' object stores by fetches.",
+			Help: "Bytes that fetches added to the object stores of the mirrors.",
 		}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_mirror_fetch_failures_total",
@@ -60,12 +60,12 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		repackSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_mirror_repack_seconds",
-			Help:    "Time of a repack of a mirror, during which its fetches wait.",
+			Help:    "Duration of a mirror repack. Fetches of that mirror wait for it.",
 			Buckets: prometheus.ExponentialBuckets(0.016, 2.5, 12),
 		}),
 		repackFailures: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_mirror_repack_failures_total",
-			Help: "Repacks of a mirror that failed; the next fetch asks again.",
+			Help: "Failed repacks of mirrors; the next fetch schedules another.",
 		}),
 	}
 	for _, kind := range []string{fetchFull, fetchRef} {

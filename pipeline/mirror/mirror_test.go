@@ -156,7 +156,7 @@ func TestFetchRefs(t *testing.T) {
 			t.Fatalf("a branch that is gone: %v", err)
 		}
 		if _, err := m.FetchedCommit(ctx, "refs/heads/stays"); err != nil {
-			t.Fatalf("a branch that nobody asked for: %v", err)
+			t.Fatalf("a branch that was not requested: %v", err)
 		}
 	})
 }
@@ -416,8 +416,8 @@ func TestReadDamaged(t *testing.T) {
 	}
 }
 
-// TestCopiesOutliveTheRepository reads while the disk that a repository lies on is
-// away: the mirror has objects of its own.
+// TestCopiesOutliveTheRepository reads while the disk with the repository is not
+// mounted: the mirror has its own objects.
 func TestCopiesOutliveTheRepository(t *testing.T) {
 	ctx := t.Context()
 	repo := gittest.New(t)
@@ -437,7 +437,7 @@ func TestCopiesOutliveTheRepository(t *testing.T) {
 }
 
 // TestBorrowedMirrorIsAdopted opens a mirror of a former version, which has no
-// objects of its own and names those of the repository.
+// objects and refers to those of the repository.
 func TestBorrowedMirrorIsAdopted(t *testing.T) {
 	ctx := t.Context()
 	repo := gittest.New(t)

@@ -111,10 +111,11 @@ type Mirror struct {
 	ms  *Mirrors
 	id  code.RepositoryID
 	dir string
-	// lock is held by whoever changes the mirror. A channel, so that waiting for
-	// a fetch of half an hour ends with the context.
+	// lock is held by the goroutine that changes the mirror. A channel, so that
+	// waiting for a fetch of half an hour ends with the context.
 	lock chan struct{}
-	// disk is held by who reads the repository on disk whose objects are copied.
+	// disk is held by the reader of the repository on disk whose objects are
+	// copied.
 	disk chan struct{}
 	// copies is what was copied from it. It belongs to the holder of lock.
 	copies *ondisk.Objects
@@ -126,11 +127,11 @@ type Mirror struct {
 // gitDir is the bare repository.
 func (m *Mirror) gitDir() string { return filepath.Join(m.dir, "git") }
 
-// File returns the path of a file beside the bare repository, for what is true of its
-// blobs whatever its refs are. It is lost with the mirror.
+// File returns the path of a file next to the bare repository, for data about its
+// blobs that does not depend on refs. It is lost with the mirror.
 func (m *Mirror) File(name string) string { return filepath.Join(m.dir, name) }
 
-// repositoryParts are what git wants of a directory to take it for a repository.
+// repositoryParts are what git requires to recognize a directory as a repository.
 var repositoryParts = []string{"HEAD", "objects", "refs"}
 
 // hasRepository reports whether the bare repository has all of repositoryParts. Without
@@ -173,7 +174,7 @@ func (m *Mirror) Repository() (code.Repository, error) {
 	return r, nil
 }
 
-// Save stores what is known of the repository beside its mirror.
+// Save stores the description of the repository next to its mirror.
 func (m *Mirror) Save(r code.Repository) error {
 	b, err := json.Marshal(r)
 	if err == nil {
@@ -230,8 +231,8 @@ func (m *Mirror) dropCaches() {
 	m.ms.endIdle(m)
 }
 
-// createBare makes an empty bare repository: beside its place, then renamed, so that
-// a crash leaves none or a whole one.
+// createBare makes an empty bare repository in a temporary place and renames it, so
+// that a crash leaves either none or a complete one.
 func (m *Mirror) createBare(ctx context.Context, format string) error {
 	tmp := m.gitDir() + ".new"
 	if err := errors.Join(makeDirectory(m.dir), os.RemoveAll(tmp)); err != nil {
@@ -256,7 +257,7 @@ func (m *Mirror) ensureBare(ctx context.Context, format string) error {
 		}
 		// Another repository has come to live under the same clone URL.
 	}
-	// What is left of a lost mirror goes, and what this process knows of its files.
+	// Remove the rest of a lost mirror, and this process's state of its files.
 	if err := m.reset(); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// notesDir holds the notes, beside the mirrors.
+// notesDir holds the notes, next to the mirrors.
 const notesDir = "notes"
 
 // Note returns what SetNote stored under a name. It fails with fs.ErrNotExist if

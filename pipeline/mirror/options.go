@@ -45,7 +45,7 @@ type Options struct {
 	// Policy decides on clone URLs.
 	Policy Policy
 	// Credentials returns what to log in with over http(s); nil or an empty
-	// Username and Password means none. It is asked at every fetch.
+	// Username and Password means none. It is called at every fetch.
 	Credentials func(ctx context.Context, r code.Repository) (Credentials, error)
 	// SSHCommand is what git runs for ssh, with arguments. Default: ssh in batch
 	// mode, which trusts known host keys only.

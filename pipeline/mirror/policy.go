@@ -73,7 +73,7 @@ func (p Policy) checkURL(ctx context.Context, cloneURL string) (source, error) {
 	return p.checkHost(ctx, cloneURL, parsed)
 }
 
-// checkPath resolves the path of a clone URL and holds it against the roots.
+// checkPath resolves the path of a clone URL and checks it against the roots.
 func (p Policy) checkPath(cloneURL string) (source, error) {
 	path := cloneURL
 	if strings.HasPrefix(strings.ToLower(cloneURL), "file:") {
@@ -88,7 +88,7 @@ func (p Policy) checkPath(cloneURL string) (source, error) {
 	}
 	resolved, err := filepath.EvalSymlinks(filepath.Clean(path))
 	if err != nil {
-		// Whether a path outside the roots exists is nobody's business.
+		// Do not reveal whether a path outside the roots exists.
 		if !p.isBelowRoot(filepath.Clean(path)) {
 			return source{}, p.outsideError(path)
 		}
@@ -105,7 +105,7 @@ func (p Policy) outsideError(path string) error {
 	if allowed == "" {
 		allowed = "there is none"
 	}
-	return fmt.Errorf("%w: %s is not below an allowed directory (%s); whoever runs the server allows one by git.allowedRoots, or quarry serve --git-root", ErrRefused, path, allowed)
+	return fmt.Errorf("%w: %s is not below an allowed directory (%s); the operator of the server can allow one with git.allowedRoots, or quarry serve --git-root", ErrRefused, path, allowed)
 }
 
 // openBelow opens a directory below one of the roots, and follows no link that leads
@@ -207,9 +207,9 @@ func (p Policy) isAllowed(a netip.Addr) bool {
 	return slices.ContainsFunc(p.Networks, func(n netip.Prefix) bool { return n.Contains(a) })
 }
 
-// special are the blocks of the IANA registries of special-purpose addresses
-// that netip has no predicate for. The IPv6 ones that embed an IPv4 address are
-// refused whole: nobody hosts code there, and unwrapping them is a trap.
+// specialPrefixes are the blocks of the IANA registries of special-purpose addresses that
+// netip has no predicate for. IPv6 blocks that embed an IPv4 address are refused
+// entirely: no code host uses them, and unwrapping them is error-prone.
 var specialPrefixes = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),

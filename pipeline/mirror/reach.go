@@ -13,7 +13,7 @@ import (
 
 // A mirror holds commits that no ref names any more until they are collected: those
 // that a forced push dropped, those of a branch that was deleted, and, in a copy,
-// whatever its repository still holds. Their IDs name them to git all the same.
+// whatever its repository still holds. Their IDs name them to git anyway.
 
 // Reach says which refs lead to a commit.
 type Reach int

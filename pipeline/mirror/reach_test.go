@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestReach asks for commits of a repository of which one branch is indexed and one
+// TestReach requests commits of a repository of which one branch is indexed and one
 // is fetched, by path and over HTTP, after a forced push and a deleted branch.
 func TestReach(t *testing.T) {
 	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {

@@ -15,9 +15,9 @@ import (
 
 // Bounds of a Reader.
 const (
-	// window is how many objects are asked for at once. Two windows of requests,
-	// 74 bytes each at most, fit the 64 KiB of a pipe, so that a write never
-	// waits for git while git waits for us.
+	// requestWindow is how many objects are requested at once. Two windows of requests, 74
+	// bytes each at most, fit the 64 KiB of a pipe, so that a write never waits for
+	// git while git waits for us.
 	requestWindow = 400
 	// maxRestarts bounds how often git may die over unreadable objects in one
 	// call.
@@ -144,11 +144,11 @@ func (r *Reader) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size 
 	return nil
 }
 
-// Blobs calls fn with the content of every blob of ids, in order. content is
-// valid until fn returns. A blob that is missing, damaged, larger than max bytes
-// or no blob comes with an error, ErrMissing or ErrTooLarge, and does not end
-// the reading; an error of fn does. The content is held against its name: documents
-// of all repositories share the names of blobs, so a repository whose index lies
+// Blobs calls fn with the content of every blob of ids, in order. content is valid
+// until fn returns. A blob that is missing, damaged, larger than max bytes or no
+// blob comes with an error, ErrMissing or ErrTooLarge, and does not end the
+// reading; an error of fn does. The content is checked against its name: documents
+// of all repositories share the names of blobs, so a repository with a false index
 // must not give another one its text.
 func (r *Reader) Blobs(ctx context.Context, ids []ObjectID, max int64, fn func(i int, content []byte, err error) error) error {
 	done, restarts, failedAt := 0, 0, -1
@@ -216,8 +216,8 @@ func (r *Reader) readBlob(id ObjectID, max int64) ([]byte, error) {
 	return b, nil
 }
 
-// pipelineRequests asks for ids in windows, the next one while the last is being read,
-// and calls answer once for each.
+// pipelineRequests requests ids in windows, the next one while the last is being read, and
+// calls answer once for each.
 func (r *Reader) pipelineRequests(ctx context.Context, c *catFile, ids []ObjectID, verb string, answer func(i int) error) error {
 	stop := c.dieWith(ctx)
 	defer stop()
@@ -239,7 +239,7 @@ func (r *Reader) pipelineRequests(ctx context.Context, c *catFile, ids []ObjectI
 	return nil
 }
 
-// commit reads the commit that name stands for.
+// commit reads the commit with that name.
 func (r *Reader) commit(ctx context.Context, name string) (Commit, error) {
 	c := r.contents
 	stop := c.dieWith(ctx)
@@ -302,7 +302,7 @@ func committerTime(who []byte) time.Time {
 }
 
 // readerEnv bounds what git allocates for one object. It inflates commits and trees
-// whole before it says how large they are; blobs above the bound are not asked for.
+// whole before it says how large they are; blobs above the bound are not requested.
 func readerEnv(maxObjectBytes int64) []string {
 	return []string{"GIT_ALLOC_LIMIT=" + strconv.FormatInt(maxObjectBytes, 10)}
 }

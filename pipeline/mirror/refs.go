@@ -84,7 +84,7 @@ func (m *Mirror) IndexedCommit(ctx context.Context, ref code.Ref) (code.CommitID
 
 // IndexedRevisions returns every ref and commit that SetIndexed stored, in the order of
 // their names. A commit that the repository no longer has is left out by
-// IndexedCommit, not here: its ref is indexed all the same.
+// IndexedCommit, not here: its ref is indexed anyway.
 func (m *Mirror) IndexedRevisions(ctx context.Context) ([]code.Revision, error) {
 	if !m.hasRepository() {
 		return nil, nil
@@ -262,7 +262,7 @@ func (m *Mirror) fetchedRefs(ctx context.Context) (map[code.Ref]code.CommitID, e
 	return refs, nil
 }
 
-// refFormat has, of an annotated tag, the object that it is of.
+// refFormat includes the object that an annotated tag points to.
 const refFormat = "%(objectname) %(objecttype) %(refname) %(*objectname) %(*objecttype)"
 
 // parseRefs reads lines of refFormat. A ref that is no commit, or has a name that we

@@ -10,25 +10,27 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A push leaves a pack, or some loose objects, in a mirror, and git is told not to
-// tidy up after a fetch, in whose way that would be. So Run does, beside the
-// fetches. A mirror of copies is left alone: it follows the packs of its repository.
+// A push leaves a pack, or some loose objects, in a mirror. Automatic maintenance
+// after a fetch is off, because it would delay the next fetch. Run repacks mirrors
+// concurrently with the fetches instead. It skips a mirror of copies, which follows
+// the packs of its repository.
 const (
 	// repackEvery is how often Run looks for mirrors to repack.
 	repackEvery = time.Minute
 	// maxLoose and maxPacks are what a mirror may have before it is repacked: some
-	// 500 pushes of one file, or 32 larger ones. A lookup in git asks every pack.
+	// 500 pushes of one file, or 32 larger ones. A lookup in git searches every
+	// pack.
 	maxLoose = 4096
 	maxPacks = 32
 	// looseSample is one of the 256 folders of loose objects: names are hashes, so
-	// one tells for all.
+	// one is representative.
 	looseSample = "17"
 	// graphBytes is the size of packs from which a mirror gets a commit graph: with one,
 	// a walk through 200,000 commits (Mirror.Reach) takes 0.2 s instead of 1.5 s.
 	graphBytes = 16 << 20
 )
 
-// crowded bounds what lies in a mirror; the constants but in tests.
+// repackLimits bound the loose objects and packs of a mirror; the constants except in tests.
 type repackLimits struct{ loose, packs int }
 
 // noteRepack remembers a mirror that is to be repacked.
@@ -108,8 +110,8 @@ var repackEnv = []string{
 }
 
 // repackMirror makes one pack of the loose objects and of those packs that are not at
-// least twice as large as all smaller ones together. It drops no object: collect
-// does. Readers go on: git looks for objects again when a pack has gone.
+// least twice as large as all smaller ones together. It drops no object:
+// collectUnreachable does. Readers go on: git looks for objects again when a pack has gone.
 func (m *Mirror) repackMirror(ctx context.Context) error {
 	if err := m.lockMirror(ctx); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestRepack fetches push after push: the mirror is repacked when it is crowded,
-// beside a reader in use, and everything that was fetched can still be read, also
-// what no ref names any more.
+// TestRepack fetches push after push: a mirror with many packs is repacked while a
+// reader is in use, and every fetched object can still be read, including those
+// that no ref reaches any more.
 func TestRepack(t *testing.T) {
 	repo := gittest.New(t)
 	first := repo.CommitFiles("a", "0\n")

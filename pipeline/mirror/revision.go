@@ -91,8 +91,8 @@ func (r *Reader) Resolve(ctx context.Context, name code.RevisionName, head code.
 	return Commit{}, fmt.Errorf("repository %s has no such revision: %w", r.m.id, ErrRefNotFound)
 }
 
-// candidateNames are the names that git is asked for, in order. Each is a validated
-// ref or hexadecimal.
+// candidateNames are the names to look up with git, in order. Each is a validated ref
+// or hexadecimal.
 func candidateNames(name code.RevisionName, head code.Ref) []string {
 	refs := name.Refs
 	if name.Head {

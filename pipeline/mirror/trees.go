@@ -13,7 +13,7 @@ import (
 const (
 	// treeCacheBytes bounds the directories that Trees keeps.
 	treeCacheBytes = 24 << 20
-	// nameBytes is what a Name takes beside its bytes.
+	// nameBytes is the memory that a Name takes in addition to its bytes.
 	nameBytes = 80
 	// maxKeptSizes bounds the sizes of blobs that Trees keeps, at about 100 bytes each.
 	maxKeptSizes = 1 << 18
@@ -34,7 +34,7 @@ type Trees struct {
 	// bound, older goes.
 	recent, older map[ObjectID][]Name
 	bytes         int
-	// sizes are those of blobs asked for last.
+	// sizes are those of the blobs requested last.
 	sizes map[ObjectID]int64
 }
 
@@ -53,7 +53,7 @@ func (t *Trees) Close() { t.r.Close() }
 // Mirror returns the mirror.
 func (t *Trees) Mirror() *Mirror { return t.m }
 
-// Commit returns the commit that an object name stands for, or ErrMissing.
+// Commit returns the commit of an object name, or ErrMissing.
 func (t *Trees) Commit(ctx context.Context, id code.CommitID) (Commit, error) {
 	if err := validateCommit(id); err != nil {
 		return Commit{}, t.m.wrapError("read", err)
@@ -220,7 +220,7 @@ func (d *treeDiff) compareDirectories(ctx context.Context, prefix string, before
 	return nil
 }
 
-// compareName compares what one name stands for: two files, two directories, or one of
+// compareName compares the entries of one name: two files, two directories, or one of
 // either with nothing.
 func (d *treeDiff) compareName(ctx context.Context, prefix string, old, new Name, depth int) error {
 	if old.ID == new.ID && old.Mode == new.Mode {

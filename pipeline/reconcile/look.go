@@ -43,7 +43,7 @@ func (r *Reconciler) checkRepository(ctx context.Context, k *repository) {
 	}
 	if err != nil {
 		v.result = ResultFailed
-		r.o.Logger.Warn("a repository could not be looked at for lost pushes", "repository", k.Name, "repository_id", k.ID, "error", err)
+		r.o.Logger.Warn("checking a repository for lost pushes failed", "repository", k.Name, "repository_id", k.ID, "error", err)
 	}
 	r.metrics.observeLook(v.result, r.o.Now().Sub(started))
 	r.recordLook(k, v, err)
@@ -77,11 +77,11 @@ func (r *Reconciler) awaitLogRead(ctx context.Context, k *repository) (event.Off
 	// before the record is committed.
 	committed, err := r.o.Log.Committed(ctx, r.o.Workers, r.o.Topic)
 	if err != nil {
-		return 0, fmt.Errorf("ask where the workers are: %w", err)
+		return 0, fmt.Errorf("read the offsets of the workers: %w", err)
 	}
 	high, err := r.o.Log.HighWater(ctx, r.o.Topic)
 	if err != nil {
-		return 0, fmt.Errorf("ask how far the log is: %w", err)
+		return 0, fmt.Errorf("read the high-water mark of the log: %w", err)
 	}
 	p := k.partition
 	if int(p.number) >= len(committed) || int(p.number) >= len(high) {

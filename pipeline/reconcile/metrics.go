@@ -16,15 +16,15 @@ func newMetrics(reg prometheus.Registerer, r *Reconciler) *metrics {
 	m := &metrics{
 		looks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_reconcile_looks_total",
-			Help: "Looks at repositories for pushes that no web hook told of, by result: equal, waiting, told, suspect, drift or failed.",
+			Help: "Checks of repositories for pushes without a webhook, by result: equal, waiting, told, suspect, drift or failed.",
 		}, []string{"result"}),
 		drift: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_reconcile_drift_total",
-			Help: "Refs that had moved without a web hook, each counted once for each move: hooks are lost.",
+			Help: "Refs that moved without a webhook, counted once per move: deliveries are being lost.",
 		}),
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_reconcile_look_seconds",
-			Help:    "Time of one look at a repository.",
+			Help:    "Time of one check of a repository.",
 			Buckets: prometheus.ExponentialBuckets(0.004, 2.5, 11),
 		}),
 	}
@@ -37,11 +37,11 @@ func newMetrics(reg prometheus.Registerer, r *Reconciler) *metrics {
 	reg.MustRegister(m.looks, m.drift, m.seconds,
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_reconcile_overdue_seconds",
-			Help: "How long the repository has waited for its look that should have been looked at first.",
+			Help: "How long the check of the most overdue repository has been due.",
 		}, func() float64 { return r.longestOverdue().Seconds() }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_reconcile_repositories",
-			Help: "Repositories that this process looks at.",
+			Help: "Repositories that this process checks.",
 		}, func() float64 { return float64(r.repositoryCount()) }))
 	return m
 }

@@ -83,7 +83,7 @@ func (r *Reconciler) joinGroup(ctx context.Context) error {
 		if r.o.Now().Sub(started) > maxRejoin {
 			wait = minRejoin
 		}
-		r.o.Logger.Warn("the group that looks for lost pushes was left; joining again", "group", r.o.Group, "error", err)
+		r.o.Logger.Warn("the reconciliation group was left; joining again", "group", r.o.Group, "error", err)
 		if !waitFor(ctx, wait) {
 			return nil
 		}

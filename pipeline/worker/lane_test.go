@@ -115,7 +115,7 @@ func TestASlowKeyDoesNotHoldUpOthers(t *testing.T) {
 		waitFor(t.Context(), time.Minute)
 		slices.Sort(seen)
 		if want := []string{"a 0", "a 4", "b 2", "b 7", "c 6"}; !slices.Equal(seen, want) || l.committed() != 1 {
-			t.Errorf("beside the slow one %v were handled, want %v; committed %d, want 1", seen, want, l.committed())
+			t.Errorf("during the slow one %v were handled, want %v; committed %d, want 1", seen, want, l.committed())
 		}
 		seen = nil
 		close(let)
@@ -152,7 +152,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 		synctest.Wait()
 		w.updateGauges(ctx)
 		if f := p.window.fillLevel(); done != span/2 || !f.full || f.records != 1 || f.low != 0 {
-			t.Errorf("%d done beside the slow one, want %d; %+v", done, span/2, f)
+			t.Errorf("%d done during the slow one, want %d; %+v", done, span/2, f)
 		}
 		close(let)
 		synctest.Wait()
@@ -289,7 +289,7 @@ func TestLongOnesHaveHalfOfThePlaces(t *testing.T) {
 		})
 		waitFor(t.Context(), time.Minute)
 		if done != 3 || running != 2 {
-			t.Errorf("%d are done beside %d long ones, want 3 beside 2", done, running)
+			t.Errorf("%d are done during %d long ones, want 3 during 2", done, running)
 		}
 		close(let)
 		waitFor(t.Context(), time.Minute)
@@ -344,7 +344,7 @@ func TestAssignedComesFirst(t *testing.T) {
 		waitFor(t.Context(), time.Hour)
 		stop()
 		if l.committed() != 3 || len(h.committed) == 0 || h.committed[len(h.committed)-1] != 2 {
-			t.Errorf("committed %d, the handler was told of %v", l.committed(), h.committed)
+			t.Errorf("committed %d, the handler was notified of %v", l.committed(), h.committed)
 		}
 	})
 }

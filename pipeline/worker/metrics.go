@@ -51,24 +51,24 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	m := &metrics{
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quarry_worker_records_total", Help: "Records that workers dealt with, by type of event and result (handled, dead, skipped: the repository was removed).",
+			Name: "quarry_worker_records_total", Help: "Records that workers processed, by event type and result: handled, dead (given up) or skipped (repository removed).",
 		}, []string{"type", "result"}),
 		retries: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_worker_retries_total", Help: "Further attempts at a record.",
+			Name: "quarry_worker_retries_total", Help: "Retries of records.",
 		}),
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "quarry_worker_handling_seconds", Help: "Time a record took, further attempts included, by type of event.",
+			Name: "quarry_worker_handling_seconds", Help: "Time to handle a record, including retries, by event type.",
 			Buckets: prometheus.ExponentialBuckets(0.005, 2, 18),
 		}, []string{"type"}),
 		batch: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "quarry_worker_batch_records", Help: "Records of a repository that were handled as one.",
+			Name: "quarry_worker_batch_records", Help: "Records of one repository that were handled as a batch.",
 			Buckets: prometheus.ExponentialBuckets(1, 2, 11),
 		}),
 		running: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_worker_running_lanes", Help: "Repositories whose records are being handled.",
 		}),
 		paused: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "quarry_worker_paused", Help: "1 while no record begins to be handled, by reason (unavailable: log, disk or segment store; projections: too far behind).",
+			Name: "quarry_worker_paused", Help: "1 while workers start no new record, by reason: unavailable (log, disk or segment store) or projections (too far behind).",
 		}, []string{"reason"}),
 		behind: ofPartition("quarry_worker_lag_records", "Records of a partition that are not done yet, or come after one that is not."),
 		age:    ofPartition("quarry_worker_lag_seconds", "Age of the record of a partition that was committed last, when it was; 0 when none waits."),
@@ -81,10 +81,10 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		Name: "quarry_worker_timeouts_total", Help: "Events that were given up because handling them made no progress for git.fetchTimeout and 15 minutes, or took more than 24 hours.",
 	})
 	m.hanging = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "quarry_worker_hanging_lanes", Help: "Repositories at which the worker hangs and cannot be stopped: their events become dead letters until the server is restarted.",
+		Name: "quarry_worker_hanging_lanes", Help: "Repositories whose handler hangs and cannot be canceled. Their events become dead letters until the server is restarted.",
 	})
 	m.longest = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "quarry_worker_longest_handling_seconds", Help: "How long the event that has been handled for longest has taken so far; 0 if none is being handled.",
+		Name: "quarry_worker_longest_handling_seconds", Help: "Elapsed time of the longest-running handler; 0 if none is running.",
 	})
 	m.setPaused(false, false)
 	for _, kind := range append(event.WorkTypes(), unknownType) {

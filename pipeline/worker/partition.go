@@ -100,7 +100,7 @@ func (p *partition) notifyAssigned(ctx context.Context, first event.Position) bo
 			return false
 		}
 		p.w.metrics.retries.Inc()
-		p.w.o.Logger.Warn("a partition could not be taken over; trying again", "partition", first.Partition, "offset", first.Offset, "error", err)
+		p.w.o.Logger.Warn("assigning a partition failed; retrying", "partition", first.Partition, "offset", first.Offset, "error", err)
 		if !waitFor(ctx, p.w.o.Jitter(wait)) {
 			return false
 		}

@@ -38,7 +38,7 @@ func TestAHostThatIsAwayHoldsUpItsOwn(t *testing.T) {
 			}}})
 			waitFor(t.Context(), time.Minute)
 			if !slices.Equal(handled, []string{"a 1", "a 4"}) || l.committed() != 0 {
-				t.Errorf("%s: beside the host %v were handled, committed %d", test.name, handled, l.committed())
+				t.Errorf("%s: apart from the host %v were handled, committed %d", test.name, handled, l.committed())
 			}
 			waitFor(t.Context(), 11*time.Minute)
 			synctest.Wait()

@@ -37,18 +37,18 @@ func (w *Worker) checkPressure(ctx context.Context) {
 	behind, err := w.o.Pressure.Behind(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			w.o.Logger.Warn("it is not known how far the projections are behind", "error", err)
+			w.o.Logger.Warn("reading the lag of the projections failed", "error", err)
 		}
 		return
 	}
 	switch {
 	case behind > w.o.MaxAhead:
 		if w.gate.setPressed(true) {
-			w.o.Logger.Warn("the projections are too far behind; the workers wait for them", "records", behind)
+			w.o.Logger.Warn("projections are too far behind; pausing the workers", "records", behind)
 		}
 	case behind <= w.o.MaxAhead/2:
 		if w.gate.setPressed(false) {
-			w.o.Logger.Info("the projections have come closer; the workers go on", "records", behind)
+			w.o.Logger.Info("projections have caught up; resuming the workers", "records", behind)
 		}
 	}
 }

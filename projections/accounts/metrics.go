@@ -19,7 +19,7 @@ type metrics struct {
 func newMetrics(reg prometheus.Registerer, d *Directory) (*metrics, error) {
 	m := &metrics{reg: reg, countCollector: countCollector{d}, refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_accounts_refused_total",
-		Help: "Events of the accounts that broke a rule and had no effect, as this process applied them.",
+		Help: "Account events that were rejected by a rule when this process applied them.",
 	}, []string{"reason"})}
 	for _, r := range refusals {
 		m.refused.WithLabelValues(string(r))
@@ -46,7 +46,7 @@ func (m *metrics) unregisterAll() {
 type countCollector struct{ d *Directory }
 
 var countDescription = prometheus.NewDesc("quarry_accounts_held",
-	"What there is of the accounts: user (at most 100000), owner (active ones), session, key, token, invitation (at most 10000), decision on a repository (at most 100000), member of those (at most 1000000).",
+	"Account objects, by kind: user (at most 100000), owner (active ones), session, key, token, invitation (at most 10000), decision on a repository (at most 100000), member of those (at most 1000000).",
 	[]string{"kind"}, nil)
 
 // Describe implements prometheus.Collector.

@@ -33,7 +33,7 @@ func newMetrics(reg prometheus.Registerer, p *Projection) (*metrics, error) {
 			}),
 	}}
 	if p.topic == topicRecords {
-		m.gauges = append(m.gauges, gauge("quarry_audit_sealed_timestamp_seconds", "When the last seal of the audit log was made, in seconds since 1970; 0 if there is none.", nil,
+		m.gauges = append(m.gauges, gauge("quarry_audit_sealed_timestamp_seconds", "Unix time of the last seal of the audit log; 0 if there is none.", nil,
 			func(c *chainRow) float64 {
 				if c.Seal == nil {
 					return 0

@@ -193,7 +193,7 @@ func (s *Sealer) headsToSeal() (heads []event.ChainHead, due bool) {
 
 func (s *Sealer) reportUnsealable(p *Projection) {
 	if !s.failing {
-		s.o.Logger.Error("the audit log is not sealed: its beginning is gone and no seal of this log tells what it was; see docs/format/audit.md", "topic", p.o.Topic)
+		s.o.Logger.Error("the audit log is not sealed: its beginning is gone and no seal of this log covers it; see docs/format/audit.md", "topic", p.o.Topic)
 	}
 	s.failing = true
 }

@@ -72,12 +72,12 @@ func TestATrimmedLog(t *testing.T) {
 		rebuilt := w.rebuildStore()
 		mustBeProven(t, rebuilt)
 		if a, b := w.heads()[1], rebuilt.heads()[1]; a.Hash != b.Hash || a.Records != b.Records || a.Entries != b.Entries {
-			t.Fatalf("the head is %+v, and %+v in a store made anew", a, b)
+			t.Fatalf("the head is %+v, and %+v in a rebuilt store", a, b)
 		}
 		// The rebuilt store continues, and trims.
 		rebuilt.writeHistory(60)
 		if plan := rebuilt.applyTrim(); plan.Before <= plan.First {
-			t.Errorf("a store made anew trims nothing: %+v", plan)
+			t.Errorf("a rebuilt store trims nothing: %+v", plan)
 		}
 		mustBeProven(t, rebuilt)
 	}

@@ -221,7 +221,7 @@ func (f *Follower) Read(ctx context.Context, at event.Position) (event.Record, e
 		return rec, err
 	}
 	if !found {
-		return rec, fmt.Errorf("dead letter %d-%d is not kept by the log any more: %w", at.Partition, at.Offset, code.ErrNotFound)
+		return rec, fmt.Errorf("dead letter %d-%d is no longer kept by the log: %w", at.Partition, at.Offset, code.ErrNotFound)
 	}
 	return rec, nil
 }

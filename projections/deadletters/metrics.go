@@ -40,7 +40,7 @@ func newMetrics(reg prometheus.Registerer, f *Follower) (*metrics, error) {
 	m := &metrics{
 		reg: reg,
 		open: &openCollector{f, prometheus.NewDesc("quarry_deadletters_open",
-			"Records that were given up, by the stage that did, and neither replayed nor dropped since.", []string{"stage"}, nil)},
+			"Open dead letters, by the stage that gave up the record.", []string{"stage"}, nil)},
 		oldest: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_deadletters_oldest_age_seconds",
 			Help: "Age of the oldest open dead letter, of the newest 10,000; 0 if there is none.",

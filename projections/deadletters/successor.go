@@ -52,7 +52,7 @@ func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (suc
 	case *event.PushesHandled, *event.Delivery, *event.AuditRecorded:
 		return successor{ev, given.Position.Partition}, nil
 	}
-	return successor{}, fmt.Errorf("%w: nothing is lost by a merge that was not taken over, the compactor makes another; drop the letter", ErrNoReplay)
+	return successor{}, fmt.Errorf("%w: a merge that was not applied loses nothing, the compactor makes another; drop the letter", ErrNoReplay)
 }
 
 // repeatPush repeats a push. Its receipt time is now, because the time among the dead
@@ -129,7 +129,7 @@ func (r *Replayer) laterEventType(ctx context.Context, given event.Record) (last
 	}
 	at := given.Position
 	if at.Topic != event.TopicEvents || int(at.Partition) >= len(high) {
-		return "", fmt.Errorf("%w: it does not say which event it is of", ErrNoReplay)
+		return "", fmt.Errorf("%w: it does not name the original event", ErrNoReplay)
 	}
 	err = scanPartition(ctx, r.o.Log, event.TopicEvents, at.Partition, at.Offset+1, high[at.Partition], func(rec event.Record) {
 		if !bytes.Equal(rec.Key, given.Key) {
@@ -145,7 +145,7 @@ func (r *Replayer) laterEventType(ctx context.Context, given event.Record) (last
 		}
 	})
 	if err != nil {
-		return "", fmt.Errorf("look for events behind %s: %w", at, err)
+		return "", fmt.Errorf("look for events after %s: %w", at, err)
 	}
 	return last, nil
 }

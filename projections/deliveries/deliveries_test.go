@@ -414,7 +414,7 @@ func TestMetrics(t *testing.T) {
 	check := func(waiting int) {
 		t.Helper()
 		must(t, testutil.GatherAndCompare(reg, strings.NewReader(fmt.Sprintf(`
-# HELP quarry_deliveries_waiting Pushes in the log of which nothing says yet what became of them; those that were given up are among them.
+# HELP quarry_deliveries_waiting Pushes in the log without an outcome; includes those that were given up.
 # TYPE quarry_deliveries_waiting gauge
 quarry_deliveries_waiting %d
 `, waiting)), "quarry_deliveries_waiting"))

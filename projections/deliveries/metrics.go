@@ -23,11 +23,11 @@ func newMetrics(reg prometheus.Registerer, l *Ledger) (*metrics, error) {
 		reg: reg,
 		waiting: prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "quarry_deliveries_waiting",
-			Help: "Pushes in the log of which nothing says yet what became of them; those that were given up are among them.",
+			Help: "Pushes in the log without an outcome; includes those that were given up.",
 		}, func() float64 { return float64(l.countWaiting()) }),
 		outcomes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_deliveries_outcomes_total",
-			Help: "Pushes that began to wait, and what became of them, and deliveries that led to no push, as this process applied them.",
+			Help: "Pushes that began to wait, their outcomes, and deliveries that led to no push, as this process applied them.",
 		}, []string{"outcome"}),
 	}
 	for _, outcome := range outcomes {

@@ -43,7 +43,7 @@ func (n *Numbers) loadRows(s *store.Store) error {
 		case len(key) > 2 && key[1] == kindConnection:
 			connections[binary.BigEndian.Uint32(value)] = string(key[2:])
 		default:
-			err = fmt.Errorf("numbers: row %q is of no kind", key)
+			err = fmt.Errorf("numbers: row %q has an unknown kind", key)
 		}
 		if err != nil {
 			return errors.Join(err, it.Close())

@@ -74,8 +74,8 @@ func (v *View) UnheldIn(partition int32) (map[code.DocumentKey]bool, error) {
 
 // TakeOver makes this the store whose process deletes the objects of merged
 // segments, after another version was it: from is the store of that version, and
-// what it had still to delete is deleted here. Neither Run nor any Apply is at
-// work meanwhile.
+// what it had still to delete is deleted here. Neither Run nor any Apply is running
+// meanwhile.
 func (p *Places) TakeOver(from store.Reader) error {
 	b := p.store.NewBatch()
 	var inherited []*handle

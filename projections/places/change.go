@@ -26,9 +26,9 @@ type change struct {
 	dropped     map[uint32]bool
 	next        uint32 // next sequence; 0 if not read yet
 	doomedCount int
-	// losing says that documents may be left without a segment.
+	// mayLose says that documents may be left without a segment.
 	mayLose bool
-	// removedAt is set for a record that removes a repository or a branch; everything
+	// removedAt is set for a record that removes a repository or a branch; wholeRepository
 	// says that it is a repository, of which older text may be dead already.
 	removedAt       time.Time
 	wholeRepository bool
@@ -48,7 +48,7 @@ type documentChange struct {
 	places []placeChange
 }
 
-// placing is a place on a default branch that comes or goes.
+// placeChange adds a place on a default branch or removes it.
 type placeChange struct {
 	repository code.RepositoryID
 	path       string
@@ -171,10 +171,10 @@ func firstError(errs ...error) error {
 	return nil
 }
 
-// ensureSegment brings a segment of an event in, unless it is there. One that was
-// merged away comes back only if revive is set: an event that is not taken over
-// is most likely a repetition, and whether the object is still there must not
-// matter. It changes no row: flush does.
+// ensureSegment adds a segment of an event, unless it is there. One that was merged away
+// comes back only if revive is set: an event that is not applied is most likely a
+// duplicate, and the result must not depend on whether the object still exists. It
+// changes no row: flush does.
 func (c *change) ensureSegment(ctx context.Context, ref *event.SegmentRef, revive bool) (*handle, error) {
 	id, err := segment.ParseID(ref.ID)
 	if err != nil {
@@ -265,7 +265,7 @@ func (c *change) removeHolder(h *handle) error {
 	return nil
 }
 
-// loseHolder is drop for a segment that cannot be read: it asks the documents of the
+// loseHolder is removeHolder for a segment that cannot be read: it asks the documents of the
 // partition, all of them, about half a microsecond each.
 func (c *change) loseHolder(sequence uint32) error {
 	return forEachRow(c.b, partitionPrefix(kindDocument, c.at.Partition), func(k, v []byte) error {

@@ -1,10 +1,10 @@
-// Package places is the projection of where documents stand: which path of
-// which ref of which repository holds which document of which segment.
+// Package places is the projection of the places of documents: which path of which
+// ref of which repository has which document of which segment.
 //
-// It answers the questions "which documents are there, where, as of one
-// moment?" and "which documents does nobody name any more?". The main types are
-// Places (the projection), View (one moment, for queries), Repository and Ref
-// (what a View knows of them) and Place (one file of a ref).
+// It answers the questions "which documents exist, and where, at one moment?" and
+// "which documents are no longer referenced?". The main types are Places (the
+// projection), View (one moment, for queries), Repository and Ref (what a View
+// knows of them) and Place (one file of a ref).
 //
 //	RevisionIndexed ──► manifest of the ref ──► counts and locations of documents ──► places of the default branch
 //	                    (entries by path)       (content → segment, number)           (columns per segment, in the View)
@@ -20,7 +20,7 @@
 //	p n repository(8) parent(4) version(4) child(4)          → pin: child reads parent as of version
 //	p e repository(8) manifest(4) path 00 ^version(4)        → entry: document, skipped file or tombstone
 //	p k repository(8) manifest(4) path 00 ^version(4)        → kept: the version that superseded the entry
-//	p b repository(8) ref                                    → broken: an event that could not be taken over, JSON
+//	p b repository(8) ref                                    → broken: an event that could not be applied, JSON
 //	p d partition(4) blob(20) language                       → document: count of entries, holders
 //	p u partition(4) blob(20) language                       → unheld: a document that no segment holds
 //	p S partition(4) sequence(4)                             → segment, JSON
@@ -32,7 +32,7 @@
 //	p w partition(4) blob(20) size(1) language repository(8) path          → flags: the same, of an unheld document
 //	l x partition(4) offset(8) number(4)                     → segment ID(16): object to delete; mark(8), if it had one
 //	l r partition(4) sequence(4)                             → time(8): since when it has text that a removal left
-//	l e partition(4) offset(8)                               → erasure that the log asks for, and what came of it here, JSON
+//	l e partition(4) offset(8)                               → erasure that the log requests, and its result here, JSON
 //
 // # Invariants
 //
@@ -51,9 +51,9 @@
 //     refused instead. Where its output is gone already, merged further, the
 //     documents are unheld until that merge comes.
 //  7. A View never changes. A segment is excised, and its object deleted, only
-//     when no View names it and what dropped it is durable. Objects go in the
-//     order in which their segments were dropped, so that whoever rebuilds from
-//     the log never misses a later segment while it has an earlier one.
+//     when no View names it and what dropped it is durable. Objects are deleted in
+//     the order in which their segments were dropped, so that a rebuild from the log
+//     never misses a later segment while it has an earlier one.
 //
 // # Absent segments
 //

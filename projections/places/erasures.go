@@ -19,17 +19,17 @@ import (
 // maxErasures bounds the erasures that are kept after they are done, the newest first.
 const maxErasures = 1000
 
-// Erasure is a request of the log that text leaves the disk now. Whoever runs the
-// projections sees to it, and says so with FinishErasure.
+// Erasure is a request in the log to remove text from the disk now. The process that
+// runs the projections carries it out and then calls FinishErasure.
 type Erasure struct {
-	// At is where the log asks for it.
+	// At is the position of the request in the log.
 	At         event.Position    `json:"-"`
 	Repository code.RepositoryID `json:"repository"`
 	// Commit or Path is what to erase; both are empty for the whole repository.
 	Commit      code.CommitID `json:"commit,omitempty"`
 	Path        string        `json:"path,omitempty"`
 	RequestedAt time.Time     `json:"requestedAt"`
-	// EndedAt is when this directory was done with it, zero before; Error says why the
+	// EndedAt is when this directory finished it, zero before; Error says why the
 	// workers refused it.
 	EndedAt time.Time `json:"endedAt,omitzero"`
 	Error   string    `json:"error,omitempty"`
@@ -43,7 +43,7 @@ type Proof struct {
 	Segments     int   `json:"segments"`
 	SegmentBytes int64 `json:"segmentBytes"`
 	Unnamed      int   `json:"unnamed"`
-	// Held are segments of the partition that are kept for a replay although a merge
+	// Held counts segments of the partition that are kept for a replay although a merge
 	// took them.
 	Held int `json:"held"`
 	// Quarantined counts damaged objects that were deleted.
@@ -53,7 +53,7 @@ type Proof struct {
 	MirrorChecked bool `json:"mirrorChecked"`
 }
 
-// noteErasure stages an erasure that the record asks for.
+// noteErasure stages an erasure that the record requests.
 func (c *change) noteErasure(e Erasure) error {
 	e.At = c.at
 	c.stage.erasure = &e
@@ -116,14 +116,14 @@ func (p *Places) inheritErasures(from store.Reader, b *store.Batch) error {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if p.mu.erasures[e.At] == nil {
-			return nil // it is of a time that this version does not show
+			return nil // it is from a time that this version does not show
 		}
 		p.mu.erasures[e.At] = &e
 		return b.Set(k, v)
 	})
 }
 
-// Erasures returns the erasures that the log has asked for, the oldest first.
+// Erasures returns the erasures requested in the log, the oldest first.
 func (p *Places) Erasures() []Erasure {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -28,7 +28,7 @@ type handle struct {
 	// removedAt is the mark of the segment: since when it has text that a removal left;
 	// zero if it has none.
 	removedAt time.Time
-	// doomed is the local row that remembers the object to delete.
+	// doomedRow is the key of the local row that records the object to delete.
 	doomedRow []byte
 	// views counts the partition views that name the segment.
 	views atomic.Int64

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// The kinds of row: the byte behind the family.
+// The kinds of row: the byte after the family.
 const (
 	kindRepository = 'R'
 	kindRef        = 'r'

@@ -9,10 +9,11 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// TestStoreThatFollowsLate holds a store that stopped half way, and has segments
-// of its own that are merged away and deleted elsewhere before it goes on, to the
-// rows of the store that saw everything: the previous version after a roll back,
-// and a version in the making beside a busy live one.
+// TestStoreThatFollowsLate takes a store that stopped half way, and has its own
+// segments that are merged and deleted elsewhere before it continues, and compares
+// its rows with those of a store that saw everything. The late store is the
+// previous version after a rollback, or a version being built next to a busy live
+// one.
 func TestStoreThatFollowsLate(t *testing.T) {
 	for _, seed := range seeds(4) {
 		objects := &deletions{Store: newObjects(t), deleted: make(chan string, 1000)}

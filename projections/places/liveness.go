@@ -14,8 +14,8 @@ import (
 // fails with code.ErrNotFound if the segment is not live or is absent. It reads
 // a row for each document, about 2 µs.
 //
-// A merge that drops the others is safe: should one come to life meanwhile, the
-// merge is refused.
+// A merge that drops the others is safe: if one is revived meanwhile, the merge is
+// refused.
 func (v *View) Liveness(id segment.ID) (live []uint64, documents int, err error) {
 	for _, part := range v.parts {
 		for i, h := range part.handles {
@@ -72,8 +72,8 @@ func (v *View) UnheldDocuments(limit int) ([]code.DocumentKey, error) {
 	return unheld, nil
 }
 
-// Broken returns the refs whose last event could not be taken over, at most
-// limit of them. Each error says what repairs it.
+// Broken returns the refs whose last event could not be applied, at most limit of
+// them. Each error says what repairs it.
 func (v *View) Broken(limit int) ([]*BrokenError, error) {
 	var broken []*BrokenError
 	for _, part := range v.parts {

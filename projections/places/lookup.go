@@ -20,8 +20,8 @@ type Place struct {
 	SizeBytes int64
 	// Skipped says why the file is not searchable; then there is no document.
 	Skipped code.SkipReason
-	// Document is its content. Reader and Number say where it lies; Reader is nil
-	// if no segment holds it.
+	// Document is its content. Reader and Number are its location; Reader is nil if
+	// no segment has it.
 	Document code.DocumentKey
 	Reader   *segment.Reader
 	Number   segment.DocID
@@ -99,10 +99,10 @@ func (pv *partitionView) locateDocument(place *Place) error {
 	return nil
 }
 
-// List returns the names in a directory of a ref, in byte order; "" is the root.
-// It returns at most limit entries (MaxListed if limit is 0 or above it), and
-// code.ErrNotFound if nothing lies below the directory. It skips over what lies
-// in subdirectories, so it costs the number of names it returns.
+// List returns the names in a directory of a ref, in byte order; "" is the root. It
+// returns at most limit entries (MaxListed if limit is 0 or above it), and
+// code.ErrNotFound if there is nothing below the directory. It skips the content of
+// subdirectories, so it costs the number of names it returns.
 func (v *View) List(ctx context.Context, id code.RepositoryID, ref code.Ref, directory string, limit int) ([]Entry, error) {
 	part, l, err := v.refLevels(id, ref)
 	if err != nil {
@@ -126,7 +126,7 @@ func (v *View) List(ctx context.Context, id code.RepositoryID, ref code.Ref, dir
 		name, _, isDirectory := strings.Cut(string(w.path[len(prefix):]), "/")
 		if isDirectory {
 			entries = append(entries, Entry{Name: name, Directory: true})
-			w.Seek(id, l, []byte(prefix+name+"0")) // the byte behind '/'
+			w.Seek(id, l, []byte(prefix+name+"0")) // the byte after '/'
 			continue
 		}
 		e, err := decodeEntry(w.value)
@@ -144,10 +144,10 @@ func (v *View) List(ctx context.Context, id code.RepositoryID, ref code.Ref, dir
 	return entries, nil
 }
 
-// Skipped returns the files of a ref that are not searchable, in the order of
-// their paths, from the first behind the path after, at most limit (MaxListed if
-// limit is 0 or above it). It walks the manifest: about half a microsecond for
-// each file passed.
+// Skipped returns the files of a ref that are not searchable, in the order of their
+// paths, from the first after the path after, at most limit (MaxListed if limit is
+// 0 or above it). It walks the manifest: about half a microsecond for each file
+// passed.
 func (v *View) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, after string, limit int) ([]Place, error) {
 	if limit <= 0 || limit > MaxListed {
 		limit = MaxListed
@@ -164,8 +164,8 @@ func (v *View) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, 
 	return skipped, err
 }
 
-// Files calls f for the files of a ref, in the order of their paths, from the
-// first behind the path after, until f returns false. Places have no Reader.
+// Files calls f for the files of a ref, in the order of their paths, from the first
+// after the path after, until f returns false. Places have no Reader.
 func (v *View) Files(ctx context.Context, id code.RepositoryID, ref code.Ref, after string, f func(Place) bool) error {
 	return v.eachFile(ctx, id, ref, after, func(path, value []byte) (bool, error) {
 		place, err := placeOf(string(path), value)

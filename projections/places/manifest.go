@@ -15,7 +15,7 @@ import (
 // its parent.
 const MaxDepth = 8
 
-// never is the version that supersedes the newest entries of a deleted
+// neverSuperseded is the version that supersedes the newest entries of a deleted
 // manifest: they stay as long as a pin needs them.
 const neverSuperseded = math.MaxUint32
 
@@ -208,8 +208,8 @@ func (c *change) tallyFile(t *target, path, before, after []byte) error {
 }
 
 // changesTo returns the changes that make the target show exactly the files of
-// whole, which is ordered by path. It counts anew what is there: whoever tells
-// everything may do so because a row is not what it should be.
+// whole, which is ordered by path. It recounts the files that are there, because a
+// full manifest may be the repair of a damaged row.
 func (c *change) changesTo(t *target, whole []event.Change) ([]event.Change, error) {
 	w, err := newWalk(c.b, t.id, t.before)
 	if err != nil {

@@ -27,7 +27,7 @@ const (
 // looked. The compactor tries again.
 //
 // A merge whose output is not there, because it was merged further and deleted
-// before this store came to read of it, is no such case: see passed.
+// before this store read the event, is not refused: see mergedFurther.
 func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error {
 	if ev.Partition != c.at.Partition {
 		c.stage.outcomes = append(c.stage.outcomes, outcomePartition)
@@ -72,13 +72,13 @@ func (c *change) applyMerge(ctx context.Context, ev *event.SegmentsMerged) error
 	return c.markDoomed(inputs)
 }
 
-// mergedFurther reports whether the merge was taken over where objects are deleted, and
-// its output merged further: the output is not there, and inputs went before it,
-// which is the order of deletions. A refused merge deletes nothing, so what is
-// not there was not refused. Its documents are unheld here until the merge that
-// took the output brings them, as in a store that is built from the log now.
-// Were the merge refused instead, later ones would not find the output, and
-// what it took would never be replaced.
+// mergedFurther reports whether another process has applied the merge, merged its
+// output further and deleted it. In that case the output is missing and so is an input,
+// because objects are deleted in the order in which their segments were dropped. A
+// refused merge deletes nothing, so a missing input proves that it was not refused. Its
+// documents are unheld here until the later merge brings them, as in a store that is
+// rebuilt from the log now. If the merge were refused here, later merges would not find
+// its output, and its inputs would never be replaced.
 func (c *change) mergedFurther(ctx context.Context, output *handle, inputs []*handle) (bool, error) {
 	if output == nil || output.reader != nil {
 		return false, nil
@@ -118,8 +118,8 @@ func (c *change) liveInputs(ev *event.SegmentsMerged) ([]*handle, error) {
 	return inputs, nil
 }
 
-// refuseMerge forgets the change. The objects of the inputs and of the output are
-// held for ever: a rebuild must come to the same verdict.
+// refuseMerge drops the change. The objects of the inputs and of the output are held
+// forever, because a rebuild must refuse the merge as well.
 func (c *change) refuseMerge(inputs []*handle) error {
 	for _, h := range append(inputs, c.added...) {
 		if err := c.b.Set(segmentIDKey(kindHeld, c.at.Partition, h.id), nil); err != nil {

@@ -41,7 +41,7 @@ func newMetrics(reg prometheus.Registerer, p *Places) (*metrics, error) {
 		reg: reg,
 		broken: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_places_broken_total",
-			Help: "Events, or parts of them, that did not apply, by reason. wrong_base, changes_absent and segment_absent have the ref re-indexed; the others are harmless.",
+			Help: "Events, or parts of events, that could not be applied, by reason. After wrong_base, changes_absent or segment_absent the ref is re-indexed; the other reasons are harmless.",
 		}, []string{"reason"}),
 		excised:        newCounter("quarry_places_excised_total", "Merged segments removed from the store."),
 		revisionHits:   newCounter("quarry_places_revision_hits_total", "Queries with a rev: filter answered from the cache."),
@@ -96,7 +96,7 @@ type stateGauge struct {
 }
 
 func newStateCollector(p *Places) *stateCollector {
-	s := &stateCollector{p: p, views: prometheus.NewDesc("quarry_places_views_total", "Publications.", nil, nil)}
+	s := &stateCollector{p: p, views: prometheus.NewDesc("quarry_places_views_total", "Views published.", nil, nil)}
 	add := func(name, help string, read func(v *View, infos []SegmentInfo) float64) {
 		s.gauges = append(s.gauges, stateGauge{prometheus.NewDesc("quarry_places_"+name, help, nil, nil), read})
 	}
@@ -114,15 +114,15 @@ func newStateCollector(p *Places) *stateCollector {
 	sum("live_documents", "Documents that a manifest names.", func(i *SegmentInfo) int64 { return int64(i.LiveDocuments) })
 	sum("text_bytes", "Bytes of text in live segments.", func(i *SegmentInfo) int64 { return i.TextBytes })
 	sum("live_text_bytes", "Bytes of text that a manifest names.", func(i *SegmentInfo) int64 { return i.LiveBytes })
-	add("unheld_documents", "Documents that a manifest names and no segment holds.", func(v *View, _ []SegmentInfo) float64 { return float64(v.UnheldCount()) })
-	add("broken_refs", "Refs whose last event did not apply, because what it builds on is not there. They are re-indexed.", func(v *View, _ []SegmentInfo) float64 {
+	add("unheld_documents", "Documents that a manifest names but no segment holds.", func(v *View, _ []SegmentInfo) float64 { return float64(v.UnheldCount()) })
+	add("broken_refs", "Refs whose last event could not be applied because its base revision is missing. They are re-indexed.", func(v *View, _ []SegmentInfo) float64 {
 		missing, err := v.Missing()
 		if err != nil {
 			return math.NaN()
 		}
 		return float64(missing.Refs)
 	})
-	add("doomed_segments", "Merged segments that wait for their last view.", func(*View, []SegmentInfo) float64 { return float64(p.sweep.len()) })
+	add("doomed_segments", "Merged segments that are kept until the last view of them is closed.", func(*View, []SegmentInfo) float64 { return float64(p.sweep.len()) })
 	add("removed_text_bytes", "Dead text in segments that hold text of removed repositories and branches, until it is gone from disk.", func(*View, []SegmentInfo) float64 { return float64(p.PendingRemoval().TextBytes) })
 	add("removed_text_age_seconds", "Time since the oldest removal of a repository or branch whose text is still on disk; 0 if none is.", func(*View, []SegmentInfo) float64 {
 		if oldest := p.PendingRemoval().Oldest; !oldest.IsZero() {

@@ -286,7 +286,7 @@ func listPlaces(v *places.View, segments []places.Segment, refs []code.Ref) ([]s
 			d := s.Places.Doc[i]
 			repo := v.Repositories()[s.Places.Repo[i]]
 			if repo == nil {
-				return nil, fmt.Errorf("place %d is of a repository that is gone", i)
+				return nil, fmt.Errorf("place %d belongs to a repository that is gone", i)
 			}
 			ref := code.BranchRef(repo.DefaultBranch)
 			if refs != nil {

@@ -41,7 +41,7 @@ type staged struct {
 	number         int32
 	claims         []segment.ID
 	added, dropped []*handle
-	// brought are the segments ingested for the record, taken over or not.
+	// ingested are the segments ingested for the record, applied or not.
 	ingested     []*handle
 	rows         []rowOf
 	repositories map[code.RepositoryID]*Repository // nil: removed
@@ -61,7 +61,7 @@ type rowOf struct {
 	row      segmentRow
 }
 
-// placed is a place that comes to, or goes from, a segment.
+// locatedChange is a placeChange with the document in its segment.
 type locatedChange struct {
 	document segment.DocID
 	placeChange
@@ -160,7 +160,7 @@ func (p *Places) Discarded(number int32) {
 	part.applied = nil
 }
 
-// releaseClaims releases the claims of a record. What it brought in for nothing goes.
+// releaseClaims releases the keys that a record claimed, and deletes segments that it ingested in vain.
 func (p *Places) releaseClaims(s *staged) {
 	for _, id := range s.claims {
 		p.sweep.releaseKeys(id)
@@ -173,13 +173,13 @@ func (p *Places) releaseClaims(s *staged) {
 	}
 }
 
-// reportOutcome counts and logs what a committed record did not do.
+// reportOutcome counts and logs the parts of a committed record that did not apply.
 func (p *Places) reportOutcome(s *staged) {
 	for _, outcome := range s.outcomes {
 		p.metrics.broken.WithLabelValues(outcome).Inc()
 	}
 	for _, broken := range s.broken {
-		p.log.Warn("a revision could not be taken over", "repository", broken.Repository.String(), "revision", string(broken.Commit), "error", broken)
+		p.log.Warn("a revision could not be applied", "repository", broken.Repository.String(), "revision", string(broken.Commit), "error", broken)
 	}
 	for _, h := range s.added {
 		if h.reader == nil {

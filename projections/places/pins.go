@@ -46,7 +46,7 @@ func (c *change) newestPin(id code.RepositoryID, manifest uint32) (uint32, error
 	return version, it.Close()
 }
 
-// isPinnedBetween reports whether one of the versions, ascending, lies in [from, to).
+// isPinnedBetween reports whether one of the versions, ascending, is in [from, to).
 func isPinnedBetween(versions []uint32, from, to uint32) bool {
 	i, _ := slices.BinarySearch(versions, from)
 	return i < len(versions) && versions[i] < to

@@ -39,17 +39,17 @@ type Options struct {
 	// were merged away. Exactly one process of an installation does, and not one
 	// that rebuilds; see TakeOver.
 	DeleteObjects bool
-	// BeforePurge is called before a segment with text of a removed repository or branch
-	// is deleted, for whoever keeps copies of it. The segment stays, and is tried again,
-	// if it fails. Nil: there are none.
+	// BeforePurge is called before a segment with text of a removed repository or
+	// branch is deleted, for owners of copies of it. If it fails, the segment stays
+	// and the deletion is retried. Nil: there are no copies.
 	BeforePurge func() error
 	// KeepSegments leaves segments in the store that no row names: a rebuild whose
 	// records will name them.
 	KeepSegments bool
 	// Cache holds decompressed text for all readers; nil keeps none.
 	Cache *segment.Cache
-	// RevisionCacheBytes bounds the cache behind View.Revisions. Default:
-	// DefaultRevisionCacheBytes; negative keeps nothing.
+	// RevisionCacheBytes bounds the cache of View.Revisions. Default:
+	// DefaultRevisionCacheBytes; negative disables the cache.
 	RevisionCacheBytes int64
 	// MaxRevisionPlaces bounds the places that one call of View.Revisions returns.
 	// Default: DefaultMaxRevisionPlaces.
@@ -82,7 +82,7 @@ type Places struct {
 		// index numbers the repositories in the order in which this process met
 		// them; a number is never used again.
 		index map[code.RepositoryID]uint32
-		// erasures are those that the log has asked for.
+		// erasures are those requested in the log.
 		erasures map[event.Position]*Erasure
 	}
 }

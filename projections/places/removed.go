@@ -9,10 +9,10 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// Text of a removed repository or branch is dead at once: no search finds it. It lies
-// in its segments until these are rewritten. So that this has a bound, a segment is
-// marked with the time of the removal that left such text in it; the compactor rewrites
-// it in time, and the sweeper deletes what it replaces.
+// Text of a removed repository or branch is dead at once: no search finds it. It
+// stays in its segments until these are rewritten. To bound that time, a segment is
+// marked with the time of the removal that left such text in it; the compactor
+// rewrites it in time, and the sweeper deletes the replaced segment.
 //
 // A removed branch marks the segments with documents that only the branch named. A
 // removed repository marks every segment of its partition that has dead documents: what
@@ -114,7 +114,7 @@ func earlierTime(a, b time.Time) time.Time {
 	return a
 }
 
-// Waiting is text of removed repositories and branches that is still on disk.
+// PendingRemoval is text of removed repositories and branches that is still on disk.
 type PendingRemoval struct {
 	// Segments hold such text, or are to be deleted for it.
 	Segments int
@@ -133,7 +133,7 @@ func (w *PendingRemoval) add(removedAt time.Time, textBytes int64) {
 	w.Oldest = earlierTime(w.Oldest, removedAt)
 }
 
-// PendingRemoval returns what removals left and is still to be removed from disk.
+// PendingRemoval returns the text of removals that is still on disk.
 func (p *Places) PendingRemoval() PendingRemoval {
 	v := p.Acquire()
 	defer v.Release()
@@ -146,7 +146,7 @@ func (p *Places) PendingRemoval() PendingRemoval {
 	return w
 }
 
-// purged counts what was deleted since nothing waited.
+// purgeSummary counts the segments deleted since none was pending.
 type purgeSummary struct {
 	segments int
 	oldest   time.Time

@@ -17,7 +17,7 @@ import (
 type BrokenError struct {
 	Repository code.RepositoryID `json:"repository"`
 	Ref        code.Ref          `json:"ref"`
-	// Commit is the revision that was not taken over.
+	// Commit is the revision that was not applied.
 	Commit code.CommitID `json:"commit"`
 	// BaseRef and Want name the revision it builds on; Have is the one that is
 	// there, empty for none.
@@ -26,7 +26,7 @@ type BrokenError struct {
 	Have    code.CommitID `json:"have,omitempty"`
 	// Object is the object with the changes, if the segment store does not have it.
 	Object string `json:"object,omitempty"`
-	// Position is where the event lies in the log.
+	// Position is the event's position in the log.
 	Position  event.Position `json:"position"`
 	IndexedAt time.Time      `json:"indexedAt"`
 }
@@ -41,7 +41,7 @@ func (e *BrokenError) Error() string {
 		e.Ref, e.Repository, e.Commit, e.Position, e.BaseRef, e.Want, e.Have, event.ActionRefresh)
 }
 
-// applyRevision applies a RevisionIndexed. Its segments come in whatever becomes of
+// applyRevision applies a RevisionIndexed. Its segments come in whatever happens to
 // the rest: later events may count on their documents.
 func (c *change) applyRevision(ctx context.Context, rec event.Record, ev *event.RevisionIndexed) error {
 	var repo repositoryRow

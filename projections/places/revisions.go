@@ -16,9 +16,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// ErrTooMany says that the refs asked for have more files than one query may
-// look at.
-var ErrTooMany = errors.New("too many files in the refs asked for; name fewer repositories or refs")
+// ErrTooMany says that the requested refs have more files than one query may look
+// at.
+var ErrTooMany = errors.New("too many files in the requested refs; name fewer repositories or refs")
 
 // revision is a ref to resolve.
 type revision struct {

@@ -68,7 +68,7 @@ type segmentRow struct {
 // pin says that manifest child reads parent as of version.
 type pin struct{ parent, version, child uint32 }
 
-// location is where a document lies: sequence 0 is nowhere.
+// location is the location of a document: sequence 0 is none.
 type location struct {
 	sequence uint32
 	document segment.DocID

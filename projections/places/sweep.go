@@ -137,8 +137,8 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 			return false, nil
 		}
 	}
-	// Whoever claims the segment waits until its keys are gone, or gets there
-	// first and keeps them.
+	// A claim of the segment waits until its keys are gone, or comes first and
+	// keeps them.
 	p.sweep.mu.Lock()
 	revived := p.sweep.mu.live[h.id] > 0
 	var err error
@@ -160,7 +160,7 @@ func (p *Places) sweepOne(ctx context.Context, h *handle) (bool, error) {
 		if !held {
 			err := p.objects.Delete(ctx, segmentstore.SegmentName(h.id))
 			if errors.Is(err, segmentstore.ErrHeld) {
-				return false, nil // a backup is at work
+				return false, nil // a backup is running
 			}
 			if err != nil {
 				p.log.Warn("a merged segment could not be deleted from the segment store; trying again later", "segment", h.id.String(), "error", err)

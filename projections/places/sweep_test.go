@@ -19,7 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// deletions is a segment store that tells what is deleted.
+// deletions is a segment store that records deletions.
 type deletions struct {
 	segmentstore.Store
 	deleted chan string

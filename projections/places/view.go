@@ -34,7 +34,7 @@ type Ref struct {
 	Skipped  map[code.SkipReason]int
 	manifest uint32
 	// version is the manifest's, or 0 if the ref is as it was when the process
-	// began: it only tells the states of a ref apart within a process.
+	// began: it only distinguishes the states of a ref within a process.
 	version uint32
 }
 
@@ -149,7 +149,7 @@ func (pv *partitionView) releasePartition(p *Places) {
 	}
 }
 
-// Generation tells Views apart: it rises with each publication.
+// Generation identifies a View: it rises with each publication.
 func (v *View) Generation() uint64 { return v.generation }
 
 // Segments returns the segments with the places of the default branches, in the

@@ -61,7 +61,7 @@ type walk struct {
 	value   []byte
 }
 
-// cursor stands on the entry that its level has for a path.
+// cursor is the position of one level: its entry for a path.
 type cursor struct {
 	it      *store.Iterator
 	version uint32
@@ -83,8 +83,8 @@ func newWalk(r store.Reader, id code.RepositoryID, l levels) (*walk, error) {
 	return w, nil
 }
 
-// seekVisible moves to the first entry, from where the iterator stands, that the
-// version shows.
+// seekVisible moves to the first entry, from the iterator's position, that the version
+// shows.
 func (c *cursor) seekVisible(ok bool) {
 	for ; ok; ok = c.it.Next() {
 		path, version := parseEntry(c.it.Key())
@@ -96,7 +96,7 @@ func (c *cursor) seekVisible(ok bool) {
 	c.path = nil
 }
 
-// skipPath moves behind the given path, on which the cursor stands.
+// skipPath moves past the cursor's current path.
 func (c *cursor) skipPath(path []byte) {
 	ok := c.it.Next()
 	for ok {
@@ -139,7 +139,7 @@ func (w *walk) lowestCursor() int {
 	return first
 }
 
-// Seek makes the next file the first one at or behind path.
+// Seek makes the next file the first one at or after path.
 func (w *walk) Seek(id code.RepositoryID, l levels, path []byte) {
 	for i := range w.cursors {
 		k := append(manifestPrefix(kindEntry, id, l[i].manifest), path...)

@@ -113,8 +113,8 @@ func (c *conformer) reopenBetween(t *testing.T, want []Row) {
 	c.withStore(t, m, func(a *Applier) { c.mustEqual(t, want, c.mustDump(t, a)) })
 }
 
-// crashEverywhere takes the power away behind every record: once nothing unsynced is
-// left, once a random part of it. What is left must carry on to the same rows.
+// crashEverywhere simulates a power loss after every record: once without any unsynced
+// data, once with a random part of it. The rest must continue to the same rows.
 func (c *conformer) crashEverywhere(t *testing.T, want []Row) {
 	m := store.NewMemory()
 	var left []*store.Memory

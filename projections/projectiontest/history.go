@@ -17,8 +17,8 @@ const (
 	maxRefs         = 6
 )
 
-// paths are chosen for their order as keys: prefixes of each other, names that
-// sort between a directory and what lies in it, bytes that need care.
+// paths are chosen for their order as keys: prefixes of each other, names that sort
+// between a directory and its content, bytes that need care.
 var paths = []string{
 	"a", "a-b/c", "a.go", "a/b", "a/b/c", "dir-x", "dir/sub/deep/z.c", "dir/sub/y", "dir/x", "dir0",
 	"line\nfeed", "readme", "readme.md", "src/main.go", "src/\x01", "tête", "z\xff",
@@ -120,9 +120,9 @@ func (w *World) isKnown(r *Repository) func(code.DocumentKey) bool {
 	}
 }
 
-// Merge returns the event of a compactor that replaces segments of a partition
-// by one with the given documents. Whether it is taken over, and so what is held
-// afterwards, the caller tells with Merged.
+// Merge returns the event of a compactor that replaces segments of a partition by
+// one with the given documents. The caller reports with Merged whether it took
+// effect, and so which segments exist afterwards.
 func (w *World) Merge(partition int32, inputs []segment.ID, documents []code.DocumentKey) (*event.SegmentsMerged, event.Record) {
 	ev := &event.SegmentsMerged{Partition: partition, At: w.eventTime()}
 	for _, id := range inputs {
@@ -135,7 +135,7 @@ func (w *World) Merge(partition int32, inputs []segment.ID, documents []code.Doc
 	return ev, w.Append(partition, ev)
 }
 
-// Merged notes that a merge was taken over.
+// Merged notes that a merge was applied.
 func (w *World) Merged(ev *event.SegmentsMerged) {
 	for _, id := range ev.Inputs {
 		w.Hold(ev.Partition, id, -1)

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Log is a log of events in memory, with dead letters beside it. It is safe for
+// Log is an in-memory log of events, with a list of dead letters. It is safe for
 // concurrent use.
 type Log struct {
 	mu struct {

@@ -30,7 +30,7 @@ type World struct {
 	// segments of a partition hold a document.
 	Segments map[segment.ID][]code.DocumentKey
 	Held     []map[code.DocumentKey]int
-	// Broken counts the events written that cannot be taken over.
+	// Broken counts the appended events that cannot be applied.
 	Broken int
 	// Faithful says that every document of a revision comes with it or is there.
 	Faithful bool

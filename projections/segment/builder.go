@@ -34,8 +34,8 @@ type Options struct {
 	// Seed goes into the ID: segments of different partitions need different
 	// seeds, since equal content must not make them one segment.
 	Seed []byte
-	// Grams makes the filter that Reader.MayHave asks: a quarter more work, for
-	// segments that become large and stay. Merges ask for it.
+	// Grams makes the filter that Reader.MayHave uses: a quarter more work, for
+	// segments that become large and stay. Merges set it.
 	Grams bool
 	// MaxTextBytes bounds the text of the documents; 0 means
 	// DefaultMaxTextBytes. At most 3/4 of what the block numbers allow.
@@ -76,7 +76,7 @@ type Builder struct {
 	lines      uint32
 	runs       [postings.RunClasses][]byte // a column of levels for each class
 	symbolText []byte
-	grams      *postings.GramSet // nil unless Options.Grams asks for it
+	grams      *postings.GramSet // nil unless Options.Grams is set
 }
 
 // NewBuilder returns an empty Builder.

@@ -38,8 +38,8 @@ type CacheStats = framecache.Stats
 func (c *Cache) Stats() CacheStats { return c.frames.Stats() }
 
 // framesForOne is how many frames one Text may add to the cache: a quarter of it.
-// What looks here and there is quick the next time; a scan that reads more
-// decompresses into buffers of its own, which stay in the processor's caches.
+// Sparse reads are fast the next time; a scan that reads more decompresses into its
+// own buffers, which stay in the processor's caches.
 func (c *Cache) framesForOne() int { return c.limit / 4 / FrameBytes }
 
 // nextReader returns the keys' upper half of another reader; 0 for no cache.

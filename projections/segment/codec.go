@@ -68,6 +68,5 @@ func unpackSized(buf, b []byte) ([]byte, error) {
 	return buf[:size], unpackPiece(buf[:size], b[n:])
 }
 
-// maxExpansion is above what an LZ4 block can expand to: a byte stands for at most
-// 255.
+// maxExpansion is above what an LZ4 block can expand to: a byte yields at most 255.
 const maxExpansion = 256

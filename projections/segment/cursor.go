@@ -13,7 +13,7 @@ import (
 
 // A Walker moves over the keys of a source. *store.Iterator is one.
 type Walker interface {
-	// SeekGE moves to the first key at or behind key and reports whether there is
+	// SeekGE moves to the first key at or after key and reports whether there is
 	// one; Key and Value are valid until the next move.
 	SeekGE(key []byte) bool
 	Key() []byte

@@ -1,10 +1,9 @@
 // Package segment holds the immutable unit of the index: a group of documents
 // with their text, trigram postings and symbols, sealed as one sorted table.
 //
-// It answers the questions "how are documents stored so that a query reads
-// little?" and "where do the documents of a segment stand?" (Places). Builder
-// makes a segment, Reader reads one, Cache bounds the text that readers keep
-// decompressed.
+// It answers the questions "how are documents stored so that a query reads little?"
+// and "where are the documents of a segment used?" (Places). Builder makes a
+// segment, Reader reads one, Cache bounds the text that readers keep decompressed.
 //
 // # Text space
 //
@@ -29,7 +28,7 @@
 //	's' ID 'k'             keys: blob IDs, 20 bytes each
 //	's' ID 't'             trigram directory: trigram → place of its list
 //	's' ID 'p' page(4)     postings, in pages of about PageBytes
-//	's' ID 'g'             filter of grams, if Options.Grams asked for it
+//	's' ID 'g'             filter of grams, if Options.Grams is set
 //	's' ID 'r' class(4)    levels of the longest run of a class, for each block
 //	's' ID 'f' value(4)    text frames, a few to a value
 //	's' ID 'y' group(4)    symbols of a group of documents
@@ -38,12 +37,10 @@
 //
 //  1. Equal options and documents in equal order give equal bytes. The ID is a
 //     hash of the seed and the ordered document keys.
-//  2. A segment has at most postings.MaxBlocks blocks; a document lies in it
-//     once.
+//  2. A segment has at most postings.MaxBlocks blocks; a document is in it once.
 //  3. The text at a symbol's offset is its name.
-//  4. Every value lies in one table block, whose checksum is verified when the
-//     block is read. The decoders take hostile bytes all the same and return
-//     ErrCorrupt.
+//  4. Every value is in one table block, whose checksum is verified when the block
+//     is read. The decoders accept hostile bytes all the same and return ErrCorrupt.
 //  5. The bytes that a Text returned stay as they are until its next method is
 //     called or its Cursor closed: it holds its two frames in the Cache, whose
 //     memory is not the garbage collector's (internal/framecache).

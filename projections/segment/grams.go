@@ -11,10 +11,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// MayHave reports whether the text space may have all of the grams; it says no
-// of most segments for a word that few have, and spares them the posting lists.
-// The filter is read when it is asked for the first time, and stays: 0.8 % of the
-// text at most. A segment without a filter may have everything.
+// MayHave reports whether the text space may have all of the grams. For a rare word
+// it rules out most segments without reading their posting lists. The filter is
+// read at the first call, and stays in memory: 0.8 % of the text at most. A segment
+// without a filter may have everything.
 func (r *Reader) MayHave(grams []postings.Gram) (bool, error) {
 	if len(grams) == 0 {
 		return true, nil

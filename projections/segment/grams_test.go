@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 )
 
-// TestMayHave holds that a segment never lacks what stands in it, that its filter
+// TestMayHave checks that a segment has every gram of its content, that its filter
 // excludes other words, and that a segment without a filter may have everything.
 func TestMayHave(t *testing.T) {
 	for seed := range uint64(6) {

@@ -20,7 +20,8 @@ const FrameBytes = 16 << 10
 // costs one read of the store for each 64 KiB.
 const groupFrames = 4
 
-// PageBytes is the size a page of postings is closed at; a list lies in one page.
+// PageBytes is the size at which a page of postings is closed; a list is in one
+// page.
 const PageBytes = 32 << 10
 
 // symbolGroupBytes is the size a group of symbol records is closed at, before

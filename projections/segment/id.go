@@ -42,8 +42,8 @@ func ParseID(s string) (ID, error) {
 // KeyPrefix is the first byte of every key of every segment.
 const KeyPrefix = 's'
 
-// The parts of a segment, as they stand in its keys. Their order is the order
-// of the keys in the table.
+// The parts of a segment, as they appear in its keys. Their order is the order of
+// the keys in the table.
 const (
 	partDocuments = 'd'
 	partFrame     = 'f'

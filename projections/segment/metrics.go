@@ -22,9 +22,9 @@ func (c *Cache) Collectors() []prometheus.Collector {
 	}
 	return []prometheus.Collector{
 		gauge("bytes", "Bytes of decompressed text that are kept.", func(s *CacheStats) float64 { return float64(s.Bytes) }),
-		gauge("held", "Kept frames that searches look at right now.", func(s *CacheStats) float64 { return float64(s.Held) }),
+		gauge("held", "Cached frames that searches are reading now.", func(s *CacheStats) float64 { return float64(s.Held) }),
 		counter("hits_total", "Frames of text found decompressed.", func(s *CacheStats) uint64 { return s.Hits }),
 		counter("misses_total", "Frames of text that were not kept.", func(s *CacheStats) uint64 { return s.Misses }),
-		counter("evictions_total", "Frames of text given up for others.", func(s *CacheStats) uint64 { return s.Evictions }),
+		counter("evictions_total", "Frames of text evicted for others.", func(s *CacheStats) uint64 { return s.Evictions }),
 	}
 }

@@ -7,9 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Places says where the documents of one segment stand: columns of equal
-// length, ordered by (document, repository, ref, path). It is immutable once
-// published.
+// Places lists the places of the documents of one segment: columns of equal length,
+// ordered by (document, repository, ref, path). It is immutable once published.
 type Places struct {
 	Doc []DocID
 	// Repo is an index into the view's repositories.
@@ -19,8 +18,8 @@ type Places struct {
 	Ref   []uint32
 	Flags []code.Flags
 	// PathEnd and Paths hold the paths: path i is Paths[PathEnd[i-1]:PathEnd[i]-1].
-	// Each is followed by a line feed, so that Paths can be searched as a text.
-	// A line feed inside a path stands as a NUL byte, which no path has.
+	// Each is followed by a line feed, so that Paths can be searched as a text. A
+	// line feed inside a path is stored as a NUL byte, which no path has.
 	PathEnd []uint32
 	Paths   []byte
 	// Stem is StemHash of each path.

@@ -16,21 +16,21 @@ type Source interface {
 	Get(key []byte) (value []byte, closer io.Closer, err error)
 }
 
-// A Reader reads one segment. It keeps the document table and the trigram
-// directory in memory, about 15 bytes for each document and 8 for each distinct
-// trigram, and reads everything else when asked. It is safe for concurrent use
-// and needs no closing: its source does.
+// A Reader reads one segment. It keeps the document table and the trigram directory
+// in memory, about 15 bytes for each document and 8 for each distinct trigram, and
+// reads everything else on demand. It is safe for concurrent use and needs no
+// closing: its source does.
 type Reader struct {
 	id    ID
 	src   Source
 	cache *Cache
-	// number tells its frames in the cache from those of other readers.
+	// number distinguishes its frames in the cache from those of other readers.
 	number uint32
 	head   *header
 	docs   *documentTable
 	dir    *directory
 	size   int64
-	// grams is nil until somebody asks for it.
+	// grams is nil until its first use.
 	grams atomic.Pointer[postings.GramFilter]
 }
 
@@ -147,7 +147,7 @@ func (r *Reader) LanguageIndex(d DocID) int { return int(r.docs.language[d]) }
 // Flags returns what was found about a document's text.
 func (r *Reader) Flags(d DocID) code.Flags { return r.docs.flags[d] }
 
-// TextRange returns where a document lies in the text space.
+// TextRange returns the range of a document in the text space.
 func (r *Reader) TextRange(d DocID) (lo, hi int) {
 	return int(r.docs.text[d]), int(r.docs.text[d+1])
 }
@@ -178,8 +178,8 @@ func (r *Reader) DocumentOfSymbol(offset int) DocID {
 	return DocID(lastAtMost(r.docs.symbolText, uint32(offset)))
 }
 
-// A ListRef says where the posting list of a trigram is in a segment. The zero
-// ListRef stands for no list.
+// A ListRef is the location of a trigram's posting list in a segment. The zero
+// ListRef means no list.
 type ListRef struct{ start, size uint32 }
 
 // Bytes returns the size of the encoded list, 0 if no block has the trigram. A

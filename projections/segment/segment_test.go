@@ -128,7 +128,7 @@ func checkDocuments(t *testing.T, r *Reader, docs []Document) {
 	}
 }
 
-// checkPostings asks for the trigrams of pieces of the text and of the symbols.
+// checkPostings looks up the trigrams of pieces of the text and of the symbols.
 func checkPostings(t *testing.T, r *Reader, docs []Document) {
 	t.Helper()
 	space := make([]byte, 0, r.SpaceEnd())
@@ -167,7 +167,7 @@ func checkPostings(t *testing.T, r *Reader, docs []Document) {
 	}
 }
 
-// checkRuns holds that each block with a run can be found by it.
+// checkRuns checks that each block with a run can be found by it.
 func checkRuns(t *testing.T, r *Reader, space []byte) {
 	t.Helper()
 	var word [256]bool
@@ -292,7 +292,7 @@ func (w walkable) Walk() (Walker, error) {
 
 func (w walker) Err() error { return w.Error() }
 
-// TestCursorMissingPart holds that a key which is not there is an error, and not
+// TestCursorMissingPart checks that a key which is not there is an error, and not
 // the value of the next.
 func TestCursorMissingPart(t *testing.T) {
 	path, meta := build(t, Options{}, randomDocuments(rand.New(rand.NewPCG(4, 2)), 3))

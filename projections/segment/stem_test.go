@@ -11,6 +11,6 @@ func TestStem(t *testing.T) {
 		}
 	}
 	if StemHash("a/Core.c") != StemHash("CORE.h") || StemHash("core") == StemHash("cord") {
-		t.Error("the hash is of the stem in any case")
+		t.Error("the hash must depend on the stem only, and ignore case")
 	}
 }

@@ -189,7 +189,7 @@ func (t *Text) unpackFrame(dst []byte, n int) (err error) {
 }
 
 // Lines returns the number of line feeds in the document from its start to an
-// offset of the text space that lies in it.
+// offset of the text space inside it.
 func (t *Text) Lines(d DocID, offset int) (int, error) {
 	n := offset / FrameBytes
 	base := n * FrameBytes

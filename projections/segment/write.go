@@ -15,8 +15,8 @@ import (
 // a store that ingests segments runs at it or above.
 const TableFormat = pebble.FormatColumnarBlocks
 
-// tableBlockBytes is below the size of a frame or page, so that each has a table
-// block of its own and reading one reads nothing else.
+// tableBlockBytes is below the size of a frame or page, so that each has its own
+// table block and a read of one reads no other.
 const tableBlockBytes = 16 << 10
 
 // writerOptions leave values uncompressed: frames and symbols are compressed

@@ -57,8 +57,8 @@ func EncodeChanges(changes []event.Change) (name string, b []byte, err error) {
 	return ManifestName(hex.EncodeToString(sum[:])), b, nil
 }
 
-// appendBlocks appends text in blocks of minlz.MaxBlockSize at most, each
-// behind its length.
+// appendBlocks appends text in blocks of minlz.MaxBlockSize at most, each preceded
+// by its length.
 func appendBlocks(b, text []byte) ([]byte, error) {
 	for len(text) > 0 {
 		n := min(len(text), minlz.MaxBlockSize)

@@ -33,12 +33,12 @@ var _ Store = (*Directory)(nil)
 // name, since '~' is no byte of one.
 const tempPrefix = "~"
 
-// tempAge is how old a file being written must be to count as left behind by a
-// process that died. Another process may be writing a younger one.
+// tempAge is the age at which an unfinished file counts as left over by a process
+// that died. Another process may be writing a younger one.
 const tempAge = time.Hour
 
-// OpenDirectory opens the directory, creates it if it is not there, and removes
-// what writers that died left behind.
+// OpenDirectory opens the directory, creates it if it does not exist, and removes
+// the unfinished files of writers that died.
 func OpenDirectory(dir string) (*Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("segment store: %w", err)
@@ -118,7 +118,7 @@ func (d *Directory) ensureDirectory() error { return os.MkdirAll(d.dir, 0o700) }
 func (d *Directory) publishFile(path, target string) error {
 	err := os.Link(path, target)
 	if errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission) {
-		// A file system without hard links: nobody is linking either.
+		// The file system has no hard links, so no other process links either.
 		err = os.Rename(path, target)
 		return errors.Join(err, syncDir(d.dir))
 	}
@@ -299,7 +299,7 @@ func fileExists(path string) bool {
 	return err == nil
 }
 
-// sealFile makes a file private, whoever has written it, and durable.
+// sealFile makes a file private, regardless of its writer, and durable.
 func sealFile(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

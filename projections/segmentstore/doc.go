@@ -25,7 +25,7 @@
 //
 // # Damage
 //
-// Check holds an object against its checksums: those of the blocks of a segment, and
+// Check checks an object against its checksums: those of the blocks of a segment, and
 // the name of a manifest, which is one. Quarantine moves what is damaged to the
 // directory quarantine, which holds MaxQuarantined objects for QuarantineAge at
 // most. An object that was replaced meanwhile is moved back.

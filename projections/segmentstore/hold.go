@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// ErrHeld says that an object cannot be deleted now: somebody copies the store. The
-// caller tries again later.
+// ErrHeld says that an object cannot be deleted now because the store is being
+// copied. The caller retries later.
 var ErrHeld = errors.New("objects are held for a backup")
 
-// holds keeps objects from being deleted.
+// deletionHolds keeps objects from being deleted.
 type deletionHolds struct {
 	sync.Mutex
 	n int

@@ -37,7 +37,7 @@ func appendChanges(b []byte, changes []event.Change) ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// isPlain reports whether s stands in JSON as it is.
+// isPlain reports whether s needs no escaping in JSON.
 func isPlain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' {
@@ -94,7 +94,7 @@ func parseChanges(text []byte) ([]event.Change, bool) {
 	}
 }
 
-// parser stands before what is left to read.
+// parser holds the unread rest of the text.
 type parser struct {
 	b []byte
 	// names makes equal languages and reasons one string.

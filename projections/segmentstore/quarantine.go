@@ -59,7 +59,7 @@ func (d *Directory) IsObject(name, path string) bool {
 	return errA == nil && errB == nil && os.SameFile(a, b)
 }
 
-// checkObject holds the file at path against what its name says.
+// checkObject checks the file at path against what its name says.
 func checkObject(ctx context.Context, name, path string, p *integrity.Pace) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 )
 
-// Errors of every driver, beside code.ErrNotFound. Any other error means that
-// the store cannot answer now: the caller tries again.
+// Errors of every driver, in addition to code.ErrNotFound. Any other error means
+// that the store cannot answer now: the caller retries.
 var (
 	// ErrName says that a name is none an object can have.
 	ErrName = errors.New("invalid object name")

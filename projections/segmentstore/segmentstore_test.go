@@ -124,7 +124,7 @@ func TestEncodeChangesRefuses(t *testing.T) {
 	}
 }
 
-// TestDecodeChangesOfEveryFormat holds the decoder to the objects of every
+// TestDecodeChangesOfEveryFormat checks the decoder with the objects of every
 // released format.
 func TestDecodeChangesOfEveryFormat(t *testing.T) {
 	for version, want := range map[int][]event.Change{1: samples[2]} {

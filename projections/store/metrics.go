@@ -40,7 +40,7 @@ func newMetrics(reg prometheus.Registerer, s *Store) (*metrics, error) {
 		m.gauges = append(m.gauges, gauge{desc: prometheus.NewDesc("quarry_store_"+name, help, nil, nil), kind: kind, read: read})
 	}
 	written := prometheus.NewDesc("quarry_store_written_bytes_total",
-		"Bytes that came into the files of the store, by what brought them: wal, flush, compaction; or ingest, of segments, which are linked and not written.", []string{"by"}, nil)
+		"Bytes written to the files of the store, by source: wal, flush, compaction; or ingest, of segments, which are linked and not written.", []string{"by"}, nil)
 	by := func(label string, read func(m *pebble.Metrics) float64) {
 		m.gauges = append(m.gauges, gauge{written, prometheus.CounterValue, []string{label}, read})
 	}

@@ -158,7 +158,7 @@ func (p pebbleLogger) Errorf(format string, args ...any) {
 }
 
 func (p pebbleLogger) Fatalf(format string, args ...any) {
-	p.l.Error("the store cannot go on: if its disk is full or fails, free some space or replace it; if its files are damaged, "+p.remedy,
+	p.l.Error("the store cannot continue: if its disk is full or fails, free some space or replace it; if its files are damaged, "+p.remedy,
 		"directory", p.dir, "error", "pebble: "+fmt.Sprintf(format, args...))
 	exitProcess(1)
 }

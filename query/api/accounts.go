@@ -76,7 +76,7 @@ func userOf(u *account.User) userObject {
 	return out
 }
 
-// createdReply is the answer to what made something, noContent to what leaves nothing
+// createdReply is the answer to what made something, noContentReply to what leaves nothing
 // to say.
 func createdReply(body any) *reply { return &reply{status: http.StatusCreated, body: body} }
 

@@ -12,16 +12,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// isOpen reports whether the route is for everybody. Credentials are not looked at
-// there: a probe or a sign-in works whatever is sent with it.
+// isOpen reports whether the route is open to every caller. It ignores credentials: a
+// probe or a sign-in works whatever is sent with it.
 func (rt *route) isOpen() bool { return rt.access == accessOpen }
 
 // isRateLimited reports whether the route counts against a rate limit: all do but what
 // probes ask for, which costs nothing and has to be answered.
 func (rt *route) isRateLimited() bool { return !rt.isOpen() || rt.method != http.MethodGet }
 
-// admitRequest finds out who asks and whether they may ask this now. The request it
-// returns carries the principal.
+// admitRequest authenticates the caller and checks that it may send this request now. The
+// request it returns carries the principal.
 func (s *Server) admitRequest(rt *route, r *http.Request) (*http.Request, error) {
 	x := exchangeOf(r)
 	x.principal = anonymousPrincipal(r)
@@ -51,8 +51,9 @@ func (s *Server) admitRequest(rt *route, r *http.Request) (*http.Request, error)
 	return r.WithContext(auth.With(r.Context(), p)), nil
 }
 
-// checkRequest checks what can be told of a request without its body. A request that
-// is refused anyway, or that no route takes, gets that answer whatever its form is.
+// checkRequest checks what it can without the body of the request. A request that
+// is refused for another reason, or that matches no route, gets that error whatever
+// its form.
 func (s *Server) checkRequest(rt *route, r *http.Request) error {
 	if rt.path == unknownRoute {
 		return nil
@@ -71,7 +72,7 @@ func (s *Server) rotateSession(rt *route, r *http.Request, x *exchange) {
 	}
 	in, err := s.o.Accounts.Rotate(r.Context(), x.principal)
 	if err != nil {
-		s.o.Logger.WarnContext(r.Context(), "a session keeps its value", "request_id", x.id, "error", err)
+		s.o.Logger.WarnContext(r.Context(), "session not rotated", "request_id", x.id, "error", err)
 		return
 	}
 	if in != nil {
@@ -79,15 +80,15 @@ func (s *Server) rotateSession(rt *route, r *http.Request, x *exchange) {
 	}
 }
 
-// refuseCredential is what becomes of a request whose credential is missing or no good:
-// whoever tries many is asked to wait.
+// refuseCredential returns the error for a missing or invalid credential. Callers that try many
+// are rate limited.
 func (s *Server) refuseCredential(x *exchange, rt *route, r *http.Request, err error) error {
 	if !errors.Is(err, auth.ErrUnauthenticated) {
 		return err
 	}
 	cost, refusal, advice := costRequest, audit.RequestDenied, "sign in, or send an API key as Authorization: Bearer KEY"
 	if hasCredential(r) {
-		cost, refusal, advice = costBadCredential, audit.CredentialRefused, "the credential is no good, or not any more"
+		cost, refusal, advice = costBadCredential, audit.CredentialRefused, "invalid or expired credential"
 	}
 	if err := s.chargeLimit(x, rt, cost); err != nil {
 		return err
@@ -123,7 +124,7 @@ func (rt *route) checkAccess(p *auth.Principal) error {
 	case accessOperator:
 		return needOperator(p)
 	}
-	return fmt.Errorf("%w: nobody may do this", auth.ErrForbidden)
+	return fmt.Errorf("%w: no caller may do this", auth.ErrForbidden)
 }
 
 // needScope lets anonymous requests pass: whether there are any is the Gate's decision.
@@ -134,8 +135,8 @@ func needScope(p *auth.Principal, scope account.Scope) error {
 	return p.Need(scope)
 }
 
-// needOwner lets a restricted credential of an owner change its own repositories:
-// what is of the whole instance tells of the others.
+// needOwner lets a restricted credential of an owner change its own repositories
+// only: operations on the whole instance would reveal the others.
 func (rt *route) needOwner(p *auth.Principal) error {
 	switch {
 	case p.Owner() && p.Repositories != nil && !strings.Contains(rt.path, "{repoId}"):
@@ -150,8 +151,8 @@ func (rt *route) needOwner(p *auth.Principal) error {
 	return fmt.Errorf("%w: this needs the role %s", auth.ErrForbidden, account.RoleOwner)
 }
 
-// needOperator lets in whoever may read the data directory. An API key of an owner may
-// come from anywhere.
+// needOperator admits only callers that can read the data directory. An API key of
+// an owner may come from anywhere.
 func needOperator(p *auth.Principal) error {
 	switch {
 	case p.Actor.Kind == account.ActorOperator:
@@ -175,7 +176,7 @@ func (s *Server) OwnersOnly(label string, action audit.Action, next http.Handler
 	return s.withMiddleware(s.handleRoute(rt))
 }
 
-// callerVisibility returns which repositories exist for whom the context carries.
+// callerVisibility returns which repositories exist for the caller in the context.
 func (s *Server) callerVisibility(ctx context.Context) auth.Visible {
 	return s.o.Gate.Visible(auth.From(ctx))
 }

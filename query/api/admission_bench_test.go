@@ -8,9 +8,9 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 )
 
-// BenchmarkAdmission is what stands before a handler and behind it, in the two
-// forms that differ: a route for everybody, and one that asks, counts and writes
-// down. The handlers do next to nothing.
+// BenchmarkAdmission measures the work before and after a handler, for the two
+// extremes: an open route, and one that authenticates, limits and audits. The
+// handlers do next to nothing.
 func BenchmarkAdmission(b *testing.B) {
 	w := newWorld()
 	w.repositories = nil

@@ -45,7 +45,7 @@ func without429(o api.Options) api.Options {
 	return o
 }
 
-// Who may ask for what: every route, as everybody.
+// Access rules: every route, with every kind of caller.
 func TestAccess(t *testing.T) {
 	want := map[int]map[string]int{ // 0: let in
 		api.AccessOpen:     {"": 0, "wrong": 0, "token": 0, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
@@ -81,7 +81,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// A route that does not say who may ask does not start.
+// The server does not start with a route that has no access rule.
 func TestRouteHasToSayWhoMayAsk(t *testing.T) {
 	for access, fine := range map[int]bool{0: false, api.AccessOpen: true, api.AccessOwner: true, api.AccessOperator: true, api.AccessOperator + 1: false, -1: false} {
 		if err := api.CheckRoute(access); (err == nil) != fine {
@@ -90,7 +90,7 @@ func TestRouteHasToSayWhoMayAsk(t *testing.T) {
 	}
 }
 
-// What is not there says nothing of who asks.
+// The response to an unknown route does not depend on the caller.
 func TestUnknownRouteAsksNobody(t *testing.T) {
 	w := closedWorld()
 	w.gate.closed = true
@@ -103,7 +103,7 @@ func TestUnknownRouteAsksNobody(t *testing.T) {
 	}
 }
 
-// A Gate that cannot say who asks lets nobody in.
+// A Gate that fails to authenticate admits no caller.
 func TestGateThatFails(t *testing.T) {
 	w := newWorld()
 	w.gate.err = errDisk
@@ -113,8 +113,8 @@ func TestGateThatFails(t *testing.T) {
 	}
 }
 
-// Every route with an action leaves one record, of who asked and what became of it;
-// those of changes that were made are durable.
+// Every route with an action leaves one record, with the caller and the result;
+// those of completed changes are durable.
 func TestEveryActionIsWrittenDown(t *testing.T) {
 	w := closedWorld()
 	s := newServer(t, without429(w.serverOptions()))
@@ -187,7 +187,7 @@ func mapsEqual(a, b map[string]string) bool {
 	return true
 }
 
-// Nothing is told, and no change is reported as made, that is not written down.
+// Without an audit record no data is returned and no change is reported as made.
 func TestAuditLogIsOut(t *testing.T) {
 	w := newWorld()
 	w.audit.err = fmt.Errorf("%w: the log is full", api.ErrUnavailable)

@@ -13,13 +13,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// AuditLog reads what was written down.
+// AuditLog reads the audit log.
 type AuditLog interface {
 	// List returns a page, newest first.
 	List(ctx context.Context, q AuditQuery) (AuditPage, error)
-	// Export calls emit with entries, oldest first, until all that were there at the
-	// beginning are told or ctx ends; the error is that of emit or ctx. It returns
-	// where to go on. Cursors that are none fail with ErrCursor.
+	// Export calls emit with entries, oldest first, until it has emitted all that
+	// existed at the beginning or ctx ends; the error is that of emit or ctx. It
+	// returns the cursor to continue from. Invalid cursors fail with ErrCursor.
 	Export(ctx context.Context, q AuditQuery, after string, emit func(*AuditEntry) error) (next string, err error)
 	// Heads returns how far the hash chains are.
 	Heads(ctx context.Context) ([]AuditHead, error)
@@ -34,7 +34,7 @@ type AuditQuery struct {
 	// Since and Until are inclusive; zero is no bound.
 	Since, Until time.Time
 	Action       audit.Action
-	// Actor is a user, or the kind of an actor that is none.
+	// Actor is a user, or the kind of another actor.
 	Actor string
 	// Of a page:
 	Offset, Limit int
@@ -94,7 +94,7 @@ const maxActorBytes = 128
 // auditLog returns the log, or why there is none.
 func (s *Server) auditLog() (AuditLog, error) {
 	if s.o.AuditLog == nil {
-		return nil, fmt.Errorf("%w: this process has no audit log; ask one with the role query", ErrUnavailable)
+		return nil, fmt.Errorf("%w: this process has no audit log; use one with the role query", ErrUnavailable)
 	}
 	return s.o.AuditLog, nil
 }
@@ -136,8 +136,8 @@ func (s *Server) listAudit(r *http.Request) (*reply, error) {
 	return out, nil
 }
 
-// newAuditItem makes an item whose actor is the user, whatever they asked with, as
-// the established interface has it; metadata say what that was.
+// newAuditItem makes an item whose actor is the user, whatever the credential, as
+// the established interface has it; metadata name the credential.
 func (s *Server) newAuditItem(e *AuditEntry) auditItem {
 	item := auditItem{
 		ID: e.ID, Timestamp: jsonTime(e.At), Action: e.Action, ActorID: string(e.Actor.User), ActorType: string(account.ActorUser),
@@ -152,7 +152,8 @@ func (s *Server) newAuditItem(e *AuditEntry) auditItem {
 	return item
 }
 
-// entryMetadata are what the record has beside the fields of an item; nil for nothing.
+// entryMetadata returns what the record has in addition to the fields of an item; nil if
+// none.
 func (e *AuditEntry) entryMetadata() map[string]string {
 	out := maps.Clone(e.Metadata)
 	set := func(name, value string) {

@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// fakeAuditLog has three entries and notes what it is asked.
+// fakeAuditLog has three entries and records its calls.
 type fakeAuditLog struct {
 	query api.AuditQuery
 	heads []string
@@ -144,7 +144,7 @@ func TestAuditLog(t *testing.T) {
 	}
 }
 
-// TestAuditLogRefuses asks for what cannot be, and as those who may not.
+// TestAuditLogRefuses sends invalid requests, and requests without permission.
 func TestAuditLogRefuses(t *testing.T) {
 	w, log := newWorld(), &fakeAuditLog{}
 	o := w.serverOptions()

@@ -16,16 +16,16 @@ import (
 // auditTimeout bounds how long an answer waits for the audit log.
 const auditTimeout = 10 * time.Second
 
-// refusalRecords is how many refused requests of one address are written down one
-// by one; of the others the next that is says how many there were. Refused
-// credentials are bounded by the rate limit alone: each is a record, within
-// allRefusalRecords, which bounds those of all addresses.
+// refusalRecords is how many refused requests of one address are recorded one by
+// one; the next recorded one says how many others there were. Refused credentials
+// are bounded by the rate limit alone: each is a record, within allRefusalRecords,
+// which bounds those of all addresses.
 var (
 	refusalRecords    = pace.Limit{PerSecond: 1, Burst: 20}
 	allRefusalRecords = pace.Limit{PerSecond: 20, Burst: 20_000}
 )
 
-// errNotRecorded is a change that was made and could not be written down.
+// errNotRecorded is a change that was made and could not be recorded.
 var errNotRecorded = errors.New("the change was made, but the audit log cannot be written now; check before retrying")
 
 // setAuditTarget notes what a request reads or changes, for the audit log. Metadata are
@@ -82,15 +82,14 @@ func (s *Server) checkWritable(rt *route) error {
 	return nil
 }
 
-// changesState reports whether a request of the route changes what is not written down
-// by an event of the accounts.
+// changesState reports whether a request of the route makes a change that no account
+// event records.
 func (rt *route) changesState() bool {
 	return rt.action != "" && rt.access >= accessOwner && rt.method != http.MethodGet
 }
 
-// writeAuditRecord makes the record of a request. What is read is written down shortly,
-// a change that was made at once. An error is the answer then: what is not written
-// down is not given.
+// writeAuditRecord records a request: a read soon, a change before this returns. On an error the
+// request fails with it: what cannot be recorded is not answered.
 func (s *Server) writeAuditRecord(rt *route, r *http.Request, x *exchange) error {
 	x.done = true
 	if x.recorded || x.principal == nil {
@@ -101,7 +100,7 @@ func (s *Server) writeAuditRecord(rt *route, r *http.Request, x *exchange) error
 		return nil
 	}
 	x.recorded = true
-	// Who leaves early is written down as well.
+	// A client that disconnects early is recorded as well.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), auditTimeout)
 	defer cancel()
 	switch {
@@ -114,8 +113,8 @@ func (s *Server) writeAuditRecord(rt *route, r *http.Request, x *exchange) error
 	return s.o.Audit.Record(ctx, rec)
 }
 
-// unrecordedError is the answer to a request whose record could not be written, for the
-// given reason: of a change that was made it says so.
+// unrecordedError is the response to a request whose record could not be written, for
+// the given reason: if it made a change, the response says so.
 func (s *Server) unrecordedError(rt *route, x *exchange, reason error) error {
 	if !rt.changesState() || x.status >= http.StatusBadRequest {
 		return reason

@@ -109,8 +109,8 @@ type AuditFrame struct {
 	Counts *AuditCounts `json:"counts,omitempty"`
 }
 
-// FrameFinding is the type of a frame that tells of something that is not as it
-// was written.
+// FrameFinding is the type of a frame that reports an entry which differs from its
+// original.
 const FrameFinding = "finding"
 
 // AuditCounts say what a verification has compared.
@@ -127,7 +127,7 @@ type AuditCounts struct {
 	SealedAt *time.Time `json:"sealedAt,omitempty"`
 	// Heads counts the heads of the request that are in the chains.
 	Heads int `json:"heads"`
-	// Findings counts all, also those that are not told one by one.
+	// Findings counts all findings, including those that are not listed.
 	Findings int `json:"findings"`
 	// Chains are the heads that follow from the log, in the summary.
 	Chains []string `json:"chains,omitempty"`

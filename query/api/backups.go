@@ -14,7 +14,7 @@ import (
 // Backups holds files for a process that copies them.
 type Backups interface {
 	// Begin makes a checkpoint of the log and keeps objects from being deleted, for a
-	// time. The error wraps ErrConflict while another backup is at work.
+	// time. The error wraps ErrConflict while another backup is running.
 	Begin(ctx context.Context) (Backup, error)
 	// Renew gives a backup more time. The error wraps code.ErrNotFound.
 	Renew(ctx context.Context, id string) (Backup, error)
@@ -22,7 +22,7 @@ type Backups interface {
 	End(ctx context.Context, id string) error
 }
 
-// Backup is a backup at work.
+// Backup is a running backup.
 type Backup struct {
 	ID string
 	// Log is embedded or kafka.

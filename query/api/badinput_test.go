@@ -21,7 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// emptyGit has one commit with nothing in it, and notes what it is asked for.
+// emptyGit has one commit with an empty tree, and records its calls.
 type emptyGit struct{ asked []string }
 
 func (*emptyGit) Reach(context.Context, code.RepositoryID, code.CommitID) (source.Reach, error) {
@@ -90,7 +90,7 @@ type sample struct {
 	header       http.Header    // sent, too
 }
 
-// withHeader returns the sample with headers, given as name and value in turns.
+// withHeader returns the sample with headers, given as name and value in turn.
 func (q *sample) withHeader(pairs ...string) *sample {
 	out := *q
 	out.header = http.Header{}
@@ -195,8 +195,8 @@ func (q *sample) sendSample(s http.Handler, path map[string]string, query url.Va
 	return rec
 }
 
-// checkRefusal holds an answer to a status, an error object with one of the codes, and
-// a message that names what is wrong.
+// checkRefusal checks the status of a response, that it is an error object with one of
+// the codes, and that its message names what is wrong.
 func checkRefusal(t *testing.T, what string, rec *httptest.ResponseRecorder, status int, codes, names string) {
 	t.Helper()
 	var e struct {
@@ -221,7 +221,7 @@ func badServer(t *testing.T) (*api.Server, *emptyGit) {
 	return newServer(t, o), git
 }
 
-// noAccounts are accounts of nobody.
+// noAccounts returns a service without accounts.
 func noAccounts(t *testing.T) *auth.Service {
 	t.Helper()
 	directory := authtest.New()
@@ -402,8 +402,8 @@ var hostile = []string{
 	strings.Repeat("a", 100_000), strings.Repeat("../", 5000) + "x", "{", "' OR 1=1 --", "https://evil.example/",
 }
 
-// Whatever stands in a field or parameter of text, the answer is an error object of
-// the client's affair, or one of success, and git sees nothing but names.
+// Whatever text a field or parameter contains, the response is a client error or a
+// success, and git sees only names.
 func TestHostileText(t *testing.T) {
 	s, git := badServer(t)
 	check := func(what string, rec *httptest.ResponseRecorder) {

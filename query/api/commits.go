@@ -80,7 +80,7 @@ func (s *Server) showCommit(r *http.Request) (*reply, error) {
 	}
 	c, err := s.o.Source.Commit(r.Context(), repository, ref)
 	if errors.Is(err, source.ErrNoRevision) {
-		// Here the commit is what is asked for, not where to look.
+		// Here the commit is the object of the request, not where to look.
 		return nil, fmt.Errorf("commit %.200q of %s: %w", ref, repository.Name, code.ErrNotFound)
 	}
 	if err != nil {

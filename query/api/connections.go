@@ -24,8 +24,8 @@ func connectionType(kind code.HostKind) string {
 	return "git"
 }
 
-// listConnections answers with the connections of the repositories that exist for
-// who asks. How one is configured is not said.
+// listConnections returns the connections of the repositories that the caller may
+// see, without their configuration.
 func (s *Server) listConnections(r *http.Request) (*reply, error) {
 	s.setAuditTarget(r, audit.TargetInstance, "")
 	all, err := s.o.Catalog.Repositories(r.Context())
@@ -57,8 +57,8 @@ func (s *Server) connectionsByName(all []*search.Repository, visible auth.Visibl
 	})
 }
 
-// connectionName returns the name of a connection with a repository that exists for
-// who asks.
+// connectionName returns the name of a connection that has a repository which the
+// caller may see.
 func (s *Server) connectionName(all []*search.Repository, visible auth.Visible, id int) (name string, known bool) {
 	if id == 0 {
 		return "", false

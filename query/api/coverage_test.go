@@ -47,7 +47,7 @@ func TestEveryRouteIsWrittenDown(t *testing.T) {
 	for _, r := range s.Access() {
 		name := r.Method + " " + r.Path
 		delete(left, name)
-		open := r.Access == api.AccessOpen && r.Method == http.MethodGet // says nothing of anybody
+		open := r.Access == api.AccessOpen && r.Method == http.MethodGet // has no information about a person
 		_, excused := unrecorded[name]
 		switch {
 		case r.Action != "" && excused:

@@ -9,8 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// credentialHeaders and the session's cookie are where a credential may stand;
-// reading it is the Gate's affair.
+// credentialHeaders and the session's cookie are where a credential may be; the
+// Gate reads it.
 var credentialHeaders = []string{"Authorization", "X-Service-Api-Key", "X-Sourcebot-Api-Key"}
 
 // hasCredential reports whether r shows anything that could be one.
@@ -33,17 +33,17 @@ func hasCookie(r *http.Request) bool {
 	return err == nil
 }
 
-// anonymousPrincipal is who sends r as long as nothing was shown. Behind a proxy that is
-// trusted, the server's listener has put the client's address there.
+// anonymousPrincipal returns the sender of r before authentication. Behind a trusted proxy,
+// the server's listener has put the client's address there.
 func anonymousPrincipal(r *http.Request) *auth.Principal {
 	return &auth.Principal{Actor: account.Actor{Kind: account.ActorAnonymous, Address: auth.PeerAddress(r), Client: auth.ClientOf(r)}}
 }
 
-// checkMediaType refuses a body that is declared as something else than JSON, if a
-// session's cookie alone shows who calls. A form of another origin's page could
-// send that cookie with such a body, and JSON only after a preflight: this is a
-// second line behind checkOrigin. Elsewhere a body is JSON whatever it declares:
-// fetch declares text/plain, and curl -d a form.
+// checkMediaType refuses a body that is declared as something other than JSON, if
+// only a session's cookie authenticates the caller. A form of another origin's page
+// could send that cookie with such a body, and JSON only after a preflight: this is
+// a second line of defense after checkOrigin. Elsewhere a body is JSON whatever it
+// declares: fetch declares text/plain, and curl -d a form.
 func checkMediaType(r *http.Request) error {
 	declared := r.Header.Get("Content-Type")
 	if r.ContentLength == 0 || declared == "" || !hasCookie(r) || hasKey(r) {

@@ -20,15 +20,15 @@ import (
 // DeadLetters are the records that were given up. Errors that wrap
 // code.ErrNotFound are answered 404, ErrConflict 409, ErrUnavailable 503.
 type DeadLetters interface {
-	// Letters returns those known that the query selects, the newest first, and how
+	// ListDeadLetters returns those known that the query selects, the newest first, and how
 	// many are open in all.
 	ListDeadLetters(ctx context.Context, q DeadLetterQuery) (letters []DeadLetter, open int, err error)
-	// Letter returns one as it lies in the log, and what is known of it.
+	// GetDeadLetter returns one as it is in the log, and what is known of it.
 	GetDeadLetter(ctx context.Context, at event.Position) (DeadLetter, event.Record, error)
-	// ReplayLetter appends what takes the place of a letter and resolves it. What
+	// ReplayDeadLetter appends what takes the place of a letter and resolves it. What
 	// cannot be replayed, or was overtaken, is ErrConflict.
 	ReplayDeadLetter(ctx context.Context, at event.Position) (event.Position, error)
-	// DropLetter resolves a letter without anything in its place.
+	// DropDeadLetter resolves a letter without anything in its place.
 	DropDeadLetter(ctx context.Context, at event.Position, reason string) error
 }
 
@@ -183,7 +183,7 @@ func (s *Server) replayDeadLetters(r *http.Request) (*reply, error) {
 }
 
 func (s *Server) dropDeadLetters(r *http.Request) (*reply, error) {
-	reason := queryParams(r).textParam("reason", event.MaxReasonBytes) // what is wrong with it resolveAll says
+	reason := queryParams(r).textParam("reason", event.MaxReasonBytes) // what is wrong with it resolveDeadLetters says
 	return s.resolveDeadLetters(r, func(at event.Position) error { return s.o.DeadLetters.DropDeadLetter(r.Context(), at, reason) })
 }
 
@@ -209,7 +209,7 @@ func (s *Server) resolveDeadLetters(r *http.Request, resolve func(event.Position
 		at := letters[i].Position
 		err := resolve(at)
 		switch {
-		case err == nil, errors.Is(err, code.ErrNotFound): // somebody else was quicker
+		case err == nil, errors.Is(err, code.ErrNotFound): // another request was quicker
 			out.Resolved++
 			out.Remaining--
 		case errors.Is(err, ErrConflict):

@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// Deliveries is the ledger of what was delivered and what became of it. Errors
+// Deliveries is the ledger of what was delivered and what happened to it. Errors
 // that wrap code.ErrNotFound are answered 404, ErrConflict 409, ErrUnavailable 503.
 type Deliveries interface {
 	// List returns a page, newest first. An error that wraps ErrCursor is answered
@@ -42,7 +42,7 @@ type DeliveryQuery struct {
 	Limit  int
 }
 
-// DeliveryPage is a part of a list. Next is empty behind the last; a page may be
+// DeliveryPage is a part of a list. Next is empty after the last; a page may be
 // shorter than its limit and have one, where few deliveries match.
 type DeliveryPage struct {
 	Deliveries []*Delivery
@@ -54,7 +54,7 @@ type Delivery struct {
 	// Position is that of its first event.
 	Position event.Position
 	// Source is the component that wrote the event: /webhooks/{kind}/{connection}
-	// for web hooks.
+	// for webhooks.
 	Source, Connection, DeliveryID, BodySHA256 string
 	// Repository is 0, and its name empty, where it is not known.
 	Repository           code.RepositoryID
@@ -64,8 +64,8 @@ type Delivery struct {
 	// Duplicates counts the deliveries that repeat this one.
 	Duplicates      int64
 	LastDuplicateAt time.Time
-	// Outcome, Reason, Of and Suppressed tell of a delivery without a push, as
-	// event.Delivery has them.
+	// Outcome, Reason, Of and Suppressed describe a delivery without a push, as in
+	// event.Delivery.
 	Outcome, Reason string
 	Of              *event.Position
 	Suppressed      int64
@@ -87,7 +87,7 @@ type DeliveredPush struct {
 	Changes             *int
 	Documents, Segments int
 	// Cause is the push that this one was indexed with, Answered the event that
-	// says what became of it.
+	// says what happened to it.
 	Cause, Answered      *event.Position
 	DoneAt, SearchableAt time.Time
 	// Here says that SearchableAt was seen by the process that answers.

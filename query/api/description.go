@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// descriptions tell people and programs what there is. They do not change while the
-// server runs.
+// descriptions document the API for people and programs. They do not change while
+// the server runs.
 type descriptions struct{ json, page description }
 
 // description is an answer that a client may keep.

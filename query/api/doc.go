@@ -1,8 +1,8 @@
 // Package api serves the public JSON API and the small administration API.
 //
 // It answers the question "which request gets which answer?". The interface is
-// described in schemas/openapi/quarry.yaml, which this package serves, and told
-// to people in docs/api.md. Routes stand in routes.go, one file per resource:
+// described in schemas/openapi/quarry.yaml, which this package serves, and for
+// people in docs/api.md. Routes are in routes.go, one file per resource:
 //
 //	search.go     POST /api/search
 //	stream.go     POST /api/stream_search
@@ -22,13 +22,13 @@
 //
 // IDs become the numbers that the API shows, and numbers IDs, in numbers.go.
 //
-// What stands before a handler, from outside in:
+// The layers before a handler, from outside in:
 //
 //	middleware.go  ID, headers, measures, recovery, bounds of body and time
 //	origins.go     names that are answered to, pages of other origins
-//	admission.go   who asks, and whether they may
+//	admission.go   authentication and authorization
 //	limits.go      how often, and how much at once
-//	auditing.go    what is written down, behind the handler and before the answer
+//	auditing.go    the audit record, after the handler and before the response
 //
 // # Main types
 //
@@ -36,8 +36,8 @@
 //	Options  what it needs: Searcher and Views for answers, Catalog and Status
 //	         for repositories, Registrar for changes, Deliveries and DeadLetters
 //	         for what became of pushes,
-//	         Source for files and history, Gate for who asks, Auditor for what
-//	         they did
+//	         Source for files and history, Gate to authenticate callers, Auditor
+//	         to record what they did
 //
 // # Invariants
 //
@@ -46,8 +46,8 @@
 //  2. A view is released when its answer has been written, whatever happened.
 //  3. Nothing in a request makes the server take unbounded time or memory: body,
 //     query, matches, context and time have bounds, named in options.go.
-//  4. A route says who may ask (access); one that does not keeps the server from
-//     starting. What is not written down in the audit log is not answered.
+//  4. Every route has an access rule; without one the server does not start. A
+//     request that cannot be recorded in the audit log gets no data.
 //  5. No ID of a repository or connection leaves but as a number, and nothing without
 //     a number is shown: members of answers have the type code.RepositoryNumber.
 //  6. Absent optional values are left out of JSON; times are UTC with

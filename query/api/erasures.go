@@ -14,8 +14,8 @@ import (
 
 // Erasures take text out of every file of the data directory, now.
 type Erasures interface {
-	// Erase asks for it, durably, and returns what was begun. The error wraps
-	// ErrConflict if it cannot be done as things are.
+	// Erase requests it, durably, and returns what was begun. The error wraps
+	// ErrConflict if it is not possible in the current state.
 	Erase(ctx context.Context, r ErasureRequest) (Erasure, error)
 	// List returns the erasures that this process knows, the newest first.
 	List(ctx context.Context) ([]Erasure, error)

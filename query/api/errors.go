@@ -23,16 +23,16 @@ var (
 	errNoRoute      = errors.New("no such path; GET /api/openapi.json describes the API")
 	errBody         = errors.New("request body")
 	errBodyTooBig   = errors.New("request body is too large")
-	errBodySlow     = errors.New("request body came too slowly")
+	errBodySlow     = errors.New("request body arrived too slowly")
 	errMissingParam = errors.New("query parameters")
 	errParams       = errors.New("query parameters")
 	errPathParams   = errors.New("path parameters")
 	errConflict     = errors.New("conflict")
 	errCrossOrigin  = errors.New("requests from pages of other origins are not allowed")
 	errNotReady     = errors.New("not ready")
-	errTimedOut     = errors.New("time is up; narrow the query, with repo: or lang: say")
+	errTimedOut     = errors.New("the search timed out; narrow the query, for example with repo: or lang:")
 	errContext      = errors.New("search context")
-	errHost         = errors.New("the server is not known by this name; add it to access.hosts, or set publicUrl")
+	errHost         = errors.New("unknown host name; add it to access.hosts or set publicUrl")
 )
 
 // methodError is a 405.
@@ -49,7 +49,7 @@ type errorStatus struct {
 	code   string
 }
 
-// statusClientGone is what counts a request whose client left; nobody reads it.
+// statusClientGone counts requests whose client disconnected; it is never sent.
 const statusClientGone = 499
 
 // failures maps errors to statuses and codes. The first row that matches counts.
@@ -143,11 +143,11 @@ type queryError struct {
 	Advice   string `json:"advice"`
 }
 
-// retryAfterSeconds is what a 503 asks for.
+// retryAfterSeconds is the Retry-After of a 503.
 const retryAfterSeconds = 5
 
-// errorReply is the answer to a failed request. Only the messages of failures
-// that are the client's affair are told; others are in the log, by request ID.
+// errorReply returns the response to a failed request. Only messages about the
+// client's own request are returned; others are in the log, by request ID.
 func errorReply(err error, requestID string) *reply {
 	f := failureOf(err)
 	object := errorObject{StatusCode: f.status, ErrorCode: f.code, Message: err.Error()}

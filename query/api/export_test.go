@@ -31,7 +31,7 @@ func ErrorCodes() []string {
 	return out
 }
 
-// The words for who may ask.
+// The names of access rules.
 const (
 	AccessOpen     = int(accessOpen)
 	AccessSearch   = int(accessSearch)
@@ -42,14 +42,14 @@ const (
 	AccessOperator = int(accessOperator)
 )
 
-// RouteAccess is a route and who may ask.
+// RouteAccess is a route and its access rule.
 type RouteAccess struct {
 	Method, Path, Action string
 	Access               int
 	Changes, Stream      bool
 }
 
-// Access returns who may ask for every route.
+// Access returns the access rule of every route.
 func (s *Server) Access() []RouteAccess {
 	var out []RouteAccess
 	for _, r := range s.routeTable() {

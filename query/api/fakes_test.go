@@ -195,8 +195,8 @@ func (w *world) FindFiles(_ context.Context, _ search.View, r search.FileRequest
 	return out, nil
 }
 
-// Stream emits each file in a part of its own; what is wrong comes after the first
-// if the query says late.
+// Stream emits each file separately; the error comes after the first file if the
+// query says late.
 func (w *world) Stream(ctx context.Context, v search.View, r search.Request, emit search.Emit) (*search.Result, error) {
 	if strings.Contains(r.Query.Text, "late") {
 		files := w.result.Files[:1]

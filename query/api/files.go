@@ -11,9 +11,9 @@ import (
 // rangesAtOnce is how many ranges are written between two looks at the buffer.
 const rangesAtOnce = 64
 
-// fileWriter writes the files of an answer as JSON, by hand: an answer has
-// hundreds of ranges with six numbers each. What the members mean is told in the
-// OpenAPI document.
+// fileWriter writes the files of a response as JSON, by hand: a response has
+// hundreds of ranges with six numbers each. The OpenAPI document explains the
+// members.
 type fileWriter struct {
 	server *Server
 	out    *jsonout.Writer
@@ -144,8 +144,8 @@ func (w *fileWriter) writeChunk(c *search.Chunk) {
 	w.out.Raw("]}")
 }
 
-// writeSymbol writes the definition that a match lies on; its words are empty for a
-// match that lies on none, beside one that does.
+// writeSymbol writes the definition that contains a match. For a match outside of every
+// definition its fields are empty if another match of the file has one.
 func (w *fileWriter) writeSymbol(s *code.Symbol) {
 	if s == nil {
 		w.out.Raw(`{"symbol":"","kind":""}`)

@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// find is Definitions or References of a Navigator.
+// findFunc is Definitions or References of a Navigator.
 type findFunc func(ctx context.Context, v search.View, r navigate.Request) (*navigate.Result, error)
 
 func (s *Server) findDefinitions(r *http.Request) (*reply, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api/internal/contract"
 )
 
-// form is a request held against the document.
+// requestForm is a request checked against the document.
 type requestForm struct {
 	operation *contract.Operation
 	values    url.Values // of the query

@@ -12,9 +12,9 @@ import (
 
 // Freshness is how far searches are behind the pushes of a repository.
 type Freshness struct {
-	// Ref is the ref that was indexed last, Commit what it is at; ReceivedAt is when
-	// the first push was received that led there, IndexedAt when a worker was done
-	// with it: it is searchable within moments of that.
+	// Ref is the ref that was indexed last, Commit its commit; ReceivedAt is when
+	// the first push that led there was received, IndexedAt when a worker finished
+	// it: it is searchable moments later.
 	Ref                   code.Ref
 	Commit                code.CommitID
 	ReceivedAt, IndexedAt time.Time
@@ -84,9 +84,9 @@ func newSkippedItems(files []SkippedFile) []skippedItem {
 	return items
 }
 
-// reindexRepository has every indexed ref of a repository told anew, whatever the
-// mirror says of what was indexed: files are read and judged again by the limits
-// that hold now. What is in the index of a text already stays as it is.
+// reindexRepository re-indexes every indexed ref of a repository from scratch: files are
+// read again and checked against the current limits. Texts that are indexed already are
+// kept as they are.
 func (s *Server) reindexRepository(r *http.Request) (*reply, error) {
 	known, err := s.knownRepository(r)
 	if err != nil {
@@ -99,7 +99,7 @@ func (s *Server) reindexRepository(r *http.Request) (*reply, error) {
 	refs := make([]code.Ref, 0, len(st.Refs))
 	for _, ref := range st.Refs {
 		if ref.Ref == st.Repository.DefaultRef() {
-			refs = append([]code.Ref{ref.Ref}, refs...) // others are told by what they differ in from it
+			refs = append([]code.Ref{ref.Ref}, refs...) // the others are announced as their difference from it
 		} else {
 			refs = append(refs, ref.Ref)
 		}

@@ -10,11 +10,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Gate tells who asks and what exists for them; auth.Service is one.
+// Gate authenticates callers and decides what exists for them; auth.Service is one.
 type Gate interface {
-	// Authenticate returns who sends r. The error wraps auth.ErrUnauthenticated if a
-	// credential is no good, or is missing where anonymous requests are not allowed; it
-	// wraps auth.ErrNotReady while that cannot be told.
+	// Authenticate returns the sender of r. The error wraps auth.ErrUnauthenticated
+	// if a credential is invalid, or is missing where anonymous requests are not
+	// allowed; it wraps auth.ErrNotReady until the accounts have been read.
 	Authenticate(r *http.Request) (*auth.Principal, error)
 	// Visible returns which repositories exist for p now.
 	Visible(p *auth.Principal) auth.Visible
@@ -23,7 +23,7 @@ type Gate interface {
 	Visibility(r *code.Repository) account.Visibility
 }
 
-// Auditor writes down what was done.
+// Auditor records what was done.
 type Auditor interface {
 	// Note takes a record of something read, which is written shortly. Where too
 	// many wait already it waits for a bounded time; an error, which wraps
@@ -31,7 +31,7 @@ type Auditor interface {
 	// not be given. It is called before the answer goes out where that is possible.
 	Note(ctx context.Context, rec audit.Record) error
 	// Record returns once the record is durable, or after a bounded time with an
-	// error that wraps ErrUnavailable: what it is about must then not be done, or if
-	// it was, not be reported as done.
+	// error that wraps ErrUnavailable: then the action must not be done, or if it
+	// was, not be reported as done.
 	Record(ctx context.Context, rec audit.Record) error
 }

@@ -18,8 +18,7 @@ import (
 //	operator  owner  member  searcher (a key with the scope search)
 //	gitter (a key with the scope git)  token (a scoped access token)
 //
-// What sends none is nobody, where there may be anonymous requests: the operator,
-// unless the test says otherwise.
+// A request without a credential acts as the operator, or is anonymous if strict.
 type fakeGate struct {
 	strict    bool // requests without a credential are anonymous
 	closed    bool // and refused
@@ -75,7 +74,7 @@ func (g *fakeGate) Visibility(r *code.Repository) account.Visibility {
 	return account.Public
 }
 
-// fakeAudit keeps what is written down.
+// fakeAudit keeps what is recorded.
 type fakeAudit struct {
 	mu      sync.Mutex
 	err     error

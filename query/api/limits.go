@@ -15,13 +15,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Limits bound how often, and how much at once, one caller may ask. Zero values
-// stand for the defaults, negative ones for no limit.
+// Limits bound how often, and how much at once, one caller may send requests. Zero
+// values mean the defaults, negative ones no limit.
 type Limits struct {
 	// PerSecond and Burst are of an API key, a token, or a user who is signed in.
 	PerSecond, Burst int
-	// AnonymousPerSecond and AnonymousBurst are of an address, for requests without
-	// a credential, or with one that is no good.
+	// AnonymousPerSecond and AnonymousBurst limit each address, for requests
+	// without a credential or with an invalid one.
 	AnonymousPerSecond, AnonymousBurst int
 	// Streams bounds the streams of one caller at once.
 	Streams int
@@ -84,8 +84,8 @@ func (s *Server) rateLimitOf(x *exchange) (key string, l pace.Limit) {
 	return key, pace.Limit{PerSecond: limits.PerSecond, Burst: limits.Burst}
 }
 
-// isOperator reports whether p is whoever may read the data directory: they could as
-// well stop the server.
+// isOperator reports whether p is the operator, who can read the data directory and
+// could as well stop the server.
 func isOperator(p *auth.Principal) bool { return p.Actor.Kind == account.ActorOperator }
 
 // clientNetwork returns the part of an address that belongs to one client: of IPv6 the
@@ -122,7 +122,7 @@ func (s *Server) chargeLimit(x *exchange, rt *route, cost int) error {
 	return &rateError{wait: d.Wait, reason: fmt.Sprintf("at most %d requests per second, after a burst of %d", limit.PerSecond, limit.Burst)}
 }
 
-// paced is where a caller stands.
+// paceState is the state of a caller's rate limit.
 type paceState struct {
 	limit pace.Limit
 	pace.Decision
@@ -136,7 +136,7 @@ func (x *exchange) setHeaders(h http.Header) {
 	}
 }
 
-// setHeaders tells a client where it stands, in the words of the IETF's draft.
+// setHeaders reports the rate limit to the client, in the format of the IETF's draft.
 func (p *paceState) setHeaders(h http.Header) {
 	if p == nil {
 		return

@@ -58,7 +58,7 @@ func TestRateLimits(t *testing.T) {
 		t.Errorf("a second later: %d", rec.Code)
 	}
 	const want = `
-# HELP quarry_api_limited_requests_total Requests answered 429, by what was too much.
+# HELP quarry_api_limited_requests_total Requests answered 429, by limit.
 # TYPE quarry_api_limited_requests_total counter
 quarry_api_limited_requests_total{limit="rate"} 4
 quarry_api_limited_requests_total{limit="streams"} 0
@@ -71,8 +71,8 @@ quarry_api_limited_callers 4
 	}
 }
 
-// Addresses are limited each for itself, of IPv6 the network of a client; whoever
-// tries credentials has fewer tries than whoever asks.
+// Each address is limited separately, of IPv6 the network of a client; attempts
+// with credentials have a lower limit than other requests.
 func TestLimitsOfAddresses(t *testing.T) {
 	_, s, now, _ := newLimitedServer(t, api.Limits{AnonymousPerSecond: 1, AnonymousBurst: 10})
 	from := func(address, credential string) int {

@@ -9,17 +9,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// links are what the pages of all files of one ref of a repository have in common.
+// fileLinks are what the pages of all files of one ref of a repository have in common.
 type fileLinks struct {
 	repo   *search.Repository
 	number code.RepositoryNumber // of repo
 	ref    code.Ref
 	// web precedes the path in the address of the page on this server.
 	web string
-	// before and after the path stands what makes the address of the page on the
-	// code host; before is empty if the host has none that we know.
+	// before and after are the parts around the path in the address of the page on
+	// the code host; before is empty if the host has none that we know.
 	before, after string
-	// inQuery says that the path stands in the query of that address.
+	// inQuery says that the path is in the query of that address.
 	inQuery bool
 }
 
@@ -63,9 +63,9 @@ func (s *Server) repositoryURL(repository string) string {
 	return s.o.PublicURL + source.Address{Repository: repository, Kind: source.PageTree}.String()
 }
 
-// externalFilesURL is what stands before and after the path of a file in the
-// address of its page on the code host, and whether the path stands in a query.
-// All is empty if the host has no pages that we know.
+// externalFilesURL returns the parts before and after the path of a file in the
+// address of its page on the code host, and whether the path is in a query. All are
+// empty if the host has no pages that we know.
 func externalFilesURL(r *code.Repository, ref code.Ref) (before, after string, inQuery bool) {
 	web := externalURL(r)
 	if web == "" {

@@ -23,9 +23,9 @@ type listKey struct {
 	filter, connection string
 }
 
-// listings keeps lists of repositories, for the pages of them that are asked for one
-// after the other: to make a list costs a look at all repositories, a page of it
-// does not. All lists are of one state of the catalog; the oldest go first.
+// listings caches lists of repositories, for requests of one page after the other:
+// to make a list costs a look at all repositories, a page of it does not. All lists
+// belong to one state of the catalog; the oldest are dropped first.
 type listings struct {
 	mu struct {
 		sync.Mutex
@@ -37,7 +37,8 @@ type listings struct {
 	}
 }
 
-// catalogID tells the states of the catalog apart; it holds on to the one it is of.
+// catalogID identifies a state of the catalog, and keeps that state from being
+// freed.
 type catalogID struct {
 	first **search.Repository
 	n     int
@@ -96,11 +97,12 @@ func (l *listings) beginLocked(id catalogID) {
 	l.mu.kinds = map[auth.Visible]map[string]code.HostKind{}
 }
 
-// maxKinds bounds the people for whom it is kept which connections there are.
+// maxKinds bounds the number of callers whose list of connections is cached.
 const maxKinds = 1024
 
-// connectionKinds returns the kinds of the connections of the repositories that somebody
-// sees, by name, which made works out of these. The map is not to be changed.
+// connectionKinds returns the kinds of the connections of the repositories that a
+// caller sees, by name, which made computes from these. The map must not be
+// modified.
 func (l *listings) connectionKinds(all []*search.Repository, visible auth.Visible, made func([]*search.Repository) map[string]code.HostKind) map[string]code.HostKind {
 	if len(all) == 0 {
 		return nil // the zero catalogID is that of l before its first list, too

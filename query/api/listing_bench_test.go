@@ -60,8 +60,8 @@ func newMany(t testing.TB, n int) *api.Server {
 	return s
 }
 
-// BenchmarkRepositoryPages asks for the first and the last page of the list of a
-// hundred and of ten thousand repositories, by turns: in the process, and over HTTP.
+// BenchmarkRepositoryPages requests the first and the last page of the list of a
+// hundred and of ten thousand repositories, in turn: in the process, and over HTTP.
 func BenchmarkRepositoryPages(b *testing.B) {
 	sizes := []int{100, 10_000}
 	servers := map[int]*api.Server{}

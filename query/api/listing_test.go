@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestListsAreThoseMadeAnew asks for lists of catalogs that change, as people who see
-// more or less, and compares them with what sorting and filtering gives.
+// TestListsAreThoseMadeAnew requests lists of catalogs that change, as callers who
+// see more or less, and compares them with a plain sort and filter.
 func TestListsAreThoseMadeAnew(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	var l listings

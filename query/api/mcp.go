@@ -21,7 +21,7 @@ func (s *Server) newMCP() (*mcp.Server, error) {
 	})
 }
 
-// sight is what exists for who asks, as agents see it.
+// visibleIndex implements mcp.Sight: it returns what exists for the caller.
 type visibleIndex struct{ server *Server }
 
 var _ mcp.VisibleIndex = visibleIndex{}
@@ -43,7 +43,7 @@ func (g visibleIndex) Repositories(ctx context.Context, sort, filter string) ([]
 	return g.server.listings.listFor(all, listKey{visible: g.server.callerVisibility(ctx), sort: sort, filter: strings.ToLower(filter)}), nil
 }
 
-// noteCall writes down what an agent did: a request may be several calls, or none.
+// noteCall records what an agent did: a request may be several calls, or none.
 func (s *Server) noteCall(ctx context.Context, rec audit.Record) error {
 	if x := exchangeIn(ctx); x != nil {
 		rec.RequestID = x.id

@@ -30,28 +30,28 @@ func newMetrics(reg prometheus.Registerer, s *Server) *metrics {
 	m := &metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_api_request_duration_seconds",
-			Help:    "Time from the first byte of a request to the last of its answer, by route and status.",
+			Help:    "Time from the first byte of a request to the last byte of its response, by route and status.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
 		}, []string{"route", "status"}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_api_inflight_requests",
-			Help: "Requests being answered.",
+			Help: "Requests in progress.",
 		}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_api_panics_total",
-			Help: "Requests that ended in a panic: defects of the server.",
+			Help: "Requests that ended in a panic, which is a defect in Quarry.",
 		}),
 		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_api_incomplete_searches_total",
-			Help: "Searches answered in part, by what ended them.",
+			Help: "Searches answered in part, by reason.",
 		}, []string{"reason"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_api_limited_requests_total",
-			Help: "Requests answered 429, by what was too much.",
+			Help: "Requests answered 429, by limit.",
 		}, []string{"limit"}),
 		unrecorded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_api_unrecorded_changes_total",
-			Help: "Changes that were made and could not be written to the audit log.",
+			Help: "Changes that took effect but could not be written to the audit log.",
 		}),
 	}
 	for _, reason := range search.StopReasons {
@@ -65,11 +65,11 @@ func newMetrics(reg prometheus.Registerer, s *Server) *metrics {
 	}
 	callers := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quarry_api_limited_callers",
-		Help: "Keys, users and addresses whose rate is remembered; the least recent makes room.",
+		Help: "API keys, users and addresses with a tracked request rate; the least recently used are evicted.",
 	}, func() float64 { return float64(s.pace.Len()) })
 	streams := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quarry_api_open_streams",
-		Help: "Streams being answered.",
+		Help: "Open response streams.",
 	}, func() float64 { return float64(s.streams.Open()) })
 	reg.MustRegister(m.seconds, m.inFlight, m.panics, m.limited, m.refusals, m.unrecorded, callers, streams)
 	return m

@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// exchange is what the layers around a handler tell one another.
+// exchange is the state that the layers around a handler share.
 type exchange struct {
 	id     string
 	route  string
@@ -26,7 +26,7 @@ type exchange struct {
 	control *http.ResponseController
 	form    requestForm
 
-	// Who asks, from where, and where they stand; see admission.go.
+	// Principal, client address and rate limit of the caller; see admission.go.
 	principal *auth.Principal
 	address   string
 	pace      *paceState
@@ -153,7 +153,8 @@ func (s *Server) limitBody(next http.Handler) http.Handler {
 		now := time.Now()
 		_ = control.SetWriteDeadline(now.Add(s.o.ReadTimeout + s.o.SearchTimeout + s.o.WriteTimeout))
 		if r.ContentLength != 0 {
-			// Also for bodies that nobody reads: net/http does, after the answer.
+			// Also for bodies that no handler reads: net/http reads them after the
+			// response.
 			_ = control.SetReadDeadline(now.Add(s.o.ReadTimeout))
 			r.Body = &timedBody{http.MaxBytesReader(w, r.Body, s.o.MaxBodyBytes), control}
 		}
@@ -178,8 +179,8 @@ func (b *timedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// handleRoute makes a handler of a route: it names the route, lets in who may come in,
-// and writes down what was done.
+// handleRoute returns the handler of a route: it labels the request, authorizes the
+// caller, and records the request in the audit log.
 func (s *Server) handleRoute(rt *route) http.Handler {
 	if rt.stream != nil {
 		return s.serveStream(rt)
@@ -242,8 +243,8 @@ func (s *Server) serveStream(rt *route) http.Handler {
 	})
 }
 
-// answerStream lets a request in and has it answered. What an owner does is written down
-// before it begins: nothing can be said once the answer has.
+// answerStream authorizes a request and runs its handler. An owner's action is recorded
+// before it begins, because the response cannot be changed once it has begun.
 func (s *Server) answerStream(rt *route, w http.ResponseWriter, r *http.Request) error {
 	x := exchangeOf(r)
 	admitted, err := s.admitRequest(rt, r)
@@ -275,7 +276,7 @@ func (s *Server) answerStream(rt *route, w http.ResponseWriter, r *http.Request)
 	return err
 }
 
-// errorHandler is the handler that answers err to everybody.
+// errorHandler returns a handler that answers every request with err.
 func (s *Server) errorHandler(err error) http.Handler {
 	return s.handleRoute(&route{
 		method: http.MethodGet, path: unknownRoute, access: accessOpen,
@@ -287,8 +288,8 @@ func exchangeOf(r *http.Request) *exchange {
 	return r.Context().Value(exchangeKey{}).(*exchange)
 }
 
-// logExchange writes one line: at debug what went as it should or is the
-// client's affair, as an error what is ours.
+// logExchange writes one line: at debug level for successes and client errors, as
+// an error for our own failures.
 func (s *Server) logExchange(r *http.Request, x *exchange, took time.Duration) {
 	level := slog.LevelDebug
 	if x.status == http.StatusInternalServerError {

@@ -47,7 +47,7 @@ func (s *Server) numbersOf(ids []code.RepositoryID) []code.RepositoryNumber {
 }
 
 // RepositoryWith returns the repository that a caller names by its number, or by the ID
-// that servers showed before there were numbers: IDs begin where numbers end, but for
+// that servers showed before there were numbers: IDs begin where numbers end, except for
 // one in 2^28. It is 0 for a number that no repository has.
 func RepositoryWith(n Numbers, number uint64) code.RepositoryID {
 	if number <= code.MaxNumber {

@@ -27,9 +27,9 @@ const (
 	// DefaultMaxBodyBytes is above the longest query that syntax takes, so that an
 	// overlong query gets its advice and not a bare 413.
 	DefaultMaxBodyBytes = 2 << 20
-	// DefaultSearchTimeout ends a search that did not end itself. It is above what
-	// the searcher waits and searches by itself (search.Options), after which it
-	// answers with what it has.
+	// DefaultSearchTimeout ends a search that did not end itself. It is above the
+	// searcher's own wait and time limit (search.Options), after which it returns
+	// its partial result.
 	DefaultSearchTimeout = 45 * time.Second
 	// MaxContextLines caps the field contextLines of a search.
 	MaxContextLines = 1000
@@ -86,8 +86,8 @@ type Registrar interface {
 	Remove(ctx context.Context, id code.RepositoryID, reason string) (event.Position, error)
 	// Refresh appends a Push with ActionRefresh of all refs.
 	Refresh(ctx context.Context, id code.RepositoryID) (event.Position, error)
-	// Reindex appends a Push with ActionRefresh of each of refs, in their order, or of
-	// all if there is none: what was said of a ref that a push names is said anew. It
+	// Reindex appends a Push with ActionRefresh for each of refs, in their order,
+	// or for all refs if there is none, so that each ref is announced again. It
 	// returns the position of the last.
 	Reindex(ctx context.Context, id code.RepositoryID, refs []code.Ref) (event.Position, error)
 }
@@ -106,9 +106,9 @@ type Status interface {
 
 // Errors that the interfaces above may wrap.
 var (
-	// ErrRefused says that a policy forbids what was asked, with the reason.
+	// ErrRefused says that a policy forbids the request, with the reason.
 	ErrRefused = errors.New("refused")
-	// ErrConflict says that what there is does not allow what was asked.
+	// ErrConflict says that the current state does not allow the request.
 	ErrConflict = errors.New("conflict")
 	// ErrCursor says that a cursor is none of a page before.
 	ErrCursor = errors.New("cursor is not valid")
@@ -121,7 +121,7 @@ var (
 type Options struct {
 	// Accounts is nil in a process without: their routes answer 503.
 	Accounts *auth.Service
-	// Gate says who asks, Audit writes down what they did.
+	// Gate authenticates callers, Audit records what they did.
 	Gate  Gate
 	Audit Auditor
 	// AuditLog reads that; nil in a process that has none: its routes answer 503.
@@ -155,7 +155,8 @@ type Options struct {
 	Outline Outline
 	// Verifier is nil in a process without mirrors.
 	Verifier Verifier
-	// Screen hides what does not exist for who asks; nil for one of its own.
+	// Screen filters out repositories that the caller may not read; nil creates
+	// one.
 	Screen *search.Screen
 	// Connections are the kinds of the configured connections, by name.
 	Connections map[string]code.HostKind
@@ -182,8 +183,8 @@ type Options struct {
 	ReadTimeout   time.Duration
 	WriteTimeout  time.Duration
 	Limits        Limits
-	// Hosts are names by which the server is asked, beside addresses and names
-	// without a dot; nil is any name.
+	// Hosts are host names that the server accepts, in addition to IP addresses and
+	// names without a dot; nil accepts any name.
 	Hosts []string
 	// AllowedOrigins are the origins whose pages may ask, such as
 	// https://tools.example; "*" is any, without cookies.

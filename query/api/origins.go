@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// anyOrigin is the allowed origin that stands for all.
+// anyOrigin is the allowed origin that means all.
 const anyOrigin = "*"
 
 // What pages of other origins may send and see.
@@ -50,8 +50,8 @@ func (s *Server) withCORS(next http.Handler) http.Handler {
 	})
 }
 
-// allowOrigin says which origin may read the answer. Cookies go along only for origins
-// that are named: "*" would give every page the session of whoever looks at it.
+// allowOrigin says which origin may read the response. Cookies are allowed only for
+// named origins: "*" would give every page the session of its visitor.
 func (s *Server) allowOrigin(h http.Header, origin string) bool {
 	switch {
 	case origin == "":
@@ -69,9 +69,9 @@ func (s *Server) allowOrigin(h http.Header, origin string) bool {
 
 // checkOrigin refuses requests that may change something and come from a page of
 // another origin. It checks requests without a cookie, too: a server on loopback
-// trusts callers by where they are, and a page runs there. If every origin is
+// trusts callers by address, and a page runs on that machine. If every origin is
 // allowed, it still checks requests that carry a session or may begin one: a page
-// must not sign its reader in as somebody else.
+// must not sign its reader in as another user.
 func (s *Server) checkOrigin(next http.Handler) http.Handler {
 	checked := s.origins.Handler(next)
 	if !slices.Contains(s.o.AllowedOrigins, anyOrigin) {
@@ -92,7 +92,7 @@ func (s *Server) checkOrigin(next http.Handler) http.Handler {
 	})
 }
 
-// probes may be asked by any name.
+// probes accept any host name.
 var probes = []string{"/healthz", "/readyz", "/api/health"}
 
 // checkHost refuses requests for a name that is not the server's: a page whose name

@@ -65,9 +65,9 @@ func TestOtherOrigins(t *testing.T) {
 	}
 }
 
-// A page of another origin changes nothing and signs nobody in, whatever a browser
-// sends for it without a preflight: forms and text/plain, without cookies or with
-// them, and with the headers that browsers of several ages set.
+// A page of another origin can neither change data nor sign in a user, whatever a
+// browser sends for it without a preflight: forms and text/plain, with or without
+// cookies, and with the headers that browsers of different ages set.
 func TestPagesOfOthersChangeNothing(t *testing.T) {
 	browsers := map[string][]string{
 		"fetch metadata":        {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
@@ -135,7 +135,8 @@ func startsSession(q *sample) bool {
 	return q.path == "/api/auth/setup" || q.path == "/api/auth/sign_in" || q.path == "/api/invitations/accept"
 }
 
-// A browser asks before it sends a key, and has none to show then.
+// A browser sends a preflight before it sends a key, and the preflight has no
+// credential.
 func TestPreflight(t *testing.T) {
 	w := closedWorld()
 	w.gate.closed = true
@@ -184,7 +185,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// Whoever came by https once stays with it, and nobody else is told to.
+// A client that came by https once must stay with it; other clients get no such
+// header.
 func TestSecureTransport(t *testing.T) {
 	for url, want := range map[string]bool{"https://code.example": true, "http://code.example": false} {
 		o := newWorld().serverOptions()

@@ -10,10 +10,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Page puts before a handler that is not of this API what is in front of every
-// request: its ID, measures under the label, the checks of host and origin, the
-// bounds of body and time, and the rate limit of an address. Who asks is for the
-// handler to find out.
+// Page wraps a handler outside of this API in the checks of every request: a
+// request ID, metrics under the label, the checks of host and origin, limits of
+// body and time, and the rate limit of an address. The handler authenticates the
+// caller.
 func (s *Server) Page(label string, next http.Handler) http.Handler {
 	rt := &route{method: http.MethodPost, path: label, access: accessOpen}
 	return s.withMiddleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,10 +34,10 @@ func (s *Server) Page(label string, next http.Handler) http.Handler {
 	}))
 }
 
-// CodePage puts before a page that shows code what is in front of GET /api/source:
-// that of Page, the credential with its scope, and its rate limit. The page finds
-// the principal in its context (auth.From) and notes by itself what it shows. fail
-// answers those who may not read code, or of whom that cannot be known yet.
+// CodePage wraps a page that shows code in the checks of GET /api/source: those of
+// Page, the credential with its scope, and its rate limit. The page finds the
+// principal in its context (auth.From) and records what it shows. fail writes the
+// response for callers who may not read code, or who cannot be authenticated yet.
 func (s *Server) CodePage(label string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler {
 	rt := &route{method: http.MethodGet, path: label, access: accessGit}
 	return s.withMiddleware(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -86,6 +86,6 @@ func (t *statusTracker) WriteHeader(status int) {
 // Unwrap serves http.ResponseController.
 func (t *statusTracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// Note has a record written down as the API's are; an error says that what it is
-// about must not be shown.
+// Note records like the API; on error the data that the record is about must not be
+// shown.
 func (s *Server) Note(ctx context.Context, rec audit.Record) error { return s.o.Audit.Note(ctx, rec) }

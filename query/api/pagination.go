@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// page is a window on a list.
+// pageWindow is a window on a list.
 type pageWindow struct{ number, perPage int }
 
-// pageParam returns the page asked for; the document has its bounds and its default
+// pageParam returns the requested page; the document has its bounds and its default
 // length.
 func (p *params) pageParam() pageWindow { return pageWindow{p.intParam("page"), p.intParam("perPage")} }
 

@@ -8,13 +8,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// refusals keeps a flood of refused requests from flooding the audit log.
+// refusalThrottle keeps a flood of refused requests from flooding the audit log.
 type refusalThrottle struct {
 	pace *pace.Table
 	mu   struct {
 		sync.Mutex
-		// suppressed counts, by address, those without a record since the last that
-		// has one. It is bounded by maxSuppressed: then it begins anew.
+		// suppressed counts, by address, the refusals since the last recorded one.
+		// It is cleared when it has maxSuppressed addresses.
 		suppressed map[string]int64
 	}
 }
@@ -28,12 +28,13 @@ func newRefusalThrottle() *refusalThrottle {
 	return f
 }
 
-// everybody is the name under which the records of all addresses are counted. Who has
-// many addresses would fill the disk otherwise: a record is about 500 bytes in all.
+// allAddresses is the key under which the records of all addresses are counted.
+// Otherwise an attacker with many addresses could fill the disk: a record is about
+// 500 bytes in all.
 const allAddresses = "everybody"
 
-// admitRecord says whether a refusal is written down, and how many before it, of the same
-// address or beyond the bound of all, were not.
+// admitRecord reports whether a refusal is recorded, and how many before it, of the same
+// address or beyond the limit of all, were not.
 func (f *refusalThrottle) admitRecord(x *exchange, now time.Time) (suppressed int64, wanted bool) {
 	key := clientNetwork(x.address)
 	wanted = x.refusal == audit.CredentialRefused || f.pace.Take(key, refusalRecords, 1, now).Allowed

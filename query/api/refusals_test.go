@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// Refused credentials are records each, up to a bound that many addresses have in
-// common; the next record tells how many had none.
+// Each refused credential is recorded, up to a limit shared by many addresses; the
+// next record says how many were not.
 func TestRefusalsOfManyAddresses(t *testing.T) {
 	f, now := newRefusalThrottle(), time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	refused := func(i int) *exchange {

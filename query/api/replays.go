@@ -11,16 +11,16 @@ import (
 	"github.com/gorilla/mux"
 )
 
-// Replays builds versions of what searches read, beside the live one, and
-// switches between them.
+// Replays builds versions of the index next to the live one, and switches between
+// them.
 type Replays interface {
 	// Start begins a replay and returns it. The error wraps ErrReplayRefused for
-	// what can never be, ErrReplaying if one is at work.
+	// what can never be, ErrReplaying if one is running.
 	Start(ctx context.Context, r ReplayRequest) (Replay, error)
 	// Rollback begins to return to the version before. The error wraps ErrReplaying
-	// if a replay is at work or there is none to return to.
+	// if a replay is running or there is none to return to.
 	Rollback(ctx context.Context) (Replay, error)
-	// Cancel ends a replay that is at work; one that has ended stays as it is. The
+	// Cancel ends a replay that is running; one that has ended stays as it is. The
 	// error wraps code.ErrNotFound.
 	Cancel(ctx context.Context, id int) (Replay, error)
 	// List returns the latest replays, the newest first, and the versions.
@@ -31,13 +31,13 @@ type Replays interface {
 var (
 	// ErrReplayRefused says that there is no such projection, or no such moment.
 	ErrReplayRefused = errors.New("cannot be replayed")
-	// ErrReplaying says that what was asked for cannot begin as things are.
+	// ErrReplaying says that the request cannot begin in the current state.
 	ErrReplaying = errors.New("no replay can begin")
 )
 
 // ReplayRequest is the body of POST /api/replays.
 type ReplayRequest struct {
-	// Projection is what to build anew; empty for all.
+	// Projection is the projection to rebuild; empty for all.
 	Projection string `json:"projection"`
 	// To is a moment of the past: a time as of RFC 3339, or partition/offset.
 	To string `json:"to"`
@@ -50,7 +50,7 @@ type ReplayState string
 
 // The states of a replay; the last three are final.
 const (
-	ReplayBuilding  ReplayState = "building"  // records are applied beside the live version
+	ReplayBuilding  ReplayState = "building"  // records are applied next to the live version
 	ReplaySwitching ReplayState = "switching" // it takes the place of the live version
 	ReplayDone      ReplayState = "done"
 	ReplayFailed    ReplayState = "failed"
@@ -84,7 +84,7 @@ type ProjectionVersion struct {
 	CopyOf           string `json:"copyOf,omitempty"`
 	Projection       string `json:"projection,omitempty"`
 	MissingDocuments int    `json:"missingDocuments"`
-	// MissingFiles names where some of them stood, "repository: path".
+	// MissingFiles lists the paths of some of them, "repository: path".
 	MissingFiles []string `json:"missingFiles,omitempty"`
 	// DiskBytes counts files that versions share in each of them.
 	DiskBytes   int64     `json:"diskBytes"`
@@ -97,7 +97,7 @@ type ReplayList struct {
 	// Previous is nil if none is kept.
 	Previous *ProjectionVersion
 	Replays  []Replay
-	// Projections are the names that a replay can be asked for.
+	// Projections are the names that a replay request may contain.
 	Projections []string
 }
 

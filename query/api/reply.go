@@ -40,8 +40,8 @@ func acceptedReply(body any) *reply { return &reply{status: http.StatusAccepted,
 
 const contentTypeJSON = "application/json"
 
-// write sends p. An error means that the client is gone or an encoder failed
-// after the status was sent: there is nobody left to tell.
+// write sends p. An error means that the client is gone or an encoder failed after
+// the status was sent: it cannot be reported to the client any more.
 func (p *reply) write(w http.ResponseWriter) error {
 	h := w.Header()
 	for name, values := range p.header {

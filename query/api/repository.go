@@ -13,13 +13,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// This file is the one place that decides whether there is a repository for who
-// asks: one that they may not see has to look like one that does not exist, in what
-// is said and in what is done to find out.
+// This file is the one place that decides whether a repository exists for the
+// caller: one that they may not see has to look like one that does not exist, in
+// the response and in the work done to find out.
 
 // visibleRepository returns the repository with that full name, for every operation
-// on its files and history: of several, the one with the lowest ID that exists for
-// who asks. The error wraps code.ErrNotFound.
+// on its files and history. Of several it returns the one with the lowest ID that
+// the caller may see. The error wraps code.ErrNotFound.
 func (s *Server) visibleRepository(ctx context.Context, name string) (*code.Repository, error) {
 	setAuditTargetIn(ctx, audit.TargetRepository, name)
 	all, err := s.o.Catalog.Repositories(ctx)
@@ -75,7 +75,8 @@ func (s *Server) repositoryOf(ctx context.Context, p *params) (*code.Repository,
 	return repository, err
 }
 
-// openView returns the current state of the index as far as it exists for who asks.
+// openView returns the current state of the index, limited to what exists for the
+// caller.
 func (s *Server) openView(ctx context.Context) (search.View, error) {
 	v, err := s.o.Views.View(ctx)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // decodeBody reads the JSON object of a request, checked by the document, into v.
-// Types are strict, unknown fields are passed over, as the established interface
+// Types are strict, unknown fields are skipped, as the established interface
 // does.
 func (s *Server) decodeBody(r *http.Request, v any) error {
 	b, err := s.readBody(r)
@@ -29,7 +29,7 @@ func (s *Server) decodeBody(r *http.Request, v any) error {
 }
 
 func (s *Server) readBody(r *http.Request) ([]byte, error) {
-	// The middleware bounds the size and the time, see bounded.
+	// The middleware bounds the size and the time, see limitBody.
 	b, err := io.ReadAll(r.Body)
 	if err == nil {
 		return b, nil
@@ -44,7 +44,7 @@ func (s *Server) readBody(r *http.Request) ([]byte, error) {
 }
 
 // params reads the query parameters of a request, which were checked by the
-// document. The first of several of one name counts; unknown ones are passed over.
+// document. The first of several of one name counts; unknown ones are skipped.
 // It keeps the first error of what the document cannot say.
 type params struct {
 	operation *contract.Operation

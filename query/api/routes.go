@@ -16,17 +16,19 @@ import (
 // OpenAPI document.
 type route struct {
 	method, path string
-	// access says who may ask, action what the audit log calls it; empty: nothing.
+	// access is the access rule, action the name of the request in the audit log;
+	// empty: not audited.
 	access access
 	action audit.Action
-	// frees says that the request frees space, and so is let in when others are not.
+	// frees says that the request frees space, and so is accepted when others are
+	// not.
 	frees bool
 	// One of the two: stream where the answer is written as it comes.
 	handler handler
 	stream  streamHandler
 }
 
-// access says what a request needs to show. The zero value lets nobody in.
+// access is the permission that a route requires. The zero value admits no caller.
 type access int
 
 const (
@@ -34,7 +36,7 @@ const (
 	accessOpen            // nothing
 	accessSearch          // the scope search; anonymous requests where they are allowed
 	accessGit             // the scope git; anonymous requests where they are allowed
-	accessRead            // one of those two, and what is asked for says which
+	accessRead            // one of those two, depending on the request
 	accessMember          // a user, by session or key
 	accessOwner           // an owner with the scope admin, or the operator
 	accessOperator        // the operator
@@ -83,7 +85,7 @@ func (s *Server) routeTable() []route {
 		{method: http.MethodGet, path: "/api/deadletters/{partition}/{offset}", access: accessOwner, action: audit.ReadOperations, handler: s.showDeadLetter},
 		{method: http.MethodDelete, path: "/api/deadletters/{partition}/{offset}", access: accessOwner, action: audit.ChangedOperations, handler: s.dropDeadLetter},
 		{method: http.MethodPost, path: "/api/deadletters/{partition}/{offset}/replay", access: accessOwner, action: audit.ChangedOperations, handler: s.replayDeadLetter},
-		// What agents do is written down call by call; see noteCall.
+		// What agents do is recorded call by call; see noteCall.
 		{method: http.MethodPost, path: "/api/mcp", access: accessRead, handler: s.postMCP},
 		{method: http.MethodDelete, path: "/api/mcp", access: accessRead, handler: s.endMCP},
 		{method: http.MethodPost, path: "/api/auth/setup", access: accessOpen, handler: s.withAccounts(s.setUp)},
@@ -145,8 +147,8 @@ func (s *Server) newRouter() *mux.Router {
 	return router
 }
 
-// literalFirst puts the routes of a path together, and paths without parameters
-// before those with some: "rollback" is a path of its own, and no ID of a replay.
+// literalFirst groups the routes by path, and puts paths without parameters before
+// those with some: "rollback" is a separate path, and not an ID of a replay.
 func literalFirst(routes []route) []route {
 	slices.SortStableFunc(routes, func(a, b route) int {
 		return cmp.Or(strings.Count(a.path, "{")-strings.Count(b.path, "{"), strings.Compare(a.path, b.path))
@@ -154,12 +156,12 @@ func literalFirst(routes []route) []route {
 	return routes
 }
 
-// checkDefinition returns an error for a route that nobody may ask for, or everybody: it was
-// forgotten to say who.
+// checkDefinition returns an error for a route without an access rule, or with an invalid
+// one.
 func (rt *route) checkDefinition() error {
 	switch {
 	case rt.access <= accessNobody || rt.access > accessOperator:
-		return fmt.Errorf("api: %s %s: it does not say who may ask", rt.method, rt.path)
+		return fmt.Errorf("api: %s %s: it has no access rule", rt.method, rt.path)
 	case (rt.handler == nil) == (rt.stream == nil):
 		return fmt.Errorf("api: %s %s: want a handler or a stream", rt.method, rt.path)
 	}

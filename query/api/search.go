@@ -18,7 +18,7 @@ import (
 // parsedSearch is a request that passed the checks.
 type parsedSearch struct {
 	search.Request
-	// capped says that more matches were asked for than the server looks for.
+	// capped says that more matches were requested than the server looks for.
 	capped bool
 	took   time.Duration // to parse the query
 }
@@ -87,8 +87,8 @@ func (s *Server) runSearch(r *http.Request) (*reply, error) {
 	return out, nil
 }
 
-// searchError tells the time-out of the server from the client's leaving. The
-// only thing that a search may look for and not find is a search context.
+// searchError distinguishes the server's timeout from a client that left. The only
+// thing that a search may look for and not find is a search context.
 func searchError(r *http.Request, err error) error {
 	if errors.Is(err, code.ErrNotFound) {
 		return fmt.Errorf("%w: %w", errContext, err)

@@ -121,7 +121,7 @@ func (s *Server) incompleteReason(in *parsedSearch, r *search.Result) string {
 	return incompleteOther
 }
 
-// repositories collects those of an answer, in order and once each.
+// repositoryInfos collects those of an answer, in order and once each.
 type repositoryInfos struct {
 	server *Server
 	seen   map[code.RepositoryID]bool

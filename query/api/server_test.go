@@ -53,8 +53,8 @@ func loadDocument(t *testing.T) (*openapi3.T, routers.Router) {
 //	METHOD /path [header=Name:value] [fail=search|time|view|registrar|status]
 //
 // with the body as input; it prints status, headers that are part of the
-// contract, body, and what was registered or searched. Every answer is held
-// against the OpenAPI document, and every view must be released.
+// contract, body, and what was registered or searched. Every answer is checked against
+// the OpenAPI document, and every view must be released.
 func TestServer(t *testing.T) {
 	_, router := loadDocument(t)
 	datadriven.Walk(t, "testdata/server", func(t *testing.T, path string) {
@@ -121,7 +121,7 @@ func (w *world) setFailure(what string) {
 	}
 }
 
-// validateAnswer holds an answer against the document, where the document knows the
+// validateAnswer checks an answer against the document, where the document knows the
 // request.
 func validateAnswer(t *testing.T, pos string, router routers.Router, req *http.Request, rec *httptest.ResponseRecorder) {
 	t.Helper()
@@ -209,7 +209,7 @@ func TestBodyMustBeText(t *testing.T) {
 	}
 }
 
-// What a request asks for reaches the search, within the bounds.
+// The options of a request reach the search, within the limits.
 func TestSearchRequest(t *testing.T) {
 	w := newWorld()
 	s := newServer(t, w.serverOptions())
@@ -438,8 +438,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A body that stops coming does not hold a connection for ever, and the deadline
-// of the body does not end the answer.
+// A body that stops arriving does not hold a connection forever, and the deadline
+// of the body does not end the response.
 func TestOverTheWire(t *testing.T) {
 	w := newWorld()
 	server := httptest.NewServer(newServer(t, w.serverOptions()))

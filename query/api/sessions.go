@@ -27,7 +27,7 @@ func (in *newcomerRequest) toNewcomer() auth.Newcomer {
 	return auth.Newcomer{Value: in.Value, Email: in.Email, Name: in.Name, Password: in.Password}
 }
 
-// signedInResponse tells whose session the cookie of the answer is.
+// signedInResponse describes the user of the session in the response's cookie.
 type signedInResponse struct {
 	User      userObject `json:"user"`
 	ExpiresAt jsonTime   `json:"expiresAt"`
@@ -58,7 +58,7 @@ func (s *Server) setUp(a *auth.Service, r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	in, err := a.Setup(r.Context(), auth.From(r.Context()).Actor, body.toNewcomer())
-	return signedInReply(a, http.StatusCreated, in, explainUnauthenticated(err, "the setup link is no good, or not any more"))
+	return signedInReply(a, http.StatusCreated, in, explainUnauthenticated(err, "invalid or expired setup link"))
 }
 
 func (s *Server) signIn(a *auth.Service, r *http.Request) (*reply, error) {
@@ -87,7 +87,7 @@ func signedOutReply(a *auth.Service, err error) (*reply, error) {
 	return p, err
 }
 
-// meResponse says who asks. User is absent for the operator.
+// meResponse describes the caller. User is absent for the operator.
 type meResponse struct {
 	Kind   account.ActorKind `json:"kind"`
 	User   *userObject       `json:"user,omitempty"`
@@ -120,8 +120,8 @@ func (s *Server) showMe(a *auth.Service, r *http.Request) (*reply, error) {
 	return okReply(out), nil
 }
 
-// changeMe changes the name, the password or both of the user who asks. The
-// password comes first: it may be refused.
+// changeMe changes the caller's name, password or both. The password comes first,
+// because that change may be refused.
 func (s *Server) changeMe(a *auth.Service, r *http.Request) (*reply, error) {
 	var body struct {
 		Name        *string `json:"name"`
@@ -145,7 +145,7 @@ func (s *Server) changeMe(a *auth.Service, r *http.Request) (*reply, error) {
 	return s.showMe(a, r)
 }
 
-// sessionObject is a session of the user who asks.
+// sessionObject is a session of the caller.
 type sessionObject struct {
 	ID        account.SessionID `json:"id"`
 	CreatedAt jsonTime          `json:"createdAt"`

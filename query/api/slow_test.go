@@ -116,7 +116,8 @@ func TestBodyHasCome(t *testing.T) {
 	}
 }
 
-// An answer that nobody fetches is given up, and what it holds is given back.
+// A response that the client does not read is aborted, and its resources are
+// released.
 func TestSlowReader(t *testing.T) {
 	w := newWorld()
 	text := bytes.Repeat([]byte("all work and no play\n"), 1<<20)

@@ -44,8 +44,8 @@ type RepositoryStatus struct {
 	// is visible to searches; nil if none is. A client that registered at a
 	// position waits until Applied has reached it.
 	Applied *event.Position
-	// Reconciliation is the last look for pushes that no web hook told of; nil if
-	// this process does not look.
+	// Reconciliation is the last check for pushes without a webhook; nil if this
+	// process does not check.
 	Reconciliation *Reconciliation
 	// Selection is which refs the globs of the repository selected at the last fetch
 	// of all; nil if this process does not know.
@@ -53,7 +53,7 @@ type RepositoryStatus struct {
 	Freshness Freshness
 }
 
-// Reconciliation is a look at a repository for pushes that no web hook told of.
+// Reconciliation is one check of a repository for pushes without a webhook.
 type Reconciliation struct {
 	// LookedAt and Result are zero before the first look.
 	LookedAt time.Time

@@ -52,7 +52,7 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	return &midStreamError{err}
 }
 
-// finishStream sends what is said at the end.
+// finishStream sends the final frame.
 func (s *Server) finishStream(f *frameWriter, in *parsedSearch, result *search.Result) error {
 	response, err := s.newSearchResponse(in, result)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Server) finishStream(f *frameWriter, in *parsedSearch, result *search.R
 	return nil
 }
 
-// begunError is a failure after the answer began: its status is sent.
+// midStreamError is a failure after the answer began: its status is sent.
 type midStreamError struct{ error }
 
 func (e *midStreamError) Unwrap() error { return e.error }
@@ -144,7 +144,7 @@ func newFrameWriter(w http.ResponseWriter, control *http.ResponseController, lim
 // close ends the use of f.
 func (f *frameWriter) close() { f.out.Free() }
 
-// timely gives every write of a stream its time. Writers without deadlines
+// deadlineWriter gives every write of a stream its time. Writers without deadlines
 // (tests) are fine.
 type deadlineWriter struct{ *frameWriter }
 
@@ -175,7 +175,7 @@ func (f *frameWriter) beginAnswer() {
 // sendLine sends one frame of text without line feeds.
 func (f *frameWriter) sendLine(text string) error { return f.writeLine("data: "+text, nil) }
 
-// sendComment sends a line that readers of frames pass over.
+// sendComment sends a line that readers of frames skip.
 func (f *frameWriter) sendComment(text string) error { return f.writeLine(": "+text, nil) }
 
 // sendFrame sends v as JSON.
@@ -213,7 +213,7 @@ func (f *frameWriter) writeLine(text string, rest func(*jsonout.Writer) error) e
 	return f.err
 }
 
-// sendError tells a reader what happened.
+// sendError reports an error to the reader.
 func (f *frameWriter) sendError(err error, requestID string) {
 	_ = f.sendFrame(&streamError{Type: "error", Error: errorReply(err, requestID).body}) // a reader that has gone needs no answer
 }

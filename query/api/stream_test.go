@@ -101,7 +101,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamNotices holds that the final frame has the notices of the answer, of the query and of the search, and its related files.
+// TestStreamNotices checks that the final frame has the notices of the answer, of the query and of the search, and its related files.
 func TestStreamNotices(t *testing.T) {
 	s := newServer(t, newWorld().serverOptions())
 	for query, want := range map[string][]string{"boil": nil, "boil -kettle lang:pyhton": {"DIFFERENT_MEANING", "FILTER_SELECTS_NOTHING"}, "biol": {"TERM_FINDS_NOTHING"}} {

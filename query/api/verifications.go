@@ -30,8 +30,8 @@ type Verifier interface {
 type Verification struct {
 	// Repositories are the ones to look at; empty means all.
 	Repositories []code.RepositoryID
-	// Remote asks the repositories themselves, too; otherwise the mirrors are what
-	// is compared with.
+	// Remote compares with the repositories themselves, too; otherwise only with
+	// the mirrors.
 	Remote bool
 	// Repair has what differs indexed again, and compares that once more.
 	Repair bool
@@ -79,7 +79,8 @@ type VerificationCounts struct {
 	Total int `json:"repositoriesTotal"`
 	Refs  int `json:"refs"`
 	Files int `json:"files"`
-	// Differences are those that stand: in a summary after a repair, what it left.
+	// Differences counts the remaining ones: in a summary after a repair, what it
+	// left.
 	Differences int `json:"differences"`
 	Repaired    int `json:"repaired"`
 	// Unchecked counts the repositories and refs that could not be compared.
@@ -100,7 +101,7 @@ func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if s.o.Verifier == nil {
-		return fmt.Errorf("%w: this process has no mirrors to compare with; ask one with the roles pipeline and query", ErrUnavailable)
+		return fmt.Errorf("%w: this process has no mirrors to compare with; use one with the roles pipeline and query", ErrUnavailable)
 	}
 	request := Verification{Remote: in.Remote, Repair: in.Repair}
 	var err error

@@ -41,22 +41,22 @@ func newMetrics(reg prometheus.Registerer, r *Recorder) (*metrics, error) {
 	m := &metrics{
 		records: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_audit_records_total",
-			Help: "Records that the audit log has taken in this process, by what was done. What changes the accounts is not among them: its events are the entries.",
+			Help: "Records that this process appended to the audit log, by action. Account changes are not included: their events are the entries.",
 		}, []string{"action"}),
-		queueRecords: gauge("quarry_audit_queue_records", "Records that wait to be written to the audit log.", func() float64 { n, _, _ := r.queueState(); return float64(n) }),
-		queueBytes:   gauge("quarry_audit_queue_bytes", "Bytes that wait to be written to the audit log. At audit.queueBytes requests are refused.", func() float64 { _, n, _ := r.queueState(); return float64(n) }),
-		oldest:       gauge("quarry_audit_queue_oldest_seconds", "How long the oldest record has waited to be written to the audit log; 0 if none waits.", r.oldestSeconds),
+		queueRecords: gauge("quarry_audit_queue_records", "Records queued for the audit log.", func() float64 { n, _, _ := r.queueState(); return float64(n) }),
+		queueBytes:   gauge("quarry_audit_queue_bytes", "Bytes queued for the audit log. Requests are refused at audit.queueBytes.", func() float64 { _, n, _ := r.queueState(); return float64(n) }),
+		oldest:       gauge("quarry_audit_queue_oldest_seconds", "Age of the oldest record queued for the audit log; 0 if the queue is empty.", r.oldestSeconds),
 		append: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "quarry_audit_append_seconds", Help: "Time of one append to the audit log that succeeded.",
+			Name: "quarry_audit_append_seconds", Help: "Duration of successful appends to the audit log.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14),
 		}),
 		groups: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "quarry_audit_group_records", Help: "Records of one append to the audit log.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
+			Name: "quarry_audit_group_records", Help: "Records per append to the audit log.", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 		}),
-		failures: counter("quarry_audit_append_failures_total", "Appends to the audit log that failed, and are tried again."),
-		refused:  counter("quarry_audit_refused_total", "Records that found no room within audit.maxWait; their requests were refused, unless audit.required is off."),
-		lost:     counter("quarry_audit_lost_total", "Records that will never be written: there was no room and audit.required is off, or the process ended while the log did not answer."),
-		invalid:  counter("quarry_audit_invalid_total", "Records that broke a rule of their format and were written without their text."),
+		failures: counter("quarry_audit_append_failures_total", "Failed appends to the audit log, which are retried."),
+		refused:  counter("quarry_audit_refused_total", "Records that did not fit into the queue within audit.maxWait. Their requests were refused unless audit.required is off."),
+		lost:     counter("quarry_audit_lost_total", "Records that were lost: the queue was full and audit.required is off, or the process ended while the log did not answer."),
+		invalid:  counter("quarry_audit_invalid_total", "Audit records that violated their format and were written without their text."),
 	}
 	for _, action := range append([]audit.Action{otherAction}, audit.Actions...) {
 		m.records.WithLabelValues(string(action))

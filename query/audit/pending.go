@@ -51,7 +51,7 @@ func (r *Recorder) appendPending(ctx context.Context) {
 		return
 	}
 	if err := os.Remove(r.o.PendingFile); err != nil {
-		r.o.Logger.Error("records of the audit log are written, but the file that kept them cannot be removed; they are written once more at the next start, without effect", "path", r.o.PendingFile, "error", err)
+		r.o.Logger.Error("records of the audit log are written, but the file that kept them cannot be removed; they are written again at the next start, without effect", "path", r.o.PendingFile, "error", err)
 		return
 	}
 	r.o.Logger.Info("wrote records of the audit log that an earlier process kept", "events", len(records))

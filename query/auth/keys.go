@@ -93,7 +93,7 @@ func (s *Service) keyOwner(p *Principal, id account.UserID) (*account.User, erro
 	}
 	user, err := s.needPerson(p)
 	if err == nil && id != "" && id != user.ID {
-		err = fmt.Errorf("%w: keys are made by whom they belong to", ErrForbidden)
+		err = fmt.Errorf("%w: a key can only be created by the user it belongs to", ErrForbidden)
 	}
 	return user, err
 }

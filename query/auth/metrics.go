@@ -27,11 +27,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_auth_refused_requests_total",
-			Help: "Requests without a good credential, by what is wrong; clients are not told.",
+			Help: "Requests without a valid credential, by reason. The reason is not sent to clients.",
 		}, []string{"reason"}),
 		hashings: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_auth_password_hashings_total",
-			Help: "Passwords hashed, to check or to keep them.",
+			Help: "Passwords hashed for verification or storage.",
 		}),
 		hashing: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_auth_inflight_password_hashings",
@@ -39,23 +39,23 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		hashingsRefused: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_auth_refused_password_hashings_total",
-			Help: "Passwords not hashed because too many were, answered 503.",
+			Help: "Password hashings refused with 503 because too many were in progress.",
 		}),
 		signIns: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_auth_sign_ins_total",
-			Help: "Attempts to sign in, by method and outcome: started, failed, throttled, unavailable or unfinished.",
+			Help: "Sign-in attempts, by method and outcome: started, failed, throttled, unavailable or unfinished.",
 		}, []string{"method", "outcome"}),
 		throttled: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_auth_throttled_attempts_total",
-			Help: "Attempts refused before a password was looked at, because too many had failed.",
+			Help: "Attempts refused before the password was checked, because too many had failed.",
 		}),
 		throttleEntries: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_auth_throttle_entries",
-			Help: "Addresses and accounts whose failures are remembered; bounded, the longest unused goes first.",
+			Help: "Addresses and accounts with tracked sign-in failures; the least recently used are evicted.",
 		}),
 		activityLost: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_auth_activity_not_noted_total",
-			Help: "Users and keys whose last use was not noted because the log did not take it in time.",
+			Help: "Users and keys whose last use was not recorded because the append timed out.",
 		}),
 	}
 	for _, reason := range []string{refusedMissing, refusedMalformed, refusedUnknown, refusedExpired, refusedInactive, refusedDisagree} {

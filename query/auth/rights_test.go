@@ -114,7 +114,7 @@ func TestNoMoreThanWhatMadeIt(t *testing.T) {
 		"somebody else's key":      {Name: "k", User: owner.Actor.User},
 		"an unknown scope":         {Name: "k", Scopes: []account.Scope{"root"}},
 		"an expired key":           {Name: "k", ExpiresAt: w.clock.Now()},
-		"a key for ever and a day": {Name: "k", ExpiresAt: w.clock.Now().Add(2 * auth.MaxKeyTTL)},
+		"a key valid for too long": {Name: "k", ExpiresAt: w.clock.Now().Add(2 * auth.MaxKeyTTL)},
 		"a nameless key":           {Name: "  "},
 	} {
 		if _, _, err := w.CreateKey(t.Context(), bob, n); err == nil {

@@ -211,7 +211,7 @@ func TestActivity(t *testing.T) {
 		}
 		key := w.directory.Keys(in.User.ID)[0]
 		if user, _ := w.directory.User(in.User.ID); user.LastActivityAt.IsZero() || key.LastUsedAt.IsZero() {
-			t.Error("nobody was seen")
+			t.Error("no user was seen")
 		}
 		sleepFor(time.Hour)
 		w.authenticateAs(value)

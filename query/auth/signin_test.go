@@ -280,7 +280,7 @@ func TestHashingsAreBounded(t *testing.T) {
 			t.Errorf("a second one waits: %v", err)
 		}
 		if err := <-waiting; !errors.Is(err, auth.ErrBusy) { // a second has passed
-			t.Errorf("it waited for ever: %v", err)
+			t.Errorf("it waited forever: %v", err)
 		}
 		close(release)
 		synctest.Wait()

@@ -59,7 +59,7 @@ func (o *Options) ensureDefaults() {
 	}
 }
 
-// Client asks one server.
+// Client sends requests to one server.
 type Client struct {
 	base *url.URL // without a final slash
 	o    Options
@@ -96,7 +96,7 @@ func (c *Client) sameOrigin(u *url.URL) error {
 	return nil
 }
 
-// request is an operation that is about to be asked for.
+// request is an operation to be sent.
 type request struct {
 	method, path string
 	query        url.Values
@@ -112,9 +112,9 @@ func (r *request) pathWithQuery() string {
 	return r.path + "?" + r.query.Encode()
 }
 
-// Raw sends a request to path, which may have a query, and returns the answer, whose
-// body the caller closes. body is sent as JSON; nil sends none. The error wraps an
-// *Error if the server told a failure.
+// Raw sends a request to path, which may have a query, and returns the response,
+// whose body the caller closes. body is sent as JSON; nil sends none. The error
+// wraps an *Error if the server returned an error.
 func (c *Client) Raw(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	return c.sendWithRetries(ctx, request{method: method, path: path, body: body, reads: method == http.MethodGet})
 }
@@ -163,7 +163,7 @@ func (c *Client) sendOnce(ctx context.Context, r *request, body []byte) (*http.R
 	return response, nil
 }
 
-// setCredential says who asks.
+// setCredential adds the credential to a request.
 func (c *Client) setCredential(r *http.Request) {
 	r.Header.Set("User-Agent", c.o.UserAgent)
 	if c.o.APIKey != "" {

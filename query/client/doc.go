@@ -1,4 +1,4 @@
-// Package client asks a Quarry server.
+// Package client sends requests to a Quarry server.
 //
 // It answers the question "how does a Go program search, and administer, a
 // server?". There is a method for every operation of the OpenAPI document, written
@@ -11,15 +11,16 @@
 //
 //	Client   one server
 //	Options  the credential, and how often to try again
-//	Error    a failure that the server told
+//	Error    an error returned by the server
 //	Page     a page of a list; methods ending in All go through all of them
 //
 // # Invariants
 //
 //  1. Every answer is read up to a bound: MaxAnswerBytes, MaxFrameBytes.
-//  2. A request that was not taken (429, 503) is sent again at most Options.Retries
-//     times, after what Retry-After asks for and at most Options.MaxWait. One that
-//     may change something is sent again after a 429 only: its 503 may hide a change.
+//  2. A request that was not accepted (429, 503) is sent again at most
+//     Options.Retries times, after the time in Retry-After and at most
+//     Options.MaxWait. One that may change something is sent again after a 429 only:
+//     its 503 may hide a change.
 //  3. A credential is sent to the server alone: links of another origin are refused,
 //     and so are redirections to one.
 //

@@ -18,10 +18,10 @@ var ErrNoAnswer = errors.New("no server answers")
 // errCutOff says that a stream had no end.
 var errCutOff = errors.New("the answer ended in the middle")
 
-// Error is a failure that the server told.
+// Error is an error returned by the server.
 type Error struct {
 	StatusCode int
-	// ErrorCode is what programs tell failures apart by.
+	// ErrorCode is the code by which programs distinguish failures.
 	ErrorCode wire.ErrorErrorCode
 	// Message is for people.
 	Message string
@@ -29,8 +29,8 @@ type Error struct {
 	Query wire.QueryFault
 	// RequestID is the name of the request in the server's log.
 	RequestID string
-	// RetryAfter is after what time the server asks to be asked again; 0 if it does
-	// not say.
+	// RetryAfter is the wait that the server requests before a retry; 0 if it sends
+	// none.
 	RetryAfter time.Duration
 }
 

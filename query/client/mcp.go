@@ -13,8 +13,8 @@ import (
 // MaxMessageBytes bounds an answer of /api/mcp, whose texts are bounded.
 const MaxMessageBytes = 8 << 20
 
-// Later is a failure that may be over soon: the server is not there, or asks to be
-// left alone for a while.
+// Later is a failure that may be over soon: the server cannot be reached, or
+// requests a pause.
 type Later struct {
 	Err   error
 	After time.Duration
@@ -48,7 +48,7 @@ func (c *Client) Message(ctx context.Context, message []byte, header http.Header
 	case err != nil:
 		return nil, &Later{Err: fmt.Errorf("read the answer of %s: %w", c.base, err)}
 	case len(body) > MaxMessageBytes:
-		return nil, fmt.Errorf("the answer of %s is of more than %d bytes", c.base, MaxMessageBytes)
+		return nil, fmt.Errorf("the response of %s exceeds %d bytes", c.base, MaxMessageBytes)
 	case response.StatusCode/100 == 2 || isMessage(body):
 		return body, nil
 	}

@@ -15,7 +15,7 @@ type Page[T any] struct {
 	Items []T
 	// Total counts the elements of all pages.
 	Total int
-	// next is the path of the page behind it; empty for the last one.
+	// next is the path of the following page; empty for the last one.
 	next string
 }
 
@@ -34,7 +34,7 @@ func page[T any](ctx context.Context, c *Client, r request) (*Page[T], error) {
 	return out, err
 }
 
-// pages goes through the elements of a page and of those behind it.
+// pages goes through the elements of a page and of the following ones.
 func pages[T any](ctx context.Context, c *Client, r request) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
@@ -92,7 +92,7 @@ func require[T any](v url.Values, name string, value T) { v.Set(name, formatValu
 // escape returns a value as an element of a path.
 func escape[T any](value T) string { return url.PathEscape(formatValue(value)) }
 
-// formatValue returns a value as it stands in a URL.
+// formatValue returns a value as written in a URL.
 func formatValue(value any) string {
 	if t, ok := value.(interface{ Spell() string }); ok {
 		return t.Spell()

@@ -17,8 +17,8 @@ import (
 // frameError is the type of the frames that end a stream with a failure.
 const frameError = "error"
 
-// frames goes through the frames of a stream. One that tells a failure is the error
-// that ends it.
+// frames goes through the frames of a stream. An error frame is the error that ends
+// it.
 func frames[T any](ctx context.Context, c *Client, r request) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		response, err := c.sendWithRetries(ctx, r)

@@ -20,13 +20,13 @@ import (
 // advice is what to do about an error.
 type advice struct {
 	err error
-	// told says that the error's own words are the agent's affair.
+	// showsError says that the error's own text is shown to the agent.
 	showsError bool
 	next       string
 }
 
-// advices: the first row that matches counts. What matches none is ours, not the
-// agent's affair.
+// advices: the first matching row counts. An error without a row is internal and
+// not shown to the agent.
 var advices = []advice{
 	{errArguments, true, "Correct the arguments and call again."},
 	{auth.ErrForbidden, true, "Calling again does not help: ask the user for a credential with that scope."},
@@ -111,7 +111,7 @@ func isWholeEnd(name, end string) bool {
 	return name == end || strings.HasSuffix(name, "/"+end)
 }
 
-// maxRefsTold bounds the branches that a failure names.
+// maxRefsShown bounds the branches that a failure names.
 const maxRefsShown = 8
 
 func (c *call) adviseRevision(ctx context.Context) string {

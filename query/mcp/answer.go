@@ -15,14 +15,14 @@ const (
 	// DefaultTokens is the size of an answer unless the call says maxTokens, which is
 	// at most MaxTokens: clients commonly cut at 25,000.
 	DefaultTokens, MaxTokens, minTokens = 2000, 16_000, 300
-	// maxLineBytes cuts a line where the text is what was asked for, maxMatchBytes
-	// around a match: minified code, data.
+	// maxLineBytes cuts a line where the text was requested, maxMatchBytes around a
+	// match: minified code, data.
 	maxLineBytes, maxMatchBytes = 2000, 300
 	// noteRoom is kept free for the notes at the end of an answer.
 	noteRoom = 400
 )
 
-// answer is the text of a call, up to most bytes.
+// answerText is the text of a call, up to most bytes.
 type answerText struct {
 	b    strings.Builder
 	most int

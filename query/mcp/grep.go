@@ -16,9 +16,10 @@ import (
 const (
 	// maxCounted is how many matches are counted.
 	maxCounted = 10_000
-	// Pages are taken of the best matches there are: of the first so many up to an
-	// offset, since each costs its file's text, of the others behind it. Within a
-	// window pages fit together; behind the offset a file may come again, or not.
+	// Pages are taken from the best matches: up to an offset from the first so
+	// many, since each costs its file's text; from the others after it. Within a
+	// window pages are consistent; after the offset a file may be repeated or left
+	// out.
 	firstWindow, firstOffsets, otherWindow = 400, 25, maxCounted
 	// leastOfFile is how many matches of a file are shown before another file's turn.
 	leastOfFile  = 10
@@ -253,7 +254,7 @@ func fileText(f *search.FileMatch, limit int, o fileOptions) (text string, shown
 	return b.String(), shown
 }
 
-// refsOf names the searched refs that have the file, if a ref was asked for.
+// refsOf names the searched refs that have the file, if a ref was requested.
 func refsOf(f *search.FileMatch, wanted bool) string {
 	if !wanted || len(f.Refs) == 0 {
 		return ""

@@ -126,7 +126,7 @@ func pastTheEnd(lines int) error {
 	return fmt.Errorf("%w: offset: the file has %s, so that offset is at most %d", errArguments, formatCount(lines, "line", "lines"), max(lines, 1))
 }
 
-// noLines says so for answers that are not files.
+// noLines reports this for answers that are not files.
 func (c *call) noLines(offset, lines int) {
 	c.addLinef("There are no lines from offset %d on: there are %d, from offset=0.", offset, lines)
 }

@@ -23,17 +23,17 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_mcp_call_duration_seconds",
-			Help:    "Time of the calls of tools by AI agents, by tool and outcome.",
+			Help:    "Duration of tool calls by AI agents, by tool and outcome.",
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"tool", "outcome"}),
 		bytes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "quarry_mcp_answer_bytes",
-			Help:    "Text that tools answered AI agents with, by tool; a token is about three bytes.",
+			Help:    "Size of tool results for AI agents, by tool. A token is about three bytes.",
 			Buckets: []float64{256, 1024, 4096, 8192, 16384, 32768, 49152},
 		}, []string{"tool"}),
 		panics: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_mcp_panics_total",
-			Help: "Calls of tools that ended in a panic: defects of the server.",
+			Help: "Tool calls that ended in a panic, which is a defect in Quarry.",
 		}),
 	}
 	for _, t := range allTools() {

@@ -14,7 +14,7 @@ func filterKey(n syntax.Notice) string {
 }
 
 // writeNotices writes each notice as a line, in which the name of an argument
-// stands for the filter that was made of it.
+// replaces the filter that was made from it.
 func (c *call) writeNotices(notices []syntax.Notice, argumentOf func(n syntax.Notice) string) {
 	for _, n := range notices {
 		message := n.Message

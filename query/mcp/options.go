@@ -30,7 +30,7 @@ type Searcher interface {
 	FindFiles(ctx context.Context, v search.View, r search.FileRequest) (*search.FoundFiles, error)
 }
 
-// Sight is what exists for whom the context carries (auth.From): the rest does not.
+// VisibleIndex is the part of the index that the principal of the context (auth.From) may read.
 type VisibleIndex interface {
 	// View returns a view that stays as it is until it is released.
 	View(ctx context.Context) (search.View, error)
@@ -56,7 +56,7 @@ type Options struct {
 	Secret []byte
 	// PublicURL is the base of links.
 	PublicURL string
-	// Version is told to clients.
+	// Version is reported to clients.
 	Version    string
 	Now        func() time.Time
 	Logger     *slog.Logger

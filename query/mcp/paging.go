@@ -2,15 +2,15 @@ package mcp
 
 import "fmt"
 
-// listPage is the part of a list that a call asks for, by page and perPage or from an
-// offset on, and that fits into the answer.
+// listPage is the requested part of a list, by page and perPage or from an offset
+// on, as far as it fits into the answer.
 type listPage struct {
 	total    int // entries of the list
 	from, to int
 	room     int // bytes that are left for entries
 }
 
-// pageOf returns the page that the call asks for of a list of n entries.
+// pageOf returns the requested page of a list of n entries.
 func (c *call) pageOf(n int) *listPage {
 	perPage := c.args.getNumber("perPage")
 	from := c.args.getNumber("offset")

@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// query is what search, grep and glob look for.
+// fileQuery is what search, grep and glob look for.
 type fileQuery struct {
 	// text is a query of the query language; nil means pattern.
 	text *syntax.Parsed
@@ -108,7 +108,7 @@ func (q *fileQuery) buildQuery() *syntax.Parsed {
 	return out
 }
 
-// runSearch shows what is found of q, or what else could be looked for.
+// runSearch shows the matches of q, or what else could be searched for.
 func (c *call) runSearch(ctx context.Context, q *fileQuery, r search.Request, show func(*search.Result)) error {
 	if q.repo != "" {
 		if _, err := c.o.Index.Repository(ctx, q.repo); err != nil {
@@ -217,8 +217,8 @@ func (q *fileQuery) nextStep() string {
 	return "Try fewer or shorter words."
 }
 
-// suggestRef says so if a ref is not indexed, and how it can be read if it is a
-// branch all the same.
+// suggestRef says if a ref is not indexed, and how it can be read if it is an
+// existing branch.
 func (c *call) suggestRef(ctx context.Context, repo, ref string) {
 	if repo == "" || ref == "" || ref == syntax.DefaultRevision || ref == syntax.AllRevisions {
 		return
@@ -249,7 +249,7 @@ func (c *call) suggestRef(ctx context.Context, repo, ref string) {
 	}
 }
 
-// other is a query that is a little wider, and how.
+// widerQuery is a query that is a little wider, and how.
 type widerQuery struct {
 	fileQuery
 	how string

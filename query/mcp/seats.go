@@ -14,10 +14,10 @@ const (
 	maxWait  = 10 * time.Second
 )
 
-// errBusy says that a principal has too many calls at work.
+// errBusy says that a principal has too many calls running.
 var errBusy = errors.New("too many calls at once")
 
-// seats bounds the calls at once of each principal.
+// callSlots bounds the calls at once of each principal.
 type callSlots struct {
 	mu struct {
 		sync.Mutex
@@ -25,7 +25,7 @@ type callSlots struct {
 	}
 }
 
-// seat is of one principal with calls.
+// principalSlots holds the calls of one principal.
 type principalSlots struct {
 	inUse chan struct{}
 	users int // calls at work and waiting
@@ -46,7 +46,7 @@ func (s *callSlots) acquireSlot(ctx context.Context, who string) (leave func(), 
 	case seat.inUse <- struct{}{}:
 		return func() { <-seat.inUse; s.releaseSlots(who, seat) }, nil
 	case <-timer.C:
-		err = fmt.Errorf("%w: %d are at work", errBusy, MaxCalls)
+		err = fmt.Errorf("%w: %d are running", errBusy, MaxCalls)
 	case <-ctx.Done():
 		err = context.Cause(ctx)
 	}

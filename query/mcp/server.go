@@ -92,9 +92,9 @@ func (s *Server) answerCall(ctx context.Context, t *tool, raw json.RawMessage) *
 		c.addLinef("%s", c.adviseOnError(ctx, t, err))
 	}
 	if err := s.recordCall(ctx, t, c.args, outcome); err != nil {
-		s.o.Logger.ErrorContext(ctx, "a call of a tool was not written down", "tool", t.name, "error", err)
+		s.o.Logger.ErrorContext(ctx, "tool call not recorded in the audit log", "tool", t.name, "error", err)
 		c.out, outcome = answerText{most: c.out.most}, outcomeFailed
-		c.addLinef("The audit log cannot be written now, and what is not written down is not answered. Call again later.")
+		c.addLinef("The audit log is unavailable, and calls that cannot be recorded are not answered. Call again later.")
 	}
 	body := c.out.b.String()
 	s.metrics.observeCall(t.name, outcome, time.Since(started), len(body))
@@ -139,7 +139,7 @@ func (s *Server) runTool(ctx context.Context, t *tool, c *call, raw json.RawMess
 	return t.call(c, ctx)
 }
 
-// recordCall writes down what was called.
+// recordCall records what was called.
 func (s *Server) recordCall(ctx context.Context, t *tool, args arguments, outcome string) error {
 	metadata := map[string]string{"outcome": outcome}
 	for _, name := range []string{"repo", "pattern", "symbol", "path", "ref", "query", "base", "head"} {

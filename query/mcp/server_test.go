@@ -119,7 +119,7 @@ func callOf(tool, arguments string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, tool, arguments)
 }
 
-// callTool calls a tool and returns its text, after "ERROR " if it failed.
+// callTool calls a tool and returns its text, with the prefix "ERROR " if it failed.
 func callTool(t *testing.T, s *Server, p *auth.Principal, tool, arguments string) string {
 	t.Helper()
 	out, err := postMessage(t.Context(), s, p, callOf(tool, arguments))
@@ -353,7 +353,7 @@ func TestAudit(t *testing.T) {
 	if denied.Actor.User != "bob" || denied.Metadata["outcome"] != "failed" {
 		t.Errorf("%+v", denied)
 	}
-	// What is not written down is not answered.
+	// What is not recorded is not answered.
 	w.noteErr = errors.New("disk full")
 	w.found = search.Result{Exhaustive: true, Stats: search.Stats{Matches: 1, Files: 1}, Files: []search.FileMatch{{Repo: kettle, Path: "a.go"}}}
 	if text := callTool(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR The audit log cannot be written now") || strings.Contains(text, "a.go") {
@@ -364,7 +364,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// Errors of our own are not told.
+// Internal errors are not shown to the agent.
 func TestOwnErrorsStayHere(t *testing.T) {
 	w := &world{err: fmt.Errorf("read /var/lib/quarry/store: %w", io.ErrUnexpectedEOF)}
 	if text := callTool(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); strings.Contains(text, "/var") || !strings.HasPrefix(text, "ERROR The server failed") {
@@ -407,7 +407,8 @@ func TestAnswersAreBounded(t *testing.T) {
 			t.Errorf("%v: %d bytes, ends %q", c, len(text), text[max(0, len(text)-200):])
 		}
 	}
-	// Not all that was found is in the result: what a file has more is told as such.
+	// The result does not contain all matches: each file shows how many more it
+	// has.
 	w.found.Stats.Displayed = 100
 	if text := callTool(t, s, reader, "grep", `{"pattern":"w"}`); !strings.Contains(text, "(at least 40 more)") {
 		t.Errorf("%.300s", text)

@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// SessionLifetime is how long a session ID is good for. A client whose ID is
-// unknown begins anew, as the protocol asks of it.
+// SessionLifetime is how long a session ID is valid. A client whose ID is unknown
+// initializes again, as the protocol requires.
 const SessionLifetime = 24 * time.Hour
 
 // maxEnded bounds the IDs that are remembered as ended, at about 150 bytes.
@@ -23,11 +23,11 @@ const maxEnded = 20_000
 
 // Errors of session IDs.
 var (
-	// ErrSessionUnknown is of an ID that this server did not hand out, or that is
-	// over.
-	ErrSessionUnknown = errors.New("session is unknown or over; initialize anew, without Mcp-Session-Id")
-	// ErrSessionForeign is of an ID that was handed out to somebody else.
-	ErrSessionForeign = errors.New("session belongs to somebody else; initialize anew, without Mcp-Session-Id")
+	// ErrSessionUnknown is returned for an ID that this server did not issue, or
+	// that has expired.
+	ErrSessionUnknown = errors.New("unknown or expired session; initialize again without Mcp-Session-Id")
+	// ErrSessionForeign is returned for an ID that was issued to another user.
+	ErrSessionForeign = errors.New("session belongs to another user; initialize again without Mcp-Session-Id")
 )
 
 // sessions hands out session IDs and knows them again. An ID is, in base64,
@@ -112,8 +112,8 @@ func (s *sessions) halfMAC(purpose string, parts []byte, text string) []byte {
 	return h.Sum(nil)[:16]
 }
 
-// sessionOwner is whom a session is bound to: the user, whichever of their credentials
-// they show, so that one can be renewed; else the kind of actor.
+// sessionOwner returns what a session is bound to: the user, with any of their
+// credentials, so that a credential can be renewed; else the kind of actor.
 func sessionOwner(p *auth.Principal) string {
 	if p.Actor.User != "" {
 		return string(account.ActorUser) + ":" + string(p.Actor.User)
@@ -121,8 +121,8 @@ func sessionOwner(p *auth.Principal) string {
 	return string(p.Actor.Kind)
 }
 
-// callerKey is who shares the places of calls: nobody else than an address, where
-// nobody has shown who they are.
+// callerKey returns the key by which calls share slots: the owner, and for anonymous
+// requests also the address.
 func callerKey(p *auth.Principal) string {
 	if p.Anonymous() {
 		return sessionOwner(p) + " " + p.Actor.Address

@@ -49,7 +49,7 @@ var findImplementationsTool = &tool{
 	},
 }
 
-// find is Definitions or References of a Navigator.
+// findFunc is Definitions or References of a Navigator.
 type findFunc func(ctx context.Context, v search.View, r navigate.Request) (*navigate.Result, error)
 
 func (c *call) findSymbols(ctx context.Context, what string, find findFunc) error {

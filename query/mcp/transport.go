@@ -27,11 +27,11 @@ const (
 	maxBatch = 16
 )
 
-// Errors of requests, told by HTTP status.
+// Errors of requests, reported as HTTP status.
 var (
-	// ErrRequestTooLarge is of a body of more than MaxRequestBytes.
+	// ErrRequestTooLarge is returned for a body of more than MaxRequestBytes.
 	ErrRequestTooLarge = fmt.Errorf("request body is too large: at most %d bytes", MaxRequestBytes)
-	// ErrNotAcceptable is of a client that does not take JSON.
+	// ErrNotAcceptable is returned to a client that does not accept JSON.
 	ErrNotAcceptable = errors.New("the answer is JSON; send Accept: application/json, text/event-stream")
 )
 
@@ -65,8 +65,8 @@ func newTransport(server *sdk.Server, logger *slog.Logger) http.Handler {
 type requestKey struct{}
 
 // Post answers messages of a client; the context of r carries its principal. An
-// error is for HTTP to tell, such as ErrSessionUnknown; everything else is told in
-// the words of JSON-RPC.
+// error is to be reported as HTTP status, such as ErrSessionUnknown; all other
+// failures are part of the JSON-RPC response.
 func (s *Server) Post(r *http.Request) (*Response, error) {
 	if err := setAcceptHeaders(r); err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// incoming is what has to be known of a request before it is handed on.
+// requestInfo is what has to be known of a request before it is handed on.
 type requestInfo struct {
 	id         json.RawMessage // nil for a batch and for notifications
 	initialize bool
@@ -177,7 +177,7 @@ func inspectBody(body []byte) (requestInfo, *jsonrpc.Error) {
 	return in, nil
 }
 
-// recordSession writes down that a session began.
+// recordSession records that a session began.
 func (s *Server) recordSession(ctx context.Context, in requestInfo) error {
 	rec := audit.Record{At: s.o.Now().UTC(), Action: audit.StartedMCPSession, Actor: auth.From(ctx).Actor, TargetType: audit.TargetInstance}
 	if in.client != "" {
@@ -186,8 +186,8 @@ func (s *Server) recordSession(ctx context.Context, in requestInfo) error {
 	return s.o.Note(ctx, rec)
 }
 
-// failed is an error of JSON-RPC and, with a status that tells one, an error object
-// of the API.
+// errorBody is an error of JSON-RPC and, with a status that indicates one, an error
+// object of the API.
 type errorBody struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -234,7 +234,8 @@ func (w *recorder) Write(b []byte) (int, error) {
 // Flush implements http.Flusher: there is nothing to send before the end.
 func (w *recorder) Flush() {}
 
-// buildResponse is what was answered. The library tells some errors in plain text.
+// buildResponse is the response that was written. The library returns some errors as
+// plain text.
 func (w *recorder) buildResponse(id json.RawMessage) *Response {
 	w.WriteHeader(http.StatusOK)
 	body := bytes.TrimSpace(w.body.Bytes())

@@ -109,7 +109,7 @@ func symbolsOf(s source) []code.Symbol {
 	return out
 }
 
-// TestEngine asks the real engine: what is found is what the tree means.
+// TestEngine uses the real engine: the results are what the tree means.
 func TestEngine(t *testing.T) {
 	c := newCorpus(t)
 	n := navigate.New(search.New(search.Options{}))
@@ -145,7 +145,8 @@ func TestEngine(t *testing.T) {
 	}
 }
 
-// TestEngineNotices asks the real engine which conditions select nothing.
+// TestEngineNotices uses the real engine to find the conditions that select
+// nothing.
 func TestEngineNotices(t *testing.T) {
 	c := newCorpus(t)
 	n := navigate.New(search.New(search.Options{}))

@@ -18,7 +18,7 @@ import (
 // MaxMatches bounds the matches of an answer.
 const MaxMatches = 1000
 
-// ErrInvalid says that a Request cannot be asked, with the field.
+// ErrInvalid says that a Request is invalid, with the field.
 var ErrInvalid = errors.New("invalid request")
 
 // Searcher runs a query; search.Searcher is one.
@@ -227,8 +227,8 @@ func languageFilter(language string) syntax.Query {
 	return or
 }
 
-// exactRevision narrows what a Revision matches, a substring of ref names, to
-// the one name that was asked for.
+// exactRevision narrows what a Revision matches, a substring of ref names, to the
+// one name that was requested.
 type exactRevision struct {
 	search.View
 	name string
@@ -242,8 +242,8 @@ func (v exactRevision) Revisions(ctx context.Context, match func(*search.Reposit
 	return v.View.Revisions(ctx, func(r *search.Repository, ref code.Ref) bool { return match(r, ref) && v.Admits(ref) })
 }
 
-// Admits reports whether a ref has the name that was asked for. Search needs it to
-// tell that none has.
+// Admits reports whether a ref has the requested name. Search uses it to report
+// that none has.
 func (v exactRevision) Admits(ref code.Ref) bool {
 	return string(ref) == v.name || ref.Short() == v.name
 }

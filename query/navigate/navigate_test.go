@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// recorder is a Searcher that keeps what it was asked and answers as told.
+// recorder is a Searcher that keeps its requests and answers as configured.
 type recorder struct {
 	view    search.View
 	request search.Request
@@ -26,7 +26,7 @@ func (s *recorder) Search(_ context.Context, v search.View, r search.Request) (*
 	return &s.result, s.err
 }
 
-// refs is a View of which only Revisions is asked.
+// refs is a View of which only Revisions is used.
 type refs struct {
 	search.View
 	names []code.Ref
@@ -76,7 +76,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestNotices holds that an answer without matches says which conditions select nothing: the relatives of a language
+// TestNotices checks that an answer without matches says which conditions select nothing: the relatives of a language
 // are one condition.
 func TestNotices(t *testing.T) {
 	notice := func(filter string) syntax.Notice {
@@ -110,7 +110,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// A revision is asked for by a substring, and answered exactly.
+// A revision is requested by a substring, and the response is exact.
 func TestRevisionIsExact(t *testing.T) {
 	names := []code.Ref{"refs/heads/main", "refs/heads/mainline", "refs/heads/x/main", "refs/tags/main"}
 	all := func(*search.Repository, code.Ref) bool { return true }

@@ -9,9 +9,10 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 )
 
-// wholeWord returns a regular expression for name that cannot match less than
-// its whole words. RE2's \b knows ASCII words only, and is wrong beside a name
-// that ends in a symbol, so it is put where it is certain; inWord drops the rest.
+// wholeWord returns a regular expression for name that cannot match less than its
+// whole words. RE2's \b knows ASCII words only, and is wrong next to a name that
+// ends in a symbol, so it is used only where it is correct; inWord drops the other
+// matches.
 func wholeWord(name string) string {
 	first, _ := utf8.DecodeRuneInString(name)
 	last, _ := utf8.DecodeLastRuneInString(name)

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what is taken for code.
+// Limits of pasted code.
 const (
 	minCodeTokens = 4
 	minCodeNames  = 1
@@ -50,7 +50,7 @@ var (
 // token is a word or one punctuation character of a line.
 type token struct {
 	text  string
-	space bool // blanks stand before it
+	space bool // blanks precede it
 }
 
 // readTokens returns the tokens of the lines, at most MaxTokens of at most MaxCodeLines lines.
@@ -94,8 +94,8 @@ func isWord(s string) bool {
 	return isWordRune(c)
 }
 
-// Expression returns a regular expression for lines of code, one behind the other, in which blanks between tokens are
-// free. It is empty if there are no tokens.
+// Expression returns a regular expression for lines of code, one after the other, in which blanks between tokens are free. It is empty if there are
+// no tokens.
 func Expression(lines []string) string {
 	var b strings.Builder
 	n := 0

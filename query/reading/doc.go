@@ -12,13 +12,13 @@
 //	Code     brackets, operators or quotes inside of terms, where the query language has no use for them. Expression
 //	         finds the lines whatever blanks are between their tokens
 //	Message  words with values between: numbers, hexadecimal digits, paths, quoted text. Message cuts it into runs of
-//	         constant words, and Template tells whether a string literal can have been its format
+//	         constant words, and Template reports whether a string literal can have been its format
 //
 // Invariants:
 //  1. A query is never recognized if each of its terms is in quotes, if it has a term with a keyword (content:, regex:,
-//     literal:), sym:, kind:, line:, case:, type: or select:, or if terms are regular expressions. So syntax.PrintLiteral gives the text that
-//     asks for the literal reading of any query.
-//  2. Filters at the beginning and the end of a query stay filters, whatever stands between.
+//     literal:), sym:, kind:, line:, case:, type: or select:, or if terms are regular expressions. So syntax.PrintLiteral gives the text of
+//     the literal reading of any query.
+//  2. Filters at the beginning and the end of a query stay filters, whatever is between them.
 //  3. The work is bounded by the Max constants, whatever the text.
 //
 // It must not: touch an index, or decide which reading an answer is for.

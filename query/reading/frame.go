@@ -10,11 +10,11 @@ import (
 
 // Frame is a line of a stack trace: a place in a file, a symbol, or both.
 type Frame struct {
-	Language string // of Go, Java, Python, JavaScript, Rust, C++, C#; empty if the shape does not tell
+	Language string // of Go, Java, Python, JavaScript, Rust, C++, C#; empty if the shape is ambiguous
 	// Path is as the trace has it, with slashes, without host, drive and versions of modules; empty if there is none.
 	Path string
 	Line int // from 1; 0 if there is none
-	// Package has the path or the dotted name of a package or namespace, Type the type or class that Function is of.
+	// Package has the path or the dotted name of a package or namespace, Type the type or class that contains Function.
 	Package, Type, Function string
 	// Text is the line that it was read from.
 	Text string
@@ -97,7 +97,7 @@ var frameShapes = []frameShape{
 	{"", regexp.MustCompile(`^` + pathLine + `:(?P<line>\d+)(?::\d+)?:\s?`), true},
 }
 
-// maxFrameBytes bounds a line that is taken for a frame.
+// maxFrameBytes bounds a line that can be a frame.
 const maxFrameBytes = 2 << 10
 
 func parseFrame(line string) (f Frame, ok bool) {
@@ -144,7 +144,7 @@ var (
 	rustHash      = regexp.MustCompile(`::h[0-9a-f]{16}$`)
 )
 
-// cleanPath returns a path with slashes, without what stands before it in a URL.
+// cleanPath returns a path with slashes, without the parts before it in a URL.
 func cleanPath(p string) string {
 	p = strings.ReplaceAll(p, `\`, "/")
 	if i := strings.Index(p, "://"); i >= 0 {
@@ -184,7 +184,7 @@ func (f *Frame) setSymbol(symbol string) {
 	if len(separated) == 0 {
 		return
 	}
-	if f.Language == "C++" { // a type may stand before the name
+	if f.Language == "C++" { // a type may precede the name
 		last := strings.Fields(separated[len(separated)-1])
 		if len(last) == 0 {
 			return

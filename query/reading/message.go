@@ -14,7 +14,7 @@ const (
 	maxMessageBytes = 2 << 10
 )
 
-// value is what programs fill into format strings: numbers with or without a unit, hexadecimal digits, UUIDs, paths,
+// valuePattern is what programs fill into format strings: numbers with or without a unit, hexadecimal digits, UUIDs, paths,
 // addresses, times, and what has an equals sign or an at.
 var valuePattern = regexp.MustCompile(`^[("'\[<{]*(?:` +
 	`[-+]?\d[\d.,_]*(?:[a-zA-Z%µ]{0,3}\d*)*` + // 12, 1.5s, 2h3m, 99%, 10GiB
@@ -99,7 +99,7 @@ func (p *Paste) Words() *Words {
 
 var (
 	messageWord = regexp.MustCompile(`[\pL_][\pL\pN_.\-']*`)
-	// filledIn are the values that may hold words: quoted text, paths, UUIDs, hexadecimal digits, numbers with units.
+	// filledInPattern are the values that may hold words: quoted text, paths, UUIDs, hexadecimal digits, numbers with units.
 	filledInPattern = regexp.MustCompile(`"[^"]*"|'[^']*'|` + "`[^`]*`" + `|\S*[/\\@]\S*|\b[0-9a-fA-F]+(?:-[0-9a-fA-F]+){2,}\b|\b(?:0x)?[0-9a-fA-F]*\d[0-9a-fA-F]{3,}\b|\b\d[\d.,:]*[a-zA-Z%µ]{0,3}(?:\d+[a-zA-Zµ]{1,3})*\b`)
 )
 
@@ -116,7 +116,7 @@ func (w *Words) Letters() int {
 
 // Template is a string literal that can have been the format of a message.
 type Template struct {
-	// Literal is the text of the literal as it is written, in pieces that stand one behind the other on the line.
+	// Literal is the text of the literal as it is written, in pieces that follow each other on the line.
 	Literal []string
 	// Weight is the number of its letters and digits that the message has as well, Words of its words.
 	Weight, Words int
@@ -130,7 +130,7 @@ type Template struct {
 	Covers []Range
 }
 
-// placeholder is a gap of a format string, in the ways of many languages: %s %5.2f %(name)s {} {0} {name:>5} ${x} #{x} \(x)
+// placeholderPattern is a gap of a format string, in the ways of many languages: %s %5.2f %(name)s {} {0} {name:>5} ${x} #{x} \(x)
 // {{.X}}.
 var placeholderPattern = regexp.MustCompile(`%\(\w+\)[-+#0 ]*[\d.]*[a-zA-Z]|%[-+# 0]*(?:\[\d+\])?[*\d]*(?:\.[*\d]+)?(?:hh|h|ll|l|z|j|t|L|I64)?[a-zA-Z]|\{\{[^{}]*\}\}|[$#]?\{[^{}]*\}|\\\([^()]*\)|\$\w+`)
 

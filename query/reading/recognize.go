@@ -37,7 +37,7 @@ var Kinds = []Kind{Code, Message, Trace}
 type Paste struct {
 	// Kinds are what the text may be, the likeliest first.
 	Kinds []Kind
-	// Text is the query without its filters; At is where it stands in the query.
+	// Text is the query without its filters; At is its position in the query.
 	Text string
 	At   syntax.Span
 	// Filters are those around the text.
@@ -90,7 +90,7 @@ func Recognize(q *syntax.Parsed) *Paste {
 // caseSetting is a filter that leaves no trace in a tree but on its leaves.
 var caseSetting = regexp.MustCompile(`(?:^|[\s(])case:(?:yes|no|auto)(?:[\s)]|$)`)
 
-// terms is what the leaves of a query say of its shape.
+// queryShape is what the leaves of a query say of its shape.
 type queryShape struct {
 	keyword    bool // a leaf has a keyword, or is a regular expression: the query is meant literally
 	words      int  // terms that are not in quotes
@@ -144,7 +144,7 @@ func hasKeyword(written, pattern string) bool {
 	return false
 }
 
-// cutFilters takes the filters off both ends of a query; nil if nothing is left, or if filters stand elsewhere.
+// cutFilters removes the filters from both ends of a query; nil if nothing is left, or if filters are elsewhere.
 func cutFilters(q *syntax.Parsed) *Paste {
 	p := &Paste{At: syntax.Span{Start: 0, End: len(q.Text)}}
 	children := []syntax.Query{q.Root}

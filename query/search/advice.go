@@ -39,7 +39,8 @@ type adviser struct {
 	meanings []meaning
 }
 
-// addAdvice adds to a result what there is to say about the terms of its request, and the files that may be meant besides.
+// addAdvice adds to a result the advice about the terms of its request, and the
+// files that may be meant in addition.
 func (s *Searcher) addAdvice(ctx context.Context, view View, r Request, result *Result) {
 	if r.WithoutAdvice {
 		return
@@ -165,7 +166,7 @@ func patternsOf(q syntax.Query) (leaves []syntax.Query) {
 	return leaves
 }
 
-// wordOf returns the name that a leaf asks for, empty if it is no name.
+// wordOf returns the name that a leaf searches for, empty if it is no name.
 func wordOf(leaf syntax.Query) string {
 	switch q := leaf.(type) {
 	case *syntax.Text:

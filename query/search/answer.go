@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// An answer is put together from what the visitors found, in the order of
-// tasks, whatever the order in which it was found.
+// resultBuilder builds a result from the hits of the segment searchers, in the order of
+// the tasks, whatever the order in which they were found.
 type resultBuilder struct {
 	run            *searchRun
 	worker         *admission.Worker // of the goroutine that renders

@@ -2,8 +2,8 @@ package search
 
 import "math/bits"
 
-// A bitset is a set of small numbers. A nil bitset stands for all of them where
-// a function says so.
+// A bitset is a set of small numbers. A nil bitset means all numbers where a
+// function says so.
 type bitset []uint64
 
 func newBitset(n int) bitset { return make(bitset, (n+63)/64) }

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/query/plan"
 )
 
-// An answer has a size whatever is asked for, and says that it was cut.
+// The size of an answer is bounded whatever the request, and a cut answer says so.
 func TestResultBytesAreBounded(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(2, 1)))
 	all, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, "i"), Matches: 1 << 20})
@@ -53,7 +53,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		}
 		few, err := s.Search(t.Context(), m, Request{Query: parse(t, "needle"), Matches: 50})
 		if err != nil || few.Stopped != StopMatchLimit || few.Stats.Displayed != 50 {
-			t.Fatalf("beside it, 50 matches: %d displayed, %q, %v", few.Stats.Displayed, few.Stopped, err)
+			t.Fatalf("at the same time, 50 matches: %d displayed, %q, %v", few.Stats.Displayed, few.Stopped, err)
 		}
 		few.Release()
 		r.Release()
@@ -127,7 +127,7 @@ func TestDearMatchesAreFoundAsByRegexp(t *testing.T) {
 	}
 }
 
-// A search that nobody waits for ends within a line, however dear the line is.
+// A canceled search ends within a line, however expensive the line is.
 func TestLongLineIsLeftWhenTheTimeIsOver(t *testing.T) {
 	p, err := plan.Regexp("(?:x?[a-z]y?){900}[0-9]", true)
 	if err != nil {

@@ -5,18 +5,18 @@ import (
 	"sync/atomic"
 )
 
-// What is counted of what a search holds, in bytes.
+// Sizes in bytes by which the memory of a search is estimated.
 const (
 	hitBytes   = 128
 	matchBytes = 12
-	// holdStep is what a visitor counts for itself before it says so.
+	// reserveStep is how much memory a segmentSearcher uses before it reserves it.
 	reserveStep = 64 << 10
-	// ownBytes are every search's: what others hold does not matter to it until
-	// then, so that an ordinary search is never cut for want of memory.
+	// unpooledBytes is the memory that each search may use without the shared pool, so
+	// that an ordinary search never stops because others use much memory.
 	unpooledBytes = 1 << 20
 )
 
-// A pool is the memory that all searches may hold together, beyond their own.
+// memoryPool bounds the memory of all searches together, beyond unpooledBytes of each.
 type memoryPool struct {
 	maxBytes int64
 	used     atomic.Int64
@@ -31,13 +31,13 @@ func (p *memoryPool) tryReserve(n int64) bool {
 	return false
 }
 
-// A holding is what one search holds: matches found and files rendered. Other
-// memory of a search is bounded by other means: text and postings by the visitor's
+// memoryBudget counts the memory of one search: matches found and files rendered.
+// Other memory is bounded elsewhere: text and postings by the visitor's
 // buffers, programs by syntax.MaxRegexpInstructions.
 type memoryBudget struct {
 	pool     *memoryPool
 	maxBytes int64
-	// spent says that more was wanted than there is.
+	// exceeded says that a reservation failed.
 	exceeded atomic.Bool
 
 	mu struct {
@@ -79,7 +79,7 @@ func (h *memoryBudget) releaseAll() {
 	h.mu.held, h.mu.drawn = 0, 0
 }
 
-// reserveMemory counts what the visitor holds on behalf of its search, and ends the visit
+// reserveMemory counts what the segmentSearcher holds on behalf of its search, and ends the visit
 // when that is too much.
 func (v *segmentSearcher) reserveMemory(n int64) {
 	if v.memory == nil {

@@ -19,7 +19,7 @@ const (
 	listByteCost = 3
 )
 
-// A finding is what the index says of an atom in a segment.
+// atomCandidates are the blocks of a segment in which an atom may match, according to the index.
 type atomCandidates struct {
 	// blocks may hold a match, or, for a pattern with literals, start one.
 	blocks postings.Set
@@ -27,17 +27,17 @@ type atomCandidates struct {
 	// literals is the set of the pattern that blocks is about; those that the
 	// segment does not have at all are left out.
 	literals []string
-	// also are further sets, of each of which a document with a match has a
-	// member: two literals of one expression may stand in different blocks.
+	// requiredBlocks are further sets of blocks. A document with a match has a block of
+	// each: two literals of one expression may be in different blocks.
 	requiredBlocks []postings.Set
 }
 
-// maxAlso bounds the further sets that are looked up for an expression.
+// maxRequiredSets bounds the further sets that are looked up for an expression.
 const maxRequiredSets = 2
 
 func (f *atomCandidates) isEmpty() bool { return !f.all && f.blocks.Len() == 0 }
 
-// A lookup asks the index of one segment.
+// indexLookup asks the index of one segment.
 type indexLookup struct {
 	r      *segment.Reader
 	cursor *segment.Cursor

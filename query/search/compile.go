@@ -36,13 +36,13 @@ type atom struct {
 	symbols bool // looks at the symbol text
 	label   string
 	leaf    syntax.Query
-	// written is the literal as it was written, in its letter case; empty for
+	// literal is the literal as it was written, in its letter case; empty for
 	// another expression.
 	literal string
 	// kinds and lines are conditions on its matches.
 	kinds []syntax.Kinds
 	lines []lineCondition
-	// decides says that only whether there is a match counts, not which.
+	// existenceOnly says that only whether there is a match counts, not which.
 	existenceOnly bool
 	// re2 scans text for a pattern that names no literal worth looking for and no run: it is a
 	// deterministic automaton, several times as fast at that as package regexp.
@@ -58,8 +58,9 @@ const minHintBytes = 2
 type predicate struct {
 	number int
 	leaf   syntax.Query // as it was written
-	// negated says that what the predicate selects is left out, optional that there may be matches which it does not
-	// select: it stands in a part of an or, or below a negation.
+	// negated says that the documents of the predicate are left out, optional that
+	// there may be matches which it does not select: it is a part of an or, or
+	// below a negation.
 	negated, optional bool
 	// name is the pattern of repo:.
 	name *regexp.Regexp
@@ -73,7 +74,7 @@ type predicate struct {
 	place    func(seg Segment, place int) bool
 }
 
-// A compiled query is a tree over numbered atoms and predicates.
+// compiledQuery is a tree over numbered atoms and predicates.
 type compiledQuery struct {
 	root       node
 	atoms      []*atom
@@ -185,7 +186,7 @@ func (c *compiledQuery) compileNodes(qs []syntax.Query) ([]node, error) {
 	return kids, nil
 }
 
-// evalCost returns 1 for a node that looks at text, 0 for one that does not.
+// evalCost returns 1 for a node that reads text, 0 for one that does not.
 func evalCost(n node) int {
 	switch n := n.(type) {
 	case *atomNode:
@@ -307,9 +308,9 @@ func inclusionFilter(want syntax.Inclusion, has func(*Repository) bool) func(*Re
 	return func(*Repository) bool { return true }
 }
 
-// languageNames returns the names under which documents of a language are
-// stored: the name that an alias stands for, and what was written; and that name as
-// it is displayed, empty if there is none.
+// languageNames returns the names under which documents of a language are stored:
+// the name for an alias, and the name as written; and the displayed name, empty if
+// there is none.
 func languageNames(name string) (names map[string]bool, full string) {
 	names = map[string]bool{strings.ToLower(name): true}
 	full, ok := enry.GetLanguageByAlias(strings.ToLower(name))

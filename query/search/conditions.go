@@ -115,7 +115,7 @@ func (v *segmentSearcher) applyConditions(a *atom, s *atomState) error {
 	return nil
 }
 
-// A lineJudge decides the conditions on the lines of matches, in order of their places. Matches on one line share the
+// lineConditionChecker decides the conditions on the lines of matches, in order of their places. Matches on one line share the
 // decision.
 type lineConditionChecker struct {
 	text       []byte

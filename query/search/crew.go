@@ -10,17 +10,17 @@ import (
 	"github.com/quarrysearch/quarry/query/search/internal/admission"
 )
 
-// aloneFor is how long a search keeps to its own processor: most are done by
-// then, and many at once share the machine better.
+// singleWorkerTime is how long a search runs on one processor before it starts more
+// workers: most searches are done by then, and concurrent ones share the machine better.
 const singleWorkerTime = 300 * time.Microsecond
 
-// A crew is whom a search may have to work for it.
+// workerPool runs one search on several processors.
 type workerPool struct {
 	ticket  *admission.Ticket
 	helpers chan struct{} // one for each worker that an interactive search may have besides its own
 }
 
-// errFinished ends the context of a run that has all it needs.
+// errFinished cancels the context of a search that has found enough.
 var errFinished = errors.New("the search has what it needs")
 
 // runTasks does all tasks until the limit is reached, ctx ends or time is over.
@@ -45,7 +45,7 @@ func (n *searchRun) runTasks(ctx context.Context, limit time.Duration, c workerP
 	return n.mu.err
 }
 
-// A shift is the workers of a run.
+// workerGroup is the workers of one search.
 type workerGroup struct {
 	workerPool
 	run        *searchRun
@@ -57,9 +57,9 @@ type workerGroup struct {
 	step    func(v *segmentSearcher, i int)
 }
 
-// runPhases is the first worker, which calls others when the search turns out to take
-// longer: as many as there are helpers free, or, in a heavy search, as there are
-// processors. What needs a survey first has two shifts.
+// runPhases runs the phases of a search: the survey, if it needs one, and then the tasks. The
+// first worker runs in this goroutine and starts others when the search takes longer: as
+// many as there are idle helpers, or, in a heavy search, as there are processors.
 func (s *workerGroup) runPhases() {
 	n, first := s.run, s.newWorker(nil)
 	defer first.endWorker()
@@ -70,8 +70,7 @@ func (s *workerGroup) runPhases() {
 	s.runParallel(first, n.schedule.taskCount(), n.visitTask)
 }
 
-// runParallel does a number of steps in order, by the first worker and those that it
-// calls.
+// runParallel runs a number of steps in order on the first worker and those that it starts.
 func (s *workerGroup) runParallel(first *worker, steps int, step func(v *segmentSearcher, i int)) {
 	s.run.mu.next, s.run.mu.end = 0, steps
 	s.workers, s.step = 1, step

@@ -36,12 +36,12 @@
 //     with results taken in that order. A document is in one tier.
 //  3. What a search holds is bounded by Options.MaxMemoryBytes, what all of them
 //     hold by TotalMemoryBytes; time by MaxDuration, text by MaxScanBytes.
-//  4. A visitor calls stop between two pieces of work of at most a millisecond: there
+//  4. A segmentSearcher calls stop between two pieces of work of at most a millisecond: there
 //     it gives way to other searches (internal/admission), and there it ends.
 //  5. The parts of a stream have the files of the blocking answer.
 //  6. Notices count and suggest only what the view shows.
-//  7. Who may not see everything gets an answer, and the parts of a stream, that do not
-//     depend on which segment holds what (firstfiles.go).
+//  7. For a caller who may not see everything, an answer and the parts of a stream do
+//     not depend on which segment has which document (firstfiles.go).
 //
 // A Searcher is safe for concurrent use. It does not know how views come to be,
 // nor who is asking: a restriction of the caller is part of the query tree.

@@ -42,8 +42,8 @@ func (a *atom) describePlan() string {
 	return fmt.Sprintf("%s in %s: every line", a.label, region)
 }
 
-// explainLocked adds what a step cost, which began with the given stats, to what is
-// said of a segment. It names no candidates where the index was not asked.
+// explainLocked adds the cost of a step, which began with the given stats, to the
+// explanation of a segment. It names no candidates if the index was not searched.
 func (n *searchRun) explainLocked(v *segmentSearcher, segment int, before *Stats, matches int, took time.Duration) {
 	if n.mu.explain == nil {
 		return

@@ -20,7 +20,8 @@ const (
 	fileStep = 4096
 )
 
-// FileRequest asks for files by letters of their paths, in their order, with others between.
+// FileRequest finds files by letters of their paths, in their order, with others
+// between.
 type FileRequest struct {
 	// Letters are looked for in any letter case; blanks count for nothing. At least one, at most MaxFileLetters bytes.
 	Letters string
@@ -98,7 +99,7 @@ func compareFiles(a, b scoredFile) int {
 		cmp.Compare(a.repo.Name, b.repo.Name), bytes.Compare(a.path, b.path), cmp.Compare(a.repo.ID, b.repo.ID))
 }
 
-// byRarity are letters, those first that the fewest paths have.
+// lettersByRarity are letters, those first that the fewest paths have.
 const lettersByRarity = "qzjxkywvbghfpudlmcnrotasei"
 
 // rareLetters returns the two letters that exclude most paths.
@@ -124,7 +125,8 @@ func (f *fileFinder) mayMatch(path []byte) bool {
 	return true
 }
 
-// placeBackward places letters as far behind as they go, and reports whether all have a place.
+// placeBackward places letters as late as possible, and reports whether all have a
+// place.
 func placeBackward(path []byte, letters string, positions []int) bool {
 	j := len(letters) - 1
 	for i := len(path) - 1; i >= 0 && j >= 0; i-- {
@@ -136,7 +138,7 @@ func placeBackward(path []byte, letters string, positions []int) bool {
 	return j < 0
 }
 
-// lower has the small letter of each capital of ASCII, and every other byte as it is.
+// lowerASCII has the small letter of each capital of ASCII, and every other byte as it is.
 var lowerASCII = func() (table [256]byte) {
 	for c := range table {
 		if table[c] = byte(c); isUpperASCII(rune(c)) {
@@ -192,10 +194,10 @@ func (f *fileFinder) bestFiles(limit int) *FoundFiles {
 // Points of a placement.
 const (
 	pointsLetter   = 16
-	pointsTogether = 8  // behind the letter before
+	pointsTogether = 8  // after the previous letter
 	pointsFolder   = 9  // at the beginning of a name in the path
 	pointsWord     = 8  // at the beginning of a word
-	pointsCapital  = 7  // a capital behind a small letter
+	pointsCapital  = 7  // a capital after a small letter
 	pointsBase     = 4  // in the name of the file
 	pointsStart    = 12 // at the beginning of that
 	pointsGap      = -3 // letters between
@@ -221,8 +223,8 @@ func pointsAt(path []byte, i, base int) int {
 	return points
 }
 
-// quickScore returns the score of the letters in the name of the file, if it has them all, or as far behind as they go;
-// false if the path does not have them.
+// quickScore returns the score of the letters in the name of the file, if it has
+// them all, or as late as possible; false if the path does not have them.
 func quickScore(path []byte, letters string) (score int, ok bool) {
 	base := bytes.LastIndexByte(path, '/') + 1
 	var buffer [MaxFileLetters]int
@@ -258,7 +260,7 @@ func placeForward(path []byte, from int, letters string, positions []int) bool {
 	return j == len(letters)
 }
 
-// impossible is the score of a placement that there is not.
+// impossibleScore is the score of a placement that there is not.
 const impossibleScore = -1 << 30
 
 // placeLetters returns the highest score of the letters in the end of a path, and their places.

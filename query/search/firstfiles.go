@@ -9,12 +9,12 @@ import (
 	"sync/atomic"
 )
 
-// Which segment holds a document, and where, depends on every repository that has it
-// or came before it, hidden ones included. So where a caller may not see everything and
-// more matches than the limit, the files that count are the first of a tier by
-// repository, path and ref: an order that the caller knows anyway. Each segment is gone
-// through, but of the files behind a bound, which falls as files are found, no text is
-// read.
+// Which segment has a document, and where, depends on every repository that has it
+// or came before it, including hidden ones. So where a caller may not see
+// everything and there are more matches than the limit, the files that count are
+// the first of a tier by repository, path and ref: an order that reveals nothing to
+// the caller. Every segment is visited, but files after a bound, which falls as
+// files are found, are not read.
 
 // A filePosition is where a file is in that order, without its ref.
 type filePosition struct {
@@ -43,8 +43,8 @@ func compareFirstHits(a, b firstHit) int {
 }
 
 // firstFiles are the first files found in a band of a tier, as many as it takes to
-// exceed the limit, and the bound behind which no file counts. It is safe for concurrent
-// use.
+// exceed the limit, and the bound after which no file counts. It is safe for
+// concurrent use.
 type firstFiles struct {
 	limit    int
 	distinct bool                         // files at one position are one
@@ -230,11 +230,11 @@ func (v *segmentSearcher) mayCount(d int) bool {
 	return false
 }
 
-// narrowEvery is how many documents behind the bound are passed one by one before all
-// that are left are taken out.
+// narrowEvery is how many documents after the bound are skipped one by one before
+// the rest are removed at once.
 const narrowEvery = 64
 
-// narrowPlaces takes the places behind the bound out of the prospect.
+// narrowPlaces removes the places after the bound from the prospect.
 func (v *segmentSearcher) narrowPlaces() {
 	if v.passed = 0; v.first.isAll() {
 		return

@@ -14,8 +14,8 @@ import (
 )
 
 // FuzzSearchIsAScan sends a pattern through the n-gram lookup of a real segment and
-// the matchers, and compares what is found with a scan of the text: the index must
-// never be too narrow. gap moves the text, so that it lies across borders of blocks.
+// the matchers, and compares the result with a scan of the text: the index must
+// never be too narrow. gap moves the text, so that it crosses borders of blocks.
 func FuzzSearchIsAScan(f *testing.F) {
 	f.Add(`(kmalloc|kzalloc)\(`, true, true, []byte("x = KMALLOC(3)\nkzalloc("), uint16(4090))
 	f.Add(`foo$\n^bar`, true, false, []byte("foo\r\nbar foo\nbar"), uint16(8188))

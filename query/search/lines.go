@@ -24,7 +24,7 @@ const (
 	// minLooked is the number of matches that a search looks at, at least, before it
 	// chooses those that it shows.
 	minLooked = 1000
-	// maxLineGap is the distance of two matches from which on they are taken for matches
+	// maxLineGap is the distance of two matches from which on they count as matches
 	// of different lines, without a look at the text between them.
 	maxLineGap = 1 << 10
 	// maxLineMatches bounds the matches of a line whose order is looked at.
@@ -39,7 +39,7 @@ const (
 	maxBestLines = 10
 )
 
-// line is a run of matches on one line of a document.
+// matchLine is a run of matches on one line of a document.
 type matchLine struct {
 	first, last int // of the matches of a hit; without last
 	score       float64

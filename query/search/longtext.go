@@ -8,10 +8,10 @@ import (
 	"github.com/quarrysearch/quarry/query/plan"
 )
 
-// maxSteps bounds the instructions by bytes that package regexp may take without
-// being asked whether anybody waits: about 30 ms. To find one match may take the
-// instructions of the program times the bytes that are left of the text; to find
-// all of them, that for each of them.
+// maxSteps bounds the instructions by bytes that package regexp may take without a
+// check for cancellation: about 30 ms. To find one match may take the instructions
+// of the program times the bytes that are left of the text; to find all of them,
+// that for each of them.
 const maxSteps = 1 << 22
 
 // pollSteps are the steps between two looks at stop: about a millisecond.

@@ -35,16 +35,16 @@ type matcher struct {
 	stats        *Stats
 	text         *segment.Text
 	onePerLine   bool // one match a line is enough: a symbol is found or not
-	// continues says that the run in hand begins where a line does: at the start of
-	// the document, or where the run before it ended.
+	// continues says that the current run begins at the beginning of a line: at the
+	// start of the document, or where the previous run ended.
 	continues bool
 	long      *longMatcher // made when a text needs it
-	// plain and returns are a document without carriage returns, for eachWhole.
+	// withoutCR and returns are a document without carriage returns, for eachWhole.
 	withoutCR       []byte
 	carriageReturns carriageReturns
-	// stop says, between two runs, that nobody waits for more matches.
+	// stop is called between two runs and reports that no more matches are needed.
 	stop func() bool
-	// piece is how much text RE2 is given at once.
+	// pieceSizer is how much text RE2 is given at once.
 	pieceSizer pieceSizer
 }
 

@@ -7,18 +7,18 @@ import (
 	"slices"
 )
 
-// A merit is what the text of a document says of a hit, before anything is
-// rendered. It costs no more than a look at the matches that were found.
+// relevance is the part of a hit's score that follows from its matches in the text.
+// It is computed before anything is rendered, from the matches alone.
 type relevance struct {
 	// frequency is the BM25 of the terms, from 0 to 1.
 	frequency float32
-	// near is how close together several terms stand at best, and start and end
-	// where that is in the document.
+	// near is the best proximity of several terms, and start and end the range in
+	// the document that has it.
 	near       nearness
 	start, end uint32
 }
 
-// nearness is how close together all terms of a query stand.
+// nearness is the proximity of all terms of a query.
 type nearness uint8
 
 const (
@@ -33,7 +33,7 @@ const (
 	nearLines = 10
 	// nearBytes is the length from which on terms are apart, however few lines.
 	nearBytes = 2 << 10
-	// phraseGap is how much punctuation may stand between two terms of a phrase.
+	// phraseGap is how much punctuation may be between two terms of a phrase.
 	phraseGap = 4
 	// nearMatches bounds the matches of each term that are looked at.
 	nearMatches = 1 << 10
@@ -42,7 +42,7 @@ const (
 	ordinaryBytes           = 16 << 10
 )
 
-// setRelevance sets the merit of a hit from the matches of the document in hand.
+// setRelevance sets the relevance of a hit from the matches of the document in hand.
 func (v *segmentSearcher) setRelevance(h *hit) error {
 	lo, hi := v.seg.Reader.TextRange(h.doc)
 	length := 1 - lengthShare + lengthShare*float64(hi-lo)/ordinaryBytes
@@ -69,7 +69,7 @@ func (v *segmentSearcher) setRelevance(h *hit) error {
 	return nil
 }
 
-// An appearance is a match of one of several terms.
+// termMatch is a match of one of several terms.
 type termMatch struct {
 	match
 	atom int
@@ -173,13 +173,13 @@ func isPhrase(text []byte, run []termMatch, start uint32, terms int) bool {
 // words of an identifier.
 func isPhraseRune(r rune) bool { return r != '_' && isWordRune(r) }
 
-// maxRaritySegments bounds the segments that are asked how rare terms are.
+// maxRaritySegments bounds the segments that are checked for the rarity of terms.
 const maxRaritySegments = 64
 
-// rarityWeights returns for each atom how much of a document it says, from 1 up: the
-// logarithm of the share of the index that its rarest trigram leaves, by the sizes
-// of lists alone. Nil for a single one, and for who may not see all: lists count
-// hidden text as well.
+// rarityWeights returns the weight of each atom, 1 or more, like an inverse document
+// frequency: the logarithm of the share of blocks in the smallest posting list of its
+// trigrams. It is nil for a single atom, and for restricted callers: lists also count
+// hidden text.
 func rarityWeights(sc *scope, segments []Segment) []float64 {
 	c := sc.c
 	if len(c.atoms) < 2 || len(c.atoms) > maxOrderedAtoms || sc.restricted {

@@ -130,7 +130,7 @@ func (a asker) lines() []syntax.Line {
 	return all
 }
 
-// excerpt is a literal that stands somewhere in the corpus, or nearly.
+// excerpt is a literal that occurs somewhere in the corpus, or nearly.
 func (a asker) excerpt() string {
 	text := a.m.documents[a.IntN(len(a.m.documents))].text
 	start := a.IntN(len(text))
@@ -259,7 +259,7 @@ func (m *model) listKinds(t *testing.T, kinds map[uint64]bool) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// A detail of the codec, and nobody else's business.
+				// A detail of the codec that no other code depends on.
 				kinds[max(reflect.ValueOf(list).FieldByName("kind").Uint(), shortList)] = true
 			}
 		}
@@ -269,7 +269,7 @@ func (m *model) listKinds(t *testing.T, kinds map[uint64]bool) {
 	}
 }
 
-// shortList stands for all kinds of short lists, which name their length.
+// shortList represents all kinds of short lists, which name their length.
 const shortList = 0x7f
 
 // A checker compares the answers to a query with what is expected.
@@ -360,7 +360,7 @@ func spotsOf(f *FileMatch) (spots []spot) {
 	return spots
 }
 
-// checkPart holds that what is shown is n matches of the expected ones, each once.
+// checkPart checks that what is shown is n matches of the expected ones, each once.
 func (c *checker) checkPart(got *Result, n int) {
 	c.t.Helper()
 	shown, seen := len(got.Repositories), map[string]bool{}
@@ -388,7 +388,7 @@ func (c *checker) checkPart(got *Result, n int) {
 	}
 }
 
-// checkLimit holds that a limited answer is a stable part of the whole one, and says
+// checkLimit checks that a limited answer is a stable part of the whole one, and says
 // whether it is the whole.
 func (c *checker) checkLimit(limit int) {
 	c.t.Helper()
@@ -409,7 +409,7 @@ func (c *checker) checkLimit(limit int) {
 	c.checkPart(few, min(total, limit))
 }
 
-// checkRanges holds that chunks are whole lines and that ranges say where they are.
+// checkRanges checks that chunks are whole lines and that ranges say where they are.
 func checkRanges(t *testing.T, f *FileMatch) {
 	t.Helper()
 	last := 0

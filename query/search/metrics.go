@@ -25,27 +25,27 @@ func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *memo
 			Buckets: prometheus.ExponentialBuckets(0.0005, 2, 16),
 		}),
 		wait: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "quarry_search_wait_seconds", Help: "Time a search waited for a free place.",
+			Name: "quarry_search_wait_seconds", Help: "Time that searches waited for a free slot.",
 			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 10),
 		}),
 		incomplete: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quarry_search_incomplete_total", Help: "Searches that did not look at everything, by reason.",
+			Name: "quarry_search_incomplete_total", Help: "Searches that did not read everything, by reason.",
 		}, []string{"reason"}),
 		content: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_search_content_bytes_total", Help: "Text decompressed for searches.",
 		}),
 		scanned: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_search_scanned_bytes_total", Help: "Text that searches looked at, decompressed or from the cache.",
+			Name: "quarry_search_scanned_bytes_total", Help: "Text that searches read, decompressed or from the cache.",
 		}),
 		index: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_search_index_bytes_total", Help: "Posting lists read for searches.",
 		}),
 		files: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_search_files_loaded_total", Help: "Documents whose text searches looked at.",
+			Name: "quarry_search_files_loaded_total", Help: "Documents whose text searches read.",
 		}),
 	}
 	m.readings = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "quarry_search_readings_total", Help: "Queries recognized as something pasted, by what it is and whether that reading had a match.",
+		Name: "quarry_search_readings_total", Help: "Queries recognized as pasted text, by kind and whether that reading had a match.",
 	}, []string{"kind", "result"})
 	for _, kind := range reading.Kinds {
 		for _, result := range []string{readingAnswered, readingNothing} {
@@ -59,7 +59,7 @@ func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *memo
 		reg.MustRegister(m.seconds, m.wait, m.incomplete, m.content, m.index, m.files, m.readings)
 		reg.MustRegister(admissionMetrics(c)...)
 		reg.MustRegister(m.scanned, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "quarry_search_memory_bytes", Help: "What searches hold of matches and files, beyond the first MiB of each.",
+			Name: "quarry_search_memory_bytes", Help: "Bytes of matches and files held by running searches, beyond the first MiB of each.",
 		}, func() float64 { return float64(memory.used.Load()) }))
 	}
 	return m
@@ -75,16 +75,16 @@ func admissionMetrics(c *admission.Controller) []prometheus.Collector {
 		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return value(c.Counts()) })
 	}
 	const (
-		running, runningHelp = "quarry_search_running", "Searches that run: interactive ones, and heavy ones that take turns."
-		waiting, waitingHelp = "quarry_search_waiting", "Searches that wait for a place, or, being heavy, for turns."
+		running, runningHelp = "quarry_search_running", "Running searches, by class: interactive, or heavy (which take turns)."
+		waiting, waitingHelp = "quarry_search_waiting", "Searches that are waiting for a slot or, in the heavy class, for their turn."
 	)
 	return []prometheus.Collector{
 		gauge(running, "interactive", runningHelp, func(n admission.Counts) int { return n.Interactive }),
 		gauge(running, "heavy", runningHelp, func(n admission.Counts) int { return n.Heavy }),
 		gauge(waiting, "interactive", waitingHelp, func(n admission.Counts) int { return n.Waiting }),
 		gauge(waiting, "heavy", waitingHelp, func(n admission.Counts) int { return n.HeavyWaiting }),
-		counter("quarry_search_demotions_total", "Searches that became heavy.", func(n admission.Counts) float64 { return float64(n.Demotions) }),
-		counter("quarry_search_refusals_total", "Searches refused because too many waited.", func(n admission.Counts) float64 { return float64(n.Refusals) }),
+		counter("quarry_search_demotions_total", "Searches that were moved to the heavy class.", func(n admission.Counts) float64 { return float64(n.Demotions) }),
+		counter("quarry_search_refusals_total", "Searches refused because the queue was full.", func(n admission.Counts) float64 { return float64(n.Refusals) }),
 		counter("quarry_search_yielded_seconds_total", "Time that workers of heavy searches waited for a processor.", func(n admission.Counts) float64 { return n.Yielded.Seconds() }),
 	}
 }
@@ -120,11 +120,11 @@ type screenMetrics struct{ misses prometheus.Counter }
 
 func newScreenMetrics(reg prometheus.Registerer, s *Screen) *screenMetrics {
 	m := &screenMetrics{prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "quarry_search_screen_misses_total", Help: "Times it had to be worked out what somebody may see of the index.",
+		Name: "quarry_search_screen_misses_total", Help: "Times the visible part of the index had to be computed for a caller.",
 	})}
 	if reg != nil {
 		reg.MustRegister(m.misses, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "quarry_search_screen_bytes", Help: "What is kept of what people may see of the index.",
+			Name: "quarry_search_screen_bytes", Help: "Bytes of cached visibility of the index.",
 		}, func() float64 { return float64(s.cachedBytes()) }))
 	}
 	return m

@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 )
 
-// A name is what a term would be as the name of a symbol or a file.
+// termName is what a term would be as the name of a symbol or a file.
 type termName struct {
 	exact string // as written
 	fold  string // folded
@@ -76,8 +76,8 @@ func trimName(s string) string {
 	return s
 }
 
-// writtenLiteral returns the characters that a regular expression asks for, in
-// their letter case, if it is a literal, with or without anchors.
+// writtenLiteral returns the characters of a regular expression, in their letter
+// case, if it is a literal, with or without anchors.
 func writtenLiteral(expression string) string {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -100,7 +100,7 @@ func writtenLiteral(expression string) string {
 	return literal
 }
 
-// A namer finds the documents of one segment that have the name of a term.
+// nameSearcher finds the documents of one segment that have the name of a term.
 type nameSearcher struct {
 	v      *segmentSearcher
 	joined bitset // documents that define it, and it is joined
@@ -155,8 +155,8 @@ func isNameOf(fold, path string) bool {
 	return strings.EqualFold(base, fold) || strings.EqualFold(segment.Stem(base), fold)
 }
 
-// addSymbols adds the documents that define a symbol of that name: it stands in the
-// symbol text with line feeds around it.
+// addSymbols adds the documents that define a symbol of that name: in the symbol text
+// it has line feeds around it.
 func (n *nameSearcher) addSymbols(x *termName) error {
 	r := n.v.seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()

@@ -54,8 +54,8 @@ type nameFinder struct {
 	folded  []byte
 }
 
-// nearNames returns the symbols, or else the identifiers, with the fewest typing errors, the most frequent first.
-// They stand in documents that the view shows.
+// nearNames returns the symbols, or else the identifiers, with the fewest typing
+// errors, the most frequent first. They occur in documents that the view shows.
 func (s *Searcher) nearNames(ctx context.Context, view View, word string) ([]string, error) {
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {

@@ -49,7 +49,7 @@ type surveyor struct {
 	symbols    bool   // whether places have symbols matters
 	left       int    // predicates for which no place is found yet
 	paths      pathMatcher
-	reader     *segment.Reader // of the segment in hand
+	reader     *segment.Reader // of the current segment
 	languages  []bool          // seen in it
 }
 
@@ -247,8 +247,9 @@ func (in *inspector) nearPaths(word string) []string {
 	}, syntax.MaxSuggestions)
 }
 
-// longestLiteral returns the longest text that an expression asks for, in the letter case in which it is written. A dot
-// is one: who looks for main.go rarely escapes it.
+// longestLiteral returns the longest text that an expression requires, in the
+// letter case in which it is written. A dot counts as a character: users who look
+// for main.go rarely escape it.
 func longestLiteral(expression string) string {
 	tree, err := resyntax.Parse(expression, syntax.RegexpFlags)
 	if err != nil {

@@ -40,8 +40,8 @@ const (
 // inspector finds the filters of a query that select nothing. It sees what the view shows, so what it says reveals
 // nothing that is hidden.
 //
-// The selected repositories are those that all conditions on repositories leave which stand at the top of the query.
-// Refs, languages and paths are looked for in these.
+// The selected repositories are those that satisfy all conditions on repositories
+// at the top level of the query. Refs, languages and paths are looked for in these.
 type inspector struct {
 	view         View
 	query        *syntax.Parsed
@@ -71,7 +71,8 @@ func (in *inspector) inspectQuery(ctx context.Context, begin func() *admission.W
 	return in.notices
 }
 
-// hasTime reports whether there is time left, and somebody waits for the answer. It gives other searches their turn.
+// hasTime reports whether there is time left, and the answer is still needed. It
+// lets other searches run.
 func (in *inspector) hasTime() bool {
 	return in.worker.Step() && time.Since(in.began) < maxInspectDuration
 }

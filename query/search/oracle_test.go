@@ -36,7 +36,7 @@ type expected struct {
 	matches int
 }
 
-// compileRegexp compiles an expression, which may be asked for again.
+// compileRegexp compiles an expression and caches it.
 func (o *oracle) compileRegexp(pattern string, fold bool) *regexp.Regexp {
 	flags := "(?m)"
 	if fold {
@@ -265,7 +265,7 @@ func (o *oracle) searchesRef(ref code.Ref) bool {
 	return named
 }
 
-// hasLeaf tells whether a query has a leaf for which is holds.
+// hasLeaf reports whether a query has a leaf for which is holds.
 func hasLeaf(q syntax.Query, is func(syntax.Query) bool) bool {
 	some := false
 	syntax.Walk(q, func(q syntax.Query) bool {
@@ -283,7 +283,7 @@ func isPattern(q syntax.Query) bool {
 	return false
 }
 
-// needsFiles tells whether a leaf is about more than the repository.
+// needsFiles reports whether a leaf is about more than the repository.
 func needsFiles(q syntax.Query) bool {
 	switch q.(type) {
 	case *syntax.File, *syntax.Language, *syntax.Revision, *syntax.Is:
@@ -309,7 +309,7 @@ func (o *oracle) wholeAnswer() expected {
 		all.Root = &syntax.And{Children: []syntax.Query{o.q.Root, &syntax.Symbol{Pattern: ".", Case: syntax.CaseNo}}}
 		o.q = &all
 	}
-	simple := syntax.Simplify(o.q.Root) // beside what is always true, no operand of an or shows matches
+	simple := syntax.Simplify(o.q.Root) // apart from what is always true, no operand of an or shows matches
 	for i := range o.m.places {
 		p := &o.m.places[i]
 		if !o.searchesRef(p.ref) {

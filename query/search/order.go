@@ -22,9 +22,9 @@ type tier int
 const (
 	// tierAll is the one tier of a search with few candidates.
 	tierAll tier = iota
-	// tierPhrase has documents with a block that may have all terms one behind the
-	// other, a blank between: as a pasted line has them; tierPhraseAside those of
-	// them that stand back.
+	// tierPhrase has documents with a block that may have all terms one after the
+	// other, with a blank between, as in a pasted line; tierPhraseAside those of
+	// them that come later.
 	tierPhrase
 	// tierJoined has documents that define a symbol whose words are the terms.
 	tierJoined
@@ -43,9 +43,8 @@ const (
 	// tierMain has the other documents; tierRest the test code, vendored and generated ones.
 	tierMain
 	tierRest
-	// tierAny has all that are not named, where the index does not say which
-	// documents to look at: to take them out of their order would only mean to
-	// decompress frames twice.
+	// tierAny has all documents without the name of a term, where the index cannot
+	// narrow the candidates: reordering them would only decompress frames twice.
 	tierAny
 )
 
@@ -70,13 +69,13 @@ const (
 	maxUnaskedDocuments = 8
 )
 
-// largeBytes is the size of a document from which on it stands back.
+// largeBytes is the size from which on a document comes later.
 const largeBytes = 512 << 10
 
 const asideFlags = code.FlagTest | code.FlagVendored | code.FlagGenerated
 
-// An agenda says in which order a run visits what. Its tasks are the tiers by
-// the segments.
+// schedule is the order in which a search visits tiers and segments. There is one task
+// for each segment of each tier.
 type schedule struct {
 	segments       int
 	names          []termName
@@ -86,13 +85,14 @@ type schedule struct {
 	requiredAtoms  []int              // atoms that must all match, if several
 	phrase         string             // what these are together; empty if nothing that was written so
 	orderThreshold int                // candidates from which on the order counts
-	// bands is how many bands of files each tier is visited in, one after the other, and
-	// first has the first files of each; 1 and nil for who may see everything.
+	// bands is how many bands of files each tier is visited in, one after the
+	// other, and first has the first files of each; 1 and nil for callers who may
+	// see everything.
 	bands int
 	first []firstFiles
 }
 
-// An outlook is what is known of a segment between its tasks.
+// segmentState is what a search keeps about a segment between its tasks.
 type segmentState struct {
 	mu sync.Mutex
 	// named are the documents of tierJoined, tierDefines, tierNamed and tierAside, and taken
@@ -101,7 +101,7 @@ type segmentState struct {
 	namedDocs bitset
 	defines   bitset // those that define a symbol
 	searched  bool   // for names
-	// prospect is what the index says, nil as long as it was not asked.
+	// candidates is the result of the index, nil until it was searched.
 	candidates *segmentCandidates
 }
 
@@ -203,7 +203,8 @@ func (a *schedule) taskAt(i int) (segment int, t tier) {
 	return i % a.segments, a.tiers[i/a.segments/a.bands]
 }
 
-// firstOf returns the first files of the band of a task, nil for who may see everything.
+// firstOf returns the first files of the band of a task, nil for callers who may
+// see everything.
 func (a *schedule) firstOf(i int) *firstFiles {
 	if a.first == nil {
 		return nil
@@ -233,7 +234,7 @@ func isAtomIndexed(a *atom) bool {
 	})
 }
 
-// fullScanCandidates is the prospect of a segment of which nothing is known.
+// fullScanCandidates is the segmentCandidates of a segment of which nothing is known.
 func fullScanCandidates(c *compiledQuery) *segmentCandidates {
 	p := &segmentCandidates{possible: true, atomCandidates: make([]atomCandidates, len(c.atoms)), columns: make([]bitset, len(c.predicates)+1)}
 	for i, a := range c.atoms {
@@ -282,8 +283,8 @@ func (v *segmentSearcher) countSegmentCandidates() int {
 	return v.allowed.count()
 }
 
-// surveyCandidates asks the index of a segment, and returns what is to be held of it and
-// how many candidates it has.
+// surveyCandidates searches the index of a segment, and returns the result to keep and the
+// number of candidates.
 func (v *segmentSearcher) surveyCandidates(seg Segment) (*segmentCandidates, int, error) {
 	v.openSegment(seg)
 	v.segmentCandidates = newSegmentCandidates(v.s.c)
@@ -339,8 +340,8 @@ func (v *segmentSearcher) findNamedOnce(o *segmentState, a *schedule) (err error
 	return err
 }
 
-// lookUpCandidates makes what the index says of the current segment the prospect, and holds it,
-// unless it was stopped meanwhile: then another visitor may need all of it.
+// lookUpCandidates makes what the index says of the current segment the segmentCandidates, and holds it,
+// unless it was stopped meanwhile: then another segmentSearcher may need all of it.
 func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -355,8 +356,8 @@ func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
 	return err
 }
 
-// hasNoHit reports whether the index was asked about the current segment, which can have
-// no hit.
+// hasNoHit reports whether the index was searched for the current segment, which
+// can have no hit.
 func (v *segmentSearcher) hasNoHit(o *segmentState) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -417,8 +418,8 @@ func pathDepth(path []byte) int {
 	return n
 }
 
-// surveySegment counts the candidates of a segment. Once there are so many that
-// the order counts, the other segments are asked when they are visited, if ever.
+// surveySegment counts the candidates of a segment. Once there are so many that the
+// order counts, the other segments are searched when they are visited, if ever.
 func (n *searchRun) surveySegment(v *segmentSearcher, i int) {
 	before, started := v.stats, time.Now()
 	p, candidates, err := v.surveyCandidates(n.segments[i])

@@ -14,7 +14,7 @@ import (
 // more, where not all that is found is shown.
 const firstShare = 10
 
-// pruneSlack is how many matches more than it may show a visitor keeps before it
+// pruneSlack is how many matches more than it may show a segmentSearcher keeps before it
 // drops those of the worst files.
 const pruneSlack = 1 << 10
 
@@ -80,7 +80,7 @@ var flagScores = []struct {
 // nearScores is what the nearness of terms counts.
 var nearScores = [...]float64{nearNot: 0, nearRegion: scoreRegion, nearLines3: scoreLines3, nearLine: scoreLine, nearPhrase: scorePhrase}
 
-// An allotment says how many of its matches a hit may show.
+// matchQuota says how many of its matches a hit may show.
 type matchQuota struct {
 	hit     *hit
 	order   int
@@ -241,8 +241,8 @@ func (a *resultBuilder) pickShown() ([]hit, error) {
 	return shown, nil
 }
 
-// refindMatches finds the matches of a hit that were dropped because of worthier ones, which
-// turned out to lie behind the limit of the search.
+// refindMatches finds the matches of a hit that were dropped because of better ones, which
+// turned out to be after the limit of the search.
 func (a *resultBuilder) refindMatches(h *hit) error {
 	n := a.run
 	v := newSegmentSearcher(n.scope, n.keeps(), n.limit, func() bool { return false })

@@ -8,17 +8,16 @@ import (
 	"github.com/quarrysearch/quarry/query/plan"
 )
 
-// RE2 is code that the Go runtime cannot interrupt: while it compiles or searches,
-// its processor is nobody else's, and a garbage collection waits, and with it
-// everybody. So large programs are left to package regexp, and text is searched in
+// The Go runtime cannot preempt RE2: while RE2 compiles or searches, it keeps its
+// processor, and a garbage collection waits, which stops all goroutines. So large programs are left to package regexp, and text is searched in
 // pieces: for most expressions 64 KiB take some 200 µs, but for one such as
 // [a-f].{300}x a quarter of a second.
 const (
 	// maxExpressionBytes and maxProgram bound what RE2 compiles: some 30 ms.
 	maxExpressionBytes = 16 << 10
 	maxProgram         = 10_000 // instructions and ranges of runes
-	// A piece grows while it takes less than quickPiece, and shrinks, down to a
-	// line, when it takes more than slowPiece.
+	// A piece grows while it takes less than quickPieceTime, and shrinks, down to a
+	// line, when it takes more than slowPieceTime.
 	firstPieceBytes = 4 << 10
 	minPieceBytes   = 512
 	maxPieceBytes   = 64 << 10
@@ -46,7 +45,7 @@ func suitsRE2(p *plan.Pattern) bool {
 	return size <= maxProgram
 }
 
-// A piece is how much text is searched at once. It adapts itself.
+// pieceSizer is how much text is searched at once. It adapts itself.
 type pieceSizer struct{ bytes int }
 
 // pieceEnd returns where the piece of text ends that begins at at: where a line does.

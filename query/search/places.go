@@ -14,7 +14,7 @@ type scope struct {
 	c     *compiledQuery
 	repos []*Repository
 	refs  []code.Ref // nil on default branches
-	// restricted says that there may be text which does not exist for who asks.
+	// restricted says that the index may contain text that the caller may not see.
 	restricted bool
 	// rarity is what each atom weighs; nil if all weigh the same.
 	rarity []float64
@@ -153,7 +153,7 @@ func eachLineWith(text []byte, p *plan.Pattern, visit func(line int, content []b
 var newline = []byte{'\n'}
 
 // possiblePlaces returns the places for which a node can be true (or, without positive,
-// false), whatever the atoms say; nil stands for all.
+// false), whatever the atoms say; nil means all.
 func (s *scope) possiblePlaces(n node, positive bool, columns []bitset) bitset {
 	switch n := n.(type) {
 	case *andNode:

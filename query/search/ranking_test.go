@@ -17,12 +17,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestRanking says of queries on a small corpus which files come first, and why.
+// TestRanking checks which files come first for queries on a small corpus, and why.
 // Commands:
 //
 //	repository name=… [archived] [fork] [pushed=year]
 //	segment          seal a segment; each line of input is "repository path flags language text",
-//	                 where flags are - or some of test,vendored,generated; what stands behind
+//	                 where flags are - or some of test,vendored,generated; the word after
 //	                 func, class, def, struct or var is a symbol, and \n a line break
 //	search [matches=n] [display=n]
 //	lines [matches=n] [display=n]

@@ -12,10 +12,11 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// The origin of an error message is a format string: a line with some of the words of the
-// message, and gaps for the values. The words are looked for in runs, as long as the index has
-// them one behind the other: these are rare. Of the lines that have such a run, those count
-// whose string literal, with anything in its gaps, is a part of the message.
+// The origin of an error message is a format string: a line with some of the words
+// of the message, and gaps for the values. The search looks for runs of words, as
+// long as the index has them one after the other: these are rare. Of the lines that
+// have such a run, those count whose string literal, with anything in its gaps, is
+// a part of the message.
 
 const (
 	// probeMatches is how many lines of a run of words are looked at.
@@ -85,7 +86,7 @@ func (p *pasteReader) hasMatch(ctx context.Context, root syntax.Query) (bool, er
 	return result.Stats.Matches > 0, nil
 }
 
-// collectFormats looks for all runs of words on one line, but for one of them, which may be a value; then for
+// collectFormats looks for all runs of words on one line, except for one of them, which may be a value; then for
 // pieces of runs, the longest that there are.
 func (m *messageReader) collectFormats(ctx context.Context) error {
 	runs := m.words.Runs
@@ -116,7 +117,7 @@ func (m *messageReader) collectFormats(ctx context.Context) error {
 // maxRunsTogether is up to how many runs are looked for on one line.
 const maxRunsTogether = 8
 
-// lookAtRuns looks for lines with all runs in their order, but for one; -1 leaves out none.
+// lookAtRuns looks for lines with all runs in their order, except for one; -1 leaves out none.
 func (m *messageReader) lookAtRuns(ctx context.Context, without int) error {
 	var pieces []string
 	for i, run := range m.words.Runs {

@@ -25,7 +25,7 @@ const (
 // frameFile is a file that a frame may be about.
 type frameFile struct{ repository, path string }
 
-// located is what is known of the path of a frame: the files that share most of its end, and
+// frameLocation is what is known of the path of a frame: the files that share most of its end, and
 // how many parts of the path they share.
 type frameLocation struct {
 	shared int

@@ -55,7 +55,8 @@ const (
 	// maxRelatedFiles bounds the files that are shown because of their names, maxNamedFiles those they are chosen from.
 	maxRelatedFiles = 5
 	maxNamedFiles   = 200
-	// maxMatchesToRelate is the number of matches up to which an answer has related files: they come behind it.
+	// maxMatchesToRelate is the number of matches up to which an answer has related
+	// files, after its own.
 	maxMatchesToRelate = 100
 	// maxRelatedTerms bounds the terms that files may be named by, minFileWord their length.
 	maxRelatedTerms = 3
@@ -78,7 +79,7 @@ type meaning struct {
 	root   syntax.Query
 }
 
-// relater finds the related files of a request.
+// relatedFinder finds the related files of a request.
 type relatedFinder struct {
 	s       *Searcher
 	view    View

@@ -78,7 +78,7 @@ func describeLines(f *FileMatch) (out string) {
 	return out
 }
 
-// checkLiteralCounts holds an answer with related files against the one without: nothing else of it differs.
+// checkLiteralCounts checks an answer with related files against the one without: nothing else of it differs.
 func (s *Searcher) checkLiteralCounts(t *testing.T, view View, text string, r *Result) {
 	t.Helper()
 	plain, err := s.Search(t.Context(), view, Request{Query: parse(t, text), Matches: 100})

@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Request is what is asked of a view.
+// Request is a search of a view.
 type Request struct {
 	Query *syntax.Parsed
 	// Matches is the number of matches to look for; the search stops once one
@@ -18,22 +18,23 @@ type Request struct {
 	Display int
 	// ContextLines are shown before and after each match.
 	ContextLines int
-	// Whole asks for the text of each file.
+	// Whole requests the text of each file.
 	Whole bool
-	// Explain asks for the plan and its costs.
+	// Explain requests the plan and its costs.
 	Explain bool
 	// Public says which repositories visibility:public is about; nil: those that
 	// are not code.Repository.Private.
 	Public func(*code.Repository) bool
 
-	// Related asks for files that may be meant besides those that match: Result.Related.
+	// Related requests files that may be meant in addition to those that match:
+	// Result.Related.
 	Related bool
 	// WithoutAdvice leaves out Result.Notices and Related, for searches that find out what to
 	// say about another one.
 	WithoutAdvice bool
 
-	// probes collects the searches that a search makes besides its own; nil if nobody wants
-	// to know.
+	// probes collects the searches that a search makes in addition to its own; nil
+	// if they are not needed.
 	probes *[]ProbeExplain
 	// emitted collects the first files that a stream has emitted; nil for another search.
 	emitted *[]fileID
@@ -43,7 +44,7 @@ type Request struct {
 	// line is the line that is shown of each file without matches in its text, from 1; 0
 	// for none.
 	line int
-	// most bounds the time, if it is less than Options.MaxDuration; 0 for that.
+	// timeLimit bounds the time, if it is less than Options.MaxDuration; 0 for that.
 	timeLimit time.Duration
 }
 
@@ -138,7 +139,7 @@ type FileMatch struct {
 	// BestLines are the numbers of up to ten lines of Chunks with matches, those first
 	// that fit the query best.
 	BestLines []int
-	// Content is the text of the file, if it was asked for.
+	// Content is the text of the file, if it was requested.
 	Content []byte
 	Blob    code.BlobID
 	Score   float64
@@ -168,15 +169,16 @@ type Location struct{ ByteOffset, LineNumber, Column int }
 
 // Stats says what an answer cost. Every number was counted.
 type Stats struct {
-	// Matches were found, in Files files, up to one more than was asked for.
+	// Matches were found, in Files files, up to one more than requested.
 	Matches, Files int
 	// Displayed matches are in the answer.
 	Displayed int
 	// Duration is all of Wait (for a free place), Planning and Searching, and the
 	// rendering of the answer.
 	Duration, Wait, Planning, Searching time.Duration
-	// Of Searching, Indexing asked the index and Verifying looked at text, both
-	// summed over the workers; Ranking put files in order, Rendering filled them in.
+	// Searching consists of Indexing, which searched the index, and Verifying,
+	// which read text, both summed over the workers. Ranking put files in order,
+	// Rendering filled them in.
 	Indexing, Verifying, Ranking, Rendering time.Duration
 	// ContentBytes of text were decompressed, ScannedBytes looked at, whether
 	// decompressed or from the cache, IndexBytes of postings read, in Lists.
@@ -217,8 +219,8 @@ func (s *Stats) add(o *Stats) {
 
 // Explain is how a query was run.
 type Explain struct {
-	// Query is the tree as it was run, Atoms what the index was asked for each of
-	// its patterns.
+	// Query is the tree as it was run, Atoms the index lookup of each of its
+	// patterns.
 	Query string   `json:"query"`
 	Atoms []string `json:"atoms"`
 	// AsOf is the moment of the past that was searched; empty for the present.
@@ -239,7 +241,7 @@ type Explain struct {
 // maxProbesExplained bounds Explain.Probes.
 const maxProbesExplained = 200
 
-// ProbeExplain is a search that was made besides the one that was asked for.
+// ProbeExplain is a search that was made in addition to the requested one.
 type ProbeExplain struct {
 	Query   string `json:"query"`
 	Matches int    `json:"matches"`
@@ -282,7 +284,8 @@ type SegmentExplain struct {
 	Micros          int64  `json:"micros"`
 }
 
-// addProbe notes what a search found that was made besides the one that was asked for.
+// addProbe records the result of a search that was made in addition to the
+// requested one.
 func (r *Request) addProbe(found *Result) {
 	if r.probes != nil && (r.WithoutAdvice || r.isReading) && len(*r.probes) < maxProbesExplained {
 		*r.probes = append(*r.probes, ProbeExplain{r.Query.Root.String(), found.Stats.Matches, found.Stats.Duration.Microseconds()})

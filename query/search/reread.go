@@ -29,11 +29,11 @@ const (
 	maxLinesApart = 3
 )
 
-// attempt is a reading to try.
+// readingAttempt is a reading to try.
 type readingAttempt struct {
 	root syntax.Query
 	line int // is shown of files without matches
-	// as is how the query is read, for the notice.
+	// description is how the query is read, for the notice.
 	description string
 }
 
@@ -126,7 +126,7 @@ func (p *pasteReader) tryCode(ctx context.Context) (*Result, error) {
 	lines := p.paste.Lines
 	as := "a line of code, whatever blanks are between its tokens"
 	if len(lines) > 1 {
-		as = "lines of code, one behind the other, whatever blanks are between their tokens"
+		as = "lines of code, one after the other, whatever blanks are between their tokens"
 	}
 	result, err := p.runAttempt(ctx, &readingAttempt{root: codeLine(lines), description: as})
 	if err != nil || result != nil || len(lines) == 1 {

@@ -10,20 +10,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Restricted reports whether a view may leave out what is in the index. An answer,
-// with the order of its files, then depends on nothing that is left out
-// (firstfiles.go), but for two things. For a query of several terms with more matches
-// than are looked at, files with all terms in one block of the index
-// (postings.BlockBytes) come first, and a block may hold the end of a neighbor. Times
-// depend on all that there is, and what is stopped by time or by Options.MaxScanBytes
-// on times.
+// Restricted reports whether a view may hide a part of the index. The answer and
+// the order of its files then do not depend on hidden text (firstfiles.go), with
+// two exceptions. For a query of several terms with more matches than are looked
+// at, files with all terms in one block of the index (postings.BlockBytes) come
+// first, and a block may contain the end of a hidden neighbor. Times depend on the
+// whole index, and a search that is stopped by time or by Options.MaxScanBytes
+// depends on times.
 func Restricted(v View) bool {
 	r, ok := v.(interface{ Restricted() bool })
 	return ok && r.Restricted()
 }
 
-// hideCosts takes out of a result what counts hidden text as well: what the index
-// and the texts were asked, and the segments. Times stay: who asks has a clock.
+// hideCosts clears the counts of a result that include hidden text: index lookups, text
+// scanned, and segments. Durations stay: the caller can measure them anyway.
 func (r *Result) hideCosts() {
 	s := &r.Stats
 	s.ContentBytes, s.ScannedBytes, s.IndexBytes, s.Lists = 0, 0, 0, 0
@@ -83,8 +83,8 @@ func (s *scope) hasRepository(holds Context) bool {
 	return slices.ContainsFunc(s.repos, func(r *Repository) bool { return r != nil && holds(r.Name) })
 }
 
-// candidateBlocks counts the blocks of a finding: for who may not see all, those
-// with text that exists for them, as far as the count matters.
+// candidateBlocks counts the blocks of a finding: for callers who may not see all,
+// those with visible text, as far as the count matters.
 func (v *segmentSearcher) candidateBlocks(a *atom, f *atomCandidates) int {
 	if !v.s.restricted {
 		return f.blocks.Len()
@@ -98,8 +98,8 @@ func (v *segmentSearcher) candidateBlocks(a *atom, f *atomCandidates) int {
 	return n
 }
 
-// showsBlock reports whether some document that exists for who asks has text, or
-// symbols, in a block.
+// showsBlock reports whether a block has text, or symbols, of a document that the
+// caller may see.
 func (v *segmentSearcher) showsBlock(symbols bool, block int) bool {
 	r := v.seg.Reader
 	if r.Documents() == 0 {

@@ -57,9 +57,9 @@ func newHiding(t testing.TB, rng *rand.Rand, m *model) *hiding {
 
 func allowAll(*code.Repository) bool { return true }
 
-// TestHiddenRepositoriesDoNotExist compares the answers to somebody from whom some
-// repositories are hidden with a plain scan of the others, and with the answers to
-// somebody as restricted where the others are all there is.
+// TestHiddenRepositoriesDoNotExist compares the answers to a caller who may not see
+// some repositories with a plain scan of the visible ones, and with the answers to
+// an equally restricted caller of an index that has only the visible ones.
 func TestHiddenRepositoriesDoNotExist(t *testing.T) {
 	s, screen := New(Options{}), NewScreen(ScreenOptions{})
 	for round := range *roundsFlag {
@@ -113,7 +113,7 @@ func TestHiddenRepositoriesWithLongLists(t *testing.T) {
 	}
 }
 
-// visibleFacts returns all that a result says, but times.
+// visibleFacts returns everything in a result except times.
 func visibleFacts(t *testing.T, r *Result) string {
 	t.Helper()
 	stats := reflect.ValueOf(&r.Stats).Elem()
@@ -132,8 +132,8 @@ func visibleFacts(t *testing.T, r *Result) string {
 	return string(b)
 }
 
-// TestHiddenTextIsNotCounted asks for a word that only a hidden repository has,
-// beside visible text in one segment, and for one that nobody has.
+// TestHiddenTextIsNotCounted searches for a word that only a hidden repository has,
+// next to visible text in one segment, and for a word that no repository has.
 func TestHiddenTextIsNotCounted(t *testing.T) {
 	m := &model{refs: []code.Ref{"refs/heads/main"}}
 	for i := range 2 {
@@ -190,7 +190,8 @@ func TestContextOfHiddenRepositories(t *testing.T) {
 	}
 }
 
-// TestVisibilityFilterIsOfTheCaller has what is public told by the request.
+// TestVisibilityFilterIsOfTheCaller checks that Request.Public decides which
+// repositories are public.
 func TestVisibilityFilterIsOfTheCaller(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(2, 1)))
 	public := func(r *code.Repository) bool { return r.ID == 1 } // Private says the contrary
@@ -202,8 +203,8 @@ func TestVisibilityFilterIsOfTheCaller(t *testing.T) {
 	}
 }
 
-// TestScreenKeepsWhatItKnows counts how often it asks who may see what, and holds
-// that a changed state, and a changed decision under another key, are seen at once.
+// TestScreenKeepsWhatItKnows counts how often it checks visibility, and checks that
+// a changed state, and a changed decision under another key, are seen at once.
 func TestScreenKeepsWhatItKnows(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(3, 1)))
 	for len(m.repos) < 3 {
@@ -237,8 +238,8 @@ func TestScreenKeepsWhatItKnows(t *testing.T) {
 	}
 }
 
-// TestTablesAreTakenOver holds that what is taken over from the state before is
-// what would be worked out anew.
+// TestTablesAreTakenOver checks that the tables reused from the previous state
+// equal those computed from scratch.
 func TestTablesAreTakenOver(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 80))
@@ -248,7 +249,7 @@ func TestTablesAreTakenOver(t *testing.T) {
 			if step == 3 { // a repository more
 				m.repos = append(slices.Clone(m.repos), &Repository{Repository: code.Repository{ID: 90, Name: "host/more", DefaultBranch: "main"}})
 			}
-			if rng.IntN(2) == 0 { // a segment anew
+			if rng.IntN(2) == 0 { // a new copy of a segment
 				m.segments = slices.Clone(m.segments)
 				m.segments[0].Places = rebuildPlaces(m.segments[0])
 			}
@@ -262,7 +263,7 @@ func TestTablesAreTakenOver(t *testing.T) {
 	}
 }
 
-// rebuildPlaces returns equal places that are not the same.
+// rebuildPlaces returns an equal copy of places.
 func rebuildPlaces(s Segment) *segment.Places {
 	b := segment.NewPlacesBuilder(s.Reader.Documents())
 	for i := range s.Places.Len() {

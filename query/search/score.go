@@ -33,7 +33,7 @@ const (
 	scoreProse          = -100
 	scoreArchived       = -60
 	scoreFork           = -30
-	scoreRecent         = 0.5 // for each year of the last push after scoreRecentSince: no clock is asked
+	scoreRecent         = 0.5 // for each year of the last push after scoreRecentSince: independent of the clock
 	scoreRecentSince    = 2000
 	maxScoreRecent      = 20
 
@@ -125,13 +125,13 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 	s.add(scoreWholeWord*float64(min(countOnes(words), int(n)))/n, "whole words")
 	s.add(scoreWordPart*float64(min(countOnes(parts&^words), int(n)))/n, "words of identifiers")
 	if own /= n; defined == nil {
-		s.add(own, "a string or line of its own")
+		s.add(own, "a complete string or line")
 	}
 	s.add(scoreExactCase*float64(min(countOnes(exact), int(n)))/n, "letter case")
 }
 
-// definitionPoints returns what it counts that a match lies on the name of a symbol. Of
-// several terms one alone says little, unless the others are there as well. cuts says that the match ends within a word.
+// definitionPoints returns the score of a match on the name of a symbol. Of several terms
+// one alone says little, unless the others are there as well. cuts says that the match ends within a word.
 func (r *renderer) definitionPoints(h *hit, sym *code.Symbol, at Range, term term, cuts bool) float64 {
 	weight, ok := kindWeights[sym.Kind]
 	if !ok {
@@ -178,7 +178,7 @@ func termOf(written []string, text []byte) term {
 }
 
 // isWholeWord reports whether a piece of text has no letter, digit or underscore
-// beside it, or none at its own ends.
+// next to it, or none at its own ends.
 func isWholeWord(text []byte, start, end int) bool {
 	return (start == 0 || !isWord(text[start-1]) || !isWord(text[start])) &&
 		(end >= len(text) || !isWord(text[end]) || end > 0 && !isWord(text[end-1]))
@@ -281,7 +281,7 @@ func (r *renderer) scorePlace(s *scorer, flags code.Flags) {
 	}
 }
 
-// prose are the languages of texts for people.
+// proseLanguages are the languages of texts for people.
 var proseLanguages = map[code.Language]bool{
 	"": true, "Text": true, "Markdown": true, "reStructuredText": true, "HTML": true, "RDoc": true, "Gettext Catalog": true, "Roff": true,
 	"Roff Manpage": true, "AsciiDoc": true, "Textile": true, "Org": true, "TeX": true, "SVG": true, "Diff": true, "Source Map": true,

@@ -28,13 +28,13 @@ type ScreenOptions struct {
 	Registerer prometheus.Registerer
 }
 
-// A Screen makes views of which a part is hidden. What is hidden does not exist in
-// them: its repositories are nil, segments with nothing else are missing, and of
-// the others Segment.Visible leaves its places out.
+// A Screen filters views: it hides the repositories that a caller may not read. A hidden
+// repository is nil, a segment without visible places is left out, and Segment.Visible
+// has no bit for a hidden place.
 //
-// To work that out costs a call for each repository and a look at each place in
-// segments that changed; it is kept, for the present state of the index, by who
-// asks and by what they may see. A Screen is safe for concurrent use.
+// Filtering takes one call for each repository and a look at each place of the segments
+// that changed. The result is cached for the current state of the index, by key. A Screen
+// is safe for concurrent use.
 type Screen struct {
 	o       ScreenOptions
 	metrics *screenMetrics
@@ -62,7 +62,7 @@ func NewScreen(o ScreenOptions) *Screen {
 	return s
 }
 
-// stateID tells the states of views apart. It holds their slices, so no other
+// stateID identifies a state of a view. It holds the state's slices, so no other
 // state can have the same addresses.
 type stateID struct {
 	repos          **Repository
@@ -143,7 +143,7 @@ func (s *Screen) cachedBytes() int64 {
 	return s.mu.bytes
 }
 
-// screened is a state of the index as somebody sees it. It never changes.
+// screenedState is a state of the index as one caller sees it. It never changes.
 type screenedState struct {
 	seen     bitset // repositories, by number
 	repos    []*Repository
@@ -154,8 +154,8 @@ type screenedState struct {
 	byID   func() map[code.RepositoryID]struct{}
 }
 
-// newScreenedState works out what visible leaves of a view. What was worked out for
-// others who see the same, or for the state before, is taken over.
+// newScreenedState computes the part of a view that visible allows. It reuses the tables of
+// callers who see the same repositories, and of the previous state.
 func newScreenedState(v View, visible func(*code.Repository) bool, before []*screenedState) *screenedState {
 	all := v.Repositories()
 	s := &screenedState{seen: newBitset(len(all)), repos: make([]*Repository, len(all)), tables: make(map[*segment.Places]bitset)}
@@ -193,8 +193,8 @@ func newScreenedState(v View, visible func(*code.Repository) bool, before []*scr
 // tableBytes is what a segment takes in a screened, about.
 const tableBytes = 96
 
-// reuseTables returns the tables of one before with the same repositories, as far as
-// there were such: a number means the same repository for ever.
+// reuseTables returns the tables of a previous state with the same repositories, if
+// there is one: a number always means the same repository.
 func (s *screenedState) reuseTables(before []*screenedState) map[*segment.Places]bitset {
 	for _, b := range before {
 		if samePrefix(b.seen, s.seen, len(b.repos)) {
@@ -240,7 +240,7 @@ type screenedView struct {
 	*screenedState
 }
 
-// Restricted says that answers are not to tell of what is hidden: see Restricted.
+// Restricted says that answers must not reveal hidden parts: see Restricted.
 func (v screenedView) Restricted() bool { return true }
 
 // AsOf says which moment of the past the view shows; empty for the present.

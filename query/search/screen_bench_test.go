@@ -10,9 +10,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// BenchmarkScreen searches ten thousand repositories as somebody who sees all of
-// them, as somebody who sees nine of ten, and as one who sees a hundred, by turns; and says what
-// it costs to work out what they see, at first and after a segment has changed.
+// BenchmarkScreen searches ten thousand repositories as a caller who sees all of
+// them, one who sees nine of ten, and one who sees a hundred, in turn; and measures
+// the cost of computing their visibility, at first and after a segment has changed.
 func BenchmarkScreen(b *testing.B) {
 	const repositories = 10_000
 	rng := rand.New(rand.NewPCG(1, 2))

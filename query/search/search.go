@@ -172,7 +172,7 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	a := newResultBuilder(run, w, s.options.MaxResultBytes)
 	var notices []syntax.Notice
 	work := func(ctx context.Context) error {
-		defer ticket.Leave() // whoever reads the answer slowly holds no place
+		defer ticket.Leave() // a slow reader of the answer holds no slot
 		if err := run.runTasks(ctx, r.maxDuration(s.options.MaxDuration), workerPool{ticket, s.helpers}); err != nil || run.halted.Load() {
 			return err
 		}
@@ -207,13 +207,13 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	return a.result, nil
 }
 
-// A run does the tasks of its agenda, in order, by one or more visitors.
+// searchRun runs the tasks of a schedule, in order, with one or more segment searchers.
 type searchRun struct {
 	scope    *scope
 	segments []Segment
 	request  Request
 	display  int
-	// limit is the number of matches to look at: more than are asked for, if those are
+	// limit is the number of matches to look at: more than requested, if those are
 	// few, to choose the best.
 	limit       int
 	started     time.Time
@@ -221,11 +221,11 @@ type searchRun struct {
 	needsSurvey bool // before the tasks, to put them in order
 
 	halted atomic.Bool // by time or by the caller, or because of exceeded
-	// exceeded says that a document has more matches than a visitor may hold.
+	// exceeded says that a document has more matches than a segmentSearcher may hold.
 	exceeded     atomic.Bool
 	cutoff       atomic.Int32 // tasks after this one are not needed any more
 	memory       *memoryBudget
-	scanned      atomic.Int64 // bytes of text that visitors looked at, as far as they said
+	scanned      atomic.Int64 // bytes of text that segment searchers looked at, as far as they said
 	maxScanBytes int64        // bound of these, 0 for none
 	scanExceeded atomic.Bool  // it was reached
 	damaged      atomic.Bool  // a segment could not be read
@@ -244,7 +244,7 @@ type searchRun struct {
 		stats     Stats
 		// candidates of the segments surveyed
 		candidates int
-		explain    []SegmentExplain // of the segments, if asked for
+		explain    []SegmentExplain // of the segments, if requested
 	}
 }
 
@@ -319,10 +319,10 @@ func (n *searchRun) visitTask(v *segmentSearcher, i int) {
 	}
 }
 
-// scanStep is how much text a visitor looks at before it says so.
+// scanStep is how much text a segmentSearcher looks at before it says so.
 const scanStep = 1 << 20
 
-// countScanned adds up the text that visitors looked at, and ends the search when
+// countScanned adds up the text that segment searchers looked at, and ends the search when
 // it was enough.
 func (n *searchRun) countScanned(v *segmentSearcher) {
 	more := v.stats.ScannedBytes - v.scannedReported
@@ -337,11 +337,11 @@ func (n *searchRun) countScanned(v *segmentSearcher) {
 	}
 }
 
-// signalProgress says that there is progress.
+// signalProgress signals progress.
 func (n *searchRun) signalProgress() {
 	select {
 	case n.progress <- struct{}{}:
-	default: // said already, and nobody has looked since
+	default: // already signaled, and not received yet
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// BenchmarkSmallSearch runs searches on a corpus of some files, with and without an answer: what they cost beside
-// the text.
+// BenchmarkSmallSearch runs searches on a corpus of a few files, with and without
+// an answer: it measures the cost apart from reading text.
 func BenchmarkSmallSearch(b *testing.B) {
 	m := newModel(b, rand.New(rand.NewPCG(1, 90)))
 	s := New(Options{})

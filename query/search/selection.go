@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// selectKindOf returns what a query wants to see: what select: says, or else what
-// type: asks for.
+// selectKindOf returns the kind of results of a query: the value of select:, or else
+// that of type:.
 func selectKindOf(q *syntax.Parsed) syntax.SelectKind {
 	if q.Select != syntax.SelectDefault {
 		return q.Select
@@ -97,8 +97,8 @@ func (v *segmentSearcher) keepSymbolMatches(h *hit) error {
 	return nil
 }
 
-// initSought takes up the repositories of the segment in hand, if they are the answer:
-// each is left once it was found.
+// initSought collects the repositories of the current segment, if they are the answer:
+// each is dropped once it was found.
 func (v *segmentSearcher) initSought() {
 	if v.s.c.selectKind != syntax.SelectRepo {
 		return
@@ -117,7 +117,7 @@ func (v *segmentSearcher) foundAt(place int) bool {
 	return v.soughtRepos != nil && !v.soughtRepos[v.seg.Places.Repo[place]]
 }
 
-// foundAll reports whether nothing more can be found in the segment in hand.
+// foundAll reports whether nothing more can be found in the current segment.
 func (v *segmentSearcher) foundAll() bool { return v.soughtRepos != nil && len(v.soughtRepos) == 0 }
 
 // countNew returns how many matches the hits of a segment add to those of the

@@ -59,7 +59,7 @@ func (a *resultBuilder) streamParts(ctx context.Context, work func(context.Conte
 	return nil
 }
 
-// A part is what of an answer was not emitted yet: the files of its result.
+// streamWriter emits the files of a result in parts. Those of its result are not emitted yet.
 type streamWriter struct {
 	*resultBuilder
 	emit  Emit

@@ -115,7 +115,7 @@ func TestFirstPartLeavesBeforeTheEnd(t *testing.T) {
 		for i := range a.run.segments {
 			a.run.visitTask(v, i)
 			if i == 0 {
-				<-emitted // for ever, if the part is kept back
+				<-emitted // blocks forever if the part is kept back
 			}
 		}
 		return nil
@@ -137,7 +137,7 @@ func TestErrorOfEmitEndsTheSearch(t *testing.T) {
 	gone := errors.New("the reader is gone")
 	work := func(ctx context.Context) error {
 		a.run.visitTask(v, 0)
-		<-ctx.Done() // for ever, if nobody ends the search
+		<-ctx.Done() // blocks forever if the search is not ended
 		return ctx.Err()
 	}
 	err := a.streamParts(t.Context(), work, func([]FileMatch, Stats) error { return gone })

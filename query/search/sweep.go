@@ -11,10 +11,9 @@ import (
 // doubles them up to runBlocks. A search that wants few matches reads little.
 const firstBlocks = 4
 
-// A sweep goes through the candidate blocks of the only atom of a query, over all
-// documents at once, and remembers where its literals are. Documents between two
-// occurrences cost nothing then: a block of symbol names is of some thirty
-// documents, most of which have no match.
+// blockScanner scans the candidate blocks of a query with one atom, across documents,
+// and keeps where the literals occur. Documents between two occurrences then cost
+// nothing: a block of symbol names covers about thirty documents, most without a match.
 //
 // For a pattern that is its literals, what is found are the matches. For another
 // it is one place in each document that may match.
@@ -24,7 +23,7 @@ type blockScanner struct {
 	found  []occurrence // in the text from lo up to hi, by rising start
 	at     int          // the first of found that has not been passed
 	lo, hi int
-	// name is the end of the symbol's name that was found last, as far as the run saw
+	// nameEnd is the end of the symbol's name that was found last, as far as the run saw
 	// it. A run that goes on there passes by the rest of the name.
 	nameEnd int
 	blocks  int // of the next run
@@ -175,8 +174,9 @@ func (s *blockScanner) growRun(from int) {
 	s.blocks = min(2*s.blocks, runBlocks)
 }
 
-// nextWanted returns an offset that is not behind the next document which the
-// query allows and which is wanted, as far as this can be told before to; or -1.
+// nextWanted returns an offset at or before the next document that the query allows
+// and that is wanted; or -1. It does not check the text of documents that begin at
+// to or later.
 func (s *blockScanner) nextWanted(from, to int) int {
 	for d := s.v.nextAllowed(s.documentAt(from)); d >= 0; d = s.v.nextAllowed(d + 1) {
 		lo, _, _ := s.v.textBounds(s.a, d)
@@ -236,10 +236,10 @@ func (s *blockScanner) readText(m *matcher, from, to, end int) (text []byte, bas
 	return text, base, err
 }
 
-// lineEndBytes is how far behind a match its line can be seen to end: \r\n.
+// lineEndBytes is how far after a match the end of its line can be: \r\n.
 const lineEndBytes = 2
 
-// A collector finds the occurrences in a piece of the text space.
+// occurrenceCollector finds the occurrences in a piece of the text space.
 type occurrenceCollector struct {
 	*blockScanner
 	m    *matcher

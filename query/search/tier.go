@@ -73,9 +73,9 @@ func (o *segmentState) tierOfName(d segment.DocID) tier {
 	return tierAll
 }
 
-// isAside reports whether a document is what people look for last: test code,
-// vendored, generated, or so large that it is data or put together of others. A document
-// with several places is taken for the first that there is for who asks.
+// isAside reports whether a document should come last: test code, vendored,
+// generated, or so large that it is data or concatenated from others. A document
+// with several places counts as the first place that the caller may see.
 func (v *segmentSearcher) isAside(d segment.DocID) bool {
 	lo, hi := v.seg.Reader.TextRange(d)
 	flags := v.seg.Reader.Flags(d)

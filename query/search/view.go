@@ -30,18 +30,19 @@ func (r *Repository) DefaultRef() code.Ref {
 // holds the repository of that full name.
 type Context func(repository string) bool
 
-// Segment is a segment and where its documents stand.
+// Segment is a segment and the places of its documents.
 type Segment struct {
 	Reader *segment.Reader
 	Places *segment.Places
-	// Visible has bit i set if place i exists for who asks; nil: all of them do.
+	// Visible has bit i set if place i exists for the caller; nil: all of them do.
 	Visible []uint64
 }
 
-// isVisible reports whether a place exists for who asks.
+// isVisible reports whether a place exists for the caller.
 func (s *Segment) isVisible(place int) bool { return s.Visible == nil || bitset(s.Visible).has(place) }
 
-// firstPlace returns the first place of a document that exists for who asks, or -1.
+// firstPlace returns the first place of a document that exists for the caller, or
+// -1.
 func (s *Segment) firstPlace(d segment.DocID) int {
 	first, last := int(s.Places.First[d]), int(s.Places.First[d+1])
 	if s.Visible != nil {

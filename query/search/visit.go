@@ -23,12 +23,12 @@ type hit struct {
 	matches     []match
 	otherPlaces []int // places of the same document, repository and path on other refs
 	relevance
-	estimatedScore float32 // see worthOf
+	estimatedScore float32 // see estimateScore
 	dropped        int32   // matches that there were, if not all are there any more
 	shown          bool
 }
 
-// A visitor runs a query on segments, one at a time. It belongs to one goroutine.
+// segmentSearcher runs a query on segments, one at a time. It belongs to one goroutine.
 type segmentSearcher struct {
 	s           *scope
 	stats       Stats
@@ -56,7 +56,7 @@ type segmentSearcher struct {
 	definingDocs    bitset       // documents that define a symbol with the name of a term, nil if not known
 	floor           float32      // worth of hits that cannot be shown
 	namedDocs       bitset       // those and the others that have the name of a term
-	outlines        int          // documents whose symbols were read, where isNamed is not known
+	outlines        int          // documents whose symbols were read, where namedDocs is not known
 	together        postings.Set // see placeTerms
 	phrase          postings.Set
 	atomStates      []atomState
@@ -70,12 +70,12 @@ type segmentSearcher struct {
 	outline         segment.Outline // symbols of the document in hand, where they decide what is a match
 	soughtRepos     map[uint32]bool // repositories still to be found; nil unless they are the answer
 
-	first   *firstFiles // of the tier in hand; nil for who may see everything
-	passed  int         // documents that were passed because they are behind its bound
-	counted int         // matches when hits behind it were dropped last
+	first   *firstFiles // of the current tier; nil for callers who may see everything
+	passed  int         // documents that were skipped because they are after its bound
+	counted int         // matches when hits after it were dropped last
 }
 
-// A prospect is what is known of a segment before its text is looked at.
+// segmentCandidates is what the index and the places of a segment tell before its text is read.
 type segmentCandidates struct {
 	possible       bool             // the segment can have a hit
 	unfinished     bool             // it was stopped before it knew
@@ -120,7 +120,7 @@ func newSegmentSearcher(s *scope, keep, limit int, stop func() bool) *segmentSea
 	return v
 }
 
-// close gives up what the visitor holds of the store.
+// close gives up what the segmentSearcher holds of the store.
 func (v *segmentSearcher) close() error { return v.cursor.Close() }
 
 // visitSegment returns the hits in a segment, in order of documents and places, and how
@@ -217,7 +217,7 @@ func (v *segmentSearcher) startMatching() (end func()) {
 	}
 }
 
-// prepareCandidates evaluates the predicates and asks the index: it sets the prospect.
+// prepareCandidates evaluates the predicates and searches the index: it sets the prospect.
 func (v *segmentSearcher) prepareCandidates() (err error) {
 	v.atomsLookedUp = 0
 	v.possible, v.unfinished, err = v.computeCandidates()
@@ -269,11 +269,11 @@ func (v *segmentSearcher) filterPlaces() bool {
 	return true
 }
 
-// findAtoms asks the index about each atom.
+// findAtoms searches the index for each atom.
 func (v *segmentSearcher) findAtoms() error {
 	for i, a := range v.s.c.atoms {
 		if v.stop() {
-			return nil // nobody waits for what is not asked
+			return nil // not requested
 		}
 		started := time.Now()
 		f, err := v.lookup.findAtom(a)
@@ -404,8 +404,8 @@ func (v *segmentSearcher) nextOfAtom(a *atom, d int) int {
 	return int(r.DocumentAt(offset))
 }
 
-// textBounds returns where the text that an atom looks at lies for a document, and
-// where it ends for all.
+// textBounds returns the range of the text that an atom looks at for a document, and
+// the end of the text of all documents.
 func (v *segmentSearcher) textBounds(a *atom, d int) (lo, hi, end int) {
 	if a.symbols {
 		lo, hi = v.seg.Reader.SymbolRange(segment.DocID(d))

@@ -17,8 +17,8 @@ func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 	m.carriageReturns = m.carriageReturns[:0]
 	m.withoutCR = stripCarriageReturns(m.withoutCR[:0], &m.carriageReturns, text)
 	m.eachMatch(m.withoutCR, 0, func(start, end int) bool {
-		// An end is behind its last byte: a match that ends a line does not take
-		// the carriage return in.
+		// An end is after its last byte: a match that ends a line does not include
+		// the carriage return.
 		return emit(lo+m.carriageReturns.originalOffset(start), lo+m.carriageReturns.originalOffset(end-1)+1)
 	})
 	return nil
@@ -26,9 +26,9 @@ func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 
 var crlf = []byte("\r\n")
 
-// returns are the carriage returns that were left out of a text: for each, where
-// the byte behind it, a line feed, stands without it and the others. They are in
-// order.
+// carriageReturns are the carriage returns that were removed from a text: for each, the
+// offset of the byte after it, a line feed, in the text without carriage returns.
+// They are in order.
 type carriageReturns []int
 
 // stripCarriageReturns appends text to dst, without the carriage returns before line
@@ -46,7 +46,8 @@ func stripCarriageReturns(dst []byte, left *carriageReturns, text []byte) []byte
 	}
 }
 
-// originalOffset returns where in the text the byte at i of what is left of it stands.
+// originalOffset returns the offset in the original text of the byte at i of the shortened
+// one.
 func (r carriageReturns) originalOffset(i int) int {
 	lo, hi := 0, len(r)
 	for lo < hi {

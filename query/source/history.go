@@ -106,7 +106,7 @@ func (q *CommitsRequest) checkBounds() (err error) {
 		return err
 	}
 	if q.Skip < 0 || q.Skip > MaxSkippedCommits {
-		return fmt.Errorf("%w: page behind more than %d commits", ErrTooLarge, MaxSkippedCommits)
+		return fmt.Errorf("%w: page after more than %d commits", ErrTooLarge, MaxSkippedCommits)
 	}
 	if q.FirstLine != 0 || q.LastLine != 0 {
 		switch {

@@ -62,7 +62,7 @@ func perlAdvice(expr string) string {
 	return `Use (…), (?:…), (?P<name>…) or the flags (?i), (?s), (?U).`
 }
 
-// wordAdvice tells the values of a filter that takes one of a few words.
+// wordAdvice lists the values of a filter that takes one of a few words.
 func wordAdvice(f *filter, key, value string) string {
 	const maxListed = 10
 	values := key + ": and one of " + strings.Join(f.words, ", ")

@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// kindWords are the values of kind:, with the kinds of symbols that each is about, in the words of docs/languages.md.
-// Kinds that languages call differently and people do not tell apart have one word.
+// kindWords are the values of kind:, with the kinds of symbols that each selects, in the words of docs/languages.md. Kinds that languages call
+// differently and people do not distinguish have one word.
 var kindWords = map[string][]code.SymbolKind{
 	"accessor":   {"accessor"},
 	"alias":      {"alias", "typedef"},
@@ -54,7 +54,7 @@ var kindWords = map[string][]code.SymbolKind{
 // KindWords returns the values of kind:, sorted.
 func KindWords() []string { return slices.Sorted(maps.Keys(kindWords)) }
 
-// Has tells whether a symbol of a kind meets the condition.
+// Has reports whether a symbol of a kind meets the condition.
 func (k *Kinds) Has(kind code.SymbolKind) bool {
 	isOne := slices.ContainsFunc(k.Words, func(word string) bool { return slices.Contains(kindWords[word], kind) })
 	return isOne != k.Not
@@ -130,7 +130,7 @@ func (p *parser) bindConjunction(q Query, rest []Query, c conditions) Query {
 	return &And{Children: bound, At: q.Span()}
 }
 
-// hasPattern tells whether a tree has a pattern in content that is not below a negation.
+// hasPattern reports whether a tree has a pattern in content that is not below a negation.
 func (p *parser) hasPattern(q Query) bool {
 	switch q := q.(type) {
 	case *Text, *Symbol:
@@ -141,7 +141,7 @@ func (p *parser) hasPattern(q Query) bool {
 	return false
 }
 
-// isName tells whether a leaf is a term that type: makes the name of a file or a repository.
+// isName reports whether a leaf is a term that type: makes the name of a file or a repository.
 func (p *parser) isName(q Query) bool {
 	return p.bare[q] && (p.kind == TypeFile || p.kind == TypeRepo)
 }

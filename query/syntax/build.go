@@ -28,7 +28,7 @@ func (p *parser) buildTree(g *group, depth int) (Query, settings, *Error) {
 	return q, settings{kind: g.settings.kind, sel: g.settings.sel, at: g.settings.at}, nil
 }
 
-// buildEmpty is for groups with nothing but settings: type:repo alone asks for every repository.
+// buildEmpty is for groups with nothing but settings: type:repo alone means every repository.
 func (p *parser) buildEmpty(g *group) (Query, settings, *Error) {
 	if !g.settings.areQueryWide() {
 		return nil, settings{}, p.newError(g.settings.at.Start, "case: stands alone", "Write a term or a filter beside it, in the same parentheses.")
@@ -36,8 +36,8 @@ func (p *parser) buildEmpty(g *group) (Query, settings, *Error) {
 	return &Const{Value: true, At: g.at}, g.settings, nil
 }
 
-// textOfEmpty makes "()" beside other tokens the two characters, as they stand in code. In regular expressions the
-// characters would be an empty match, which is nothing either.
+// textOfEmpty makes "()" next to other tokens the literal two characters, as in code. As a regular expression they would be an empty match, which
+// is useless too.
 func (p *parser) textOfEmpty(items []item) {
 	if p.o.Regexp || len(items) == 1 {
 		return
@@ -50,7 +50,7 @@ func (p *parser) textOfEmpty(items []item) {
 	}
 }
 
-// builder reads the items of a group from left to right.
+// treeBuilder reads the items of a group from left to right.
 type treeBuilder struct {
 	p     *parser
 	items []item
@@ -113,8 +113,7 @@ func (b *treeBuilder) addOperator(i int) {
 	}
 }
 
-// nextOperator tells whether the next item is an and or an or that stands between operands. Without an operand before it
-// or anything behind it, the word is a term.
+// nextOperator reports whether the next item is an and or an or between operands. Without an operand before and after it, the word is a term.
 func (b *treeBuilder) nextOperator(afterOperand bool) operator {
 	op := b.items[b.next].operator
 	if op == opNot || !afterOperand || b.next+1 == len(b.items) {
@@ -147,7 +146,7 @@ func (b *treeBuilder) readOperand() (Query, *Error) {
 	return q, nil
 }
 
-// isNot tells whether the next item is a not with an operand behind it.
+// isNot reports whether the next item is a not followed by an operand.
 func (b *treeBuilder) isNot() bool {
 	if b.items[b.next].operator != opNot || b.next+1 == len(b.items) {
 		return false

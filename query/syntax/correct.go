@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// Correct returns the text of a query in which a leaf has another name: that of a filter is its value, that of a term
-// what stands for word in it. It returns "" if the leaf was not read from the text, or the query would be longer than a
-// suggestion may be.
+// Correct returns the text of a query in which a leaf has another name: that of a filter is its value, that of a term the part that corresponds to
+// word. It returns "" if the leaf was not read from the text, or the query would be longer than a suggestion may be.
 func (q *Parsed) Correct(leaf Query, word, name string) string {
 	at := leaf.Span()
 	if at.Start >= at.End || at.End > len(q.Text) {

@@ -33,7 +33,7 @@ var additionTexts = [...]string{
 	additionFilter:   "%s is a filter. The established server searches for the text",
 }
 
-// addAddition notes down an addition; one notice can tell no more of them than there may be notices.
+// addAddition records an addition; one notice lists at most as many as there may be notices.
 func (p *parser) addAddition(at Span, kind additionKind) {
 	if len(p.additions) < MaxNotices {
 		p.additions = append(p.additions, addition{at, kind})
@@ -88,7 +88,7 @@ func (p *parser) printTrees(qs []Query) string {
 	return showOnLine(Print(joinAnd(qs), p.o))
 }
 
-// meansSame tells whether a query is the same for the established server. The letter case of repo: does not count: it
+// meansSame reports whether a query is the same for the established server. The letter case of repo: does not count: it
 // decides only where names differ in nothing else, so that search notices it there.
 func meansSame(ours *Parsed, theirs Query) bool {
 	return ours.Type == TypeDefault && ours.Select == SelectDefault && sameTree(Simplify(ours.Root), Simplify(theirs))
@@ -121,7 +121,7 @@ func sameTree(a, b Query) bool {
 	return Equal(a, b)
 }
 
-// sameExpression tells whether two expressions are the same, however their characters are escaped.
+// sameExpression reports whether two expressions are the same, however their characters are escaped.
 func sameExpression(a, b string) bool {
 	if a == b {
 		return true

@@ -19,7 +19,7 @@ func checkCompared(t *testing.T, text string, o Options, ours *Parsed, err error
 	}
 	i := slices.IndexFunc(ours.Notices, func(n Notice) bool { return n.Code == DifferentMeaning && n.Filter == "" })
 	if meansSame(ours, theirs) {
-		// The refs of rev: may differ all the same.
+		// The refs of rev: may differ anyway.
 		if i >= 0 && !strings.Contains(ours.Notices[i].Message, "rev:") {
 			t.Fatalf("%q (%+v) means %s here and there, and has the notice %q", text, o, dumpTree(theirs), ours.Notices[i].Message)
 		}

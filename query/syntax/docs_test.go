@@ -47,7 +47,7 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 }
 
-// isReadAsEstablished tells whether our own language refuses a text.
+// isReadAsEstablished reports whether our own language refuses a text.
 func isReadAsEstablished(text string, o Options) bool {
 	p := &parser{scanner: newScanner(text, o.Regexp), o: o}
 	_, err := p.parse()
@@ -59,8 +59,8 @@ var (
 	codeSpan = regexp.MustCompile("`([^`]+)`( rx)?")
 )
 
-// TestDocumentedDifferences holds the tables of differences: each query of the first column has the notice that the last
-// one tells of. The table of what is matched is about more than reading, so that package search tests its notices.
+// TestDocumentedDifferences checks the tables of differences: each query of the first column has the notice in the last one. The table of what is
+// matched is about more than reading, so package search tests its notices.
 func TestDocumentedDifferences(t *testing.T) {
 	_, section, _ := strings.Cut(readPage(t), "## Differences from the established server")
 	section, _, _ = strings.Cut(section, "### What is matched")

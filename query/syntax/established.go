@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// established reads a query as the server does whose API this one speaks, by what was observed of its version 5.1.9.
+// establishedParser reads a query as the server does whose API this one speaks, by what was observed of its version 5.1.9.
 // Parse compares its own reading with this one, so that no query means something else here without a notice, and takes
 // this one where its own would refuse the query.
 //
@@ -48,7 +48,7 @@ func (e *establishedParser) readTree() Query {
 	return q
 }
 
-// compilesAll tells whether all expressions of a tree do, within the limits.
+// compilesAll reports whether all expressions of a tree do, within the limits.
 func (e *establishedParser) compilesAll(q Query) bool {
 	ok := true
 	Walk(q, func(q Query) bool {
@@ -96,7 +96,7 @@ func (p *parser) acceptEstablished(refusal *Error) *Parsed {
 	return &Parsed{Root: q, Text: p.text, Options: p.o}
 }
 
-// isEstablishedBlank tells whether c separates tokens there.
+// isEstablishedBlank reports whether c separates tokens there.
 func isEstablishedBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
 func (e *establishedParser) skipBlanks(i, end int) int {
@@ -154,8 +154,8 @@ func joinAnd(operands []Query) Query {
 	return &And{Children: operands, At: spanOf(operands)}
 }
 
-// isOr tells whether the operator stands at i: in lower case, not at the beginning of the query, before a character
-// that belongs to no word and more text.
+// isOr reports whether the operator is at i: in lower case, not at the beginning of the query, before a character that belongs to no word and more
+// text.
 func (e *establishedParser) isOr(i, end int) bool {
 	next := i + len("or")
 	if i == 0 || !strings.HasPrefix(e.text[i:end], "or") || e.skipBlanks(next, len(e.text)) == len(e.text) {
@@ -188,7 +188,7 @@ func (e *establishedParser) readUnit(i, end, depth int) (Query, int) {
 	return e.newLeaf(filterContent, i, Span{i, next}, next), next
 }
 
-// isCutAtParen tells whether a parenthesis stands behind the first colon of a word: foo:(a) is refused as literal text.
+// isCutAtParen reports whether a parenthesis follows the first colon of a word: foo:(a) is refused as literal text.
 func (e *establishedParser) isCutAtParen(i, end int) bool {
 	n := strings.IndexByte(e.text[i:end], ':')
 	return !e.o.Regexp && n >= 0 && i+n+1 < end && e.text[i+n+1] == '('
@@ -233,8 +233,7 @@ func (e *establishedParser) readFilter(f *filter, i, v, end int) (Query, int) {
 	return e.newLeaf(f, i, Span{v, next}, next), next
 }
 
-// newLeaf makes the leaf of a filter or a term whose value stands at raw. Escapes in quotes are not decoded. An empty
-// value restricts nothing.
+// newLeaf makes the leaf of a filter or a term whose value is at raw. Escapes in quotes are not decoded. An empty value restricts nothing.
 func (e *establishedParser) newLeaf(f *filter, i int, raw Span, next int) Query {
 	at := Span{i, next}
 	value := e.text[raw.Start:raw.End]
@@ -312,7 +311,7 @@ func (e *establishedParser) parenEnd(i, end int) int {
 	return -1
 }
 
-// hidesParen tells whether, from i to last, a parenthesis stands in quotes or in a class, or is escaped.
+// hidesParen reports whether, from i to last, a parenthesis is in quotes or in a class, or is escaped.
 func (e *establishedParser) hidesParen(i, last, end int) bool {
 	for i < last && !e.isExhausted() {
 		next := i + 1
@@ -332,7 +331,7 @@ func (e *establishedParser) hidesParen(i, last, end int) bool {
 	return false
 }
 
-// groupsTokens tells whether a range in parentheses is a group where terms are expressions.
+// groupsTokens reports whether a range in parentheses is a group where terms are expressions.
 func (e *establishedParser) groupsTokens(i, end int) bool {
 	i = e.skipBlanks(i, end)
 	if i == end || e.text[i] == '-' {

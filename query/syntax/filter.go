@@ -16,7 +16,7 @@ type filter struct {
 	takesGlobs bool
 }
 
-// value says how the value of a filter is read.
+// valueKind says how the value of a filter is read.
 type valueKind uint8
 
 const (
@@ -30,12 +30,12 @@ const (
 	valueSetting                  // one of a few words, about the group or the whole query; gives no leaf
 )
 
-// isRegexp tells whether the value is scanned as a regular expression.
+// isRegexp reports whether the value is scanned as a regular expression.
 func (f *filter) isRegexp(mode bool) bool {
 	return f.value == valueRegexp || f.value == valuePattern || f.value == valueTerm && mode
 }
 
-// isWord tells whether the value is one of f.words, or some of them.
+// isWord reports whether the value is one of f.words, or some of them.
 func (f *filter) isWord() bool {
 	return f.value == valueWord || f.value == valueWords || f.value == valueSetting
 }
@@ -104,19 +104,19 @@ var (
 	selectWords = [...]string{SelectDefault: "", SelectRepo: "repo", SelectFile: "file", SelectSymbol: "symbol", SelectContent: "content"}
 )
 
-// String gives the word that stands for the value in a query.
+// String returns the word for the value in a query.
 func (i Inclusion) String() string { return inclusionWords[i] }
 
-// String gives the word that stands for the value in a query.
+// String returns the word for the value in a query.
 func (a Access) String() string { return accessWords[a] }
 
-// String gives the word that stands for the value in a query.
+// String returns the word for the value in a query.
 func (t Trait) String() string { return traitWords[t] }
 
-// String gives the word that stands for the value in a query; empty for TypeDefault.
+// String returns the word for the value in a query; empty for TypeDefault.
 func (t TypeKind) String() string { return typeWords[t] }
 
-// String gives the word that stands for the value in a query; empty for SelectDefault.
+// String returns the word for the value in a query; empty for SelectDefault.
 func (s SelectKind) String() string { return selectWords[s] }
 
 func inclusionOf(word string) Inclusion { return Inclusion(indexOf(inclusionWords, word)) }
@@ -124,7 +124,7 @@ func accessOf(word string) Access       { return Access(indexOf(accessWords[:], 
 func typeOf(word string) TypeKind       { return TypeKind(indexOf(typeWords[:], word)) }
 func selectOf(word string) SelectKind   { return SelectKind(indexOf(selectWords[:], word)) }
 
-// allowsValue tells whether a value is one of f.words or, for valueWords, some of them.
+// allowsValue reports whether a value is one of f.words or, for valueWords, some of them.
 func (f *filter) allowsValue(value string) bool {
 	if f.value != valueWords {
 		return indexOf(f.words, value) >= 0
@@ -186,10 +186,9 @@ func (s *scanner) keywordEnd(i, end int) int {
 	return -1
 }
 
-// filterAt returns the filter whose keyword and colon stand at i with a value attached, and where the value begins.
-// A keyword before a blank, the end, a second colon or two slashes is text: YAML, C++ and addresses are full of them.
-// So is one that takes words where they go on with punctuation (visibility:hidden;), and one whose quoted value goes
-// on after the quote (path:"a",).
+// filterAt returns the filter whose keyword and colon are at i with a value attached, and where the value begins. A keyword before a blank, the
+// end, a second colon or two slashes is text, which is frequent in YAML, C++ and addresses. So is one that takes words if they are followed by
+// punctuation (visibility:hidden;), and one whose quoted value goes on after the quote (path:"a",).
 func (s *scanner) filterAt(i, end int) (*filter, int) {
 	v := s.keywordEnd(i, end)
 	if v < 0 || v == end || isBlank(s.text[v]) || s.text[v] == ':' || strings.HasPrefix(s.text[v:end], "//") {
@@ -208,7 +207,7 @@ func (s *scanner) filterAt(i, end int) (*filter, int) {
 	return f, v
 }
 
-// isPlainWord tells whether the token at i consists of letters and digits, with commas between, up to its end or to the
+// isPlainWord reports whether the token at i consists of letters and digits, with commas between, up to its end or to the
 // end of a group.
 func (s *scanner) isPlainWord(i, end int) bool {
 	j := i
@@ -232,7 +231,7 @@ func (s *scanner) filterToken(i, end int) (*filter, int) {
 	return f, v
 }
 
-// closesMore tells whether a text closes a parenthesis that it did not open. Escaped ones do not count.
+// closesMore reports whether a text closes a parenthesis that it did not open. Escaped ones do not count.
 func closesMore(text string) bool {
 	depth := 0
 	for i := 0; i < len(text) && depth >= 0; i++ {

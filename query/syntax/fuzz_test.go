@@ -73,7 +73,7 @@ func checkShape(t *testing.T, p *Parsed) {
 	}
 }
 
-// hasUndecidedCase tells whether q is a leaf whose case is open.
+// hasUndecidedCase reports whether q is a leaf whose case is open.
 func hasUndecidedCase(q Query) bool {
 	is, given := (&printer{terms: CaseYes, repos: CaseYes}).caseOf(q)
 	return given != CaseDefault && is == CaseDefault

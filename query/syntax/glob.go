@@ -35,7 +35,7 @@ func GlobRegexp(glob string) (string, error) {
 	return g.out.String(), err
 }
 
-// isGlob tells whether the value of a filter on names or paths is a glob rather than a
+// isGlob reports whether the value of a filter on names or paths is a glob rather than a
 // regular expression: a star begins it or follows a slash, or there are two stars, and
 // nothing in it has a meaning in expressions alone. Quotes make any value an expression.
 func isGlob(value string) bool {

@@ -24,11 +24,11 @@ const (
 	TermFindsNothing NoticeCode = "TERM_FINDS_NOTHING"
 	// PastedText is for a query that was read as something pasted: code, an error message or a stack trace.
 	PastedText NoticeCode = "PASTED_TEXT"
-	// RelatedMatches is for a term that stands in files in other forms as well, which come behind the answer.
+	// RelatedMatches is for a term that files contain in other forms as well, which come after the answer.
 	RelatedMatches NoticeCode = "RELATED_MATCHES"
 )
 
-// Notice tells the writer of a valid query what it may not have been meant to say.
+// Notice says what a valid query may not have been meant to say.
 type Notice struct {
 	Code    NoticeCode
 	At      Span // of the part that the notice is about
@@ -125,7 +125,7 @@ func (p *parser) noticeScope(arms []Query) {
 	p.noticeAmbiguous(at, fmt.Sprintf("%s is about the terms up to the first or only; use parentheses to filter all of them: %[1]s (a or b).", p.showSpan(at)))
 }
 
-// isRestriction tells whether q is a filter or a negated one.
+// isRestriction reports whether q is a filter or a negated one.
 func isRestriction(q Query) bool {
 	if not, ok := q.(*Not); ok {
 		q = not.Child

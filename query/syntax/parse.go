@@ -46,8 +46,8 @@ const (
 	opNot
 )
 
-// operatorOf tells which operator a word may be. Upper case counts as well: who writes OR wants the operator far more
-// often than the letters, and would see no result without a reason.
+// operatorOf returns the operator that a word may be. Upper case counts as well: users who write OR want the operator far more often than the
+// letters, and would see no result without a reason.
 func operatorOf(word string) operator {
 	switch word {
 	case "and", "AND":
@@ -65,7 +65,7 @@ type item struct {
 	query    Query
 	operator operator // of a bare word that may be one; query is the word as a term
 	empty    bool     // the query is a bare "()"
-	grouped  bool     // the query stands in parentheses
+	grouped  bool     // the query is in parentheses
 	settings settings // of a group
 	at       Span
 }
@@ -80,7 +80,7 @@ type settings struct {
 
 func (s settings) areQueryWide() bool { return s.kind != TypeDefault || s.sel != SelectDefault }
 
-// group is what stands between parentheses, or the whole query.
+// group is the content of parentheses, or the whole query.
 type group struct {
 	items    []item
 	settings settings
@@ -259,8 +259,8 @@ func (p *parser) groupToken(i, end int) int {
 	return close
 }
 
-// groupsQueries tells whether a range in parentheses must be a group and cannot be part of a regular expression:
-// it is empty, holds several tokens, or begins with a filter, a quoted string or such a group.
+// groupsQueries reports whether a range in parentheses must be a group and cannot be part of a regular expression: it is empty, has several tokens,
+// or begins with a filter, a quoted string or such a group.
 func (p *parser) groupsQueries(start, end int) bool {
 	i := p.skipBlanks(start, end)
 	if i == end {
@@ -307,7 +307,7 @@ func (p *parser) parseBareTerm(at, raw Span, quoted bool) (Query, *Error) {
 	return q, nil
 }
 
-// parseTerm makes a Text of what stands at raw.
+// parseTerm makes a Text of the value at raw.
 func (p *parser) parseTerm(at, raw Span, quoted, isRegexp bool) (Query, *Error) {
 	pattern, err := p.parsePattern(raw, quoted, isRegexp)
 	if err != nil {
@@ -317,7 +317,7 @@ func (p *parser) parseTerm(at, raw Span, quoted, isRegexp bool) (Query, *Error) 
 	return &Text{Pattern: pattern, Regexp: isRegexp, At: at}, nil
 }
 
-// parsePattern decodes and checks what stands at raw.
+// parsePattern decodes and checks the value at raw.
 func (p *parser) parsePattern(raw Span, quoted, isRegexp bool) (string, *Error) {
 	text := p.text[raw.Start:raw.End]
 	pattern := text

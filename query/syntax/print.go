@@ -40,8 +40,8 @@ func (q *Parsed) Print(o Options) string {
 	return settings + printTyped(q.Root, o, q.Type)
 }
 
-// PrintLiteral writes the whole query with each term in quotes or behind a keyword, as Parse reads it with the same Options:
-// a text that is taken for nothing but a query, whatever it looks like.
+// PrintLiteral writes the whole query with each term in quotes or after a keyword, as Parse reads it with the same Options: a text that is always
+// taken for a query, whatever it looks like.
 func (q *Parsed) PrintLiteral(o Options) string {
 	if q.Type != TypeDefault || q.Select != SelectDefault {
 		return q.Print(o)
@@ -160,7 +160,7 @@ func (p *printer) writeGroup(q Query) {
 	p.b.WriteByte(')')
 }
 
-// writeConst writes () in its own parentheses: beside other terms a bare () is text.
+// writeConst writes () in its own parentheses: next to other terms a bare () is text.
 func (p *printer) writeConst(q *Const) {
 	if q.Value {
 		p.b.WriteString("-()")
@@ -205,7 +205,7 @@ func (p *printer) writeLeaf(q Query) {
 	p.b.WriteByte(')')
 }
 
-// hasConditions tells whether a leaf has conditions on its matches.
+// hasConditions reports whether a leaf has conditions on its matches.
 func hasConditions(q Query) bool {
 	switch q := q.(type) {
 	case *Text:
@@ -310,13 +310,13 @@ func (p *printer) writeFilter(f *filter, v string) {
 	p.b.WriteString(quoteTerm(v))
 }
 
-// isBareTerm tells whether a term reads back unquoted. It quotes too much rather than too little.
+// isBareTerm reports whether a term reads back unquoted. It quotes too much rather than too little.
 func isBareTerm(pattern string, isRegexp bool) bool {
 	return operatorOf(pattern) == 0 && !strings.HasPrefix(pattern, "-") && !strings.HasPrefix(pattern, "(") &&
 		!strings.Contains(pattern, ":") && isBareValue(pattern, isRegexp)
 }
 
-// isBareValue tells whether the value of a filter reads back unquoted.
+// isBareValue reports whether the value of a filter reads back unquoted.
 func isBareValue(v string, isRegexp bool) bool {
 	if v == "" || v[0] == ':' || v[0] == '/' || strings.ContainsAny(v, "\" \t\n\r\v\f") {
 		return false
@@ -332,8 +332,8 @@ var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 // quoteTerm is the inverse of unquote.
 func quoteTerm(s string) string { return `"` + quoter.Replace(s) + `"` }
 
-// unquoteTerm decodes what stands between quotes: \" and \\ lose their backslash, any other pair stays as it is, so that
-// \n in a pasted string and \w in an expression keep their meaning.
+// unquoteTerm decodes the text between quotes: \" and \\ lose their backslash, any other pair stays as it is, so that \n in a pasted string and \w in
+// an expression keep their meaning.
 func unquoteTerm(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -348,12 +348,12 @@ func unquoteTerm(s string) string {
 	return b.String()
 }
 
-// isEscapePair tells whether \" or \\ stands at i.
+// isEscapePair reports whether \" or \\ is at i.
 func isEscapePair(s string, i int) bool {
 	return s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\')
 }
 
-// rawOffset returns where in a quoted text s the byte at offset of its decoded form stands.
+// rawOffset returns the offset in a quoted text s of the byte at offset of its decoded form.
 func rawOffset(s string, offset int) int {
 	i := 0
 	for ; i < len(s) && offset > 0; offset-- {

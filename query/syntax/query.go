@@ -4,7 +4,7 @@ package syntax
 type Query interface {
 	// String prints the node as a query that Parse reads with zero Options.
 	String() string
-	// Span is where the node stood in the text of the query.
+	// Span is the position of the node in the text of the query.
 	Span() Span
 	queryNode()
 }
@@ -72,7 +72,7 @@ type Symbol struct {
 // Kinds is a condition on the kind of a symbol, the value of kind:. In a tree from Parse it is a part of a Symbol.
 type Kinds struct {
 	Words []string // at least one, each a key of kindWords
-	Not   bool     // the symbol is of none of them
+	Not   bool     // the symbol has none of these kinds
 	At    Span
 }
 
@@ -164,7 +164,7 @@ const (
 type Inclusion uint8
 
 const (
-	Yes  Inclusion = iota // wanted beside the others: no restriction
+	Yes  Inclusion = iota // included with the others: no restriction
 	No                    // not wanted
 	Only                  // nothing else is wanted
 )

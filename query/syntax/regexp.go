@@ -79,7 +79,7 @@ func shortenPattern(s string) string {
 	return string([]rune(s)[:most]) + "…"
 }
 
-// faultPosition finds the place of a fault, which the standard library does not tell.
+// faultPosition finds the position of a fault, which the standard library does not report.
 func faultPosition(pattern string, e *syntax.Error) int {
 	switch e.Code {
 	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
@@ -143,7 +143,7 @@ func unbalancedParen(pattern string) int {
 	return open[len(open)-1]
 }
 
-// isBalanced tells whether every class and parenthesis of a pattern is closed as the scanner sees it, whatever
+// isBalanced reports whether every class and parenthesis of a pattern is closed as the scanner sees it, whatever
 // surrounds the pattern.
 func isBalanced(pattern string) bool {
 	s := newScanner(pattern, true)
@@ -166,7 +166,7 @@ func isBalanced(pattern string) bool {
 	return depth == 0
 }
 
-// hasUpper tells whether a pattern has an upper-case letter to be matched: letters of escapes, of flags and of group names
+// hasUpper reports whether a pattern has an upper-case letter to be matched: letters of escapes, of flags and of group names
 // do not count.
 func hasUpper(pattern string, isRegexp bool) bool {
 	for i := 0; i < len(pattern); {

@@ -2,8 +2,8 @@ package syntax
 
 import "regexp"
 
-// retargetTerms makes the bare terms of a query match the names that its type: says. A term with a keyword (content:, regex:,
-// literal:) stays one in the content: type:file content:TODO asks for files by what stands in them.
+// retargetTerms makes the bare terms of a query match the names selected by its type:. A term with a keyword (content:, regex:, literal:) stays one in
+// the content: type:file content:TODO finds files by their content.
 func (p *parser) retargetTerms(q Query, kind TypeKind) Query {
 	if kind == TypeDefault {
 		return q

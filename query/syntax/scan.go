@@ -17,7 +17,7 @@ func newScanner(text string, regexp bool) scanner {
 
 func (s *scanner) isExhausted() bool { return s.scannedBytes > maxScanBytes }
 
-// isBlank tells whether c separates tokens.
+// isBlank reports whether c separates tokens.
 func isBlank(c byte) bool {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\v' || c == '\f'
 }
@@ -33,7 +33,7 @@ func (s *scanner) skipBlanks(i, end int) int {
 	return i
 }
 
-// endsToken tells whether a token can end before i.
+// endsToken reports whether a token can end before i.
 func (s *scanner) endsToken(i, end int) bool { return i == end || isBlank(s.text[i]) }
 
 // quoteEnd returns the place after the quote that closes the one at i, or -1.
@@ -178,8 +178,8 @@ func (s *scanner) namedClassEnd(i, end int) int {
 	return i + 1
 }
 
-// groupClose returns the place of the parenthesis that closes the one at i, which begins a token, or -1. What stands
-// in quoted tokens does not count, nor, where a token is a regular expression, what is escaped or in a class.
+// groupClose returns the position of the parenthesis that closes the one at i, which begins a token, or -1. It ignores quoted tokens and, where a
+// token is a regular expression, escaped characters and classes.
 func (s *scanner) groupClose(i, end int) int {
 	depth, start := 0, true // start: a token may begin here
 	from := i

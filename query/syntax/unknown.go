@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unknownFilters are words before a colon that other search tools have for filters, or that people try, with what to write
-// here. A % stands for the value.
+// unknownFilters are words before a colon that other search tools have for filters, or that people try, with what to write here. A % is replaced by
+// the value.
 var unknownFilters = map[string]string{
 	"ext": "file:*.%", "extension": "file:*.%", "filetype": "file:*.%", "suffix": "file:*.%",
 	"filename": "file:%", "dir": "file:%/", "directory": "file:%/", "folder": "file:%/", "in": "file:%",
@@ -22,7 +22,7 @@ var notOfQuery = map[string]string{
 	"count":  "how many matches are shown is no part of a query: the API has matches, the command line -n",
 	"limit":  "how many matches are shown is no part of a query: the API has matches, the command line -n",
 	"max":    "how many matches are shown is no part of a query: the API has matches, the command line -n",
-	"author": "who wrote a line is no part of a query: quarry log and the API's commits know authors",
+	"author": "a query cannot select authors: use quarry log or the API's commits",
 	"since":  "when a line was written is no part of a query: quarry log and the API's commits know dates",
 	"until":  "when a line was written is no part of a query: quarry log and the API's commits know dates",
 }
@@ -54,7 +54,7 @@ func (p *parser) noticeUnknown(key string, i, end int) bool {
 	return true
 }
 
-// isPlainValue tells whether a value looks like one of a filter, and not like code.
+// isPlainValue reports whether a value looks like one of a filter, and not like code.
 func isPlainValue(value string) bool {
 	return strings.Trim(value, "*.") != "" && !strings.ContainsFunc(value, func(r rune) bool {
 		return r < 0x80 && !isLetter(byte(r)) && !isDigit(byte(r)) && !strings.ContainsRune("_-.*/+#", r)

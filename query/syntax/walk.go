@@ -46,8 +46,8 @@ func childrenOf(q Query) []Query {
 	return nil
 }
 
-// HasRevision tells whether a Revision occurs anywhere in q, even negated. If none does, a search is about default
-// branches. Ask it before Simplify, which may remove the part that names one.
+// HasRevision reports whether a Revision occurs anywhere in q, even negated. If none does, a search is about default branches. Call it before
+// Simplify, which may remove the part that names one.
 func HasRevision(q Query) bool {
 	found := false
 	Walk(q, func(q Query) bool {
@@ -59,7 +59,7 @@ func HasRevision(q Query) bool {
 	return found
 }
 
-// Equal tells whether two trees are the same, spans apart.
+// Equal reports whether two trees are the same, spans apart.
 func Equal(a, b Query) bool {
 	switch a := a.(type) {
 	case *And:

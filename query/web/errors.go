@@ -28,7 +28,7 @@ type failure struct {
 // what is in none is a defect of ours, and its text is for the log.
 var failures = []failure{
 	{errNoPage, http.StatusNotFound, "There is no such page."},
-	{errNoCode, http.StatusNotFound, "There is no such page, or you may not see what it shows. If it is of a private repository, sign in with an account that may read it."},
+	{errNoCode, http.StatusNotFound, "There is no such page, or you may not see what it shows. If it belongs to a private repository, sign in with an account that may read it."},
 	{errNoFile, http.StatusNotFound, "There is no such file or directory at this revision of the repository. It may have been moved or deleted: a search by its name finds it."},
 	{errNoRevision, http.StatusNotFound, "The repository has no such branch, tag or commit, or nothing of it is indexed yet."},
 	{errCredential, http.StatusUnauthorized, "Sign in, or send a valid API key as Authorization: Bearer KEY."},
@@ -42,9 +42,9 @@ var failures = []failure{
 	{auth.ErrUnavailable, http.StatusServiceUnavailable, "The server cannot save this now. The change may have been applied: please check before you try again."},
 	{auth.ErrTooMany, http.StatusConflict, "There are too many of these already. Please delete some first."},
 	{auth.ErrUserNotFound, http.StatusNotFound, "There is no such member any more."},
-	{auth.ErrNotActive, http.StatusConflict, "The member is not in a state for that any more. Please look again."},
-	{auth.ErrLastOwnerRemoved, http.StatusConflict, "This is the last active owner: make somebody else an owner first."},
-	{auth.ErrLastOwnerDemoted, http.StatusConflict, "This is the last active owner: make somebody else an owner first."},
+	{auth.ErrNotActive, http.StatusConflict, "The member's state has changed. Please reload the page."},
+	{auth.ErrLastOwnerRemoved, http.StatusConflict, "This is the last active owner: make another user an owner first."},
+	{auth.ErrLastOwnerDemoted, http.StatusConflict, "This is the last active owner: make another user an owner first."},
 	{auth.ErrSessionNotFound, http.StatusNotFound, "The session has ended already."},
 	{auth.ErrKeyNotFound, http.StatusNotFound, "There is no such key any more."},
 	{auth.ErrInvitationNotFound, http.StatusNotFound, "There is no such invitation any more."},

@@ -26,7 +26,7 @@ func TestSetUp(t *testing.T) {
 	link := "/setup?token=" + w.accounts.SetupValue()
 	b.get(link).submitForm("/setup", "", "email=ada", "password="+password).expectPage(http.StatusUnprocessableEntity, "Want an e-mail address.")
 	if !strings.Contains(b.page, `aria-describedby="email-error"`) || !strings.Contains(b.page, `id="email-error"`) {
-		t.Error("the error is not beside its field")
+		t.Error("the error is not next to its field")
 	}
 	b.submitForm("/setup", "", "email=ada@example.com", "password=short").expectPage(http.StatusUnprocessableEntity, "Want 8 to 1024 characters.")
 	if strings.Contains(b.page, "short\"") {

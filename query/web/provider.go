@@ -81,7 +81,7 @@ func (s *Server) titleOf(provider string) string {
 // signed in still.
 func (s *Server) finishConnect(w http.ResponseWriter, v *pageRequest, user account.UserID, id account.Identity) error {
 	if v.user == nil || v.user.ID != user {
-		return fmt.Errorf("%w: somebody else is signed in", oidc.ErrFlow)
+		return fmt.Errorf("%w: another user is signed in", oidc.ErrFlow)
 	}
 	if err := s.o.Accounts.LinkIdentity(v.r.Context(), v.principal, id); err != nil {
 		return err

@@ -157,7 +157,7 @@ func redirectDone(w http.ResponseWriter, v *pageRequest, path, what string) erro
 // notices are the messages of pages after a redirect, by the parameter done: any
 // other value is not shown.
 var notices = map[string]string{
-	"key-deleted":      "The key is deleted. It works nowhere any more.",
+	"key-deleted":      "The key is deleted. It no longer works.",
 	"renamed":          "Your name is changed.",
 	"password":         "Your password is changed. Other sessions have ended.",
 	"connected":        "You can sign in with the provider from now on.",

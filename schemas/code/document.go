@@ -52,7 +52,7 @@ func (r SkipReason) Advice() string {
 	case SkipUndecodable:
 		return "No known text encoding fits: convert the file to UTF-8."
 	case SkipSymlink:
-		return "A symbolic link has no text of its own; its target is indexed if it is in the repository."
+		return "A symbolic link has no text; its target is indexed if it is in the repository."
 	case SkipSubmodule:
 		return "A submodule is another repository: register that one."
 	case SkipUnreadable:

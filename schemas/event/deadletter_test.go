@@ -19,7 +19,7 @@ func TestDeadLetter(t *testing.T) {
 	}{
 		{"all of a small record", "k", "v", "h", "k v 6"},
 		{"no value of a large record", "k", large, "h", "k - 6"},
-		{"headers of its own only, if the others are large", "k", "v", large, "- - 5"},
+		{"only its own headers, if the others are large", "k", "v", large, "- - 5"},
 		{"no key that is large", large, "v", "h", "- - 5"},
 	}
 	kept := func(b []byte) string {

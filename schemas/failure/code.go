@@ -51,14 +51,14 @@ var descriptions = []Description{
 	{NoDefaultBranch, "The repository has no default branch.", "Point its HEAD to a branch, or register it with defaultBranch."},
 	{Missing, "The repository lacks an object that it refers to.", "Run git fsck on the repository and repair it, then refresh it."},
 	{TooLarge, "The repository, or a part of it, exceeds a size limit.", "Raise git.maxMirrorBytes or pipeline.maxFiles, whichever the error names, or register fewer branches."},
-	{DiskFull, "The disk of the server is full.", "Free space; the work goes on by itself."},
+	{DiskFull, "The disk of the server is full.", "Free space; the work continues automatically."},
 	{Timeout, "Reading the repository took longer than it may.", "Check that host and disk answer, raise git.fetchTimeout for a repository this large, then refresh it."},
 	{Git, "Git failed on the repository.", "Run git fsck on the repository, and look into the server's log for the words of git."},
 	{Removed, "The repository was removed while the event was handled.", "Nothing is to be done."},
 	{Unreadable, "This version cannot read the event.", "Upgrade the server, then replay the dead letter."},
 	{Rejected, "The index could not apply the event.", "Replay the dead letter; if it fails again, report the log's error."},
 	{Panic, "The server has a defect that this event reveals.", "Report the stack trace in the server's log; replay the dead letter after an upgrade."},
-	{Canceled, "The work was canceled.", "It is done again by itself."},
+	{Canceled, "The work was canceled.", "It is repeated automatically."},
 	{Other, "The work failed for a reason without a code.", "Look into the server's log, then refresh the repository or replay the dead letter."},
 }
 

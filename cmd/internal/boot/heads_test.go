@@ -56,7 +56,7 @@ func TestHeadsAreBounded(t *testing.T) {
 		}
 		got, err := io.ReadAll(response.Body)
 		if _ = response.Body.Close(); err != nil || response.StatusCode != http.StatusOK || !bytes.Equal(got, body) {
-			t.Fatalf("an ordinary request beside them: %d, %d bytes, %v", response.StatusCode, len(got), err)
+			t.Fatalf("an ordinary request at the same time: %d, %d bytes, %v", response.StatusCode, len(got), err)
 		}
 	}
 	client.CloseIdleConnections()
@@ -67,6 +67,6 @@ func TestHeadsAreBounded(t *testing.T) {
 	cancel()
 	<-ended
 	if held := h.heads.heldBytes.Load(); held != 0 {
-		t.Errorf("%d bytes are counted for ever", held)
+		t.Errorf("%d bytes are counted forever", held)
 	}
 }

@@ -19,7 +19,7 @@ func NewRegistry(version string) *prometheus.Registry {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name:        "quarry_build_info",
-			Help:        "1, with the version of Quarry and of Go it was built with.",
+			Help:        "Constant 1, labeled with the versions of Quarry and Go.",
 			ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
 		}, func() float64 { return 1 }),
 	)

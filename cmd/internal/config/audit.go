@@ -4,8 +4,8 @@ import "time"
 
 // Audit says what the audit log holds, and for how long.
 type Audit struct {
-	Required   bool     `yaml:"required" doc:"Refuse requests once queueBytes wait because the event log takes no records. Off: answer, and count what is lost. Changes wait for the log in any case."`
-	QueryText  bool     `yaml:"queryText" doc:"Write down what was searched for, up to 512 bytes. Off: that there was a search."`
+	Required   bool     `yaml:"required" doc:"Refuse requests once queueBytes of records wait because the event log accepts none. Off: answer them, and count the lost records. Changes wait for the log in any case."`
+	QueryText  bool     `yaml:"queryText" doc:"Record the text of queries, up to 512 bytes. Off: record only that there was a search."`
 	Retention  Duration `yaml:"retention" doc:"How long entries are kept. 0: forever."`
 	SealEvery  Duration `yaml:"sealEvery" doc:"How long entries go without a seal, which shows later whether they were changed."`
 	QueueBytes Bytes    `yaml:"queueBytes" doc:"Entries that wait in memory for the event log."`

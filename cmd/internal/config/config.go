@@ -10,23 +10,23 @@ import (
 // see Default.
 type Config struct {
 	Data          string       `yaml:"data" doc:"Directory of everything that quarry keeps. One process holds it at a time."`
-	Listen        string       `yaml:"listen" doc:"Address of the API, the web hooks and, unless metricsListen is set, the metrics."`
+	Listen        string       `yaml:"listen" doc:"Address of the API, the webhooks and, unless metricsListen is set, the metrics."`
 	MetricsListen string       `yaml:"metricsListen" doc:"Address of GET /metrics alone. Empty: on the same listener as the API."`
 	PublicURL     string       `yaml:"publicUrl" doc:"URL under which people reach the server, for links in answers. Empty: http:// and the listen address."`
 	Roles         []string     `yaml:"roles" enum:"ingest,pipeline,query" doc:"What this process does. Without Kafka, one process has all roles."`
 	Logging       Logging      `yaml:"logging" doc:"What the process says on its standard error."`
 	Log           Log          `yaml:"log" doc:"The event log, the truth of the system."`
 	Storage       Storage      `yaml:"storage" doc:"Directories, where they are not below data, and the search for damaged files."`
-	Git           Git          `yaml:"git" doc:"What git may be asked to fetch, and its bounds."`
-	Ingest        Ingest       `yaml:"ingest" doc:"The receiver of web hooks."`
+	Git           Git          `yaml:"git" doc:"What git may fetch, and its limits."`
+	Ingest        Ingest       `yaml:"ingest" doc:"The webhook receiver."`
 	Pipeline      Pipeline     `yaml:"pipeline" doc:"The workers that fetch, analyse and build segments."`
 	Query         Query        `yaml:"query" doc:"Bounds of a search."`
-	Access        Access       `yaml:"access" doc:"Who may ask, and from where."`
-	Limits        Limits       `yaml:"limits" doc:"How often, and how much at once, one caller may ask. The operator on this machine may always."`
-	Audit         Audit        `yaml:"audit" doc:"What is written down of who did what, and for how long it is kept."`
+	Access        Access       `yaml:"access" doc:"Who may send requests, and from where."`
+	Limits        Limits       `yaml:"limits" doc:"Rate and concurrency limits of a caller. The operator on this machine has none."`
+	Audit         Audit        `yaml:"audit" doc:"The record of who did what, and how long it is kept."`
 	Cache         Cache        `yaml:"cache" doc:"Memory that serves to read less from disk."`
 	Runtime       Runtime      `yaml:"runtime" doc:"The Go runtime and the way the process stops."`
-	Connections   []Connection `yaml:"connections" reload:"true" doc:"Code hosts that send web hooks. Set in the file only."`
+	Connections   []Connection `yaml:"connections" reload:"true" doc:"Code hosts that send webhooks. Set in the file only."`
 }
 
 // Logging says what the process writes to its standard error.
@@ -94,7 +94,7 @@ type Git struct {
 
 // Ingest bounds the receiver.
 type Ingest struct {
-	MaxBodyBytes  Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a web hook."`
+	MaxBodyBytes  Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a webhook."`
 	AppendTimeout Duration `yaml:"appendTimeout" doc:"How long a webhook waits for the log before it gets 503."`
 	MaxBacklog    int      `yaml:"maxBacklog" doc:"Records that may wait for the workers; above it, webhooks get 503."`
 }
@@ -113,24 +113,24 @@ type Pipeline struct {
 	MaxAttempts   int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
 	HostPatience  Duration `yaml:"hostPatience" doc:"How long an event waits for a code host that does not answer before it becomes a dead letter."`
 	// Reconciliation: pushes without a webhook.
-	ReconcileInterval    Duration `yaml:"reconcileInterval" doc:"How often each repository is asked whether it moved without a web hook, at a time of its own. 0: never."`
-	ReconcileGrace       Duration `yaml:"reconcileGrace" doc:"How long a repository must have moved without a web hook before it is indexed for that."`
-	ReconcileConcurrency int      `yaml:"reconcileConcurrency" doc:"Repositories that are asked at once."`
+	ReconcileInterval    Duration `yaml:"reconcileInterval" doc:"How often each repository is checked for pushes without a webhook. The checks are spread over the interval. 0: never."`
+	ReconcileGrace       Duration `yaml:"reconcileGrace" doc:"How long a change without a webhook must persist before it is indexed."`
+	ReconcileConcurrency int      `yaml:"reconcileConcurrency" doc:"Repositories that are checked at once."`
 }
 
 // Query bounds a search.
 type Query struct {
-	Timeout          Duration `yaml:"timeout" doc:"Longest time of one search; what was found until then is the answer."`
+	Timeout          Duration `yaml:"timeout" doc:"Longest time of one search; it then returns what it has found."`
 	MaxConcurrent    int      `yaml:"maxConcurrent" doc:"Searches that begin at once; others wait. 0: four per CPU."`
 	MaxWaiting       int      `yaml:"maxWaiting" doc:"Searches that may wait to start; further ones get 503."`
 	MaxWait          Duration `yaml:"maxWait" doc:"Longest time that a search waits to begin."`
-	MaxHeavy         int      `yaml:"maxHeavy" doc:"Searches that have turned out to take long and share what the others leave of the CPUs. 0: 32 per CPU."`
+	MaxHeavy         int      `yaml:"maxHeavy" doc:"Long searches that run at once, on the CPUs that other searches leave. 0: 32 per CPU."`
 	MaxHeavyWaiting  int      `yaml:"maxHeavyWaiting" doc:"Long searches that may wait to continue; further ones get 503."`
-	MaxMatches       int      `yaml:"maxMatches" doc:"Most matches of one answer, whatever was asked for."`
-	MaxScanBytes     Bytes    `yaml:"maxScanBytes" doc:"Most text that one search looks at. 0: no bound but the time."`
+	MaxMatches       int      `yaml:"maxMatches" doc:"Most matches of one answer, whatever the request."`
+	MaxScanBytes     Bytes    `yaml:"maxScanBytes" doc:"Most text that one search reads. 0: bounded by time only."`
 	MaxMemoryBytes   Bytes    `yaml:"maxMemoryBytes" doc:"Most memory that one search holds for matches and its answer. 0: three quarters of query.totalMemoryBytes."`
 	TotalMemoryBytes Bytes    `yaml:"totalMemoryBytes" doc:"The same for all searches together, but for the first MiB of each. 0: an eighth of runtime.memoryBytes."`
-	MaxResultBytes   Bytes    `yaml:"maxResultBytes" doc:"Largest answer, roughly as JSON; what is beyond is counted and not shown."`
+	MaxResultBytes   Bytes    `yaml:"maxResultBytes" doc:"Largest answer, roughly as JSON; further matches are counted and not shown."`
 	MaxBodyBytes     Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a request."`
 	// Contexts are values of the filter context:.
 	Contexts []Context `yaml:"contexts" doc:"Search contexts: sets of repositories for the filter context:. Set in the file only."`
@@ -138,7 +138,7 @@ type Query struct {
 
 // Context is a set of repositories that queries name as context:NAME.
 type Context struct {
-	Name    string   `yaml:"name" doc:"Value of context: that stands for the set: letters, digits, dash and underscore."`
+	Name    string   `yaml:"name" doc:"Value of context: that selects the set: letters, digits, dash and underscore."`
 	Include []string `yaml:"include" doc:"Globs on full repository names: * is any run without a slash, ** any run. A repository is in the set if one matches."`
 	Exclude []string `yaml:"exclude" doc:"Globs of repositories that are not, whatever include says."`
 }
@@ -193,19 +193,19 @@ type Runtime struct {
 	MemoryLimitBytes Bytes    `yaml:"memoryLimitBytes" doc:"Soft limit of the Go heap. 0: what the caches leave of runtime.memoryBytes."`
 	GCPercent        int      `yaml:"gcPercent" doc:"Growth of the heap between collections, as GOGC, which wins where it is set; at most 60 while large segments are built. 0: Go's default."`
 	DrainTimeout     Duration `yaml:"drainTimeout" doc:"Longest time from SIGTERM to the end."`
-	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ beside the metrics. For a listener that strangers cannot reach."`
+	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ on the listener of the metrics. For a listener that strangers cannot reach."`
 }
 
 // Connection is a code host that sends webhooks to /webhooks/{kind}/{name}.
 type Connection struct {
-	Name         string            `yaml:"name" doc:"Last part of the web hook's URL: letters, digits, dash and underscore."`
+	Name         string            `yaml:"name" doc:"Last part of the webhook URL: letters, digits, dash and underscore."`
 	Kind         code.HostKind     `yaml:"kind" enum:"github,gitlab,gitea,gerrit,bitbucketServer,bitbucketCloud,genericGitHost,azuredevops" doc:"Kind of code host."`
 	URL          string            `yaml:"url" doc:"Base URL of the host, such as https://git.example.org. Empty: the public host of the kind; gerrit and bitbucketServer have none."`
 	Secrets      []Secret          `yaml:"secrets" doc:"Secrets that sign the deliveries. More than one while a secret is changed."`
 	AllowToken   bool              `yaml:"allowToken" doc:"Accept a secret itself from senders that cannot sign: as Authorization: Bearer, or for bitbucketServer as user:password."`
 	AutoRegister bool              `yaml:"autoRegister" doc:"Register a repository at its first delivery. Otherwise its deliveries are refused."`
 	Repositories map[string]string `yaml:"repositories" doc:"Names that a delivery may use instead of a clone URL."`
-	Branches     []string          `yaml:"branches" doc:"Globs of branches that a repository registered by this connection gets beside its default branch."`
+	Branches     []string          `yaml:"branches" doc:"Globs of branches to index in addition to the default branch, for repositories that this connection registers."`
 	Tags         []string          `yaml:"tags" doc:"Globs of tags that a repository registered by this connection gets."`
 }
 

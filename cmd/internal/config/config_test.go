@@ -46,7 +46,7 @@ func TestPrecedence(t *testing.T) {
 		t.Errorf("allowedRoots = %q", c.Git.AllowedRoots)
 	}
 	if c.Query.MaxMatches != Default().Query.MaxMatches {
-		t.Error("a key beside a given one lost its default")
+		t.Error("a key next to a given one lost its default")
 	}
 }
 

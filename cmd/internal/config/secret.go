@@ -66,7 +66,7 @@ func (s Secret) Value() (string, error) {
 // here, and a text in a world-readable file of settings is no secret.
 func (s Secret) checkPlain() error {
 	if name, ok := strings.CutPrefix(s.given, "${"); ok && strings.HasSuffix(name, "}") {
-		return fmt.Errorf("a secret is ${%.80s as it stands, nothing replaces it: write env:%.80s", name, strings.TrimSuffix(name, "}"))
+		return fmt.Errorf("a secret is literally ${%.80s; variables are not expanded: write env:%.80s", name, strings.TrimSuffix(name, "}"))
 	}
 	return nil
 }

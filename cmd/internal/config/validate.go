@@ -230,7 +230,7 @@ func (c *Config) validateContexts(report reporter) {
 		}
 		seen[context.Name] = true
 		if len(context.Include) == 0 {
-			report(path+".include", "at least one glob is needed: ** stands for all repositories")
+			report(path+".include", "at least one glob is needed: ** selects all repositories")
 		}
 		globs := slices.Concat(context.Include, context.Exclude)
 		if len(globs) > maxContextGlobs {

@@ -76,7 +76,7 @@ func TestRules(t *testing.T) {
 		{"somebody imports cmd", "query/api", "doc.go", "// Package x.\npackage x\nimport _ \"" + here + "cmd/internal/boot\"\n", "imports may not import cmd/internal/boot"},
 		{"cmd imports all", "cmd/quarry", "doc.go", "// Package x.\npackage x\nimport _ \"" + here + "query/api\"\n", ""},
 		{"a parent imports its child", "query/search", "doc.go", "// Package x.\npackage x\nimport _ \"" + here + "query/search/internal/rank\"\n", ""},
-		{"a folder of its own", "util", "doc.go", "// Package x.\npackage x\n", "imports lies in none"},
+		{"a separate folder", "util", "doc.go", "// Package x.\npackage x\n", "imports lies in none"},
 		{"pebble in search", "query/search", "doc.go", "// Package x.\npackage x\nimport _ \"github.com/cockroachdb/pebble/v2\"\n", "quarantine may not import github.com/cockroachdb/pebble"},
 		{"pebble in store", "projections/store", "doc.go", "// Package x.\npackage x\nimport _ \"github.com/cockroachdb/pebble/v2/vfs\"\n", ""},
 		{"metrics outside metrics.go", "query/api", "doc.go", "// Package x.\npackage x\nimport \"github.com/prometheus/client_golang/prometheus\"\nvar c = prometheus.NewCounter\n", "quarantine"},

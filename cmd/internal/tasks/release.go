@@ -25,7 +25,7 @@ var releasedFiles = []string{"LICENSE", "README.md", "CHANGELOG.md", noticesFile
 
 type releaseTask struct {
 	Version string `required:"" help:"Version, such as v0.2.0; CHANGELOG.md must have a section of it."`
-	Out     string `default:".cache/release" help:"Directory of the archives; it is made anew."`
+	Out     string `default:".cache/release" help:"Directory of the archives; it is replaced."`
 	NoTag   bool   `help:"Do not tag the commit."`
 }
 

@@ -117,7 +117,7 @@ func lockDirectory(dir string, fs vfs.FS) (*pebble.Lock, error) {
 	}
 	lock, err := pebble.LockDirectory(dir, fs)
 	if err != nil {
-		return nil, fmt.Errorf("%w (%w): stop it, or give this one a directory of its own", ErrLocked, err)
+		return nil, fmt.Errorf("%w (%w): stop it, or use another data directory", ErrLocked, err)
 	}
 	return lock, nil
 }

@@ -61,19 +61,19 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	m := &metrics{
 		appendedRecords: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_embeddedlog_appended_records_total",
-			Help: "Records that were made durable.",
+			Help: "Records written and synced to disk.",
 		}),
 		appendedBytes: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_embeddedlog_appended_bytes_total",
-			Help: "Bytes of keys, values and headers of the records that were made durable.",
+			Help: "Bytes of keys, values and headers of the records written and synced to disk.",
 		}),
 		readRecords: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_embeddedlog_read_records_total",
-			Help: "Records that were read, by all readers together.",
+			Help: "Records read, by all readers.",
 		}),
 		trimmedRecords: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_embeddedlog_trimmed_records_total",
-			Help: "Records that were deleted at the beginning of a topic that may lose it.",
+			Help: "Records deleted from the start of topics with limited retention.",
 		}),
 		refused: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_embeddedlog_refused_appends_total",

@@ -27,7 +27,7 @@ func (p pebbleLogger) Errorf(format string, args ...any) {
 // calls it when it no longer knows what the disk holds, so no deferred function
 // may save the process: what was acknowledged is found at the next start.
 func (p pebbleLogger) Fatalf(format string, args ...any) {
-	p.logger.Error("the event log cannot go on: if its disk is full or fails, free some space or replace it; if its files are damaged, restore them from a backup, see \"Damage\" in the manual of operations",
+	p.logger.Error("the event log cannot continue: if its disk is full or fails, free some space or replace it; if its files are damaged, restore them from a backup, see \"Damage\" in the manual of operations",
 		"directory", p.dir, "error", "pebble: "+fmt.Sprintf(format, args...))
 	exitProcess(1)
 }

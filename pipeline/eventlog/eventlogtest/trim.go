@@ -13,7 +13,7 @@ import (
 func (s *suite) trimDeletesBeginning() {
 	log, ok := s.log.(eventlog.Trimmer)
 	if !ok {
-		s.Skip("the log has a retention of its own")
+		s.Skip("the log has its own retention")
 	}
 	s.append(newRecord("k", "kept"))
 	if err := log.Trim(s.ctx, s.topic, 0, 0); !errors.Is(err, eventlog.ErrKeptWhole) {

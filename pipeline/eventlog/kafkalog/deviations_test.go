@@ -41,7 +41,7 @@ func TestDeviations(t *testing.T) {
 		{"as it is to be", func(*TopicState) {}, nil, false},
 		{"more in sync", set("min.insync.replicas", "3"), nil, false},
 		{"larger messages", set("max.message.bytes", "9000000"), nil, false},
-		{"nothing told", func(s *TopicState) { s.Settings = nil }, nil, false},
+		{"nothing reported", func(s *TopicState) { s.Settings = nil }, nil, false},
 		{"compacted", set("cleanup.policy", "compact"), []string{"cleanup.policy of t is compact", "history", "--bootstrap-server a:1,b:2", "--entity-name t", "cleanup.policy=delete"}, true},
 		{"compacted, too", set("cleanup.policy", "compact,delete"), []string{"compact,delete"}, true},
 		{"kept a week", set("retention.ms", "604800000"), []string{"retention.ms of t is 604800000, wanted is -1", "--add-config retention.ms=-1"}, true},
@@ -81,6 +81,6 @@ func TestDeviations(t *testing.T) {
 	// What is to be kept for an hour only loses nothing that was to be kept.
 	state := healthyTopic()
 	if got := l.Deviations(TopicSpec{Topic: "t", Retention: time.Hour}, state); len(got) != 1 || got[0].Loss {
-		t.Errorf("kept for ever where an hour is wanted: %+v", got)
+		t.Errorf("kept forever, want an hour: %+v", got)
 	}
 }

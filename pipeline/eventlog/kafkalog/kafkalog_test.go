@@ -151,7 +151,7 @@ func killedBroker(t *testing.T, broker *kafkatest.Broker) {
 	refused := 0
 	for i := range before + after {
 		if i == before {
-			// Both are at work, not yet to be started.
+			// Both are running, not yet to be started.
 			tailed.await(ctx, t, before)
 			consumed.await(ctx, t, before)
 			broker.Kill()

@@ -159,7 +159,7 @@ func (m *member) forgetIdentity(err error) {
 	case errors.Is(err, kafka.UnknownMemberId):
 		m.member = ""
 	case errors.Is(err, kafka.FencedInstanceID):
-		m.log.opts.Logger.Warn("another process has joined the group under the same instance; this one goes on without: give each process its own data directory",
+		m.log.opts.Logger.Warn("another process has joined the group under the same instance; this one continues without it: give each process its own data directory",
 			"group", m.group, "topic", m.topic, "instance", m.instance)
 		m.member, m.instance = "", ""
 	}

@@ -52,11 +52,11 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}),
 		readRecords: f.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_kafkalog_read_records_total",
-			Help: "Records that were fetched, by all readers together.",
+			Help: "Records fetched, by all readers.",
 		}),
 		retries: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_kafkalog_retries_total",
-			Help: "Requests that failed and were tried again, by operation: produce, fetch, request or group.",
+			Help: "Failed requests that were retried, by operation: produce, fetch, request or group.",
 		}, []string{"operation"}),
 		producerRestarts: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_kafkalog_producer_restarts_total",
@@ -64,7 +64,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		}, []string{"reason"}),
 		produceSeconds: f.NewHistogram(prometheus.HistogramOpts{
 			Name:    "quarry_kafkalog_produce_seconds",
-			Help:    "Time until the brokers acknowledged a produce request, attempts that failed included.",
+			Help:    "Time until the brokers acknowledged a produce request, including failed attempts.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 2.5, 12),
 		}),
 		batchRecords: f.NewHistogram(prometheus.HistogramOpts{

@@ -1,12 +1,12 @@
-// Package accept holds the rules by which projections take events over.
+// Package accept has the rules by which projections apply events.
 //
-// It answers the question "does this event apply to what I have?", once for all
-// projections: catalog and places keep rows of their own, and reach the same
-// verdict because they ask here. All functions are pure.
+// It answers the question "does this event apply to the current state?", once for
+// all projections: catalog and places have separate rows, and reach the same
+// verdict because they both call it. All functions are pure.
 //
-// The rules make applying by state, not by counting: an event that was appended
-// twice, overtaken or belongs to a repository that is gone changes nothing, and
-// one that builds on a revision which is not there is refused.
+// The rules compare states, not counts: an event that was appended twice, was
+// overtaken or belongs to a removed repository changes nothing, and one whose base
+// revision is missing is refused.
 package accept
 
 import (
@@ -22,11 +22,11 @@ import (
 type Ref struct {
 	// Commit is what the ref points to; empty if there is no such ref.
 	Commit code.CommitID `json:"commit,omitempty"`
-	// Cause is the cause of the last event taken over, kept when the ref is gone.
+	// Cause is the cause of the last applied event, kept when the ref is gone.
 	Cause event.Position `json:"cause,omitzero"`
 }
 
-// Verdict is what becomes of a RevisionIndexed.
+// Verdict is what happens to a RevisionIndexed.
 type Verdict string
 
 // The verdicts. Their words are label values of metrics.
@@ -78,10 +78,9 @@ func DefaultBranch(known string, ev *event.RevisionIndexed) string {
 	return known
 }
 
-// Collides reports whether b cannot be the repository a although both have the
-// same ID: two identities with one hash. A repository keeps its kind for ever,
-// and across one event at least one of its name, its path on the host and its
-// host.
+// Collides reports whether b cannot be the repository a although both have the same
+// ID, because two identities have one hash. A repository never changes its kind,
+// and one event keeps at least one of its name, its path on the host and its host.
 func Collides(a, b code.Repository) bool {
 	if a.Kind != b.Kind {
 		return true

@@ -267,8 +267,8 @@ func testQuarantine(t *testing.T, s segmentstore.Store) {
 	wantBytes(t, s, name, string(good))
 }
 
-// testConcurrent has writers of the same objects race with readers: whoever
-// sees an object sees it whole.
+// testConcurrent has writers of the same objects race with readers: an object is
+// either absent or complete.
 func testConcurrent(t *testing.T, s segmentstore.Store) {
 	content := bytes.Repeat([]byte("0123456789abcdef"), 4096)
 	dir := t.TempDir()

@@ -11,7 +11,7 @@ var (
 	ErrUnavailable = errors.New("the provider cannot be reached")
 	// ErrFlow says that the sign-in was not begun in this browser, has taken too
 	// long, or was finished before.
-	ErrFlow = errors.New("this sign-in was begun elsewhere, has expired, or is over")
+	ErrFlow = errors.New("this sign-in was started in another browser, has expired, or is complete")
 	// ErrDenied says that the provider has sent the person back without signing
 	// them in.
 	ErrDenied = errors.New("the provider did not sign you in")

@@ -99,7 +99,7 @@ func (c *Client) openFlow(r *http.Request, provider string) (*flow, error) {
 func (c *Client) checkFlow(f *flow, provider, state string) error {
 	switch {
 	case f.Provider != provider:
-		return fmt.Errorf("%w: the cookie is of another provider", ErrFlow)
+		return fmt.Errorf("%w: the cookie belongs to another provider", ErrFlow)
 	case c.o.Now().Unix() >= f.Until:
 		return fmt.Errorf("%w: it has expired", ErrFlow)
 	case subtle.ConstantTimeCompare([]byte(f.State), []byte(state)) != 1:

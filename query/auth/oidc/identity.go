@@ -110,7 +110,7 @@ func addUserinfo(ctx context.Context, p *providerMetadata, token *oauth2.Token, 
 		return fmt.Errorf("%w: userinfo: %w", ErrUnavailable, err)
 	}
 	if info.Subject != subject {
-		return fmt.Errorf("%w: userinfo is about somebody else", ErrToken)
+		return fmt.Errorf("%w: userinfo is about another user", ErrToken)
 	}
 	var more claims
 	if err := info.Claims(&more); err != nil {

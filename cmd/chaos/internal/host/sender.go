@@ -26,7 +26,7 @@ const (
 )
 
 // ErrAnswer says that a webhook got a response that no fault explains.
-var ErrAnswer = errors.New("answer to a web hook")
+var ErrAnswer = errors.New("unexpected webhook response")
 
 // Hook is where deliveries go. Clock says what time it is at the host.
 type Hook struct {

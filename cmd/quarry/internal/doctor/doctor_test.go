@@ -128,7 +128,7 @@ func TestChecks(t *testing.T) {
 		}},
 		{"addresses", Warning, "publicUrl is not set", func(in *installation) { in.Config.Listen = "0.0.0.0:7070" }},
 		{"addresses", Warning, "in the clear", func(in *installation) { in.Config.PublicURL = "http://code.example" }},
-		{"addresses", Warning, "know no client", func(in *installation) { in.Config.PublicURL = "https://code.example" }},
+		{"addresses", Warning, "cannot see clients", func(in *installation) { in.Config.PublicURL = "https://code.example" }},
 		{"addresses", Warning, "/metrics", func(in *installation) { in.Config.Listen, in.Config.PublicURL = "0.0.0.0:7070", "https://code.example" }},
 		{"addresses", Problem, "single sign-on", func(in *installation) {
 			in.Config.Listen, in.Config.Access.OIDC = "0.0.0.0:7070", []config.OIDC{{Name: "a"}}

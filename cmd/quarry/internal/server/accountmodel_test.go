@@ -56,7 +56,7 @@ type people struct {
 }
 
 // TestAccountsAgreeWithModel makes random changes by auth.Service, over the log and
-// its projection, and holds the outcome of each against accounts in memory. So what
+// its projection, and checks the outcome of each against accounts in memory. So what
 // is tested with those is true of these.
 func TestAccountsAgreeWithModel(t *testing.T) {
 	s := runServer(t, testConfig(t))
@@ -105,7 +105,7 @@ func firstDifference(got, want string) string {
 	return fmt.Sprintf("%d lines, want %d", len(a), len(b))
 }
 
-// describeDirectory writes down all that a directory knows and that has not expired.
+// describeDirectory lists everything in a directory that has not expired.
 func describeDirectory(d auth.Directory, now time.Time) string {
 	var b strings.Builder
 	live := func(end time.Time) bool { return end.IsZero() || now.Before(end) }
@@ -141,7 +141,7 @@ func pickRecent[T any](p *people, from []T) (one T) {
 	return one
 }
 
-// authenticateRandom returns whom one of the credentials stands for.
+// authenticateRandom returns the principal of one of the credentials.
 func (p *people) authenticateRandom(credentials []string) *auth.Principal {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	if value := pickRecent(p, credentials); strings.HasPrefix(value, account.PrefixSession) {

@@ -76,7 +76,7 @@ func openAccountRows(o Options, log eventlog.Log, damage *damageMetrics) (*accou
 }
 
 func openAccountStore(o Options, log eventlog.Log) (_ *accountRows, err error) {
-	// Rows hold hashes of passwords: nobody else reads them.
+	// Rows contain hashes of passwords: only the server's user may read them.
 	if err := os.MkdirAll(o.Config.AccountsDir(), 0o700); err != nil {
 		return nil, fmt.Errorf("open the rows of the accounts: %w", err)
 	}
@@ -106,8 +106,8 @@ func openAccountStore(o Options, log eventlog.Log) (_ *accountRows, err error) {
 	return a, nil
 }
 
-// followAccounts opens the projections of event.TopicAccounts. What is applied
-// behind the directory may ask it for the outcome of the record.
+// followAccounts opens the projections of event.TopicAccounts. A projection that is
+// applied after the directory may get the outcome of the record from it.
 func (a *accountRows) followAccounts() (err error) {
 	decoder := projections.NewDecoder(nil)
 	a.directory, err = accounts.Open(accounts.Options{Store: a.store, Decoder: decoder, Registerer: a.o.Registerer})
@@ -176,7 +176,7 @@ func (a *accountRows) Run(ctx context.Context) error {
 // explainAheadOfLog says what helps where the rows have seen records that the log has not.
 func (a *accountRows) explainAheadOfLog(err error) error {
 	if errors.Is(err, eventlog.ErrOffsetOutOfRange) {
-		return fmt.Errorf("%w: if the log is an older copy, or another one, remove %s; it is made anew", err, a.o.Config.AccountsDir())
+		return fmt.Errorf("%w: if the log is an older copy, or another one, remove %s; it will be rebuilt", err, a.o.Config.AccountsDir())
 	}
 	return err
 }
@@ -204,8 +204,8 @@ func (a *accountRows) logProgress() {
 	}
 }
 
-// checkReady is nil once the accounts are as the log had them at the start: nobody is
-// let in by what was taken back. The audit log may be behind.
+// checkReady is nil once the accounts are as the log had them at the start: revoked
+// credentials are no longer accepted. The audit log may be behind.
 func (a *accountRows) checkReady() error {
 	select {
 	case <-a.accountsRunner().CaughtUp():

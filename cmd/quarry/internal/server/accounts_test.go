@@ -137,7 +137,7 @@ func TestAccountsAreReadAnew(t *testing.T) {
 		t.Errorf("users %v", users)
 	}
 	if now, _ := os.ReadFile(filepath.Join(c.ProjectionsDir(), "CURRENT")); !bytes.Equal(now, index) {
-		t.Error("the index was built anew, too")
+		t.Error("the index was rebuilt, too")
 	}
 }
 
@@ -159,8 +159,8 @@ func TestAccountsOfAnotherLog(t *testing.T) {
 	}
 }
 
-// TestReplayLeavesAccountsAlone builds the index anew, and as it was before there
-// was a user.
+// TestReplayLeavesAccountsAlone rebuilds the index, also to a time before the first
+// user.
 func TestReplayLeavesAccountsAlone(t *testing.T) {
 	c := testConfig(t)
 	s := openOnly(t, c)
@@ -208,8 +208,8 @@ func TestLogOfBefore(t *testing.T) {
 	}
 }
 
-// TestUnreadableAccountRecord shows what becomes of a record of the accounts that
-// nobody can read, of a later version here: a dead letter that cannot be replayed.
+// TestUnreadableAccountRecord writes an unreadable account record, of a later
+// version: it becomes a dead letter that cannot be replayed.
 func TestUnreadableAccountRecord(t *testing.T) {
 	s := runServer(t, testConfig(t))
 	rec, err := event.Encode(event.Envelope{ID: "1", Source: "/test", Time: time.Now()}, newUser("a", account.RoleOwner))
@@ -245,8 +245,8 @@ func TestUnreadableAccountRecord(t *testing.T) {
 	}
 }
 
-// TestFirstOwnerIsInvited reads what the process logs and the file that it names, as
-// somebody does who starts a server.
+// TestFirstOwnerIsInvited reads the process' log and the file that it names, like
+// an administrator who starts a server.
 func TestFirstOwnerIsInvited(t *testing.T) {
 	c := testConfig(t, "publicUrl=https://code.example/")
 	start := func() (*Server, *logBuffer, func()) {

@@ -50,7 +50,7 @@ func TestIndexAndMirrorAgree(t *testing.T) {
 }
 
 // compareRevision holds two Browsers to the same answers. What the first cannot
-// answer without git is passed over.
+// answer without git is skipped.
 func compareRevision(t *testing.T, r *code.Repository, commit string, a, b *source.Browser) {
 	t.Helper()
 	ctx := t.Context()

@@ -73,7 +73,7 @@ func (a *analysis) addDocument(w missingDocument, content []byte) error {
 	return err
 }
 
-// finishSegment finishes the segment in hand.
+// finishSegment finishes the current segment.
 func (a *analysis) finishSegment() error {
 	if a.builder.Documents() == 0 {
 		return nil

@@ -14,9 +14,9 @@ import (
 // the event, and the projections show everything that the worker appended for
 // it.
 //
-// The worker appends what follows from an event before it commits the event's
-// offset. So when the group's committed offset is seen at c, everything that
-// follows from the events below c lies below the high-water mark h that is read
+// The worker appends the events that follow from an event before it commits the
+// event's offset. So when the group's committed offset is seen at c, everything
+// that follows from the events below c is below the high-water mark h that is read
 // after it; once the projections have published up to h, those events have had
 // their effect. The pair (c, h) is a fence.
 type appliedTracker struct {

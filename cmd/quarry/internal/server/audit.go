@@ -19,7 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// sealPurpose tells the key of seals from others that follow from the secret.
+// sealPurpose distinguishes the key of seals from others derived from the secret.
 const sealPurpose = "seals of the audit log"
 
 // pendingAuditName is the file of the data directory with records that the log did not

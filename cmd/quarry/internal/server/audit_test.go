@@ -20,7 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// asOperator sends a request as whoever may read the data directory.
+// asOperator sends a request as the operator.
 func (s *Server) asOperator(t testing.TB, method, path, body, id string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, s.URL()+path, strings.NewReader(body))
@@ -63,7 +63,7 @@ func (s *Server) listAuditEntries(t testing.TB) (items []item) {
 	return items
 }
 
-// asked is a request and the entry that it is to have. An empty target is any.
+// asked is a request and its expected entry. An empty target is any.
 type asked struct{ method, path, body, action, targetType, target string }
 
 // requestsOf are one of each endpoint that reads or changes something else than
@@ -106,7 +106,7 @@ func requestsOf(g *gitRepository, first, second string) []asked {
 	}
 }
 
-// TestEveryRequestIsWrittenDown asks each endpoint once, and finds one entry of
+// TestEveryRequestIsWrittenDown calls each endpoint once, and finds one entry of
 // each, with actor, address and target.
 func TestEveryRequestIsWrittenDown(t *testing.T) {
 	c := testConfig(t)
@@ -179,10 +179,10 @@ func TestRefusalsAreWrittenDown(t *testing.T) {
 		}
 	}
 	if status, err := post("/api/search", `{"query":"x","matches":1}`, account.PrefixKey+strings.Repeat("0a", 32)); err != nil || status != http.StatusUnauthorized {
-		t.Errorf("a key that nobody has: %d, %v", status, err)
+		t.Errorf("an unknown key: %d, %v", status, err)
 	}
 	if status, err := post("/api/replays/rollback", "", ""); err != nil || status != http.StatusUnauthorized {
-		t.Errorf("a change by nobody: %d, %v", status, err)
+		t.Errorf("an anonymous change: %d, %v", status, err)
 	}
 	want := map[string]int{"user.sign_in_failed": 2, "credential.refused": 1, "request.denied": 1}
 	got := map[string]int{}

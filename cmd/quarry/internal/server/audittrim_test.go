@@ -78,7 +78,7 @@ func mustVerifyOffline(t *testing.T, c *config.Config) {
 }
 
 // TestTheAuditLogIsTrimmed trims twice, verifies with the server and without it,
-// and makes the rows anew from what is left of the log.
+// and rebuilds the rows from the rest of the log.
 func TestTheAuditLogIsTrimmed(t *testing.T) {
 	c := trimConfig(t)
 	s := openOnly(t, c)
@@ -99,7 +99,7 @@ func TestTheAuditLogIsTrimmed(t *testing.T) {
 	}
 }
 
-// TestNoTrimBesideAVerification leaves the log as it is while somebody reads it
+// TestNoTrimBesideAVerification does not trim the log while a verification reads it
 // from the beginning.
 func TestNoTrimBesideAVerification(t *testing.T) {
 	s := runServer(t, trimConfig(t))
@@ -122,7 +122,7 @@ func TestNoTrimBesideAVerification(t *testing.T) {
 	}
 }
 
-// TestALetterOfATrimmedRecord says that nothing can be done with it but drop it.
+// TestALetterOfATrimmedRecord checks that such a letter can only be dropped.
 func TestALetterOfATrimmedRecord(t *testing.T) {
 	err := asAPIError(fmt.Errorf("tail quarry.audit/0 from 3: %w: want 7 to 9", eventlog.ErrOffsetOutOfRange))
 	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "drop the letter") {

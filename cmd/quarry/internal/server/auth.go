@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// openAccounts opens the accounts, which outlive everything that asks for them.
+// openAccounts opens the accounts, which outlive everything that uses them.
 func (s *Server) openAccounts(context.Context) (err error) {
 	if !s.o.Config.Has(roleQuery) {
 		return nil

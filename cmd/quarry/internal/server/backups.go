@@ -45,7 +45,7 @@ type backups struct {
 	}
 }
 
-// activeBackup is a backup at work.
+// activeBackup is a running backup.
 type activeBackup struct {
 	api.Backup
 	deadline time.Time // of any renewal
@@ -82,7 +82,7 @@ func (b *backups) Begin(ctx context.Context) (api.Backup, error) {
 	defer b.mu.Unlock()
 	b.expireLocked()
 	if a := b.mu.active; a != nil {
-		return api.Backup{}, fmt.Errorf("%w: a backup is at work; if its client is dead, it ends at %s", api.ErrConflict, a.ExpiresAt.UTC().Format(time.RFC3339))
+		return api.Backup{}, fmt.Errorf("%w: a backup is running; if its client is dead, it ends at %s", api.ErrConflict, a.ExpiresAt.UTC().Format(time.RFC3339))
 	}
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails

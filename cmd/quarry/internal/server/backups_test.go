@@ -42,7 +42,7 @@ func TestBackupHoldsObjects(t *testing.T) {
 	if err := s.segments.Delete(t.Context(), "object"); !errors.Is(err, segmentstore.ErrHeld) {
 		t.Errorf("delete during a backup: %v", err)
 	}
-	if status, body := s.asOperator(t, http.MethodPost, "/api/backups", "", "second"); status != http.StatusConflict || !strings.Contains(body, "a backup is at work") {
+	if status, body := s.asOperator(t, http.MethodPost, "/api/backups", "", "second"); status != http.StatusConflict || !strings.Contains(body, "a backup is running") {
 		t.Errorf("a second backup: %d %s", status, body)
 	}
 	if status, body := s.asOperator(t, http.MethodPost, "/api/backups/"+held.ID+"/renew", "", "renew"); status != http.StatusOK {

@@ -329,7 +329,7 @@ func TestPagesOfOddKinds(t *testing.T) {
 	}{
 		{odd("blob", "", "needle.bin"), 200, "This is a binary file"},
 		{odd("raw", "", "needle.bin"), 200, "This is a binary file"},
-		{odd("blob", "", "needle-link"), 200, "A symbolic link has no text of its own"},
+		{odd("blob", "", "needle-link"), 200, "A symbolic link has no text"},
 		{odd("blob", "", "needle-sub"), 200, "This is a submodule"},
 		{odd("tree", "", "needle-sub"), 200, "This is a submodule"},
 		{odd("blob", "", "needle-empty"), 200, "The file is empty."},
@@ -399,8 +399,9 @@ func TestPagesAreInTheAuditLog(t *testing.T) {
 	}
 }
 
-// TestPagesShowWhatTheAPIShows asks as every role for pages about a repository: who
-// may not read it gets what they get of one that is nowhere.
+// TestPagesShowWhatTheAPIShows requests pages about a repository in every role:
+// callers who may not read it get the response for a repository that does not
+// exist.
 func TestPagesShowWhatTheAPIShows(t *testing.T) {
 	hidden := writeSecret(t, "qzpriv")
 	public := writeSecret(t, "qzpub")

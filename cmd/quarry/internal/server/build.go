@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// buildVersion makes the version that was ordered beside the live one, which goes on. It
-// returns it open, as far as the live one is, but not live.
+// buildVersion builds the requested version while the live one keeps serving. It returns
+// the new version open and caught up with the live one, but not live.
 func (v *versions) buildVersion(ctx context.Context, order *replayOrder, progress func(done, total int64)) (*index, error) {
 	if err := v.home.Clean(); err != nil {
 		return nil, err
@@ -69,8 +69,8 @@ func (v *versions) followsLog() bool {
 	return live != nil && !live.meta.IsFrozen() && len(live.runner.Checkpoints()) > 0
 }
 
-// alignWithLive gives a version what follows the log for it, and lets the live one come as
-// far as it is: a record that cannot be applied is then in the dead letters.
+// alignWithLive attaches to a version what follows the log for it, then waits until the live
+// version is as far. A record that cannot be applied is then among the dead letters.
 func (v *versions) alignWithLive(ctx context.Context, next *index) error {
 	o := v.newIndexOptions(next.store, next.metrics)
 	if next.meta.IsFrozen() {
@@ -109,8 +109,8 @@ func (v *versions) discardVersion(i *index) error {
 	return v.home.Clean()
 }
 
-// secondVersionBytes is what a version takes beside the projections' own memory:
-// tables in memory, not yet flushed.
+// secondVersionBytes is what a version takes in addition to the projections' own
+// memory: tables in memory, not yet flushed.
 const secondVersionBytes = 64 << 20
 
 // memoryWarning says that two versions at once may need more memory than the

@@ -48,8 +48,8 @@ func (b *logBuffer) String() string {
 }
 
 // TestFailureTextIsNotPublished has a repository whose host makes git print a
-// credential and a path of the server, and asks for every operation as every role.
-// The credential is nowhere: in no answer, not in the log, in no file of the data
+// credential and a path of the server, and calls every operation in every role. The
+// credential is nowhere: in no response, not in the log, in no file of the data
 // directory. The path is for owners and the operator.
 func TestFailureTextIsNotPublished(t *testing.T) {
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -152,7 +152,7 @@ func TestFailureTextIsNotPublished(t *testing.T) {
 	}
 }
 
-// canaryWorld asks s as an anonymous caller, a member, an owner and the operator.
+// canaryWorld calls s as an anonymous caller, a member, an owner and the operator.
 func canaryWorld(t *testing.T, s *Server) *seenWorld {
 	t.Helper()
 	service, err := auth.NewService(auth.Options{Directory: &decisions{access: map[code.RepositoryID]*account.Access{}}, Appender: noAppender{},

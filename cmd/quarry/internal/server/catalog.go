@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// repositories is the catalog as the API and the receiver of web hooks see it.
+// repositories is the catalog as the API and the webhook receiver see it.
 type repositories struct {
 	versions *versions
 	// numbered reports whether a repository has a number; others are not listed.
@@ -100,7 +100,7 @@ func searchRepository(r *catalog.Repository) *search.Repository {
 	return &search.Repository{Repository: r.Repository, IndexedAt: r.IndexedAt, PushedAt: r.PushedAt}
 }
 
-// Find implements api.Catalog; known makes of it what web hooks ask.
+// Find implements api.Catalog; known adapts it for the webhook receiver.
 func (r *repositories) Find(_ context.Context, candidate code.Repository) (code.Repository, error) {
 	snapshot := r.versions.live.Load().catalog.Snapshot()
 	if known, ok := snapshot.ByID(candidate.ID); ok {

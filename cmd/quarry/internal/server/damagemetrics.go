@@ -14,7 +14,7 @@ const (
 	restoredFromGit    = "git"
 )
 
-// damageMetrics tell of files that do not hold what was written to them:
+// damageMetrics count files whose content is damaged:
 //
 //	quarry_scrub_read_bytes_total                       read to find damage
 //	quarry_scrub_last_pass_timestamp_seconds            end of the last pass over everything
@@ -40,11 +40,11 @@ func newDamageMetrics(reg prometheus.Registerer) *damageMetrics {
 		}),
 		lastPass: f.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_scrub_last_pass_timestamp_seconds",
-			Help: "When the last pass over all files ended; 0 before the first.",
+			Help: "Unix time at which the last full scrub ended; 0 before the first.",
 		}),
 		damaged: f.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "quarry_scrub_damaged_files",
-			Help: "Files that the last pass, or the one at work, found damaged: log, accounts, projections, and segments, which are moved to the quarantine.",
+			Help: "Files that the last pass, or the running one, found damaged: log, accounts, projections, and segments, which are moved to the quarantine.",
 		}, []string{"store"}),
 		objects: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_segmentstore_damaged_objects_total",
@@ -52,7 +52,7 @@ func newDamageMetrics(reg prometheus.Registerer) *damageMetrics {
 		}, []string{"kind"}),
 		restored: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_places_restored_segments_total",
-			Help: "Segments of the projections that could not be read, by what they come back from: segment_store, or git where the segment store has no intact copy.",
+			Help: "Unreadable segments of the projections that were restored, by source: segment_store, or git if the segment store has no intact copy.",
 		}, []string{"from"}),
 		rebuilt: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_server_rebuilt_stores_total",

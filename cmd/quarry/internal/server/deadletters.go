@@ -74,9 +74,9 @@ func (l *deadLetters) convertDeadLetter(from *deadletters.DeadLetter) api.DeadLe
 	return out
 }
 
-// GetDeadLetter implements api.DeadLetters. What an event of the accounts says is left
-// out: it may hold the hash of somebody's password, which the log keeps and nobody
-// is shown.
+// GetDeadLetter implements api.DeadLetters. It omits the value of
+// account events: the value may hold a password hash, which must never leave the
+// log.
 func (l *deadLetters) GetDeadLetter(ctx context.Context, at event.Position) (api.DeadLetter, event.Record, error) {
 	rec, err := l.follower.Read(ctx, at)
 	if err != nil {
@@ -100,8 +100,8 @@ func (l *deadLetters) DropDeadLetter(ctx context.Context, at event.Position, rea
 	return asAPIError(l.replayer.Drop(ctx, at, reason))
 }
 
-// asAPIError tells what the API may say of a failure: what is no answer to the
-// request is the log's.
+// asAPIError maps a failure to an error of the API. Every failure that is not an answer
+// to the request is api.ErrUnavailable: the log could not be read.
 func asAPIError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, code.ErrNotFound), errors.Is(err, context.Canceled):
@@ -109,7 +109,7 @@ func asAPIError(err error) error {
 	case errors.Is(err, deadletters.ErrOvertaken), errors.Is(err, deadletters.ErrNoReplay):
 		return fmt.Errorf("%w: %w", api.ErrConflict, err)
 	case errors.Is(err, eventlog.ErrOffsetOutOfRange):
-		return fmt.Errorf("%w: the log does not keep the record any more; drop the letter: %w", api.ErrConflict, err)
+		return fmt.Errorf("%w: the log no longer has the record; drop the letter: %w", api.ErrConflict, err)
 	}
 	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// ledger is the projection of deliveries as the API sees it. What it does not know
-// is which of the pushes that wait were given up: the dead letters do.
+// ledger is the projection of deliveries as the API sees it. The dead letters know
+// which of the waiting pushes were given up; the ledger does not.
 type deliveryLedger struct {
 	versions    *versions
 	registrar   *registrar
@@ -25,7 +25,7 @@ type deliveryLedger struct {
 
 var _ api.Deliveries = (*deliveryLedger)(nil)
 
-// maxListCalls bounds how often the ledger is asked for one page of pushes that
+// maxListCalls bounds how often the ledger is read for one page of pushes that
 // wait, or that failed.
 const maxListCalls = 8
 
@@ -66,7 +66,7 @@ func ledgerOutcome(outcome string) string {
 	return outcome
 }
 
-// hasOutcome tells failed from waiting, which are one to the ledger.
+// hasOutcome distinguishes failed from waiting, which are one to the ledger.
 func hasOutcome(d *api.Delivery, outcome string) bool {
 	if outcome != api.OutcomeFailed && outcome != api.OutcomeWaiting {
 		return true
@@ -115,8 +115,8 @@ func (l *deliveryLedger) convertPush(p *deliveries.Push) api.DeliveredPush {
 	return out
 }
 
-// redeliveryPrefix begins the delivery IDs of redeliveries; the key of what is
-// delivered again follows, and what tells two redeliveries of it apart.
+// redeliveryPrefix begins the delivery IDs of redeliveries; the key of the original
+// delivery follows, and a part that distinguishes its redeliveries.
 const redeliveryPrefix = "redelivery-of-"
 
 // Redeliver implements api.Deliveries.

@@ -36,7 +36,7 @@ func diskUsage(t *testing.T, dir string) (bytes, files int64) {
 	return bytes, files
 }
 
-// TestDiskGaugesEqualUsage holds the gauges of disk space against the blocks of the
+// TestDiskGaugesEqualUsage checks the gauges of disk space against the blocks of the
 // files, at the start, after imports and after a restart. The tolerance is two blocks
 // of the file system for each file.
 func TestDiskGaugesEqualUsage(t *testing.T) {

@@ -18,15 +18,15 @@
 //
 // # Versions of the projections
 //
-//	versions  holds the live one; whoever reads acquires it, and ends on it
+//	versions  holds the live one; a reader acquires it, and keeps it to its end
 //	replays   makes others, one at a time, as api.Replays
 //
-//	build beside ──► wait for the live one ──► CURRENT ──► live.Store ──► stop what
+//	build next to live ──► wait for the live one ──► CURRENT ──► live.Store ──► stop what
 //	followed for the old ──► hand over metrics and deletions ──► follow for the new
 //	──► once nobody reads the old: close it
 //
-// A process that dies before CURRENT is replaced has the old version live, behind
-// it the new one; both are complete.
+// If a process dies before CURRENT is replaced, the old version is live, afterwards
+// the new one; both are complete.
 //
 // # Adapters
 //
@@ -34,7 +34,7 @@
 //	catalog.go    the catalog as api.Catalog, api.Status and webhook.Repositories
 //	deliveries.go the ledger as api.Deliveries
 //	deadletters.go  the dead letters as api.DeadLetters
-//	registrar.go  the log as api.Registrar, behind the policy on clone URLs
+//	registrar.go  the log as api.Registrar, with the policy on clone URLs
 //	numbering.go  numbers of what the catalog has, before the API shows it
 //	log.go        the log's drivers, and the log as projections.Tailer
 //	kafka.go      the settings of log.kafka as kafkalog.Options, and its topics
@@ -44,15 +44,15 @@
 //
 // # Invariants
 //
-//  1. Nothing asks which driver the log has but openLog.
+//  1. Only openLog depends on which driver the log has.
 //  2. A part of a role that the process does not have is not constructed.
 //  3. What is opened is closed, whatever fails after it.
-//  4. The store of a version is open for as long as somebody uses it; one version
-//     at a time follows the log with dead letters, metrics and deletions.
+//  4. The store of a version is open for as long as it has users; one version at a time
+//     follows the log with dead letters, metrics and deletions.
 //
 // # Concurrency
 //
 // Open and Close are called once each; Run blocks between them.
 //
-// It holds no logic of a part, and no setting of its own.
+// It has no logic of the parts, and no settings.
 package server

@@ -27,8 +27,8 @@ func requestStatus(t *testing.T, method, url, credential string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// On loopback whoever comes may read what is public, and change nothing; the
-// operator may do everything.
+// On loopback any caller may read public data, and change nothing; the operator may
+// do everything.
 func TestDoorOnLoopback(t *testing.T) {
 	s := runServer(t, testConfig(t))
 	waitUntil(t, func() bool { status, _ := getURL(t, s.URL()+"/readyz"); return status == http.StatusOK })
@@ -49,7 +49,7 @@ func TestDoorOnLoopback(t *testing.T) {
 		{"GET", "/metrics", 200, 200},
 	} {
 		if status, body := requestStatus(t, c.method, s.URL()+c.path, ""); status != c.nobody {
-			t.Errorf("%s %s of nobody: %d %.200s, want %d", c.method, c.path, status, body, c.nobody)
+			t.Errorf("anonymous %s %s: %d %.200s, want %d", c.method, c.path, status, body, c.nobody)
 		}
 		if status, body := requestStatus(t, c.method, s.URL()+c.path, token); status != c.theirs {
 			t.Errorf("%s %s of the operator: %d %.200s, want %d", c.method, c.path, status, body, c.theirs)
@@ -68,7 +68,8 @@ func TestDoorIsShut(t *testing.T) {
 	}
 }
 
-// guardedOperations returns method and path of what is not for everybody.
+// guardedOperations returns method and path of the operations that need a
+// credential.
 func guardedOperations(t *testing.T) (out [][2]string) {
 	b, err := openapi.JSON()
 	if err != nil {
@@ -96,8 +97,8 @@ func guardedOperations(t *testing.T) (out [][2]string) {
 	return out
 }
 
-// A credential that is no good is refused by every route that looks at one, also
-// where whoever sends none is let in.
+// An invalid credential is refused by every route that checks credentials, even
+// where anonymous requests are allowed.
 func TestCredentialsThatAreNoGood(t *testing.T) {
 	s := runServer(t, testConfig(t, "limits.anonymousPerSecond=0"))
 	token := operator.Token(s.o.Config.Data)

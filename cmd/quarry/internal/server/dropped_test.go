@@ -14,13 +14,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// droppedWord stands in a commit that a forced push drops, and in its message.
+// droppedWord is in a commit that a forced push drops, and in its message.
 const droppedWord = "droppedcanaryword"
 
-// TestDroppedCommitIsNotServed drops a commit by a forced push, and asks for it by its
-// full ID, by an abbreviation, as an ancestor, and as a base in every way that takes a
-// revision: the answers are those for a commit that is nowhere. What the branch still
-// reaches is served by its ID.
+// TestDroppedCommitIsNotServed drops a commit by a forced push, and requests it by
+// its full ID, by an abbreviation, as an ancestor, and as a base in every way that
+// takes a revision: the responses are those for a commit that does not exist.
+// Commits that the branch still reaches are served by their ID.
 func TestDroppedCommitIsNotServed(t *testing.T) {
 	g := newGitRepository(t, "dropping")
 	first := g.commitFiles("a.txt", "first\n")

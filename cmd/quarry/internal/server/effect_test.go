@@ -94,7 +94,7 @@ func openRegistered(t *testing.T, s *store.Store, objects segmentstore.Store, d 
 }
 
 // TestEffectIsAFunctionOfTheLog runs the conformance suite over all projections
-// together: fresh stores, suffixes again, power lost behind records.
+// together: fresh stores, suffixes again, power lost after records.
 func TestEffectIsAFunctionOfTheLog(t *testing.T) {
 	x := effectHistory(t, effectSeed(t), 40)
 	projectiontest.Conform(t, x.records, x.objects, openRegistered)
@@ -154,8 +154,8 @@ func (x *worldIndex) newLog() *projectiontest.Log {
 	return l
 }
 
-// again is a log that delivers a random suffix of what it has delivered once more,
-// as a group of consumers does whose position was lost.
+// again is a log that delivers a random suffix of its records once more, like a
+// group of consumers whose position was lost.
 type again struct {
 	*projectiontest.Log
 	mu  sync.Mutex
@@ -192,10 +192,10 @@ func TestSuffixesAgainChangeNothing(t *testing.T) {
 	}
 }
 
-// TestEventsAgainChangeNothing shows where the rows are the guarantee: what a
-// worker or compactor tells a second time, because it died before it noted that it
-// had told, is another record of the log and changes no row but the checkpoint, and
-// the position of what could not be taken over (places, kind b).
+// TestEventsAgainChangeNothing covers the duplicates that only the rows handle: if
+// a worker or compactor dies before it records that it appended an event, it
+// appends the event again. The duplicate changes no row but the checkpoint, and the
+// position of an event that could not be applied (places, kind b).
 func TestEventsAgainChangeNothing(t *testing.T) {
 	seed := effectSeed(t)
 	x := effectHistory(t, seed, 60)
@@ -230,12 +230,12 @@ func TestEventsAgainChangeNothing(t *testing.T) {
 	}
 }
 
-// crashes collects what a crash would leave of a file system, at random among the
-// operations that change it: what was synced, or all of it. Not a part of what was
-// not synced: Pebble relies on the entries of a directory to survive in the order
-// in which they were made, as journals do, and the file system of the tests may
-// keep the marker of a manifest and lose the manifest. The conformance suite loses
-// parts, behind records.
+// crashes collects the states that a crash would leave of a file system, at random
+// among the operations that change it: what was synced, or all of it. It never
+// keeps only a part of the unsynced data: Pebble relies on the entries of a
+// directory to survive in the order in which they were made, as journals do, and
+// the file system of the tests may keep the marker of a manifest and lose the
+// manifest. The conformance suite loses parts, after records.
 type crashes struct {
 	memory *store.Memory
 	every  int // on average
@@ -256,9 +256,9 @@ func (c *crashes) beforeWrite() {
 	}
 }
 
-// TestKilledAt200Points kills a store at 200 random operations of its files, and
-// holds what is left to end, once it goes on, as one that was not killed. Some of
-// what is left is killed again.
+// TestKilledAt200Points kills a store at 200 random operations on its files, and
+// checks that each remaining state ends, once it continues, like one that was not
+// killed. Some of them are killed again.
 func TestKilledAt200Points(t *testing.T) {
 	const kills = 200
 	seed := effectSeed(t)

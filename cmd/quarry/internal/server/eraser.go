@@ -24,9 +24,9 @@ const (
 	eraseReaderTimeout = time.Minute
 )
 
-// eraser sees to the erasures that the log asks for, in the live version of the
-// projections (docs/adr/0021-erasure.md). Each step may be repeated: an erasure that was
-// cut short begins again.
+// eraser carries out the erasures requested in the log, in the live version of the
+// projections (docs/adr/0021-erasure.md). Each step may be repeated: an interrupted
+// erasure begins again.
 type eraser struct {
 	versions *versions
 	index    *index
@@ -186,7 +186,7 @@ func (e *eraser) eraseMirror(ctx context.Context, asked *places.Erasure) (bool, 
 	return true, nil
 }
 
-// collectProof looks at what is there after an erasure.
+// collectProof checks the remaining files after an erasure.
 func (e *eraser) collectProof(ctx context.Context, asked *places.Erasure) error {
 	named, err := e.index.places.NamedSegments()
 	if err != nil {
@@ -245,7 +245,7 @@ func (x erasures) Erase(ctx context.Context, r api.ErasureRequest) (api.Erasure,
 	}, nil
 }
 
-// checkErasable says why nothing can be erased as things are.
+// checkErasable returns why nothing can be erased in the current state.
 func (x erasures) checkErasable(ctx context.Context, r api.ErasureRequest) error {
 	switch asOf := x.s.versions.asOf(); {
 	case asOf != "":

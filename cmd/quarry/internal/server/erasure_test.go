@@ -21,7 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// requestErasure asks for an erasure as the API does.
+// requestErasure requests an erasure as the API does.
 func (s *Server) requestErasure(t *testing.T, g *gitRepository, commit code.CommitID) api.Erasure {
 	t.Helper()
 	e, err := s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID, Commit: commit})
@@ -126,7 +126,7 @@ func TestErasedRepositoryIsGone(t *testing.T) {
 	}
 	checkErased(t, c, ended, was, is)
 
-	// Asked for again, by an event that was written twice, there is nothing to do.
+	// Requested again, by an event that was written twice, there is nothing to do.
 	again, err := s.registrar.appendEvent(t.Context(), &event.RepositoryRemoved{Repository: erased.ID, Erase: true, At: utcNow().UTC()})
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +167,8 @@ func TestErasureGoesOnAfterARestart(t *testing.T) {
 type heldLog struct {
 	eventlog.Log
 	hold atomic.Bool
-	// deaf has them ignore that their caller gave up: the log has them behind the erasure.
+	// deaf makes them ignore that their caller gave up: the log has them after the
+	// erasure.
 	deaf     bool
 	waiting  chan struct{}
 	released chan struct{}
@@ -314,7 +315,7 @@ func TestErasedPathIsGone(t *testing.T) {
 	checkErased(t, c, s.awaitErasure(t, erase()), one, two) // twice
 }
 
-// TestErasureIsRefused asks for what cannot be done as things are.
+// TestErasureIsRefused requests erasures that are impossible in the current state.
 func TestErasureIsRefused(t *testing.T) {
 	g := newGitRepository(t, "unmerged")
 	commit := g.commitFiles("a.txt", "a\n")
@@ -344,8 +345,8 @@ func TestErasureIsRefused(t *testing.T) {
 	}
 }
 
-// TestOnlyOwnersErase asks as everybody, of a repository that is there and one that is
-// not.
+// TestOnlyOwnersErase sends requests in every role, for a repository that exists
+// and one that does not.
 func TestOnlyOwnersErase(t *testing.T) {
 	g := newGitRepository(t, "owned")
 	commit := g.commitFiles("a.txt", "a\n")

@@ -28,8 +28,8 @@ func newGitReads(mirrors func() *mirror.Mirrors) *gitReads {
 func (g *gitReads) mirrorOf(id code.RepositoryID) *mirror.Mirror { return g.mirrors().Mirror(id) }
 
 // gitErrors are the errors of mirrors that mean something to a client. What a
-// mirror lacks may come with its next fetch. The words of the cause are told where
-// they are our own: git's may name directories of this machine.
+// mirror lacks may come with its next fetch. The message of the cause is included
+// only if Quarry wrote it: a message of git may name directories of this machine.
 var gitErrors = []struct {
 	have, want error
 	told       bool
@@ -48,7 +48,7 @@ type gitError struct {
 	showCause   bool
 }
 
-// Error leaves the cause out unless it may be told.
+// Error omits the text of the cause unless it may be shown.
 func (e *gitError) Error() string {
 	if e.showCause {
 		return e.cause.Error()

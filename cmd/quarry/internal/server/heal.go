@@ -18,7 +18,7 @@ const (
 )
 
 // A healer restores the segments of a version that cannot be read: from the segment
-// store, or from git, by way of the repairer (unheld.go). Searches pass over them
+// store, or from git, by way of the repairer (unheld.go). Searches skip them
 // meanwhile.
 type healer struct {
 	logger  *slog.Logger

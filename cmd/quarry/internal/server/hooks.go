@@ -35,8 +35,8 @@ func hostTranslators() map[code.HostKind]ingest.Open {
 	}
 }
 
-// newReceiver returns the receiver of web hooks. repositories is nil in a
-// process without a catalog.
+// newReceiver returns the webhook receiver. repositories is nil in a process
+// without a catalog.
 func newReceiver(o Options, log eventlog.Log, repositories webhook.Repositories, admit func(context.Context, code.Repository) error, full func() bool) (*webhook.Receiver, error) {
 	connections, err := connectionsOf(o.Config)
 	if err != nil {
@@ -64,7 +64,7 @@ func newReceiver(o Options, log eventlog.Log, repositories webhook.Repositories,
 	})
 }
 
-// urgent is the log for web hooks, whose senders do not wait for long.
+// urgent is the log for webhooks, whose senders do not wait for long.
 type urgentLog struct{ eventlog.Log }
 
 // Append implements webhook.Appender.
@@ -91,7 +91,7 @@ func connectionsOf(c *config.Config) ([]ingest.Connection, error) {
 	return connections, nil
 }
 
-// connectionKinds tells what the API shows of the connections.
+// connectionKinds returns what the API shows of the connections.
 func connectionKinds(c *config.Config) map[string]code.HostKind {
 	kinds := make(map[string]code.HostKind, len(c.Connections))
 	for _, connection := range c.Connections {

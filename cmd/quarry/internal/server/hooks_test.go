@@ -34,8 +34,8 @@ func (l *stuckAudit) Append(ctx context.Context, topic event.Topic, partition in
 	return l.Log.Append(ctx, topic, partition, records...)
 }
 
-// TestStuckAuditLogDoesNotDelayAWebHook has an audit log that takes nothing: reads
-// are refused, and a web hook is acknowledged.
+// TestStuckAuditLogDoesNotDelayAWebHook has an audit log that accepts no records:
+// reads are refused, and a webhook is acknowledged.
 func TestStuckAuditLogDoesNotDelayAWebHook(t *testing.T) {
 	g := newGitRepository(t, "pushed")
 	commit := g.commitFiles("a.txt", "one")
@@ -63,6 +63,6 @@ func TestStuckAuditLogDoesNotDelayAWebHook(t *testing.T) {
 		t.Errorf("a push while the audit log is stuck: %d, want 202", status)
 	}
 	if log.urgent.Load() == 0 {
-		t.Error("the append of a web hook was not urgent")
+		t.Error("the append of a webhook was not urgent")
 	}
 }

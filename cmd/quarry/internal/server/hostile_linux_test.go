@@ -20,11 +20,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestHostileRepositoriesGetNothingOut registers repositories whose files lead out of
-// the allowed root or are FIFOs, beside a good one. The good one is searchable, the
-// others fail, and neither the operator's token nor the text of a repository outside
-// the root is in an answer to an anonymous caller, the log, the metrics or a file of
-// the data directory.
+// TestHostileRepositoriesGetNothingOut registers repositories whose files lead out
+// of the allowed root or are FIFOs, together with a good one. The good one is
+// searchable, the others fail, and neither the operator's token nor the text of a
+// repository outside the root appears in a response to an anonymous caller, the
+// log, the metrics or a file of the data directory.
 func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 	const canary = "canary_9c41f7"
 	root := t.TempDir()
@@ -161,7 +161,7 @@ func askAnonymously(t *testing.T, method, url, body string) string {
 	return string(b)
 }
 
-// checkFilesWithout holds that no file below a directory has a text, but for one.
+// checkFilesWithout checks that no file below a directory has a text, except for one.
 func checkFilesWithout(t *testing.T, dir, text, except string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

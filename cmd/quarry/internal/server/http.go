@@ -32,7 +32,7 @@ func bindListeners(main, metrics string) (*listeners, error) {
 	return out, nil
 }
 
-// Close closes what Run has not taken over. Closing twice does no harm.
+// Close closes the listeners that Run does not own yet. Closing twice does no harm.
 func (l *listeners) Close() error {
 	if l.metrics != nil {
 		_ = l.metrics.Close()

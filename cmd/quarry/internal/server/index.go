@@ -47,7 +47,7 @@ type index struct {
 	applied  *appliedTracker
 	refCount refCount
 	// superseded is closed when another version is live; took when this one has
-	// taken over from the one before.
+	// replaced the previous one.
 	superseded, handoverDone chan struct{}
 }
 
@@ -186,8 +186,8 @@ func (s *Server) openVersions(ctx context.Context) error {
 	return s.versions.open(ctx)
 }
 
-// searchSlack is what a request has beyond the time of its search and of the wait
-// before it: a search whose time is over still answers with what it has.
+// searchSlack is the time of a request beyond that of its search and of the wait
+// before it: a search that reaches its time limit still returns its partial result.
 const searchSlack = 15 * time.Second
 
 func (s *Server) openAPI() error {
@@ -281,8 +281,8 @@ func (s *Server) checkReady(context.Context) error {
 	return s.checkCallersReady()
 }
 
-// checkCallersReady is nil once requests of everybody are answered; before, only those of
-// the operator are.
+// checkCallersReady returns nil once requests of all callers are answered; before, only
+// those of the operator are.
 func (s *Server) checkCallersReady() error {
 	if err := s.accounts.checkReady(); err != nil {
 		return err

@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 )
 
-// writeCertificate writes a certificate of its own authority and its key.
+// writeCertificate writes a certificate with a new authority, and its key.
 func writeCertificate(t *testing.T, c config.KafkaTLS, name string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

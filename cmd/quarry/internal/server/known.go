@@ -10,8 +10,8 @@ import (
 )
 
 // known is the catalog as the receiver of web hooks sees it. While the projections
-// are behind the log, a repository that is not there may only not be there yet: the
-// host is asked to come again, for a delivery that is ignored is not repeated.
+// are behind the log, a missing repository may have been registered already. The
+// delivery then gets 503, because hosts do not retry a delivery that was ignored.
 type webhookCatalog struct {
 	*repositories
 	versions *versions

@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A process whose projections were lost must not tell a host that its repository
-// is not registered: the push would be ignored for good.
+// A process whose projections were lost must not report a repository as
+// unregistered: the host would count the push as delivered, and it would be lost.
 func TestUnknownRepositoryWhileCatchingUpIsNoAnswer(t *testing.T) {
 	s := openOnly(t, testConfig(t))
 	k := webhookCatalog{s.repositories, s.versions}

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// liveness is the live version of the projections as the compactor asks it.
+// liveness is the live version of the projections, for the compactor.
 type liveness struct{ versions *versions }
 
 var _ compactor.Liveness = liveness{}

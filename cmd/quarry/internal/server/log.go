@@ -16,7 +16,7 @@ func openLog(ctx context.Context, o Options) (eventlog.Log, error) {
 	}
 	log, err := openEmbedded(o)
 	if err != nil {
-		return nil, err // and no log that is nil only within
+		return nil, err // avoid a typed nil in the interface
 	}
 	return log, nil
 }
@@ -32,7 +32,7 @@ func openEmbedded(o Options) (*embeddedlog.Log, error) {
 	})
 }
 
-// tailer is the log as the projections read it: the same methods, but for the
+// tailer is the log as the projections read it: the same methods, except for the
 // name of the reader's type.
 type tailer struct{ eventlog.Log }
 

@@ -76,7 +76,7 @@ func connectAgent(t testing.TB, url string) *mcp.ClientSession {
 	return session
 }
 
-// TestMCPOfALargeRepository asks for what the scripts have too little of: branches of
+// TestMCPOfALargeRepository covers what the scripts have too little of: branches of
 // several pages, and files that are too large to be searched or read.
 func TestMCPOfALargeRepository(t *testing.T) {
 	dir := gitTree(t, map[string]string{

@@ -133,7 +133,7 @@ func versionsOf(p *places.Places) *versions {
 	return v
 }
 
-// runQuery lists what a query finds, in an order of its own.
+// runQuery lists the results of a query in a fixed order.
 func (x *worldIndex) runQuery(q *syntax.Parsed) []string {
 	x.t.Helper()
 	opened, err := newViews(versionsOf(x.places), func(code.RepositoryID) bool { return true }).View(x.t.Context())
@@ -194,8 +194,9 @@ var historyQueries = []string{
 }
 
 // TestPushByPushIsARebuild makes random histories of pushes, renames, deletions,
-// moved and deleted refs and merges of segments, and holds the answers to be those
-// of an index of the last state alone, and of a scan of it. QUARRY_SEED repeats one.
+// moved and deleted refs and merges of segments, and compares the answers with
+// those of an index of the last state alone, and of a scan of it. QUARRY_SEED
+// repeats one.
 func TestPushByPushIsARebuild(t *testing.T) {
 	const (
 		histories, steps, every = 3, 90, 30

@@ -7,10 +7,10 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 )
 
-// versionsMetrics tell of the versions of the projections:
+// versionsMetrics describe the versions of the projections:
 //
 //	quarry_projections_replays_total{result}   replays that ended: done, failed, canceled
-//	quarry_projections_replaying               1 while one is at work
+//	quarry_projections_replaying               1 while a replay is running
 //	quarry_projections_frozen                  1 while the live version shows the past
 //	quarry_projections_unstored_documents      documents and refs that a rebuild would lose
 //	quarry_projections_missing_documents       documents of the past that it lacks
@@ -23,7 +23,7 @@ type versionsMetrics struct {
 func newVersionsMetrics(v *versions) *versionsMetrics {
 	m := &versionsMetrics{replays: prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "quarry_projections_replays_total",
-		Help: "Replays, and returns to the version before, by how they ended: done, failed, canceled.",
+		Help: "Replays and rollbacks, by result: done, failed or canceled.",
 	}, []string{"result"})}
 	for _, state := range []api.ReplayState{api.ReplayDone, api.ReplayFailed, api.ReplayCanceled} {
 		m.replays.WithLabelValues(string(state))
@@ -35,10 +35,10 @@ func newVersionsMetrics(v *versions) *versionsMetrics {
 		m.replays,
 		gauge("replaying", "1 while a replay builds a version or switches to it.", nil, func() float64 { return boolToFloat(v.replays.isBusy()) }),
 		gauge("frozen", "1 while the live version shows a moment of the past and does not follow the log.", nil, func() float64 { return boolToFloat(v.live.Load().meta.IsFrozen()) }),
-		gauge("unstored_documents", "Documents of the live version, and refs, that a rebuild would lose: the segment store lacks them. They are written again or re-indexed.", nil, func() float64 {
+		gauge("unstored_documents", "Documents and refs of the live version that a rebuild would lose because the segment store lacks them. They are written again or re-indexed.", nil, func() float64 {
 			return float64(v.live.Load().keeper.unstored.Load().countAll())
 		}),
-		gauge("missing_documents", "Documents of the past that the live version lacks: neither a segment nor a mirror has them.", nil, func() float64 {
+		gauge("missing_documents", "Documents that the live point-in-time version lacks because neither a segment nor a mirror has them.", nil, func() float64 {
 			return float64(v.live.Load().meta.Missing.Documents)
 		}),
 	}

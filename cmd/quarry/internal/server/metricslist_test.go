@@ -55,7 +55,7 @@ func (l *listing) MustRegister(all ...prometheus.Collector) {
 	}
 }
 
-// kindOf names the type of a vector; of other collectors the gathering tells it.
+// kindOf returns the type of a vector; for other collectors it has to gather them.
 func kindOf(c prometheus.Collector) string {
 	switch c.(type) {
 	case *prometheus.CounterVec:
@@ -99,7 +99,7 @@ func listMetricRows(t *testing.T) []metricRow {
 }
 
 // labelsOf returns the labels of a metric: those of its vector, in their order, and
-// those that each series has of its own.
+// those that each series adds.
 func labelsOf(variable string, f *dto.MetricFamily) []string {
 	labels := strings.FieldsFunc(variable, func(r rune) bool { return r == ',' })
 	for _, m := range f.GetMetric() {
@@ -115,7 +115,7 @@ func labelsOf(variable string, f *dto.MetricFamily) []string {
 const metricsHead = `# Metrics
 
 ` + "`GET /metrics`" + ` serves these in the text format of Prometheus, on the listener of
-the API or, with ` + "`metricsListen`" + `, on one of its own. Labels are bounded: none is a
+the API or, with ` + "`metricsListen`" + `, on a separate one. Labels are bounded: none is a
 repository, a path or a query. The metrics of the Go runtime (` + "`go_`" + `) and of the
 process (` + "`process_`" + `) come with them. With ` + "`log.driver: kafka`" + ` those of
 ` + "`quarry_kafkalog`" + ` take the place of ` + "`quarry_embeddedlog`" + `.

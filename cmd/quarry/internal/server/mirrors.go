@@ -15,7 +15,7 @@ import (
 // maxGitObjectBytes bounds what git allocates for one object where memory is plentiful.
 const maxGitObjectBytes = 512 << 20
 
-// policyOf returns what git may be asked for.
+// policyOf returns what git may access.
 func policyOf(c *config.Config) (mirror.Policy, error) {
 	p := mirror.Policy{Schemes: c.Git.AllowedProtocols, Roots: c.Git.AllowedRoots}
 	for _, text := range c.Git.AllowedNetworks {

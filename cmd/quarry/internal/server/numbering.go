@@ -24,7 +24,8 @@ const (
 	// assignTimeout bounds how long a registration waits for the number of its
 	// repository.
 	assignTimeout = 10 * time.Second
-	// assignAgainAfter is when numbers are asked for again that the log did not take.
+	// assignAgainAfter is the pause before a failed assignment of numbers is
+	// retried.
 	assignRetryInterval = time.Second
 )
 

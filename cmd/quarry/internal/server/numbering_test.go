@@ -110,7 +110,7 @@ func TestNumbersFollowTheOrderOfRegistration(t *testing.T) {
 	}
 }
 
-// registeredAt is a registration as a web hook appends it.
+// registeredAt is a registration as a webhook appends it.
 func registeredAt(t *testing.T, name, connection string, at time.Time) event.Record {
 	t.Helper()
 	ev := &event.RepositoryRegistered{At: at, Repository: code.Repository{
@@ -188,7 +188,7 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 	}
 }
 
-// takeNumbersOut makes the store of the accounts one that was never told of numbers.
+// takeNumbersOut removes all numbers from the store of the accounts.
 func takeNumbersOut(t *testing.T, dir string) {
 	t.Helper()
 	s, err := store.Open(dir, store.Options{})
@@ -243,9 +243,9 @@ func (p *queryProcess) startRunners(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return p.numbering.Run(ctx) })
 }
 
-// TestTwoProcessesNumberAtOnce has two query processes follow one log while web hooks
-// register repositories in four partitions, and while both are asked to register the
-// same ones.
+// TestTwoProcessesNumberAtOnce has two query processes follow one log while
+// webhooks register repositories in four partitions, and while both processes get
+// requests to register the same repositories.
 func TestTwoProcessesNumberAtOnce(t *testing.T) {
 	log, err := openEmbedded(Options{Config: testConfig(t, "log.partitions=4"), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	if err != nil {
@@ -316,8 +316,8 @@ func TestTwoProcessesNumberAtOnce(t *testing.T) {
 	}
 }
 
-// TestRegistrationBeyondTheLastNumber refuses what cannot have a number, and does not
-// show what a web hook has registered.
+// TestRegistrationBeyondTheLastNumber refuses a registration that cannot get a
+// number, and does not show a repository that a webhook has registered beyond it.
 func TestRegistrationBeyondTheLastNumber(t *testing.T) {
 	root := t.TempDir()
 	s := openOnly(t, testConfig(t, "git.allowedRoots="+root))
@@ -383,8 +383,8 @@ func TestNothingIsShownWithoutItsNumber(t *testing.T) {
 	}
 }
 
-// TestNotReadyBeforeNumbers asks a server whose accounts are read and whose repositories
-// have no numbers yet.
+// TestNotReadyBeforeNumbers sends requests to a server whose accounts are read and
+// whose repositories have no numbers yet.
 func TestNotReadyBeforeNumbers(t *testing.T) {
 	s := openOnly(t, testConfig(t))
 	ctx, cancel := context.WithCancel(t.Context())
@@ -404,8 +404,8 @@ func TestNotReadyBeforeNumbers(t *testing.T) {
 	}
 }
 
-// TestReadyAfterTheLookAtAllRepositories: a look at a catalog that was behind the log
-// says nothing of the repositories that came since.
+// TestReadyAfterTheLookAtAllRepositories: a scan of a catalog that was behind the
+// log does not cover the repositories that came since.
 func TestReadyAfterTheLookAtAllRepositories(t *testing.T) {
 	n := openOnly(t, testConfig(t)).numbering
 	n.complete.Store(true)

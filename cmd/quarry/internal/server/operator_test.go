@@ -22,7 +22,7 @@ func (t toOperator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// TestMain lets the tests, but for those that say otherwise, ask as the operator.
+// TestMain lets the tests, except for those that say otherwise, ask as the operator.
 func TestMain(m *testing.M) {
 	http.DefaultClient.Transport = toOperator{http.DefaultTransport}
 	m.Run()

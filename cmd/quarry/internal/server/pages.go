@@ -32,8 +32,8 @@ func (s *Server) openPages(context.Context) error {
 	return err
 }
 
-// newProviders returns those of single sign-on, nil if there are none. None is
-// asked anything before somebody wants to sign in with it.
+// newProviders returns those of single sign-on, nil if there are none. A provider
+// is first contacted when a user signs in with it.
 func (s *Server) newProviders() (*oidc.Client, error) {
 	given := s.o.Config.Access.OIDC
 	if len(given) == 0 {
@@ -58,8 +58,8 @@ func (s *Server) checkPagesReady() error {
 	return nil
 }
 
-// mountPages shares paths between pages and API. What neither has is told in the form
-// that was asked for.
+// mountPages shares paths between pages and API. A path that neither serves gets a
+// 404 page or a JSON error, depending on the request.
 func (s *Server) mountPages(mux *http.ServeMux) {
 	for _, path := range s.pages.Paths() {
 		mux.Handle(path, s.pages)
@@ -73,8 +73,8 @@ func (s *Server) mountPages(mux *http.ServeMux) {
 	})
 }
 
-// wantsPage reports whether r comes from somebody who reads, of a path that is not
-// the API's.
+// wantsPage reports whether r comes from a browser, for a path that is not the
+// API's.
 func wantsPage(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html") &&
 		!strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/healthz") && !strings.HasPrefix(r.URL.Path, "/readyz")

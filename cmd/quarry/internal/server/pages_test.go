@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 )
 
-// visitor is a browser, as far as the server can tell.
+// visitor simulates a browser.
 type visitor struct {
 	t      *testing.T
 	client *http.Client
@@ -106,7 +106,8 @@ func TestProvidersOfTheConfiguration(t *testing.T) {
 	if _, _, text := v.requestPage("/sign-in", "text/html", nil); !strings.Contains(text, "Continue with Our Company") {
 		t.Errorf("no button:\n%s", text)
 	}
-	// A provider that is down keeps nobody from starting, and is told of.
+	// A provider that is down does not prevent the start, and its sign-in shows an
+	// error.
 	if status, _, text := v.requestPage("/auth/oidc/company", "text/html", nil); status != http.StatusBadGateway || !strings.Contains(text, "cannot be reached") {
 		t.Errorf("a provider that is down: %d\n%s", status, text)
 	}

@@ -19,10 +19,10 @@ import (
 )
 
 // past brings the documents of a moment of the past into a version that shows it.
-// The segments of that time may have been merged away and deleted since. What
-// they held lies in the segments that later events brought, or, if it was dead
-// when they were merged, in the git mirrors, from where it is analysed again. What
-// is in neither stays missing, and is counted.
+// The segments of that time may have been merged and deleted since. Their documents
+// are in the segments of later events or, if they were dead when the segments were
+// merged, in the git mirrors, from where they are analyzed again. Documents that
+// neither has stay missing, and are counted.
 type pastRestorer struct {
 	o       Options
 	log     projections.Tailer
@@ -108,8 +108,8 @@ func countUnheld(where *places.Places, partition int32) (int, error) {
 	return len(keys), err
 }
 
-// adoptLater takes documents from the segments that came behind c and are still
-// there, the latest first: they are the largest.
+// adoptLater takes documents from the segments that came after c and still exist,
+// the latest first: they are the largest.
 func (p *pastRestorer) adoptLater(ctx context.Context, where *places.Places, c projections.Checkpoint) error {
 	segments, err := p.laterSegments(ctx, c)
 	if err != nil {
@@ -126,8 +126,8 @@ func (p *pastRestorer) adoptLater(ctx context.Context, where *places.Places, c p
 	return nil
 }
 
-// laterSegments reads what the partition brought behind c and has not merged
-// away, in the order it came.
+// laterSegments reads the segments that the partition got after c and has not
+// merged, in order.
 func (p *pastRestorer) laterSegments(ctx context.Context, c projections.Checkpoint) ([]event.SegmentRef, error) {
 	high, err := p.log.HighWater(ctx, event.TopicEvents)
 	if err != nil || c.Next >= high[c.Partition] {
@@ -222,8 +222,8 @@ func findMissingDocuments(ctx context.Context, where *places.Places, partition i
 	return out, nil
 }
 
-// madeObjects are objects of which some were made in this process: they are of no
-// use to others and go with it.
+// madeObjects are objects of which some were built in this process. Those are
+// temporary: no other process uses them, and they are removed on close.
 type madeObjects struct {
 	segmentstore.Store
 	dir string

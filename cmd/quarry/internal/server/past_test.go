@@ -20,7 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// pastQueries are asked at every moment.
+// pastQueries are run at every moment.
 var pastQueries = []string{"package", "alpha", "rev:* package", "rev:* beta", "file:^d/ gamma", "-alpha package"}
 
 // moment is what searches found once, and how to name that moment.
@@ -30,7 +30,7 @@ type moment struct {
 	answers [][]string
 }
 
-// recordMoment asks every query, and lets the clock pass.
+// recordMoment runs every query, and lets the clock pass.
 func recordMoment(t *testing.T, s *Server) moment {
 	t.Helper()
 	m := moment{at: time.Now()}
@@ -114,8 +114,8 @@ func writeHistory(t *testing.T, s *Server, g *gitRepository) (moments []moment) 
 }
 
 // TestSearchOfThePast writes a history in which segments are merged, deleted and
-// lose what died, and holds versions of its moments to what was found then: on the
-// running server by time and by position, and with the server stopped.
+// lose dead documents, and compares versions of its moments with the results at the
+// time: on the running server by time and by position, and with the server stopped.
 func TestSearchOfThePast(t *testing.T) {
 	g := newGitRepository(t, "kazoo", "side")
 	first := g.commitFiles("a.go", "package kazoo // alpha\n")
@@ -164,8 +164,8 @@ func TestSearchOfThePast(t *testing.T) {
 	offlinePast(t, c.Data, s, moments[1], present)
 }
 
-// withoutMirrors builds a moment of which some documents are in no segment any
-// more and in no mirror: they are counted, and what segments have is found.
+// withoutMirrors builds a moment whose documents are partly in no segment any more
+// and in no mirror: these are counted, and documents in segments are found.
 func withoutMirrors(t *testing.T, s *Server, m moment) {
 	t.Helper()
 	mirrors := s.versions.mirrors
@@ -242,7 +242,7 @@ func offlinePast(t *testing.T, data string, s *Server, m, present moment) {
 	look(present, "rolled back")
 	damageStore(t, s)
 	rebuild(func(r *Rebuild) error { _, err := r.Switch(t.Context(), api.ReplayRequest{}, nil); return err })
-	look(present, "built anew over a damaged store")
+	look(present, "rebuilt over a damaged store")
 	left, err := filepath.Glob(filepath.Join(data, "past-*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("segments of the past are left in %v, %v", left, err)

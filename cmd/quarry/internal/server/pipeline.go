@@ -20,8 +20,8 @@ import (
 // workerGroup is the consumer group of the workers of an installation.
 const workerGroup = "quarry-workers"
 
-// readMargin is what a handling may take without progress beside a fetch: three
-// commands of git that read.
+// readMargin is how long a record may take without progress apart from a fetch:
+// three git commands that read.
 const readMargin = 3 * mirror.DefaultReadTimeout
 
 // pipeline is what fetches, analyses and builds.

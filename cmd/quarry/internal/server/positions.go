@@ -71,7 +71,7 @@ func (p *positionNoter) notePosition(ctx context.Context) {
 		p.recordFailure(err)
 	case p.failing:
 		p.failing = false
-		p.logger.Info("the position of the projections is noted again")
+		p.logger.Info("noting the position of the projections works again")
 		fallthrough
 	default:
 		p.noted, p.notedAt = offsets, time.Now()

@@ -17,9 +17,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// What comes in has to wait for what goes out: workers begin nothing while the
-// projections are too far behind the log, and web hooks are told to come again
-// while the workers are. So what waits is in the log, on disk, and never in memory.
+// Back pressure: workers start nothing while the projections are too far behind the
+// log, and webhooks get 503 while the workers are too far behind. The backlog is
+// therefore always in the log, on disk, and never in memory.
 
 // projected says how far the projections are behind the log.
 type projectionLag struct {
@@ -31,8 +31,8 @@ type projectionLag struct {
 
 var _ worker.Pressure = (*projectionLag)(nil)
 
-// Behind implements worker.Pressure. Where nobody has noted a position there is
-// nobody to wait for: 0.
+// Behind implements worker.Pressure. Without a noted position it returns 0: there
+// is no projection to wait for.
 func (p *projectionLag) Behind(ctx context.Context) (int64, error) {
 	next, err := p.appliedOffsets(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func (p *projectionLag) appliedOffsets(ctx context.Context) ([]event.Offset, err
 	return p.log.Committed(ctx, projectionsGroup, event.TopicEvents)
 }
 
-// countWaiting returns the records of the log that lie at or behind the given offsets.
+// countWaiting returns the number of records of the log at or after the given offsets.
 func countWaiting(ctx context.Context, log eventlog.Log, next []event.Offset) (int64, error) {
 	high, err := log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
@@ -70,7 +70,7 @@ func countWaiting(ctx context.Context, log eventlog.Log, next []event.Offset) (i
 	return sum, nil
 }
 
-// pollBacklog is how often it is asked how much waits for the workers.
+// pollBacklog is how often the length of the backlog is read.
 const pollBacklog = time.Second
 
 // backlog keeps how many records wait for the workers, and says when that is too
@@ -86,11 +86,11 @@ type backlog struct {
 func newBacklog(log eventlog.Log, bound int64, logger *slog.Logger, reg prometheus.Registerer) *backlog {
 	return &backlog{log: log, max: bound, logger: logger, gauge: promauto.With(reg).NewGauge(prometheus.GaugeOpts{
 		Name: "quarry_server_backlog_records",
-		Help: "Records in the log that the workers have not done, as web hooks are held to it: above ingest.maxBacklog they get 503.",
+		Help: "Records in the log that the workers have not handled. Above ingest.maxBacklog webhooks get 503.",
 	})}
 }
 
-// Run asks until ctx ends.
+// Run polls until ctx ends.
 func (b *backlog) Run(ctx context.Context) error {
 	b.updateBacklog(ctx)
 	return runEvery(ctx, pollBacklog, b.updateBacklog)
@@ -112,9 +112,9 @@ func (b *backlog) updateBacklog(ctx context.Context) {
 	b.gauge.Set(float64(records))
 	switch over := records > b.max; {
 	case over && !b.over.Swap(true):
-		b.logger.Warn("too many events wait for the workers; web hooks are told to come again", "records", records)
+		b.logger.Warn("backlog is full, rejecting webhooks with 503", "records", records)
 	case !over && b.over.Swap(false):
-		b.logger.Info("web hooks are taken again", "records", records)
+		b.logger.Info("backlog has room, accepting webhooks", "records", records)
 	}
 }
 
@@ -141,6 +141,6 @@ func (g spaceGate) Handle(ctx context.Context, records []event.Record) (int, err
 // checkWritable implements api.Options.Writable.
 func (s *Server) checkWritable() error { return s.disks.checkSpace(directoryData, directoryLog) }
 
-// checkRemovable implements api.Options.Removable: removals free space, and are let in until
-// half of storage.minFreeBytes is left. The log takes them as long.
+// checkRemovable implements api.Options.Removable: removals free space, and are accepted
+// until half of storage.minFreeBytes is left. The log accepts them as long.
 func (s *Server) checkRemovable() error { return s.disks.checkHalfSpace(directoryData, directoryLog) }

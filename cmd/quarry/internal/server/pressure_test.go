@@ -25,8 +25,8 @@ import (
 const pressureSecret = "a secret of 24 bytes or so"
 
 // TestPressureReachesTheWebHooks stops the projections: the workers stop before
-// they are too far ahead, then the web hooks are told to come again, so that what
-// waits is bounded. Once the projections go on, everything does.
+// they are too far ahead, then webhooks get 503, so that the backlog is bounded.
+// Once the projections go on, everything does.
 func TestPressureReachesTheWebHooks(t *testing.T) {
 	const ahead, most = 40, 120
 	g := newGitRepository(t, "pressed")
@@ -71,7 +71,7 @@ func TestPressureReachesTheWebHooks(t *testing.T) {
 		t.Errorf("the workers went on from %d to %d records while they were to wait", done, now)
 	}
 	if waits := gaugeValue(t, registry, "quarry_server_backlog_records", ""); waits <= most {
-		t.Errorf("web hooks were refused while %v records waited, at most %d may", waits, most)
+		t.Errorf("webhooks were refused while %v records waited, at most %d may", waits, most)
 	}
 
 	stopped.Store(nil)
@@ -161,8 +161,8 @@ func (n *noted) Committed(_ context.Context, group string, _ event.Topic) ([]eve
 
 func (n *noted) HighWater(context.Context, event.Topic) ([]event.Offset, error) { return n.high, n.err }
 
-// TestHowFarBehindIsSummed adds the partitions up, and waits for nobody where
-// nobody has noted anything.
+// TestHowFarBehindIsSummed adds up the lag of the partitions, and expects no wait
+// where no position was noted.
 func TestHowFarBehindIsSummed(t *testing.T) {
 	log := &noted{high: []event.Offset{10, 20}, groups: map[string][]event.Offset{}}
 	over := newBacklog(log, 15, slog.New(slog.DiscardHandler), prometheus.NewRegistry())

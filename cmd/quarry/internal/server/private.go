@@ -74,7 +74,7 @@ func reportClosed(logger *slog.Logger, c *permissions.Closer) {
 			"files", c.Failed, "first", c.FirstFailed.Path, "mode", c.FirstFailed.Octal(), "error", c.Err, "command", "sudo "+c.FirstFailed.Command())
 	}
 	if c.Truncated {
-		logger.Warn("there are more files than are looked at for permissions of other users; close the rest", "looked_at", c.Looked)
+		logger.Warn("too many files to check for access by other users; restrict the rest", "looked_at", c.Looked)
 	}
 }
 
@@ -87,7 +87,7 @@ func (s *Server) closeFiles(ctx context.Context) error {
 	}}
 	for _, dir := range append(s.o.Config.OwnDirectories(), s.o.Config.ChosenDirectories()[1:]...) {
 		if err := c.CloseBelow(ctx, dir); err != nil && ctx.Err() == nil {
-			s.o.Logger.Warn("the permissions of files cannot be looked at", "path", dir, "error", err)
+			s.o.Logger.Warn("checking file permissions failed", "path", dir, "error", err)
 		}
 	}
 	s.openFiles.Set(float64(c.Failed + len(openDirectories(s.o.Config))))

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
-// Behind a trusted proxy the client's own address is limited, and written down.
+// With a trusted proxy the client's own address is limited, and recorded.
 func TestClientsBehindAProxy(t *testing.T) {
 	s := runServer(t, testConfig(t, "access.trustedProxies=127.0.0.1", "limits.anonymousBurst=3", "limits.anonymousPerSecond=1"))
 	from := func(client string) int {

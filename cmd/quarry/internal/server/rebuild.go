@@ -18,7 +18,7 @@ import (
 // ErrDifferent says that the projections are not what the log says.
 var ErrDifferent = errors.New("the projections differ from a rebuild")
 
-// Rebuild builds projections from the log, beside the live ones.
+// Rebuild builds projections from the log, next to the live ones.
 type Rebuild struct {
 	o             Options
 	log           eventlog.Log
@@ -93,8 +93,8 @@ func (v *versions) openLive(ctx context.Context) error {
 	return err
 }
 
-// inheritDeletions takes over what the live version had still to delete. One that cannot
-// be read has nothing to leave: some objects then stay in the segment store.
+// inheritDeletions copies the pending deletions of the live version. If that version cannot
+// be read, there are none to copy: some objects then stay in the segment store.
 func (r *Rebuild) inheritDeletions(next *index) (err error) {
 	dir, err := r.home.Current()
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *Rebuild) inheritDeletions(next *index) (err error) {
 	}
 	defer func() { err = errors.Join(err, old.Close()) }()
 	if err := next.places.TakeOver(old); err != nil {
-		r.o.Logger.Warn("what the version before had still to delete cannot be read; it stays in the segment store", "error", err)
+		r.o.Logger.Warn("pending deletions of the previous version cannot be read; their objects stay in the segment store", "error", err)
 	}
 	return nil
 }

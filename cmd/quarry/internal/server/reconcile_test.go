@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestACommitWithoutAHookBecomesSearchable is the whole way: a repository is
-// pushed to, nobody is told, and a look finds it.
+// TestACommitWithoutAHookBecomesSearchable covers the whole path: a push without a
+// webhook is found by reconciliation and indexed.
 func TestACommitWithoutAHookBecomesSearchable(t *testing.T) {
 	g := newGitRepository(t, "anvil")
 	first := g.commitFiles("a.txt", "the first needle\n")

@@ -18,7 +18,7 @@ import (
 // eventSource is the CloudEvents source of events that a client of the API caused.
 const eventSource = "/query/api"
 
-// registrar appends what the administration API asks for. It implements
+// registrar appends the events that the administration API requests. It implements
 // api.Registrar.
 type registrar struct {
 	log    eventlog.Log
@@ -48,7 +48,7 @@ func (r *registrar) Register(ctx context.Context, repository code.Repository) (c
 	return number, at, err
 }
 
-// checkPolicy holds a repository against the policy on clone URLs.
+// checkPolicy checks a repository against the policy on clone URLs.
 func (r *registrar) checkPolicy(ctx context.Context, repository code.Repository) error {
 	err := r.policy.Check(ctx, repository.CloneURL)
 	switch {
@@ -70,8 +70,8 @@ func (r *registrar) Refresh(ctx context.Context, id code.RepositoryID) (event.Po
 	return r.appendEvent(ctx, &event.Push{Repository: id, Action: event.ActionRefresh, ReceivedAt: r.now().UTC()})
 }
 
-// Reindex implements api.Registrar. A refresh of a ref that it names has the worker
-// tell it anew.
+// Reindex implements api.Registrar. It appends a refresh for each
+// ref, which makes the worker re-index the ref from scratch.
 func (r *registrar) Reindex(ctx context.Context, id code.RepositoryID, refs []code.Ref) (event.Position, error) {
 	if len(refs) == 0 {
 		return r.Refresh(ctx, id)

@@ -12,8 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestReindexTakesNewLimits raises the limit on the size of files, and looks before
-// and after a refresh, which only asks what moved, and after a reindex.
+// TestReindexTakesNewLimits raises the limit on the size of files, and searches
+// before and after a refresh, which only handles refs that moved, and after a
+// reindex.
 func TestReindexTakesNewLimits(t *testing.T) {
 	g := newGitRepository(t, "limits", "release*")
 	large := "largeword\n" + strings.Repeat("text ", 1000)

@@ -185,7 +185,7 @@ func useUpgraded(t *testing.T, c *config.Config, note releaseNote) {
 	})
 }
 
-// wantMatches searches with a key, or as anybody.
+// wantMatches searches with a key, or anonymously.
 func wantMatches(t *testing.T, s *Server, key, query string, want int) {
 	t.Helper()
 	status, body := postWith(t, s, key, "/api/search", fmt.Sprintf(`{"query":%q,"matches":2000}`, query))

@@ -18,7 +18,7 @@ import (
 
 // Reload says how a running server reads its settings again.
 type Reload struct {
-	// Signals receives a value for each reload that is asked for.
+	// Signals receives a value for each requested reload.
 	Signals <-chan os.Signal
 	// Load reads and checks the settings, with warnings.
 	Load func() (config.Config, []string, error)
@@ -26,7 +26,7 @@ type Reload struct {
 	Level *slog.LevelVar
 }
 
-// reloader takes over settings that changed.
+// reloader applies changed settings.
 type reloader struct {
 	s *Server
 	Reload
@@ -44,11 +44,11 @@ func newReloader(s *Server) (*reloader, error) {
 		s: s, running: *s.o.Config,
 		success: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_server_reload_success",
-			Help: "1 if the settings were taken over at the last SIGHUP, or the start; 0 if they were refused and the former ones stay.",
+			Help: "1 if the settings were applied at the last SIGHUP, or the start; 0 if they were refused and the old ones stay.",
 		}),
 		time: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_server_reload_timestamp_seconds",
-			Help: "When settings were taken over last, in seconds since 1970.",
+			Help: "When settings were last applied, in seconds since 1970.",
 		}),
 	}
 	if s.o.Reload != nil {
@@ -74,8 +74,8 @@ func (r *reloader) Run(ctx context.Context) error {
 	}
 }
 
-// reloadSettings reads the settings, takes over all that can change while the server runs,
-// or nothing, and writes one line that says what became of them.
+// reloadSettings reads the settings, applies all that can change while the server runs, or
+// none, and logs the result in one line.
 func (r *reloader) reloadSettings() {
 	changed, restart, err := r.applySettings()
 	if err != nil {

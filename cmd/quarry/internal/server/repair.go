@@ -20,12 +20,12 @@ const (
 	// repairEvery is how often it looks for what is missing. With nothing missing a
 	// look reads one key of each partition.
 	repairEvery = time.Second
-	// maxRepairs bounds the refs that are asked for at once; the next follow when
+	// maxRepairs bounds the refs that are requested at once; the next follow when
 	// those have had their effect.
 	maxRepairs = 10_000
 	// maxDigested bounds the documents by which two looks are compared.
 	maxDigested = 10_000
-	// A ref that still lacks something after its request is asked for again after
+	// A ref that still lacks something after its request is requested again after
 	// minRepairWait, and then after twice as long each time.
 	minRepairWait = 5 * time.Minute
 	maxRepairWait = 24 * time.Hour
@@ -33,13 +33,13 @@ const (
 	repairProgressEvery = 10 * time.Second
 )
 
-// A repairer appends requests to index refs from scratch: those whose last event could
-// not be applied, because what it builds on is not there, those with files whose text
-// no segment has, because segments were lost, and those that a rebuild would lose
-// (segmentKeeper). It looks once the projections have
-// caught up with the log, and asks for whatever is missing in the same way for two
-// looks: a merge that is under way may still bring it. All refs of a repository are
-// asked for together, so that a worker fetches it once.
+// A repairer appends requests to index refs from scratch: those whose last event
+// could not be applied, because its base is missing, those with files whose text no
+// segment has, because segments were lost, and those that a rebuild would lose
+// (segmentKeeper). It checks once the projections have caught up with the log, and
+// requests refs that lack the same in two checks: a running merge may still bring
+// it. All refs of a repository are requested together, so that a worker fetches it
+// once.
 type repairer struct {
 	log     eventlog.Log
 	acquire func() *places.View
@@ -54,7 +54,7 @@ type repairer struct {
 
 	// seen is the digest of what was missing at the last look.
 	seen [sha256.Size]byte
-	// requests has the offset behind the last request of each partition; nil before
+	// requests has the offset after the last request of each partition; nil before
 	// something was missing.
 	requests map[int32]event.Offset
 	attempts map[lackingRef]attempt
@@ -89,16 +89,16 @@ func countMissing(v *places.View, lost *unstoredSet) (missing missingCounts, err
 	return missing, err
 }
 
-// attempt is how often a ref was asked for at a commit, and when it may be again.
+// attempt is how often a ref was requested at a commit, and when it may be again.
 type attempt struct {
 	n   int
 	due time.Time
 }
 
-// keepComplete has the segment store kept and what is missing asked for, until ctx
-// ends; for the first time when the projections have caught up with the log. A look at
-// the segment store comes before the look for what is missing, which counts what the
-// former found.
+// keepComplete keeps the segment store complete and requests missing documents,
+// until ctx ends; for the first time when the projections have caught up with the
+// log. The segment store is checked before the missing documents, which include
+// those that the former found.
 func (i *index) keepComplete(ctx context.Context) error {
 	select {
 	case <-i.runner.CaughtUp():
@@ -117,12 +117,13 @@ func (i *index) keepComplete(ctx context.Context) error {
 	return runEvery(ctx, repairEvery, look)
 }
 
-// checkOnce asks for what is missing now. A failure is logged and left to the next look.
+// checkOnce requests the documents that are missing now. A failure is logged and left to
+// the next look.
 func (r *repairer) checkOnce(ctx context.Context) {
 	v := r.acquire()
 	defer v.Release()
 	if err := r.checkView(ctx, v); err != nil && ctx.Err() == nil {
-		r.logger.Error("missing documents could not be asked for; trying again", "error", err)
+		r.logger.Error("requesting missing documents failed; retrying", "error", err)
 	}
 }
 
@@ -160,7 +161,7 @@ func (r *repairer) checkView(ctx context.Context, v *places.View) error {
 	return r.requestRefs(ctx, r.selectDue(refs), missing)
 }
 
-// digestOf tells one set of what is missing from another.
+// digestOf distinguishes one set of missing documents from another.
 func digestOf(v *places.View, missing missingCounts) (sum [sha256.Size]byte, err error) {
 	keys, err := v.UnheldDocuments(maxDigested)
 	if err != nil {
@@ -284,7 +285,7 @@ func (r *repairer) logMissing(missing missingCounts) {
 	case missing == r.reported:
 		return
 	case missing == (missingCounts{}):
-		r.logger.Info("no document is missing any more")
+		r.logger.Info("no documents are missing now")
 	case now.Sub(r.lastReported) < repairProgressEvery:
 		return
 	default:

@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// repairRequests returns the refs that were asked for, in their order.
+// repairRequests returns the refs that were requested, in their order.
 func repairRequests(t *testing.T, s *Server) (refs []string) {
 	t.Helper()
 	for _, rec := range recordsOf(t, s, event.TopicEvents) {
@@ -32,9 +32,9 @@ func repairRequests(t *testing.T, s *Server) (refs []string) {
 	return refs
 }
 
-// TestRepairRequests takes all segments away and rebuilds, in a process that has no
-// workers: every ref that lacks text is asked for once, in the second look, and again
-// after a while if that had its effect and did not help.
+// TestRepairRequests removes all segments and rebuilds, in a process without
+// workers: every ref that lacks text is requested once, in the second check, and
+// again after a while if that was handled and did not help.
 func TestRepairRequests(t *testing.T) {
 	g := newGitRepository(t, "anvil", "release/*")
 	last := g.commitFiles("a.txt", "alpha\n", "b.txt", "beta\n")

@@ -114,7 +114,7 @@ func TestReplayOfARunningServer(t *testing.T) {
 	searching.Go(func() {
 		for ctx.Err() == nil {
 			if found, err := searchLines(s, "kazoo"); err != nil || len(found) == 0 {
-				t.Errorf("a search beside a replay: %v, %v", found, err)
+				t.Errorf("a search during a replay: %v, %v", found, err)
 				return
 			}
 		}
@@ -174,8 +174,8 @@ func TestMemoryWarning(t *testing.T) {
 	}
 }
 
-// TestReplayRefusals shows what does not begin, and that a replay that is told to
-// stop leaves nothing.
+// TestReplayRefusals shows which replays are refused, and that a canceled replay
+// leaves nothing behind.
 func TestReplayRefusals(t *testing.T) {
 	s := runServer(t, testConfig(t))
 	for body, part := range map[string]string{

@@ -11,7 +11,7 @@ import (
 )
 
 // errLoss says that a replay would replace the last copy of something.
-var errLoss = errors.New("the new version would lack what the live one has")
+var errLoss = errors.New("the new version would lack documents of the live one")
 
 // needsLossCheck reports whether the version has to have all that the live one has. A version
 // of the past has not, and leaves the live one as it is.
@@ -88,7 +88,7 @@ func (v *versions) readLive(ctx context.Context) (missing places.Missing, ok boo
 	return missing, err == nil, err
 }
 
-// buildWithLossCheck is build while no server runs.
+// buildWithLossCheck runs buildVersion while no server runs.
 func (v *versions) buildWithLossCheck(ctx context.Context, order *replayOrder, progress func(done, total int64)) (*index, error) {
 	var before places.Missing
 	compare := false

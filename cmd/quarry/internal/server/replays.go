@@ -22,21 +22,21 @@ const maxReplays = 16
 // is. It implements api.Replays.
 type replays struct {
 	versions *versions
-	// orders has room for the one replay that may be at work.
+	// orders has room for the one replay that may be running.
 	orders chan *replayOrder
 	mu     struct {
 		sync.Mutex
 		last int // ID
 		// known holds the latest replays, the newest first.
 		known []*replayOrder
-		// active is nil if none is at work.
+		// active is nil if none is running.
 		active *replayOrder
 	}
 }
 
 var _ api.Replays = (*replays)(nil)
 
-// replay is one order, and what became of it. replays.mu guards what changes.
+// replay is one order, and what happened to it. replays.mu guards what changes.
 type replayOrder struct {
 	api.Replay
 	until *projections.Until
@@ -48,7 +48,7 @@ type replayOrder struct {
 	cancel   context.CancelFunc // nil until it runs
 }
 
-// errCanceled is why a replay ends that was told to.
+// errCanceled is the error of a replay that was canceled.
 var errCanceled = errors.New("canceled")
 
 func newReplays(v *versions) *replays {
@@ -65,7 +65,7 @@ func (r *replays) Start(_ context.Context, in api.ReplayRequest) (api.Replay, er
 	return r.submitReplay(order)
 }
 
-// parseReplayRequest finds what is asked for.
+// parseReplayRequest validates the request.
 func (v *versions) parseReplayRequest(order *replayOrder, in api.ReplayRequest) (err error) {
 	if in.Projection != "" {
 		if order.target, err = v.live.Load().findProjection(in.Projection); err != nil {
@@ -107,7 +107,7 @@ func (r *replays) submitReplay(order *replayOrder) (api.Replay, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.mu.active != nil {
-		return api.Replay{}, fmt.Errorf("%w: replay %d is at work", api.ErrReplaying, r.mu.active.ID)
+		return api.Replay{}, fmt.Errorf("%w: replay %d is running", api.ErrReplaying, r.mu.active.ID)
 	}
 	r.mu.last++
 	order.ID, order.State, order.BegunAt = r.mu.last, api.ReplayBuilding, utcNow()
@@ -136,13 +136,14 @@ func (r *replays) Cancel(_ context.Context, id int) (api.Replay, error) {
 	return found.Replay, nil
 }
 
-// dropPrevious removes the version before the live one, and one that was set aside,
-// which still have what is about to be deleted for good. It fails while a replay is at work.
+// dropPrevious removes the previous version, and one that was set aside, because
+// they still have the text that is about to be deleted permanently. It fails while
+// a replay is running.
 func (r *replays) dropPrevious() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.mu.active != nil {
-		return fmt.Errorf("replay %d is at work", r.mu.active.ID)
+		return fmt.Errorf("replay %d is running", r.mu.active.ID)
 	}
 	if err := r.versions.home.DropSetAside(); err != nil {
 		return err
@@ -158,7 +159,7 @@ func (r *replays) dropPrevious() error {
 	return nil
 }
 
-// isBusy reports whether a replay is at work.
+// isBusy reports whether a replay is running.
 func (r *replays) isBusy() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -293,7 +294,7 @@ func (r *replays) beginSwitch(order *replayOrder) bool {
 	return true
 }
 
-// finishReplay notes what became of a replay.
+// finishReplay notes what happened to a replay.
 func (r *replays) finishReplay(order *replayOrder, next *index, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -321,7 +322,7 @@ func (i *index) findProjection(name string) (projections.Owner, error) {
 	return nil, fmt.Errorf("there is no projection %.40q; there are %s", name, strings.Join(i.projectionNames(), ", "))
 }
 
-// projectionNames are the names of those that can be built anew by themselves.
+// projectionNames returns the names of projections that can be rebuilt separately.
 func (i *index) projectionNames() []string {
 	var names []string
 	for _, p := range i.listProjections() {

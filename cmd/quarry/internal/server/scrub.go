@@ -141,8 +141,8 @@ func (c *scrubber) checkObjects(ctx context.Context) error {
 	return nil
 }
 
-// replaceObjects has the objects written again, or indexed again, that are in the
-// quarantine now; manifests are looked for only when somebody asks.
+// replaceObjects writes or indexes again the objects that are in the quarantine
+// now; manifests are looked for only on request.
 func (c *scrubber) replaceObjects(ctx context.Context) error {
 	i := c.s.versions.acquireLive()
 	defer i.refCount.release()
@@ -158,7 +158,7 @@ func (c *scrubber) replaceObjects(ctx context.Context) error {
 	return err
 }
 
-// checkProjections reads the live version, but for the tables that are objects of the
+// checkProjections reads the live version, except for the tables that are objects of the
 // segment store as well. The version may be closed meanwhile.
 func (c *scrubber) checkProjections(ctx context.Context) error {
 	i := c.s.versions.acquireLive()

@@ -20,8 +20,8 @@ import (
 // secretFile holds the secret of a data directory, where none is configured.
 const secretFile = backup.SecretName
 
-// secrets is what keys the hashes of credentials, and of which the secrets for
-// other purposes are made: nobody learns one from another.
+// secrets is the key of the credential hashes. The secrets for other purposes are
+// derived from it, so that none reveals another.
 type masterSecret []byte
 
 // deriveKey returns the secret for a purpose, 32 bytes.
@@ -71,7 +71,7 @@ func checkSecretLost(dir string) error {
 	return fmt.Errorf("%s is lost, which keys the hashes of API keys, tokens, sessions and invitations, and the seals of the audit log; restore %s from a backup, or remove %s to have another made: all of these end then, and passwords stay", key, key, sum)
 }
 
-// checkSecretSum holds the secret against its checksum, which it writes where there
+// checkSecretSum checks the secret against its checksum, which it writes where there
 // is none.
 func checkSecretSum(dir, value string) error {
 	sum := sha256.Sum256([]byte("checksum of " + secretFile + "\x00" + value))
@@ -94,13 +94,13 @@ func checkSecretSum(dir, value string) error {
 	return nil
 }
 
-// operatorToken returns the token by which those who may read the data directory
-// show it. It stays as long as its file does.
+// operatorToken returns the token that proves access to the data directory. It is
+// valid as long as its file exists.
 func operatorToken(o Options) (string, error) {
 	return readOrMakeValue(o, operator.FileName, account.PrefixOperator)
 }
 
-// keptBytes is how much chance a kept value holds.
+// keptBytes is the number of random bytes in a stored secret.
 const secretValueBytes = 32
 
 // readOrMakeValue returns what a file of the data directory holds, prefix and 64

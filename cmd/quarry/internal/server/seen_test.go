@@ -22,12 +22,12 @@ type seenRow struct {
 	// path and body ask; body may be nil.
 	path func(s *secret) string
 	body func(s *secret) string
-	// status is that of who may, 0: any that is no refusal.
+	// status is that of a permitted caller, 0: any that is not a refusal.
 	status int
 	// about says that there is nothing to answer without the repository.
 	about bool
-	// changes says that who may is not to do it here: they ask for one that is
-	// nowhere instead.
+	// changes says that a permitted caller must not run it here: they request an
+	// object that does not exist instead.
 	changes bool
 	// account says that the answer is about users, and any status will do for those
 	// who are not refused by what the operation needs.
@@ -45,8 +45,8 @@ func fillTemplate(text string) func(*secret) string {
 	}
 }
 
-// seenRows has every operation of the API. A new one needs a row: what may it tell of
-// a repository that somebody may not see?
+// seenRows has every operation of the API. A new one needs a row: what may it
+// reveal of a repository that the caller may not see?
 var seenRows = map[string]seenRow{
 	"POST /api/search":                                  {path: fixedPath("/api/search"), body: fillTemplate(`{"query":"{mark}word or common rev:*","matches":100,"explain":true,"whole":true}`), status: 200},
 	"POST /api/stream_search":                           {path: fixedPath("/api/stream_search"), body: fillTemplate(`{"query":"{mark}word or sharedtext","matches":100}`), status: 200},
@@ -207,7 +207,7 @@ func operationScopes(t *testing.T) map[string]string {
 	return out
 }
 
-// expectedRefusal is the status of somebody who may not ask for an operation, 0 for others.
+// expectedRefusal is the status of a role that may not call an operation, 0 for others.
 func (x *role) expectedRefusal(access, path string) int {
 	p := x.principal
 	if access == "open" {
@@ -232,10 +232,10 @@ func (x *role) expectedRefusal(access, path string) int {
 	return 0
 }
 
-// TestEveryOperationAsEveryRole asks for everything, about every repository, as
-// everybody. The statuses are those of a model; no answer has a word, number or
-// hash of a repository that does not exist for who asked; and what is said of such
-// a one is said of one that is nowhere.
+// TestEveryOperationAsEveryRole calls every operation, for every repository, in
+// every role. The statuses are those of a model; no response has a word, number or
+// hash of a repository that does not exist for the caller; and the response about
+// such a one is that for a repository that does not exist at all.
 func TestEveryOperationAsEveryRole(t *testing.T) {
 	repositories := map[string]*written{}
 	for _, mark := range marks {
@@ -304,13 +304,14 @@ func (w *seenWorld) checkRow(name, access string, row seenRow) {
 	}
 }
 
-// advice is what follows from the spelling of the name that was sent: which of the
-// names that the caller may see are near. tells has checked them.
+// advice matches the suggestions for a misspelled name: names near it that the
+// caller may see. tells has checked them.
 var advice = regexp.MustCompile(`; did you mean [^?"]*\?`)
 
 func cutAdvice(answer string) string { return advice.ReplaceAllString(answer, "") }
 
-// requestRow asks for a row about a repository; the answer is without what was sent.
+// requestRow calls the operation of a row for a repository; the answer is without the
+// parts that were sent.
 func (w *seenWorld) requestRow(x *role, method string, row *seenRow, s *secret) (rec *httptest.ResponseRecorder, answer string) {
 	body := ""
 	if row.body != nil {
@@ -336,7 +337,8 @@ func (w *seenWorld) requestRow(x *role, method string, row *seenRow, s *secret) 
 	return rec, visibleResponse(rec, sent...)
 }
 
-// findLeak returns what an answer has of a repository that does not exist for somebody.
+// findLeak returns what an answer reveals of a repository that does not exist for the
+// caller.
 func (w *seenWorld) findLeak(x *role, answer string) string {
 	answer = strings.ToLower(answer)
 	for mark, s := range w.secrets {
@@ -357,9 +359,10 @@ func (w *seenWorld) findLeak(x *role, answer string) string {
 	return ""
 }
 
-// TestNothingIsMissed compares what somebody is told who may see one repository of
-// many with what an owner is told where that is the only one: member by member, but
-// for times and for what is left out on purpose (docs/api.md, docs/accounts.md). The
+// TestNothingIsMissed compares the answers to a caller who may see one repository
+// of many with those to an owner where that repository is the only one: member by
+// member, except for times and for what is left out on purpose (docs/api.md,
+// docs/accounts.md). The
 // others were there first, among them a fork, which has all its files.
 func TestNothingIsMissed(t *testing.T) {
 	repositories := map[string]*written{}
@@ -408,7 +411,8 @@ func withoutNumber(answer string, n code.RepositoryNumber) string {
 	return regexp.MustCompile(fmt.Sprintf(`((?i:"|repo|repository)(?i:id)\\*"?:|repository |/api/repos/)%d\b`, n)).ReplaceAllString(answer, "${1}0")
 }
 
-// concealed are the members that are zero, or missing, for who may not see all.
+// concealed are the members that are zero, or missing, for callers who may not see
+// all.
 var concealed = map[string]bool{
 	"filesSkipped": true, "contentBytesLoaded": true, "indexBytesLoaded": true, "shardFilesConsidered": true, "filesConsidered": true,
 	"filesLoaded": true, "shardsScanned": true, "shardsSkipped": true, "shardsSkippedFilter": true, "ngramMatches": true, "ngramLookups": true,

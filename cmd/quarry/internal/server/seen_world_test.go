@@ -66,8 +66,8 @@ func writeSecret(t *testing.T, mark string) *written {
 	return &written{g, secret{mark: mark, id: g.ID, name: g.Name, head: head, old: code.CommitID(old)}}
 }
 
-// writeFork returns a hidden fork of a secret: its history, with a commit behind it that
-// adds files and leaves those of the secret as they are.
+// writeFork returns a hidden fork of a secret: its history, followed by a commit
+// that adds files and leaves those of the secret as they are.
 func writeFork(t *testing.T, of *written) *written {
 	f := writeSecret(t, "qzfork")
 	f.runGitCommand("fetch", "--quiet", of.dir, "main")
@@ -78,15 +78,15 @@ func writeFork(t *testing.T, of *written) *written {
 	return f
 }
 
-// A role is somebody who asks.
+// A role is a kind of caller.
 type role struct {
 	name      string
-	principal *auth.Principal // nil: the credential is no good
+	principal *auth.Principal // nil: the credential is invalid
 	sees      []string        // marks
 }
 
-// Marks: qzpub is public, qzint internal, qzpriv private and names the user "named",
-// qzhid private without anybody named.
+// Marks: qzpub is public, qzint internal, qzpriv private and names the user
+// "named", qzhid private without named users.
 var marks = []string{"qzpub", "qzint", "qzpriv", "qzhid"}
 
 func everyRole(ids map[string]code.RepositoryID) []role {
@@ -103,7 +103,7 @@ func everyRole(ids map[string]code.RepositoryID) []role {
 	}
 	member, owner := account.RoleMember, account.RoleOwner
 	return []role{
-		{"nobody, where anonymous requests are off", nil, nil},
+		{"no credential, where anonymous requests are off", nil, nil},
 		{"a suspended user", nil, nil},
 		{"anonymous", by(account.ActorAnonymous, "", "", "", all[:2], nil), marks[:1]},
 		{"member", by(account.ActorUser, "member", "s1", member, all, nil), marks[:2]},
@@ -121,7 +121,7 @@ func everyRole(ids map[string]code.RepositoryID) []role {
 	}
 }
 
-// roleGate is auth.Service but for who asks, which a header says.
+// roleGate is auth.Service except that a header selects the caller.
 type roleGate struct {
 	*auth.Service
 	roles []role

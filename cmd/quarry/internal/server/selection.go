@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// maxSelecting bounds the code hosts that are asked for their refs at once on behalf of
-// registrations and refreshes; beyond it the answer leaves the selection out.
+// maxSelecting bounds the code hosts whose refs are listed concurrently for
+// registrations and refreshes; beyond it the response leaves the selection out.
 const maxSelecting = 4
 
 // selectRefs returns what api.Options.SelectRefs wants; nil in a process without

@@ -197,7 +197,7 @@ func (s *Server) openIngest(context.Context) error {
 	s.backlog = newBacklog(s.log, int64(s.o.Config.Ingest.MaxBacklog), s.o.Logger, s.o.Registerer)
 	receiver, err := newReceiver(s.o, s.log, catalog, s.registrar.checkPolicy, s.backlog.isFull)
 	if err != nil {
-		return fmt.Errorf("web hooks: %w", err)
+		return fmt.Errorf("webhooks: %w", err)
 	}
 	s.receiver = receiver
 	return nil
@@ -256,7 +256,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	if s.receiver != nil {
 		group.Add("backlog", s.backlog.Run)
-		group.Add("web hooks", s.receiver.Run) // ends behind the last request
+		group.Add("webhooks", s.receiver.Run) // ends behind the last request
 	}
 	group.Add("http", boot.NewHTTP(s.listeners.main, main, s.o.Logger).Run)
 	return errors.Join(group.Run(ctx), s.Close())

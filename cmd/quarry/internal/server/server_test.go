@@ -19,7 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
-// testConfig returns the settings of a server in a directory of its own.
+// testConfig returns the settings of a server in a new directory.
 func testConfig(t testing.TB, set ...string) *config.Config {
 	t.Helper()
 	set = append([]string{"data=" + filepath.Join(t.TempDir(), "data"), "listen=127.0.0.1:0"}, set...)
@@ -56,7 +56,7 @@ func open(t testing.TB, c *config.Config, reg prometheus.Registerer, gather prom
 	return s
 }
 
-// openOnly opens a server with a registry of its own.
+// openOnly opens a server with a new registry.
 func openOnly(t testing.TB, c *config.Config) *Server {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -68,7 +68,7 @@ func runServer(t testing.TB, c *config.Config) *Server {
 	t.Helper()
 	s := openOnly(t, c)
 	run(t, s)
-	if s.accounts != nil { // before, nobody but the operator is let in
+	if s.accounts != nil { // until then only the operator is admitted
 		waitUntil(t, func() bool { return s.checkCallersReady() == nil })
 	}
 	return s
@@ -184,7 +184,7 @@ func TestRegisterIsHeldToThePolicy(t *testing.T) {
 	}
 }
 
-// TestSearchOutOfTimeAnswersWithWhatItHas holds that the API waits longer than a
+// TestSearchOutOfTimeAnswersWithWhatItHas checks that the API waits longer than a
 // search takes: a search whose time is over is a partial answer, not a failure.
 func TestSearchOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 	s := runServer(t, testConfig(t, "query.timeout=1ns"))

@@ -12,9 +12,10 @@ import (
 	"time"
 )
 
-// These tests put a server's parts, from web hook to projections, into the world of
-// package simulation, where a seed decides the order of everything, and every fault. A
-// model (simulationmodel_test.go) says what must be true once the faults have ended.
+// These tests put a server's parts, from webhook to projections, into the world of
+// package simulation, where a seed decides the order of everything, and every
+// fault. A model (simulationmodel_test.go) says what must be true once the faults
+// have ended.
 
 const (
 	// simulationEvents is how many events CI simulates, simulationWorld how many at most
@@ -56,7 +57,7 @@ func TestSimulation(t *testing.T) {
 		sum.events, time.Since(began).Round(time.Millisecond), sum.worlds, sum.records, sum.pushes, sum.crashes, sum.stops, sum.losses, sum.simulated)
 }
 
-// TestSimulationIsDeterministic holds that a seed repeats a run: of three runs, at least
+// TestSimulationIsDeterministic checks that a seed repeats a run: of three runs, at least
 // two have the same trace. Now and then the Go scheduler interrupts a goroutine where the
 // order matters, on a busy machine in one of some twenty runs.
 func TestSimulationIsDeterministic(t *testing.T) {

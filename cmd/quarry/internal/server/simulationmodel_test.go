@@ -114,7 +114,7 @@ func checkPushOutcome(ledger *deliveries.Ledger, at event.Position) error {
 	return nil
 }
 
-// compareRepository holds refs, commits, files and texts against the host.
+// compareRepository checks refs, commits, files and texts against the host.
 func (w *simulatedWorld) compareRepository(v *places.View, r *simulation.Repository) error {
 	var found *places.Repository
 	for _, known := range v.Repositories() {

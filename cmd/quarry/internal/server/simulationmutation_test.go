@@ -9,15 +9,16 @@ import (
 	"testing"
 )
 
-// mutation takes back what mends something: in each file a text, which must be there,
-// becomes another.
+// mutation reverts a fix: in each file a text, which must be there, is replaced by
+// another.
 type mutation struct {
 	file, text, becomes string
 }
 
-// TestSimulationFindsWhatIsTakenBack builds this test again without what mends the loss
-// of mirrors and of segments (go build -overlay), and holds that the simulation notices.
-// A failure that names a missing text wants the mutation adapted to the code.
+// TestSimulationFindsWhatIsTakenBack builds this test without the fixes for the
+// loss of mirrors and of segments (go build -overlay), and checks that the
+// simulation notices. A failure that names a missing text means that the mutation
+// must be adapted to the code.
 func TestSimulationFindsWhatIsTakenBack(t *testing.T) {
 	if os.Getenv("QUARRY_REQUIRE_ALL") == "" {
 		t.Skip("builds the test two more times, some minutes: set QUARRY_REQUIRE_ALL=1")

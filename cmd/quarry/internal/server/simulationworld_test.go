@@ -44,8 +44,9 @@ const (
 	// maxSimulatedRepositories and maxSimulatedBranches bound the world, maxInFlight the
 	// deliveries that were sent and not answered.
 	maxSimulatedRepositories, maxSimulatedBranches, maxInFlight = 6, 4, 24
-	// maxFault is how long the host may be away, or a disk full, and minCalm how long
-	// they are not in between: behind pipeline.hostPatience records are given up.
+	// maxFault is how long the host may be down, or a disk full, and minCalm how
+	// long they are not in between: after pipeline.hostPatience records are given
+	// up.
 	maxFault, minCalm = time.Minute, 4 * time.Minute
 )
 
@@ -171,7 +172,7 @@ func (w *simulatedWorld) runServer(ctx context.Context, process *simulation.Proc
 	group.Add("disk space", s.disks.Run)
 	group.Add("projections", s.versions.Run)
 	s.pipeline.addActors(group)
-	group.Add("web hooks", s.receiver.Run)
+	group.Add("webhooks", s.receiver.Run)
 	w.server.Store(s)
 	defer w.server.Store(nil)
 	return group.Run(ctx)
@@ -260,7 +261,7 @@ func (w *simulatedWorld) stopServer() {
 	}
 }
 
-// drawVerdict draws what becomes of an operation.
+// drawVerdict draws what happens to an operation.
 func (w *simulatedWorld) drawVerdict(operation string) simulation.Verdict {
 	w.endExpiredOutages()
 	if !w.faults {
@@ -340,7 +341,7 @@ func (w *simulatedWorld) tearRegistrations() {
 	}
 }
 
-// pushRandomly is somebody who pushes.
+// pushRandomly simulates a push.
 func (w *simulatedWorld) pushRandomly() {
 	w.mu.Lock()
 	busy := w.mu.inFlight >= maxInFlight

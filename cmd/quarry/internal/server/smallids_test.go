@@ -43,7 +43,7 @@ func (s *smallIDs) walkValue(what, member string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, value := range v {
-			if name != "event" { // a record as it lies in the log
+			if name != "event" { // a record as it is in the log
 				s.walkValue(what, name, value)
 			}
 		}
@@ -73,7 +73,7 @@ func (s *smallIDs) requireMembers(members ...string) {
 	}
 }
 
-// TestIDsOfEveryOperationAreSmall asks for every operation as an owner who sees all.
+// TestIDsOfEveryOperationAreSmall calls every operation as an owner who sees all.
 func TestIDsOfEveryOperationAreSmall(t *testing.T) {
 	repositories := map[string]*written{}
 	for _, mark := range marks {
@@ -107,7 +107,7 @@ func TestIDsOfEveryOperationAreSmall(t *testing.T) {
 }
 
 // TestIDsOfChangesAreSmall registers, restricts, refreshes and removes, and reads what is
-// written down of it.
+// recorded of it.
 func TestIDsOfChangesAreSmall(t *testing.T) {
 	g := newGitRepository(t, "kettle")
 	g.commitFiles("a.go", "package kettle\n")

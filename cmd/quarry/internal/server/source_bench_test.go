@@ -21,7 +21,7 @@ import (
 // benchCommits is the length of the history that BenchmarkGit makes.
 const benchCommits = 5000
 
-// BenchmarkGit holds the Git endpoints against the git command that gives the
+// BenchmarkGit checks the Git endpoints against the git command that gives the
 // same data, turn by turn on one repository: quarry-ms and git-ms are medians,
 // ratio is one by the other. QUARRY_BENCH_REPOSITORY is a bare repository to put
 // the history on, of a large tree as a rule; without it the tree is small.
@@ -125,7 +125,7 @@ type benchSide struct {
 func (s benchSide) measureQuarry(method, path, body string) time.Duration {
 	recorder := httptest.NewRecorder()
 	request := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
-	request.Header.Set("Authorization", "Bearer "+operator.Token(s.server.o.Config.Data)) // whom no limit holds back
+	request.Header.Set("Authorization", "Bearer "+operator.Token(s.server.o.Config.Data)) // the operator has no rate limit
 	start := time.Now()
 	s.server.api.ServeHTTP(recorder, request)
 	took := time.Since(start)
@@ -147,7 +147,7 @@ func (s benchSide) measureGit(commands [][]string) time.Duration {
 		if err != nil {
 			s.b.Fatal(err)
 		}
-		_, _ = io.Copy(io.Discard, out) // Wait tells what went wrong
+		_, _ = io.Copy(io.Discard, out) // Wait returns the error
 		if err := c.Wait(); err != nil {
 			s.b.Fatalf("git %v: %v", args, err)
 		}

@@ -69,8 +69,8 @@ func runGit(t testing.TB, stdin io.Reader, args ...string) string {
 //
 //	METHOD /path?query
 //
-// with the body as input. <N> stands for the commit with mark N, and \0 for a NUL
-// byte. Every answer is held against the OpenAPI document.
+// with the body as input. <N> is replaced by the commit with mark N, and \0 by a
+// NUL byte. Every response is checked against the OpenAPI document.
 func TestSource(t *testing.T) {
 	dir, commits := importRepository(t, "testdata/odd.fastimport")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir), "publicUrl=https://code.example"))
@@ -148,7 +148,7 @@ func (x *sourceScript) validateResponse(t *testing.T, pos string, request *http.
 		Status:                 response.StatusCode, Header: response.Header,
 		Options: &openapi3filter.Options{
 			IncludeResponseStatus: true, MultiError: true,
-			// The library reads JSON alone; status and headers are checked all the same.
+			// The library reads JSON alone; status and headers are checked anyway.
 			ExcludeResponseBody: !strings.Contains(response.Header.Get("Content-Type"), "json") || strings.Contains(response.Header.Get("Content-Type"), "ndjson"),
 		},
 	}

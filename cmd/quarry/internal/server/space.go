@@ -122,7 +122,7 @@ func (g *diskGuard) Run(ctx context.Context) error {
 	return runEvery(ctx, measureSpaceEvery, g.measureSpace)
 }
 
-// measureUsage takes in what each directory takes. It looks at every file, of which
+// measureUsage measures the space of each directory. It looks at every file;
 // mirrors may have some hundred thousand.
 func (g *diskGuard) measureUsage(ctx context.Context) {
 	for _, d := range g.directories {
@@ -138,8 +138,8 @@ func (g *diskGuard) measureUsage(ctx context.Context) {
 // Close ends the waits for space.
 func (g *diskGuard) Close() error { g.close(); return nil }
 
-// measureSpace takes in how much space there is, says so when that changes what the process
-// does, and fills the reserves again.
+// measureSpace reads the free space, logs a change that affects what the process does,
+// and fills the reserves again.
 func (g *diskGuard) measureSpace(context.Context) {
 	spaces := map[string]boot.Space{}
 	var low []string
@@ -186,7 +186,7 @@ func (g *diskGuard) checkSpace(names ...string) error {
 	return g.checkAbove(g.minFree, minFreeFiles, names)
 }
 
-// checkHalfSpace is check with half of the bounds.
+// checkHalfSpace is checkErasable with half of the bounds.
 func (g *diskGuard) checkHalfSpace(names ...string) error {
 	return g.checkAbove(g.minFree/2, minFreeFiles/2, names)
 }

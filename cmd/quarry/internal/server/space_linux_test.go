@@ -30,7 +30,7 @@ func newSmallDisk(t *testing.T, bytes int64) *smallDisk {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d,mode=700", bytes)); err != nil {
-		t.Skipf("a full disk needs a file system of its own, which only root can mount: %v", err)
+		t.Skipf("a full disk needs a separate file system, which only root can mount: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {
@@ -75,7 +75,7 @@ const (
 	smallMinFree   = 64 << 20
 )
 
-// fullDiskConfig is of a server whose data lies on a small disk.
+// fullDiskConfig returns the settings of a server whose data is on a small disk.
 func fullDiskConfig(t *testing.T, d *smallDisk, g *gitRepository) *config.Config {
 	t.Helper()
 	c := testConfig(t, "data="+filepath.Join(d.dir, "data"), "git.allowedRoots="+g.dir, "storage.minFreeBytes=64MiB", "pipeline.reconcileInterval=0")
@@ -95,7 +95,7 @@ func runUntilStopped(t *testing.T, c *config.Config) (s *Server, registry *prome
 	return s, registry, stop
 }
 
-// changeRefused asks for a change and expects to be told at once that there was none.
+// changeRefused requests a change and expects an immediate refusal.
 func (s *Server) changeRefused(t *testing.T, g *gitRepository) {
 	t.Helper()
 	before := fmt.Sprint(s.log.HighWater(t.Context(), event.TopicEvents))
@@ -195,9 +195,9 @@ func TestFullDisk(t *testing.T) {
 	waitUntil(t, func() bool { _, err := os.Stat(reserve); return err == nil })
 }
 
-// TestRemovalOnAFullDisk removes a repository, of which a push waits for space, while the
-// disk is almost full: it is gone, and its mirror with it. At half of
-// storage.minFreeBytes that is refused as everything else is.
+// TestRemovalOnAFullDisk removes a repository with a push that waits for space,
+// while the disk is almost full: the repository is gone, and its mirror with it. At
+// half of storage.minFreeBytes the removal is refused like everything else.
 func TestRemovalOnAFullDisk(t *testing.T) {
 	d := newSmallDisk(t, smallDiskBytes)
 	g := newGitRepository(t, "kettle")

@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// spaceMetrics tell how much space the disks have:
+// spaceMetrics report how much space the disks have:
 //
 //	quarry_server_disk_free_bytes{directory}  for this user
 //	quarry_server_disk_size_bytes{directory}

@@ -26,9 +26,9 @@ import (
 // upgradePage lists every version of what is stored, and since which release.
 var upgradePage = filepath.Join("..", "..", "..", "..", "docs", "upgrade.md")
 
-// TestStoredVersionsAreListed holds the table of docs/upgrade.md to the code: whoever
-// adds a type of event, or raises the version of a format, says there what it means for
-// an upgrade and for a return to the release before.
+// TestStoredVersionsAreListed compares the table of docs/upgrade.md with the code:
+// a new type of event, or a new version of a format, needs a row there that says
+// what it means for an upgrade and for a return to the previous release.
 func TestStoredVersionsAreListed(t *testing.T) {
 	page, err := os.ReadFile(upgradePage)
 	if err != nil {

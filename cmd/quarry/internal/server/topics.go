@@ -159,7 +159,7 @@ func kafkaReport(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec
 	return report, nil
 }
 
-// keepChosenRetention takes over how long the audit log is kept, if somebody has decided so:
+// keepChosenRetention keeps the retention of the audit log that is set on the brokers, if any:
 // the accounts themselves do not depend on it.
 func keepChosenRetention(spec kafkalog.TopicSpec, state kafkalog.TopicState) kafkalog.TopicSpec {
 	if ms, err := strconv.ParseInt(state.Settings["retention.ms"], 10, 64); spec.Topic == event.TopicAudit && err == nil && ms > 0 {
@@ -177,11 +177,11 @@ func preventsStart(topic event.Topic, d kafkalog.Deviation) bool {
 }
 
 // checkTopic warns of each deviation of a topic, and returns an error for those
-// that a server does not start over unless the configuration says so.
+// that prevent a start unless the configuration allows them.
 func checkTopic(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec, o Options) error {
 	state, err := log.Describe(ctx, spec.Topic)
 	if errors.Is(err, kafkalog.ErrRefused) {
-		o.Logger.Warn("the settings of a topic may not be looked at, so that nothing warns of wrong ones", "topic", spec.Topic, "error", err)
+		o.Logger.Warn("no permission to read the settings of a topic; wrong settings are not reported", "topic", spec.Topic, "error", err)
 		return nil
 	}
 	if err != nil {
@@ -194,7 +194,7 @@ func checkTopic(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec,
 			grave = append(grave, d.String())
 			continue
 		}
-		o.Logger.Warn("a topic is not as it should be", "what", d.What, "why", d.Why, "mend", d.Fix)
+		o.Logger.Warn("topic deviates from its specification", "what", d.What, "why", d.Why, "mend", d.Fix)
 	}
 	if len(grave) > 0 {
 		return fmt.Errorf("%s; to start all the same set log.kafka.allowDataLoss", strings.Join(grave, "; "))

@@ -11,9 +11,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestWhatNobodyCanReadIsBuriedOnce puts records of later versions, of others and
-// of nobody into the log of a process with all roles: each becomes one dead
-// letter of a named stage, and what follows them in the partition is handled.
+// TestWhatNobodyCanReadIsBuriedOnce puts records of later versions, of unknown
+// types and without a type into the log of a process with all roles: each becomes
+// one dead letter of a named stage, and the records after it in the partition are
+// handled.
 func TestWhatNobodyCanReadIsBuriedOnce(t *testing.T) {
 	t.Run("embedded log", func(t *testing.T) { buriedOnce(t, "log.partitions=1") })
 	t.Run("a Kafka broker", func(t *testing.T) {
@@ -98,12 +99,12 @@ func headerValue(rec event.Record, name string) string {
 	return ""
 }
 
-// readDeadLetters returns what lies in the dead letters now.
+// readDeadLetters returns the current dead letters.
 func readDeadLetters(t *testing.T, s *Server) []event.Record {
 	return recordsOf(t, s, event.TopicDeadLetters)
 }
 
-// recordsOf returns what lies in a topic now.
+// recordsOf returns the current records of a topic.
 func recordsOf(t *testing.T, s *Server, topic event.Topic) []event.Record {
 	t.Helper()
 	high, err := s.log.HighWater(t.Context(), topic)

@@ -39,7 +39,7 @@ func TestUpgradeFromBeforeTheLedger(t *testing.T) {
 	}
 }
 
-// takeLedgerOut makes the live store one that was never told of the ledger.
+// takeLedgerOut removes all rows of the ledger from the live store.
 func takeLedgerOut(t *testing.T, dir string) {
 	t.Helper()
 	home, err := projections.OpenHome(dir)

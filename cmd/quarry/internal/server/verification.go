@@ -21,10 +21,11 @@ import (
 // verificationSource is the CloudEvents source of pushes that repair.
 const verificationSource = "/quarry/verify"
 
-// appliedEvery is how often a repair asks whether it has had its effect.
+// appliedEvery is how often a repair checks whether it has had its effect.
 const repairPollInterval = 100 * time.Millisecond
 
-// verifications is what the API asks. The mirrors are opened after the API.
+// verifications implements the API's verifications. The mirrors are opened after
+// the API.
 type serverVerifier struct{ *Server }
 
 var _ api.Verifier = serverVerifier{}

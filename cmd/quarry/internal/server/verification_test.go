@@ -57,7 +57,7 @@ func verifyNow(t *testing.T, s *Server, r api.Verification) *verified {
 }
 
 // TestVerifyFindsExactlyWhatDiffers damages one thing at a time and lets a repair
-// mend it.
+// fix it.
 func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -93,7 +93,7 @@ func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 				return b.Set(key, bytes.Replace(value, []byte(`"files":3`), []byte(`"files":7`), 1))
 			})
 		}, []string{"main counts  0"}},
-		{"the mirror was told of another commit", false, func(t *testing.T, c *config.Config, g *gitRepository) {
+		{"the mirror has recorded another commit", false, func(t *testing.T, c *config.Config, g *gitRepository) {
 			mirrorGit(t, c, g, "update-ref", "refs/quarry/indexed/refs/heads/main/-", g.runGitCommand("rev-parse", "main~1"))
 		}, []string{"main commit  0"}},
 		{"the mirror forgot a ref", false, func(t *testing.T, c *config.Config, g *gitRepository) {
@@ -103,7 +103,7 @@ func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 			mirrorGit(t, c, g, "symbolic-ref", "HEAD", "refs/heads/trunk")
 		}, []string{"trunk default  0"}},
 		{"a segment was lost", false, func(t *testing.T, c *config.Config, g *gitRepository) {
-			// Of a store that is built anew, which finds no segment in its place.
+			// The store is rebuilt and finds no segment in its directory.
 			if err := os.RemoveAll(c.ProjectionsDir()); err != nil {
 				t.Fatal(err)
 			}
@@ -377,7 +377,7 @@ func TestVerifyOverHTTP(t *testing.T) {
 	})
 	t.Run("without mirrors", func(t *testing.T) {
 		c := testConfig(t)
-		c.Roles = []string{roleQuery} // as beside a broker
+		c.Roles = []string{roleQuery} // as with a separate broker
 		s := runServer(t, c)
 		response, err := http.Post(s.URL()+"/api/verifications", "application/json", strings.NewReader(`{}`))
 		if err != nil {

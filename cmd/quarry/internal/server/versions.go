@@ -24,8 +24,8 @@ import (
 )
 
 // versions holds the live version of the projections and puts another in its
-// place: one that a replay made, or the one before. Whoever reads takes the live
-// one with acquire, and ends on it what he began on it.
+// place: one that a replay made, or the one before. A reader calls acquire
+// once and finishes on the version it got.
 type versions struct {
 	o       Options
 	home    *projections.Home
@@ -168,7 +168,7 @@ func (v *versions) checkAhead(ctx context.Context, i *index) error {
 // isDamage reports whether an error comes from damaged files of a store.
 func isDamage(err error) bool { return errors.Is(err, integrity.ErrDamaged) }
 
-// warnFrozen says that a version shows the past, so that nobody wonders.
+// warnFrozen logs that a version shows the past.
 func (v *versions) warnFrozen(i *index) {
 	if i.meta.IsFrozen() {
 		v.o.Logger.Warn("the projections show a moment of the past and do not follow the log; quarry replay --rollback returns to the present",
@@ -245,7 +245,7 @@ func (v *versions) registerVersion(i *index) *index {
 }
 
 // acquireLive returns the live version, whose store stays open until the caller
-// calls use.leave.
+// calls use.release.
 func (v *versions) acquireLive() *index {
 	for {
 		if i := v.live.Load(); i.refCount.tryAcquire() {
@@ -280,8 +280,8 @@ func (i *index) asOf() string {
 	return i.meta.Until.String()
 }
 
-// reportedCheckpoints is how far the projections are, for those who hold back for them. Nobody
-// holds back for a version of the past: it is where the log is.
+// reportedCheckpoints returns the checkpoints that are committed to the log and that workers wait
+// for. A frozen version reports the end of the log, so that no worker waits for it.
 func (v *versions) reportedCheckpoints() []projections.Checkpoint {
 	i := v.live.Load()
 	if !i.meta.IsFrozen() {
@@ -350,9 +350,9 @@ func (v *versions) runLive(ctx context.Context) error {
 // errSuperseded ends what runs for a version that is live no more.
 var errSuperseded = errors.New("another version is live")
 
-// runIndex runs what belongs to the live version i until ctx ends or another is
-// live. Nothing is deleted before it has caught up: what is behind does not know
-// what came back.
+// runIndex runs the parts that belong to the live version i until ctx ends or another
+// version is live. Nothing is deleted before it has caught up: a version that is
+// behind does not know which documents came back.
 func (v *versions) runIndex(ctx context.Context, i *index) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return i.runner.Run(gctx) })
@@ -427,7 +427,7 @@ func (v *versions) switchLive(ctx context.Context, next *index, point func() err
 	return v.home.Clean()
 }
 
-// closeVersion closes a version that nobody uses.
+// closeVersion closes a version that has no readers.
 func (v *versions) closeVersion(i *index) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()

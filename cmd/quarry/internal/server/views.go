@@ -21,7 +21,7 @@ type views struct {
 	// numbered reports whether a repository has a number; screen hides the others.
 	hasNumber func(code.RepositoryID) bool
 	screen    *search.Screen
-	// last is the state of the newest view that was asked for: views are asked for
+	// last is the state of the newest view that was requested: views are requested
 	// much more often than they change.
 	last atomic.Pointer[viewState]
 }
@@ -39,13 +39,13 @@ type viewState struct {
 	generation   uint64
 	segments     []search.Segment
 	repositories []*search.Repository
-	// known are the repositories that repositories were made of: those that a push
-	// has not changed are taken over from the state before.
+	// known are the places.Repository values that the repositories were made from:
+	// those that a push has not changed are reused from the previous state.
 	known []*places.Repository
 	// numberless are the repositories without a number.
 	numberless map[code.RepositoryID]bool
-	// byID is made when it is asked for: only revisions other than the default
-	// branches need it.
+	// byID is made on demand: only revisions other than the default branches need
+	// it.
 	byID func() map[code.RepositoryID]*search.Repository
 }
 
@@ -174,7 +174,7 @@ func (v view) Revisions(ctx context.Context, match func(*search.Repository, code
 	byID := v.byID()
 	segments, refs, err := v.View.Revisions(ctx, func(r *places.Repository, ref code.Ref) bool { return match(byID[r.ID], ref) })
 	if errors.Is(err, places.ErrTooMany) {
-		// It is the query that asks for too much.
+		// The query is at fault: it selects too much.
 		err = fmt.Errorf("%w: %w", syntax.ErrInvalid, err)
 	}
 	return searchSegments(segments), refs, err

@@ -88,7 +88,7 @@ func waitUntil(t testing.TB, done func() bool) {
 	eventuallyOr(t, done, func() string { return "did not come to pass" })
 }
 
-// eventuallyOr is eventually, with what there is to say of a failure.
+// eventuallyOr is eventually, with additional details for a failure.
 func eventuallyOr(t testing.TB, done func() bool, otherwise func() string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

@@ -121,7 +121,7 @@ func (c *gitCall) initMirror() error {
 }
 
 // listRemote answers ls-remote --symref … URL HEAD PATTERN…; the patterns are ignored,
-// but for the branches that HEAD and refs/heads/* mean.
+// except for the branches that HEAD and refs/heads/* mean.
 func (c *gitCall) listRemote(verdict Verdict) error {
 	at := slices.Index(c.args, "--end-of-options") + 1
 	head, branches, failure := c.host.listRefs(c.args[at])

@@ -34,7 +34,7 @@ type Repository struct {
 	branches map[code.Ref]code.CommitID
 }
 
-// commit is a commit and what it is made of.
+// commit is a commit and its content.
 type commit struct {
 	text   string
 	parent code.CommitID // empty for none

@@ -13,7 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// errAnswerLost is what an operation fails with that has happened all the same.
+// errAnswerLost is the error of an operation that took effect but whose answer was
+// lost.
 var errAnswerLost = errors.New("the connection to the log was lost before its answer")
 
 // A Log is what outlives every process: the brokers, or the embedded log on a disk that
@@ -116,9 +117,9 @@ func (l *Log) Open(s *Scheduler, p *Process) eventlog.Log {
 	return &connection{l: l, s: s, process: p, closing: make(chan struct{})}
 }
 
-// OpenToScan is Open, but readers of Tail do not await the scheduler: for those who read
-// a partition to its end at once. Several do so at the same time, and nothing tells one
-// from the other.
+// OpenToScan is Open, but readers of Tail do not wait for the scheduler: for
+// components that read a partition to its end at once. Several do so at the same
+// time, and cannot be distinguished.
 func (l *Log) OpenToScan(s *Scheduler, p *Process) eventlog.Log {
 	return &connection{l: l, s: s, process: p, closing: make(chan struct{}), readsAtOnce: true}
 }

@@ -19,16 +19,16 @@ import (
 // ErrKilled is what every operation of a process fails with once it was killed.
 var ErrKilled = errors.New("the process was killed")
 
-// A Verdict says what becomes of an operation.
+// A Verdict says what happens to an operation.
 type Verdict int
 
-// What can become of an operation.
+// What can happen to an operation.
 const (
 	// Succeed lets it happen.
 	Succeed Verdict = iota
 	// Fail prevents it.
 	Fail
-	// LoseAnswer lets it happen and fails it all the same.
+	// LoseAnswer lets it take effect and makes it fail.
 	LoseAnswer
 )
 

@@ -84,7 +84,7 @@ type treeRun struct {
 }
 
 var (
-	errStop = errors.New("nobody reads on")
+	errStop = errors.New("stopped by the caller")
 	// errMirror says that the mirror, not the index, is wrong.
 	errMirror = fmt.Errorf("the mirror is damaged: %w", mirror.ErrMissing)
 )

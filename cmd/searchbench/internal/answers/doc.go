@@ -13,7 +13,7 @@
 // traces of frames.go come from programs that are written with names drawn by the seed, and are run; those of languages
 // that are not installed are made from the documented format and counted apart.
 //
-// A misspelt or restyled name that stands in the sources as a word is no task: it has an answer of its own.
+// A misspelled or restyled name that occurs in the sources as a word is not a task: it has its own answer.
 //
 // The lines that an engine shows are those of its files in their order, up to LinesOfFile of each.
 package answers

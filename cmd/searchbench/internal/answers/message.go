@@ -17,8 +17,8 @@ var (
 	constWord   = regexp.MustCompile(`[A-Za-z]{2,}`)
 )
 
-// Messages draws error messages: format strings with values filled in, some in the message of another error, some behind
-// the prefix of a log. Of a message in another one both format strings are right.
+// Messages draws error messages: format strings with values filled in, some in the message of another error, some after the prefix of a log. Of a
+// message in another one both format strings are right.
 func Messages(sources Sources) Family {
 	return Family{"error message", func(r *rand.Rand) (Task, bool) {
 		format, from, ok := drawFormat(r, sources)

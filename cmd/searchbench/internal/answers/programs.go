@@ -66,7 +66,7 @@ func toCamel(snake string) string {
 // program is a program of a language that fails in as many ways as there are chains.
 type program struct {
 	language string
-	// of each chain: the path of its file and what stands in it; main is the file that has them all.
+	// of each chain: the path of its file and its content; main is the file that has them all.
 	path, text         string
 	mainPath, mainText string
 	// make are the commands that make the program, run the one that fails; both in the folder of the language.

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// vocabulary is the words that stand in the sources, in small letters, as hashes. A text that is one of them is no
-// misspelt or restyled name: it has an answer of its own.
+// vocabulary has the words of the sources, in lower case, as hashes. A text that is one of them is not a misspelled or restyled name: it has its
+// own answer.
 type vocabulary struct {
 	seed  maphash.Seed
 	words map[uint64]struct{}
@@ -40,7 +40,7 @@ func (v *vocabulary) hash(word string) uint64 { return maphash.String(v.seed, st
 
 func (v *vocabulary) add(word string) { v.words[v.hash(word)] = struct{}{} }
 
-// has reports whether a word stands in the sources, in whatever case.
+// has reports whether a word occurs in the sources, in any case.
 func (v *vocabulary) has(word string) bool {
 	_, ok := v.words[v.hash(word)]
 	return ok

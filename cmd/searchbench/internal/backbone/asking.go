@@ -11,7 +11,7 @@ import (
 // maxAsking bounds the questions that are open at once; one that would be beyond is left out and counted.
 const maxOpenQuestions = 4
 
-// asked is what became of the questions that were asked meanwhile.
+// asked has the results of the queries that were sent meanwhile.
 type asked struct {
 	Times            []time.Duration
 	Errors, LeftOut  int
@@ -19,7 +19,7 @@ type asked struct {
 	Requested, Taken float64 // questions a second
 }
 
-// asking asks questions at a rate until it is stopped.
+// asking sends queries at a rate until it is stopped.
 type questionLoad struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -30,7 +30,7 @@ type questionLoad struct {
 	}
 }
 
-// startAsking asks one question after the other, whether or not the former ones are answered.
+// startAsking sends one query after the other, whether or not the former ones are answered.
 func (o *Options) startAsking(ctx context.Context, s engine.Searcher, questions []engine.Request) *questionLoad {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &questionLoad{cancel: cancel, done: make(chan struct{}), began: time.Now()}

@@ -15,8 +15,8 @@ import (
 // doneName is the file in a repository that says that it is complete; it holds the size of its text.
 const doneName = ".backbone-done"
 
-// prepareExtraRepositories returns repositories that together have about BesideBytes of text: those of the corpora but Linux, and copies of them with their rare
-// words and their paths altered, so that nothing is deduplicated.
+// prepareExtraRepositories returns repositories that together have about BesideBytes of text: those of the corpora except Linux, and copies of them with altered rare
+// words and paths, so that nothing is deduplicated.
 func (o *Options) prepareExtraRepositories(ctx context.Context) (paths []string, textBytes int64, err error) {
 	originals := slices.DeleteFunc(slices.Clone(o.Manifest.Repositories), func(r corpus.Built) bool { return r.Name == linux })
 	for i, copies := range countCopies(originals, o.BesideBytes) {

@@ -19,9 +19,9 @@ type Fresh struct {
 	Rate float64
 	// Found are the times of the pushes, in their order.
 	Found []time.Duration
-	// Accepted are the times until the web hook was answered.
+	// Accepted are the times until the webhook was answered.
 	Accepted []time.Duration
-	// Behind is the most that a push was sent after its time.
+	// Behind is the maximum delay of a push.
 	Behind time.Duration
 	Asked  asked
 	// Revisions and Mean are the server's own, of its histogram.
@@ -35,14 +35,14 @@ type Freshness struct {
 	// Delta and Normal are zoekt's.
 	Delta  []time.Duration
 	Normal time.Duration
-	// BesideBytes and Repositories were indexed beside Linux.
+	// BesideBytes and Repositories were indexed in addition to Linux.
 	BesideBytes  int64
 	Repositories int
 	// Missing says what could not be measured.
 	Missing []string
 }
 
-// MeasureFreshness pushes to Linux on every log and beside it through zoekt.
+// MeasureFreshness pushes to Linux on every log and, for comparison, through zoekt.
 func MeasureFreshness(ctx context.Context, o Options) (*Freshness, error) {
 	f := &Freshness{}
 	h, err := o.prepareLinux(ctx, max(len(o.Rates)*o.Pushes, o.ZoektPushes+1))
@@ -55,7 +55,7 @@ func MeasureFreshness(ctx context.Context, o Options) (*Freshness, error) {
 		return f, err
 	}
 	f.BesideBytes, f.Repositories = text, len(paths)
-	o.Log("freshness: %d repositories beside it, %.0f MB of text", len(paths), float64(text)/1e6)
+	o.Log("freshness: %d other repositories, %.0f MB of text", len(paths), float64(text)/1e6)
 	for _, l := range o.Logs {
 		runs, err := o.measureFreshnessOn(ctx, l, h, paths)
 		f.Runs = append(f.Runs, runs...)
@@ -192,7 +192,7 @@ func (o *Options) sendPushes(ctx context.Context, server *engine.QuarryServer, h
 	return nil
 }
 
-// awaitPushes asks for the words in their order: one that is found brings all before it.
+// awaitPushes searches for the words in their order: one that is found brings all before it.
 func (o *Options) awaitPushes(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent <-chan time.Time) error {
 	n := 0
 	for at := range sent {

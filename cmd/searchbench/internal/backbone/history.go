@@ -52,7 +52,7 @@ func (o *Options) prepareLinux(ctx context.Context, n int) (*history, error) {
 		}
 	})
 	if err == nil && len(h.commits) != n {
-		err = fmt.Errorf("%s has %d commits of its own, want %d", h.dir, len(h.commits), n)
+		err = fmt.Errorf("%s has %d new commits, want %d", h.dir, len(h.commits), n)
 	}
 	return h, err
 }

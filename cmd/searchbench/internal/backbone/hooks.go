@@ -23,14 +23,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// hooks is the receiver of web hooks without the rest of a server: what comes to it stays in the log.
+// hooks is the webhook receiver without the rest of a server: its events stay in the log.
 type hookReceiver struct {
 	receiver http.Handler
 	secret   []byte
 }
 
 // errRefused says that a delivery was not accepted.
-var errRefused = errors.New("web hook was not accepted")
+var errRefused = errors.New("webhook was not accepted")
 
 const hookPath = "/webhooks/genericGitHost/backlog"
 

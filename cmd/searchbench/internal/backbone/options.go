@@ -73,9 +73,9 @@ type Options struct {
 	// Pushes is how many pushes are made at each of Rates, in pushes a second.
 	Pushes int
 	Rates  []float64
-	// BesideBytes is the text that is indexed beside Linux.
+	// BesideBytes is the amount of text indexed in addition to Linux.
 	BesideBytes int64
-	// Queries are asked meanwhile, QueryRate a second, in turn.
+	// Queries are sent meanwhile, QueryRate a second, in turn.
 	Queries, ZoektQueries []engine.Request
 	QueryRate             float64
 	// ZoektPushes are made in delta mode; SkipNormalPush leaves out the run without it, which takes as long as an import.
@@ -142,7 +142,7 @@ func (o *Options) waitSettled(ctx context.Context, s *engine.QuarryServer) error
 	return err
 }
 
-// awaitWord asks until word is found.
+// awaitWord searches until word is found.
 func awaitWord(ctx context.Context, s engine.Searcher, word string, every time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, wordTimeout)
 	defer cancel()

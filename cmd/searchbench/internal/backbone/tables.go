@@ -15,7 +15,8 @@ import (
 const (
 	// goalDelta is the part of zoekt's delta mode that the p50 of freshness may take; goalTail how many times the p50 its p99 may take.
 	goalDelta, goalTail = 0.5, 5.0
-	// goalEvents is of a backlog, a second; goalFetches the part of bare git fetches that pushes one by one reach.
+	// goalEvents is the goal for a backlog, in events a second; goalFetches is the part of the rate of bare git fetches that single pushes must
+	// reach.
 	goalEvents, goalFetches = 500.0, 0.5
 )
 
@@ -46,7 +47,7 @@ func (f *Freshness) Rows() []report.Row {
 		}
 		p50, p99 := quantileOf(run.Found, 0.5), quantileOf(run.Found, 0.99)
 		row := report.Row{
-			Figure: fmt.Sprintf("web hook → searchable, %g pushes a second, %s", run.Rate, run.Log), Zoekt: zoekt,
+			Figure: fmt.Sprintf("webhook → searchable, %g pushes a second, %s", run.Rate, run.Log), Zoekt: zoekt,
 			Quarry: fmt.Sprintf("p50 %s, p99 %s", report.Milliseconds(p50), report.Milliseconds(p99)), Reach: "p50 ≤ 1/2 of delta mode, p99 ≤ 5 × p50",
 			Verdict: "no comparison",
 		}
@@ -64,9 +65,9 @@ func (f *Freshness) Rows() []report.Row {
 func (f *Freshness) Table() report.Table {
 	t := report.Table{
 		Title: "Freshness of pushes of one file to Linux",
-		Note: fmt.Sprintf("From the send of the signed web hook to the first answer with the push's word, asked for every %s; a push that was indexed with a later one is found with it. "+
-			"Beside Linux %d repositories with %.0f MB of text were indexed; zoekt's index holds Linux alone and its time begins when the commit is in the clone. "+
-			"Questions were asked meanwhile. The server's mean and revisions are those of its own histogram, which counts a revision once.",
+		Note: fmt.Sprintf("From the send of the signed webhook to the first answer with the push's word, polled every %s; a push that was indexed with a later one is found with it. "+
+			"In addition to Linux %d repositories with %.0f MB of text were indexed; zoekt's index holds Linux alone and its time begins when the commit is in the clone. "+
+			"Queries were sent meanwhile. The server's mean and revisions are those of its own histogram, which counts a revision once.",
 			pollEvery, f.Repositories, float64(f.BesideBytes)/1e6),
 		Header: []string{"log", "pushes/s", "pushes", "p50", "p90", "p99", "max", "hook answered p50, p99", "sent late at most", "revisions, server's mean", "questions/s, p50, p99, errors, left out"},
 	}
@@ -106,7 +107,7 @@ func (t *Throughput) Rows() []report.Row {
 		if run.OneByOne > 0 {
 			ratio := run.Fetched.Seconds() / run.Pushed.Seconds()
 			rows = append(rows, report.Row{
-				Figure: fmt.Sprintf("pushes one by one beside as many git fetch, %s", run.Log),
+				Figure: fmt.Sprintf("pushes one by one, compared with as many git fetch, %s", run.Log),
 				Zoekt:  fmt.Sprintf("git fetch %.1f/s", float64(run.OneByOne)/run.Fetched.Seconds()), Quarry: fmt.Sprintf("%.1f pushes/s", float64(run.OneByOne)/run.Pushed.Seconds()),
 				Ratio: report.Times(ratio), Reach: "≥ 0.5 ×", Verdict: goalVerdict(ratio >= goalFetches),
 			})
@@ -115,11 +116,11 @@ func (t *Throughput) Rows() []report.Row {
 	return rows
 }
 
-// Table says what became of a backlog.
+// Table says what happened to a backlog.
 func (t *Throughput) Table() report.Table {
 	table := report.Table{
 		Title: "A backlog of pushes",
-		Note: "Signed web hooks are given to the receiver alone, so that their events wait in the log; then the server starts. It is done when the last word of every repository " +
+		Note: "Signed webhooks are sent to the receiver alone, so that their events wait in the log; then the server starts. It is done when the last word of every repository " +
 			"is found and neither worker nor projections lag. The account is read from the log afterwards, by itself: of every push, what answered it.",
 		Header: []string{"log", "events", "into the log", "drained in", "events/s", "peak memory", "revisions", "pushes in the log", "by a revision", "handled without", "dead", "unanswered", "events doubled"},
 	}

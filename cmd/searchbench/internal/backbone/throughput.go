@@ -40,13 +40,13 @@ type Throughput struct {
 }
 
 const (
-	// drainTimeout bounds one drain; drainPoll is how often it is asked for.
+	// drainTimeout bounds one drain; drainPoll is how often it is polled.
 	drainTimeout, drainPoll = 15 * time.Minute, 20 * time.Millisecond
 	// onePoll is the pause between two questions for the word of a single push.
 	onePoll = time.Millisecond
 )
 
-// MeasureThroughput fills each log while nobody works on it, and drains it.
+// MeasureThroughput fills each log while no worker runs, and drains it.
 func MeasureThroughput(ctx context.Context, o Options) (*Throughput, error) {
 	t := &Throughput{}
 	waiting := max(o.Backlog/o.Repositories, 1)

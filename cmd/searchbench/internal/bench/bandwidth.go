@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
 )
 
-// sampleBytes of source text stand for all of it: more than the caches near a core hold.
+// sampleBytes of source text represent all of it: more than the caches near a core hold.
 const sampleBytes = 16 << 20
 
 var errNoText = errors.New("the checkouts hold no text to measure with")

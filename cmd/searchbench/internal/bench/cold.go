@@ -39,7 +39,8 @@ var errNoRareQuery = errors.New("no rare literal of the suite is in these sets")
 // A starter starts a server and returns at once.
 type starter func() (server engine.Searcher, stop func() error, err error)
 
-// coldStart takes the files below root out of memory, starts a server, asks until the whole answer is there, and ends the server; several times.
+// coldStart evicts the files below root from memory, starts a server, queries it until the whole answer is there, and ends the server; several
+// times.
 func (b *bench) coldStart(ctx context.Context, name, root string, q suite.Query, want int, start starter, translate translator) (coldFigure, error) {
 	f := coldFigure{Query: q.Text, Matches: want}
 	for range coldStarts {

@@ -32,8 +32,8 @@ func (f *coreFigure) megabytesPerCPUSecond() float64 {
 	return core.Figure{TextBytes: f.TextBytes, CPU: f.CPU}.MegabytesPerCPUSecond()
 }
 
-// What counts as the core of zoekt-git-index, of its own profile: the shards' building and writing without what decides about languages and kinds of
-// files. Its garbage collector runs elsewhere and is left out, in zoekt's favour; so are git and ctags, in and outside of the process.
+// What counts as the core of zoekt-git-index, according to its own profile: building and writing the shards, without the detection of languages and
+// file kinds. Its garbage collector runs elsewhere and is left out, in zoekt's favor; so are git and ctags, in and outside of the process.
 const (
 	zoektCore    = `zoekt/index\.\(\*Builder\)\.buildShard`
 	zoektNotCore = `DetermineLanguage|DetermineFileCategory|go-enry|zoekt/languages|go-git|go-ctags|CTagsParser`
@@ -42,7 +42,7 @@ const (
 // coreTimeout bounds one measurement of either program.
 const coreTimeout = importTimeout
 
-// coreZoekt profiles an import of its own into a folder that is removed.
+// coreZoekt profiles a separate import into a folder that is removed.
 func (b *bench) coreZoekt(ctx context.Context) (coreFigure, error) {
 	ctx, cancel := context.WithTimeout(ctx, coreTimeout)
 	defer cancel()
@@ -88,7 +88,7 @@ func profileTimes(output []byte) (kept, all time.Duration, err error) {
 	return time.Duration(ms[0] * float64(time.Millisecond)), time.Duration(ms[1] * float64(time.Millisecond)), nil
 }
 
-// coreQuarry feeds the segment builder in a process of its own: this program, since the builder is a package.
+// coreQuarry feeds the segment builder in a separate process: this program, since the builder is a package.
 func (b *bench) coreQuarry(ctx context.Context) (coreFigure, error) {
 	ctx, cancel := context.WithTimeout(ctx, coreTimeout)
 	defer cancel()

@@ -5,14 +5,14 @@
 // Run takes the steps of Steps in order, for each program that is there; each can be taken alone. The programs are measured one after the other,
 // never at the same time, so that neither takes the other's cores. Ripgrep runs the scans on the checkouts last.
 //
-//	imports.go, core.go, cold.go          before a server is asked
-//	source.go, timing.go                  one server that is asked queries, one after the other
-//	load.go, heavy.go, stable.go          many questions
-//	stream.go, bandwidth.go               answers in parts; what memory gives
+//	imports.go, core.go, cold.go          before a server is queried
+//	source.go, timing.go                  one server that is queried, one query after the other
+//	load.go, heavy.go, stable.go          many queries
+//	stream.go, bandwidth.go               answers in parts; the memory bandwidth
 //	pushes.go                             freshness
 //	zoekt.go, quarry.go, ripgrep.go       the order of steps for each program
 //	ledger.go                             figures of an earlier run
-//	goals.go, *rows.go, tables.go         what is held against what, and how it is printed
+//	goals.go, *rows.go, tables.go         what is compared with what, and how it is printed
 //
 // Invariants
 //

@@ -48,6 +48,6 @@ func (f loadFigure) perSecond() float64 { return float64(f.Queries) / f.Wall.Sec
 type pushFigure struct {
 	// Indexed is the wall time of zoekt-git-index; zero for quarry.
 	Indexed time.Duration `json:"indexed"`
-	// Searchable is from the delivery of the web hook (quarry), or the start of zoekt-git-index, until the new word is found.
+	// Searchable is from the delivery of the webhook (quarry), or the start of zoekt-git-index, until the new word is found.
 	Searchable time.Duration `json:"searchable"`
 }

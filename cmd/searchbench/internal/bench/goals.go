@@ -29,7 +29,7 @@ var classGoals = []struct {
 	{"regex without a literal, first 100", []string{"regex-no-literal"}, 5},
 }
 
-// symbolGoals are rows of classes beside the suite.
+// symbolGoals are rows of query classes outside of the suite.
 var symbolGoals = []struct {
 	figure, class string
 	factor        float64

@@ -12,9 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// The heavy mix: one list of queries, the same for every program and in the same order, of which clients take the next one. Every heavyEvery-th is a
-// scan, each scan once. The list is asked whole, and again until the time is over: a mix that is cut off counts too many of the slow queries in a slow
-// program, since these are what is under way at the end.
+// The heavy mix: one list of queries, the same for every program and in the same order, of which clients take the next one. Every heavyEvery-th is
+// a scan, each scan once. The whole list is run, and again until the time is over: a mix that is cut off counts too many of the slow queries in a
+// slow program, since these are running at the end.
 const (
 	heavyEvery = 20
 	// maxHeavyRounds bounds a program that answers at once.
@@ -39,7 +39,7 @@ func (b *bench) heavyMix() []suite.Query {
 	return mix
 }
 
-// measureRounds asks the list with all clients until it has been asked once and duration has passed.
+// measureRounds runs the list with all clients until it has been run once and duration has passed.
 func measureRounds(ctx context.Context, s engine.Searcher, mix []suite.Query, translate translator, duration time.Duration) loadFigure {
 	var f loadFigure
 	var all []time.Duration
@@ -54,7 +54,7 @@ func measureRounds(ctx context.Context, s engine.Searcher, mix []suite.Query, tr
 	return f
 }
 
-// askRound asks every query of the list once.
+// askRound sends every query of the list once.
 func askRound(ctx context.Context, s engine.Searcher, mix []suite.Query, translate translator) (latencies []time.Duration, failed int) {
 	var next atomic.Int64
 	results := make([]clientResult, loadClients)

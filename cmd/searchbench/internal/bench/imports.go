@@ -50,7 +50,7 @@ func (b *bench) importZoekt(ctx context.Context) (map[string]importFigure, error
 	})
 }
 
-// importQuarry imports each set into a running server. If imports are asked for they are made: they are what is worked on.
+// importQuarry imports each set into a running server. Imports that are requested always run, because they are measured.
 func (b *bench) importQuarry(ctx context.Context) (map[string]importFigure, error) {
 	if !b.takesStep(StepImport) {
 		if imports, err := b.earlierImports(b.quarryLedger, ""); err != nil || (imports != nil && b.opensQuarry(ctx)) {
@@ -98,7 +98,7 @@ func (b *bench) awaitMerges(ctx context.Context, written func() int64) {
 func (b *bench) opensQuarry(ctx context.Context) bool {
 	server, err := b.serveQuarry(ctx)
 	if err != nil {
-		b.Log("quarry: the index that was kept does not open with this build and is made anew: %v", err)
+		b.Log("quarry: the index that was kept does not open with this build and is rebuilt: %v", err)
 		return false
 	}
 	b.stopServer("quarry serve", server.Stop)

@@ -12,7 +12,7 @@ import (
 type lazyZoekt struct {
 	start   func() (*engine.ZoektServer, error)
 	once    sync.Once
-	running *engine.ZoektServer // nil until asked
+	running *engine.ZoektServer // nil until used
 	failed  error
 }
 
@@ -41,7 +41,7 @@ func (l *lazyZoekt) stop() error {
 	return l.running.Stop()
 }
 
-// cappedZoekt asks the same server with a cap per shard.
+// cappedZoekt queries the same server with a cap per shard.
 type cappedZoekt struct{ *lazyZoekt }
 
 // Search implements engine.Searcher.

@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// A ledger keeps what was measured of a program beside its index, so that work on the other program need not measure it again. What is taken from
-// an earlier run is counted, and the report says so: the figures of two runs are not those of one.
+// A ledger stores the measurements of a program next to its index, so that work on the other program need not repeat them. Values taken from an
+// earlier run are counted, and the report says so: figures of two runs are not comparable with those of one.
 type ledger struct {
 	path string
 	// replay takes figures from the ledger; otherwise they are only written to it.
@@ -102,7 +102,7 @@ func recallOrMeasure[T any](l *ledger, key string, measure func() (T, error)) (T
 	return figure, l.put(key, figure)
 }
 
-// listKey tells lists of queries apart in the keys of figures that a whole list makes.
+// listKey distinguishes lists of queries in the keys of figures that a whole list makes.
 func listKey(queries []suite.Query) string {
 	h := fnv.New64a()
 	for _, q := range queries {
@@ -111,7 +111,7 @@ func listKey(queries []suite.Query) string {
 	return fmt.Sprintf("%d-%016x", len(queries), h.Sum64())
 }
 
-// measureStep is recall for a figure of its own line in the report; nil, with a reason in the report, if it could not be measured.
+// measureStep is recall for a figure with a separate line in the report; nil, with a reason in the report, if it could not be measured.
 func measureStep[T any](b *bench, what string, l *ledger, key string, measure func() (T, error)) *T {
 	figure, err := recallOrMeasure(l, key, measure)
 	if err != nil {

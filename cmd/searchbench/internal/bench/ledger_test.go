@@ -43,7 +43,7 @@ func TestAskAllTakesFiguresOfAnEarlierRun(t *testing.T) {
 		t.Errorf("%+v after %d questions, want the first one recalled and the second one asked three times", got, again.asked.Load())
 	}
 	if text := second.buildReport().Markdown(); !strings.Contains(text, "| zoekt, from an earlier run |") || !strings.Contains(text, "**zoekt from an earlier run**: 1 of the figures") {
-		t.Errorf("the report hides that it is of two runs:\n%s", text)
+		t.Errorf("the report hides that it combines two runs:\n%s", text)
 	}
 	third := newTestBench(t, path, false) // --again
 	third.askAll(context.Background(), &source{name: "zoekt", searcher: again, translate: zoektRequest, ledger: third.zoektLedger}, "suite", queries, 2)
@@ -52,7 +52,7 @@ func TestAskAllTakesFiguresOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-// An index is kept only when it is complete and holds the sets that are asked for.
+// An index is kept only when it is complete and has the requested sets.
 func TestEarlierImports(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "figures.json")
 	first := newTestBench(t, path, true)

@@ -11,13 +11,13 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// The throughput mix: clients that ask the interactive queries over and over, each in an order of its own.
+// The throughput mix: clients that repeat the interactive queries, each in a different order.
 const (
 	loadClients = 8
-	// defaultLoadDuration is of each mix; the heavy one lasts until its list is through.
+	// defaultLoadDuration is the duration of each mix; the heavy one lasts until its list is done.
 	defaultLoadDuration = 15 * time.Second
-	// loadWarmUp comes before, unmeasured: the scans leave caches that belong to nobody's ordinary day, and some kernels give idle pages of files
-	// back although there is memory.
+	// loadWarmUp comes before, unmeasured: the scans leave the caches in an untypical state, and some kernels free idle file pages although there
+	// is memory.
 	loadWarmUp = 10 * time.Second
 	// maxLoadQueries bounds what one client remembers.
 	maxLoadQueries = 1_000_000

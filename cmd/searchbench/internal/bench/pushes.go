@@ -15,16 +15,16 @@ import (
 const (
 	// pushTimeout bounds one run of zoekt-git-index; one without delta mode takes as long as an import.
 	pushTimeout = 10 * time.Minute
-	// wordTimeout bounds the wait for one word, once it is indexed or told to the server: a server that never shows it must not hold the others up.
+	// wordTimeout bounds the wait for one word, once it is indexed or pushed to the server: a server that never shows it must not block the others.
 	wordTimeout = time.Minute
-	// pushPoll is the pause between two questions for the new word: short beside a push, long beside a question.
+	// pushPoll is the pause between two queries for the new word: short compared to a push, long compared to a query.
 	pushPoll = 2 * time.Millisecond
 )
 
 // pushed names the ledger's entry that counts the commits an index has received: each can be pushed once.
 const pushedKey = "pushed"
 
-var errNoPushes = errors.New("no prepared commit is left that this index does not hold; import anew")
+var errNoPushes = errors.New("this index already holds every prepared commit; import again")
 
 // linuxPushes are the prepared commits to use, those left out that an index that is kept holds already.
 func (b *bench) linuxPushes(l *ledger) (pushes []corpus.Push, before int, err error) {
@@ -53,7 +53,7 @@ func (b *bench) moveBranch(ctx context.Context, clone string, p corpus.Push) err
 		"+refs/heads/"+p.Branch+":refs/heads/"+corpus.Branch)
 }
 
-// waitForWord asks until word is found and returns the time since start.
+// waitForWord searches until word is found and returns the time since start.
 func waitForWord(ctx context.Context, s engine.Searcher, word string, start time.Time) (time.Duration, error) {
 	ctx, cancel := context.WithTimeout(ctx, wordTimeout)
 	defer cancel()
@@ -75,7 +75,7 @@ func waitForWord(ctx context.Context, s engine.Searcher, word string, start time
 	}
 }
 
-// pushQuarry delivers each commit as a signed web hook.
+// pushQuarry delivers each commit as a signed webhook.
 func (b *bench) pushQuarry(ctx context.Context, server *engine.QuarryServer) ([]pushFigure, error) {
 	var figures []pushFigure
 	pushes, before, err := b.linuxPushes(b.quarryLedger)
@@ -104,7 +104,8 @@ func (b *bench) pushQuarry(ctx context.Context, server *engine.QuarryServer) ([]
 	return figures, nil
 }
 
-// pushZoekt runs zoekt-git-index in the clone by hand, since zoekt takes no web hooks; delta mode but for the last commit, if a normal run is wanted.
+// pushZoekt runs zoekt-git-index in the clone by hand, since zoekt receives no webhooks; in delta mode except for the last commit, if a normal run
+// is wanted.
 func (b *bench) pushZoekt(ctx context.Context, server *lazyZoekt, f *figures) error {
 	if b.zoektLedger.get("pushes", &f.pushes) {
 		b.zoektLedger.get("normalPush", &f.normalPush)

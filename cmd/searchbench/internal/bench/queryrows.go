@@ -139,7 +139,7 @@ func (b *bench) rareRows(zoekt, quarry *figures) []report.Row {
 	return rows
 }
 
-// slowestRow compares the slowest p99 of all queries of the suite, and of the scans where they were asked.
+// slowestRow compares the slowest p99 of all queries of the suite, and of the scans if they were run.
 func (b *bench) slowestRow(zoekt, quarry *figures) report.Row {
 	queries := slices.Concat(b.Queries, b.Scans)
 	slowest := func(suite, scans []timing) (name string, p99 time.Duration) {

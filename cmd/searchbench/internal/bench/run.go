@@ -29,7 +29,7 @@ type Options struct {
 	// Absent says why a program is nil.
 	Absent  []error
 	Queries []suite.Query
-	// Extra are classes of queries beside the suite, which do not count in its means.
+	// Extra are classes of queries outside of the suite, which do not count in its means.
 	Extra []suite.Query
 	Scans []suite.Query
 	// Steps to take; nil means all. The imports are made in any case where there is no index to keep.
@@ -40,7 +40,7 @@ type Options struct {
 	Runs int
 	// ExtraRuns is Runs for Extra, whose slowest runs count. Default 10.
 	ExtraRuns int
-	// LoadDuration is how long each mix of queries is asked. Default 15 s.
+	// LoadDuration is how long each mix of queries is run. Default 15 s.
 	LoadDuration time.Duration
 	// CoreSet is the set of which the core of indexing is measured. Default linux.
 	CoreSet string
@@ -54,7 +54,7 @@ type Options struct {
 	SkipCapped bool
 	// Reuse keeps the indexes of an earlier run in Work, and takes zoekt's and ripgrep's figures of that run where there are any.
 	Reuse bool
-	// Again measures zoekt and ripgrep anew on the indexes that are kept.
+	// Again measures zoekt and ripgrep again on the stored indexes.
 	Again bool
 	// Backbone sizes the steps freshness and throughput; programs, corpora and questions are filled in.
 	Backbone backbone.Options

@@ -158,7 +158,7 @@ func streamRow(quarry *figures) report.Row {
 }
 
 func pushRow(zoekt, quarry *figures) report.Row {
-	row := report.Row{Figure: "push of one file to Linux: web hook received → searchable", Reach: "p50 no more than its delta mode's"}
+	row := report.Row{Figure: "push of one file to Linux: webhook received → searchable", Reach: "p50 no more than its delta mode's"}
 	var delta, indexed, ours []time.Duration
 	for _, p := range zoekt.pushes {
 		delta, indexed = append(delta, p.Searchable), append(indexed, p.Indexed)

@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// A source is one server that is asked, under a name of its own in logs and in the ledger of its program.
+// A source is one server that is queried, with its own name in logs and in the ledger of its program.
 type source struct {
 	name      string
 	searcher  engine.Searcher
@@ -28,7 +28,7 @@ type answers struct {
 	stable map[string]stableFigure
 }
 
-// askAll asks every query, one client, one after the other. kind tells apart the same query in two lists.
+// askAll sends every query, one client, one after the other. kind distinguishes the same query in two lists.
 func (b *bench) askAll(ctx context.Context, s *source, kind string, queries []suite.Query, runs int) []timing {
 	timings := make([]timing, len(queries))
 	for i, q := range queries {

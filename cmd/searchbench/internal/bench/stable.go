@@ -6,7 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// stableFigure is one limited request, asked again and again.
+// stableFigure is one limited request, repeated.
 type stableFigure struct {
 	// Lists counts the different lists among the answers.
 	Lists int `json:"lists"`
@@ -15,7 +15,7 @@ type stableFigure struct {
 	FilesRead int `json:"filesRead"`
 }
 
-// stableRequests is how often each is asked.
+// stableRequests is how often each is sent.
 const stableRequests = 20
 
 // stableQueries are the suite's common words with a limit of 100.
@@ -29,7 +29,7 @@ func (b *bench) stableQueries() []suite.Query {
 	return queries
 }
 
-// askStable asks for each of the lists.
+// askStable requests each of the lists.
 func (b *bench) askStable(ctx context.Context, s *source) map[string]stableFigure {
 	figures := make(map[string]stableFigure)
 	for _, q := range b.stableQueries() {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Step is a part of a run that can be asked for alone.
+// Step is a part of a run that can be requested alone.
 type Step string
 
 // The steps, in the order in which they are taken of each program.
@@ -17,7 +17,7 @@ const (
 	StepCore    Step = "core"    // the core of indexing alone
 	StepCold    Step = "cold"    // start with files out of memory
 	StepSuite   Step = "suite"   // the query suite; memory and disk after it
-	StepClasses Step = "classes" // classes of queries beside the suite: rare literals, symbols
+	StepClasses Step = "classes" // query classes outside of the suite: rare literals, symbols
 	StepLoad    Step = "load"    // throughput
 	StepStable  Step = "stable"  // the same request, the same list?
 	StepStream  Step = "stream"  // the first part of an answer in parts

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// The list of the heavy mix is the same each time, and one in twenty of it is a scan; a round asks each query once.
+// The list of the heavy mix is the same each time, and one in twenty of it is a scan; a round sends each query once.
 func TestHeavyMix(t *testing.T) {
 	b := &bench{Options: Options{Scans: []suite.Query{{Text: "s1"}, {Text: "s2"}}}}
 	for i := range 7 {

@@ -20,7 +20,7 @@ type streamer interface {
 	Stream(ctx context.Context, q engine.Request) (engine.Streamed, error)
 }
 
-// askStreams asks the suite's long lists of matches.
+// askStreams requests the suite's long lists of matches.
 func (b *bench) askStreams(ctx context.Context, s streamer, translate translator) []streamFigure {
 	var figures []streamFigure
 	for _, q := range b.Queries {

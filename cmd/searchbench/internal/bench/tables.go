@@ -91,7 +91,7 @@ func (b *bench) queryTable(zoekt, quarry *figures) report.Table {
 	return t
 }
 
-// extraTable lists the queries beside the suite.
+// extraTable lists the queries outside of the suite.
 func (b *bench) extraTable(zoekt, quarry *figures) report.Table {
 	t := report.Table{
 		Title: "Rare literals and symbols", Note: fmt.Sprintf("Median / slowest of %d runs.", b.ExtraRuns),
@@ -112,7 +112,7 @@ func (b *bench) extraTable(zoekt, quarry *figures) report.Table {
 	return t
 }
 
-// stableTable lists each limited request that was asked again and again.
+// stableTable lists each limited request that was repeated.
 func (b *bench) stableTable(zoekt, quarry *figures) report.Table {
 	t := report.Table{
 		Title: "The same request again", Note: fmt.Sprintf("%d answers each, limit 100: different lists / matches counted / files read.", stableRequests),

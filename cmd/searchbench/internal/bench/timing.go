@@ -34,7 +34,7 @@ type translator func(suite.Query) engine.Request
 
 func zoektRequest(q suite.Query) engine.Request { return engine.Request{Text: q.Text, Limit: q.Limit} }
 
-// quarryRequest asks what zoekt understands: a term with capital letters means them.
+// quarryRequest translates a query to zoekt's meaning: a term with capital letters is case-sensitive.
 func quarryRequest(q suite.Query) engine.Request {
 	text, form := q.Quarry()
 	if form == suite.FormSearch && !strings.Contains(text, "case:") {
@@ -75,7 +75,7 @@ func medianDuration(d []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// quantileDuration returns the value below which a share q of d lies.
+// quantileDuration returns the value at share q of the sorted d.
 func quantileDuration(d []time.Duration, q float64) time.Duration {
 	if len(d) == 0 {
 		return 0

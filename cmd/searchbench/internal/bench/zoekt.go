@@ -35,7 +35,7 @@ func (b *bench) measureZoektOffline(ctx context.Context, f *figures) {
 	}
 }
 
-// askZoekt measures one of the two engines on a server of its own. Pushes come last, on the server as it comes.
+// askZoekt measures one of the two engines on a separate server. Pushes come last, on the server with its default settings.
 func (b *bench) askZoekt(ctx context.Context, f *figures, re2 bool) {
 	server := &lazyZoekt{start: func() (*engine.ZoektServer, error) {
 		return b.Zoekt.Serve(ctx, b.zoektIndex(), len(b.chosenRepositories()), re2)
@@ -71,7 +71,7 @@ func (b *bench) askZoekt(ctx context.Context, f *figures, re2 bool) {
 	}
 }
 
-// zoektMemory reads the memory after a suite that this server was asked, or takes what was read after the suite of an earlier run.
+// zoektMemory reads the memory after a suite on this server, or takes the value from after the suite of an earlier run.
 func (b *bench) zoektMemory(f *figures, server *lazyZoekt) {
 	var err error
 	f.memory, err = recallOrMeasure(b.zoektLedger, "memory/"+listKey(b.Queries), func() (memoryFigure, error) {
@@ -86,7 +86,7 @@ func (b *bench) zoektMemory(f *figures, server *lazyZoekt) {
 	}
 }
 
-// askCapped asks the suite once more with a cap per shard.
+// askCapped runs the suite once more with a cap per shard.
 func (b *bench) askCapped(ctx context.Context, s *source, server *lazyZoekt) []timing {
 	if b.SkipCapped {
 		return nil

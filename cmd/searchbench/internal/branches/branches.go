@@ -36,7 +36,7 @@ type Options struct {
 	Zoekt    *engine.Zoekt
 	Corpora  string
 	Manifest corpus.Manifest
-	// Work is made anew, and removed at the end.
+	// Work is created, and removed at the end.
 	Work string
 	// Rounds is how often each import is made. Default: DefaultRounds.
 	Rounds int
@@ -91,7 +91,7 @@ type measurement struct {
 	source  string
 }
 
-// Measure makes the repositories and imports them in turns.
+// Measure makes the repositories and imports them in turn.
 func Measure(ctx context.Context, o Options) (*Figures, error) {
 	o.ensureDefaults()
 	m := &measurement{Options: o}
@@ -138,7 +138,7 @@ func cloneName(i int) string { return fmt.Sprintf("text-%d", i) }
 // all selects every branch.
 var all = []string{"--branch", "**"}
 
-// measure takes the experiments in turns.
+// measure takes the experiments in turn.
 func (m *measurement) measure(ctx context.Context) error {
 	sixty, many, thousands := strconv.Itoa(m.Sixty), strconv.Itoa(m.Many), strconv.Itoa(m.Thousands)
 	cloned := map[string]string{}

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// BorrowRepository makes the bare repository dir anew, with the objects of another one and commits of its own after that one's Branch. It returns
-// the commit it starts from and its own, in order. dir is removed first.
+// BorrowRepository recreates the bare repository dir, with the objects of another one and new commits after that one's Branch. It returns the
+// commit it starts from and the new ones, in order. dir is removed first.
 func BorrowRepository(ctx context.Context, dir, bare string, write func(c *Commits)) (before string, commits []string, err error) {
 	if before, err = resolveCommit(ctx, bare, "refs/heads/"+Branch); err != nil {
 		return "", nil, err

@@ -29,7 +29,7 @@ const (
 	killGrace = 5 * time.Second
 )
 
-// captureOutput runs the command in a process group of its own and returns what it printed on standard output.
+// captureOutput runs the command in its own process group and returns what it printed on standard output.
 func (c command) captureOutput(ctx context.Context) ([]byte, error) {
 	timeout := c.timeout
 	if timeout == 0 {

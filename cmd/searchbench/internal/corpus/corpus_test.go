@@ -123,7 +123,7 @@ func TestPreparePushes(t *testing.T) {
 	}
 }
 
-// A build is repeated: the second one finds everything there; an entry that changed is built anew.
+// A build is repeated: the second one finds everything there; an entry that changed is rebuilt.
 func TestBuildResumes(t *testing.T) {
 	out := t.TempDir()
 	served := 0

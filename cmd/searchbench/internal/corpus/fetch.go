@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// fetcher lays the files of one package (name and version; both empty for FromGoRoot) into dest, which does not exist yet. cache is a folder
-// of its own that survives between runs. It returns the version that was really served.
+// fetcher puts the files of one package (name and version; both empty for FromGoRoot) into dest, which does not exist yet. cache is a separate
+// folder that survives between runs. It returns the version that was really served.
 type fetcher func(ctx context.Context, name, version, cache, dest string) (string, error)
 
 var fetchers = map[Origin]fetcher{
@@ -36,7 +36,7 @@ func fetchGoRoot(ctx context.Context, _, _, _, dest string) (string, error) {
 	return lines[1], copyTree(filepath.Join(lines[0], "src"), dest)
 }
 
-// fetchGoModule needs no module of its own around it: go mod download takes MODULE@VERSION anywhere.
+// fetchGoModule runs outside of any module: go mod download takes MODULE@VERSION anywhere.
 func fetchGoModule(ctx context.Context, name, version, cache, dest string) (string, error) {
 	out, err := command{
 		dir: cache, env: []string{"GOFLAGS=-mod=mod", "GOWORK=off"},
@@ -65,8 +65,8 @@ func fetchNPM(ctx context.Context, name, version, cache, dest string) (string, e
 	return version, unpackTar(ctx, archive, dest)
 }
 
-// fetchPyPI asks for the source distribution. pip prepares the package's metadata before it keeps the file, which for packages with a
-// native build needs a compiler: the list names packages that do without. Only NAME is asked for without wheels: its build tools may be wheels.
+// fetchPyPI requests the source distribution. pip prepares the package's metadata before it keeps the file, which for packages with a native build
+// needs a compiler: the list names packages that do without. Only NAME is requested without wheels: its build tools may be wheels.
 func fetchPyPI(ctx context.Context, name, version, cache, dest string) (string, error) {
 	archive, err := downloadOnce(cache, "*.tar.gz", func(dir string) error {
 		return command{dir: dir, args: []string{
@@ -79,7 +79,7 @@ func fetchPyPI(ctx context.Context, name, version, cache, dest string) (string, 
 	return version, unpackTar(ctx, archive, dest)
 }
 
-// fetchCrate makes a scratch package with one exact dependency and asks cargo where it unpacked it.
+// fetchCrate makes a scratch package with one exact dependency and uses cargo to find where it was unpacked.
 func fetchCrate(ctx context.Context, name, version, cache, dest string) (string, error) {
 	manifest := fmt.Sprintf("[package]\nname = \"scratch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[dependencies]\nwanted = { package = %q, version = \"=%s\" }\n", name, version)
 	if err := os.MkdirAll(filepath.Join(cache, "src"), 0o755); err != nil {

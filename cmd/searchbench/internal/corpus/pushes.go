@@ -23,7 +23,7 @@ const (
 	maxEditedBytes = 128 << 10
 )
 
-// preparePushes writes n commits into a repository beside bare that borrows bare's objects.
+// preparePushes writes n commits into a repository next to bare that borrows bare's objects.
 func preparePushes(ctx context.Context, bare, side, tree, name string, files []file, n int) ([]Push, error) {
 	before, err := resolveCommit(ctx, bare, "refs/heads/"+Branch)
 	if err != nil {

@@ -36,7 +36,7 @@ func (c *Commits) File(path string, content []byte) {
 	}
 }
 
-// WriteRepository makes the bare repository dir anew, with what write writes, and hardly compresses it: it is read once. dir is removed first.
+// WriteRepository recreates the bare repository dir, with what write writes, and hardly compresses it: it is read once. dir is removed first.
 func WriteRepository(ctx context.Context, dir string, write func(c *Commits)) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err

@@ -21,7 +21,7 @@ type Answer struct {
 	FilesRead int
 	// Incomplete is why the answer does not hold every match; empty if it does, or if the program does not say.
 	Incomplete string
-	// List is a hash of the places that were returned, in their order; zero unless it was asked for.
+	// List is a hash of the places that were returned, in their order; zero unless it was requested.
 	List uint64
 }
 
@@ -33,11 +33,11 @@ type Searcher interface {
 // Request is a query in the program's own words.
 type Request struct {
 	Text string
-	// Limit is the largest number of matches; 0 asks for the exact number of all.
+	// Limit is the largest number of matches; 0 means the exact number of all.
 	Limit int
-	// List asks for Answer.List.
+	// List requests Answer.List.
 	List bool
-	// Repositories asks for repositories instead of matches (Quarry's GET /api/repos).
+	// Repositories requests repositories instead of matches (Quarry's GET /api/repos).
 	Repositories bool
 }
 

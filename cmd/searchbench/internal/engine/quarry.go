@@ -62,7 +62,7 @@ var _ Searcher = (*QuarryServer)(nil)
 const (
 	// connection is the code host that the harness plays; webhookID must differ for every delivery.
 	connection = "bench"
-	// countEverything is the limit that stands for none; the server is configured to allow it.
+	// countEverything is the limit that means none; the server is configured to allow it.
 	countEverything = 1_000_000_000
 	// serverStart bounds the start of a server on data that is there already.
 	serverStart = 2 * time.Minute
@@ -127,7 +127,7 @@ func operatorOf(data string) *http.Client {
 // URL is where the server answers, metrics included.
 func (s *QuarryServer) URL() string { return s.url }
 
-// Flags are those by which a command of the binary asks the server as its operator.
+// Flags are those that make a command of the binary use the server as its operator.
 func (s *QuarryServer) Flags() []string { return []string{"--server", s.url, "--data", s.data} }
 
 // writeQuarryConfig writes JSON, which is YAML as well.
@@ -341,7 +341,7 @@ func (s *QuarryServer) listRepositories(ctx context.Context, word string) (Answe
 	return Answer{Elapsed: elapsed, Matches: len(repositories), Files: len(repositories)}, nil
 }
 
-// Push tells the server, as a git host would, that a ref of a registered repository moved; it returns when the delivery was accepted.
+// Push announces to the server, as a git host would, that a ref of a registered repository moved; it returns when the delivery was accepted.
 func (s *QuarryServer) Push(ctx context.Context, repository, ref, before, after string) error {
 	return s.Deliver(ctx, Delivery{ID: "msg_" + after, Repository: repository, Ref: ref, Before: before, After: after})
 }

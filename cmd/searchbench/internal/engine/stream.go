@@ -22,7 +22,7 @@ type Streamed struct {
 // ErrStream is returned for a stream that does not end as it should, or brings no files.
 var ErrStream = errors.New("stream was cut off")
 
-// Stream asks for an answer in parts. zoekt streams by gRPC alone, which nothing here speaks.
+// Stream requests an answer in parts. zoekt streams by gRPC alone, which nothing here uses.
 func (s *QuarryServer) Stream(ctx context.Context, q Request) (Streamed, error) {
 	body, err := json.Marshal(quarrySearch{Query: q.Text, Matches: q.Limit, Regex: true})
 	if err != nil {
@@ -45,10 +45,10 @@ func (s *QuarryServer) Stream(ctx context.Context, q Request) (Streamed, error) 
 	return readStream(bufio.NewReader(resp.Body), start)
 }
 
-// filesMember stands in a frame that brings matches, and in no other.
+// filesMember is in a frame that brings matches, and in no other.
 var filesMember = []byte(`"files":[{`)
 
-// readStream looks at frames only as far as it must: decoding is nobody's cost.
+// readStream looks at frames only as far as it must, so that decoding does not count.
 func readStream(r *bufio.Reader, start time.Time) (Streamed, error) {
 	var s Streamed
 	for n := 0; n <= maxResponseBytes; {

@@ -43,7 +43,7 @@ func OpenZoekt(bin string) (*Zoekt, error) {
 	return &Zoekt{Bin: bin, Ctags: ctags}, nil
 }
 
-// Index indexes bare repositories into indexDir with symbols. delta asks for its opt-in delta mode.
+// Index indexes bare repositories into indexDir with symbols. delta selects its opt-in delta mode.
 //
 // Submodules are switched off because the delta mode refuses them; an index and its deltas must be made with the same options.
 func (z *Zoekt) Index(ctx context.Context, indexDir string, delta bool, repositories ...string) (proc.Usage, error) {

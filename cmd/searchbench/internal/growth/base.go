@@ -90,7 +90,7 @@ func (b *base) countWords() {
 func eachWord(text []byte, f func(from, to int)) {
 	for i := 0; i < len(text); {
 		if !isLetter(text[i]) {
-			// A number with letters behind it is no identifier.
+			// A number followed by letters is no identifier.
 			digit := text[i] >= '0' && text[i] <= '9'
 			for i++; digit && i < len(text) && isWordByte(text[i]); i++ {
 			}
@@ -146,7 +146,7 @@ func copyMark(copy int) []byte {
 	return []byte{'q' + byte(copy%7), 'a' + byte(copy/7%26), 'j' + byte(copy/182%10)}
 }
 
-// maxLine is the length of a line above which a file is data: its words are not asked for.
+// maxLine is the length of a line above which a file is data: its words are not queried.
 const maxLine = 400
 
 func isSource(f *file) bool {

@@ -46,7 +46,7 @@ func (g *growth) importCopies(ctx context.Context) ([]*stage, error) {
 	return stages, nil
 }
 
-// doneName is the file in a repository, or beside a stage's data, that says that it is complete; it holds the size of the text.
+// doneName is the file in a repository, or next to a stage's data, that marks it as complete; it contains the size of the text.
 const doneName = ".growth-done"
 
 // readDone reports whether an earlier run has completed dir.
@@ -113,7 +113,7 @@ func (g *growth) growBy(ctx context.Context, growing, s *stage, index func() err
 	return markDone(s.data, s.textBytes)
 }
 
-// compareStages asks servers on all stages, starts them again and reports.
+// compareStages queries servers on all stages, starts them again and reports.
 func (g *growth) compareStages(ctx context.Context, title string, kinds []questionKind, stages []*stage) error {
 	for _, s := range stages {
 		if err := g.startServer(ctx, s); err != nil {

@@ -16,7 +16,7 @@ type Options struct {
 	Quarry *engine.Quarry
 	// Tree is the folder of files that everything is made of.
 	Tree string
-	// Work holds repositories and data directories; its content is replaced, but for what Reuse keeps.
+	// Work holds repositories and data directories; its content is replaced, except for what Reuse keeps.
 	Work string
 	// Reuse goes on with the repositories and stages of an earlier run with the same tree and sizes, that was cut short, say.
 	Reuse bool
@@ -26,7 +26,7 @@ type Options struct {
 	Small int
 	// Pushes is the number of pushes before the comparison.
 	Pushes int
-	// Rounds is how often each question is asked. Default: DefaultRounds.
+	// Rounds is how often each query is sent. Default: DefaultRounds.
 	Rounds int
 	// Starts is how often each server is killed and started, from the page cache and from the disk. Default: DefaultStarts.
 	Starts int
@@ -106,7 +106,7 @@ func (g *growth) removeEarlier() error {
 	return os.MkdirAll(g.repositoriesDir(), 0o755)
 }
 
-// repositoriesDir is where what is imported lies.
+// repositoriesDir is the directory of the imported repositories.
 func (g *growth) repositoriesDir() string { return filepath.Join(g.Work, "git") }
 
 func (g *growth) dataPath(name string) string { return filepath.Join(g.Work, "data-"+name) }

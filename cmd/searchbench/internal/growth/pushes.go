@@ -27,7 +27,7 @@ const (
 	// pushPoll is the pause between two questions for a word, pushTimeout bounds the wait.
 	pushPoll    = 2 * time.Millisecond
 	pushTimeout = time.Minute
-	// logEvery is how often progress is told.
+	// logEvery is the number of pushes between two progress messages.
 	logEvery = 500
 	// lookEvery is how often the number of segments is looked at.
 	lookEvery = 20
@@ -100,7 +100,7 @@ func (h *history) moveBranch(n int) error {
 	return os.Rename(ref+".new", ref)
 }
 
-// deliverPush tells a server of the n-th push, from 0, and waits until its word is found.
+// deliverPush announces the n-th push, from 0, to a server and waits until its word is found.
 func (h *history) deliverPush(ctx context.Context, s *engine.QuarryServer, n int) (time.Duration, error) {
 	start := time.Now()
 	if err := s.Push(ctx, pushedName, "refs/heads/"+corpus.Branch, h.commits[n], h.commits[n+1]); err != nil {

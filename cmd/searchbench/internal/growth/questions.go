@@ -24,7 +24,7 @@ const (
 // function finds names of functions in several languages: what follows is looked up by sym:.
 var function = regexp.MustCompile(`(?m)^(?:func|def|fn|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
 
-// chooseQuestions chooses what is asked, from the tree.
+// chooseQuestions chooses the queries, from the tree.
 func (b *base) chooseQuestions() []questionKind {
 	ask := func(texts ...string) []engine.Request {
 		requests := make([]engine.Request, len(texts))

@@ -83,7 +83,7 @@ func (g *growth) kindsOf(files []file) []questionKind {
 	return part.chooseQuestions()
 }
 
-// growMany is grow for many repositories: few quarry index that wait for many each.
+// growMany grows the index by many repositories: a few quarry index commands add many each.
 func (g *growth) growMany(ctx context.Context, growing, s *stage, paths map[string]string) error {
 	return g.growBy(ctx, growing, s, func() error {
 		for chunk := range slices.Chunk(slices.Sorted(maps.Values(paths)), maxTargets) {

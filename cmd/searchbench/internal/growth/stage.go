@@ -116,7 +116,7 @@ func diskBytes(root string, skip ...string) (int64, error) {
 	return total, err
 }
 
-// askAll asks every question rounds times of all stages, which take turns.
+// askAll sends every query rounds times to all stages, which take turns.
 func (g *growth) askAll(ctx context.Context, kinds []questionKind, stages []*stage, rounds int) error {
 	for _, s := range stages {
 		s.answers = make([][][]time.Duration, len(kinds))

@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// addInputs tells the report what was measured on.
+// addInputs adds to the report what was measured on.
 func (g *growth) addInputs() {
 	g.report.Inputs = append(g.report.Inputs,
 		fmt.Sprintf("one tree of %d text files, %.1f MB", len(g.base.files), float64(g.base.bytes)/1e6),
@@ -65,7 +65,7 @@ func formatMilliseconds(ms float64) string { return fmt.Sprintf("%.2f ms", ms) }
 func (g *growth) pushTable(h *history, f *pushFigures) report.Table {
 	t := report.Table{
 		Title:  "Pushes of one file",
-		Note:   "From the delivery of the signed web hook to the first answer that has the new word, one push after the other.",
+		Note:   "From the delivery of the signed webhook to the first answer that has the new word, one push after the other.",
 		Header: []string{"figure", "value"},
 	}
 	row := func(figure, format string, args ...any) {

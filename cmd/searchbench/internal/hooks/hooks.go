@@ -33,7 +33,7 @@ type Options struct {
 	Log  func(format string, args ...any)
 }
 
-// Phase is what deliveries saw beside one load.
+// Phase has the measurements of the deliveries under one load.
 type Phase struct {
 	Name string
 	// Waited are the times until 202, sorted; Failed counts all other answers.
@@ -96,7 +96,7 @@ func Run(ctx context.Context, o Options) (r Result, err error) {
 		}
 		p := b.measurePhase(ctx, phase.name, phase.loads)
 		r.Phases = append(r.Phases, p)
-		o.Log("hooks beside %s: p50 %s, p99 %s, slowest %s of %d, %d failed, server's means %s, append %s, sync %s, load did %d, load average %s", p.Name,
+		o.Log("hooks under %s: p50 %s, p99 %s, slowest %s of %d, %d failed, server's means %s, append %s, sync %s, load did %d, load average %s", p.Name,
 			sortedQuantile(p.Waited, 0.5), sortedQuantile(p.Waited, 0.99), sortedQuantile(p.Waited, 1), len(p.Waited), p.Failed,
 			p.Received.Round(time.Millisecond/10), p.Appended.Round(time.Millisecond/10), p.Synced.Round(time.Millisecond/10), p.Work, p.Load)
 	}
@@ -211,7 +211,7 @@ func (b *bench) noteFailure(err error) {
 	}
 }
 
-// runSearch asks an expression that few trigrams narrow down.
+// runSearch sends an expression that few trigrams narrow down.
 func (b *bench) runSearch(ctx context.Context) bool {
 	_, _ = b.server.Search(ctx, engine.Request{Text: `[a-z]+Err[a-z]* := .*\(`, Limit: 50}) // it is load, whatever comes of it
 	return true
@@ -250,7 +250,7 @@ func sortedQuantile(sorted []time.Duration, q float64) time.Duration {
 
 // Markdown returns the phases as a table.
 func (r Result) Markdown() string {
-	out := "| beside | deliveries | p50 | p99 | slowest | not 202 | load average |\n| --- | --- | --- | --- | --- | --- | --- |\n"
+	out := "| load | deliveries | p50 | p99 | slowest | not 202 | load average |\n| --- | --- | --- | --- | --- | --- | --- |\n"
 	for _, p := range r.Phases {
 		out += fmt.Sprintf("| %s | %d | %s | %s | %s | %d | %s |\n", p.Name, len(p.Waited)+p.Failed,
 			sortedQuantile(p.Waited, 0.5), sortedQuantile(p.Waited, 0.99), sortedQuantile(p.Waited, 1), p.Failed, p.Load)

@@ -38,7 +38,7 @@ type Process struct {
 // stopGrace is how long a program may take to end after SIGTERM.
 const stopGrace = 30 * time.Second
 
-// Start runs spec in a process group of its own. The caller must call Stop or Wait.
+// Start runs spec in its own process group. The caller must call Stop or Wait.
 func Start(spec Spec) (*Process, error) {
 	p := &Process{name: filepath.Base(spec.Path), output: &tail{}, done: make(chan struct{})}
 	p.cmd = exec.Command(spec.Path, spec.Args...)

@@ -61,14 +61,14 @@ func (p *Process) WrittenBytes() int64 {
 	return 0
 }
 
-// ResetPeak starts the peak anew, for measuring one phase of a server's life.
+// ResetPeak resets the peak, to measure one phase of a server's life.
 func (p *Process) ResetPeak() {
 	if p.sampler != nil {
 		p.sampler.reset()
 	}
 }
 
-// sampleInterval is how often memory is read. Reading costs about 20 µs per process of the machine, which must not be felt beside an import.
+// sampleInterval is how often memory is read. Reading costs about 20 µs per process of the machine, which must not affect an import.
 const sampleInterval = 200 * time.Millisecond
 
 type sampler struct {

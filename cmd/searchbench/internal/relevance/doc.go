@@ -4,8 +4,8 @@
 // which place does an engine show the first of them?
 //
 //	Query    what is typed, its category, and the files wanted
-//	Half     tune or test, by a hash of the query: nobody chooses
-//	Measure  asks an engine everything; Report prints the figures of all
+//	Half     tune or test, by a hash of the query, so that it cannot be chosen
+//	Measure  sends all queries to an engine; Report prints the figures of all
 //
 // The figure is the mean reciprocal rank: 1 for a file in the first place, 1/2 in
 // the second, 0 beyond Depth. Single answers are shown of the tuning half alone,

@@ -18,7 +18,7 @@ const Depth = 20
 // maxQueries bounds a suite.
 const maxQueries = 1000
 
-// ErrInvalid is returned for queries that cannot be asked.
+// ErrInvalid is returned for invalid queries.
 var ErrInvalid = errors.New("invalid relevance suite")
 
 // Query is what is typed and what should come first.
@@ -83,7 +83,7 @@ type Run struct {
 	Ranks []int
 }
 
-// Measure asks an engine all queries.
+// Measure sends all queries to an engine.
 func Measure(ctx context.Context, name string, queries []Query, ask Ask) (Run, error) {
 	run := Run{Name: name, Ranks: make([]int, len(queries))}
 	for i := range queries {

@@ -169,7 +169,7 @@ func Multiline(pattern string) bool {
 }
 
 // Ripgrep rewrites an RE2 expression so that ripgrep's engine matches the same: ASCII classes and word boundaries, a line feed with the carriage
-// return that may stand before it, and a brace that begins no repetition stands for itself.
+// return that may precede it, and a brace that begins no repetition is literal.
 func Ripgrep(pattern string) string {
 	namesCR := strings.Contains(pattern, `\r`)
 	var b strings.Builder

@@ -12,11 +12,11 @@ const (
 	FormRepositories
 )
 
-// Quarry returns the query in Quarry's language, to be asked in regular expression mode, any case.
+// Quarry returns the query in Quarry's language, to be run in regular expression mode, any case.
 //
-// The languages agree but for zoekt's type: filter. type:file PATTERN asks for files by path, which is a file: filter alone; type:repo WORD asks
-// for repositories, which Quarry lists by name on its own endpoint (zoekt also returns those that merely contain the word: the times are
-// compared, the counts are not).
+// The languages agree except for zoekt's type: filter. type:file PATTERN finds files by path, which is a file: filter alone; type:repo WORD finds
+// repositories, which Quarry lists by name on a separate endpoint (zoekt also returns those that merely contain the word: the times are compared,
+// the counts are not).
 func (q Query) Quarry() (text string, form Form) {
 	if rest, ok := strings.CutPrefix(q.Text, "type:file "); ok {
 		return "file:" + rest, FormSearch

@@ -26,7 +26,7 @@ const (
 	MixNone        Mix = "none"
 )
 
-// The classes beside the suite (testdata/classes.json).
+// The classes outside of the suite (testdata/classes.json).
 const (
 	ClassRare         = "rare"
 	ClassSymbolExact  = "symbol-exact"
@@ -34,8 +34,8 @@ const (
 	ClassSymbolCommon = "symbol-common"
 )
 
-// easy are the classes in which an index finds its matches by a literal of three or more characters and few of them are asked for: what people type.
-// The others need a scan, a long list or an exact count.
+// easy are the classes in which an index finds its matches by a literal of three or more characters and few of them are requested: what people
+// type. The others need a scan, a long list or an exact count.
 var easy = map[string]bool{
 	"rare-literal": true, "common-literal": true, "3-char": true, "case-sensitive": true, "case-insensitive": true, "phrase": true,
 	"regex-class": true, "regex-anchor": true, "symbol": true, "file-filter": true, "lang-filter": true, "negation": true, "and-or": true,
@@ -45,10 +45,10 @@ var easy = map[string]bool{
 // Easy says whether the query's class is one of the easy ones.
 func (q Query) Easy() bool { return easy[q.Class] }
 
-// ErrInvalid is returned for queries that cannot be asked.
+// ErrInvalid is returned for invalid queries.
 var ErrInvalid = errors.New("invalid query suite")
 
-// maxQueries bounds one suite; every query is asked several times of several engines.
+// maxQueries bounds one suite; every query is sent several times to several engines.
 const maxQueries = 1000
 
 // Parse decodes files of queries, in order. Names are unique over all of them: an equal query under an equal name is taken once.

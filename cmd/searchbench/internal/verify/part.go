@@ -23,7 +23,7 @@ type part struct {
 	matches            int // ripgrep's
 }
 
-// restrictQuery returns the query for the part alone. Filters ignore case unless they are told not to.
+// restrictQuery returns the query for the part alone. Filters ignore case by default.
 func (p part) restrictQuery(text string) string {
 	if p.repository == "" {
 		return text
@@ -76,7 +76,7 @@ func (c *Checker) splitPart(p part, repositories []string, want map[engine.Place
 	return parts, nil
 }
 
-// listMatches asks the server for the matches of every file, in parts that it can list.
+// listMatches requests the matches of every file from the server, in parts that it can list.
 func (c *Checker) listMatches(ctx context.Context, o *Outcome, text string, repositories []string, want map[engine.Place]int) (map[engine.Place]int, error) {
 	whole := part{}
 	for _, n := range want {

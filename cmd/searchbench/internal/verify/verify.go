@@ -152,7 +152,7 @@ func (c *Checker) findExcuse(ctx context.Context, place engine.Place, plain suit
 	return "", nil
 }
 
-// skippedOf asks once for the files of a repository that the server does not search.
+// skippedOf makes one request for the files of a repository that the server does not search.
 func (c *Checker) skippedOf(ctx context.Context, repository string) (map[string]string, error) {
 	if skipped, ok := c.skipped[repository]; ok {
 		return skipped, nil

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// answers is a Searcher that says what it was told to.
+// answers is a Searcher with configured answers.
 type answers struct{ places map[engine.Place]int }
 
 func (a answers) Places(context.Context, string) (map[engine.Place]int, engine.Answer, error) {

@@ -32,7 +32,7 @@ func BenchmarkExtract(b *testing.B) {
 				}
 				symbols = len(found)
 			}
-			// Processor time tells more than the clock on a busy machine.
+			// Processor time is more reliable than the clock on a busy machine.
 			b.ReportMetric(float64(len(text))*float64(b.N)/1e6/(cpuSeconds(b)-start), "MB/cpu-s")
 			b.ReportMetric(float64(symbols), "symbols")
 		})
@@ -53,7 +53,8 @@ func benchmarkText(b *testing.B, language code.Language) []byte {
 	return nil
 }
 
-// corpusText returns the files of the corpus given by flag, if it is of the language.
+// corpusText returns the files of the corpus given by flag that are in the
+// language.
 func corpusText(b *testing.B, language code.Language) []byte {
 	name, dir, _ := strings.Cut(*corpusFlag, "=")
 	if name != string(language) {

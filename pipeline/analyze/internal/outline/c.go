@@ -49,8 +49,8 @@ func cppSpecial(s *scanner, c byte) token {
 	return s.scanQuoted(c, false)
 }
 
-// digitSeparator reports whether the apostrophe at s.pos stands within a number
-// (1'000'000), as it may where a body is skipped.
+// digitSeparator reports whether the apostrophe at s.pos is inside a number
+// (1'000'000), as it may be where a body is skipped.
 func (s *scanner) digitSeparator() bool {
 	if s.pos == 0 || s.lex.class[s.peekByte(1)] < classWord {
 		return false
@@ -254,8 +254,8 @@ func (d cDialect) enterAggregate(p *declParser, decl []token, i int) {
 	p.enterScope(s)
 }
 
-// tagName returns the name of a type from what stands between its keyword and its
-// body: the last name before a base clause that is no attribute macro.
+// tagName returns the name of a type from the tokens between its keyword and its body:
+// the last name before a base clause that is not an attribute macro.
 func (d cDialect) tagName(p *declParser, head []token) (token, bool) {
 	var name token
 	for i, t := range head {
@@ -279,8 +279,8 @@ func isDoubleColon(decl []token, i int) bool {
 		i > 0 && decl[i-1].isPunct(':') && decl[i-1].end == decl[i].start
 }
 
-// attributeName reports whether t is spelled like a macro that stands for an
-// attribute or is one of the words that may follow a class name.
+// attributeName reports whether t is spelled like an attribute macro or is one of
+// the words that may follow a class name.
 func (p *declParser) attributeName(t token) bool {
 	text := p.tokenText(t)
 	return bytes.HasPrefix(text, []byte("__")) || string(text) == "final"

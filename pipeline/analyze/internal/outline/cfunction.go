@@ -6,15 +6,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// function is a function declarator found among the tokens of a declaration.
+// functionDeclarator is a function declarator found among the tokens of a declaration.
 type functionDeclarator struct {
 	name  token
 	index int // of the name's last token
 	scope span
 }
 
-// findFunction finds the declarator of a function: a name before a parenthesised
-// group. Macros with arguments may stand before and after it.
+// findFunction finds the declarator of a function: a name before a parenthesized group.
+// Macros with arguments may precede and follow it.
 func (d cDialect) findFunction(p *declParser, decl []token) (functionDeclarator, bool) {
 	best := -1
 	for i := 1; i < len(decl); i++ {
@@ -126,8 +126,8 @@ func lastQualifier(decl []token, i int) span {
 	return span{}
 }
 
-// inMemberInitializers reports whether a "{" behind decl is a braced member
-// initialiser of the constructor fn.
+// inMemberInitializers reports whether a "{" after decl is a braced member
+// initializer of the constructor fn.
 func (d cDialect) inMemberInitializers(decl []token, fn functionDeclarator) bool {
 	last := decl[len(decl)-1]
 	if !d.cpp || !last.isName() && !last.isGroup('<') {

@@ -58,7 +58,7 @@ func (s *scanner) rawQuotes(start int) token {
 // maxHoles bounds the nesting of interpolated strings.
 const maxHoles = 8
 
-// skipInterpolated reads the text of a string behind its opening quote.
+// skipInterpolated reads the text of a string after its opening quote.
 func (s *scanner) skipInterpolated(verbatim, holes bool, depth int) {
 	for s.pos < len(s.src) {
 		c := s.src[s.pos]

@@ -192,7 +192,7 @@ func (p *declParser) pointerName(group token) (token, bool) {
 }
 
 // handleClose leaves a stand-in for the type whose body has ended, so that the
-// declarators behind it are read: "struct s { … } name;".
+// declarators after it are read: "struct s { … } name;".
 func (d cDialect) handleClose(p *declParser, s scope) {
 	if s.form != formType && s.form != formEnum || s.form == formEnum && s.name.isEmpty() && s.kind == "" {
 		return
@@ -206,7 +206,7 @@ func (d cDialect) handleClose(p *declParser, s scope) {
 	}
 }
 
-// adoptTypedef names the members of an unnamed type by the typedef behind it.
+// adoptTypedef names the members of an unnamed type by the typedef after it.
 func (d cDialect) adoptTypedef(p *declParser, s scope) {
 	i := s.bodyTail(p)
 	if i.kind == tokWord {
@@ -214,7 +214,7 @@ func (d cDialect) adoptTypedef(p *declParser, s scope) {
 	}
 }
 
-// bodyTail returns the first name behind a closed body that is no attribute
+// bodyTail returns the first name after a closed body that is not an attribute
 // macro, without consuming it.
 func (s scope) bodyTail(p *declParser) token {
 	i := p.pos

@@ -2,21 +2,21 @@ package outline
 
 import "github.com/quarrysearch/quarry/schemas/code"
 
-// maxDeclTokens bounds the tokens kept of one declaration. What comes later is
-// dropped: names stand near the front.
+// maxDeclTokens bounds the tokens kept of one declaration. Later ones are dropped:
+// names are near the front.
 const maxDeclTokens = 192
 
 // dialect judges declarations for one language of C's family.
 type dialect interface {
-	// token may consume or change t before it joins the declaration; it reports
+	// handleToken may consume or change t before it joins the declaration; it reports
 	// whether it did away with t.
 	handleToken(p *declParser, t token) bool
-	// body is called at a "{". It records what the collected tokens define and
+	// handleBody is called at a "{". It records what the collected tokens define and
 	// enters or skips the body.
 	handleBody(p *declParser, open token)
-	// statement is called at a ";".
+	// handleStatement is called at a ";".
 	handleStatement(p *declParser)
-	// closed is called at a "}", after the scope was closed.
+	// handleClose is called at a "}", after the scope was closed.
 	handleClose(p *declParser, s scope)
 }
 
@@ -153,7 +153,7 @@ func (p *declParser) readAngle(t token) (token, bool) {
 // maxAngle bounds how far type arguments are looked ahead for, in bytes.
 const maxAngle = 1024
 
-// angleEnd returns the offset behind the ">" that closes the "<" just read.
+// angleEnd returns the offset after the ">" that closes the "<" just read.
 func (s *scanner) angleEnd() (int, bool) {
 	if s.pos < s.noAngleTil {
 		return 0, false

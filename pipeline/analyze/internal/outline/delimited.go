@@ -120,7 +120,7 @@ func closingDelimiter(c byte) byte {
 	return c
 }
 
-// skipDelimited passes over the rest of a literal up to its closing delimiter; brackets
+// skipDelimited skips the rest of a literal up to its closing delimiter; brackets
 // nest, and a backslash takes the meaning of the next byte.
 func (s *scanner) skipDelimited(open, closing byte) {
 	depth := 1

@@ -30,8 +30,8 @@
 //	          it ends, and keeps the blocks that are open
 //	recorder  definitions found so far → []code.Symbol
 //
-// No grammar is a parser of its language: each knows just enough to tell a
-// definition from a use. docs/languages.md lists what is recognised.
+// No grammar is a complete parser: each knows just enough to distinguish a
+// definition from a use. docs/languages.md lists what is recognized.
 //
 // # Invariants
 //

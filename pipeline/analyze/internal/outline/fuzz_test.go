@@ -77,7 +77,7 @@ func extractChecked(t testing.TB, language code.Language, text []byte) {
 	checkInvariants(t, text, symbols)
 }
 
-// FuzzExtract holds every grammar to the invariants on any text.
+// FuzzExtract checks every grammar against the invariants on any text.
 func FuzzExtract(f *testing.F) {
 	for _, source := range scripts(f) {
 		for i := range languages {

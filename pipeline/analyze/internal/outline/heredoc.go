@@ -2,8 +2,8 @@ package outline
 
 import "bytes"
 
-// heredoc is a string whose text stands on the lines after the one that names
-// its terminator.
+// heredoc is a string whose text is on the lines after the one that names its
+// terminator.
 type heredoc struct {
 	terminator []byte
 	indented   bool // the terminator may be indented
@@ -18,7 +18,7 @@ func (s *scanner) addHeredoc(terminator []byte, indented bool) {
 	}
 }
 
-// skipHeredocs passes over the heredocs that begin at s.pos, a line's beginning.
+// skipHeredocs skips the heredocs that begin at s.pos, a line's beginning.
 func (s *scanner) skipHeredocs() {
 	for _, h := range s.heredocs {
 		s.skipHeredoc(h)

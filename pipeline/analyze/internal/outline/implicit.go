@@ -81,7 +81,7 @@ func (p *tableParser) arrowAfter(i int) bool {
 }
 
 // implicitVariables records the variable whose name is token i, and those that
-// follow it behind commas.
+// follow it after commas.
 func (p *tableParser) implicitVariables(i, words int) bool {
 	c := p.table
 	if c.variables == "" || words < 2 || !p.m.isName(p.stmt[i]) {

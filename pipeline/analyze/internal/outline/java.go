@@ -157,8 +157,8 @@ func (p *declParser) defineFields(decl []token, kind code.SymbolKind) {
 	}
 }
 
-// fieldName returns the last name before a value. Unless the type is known
-// already, a type has to stand before it.
+// fieldName returns the last name before a value. Unless the type is already known,
+// a type has to precede the name.
 func fieldName(part []token, typed bool) (token, bool) {
 	var name token
 	for _, t := range part {

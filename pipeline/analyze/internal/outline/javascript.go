@@ -19,8 +19,8 @@ type jsParser struct {
 	current     token   // the token being handled, or the last one its handler read
 }
 
-// jsParen remembers what stood before a parenthesis, until it is known what the
-// group is: parameters of an arrow function, of a method, or a condition.
+// jsParen keeps the context before a parenthesis until the group is known to be the
+// parameters of an arrow function, those of a method, or a condition.
 type jsParen struct {
 	name   token // the target or member name
 	in     scope
@@ -157,8 +157,7 @@ func (p *jsParser) skipDecorator() {
 	}
 }
 
-// openParen opens a parenthesis and remembers what a function behind it would be
-// called.
+// openParen opens a parenthesis and remembers the name of a function that may follow.
 func (p *jsParser) openParen(t token) {
 	if p.isFull() {
 		p.jsGroup(t)
@@ -190,8 +189,8 @@ func (p *jsParser) closeBracket(t token) {
 	p.lastParen = jsParen{name: s.pending, in: *p.topScope(), member: s.finished, valid: t.ch == ')', end: t.end}
 }
 
-// handleEquals handles "=": an assignment makes the name before it a target, "=>"
-// makes what stood before it a function.
+// handleEquals handles "=": an assignment makes the name before it a target, "=>" makes
+// the tokens before it a function.
 func (p *jsParser) handleEquals(t token) {
 	switch {
 	case p.peekByte(0) == '>':
@@ -282,7 +281,7 @@ func (p *jsParser) defineValue(name token, kind code.SymbolKind, in scope) int32
 	return p.rec.add(name.toSpan(), kind, in)
 }
 
-// functionKind tells functions from methods.
+// functionKind distinguishes functions from methods.
 func functionKind(in scope) code.SymbolKind {
 	if in.kind == "class" {
 		return "method"

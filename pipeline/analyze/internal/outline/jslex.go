@@ -33,8 +33,8 @@ func jsSpecial(s *scanner, c byte) token {
 	return s.scanQuoted(c, false)
 }
 
-// scanTemplate reads the text of a template literal up to its end, or up to "${",
-// behind which the grammar reads an expression.
+// scanTemplate reads the text of a template literal up to its end, or up to "${", after
+// which the grammar reads an expression.
 func (s *scanner) scanTemplate() {
 	for s.pos < len(s.src) {
 		switch c := s.src[s.pos]; {
@@ -56,7 +56,7 @@ func (s *scanner) scanTemplate() {
 // maxRegexp bounds a regular-expression literal, which also may not span lines.
 const maxRegexp = 4096
 
-// scanRegexp reads a regular-expression literal where one can stand, else a "/".
+// scanRegexp reads a regular-expression literal where one may occur, else a "/".
 func (s *scanner) scanRegexp() token {
 	start := s.pos
 	if !s.regexpMayBegin() || start < s.noRegexpTil {

@@ -27,8 +27,8 @@ func (p *jsParser) readMember(t token) {
 	p.afterName(name, p.takeToken())
 }
 
-// skipModifiers reads words such as static, async and get, and returns the name
-// behind them. A modifier before "(", "=", ":" and the like is itself the name.
+// skipModifiers reads words such as static, async and get, and returns the name after
+// them. A modifier before "(", "=", ":" and the like is itself the name.
 func (p *jsParser) skipModifiers(t token) token {
 	for t.kind == tokWord && isModifier(t.word) {
 		next := p.takeToken()
@@ -144,8 +144,8 @@ func (p *jsParser) typeArguments(open token) token {
 	return open
 }
 
-// jsGroup skips a bracketed group by its tokens, since templates and regular
-// expressions in it can only be told by what stands before them.
+// jsGroup skips a bracketed group token by token: templates and regular expressions
+// in it can be recognized only by the token before them.
 func (p *jsParser) jsGroup(open token) token {
 	depth, holes := 1, []int(nil)
 	for depth > 0 {

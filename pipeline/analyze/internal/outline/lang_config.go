@@ -1,7 +1,7 @@
 package outline
 
-// maxKeyDepth bounds how deep the keys of data are symbols: what lies deeper is the
-// data, of which a file may hold any amount.
+// maxKeyDepth bounds the depth to which keys of data are symbols: deeper levels are
+// the data itself, of which a file may have any amount.
 const maxKeyDepth = 3
 
 var ini = table{

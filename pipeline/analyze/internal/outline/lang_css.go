@@ -2,7 +2,7 @@ package outline
 
 var (
 	css = newCSS("CSS, PostCSS", []comment{slashStar})
-	// less also stands for SCSS, whose blocks nest in the same way.
+	// less is also used for SCSS, whose blocks nest in the same way.
 	less = newCSS("SCSS, Less", []comment{slashStar, slashSlash})
 )
 

@@ -15,8 +15,8 @@ var markupLexicon = lexicon{
 	strings:  []quote{{open: `"`, close: `"`, multiline: true}, {open: "'", close: "'", multiline: true, apart: true}},
 }
 
-// readMarkup records the ids and headings of a page, if they are asked for, and what
-// its scripts define.
+// readMarkup records the ids and headings of a page, if page is set, and the
+// definitions in its scripts.
 func readMarkup(s scanner, page bool) {
 	for {
 		i := bytes.IndexByte(s.src[s.pos:], '<')
@@ -72,7 +72,7 @@ func (s *scanner) closingTag(tag string) int {
 	}
 }
 
-// readAttributes moves behind the ">" that ends a tag.
+// readAttributes moves past the ">" that ends a tag.
 func (s *scanner) readAttributes(page bool, tag string) {
 	name := span{}
 	for s.pos < len(s.src) {

@@ -8,8 +8,8 @@ import (
 // lexicon is the lexis of a language as a table: what its comments, literals and
 // words look like. compile makes the byte classes of a lexis of it.
 type lexicon struct {
-	// letters are bytes that identifiers hold beside ASCII letters, digits, "_" and
-	// everything above ASCII.
+	// letters are bytes that identifiers may have in addition to ASCII letters,
+	// digits, "_" and everything above ASCII.
 	letters string
 	// suffixes are bytes that may end an identifier: empty? and sort!.
 	suffixes string
@@ -29,7 +29,7 @@ type lexicon struct {
 	slashes bool
 	// markup says that elements named script and style hold source of other languages.
 	markup bool
-	// quoteWords are words before which the delimiter of a literal stands: q in q{ … }.
+	// quoteWords are words that precede the delimiter of a literal: q in q{ … }.
 	quoteWords string
 }
 
@@ -38,22 +38,22 @@ type comment struct {
 	open, close string
 	// nested says that comments of this form may hold one another.
 	nested bool
-	// first says that nothing but blanks may stand before it on its line.
+	// first says that only blanks may precede it on its line.
 	first bool
 	// column is where it has to begin, counted from 1; 0 for anywhere.
 	column int
-	// apart says that a blank, a bracket or a separator stands before it.
+	// apart says that a blank, a bracket or a separator precedes it.
 	apart bool
 }
 
 // quote is a form of literals.
 type quote struct {
 	open, close string
-	// prefix is a word that stands directly before open: r in r"…".
+	// prefix is a word directly before open: r in r"…".
 	prefix string
 	// escape is the byte that takes the meaning of the next one; 0 for none.
 	escape byte
-	// doubled says that two closing quotes stand for one.
+	// doubled says that two closing quotes mean one.
 	doubled bool
 	// multiline literals may hold line breaks; others end at one.
 	multiline bool
@@ -63,11 +63,11 @@ type quote struct {
 	// char says that it is one character or escape; anything else is punctuation, such
 	// as the mark of a type variable.
 	char bool
-	// apart says that no name, number or closing bracket stands directly before:
+	// apart says that no name, number or closing bracket directly precedes it:
 	// otherwise it is punctuation, such as a transposition.
 	apart bool
-	// fence is a byte that may be repeated before open and then stands as often after
-	// close: # in #"…"#. With fenceInside it stands inside of open: [==[ … ]==].
+	// fence is a byte that may be repeated before open and then follows close as
+	// often: # in #"…"#. With fenceInside it is inside of open: [==[ … ]==].
 	fence       byte
 	fenceInside bool
 	// tag says that open is followed by a name and open again, as in $tag$ … $tag$.

@@ -53,7 +53,7 @@ func (s *scanner) openPrefixed(o *openers) bool {
 	return false
 }
 
-// columnComment passes over the comment that a letter in the first column begins.
+// columnComment skips the comment that a letter in the first column begins.
 func (s *scanner) columnComment(c byte) bool {
 	for i := range s.lex.openers.by[c] {
 		if in := &s.lex.openers.by[c][i]; in.comment != nil && s.skipComment(in.comment) {
@@ -71,7 +71,7 @@ func (s *scanner) inColumn(column int) bool {
 
 func isLetter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// skipComment passes over the comment at s.pos, if there is one.
+// skipComment skips the comment at s.pos, if there is one.
 func (s *scanner) skipComment(c *comment) bool {
 	if !s.hasPrefix(c.open) && !(s.lex.words.fold && s.atFold(c.open)) {
 		return false
@@ -102,7 +102,7 @@ func (s *scanner) atFold(prefix string) bool {
 	return len(s.src)-s.pos >= len(prefix) && strings.EqualFold(string(s.src[s.pos:s.pos+len(prefix)]), prefix)
 }
 
-// skipNested passes over a comment that may hold others of its form.
+// skipNested skips a comment that may hold others of its form.
 func (s *scanner) skipNested(c *comment) {
 	depth, start := 0, s.pos
 	opens, closes := c.open[0], c.close[0]
@@ -135,7 +135,7 @@ type literalState struct {
 }
 
 // openQuote reads the literal at s.pos, if one begins here. Where holes are
-// reported (s.holes), it stops behind the beginning of one.
+// reported (s.holes), it stops after the beginning of one.
 func (s *scanner) openQuote(in *opener) bool {
 	q := in.quote
 	if q.apart && s.pos > 0 {

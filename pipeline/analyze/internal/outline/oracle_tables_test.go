@@ -107,7 +107,7 @@ func isMistaken(language code.Language, kind, line string) bool {
 	return false
 }
 
-// inText stands for a line inside of a documentation text.
+// inText marks a line inside of a documentation text.
 const inText = "\x00"
 
 // sourceLines are the lines of files by path.

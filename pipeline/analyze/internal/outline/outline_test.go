@@ -50,7 +50,7 @@ func format(symbols []code.Symbol) string {
 	return b.String()
 }
 
-// checkInvariants holds symbols to what doc.go promises.
+// checkInvariants checks symbols against the invariants of doc.go.
 func checkInvariants(t testing.TB, text []byte, symbols []code.Symbol) {
 	t.Helper()
 	if len(symbols) > code.MaxSymbolsPerDocument {

@@ -26,8 +26,8 @@ import (
 //	(@)       the last word in a group in round brackets, as the name
 //	{         its end, where a brace follows
 //
-// "?" behind an element makes it optional. A pattern that begins with a word is
-// tried where that stands; all others at the beginning of a statement.
+// "?" after an element makes it optional. A pattern that begins with a word is
+// tried where that word occurs; all others at the beginning of a statement.
 type pattern []element
 
 type element struct {
@@ -267,7 +267,7 @@ func (m *matcher) isName(t token) bool {
 	return false
 }
 
-// nameSpan returns where the name stands that t is, without quotes.
+// nameSpan returns the position of the name t, without quotes.
 func (m *matcher) nameSpan(t token) span {
 	s := t.toSpan()
 	if t.kind != tokWord {
@@ -348,7 +348,7 @@ func (m *matcher) matchInside(t token) int {
 }
 
 // matchList takes names separated by commas. What follows a name up to the comma, such as
-// a type or a value, is passed over.
+// a type or a value, is skipped.
 func (m *matcher) matchList(i int) int {
 	from := i
 	for i < len(m.stmt) && m.isName(m.stmt[i]) && len(m.names) < maxNames {

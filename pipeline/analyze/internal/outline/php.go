@@ -49,7 +49,7 @@ func (s *scanner) phpLineComment() {
 	}
 }
 
-// phpStart returns the offset behind the next opening tag from offset pos on.
+// phpStart returns the offset after the next opening tag from offset pos on.
 func phpStart(src []byte, pos int) int {
 	i := bytes.Index(src[pos:], []byte("<?"))
 	if i < 0 {
@@ -91,7 +91,7 @@ func (s *scanner) phpHeredoc() token {
 	return s.literalToken(start)
 }
 
-// runPHP reads what stands between PHP's tags.
+// runPHP reads the code between PHP's tags.
 func runPHP(s scanner) {
 	s.pos = phpStart(s.src, 0)
 	declarationReader(phpDialect{})(s)
@@ -130,8 +130,8 @@ func (phpDialect) functionKind(p *declParser) code.SymbolKind {
 	return "function"
 }
 
-// phpFunction returns the index of the name behind "function", -1 for a closure
-// or none. A method may be named like a keyword.
+// phpFunction returns the index of the name after "function", -1 for a closure or
+// none. A method may be named like a keyword.
 func phpFunction(decl []token) int {
 	i := indexWord(decl, wFunction)
 	if i < 0 {

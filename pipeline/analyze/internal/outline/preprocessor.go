@@ -106,7 +106,7 @@ func (s *scanner) pushConditional() {
 	}
 }
 
-// openConditional opens #if; the text of #if 0 is passed over.
+// openConditional opens #if; the text of #if 0 is skipped.
 func (s *scanner) openConditional() {
 	s.skipBlanks()
 	never := s.hasPrefix("0") && (s.pos+1 >= len(s.src) || s.lex.class[s.src[s.pos+1]] < classWord)
@@ -150,9 +150,9 @@ func (s *scanner) closeConditional() {
 	}
 }
 
-// skipBranches passes over lines up to the #endif of the current conditional,
-// or, if toElse, up to its #else, which then opens a conditional of its own. It
-// reports whether there was one.
+// skipBranches skips lines up to the #endif of the current conditional or, if
+// toElse, up to its #else, which then opens a new conditional. It reports whether
+// it found one.
 func (s *scanner) skipBranches(toElse bool) bool {
 	for depth := 0; ; {
 		s.skipLine()

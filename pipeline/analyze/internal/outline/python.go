@@ -63,7 +63,7 @@ func runPython(s scanner) {
 	p.closeBlocks(-1)
 }
 
-// takeToken returns the next token and, if it is of the same line, notes its end.
+// takeToken returns the next token and, if it is on the same line, records its end.
 func (p *pythonParser) takeToken() token {
 	t := p.next()
 	if !t.newline && t.kind != tokEOF {

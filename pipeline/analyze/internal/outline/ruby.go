@@ -48,9 +48,9 @@ func rubySpecial(s *scanner, c byte) token {
 	return s.punctToken(1)
 }
 
-// valueMayBegin reports whether a literal rather than an operator can stand at
-// s.pos: not behind a value, unless that is a method's name set off by a blank
-// on one side only.
+// valueMayBegin reports whether a literal rather than an operator may begin at
+// s.pos: not after a value, unless that is a method's name with a blank on one side
+// only.
 func (s *scanner) valueMayBegin() bool {
 	switch s.prev.kind {
 	case tokNumber, tokString:
@@ -70,7 +70,7 @@ func (s *scanner) valueMayBegin() bool {
 	return true
 }
 
-// rubyText reads a literal behind its opening delimiter, with escapes, nested
+// rubyText reads a literal after its opening delimiter, with escapes, nested
 // delimiters and interpolated expressions.
 func (s *scanner) rubyText(open, closing byte, depth int) {
 	nested := 0
@@ -408,7 +408,7 @@ func (p *rubyParser) methodName(t token) token {
 	return t
 }
 
-// isSetter reports whether "= " behind a method's name is part of it.
+// isSetter reports whether "= " after a method's name is part of it.
 func (p *rubyParser) isSetter() bool {
 	return p.lex.class[p.peekByte(2)] == classWord && p.peekByte(0) == '=' && p.src[p.pos-1] != ' '
 }

@@ -29,7 +29,7 @@ func rustSpecial(s *scanner, c byte) token {
 	return s.scanQuoted(c, true)
 }
 
-// charOrLifetime tells 'a' from 'a.
+// charOrLifetime distinguishes 'a' from 'a.
 func (s *scanner) charOrLifetime() token {
 	start := s.pos
 	if s.peekByte(1) == '\\' {

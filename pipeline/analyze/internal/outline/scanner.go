@@ -38,9 +38,9 @@ type lexis struct {
 	irregularWords bool
 }
 
-// newLexis returns the table of a language whose irregular bytes are specials
-// and whose identifiers may contain the bytes of letters beside ASCII letters,
-// digits, underscore and everything above ASCII.
+// newLexis returns the table of a language. The bytes in specials need the special
+// function. Identifiers may contain the bytes in letters, ASCII letters, digits,
+// underscores and all bytes above ASCII.
 func newLexis(letters, specials string, words *wordTable, special func(*scanner, byte) token) *lexis {
 	l := &lexis{words: words, special: special}
 	for c := range 256 {
@@ -189,8 +189,8 @@ func (s *scanner) irregularWord(start, pos int) token {
 	return t
 }
 
-// scanNumber reads a numeric literal roughly: letters, digits, and a point or
-// an apostrophe between them. The sign of an exponent becomes a token of its own.
+// scanNumber reads a numeric literal roughly: letters, digits, and a point or an
+// apostrophe between them. The sign of an exponent becomes a separate token.
 func (s *scanner) scanNumber() token {
 	src, class := s.src, &s.lex.class
 	start, pos := s.pos, s.pos+1

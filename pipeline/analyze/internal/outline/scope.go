@@ -13,7 +13,7 @@ const (
 	formEnum                    // enumerators
 	formFunction                // statements
 	formObject                  // properties of a literal
-	formBlock                   // statements or a literal without a name of its own
+	formBlock                   // statements or a literal without a name
 	formParen                   // a parenthesised group
 	formBracket                 // a bracketed group
 	formTemplate                // an expression inside a template literal

@@ -28,8 +28,8 @@ func shellSpecial(s *scanner, c byte) token {
 	return s.shellHeredoc()
 }
 
-// doubleQuoted reads a string behind its opening quote; the commands that it
-// substitutes may hold strings of their own.
+// doubleQuoted reads a string after its opening quote; the commands that it
+// substitutes may contain further strings.
 func (s *scanner) doubleQuoted(depth int) {
 	for s.pos < len(s.src) {
 		c := s.src[s.pos]
@@ -162,7 +162,7 @@ func runShell(s scanner) {
 	}
 }
 
-// beginsCommand reports whether t stands where a command begins.
+// beginsCommand reports whether t is at the beginning of a command.
 func (p *shellParser) beginsCommand(t token) bool {
 	if t.newline || p.before.kind == tokNone {
 		return true

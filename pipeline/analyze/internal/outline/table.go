@@ -6,8 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// table is a language as data: how its text falls into tokens, statements and
-// blocks, and which statements define something. docs/adding-a-language.md tells
+// table is a language as data: how its text is divided into tokens, statements and
+// blocks, and which statements define something. docs/adding-a-language.md explains
 // how to write one.
 type table struct {
 	// languages are its names as go-enry has them, separated by commas.
@@ -37,19 +37,19 @@ type table struct {
 	flat string
 	// angles says that type arguments in angle brackets are groups.
 	angles bool
-	// quotes are bytes in which names may stand: `name`.
+	// quotes are bytes that may enclose names: `name`.
 	quotes string
 	// starts are bytes that begin a statement where they begin a line.
 	starts string
 	// path are the bytes that join names; "." if empty.
 	path string
-	// notAfter are bytes behind which a keyword is a name; ".@" if empty.
+	// notAfter are bytes after which a keyword is a name; ".@" if empty.
 	notAfter string
 	// textMarks are bytes at the end of a line after which deeper lines are text.
 	textMarks string
 	// lineStart are bytes of which one begins every line that matters; empty for all.
 	lineStart string
-	// keyColon says that a word with a colon directly behind it is a key.
+	// keyColon says that a word directly followed by a colon is a key.
 	keyColon bool
 	// descend enters blocks that no rule has begun; they are skipped otherwise.
 	descend bool
@@ -100,8 +100,8 @@ type rule struct {
 	again bool
 	// until is the word that begins the line at which a text ends that is no source.
 	until string
-	// fields are words before which the names of properties stand in the group that
-	// follows the name: class Point(val x: Int).
+	// fields are words that precede the names of properties in the group after the
+	// name: class Point(val x: Int).
 	fields string
 	// level is that of a section: it ends those of its level and above. With levels it
 	// is the number of equal bytes with which the statement begins.
@@ -139,7 +139,7 @@ var typeKinds = kindSet("class struct interface trait object enum union protocol
 // moduleKinds are the kinds that enclose definitions without making them members.
 var moduleKinds = kindSet("module namespace package library program unit architecture entity instance template functor signature macroDefinition")
 
-// valueKinds are what a function's body may hold without anybody looking for it.
+// valueKinds are the kinds that are ignored inside a function's body.
 var valueKinds = kindSet("variable constant property field member signal port parameter label enumerator attribute key register net")
 
 // ownerNone is the owner of names whose parent is no definition.

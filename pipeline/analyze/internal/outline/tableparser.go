@@ -42,8 +42,8 @@ type tableParser struct {
 	brackets int
 }
 
-// maxStatement bounds the tokens of a statement. What comes later is dropped, or is a
-// statement of its own where words open blocks.
+// maxStatement bounds the tokens of a statement. Later ones are dropped, or are a
+// separate statement where words open blocks.
 const maxStatement = 128
 
 // maxAttempts bounds how many keywords of one statement rules are tried at.
@@ -169,7 +169,7 @@ func (p *tableParser) columnOf(t token) int32 {
 	return t.start - int32(from) - int32(bytes.LastIndexByte(p.src[from:t.start], '\n')+1)
 }
 
-// maxColumn bounds the columns that are told apart.
+// maxColumn bounds the columns that are distinguished.
 const maxColumn = 1000
 
 // endStatement looks for definitions in the statement that ends here.
@@ -407,7 +407,7 @@ func (p *tableParser) listItems(end byte) {
 	}
 }
 
-// skipText passes over the lines of a text whose first token is t, and reports
+// skipText skips the lines of a text whose first token is t, and reports
 // whether they are one: deeper than the line before, which ended with a mark.
 func (p *tableParser) skipText(t token) bool {
 	if p.columnOf(t) <= p.column {

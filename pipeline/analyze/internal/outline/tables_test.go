@@ -13,15 +13,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestTablesCompile holds every table to what compileTable checks: words that are
-// spelled right, patterns that can be read.
+// TestTablesCompile checks every table with compileTable: words are spelled
+// correctly, and patterns can be parsed.
 func TestTablesCompile(t *testing.T) {
 	for _, table := range tables {
 		t.Run(table.languages, func(t *testing.T) { compileTable(table) })
 	}
 }
 
-// repositoryRoot is where the documentation stands.
+// repositoryRoot is the directory with the documentation.
 const repositoryRoot = "../../../.."
 
 // TestDocumentation holds docs/adding-a-language.md to the files it names, and
@@ -69,7 +69,7 @@ func allLanguages() []string {
 	return all
 }
 
-// TestLanguageNames holds the names in tables to those that files get.
+// TestLanguageNames compares the names in tables with those that files get.
 func TestLanguageNames(t *testing.T) {
 	for _, language := range allLanguages() {
 		if _, ok := data.IDByLanguage[language]; !ok {

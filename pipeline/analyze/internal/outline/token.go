@@ -11,7 +11,7 @@ const (
 	tokString                  // string, character, template or regular-expression literal
 	tokPunct                   // one byte of punctuation, in ch
 	tokGroup                   // a whole bracketed group; ch is its opening bracket
-	tokBody                    // stands for a type body that was just closed
+	tokBody                    // a type body that was just closed
 )
 
 // token is a lexical element. It refers to the text by offsets, so it is cheap
@@ -21,14 +21,14 @@ type token struct {
 	start, end int32
 }
 
-// shape is a token without its place. It is a struct of its own so that neither
+// shape is a token without its position. It is a separate struct so that neither
 // has more than four fields: the compiler keeps such values in registers, which
 // doubled the rate for JavaScript.
 type shape struct {
 	kind    tokenKind
 	ch      byte // punctuation or opening bracket
 	word    word // keyword, or wNone
-	newline bool // a line break stands before it
+	newline bool // a line break precedes it
 }
 
 func (t token) isPunct(ch byte) bool { return t.kind == tokPunct && t.ch == ch }

@@ -18,7 +18,7 @@ func TestAlternatesAreBounded(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		// borrow returns the content of info/alternates of a repository; root is a
-		// directory of its own.
+		// new directory.
 		borrow  func(t *testing.T, root string) string
 		refused bool
 	}{

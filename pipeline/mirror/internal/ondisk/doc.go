@@ -1,5 +1,5 @@
-// Package ondisk reads a git repository that lies on a disk of this machine and
-// belongs to somebody else, without running git on it.
+// Package ondisk reads a git repository on a disk of this machine that belongs to
+// another user, without running git on it.
 //
 // It answers the question "which refs does this repository have, and which files
 // hold its objects?", for repositories whose owner may be an attacker: every link,
@@ -38,7 +38,7 @@
 // # Concurrency
 //
 // A Repository is used by one goroutine at a time. Reads from a disk that hangs
-// cannot be interrupted: the caller runs them where it can leave them behind.
+// cannot be interrupted: the caller runs them in a goroutine that it can abandon.
 //
 // # What it must not do
 //

@@ -20,7 +20,7 @@ const canary = "canary-6d1f0e"
 // fuzzRound bounds one round: it reads a few files of a few bytes.
 const fuzzRound = 20 * time.Second
 
-// hostile is a repository below an allowed root, beside things outside of it.
+// hostile is a repository below an allowed root, next to files outside of it.
 type hostile struct {
 	root, gitDir, backup string
 	// targets are what plants may lead to: outside of the root, and inside.
@@ -96,7 +96,7 @@ func (h *hostile) readAll(ctx context.Context, to string) []error {
 }
 
 // FuzzHostileRepository plants links, FIFOs, sockets, directories and files in the
-// places of the files of a repository, three at a time, and holds that nothing
+// places of the files of a repository, three at a time, and checks that nothing
 // outside the root is opened, that no secret gets out and that nothing is waited for.
 // Each plant takes three bytes: what, where, and where to.
 func FuzzHostileRepository(f *testing.F) {
@@ -121,7 +121,7 @@ func FuzzHostileRepository(f *testing.F) {
 				Kind: ondisktest.Kinds[int(plants[i])%len(ondisktest.Kinds)], Name: h.names[int(plants[i+1])%len(h.names)],
 				Target: h.targets[int(plants[i+2])%len(h.targets)], Size: 1 << (uint(plants[i+2]) % 41),
 			}
-			// One plant may stand in the way of the next, or lead it elsewhere.
+			// One plant may block the next, or lead it elsewhere.
 			_ = p.Put(h.gitDir)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), fuzzRound)
@@ -143,7 +143,7 @@ func FuzzHostileRepository(f *testing.F) {
 	})
 }
 
-// checkCopies holds that only regular files were made, and none with the secret.
+// checkCopies checks that only regular files were made, and none with the secret.
 func checkCopies(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

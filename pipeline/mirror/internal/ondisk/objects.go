@@ -41,7 +41,7 @@ type Objects struct {
 // nothing was added after it was listed: the clocks of file systems are coarse.
 const racyAge = 2 * time.Second
 
-// temporary begins the names of files that are being copied.
+// tempPrefix begins the names of files that are being copied.
 const tempPrefix = "tmp_quarry_"
 
 // Update makes the copy equal to the objects of r: new files are copied, files that
@@ -189,7 +189,7 @@ func isPackName(name string) bool {
 }
 
 // copyChanged copies a file unless the copy is there with the same size. A file that
-// has gone meanwhile is passed over: the next Update sees what took its place.
+// has gone meanwhile is skipped: the next Update sees what took its place.
 func (u *update) copyChanged(d *directory, name string, present map[string]int64) error {
 	size := present[filepath.Base(name)] // zero: it is missing, or a crash emptied it
 	if size > 0 && !strings.HasPrefix(name, "pack/") {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// OpenRoot opens a directory below root as a root of its own. Unlike Root.OpenRoot it
-// does not wait for the writer of a FIFO that is in its place.
+// OpenRoot opens a directory below root as a new root. Unlike Root.OpenRoot it does
+// not block on a FIFO in place of the directory.
 func OpenRoot(root *os.Root, name string) (*os.Root, error) {
 	info, err := root.Stat(name)
 	if err != nil {

@@ -137,7 +137,7 @@ func (w *looseWalk) walkDirectory(dir string, depth int) error {
 		}
 		ref := code.Ref(name)
 		if ref.Validate() != nil {
-			return nil // a lock file, or a name that git would not be asked for
+			return nil // a lock file, or a name that is never passed to git
 		}
 		b, err := w.r.common.readFile(name, maxLineFileBytes)
 		if errors.Is(err, fs.ErrNotExist) {

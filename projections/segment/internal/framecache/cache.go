@@ -121,7 +121,7 @@ func (h Hold) Bytes() []byte {
 func (h Hold) Publish(k Key) { h.shard.publishFrame(k, h.index) }
 
 // Release ends the hold. It is a no-op for the zero Hold; a second one panics, as
-// the frame may be somebody else's by then.
+// the slot may contain another frame by then.
 func (h Hold) Release() {
 	if h.shard != nil && h.shard.slots[h.index].holds.Add(-1) < 0 {
 		panic("framecache: released twice")

@@ -169,8 +169,8 @@ func TestHeldFrameStays(t *testing.T) {
 	checkInvariants(t, c)
 }
 
-// A scan of many times the cache leaves those frames that are asked for now and
-// then, at whatever pace a scan allows.
+// A scan of many times the cache keeps the frames that are used now and then, at
+// whatever pace a scan allows.
 func TestScanLeavesWhatIsUsed(t *testing.T) {
 	const slots, hot, scanned = 1000, 400, 20_000
 	c := newCache(t, slots)

@@ -13,12 +13,12 @@
 // # Which frames stay
 //
 // Each shard has two queues of slots. New frames enter the first, half of the
-// slots; those that were asked for again by the time they reach its end move to
-// the second, the others leave. A frame that left and comes back soon enters the
-// second at once. There it stays for as many rounds as it was asked for since the
-// last, at most maxHits. So a scan of everything passes through half of the
-// cache and leaves the rest to those who come back (Yang et al., "FIFO queues are
-// all you need for cache eviction", 2023).
+// slots; those that were requested again by the time they reach its end move to the
+// second, the others leave. A frame that left and comes back soon enters the second
+// at once. There it stays for as many rounds as it was requested since the last, at
+// most maxHits. So a scan of everything passes through half of the cache and leaves
+// the rest to frames in repeated use (Yang et al., "FIFO queues are all you need
+// for cache eviction", 2023).
 //
 // # Invariants
 //
@@ -29,8 +29,7 @@
 //  4. The index names a slot under the slot's own key, and only once it was
 //     published.
 //
-// A Hold that is never released costs its slot for ever, so whoever pins is told
-// by Stats. With the race detector on, or Options.Poison, the bytes of a slot are
+// A Hold that is never released costs its slot forever; Stats counts the open holds. With the race detector on, or Options.Poison, the bytes of a slot are
 // spoilt when it is given away: a reader that outlives its Hold reads garbage at
 // once.
 //

@@ -6,12 +6,12 @@ import (
 	"sync/atomic"
 )
 
-// maxHits bounds the rounds that a frame stays without being asked for.
+// maxHits bounds the rounds that a frame stays without being requested.
 const maxHits = 3
 
 // freshShare is the part of the slots that new frames may have: one in so many. A
-// tenth, as the paper has it, was tried: a query that is asked again and reads more
-// than that then found nothing until the third time.
+// tenth, as in the paper, was tried: a repeated query that reads more than that
+// then had no hits until the third time.
 const freshShare = 2
 
 // maxRounds bounds how long room is looked for: hits are used up in maxHits
@@ -19,7 +19,7 @@ const freshShare = 2
 const maxRounds = maxHits + 1
 
 // A slot has room for a frame. key, size and hits are guarded by the shard's lock,
-// but for size while the slot is held, which does not change then.
+// except for size while the slot is held, which does not change then.
 type slot struct {
 	key   Key // 0 until it is published
 	size  int32
@@ -27,7 +27,7 @@ type slot struct {
 	hits  uint8
 }
 
-// A shard is a part of the cache with a lock of its own.
+// A shard is a part of the cache with its own lock.
 type shard struct {
 	memory     []byte
 	frameBytes int
@@ -107,7 +107,7 @@ func (s *shard) takeSlot(k Key, size int) (uint32, bool) {
 	return i, true
 }
 
-// vacateLocked takes a slot that nobody holds out of its queue.
+// vacateLocked removes a slot without holders from its queue.
 func (s *shard) vacateLocked() (uint32, bool) {
 	if s.mu.used < len(s.slots) {
 		s.mu.used++

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// maxWhole is the largest whole number that is told to a handler; what is above
-// counts as it. JSON's numbers are no more exact.
+// maxWhole is the largest whole number passed to a handler; larger ones are reduced
+// to it. JSON's numbers are not exact beyond it.
 const maxWhole = 1 << 53
 
 // Body checks a body and decodes it into v, which has a field for every member that
@@ -39,8 +39,9 @@ func (o *Operation) Body(b []byte, v any) error {
 	if exact && json.Unmarshal(b, v) == nil {
 		return nil
 	}
-	// A number such as 1e3 for 1000, a name such as Query for query, a member that is
-	// there twice: JSON says what they mean, encoding/json is of another opinion.
+	// encoding/json does not follow JSON's rules for a number such as 1e3, a name
+	// such as Query for query, or a duplicate member. Encode the tree again without
+	// them first.
 	plain, err := json.Marshal(o.body.plainValue(tree))
 	if err != nil {
 		return fmt.Errorf("spell a body out: %w", err)

@@ -53,7 +53,7 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// What JSON means is what is decoded, where encoding/json is of another opinion.
+// The decoded value follows JSON's rules where encoding/json differs from them.
 func TestBodyMeansWhatJSONSays(t *testing.T) {
 	o := compile(t).Operation("POST", "/api/search")
 	for _, body := range []string{

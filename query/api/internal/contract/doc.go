@@ -1,8 +1,9 @@
 // Package contract checks requests by the OpenAPI document.
 //
-// It answers the question "may this be sent, and if not, what is wrong with it?".
-// An operation of the document is compiled once into what its checks need, so that
-// a request costs microseconds: BenchmarkSearchBody has it beside kin-openapi.
+// It answers the question "is this request valid, and if not, what is wrong with
+// it?". An operation of the document is compiled once into what its checks need, so
+// that a request costs microseconds: BenchmarkSearchBody compares it with
+// kin-openapi.
 //
 // # Main types
 //
@@ -12,10 +13,10 @@
 //
 // # Invariants
 //
-//  1. Types are strict: "10" is no number in a body. In a path or query it is the
+//  1. Types are strict: "10" is not a number in a body. In a path or query it is the
 //     spelling of one.
 //  2. Of a query parameter that is there more than once, the first counts. Unknown
-//     parameters and members are passed over, unless a schema is closed.
+//     parameters and members are skipped, unless a schema is closed.
 //  3. A Fault names the field as the client wrote it, and shows at most 40 bytes of
 //     what was sent.
 //
@@ -23,6 +24,6 @@
 //
 // What Compile returns is immutable.
 //
-// It knows no handler and no error code, and it looks at nothing but form: whether
-// a repository is there is not its affair.
+// It knows no handler and no error code, and it checks only the form: whether a
+// repository exists is not its concern.
 package contract

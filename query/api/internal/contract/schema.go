@@ -233,7 +233,7 @@ func (s *schema) describeLimits() string {
 
 func formatCharacters(n int) string { return fmt.Sprintf("%d characters", n) }
 
-// checkString checks a string, wherever it stands.
+// checkString checks a string, in any position.
 func (s *schema) checkString(text string) *Fault {
 	have := ""
 	switch {

@@ -64,8 +64,8 @@ func appendText(b, s []byte) []byte {
 }
 
 // oddBytes sets the top bit of the first byte of a word, from the lowest, that
-// does not stand for itself, and maybe of bytes above it; 0 if there is none. A
-// borrow only comes from a byte below, which then is one, too.
+// needs escaping, and maybe of bytes above it; 0 if there is none. A borrow only
+// comes from a byte below, which then is one, too.
 func oddBytes(x uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	quote, slash := x^ones*'"', x^ones*'\\'

@@ -45,7 +45,7 @@ func (o *Writer) Free() {
 	}
 }
 
-// Flush writes what there is and returns the first error.
+// Flush writes the buffered output and returns the first error.
 func (o *Writer) Flush() error {
 	if len(o.b) > 0 && o.err == nil {
 		o.sent = true

@@ -92,7 +92,7 @@ func tagAnchor(tag string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(tag), func(r rune) bool { return r < 'a' || r > 'z' }), "-")
 }
 
-// accessWords say who may ask.
+// accessWords describe the access rules.
 var accessWords = map[openapi.Access]string{
 	openapi.AccessOpen:     "Everyone.",
 	openapi.AccessSearch:   "Needs the scope search; without credentials where anonymous access is on.",

@@ -59,7 +59,7 @@ func (r *renderer) renderBody(content openapi.List[*openapi.Media]) *body {
 	return &body{r.typeOf(shown), indentExample(example)}
 }
 
-// renderCurl returns a line that asks for the operation with the values of its examples.
+// renderCurl returns a curl line for the operation with the values of its examples.
 func (r *renderer) renderCurl(o *operation) string {
 	var b strings.Builder
 	b.WriteString("curl")
@@ -176,7 +176,7 @@ func describeLimits(s *openapi.Schema) string {
 	return ", " + strings.Join(parts, ", ")
 }
 
-// literalValue returns a value as it stands in a URL: text without its quotes.
+// literalValue returns a value as written in a URL: text without its quotes.
 func literalValue(v openapi.Value) string {
 	var text string
 	if json.Unmarshal(v, &text) == nil {

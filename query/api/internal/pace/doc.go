@@ -1,4 +1,4 @@
-// Package pace says how often somebody may come.
+// Package pace limits how often callers may send requests.
 //
 // It answers the question "may this caller go on now, and if not, when?". The main
 // types are Table (who came when) and Limit (how often is fine).
@@ -14,8 +14,8 @@
 //
 //  1. A table holds at most its bound of callers: the one that came least recently
 //     is forgotten, which gives that one a full burst and nothing more.
-//  2. A caller that is refused is told a time after which the same request passes,
-//     if it comes alone.
+//  2. A refusal contains a time after which the same request passes, if it is the
+//     caller's only one.
 //
 // A Table is safe for concurrent use, and starts no goroutine.
 package pace

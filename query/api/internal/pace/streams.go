@@ -29,7 +29,7 @@ func (s *Streams) SetEach(each int) {
 	s.mu.each = each
 }
 
-// Enter counts one more of key, or says which bound stands against it. The caller
+// Enter counts one more of key, or returns the limit that is reached. The caller
 // calls leave once if there is room.
 func (s *Streams) Enter(key string, exempt bool) (leave func(), full Full) {
 	s.mu.Lock()

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Limit is how often somebody may come. PerSecond 0 is no limit.
+// Limit is a rate limit. PerSecond 0 is no limit.
 type Limit struct {
 	PerSecond int
 	// Burst is how many requests may come at once; at least 1.
@@ -16,7 +16,7 @@ type Limit struct {
 // Unlimited reports whether everything passes.
 func (l Limit) Unlimited() bool { return l.PerSecond <= 0 }
 
-// Decision is what became of a request.
+// Decision is what happened to a request.
 type Decision struct {
 	Allowed bool
 	// Remaining is how many requests of cost 1 would pass at once now.
@@ -65,7 +65,7 @@ func (t *Table) Take(key string, l Limit, cost int, now time.Time) Decision {
 	if paid.Before(now) {
 		paid = now
 	}
-	// A clock that was set back must not shut anybody out for long.
+	// A clock that was set back must not block callers for long.
 	if most := now.Add(window); paid.After(most) {
 		paid = most
 	}

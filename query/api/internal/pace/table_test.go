@@ -37,7 +37,7 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// A clock that goes back shuts nobody out for longer than a burst takes.
+// A clock that goes back blocks no caller for longer than a burst takes.
 func TestClockGoesBack(t *testing.T) {
 	table, l := New(10), Limit{PerSecond: 10, Burst: 5}
 	table.Take("a", l, 5, start)
@@ -64,8 +64,8 @@ func TestTableIsBounded(t *testing.T) {
 	}
 }
 
-// In no window does a caller get more than the burst and what the rate pays back,
-// and the wait that is told is enough.
+// In no window does a caller get more than the burst and the refill, and the
+// returned wait is sufficient.
 func TestNeverMoreThanTheLimit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 50 {

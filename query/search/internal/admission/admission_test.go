@@ -81,7 +81,7 @@ func TestSliceIsShorterWhenOthersWait(t *testing.T) {
 	})
 }
 
-// A heavy search that nobody disturbs never waits.
+// A heavy search never waits while it is the only one.
 func TestHeavyAloneNeverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 2})
@@ -133,7 +133,7 @@ func TestHeavyRunsOnWhatIsLeft(t *testing.T) {
 	}
 }
 
-// Heavy workers share one processor by turns.
+// Heavy workers share one processor in turn.
 func TestHeavyTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 1, MaxHeavy: 3})
@@ -164,7 +164,7 @@ func TestHeavyTakeTurns(t *testing.T) {
 	})
 }
 
-// A search of some turns is not as slow as those that take for ever.
+// A search of a few turns is not as slow as very long ones.
 func TestShortHeavyBesideLongOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 1})
@@ -240,7 +240,7 @@ func TestWaitEndsWithDone(t *testing.T) {
 		second := enterSearch(t, c)
 		w := second.Worker(ctx.Done())
 		if workFor(w, time.Minute) || ctx.Err() == nil {
-			t.Fatal("the worker waits no more, and nobody told it")
+			t.Fatal("the worker stopped waiting without a grant")
 		}
 		w.End()
 		second.Leave()
@@ -278,8 +278,8 @@ func TestEnter(t *testing.T) {
 	})
 }
 
-// Nothing is left over when workers of many searches come, go, wait and are told
-// to stop, in any order.
+// Nothing leaks when workers of many searches start, stop, wait and are canceled,
+// in any order.
 func TestCancelStorm(t *testing.T) {
 	c := New(Options{Processors: 2, MaxInteractive: 4, MaxHeavy: 2, MaxHeavyWaiting: 2, Slice: time.Microsecond})
 	var group sync.WaitGroup

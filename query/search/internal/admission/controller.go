@@ -60,10 +60,10 @@ func (o *Options) ensureDefaults() {
 }
 
 const (
-	// turn is how long a heavy worker keeps a processor that another heavy one
+	// turnDuration is how long a heavy worker keeps a processor that another heavy one
 	// waits for.
 	turnDuration = 5 * time.Millisecond
-	// quantum is how often a heavy worker lets the goroutines run that the runtime
+	// yieldInterval is how often a heavy worker lets the goroutines run that the runtime
 	// has found runnable meanwhile, such as the handler of a new request.
 	yieldInterval = 250 * time.Microsecond
 	// Where interactive workers take all processors, a heavy one runs for floorRun
@@ -195,9 +195,9 @@ func (c *Controller) dispatchLocked() {
 	}
 }
 
-// grantLocked gives a processor by turns to who has waited longest, so that nobody
-// starves, and to the search that has worked least, so that one of a second is not
-// as slow as those of a minute.
+// grantLocked grants a processor alternately to the worker that has waited longest,
+// so that none starves, and to the search that has worked least, so that a search
+// of one second is not as slow as those of a minute.
 func (c *Controller) grantLocked() {
 	i := 0
 	if c.mu.grants++; c.mu.grants%2 == 0 {

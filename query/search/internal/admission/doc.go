@@ -1,5 +1,5 @@
-// Package admission shares the processors between searches, so that a dear one
-// costs the others little.
+// Package admission shares the processors between searches, so that an expensive
+// one barely slows down the others.
 //
 // It answers the question "which search may run now?". A search begins as
 // interactive: it takes a place and runs at once. When it has worked for
@@ -10,7 +10,7 @@
 // # Main types
 //
 //	Controller  one for all searches of a process
-//	Ticket      a search that was let in
+//	Ticket      an admitted search
 //	Worker      a goroutine of it, which calls Step all the time
 //
 // # Who runs

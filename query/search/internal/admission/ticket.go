@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A Ticket is a search that was let in.
+// A Ticket is an admitted search.
 type Ticket struct {
 	c      *Controller
 	worked atomic.Int64 // nanoseconds of all workers while interactive
@@ -122,8 +122,8 @@ const (
 	heavy
 )
 
-// Worker begins a worker, which waits for a processor if the search is heavy.
-// Nobody waits for its work any more once done is closed.
+// Worker begins a worker, which waits for a processor if the search is heavy. Once
+// done is closed, its work is no longer needed.
 func (t *Ticket) Worker(done <-chan struct{}) *Worker {
 	w := &Worker{t: t, done: done, grant: make(chan struct{}, 1)}
 	w.Resume()
@@ -134,12 +134,12 @@ func (t *Ticket) Worker(done <-chan struct{}) *Worker {
 // most likely was not running.
 const maxStep = time.Millisecond
 
-// flush is how often a worker's count is added to that of its search.
+// flushInterval is how often a worker's count is added to that of its search.
 const flushInterval = 500 * time.Microsecond
 
 // Step is called between two pieces of work, each of which takes some ten
-// microseconds. It returns when the worker may go on, and reports whether there
-// is still somebody who waits for the work.
+// microseconds. It returns when the worker may go on, and reports whether its work
+// is still needed.
 func (w *Worker) Step() bool {
 	now := w.t.c.sinceStart()
 	ran := min(now-w.last, maxStep)
@@ -255,7 +255,7 @@ func (w *Worker) awaitGrant() {
 	c.yielded.Add(int64(w.last - since))
 }
 
-// leaveQueue takes the worker out of the queue, or takes what it was granted
+// leaveQueue removes the worker from the queue, or accepts the grant that it got
 // meanwhile.
 func (w *Worker) leaveQueue() {
 	c := w.t.c

@@ -2,9 +2,9 @@ package scan
 
 import "unicode/utf8"
 
-// An automaton finds a folded literal in time linear in the text, however both
-// repeat themselves (Knuth, Morris and Pratt, 1977). It looks at every rune, so it
-// is for texts in which looking for the anchor has proved dear.
+// An automaton finds a folded literal in time linear in the text, even if both are
+// repetitive (Knuth, Morris and Pratt, 1977). It looks at every rune, so it is for
+// texts in which the search for the anchor has proved expensive.
 type automaton struct {
 	literal []byte
 	borders []int32 // length of the longest proper border of literal[:i+1]

@@ -1,7 +1,7 @@
 // Package scan finds literals in text, quickly.
 //
-// It answers the question "where does this literal occur, in the case the query
-// asks for?". Literals finds the next of one or several.
+// It answers the question "where does this literal occur, in the letter case of the
+// query?". Literals finds the next of one or several.
 //
 // # Method
 //

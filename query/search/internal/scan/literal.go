@@ -15,17 +15,18 @@ type literal struct {
 	anchor int  // index in text of the byte that is looked for
 	lower  byte
 	upper  byte // equal to lower if it has no case
-	// slippery says that the anchor may stand in a text as a rune outside ASCII:
-	// k as the Kelvin sign, s as the long s.
+	// foldsToForeign says that the anchor may appear in a text as a rune outside ASCII: k
+	// as the Kelvin sign, s as the long s.
 	foldsToForeign bool
 	// foreign is the first rune outside ASCII, whose first byte is the anchor then;
 	// 0 if there is none or the case counts.
 	foreign rune
-	// spent are the bytes compared in the text in hand; once they are too many, the
-	// automaton goes on.
+	// comparedBytes counts the bytes compared in the current text; once they are too many,
+	// the automaton continues.
 	comparedBytes int
 	automaton     *automaton
-	// step is to the byte beside the anchor that is looked at first; 0 for none.
+	// neighborStep is the offset from the anchor of the neighbor that is compared first; 0
+	// for none.
 	neighborStep int
 }
 
@@ -70,8 +71,8 @@ func newLiteral(text string, fold bool) *literal {
 	return l
 }
 
-// anchorForeign makes the first rune outside ASCII the anchor: it stands in a
-// text as a rune outside ASCII, and those are rare.
+// anchorForeign makes the first rune outside ASCII the anchor: it always appears in
+// a text as a rune outside ASCII, and those are rare.
 func (l *literal) anchorForeign() {
 	for l.anchor = 0; l.text[l.anchor] < utf8.RuneSelf; {
 		l.anchor++
@@ -168,8 +169,8 @@ func indexFrom(text []byte, at int, c byte) int {
 	return len(text)
 }
 
-// neighborMatches looks at one byte next to an anchor: it reports false if there is no
-// occurrence around. Most anchors are dismissed so.
+// neighborMatches compares one byte next to an anchor: it reports false if there is no
+// occurrence around it. This dismisses most anchors.
 func (l *literal) neighborMatches(text []byte, i int) bool {
 	i += l.neighborStep
 	if l.neighborStep == 0 || i < 0 || i >= len(text) || text[i] >= utf8.RuneSelf {
@@ -272,8 +273,8 @@ func (l *literal) nextForeign(text []byte, from int) (start, end int) {
 	return -1, -1
 }
 
-// nextByRune tries every rune: the literal has no byte that always stands for
-// itself. Only texts that the index lets through get here.
+// nextByRune tries every rune: the literal has no byte with a single spelling.
+// Only texts that the index lets through get here.
 func (l *literal) nextByRune(text []byte, from int) (start, end int) {
 	for i := from; i < len(text); {
 		if end, ok := l.matchForward(text, i, 0); ok {
@@ -290,8 +291,8 @@ func (l *literal) nextByRune(text []byte, from int) (start, end int) {
 
 func isASCII(b []byte) bool { return postings.IndexForeign(b, 0) == len(b) }
 
-// mayCross reports whether the text ends with the beginning of the literal, or
-// cannot tell.
+// mayCross reports whether the text ends with the beginning of the literal, or may
+// do so.
 func (l *literal) mayCross(text []byte) bool {
 	tail := text[max(0, len(text)-len(l.text)+1):]
 	if l.fold && (!l.plain || !isASCII(text[max(0, len(text)-utf8.UTFMax*len(l.text)):])) {

@@ -6,7 +6,7 @@ type Literals struct {
 	cursors    []cursor
 	start, end []int // next occurrence of each, from its last search on
 	text       []byte
-	ascii      bool // text is known to be; only asked where it helps
+	ascii      bool // text is known to be; set only where it helps
 }
 
 // NewLiterals returns a finder of the literals, none of them empty. With fold
@@ -56,7 +56,7 @@ func (l *Literals) Next(from int) (start, end int) {
 	return best, end
 }
 
-// MayCross reports whether an occurrence may begin in text and end behind it.
+// MayCross reports whether an occurrence may begin in text and end after it.
 func (l *Literals) MayCross(text []byte) bool {
 	for _, f := range l.finders {
 		if f.mayCross(text) {

@@ -153,7 +153,7 @@ func BenchmarkLiteral(b *testing.B) {
 	}
 }
 
-// TestMayCross holds that what goes on behind a text is never missed.
+// TestMayCross checks that an occurrence across the end of a text is never missed.
 func TestMayCross(t *testing.T) {
 	for _, word := range []string{"abcab", "x", "über", "kilo"} {
 		for _, fold := range []bool{false, true} {

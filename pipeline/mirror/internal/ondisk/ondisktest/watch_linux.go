@@ -117,8 +117,8 @@ func (p Plant) Put(gitDir string) error {
 }
 
 // Names are the files and directories of a repository that decide what is read of
-// it, and some that must not. PACK stands for the name of a pack that is there, XX/YY
-// for a loose object.
+// it, and some that must not. PACK is replaced by the name of an existing pack,
+// XX/YY by a loose object.
 func Names(gitDir string) []string {
 	names := []string{
 		"HEAD", "config", "packed-refs", "shallow", "commondir", "refs", "refs/heads", "refs/heads/main", "refs/heads/x", "refs/heads/deep/er/x", "refs/tags/v9",
