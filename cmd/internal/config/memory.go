@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Shares of the memory that a process may take. docs/operations.md has a table of what
+// Shares of the memory that a process may take. docs/scaling.md has a table of what
 // comes out, tried under load.
 const (
 	// memoryShare is the part of a limit that the process takes in hundredths: the rest

@@ -74,7 +74,7 @@ func TestAlertsLeadToAParagraph(t *testing.T) {
 		name, fragment, _ := strings.Cut(path, "#")
 		switch page := all[name]; {
 		case !ok || page == nil:
-			t.Errorf("%s: runbook_url %q: want %sdocs/operations.md#%s", a.Alert, a.Annotations["runbook_url"], runbook, strings.ToLower(a.Alert))
+			t.Errorf("%s: runbook_url %q: want %sdocs/alerts.md#%s", a.Alert, a.Annotations["runbook_url"], runbook, strings.ToLower(a.Alert))
 		case fragment != strings.ToLower(a.Alert):
 			t.Errorf("%s: runbook_url leads to #%s, which is the paragraph of another alert", a.Alert, fragment)
 		case !page.headings[fragment]:

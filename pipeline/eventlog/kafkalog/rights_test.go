@@ -24,7 +24,7 @@ import (
 const clientPassword = "right-horse"
 
 // TestSecureBroker holds one broker with TLS, users, certificates and access control
-// lists to what operations.md says of them.
+// lists to what scaling.md says of them.
 func TestSecureBroker(t *testing.T) {
 	cluster := kafkatest.StartWith(t, brokers.Options{
 		SASL:      &kafkalog.SASL{Mechanism: "scram-sha-256", Username: "admin", Password: "admin-horse"},
@@ -125,16 +125,16 @@ func (s *secured) checkCertificates() {
 	}
 }
 
-// checkRights grants each role what operations.md lists, and takes one right away at a time.
+// checkRights grants each role what scaling.md lists, and takes one right away at a time.
 func (s *secured) checkRights() {
 	roles := documentedRights(s.T)
 	for role, duties := range duties {
 		if len(roles[role]) == 0 {
-			s.Fatalf("operations.md lists no rights of %s", role)
+			s.Fatalf("scaling.md lists no rights of %s", role)
 		}
 		s.lists.grant(role, roles[role]...)
 		if err := s.performDuties(role, duties); err != nil {
-			s.Errorf("%s with every right that operations.md lists: %v", role, err)
+			s.Errorf("%s with every right that scaling.md lists: %v", role, err)
 			continue
 		}
 		for _, missing := range roles[role] {
@@ -250,10 +250,10 @@ type right struct{ kind, name, operation string }
 
 func (r right) String() string { return fmt.Sprintf("%s on %s %s", r.operation, r.kind, r.name) }
 
-// documentedRights reads the table of operations.md, by role.
+// documentedRights reads the table of scaling.md, by role.
 func documentedRights(t *testing.T) map[string][]right {
 	t.Helper()
-	page, err := os.ReadFile("../../../docs/operations.md")
+	page, err := os.ReadFile("../../../docs/scaling.md")
 	if err != nil {
 		t.Fatal(err)
 	}
