@@ -47,7 +47,7 @@ var errStore = errors.New("projection store failed")
 
 // loadPosition reads the partition's checkpoint and its end.
 func (p *partition) loadPosition() (err error) {
-	if !p.r.o.Anew {
+	if !p.r.o.FromStart {
 		if p.next, err = p.r.o.Store.TopicCheckpoint(p.r.o.Topic, p.number); err != nil {
 			return err
 		}

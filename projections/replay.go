@@ -224,7 +224,7 @@ func (o *ReplayOptions) rebuildOne(ctx context.Context, b *Built) (*Runner, erro
 	}
 	r, err := New(Options{
 		Store: b.Store, Log: o.Log, Decoder: b.Decoder, Projections: []Projection{one}, Topic: o.Topic,
-		Until: until, Anew: true, Logger: o.Logger,
+		Until: until, FromStart: true, Logger: o.Logger,
 	})
 	if err != nil {
 		return nil, err

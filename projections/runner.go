@@ -48,9 +48,9 @@ type Options struct {
 	// Until ends the partitions at a moment: the Runner then applies nothing more,
 	// and Run waits for ctx. Nil follows the log.
 	Until *Until
-	// Anew applies the log from its first record and ignores the checkpoints: the
+	// FromStart applies the log from its first record and ignores the checkpoints: the
 	// rows of the projections were removed before.
-	Anew bool
+	FromStart bool
 	// Attempts bounds the attempts of a record that fails for an unknown reason.
 	// Default: DefaultAttempts.
 	Attempts int

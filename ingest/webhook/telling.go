@@ -75,7 +75,7 @@ func isRefusal(err error) bool {
 	return false
 }
 
-// untold is an event that is not in the log yet.
+// queuedDelivery is an event that is not in the log yet.
 type queuedDelivery struct {
 	connection *connection
 	ev         *event.Delivery

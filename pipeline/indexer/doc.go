@@ -44,7 +44,7 @@
 //     are made to follow the log, and after an announcement that failed the mirror
 //     of that repository, so that no event names a base that is not there. While a
 //     partition is assigned to a process, no other process announces for it. The log is read from the last
-//     mark on, which is kept beside the mirrors and made at the low-water mark.
+//     mark on, which is kept next to the mirrors and made at the low-water mark.
 //  3. A document is analysed in the language of its place; a blob that stands in
 //     two languages is two documents.
 //     A document that an event names is in a segment of its batch, or a ref that the

@@ -19,7 +19,7 @@ import (
 // clones under several names (docs/adr/0024). Documents are located by the partition, so
 // what a relative in the same partition has announced is held by a live segment for all
 // of them. A relative may give it up at any time, so what was taken for known is looked
-// up once more before the log is told, and until then no relative announces anything.
+// up once more before the append, and until then no relative announces anything.
 
 const (
 	// maxRelatives bounds the relatives that are looked at for one batch.
@@ -408,7 +408,7 @@ func (h *indexRun) confirmRelatives(ctx context.Context, b *batch) error {
 }
 
 // checkRemovals looks for a removal of a relative that this process has not handled yet:
-// readers have, and a merge may drop what nobody has any more.
+// readers have, and a merge may drop documents that no repository names.
 func (h *indexRun) checkRemovals(ctx context.Context, b *batch) error {
 	at := b.refs[0].cause.position
 	from := h.x.partitions.markedAt(h.partition)

@@ -186,7 +186,7 @@ func (s *changingStore) Put(ctx context.Context, name, path string) error {
 }
 
 // TestRelativeGivesUpWhatABatchReliesOn has a relative lose a file, keep it, or go, after
-// it was taken for known, and before the log was told.
+// it was taken for known, and before the append.
 func TestRelativeGivesUpWhatABatchReliesOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		change    func(b *bench)

@@ -16,7 +16,7 @@ import (
 // maxFirstParents bounds the commits of a history that Root passes.
 const maxFirstParents = 4 << 20
 
-// familyName is a file beside the bare repository.
+// familyName is a file next to the bare repository.
 const familyName = "family"
 
 // Root returns the commit without parents that one comes to from a commit by the first
@@ -74,7 +74,7 @@ func (m *Mirror) FamilySince() time.Time {
 	return info.ModTime()
 }
 
-// SaveFamily stores the root of the history beside the mirror; an empty one says that the
+// SaveFamily stores the root of the history next to the mirror; an empty one says that the
 // repository has no family. It is lost with the mirror.
 func (m *Mirror) SaveFamily(root code.CommitID) error {
 	if err := writeFile(filepath.Join(m.dir, familyName), []byte(string(root)+"\n")); err != nil {

@@ -39,7 +39,7 @@ func TestALostPushIsToldOnce(t *testing.T) {
 		if s, ok := r.Status(anvil.ID); !ok || s.Result != ResultDrift || s.LookedAt.IsZero() || !s.NextAt.After(s.LookedAt) {
 			t.Errorf("status %+v, want drift", s)
 		}
-		letTimePass(3 * time.Hour) // nobody handles it: it waits
+		letTimePass(3 * time.Hour) // no worker handles it
 		if n := len(w.appendedPushes()); n != 1 || driftCount(r) != 1 || lookCount(r, ResultWaiting) != 3 {
 			t.Errorf("%d pushes, %d drifts, %d times waiting; want 1, 1, 3", n, driftCount(r), lookCount(r, ResultWaiting))
 		}

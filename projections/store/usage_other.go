@@ -4,7 +4,7 @@ package store
 
 import "io/fs"
 
-// allocated returns the length of a file: this system does not report its blocks.
-func allocated(info fs.FileInfo) (bytes int64, id fileID, names uint64) {
+// allocatedBytes returns the length of a file: this system does not report its blocks.
+func allocatedBytes(info fs.FileInfo) (bytes int64, id fileID, names uint64) {
 	return info.Size(), fileID{}, 1
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// While the accounts are still loading nobody is let in, or turned away, by what they
+// While the accounts are still loading no caller is let in, or turned away, by what they
 // were before: a key may have been deleted meanwhile, a repository hidden. The
 // operator's token is in no account.
 func TestAccountsThatAreBeingRead(t *testing.T) {

@@ -258,7 +258,7 @@ type taskResult struct {
 
 func newSearchRun(sc *scope, segments []Segment, r Request) *searchRun {
 	n := &searchRun{scope: sc, segments: segments, request: r, display: r.displayLimit(), started: time.Now(), cancelWork: func() {}, progress: make(chan struct{}, 1)}
-	n.memory = &memoryBudget{pool: &memoryPool{maxBytes: math.MaxInt64}, maxBytes: math.MaxInt64} // until told otherwise
+	n.memory = &memoryBudget{pool: &memoryPool{maxBytes: math.MaxInt64}, maxBytes: math.MaxInt64} // until admission sets it
 	n.cutoff.Store(math.MaxInt32)
 	sc.rarity = rarityWeights(sc, segments)
 	if n.limit = r.Matches; sc.c.selectKind != syntax.SelectRepo {

@@ -43,7 +43,7 @@ type segmentSearcher struct {
 	orders      bool          // the matches of each by their lines, even if all may be shown
 	limit       int           // matches after which a segment is left
 	mergesAtoms bool          // matches of several atoms are merged, or chosen from, so all of a document are kept
-	stop        func() bool   // the time is over, or nobody waits any more
+	stop        func() bool   // the time is over, or the caller has gone
 
 	task        int         // the step of the run in hand
 	termMatches []termMatch // of the document in hand

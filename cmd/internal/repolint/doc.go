@@ -12,6 +12,11 @@
 //	globals     no init functions, no package variables that are modified
 //	sleep       no time.Sleep in tests
 //	length      a file of code has at most MaxFileLines lines
+//	names       functions are verbs with their objects: at most MaxOneWordShare
+//	            per cent of a package have names of one word, and none is a
+//	            preposition or a participle
+//	words       comments use the words of the field
+//	commits     messages are as CONTRIBUTING.md asks, from testdata/base.txt on
 //
 // # Old sins
 //

@@ -31,7 +31,7 @@ func (t *Tree) Check() []Finding {
 	var all []Finding
 	for _, p := range t.Packages {
 		for _, rule := range []func(*Package) []Finding{
-			t.checkDirections, t.checkLibraries, t.checkDocs, t.checkGlobals, t.checkSleeps, t.checkLengths,
+			t.checkDirections, t.checkLibraries, t.checkDocs, t.checkGlobals, t.checkSleeps, t.checkLengths, t.checkNames, t.checkWords,
 		} {
 			all = append(all, rule(p)...)
 		}

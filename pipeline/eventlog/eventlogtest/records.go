@@ -284,8 +284,8 @@ func (s *suite) tooLarge() {
 	s.expectTexts(r, "small")
 }
 
-// batchOfRefs appends as much as the indexer announces of many refs at once, beside
-// other appends to the partition: it stays in order, in at most two pieces, since a
+// batchOfRefs appends as much as the indexer announces of many refs at once, while
+// others append to the partition: it stays in order, in at most two pieces, since a
 // merge that comes in between finds documents dead that later records name.
 func (s *suite) batchOfRefs() {
 	const refs, bytesOfAll = 256, 800 << 10

@@ -23,7 +23,7 @@
 //
 //	build next to live ──► wait for the live one ──► CURRENT ──► live.Store ──► stop what
 //	followed for the old ──► hand over metrics and deletions ──► follow for the new
-//	──► once nobody reads the old: close it
+//	──► once the old one has no readers: close it
 //
 // If a process dies before CURRENT is replaced, the old version is live, afterwards
 // the new one; both are complete.

@@ -19,7 +19,7 @@ func (g *gitRepository) clone(t *testing.T, name string) *gitRepository {
 	return c
 }
 
-// segmentDocuments counts the documents of all segments, and those that nobody holds.
+// segmentDocuments counts the documents of all segments, and those that no manifest names.
 func (s *Server) segmentDocuments() (documents, unheld int) {
 	v := s.versions.live.Load().places.Acquire()
 	defer v.Release()

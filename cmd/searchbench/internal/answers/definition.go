@@ -65,7 +65,7 @@ func drawDefinition(r *rand.Rand, sources Sources) (definition, bool) {
 	return definition{}, false
 }
 
-func (d *definition) from() string { return fmt.Sprintf("%s:%s:%d", d.source.Name, d.file, d.line) }
+func (d *definition) position() string { return fmt.Sprintf("%s:%s:%d", d.source.Name, d.file, d.line) }
 
 // isDefinedBy returns what reports whether a line defines the name of d, wherever it is: who types a name, or something
 // like it, looks for one of these.
@@ -97,7 +97,7 @@ func Misspelt(sources Sources, words *vocabulary) Family {
 		if words.has(text) {
 			return Task{}, false
 		}
-		return Task{Variant: variant, Text: text, From: d.from(), Right: d.isDefinedBy()}, true
+		return Task{Variant: variant, Text: text, From: d.position(), Right: d.isDefinedBy()}, true
 	}}
 }
 
@@ -127,7 +127,7 @@ func Restyled(sources Sources, known *vocabulary) Family {
 		if known.has(text) || strings.EqualFold(text, strings.Trim(d.name, "_")) {
 			return Task{}, false // letter case alone is no other style
 		}
-		return Task{Variant: variant, Text: text, From: d.from(), Right: d.isDefinedBy()}, true
+		return Task{Variant: variant, Text: text, From: d.position(), Right: d.isDefinedBy()}, true
 	}}
 }
 
@@ -161,7 +161,7 @@ func Parts(sources Sources) Family {
 		}
 		n := 2 + r.IntN(len(words)-2)
 		first := r.IntN(len(words) - n + 1)
-		t := Task{From: d.from(), Right: d.isDefinedBy()}
+		t := Task{From: d.position(), Right: d.isDefinedBy()}
 		part := strings.Join(words[first:first+n], "")
 		if strings.Contains(d.name, "_") {
 			part = strings.Join(words[first:first+n], "_")
@@ -184,7 +184,7 @@ func Hinted(sources Sources) Family {
 		if !ok || places[d.name] < 3 || len(d.name) < 3 || strings.Contains(d.file, "_test") || strings.HasPrefix(d.name, "_") {
 			return Task{}, false
 		}
-		t := Task{From: d.from(), Right: d.is}
+		t := Task{From: d.position(), Right: d.is}
 		folder := path.Base(path.Dir(d.file))
 		if folder == "." {
 			folder = path.Base(d.source.Name)
@@ -269,7 +269,7 @@ func Classified(sources Sources) Family {
 			return Task{}, false
 		}
 		isTest := strings.HasSuffix(d.file, "_test.go") || strings.HasPrefix(path.Base(d.file), "test_") || slices.Contains(strings.Split(d.file, "/"), "test")
-		t := Task{From: d.from(), Right: d.isDefinedBy()}
+		t := Task{From: d.position(), Right: d.isDefinedBy()}
 		switch v := r.IntN(3); {
 		case v == 0 && isTest:
 			t.Text, t.Variant = "is:test "+d.name, "is:test"

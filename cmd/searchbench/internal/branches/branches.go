@@ -105,25 +105,25 @@ func Measure(ctx context.Context, o Options) (*Figures, error) {
 		return &m.figures, err
 	}
 	defer os.RemoveAll(o.Work)
-	if err := m.prepare(ctx); err != nil {
+	if err := m.prepareRepositories(ctx); err != nil {
 		return &m.figures, err
 	}
-	return &m.figures, m.measure(ctx)
+	return &m.figures, m.measureImports(ctx)
 }
 
-func (m *measurement) repository(name string) string {
+func (m *measurement) repositoryDir(name string) string {
 	return filepath.Join(m.Work, "git", name+".git")
 }
 
 // prepare makes the repositories.
-func (m *measurement) prepare(ctx context.Context) error {
+func (m *measurement) prepareRepositories(ctx context.Context) error {
 	for _, n := range []int{m.Sixty, m.Many, m.Thousands} {
-		if _, err := corpus.AddBranches(ctx, m.source, m.repository(strconv.Itoa(n)), n); err != nil {
+		if _, err := corpus.AddBranches(ctx, m.source, m.repositoryDir(strconv.Itoa(n)), n); err != nil {
 			return err
 		}
 	}
 	for i := range clones {
-		distinct, err := corpus.CollectText(ctx, m.repository(strconv.Itoa(m.Many)), m.repository(cloneName(i)))
+		distinct, err := corpus.CollectText(ctx, m.repositoryDir(strconv.Itoa(m.Many)), m.repositoryDir(cloneName(i)))
 		if err != nil {
 			return err
 		}
@@ -139,11 +139,11 @@ func cloneName(i int) string { return fmt.Sprintf("text-%d", i) }
 var all = []string{"--branch", "**"}
 
 // measure takes the experiments in turn.
-func (m *measurement) measure(ctx context.Context) error {
+func (m *measurement) measureImports(ctx context.Context) error {
 	sixty, many, thousands := strconv.Itoa(m.Sixty), strconv.Itoa(m.Many), strconv.Itoa(m.Thousands)
 	cloned := map[string]string{}
 	for i := range clones {
-		cloned[cloneName(i)] = m.repository(cloneName(i))
+		cloned[cloneName(i)] = m.repositoryDir(cloneName(i))
 	}
 	experiments := []struct {
 		name         string
@@ -152,17 +152,17 @@ func (m *measurement) measure(ctx context.Context) error {
 		flags        []string
 		rounds       int
 	}{
-		{sixty + " branches", &m.figures.Sixty, map[string]string{"sixty": m.repository(sixty)}, all, m.Rounds},
-		{many + " branches", &m.figures.Many, map[string]string{"many": m.repository(many)}, all, m.Rounds},
-		{"distinct text", &m.figures.Text, map[string]string{cloneName(0): m.repository(cloneName(0))}, nil, m.Rounds},
-		{thousands + " branches", &m.figures.Thousands, map[string]string{"thousands": m.repository(thousands)}, all, 1},
+		{sixty + " branches", &m.figures.Sixty, map[string]string{"sixty": m.repositoryDir(sixty)}, all, m.Rounds},
+		{many + " branches", &m.figures.Many, map[string]string{"many": m.repositoryDir(many)}, all, m.Rounds},
+		{"distinct text", &m.figures.Text, map[string]string{cloneName(0): m.repositoryDir(cloneName(0))}, nil, m.Rounds},
+		{thousands + " branches", &m.figures.Thousands, map[string]string{"thousands": m.repositoryDir(thousands)}, all, 1},
 		{"three clones", &m.figures.Clones, cloned, nil, 1},
 	}
 	runs := make([][]Import, len(experiments))
 	var zoekt []time.Duration
 	for round := range m.Rounds {
 		if m.Zoekt != nil {
-			took, err := m.importZoekt(ctx, m.repository(sixty))
+			took, err := m.importZoekt(ctx, m.repositoryDir(sixty))
 			if err != nil {
 				return err
 			}
@@ -182,7 +182,7 @@ func (m *measurement) measure(ctx context.Context) error {
 		}
 	}
 	for i, e := range experiments {
-		*e.figure = median(runs[i])
+		*e.figure = medianImport(runs[i])
 	}
 	if len(zoekt) > 0 {
 		slices.Sort(zoekt)
@@ -192,7 +192,7 @@ func (m *measurement) measure(ctx context.Context) error {
 }
 
 // median returns the run of median time with the highest peak of all, and what only the last run counted.
-func median(runs []Import) Import {
+func medianImport(runs []Import) Import {
 	last := runs[len(runs)-1]
 	sorted := slices.SortedFunc(slices.Values(runs), func(a, b Import) int { return int(a.Wall - b.Wall) })
 	out := sorted[len(sorted)/2]

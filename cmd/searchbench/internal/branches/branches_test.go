@@ -21,7 +21,7 @@ func TestMeasureWantsAHistory(t *testing.T) {
 
 // TestMedian takes the run of median time, the highest peak, and what the last run counted.
 func TestMedian(t *testing.T) {
-	got := median([]Import{{Wall: 3, PeakBytes: 5}, {Wall: 1, PeakBytes: 9}, {Wall: 2, PeakBytes: 4, Dropped: 7, RowBytes: 8}})
+	got := medianImport([]Import{{Wall: 3, PeakBytes: 5}, {Wall: 1, PeakBytes: 9}, {Wall: 2, PeakBytes: 4, Dropped: 7, RowBytes: 8}})
 	if want := (Import{Wall: 2, PeakBytes: 9, Dropped: 7, RowBytes: 8}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}

@@ -15,7 +15,7 @@ const (
 	goalClones  = 1.0
 )
 
-func verdict(reached bool) string {
+func formatVerdict(reached bool) string {
 	if reached {
 		return "reached"
 	}
@@ -32,7 +32,7 @@ func (f *Figures) Rows() []report.Row {
 		}
 		if f.Zoekt > 0 {
 			ratio := f.Zoekt.Seconds() / f.Sixty.Wall.Seconds()
-			row.Zoekt, row.Ratio, row.Verdict = report.Milliseconds(f.Zoekt), report.Times(ratio), verdict(ratio >= goalZoekt)
+			row.Zoekt, row.Ratio, row.Verdict = report.Milliseconds(f.Zoekt), report.Times(ratio), formatVerdict(ratio >= goalZoekt)
 		}
 		rows = append(rows, row)
 	}
@@ -42,24 +42,24 @@ func (f *Figures) Rows() []report.Row {
 		rows = append(rows, report.Row{
 			Figure: fmt.Sprintf("import %d branches beside their distinct text alone (%d files, %.0f MB)", f.Branches.Many, f.DistinctDocuments, float64(f.DistinctBytes)/1e6),
 			Quarry: fmt.Sprintf("%s; the text alone %s", report.Milliseconds(f.Many.Wall), report.Milliseconds(f.Text.Wall)), Ratio: report.Times(ratio),
-			Reach: fmt.Sprintf("≤ %.1f ×", goalText), Verdict: verdict(ratio <= goalText),
+			Reach: fmt.Sprintf("≤ %.1f ×", goalText), Verdict: formatVerdict(ratio <= goalText),
 		}, report.Row{
 			Figure: fmt.Sprintf("documents of %d branches that merges drop again", f.Branches.Many), Quarry: fmt.Sprintf("%.0f of %.0f", f.Many.Dropped, f.Many.Documents),
-			Reach: fmt.Sprintf("≤ %.0f %%", 100*goalDropped), Verdict: verdict(dropped <= goalDropped),
+			Reach: fmt.Sprintf("≤ %.0f %%", 100*goalDropped), Verdict: formatVerdict(dropped <= goalDropped),
 		})
 	}
 	if f.Clones.Wall > 0 && f.Text.Documents > 0 {
 		ratio := f.Clones.Documents / f.Text.Documents
 		rows = append(rows, report.Row{
 			Figure: "documents written for three clones under three names, beside those of one", Quarry: fmt.Sprintf("%.0f for %.0f", f.Clones.Documents, f.Text.Documents),
-			Ratio: report.Times(ratio), Reach: fmt.Sprintf("%.0f ×", goalClones), Verdict: verdict(ratio <= goalClones),
+			Ratio: report.Times(ratio), Reach: fmt.Sprintf("%.0f ×", goalClones), Verdict: formatVerdict(ratio <= goalClones),
 		})
 	}
 	if peak := max(f.Sixty.PeakBytes, f.Many.PeakBytes, f.Thousands.PeakBytes); f.Thousands.Wall > 0 {
 		rows = append(rows, report.Row{
 			Figure: fmt.Sprintf("peak memory while %d, %d and %d branches are imported", f.Branches.Sixty, f.Branches.Many, f.Branches.Thousands),
 			Quarry: fmt.Sprintf("%s, %s, %s", report.MiB(f.Sixty.PeakBytes), report.MiB(f.Many.PeakBytes), report.MiB(f.Thousands.PeakBytes)),
-			Reach:  "≤ " + report.MiB(goalPeak), Verdict: verdict(peak <= goalPeak),
+			Reach:  "≤ " + report.MiB(goalPeak), Verdict: formatVerdict(peak <= goalPeak),
 		})
 	}
 	return rows

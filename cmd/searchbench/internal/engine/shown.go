@@ -104,16 +104,16 @@ func linesOf(files []shownFile, perFile int) (shown []ShownLine) {
 
 // Shown returns the lines of an answer to a text in quotes: of each file in its order up to perFile, the best first.
 func (s *ZoektServer) Shown(ctx context.Context, text string, perFile int) ([]ShownLine, error) {
-	return s.shown(ctx, `"`+strings.ReplaceAll(regexp.QuoteMeta(text), `"`, `\"`)+`"`, perFile)
+	return s.searchShown(ctx, `"`+strings.ReplaceAll(regexp.QuoteMeta(text), `"`, `\"`)+`"`, perFile)
 }
 
 // Found returns the files that have some letters, one behind the other, in their paths.
 func (s *ZoektServer) Found(ctx context.Context, letters string) ([]ShownLine, error) {
-	shown, err := s.shown(ctx, "file:"+regexp.QuoteMeta(letters)+" type:file", 1)
+	shown, err := s.searchShown(ctx, "file:"+regexp.QuoteMeta(letters)+" type:file", 1)
 	return shown, err
 }
 
-func (s *ZoektServer) shown(ctx context.Context, query string, perFile int) ([]ShownLine, error) {
+func (s *ZoektServer) searchShown(ctx context.Context, query string, perFile int) ([]ShownLine, error) {
 	opts := map[string]any{"MaxDocDisplayCount": rankedFiles, "MaxWallTime": queryTimeout}
 	body, err := json.Marshal(map[string]any{"Q": query, "Opts": opts})
 	if err != nil {

@@ -92,7 +92,7 @@ func (p *tableParser) popFrame(end int) {
 
 // openBrace ends the statement at a "{" and enters or skips the block.
 func (p *tableParser) openBrace() {
-	// The head of a type may go on in a statement of its own: its constructor, in Kotlin.
+	// The head of a type may continue in a separate statement: its constructor, in Kotlin.
 	headed := p.waiting && p.pending.form == formType
 	p.waiting = false
 	found := false
