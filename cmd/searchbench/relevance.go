@@ -26,7 +26,7 @@ type relevanceCommand struct {
 	Misses    bool   `help:"List the queries of the tuning half that Quarry does not put first."`
 }
 
-var errNoServer = errors.New("nobody to ask: give --quarry or --quarry-url")
+var errNoServer = errors.New("no server: set --quarry or --quarry-url")
 
 func (c *relevanceCommand) Run(ctx context.Context) (err error) {
 	data, err := testdata.ReadFile("testdata/relevance/queries.json")

@@ -312,7 +312,7 @@ quarry_webhook_deliveries_total{connection="hub",kind="github",result="unauthent
 quarry_webhook_deliveries_total{connection="hub",kind="github",result="unavailable"} 0
 quarry_webhook_deliveries_total{connection="hub",kind="github",result="unknown_repository"} 0
 quarry_webhook_deliveries_total{connection="unknown",kind="unknown",result="unknown_connection"} 1
-# HELP quarry_webhook_inflight_bytes Bytes reserved for bodies of deliveries in progress.
+# HELP quarry_webhook_inflight_bytes Bytes reserved for the bodies of deliveries in progress.
 # TYPE quarry_webhook_inflight_bytes gauge
 quarry_webhook_inflight_bytes 0
 `

@@ -137,7 +137,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 		err = fmt.Errorf("%s has %d partitions", f.c.o.Topic, len(high))
 	}
 	if err != nil {
-		return wrapFailure(failureLog, "ask how far the log is", err)
+		return wrapFailure(failureLog, "read the high-water mark of the log", err)
 	}
 	for f.state.next < max(high[f.partition], f.appendedNext) {
 		if _, err := f.read(ctx); err != nil {

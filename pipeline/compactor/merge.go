@@ -186,7 +186,7 @@ func (b *build) liveDocuments(e *entry, documents int) ([]uint64, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, wrapFailure(failureStore, "ask what is alive", err)
+		return nil, wrapFailure(failureStore, "read the live documents", err)
 	}
 	if n != documents {
 		return nil, &inputError{e, fmt.Errorf("%w: it has %d documents, the projection knows %d", segment.ErrCorrupt, documents, n)}

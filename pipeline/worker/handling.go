@@ -111,7 +111,7 @@ func (p *partition) awaitCanceled(ctx context.Context, l *lane, h *handlerCall, 
 	}
 	p.w.metrics.hanging.Inc()
 	p.window.addHanging(l.key, 1)
-	p.w.o.Logger.Error("a handler does not return after its context ended; it is left behind", p.w.logKeys(h)...)
+	p.w.o.Logger.Error("a handler does not return after its context ended; it is abandoned", p.w.logKeys(h)...)
 	go func() {
 		<-returned
 		p.window.addHanging(l.key, -1)

@@ -104,7 +104,7 @@ func (t *topicWalk) compareEntry(p place, value []byte, want *entryRow) error {
 		return err
 	}
 	if !bytes.Equal(expected, value) {
-		t.reportEntry(p, "the entry in the store is not what its record says: it was changed in the store")
+		t.reportEntry(p, "the entry in the store differs from its record: it was changed in the store")
 		return nil
 	}
 	ms := unixMillis(have.At)
@@ -128,7 +128,7 @@ func (t *topicWalk) checkSeal(at event.Offset, s *event.AuditSealed) {
 		return
 	}
 	if reason := t.v.o.Key.checkSeal(s); reason != "" {
-		t.addFinding(FindingSeal, at, "this seal is no good: %s", reason)
+		t.addFinding(FindingSeal, at, "invalid seal: %s", reason)
 		return
 	}
 	if t.logLink == nil {

@@ -278,7 +278,7 @@ func (t *topicWalk) reportBeginning(rec *event.Record) {
 	keep := t.v.o.Retention
 	switch {
 	case t.topic == event.TopicAccounts:
-		t.addFinding(FindingBeginning, at, "the records before offset %d are gone; those of the accounts are kept for ever", at)
+		t.addFinding(FindingBeginning, at, "the records before offset %d are missing; account records are never deleted", at)
 	case keep == 0:
 		t.addFinding(FindingBeginning, at, "the records before offset %d are gone, though the retention keeps all", at)
 	case rec.Time.After(t.v.o.Now().Add(-keep)):
@@ -367,7 +367,7 @@ func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err
 	case !link.anchored:
 		t.storedLink = nil
 		if altered = link.sum != digest; altered {
-			t.addFinding(FindingAltered, at, "this record is not what it was when it was applied")
+			t.addFinding(FindingAltered, at, "this record has changed since it was applied")
 		}
 	case stored == nil: // the first one with an anchor: seals show whether it is right
 	case stored.next(digest) == link.sum:
@@ -377,7 +377,7 @@ func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err
 		altered = true
 		should := stored.next(digest)
 		t.expectedLink = &should
-		t.addFinding(FindingAltered, at, "this record is not what it was when it was applied, or its link was changed in the store")
+		t.addFinding(FindingAltered, at, "this record has changed since it was applied, or its link was changed in the store")
 	}
 	t.trail.broken = t.trail.broken || altered
 	return altered, nil
@@ -392,7 +392,7 @@ func (t *topicWalk) compareEnd() {
 		t.addFinding(FindingLink, t.chain.Last, "the head of the chain is %s by the log, and %s in the store", t.report.Hash, t.chain.Hash)
 	}
 	if t.logLink == nil && t.report.Unproven > 0 {
-		t.addFinding(FindingBeginning, t.report.First, "the beginning of the log is gone, and no seal tells what it was")
+		t.addFinding(FindingBeginning, t.report.First, "the beginning of the log is gone, and no seal covers it")
 	}
 }
 

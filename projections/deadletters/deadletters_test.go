@@ -425,7 +425,7 @@ func TestList(t *testing.T) {
 	}
 	must(t, r.replayer.Drop(t.Context(), letter, ""))
 	must(t, testutil.GatherAndCompare(r.reg, strings.NewReader(`
-# HELP quarry_deadletters_open Records that were given up, by the stage that did, and neither replayed nor dropped since.
+# HELP quarry_deadletters_open Open dead letters, by the stage that gave up the record.
 # TYPE quarry_deadletters_open gauge
 quarry_deadletters_open{stage="other"} 1
 quarry_deadletters_open{stage="projections"} 1

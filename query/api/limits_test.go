@@ -62,7 +62,7 @@ func TestRateLimits(t *testing.T) {
 # TYPE quarry_api_limited_requests_total counter
 quarry_api_limited_requests_total{limit="rate"} 4
 quarry_api_limited_requests_total{limit="streams"} 0
-# HELP quarry_api_limited_callers Keys, users and addresses whose rate is remembered; the least recent makes room.
+# HELP quarry_api_limited_callers API keys, users and addresses with a tracked request rate; the least recently used are evicted.
 # TYPE quarry_api_limited_callers gauge
 quarry_api_limited_callers 4
 `

@@ -406,7 +406,7 @@ func TestPanicIsCounted(t *testing.T) {
 		t.Errorf("%d %s", rec.Code, rec.Body)
 	}
 	const want = `
-# HELP quarry_api_panics_total Requests that ended in a panic: defects of the server.
+# HELP quarry_api_panics_total Requests that ended in a panic, which is a defect in Quarry.
 # TYPE quarry_api_panics_total counter
 quarry_api_panics_total 1
 `

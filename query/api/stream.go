@@ -35,7 +35,7 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	defer f.close()
 	result, err := s.o.Searcher.Stream(ctx, view, in.Request, func(files []search.FileMatch, stats search.Stats) error {
 		if len(files) == 0 {
-			return f.sendComment("the search goes on")
+			return f.sendComment("the search continues")
 		}
 		return f.sendFiles(s.newStreamChunk(files, stats))
 	})

@@ -314,7 +314,7 @@ func TestCallsAtOnce(t *testing.T) {
 			}()
 		}
 		synctest.Wait()
-		if text := callTool(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR too many calls at once: 8 are at work.") {
+		if text := callTool(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR too many calls at once: 8 are running.") {
 			t.Error(text)
 		}
 		w.block = false

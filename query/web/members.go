@@ -67,7 +67,7 @@ func (s *Server) showMembers(w http.ResponseWriter, v *pageRequest, f form, link
 	list := memberList{
 		Filter: strings.TrimSpace(v.r.URL.Query().Get("query")), Link: link,
 		Invitations: invitations[:min(len(invitations), maxShown)], MoreInvitations: max(len(invitations)-maxShown, 0),
-		Email: f.newInput(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "off", Max: account.MaxEmailBytes, Hint: "Only this address may accept then. Empty: whoever has the link."}),
+		Email: f.newInput(input{Name: "email", Label: "E-mail address", Type: "email", Complete: "off", Max: account.MaxEmailBytes, Hint: "Only this address may accept. Empty: anyone with the link."}),
 		Roles: markChosen(f.Get("role"), choice{Value: string(account.RoleMember), Label: "Member"}, choice{Value: string(account.RoleOwner), Label: "Owner"}),
 		Days:  markChosen(f.Get("days"), choice{Value: "7", Label: "7 days"}, choice{Value: "1", Label: "1 day"}, choice{Value: "30", Label: "30 days"}),
 	}

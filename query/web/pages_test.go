@@ -22,7 +22,7 @@ func TestSetUp(t *testing.T) {
 	b := w.browser
 	b.get("/").expectPage(http.StatusOK, "Quarry searches code.", "Sign in")
 	b.get("/setup?token=wrong").submitForm("/setup", "", "email=ada@example.com", "password="+password).
-		expectPage(http.StatusForbidden, "not the one that the server has printed last", "[email: ada@example.com]")
+		expectPage(http.StatusForbidden, "not the latest one that the server printed", "[email: ada@example.com]")
 	link := "/setup?token=" + w.accounts.SetupValue()
 	b.get(link).submitForm("/setup", "", "email=ada", "password="+password).expectPage(http.StatusUnprocessableEntity, "Want an e-mail address.")
 	if !strings.Contains(b.page, `aria-describedby="email-error"`) || !strings.Contains(b.page, `id="email-error"`) {
@@ -214,7 +214,7 @@ func TestInvitations(t *testing.T) {
 	w.newBrowser().get(link).expectPage(http.StatusForbidden, "This invitation has expired, was used or taken back")
 	ada.get("/settings/members").submitForm("/settings/members/invite", "", "email=", "role=MEMBER", "days=7")
 	link = strings.TrimPrefix(ada.shownText(), w.server.URL)
-	ada.get("/settings/members").expectPage(http.StatusOK, "whoever has the link").
+	ada.get("/settings/members").expectPage(http.StatusOK, "anyone with the link").
 		submitForm("/settings/members/revoke", "").leadsTo("/settings/members?done=invitation-ended")
 	w.newBrowser().get(link).expectPage(http.StatusForbidden)
 	ada.submitForm("/settings/members/invite", "", "email=", "role=MEMBER", "days=1")

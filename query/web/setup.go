@@ -50,7 +50,7 @@ func (s *Server) setUp(w http.ResponseWriter, v *pageRequest) error {
 	}
 	in, err := s.o.Accounts.Setup(v.r.Context(), s.o.Accounts.Origin(v.r), newcomerOf(f))
 	if errors.Is(err, auth.ErrUnauthenticated) {
-		f.addError("", "This link is not the one that the server has printed last. Look at its output once more: every start prints a new one.")
+		f.addError("", "This link is not the latest one that the server printed. Check its output: every start prints a new one.")
 		return s.showSetup(w, v, f, http.StatusForbidden)
 	}
 	if err != nil {

@@ -103,7 +103,7 @@ func (c *checker) checkDelivery(e *Delivery) {
 	switch e.Outcome {
 	case DeliveryDuplicate:
 		if e.Of == nil {
-			c.addErrorf("of: a duplicate wants the position of what it repeats")
+			c.addErrorf("of: a duplicate needs the position of the original")
 		}
 	case DeliveryTaken:
 	case DeliveryIgnored, DeliveryRefused:

@@ -76,7 +76,7 @@ func validateEvent(env Envelope, ev Event) error {
 		c.checkAuditSealed(e)
 	default:
 		if !c.checkAccountEvent(ev) {
-			c.addErrorf("%T is none of this package's events", ev)
+			c.addErrorf("%T is not an event of this package", ev)
 		}
 	}
 	return c.err

@@ -35,7 +35,7 @@ func (s *suite) notesAreKept() {
 			s.Errorf("%s: noted %v", name, offsets)
 		}
 	}
-	if err := s.noteOffsets("no good name", 0, 0, 0, 0); err == nil {
+	if err := s.noteOffsets("invalid name", 0, 0, 0, 0); err == nil {
 		s.Error("noted for a group with spaces in its name")
 	}
 	// A member goes on from the note.

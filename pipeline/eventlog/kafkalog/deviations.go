@@ -35,7 +35,7 @@ type Deviation struct {
 }
 
 // String returns the deviation as one line.
-func (d Deviation) String() string { return d.What + ": " + d.Why + "; mend it: " + d.Fix }
+func (d Deviation) String() string { return d.What + ": " + d.Why + "; fix: " + d.Fix }
 
 // maxBatchBytes is what a topic has to take: a batch of maxRequestBytes with its
 // header, and Kafka's own default.

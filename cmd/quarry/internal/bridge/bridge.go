@@ -191,6 +191,6 @@ func (b *Bridge) writeAnswer(answer []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if _, err := b.Out.Write(line.Bytes()); err != nil {
-		b.logLine("the client does not take answers any more: %v", err)
+		b.logLine("the client no longer reads answers: %v", err)
 	}
 }

@@ -151,7 +151,7 @@ func checkClock(ctx context.Context, x *Examination, r *report) {
 	case last.IsZero():
 		r.addOK("the clock says %s", now.UTC().Format(time.DateTime))
 	default:
-		r.addOK("the clock says %s, the last record of the log is of %s", now.UTC().Format(time.DateTime), last.UTC().Format(time.DateTime))
+		r.addOK("the clock says %s, the last record of the log is from %s", now.UTC().Format(time.DateTime), last.UTC().Format(time.DateTime))
 	}
 }
 

@@ -81,7 +81,7 @@ func checkDeadLetters(ctx context.Context, x *Examination, r *report) {
 	case err != nil:
 		r.addWarning("", "the dead letters are not known: %v", err)
 	case page.Open > 0:
-		r.addWarning("quarry dlq list says why; quarry dlq replay tries them again", "%d events were given up", page.Open)
+		r.addWarning("quarry dlq list shows the reasons; quarry dlq replay retries them", "%d events were given up", page.Open)
 	default:
 		r.addOK("no event was given up")
 	}
@@ -124,7 +124,7 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 		r.addWarning(remedy, "the last try to index %d of %d repositories failed, %s first", failed, min(asked, maxAsked), first)
 	}
 	if stale+failed == 0 {
-		r.addOK("%d repositories were looked at, none waits", min(asked, maxAsked))
+		r.addOK("%d repositories were checked, none waits", min(asked, maxAsked))
 	}
 }
 

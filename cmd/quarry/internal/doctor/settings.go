@@ -41,7 +41,7 @@ func checkAddresses(_ context.Context, x *Examination, r *report) {
 	public, _ := url.Parse(c.PublicURL) // valid, or empty
 	away := c.PublicURL != "" && !isLoopback(public.Hostname())
 	if (!c.Loopback() || away) && c.AnonymousAllowed() {
-		r.addWarning("set access.anonymous to off, unless that is meant", "everybody who reaches the server reads public repositories without signing in, and new repositories are %s", c.Access.DefaultVisibility)
+		r.addWarning("set access.anonymous to off, unless that is meant", "anyone who can reach the server can read public repositories without signing in, and new repositories are %s", c.Access.DefaultVisibility)
 	}
 	if !c.Loopback() && c.PublicURL == "" {
 		r.addWarning("set publicUrl", "the server listens on %s, and publicUrl is not set: links lead to that address, and requests by any name are answered", c.Listen)
@@ -50,13 +50,13 @@ func checkAddresses(_ context.Context, x *Examination, r *report) {
 		r.addWarning("put a proxy with TLS in front and set publicUrl to https", "passwords, cookies and keys cross the network in the clear: publicUrl is %s", c.PublicURL)
 	}
 	if c.Loopback() && away && len(c.Access.TrustedProxies) == 0 {
-		r.addWarning("set access.trustedProxies to the address of the proxy", "rate limits and the audit log know no client behind the proxy of %s", c.PublicURL)
+		r.addWarning("set access.trustedProxies to the address of the proxy", "rate limits and the audit log cannot see clients behind the proxy of %s", c.PublicURL)
 	}
 	if !c.Loopback() && len(c.Access.OIDC) > 0 && c.PublicURL == "" {
 		r.addProblem("set publicUrl to the address that the provider sends people back to", "single sign-on does not work without publicUrl")
 	}
 	if host, _, err := net.SplitHostPort(c.MetricsListen); !c.Loopback() && c.MetricsListen == "" || err == nil && !isLoopback(host) && c.Runtime.Pprof {
-		r.addWarning("set metricsListen to an address that only Prometheus reaches", "everybody who reaches the server reads /metrics%s", map[bool]string{true: " and /debug/pprof/"}[c.Runtime.Pprof])
+		r.addWarning("set metricsListen to an address that only Prometheus reaches", "anyone who can reach the server can read /metrics%s", map[bool]string{true: " and /debug/pprof/"}[c.Runtime.Pprof])
 	}
 	if len(r.findings) == 0 {
 		r.addOK("listen is %s, anonymous requests are %s", c.Listen, map[bool]string{true: "allowed", false: "refused"}[c.AnonymousAllowed()])

@@ -29,7 +29,7 @@ func checkDataDirectory(_ context.Context, x *Examination, r *report) {
 		case errors.Is(err, fs.ErrNotExist):
 			r.addOK("%s does not exist; the server makes it", dir)
 		case err != nil:
-			r.addProblem("let the user of the server enter it", "%s cannot be looked at: %v", dir, err)
+			r.addProblem("let the user of the server enter it", "%s cannot be read: %v", dir, err)
 		case !info.IsDir():
 			r.addProblem("remove the file, or choose another directory", "%s is no directory", dir)
 		default:

@@ -117,13 +117,13 @@ func readOrMakeValue(o Options, name, prefix string) (string, error) {
 	value := strings.TrimSpace(string(b))
 	secret, found := strings.CutPrefix(value, prefix)
 	if b, err := hex.DecodeString(secret); err != nil || !found || len(b) != secretValueBytes || hex.EncodeToString(b) != secret {
-		return "", fmt.Errorf("%s does not hold what quarry wrote into it: restore %s from a backup, or remove %s%s to have another made, which ends what was made with the first", path, path, path, checksumHint(name))
+		return "", fmt.Errorf("%s does not hold what quarry wrote into it: restore %s from a backup, or remove %s%s to create a new one, which invalidates everything made with the first", path, path, path, checksumHint(name))
 	}
 	if a, open, err := permissions.Open(path); err == nil && open {
 		if err := os.Chmod(path, 0o600); err != nil {
 			return "", fmt.Errorf("close a secret to other users of this machine: %w; %s", err, a.Command())
 		}
-		o.Logger.Warn("closed a secret to other users of this machine; if one of them may have read it, stop the server and remove the file"+checksumHint(name)+" to have another made, which ends what was made with this one",
+		o.Logger.Warn("closed a secret to other users of this machine; if one of them may have read it, stop the server and remove the file"+checksumHint(name)+" to create a new one, which invalidates everything made with this one",
 			"path", path, "mode", a.Octal())
 	}
 	return value, nil

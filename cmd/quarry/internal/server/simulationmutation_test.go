@@ -29,10 +29,10 @@ func TestSimulationFindsWhatIsTakenBack(t *testing.T) {
 	}{
 		"mirrors lost, then a push of only a ref": {
 			[]mutation{
-				{"pipeline/mirror/refs.go", "	if !m.exists() {\n		return m.wrap(\"update\", errNoMirror)\n	}\n", ""},
+				{"pipeline/mirror/refs.go", "	if !m.hasRepository() {\n		return m.wrapError(\"update\", errNoMirror)\n	}\n	if err := m.setIndexed(", "	if err := m.setIndexed("},
 				{"pipeline/mirror/command.go", `c.gitDir != "" && strings.Contains(stderr, notRepository+`, `false && strings.Contains(stderr, notRepository+`},
 				{"pipeline/indexer/pushes.go", "	head := m.AnnouncedDefault()\n", `	for _, of := range g.refs {
-		if of.ref == "" || !of.refreshed() {
+		if of.ref == "" || !of.wantsRefresh() {
 			continue
 		}
 		if err := m.SetIndexed(ctx, of.ref, "", ""); err != nil && !errors.Is(err, mirror.ErrMissing) {
@@ -45,7 +45,7 @@ func TestSimulationFindsWhatIsTakenBack(t *testing.T) {
 			"git update-ref: repository is not there: fatal: not a git repository",
 		},
 		"segments lost": {
-			[]mutation{{"cmd/quarry/internal/server/repair.go", "return r.ask(ctx, r.choose(refs), missing)", "_ = refs\n	return nil"}},
+			[]mutation{{"cmd/quarry/internal/server/repair.go", "return r.requestRefs(ctx, r.selectDue(refs), missing)", "_ = refs\n	return nil"}},
 			"documents are in no segment",
 		},
 	} {

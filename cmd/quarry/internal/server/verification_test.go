@@ -346,7 +346,7 @@ func TestVerifyOverHTTP(t *testing.T) {
 		first := true
 		err := s.verifier.Verify(t.Context(), api.Verification{}, func(*api.VerificationFrame) error {
 			if first {
-				if status, body := ask(`{}`); status != 503 || !strings.Contains(body, "a verification is running") {
+				if status, body := ask(`{}`); status != 503 || !strings.Contains(body, "another verification is running") {
 					t.Errorf("a second verification: %d %s", status, body)
 				}
 			}

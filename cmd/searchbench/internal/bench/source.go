@@ -57,7 +57,7 @@ func (b *bench) askAll(ctx context.Context, s *source, kind string, queries []su
 func (b *bench) askLoads(ctx context.Context, s *source, a *answers) {
 	mix := suite.Interactive(b.Queries)
 	if len(mix) == 0 {
-		b.noteMissing("%s: throughput: none of the queries is of the interactive mix", s.name)
+		b.noteMissing("%s: throughput: none of the queries belongs to the interactive mix", s.name)
 		return
 	}
 	a.load = b.askLoad(s, "load", mix, func() (loadFigure, error) { return b.warmLoad(ctx, s, mix), ctx.Err() })
