@@ -356,7 +356,7 @@ func TestAudit(t *testing.T) {
 	// What is not recorded is not answered.
 	w.noteErr = errors.New("disk full")
 	w.found = search.Result{Exhaustive: true, Stats: search.Stats{Matches: 1, Files: 1}, Files: []search.FileMatch{{Repo: kettle, Path: "a.go"}}}
-	if text := callTool(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR The audit log cannot be written now") || strings.Contains(text, "a.go") {
+	if text := callTool(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR The audit log is unavailable") || strings.Contains(text, "a.go") {
 		t.Error(text)
 	}
 	if _, err := postMessage(t.Context(), s, reader, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"agent","version":"7"}}}`); err == nil {

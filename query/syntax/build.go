@@ -31,7 +31,7 @@ func (p *parser) buildTree(g *group, depth int) (Query, settings, *Error) {
 // buildEmpty is for groups with nothing but settings: type:repo alone means every repository.
 func (p *parser) buildEmpty(g *group) (Query, settings, *Error) {
 	if !g.settings.areQueryWide() {
-		return nil, settings{}, p.newError(g.settings.at.Start, "case: stands alone", "Write a term or a filter beside it, in the same parentheses.")
+		return nil, settings{}, p.newError(g.settings.at.Start, "case: stands alone", "Write a term or a filter next to it, in the same parentheses.")
 	}
 	return &Const{Value: true, At: g.at}, g.settings, nil
 }

@@ -466,7 +466,7 @@ func (p *parser) mergeSettings(s *settings, add settings) *Error {
 	sel := s.sel != SelectDefault && add.sel != SelectDefault && s.sel != add.sel
 	letters := s.letters != "" && add.letters != "" && s.letters != add.letters
 	if kind || sel || letters {
-		return p.newError(add.at.Start, p.text[add.at.Start:add.at.End]+" contradicts what stands before it", "Keep one of the two.")
+		return p.newError(add.at.Start, p.text[add.at.Start:add.at.End]+" contradicts the text before it", "Keep one of the two.")
 	}
 	s.kind = max(s.kind, add.kind)
 	s.sel = max(s.sel, add.sel)
