@@ -30,7 +30,7 @@ var (
 	errConflict     = errors.New("conflict")
 	errCrossOrigin  = errors.New("requests from pages of other origins are not allowed")
 	errNotReady     = errors.New("not ready")
-	errTimedOut     = errors.New("the search timed out; narrow the query, for example with repo: or lang:")
+	errTimedOut     = errors.New("the search timed out; narrow the query, for example with a repo: or lang: filter")
 	errContext      = errors.New("search context")
 	errHost         = errors.New("unknown host name; add it to access.hosts or set publicUrl")
 )

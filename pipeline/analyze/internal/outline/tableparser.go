@@ -38,8 +38,6 @@ type tableParser struct {
 	lastKind code.SymbolKind
 	// column is that of the first token of the statement.
 	column int32
-	// brackets is how many flat brackets are open.
-	brackets int
 }
 
 // maxStatement bounds the tokens of a statement. Later ones are dropped, or are a
