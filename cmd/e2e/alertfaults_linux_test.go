@@ -646,7 +646,8 @@ func (w *alertWorld) segmentPaths(pattern string) []string {
 func (w *alertWorld) hangMirror() {
 	rest := w.startEpisode("pipeline.mergeInterval=0", "pipeline.purgeAfter=1s", "storage.scrubBytesPerSecond=1GiB")
 	other := filepath.Join(w.dir, "other")
-	w.failOnError(runGit("", "clone", "-q", w.tree, other))
+	// No clone: a relative would go on to hold the text of the removed repository.
+	w.failOnError(runGit("", "init", "-q", "-b", "main", other))
 	writeTextFile(w.t, filepath.Join(other, "kettle.txt"), "here is a kettledrum\n")
 	w.failOnError(runGit(other, "add", "-A"))
 	w.failOnError(runGit(other, "commit", "-q", "-m", "kettle"))
