@@ -3,6 +3,7 @@ package ingest
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 	"mime"
 	"net/http"
@@ -93,6 +94,16 @@ func (h Host) PageURL(s string) string {
 // Ignore is the delivery of an event that does not concern the index. word is cut.
 func Ignore(format, word string) Delivery {
 	return Delivery{Outcome: Ignored, Reason: fmt.Sprintf(format, word)}
+}
+
+// IgnoreEvent is the delivery of an event that a translator does not read. Its payload
+// must be JSON all the same: a misconfigured hook is better noticed at its first delivery
+// than at its first push.
+func IgnoreEvent(name string, payload []byte) (Delivery, error) {
+	if !json.Valid(payload) {
+		return Delivery{}, ErrNotJSON
+	}
+	return Ignore("event %.40q does not concern the index", name), nil
 }
 
 // FormPayload returns the JSON of a delivery: the body, or the field payload of a hook

@@ -2,7 +2,6 @@ package bitbucketcloud
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -118,10 +117,7 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	case "":
 		return ingest.Delivery{}, fmt.Errorf("%w: header %s is missing", ingest.ErrInvalidPayload, headerEvent)
 	default:
-		if !json.Valid(payload) {
-			return ingest.Delivery{}, ingest.ErrNotJSON
-		}
-		return ingest.Ignore("event %.40q does not concern the index", name), nil
+		return ingest.IgnoreEvent(name, payload)
 	}
 	var b body
 	if err := ingest.DecodeJSON(payload, &b); err != nil {

@@ -1,7 +1,6 @@
 package bitbucketserver
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -107,10 +106,7 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	case "":
 		return ingest.Delivery{}, fmt.Errorf("%w: header %s is missing", ingest.ErrInvalidPayload, headerEvent)
 	default:
-		if !json.Valid(payload) {
-			return ingest.Delivery{}, ingest.ErrNotJSON
-		}
-		return ingest.Ignore("event %.40q does not concern the index", name), nil
+		return ingest.IgnoreEvent(name, payload)
 	}
 	var b body
 	if err := ingest.DecodeJSON(payload, &b); err != nil {

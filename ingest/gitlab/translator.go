@@ -2,7 +2,6 @@ package gitlab
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -132,12 +131,7 @@ func (t *Translator) translate(header string, payload []byte) (ingest.Delivery, 
 	case "":
 		return ingest.Delivery{}, fmt.Errorf("%w: header %s is missing", ingest.ErrInvalidPayload, headerEvent)
 	default:
-		// Even what is ignored has to be JSON: a misconfigured hook is better noticed at
-		// its first delivery than at its first push.
-		if !json.Valid(payload) {
-			return ingest.Delivery{}, ingest.ErrNotJSON
-		}
-		return ingest.Ignore("event %.40q does not concern the index", header), nil
+		return ingest.IgnoreEvent(header, payload)
 	}
 	var b body
 	if err := ingest.DecodeJSON(payload, &b); err != nil {
