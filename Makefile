@@ -15,13 +15,13 @@ RELEASE  ?=
 VERSION  ?=
 SCHEMATHESIS = .cache/schemathesis-4.32.5
 CLIENT_TOOLS = .cache/clients
-GENERATED = ./cmd/internal/apigen ./cmd/internal/config ./cmd/internal/tasks ./cmd/quarry ./cmd/quarry/internal/server ./schemas/failure
+GENERATED = ./pipeline/discovery ./cmd/internal/apigen ./cmd/internal/config ./cmd/internal/tasks ./cmd/quarry ./cmd/quarry/internal/server ./query/web ./schemas/failure
 GOLDEN    = $(sort $(dir $(shell git grep -l cockroachdb/datadriven -- '*_test.go')))
 export QUARRY_KAFKA_LIBS ?= $(CURDIR)/.cache/kafka/libs
 export QUARRY_NODE_MODULES ?= $(CURDIR)/.cache/node/node_modules
 
 .DEFAULT_GOAL := help
-.PHONY: help build run release generate fmt lint test race golden fuzz metamorphic e2e api-test clients-test chaos simulate cover bench bench-compare corpora docs-check kafka node tidy clean check
+.PHONY: help build run release generate fmt lint test race golden fuzz metamorphic e2e api-test clients-test chaos simulate cover bench bench-compare corpora docs-check kafka node shots tidy clean check
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ run: build ## serve on 127.0.0.1:7070, with this repository and the Go standard 
 release: ## archives of VERSION=v1.2.3 in .cache/release, with checksums and bills of materials, and a tag
 	$(GO) run ./cmd/internal/tasks release --version $(VERSION)
 
-generate: ## files that follow from others: Go of the OpenAPI document, the schema of settings, the pages with tables
+generate: ## files that follow from others: Go of the OpenAPI document, the schema of settings, the pages with tables, scripts of the web UI (make node)
 	QUARRY_GENERATE=1 $(GO) test -count=1 -run 'IsCurrent$$' $(GENERATED)
 
 fmt: ## gofmt
@@ -61,7 +61,7 @@ fuzz: ## every fuzz test, FUZZTIME=30s each
 	$(GO) run ./cmd/internal/tasks fuzz --time $(FUZZTIME)
 
 metamorphic: ## random corpora and queries against a plain scan; SEED=n repeats one
-	QUARRY_SEED=$(SEED) $(GO) test -count=1 -run "Metamorphic|PushByPush" -v ./projections/... ./query/... ./cmd/quarry/internal/server
+	QUARRY_SEED=$(SEED) $(GO) test -count=1 -run "Metamorphic|PushByPush" -v ./projections/... ./query/... ./cmd/quarry/internal/views
 
 e2e: ## the built binary: serve, index, push, search, kill, restart
 	$(GO) test -count=1 -v ./cmd/e2e
@@ -84,8 +84,10 @@ chaos: ## kills, full disks, clock jumps, damage: ROUNDS=200 rounds, SEED=n repe
 simulate: ## a simulated world of webhooks, workers and projections: EVENTS=1000000 events from SEED=1 on
 	QUARRY_SEED=$(SEED) QUARRY_EVENTS=$(EVENTS) $(GO) test -count=1 -v -timeout 24h -run 'TestSimulation$$' ./cmd/quarry/internal/server
 
-cover: ## coverage of all packages, as a page
-	$(GO) test -coverpkg=./... -coverprofile=.cache/cover.out ./... && $(GO) tool cover -html=.cache/cover.out -o .cache/cover.html
+cover: ## every test, and fail where packages or all statements are covered too little; go tool cover -html=.cache/cover.out shows the lines
+	@mkdir -p .cache
+	$(GO) test -timeout 60m -coverpkg=./... -coverprofile=.cache/cover.out ./...
+	$(GO) run ./cmd/internal/tasks cover --least 70 --all 85 --floors .ci/coverage.txt .cache/cover.out
 
 bench: build ## the tables of docs/performance.md, to OUT=FILE; CORPORA=DIR ZOEKT_BIN=DIR QUICK=1 BENCHFLAGS=
 	@mkdir -p $(dir $(OUT))
@@ -106,9 +108,13 @@ kafka: ## fetch an Apache Kafka broker with Maven and run it on 127.0.0.1:9092
 	java -cp '$(QUARRY_KAFKA_LIBS)/*' kafka.tools.StorageTool format --ignore-formatted -t cXVhcnJ5LW1ha2Uta2Fma2 -c deploy/kafka/server.properties
 	java -Xmx512m -cp '$(QUARRY_KAFKA_LIBS)/*' kafka.Kafka deploy/kafka/server.properties
 
-node: ## fetch the npm packages that tests run beside Quarry
+node: ## fetch the npm packages that scripts of pages are made of, and that tests run beside Quarry
 	mkdir -p .cache/node && cp deploy/node/package*.json .cache/node/
 	npm ci --prefix .cache/node --ignore-scripts --no-audit --no-fund
+
+shots: ## pictures of every page in .cache/shots, in both themes and at both widths; needs Chromium and make node
+	rm -rf .cache/shots && mkdir -p .cache/shots
+	QUARRY_WEB_SHOTS=$(CURDIR)/.cache/shots $(GO) test -count=1 -timeout 30m -run 'TestEveryPageInABrowser$$|TestBrowsePages$$|TestSearchInABrowser$$|TestBrowser$$' ./query/web ./cmd/quarry/internal/server
 
 tidy: ## go.mod and go.sum
 	$(GO) mod tidy
@@ -116,6 +122,6 @@ tidy: ## go.mod and go.sum
 clean: ## what make made, but not the fetched jars and corpora
 	rm -rf bin .cache/run .cache/chaos .cache/cover.* .cache/bench-compare
 
-check: lint test ## what a commit must pass
+check: lint cover ## what a commit must pass
 	$(GO) mod tidy -diff
 	CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/quarry

@@ -91,10 +91,8 @@ func (h Host) PageURL(s string) string {
 	return s
 }
 
-// Ignore is the delivery of an event that does not concern the index. word is cut.
-func Ignore(format, word string) Delivery {
-	return Delivery{Outcome: Ignored, Reason: fmt.Sprintf(format, word)}
-}
+// Ignore is the delivery of an event that does not affect the index, with the reason.
+func Ignore(reason string) Delivery { return Delivery{Outcome: Ignored, Reason: reason} }
 
 // IgnoreEvent is the delivery of an event that a translator does not read. Its payload
 // must be JSON all the same: a misconfigured hook is better noticed at its first delivery
@@ -103,7 +101,20 @@ func IgnoreEvent(name string, payload []byte) (Delivery, error) {
 	if !json.Valid(payload) {
 		return Delivery{}, ErrNotJSON
 	}
-	return Ignore("event %.40q does not concern the index", name), nil
+	return IgnoreKind(name), nil
+}
+
+// IgnoreKind is IgnoreEvent for a payload that was decoded.
+func IgnoreKind(name string) Delivery {
+	return Ignore(fmt.Sprintf("event %.40q does not affect the index", name))
+}
+
+// IgnoreAction is the delivery of an action on a repository that a translator does not
+// read.
+func IgnoreAction(action string, r code.Repository) Delivery {
+	d := Ignore(fmt.Sprintf("repository action %.40q does not affect the index", action))
+	d.Repository = r
+	return d
 }
 
 // FormPayload returns the JSON of a delivery: the body, or the field payload of a hook

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/quarrysearch/quarry/ingest"
@@ -15,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/ingest/gitea"
 	"github.com/quarrysearch/quarry/ingest/github"
 	"github.com/quarrysearch/quarry/ingest/gitlab"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // samplesModule has recorded payloads of six kinds of hosts (MIT license).
@@ -87,4 +89,71 @@ func samplesDir(t *testing.T) string {
 		t.Skipf("the sample payloads of %s cannot be downloaded: %v %s", samplesModule, err, module.Error)
 	}
 	return module.Dir
+}
+
+// samplesPackage has the recorded payloads of GitHub itself (MIT license).
+const samplesPackage = "@octokit/webhooks-examples@7.6.1"
+
+// TestGitHubSamples translates every payload that GitHub's own package has recorded. It
+// comes from the npm registry.
+func TestGitHubSamples(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(unpackSamples(t), "package", "api.github.com", "index.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var events []struct {
+		Name     string
+		Examples []json.RawMessage
+	}
+	if err := json.Unmarshal(text, &events); err != nil {
+		t.Fatal(err)
+	}
+	translator, err := github.Open(ingest.Connection{Name: "samples", Secrets: []string{"secret"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomes := map[string]map[ingest.Outcome]int{}
+	for _, e := range events {
+		outcomes[e.Name] = map[ingest.Outcome]int{}
+		for i, payload := range e.Examples {
+			d, err := translator.Translate(&ingest.Request{Header: http.Header{"X-Github-Event": {e.Name}}, Body: payload})
+			if err != nil {
+				t.Errorf("%s %d: %v", e.Name, i, err)
+			}
+			if d.Outcome != ingest.Ignored && (d.Repository.Kind != code.GitHub || d.Repository.DefaultBranch == "") {
+				t.Errorf("%s %d: %+v", e.Name, i, d)
+			}
+			outcomes[e.Name][d.Outcome]++
+		}
+	}
+	for name, got := range outcomes {
+		pushed, changed := got[ingest.Pushed], got[ingest.Changed]
+		if name != "push" && pushed > 0 || name == "push" && pushed != 7 || name != "repository" && changed > 0 || name == "repository" && changed != 11 {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if len(outcomes) != 58 {
+		t.Errorf("%d events", len(outcomes))
+	}
+}
+
+// unpackSamples downloads the package of the samples.
+func unpackSamples(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	pack := exec.CommandContext(t.Context(), "npm", "pack", "--silent", samplesPackage)
+	pack.Dir = dir
+	out, err := pack.Output()
+	if err != nil && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
+		t.Skipf("the sample payloads of %s cannot be downloaded: %v", samplesPackage, err)
+	}
+	if err != nil {
+		t.Fatalf("npm pack %s: %v", samplesPackage, err)
+	}
+	unpack := exec.CommandContext(t.Context(), "tar", "xzf", strings.TrimSpace(string(out)))
+	unpack.Dir = dir
+	if out, err := unpack.CombinedOutput(); err != nil {
+		t.Fatalf("tar: %v %s", err, out)
+	}
+	return dir
 }

@@ -109,10 +109,16 @@ type Delivery struct {
 	// from the host's own identity of it. Connection, Branches and Tags are not
 	// set.
 	Repository code.Repository
+	// Omitted are members of Repository that the payload of an Outcome Changed leaves
+	// out: what is registered stays.
+	Omitted Omitted `json:",omitzero"`
 	// Pushes are at most MaxPushes. The receiver fills Repository, Connection,
 	// DeliveryID, BodySHA256 and ReceivedAt.
 	Pushes []event.Push
 }
+
+// Omitted names members of a repository that not every payload has.
+type Omitted struct{ Fork, Archived, Private bool }
 
 // Move describes a ref that went from before to after, both as the host writes
 // them: all zeros mean that the ref did not or does not exist. Its errors wrap

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
@@ -60,7 +61,7 @@ func (p *partition) appendDeadLetter(ctx context.Context, letter event.Record) e
 		}
 		p.r.metrics.retries.Inc()
 		p.r.o.Logger.Error("a dead letter could not be written; trying again", "partition", p.number, "error", err)
-		if !waitFor(ctx, wait) {
+		if clock.Sleep(ctx, wait) != nil {
 			return ctx.Err()
 		}
 	}

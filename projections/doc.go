@@ -7,7 +7,8 @@
 // once for all projections), Home (the directory of the versions of the stores: the
 // live one and the previous one) and Build (makes a version next to the live one:
 // from the log, as a copy with one projection rebuilt, or up to a moment of the
-// past, an Until).
+// past, an Until). A Fence says which events have had their whole effect, workers and
+// projections together; a PositionNoter lets other processes see how far this one is.
 //
 //	log ──► Runner ──► Projection.Apply ──► store.Batch + checkpoint ──► Commit ──► Publish
 //	          │  partition by partition, one goroutine each
@@ -50,6 +51,7 @@
 //	quarry_projections_publish_seconds          time to publish a group of records
 //	quarry_projections_blocked                  partitions that wait for a store to answer
 //	quarry_projections_caught_up                1 once the records there at the start are applied
+//	quarry_server_position_failures_total       notes of the position that failed
 //
 // The package knows no format of a row and decides nothing about content.
 package projections

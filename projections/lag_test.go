@@ -15,7 +15,7 @@ import (
 // fail.
 type silentLog struct{ *projectiontest.Log }
 
-func (silentLog) Tail(context.Context, event.Topic, int32, event.Offset) (projections.Reader, error) {
+func (silentLog) Tail(context.Context, event.Topic, int32, event.Offset) (event.Reader, error) {
 	return silentReader{}, nil
 }
 

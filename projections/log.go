@@ -6,22 +6,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Tailer is the log as projections read it. The drivers of the event log have
-// these methods, except for the name of the reader's type.
+// Tailer is the log as projections read it; the drivers of the event log are.
 type Tailer interface {
 	// Partitions returns the number of partitions of topic.
 	Partitions(ctx context.Context, topic event.Topic) (int32, error)
 	// Tail returns a reader of one partition from the given offset on.
-	Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (Reader, error)
+	event.Tailer
 	// HighWater returns, for each partition, the offset of the next record.
 	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
-}
-
-// Reader reads one partition in order.
-type Reader interface {
-	// Next blocks until a record is there or ctx ends.
-	Next(ctx context.Context) (event.Record, error)
-	Close() error
 }
 
 // Appender takes dead letters.

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
 // The results of a record.
@@ -95,4 +96,14 @@ func (m *metrics) setLag(lags []Lag) {
 		m.lagRecords.WithLabelValues(partition).Set(float64(l.Records))
 		m.lagSeconds.WithLabelValues(partition).Set(l.Seconds)
 	}
+}
+
+// noteMetrics are those of a PositionNoter. The name is from before it was here.
+type noteMetrics struct{ failures prometheus.Counter }
+
+func newNoteMetrics(reg prometheus.Registerer) noteMetrics {
+	return noteMetrics{promauto.With(reg).NewCounter(prometheus.CounterOpts{
+		Name: "quarry_server_position_failures_total",
+		Help: "Attempts to note in the log how far the projections are that failed. Other processes then see an old position.",
+	})}
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -84,7 +85,7 @@ func (p *partition) run(ctx context.Context) error {
 }
 
 // read keeps the queue filled, so that applying does not wait for the log.
-func (p *partition) read(ctx context.Context, reader Reader, records chan<- event.Record) error {
+func (p *partition) read(ctx context.Context, reader event.Reader, records chan<- event.Record) error {
 	for {
 		rec, err := reader.Next(ctx)
 		if err != nil {
@@ -235,7 +236,7 @@ func (p *partition) applyWithRetry(ctx context.Context, rec event.Record) (attem
 		}
 		p.setBlocked(&blocked, unavailable)
 		p.r.metrics.retries.Inc()
-		if !waitFor(ctx, wait) {
+		if clock.Sleep(ctx, wait) != nil {
 			return attempts, ctx.Err()
 		}
 	}
@@ -249,18 +250,6 @@ func (p *partition) setBlocked(blocked *bool, now bool) {
 		p.r.metrics.blocked.Dec()
 	}
 	*blocked = now
-}
-
-// waitFor waits and reports whether ctx still lives.
-func waitFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // applyOnce applies rec in one batch, checkpoint included.

@@ -1,17 +1,17 @@
 package main
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
-	"github.com/quarrysearch/quarry/cmd/chaos/internal/rounds"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 )
 
@@ -38,14 +38,15 @@ func TestChaos(t *testing.T) {
 			if setup != fleet.Embedded {
 				needBrokers(t)
 			}
-			t.Logf("seed %d", seed)
-			tally, err := rounds.Run(context.Background(), rounds.Options{
-				Fleet: fleet.Options{Quarry: binary, Setup: setup, Dir: filepath.Join(dir, string(setup))}, Rounds: n, Seed: seed, Log: t.Logf,
-			})
+			c := &cli{Quarry: binary, Work: dir, Rounds: n, Seed: seed, Setups: []fleet.Setup{setup}, Out: filepath.Join(dir, string(setup)+".md")}
+			if err := c.Run(t.Context()); err != nil {
+				t.Fatalf("%d rounds of faults, with QUARRY_SEED=%d: %v", n, seed, err)
+			}
+			figures, err := os.ReadFile(c.Out)
 			if err != nil {
 				t.Fatal(err)
 			}
-			t.Logf("\n%s", rounds.Markdown([]*rounds.Tally{tally}))
+			t.Logf("\n%s", figures)
 		})
 	}
 }
@@ -58,5 +59,16 @@ func needBrokers(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Skip(err)
+	}
+}
+
+// TestChaosSaysHowToRepeat runs rounds that cannot begin, and wants the command that repeats
+// them.
+func TestChaosSaysHowToRepeat(t *testing.T) {
+	dir := t.TempDir()
+	c := &cli{Quarry: filepath.Join(dir, "nowhere"), Work: dir, Rounds: 1, Setups: []fleet.Setup{fleet.Embedded}}
+	err := c.Run(t.Context())
+	if err == nil || c.Seed == 0 || !strings.Contains(err.Error(), fmt.Sprintf("make chaos SEED=%d ROUNDS=1 CHAOSFLAGS='--setups embedded'", c.Seed)) {
+		t.Errorf("rounds of a binary that does not exist, with seed %d: error %v, want one with the command that repeats them", c.Seed, err)
 	}
 }

@@ -71,7 +71,7 @@ func runProgram(t *testing.T, program string, args ...string) string {
 func checkTools(t *testing.T, session *mcp.ClientSession) {
 	t.Helper()
 	tools, err := session.ListTools(t.Context(), nil)
-	if err != nil || len(tools.Tools) != 14 {
+	if err != nil || len(tools.Tools) != 15 {
 		t.Fatalf("tools/list: %+v, %v", tools, err)
 	}
 	result, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "find_symbol_definitions", Arguments: map[string]any{"symbol": "Hum", "repo": "demo"}})
@@ -134,9 +134,9 @@ func TestInspector(t *testing.T) {
 		connection, program []string
 		tools               int
 	}{
-		"http":            {[]string{s.url + "/api/mcp", "--transport", "http", "--header", "Authorization: Bearer " + key}, nil, 7},
-		"pipes, operator": {nil, []string{"--", "quarry", "mcp", "--server", s.url, "--data", s.data}, 14},
-		"pipes, key":      {nil, []string{"--", "quarry", "mcp", "--server", s.url, "--api-key", key}, 7},
+		"http":            {[]string{s.url + "/api/mcp", "--transport", "http", "--header", "Authorization: Bearer " + key}, nil, 8},
+		"pipes, operator": {nil, []string{"--", "quarry", "mcp", "--server", s.url, "--data", s.data}, 15},
+		"pipes, key":      {nil, []string{"--", "quarry", "mcp", "--server", s.url, "--api-key", key}, 8},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inspect := func(args ...string) string {

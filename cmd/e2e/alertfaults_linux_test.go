@@ -22,6 +22,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -319,7 +320,7 @@ type slowHost struct {
 
 func newSlowHost(t *testing.T, root string) *slowHost {
 	t.Helper()
-	backend := gitBackend(t, root)
+	backend := gittest.HTTPHandler(t, root)
 	h := new(slowHost)
 	h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h.mu.Lock()

@@ -20,7 +20,12 @@ func runTests(m *testing.M) int {
 		return reportError(err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	build := exec.Command("go", "build", "-ldflags=-X github.com/quarrysearch/quarry/cmd/internal/boot.release="+stampedVersion, "-o", filepath.Join(dir, "quarry"), "../quarry")
+	coverage, err := newBinaryCoverage(dir)
+	if err != nil {
+		return reportError(err)
+	}
+	arguments := append([]string{"build"}, coverage.buildFlags()...)
+	build := exec.Command("go", append(arguments, "-ldflags=-X github.com/quarrysearch/quarry/cmd/internal/boot.release="+stampedVersion, "-o", filepath.Join(dir, "quarry"), "../quarry")...)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return reportError(fmt.Errorf("go build: %w", err))
@@ -28,7 +33,11 @@ func runTests(m *testing.M) int {
 	if err := os.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH")); err != nil {
 		return reportError(err)
 	}
-	return m.Run()
+	status := m.Run()
+	if err := coverage.appendToProfile(); err != nil {
+		return reportError(err)
+	}
+	return status
 }
 
 func reportError(err error) int {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -19,13 +20,26 @@ const (
 	maxLife = 600 * time.Millisecond
 )
 
+// crashSeed is QUARRY_SEED, or another one every time.
+func crashSeed(t *testing.T) uint64 {
+	given := os.Getenv("QUARRY_SEED")
+	if given == "" {
+		return uint64(time.Now().UnixNano())
+	}
+	seed, err := strconv.ParseUint(given, 10, 64)
+	if err != nil {
+		t.Fatalf("QUARRY_SEED=%q: want a number from 0 up: %v", given, err)
+	}
+	return seed
+}
+
 // TestKill kills the server twenty times, at random moments, while pushes
 // arrive and versions of the projections are made, switched to and returned from.
 // Afterwards every acknowledged push is searchable, and every key and
-// value of the projections equals those of a rebuild from the log.
+// value of the projections equals those of a rebuild from the log. QUARRY_SEED repeats a run.
 func TestKill(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d, embedded log", seed)
+	seed := crashSeed(t)
+	t.Logf("QUARRY_SEED=%d repeats the moments and replays of this run, on the embedded log", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	c := newCrashing(t)
 	c.startServer()

@@ -10,6 +10,8 @@
 //	alerts_test.go     what promtool makes of scrapes; alertfaults_linux_test.go has a
 //	                   fault for each alert
 //	damage_test.go     one bit turned in each kind of file of a data directory
+//	gerrit_test.go     a real Gerrit: discovery, fetch, streamed events
+//	gitea_test.go      the life of an organization, on a stub and on a live Gitea
 //	cli_test.go        quarry index while the server is stopped and started; signals
 //	commands_test.go   the commands of scripts: serve, stop, push, await, http
 //

@@ -6,14 +6,18 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 )
 
 // hostSecret is the secret of every connection of TestCodeHosts.
@@ -155,13 +159,21 @@ func codeHosts() []codeHost {
 func TestCodeHosts(t *testing.T) {
 	root := t.TempDir()
 	repositories := filepath.Join(root, "repositories")
-	host := httptest.NewServer(gitBackend(t, repositories))
+	tokens := &hostTokens{}
+	host := httptest.NewServer(tokens.require(gittest.HTTPHandler(t, repositories)))
 	t.Cleanup(host.Close)
+	tokenFile := filepath.Join(root, "token")
+	tokens.renew(t, tokenFile)
 	var connections []any
 	for _, h := range codeHosts() {
-		connections = append(connections, object{
+		connection := object{
 			"name": "hub-" + strings.ToLower(h.kind), "kind": h.kind, "url": host.URL, "secrets": []string{hostSecret}, "autoRegister": true, "branches": []string{"*"},
-		})
+			"token": "file:" + tokenFile,
+		}
+		if h.kind == "gerrit" {
+			connection["user"] = "indexer"
+		}
+		connections = append(connections, connection)
 	}
 	config, err := json.Marshal(object{"connections": connections, "git": object{"allowedNetworks": []string{"127.0.0.0/8"}}})
 	if err != nil {
@@ -179,10 +191,13 @@ func TestCodeHosts(t *testing.T) {
 	})
 	for _, h := range codeHosts() {
 		t.Run(h.kind, func(t *testing.T) {
-			w := &hostWalk{t: t, h: h, base: host.URL, server: s, bare: filepath.Join(repositories, h.path), tree: filepath.Join(root, "trees", h.kind)}
+			tree := &hostTree{t: t, dir: filepath.Join(root, "trees", h.kind), server: s, repository: strings.TrimPrefix(host.URL, "http://") + "/" + h.name}
+			w := &hostWalk{hostTree: tree, h: h, base: host.URL, bare: filepath.Join(repositories, h.path)}
 			w.walk()
 		})
+		tokens.renew(t, tokenFile)
 	}
+	tokens.checkAbsent(t, s.output.String(), filepath.Join(root, "data"))
 	// Gerrit's secret is in the URL.
 	for _, secret := range []string{hostSecret, strings.ReplaceAll(hostSecret, " ", "+")} {
 		if strings.Contains(s.output.String(), secret) {
@@ -191,47 +206,103 @@ func TestCodeHosts(t *testing.T) {
 	}
 }
 
-// gitBackend serves the repositories below root as a code host does.
-func gitBackend(t *testing.T, root string) http.Handler {
+// hostUsers are the users that git needs with the token, by the path of the repository.
+var hostUsers = map[string]string{
+	"meadow/github.git": "x-access-token", "meadow/tools/gitlab.git": "oauth2", "tools/gerrit": "indexer", "scm/meadow/stash.git": "x-token-auth",
+	"meadow/cloud.git": "x-token-auth", "meadow/Tools/_git/azure": "user",
+	// meadow/gitea.git: the token is the user.
+}
+
+// hostTokens are what the code host has accepted as a token, the current one last.
+type hostTokens struct {
+	mu  sync.Mutex
+	all []string
+}
+
+// renew makes a new token, which the server has to read from its file.
+func (k *hostTokens) renew(t *testing.T, file string) {
 	t.Helper()
-	path, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	token := fmt.Sprintf("%x", sha256.Sum256(fmt.Append(nil, time.Now(), len(k.all))))[:40]
+	k.all = append(k.all, token)
+	writeTextFile(t, file, token+"\n")
+}
+
+// require lets in who has the current token, with the user that the kind of host wants.
+func (k *hostTokens) require(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		k.mu.Lock()
+		token := k.all[len(k.all)-1]
+		k.mu.Unlock()
+		user, password, _ := r.BasicAuth()
+		repository := strings.TrimPrefix(r.URL.Path, "/")
+		if at := strings.LastIndex(repository, "/info/"); at >= 0 {
+			repository = repository[:at]
+		}
+		repository = strings.TrimSuffix(repository, "/git-upload-pack")
+		wantUser, wantPassword := hostUsers[repository], token
+		if wantUser == "" {
+			wantUser, wantPassword = token, "x-oauth-basic"
+		}
+		if user != wantUser || password != wantPassword {
+			w.Header().Set("WWW-Authenticate", "Basic")
+			http.Error(w, "not for "+user+" with "+password, http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// checkAbsent fails if a token is in the log, or in a file of the data directory.
+func (k *hostTokens) checkAbsent(t *testing.T, log, dir string) {
+	t.Helper()
+	holds := func(text string) bool {
+		return slices.ContainsFunc(k.all, func(token string) bool { return strings.Contains(text, token) })
 	}
-	return &cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
+	if holds(log) {
+		t.Error("the log has a token")
+	}
+	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return nil // it was deleted in between
+		}
+		if b, err := os.ReadFile(path); err == nil && holds(string(b)) {
+			t.Errorf("%s has a token", path)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
 
 // hostWalk is one repository of one host.
 type hostWalk struct {
-	t          *testing.T
-	h          codeHost
-	base       string
-	server     *server
-	bare, tree string
+	*hostTree
+	h    codeHost
+	base string
+	bare string
 }
 
 func (w *hostWalk) walk() {
 	w.must(os.MkdirAll(filepath.Dir(w.bare), 0o755))
 	w.must(runGit("", "init", "-q", "--bare", "-b", "main", w.bare))
-	w.must(runGit("", "init", "-q", "-b", "main", w.tree))
+	w.must(runGit("", "init", "-q", "-b", "main", w.dir))
 
 	first := w.commit("vuvuzela")
-	w.push("main", zeros, first)
+	w.pushBranch("main", zeros, first)
 	w.await("vuvuzela", 1)
 	second := w.commit("ocarina")
-	w.push("main", first, second)
+	w.pushBranch("main", first, second)
 	w.await("ocarina", 1)
 
-	w.must(runGit(w.tree, "checkout", "-q", "-b", "next"))
+	w.must(runGit(w.dir, "checkout", "-q", "-b", "next"))
 	third := w.commit("theorbo")
-	w.push("next", zeros, third)
+	w.pushBranch("next", zeros, third)
 	w.await("theorbo rev:next", 1)
-	w.must(runGit(w.tree, "reset", "-q", "--hard", "HEAD~1"))
+	w.must(runGit(w.dir, "reset", "-q", "--hard", "HEAD~1"))
 	forced := w.commit("cittern")
-	w.push("next", third, forced)
+	w.pushBranch("next", third, forced)
 	w.await("cittern rev:next", 1)
 	w.await("theorbo rev:next", 0)
 	w.must(runGit(w.bare, "branch", "-q", "-D", "next"))
@@ -245,26 +316,10 @@ func (w *hostWalk) walk() {
 	}
 }
 
-func (w *hostWalk) must(err error) {
+// pushBranch moves a branch on the host, which announces it.
+func (w *hostWalk) pushBranch(branch, before, after string) {
 	w.t.Helper()
-	if err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// commit adds a file that holds the word and returns the commit.
-func (w *hostWalk) commit(word string) string {
-	w.t.Helper()
-	w.must(os.WriteFile(filepath.Join(w.tree, word+".txt"), []byte("here is a "+word+"\n"), 0o600))
-	w.must(runGit(w.tree, "add", "-A"))
-	w.must(runGit(w.tree, "commit", "-q", "-m", word))
-	return commitOf(w.tree, "HEAD")
-}
-
-// push moves a branch on the host, which announces it.
-func (w *hostWalk) push(branch, before, after string) {
-	w.t.Helper()
-	w.must(runGit(w.tree, "push", "-q", "--force", w.bare, "HEAD:refs/heads/"+branch))
+	w.must(runGit(w.dir, "push", "-q", "--force", w.bare, "HEAD:refs/heads/"+branch))
 	w.announce(w.h.event, w.h.push(w.base, "refs/heads/"+branch, before, after))
 }
 
@@ -282,30 +337,5 @@ func (w *hostWalk) announce(event http.Header, payload any) {
 	query := w.h.authenticate(header, body)
 	if status, answer, err := sendRequest(http.MethodPost, address+query, header, body); err != nil || status != http.StatusAccepted {
 		w.t.Fatalf("%s: %d %s, %v", body, status, answer, err)
-	}
-}
-
-// await waits until the repository has that many matches of a query, for the operator:
-// some hosts do not say that a repository is public.
-func (w *hostWalk) await(query string, want int) {
-	w.t.Helper()
-	name := strings.TrimPrefix(w.base, "http://") + "/" + w.h.name
-	said := ""
-	if !pollUntil(awaitDeadline, func() bool {
-		command, stderr := w.server.newCommand("search", "--json", query+` repo:^`+name+`$`)
-		out, err := command.Output()
-		var found struct {
-			Stats struct {
-				ActualMatchCount int `json:"actualMatchCount"`
-			} `json:"stats"`
-		}
-		if jsonErr := json.Unmarshal(out, &found); jsonErr != nil {
-			said = fmt.Sprintf("%v: %v: %s%s", err, jsonErr, out, stderr)
-			return false
-		}
-		said = fmt.Sprintf("%d matches, %s", found.Stats.ActualMatchCount, out)
-		return found.Stats.ActualMatchCount == want
-	}) {
-		w.t.Fatalf("%s in %s: %.600s, want %d matches\n%s", query, name, said, want, w.server.output)
 	}
 }

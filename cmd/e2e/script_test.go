@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -22,6 +23,7 @@ func runScripts(t *testing.T, scripts []string, environ map[string]string) {
 		Files: scripts,
 		Cmds:  scriptCommands(),
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("GOCOVERDIR", os.Getenv("GOCOVERDIR"))
 			for name, value := range environ {
 				e.Setenv(name, value)
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -207,7 +207,7 @@ func (b *backupRun) backUpOffline(ctx context.Context) (*backup.Result, error) {
 	defer func() { _ = lock.Close() }() // the lock ends with the process in any case
 	src := b.newSource()
 	if b.settings.Log.Driver == backup.LogKafka {
-		if src.Positions, err = server.LogEnds(ctx, b.settings); err != nil {
+		if src.Positions, err = logdriver.ReadEnds(ctx, b.settings); err != nil {
 			return nil, err
 		}
 	} else {

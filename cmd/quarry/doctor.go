@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/doctor"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
 )
 
 type doctorCommand struct {
@@ -53,8 +53,8 @@ func (c *doctorCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return fmt.Errorf("doctor: %w", err)
 	}
-	o := server.Options{Config: &settings, Logger: slog.New(slog.DiscardHandler), Version: boot.ReadBuild().Version}
-	x := doctor.Examination{Config: &settings, Warnings: warnings, Now: time.Now, Probes: doctor.NewProbes(o, to)}
+	log := logdriver.Options{Config: &settings, Logger: slog.New(slog.DiscardHandler)}
+	x := doctor.Examination{Config: &settings, Warnings: warnings, Now: time.Now, Probes: doctor.NewProbes(log, boot.ReadBuild().Version, to)}
 	problems := 0
 	err = x.Run(ctx, func(f doctor.Finding) error {
 		if f.Status == doctor.Problem {

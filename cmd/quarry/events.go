@@ -2,13 +2,21 @@ package main
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/clock"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 type eventsCommand struct {
-	Tail tailCommand `cmd:"" help:"Print the events of the log as JSON lines."`
+	Tail  tailCommand  `cmd:"" help:"Print the events of the log as JSON lines."`
+	Watch watchCommand `cmd:"" help:"Print what happens to the repositories that you may read, as JSON lines."`
 }
 
 type tailCommand struct {
@@ -47,6 +55,84 @@ func (c *tailCommand) Run(ctx context.Context, s streams) error {
 	defer func() { _ = answer.Body.Close() }()
 	if _, err := io.Copy(s.out, answer.Body); err != nil && ctx.Err() == nil {
 		return err
+	}
+	return nil
+}
+
+type watchCommand struct {
+	askFlags
+	Since string `placeholder:"POSITION" help:"Begin after this position, which is in the lines; it is good for 15 minutes. The default is now."`
+	Once  bool   `help:"Print what has happened since the position, and the position to go on from, and end."`
+}
+
+// Help implements kong.HelpProvider.
+func (*watchCommand) Help() string {
+	return `Prints one JSON object per line: pushes that became searchable, repositories that were registered, changed or
+removed, the progress of imports and, for owners, the outcomes of webhook deliveries. It connects again when the
+server restarts, and goes on where it was; a line of type lost says that something was missed.
+
+Examples:
+
+	quarry events watch
+	quarry events watch | jq 'select(.type == "searchable")'
+	quarry events watch --once`
+}
+
+// watchPauses bound the time before another connection.
+const (
+	firstWatchPause = time.Second
+	lastWatchPause  = 30 * time.Second
+)
+
+// Run implements the command.
+func (c *watchCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.newClient()
+	if err != nil {
+		return err
+	}
+	w := watch{out: json.NewEncoder(s.out), since: c.Since, all: c.Once}
+	if c.Once {
+		return w.follow(ctx, server, false)
+	}
+	for {
+		before := w.since
+		err := w.follow(ctx, server, true)
+		if refusal, ok := errors.AsType[*client.Error](err); ok && refusal.StatusCode < http.StatusInternalServerError && refusal.StatusCode != http.StatusTooManyRequests {
+			return err
+		}
+		if w.pause = min(2*w.pause, lastWatchPause); err == nil || w.since != before {
+			w.pause = firstWatchPause
+		}
+		if clock.Sleep(ctx, w.pause) != nil {
+			return nil
+		}
+	}
+}
+
+// watch prints events and keeps the position of the last.
+type watch struct {
+	out   *json.Encoder
+	since string
+	pause time.Duration
+	// all prints frames that only have a position, too.
+	all bool
+}
+
+// follow reads one answer to its end.
+func (w *watch) follow(ctx context.Context, server *client.Client, follow bool) error {
+	for f, err := range server.FollowEvents(ctx, client.FollowEventsParams{Since: w.since, Follow: follow}) {
+		if err != nil {
+			return err
+		}
+		if f.Position != "" {
+			w.since = f.Position
+		}
+		if !w.all && (f.Type == wire.EventFrameTypeReady || f.Type == wire.EventFrameTypePosition) {
+			continue
+		}
+		if err := w.out.Encode(f); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -155,10 +156,8 @@ func (i *indexRun) registerOne(ctx context.Context, r wire.RegisterRequest) (*wi
 		if err := i.checkAnswer(err); err != nil || registered != nil {
 			return registered, err
 		}
-		select {
-		case <-time.After(pollInterval):
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		if err := clock.Sleep(ctx, pollInterval); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -88,7 +88,7 @@ type createKeyCommand struct {
 	askFlags
 	Name         string   `arg:"" help:"Name of the key. A user has no two keys with the same name."`
 	User         string   `required:"" placeholder:"USER" help:"E-mail address or ID of the user."`
-	Scopes       []string `name:"scope" enum:"search,git,admin" placeholder:"SCOPE" default:"search,git" help:"What the key allows: search, git, admin. May be repeated. The default is ${default}."`
+	Scopes       []string `name:"scope" enum:"search,git,admin,scip" placeholder:"SCOPE" default:"search,git" help:"What the key allows: search, git, admin, scip (uploads of precise indexes). May be repeated. The default is ${default}."`
 	Repositories []string `name:"repository" placeholder:"NAME" complete:"repository" help:"Restrict the key to the repository with this full name or ID. May be repeated. The default is all repositories."`
 	Days         int      `placeholder:"N" help:"The key expires after N days. By default it does not expire."`
 }

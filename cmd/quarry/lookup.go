@@ -10,9 +10,9 @@ import (
 
 type defsCommand struct {
 	askFlags
-	Symbol     string `arg:"" help:"Name of the symbol."`
+	Symbol     string `arg:"" help:"Name of the symbol, or PATH:LINE:COLUMN of a place in --repo where it is used."`
 	References bool   `short:"r" help:"Print where it is used instead of where it is defined."`
-	Repo       string `complete:"repository" placeholder:"NAME" help:"Only the repository with this full name."`
+	Repo       string `complete:"repository" placeholder:"NAME" help:"Only the repository with this full name; of a place, where it is."`
 	Lang       string `placeholder:"LANGUAGE" help:"Only files of this language and its relatives."`
 	refFlag
 	JSON bool `help:"Print the answer of the API as JSON."`
@@ -20,12 +20,13 @@ type defsCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*defsCommand) Help() string {
-	return `Prints REPOSITORY:PATH:LINE:TEXT for each definition of a symbol, or for each use.
+	return `Prints REPOSITORY:PATH:LINE:TEXT for each definition of a symbol, or for each use. With a place, as editors and compilers write it, what the name means there comes first, in all repositories.
 
 Examples:
 
 	quarry defs ReadAll --lang go
 	quarry defs --references parseConfig --repo app
+	quarry defs cmd/main.go:12:5 --repo app
 
 Exit status: 0 if something was found, 1 if nothing was, 2 on wrong usage.`
 }
@@ -40,7 +41,13 @@ func (c *defsCommand) Run(ctx context.Context, s streams) error {
 	if c.References {
 		find = server.FindReferences
 	}
-	found, err := find(ctx, wire.FindSymbolsRequest{SymbolName: c.Symbol, Language: c.Lang, RevisionName: c.Ref, RepoName: c.Repo})
+	request := wire.FindSymbolsRequest{SymbolName: c.Symbol, Language: c.Lang, RevisionName: c.Ref, RepoName: c.Repo}
+	if place, ok := parsePlace(c.Symbol); ok {
+		if request, err = c.requestAt(ctx, server, place); err != nil {
+			return err
+		}
+	}
+	found, err := find(ctx, request)
 	if err != nil {
 		return err
 	}

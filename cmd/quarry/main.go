@@ -52,23 +52,29 @@ type cli struct {
 	Index  indexCommand  `cmd:"" group:"search" help:"Add repositories and wait until they are searchable."`
 	MCP    mcpCommand    `cmd:"" name:"mcp" group:"search" help:"Connect an AI agent to the server over standard input and output."`
 
-	Files filesCommand `cmd:"" group:"code" help:"List the files of a repository."`
-	Find  findCommand  `cmd:"" group:"code" help:"Find files by letters of their paths."`
-	Defs  defsCommand  `cmd:"" group:"code" help:"Find where a symbol is defined, or used."`
-	Show  showCommand  `cmd:"" group:"code" help:"Print a file or a commit."`
-	Log   logCommand   `cmd:"" group:"code" help:"List commits."`
-	Blame blameCommand `cmd:"" group:"code" help:"Print who changed each line of a file last."`
-	Diff  diffCommand  `cmd:"" group:"code" help:"Print what differs between two revisions."`
-	Refs  refsCommand  `cmd:"" group:"code" help:"List the searchable branches and tags of a repository."`
+	Files   filesCommand   `cmd:"" group:"code" help:"List the files of a repository."`
+	Find    findCommand    `cmd:"" group:"code" help:"Find files by letters of their paths."`
+	Defs    defsCommand    `cmd:"" group:"code" help:"Find where a symbol is defined, or used."`
+	Symbols symbolsCommand `cmd:"" group:"code" help:"List what a repository or a file defines."`
+	Show    showCommand    `cmd:"" group:"code" help:"Print a file or a commit."`
+	Log     logCommand     `cmd:"" group:"code" help:"List commits."`
+	Blame   blameCommand   `cmd:"" group:"code" help:"Print who changed each line of a file last."`
+	Diff    diffCommand    `cmd:"" group:"code" help:"Print what differs between two revisions."`
+	Refs    refsCommand    `cmd:"" group:"code" help:"List the searchable branches and tags of a repository."`
+	Skipped skippedCommand `cmd:"" group:"code" help:"List the files of a repository that are not searchable, or not with all symbols."`
 
-	Serve   serveCommand   `cmd:"" group:"server" help:"Run the server."`
-	Replay  replayCommand  `cmd:"" group:"server" help:"Rebuild the index from the event log."`
-	Verify  verifyCommand  `cmd:"" group:"server" help:"Compare the index with the repositories and repair it."`
-	Erase   eraseCommand   `cmd:"" group:"server" help:"Erase a repository, a commit or a path from every file of the server."`
-	Backup  backupCommand  `cmd:"" group:"server" help:"Back up the data directory while the server runs."`
-	Restore restoreCommand `cmd:"" group:"server" help:"Restore a backup to an empty data directory, or check it."`
-	Topics  topicsCommand  `cmd:"" group:"server" help:"Show or create the topics of the event log."`
-	Doctor  doctorCommand  `cmd:"" group:"server" help:"Check for problems of the server."`
+	Serve       serveCommand       `cmd:"" group:"server" help:"Run the server."`
+	Replay      replayCommand      `cmd:"" group:"server" help:"Rebuild the index from the event log."`
+	Verify      verifyCommand      `cmd:"" group:"server" help:"Compare the index with the repositories and repair it."`
+	Erase       eraseCommand       `cmd:"" group:"server" help:"Erase a repository, a commit or a path from every file of the server."`
+	Scip        scipCommand        `cmd:"" group:"server" help:"Upload and list precise indexes."`
+	Backup      backupCommand      `cmd:"" group:"server" help:"Back up the data directory while the server runs."`
+	Restore     restoreCommand     `cmd:"" group:"server" help:"Restore a backup to an empty data directory, or check it."`
+	Migrate     migrateCommand     `cmd:"" group:"server" help:"Turn the configuration of another code search server into quarry.yaml."`
+	Topics      topicsCommand      `cmd:"" group:"server" help:"Show or create the topics of the event log."`
+	Connections connectionsCommand `cmd:"" group:"server" help:"Check, list and sync the connections to code hosts."`
+	Hooks       hooksCommand       `cmd:"" group:"server" help:"Register the webhooks of connections at their code hosts."`
+	Doctor      doctorCommand      `cmd:"" group:"server" help:"Check for problems of the server."`
 
 	Events     eventsCommand     `cmd:"" group:"events" help:"Print the event log."`
 	Deliveries deliveriesCommand `cmd:"" group:"events" help:"Show webhook deliveries and their outcomes."`
@@ -76,6 +82,7 @@ type cli struct {
 
 	Users  usersCommand  `cmd:"" group:"accounts" help:"List and manage users."`
 	Invite inviteCommand `cmd:"" group:"accounts" help:"Create an invitation link."`
+	Access accessCommand `cmd:"" group:"accounts" help:"Explain who may read a repository."`
 	Keys   keysCommand   `cmd:"" group:"accounts" help:"List, create and delete API keys."`
 	Audit  auditCommand  `cmd:"" group:"accounts" help:"Print and verify the audit log."`
 

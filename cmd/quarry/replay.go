@@ -12,9 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/client"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
 const (
@@ -75,7 +75,7 @@ func (c *replayCommand) Run(ctx context.Context, s streams) error {
 }
 
 // replayOffline works on the data directory of a server that is stopped.
-func (c *replayCommand) replayOffline(ctx context.Context, s streams, r *server.Rebuild) error {
+func (c *replayCommand) replayOffline(ctx context.Context, s streams, r *server.OfflineRebuild) error {
 	display := terminal.NewProgress(s.errScreen)
 	defer display.Close()
 	progress := func(done, total int64) { display.Update(fmt.Sprintf("%d of %d records", done, total)) }
@@ -99,7 +99,7 @@ func (c *replayCommand) replayOffline(ctx context.Context, s streams, r *server.
 		display.Print(rollbackText(asOf))
 		return nil
 	}
-	meta, err := r.Switch(ctx, api.ReplayRequest{Projection: c.Projection, To: c.To, Force: c.Force}, progress)
+	meta, err := r.Switch(ctx, replay.Request{Projection: c.Projection, To: c.To, Force: c.Force}, progress)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 )
 
@@ -154,7 +155,7 @@ func runServer(ctx context.Context, c *config.Config, logger *slog.Logger, reloa
 	boot.ApplyMemoryLimit(int64(c.Runtime.MemoryLimitBytes), c.Runtime.GCPercent)
 	for rebuilds := 0; ; rebuilds++ {
 		err := runServerOnce(ctx, c, logger, reload)
-		if !errors.Is(err, server.ErrStartAgain) || rebuilds == maxRebuilds || ctx.Err() != nil {
+		if !errors.Is(err, repair.ErrStartAgain) || rebuilds == maxRebuilds || ctx.Err() != nil {
 			return err
 		}
 		logger.Error("starting again to rebuild damaged rows", "error", err)

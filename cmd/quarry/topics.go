@@ -10,7 +10,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
 )
 
 type topicsCommand struct {
@@ -48,7 +49,7 @@ Exit status: 1 if a topic deviates from the requirements.`
 
 // Run implements the command.
 func (c *describeTopicsCommand) Run(ctx context.Context, s streams) error {
-	_, err := printTopics(ctx, s, &c.configFlags, c.JSON, server.DescribeTopics)
+	_, err := printTopics(ctx, s, &c.configFlags, c.JSON, logdriver.DescribeTopics)
 	return err
 }
 
@@ -59,23 +60,23 @@ type ensureTopicsCommand struct {
 
 // Run implements the command.
 func (c *ensureTopicsCommand) Run(ctx context.Context, s streams) error {
-	reports, err := printTopics(ctx, s, &c.configFlags, c.JSON, server.EnsureTopics)
+	reports, err := printTopics(ctx, s, &c.configFlags, c.JSON, logdriver.EnsureTopics)
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(reports, func(r server.TopicReport) bool { return len(r.Deviations) > 0 }) {
+	if slices.ContainsFunc(reports, func(r topics.Report) bool { return len(r.Deviations) > 0 }) {
 		return exitError(exitFailed)
 	}
 	return nil
 }
 
 // printTopics prints what look reports.
-func printTopics(ctx context.Context, s streams, flags *configFlags, asJSON bool, look func(context.Context, server.Options) ([]server.TopicReport, error)) ([]server.TopicReport, error) {
+func printTopics(ctx context.Context, s streams, flags *configFlags, asJSON bool, look func(context.Context, logdriver.Options) ([]topics.Report, error)) ([]topics.Report, error) {
 	settings, logger, err := flags.readSettings(s)
 	if err != nil {
 		return nil, err
 	}
-	reports, err := look(ctx, server.Options{Config: &settings, Logger: logger})
+	reports, err := look(ctx, logdriver.Options{Config: &settings, Logger: logger})
 	if err != nil {
 		return nil, fmt.Errorf("topics: %w", err)
 	}
@@ -90,7 +91,7 @@ func printTopics(ctx context.Context, s streams, flags *configFlags, asJSON bool
 	return reports, nil
 }
 
-func printTopic(out io.Writer, r *server.TopicReport) error {
+func printTopic(out io.Writer, r *topics.Report) error {
 	if !r.Exists {
 		_, err := fmt.Fprintf(out, "%s does not exist; quarry topics ensure creates it\n\n", r.Topic)
 		return err
@@ -125,7 +126,7 @@ func newTable(out io.Writer) (w *tabwriter.Writer, line func(cells ...string)) {
 	}
 }
 
-func printPartitions(out io.Writer, partitions []server.PartitionReport) error {
+func printPartitions(out io.Writer, partitions []topics.PartitionReport) error {
 	w, line := newTable(out)
 	line("PARTITION", "LEADER", "REPLICAS", "IN SYNC", "FIRST", "NEXT")
 	for _, p := range partitions {
@@ -139,7 +140,7 @@ func printPartitions(out io.Writer, partitions []server.PartitionReport) error {
 	return w.Flush()
 }
 
-func printSettings(out io.Writer, settings []server.SettingReport) error {
+func printSettings(out io.Writer, settings []topics.SettingReport) error {
 	if len(settings) == 0 {
 		return nil
 	}

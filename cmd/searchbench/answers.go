@@ -44,17 +44,18 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 	}
 	tasks := make([][]answers.Task, len(c.Seed))
 	for i, seed := range c.Seed {
-		frames, missing, err := answers.Frames(ctx, seed, filepath.Join(c.Work, "failing"), sources)
-		if err != nil {
-			return err
+		families := answers.Families(sources)
+		if c.wantsFamily(answers.FrameFamily) {
+			frames, missing, err := answers.Frames(ctx, seed, filepath.Join(c.Work, "failing"), sources)
+			if err != nil {
+				return err
+			}
+			if len(missing) > 0 {
+				logLine("not run: " + strings.Join(missing, ", "))
+			}
+			families = append(families, frames)
 		}
-		if len(missing) > 0 {
-			logLine("not run: " + strings.Join(missing, ", "))
-		}
-		families := append(append(answers.Families(sources), frames), answers.NameFamilies(sources)...)
-		families = slices.DeleteFunc(families, func(f answers.Family) bool {
-			return len(c.Only) > 0 && !slices.ContainsFunc(c.Only, func(part string) bool { return strings.Contains(f.Name, part) })
-		})
+		families = slices.DeleteFunc(append(families, answers.NameFamilies(sources)...), func(f answers.Family) bool { return !c.wantsFamily(f.Name) })
 		if tasks[i], err = answers.Tasks(families, seed, c.Tasks); err != nil {
 			return err
 		}
@@ -103,6 +104,11 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// wantsFamily reports whether a family is to be measured.
+func (c *answersCommand) wantsFamily(name string) bool {
+	return len(c.Only) == 0 || slices.ContainsFunc(c.Only, func(part string) bool { return strings.Contains(name, part) })
 }
 
 // askQuestions prints which of the everyday questions each Quarry answers at the first try.
@@ -233,7 +239,7 @@ func (c *answersCommand) startEngines(ctx context.Context, repositories, trees m
 		if !found {
 			name, path = "Quarry", binary
 		}
-		program, err := engine.OpenQuarry(path, nil)
+		program, err := engine.OpenQuarry(path, []string{"query.timeout=30s"}) // the default, of which readings and advice have shares
 		if err != nil {
 			return nil, stop, err
 		}

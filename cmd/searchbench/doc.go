@@ -4,13 +4,15 @@
 //	searchbench corpora --out DIR                      build the source trees (docs/corpora.md)
 //	searchbench run --corpora DIR --quarry PATH …      measure; the table as Markdown; --reuse WORK --only STEPS for a part of it
 //	searchbench verify --corpora DIR --quarry PATH …   compare files and match counts with ripgrep; fails on a difference
+//	searchbench meaning --tree NAME=DIR --oracle LANGUAGE=COMMAND …   compare the first definition of a name with language servers
 //	searchbench growth --tree DIR --work DIR --quarry PATH …   measure how the figures grow with text, repositories and pushes
 //	searchbench hooks --tree DIR --work DIR --quarry PATH …    measure how long webhooks wait for 202 under other load
 //
 // It answers: how fast, how large and how right is this build, compared with what, on which machine?
 //
 // The pieces: internal/corpus (what is searched), internal/suite (the queries), internal/proc (processes and their memory), internal/engine (one
-// file per program that is measured), internal/branches (many branches of one repository), internal/growth (the experiments of growth),
+// file per program that is measured), internal/branches (many branches of one repository), internal/growth (the experiments of growth), internal/meaning (what
+// names mean),
 // internal/hooks (webhooks under other load)
 //
 // Everything is bounded in time and count, every server listens on loopback, and every process that is started is ended by its process group.

@@ -25,6 +25,7 @@ type cli struct {
 	Verify    verifyCommand    `cmd:"" help:"Compare files and match counts with ripgrep; fails on a difference without a reason."`
 	Relevance relevanceCommand `cmd:"" help:"Report how high Quarry and zoekt put the file that people look for."`
 	Answers   answersCommand   `cmd:"" help:"Report whether the right line is among the first ten that Quarry, zoekt and ripgrep show."`
+	Meaning   meaningCommand   `cmd:"" help:"Report whether the first definition of a name is the one that it means, as language servers say."`
 	Growth    growthCommand    `cmd:"" help:"Measure how the figures grow with text, repositories and pushes."`
 	Hooks     hooksCommand     `cmd:"" help:"Measure how long webhooks wait for 202 during searches, imports and refused deliveries."`
 }

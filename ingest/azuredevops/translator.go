@@ -81,8 +81,8 @@ type repository struct {
 	Name          string `json:"name"`
 	RemoteURL     string `json:"remoteUrl"`
 	DefaultBranch string `json:"defaultBranch"`
-	Fork          bool   `json:"isFork"`
-	Disabled      bool   `json:"isDisabled"`
+	Fork          *bool  `json:"isFork"`
+	Disabled      *bool  `json:"isDisabled"`
 	Project       struct {
 		Name       string `json:"name"`
 		Visibility string `json:"visibility"`
@@ -106,7 +106,7 @@ func (t *Translator) translate(b *body) (ingest.Delivery, error) {
 	case "":
 		return ingest.Delivery{}, fmt.Errorf("%w: eventType is missing", ingest.ErrInvalidPayload)
 	default:
-		return ingest.Ignore("event %.40q does not concern the index", b.EventType), nil
+		return ingest.IgnoreKind(b.EventType), nil
 	}
 	if b.Resource == nil || b.Resource.Repository == nil {
 		return ingest.Delivery{}, fmt.Errorf("%w: resource.repository is missing: set \"Resource details to send\" of the service hook to All", ingest.ErrInvalidPayload)
@@ -117,7 +117,9 @@ func (t *Translator) translate(b *body) (ingest.Delivery, error) {
 	}
 	switch b.EventType {
 	case "git.repo.renamed", "git.repo.statuschanged":
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r}, nil
+		in := b.Resource.Repository
+		omitted := ingest.Omitted{Fork: in.Fork == nil, Archived: in.Disabled == nil, Private: in.Project.Visibility == ""}
+		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: omitted}, nil
 	case "git.repo.deleted":
 		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, nil
 	}
@@ -163,8 +165,8 @@ func (t *Translator) repository(r *repository) (code.Repository, error) {
 		CloneURL:      clone,
 		WebURL:        clone,
 		DefaultBranch: strings.TrimPrefix(r.DefaultBranch, "refs/heads/"),
-		Fork:          r.Fork,
-		Archived:      r.Disabled,
+		Fork:          r.Fork != nil && *r.Fork,
+		Archived:      r.Disabled != nil && *r.Disabled,
 		Private:       r.Project.Visibility != "public",
 	}, nil
 }

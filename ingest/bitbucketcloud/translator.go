@@ -129,7 +129,7 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	}
 	switch name {
 	case "repo:updated", "repo:transfer":
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r}, nil
+		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: ingest.Omitted{Archived: true, Private: b.Repository.Private == nil}}, nil
 	case "repo:deleted":
 		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, nil
 	}
@@ -148,7 +148,7 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 		}
 	}
 	if len(pushes) == 0 {
-		d := ingest.Ignore("%s moved neither a branch nor a tag", "the push")
+		d := ingest.Ignore("the push moved neither a branch nor a tag")
 		d.Repository = r
 		return d, nil
 	}

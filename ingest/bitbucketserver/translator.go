@@ -79,12 +79,12 @@ type repository struct {
 	ID      int64  `json:"id"`
 	Slug    string `json:"slug"`
 	Name    string `json:"name"`
-	Public  bool   `json:"public"`
+	Public  *bool  `json:"public"`
 	Project struct {
 		Key string `json:"key"`
 	} `json:"project"`
 	Origin   *struct{} `json:"origin"` // what it is a fork of
-	Archived bool      `json:"archived"`
+	Archived *bool     `json:"archived"`
 	Links    struct {
 		Clone []struct {
 			Href string `json:"href"`
@@ -115,7 +115,11 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	switch name {
 	case "repo:modified":
 		r, err := t.repository("new", b.New)
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r}, err
+		if err != nil {
+			return ingest.Delivery{}, err
+		}
+		omitted := ingest.Omitted{Archived: b.New.Archived == nil, Private: b.New.Public == nil}
+		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: omitted}, nil
 	case "repo:deleted":
 		r, err := t.repository("repository", b.Repository)
 		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, err
@@ -160,8 +164,8 @@ func (t *Translator) repository(field string, r *repository) (code.Repository, e
 		CloneURL:    clone,
 		WebURL:      t.webURL(r),
 		Fork:        r.Origin != nil,
-		Archived:    r.Archived,
-		Private:     !r.Public,
+		Archived:    r.Archived != nil && *r.Archived,
+		Private:     r.Public == nil || !*r.Public,
 	}, nil
 }
 

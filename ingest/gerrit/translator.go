@@ -96,9 +96,9 @@ func (t *Translator) translate(payload []byte) (ingest.Delivery, error) {
 	case "project-head-updated":
 		r, err := t.repository(b.ProjectName)
 		r.DefaultBranch = strings.TrimPrefix(b.NewHead, "refs/heads/")
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r}, err
+		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: ingest.Omitted{Fork: true, Archived: true, Private: true}}, err
 	}
-	return ingest.Ignore("event %.40q does not concern the index", b.Type), nil
+	return ingest.IgnoreKind(b.Type), nil
 }
 
 func (t *Translator) translateRefs(b *body, updates []refUpdate) (ingest.Delivery, error) {
@@ -132,7 +132,7 @@ func (t *Translator) translateRefs(b *body, updates []refUpdate) (ingest.Deliver
 		pushes = append(pushes, p)
 	}
 	if len(pushes) == 0 {
-		d := ingest.Ignore("ref %.80q is neither a branch nor a tag", updates[0].RefName)
+		d := ingest.Ignore(fmt.Sprintf("ref %.80q is neither a branch nor a tag", updates[0].RefName))
 		d.Repository = r
 		return d, nil
 	}

@@ -83,7 +83,7 @@ type repository struct {
 	HTMLURL       string `json:"html_url"`
 	AvatarURL     string `json:"avatar_url"`
 	DefaultBranch string `json:"default_branch"`
-	Private       bool   `json:"private"`
+	Private       *bool  `json:"private"`
 	Internal      bool   `json:"internal"`
 	Fork          bool   `json:"fork"`
 	Archived      bool   `json:"archived"`
@@ -120,9 +120,7 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	case name == "repository" && b.Action == "deleted":
 		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, nil
 	case name == "repository":
-		d := ingest.Ignore("repository action %.40q does not concern the index", b.Action)
-		d.Repository = r
-		return d, nil
+		return ingest.IgnoreAction(b.Action, r), nil
 	}
 	p, err := movedRef(name, &b)
 	if err != nil {
@@ -177,6 +175,6 @@ func (t *Translator) repository(r *repository) (code.Repository, error) {
 		DefaultBranch: r.DefaultBranch,
 		Fork:          r.Fork,
 		Archived:      r.Archived,
-		Private:       r.Private || r.Internal,
+		Private:       r.Private == nil || *r.Private || r.Internal,
 	}, nil
 }

@@ -1,7 +1,6 @@
 package github
 
 import (
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -31,9 +30,9 @@ type repository struct {
 	CloneURL      string `json:"clone_url"`
 	HTMLURL       string `json:"html_url"`
 	DefaultBranch string `json:"default_branch"`
-	Fork          bool   `json:"fork"`
-	Archived      bool   `json:"archived"`
-	Private       bool   `json:"private"`
+	Fork          *bool  `json:"fork"`
+	Archived      *bool  `json:"archived"`
+	Private       *bool  `json:"private"`
 	Owner         struct {
 		AvatarURL string `json:"avatar_url"`
 	} `json:"owner"`
@@ -47,12 +46,7 @@ func Translate(host ingest.Host, eventName string, payload []byte) (ingest.Deliv
 	case "":
 		return ingest.Delivery{}, fmt.Errorf("%w: header %s is missing", ingest.ErrInvalidPayload, headerEvent)
 	default:
-		// Even what is ignored has to be JSON: a misconfigured hook is better
-		// noticed at its first ping than at its first push.
-		if !json.Valid(payload) {
-			return ingest.Delivery{}, ingest.ErrNotJSON
-		}
-		return ingest.Ignore("event %.40q does not affect the index", eventName), nil
+		return ingest.IgnoreEvent(eventName, payload)
 	}
 	var b body
 	if err := ingest.DecodeJSON(payload, &b); err != nil {
@@ -95,9 +89,9 @@ func translateRepository(host ingest.Host, b *body) (ingest.Delivery, error) {
 	case "deleted":
 		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, nil
 	case "renamed", "edited", "transferred", "archived", "unarchived", "privatized", "publicized":
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r}, nil
+		in := b.Repository
+		omitted := ingest.Omitted{Fork: in.Fork == nil, Archived: in.Archived == nil, Private: in.Private == nil}
+		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: omitted}, nil
 	}
-	d := ingest.Ignore("repository action %.40q does not affect the index", b.Action)
-	d.Repository = r
-	return d, nil
+	return ingest.IgnoreAction(b.Action, r), nil
 }

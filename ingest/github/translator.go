@@ -79,8 +79,8 @@ func toRepository(host ingest.Host, r *repository) (code.Repository, error) {
 		WebURL:        host.PageURL(r.HTMLURL),
 		ImageURL:      r.Owner.AvatarURL,
 		DefaultBranch: r.DefaultBranch,
-		Fork:          r.Fork,
-		Archived:      r.Archived,
-		Private:       r.Private,
+		Fork:          r.Fork != nil && *r.Fork,
+		Archived:      r.Archived != nil && *r.Archived,
+		Private:       r.Private == nil || *r.Private, // what does not say that it is public is not
 	}, nil
 }

@@ -144,12 +144,13 @@ func (t *Translator) translate(header string, payload []byte) (ingest.Delivery, 
 		return t.translateUpdate(&b)
 	case "project_rename", "project_transfer", "project_update":
 		r, err := t.projectOf(&b)
-		return ingest.Delivery{Outcome: ingest.Changed, Repository: r}, err
+		omitted := ingest.Omitted{Fork: true, Archived: true, Private: b.Visibility == ""}
+		return ingest.Delivery{Outcome: ingest.Changed, Repository: r, Omitted: omitted}, err
 	case "project_destroy":
 		r, err := t.projectOf(&b)
 		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, err
 	default:
-		return ingest.Ignore("event %.40q does not concern the index", name), nil
+		return ingest.IgnoreKind(name), nil
 	}
 }
 

@@ -1,6 +1,7 @@
 package webhook
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -38,7 +39,7 @@ func (r *Receiver) addEvents(ctx context.Context, b *batch, d ingest.Delivery) (
 	case known && r.o.Repositories == nil:
 		return 0, "this process has no catalog to change the repository in", nil
 	case known && d.Outcome == ingest.Changed:
-		b.repository = mergeRepository(found, d.Repository, b.connection.Name)
+		b.repository = mergeRepository(found, &d, b.connection.Name)
 		return 0, "", b.addEvent("changed", &event.RepositoryChanged{Repository: b.repository, At: b.at})
 	case known:
 		b.repository = found
@@ -83,17 +84,26 @@ func (r *Receiver) addRegistration(ctx context.Context, b *batch, d ingest.Deliv
 }
 
 // mergeRepository applies the host's description of a registered repository, and keeps the
-// settings decided here. A name chosen at registration is kept as well.
-func mergeRepository(registered, told code.Repository, connection string) code.Repository {
-	out := registered
+// settings decided here and what the payload omits. A name chosen at registration is kept
+// as well.
+func mergeRepository(registered code.Repository, d *ingest.Delivery, connection string) code.Repository {
+	out, described := registered, &d.Repository
 	if registered.Connection == connection {
-		out.Name, out.DisplayName = told.Name, told.DisplayName
+		out.Name, out.DisplayName = described.Name, described.DisplayName
 	}
-	out.CloneURL, out.WebURL, out.ImageURL = told.CloneURL, told.WebURL, told.ImageURL
-	if told.DefaultBranch != "" {
-		out.DefaultBranch = told.DefaultBranch
+	out.CloneURL = described.CloneURL
+	out.WebURL = cmp.Or(described.WebURL, out.WebURL)
+	out.ImageURL = cmp.Or(described.ImageURL, out.ImageURL)
+	out.DefaultBranch = cmp.Or(described.DefaultBranch, out.DefaultBranch)
+	if !d.Omitted.Fork {
+		out.Fork = described.Fork
 	}
-	out.Fork, out.Archived, out.Private = told.Fork, told.Archived, told.Private
+	if !d.Omitted.Archived {
+		out.Archived = described.Archived
+	}
+	if !d.Omitted.Private {
+		out.Private = described.Private
+	}
 	return out
 }
 

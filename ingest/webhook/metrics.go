@@ -41,7 +41,7 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 			Help: "Events appended to the log for webhook deliveries.",
 		}),
 		dropped: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quarry_webhook_untold_total",
+			Name: "quarry_webhook_dropped_events_total",
 			Help: "Deliveries without a push whose event was not appended to the log, by reason: too many refusals (rate), a full queue (queue), or a failed append (append).",
 		}, []string{"reason"}),
 		inFlightBytes: prometheus.NewGauge(prometheus.GaugeOpts{

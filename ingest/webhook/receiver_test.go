@@ -89,7 +89,7 @@ func newOptions(log *memoryLog) webhook.Options {
 		Appender: log,
 		Repositories: catalog{
 			{ID: 42, Kind: code.GenericGitHost, Name: "chosen/name", CloneURL: "git@github.com:meadow/known.git", Branches: []string{"*"}},
-			{ID: 43, Kind: code.GitHub, Name: "github.com/meadow/old", CloneURL: "https://github.com/meadow/teapot.git", Connection: "hub", DefaultBranch: "trunk"},
+			{ID: 43, Kind: code.GitHub, Name: "github.com/meadow/old", CloneURL: "https://github.com/meadow/teapot.git", Connection: "hub", DefaultBranch: "trunk", Archived: true, Private: true},
 		},
 		Admit: func(_ context.Context, r code.Repository) error {
 			if strings.Contains(r.CloneURL, "internal") {

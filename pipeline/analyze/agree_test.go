@@ -131,8 +131,8 @@ func TestTree(t *testing.T) {
 		if r.Skipped != "" {
 			skipped[r.Skipped]++
 		}
-		if r.SymbolsFailed != "" {
-			failed[r.SymbolsFailed]++
+		if r.SymbolsFailed != nil {
+			failed[r.SymbolsFailed.Error()]++
 		}
 		for bit := code.Flags(1); bit != 0; bit <<= 1 {
 			if r.Flags&bit != 0 {

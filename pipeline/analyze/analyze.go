@@ -81,10 +81,9 @@ type Result struct {
 	// Symbols are in order of Offset, which counts in Text; empty if the language
 	// is unknown or not supported.
 	Symbols []code.Symbol
-	// SymbolsFailed is a sentence that says why symbols are missing, or why only those
-	// at the beginning of the text are there; empty if none are missing. The file stays
-	// searchable.
-	SymbolsFailed string
+	// SymbolsFailed is the error of the search for symbols: all or some are missing, and
+	// Flags have the code.PartialReason. The file stays searchable.
+	SymbolsFailed error
 }
 
 // Document analyzes the blob content at path.
@@ -122,13 +121,15 @@ func (a *Analyzer) extractSymbols(r *Result) {
 		deadline = time.Now().Add(a.options.OutlineTimeout)
 	}
 	symbols, err := outline.Extract(r.Language, r.Text, deadline)
+	r.Symbols, r.SymbolsFailed = symbols, err
 	switch {
 	case errors.Is(err, outline.ErrTimeout):
-		r.SymbolsFailed = "partial symbols: the time limit of " + a.options.OutlineTimeout.String() + " has passed"
+		r.Flags |= code.PartialTimeout.Flags()
+	case errors.Is(err, outline.ErrLimit):
+		r.Flags |= code.PartialLimit.Flags()
 	case err != nil:
-		r.SymbolsFailed = "no symbols: " + err.Error()
+		r.Flags |= code.PartialFailed.Flags()
 	}
-	r.Symbols = symbols
 }
 
 // Place returns the language and the PlaceFlags of a blob at path. head is the

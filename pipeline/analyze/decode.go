@@ -32,6 +32,9 @@ func decode(content []byte) ([]byte, code.Flags, code.SkipReason) {
 	if hasNUL(content) || binaryMagic(content) {
 		return nil, 0, code.SkipBinary
 	}
+	if isLFSPointer(content) {
+		return nil, 0, code.SkipLFSPointer
+	}
 	if isASCII(content) {
 		return content, code.FlagASCII, ""
 	}

@@ -123,8 +123,37 @@ func TestDocument(t *testing.T) {
 		t.Errorf("without symbols: %+v", r)
 	}
 	late := New(Options{OutlineTimeout: time.Nanosecond})
-	if r := late.Document("a.c", bytes.Repeat([]byte("int x; "), 10_000)); r.SymbolsFailed == "" || len(r.Symbols) == 0 || len(r.Symbols) >= 10_000 || len(r.Text) == 0 {
-		t.Errorf("after the time limit: %d symbols, %q; want those at the beginning", len(r.Symbols), r.SymbolsFailed)
+	if r := late.Document("a.c", bytes.Repeat([]byte("int x; "), 10_000)); r.Flags.PartialSymbols() != code.PartialTimeout || len(r.Symbols) == 0 || len(r.Symbols) >= 10_000 || len(r.Text) == 0 {
+		t.Errorf("after the time limit: %d symbols, %v; want those at the beginning", len(r.Symbols), r.SymbolsFailed)
+	}
+}
+
+// TestPartialSymbols has each language family exceed its nesting, and one its number of
+// symbols.
+func TestPartialSymbols(t *testing.T) {
+	a := New(Options{MaxBlobBytes: 16 << 20, OutlineTimeout: -1})
+	for path, unit := range map[string][2]string{
+		"a.cc": {"namespace a { ", "}"}, "a.java": {"class A { ", "}"}, "a.js": {"function a() { (", ")}"}, "a.rs": {"mod a { ", "}"},
+		"a.kt": {"class A { ", "}"}, "a.py": {"class A:\n", ""}, "a.rb": {"module A\n", "end\n"},
+	} {
+		for depth, want := range map[int]code.PartialReason{20: "", 2000: code.PartialLimit} {
+			var b strings.Builder
+			for i := range depth {
+				if path == "a.py" {
+					b.WriteString(strings.Repeat(" ", i))
+				}
+				b.WriteString(unit[0])
+			}
+			b.WriteString(strings.Repeat(unit[1], depth))
+			r := a.Document(path, []byte(b.String()))
+			if r.Flags.PartialSymbols() != want || r.Skipped != "" || len(r.Symbols) < min(depth, 50) || len(r.Text) != b.Len() {
+				t.Errorf("%s, %d deep: %q, %d symbols; want %q", path, depth, r.Flags.PartialSymbols(), len(r.Symbols), want)
+			}
+		}
+	}
+	r := a.Document("a.go", bytes.Repeat([]byte("var a int\n"), code.MaxSymbolsPerDocument+1))
+	if r.Flags.PartialSymbols() != code.PartialLimit || len(r.Symbols) != code.MaxSymbolsPerDocument {
+		t.Errorf("many names: %q, %d symbols", r.Flags.PartialSymbols(), len(r.Symbols))
 	}
 }
 
@@ -143,8 +172,8 @@ func FuzzDocument(f *testing.F) {
 			}
 			return
 		}
-		if r.SymbolsFailed != "" {
-			t.Fatal(r.SymbolsFailed)
+		if reason := r.Flags.PartialSymbols(); reason != "" && reason != code.PartialLimit || (reason == "") != (r.SymbolsFailed == nil) {
+			t.Fatalf("%q: %v", reason, r.SymbolsFailed)
 		}
 		if ascii := isASCII(r.Text); ascii != (r.Flags&code.FlagASCII != 0) {
 			t.Fatalf("ASCII %v, flags %05b", ascii, r.Flags)

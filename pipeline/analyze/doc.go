@@ -23,7 +23,7 @@
 //	generated            path and the first HeadBytes of content
 //	vendored, test       path
 //	ASCII, transcoded    content
-//	symbols              text and language
+//	symbols              text and language; the flags say whether some are missing
 //
 // # Invariants
 //

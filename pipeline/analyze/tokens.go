@@ -1,6 +1,8 @@
 package analyze
 
 import (
+	"bytes"
+	"sync"
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/analyze/internal/outline"
@@ -73,4 +75,41 @@ func (o Outline) Tokens(language code.Language, text []byte, max int) (tokens []
 // error says why some are missing.
 func (o Outline) Describe(language code.Language, text []byte) ([]code.Definition, error) {
 	return outline.Describe(language, text, o.deadline())
+}
+
+// FragmentTokens returns the first tokens of a part of a text, such as the lines around a
+// match, at most max. No token is a definition. A part that begins within a block comment
+// is recognized by the star that its lines begin with; other parts are read as if nothing
+// were open before them.
+func (o Outline) FragmentTokens(language code.Language, text []byte, max int) (tokens []code.Token) {
+	const opened = "/*"
+	skip := uint32(0)
+	if rest := bytes.TrimLeft(text, " \t"); bytes.HasPrefix(rest, []byte("* ")) || bytes.HasPrefix(rest, []byte("*/")) || bytes.HasPrefix(rest, []byte("*\n")) {
+		text, skip = append([]byte(opened), text...), uint32(len(opened))
+	}
+	t := NewTokenizer(language, text)
+	if t == nil {
+		return nil
+	}
+	for len(tokens) < max {
+		token, ok := t.Next()
+		if !ok {
+			break
+		}
+		if token.End <= skip {
+			continue
+		}
+		token.Start, token.End = token.Start-min(token.Start, skip), token.End-skip
+		tokens = append(tokens, token)
+	}
+	return tokens
+}
+
+// pathLanguages is the table of languages for LanguageOf.
+var pathLanguages = sync.OnceValue(newLanguageTable)
+
+// LanguageOf returns the language of a file by its path and the beginning of its text, which
+// may be empty; empty if it is not known.
+func (o Outline) LanguageOf(path string, head []byte) code.Language {
+	return pathLanguages().detectLanguage(splitPath(path), head[:min(len(head), HeadBytes)])
 }

@@ -1,6 +1,7 @@
 package analyze
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -87,3 +88,30 @@ func appendEscaped(out, text []byte) []byte {
 }
 
 var entities = [256]string{'<': "&lt;", '>': "&gt;", '&': "&amp;", '"': "&#34;"}
+
+// TestFragmentTokens reads lines from within a file, and holds that a part of a block comment
+// is a comment.
+func TestFragmentTokens(t *testing.T) {
+	read := func(language code.Language, text string) (words []string) {
+		for _, token := range (Outline{}).FragmentTokens(language, []byte(text), 100) {
+			words = append(words, token.Class.String()+" "+text[token.Start:token.End])
+		}
+		return words
+	}
+	for _, c := range []struct {
+		language code.Language
+		text     string
+		want     []string
+	}{
+		{"Java", " * Boils.\n */\nint x", []string{"comment  * Boils.\n */", "keyword int", "identifier x"}},
+		{"Go", "return \"a\"", []string{"keyword return", `string "a"`}},
+		{"Markdown", "* text", nil},
+	} {
+		if got := read(c.language, c.text); !slices.Equal(got, c.want) {
+			t.Errorf("%s %q: %q, want %q", c.language, c.text, got, c.want)
+		}
+	}
+	if got := (Outline{}).LanguageOf("src/boil.go", nil); got != "Go" {
+		t.Errorf("the language of a path is %q", got)
+	}
+}

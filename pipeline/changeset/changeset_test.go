@@ -13,7 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quarrysearch/quarry/pipeline/changeset"
-	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
 )

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // failure is an error after which the round is tried again.
@@ -53,10 +55,5 @@ type backoff struct{ limit time.Duration }
 
 func (b *backoff) waitNext(ctx context.Context) {
 	b.limit = min(max(2*b.limit, minBackoff), maxBackoff)
-	timer := time.NewTimer(rand.N(b.limit))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	_ = clock.Sleep(ctx, rand.N(b.limit)) // the caller checks ctx
 }

@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -137,7 +136,7 @@ func (f *follower) resumeSnapshot(ctx context.Context) error {
 }
 
 // checkSnapshot checks a snapshot against the log.
-func (f *follower) checkSnapshot(ctx context.Context, s *snapshot) (err error) {
+func (f *follower) checkSnapshot(ctx context.Context, s *snapshot) error {
 	high, err := f.c.o.Log.HighWater(ctx, f.c.o.Topic)
 	if err != nil {
 		return err
@@ -145,19 +144,16 @@ func (f *follower) checkSnapshot(ctx context.Context, s *snapshot) (err error) {
 	if int(f.partition) >= len(high) || high[f.partition] < s.Next {
 		return errForeign
 	}
-	var reader eventlog.Reader
-	if reader, err = f.c.o.Log.Tail(ctx, f.c.o.Topic, f.partition, s.Next-1); err != nil {
-		return err
+	for rec, err := range event.ReadRange(ctx, f.c.o.Log, f.c.o.Topic, f.partition, s.Next-1, s.Next) {
+		if err != nil {
+			return err
+		}
+		if bytes.Equal(recordHash(&rec), s.Last) {
+			f.state.last = rec
+			return nil
+		}
 	}
-	defer func() { err = errors.Join(err, reader.Close()) }()
-	rec, err := reader.Next(ctx)
-	if err == nil && !bytes.Equal(recordHash(&rec), s.Last) {
-		err = errForeign
-	}
-	if err == nil {
-		f.state.last = rec
-	}
-	return err
+	return errForeign
 }
 
 // saveSnapshot writes a snapshot. A failure costs time at the next start, no more.

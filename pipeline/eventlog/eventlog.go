@@ -110,14 +110,9 @@ type Checkpointer interface {
 	Checkpoint(dir string) error
 }
 
-// Reader reads one partition in order. It is used by one goroutine at a time.
-type Reader interface {
-	// Next blocks until a record is available, ctx ends or the log is closed. The
-	// record's slices stay valid indefinitely.
-	Next(ctx context.Context) (event.Record, error)
-	// Close releases the reader.
-	Close() error
-}
+// Reader reads one partition in order. Its name here lets the log be read by packages
+// that do not know it, such as projections.
+type Reader = event.Reader
 
 // Assignment is one partition held by a member of a group.
 type Assignment interface {

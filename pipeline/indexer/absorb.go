@@ -207,35 +207,21 @@ func (x *Indexer) syncIndexedCommit(ctx context.Context, k refKey, commit code.C
 
 // scanEvents calls visit for the events of the given types in a partition, of one
 // repository or, for 0, of all, from an offset up to but not including a position.
-func (x *Indexer) scanEvents(ctx context.Context, from event.Offset, end event.Position, repo code.RepositoryID, visit func(event.Event), types ...event.Type) (err error) {
-	if from >= end.Offset {
-		return nil
-	}
-	reader, err := x.o.Log.Tail(ctx, end.Topic, end.Partition, from)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, reader.Close()) }()
+func (x *Indexer) scanEvents(ctx context.Context, from event.Offset, end event.Position, repo code.RepositoryID, visit func(event.Event), types ...event.Type) error {
 	wanted := map[event.Type]bool{}
 	for _, t := range types {
 		wanted[t] = true
 	}
 	key := event.RecordKey(repo)
-	for {
-		rec, err := reader.Next(ctx)
+	for rec, err := range event.ReadRange(ctx, x.o.Log, end.Topic, end.Partition, from, end.Offset) {
 		if err != nil {
 			return err
-		}
-		if rec.Position.Offset >= end.Offset {
-			return nil
 		}
 		if wanted[event.TypeOf(rec)] && (key == nil || bytes.Equal(key, rec.Key)) {
 			if _, ev, err := event.Decode(rec); err == nil {
 				visit(ev)
 			}
 		}
-		if rec.Position.Offset+1 >= end.Offset {
-			return nil
-		}
 	}
+	return nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"net/http/cgi"
 	"net/http/httptest"
 	"net/netip"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 )
 
@@ -22,15 +22,7 @@ import (
 func newFetchedBench(t testing.TB, branches ...string) *bench {
 	t.Helper()
 	b := newBench(t, branches...)
-	path, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(&cgi.Handler{
-		Path:   filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
-		Env:    []string{"GIT_PROJECT_ROOT=" + filepath.Dir(b.repo.Dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
-		Stderr: t.Output(),
-	})
+	s := httptest.NewServer(gittest.HTTPHandler(t, filepath.Dir(b.repo.Dir)))
 	t.Cleanup(s.Close)
 	b.code.CloneURL = s.URL + "/" + filepath.Base(b.repo.Dir)
 	b.policy = mirror.Policy{Schemes: []string{"http"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}

@@ -21,6 +21,24 @@
 //
 //	fetch → bases → batch: changes → known documents → units → segments → RevisionIndexed → indexed state
 //
+// # Files, in the order of a push
+//
+//	indexer.go      Handle: which event is it, and what does an error mean to the worker
+//	group.go        pushes that wait together
+//	pushes.go       handlePushes: the life of these pushes
+//	repository.go   all refs of a repository; what was registered
+//	indexing.go     indexRefs: refs that are news, batch by batch
+//	family.go       relatives, whose documents are shared
+//	bases.go        what each ref is compared with
+//	changes.go      the paths that differ
+//	known.go        documents that a live segment has
+//	units.go        the others are read, analyzed and sealed
+//	announce.go     RevisionIndexed in the log, then the indexed state of the mirror
+//	removedrefs.go  the same for refs that were deleted
+//	outcomes.go     PushesHandled for the pushes that led to none of these
+//
+// # Batches
+//
 // Refs that come together are indexed together, in batches (docs/adr/0022). The base
 // of a ref is the commit of it that was indexed last, or, for a ref that is new, an
 // indexed commit of the default branch or of a ref nearby; without any the changes are

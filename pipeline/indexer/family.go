@@ -42,7 +42,7 @@ type families struct {
 		loaded  bool
 		roots   map[code.RepositoryID]code.CommitID
 		members map[code.CommitID][]code.RepositoryID // in the order in which they came
-		locks   map[code.CommitID]chan struct{}
+		locks   map[familyLock]chan struct{}
 		// changes counts what was announced of a repository, begun and ended.
 		changes map[code.RepositoryID]uint64
 	}
@@ -58,7 +58,7 @@ func (f *families) loadLocked(ms *mirror.Mirrors) error {
 		return err
 	}
 	f.mu.roots, f.mu.members = map[code.RepositoryID]code.CommitID{}, map[code.CommitID][]code.RepositoryID{}
-	f.mu.locks, f.mu.changes = map[code.CommitID]chan struct{}{}, map[code.RepositoryID]uint64{}
+	f.mu.locks, f.mu.changes = map[familyLock]chan struct{}{}, map[code.RepositoryID]uint64{}
 	type member struct {
 		id    code.RepositoryID
 		root  code.CommitID
@@ -152,32 +152,6 @@ func (h *indexRun) joinFamily(ctx context.Context, revs []revision) error {
 	defer f.mu.Unlock()
 	f.joinLocked(h.repo, root)
 	return nil
-}
-
-// beginAnnouncement waits until no relative of a repository announces anything, and
-// keeps them from it until done is called. It does nothing for one without a family.
-func (x *Indexer) beginAnnouncement(ctx context.Context, root code.CommitID, repo code.RepositoryID) (done func(), err error) {
-	if root == "" {
-		return func() {}, nil
-	}
-	f := &x.families
-	f.mu.Lock()
-	lock := f.mu.locks[root]
-	if lock == nil {
-		lock = make(chan struct{}, 1)
-		f.mu.locks[root] = lock
-	}
-	f.mu.Unlock()
-	select {
-	case lock <- struct{}{}:
-	case <-ctx.Done():
-		return nil, context.Cause(ctx)
-	}
-	x.noteChange(repo)
-	return func() {
-		x.noteChange(repo)
-		<-lock
-	}, nil
 }
 
 // noteChange says that what the log has of a repository is about to change, or has

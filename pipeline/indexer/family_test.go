@@ -6,13 +6,14 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
-	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -175,12 +176,18 @@ func TestRemovedRelativeIsNotReliedOn(t *testing.T) {
 type changingStore struct {
 	segmentstore.Store
 	change func()
+	// failure is what the next call of Put returns, once.
+	failure error
 }
 
 func (s *changingStore) Put(ctx context.Context, name, path string) error {
 	if f := s.change; f != nil {
 		s.change = nil
 		f()
+	}
+	if err := s.failure; err != nil {
+		s.failure = nil
+		return err
 	}
 	return s.Store.Put(ctx, name, path)
 }
@@ -231,26 +238,76 @@ func TestRelativeGivesUpWhatABatchReliesOn(t *testing.T) {
 	}
 }
 
-// TestTwoRelativesBringOneBlobAtOnce has one import a file while another is about to
-// announce it: each has a document, and what comes then has none.
-func TestTwoRelativesBringOneBlobAtOnce(t *testing.T) {
-	b := newBench(t, "**")
-	store := &changingStore{Store: b.store}
-	b.x.o.Segments = store
-	b.repo.CommitFiles("a.go", largeText(0))
-	f, third := b.fork("fork"), b.fork("third")
-	ofFork := costs{}
-	store.change = func() { ofFork = f.measureCosts(f.registerRepository) }
-	ofFirst := b.measureCosts(b.registerRepository)
-	if ofFirst.documents != 1 || ofFork.documents != 1 {
-		t.Errorf("%d and %d documents, want one each", ofFirst.documents, ofFork.documents)
+// TestClonesRegisteredAtOnceShare has a clone registered while the first import of its
+// original has not announced anything yet: it waits, and brings no document again. An
+// import that fails does not keep the others waiting.
+func TestClonesRegisteredAtOnceShare(t *testing.T) {
+	for name, failure := range map[string]error{"imported": nil, "failed": errors.New("the store is full")} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, "**")
+			waits := make(chan struct{}, 1)
+			b.x.o.Logger = slog.New(&waitHandler{Handler: slog.DiscardHandler, seen: waits})
+			store := &changingStore{Store: b.store}
+			b.x.o.Segments = store
+			b.repo.CommitFiles("a.go", largeText(0), "b.go", largeText(1))
+			first, clone := b, b.fork("clone")
+			firstEvent := first.append(&event.RepositoryRegistered{Repository: first.code, At: time.Unix(1, 0)})
+			cloneEvent := clone.append(&event.RepositoryRegistered{Repository: clone.code, At: time.Unix(1, 0)})
+			var group sync.WaitGroup
+			store.change = func() {
+				group.Go(func() {
+					if _, err := b.x.Handle(t.Context(), []event.Record{cloneEvent}); err != nil {
+						t.Errorf("import the clone: %v", err)
+					}
+				})
+				select {
+				case <-waits:
+				case <-time.After(time.Minute):
+					t.Error("the clone does not wait for the first import of its original")
+				}
+				store.failure = failure
+			}
+			if _, err := b.x.Handle(t.Context(), []event.Record{firstEvent}); !errors.Is(err, failure) {
+				t.Fatalf("import the original: %v, want %v", err, failure)
+			}
+			group.Wait()
+			if failure != nil {
+				if _, err := b.x.Handle(t.Context(), []event.Record{firstEvent}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			documents := 0
+			b.scanLog(0, func(_ event.Record, ev event.Event) {
+				if r, ok := ev.(*event.RevisionIndexed); ok {
+					for _, s := range r.Segments {
+						documents += s.Documents
+					}
+				}
+			})
+			if documents != 2 {
+				t.Errorf("%d documents of two files in two clones, want 2", documents)
+			}
+			first.apply()
+			clone.apply()
+			first.check("main")
+			clone.check("main")
+		})
 	}
-	if c := third.measureCosts(third.registerRepository); c.documents != 0 {
-		t.Errorf("the third made %d documents", c.documents)
+}
+
+// A waitHandler says when an import begins to wait.
+type waitHandler struct {
+	slog.Handler
+	seen chan struct{}
+}
+
+func (*waitHandler) Enabled(context.Context, slog.Level) bool { return true }
+
+func (w *waitHandler) Handle(_ context.Context, r slog.Record) error {
+	if strings.HasPrefix(r.Message, "waiting for the first import") {
+		w.seen <- struct{}{}
 	}
-	for _, m := range []*bench{b, f, third} {
-		m.check("main")
-	}
+	return nil
 }
 
 // TestFamilyMembersIndexAtOnce has many relatives that bring the same and other files at

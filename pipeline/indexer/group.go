@@ -75,6 +75,18 @@ func (g *pushGroup) causeOf(ref code.Ref) cause {
 	return c
 }
 
+// cause is what led to an announcement: the last event that is handled with it, and
+// when the first reached Quarry.
+type cause struct {
+	position   event.Position
+	receivedAt time.Time
+	// delivery is what the code host calls the last push, for the log of the process.
+	delivery string
+}
+
+// sameCause returns a function that gives every ref one cause.
+func sameCause(c cause) func(code.Ref) cause { return func(code.Ref) cause { return c } }
+
 // withPushes returns the cause with more pushes.
 func (c cause) withPushes(pushes []push) cause {
 	first, last := pushes[0].ReceivedAt, pushes[len(pushes)-1].at

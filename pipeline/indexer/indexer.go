@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -188,44 +187,9 @@ func (x *Indexer) handleEvent(ctx context.Context, ev event.Event, at event.Posi
 	return nil
 }
 
-// removeMirror removes the mirror of a repository. A mirror in doubt is not made to follow
-// the log before: the repository may be removed because git hangs at it.
-func (x *Indexer) removeMirror(ctx context.Context, ev *event.RepositoryRemoved, at event.Position) error {
-	m := x.o.Mirrors.Mirror(ev.Repository)
-	r, _ := m.Repository() // one that was never fetched has no name here
-	if err := x.deleteUnannounced(ctx, m, ev.Repository, at); err != nil {
-		return err
-	}
-	if err := m.Remove(ctx); err != nil {
-		return err
-	}
-	x.leaveFamily(ev.Repository)
-	x.o.Logger.Info("repository removed", "repository", r.Name, "repository_id", ev.Repository, "reason", ev.Reason, "position", at.String())
-	x.jobs.forgetRepository(ev.Repository)
-	return x.catchUpRepository(ctx, ev.Repository, at)
-}
-
 // IsRemoval reports whether a record removes its repository, which makes what came
 // before it pointless.
 func IsRemoval(rec event.Record) bool { return event.TypeOf(rec) == event.TypeRepositoryRemoved }
-
-// Skip implements worker.Handler. The repository of the records is removed after
-// them: its pushes are answered as those of one that is not registered.
-func (x *Indexer) Skip(ctx context.Context, records []event.Record) (int, error) {
-	_, ev, err := event.Decode(records[0])
-	if err != nil {
-		return 1, fmt.Errorf("%w: %w", worker.ErrPermanent, err)
-	}
-	p, ok := ev.(*event.Push)
-	if !ok {
-		return 1, nil // nothing waits for an answer
-	}
-	g := groupPushes(p, records)
-	for _, of := range g.refs {
-		of.outcome = event.PushUnregistered
-	}
-	return len(g.pushes), x.reportOutcomes(ctx, g)
-}
 
 // Name returns the name of the repository of a record: what a registration says, or
 // what the mirror knows; empty for neither.
@@ -245,157 +209,6 @@ func (x *Indexer) Name(rec event.Record) string {
 		return "" // it was never fetched
 	}
 	return r.Name
-}
-
-// cause is what led to an announcement: the last event that is handled with it, and
-// when the first reached Quarry.
-type cause struct {
-	position   event.Position
-	receivedAt time.Time
-	// delivery is what the code host calls the last push, for the log of the process.
-	delivery string
-}
-
-// sameCause returns a function that gives every ref one cause.
-func sameCause(c cause) func(code.Ref) cause { return func(code.Ref) cause { return c } }
-
-// An indexRequest asks for all refs of a repository to be indexed.
-type indexRequest struct {
-	// cause is that of what is announced of a ref.
-	cause func(code.Ref) cause
-	// refreshes reports whether a ref is to be announced without its last commit as the
-	// base; nil for none.
-	refreshes func(code.Ref) bool
-	// first says that nothing was announced of the repository before.
-	first bool
-}
-
-// handleRegistration stores what is known of a repository and indexes all of it.
-func (x *Indexer) handleRegistration(ctx context.Context, r code.Repository, v indexRequest, job *job) error {
-	m := x.o.Mirrors.Mirror(r.ID)
-	if err := m.Save(r); err != nil {
-		return err
-	}
-	if err := m.ForgetFamily(); err != nil { // its history may be another by now
-		return err
-	}
-	_, err := x.indexRepository(ctx, m, r, v, job)
-	return err
-}
-
-// repositoryOutcome is the default branch of a repository and the outcome of each ref.
-type repositoryOutcome struct {
-	head code.Ref
-	refs map[code.Ref]refOutcome
-	// leavesOut reports whether a ref is selected and beyond the limit of refs.
-	leavesOut func(code.Ref) bool
-}
-
-// refOutcome is the commit of a ref, empty if the ref was deleted, and whether it
-// was announced.
-type refOutcome struct {
-	commit    code.CommitID
-	announced bool
-}
-
-// indexRepository fetches a repository and indexes its selected refs together. If the
-// mirror may lack refs that the log has, the deletion of refs that no longer exist is
-// announced first. The mirror is marked complete once it has every ref of the
-// repository.
-func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.Repository, v indexRequest, job *job) (repositoryOutcome, error) {
-	started := x.o.Now()
-	state, err := m.Fetch(ctx, r)
-	l := repositoryOutcome{state.Default, map[code.Ref]refOutcome{}, state.LeavesOut}
-	if err != nil {
-		return l, err
-	}
-	x.logFetched(r, v.cause(""), "refs", len(state.Revisions), "duration", x.o.Now().Sub(started))
-	if err := x.noteSelection(m, r, &state.Selection); err != nil {
-		return l, err
-	}
-	before, err := m.IndexedRevisions(ctx)
-	complete := v.first && len(before) == 0 || m.IndexedComplete() && len(before) > 0
-	if err == nil && !complete {
-		complete, err = x.announceDeletions(ctx, m, r.ID, state, v, l)
-	}
-	if err != nil {
-		return l, err
-	}
-	revs := make([]revision, len(state.Revisions))
-	for i, rev := range state.Revisions {
-		refresh := v.refreshes != nil && v.refreshes(rev.Ref)
-		revs[i] = revision{repo: r.ID, Revision: rev, head: state.Default, refresh: refresh}
-	}
-	told, err := x.indexRefs(ctx, m, revs, v.cause, job)
-	if err != nil {
-		return l, err
-	}
-	for _, rev := range state.Revisions {
-		l.refs[rev.Ref] = refOutcome{rev.Commit, told[rev.Ref]}
-	}
-	indexed, err := m.IndexedRevisions(ctx)
-	if err != nil {
-		return l, err
-	}
-	if complete && !m.IndexedComplete() && containsRefs(indexed, state.Revisions) {
-		if err := m.SetIndexedComplete(true); err != nil {
-			return l, err
-		}
-	}
-	var gone []code.Ref
-	for _, rev := range indexed {
-		if _, there := l.refs[rev.Ref]; !there {
-			gone = append(gone, rev.Ref)
-		}
-	}
-	removed, err := x.removeRefs(ctx, m, r.ID, state.Default, gone, v.cause)
-	for _, ref := range gone {
-		l.refs[ref] = refOutcome{"", removed[ref]}
-	}
-	return l, err
-}
-
-// containsRefs reports whether every ref of some is a ref of all.
-func containsRefs(all, some []code.Revision) bool {
-	refs := map[code.Ref]bool{}
-	for _, rev := range all {
-		refs[rev.Ref] = true
-	}
-	return !slices.ContainsFunc(some, func(rev code.Revision) bool { return !refs[rev.Ref] })
-}
-
-// loadRepository returns what was registered: from the mirror, or, where that was
-// lost, from the log.
-func (x *Indexer) loadRepository(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, before event.Position) (code.Repository, error) {
-	r, err := m.Repository()
-	if !errors.Is(err, code.ErrNotFound) {
-		return r, err
-	}
-	r, err = x.findRegistration(ctx, id, before)
-	if err != nil {
-		return r, err
-	}
-	return r, m.Save(r)
-}
-
-// findRegistration reads the partition up to a position for the last registration or
-// change of a repository.
-func (x *Indexer) findRegistration(ctx context.Context, id code.RepositoryID, before event.Position) (r code.Repository, err error) {
-	found := false
-	err = x.scanEvents(ctx, 0, before, id, func(ev event.Event) {
-		switch ev := ev.(type) {
-		case *event.RepositoryRegistered:
-			r, found = ev.Repository, true
-		case *event.RepositoryChanged:
-			r, found = ev.Repository, true
-		case *event.RepositoryRemoved:
-			found = false
-		}
-	}, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeRepositoryRemoved)
-	if err == nil && !found {
-		err = fmt.Errorf("repository %d in the log: %w", id, code.ErrNotFound)
-	}
-	return r, err
 }
 
 // classifyError says to the worker what an error means.

@@ -120,9 +120,26 @@ func (x *Indexer) Status(id code.RepositoryID) (s Status, ok bool) {
 	if e == nil {
 		return s, false
 	}
+	return e.status(), true
+}
+
+// Running returns the status of every repository that is being worked on.
+func (x *Indexer) Running() map[code.RepositoryID]Status {
+	x.jobs.mu.Lock()
+	defer x.jobs.mu.Unlock()
+	out := map[code.RepositoryID]Status{}
+	for id, e := range x.jobs.mu.entries {
+		if e.running {
+			out[id] = e.status()
+		}
+	}
+	return out
+}
+
+func (e *jobEntry) status() Status {
 	return Status{
 		Running: e.running, Files: e.job.files.Load(), FilesTotal: e.job.filesTotal.Load(),
 		Bytes: e.job.bytes.Load(), BytesTotal: e.job.bytesTotal.Load(),
 		Code: e.code, Detail: e.detail, FailedAt: e.failedAt,
-	}, true
+	}
 }

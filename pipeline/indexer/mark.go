@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -66,16 +65,13 @@ func (x *Indexer) readMark(ctx context.Context, at event.Position) (event.Offset
 	if err := json.Unmarshal(b, &m); err != nil || m.Next <= 0 || m.Next > at.Offset+1 {
 		return 0, nil
 	}
-	reader, err := x.o.Log.Tail(ctx, at.Topic, at.Partition, m.Next-1)
-	if err != nil {
-		return 0, err
+	for rec, err := range event.ReadRange(ctx, x.o.Log, at.Topic, at.Partition, m.Next-1, m.Next) {
+		if err != nil {
+			return 0, err
+		}
+		if bytes.Equal(hashOf(&rec), m.Last) {
+			return m.Next, nil
+		}
 	}
-	rec, err := reader.Next(ctx)
-	if err = errors.Join(err, reader.Close()); err != nil {
-		return 0, err
-	}
-	if !bytes.Equal(hashOf(&rec), m.Last) {
-		return 0, nil
-	}
-	return m.Next, nil
+	return 0, nil
 }

@@ -31,7 +31,7 @@ type metrics struct {
 	segments       prometheus.Counter
 	segmentBytes   prometheus.Counter
 	skipped        *prometheus.CounterVec
-	symbolFailures prometheus.Counter
+	symbolFailures *prometheus.CounterVec
 	caughtUp       prometheus.Counter
 	leftOut        prometheus.Counter
 }
@@ -75,9 +75,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 		skipped: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_indexer_skipped_files_total", Help: "Files not indexed, by reason.",
 		}, []string{"reason"}),
-		symbolFailures: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_indexer_symbol_failures_total", Help: "Documents indexed without all of their symbols, because the extraction failed or reached its time limit.",
-		}),
+		symbolFailures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_indexer_symbol_failures_total", Help: "Documents indexed without all of their symbols, by reason.",
+		}, []string{"reason"}),
 		caughtUp: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_indexer_caught_up_refs_total", Help: "Refs whose mirror state lagged the log after a crash or a rebalance.",
 		}),
@@ -87,6 +87,9 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	}
 	for _, reason := range code.SkipReasons {
 		m.skipped.WithLabelValues(string(reason))
+	}
+	for _, reason := range code.PartialReasons {
+		m.symbolFailures.WithLabelValues(string(reason))
 	}
 	if reg != nil {
 		reg.MustRegister(m.pushes, m.revisions, m.changes, m.seconds, m.read, m.known, m.documents, m.text, m.segments, m.segmentBytes, m.skipped, m.symbolFailures, m.caughtUp, m.leftOut)

@@ -3,16 +3,21 @@ package indexer
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// handlePushes handles a group, and says what happened to the pushes that led to no news.
+// handlePushes is the life of the pushes of a group, from the fetch to their answer:
+//
+//	loadRepository    what is registered                     repository.go
+//	indexPushedRefs   which refs are fetched                 pushes.go
+//	reindexAll        or all of them, where that is needed   repository.go
+//	indexRefs         bases, changes, segments, events       indexing.go
+//	removeRefs        refs that were deleted                 removedrefs.go
+//	reportOutcomes    pushes that led to no event            outcomes.go
 func (x *Indexer) handlePushes(ctx context.Context, g *pushGroup, job *job) error {
 	m := x.o.Mirrors.Mirror(g.repo)
 	r, err := x.loadRepository(ctx, m, g.repo, g.pushes[0].at)
@@ -23,13 +28,12 @@ func (x *Indexer) handlePushes(ctx context.Context, g *pushGroup, job *job) erro
 		for _, of := range g.refs {
 			of.outcome = event.PushUnregistered
 		}
-	case err == nil:
-		err = x.indexPushedRefs(ctx, m, r, g, job)
-		if err != nil {
+	case err != nil:
+		return err
+	default:
+		if err := x.indexPushedRefs(ctx, m, r, g, job); err != nil {
 			return err
 		}
-	default:
-		return err
 	}
 	return x.reportOutcomes(ctx, g)
 }
@@ -44,51 +48,14 @@ func (x *Indexer) indexPushedRefs(ctx context.Context, m *mirror.Mirror, r code.
 	if len(wanted) == 0 {
 		return nil
 	}
-	if full, err := x.exceedsLimit(ctx, m, wanted); err != nil {
-		return err
-	} else if full {
-		return x.reindexAll(ctx, m, r, g, job) // which refs are the newest?
-	}
-	refs := make([]code.Ref, len(wanted))
-	for i, of := range wanted {
-		refs[i] = of.ref
-	}
-	started := x.o.Now()
-	commits, err := m.FetchRefs(ctx, r, refs...)
-	if errors.Is(err, code.ErrNotFound) || err == nil && slices.Contains(refs, head) && commits[head] == "" {
-		// The mirror is lost, or the default branch is another now.
+	commits, err := x.fetchPushedRefs(ctx, m, r, g, wanted, head)
+	if errors.Is(err, errNeedsAllRefs) {
 		return x.reindexAll(ctx, m, r, g, job)
 	}
 	if err != nil {
 		return err
 	}
-	took := x.o.Now().Sub(started)
-	var revs []revision
-	for _, of := range wanted {
-		x.logFetched(r, g.causeOf(of.ref), "ref", string(of.ref), "commit", string(commits[of.ref]), "duration", took)
-		if commits[of.ref] != "" {
-			revs = append(revs, revision{repo: r.ID, Revision: code.Revision{Ref: of.ref, Commit: commits[of.ref]}, head: head, refresh: of.wantsRefresh()})
-		}
-	}
-	// A ref that goes, goes last: its documents may be all that a new one has.
-	told, err := x.indexRefs(ctx, m, revs, g.causeOf, job)
-	if err != nil {
-		return err
-	}
-	var gone []code.Ref
-	for _, of := range wanted {
-		if commits[of.ref] == "" {
-			gone = append(gone, of.ref)
-		}
-	}
-	removed, err := x.removeRefs(ctx, m, r.ID, head, gone, g.causeOf)
-	if err != nil {
-		return err
-	}
-	for _, of := range wanted {
-		of.setOutcome(refOutcome{commits[of.ref], told[of.ref] || removed[of.ref]})
-	}
-	return nil
+	return x.indexFetchedRefs(ctx, m, g, wanted, commits, head, job)
 }
 
 // isIndexed reports whether the mirror has the indexed state of a default branch. Without
@@ -99,36 +66,6 @@ func (x *Indexer) isIndexed(ctx context.Context, m *mirror.Mirror, head code.Ref
 	}
 	commit, err := m.IndexedCommit(ctx, head)
 	return err == nil && commit != ""
-}
-
-// reindexAll looks at every ref of the repository.
-func (x *Indexer) reindexAll(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, job *job) error {
-	l, err := x.indexRepository(ctx, m, r, indexRequest{cause: g.causeOf, refreshes: g.refreshRequested}, job)
-	if err != nil {
-		return err
-	}
-	var forgotten []code.Ref // by the mirror, perhaps
-	for _, of := range g.refs {
-		b, known := l.refs[of.ref]
-		switch {
-		case of.ref == "":
-			of.outcome = event.PushRefreshed
-		case !known && (!mirror.IsSelected(r, l.head, of.ref) || l.leavesOut(of.ref)):
-			of.outcome = event.PushUnselected
-		case !known:
-			forgotten = append(forgotten, of.ref)
-		default:
-			of.setOutcome(b)
-		}
-	}
-	removed, err := x.removeRefs(ctx, m, r.ID, l.head, forgotten, g.causeOf)
-	if err != nil {
-		return err
-	}
-	for _, ref := range forgotten {
-		g.byRef[ref].setOutcome(refOutcome{"", removed[ref]})
-	}
-	return nil
 }
 
 // refsToFetch returns the refs that have to be fetched, the default branch first: new ones
@@ -153,58 +90,61 @@ func (x *Indexer) refsToFetch(ctx context.Context, m *mirror.Mirror, r code.Repo
 	return wanted
 }
 
-// reportOutcomes appends a PushesHandled for the pushes that no RevisionIndexed of their ref answers.
-func (x *Indexer) reportOutcomes(ctx context.Context, g *pushGroup) error {
-	partition := g.pushes[0].at.Partition
-	ev := g.handledEvent(func(ref code.Ref) event.Offset {
-		return x.partitions.lastCause(refKey{g.repo, ref}, partition)
-	}, x.o.Now())
-	if len(ev.Pushes) > 0 {
-		if err := x.appendPushesHandled(ctx, g, ev); err != nil {
-			return fmt.Errorf("tell of %d pushes that are done: %w", len(ev.Pushes), err)
-		}
+// errNeedsAllRefs says that a look at the pushed refs alone does not suffice.
+var errNeedsAllRefs = errors.New("all refs of the repository have to be fetched")
+
+// fetchPushedRefs fetches refs, and returns the commit of each; one that was deleted has
+// none. It fails with errNeedsAllRefs if there are too many refs to say which are the
+// newest, the mirror is lost, or the default branch is another now.
+func (x *Indexer) fetchPushedRefs(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, wanted []*pushedRef, head code.Ref) (map[code.Ref]code.CommitID, error) {
+	full, err := x.exceedsLimit(ctx, m, wanted)
+	if err != nil {
+		return nil, err
 	}
-	x.countPushes(g)
-	x.logHandled(g)
-	return nil
+	if full {
+		return nil, errNeedsAllRefs
+	}
+	refs := make([]code.Ref, len(wanted))
+	for i, of := range wanted {
+		refs[i] = of.ref
+	}
+	started := x.o.Now()
+	commits, err := m.FetchRefs(ctx, r, refs...)
+	if errors.Is(err, code.ErrNotFound) || err == nil && slices.Contains(refs, head) && commits[head] == "" {
+		return nil, errNeedsAllRefs
+	}
+	if err != nil {
+		return nil, err
+	}
+	took := x.o.Now().Sub(started)
+	for _, ref := range refs {
+		x.logFetched(r, g.causeOf(ref), "ref", string(ref), "commit", string(commits[ref]), "duration", took)
+	}
+	return commits, nil
 }
 
-func (x *Indexer) appendPushesHandled(ctx context.Context, g *pushGroup, ev *event.PushesHandled) error {
-	first, last := g.pushes[0].at, g.pushes[len(g.pushes)-1].at
-	id := event.DerivedID(last, fmt.Sprintf("handled/%d", first.Offset))
-	rec, err := event.Encode(event.Envelope{ID: id, Source: source, Time: ev.At}, ev)
+// indexFetchedRefs indexes refs at their commits and notes the outcome of each. Deleted
+// refs come last: their documents may be all that a new one has.
+func (x *Indexer) indexFetchedRefs(ctx context.Context, m *mirror.Mirror, g *pushGroup, wanted []*pushedRef, commits map[code.Ref]code.CommitID, head code.Ref, job *job) error {
+	var revs []revision
+	var deleted []code.Ref
+	for _, of := range wanted {
+		if commits[of.ref] == "" {
+			deleted = append(deleted, of.ref)
+			continue
+		}
+		revs = append(revs, revision{repo: g.repo, Revision: code.Revision{Ref: of.ref, Commit: commits[of.ref]}, head: head, refresh: of.wantsRefresh()})
+	}
+	announced, err := x.indexRefs(ctx, m, revs, g.causeOf, job)
 	if err != nil {
 		return err
 	}
-	_, err = x.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, rec)
-	return err
-}
-
-// countPushes counts the pushes of a group by what happened to them.
-func (x *Indexer) countPushes(g *pushGroup) {
-	for _, of := range g.refs {
-		n := len(of.pushes)
-		if of.announced {
-			x.metrics.pushes.WithLabelValues(pushCoalesced).Add(float64(n - 1))
-			n = 1
-		}
-		x.metrics.pushes.WithLabelValues(of.metricLabel()).Add(float64(n))
+	removed, err := x.removeRefs(ctx, m, g.repo, head, deleted, g.causeOf)
+	if err != nil {
+		return err
 	}
-}
-
-// metricLabel returns the label of a ref's last push in the metrics.
-func (of *pushedRef) metricLabel() string {
-	switch {
-	case of.announced && of.commit != "":
-		return pushMoved
-	case of.announced || of.outcome == event.PushAbsent:
-		return pushDeleted
-	case of.outcome == event.PushRefreshed:
-		return pushRefresh
-	case of.outcome == event.PushUnselected:
-		return pushUnselected
-	case of.outcome == event.PushUnregistered:
-		return pushUnknown
+	for _, of := range wanted {
+		of.setOutcome(refOutcome{commits[of.ref], announced[of.ref] || removed[of.ref]})
 	}
-	return pushDone
+	return nil
 }

@@ -242,9 +242,10 @@ func (u *unit) skipPlaces(it *item, reason code.SkipReason) {
 }
 
 func (u *unit) addDocument(ctx context.Context, blob code.BlobID, r analyze.Result, ref int) error {
-	if r.SymbolsFailed != "" {
-		u.x.metrics.symbolFailures.Inc()
-		u.x.o.Logger.Warn("symbols of a blob are missing; it is searchable", "repository_id", u.repo, "blob", blob.String(), "error", r.SymbolsFailed)
+	if r.SymbolsFailed != nil {
+		reason := r.Flags.PartialSymbols()
+		u.x.metrics.symbolFailures.WithLabelValues(string(reason)).Inc()
+		u.x.o.Logger.Warn("symbols of a blob are missing; it is searchable", "repository_id", u.repo, "blob", blob.String(), "reason", reason, "error", r.SymbolsFailed)
 	}
 	d := segment.Document{Key: code.DocumentKey{Blob: blob, Language: r.Language}, Flags: r.Flags &^ analyze.PlaceFlags, Text: r.Text, Symbols: r.Symbols}
 	err := u.builder.Add(d)

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -23,7 +23,7 @@ func TestCollect(t *testing.T) {
 	repo.Git("checkout", "--quiet", "-b", "side", string(first))
 	deleted := repo.CommitFiles("b", "deleted\n")
 	repo.Git("checkout", "--quiet", "main")
-	server := httptest.NewServer(httpBackend(t, repo))
+	server := httptest.NewServer(gittest.HTTPHandler(t, filepath.Dir(repo.Dir)))
 	defer server.Close()
 	dir := filepath.Join(t.TempDir(), "mirrors")
 	openAgain := func(after time.Duration) *Mirrors {

@@ -198,6 +198,8 @@ type command struct {
 	limit int64
 	// timeout bounds the run; default git.timeout.
 	timeout time.Duration
+	// secrets are hidden in errors.
+	secrets []string
 	// allRefs fails if git leaves out a ref that it cannot read.
 	allRefs bool
 }
@@ -291,6 +293,7 @@ func (g *git) withTimeout(ctx context.Context, c command) (context.Context, cont
 const notRepository = "fatal: not a git repository: "
 
 func (g *git) wrapFailure(ctx context.Context, c command, exceeded bool, stderr string, err error) error {
+	stderr = maskSecrets(stderr, c.secrets)
 	switch cause := context.Cause(ctx); {
 	case exceeded:
 		return fmt.Errorf("git %s: output: %w", c.subcommandName(), ErrTooLarge)

@@ -9,13 +9,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 )
 
 // mirrorOverHTTP returns the mirror of a repository on a host, and what fetches it.
 func mirrorOverHTTP(t *testing.T, repo *gittest.Repository) (m *Mirror, fetch func()) {
 	t.Helper()
-	server := httptest.NewServer(httpBackend(t, repo))
+	server := httptest.NewServer(gittest.HTTPHandler(t, filepath.Dir(repo.Dir)))
 	t.Cleanup(server.Close)
 	ms, err := Open(t.Context(), Options{
 		Dir:    filepath.Join(t.TempDir(), "mirrors"),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/quarrysearch/quarry/pipeline/netguard"
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
@@ -21,7 +22,7 @@ var (
 	// ErrUnauthorized says that the host wants other credentials.
 	ErrUnauthorized = failure.New(failure.Unauthorized, "host refuses the credentials")
 	// ErrUnreachable says that the host did not answer.
-	ErrUnreachable = failure.New(failure.Unreachable, "host cannot be reached")
+	ErrUnreachable = netguard.ErrUnreachable
 	// ErrRefNotFound says that the ref does not exist in the repository.
 	ErrRefNotFound = failure.New(failure.RefNotFound, "ref is not there")
 	// ErrNoDefaultBranch says that HEAD is detached, or names a branch that does
@@ -80,6 +81,10 @@ var gitCauses = []struct {
 	{"The requested URL returned error: 403", ErrUnauthorized},
 	{"Permission denied (publickey", ErrUnauthorized},
 	{"Host key verification failed", ErrUnauthorized},
+	{"HTTP code 407 from proxy", ErrUnauthorized},
+	{"CONNECT tunnel failed, response 407", ErrUnauthorized},
+	{"server certificate verification failed", ErrUnreachable},
+	{"SSL certificate problem", ErrUnreachable},
 	{"unable to update url base from redirection", ErrRefused},
 	{"transport '", ErrRefused},
 	{"Could not resolve host", ErrUnreachable},
@@ -88,6 +93,7 @@ var gitCauses = []struct {
 	{"Connection timed out", ErrUnreachable},
 	{"Connection reset", ErrUnreachable},
 	{"Connection closed", ErrUnreachable},
+	{"Empty reply from server", ErrUnreachable},
 	{"Network is unreachable", ErrUnreachable},
 	{"No route to host", ErrUnreachable},
 	{"Operation timed out", ErrUnreachable},
@@ -122,7 +128,7 @@ func gitError(action, stderr string, err error) error {
 		return fmt.Errorf("git %s: %w", action, e)
 	}
 	// Masked as a whole, since a key may have many lines, then cut.
-	said := failure.Quote(lastLines(failure.Mask(stderr), 3), failure.MaxDetailBytes)
+	said := failure.Quote(lastLines(failure.Mask(dropAdvice(stderr)), 3), failure.MaxDetailBytes)
 	for _, c := range gitCauses {
 		text := stderr
 		if c.err == ErrDiskFull {
@@ -137,6 +143,12 @@ func gitError(action, stderr string, err error) error {
 	}
 	return fmt.Errorf("git %s: %w: %w: %s", action, ErrGit, err, said)
 }
+
+// sshAdvice is what git prints after every failure of ssh. It would push the cause, which
+// ssh printed before, out of the lines that are kept.
+const sshAdvice = "\nPlease make sure you have the correct access rights\nand the repository exists.\n"
+
+func dropAdvice(stderr string) string { return strings.ReplaceAll(stderr, sshAdvice, "") }
 
 // ownLines returns the lines of git's standard error that do not repeat what the
 // host said.

@@ -3,13 +3,11 @@ package mirror
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +29,7 @@ func (m *Mirror) Fetch(ctx context.Context, r code.Repository) (State, error) {
 }
 
 func (m *Mirror) fetchRepository(ctx context.Context, r code.Repository) (State, error) {
-	src, err := m.ms.o.Policy.checkURL(ctx, r.CloneURL)
+	src, err := m.resolveSource(ctx, r)
 	if err != nil {
 		return State{}, err
 	}
@@ -42,11 +40,7 @@ func (m *Mirror) fetchRepository(ctx context.Context, r code.Repository) (State,
 	if src.isLocal() {
 		return m.copyRepository(ctx, r, src)
 	}
-	env, err := m.remoteEnv(ctx, r, src)
-	if err != nil {
-		return State{}, err
-	}
-	listed, err := m.listRemote(ctx, src, env, maxRefsOutput, listedPatterns(r)...)
+	listed, err := m.listRemote(ctx, src, maxRefsOutput, listedPatterns(r)...)
 	if err != nil {
 		return State{}, err
 	}
@@ -60,7 +54,7 @@ func (m *Mirror) fetchRepository(ctx context.Context, r code.Repository) (State,
 	if err := m.endCopy(); err != nil {
 		return State{}, err
 	}
-	if s, err = m.fetchSelected(ctx, src, env, s); err != nil {
+	if s, err = m.fetchSelected(ctx, src, s); err != nil {
 		return State{}, err
 	}
 	return m.limitRefs(ctx, s)
@@ -77,8 +71,8 @@ func listedPatterns(r code.Repository) []string {
 
 // listRemote requests HEAD and the refs that patterns match from the host: names,
 // not objects.
-func (m *Mirror) listRemote(ctx context.Context, src source, env []string, limit int64, patterns ...string) (listing, error) {
-	out, err := m.ms.git.readOutput(ctx, command{env: env, limit: limit,
+func (m *Mirror) listRemote(ctx context.Context, src source, limit int64, patterns ...string) (listing, error) {
+	out, err := m.ms.git.readOutput(ctx, command{env: m.ms.remoteEnvironment(src), secrets: src.access.secrets(), limit: limit,
 		args: append([]string{"ls-remote", "--quiet", "--symref", "--end-of-options", src.url, "HEAD"}, patterns...)})
 	if err != nil {
 		return listing{}, err
@@ -131,7 +125,7 @@ func checkRefs(refs map[code.Ref]code.CommitID) error {
 
 // fetchSelected fetches the selected refs that differ from the mirror's, drops the
 // others, and returns the state with the commits that were fetched.
-func (m *Mirror) fetchSelected(ctx context.Context, src source, env []string, s State) (State, error) {
+func (m *Mirror) fetchSelected(ctx context.Context, src source, s State) (State, error) {
 	have, err := m.fetchedRefs(ctx)
 	if err != nil {
 		return s, err
@@ -156,7 +150,7 @@ func (m *Mirror) fetchSelected(ctx context.Context, src source, env []string, s 
 	if err := m.updateRefs(ctx, u); err != nil || len(refs) == 0 {
 		return s, err
 	}
-	if err := m.runFetch(ctx, src, env, refs); err != nil {
+	if err := m.runFetch(ctx, src, refs); err != nil {
 		return s, err
 	}
 	return m.rereadRefs(ctx, s)
@@ -188,7 +182,7 @@ func (m *Mirror) rereadRefs(ctx context.Context, s State) (State, error) {
 // runFetch is the fetch itself: one process, no listing, no tags, no maintenance
 // afterwards. Forced updates are taken and not looked for, which would walk the
 // history.
-func (m *Mirror) runFetch(ctx context.Context, src source, env []string, refs []code.Ref) error {
+func (m *Mirror) runFetch(ctx context.Context, src source, refs []code.Ref) error {
 	if err := m.noteTips(ctx, refs); err != nil {
 		return err
 	}
@@ -200,7 +194,7 @@ func (m *Mirror) runFetch(ctx context.Context, src source, env []string, refs []
 	defer cancel(nil)
 	before := m.packBytes()
 	watched := m.watchSize(ctx, cancel)
-	_, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), env: env, stdin: stdin.Bytes(), timeout: m.ms.o.FetchTimeout,
+	_, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), env: m.ms.remoteEnvironment(src), secrets: src.access.secrets(), stdin: stdin.Bytes(), timeout: m.ms.o.FetchTimeout,
 		args: []string{"fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules",
 			"--no-show-forced-updates", "--stdin", "--end-of-options", src.url}})
 	cancel(nil)
@@ -250,44 +244,4 @@ func (m *Mirror) packBytes() int64 {
 		}
 	}
 	return n
-}
-
-// remoteEnv pins the host to the addresses that were checked and logs in. Both
-// go through the environment, which other users cannot read, unlike arguments.
-func (m *Mirror) remoteEnv(ctx context.Context, r code.Repository, src source) ([]string, error) {
-	var config []string
-	http := src.scheme == "https" || src.scheme == "http"
-	if http && m.ms.git.hasVersion(versionCurlResolve) {
-		config = append(config, "http.curloptResolve", src.curlResolveEntry())
-	}
-	if http && m.ms.o.Credentials != nil {
-		c, err := m.ms.o.Credentials(ctx, r)
-		if err != nil {
-			return nil, fmt.Errorf("credentials of repository %s: %w", m.id, err)
-		}
-		if c != (Credentials{}) {
-			token := base64.StdEncoding.EncodeToString([]byte(c.Username + ":" + c.Password))
-			config = append(config, "http.extraHeader", "Authorization: Basic "+token)
-		}
-	}
-	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(config)/2)}
-	for i := 0; i < len(config); i += 2 {
-		n := strconv.Itoa(i / 2)
-		env = append(env, "GIT_CONFIG_KEY_"+n+"="+config[i], "GIT_CONFIG_VALUE_"+n+"="+config[i+1])
-	}
-	return env, nil
-}
-
-// curlResolveEntry returns HOST:PORT:ADDRESS[,ADDRESS]: curl then does not resolve the name, so
-// the name cannot change its address between our check and the connection. ssh and
-// git have nothing like it and resolve again.
-func (s source) curlResolveEntry() string {
-	addrs := make([]string, len(s.addrs))
-	for i, a := range s.addrs {
-		addrs[i] = a.String()
-		if a.Is6() {
-			addrs[i] = "[" + addrs[i] + "]"
-		}
-	}
-	return s.host + ":" + s.port + ":" + strings.Join(addrs, ",")
 }

@@ -33,7 +33,7 @@ func (m *Mirror) fetchRefs(ctx context.Context, r code.Repository, refs []code.R
 			return nil, err
 		}
 	}
-	src, err := m.ms.o.Policy.checkURL(ctx, r.CloneURL)
+	src, err := m.resolveSource(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -44,18 +44,12 @@ func (m *Mirror) fetchRefs(ctx context.Context, r code.Repository, refs []code.R
 	if !m.hasRepository() {
 		return nil, fmt.Errorf("no mirror yet: %w", code.ErrNotFound)
 	}
-	var env []string
-	if !src.isLocal() {
-		if env, err = m.remoteEnv(ctx, r, src); err != nil {
-			return nil, err
-		}
-	}
 	commits := make(map[code.Ref]code.CommitID, len(refs))
 	for chunk := range slices.Chunk(refs, maxFetchRefs) {
 		if src.isLocal() {
 			err = m.copyPushed(ctx, src, chunk, commits)
 		} else {
-			err = m.transferRefs(ctx, src, env, chunk, commits)
+			err = m.transferRefs(ctx, src, chunk, commits)
 		}
 		if err != nil {
 			return nil, err
@@ -67,13 +61,13 @@ func (m *Mirror) fetchRefs(ctx context.Context, r code.Repository, refs []code.R
 // transferRefs fetches refs and puts their commits into commits. If one of several
 // refs is gone, the fetch fails for all; transferRefs then lists the refs of the
 // host to find it.
-func (m *Mirror) transferRefs(ctx context.Context, src source, env []string, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
-	err := m.runFetch(ctx, src, env, refs)
+func (m *Mirror) transferRefs(ctx context.Context, src source, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
+	err := m.runFetch(ctx, src, refs)
 	if errors.Is(err, ErrRefNotFound) {
-		if refs, err = m.dropAbsent(ctx, src, env, refs); err != nil || len(refs) == 0 {
+		if refs, err = m.dropAbsent(ctx, src, refs); err != nil || len(refs) == 0 {
 			return err
 		}
-		err = m.runFetch(ctx, src, env, refs)
+		err = m.runFetch(ctx, src, refs)
 	}
 	if err != nil {
 		return err
@@ -93,14 +87,14 @@ func (m *Mirror) transferRefs(ctx context.Context, src source, env []string, ref
 
 // dropAbsent removes the refs that the repository no longer has from the
 // mirror, and returns the others.
-func (m *Mirror) dropAbsent(ctx context.Context, src source, env []string, refs []code.Ref) ([]code.Ref, error) {
+func (m *Mirror) dropAbsent(ctx context.Context, src source, refs []code.Ref) ([]code.Ref, error) {
 	there := map[code.Ref]code.CommitID{}
 	if len(refs) > 1 {
 		patterns := make([]string, len(refs))
 		for i, ref := range refs {
 			patterns[i] = string(ref)
 		}
-		listed, err := m.listRemote(ctx, src, env, maxRefsOutput, patterns...)
+		listed, err := m.listRemote(ctx, src, maxRefsOutput, patterns...)
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk/ondisktest"
 	"github.com/quarrysearch/quarry/schemas/code"

@@ -36,7 +36,7 @@ func (m *Mirror) List(ctx context.Context, r code.Repository) (State, error) {
 }
 
 func (m *Mirror) listRepository(ctx context.Context, r code.Repository) (State, error) {
-	src, err := m.ms.o.Policy.checkURL(ctx, r.CloneURL)
+	src, err := m.resolveSource(ctx, r)
 	if err != nil {
 		return State{}, err
 	}
@@ -59,17 +59,13 @@ func (m *Mirror) listRefs(ctx context.Context, r code.Repository, src source) (l
 		read, err := m.listDisk(ctx, r, src, listTimeout)
 		return read.listing, err
 	}
-	env, err := m.remoteEnv(ctx, r, src)
-	if err != nil {
-		return listing{}, err
-	}
 	if len(r.Branches) > 0 || len(r.Tags) > 0 {
-		return m.listRemote(ctx, src, env, maxListOutput, listedPatterns(r)...)
+		return m.listRemote(ctx, src, maxListOutput, listedPatterns(r)...)
 	}
-	l, err := m.listRemote(ctx, src, env, maxListOutput, defaultCandidates(r)...)
+	l, err := m.listRemote(ctx, src, maxListOutput, defaultCandidates(r)...)
 	if err == nil && l.head == "" && l.headCommit != "" {
 		// HEAD is detached, or the host does not say: every branch may be the one.
-		return m.listRemote(ctx, src, env, maxListOutput, listedPatterns(r)...)
+		return m.listRemote(ctx, src, maxListOutput, listedPatterns(r)...)
 	}
 	if _, listed := l.refs[l.head]; !listed && l.headCommit != "" && l.head.IsBranch() && isNameable(l.head) {
 		l.refs[l.head] = l.headCommit

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 )
 

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http/cgi"
 	"net/http/httptest"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,7 +15,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -48,17 +46,10 @@ func forEachRemote(t *testing.T, test func(t *testing.T, clone func(*gittest.Rep
 	})
 }
 
-// serveGit serves the repositories below dir with git http-backend.
+// serveGit serves the repositories below dir over HTTP, and returns their address.
 func serveGit(t *testing.T, dir string) string {
 	t.Helper()
-	path, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := httptest.NewServer(&cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + dir, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
-	})
+	s := httptest.NewServer(gittest.HTTPHandler(t, dir))
 	t.Cleanup(s.Close)
 	return s.URL
 }

@@ -44,14 +44,13 @@ type Options struct {
 	Execute Executor
 	// Policy decides on clone URLs.
 	Policy Policy
-	// Credentials returns what to log in with over http(s); nil or an empty
-	// Username and Password means none. It is called at every fetch.
-	Credentials func(ctx context.Context, r code.Repository) (Credentials, error)
+	// Access returns how to reach the code host of a repository and to log in; nil means
+	// directly, without credentials. It is called at every fetch.
+	Access func(ctx context.Context, r code.Repository) (Access, error)
 	// SSHCommand is what git runs for ssh, with arguments. Default: ssh in batch
 	// mode, which trusts known host keys only.
 	SSHCommand string
-	// Env is added to git's environment, which is otherwise built from nothing:
-	// the place for HTTPS_PROXY or GIT_SSL_CAINFO.
+	// Env is added to git's environment, which is otherwise built from nothing.
 	Env []string
 	// FetchTimeout bounds one fetch, ReadTimeout one command that reads.
 	FetchTimeout time.Duration
@@ -76,12 +75,6 @@ type Options struct {
 	PackThreads int
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
-}
-
-// Credentials log in to a code host over http(s).
-type Credentials struct {
-	Username string
-	Password string
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk"
+	"github.com/quarrysearch/quarry/pipeline/netguard"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -29,6 +30,16 @@ type Policy struct {
 	// Networks are those outside the public Internet that a host may resolve to:
 	// 10.0.0.0/8, 127.0.0.0/8, … Empty means none.
 	Networks []netip.Prefix
+	// Denied are networks that no host may resolve to, even if they are public or among
+	// Networks.
+	Denied []netip.Prefix
+	// Trust reports whether the operator named a host and port: it may have a private
+	// address. See netguard.Guard.
+	Trust func(host, port string) bool
+	// Proxied reports whether a host and port may be reached through a proxy, which
+	// resolves the name: Check then accepts the name as it is, and a fetch without the
+	// proxy resolves and checks it. nil: none is.
+	Proxied func(host, port string) bool
 	// Resolve finds the addresses of a host. Default: net.DefaultResolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 }
@@ -43,6 +54,8 @@ type source struct {
 	addrs      []netip.Addr
 	// path is the resolved directory of a repository that is read by path.
 	path string
+	// access is how git logs in.
+	access Access
 }
 
 func (s source) isLocal() bool { return s.scheme == "file" }
@@ -51,27 +64,58 @@ func (s source) isLocal() bool { return s.scheme == "file" }
 // ErrRefused, or ErrUnreachable if a host has no address, or ErrVanished if a
 // path does not exist.
 func (p Policy) Check(ctx context.Context, cloneURL string) error {
-	_, err := p.checkURL(ctx, cloneURL)
+	parsed, err := p.checkScheme(cloneURL)
+	if err == nil && p.Proxied != nil && isHTTP(parsed.Scheme) && p.Proxied(splitHost(parsed)) {
+		return nil // only the proxy knows its address
+	}
+	if err == nil {
+		_, err = p.checkURL(ctx, cloneURL)
+	}
 	return err
 }
 
 func (p Policy) checkURL(ctx context.Context, cloneURL string) (source, error) {
-	parsed, err := code.ParseCloneURL(cloneURL)
+	parsed, err := p.checkScheme(cloneURL)
 	if err != nil {
-		return source{}, fmt.Errorf("%w: %w", ErrRefused, err)
-	}
-	schemes := p.Schemes
-	if len(schemes) == 0 {
-		schemes = []string{"https"}
-	}
-	if !slices.Contains(schemes, parsed.Scheme) && !(parsed.Scheme == "file" && len(p.Roots) > 0 && len(p.Schemes) == 0) {
-		return source{}, fmt.Errorf("%w: scheme %s is not allowed here; allowed are %s", ErrRefused, parsed.Scheme, strings.Join(schemes, ", "))
+		return source{}, err
 	}
 	if parsed.Scheme == "file" {
 		return p.checkPath(cloneURL)
 	}
 	return p.checkHost(ctx, cloneURL, parsed)
 }
+
+// checkScheme takes a clone URL apart and refuses a scheme that is not allowed.
+func (p Policy) checkScheme(cloneURL string) (code.CloneURL, error) {
+	parsed, err := code.ParseCloneURL(cloneURL)
+	if err != nil {
+		return parsed, fmt.Errorf("%w: %w", ErrRefused, err)
+	}
+	schemes := p.Schemes
+	if len(schemes) == 0 {
+		schemes = []string{"https"}
+	}
+	if !slices.Contains(schemes, parsed.Scheme) && !(parsed.Scheme == "file" && len(p.Roots) > 0 && len(p.Schemes) == 0) {
+		return parsed, fmt.Errorf("%w: scheme %s is not allowed here; allowed are %s", ErrRefused, parsed.Scheme, strings.Join(schemes, ", "))
+	}
+	return parsed, nil
+}
+
+// checkProxied is checkURL for a source that is reached through a proxy, which resolves
+// the name. Options.Access gives a proxy to the hosts that the operator named only.
+func (p Policy) checkProxied(cloneURL string) (source, error) {
+	parsed, err := p.checkScheme(cloneURL)
+	if err != nil {
+		return source{}, err
+	}
+	host, port := splitHost(parsed)
+	if !isHTTP(parsed.Scheme) {
+		return source{}, fmt.Errorf("%w: scheme %s does not go through a proxy", ErrRefused, parsed.Scheme)
+	}
+	return source{scheme: parsed.Scheme, url: cloneURL, host: host, port: port}, nil
+}
+
+func isHTTP(scheme string) bool { return scheme == "https" || scheme == "http" }
 
 // checkPath resolves the path of a clone URL and checks it against the roots.
 func (p Policy) checkPath(cloneURL string) (source, error) {
@@ -160,22 +204,26 @@ func (p Policy) isBelowRoot(path string) bool {
 	return false
 }
 
-// checkHost resolves the host and refuses it if any of its addresses is outside
-// the public Internet and the allowed networks. One bad address among good ones
-// refuses the host: which of them git would take is chance.
+// checkHost resolves the host and refuses it if any of its addresses may not be reached.
 func (p Policy) checkHost(ctx context.Context, cloneURL string, parsed code.CloneURL) (source, error) {
 	host, port := splitHost(parsed)
-	addrs, err := p.resolveHost(ctx, host)
-	if err != nil {
-		return source{}, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	addrs, err := p.Guard().Lookup(ctx, host, port)
+	switch {
+	case errors.Is(err, netguard.ErrRefused):
+		return source{}, fmt.Errorf("%w: %w", ErrRefused, err)
+	case err != nil:
+		return source{}, err
 	}
-	for i, a := range addrs {
-		addrs[i] = a.Unmap().WithZone("")
-		if !isPublic(addrs[i]) && !p.isAllowed(addrs[i]) {
-			return source{}, fmt.Errorf("%w: %s is %s, an address outside the public Internet; allow its network with git.allowedNetworks", ErrRefused, host, addrs[i])
-		}
+	src := source{scheme: parsed.Scheme, url: cloneURL, host: host, port: port, addrs: addrs}
+	if src.scheme == "git" {
+		src.url = src.addressURL()
 	}
-	return source{scheme: parsed.Scheme, url: cloneURL, host: host, port: port, addrs: addrs}, nil
+	return src, nil
+}
+
+// Guard returns what decides on addresses, for requests to the hosts' APIs as well.
+func (p Policy) Guard() netguard.Guard {
+	return netguard.Guard{Allow: p.Networks, Deny: p.Denied, Trust: p.Trust, Resolve: p.Resolve}
 }
 
 func splitHost(parsed code.CloneURL) (host, port string) {
@@ -184,54 +232,4 @@ func splitHost(parsed code.CloneURL) (host, port string) {
 	}
 	port = map[string]string{"https": "443", "http": "80", "ssh": "22", "git": "9418"}[parsed.Scheme]
 	return strings.Trim(parsed.Host, "[]"), port
-}
-
-func (p Policy) resolveHost(ctx context.Context, host string) ([]netip.Addr, error) {
-	if a, err := netip.ParseAddr(host); err == nil {
-		return []netip.Addr{a}, nil
-	}
-	resolve := p.Resolve
-	if resolve == nil {
-		resolve = func(ctx context.Context, host string) ([]netip.Addr, error) {
-			return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-		}
-	}
-	addrs, err := resolve(ctx, host)
-	if err == nil && len(addrs) == 0 {
-		err = fmt.Errorf("%s has no address", host)
-	}
-	return addrs, err
-}
-
-func (p Policy) isAllowed(a netip.Addr) bool {
-	return slices.ContainsFunc(p.Networks, func(n netip.Prefix) bool { return n.Contains(a) })
-}
-
-// specialPrefixes are the blocks of the IANA registries of special-purpose addresses that
-// netip has no predicate for. IPv6 blocks that embed an IPv4 address are refused
-// entirely: no code host uses them, and unwrapping them is error-prone.
-var specialPrefixes = []netip.Prefix{
-	netip.MustParsePrefix("0.0.0.0/8"),
-	netip.MustParsePrefix("100.64.0.0/10"),
-	netip.MustParsePrefix("192.0.0.0/24"),
-	netip.MustParsePrefix("192.0.2.0/24"),
-	netip.MustParsePrefix("198.18.0.0/15"),
-	netip.MustParsePrefix("198.51.100.0/24"),
-	netip.MustParsePrefix("203.0.113.0/24"),
-	netip.MustParsePrefix("240.0.0.0/4"),
-	netip.MustParsePrefix("::/96"),
-	netip.MustParsePrefix("64:ff9b::/96"),
-	netip.MustParsePrefix("64:ff9b:1::/48"),
-	netip.MustParsePrefix("100::/64"),
-	netip.MustParsePrefix("2001::/23"),
-	netip.MustParsePrefix("2001:db8::/32"),
-	netip.MustParsePrefix("2002::/16"),
-}
-
-// isPublic reports whether a is an ordinary address of the public Internet.
-func isPublic(a netip.Addr) bool {
-	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
-		return false
-	}
-	return !slices.ContainsFunc(specialPrefixes, func(n netip.Prefix) bool { return n.Contains(a) })
 }

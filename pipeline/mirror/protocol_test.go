@@ -5,37 +5,22 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"net/http/cgi"
 	"net/http/httptest"
 	"net/netip"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
-
-// httpBackend serves a repository over http as /repository.
-func httpBackend(t *testing.T, repo *gittest.Repository) http.Handler {
-	t.Helper()
-	path, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(string(path)), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + filepath.Dir(repo.Dir), "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*"},
-	}
-}
 
 func TestCredentialsAndRedirects(t *testing.T) {
 	repo := gittest.New(t)
 	repo.CommitFiles("a", "1")
-	backend := httpBackend(t, repo)
+	backend := gittest.HTTPHandler(t, filepath.Dir(repo.Dir))
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if to, ok := strings.CutPrefix(r.URL.Path, "/moved"); ok {
 			http.Redirect(w, r, to+"?"+r.URL.RawQuery, http.StatusMovedPermanently)
@@ -49,11 +34,11 @@ func TestCredentialsAndRedirects(t *testing.T) {
 		backend.ServeHTTP(w, r)
 	}))
 	defer server.Close()
-	credentials := Credentials{Username: "ada", Password: "wrong"}
+	credentials := Access{Username: "ada", Password: "wrong"}
 	ms, err := Open(t.Context(), Options{
-		Dir:         filepath.Join(t.TempDir(), "mirrors"),
-		Policy:      Policy{Schemes: []string{"http"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
-		Credentials: func(context.Context, code.Repository) (Credentials, error) { return credentials, nil },
+		Dir:    filepath.Join(t.TempDir(), "mirrors"),
+		Policy: Policy{Schemes: []string{"http"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}},
+		Access: func(context.Context, code.Repository) (Access, error) { return credentials, nil },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -17,7 +17,7 @@ import (
 func TestRepack(t *testing.T) {
 	repo := gittest.New(t)
 	first := repo.CommitFiles("a", "0\n")
-	server := httptest.NewServer(httpBackend(t, repo))
+	server := httptest.NewServer(gittest.HTTPHandler(t, filepath.Dir(repo.Dir)))
 	defer server.Close()
 	ms, err := Open(t.Context(), Options{
 		Dir:    filepath.Join(t.TempDir(), "mirrors"),

@@ -12,16 +12,16 @@ import (
 
 // The results of a look: label values and part of answers.
 const (
-	ResultEqual   = "equal"
-	ResultWaiting = "waiting"
-	ResultSuspect = "suspect"
-	ResultDrift   = "drift"
-	ResultTold    = "told"
-	ResultFailed  = "failed"
+	ResultEqual    = "equal"
+	ResultWaiting  = "waiting"
+	ResultSuspect  = "suspect"
+	ResultDrift    = "drift"
+	ResultReported = "reported"
+	ResultFailed   = "failed"
 )
 
 // results are ordered: of several differences the last in this list counts.
-var results = []string{ResultEqual, ResultWaiting, ResultTold, ResultSuspect, ResultDrift, ResultFailed}
+var results = []string{ResultEqual, ResultWaiting, ResultReported, ResultSuspect, ResultDrift, ResultFailed}
 
 // difference is a ref that is elsewhere than the log says.
 type difference struct {
@@ -85,11 +85,11 @@ func (k *repository) classifyDifferences(found []difference, committed, next eve
 		case r.pushedNext > committed, every != nil && every.pushedNext > committed:
 			v.raiseResult(ResultWaiting)
 		case r.ownPushes > 0 && now.Before(r.lastOwnPushAt.Add(backoffInterval(r.ownPushes, o.Interval))):
-			v.raiseResult(ResultTold)
+			v.raiseResult(ResultReported)
 		case suspected && now.Sub(was.at) >= o.Grace && r.pushedNext <= was.next:
 			v.drift = append(v.drift, d)
 			if k.isKnownDifference(d, r) {
-				v.raiseResult(ResultTold)
+				v.raiseResult(ResultReported)
 				break
 			}
 			v.raiseResult(ResultDrift)

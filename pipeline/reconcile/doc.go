@@ -17,7 +17,7 @@
 //	waiting   they differ, and a push or an import of them is still to be handled
 //	suspect   they differ, for the first time: looked at again after Options.Grace
 //	drift     they differ twice, and no push came between: a Push was appended
-//	told      they differ, the log already has a Push for it, and indexing did not
+//	reported  they differ, the log already has a Push for it, and indexing did not
 //	          help: it was given up while a host was down, say. A Push is appended again
 //	failed    the repository or the log did not answer
 //
@@ -49,7 +49,8 @@
 // refs by mirror.Mirror.List. About 1 KB of memory for a repository and 200 bytes
 // for each of its selected branches; 6 ms of CPU for a look by path, most of it
 // git's; at the start some 25 µs for each record of the log. A repository that fails is looked at after
-// one interval, then two, four … up to MaxBackoff. At most maxRelooks looks are
+// one interval, then two, four … up to MaxBackoff; if its host did not answer, within one
+// interval after the host has answered for another repository. At most maxRelooks looks are
 // added to the one per interval, and at most maxPushes pushes appended by one
 // look: above that, one for all refs.
 //

@@ -144,11 +144,16 @@ func (r *Reconciler) recordLook(k *repository, v lookResult, err error) {
 	if err != nil {
 		k.failures++
 		k.status.Code, k.status.Detail = failure.CodeOf(err), failure.Detail(err)
+		if r.noteReachedLocked(k); k.status.Code == failure.Unreachable {
+			r.noteUnreachableLocked(k)
+		}
 		// One interval is what nextLook adds.
 		r.scheduleLocked(k, nextLook(k.ID, now.Add(backoffInterval(k.failures, r.o.Interval)-r.o.Interval), r.o.Interval))
 		return
 	}
 	k.failures, k.suspects = 0, v.suspects
+	r.noteReachedLocked(k)
+	r.retryHostLocked(k)
 	if len(v.suspects) > 0 && k.relooks < maxRelooks {
 		k.relooks++
 		r.scheduleLocked(k, now.Add(r.o.Grace))

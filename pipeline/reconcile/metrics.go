@@ -16,7 +16,7 @@ func newMetrics(reg prometheus.Registerer, r *Reconciler) *metrics {
 	m := &metrics{
 		looks: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_reconcile_looks_total",
-			Help: "Checks of repositories for pushes without a webhook, by result: equal, waiting, told, suspect, drift or failed.",
+			Help: "Checks of repositories for pushes without a webhook, by result: equal, waiting, reported, suspect, drift or failed.",
 		}, []string{"result"}),
 		drift: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "quarry_reconcile_drift_total",

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
@@ -43,6 +44,9 @@ type Reconciler struct {
 		sync.Mutex
 		schedule schedule
 		byID     map[code.RepositoryID]*repository
+		// unreachable are the repositories whose host did not answer the last look, by
+		// host. A host without any has no entry.
+		unreachable map[string]map[code.RepositoryID]*repository
 	}
 }
 
@@ -53,7 +57,7 @@ func New(o Options) (*Reconciler, error) {
 	}
 	o.ensureDefaults()
 	r := &Reconciler{o: o, wake: make(chan struct{}, 1)}
-	r.mu.byID = map[code.RepositoryID]*repository{}
+	r.mu.byID, r.mu.unreachable = map[code.RepositoryID]*repository{}, map[string]map[code.RepositoryID]*repository{}
 	r.metrics = newMetrics(o.Registerer, r)
 	return r, nil
 }
@@ -84,20 +88,9 @@ func (r *Reconciler) joinGroup(ctx context.Context) error {
 			wait = minRejoin
 		}
 		r.o.Logger.Warn("the reconciliation group was left; joining again", "group", r.o.Group, "error", err)
-		if !waitFor(ctx, wait) {
+		if clock.Sleep(ctx, wait) != nil {
 			return nil
 		}
-	}
-}
-
-func waitFor(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
@@ -197,6 +190,7 @@ func (r *Reconciler) registeredLocked(p *partition, is code.Repository, at event
 func (r *Reconciler) forgetLocked(p *partition, k *repository) {
 	k.gone = true
 	r.mu.schedule.removeRepository(k)
+	r.noteReachedLocked(k)
 	delete(p.repositories, k.ID)
 	if r.mu.byID[k.ID] == k {
 		delete(r.mu.byID, k.ID)

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
@@ -184,8 +185,8 @@ func TestWhatWasGivenUpIsToldAgain(t *testing.T) {
 		w.setBranches(hammer, string(main), string(first))
 		r := w.start(Options{})
 		letTimePass(time.Hour + time.Minute)
-		if n := len(w.appendedPushes()); n != 2 || driftCount(r) != 0 || lookCount(r, ResultTold) != 2 {
-			t.Errorf("%d pushes, %d drifts, %d told; want 2, 0, 2", n, driftCount(r), lookCount(r, ResultTold))
+		if n := len(w.appendedPushes()); n != 2 || driftCount(r) != 0 || lookCount(r, ResultReported) != 2 {
+			t.Errorf("%d pushes, %d drifts, %d reported; want 2, 0, 2", n, driftCount(r), lookCount(r, ResultReported))
 		}
 	})
 }
@@ -212,6 +213,60 @@ func TestFailuresBackOff(t *testing.T) {
 		letTimePass(26 * time.Hour)
 		if lookCount(r, ResultEqual) < 2 {
 			t.Errorf("%d looks after it answered again, want one each hour", lookCount(r, ResultEqual))
+		}
+	})
+}
+
+// After an outage of a day every repository of the host is looked at within an hour of the
+// first that answers; those of a host that is still down wait on.
+func TestTheEndOfAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t)
+		var back, down []code.Repository
+		for i := range 12 {
+			is := repositoryNamed(fmt.Sprintf("r%d", i))
+			is.CloneURL = "https://back.example/" + is.Name + ".git"
+			if i%2 == 0 {
+				is.CloneURL = "https://down.example/" + is.Name + ".git"
+				down = append(down, is)
+			} else {
+				back = append(back, is)
+			}
+			w.registerIndexed(is)
+		}
+		r := w.start(Options{})
+		// They are not reached any more at different times, so that they wait for
+		// different times.
+		for i, is := range slices.Concat(back, down) {
+			w.mu.Lock()
+			w.mu.errs[is.ID] = fmt.Errorf("list: %w", mirror.ErrUnreachable)
+			w.mu.Unlock()
+			letTimePass(time.Duration(1+i%6) * 3 * time.Hour)
+		}
+		letTimePass(3 * 24 * time.Hour)
+		answered := lookCount(r, ResultEqual)
+		w.mu.Lock()
+		for _, is := range back {
+			delete(w.mu.errs, is.ID)
+		}
+		w.mu.Unlock()
+		first := time.Duration(0)
+		for ; lookCount(r, ResultEqual) == answered; first += time.Minute {
+			letTimePass(time.Minute)
+		}
+		letTimePass(time.Hour)
+		for _, is := range back {
+			if s, _ := r.Status(is.ID); s.Result != ResultEqual {
+				t.Errorf("%s, %v after the first answer and an hour: %+v", is.Name, first, s)
+			}
+		}
+		for _, is := range down {
+			if s, _ := r.Status(is.ID); s.Code != failure.Unreachable || s.NextAt.Sub(s.LookedAt) < 23*time.Hour {
+				t.Errorf("%s, whose host is down: %+v", is.Name, s)
+			}
+		}
+		if len(r.mu.unreachable) != 1 || len(r.mu.unreachable["down.example"]) != len(down) {
+			t.Errorf("unreachable: %v", r.mu.unreachable)
 		}
 	})
 }

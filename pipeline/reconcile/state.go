@@ -34,7 +34,9 @@ type repository struct {
 	suspects map[code.Ref]suspect
 	relooks  int
 	failures int
-	status   Status
+	// unreachableHost is the host that did not answer the last look; empty if it did.
+	unreachableHost string
+	status          Status
 }
 
 // ref is what the log says of one ref, or of everyRef.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -88,7 +89,7 @@ func (w *world) List(ctx context.Context, r code.Repository) (mirror.State, erro
 	w.mu.most = max(w.mu.most, w.mu.running)
 	s, err := w.mu.states[r.ID], w.mu.errs[r.ID]
 	w.mu.Unlock()
-	waitFor(ctx, w.takes)
+	_ = clock.Sleep(ctx, w.takes)
 	w.mu.Lock()
 	w.mu.running--
 	w.mu.Unlock()

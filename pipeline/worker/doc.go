@@ -77,7 +77,8 @@
 //     batches have Options.Drain to end, after that their context ends, and the
 //     worker logs the unfinished ones. The offsets below the mark at that point are
 //     committed.
-//  5. While Options.Pressure is over Options.MaxAhead no batch begins.
+//  5. While Options.Pressure is over Options.MaxAhead no batch begins. A Backlog says
+//     when webhooks are refused: the backlog is in the log, and never in memory.
 //
 // # Concurrency
 //

@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // A gate holds back all lanes at once: for a while, growing from one failure to
@@ -36,7 +38,7 @@ func (g *gate) waitOpen(ctx context.Context) bool {
 				return false
 			}
 		case wait > 0:
-			if !waitFor(ctx, wait) {
+			if clock.Sleep(ctx, wait) != nil {
 				return false
 			}
 		default:

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
@@ -163,7 +164,7 @@ func TestAHandlerThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 			return len(values), nil
 		})
 		l.add("a hang", "a remove", "b push")
-		waitFor(t.Context(), maxGrace+maxNameWait+time.Second)
+		_ = clock.Sleep(t.Context(), maxGrace+maxNameWait+time.Second)
 		if got, want := seen.sorted(), []string{"a remove", "b push"}; !slices.Equal(got, want) || l.committed() != 3 {
 			t.Errorf("handled %v, committed %d", got, l.committed())
 		}
@@ -200,7 +201,7 @@ func TestHandlingIsBounded(t *testing.T) {
 				if values[0] != "a hang" {
 					wait = 30 * time.Second
 				}
-				if !waitFor(ctx, wait) {
+				if clock.Sleep(ctx, wait) != nil {
 					return 1, ctx.Err()
 				}
 				ReportProgress(ctx)
@@ -209,9 +210,9 @@ func TestHandlingIsBounded(t *testing.T) {
 			return len(values), nil
 		})
 		l.add("a hang", "b long")
-		waitFor(t.Context(), time.Second)
+		_ = clock.Sleep(t.Context(), time.Second)
 		l.add("a push", "d push")
-		waitFor(t.Context(), 2*time.Minute)
+		_ = clock.Sleep(t.Context(), 2*time.Minute)
 		if got, want := seen.sorted(), []string{"a push", "d push"}; !slices.Equal(got, want) {
 			t.Errorf("after two minutes %v were handled, want %v", got, want)
 		}
@@ -224,12 +225,12 @@ func TestHandlingIsBounded(t *testing.T) {
 		if longest := w.longestCall(); longest < 2*time.Minute {
 			t.Errorf("the longest takes %s", longest)
 		}
-		waitFor(t.Context(), time.Hour)
+		_ = clock.Sleep(t.Context(), time.Hour)
 		if !slices.Contains(seen.sorted(), "b long") || l.committed() != 4 {
 			t.Errorf("what reports progress was not let go on: %v, committed %d", seen.sorted(), l.committed())
 		}
 		l.add("c endless")
-		waitFor(t.Context(), time.Hour+time.Minute)
+		_ = clock.Sleep(t.Context(), time.Hour+time.Minute)
 		if len(l.letters) != 2 || string(l.letters[1].Value) != "c endless" {
 			t.Errorf("letters %q", l.letters)
 		}
@@ -257,7 +258,7 @@ func TestDrainNamesWhatIsNotFinished(t *testing.T) {
 			return len(values), nil
 		})
 		l.add("a push", "b hang", "c hang", "d push")
-		waitFor(t.Context(), time.Minute)
+		_ = clock.Sleep(t.Context(), time.Minute)
 		began := time.Now()
 		stop()
 		if took := time.Since(began); took > o.Drain+maxGrace {

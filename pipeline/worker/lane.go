@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -92,7 +93,7 @@ func (p *partition) takeTurn(ctx, drain context.Context, l *lane, t *turn) (time
 func (p *partition) pauseLane(ctx context.Context, l *lane, t *turn, wait time.Duration) bool {
 	waiting, release := p.window.interruptibleContext(ctx, l, p.frontRecord(l, t))
 	defer release()
-	return waitFor(waiting, wait) || ctx.Err() == nil
+	return clock.Sleep(waiting, wait) == nil || ctx.Err() == nil
 }
 
 // frontRecord returns what a lane does next.
@@ -264,7 +265,7 @@ func (w *Worker) writeDeadLetter(ctx context.Context, rec event.Record, attempts
 			return true
 		}
 		w.o.Logger.Error("a dead letter could not be written; trying again", "error", err)
-		if !waitFor(ctx, w.o.Jitter(wait)) {
+		if clock.Sleep(ctx, w.o.Jitter(wait)) != nil {
 			return false
 		}
 	}

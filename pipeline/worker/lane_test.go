@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -112,14 +113,14 @@ func TestASlowKeyDoesNotHoldUpOthers(t *testing.T) {
 			seen = append(seen, values...)
 			return len(values), nil
 		}}})
-		waitFor(t.Context(), time.Minute)
+		_ = clock.Sleep(t.Context(), time.Minute)
 		slices.Sort(seen)
 		if want := []string{"a 0", "a 4", "b 2", "b 7", "c 6"}; !slices.Equal(seen, want) || l.committed() != 1 {
 			t.Errorf("during the slow one %v were handled, want %v; committed %d, want 1", seen, want, l.committed())
 		}
 		seen = nil
 		close(let)
-		waitFor(t.Context(), time.Minute)
+		_ = clock.Sleep(t.Context(), time.Minute)
 		if !slices.Equal(seen, []string{"slow 1", "slow 5"}) || l.committed() != 8 {
 			t.Errorf("then %v, committed %d", seen, l.committed())
 		}
@@ -196,10 +197,10 @@ func TestWhatWaitsIsHandledAsOne(t *testing.T) {
 			if values[0][0] == 'a' {
 				sizes = append(sizes, len(values))
 			}
-			waitFor(ctx, time.Second)
+			_ = clock.Sleep(ctx, time.Second)
 			return len(values), nil
 		}}})
-		waitFor(t.Context(), time.Minute)
+		_ = clock.Sleep(t.Context(), time.Minute)
 		if sum := sizes[0] + sizes[1]; len(sizes) > 3 || sum > 7 || slices.Max(sizes) != 4 || l.committed() != 8 {
 			t.Errorf("batches of %v, committed %d", sizes, l.committed())
 		}
@@ -227,7 +228,7 @@ func TestOneBadRecordOfABatchIsGivenUpAlone(t *testing.T) {
 				done = append(done, values...)
 				return len(values), nil
 			}}})
-			waitFor(t.Context(), time.Hour)
+			_ = clock.Sleep(t.Context(), time.Hour)
 			stop()
 			if want := []string{"a 0", "a 1", "a 2", "a 4", "a 5"}; !slices.Equal(done, want) || l.committed() != 6 {
 				t.Errorf("%v were handled, want %v; committed %d", done, want, l.committed())
@@ -255,7 +256,7 @@ func TestAWaitTakesNoPlace(t *testing.T) {
 			last = time.Since(begun)
 			return len(values), nil
 		}}})
-		waitFor(t.Context(), 24*time.Hour)
+		_ = clock.Sleep(t.Context(), 24*time.Hour)
 		stop()
 		if last != 0 || len(l.letters) != 1 || l.committed() != 4 {
 			t.Errorf("others were handled after %v, %d letters, committed %d", last, len(l.letters), l.committed())
@@ -287,12 +288,12 @@ func TestLongOnesHaveHalfOfThePlaces(t *testing.T) {
 				return len(values), nil
 			}},
 		})
-		waitFor(t.Context(), time.Minute)
+		_ = clock.Sleep(t.Context(), time.Minute)
 		if done != 3 || running != 2 {
 			t.Errorf("%d are done during %d long ones, want 3 during 2", done, running)
 		}
 		close(let)
-		waitFor(t.Context(), time.Minute)
+		_ = clock.Sleep(t.Context(), time.Minute)
 		stop()
 		if done != 7 || most != 2 || l.committed() != 7 {
 			t.Errorf("%d are done, at most %d long ones at once, committed %d", done, most, l.committed())
@@ -313,7 +314,7 @@ func TestUnavailableHoldsBackEveryKey(t *testing.T) {
 			}
 			return len(values), nil
 		}}})
-		waitFor(t.Context(), 2*time.Hour)
+		_ = clock.Sleep(t.Context(), 2*time.Hour)
 		stop()
 		if calls < 60 || calls > 400 || l.committed() != 6 || len(l.letters) != 0 {
 			t.Errorf("%d calls in an hour, committed %d, %d letters", calls, l.committed(), len(l.letters))
@@ -341,7 +342,7 @@ func TestAssignedComesFirst(t *testing.T) {
 			return len(values), nil
 		}
 		_, stop := start(t, Options{Log: l, Handler: h})
-		waitFor(t.Context(), time.Hour)
+		_ = clock.Sleep(t.Context(), time.Hour)
 		stop()
 		if l.committed() != 3 || len(h.committed) == 0 || h.committed[len(h.committed)-1] != 2 {
 			t.Errorf("committed %d, the handler was notified of %v", l.committed(), h.committed)
@@ -360,12 +361,12 @@ func TestStopCommitsWhatIsDone(t *testing.T) {
 			if stopping.Load() {
 				t.Error("a batch began after the stop")
 			}
-			if !waitFor(ctx, wait) {
+			if clock.Sleep(ctx, wait) != nil {
 				return 1, ctx.Err()
 			}
 			return 1, nil
 		}}})
-		waitFor(t.Context(), time.Second)
+		_ = clock.Sleep(t.Context(), time.Second)
 		begun := time.Now()
 		stopping.Store(true)
 		stop()
@@ -399,7 +400,7 @@ func TestPressureHoldsBackNewBatches(t *testing.T) {
 		push := &pressure{behind: 101}
 		done := 0
 		_, stop := start(t, Options{Log: l, Lanes: 1, Batch: 1, Pressure: push, MaxAhead: 100, Handler: &batches{handle: func(ctx context.Context, _ []string) (int, error) {
-			waitFor(ctx, 100*time.Millisecond)
+			_ = clock.Sleep(ctx, 100*time.Millisecond)
 			done++
 			return 1, nil
 		}}})
@@ -408,7 +409,7 @@ func TestPressureHoldsBackNewBatches(t *testing.T) {
 			from, to int // done after a minute
 		}{{101, 0, 1}, {60, 0, 1}, {50, 100, 100}} {
 			push.set(step.behind)
-			waitFor(t.Context(), time.Minute)
+			_ = clock.Sleep(t.Context(), time.Minute)
 			if done < step.from || done > step.to {
 				t.Errorf("at %d records behind %d are done, want %d to %d", step.behind, done, step.from, step.to)
 			}
@@ -442,7 +443,7 @@ func againstModel(t *testing.T, seed uint64) {
 		m.last = map[string]int{}
 		lasts := time.Duration(rng.IntN(20_000)) * time.Millisecond
 		_, stop := start(t, Options{Log: l, Lanes: 1 + rng.IntN(4), Batch: 1 + rng.IntN(8), Attempts: 3, Drain: time.Second, Handler: &batches{handle: m.handle}})
-		waitFor(t.Context(), lasts)
+		_ = clock.Sleep(t.Context(), lasts)
 		stop()
 		m.check()
 	}
@@ -476,7 +477,7 @@ func (m *model) handle(ctx context.Context, values []string) (int, error) {
 	m.busy[key], m.last[key] = true, first
 	n, dice, takes := 1+m.rng.IntN(len(values)), m.rng.IntN(20), time.Duration(m.rng.IntN(1500))*time.Millisecond
 	m.mu.Unlock()
-	ended := !waitFor(ctx, takes)
+	ended := clock.Sleep(ctx, takes) != nil
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.busy[key] = false

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -154,4 +155,14 @@ func (m *metrics) deletePartition(partition int32) {
 	for _, g := range []*prometheus.GaugeVec{m.behind, m.age, m.window, m.bytes, m.oldest, m.full} {
 		g.DeleteLabelValues(name)
 	}
+}
+
+// backlogMetrics are those of a Backlog. The name is from before it was here.
+type backlogMetrics struct{ records prometheus.Gauge }
+
+func newBacklogMetrics(reg prometheus.Registerer) backlogMetrics {
+	return backlogMetrics{promauto.With(reg).NewGauge(prometheus.GaugeOpts{
+		Name: "quarry_server_backlog_records",
+		Help: "Records in the log that the workers have not handled. Above ingest.maxBacklog webhooks get 503.",
+	})}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -101,7 +102,7 @@ func (p *partition) notifyAssigned(ctx context.Context, first event.Position) bo
 		}
 		p.w.metrics.retries.Inc()
 		p.w.o.Logger.Warn("assigning a partition failed; retrying", "partition", first.Partition, "offset", first.Offset, "error", err)
-		if !waitFor(ctx, p.w.o.Jitter(wait)) {
+		if clock.Sleep(ctx, p.w.o.Jitter(wait)) != nil {
 			return false
 		}
 	}

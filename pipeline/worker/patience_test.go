@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // TestAHostThatIsAwayHoldsUpItsOwn has a host that does not answer: what needs it
@@ -36,11 +38,11 @@ func TestAHostThatIsAwayHoldsUpItsOwn(t *testing.T) {
 				handled = append(handled, values...)
 				return len(values), nil
 			}}})
-			waitFor(t.Context(), time.Minute)
+			_ = clock.Sleep(t.Context(), time.Minute)
 			if !slices.Equal(handled, []string{"a 1", "a 4"}) || l.committed() != 0 {
 				t.Errorf("%s: apart from the host %v were handled, committed %d", test.name, handled, l.committed())
 			}
-			waitFor(t.Context(), 11*time.Minute)
+			_ = clock.Sleep(t.Context(), 11*time.Minute)
 			synctest.Wait()
 			if len(l.letters) != test.letters || l.committed() != 6 || len(handled) != 5-test.letters {
 				t.Errorf("%s: %d letters, committed %d, handled %v; want %d letters, all committed", test.name, len(l.letters), l.committed(), handled, test.letters)
@@ -65,7 +67,7 @@ func TestThePatienceIsHadOnce(t *testing.T) {
 			}
 			return 1, ErrElsewhere
 		}}})
-		waitFor(t.Context(), 12*time.Minute)
+		_ = clock.Sleep(t.Context(), 12*time.Minute)
 		synctest.Wait()
 		if len(l.letters) != 4 || l.committed() != 4 {
 			t.Errorf("%d letters, committed %d after twelve minutes; want 4 and 4", len(l.letters), l.committed())
@@ -90,7 +92,7 @@ func TestThePatienceIsForTheHostAlone(t *testing.T) {
 			}
 			return len(values), nil
 		}}})
-		waitFor(t.Context(), 15*time.Minute)
+		_ = clock.Sleep(t.Context(), 15*time.Minute)
 		synctest.Wait()
 		if len(l.letters) != 0 || l.committed() != 2 {
 			t.Errorf("%d letters, committed %d; want none and 2", len(l.letters), l.committed())

@@ -16,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -67,7 +68,7 @@ func runRebalance(t *testing.T, stage time.Duration, open func() eventlog.Log) {
 	for _, change := range []func(){join, join, join, leave, join, leave, func() {}} {
 		change()
 		e.append(log, rebalanceRecords/14)
-		waitFor(t.Context(), stage)
+		_ = clock.Sleep(t.Context(), stage)
 	}
 	e.await(log)
 	for _, stop := range stops {
@@ -154,7 +155,7 @@ func (e *effects) await(log eventlog.Log) {
 		if left == 0 {
 			return
 		}
-		if !waitFor(ctx, 50*time.Millisecond) {
+		if clock.Sleep(ctx, 50*time.Millisecond) != nil {
 			e.t.Fatalf("%d records are left", left)
 		}
 	}
@@ -189,7 +190,7 @@ func (m member) Handle(ctx context.Context, records []event.Record) (int, error)
 	}
 	fails := m.rng.IntN(50) == 0
 	m.mu.Unlock()
-	ended := !waitFor(ctx, takes)
+	ended := clock.Sleep(ctx, takes) != nil
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.busy[key] = ""
@@ -217,15 +218,5 @@ func (m member) applyRecord(key string, rec event.Record) {
 		m.t.Errorf("%s: %d comes before %d", key, number, done)
 	default:
 		m.done[key]++
-	}
-}
-
-// waitFor waits, and reports whether ctx lasted as long.
-func waitFor(ctx context.Context, wait time.Duration) bool {
-	select {
-	case <-time.After(wait):
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -85,7 +86,7 @@ func (p *partition) skipRecords(drain context.Context, t *turn, records []event.
 			return n, p.writeDeadLetters(drain, t, n, err)
 		}
 		p.logRetry(t, err)
-		if !waitFor(drain, p.w.o.Jitter(wait)) {
+		if clock.Sleep(drain, p.w.o.Jitter(wait)) != nil {
 			return 0, false
 		}
 	}

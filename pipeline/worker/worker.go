@@ -14,8 +14,12 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
+
+// DefaultGroup is the consumer group of the workers of an installation.
+const DefaultGroup = "quarry-workers"
 
 // Log is the part of an event log that a Worker uses.
 type Log interface {
@@ -28,7 +32,7 @@ type Log interface {
 type Options struct {
 	Log     Log
 	Handler Handler
-	// Group is the consumer group; default "quarry-workers".
+	// Group is the consumer group; default DefaultGroup.
 	Group string
 	// Topic is what the group reads; default event.TopicEvents.
 	Topic event.Topic
@@ -76,7 +80,7 @@ type Options struct {
 
 func (o *Options) ensureDefaults() {
 	if o.Group == "" {
-		o.Group = "quarry-workers"
+		o.Group = DefaultGroup
 	}
 	if o.Topic == "" {
 		o.Topic = event.TopicEvents
@@ -175,7 +179,7 @@ func (w *Worker) consumeTopic(ctx context.Context) error {
 			wait = w.o.Backoff
 		}
 		w.o.Logger.Warn("the consumer group was left; joining again", "group", w.o.Group, "error", err)
-		if !waitFor(ctx, w.o.Jitter(wait)) {
+		if clock.Sleep(ctx, w.o.Jitter(wait)) != nil {
 			return nil
 		}
 	}
@@ -195,15 +199,3 @@ func (w *Worker) removePartition(p *partition) {
 }
 
 func fullJitter(wait time.Duration) time.Duration { return rand.N(wait) + 1 }
-
-// waitFor waits, and reports whether ctx lasted as long.
-func waitFor(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -198,7 +199,7 @@ func TestDrainLetsTheRecordInHandEnd(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			w, _ := New(Options{Log: l, Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Handler: handlerFunc(func(ctx context.Context, v string) error {
 				cancel()
-				if !waitFor(ctx, c.takes) {
+				if clock.Sleep(ctx, c.takes) != nil {
 					return ctx.Err()
 				}
 				return nil

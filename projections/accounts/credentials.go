@@ -163,7 +163,7 @@ func (c *change) keyCreated(e *event.KeyCreated) (Refusal, error) {
 		}
 	}
 	k := &account.Key{
-		ID: e.ID, User: e.User, Name: e.Name, Prefix: cmp.Or(e.ShownPrefix, e.Prefix), Hash: e.Hash, Scopes: e.Scopes, Repositories: e.Repositories, CreatedAt: e.At.UTC(),
+		ID: e.ID, User: e.User, Name: e.Name, Prefix: cmp.Or(e.ShownPrefix, e.Prefix), Hash: e.Hash, Scopes: e.AllScopes(), Repositories: e.Repositories, CreatedAt: e.At.UTC(),
 	}
 	if !e.ExpiresAt.IsZero() {
 		k.ExpiresAt = e.ExpiresAt.UTC()

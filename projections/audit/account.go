@@ -156,8 +156,9 @@ func sessionStarted(ev *event.SessionStarted) audit.Record {
 }
 
 func keyCreated(ev *event.KeyCreated) audit.Record {
-	scopes := make([]string, len(ev.Scopes))
-	for i, s := range ev.Scopes {
+	all := ev.AllScopes()
+	scopes := make([]string, len(all))
+	for i, s := range all {
 		scopes[i] = string(s)
 	}
 	repositories := ""

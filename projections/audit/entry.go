@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -20,18 +21,6 @@ type entryRow struct {
 	audit.Record
 	// Refused says why a change of the accounts had no effect.
 	Refused string `json:"refused,omitempty"`
-}
-
-// Entry is one entry of the audit log.
-type Entry struct {
-	audit.Record
-	// ID is derived from Position and Index.
-	ID string
-	// Position is that of the record in the log, Index the place in it.
-	Position event.Position
-	Index    int
-	// Refused says why a change of the accounts had no effect; empty: it had.
-	Refused string
 }
 
 // ActorID is what an actor is listed under: the user, or the kind where there is
@@ -43,8 +32,8 @@ func ActorID(a account.Actor) string {
 	return string(a.Kind)
 }
 
-func (e *entryRow) toEntry(p place) *Entry {
-	out := &Entry{Record: e.Record, ID: p.entryID(), Index: int(p.index), Refused: e.Refused}
+func (e *entryRow) toEntry(p place) *auditlog.Entry {
+	out := &auditlog.Entry{Record: e.Record, ID: p.entryID(), Index: int(p.index), Refused: e.Refused}
 	out.Position = event.Position{Topic: topicOf(p.topic), Offset: p.offset}
 	return out
 }
@@ -149,7 +138,7 @@ func parseID(id string) (place, error) {
 }
 
 // readEntry reads the entry at a place.
-func readEntry(r store.Reader, p place) (*Entry, bool, error) {
+func readEntry(r store.Reader, p place) (*auditlog.Entry, bool, error) {
 	var row entryRow
 	found, err := readRow(r, entryKey(p), &row)
 	if err != nil || !found {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -50,7 +51,7 @@ func (c Cursor) String() string {
 // until it has emitted all current ones, emit fails or ctx ends. The entries of a
 // topic keep the order of its log; the two topics are merged by time. Export
 // ignores q.Offset and q.Limit. It returns the cursor it reached, also on error.
-func (l *Log) Export(ctx context.Context, q Query, after Cursor, emit func(*Entry) error) (next Cursor, err error) {
+func (l *Log) Export(ctx context.Context, q auditlog.Query, after Cursor, emit func(*auditlog.Entry) error) (next Cursor, err error) {
 	next = Cursor{}
 	for topic, p := range after {
 		next[topic] = p
@@ -74,7 +75,7 @@ func (l *Log) Export(ctx context.Context, q Query, after Cursor, emit func(*Entr
 		if err := ctx.Err(); err != nil {
 			return next, err
 		}
-		if q.matchesEntry(s.entry) {
+		if matchesEntry(&q, s.entry) {
 			if err := emit(s.entry); err != nil {
 				return next, err
 			}
@@ -87,7 +88,7 @@ func (l *Log) Export(ctx context.Context, q Query, after Cursor, emit func(*Entr
 }
 
 // matchesEntry reports whether q selects an entry.
-func (q *Query) matchesEntry(e *Entry) bool {
+func matchesEntry(q *auditlog.Query, e *auditlog.Entry) bool {
 	ms := unixMillis(e.At)
 	return (q.Since.IsZero() || ms >= ceilMillis(q.Since)) && (q.Until.IsZero() || ms <= unixMillis(q.Until)) &&
 		(q.Action == "" || q.Action == e.Action) && (q.Actor == "" || q.Actor == ActorID(e.Actor))
@@ -97,7 +98,7 @@ func (q *Query) matchesEntry(e *Entry) bool {
 type source struct {
 	it    *store.Iterator
 	place place
-	entry *Entry // nil at the end
+	entry *auditlog.Entry // nil at the end
 }
 
 func newSource(r store.Reader, topic event.Topic, after Cursor) (*source, error) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/store"
-	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -21,27 +21,8 @@ type Log struct{ store *store.Store }
 // NewLog returns what reads s, to which projections of both topics write.
 func NewLog(s *store.Store) *Log { return &Log{store: s} }
 
-// Query selects entries. The zero value selects all.
-type Query struct {
-	// Since and Until are inclusive, to the millisecond; zero is no bound.
-	Since, Until time.Time
-	Action       audit.Action
-	// Actor is an ActorID.
-	Actor string
-	// Offset entries are skipped; Limit bounds those that are returned.
-	Offset, Limit int
-}
-
-// Page is a part of the log, newest first: by time, and within a millisecond by
-// place.
-type Page struct {
-	Entries []*Entry
-	// Total counts the entries that the query selects.
-	Total int
-}
-
 // List returns a page.
-func (l *Log) List(q Query) (page Page, err error) {
+func (l *Log) List(q auditlog.Query) (page auditlog.Page, err error) {
 	snapshot := l.store.NewSnapshot()
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	w := newWindow(snapshot, q)
@@ -60,7 +41,7 @@ func (l *Log) List(q Query) (page Page, err error) {
 }
 
 // Get returns the entry of an ID: code.ErrNotFound if it is not kept, or is none.
-func (l *Log) Get(id string) (*Entry, error) {
+func (l *Log) Get(id string) (*auditlog.Entry, error) {
 	p, err := parseID(id)
 	if err != nil {
 		return nil, err
@@ -130,7 +111,7 @@ type window struct {
 	lo, hi uint64 // milliseconds; hi is exclusive
 }
 
-func newWindow(r store.Reader, q Query) *window {
+func newWindow(r store.Reader, q auditlog.Query) *window {
 	w := &window{r: r, list: listOf(q.Action, q.Actor), hi: math.MaxUint32 * minuteMillis}
 	if !q.Since.IsZero() {
 		w.lo = ceilMillis(q.Since)
@@ -152,7 +133,7 @@ func ceilMillis(t time.Time) uint64 {
 }
 
 // read returns entries of the window before a time, newest first.
-func (w *window) read(to uint64, skip, limit int) (entries []*Entry, err error) {
+func (w *window) read(to uint64, skip, limit int) (entries []*auditlog.Entry, err error) {
 	it, err := w.r.Iter(listedFrom(w.list, w.lo), listedFrom(w.list, to))
 	if err != nil {
 		return nil, err

@@ -15,12 +15,13 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
 	words "github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // entriesOf are what the log says, newest first, and how long ago it said so.
-func (w *world) entriesOf(keep time.Duration) []audit.Entry {
-	var out []audit.Entry
+func (w *world) entriesOf(keep time.Duration) []auditlog.Entry {
+	var out []auditlog.Entry
 	for _, topic := range []event.Topic{event.TopicAccounts, event.TopicAudit} {
 		records := w.log.records[topic]
 		for i := range records {
@@ -34,23 +35,23 @@ func (w *world) entriesOf(keep time.Duration) []audit.Entry {
 			switch ev := ev.(type) {
 			case *event.AuditRecorded:
 				for n := range ev.Records {
-					out = append(out, audit.Entry{Record: ev.Records[n], Position: records[i].Position, Index: n})
+					out = append(out, auditlog.Entry{Record: ev.Records[n], Position: records[i].Position, Index: n})
 				}
 			case *event.SessionEnded:
 				rec := words.Record{At: ev.At, Action: words.SignedOut, Actor: ev.By}
-				out = append(out, audit.Entry{Record: rec, Position: records[i].Position})
+				out = append(out, auditlog.Entry{Record: rec, Position: records[i].Position})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b audit.Entry) int {
+	slices.SortStableFunc(out, func(a, b auditlog.Entry) int {
 		return cmp.Or(cmp.Compare(b.At.UnixMilli(), a.At.UnixMilli()), -cmp.Compare(a.Position.Topic, b.Position.Topic),
 			cmp.Compare(b.Position.Offset, a.Position.Offset), cmp.Compare(b.Index, a.Index))
 	})
 	return out
 }
 
-func selectEntries(all []audit.Entry, q audit.Query) []audit.Entry {
-	return slices.DeleteFunc(slices.Clone(all), func(e audit.Entry) bool {
+func selectEntries(all []auditlog.Entry, q auditlog.Query) []auditlog.Entry {
+	return slices.DeleteFunc(slices.Clone(all), func(e auditlog.Entry) bool {
 		at := e.At.Truncate(time.Millisecond)
 		return !q.Since.IsZero() && at.Before(q.Since) || !q.Until.IsZero() && at.After(q.Until) ||
 			q.Action != "" && e.Action != q.Action || q.Actor != "" && audit.ActorID(e.Actor) != q.Actor
@@ -93,12 +94,12 @@ func TestListIsTheNaiveList(t *testing.T) {
 	}
 }
 
-func randomQuery(rnd *rand.Rand, all []audit.Entry) audit.Query {
-	q := audit.Query{Limit: rnd.IntN(100), Offset: rnd.IntN(len(all) + 10)}
+func randomQuery(rnd *rand.Rand, all []auditlog.Entry) auditlog.Query {
+	q := auditlog.Query{Limit: rnd.IntN(100), Offset: rnd.IntN(len(all) + 10)}
 	if rnd.IntN(2) == 0 {
 		q.Offset /= 20
 	}
-	some := func() audit.Entry { return all[rnd.IntN(len(all))] }
+	some := func() auditlog.Entry { return all[rnd.IntN(len(all))] }
 	if rnd.IntN(2) == 0 {
 		q.Since = some().At.Truncate(time.Millisecond)
 	}
@@ -146,7 +147,7 @@ func TestARepeatedGroupIsOne(t *testing.T) {
 	w.write("a/1", ev)
 	w.write("b/1", ev)
 	w.write("a/2", ev)
-	page, err := audit.NewLog(w.store).List(audit.Query{Limit: 100})
+	page, err := audit.NewLog(w.store).List(auditlog.Query{Limit: 100})
 	if err != nil || page.Total != 6 {
 		t.Errorf("%d entries, want 6, %v", page.Total, err)
 	}
@@ -213,7 +214,7 @@ func BenchmarkLastPage(b *testing.B) {
 	for _, offset := range []int{0, 50_000, 99_950} {
 		b.Run(fmt.Sprint(offset), func(b *testing.B) {
 			for b.Loop() {
-				if page, err := log.List(audit.Query{Offset: offset, Limit: 50}); err != nil || len(page.Entries) != 50 || page.Total != 100_000 {
+				if page, err := log.List(auditlog.Query{Offset: offset, Limit: 50}); err != nil || len(page.Entries) != 50 || page.Total != 100_000 {
 					b.Fatal(len(page.Entries), page.Total, err)
 				}
 			}
@@ -232,7 +233,7 @@ func TestExportGoesOn(t *testing.T) {
 		after := audit.Cursor{}
 		for {
 			n := 0
-			next, err := log.Export(t.Context(), audit.Query{}, after, func(e *audit.Entry) error {
+			next, err := log.Export(t.Context(), auditlog.Query{}, after, func(e *auditlog.Entry) error {
 				if n == part {
 					return stop
 				}
@@ -255,9 +256,9 @@ func TestExportGoesOn(t *testing.T) {
 			t.Errorf("in parts of %d: %d entries, want %d", part, len(ids), len(all))
 		}
 	}
-	q := audit.Query{Action: words.Searched, Since: start.Add(time.Hour), Until: start.Add(3 * time.Hour)}
+	q := auditlog.Query{Action: words.Searched, Since: start.Add(time.Hour), Until: start.Add(3 * time.Hour)}
 	n := 0
-	if _, err := log.Export(t.Context(), q, audit.Cursor{}, func(*audit.Entry) error { n++; return nil }); err != nil || n != len(selectEntries(w.entriesOf(0), q)) {
+	if _, err := log.Export(t.Context(), q, audit.Cursor{}, func(*auditlog.Entry) error { n++; return nil }); err != nil || n != len(selectEntries(w.entriesOf(0), q)) {
 		t.Errorf("%d entries are selected, %v", n, err)
 	}
 	for _, text := range []string{"x", "audit-1", "audit-1-0,audit-2-0", "audit-1-0,", "events-1-0"} {

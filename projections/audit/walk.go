@@ -8,7 +8,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -134,7 +133,7 @@ func (t *topicWalk) readFrom(ctx context.Context, from, end event.Offset) (event
 	return end, nil
 }
 
-func nextRecord(ctx context.Context, r projections.Reader) (event.Record, error) {
+func nextRecord(ctx context.Context, r event.Reader) (event.Record, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
 	return r.Next(ctx)

@@ -219,7 +219,7 @@ func (l *tamperable) HighWater(_ context.Context, topic event.Topic) ([]event.Of
 }
 
 // Tail implements projections.Tailer.
-func (l *tamperable) Tail(_ context.Context, topic event.Topic, _ int32, from event.Offset) (projections.Reader, error) {
+func (l *tamperable) Tail(_ context.Context, topic event.Topic, _ int32, from event.Offset) (event.Reader, error) {
 	records := l.records[topic]
 	i := slices.IndexFunc(records, func(r event.Record) bool { return r.Position.Offset >= from })
 	if i < 0 {
@@ -236,7 +236,7 @@ type tail struct {
 	damaged map[event.Offset]bool
 }
 
-// Next implements projections.Reader.
+// Next implements event.Reader.
 func (t *tail) Next(ctx context.Context) (event.Record, error) {
 	if len(t.records) == 0 {
 		<-ctx.Done()
@@ -250,5 +250,5 @@ func (t *tail) Next(ctx context.Context) (event.Record, error) {
 	return rec, nil
 }
 
-// Close implements projections.Reader.
+// Close implements event.Reader.
 func (t *tail) Close() error { return nil }

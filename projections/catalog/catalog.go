@@ -118,6 +118,10 @@ func (c *Catalog) Apply(_ context.Context, b *store.Batch, rec event.Record) err
 		return c.removeRepository(b, rec.Position, e.Repository)
 	case *event.RevisionIndexed:
 		return c.applyIndexed(b, rec.Position, e)
+	case *event.ScipUploaded:
+		return c.applyScipUpload(b, rec.Position, e)
+	case *event.ErasureRequested:
+		return c.dropScipUploads(b, rec.Position, e.Repository)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package catalog_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +67,9 @@ func TestConformance(t *testing.T) {
 	for range 60 {
 		_, more := r.world.Step()
 		records = append(records, more...)
+		for _, id := range slices.Sorted(maps.Keys(r.world.Repositories))[:min(1, len(r.world.Repositories))] {
+			records = append(records, r.world.Append(r.world.Repositories[id].Partition, upload(id, "", len(records))))
+		}
 	}
 	projectiontest.Conform(t, records, r.world.Objects, func(t *testing.T, s *store.Store, _ segmentstore.Store, d *projections.Decoder) ([]projections.Projection, func()) {
 		c, err := catalog.Open(catalog.Options{Store: s, Decoder: d})
@@ -237,4 +241,54 @@ func isClosed(c <-chan struct{}) bool {
 	default:
 		return false
 	}
+}
+
+// upload returns the upload n of a path.
+func upload(id code.RepositoryID, path string, n int) *event.ScipUploaded {
+	return &event.ScipUploaded{
+		Repository: id, Commit: code.CommitID(fmt.Sprintf("%040x", n+1)), Path: path, Object: fmt.Sprintf("scip-%d", n), Tool: "scip-go",
+		Keep: 2, At: time.Unix(int64(n), 0).UTC(),
+	}
+}
+
+// TestUploadsAreKept keeps the newest two of each path, replaces one of the same commit,
+// and drops all at an erasure and at a removal.
+func TestUploadsAreKept(t *testing.T) {
+	r := newRig(t, 1)
+	objects := func() (out []string) {
+		if known, ok := r.catalog.Snapshot().ByID(7); ok {
+			for _, u := range known.ScipUploads {
+				out = append(out, u.Object)
+			}
+		}
+		return out
+	}
+	apply := func(ev event.Event, want ...string) {
+		t.Helper()
+		r.apply(r.world.Append(0, ev))
+		if got := objects(); !slices.Equal(got, want) {
+			t.Errorf("after %T: %v, want %v", ev, got, want)
+		}
+	}
+	again := upload(7, "", 2)
+	again.Object = "scip-again"
+	registered := &event.RepositoryRegistered{Repository: repository(7, "github.com/a/b"), At: time.Unix(1, 0)}
+	apply(upload(7, "", 0))
+	apply(registered)
+	apply(upload(7, "", 1), "scip-1")
+	apply(upload(7, "", 2), "scip-2", "scip-1")
+	apply(upload(7, "cmd", 3), "scip-3", "scip-2", "scip-1")
+	apply(upload(7, "", 4), "scip-4", "scip-3", "scip-2")
+	apply(again, "scip-again", "scip-4", "scip-3")
+	apply(registered, "scip-again", "scip-4", "scip-3")
+	apply(&event.ErasureRequested{Repository: 7, Path: "secret", At: time.Unix(9, 0)})
+	apply(upload(7, "", 5), "scip-5")
+	for n := range event.MaxScipUploads + 5 {
+		r.apply(r.world.Append(0, upload(7, fmt.Sprintf("d%d", n), n)))
+	}
+	if got := objects(); len(got) != event.MaxScipUploads {
+		t.Errorf("%d uploads are kept", len(got))
+	}
+	apply(&event.RepositoryRemoved{Repository: 7, At: time.Unix(10, 0)})
+	apply(registered)
 }

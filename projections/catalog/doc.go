@@ -24,7 +24,9 @@
 //     is refused and counted, and changes no row.
 //  3. A Snapshot never changes. Its slices belong to it.
 //  4. A repository that is removed leaves no row.
-//  5. Events are applied by the rules of projections/internal/accept, so that
+//  5. A repository has the newest precise indexes of each path and tool, as many as the last
+//     event of them says, and none after an erasure: texts in them may quote any file.
+//  6. Events are applied by the rules of projections/internal/accept, so that
 //     catalog and places always agree.
 //
 // # Concurrency

@@ -26,6 +26,8 @@ type repositoryRow struct {
 	IndexedAt    time.Time      `json:"indexedAt,omitzero"`
 	PushedAt     time.Time      `json:"pushedAt,omitzero"`
 	Refs         int            `json:"refs"`
+	// ScipUploads are the newest first.
+	ScipUploads []ScipUpload `json:"scipUploads,omitempty"`
 }
 
 // refRow is the value of c f.

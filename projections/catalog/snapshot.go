@@ -21,6 +21,9 @@ type Repository struct {
 	PushedAt time.Time
 	// Refs is the number of refs indexed.
 	Refs int
+	// ScipUploads are its precise indexes, the newest first; at most
+	// event.MaxScipUploads.
+	ScipUploads []ScipUpload
 }
 
 // Ref is an indexed ref.
@@ -36,7 +39,7 @@ type Ref struct {
 func (row *repositoryRow) toRepository() *Repository {
 	return &Repository{
 		Repository: row.Repository, RegisteredAt: row.RegisteredAt, ChangedAt: row.ChangedAt,
-		IndexedAt: row.IndexedAt, PushedAt: row.PushedAt, Refs: row.Refs,
+		IndexedAt: row.IndexedAt, PushedAt: row.PushedAt, Refs: row.Refs, ScipUploads: row.ScipUploads,
 	}
 }
 

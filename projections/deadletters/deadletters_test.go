@@ -13,12 +13,12 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
-	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
 func must(t testing.TB, err error) {
@@ -26,13 +26,6 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// tailer is the log as projections read it.
-type tailer struct{ eventlog.Log }
-
-func (l tailer) Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (projections.Reader, error) {
-	return l.Log.Tail(ctx, topic, partition, from)
 }
 
 // appender fails for a topic as configured.
@@ -88,10 +81,10 @@ func (r *rig) startFollower() (stop func()) {
 	r.t.Helper()
 	r.reg = prometheus.NewRegistry()
 	var err error
-	r.follower, err = deadletters.New(deadletters.Options{Log: tailer{r.log}, Registerer: r.reg, Now: func() time.Time { return now }})
+	r.follower, err = deadletters.New(deadletters.Options{Log: r.log, Registerer: r.reg, Now: func() time.Time { return now }})
 	must(r.t, err)
 	r.replayer, err = deadletters.NewReplayer(deadletters.ReplayerOptions{
-		Follower: r.follower, Log: tailer{r.log}, Appender: r.appender, Catalog: r.catalog, Now: func() time.Time { return now },
+		Follower: r.follower, Log: r.log, Appender: r.appender, Catalog: r.catalog, Now: func() time.Time { return now },
 	})
 	must(r.t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -138,7 +131,7 @@ func (r *rig) append(topic event.Topic, rec event.Record) event.Record {
 // appendLetter appends the letter of a record, and returns its position once it is known.
 func (r *rig) appendLetter(rec event.Record, stage string) event.Position {
 	r.t.Helper()
-	_, before := r.follower.List(deadletters.Filter{})
+	_, before := r.follower.List(ledger.DeadLetterQuery{})
 	at := r.append(event.TopicDeadLetters, event.DeadLetter(rec, stage, 5, errors.New("no route to host"))).Position
 	r.await(before + 1)
 	return at
@@ -150,7 +143,7 @@ func (r *rig) await(open int) {
 	tick, deadline := time.NewTicker(time.Millisecond), time.After(10*time.Second)
 	defer tick.Stop()
 	for {
-		_, n := r.follower.List(deadletters.Filter{})
+		_, n := r.follower.List(ledger.DeadLetterQuery{})
 		if n == open {
 			return
 		}
@@ -269,7 +262,7 @@ func TestReplay(t *testing.T) {
 			if s := strings.Join(got, ", "); s != want {
 				t.Errorf("appended %s\nwant     %s", s, want)
 			}
-			_, open := r.follower.List(deadletters.Filter{})
+			_, open := r.follower.List(ledger.DeadLetterQuery{})
 			if (open == 0) != (test.err == nil) {
 				t.Errorf("%d letters are open", open)
 			}
@@ -369,7 +362,7 @@ func TestDropAndWhatCannotBeRead(t *testing.T) {
 	defer stop()
 	marker := r.appendLetter(r.appendEvent(push()), "worker")
 	r.await(1)
-	if letters, _ := r.follower.List(deadletters.Filter{}); len(letters) != 1 || letters[0].Position != marker {
+	if letters, _ := r.follower.List(ledger.DeadLetterQuery{}); len(letters) != 1 || letters[0].Position != marker {
 		t.Errorf("%+v", letters)
 	}
 }
@@ -407,12 +400,12 @@ func TestList(t *testing.T) {
 	r.append(event.TopicDeadLetters, again)
 	r.appendLetter(given, "projections")
 	r.appendLetter(event.Record{Value: []byte("?")}, "")
-	letters, open := r.follower.List(deadletters.Filter{Stage: "worker", Type: event.TypePush, Repository: repository})
+	letters, open := r.follower.List(ledger.DeadLetterQuery{Stage: "worker", Type: event.TypePush, Repository: repository})
 	if open != 3 || len(letters) != 1 || letters[0].Position != letter || letters[0].Of != given.Position || letters[0].Copies != 2 ||
 		letters[0].Reason != "no route to host" || letters[0].Attempts != 5 || letters[0].ValueBytes == 0 {
 		t.Errorf("%d open, %+v", open, letters)
 	}
-	for _, none := range []deadletters.Filter{{Stage: "compactor"}, {Type: event.TypeSegmentsMerged}, {Repository: 8}} {
+	for _, none := range []ledger.DeadLetterQuery{{Stage: "compactor"}, {Type: event.TypeSegmentsMerged}, {Repository: 8}} {
 		if letters, _ := r.follower.List(none); len(letters) > 0 {
 			t.Errorf("%+v: %+v", none, letters)
 		}
@@ -446,7 +439,7 @@ func TestBound(t *testing.T) {
 	for range 11 {
 		at = append(at, r.appendLetter(r.appendEvent(push()), "worker"))
 	}
-	letters, open := r.follower.List(deadletters.Filter{})
+	letters, open := r.follower.List(ledger.DeadLetterQuery{})
 	if len(letters) != 4 || open != 11 || letters[0].Position != at[10] || letters[3].Position != at[7] {
 		t.Fatalf("%d open, %+v", open, letters)
 	}
@@ -455,7 +448,7 @@ func TestBound(t *testing.T) {
 	}
 	must(t, r.replayer.Drop(t.Context(), at[0], "by its place")) // not held, and open
 	must(t, r.follower.Refill(t.Context()))
-	letters, open = r.follower.List(deadletters.Filter{})
+	letters, open = r.follower.List(ledger.DeadLetterQuery{})
 	if len(letters) != 4 || open != 6 || letters[0].Position != at[6] || letters[3].Position != at[3] {
 		t.Fatalf("%d open, %+v", open, letters)
 	}

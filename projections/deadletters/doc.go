@@ -3,7 +3,7 @@
 //
 // It answers the question "what was given up and why, and how does it come back
 // without undoing what happened since?". The main types are Follower (the letters
-// that are open, in memory), DeadLetter (one of them) and Replayer (appends what takes
+// that are open, in memory), ledger.DeadLetter (one of them) and Replayer (appends what takes
 // the place of a letter, or drops it).
 //
 //	worker, projections ──► quarry.deadletters ──► Follower ──► list, metrics
@@ -21,7 +21,8 @@
 //	                         unless it was removed after it
 //	RepositoryRemoved        the event again, unless it was registered after it
 //	RevisionIndexed          a refresh of its ref
-//	ErasureRequested         the event again
+//	ErasureRequested,        the event again
+//	ScipUploaded
 //	PushesHandled, Delivery  the event again: the ledger takes the first answer
 //	AuditRecorded            the event again, to quarry.audit: its records have their own time
 //	of quarry.accounts       nothing: it could undo later events, and the state of the

@@ -11,8 +11,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
 // How long a Follower waits.
@@ -71,10 +73,7 @@ func (f *Follower) Run(ctx context.Context) error {
 			break
 		}
 		f.o.Logger.Warn("the dead letters cannot be read; trying again", "error", err)
-		select {
-		case <-time.After(retryAfter):
-		case <-ctx.Done():
-		}
+		_ = clock.Sleep(ctx, retryAfter) // the loop checks ctx
 	}
 	return nil
 }
@@ -140,60 +139,28 @@ func (f *Follower) refillHeld(ctx context.Context) error {
 			continue
 		}
 		seen := new(offsetSet)
-		err := scanPartition(ctx, f.o.Log, event.TopicDeadLetters, partition, 0, high[partition], func(rec event.Record) {
+		for rec, err := range event.ReadRange(ctx, f.o.Log, event.TopicDeadLetters, partition, 0, high[partition]) {
+			if err != nil {
+				return err
+			}
 			seen.add(rec.Position.Offset)
 			f.openLetters.refillRecord(rec)
-		})
-		if err != nil {
-			return err
 		}
 		f.openLetters.expireLetters(partition, high[partition], seen)
 	}
 	return nil
 }
 
-// scanPartition calls f for the records of a partition from one offset to another, which
-// is not beyond the high-water mark.
-func scanPartition(ctx context.Context, log projections.Tailer, topic event.Topic, partition int32, from, to event.Offset, f func(event.Record)) (err error) {
-	if from >= to {
-		return nil
-	}
-	reader, err := log.Tail(ctx, topic, partition, from)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, reader.Close()) }()
-	for {
-		rec, err := reader.Next(ctx)
-		if err != nil {
-			return err
-		}
-		if rec.Position.Offset >= to {
-			return nil
-		}
-		f(rec)
-		if rec.Position.Offset+1 >= to {
-			return nil
-		}
-	}
-}
-
-// Filter selects letters; zero fields select all.
-type Filter struct {
-	Stage      string
-	Type       event.Type
-	Repository code.RepositoryID
-}
-
-func (f Filter) matchesLetter(l *DeadLetter) bool {
+// isSelected reports whether a query selects a letter.
+func isSelected(f ledger.DeadLetterQuery, l *ledger.DeadLetter) bool {
 	return (f.Stage == "" || f.Stage == l.Stage) && (f.Type == "" || f.Type == l.Type) && (f.Repository == 0 || f.Repository == l.Repository)
 }
 
-// List returns the letters held that the filter selects, the newest first, and
+// List returns the letters held that the query selects, the newest first, and
 // how many are open in all.
-func (f *Follower) List(filter Filter) (letters []DeadLetter, open int) {
+func (f *Follower) List(q ledger.DeadLetterQuery) (letters []ledger.DeadLetter, open int) {
 	for _, l := range f.openLetters.listLetters() {
-		if filter.matchesLetter(&l) {
+		if isSelected(q, &l) {
 			letters = append(letters, l)
 		}
 	}
@@ -205,7 +172,7 @@ func (f *Follower) List(filter Filter) (letters []DeadLetter, open int) {
 
 // OfPush returns the letter of a push that the workers gave up; nil if none is
 // held.
-func (f *Follower) OfPush(at event.Position) *DeadLetter {
+func (f *Follower) OfPush(at event.Position) *ledger.DeadLetter {
 	return f.openLetters.letterOfRecord(at, StageWorker)
 }
 
@@ -228,7 +195,7 @@ func (f *Follower) Read(ctx context.Context, at event.Position) (event.Record, e
 
 // Describe returns what is known of a letter that was read; Copies are known of
 // those held.
-func (f *Follower) Describe(rec event.Record) *DeadLetter {
+func (f *Follower) Describe(rec event.Record) *ledger.DeadLetter {
 	if l := f.openLetters.letterAt(rec.Position); l != nil {
 		return l
 	}
@@ -243,6 +210,8 @@ func readOne(ctx context.Context, log projections.Tailer, at event.Position) (re
 	if err != nil || int(at.Partition) >= len(high) || at.Offset >= high[at.Partition] {
 		return rec, false, err
 	}
-	err = scanPartition(ctx, log, at.Topic, at.Partition, at.Offset, at.Offset+1, func(r event.Record) { rec, found = r, r.Position.Offset == at.Offset })
-	return rec, found, err
+	for rec, err := range event.ReadRange(ctx, log, at.Topic, at.Partition, at.Offset, at.Offset+1) {
+		return rec, err == nil, err
+	}
+	return rec, false, nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
 // MaxHeld bounds the letters that are known by more than their place.
@@ -24,8 +25,8 @@ type openLetters struct {
 		// open has every letter, by stage and partition.
 		open map[string]map[int32]*offsetSet
 		// letters are the newest; those of one origin are one.
-		letters map[event.Position]*DeadLetter
-		origins map[origin]*DeadLetter
+		letters map[event.Position]*ledger.DeadLetter
+		origins map[origin]*ledger.DeadLetter
 		// ages holds letters, and some that were resolved since.
 		ages ages
 	}
@@ -35,19 +36,19 @@ func newOpenLetters() *openLetters {
 	h := new(openLetters)
 	h.mu.open = map[string]map[int32]*offsetSet{StageWorker: {}, StageProjections: {}, StageOther: {}}
 	h.mu.next = map[int32]event.Offset{}
-	h.mu.letters, h.mu.origins = map[event.Position]*DeadLetter{}, map[origin]*DeadLetter{}
+	h.mu.letters, h.mu.origins = map[event.Position]*ledger.DeadLetter{}, map[origin]*ledger.DeadLetter{}
 	return h
 }
 
 // ages is a heap, the oldest letter on top.
-type ages []*DeadLetter
+type ages []*ledger.DeadLetter
 
 func (a ages) Len() int           { return len(a) }
 func (a ages) Less(i, j int) bool { return compareAge(a[i], a[j]) < 0 }
 func (a ages) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
 
 // Push implements heap.Interface.
-func (a *ages) Push(l any) { *a = append(*a, l.(*DeadLetter)) }
+func (a *ages) Push(l any) { *a = append(*a, l.(*ledger.DeadLetter)) }
 
 // Pop implements heap.Interface.
 func (a *ages) Pop() any {
@@ -71,7 +72,7 @@ func (h *openLetters) takeRecord(rec event.Record) {
 		return
 	}
 	l := newDeadLetter(rec)
-	if o, ok := l.letterOrigin(); ok {
+	if o, ok := originOf(l); ok {
 		if first := h.mu.origins[o]; first != nil {
 			first.Copies++
 			return
@@ -93,27 +94,27 @@ func (h *openLetters) setLocked(stage string, partition int32) *offsetSet {
 }
 
 // holdLocked keeps a letter, and leaves the oldest if there are too many.
-func (h *openLetters) holdLocked(l *DeadLetter) {
+func (h *openLetters) holdLocked(l *ledger.DeadLetter) {
 	h.mu.letters[l.Position] = l
-	if o, ok := l.letterOrigin(); ok {
+	if o, ok := originOf(l); ok {
 		h.mu.origins[o] = l
 	}
 	heap.Push(&h.mu.ages, l)
 	for len(h.mu.letters) > maxHeld {
-		h.dropLocked(heap.Pop(&h.mu.ages).(*DeadLetter))
+		h.dropLocked(heap.Pop(&h.mu.ages).(*ledger.DeadLetter))
 	}
 	if len(h.mu.ages) > 2*maxHeld {
-		h.mu.ages = slices.DeleteFunc(h.mu.ages, func(l *DeadLetter) bool { return h.mu.letters[l.Position] != l })
+		h.mu.ages = slices.DeleteFunc(h.mu.ages, func(l *ledger.DeadLetter) bool { return h.mu.letters[l.Position] != l })
 		heap.Init(&h.mu.ages)
 	}
 }
 
-func (h *openLetters) dropLocked(l *DeadLetter) {
+func (h *openLetters) dropLocked(l *ledger.DeadLetter) {
 	if h.mu.letters[l.Position] != l {
 		return
 	}
 	delete(h.mu.letters, l.Position)
-	if o, ok := l.letterOrigin(); ok && h.mu.origins[o] == l {
+	if o, ok := originOf(l); ok && h.mu.origins[o] == l {
 		delete(h.mu.origins, o)
 	}
 }
@@ -162,20 +163,20 @@ func (h *openLetters) openCounts() map[string]int {
 }
 
 // listLetters returns copies of the letters held, the newest first.
-func (h *openLetters) listLetters() []DeadLetter {
+func (h *openLetters) listLetters() []ledger.DeadLetter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	out := make([]DeadLetter, 0, len(h.mu.letters))
+	out := make([]ledger.DeadLetter, 0, len(h.mu.letters))
 	for _, l := range h.mu.letters {
 		out = append(out, *l)
 	}
-	slices.SortFunc(out, func(a, b DeadLetter) int { return compareAge(&b, &a) })
+	slices.SortFunc(out, func(a, b ledger.DeadLetter) int { return compareAge(&b, &a) })
 	return out
 }
 
 // letterOfRecord returns the letter of a record that a stage gave up; nil if none is
 // held.
-func (h *openLetters) letterOfRecord(at event.Position, stage string) *DeadLetter {
+func (h *openLetters) letterOfRecord(at event.Position, stage string) *ledger.DeadLetter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if l := h.mu.origins[origin{at, stage}]; l != nil {
@@ -186,7 +187,7 @@ func (h *openLetters) letterOfRecord(at event.Position, stage string) *DeadLette
 }
 
 // letterAt returns the letter at a position; nil if it is not held.
-func (h *openLetters) letterAt(position event.Position) *DeadLetter {
+func (h *openLetters) letterAt(position event.Position) *ledger.DeadLetter {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if l := h.mu.letters[position]; l != nil {

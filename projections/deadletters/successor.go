@@ -47,7 +47,7 @@ func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (suc
 		return r.replaceRemoval(ctx, given, e)
 	case *event.RevisionIndexed:
 		return successor{r.newRefresh(e.Repository, e.Ref, given.Position), anyPartition}, nil
-	case *event.ErasureRequested:
+	case *event.ErasureRequested, *event.ScipUploaded:
 		return successor{ev, anyPartition}, nil
 	case *event.PushesHandled, *event.Delivery, *event.AuditRecorded:
 		return successor{ev, given.Position.Partition}, nil
@@ -131,9 +131,12 @@ func (r *Replayer) laterEventType(ctx context.Context, given event.Record) (last
 	if at.Topic != event.TopicEvents || int(at.Partition) >= len(high) {
 		return "", fmt.Errorf("%w: it does not name the original event", ErrNoReplay)
 	}
-	err = scanPartition(ctx, r.o.Log, event.TopicEvents, at.Partition, at.Offset+1, high[at.Partition], func(rec event.Record) {
+	for rec, err := range event.ReadRange(ctx, r.o.Log, event.TopicEvents, at.Partition, at.Offset+1, high[at.Partition]) {
+		if err != nil {
+			return "", fmt.Errorf("look for events after %s: %w", at, err)
+		}
 		if !bytes.Equal(rec.Key, given.Key) {
-			return
+			continue
 		}
 		switch t := event.TypeOf(rec); t {
 		case event.TypeRepositoryRegistered, event.TypeRepositoryRemoved:
@@ -143,9 +146,6 @@ func (r *Replayer) laterEventType(ctx context.Context, given event.Record) (last
 				last = t
 			}
 		}
-	})
-	if err != nil {
-		return "", fmt.Errorf("look for events after %s: %w", at, err)
 	}
 	return last, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
 // change is the effect of one record.
@@ -143,7 +144,7 @@ func (c *change) addPush(ev *event.Push, at event.Offset, entry *entryRow) error
 		return err
 	}
 	c.counters.Waiting++
-	c.effect.outcomes[OutcomeWaiting]++
+	c.effect.outcomes[ledger.OutcomeWaiting]++
 	if err := c.markWaiting(ev); err != nil {
 		return err
 	}
@@ -243,11 +244,11 @@ func (c *change) answerRef(ev *event.RevisionIndexed, row refRow) error {
 func indexedOutcome(ev *event.RevisionIndexed, at event.Offset) string {
 	switch {
 	case at != ev.Cause.Offset:
-		return OutcomeCoalesced
+		return ledger.OutcomeCoalesced
 	case ev.Commit == "":
-		return OutcomeDeleted
+		return ledger.OutcomeDeleted
 	}
-	return OutcomeIndexed
+	return ledger.OutcomeIndexed
 }
 
 // applyHandled answers the pushes that the event names.

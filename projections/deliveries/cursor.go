@@ -14,25 +14,25 @@ import (
 // ErrCursor says that a cursor is none that List has made.
 var ErrCursor = errors.New("cursor is not valid")
 
-// Cursor is where a page ended: for each partition that has more, the offset below
+// cursor is where a page ended: for each partition that has more, the offset below
 // which to go on, as pairs of uvarints in URL-safe base64. Deliveries that arrive
 // meanwhile do not shift the following pages.
-type Cursor string
+type cursor string
 
 // maxCursorBytes bounds a cursor that is read: a thousand partitions.
 const maxCursorBytes = 16 << 10
 
-func cursorOf(bounds map[int32]event.Offset) Cursor {
+func cursorOf(bounds map[int32]event.Offset) cursor {
 	var b []byte
 	for _, partition := range slices.Sorted(maps.Keys(bounds)) {
 		b = binary.AppendUvarint(b, uint64(partition))
 		b = binary.AppendUvarint(b, uint64(bounds[partition]))
 	}
-	return Cursor(base64.RawURLEncoding.EncodeToString(b))
+	return cursor(base64.RawURLEncoding.EncodeToString(b))
 }
 
 // decodeBounds returns what cursorOf was given; nil for the empty cursor.
-func (c Cursor) decodeBounds() (map[int32]event.Offset, error) {
+func (c cursor) decodeBounds() (map[int32]event.Offset, error) {
 	if c == "" {
 		return nil, nil
 	}

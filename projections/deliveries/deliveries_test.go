@@ -21,6 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
 func must(t testing.TB, err error) {
@@ -158,7 +159,7 @@ func (r *rig) event(a args) event.Event {
 }
 
 func (r *rig) list(a args) string {
-	q := deliveries.Query{
+	q := ledger.Query{
 		Connection: a.text("connection", ""), DeliveryID: a.text("delivery", ""), Repository: code.RepositoryID(a.number("repository", 0)),
 		Outcome: a.text("outcome", ""), Limit: a.number("limit", 100),
 	}
@@ -181,11 +182,11 @@ func (r *rig) list(a args) string {
 			return b.String()
 		}
 		b.WriteString("--\n")
-		q.After = page.Next
+		q.Cursor = page.Next
 	}
 }
 
-func formatDelivery(d *deliveries.Delivery) string {
+func formatDelivery(d *ledger.Delivery) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d/%d %s", d.Position.Partition, d.Position.Offset, d.ReceivedAt.Format("04:05"))
 	for _, s := range []string{d.Connection, d.DeliveryID, d.Outcome, d.Reason} {
@@ -212,7 +213,7 @@ func formatDelivery(d *deliveries.Delivery) string {
 	return b.String()
 }
 
-func printPush(p *deliveries.Push) string {
+func printPush(p *ledger.Push) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  %d %q %s", p.Position.Offset, string(p.Ref), p.Outcome)
 	if p.Answered == nil {
@@ -316,7 +317,7 @@ func TestBounds(t *testing.T) {
 		r := newRig(t)
 		for i, rec := range randomHistory(r, seed, 300) {
 			r.apply(rec)
-			page, err := r.ledger.List(deliveries.Query{Limit: 1000})
+			page, err := r.ledger.List(ledger.Query{Limit: 1000})
 			must(t, err)
 			kept, oldest, waiting, without, withID := map[int32]int{}, map[int32]int{}, 0, 0, 0
 			for _, d := range page.Deliveries {
@@ -329,7 +330,7 @@ func TestBounds(t *testing.T) {
 					without++
 				}
 				for _, p := range d.Pushes {
-					if p.Outcome == deliveries.OutcomeWaiting {
+					if p.Outcome == ledger.OutcomeWaiting {
 						waiting++
 					}
 				}
@@ -359,15 +360,15 @@ func TestDeliveryIsFoundByItsID(t *testing.T) {
 	r.apply(r.append(0, &event.Delivery{Connection: "hub", DeliveryID: "wanted", Outcome: event.DeliveryIgnored, Reason: "a ping", ReceivedAt: r.now()}))
 	t.Cleanup(deliveries.ScanAtMost(3))
 	for _, test := range []struct {
-		query deliveries.Query
+		query ledger.Query
 		want  string
 	}{
-		{deliveries.Query{DeliveryID: "wanted"}, "0/51 ignored; 1/0 waiting; 0/0 waiting"},
-		{deliveries.Query{DeliveryID: "wanted", Connection: "lab"}, "1/0 waiting"},
-		{deliveries.Query{DeliveryID: "wanted", Outcome: "ignored"}, "0/51 ignored"},
-		{deliveries.Query{DeliveryID: "wanted", Since: start.Add(100 * time.Second)}, "0/51 ignored"},
-		{deliveries.Query{DeliveryID: "other-7"}, "1/4 waiting"},
-		{deliveries.Query{DeliveryID: "want"}, ""},
+		{ledger.Query{DeliveryID: "wanted"}, "0/51 ignored; 1/0 waiting; 0/0 waiting"},
+		{ledger.Query{DeliveryID: "wanted", Connection: "lab"}, "1/0 waiting"},
+		{ledger.Query{DeliveryID: "wanted", Outcome: "ignored"}, "0/51 ignored"},
+		{ledger.Query{DeliveryID: "wanted", Since: start.Add(100 * time.Second)}, "0/51 ignored"},
+		{ledger.Query{DeliveryID: "other-7"}, "1/4 waiting"},
+		{ledger.Query{DeliveryID: "want"}, ""},
 	} {
 		test.query.Limit = 10
 		page, err := r.ledger.List(test.query)
@@ -426,8 +427,8 @@ quarry_deliveries_waiting %d
 
 func TestCursorsOfOthersAreRefused(t *testing.T) {
 	r := newRig(t)
-	for _, c := range []deliveries.Cursor{"!", "gA", "AAAA", deliveries.Cursor(strings.Repeat("A", 20_000))} {
-		_, err := r.ledger.List(deliveries.Query{Limit: 1, After: c})
+	for _, c := range []string{"!", "gA", "AAAA", strings.Repeat("A", 20_000)} {
+		_, err := r.ledger.List(ledger.Query{Limit: 1, Cursor: c})
 		if !errors.Is(err, deliveries.ErrCursor) {
 			t.Errorf("cursor %.20q: %v", string(c), err)
 		}

@@ -2,8 +2,8 @@
 // it: the ledger of pushes.
 //
 // It answers the question "what has happened to this delivery?". The main types are
-// Ledger (the projection), Delivery (what came in at once, of one connection and
-// delivery ID), Push (one ref of it, with its outcome) and Query with Page (the
+// Ledger (the projection), ledger.Delivery (what came in at once, of one connection and
+// delivery ID), ledger.Push (one ref of it, with its outcome) and ledger.Query with ledger.Page (the
 // list, newest first).
 //
 //	Push ──────────────► a push that waits

@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
 // Bounds of a list.
@@ -20,43 +21,24 @@ const (
 	// only entries with that ID are looked at.
 	MaxScan = 20_000
 	// clockSlack is by how much the clocks of receivers and log may differ before
-	// Query.Since leaves deliveries out.
+	// A bound since leaves deliveries out.
 	clockSlack = time.Hour
 )
 
 // maxScan is MaxScan but in tests.
 var maxScan = MaxScan
 
-// Query selects deliveries. The zero value selects all.
-type Query struct {
-	Connection string
-	DeliveryID string
-	Repository code.RepositoryID
-	// Outcome is that of the delivery, or of one of its pushes.
-	Outcome string
-	// Since leaves out what was received before.
-	Since time.Time
-	// After is the Next of the page before.
-	After Cursor
-	// Limit bounds the deliveries of the page.
-	Limit int
-}
-
-// Page is a part of the list, newest first by the log's time. Partitions are
-// merged by it; within each the order is that of the log.
-type Page struct {
-	Deliveries []*Delivery
-	// Next is empty after the last page.
-	Next Cursor
-}
+// query decides which entries a ledger.Query selects.
+type query ledger.Query
 
 // List returns a page of deliveries.
-func (l *Ledger) List(q Query) (page Page, err error) {
+func (l *Ledger) List(given ledger.Query) (page ledger.Page, err error) {
+	q := query(given)
 	snapshot := l.store.NewSnapshot()
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	w, err := newWalk(snapshot, q.DeliveryID, q.After)
+	w, err := newWalk(snapshot, q.DeliveryID, cursor(q.Cursor))
 	if err != nil {
-		return Page{}, err
+		return ledger.Page{}, err
 	}
 	defer func() { err = errors.Join(err, w.close()) }()
 	for scanned := 0; scanned < maxScan && len(page.Deliveries) < q.Limit; scanned++ {
@@ -81,22 +63,22 @@ func (l *Ledger) List(q Query) (page Page, err error) {
 			return page, err
 		}
 	}
-	page.Next = w.nextCursor()
+	page.Next = string(w.nextCursor())
 	return page, nil
 }
 
 // tooOld reports that no further entry of the partition can be wanted.
-func (q *Query) tooOld(e *entryRow) bool {
+func (q *query) tooOld(e *entryRow) bool {
 	return !q.Since.IsZero() && e.LoggedAt.Add(clockSlack).Before(q.Since)
 }
 
 // mayWant judges by the entry alone.
-func (q *Query) mayWant(e *entryRow) bool {
+func (q *query) mayWant(e *entryRow) bool {
 	return (q.Connection == "" || q.Connection == e.Connection) && (q.DeliveryID == "" || q.DeliveryID == e.DeliveryID) &&
 		(q.Repository == 0 || q.Repository == e.Repository) && !e.ReceivedAt.Before(q.Since)
 }
 
-func (q *Query) matchesDelivery(d *Delivery) bool {
+func (q *query) matchesDelivery(d *ledger.Delivery) bool {
 	if q.Outcome == "" || q.Outcome == d.Outcome {
 		return true
 	}
@@ -110,7 +92,7 @@ func (q *Query) matchesDelivery(d *Delivery) bool {
 
 // Get returns the delivery whose first event is at the given position:
 // code.ErrNotFound if it is not kept, or is none.
-func (l *Ledger) Get(at event.Position) (*Delivery, error) {
+func (l *Ledger) Get(at event.Position) (*ledger.Delivery, error) {
 	var entry entryRow
 	found, err := readRow(l.store, offsetKey(kindEntry, at.Partition, at.Offset), &entry)
 	if err != nil {
@@ -123,23 +105,23 @@ func (l *Ledger) Get(at event.Position) (*Delivery, error) {
 	return l.read(l.store, at, &entry)
 }
 
-// DeliveryID returns what the code host calls the delivery of a push: empty if the
-// push is not kept, or is none.
-func (l *Ledger) DeliveryID(push event.Position) (string, error) {
+// OfPush returns the delivery of a push: the position of its first event, and what the
+// code host calls it. Both are zero if the push is not kept, or is none.
+func (l *Ledger) OfPush(push event.Position) (at event.Position, deliveryID string, err error) {
 	var row pushRow
 	found, err := readRow(l.store, offsetKey(kindPush, push.Partition, push.Offset), &row)
 	if err != nil || !found {
-		return "", err
+		return event.Position{}, "", err
 	}
 	var entry entryRow
-	if _, err := readRow(l.store, offsetKey(kindEntry, push.Partition, row.Entry), &entry); err != nil {
-		return "", err
+	if found, err = readRow(l.store, offsetKey(kindEntry, push.Partition, row.Entry), &entry); err != nil || !found {
+		return event.Position{}, "", err
 	}
-	return entry.DeliveryID, nil
+	return event.Position{Topic: event.TopicEvents, Partition: push.Partition, Offset: row.Entry}, entry.DeliveryID, nil
 }
 
 // read returns an entry with its pushes.
-func (l *Ledger) read(r store.Reader, at event.Position, entry *entryRow) (*Delivery, error) {
+func (l *Ledger) read(r store.Reader, at event.Position, entry *entryRow) (*ledger.Delivery, error) {
 	d := entry.toDelivery(at)
 	if entry.Pushes == 0 {
 		return d, nil
@@ -190,7 +172,7 @@ type source struct {
 	offset event.Offset
 }
 
-func newWalk(r store.Reader, deliveryID string, after Cursor) (*walk, error) {
+func newWalk(r store.Reader, deliveryID string, after cursor) (*walk, error) {
 	bounds, err := after.decodeBounds()
 	if err != nil {
 		return nil, err
@@ -263,7 +245,7 @@ func (w *walk) newestSource() *source {
 }
 
 // nextCursor returns the position of the walk; empty at its end.
-func (w *walk) nextCursor() Cursor {
+func (w *walk) nextCursor() cursor {
 	bounds := map[int32]event.Offset{}
 	for _, s := range w.sources {
 		if s.entry != nil {

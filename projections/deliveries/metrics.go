@@ -6,6 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
 // metrics are:
@@ -57,7 +58,7 @@ func (m *metrics) unregisterAll() {
 
 // outcomes are all that there are.
 var outcomes = []string{
-	OutcomeWaiting, OutcomeIndexed, OutcomeCoalesced, OutcomeDeleted,
+	ledger.OutcomeWaiting, ledger.OutcomeIndexed, ledger.OutcomeCoalesced, ledger.OutcomeDeleted,
 	string(event.PushUnchanged), string(event.PushUnselected), string(event.PushUnregistered), string(event.PushRefreshed), string(event.PushAbsent), string(event.PushReplayed), string(event.PushDropped),
 	string(event.DeliveryDuplicate), string(event.DeliveryTaken), string(event.DeliveryIgnored), string(event.DeliveryRefused),
 }

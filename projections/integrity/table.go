@@ -10,6 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // CheckTable reads every block of the sorted table at path. It returns ErrDamaged
@@ -102,15 +104,5 @@ func (p *Pace) Wait(ctx context.Context, bytes int) error {
 	}
 	wait := p.next.Sub(now)
 	p.next = p.next.Add(time.Duration(float64(bytes) / p.bytesPerSecond * float64(time.Second)))
-	if wait <= 0 {
-		return ctx.Err()
-	}
-	t := time.NewTimer(wait)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return clock.Sleep(ctx, wait)
 }

@@ -8,53 +8,19 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/erasure"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // maxErasures bounds the erasures that are kept after they are done, the newest first.
 const maxErasures = 1000
 
-// Erasure is a request in the log to remove text from the disk now. The process that
-// runs the projections carries it out and then calls FinishErasure.
-type Erasure struct {
-	// At is the position of the request in the log.
-	At         event.Position    `json:"-"`
-	Repository code.RepositoryID `json:"repository"`
-	// Commit or Path is what to erase; both are empty for the whole repository.
-	Commit      code.CommitID `json:"commit,omitempty"`
-	Path        string        `json:"path,omitempty"`
-	RequestedAt time.Time     `json:"requestedAt"`
-	// EndedAt is when this directory finished it, zero before; Error says why the
-	// workers refused it.
-	EndedAt time.Time `json:"endedAt,omitzero"`
-	Error   string    `json:"error,omitempty"`
-	Proof   *Proof    `json:"proof,omitempty"`
-}
-
-// Proof is what was looked at after an erasure.
-type Proof struct {
-	// Segments and SegmentBytes are the objects of the segment store, Unnamed those that
-	// were there before the erasure and that no projection names.
-	Segments     int   `json:"segments"`
-	SegmentBytes int64 `json:"segmentBytes"`
-	Unnamed      int   `json:"unnamed"`
-	// Held counts segments of the partition that are kept for a replay although a merge
-	// took them.
-	Held int `json:"held"`
-	// Quarantined counts damaged objects that were deleted.
-	Quarantined int `json:"quarantined"`
-	// MirrorChecked says that this process has mirrors, and that the mirror has none of
-	// what was erased.
-	MirrorChecked bool `json:"mirrorChecked"`
-}
-
 // noteErasure stages an erasure that the record requests.
-func (c *change) noteErasure(e Erasure) error {
+func (c *change) noteErasure(e erasure.Erasure) error {
 	e.At = c.at
 	c.stage.erasure = &e
 	return writeRow(c.b, erasureKey(c.at), &e)
@@ -64,7 +30,7 @@ func (c *change) noteErasure(e Erasure) error {
 // erased text is among them, and nothing says where.
 func (c *change) applyErasure(ev *event.ErasureRequested) error {
 	c.removedAt, c.wholeRepository = ev.At, true
-	return firstError(c.noteErasure(Erasure{Repository: ev.Repository, Commit: ev.Commit, Path: ev.Path, RequestedAt: ev.At}), c.flush())
+	return firstError(c.noteErasure(erasure.Erasure{Repository: ev.Repository, Commit: ev.Commit, Path: ev.Path, RequestedAt: ev.At}), c.flush())
 }
 
 // shouldErase reports whether text that a removal left in a segment is to go at once.
@@ -73,7 +39,7 @@ func (part *partition) shouldErase(h *handle) bool {
 }
 
 // addErasure takes an erasure over.
-func (p *Places) addErasure(part *partition, e Erasure) {
+func (p *Places) addErasure(part *partition, e erasure.Erasure) {
 	if e.RequestedAt.After(part.eraseUntil) {
 		part.eraseUntil = e.RequestedAt
 	}
@@ -85,7 +51,7 @@ func (p *Places) addErasure(part *partition, e Erasure) {
 	p.mu.erasures[e.At] = &e
 }
 
-func parseErasure(k, v []byte) (e Erasure, err error) {
+func parseErasure(k, v []byte) (e erasure.Erasure, err error) {
 	if len(k) != partitionPrefixLen+8 {
 		return e, ErrCorrupt
 	}
@@ -124,10 +90,10 @@ func (p *Places) inheritErasures(from store.Reader, b *store.Batch) error {
 }
 
 // Erasures returns the erasures requested in the log, the oldest first.
-func (p *Places) Erasures() []Erasure {
+func (p *Places) Erasures() []erasure.Erasure {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	var out []Erasure
+	var out []erasure.Erasure
 	for _, e := range p.mu.erasures {
 		out = append(out, *e)
 	}
@@ -135,13 +101,13 @@ func (p *Places) Erasures() []Erasure {
 	return out
 }
 
-func compareErasures(a, b Erasure) int {
+func compareErasures(a, b erasure.Erasure) int {
 	return cmp.Or(a.RequestedAt.Compare(b.RequestedAt), cmp.Compare(a.At.Partition, b.At.Partition), cmp.Compare(a.At.Offset, b.At.Offset))
 }
 
 // ErasureSegments returns how many segments have text that an erasure, or a removal
 // before it, left in its partition, and that is still on the disk.
-func (p *Places) ErasureSegments(e Erasure) int {
+func (p *Places) ErasureSegments(e erasure.Erasure) int {
 	n := p.sweep.countErasureSegments(e)
 	v := p.Acquire()
 	defer v.Release()
@@ -155,7 +121,7 @@ func (p *Places) ErasureSegments(e Erasure) int {
 }
 
 // countErasureSegments counts the segments that are to be deleted for an erasure.
-func (s *sweeper) countErasureSegments(e Erasure) (n int) {
+func (s *sweeper) countErasureSegments(e erasure.Erasure) (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.mu.queue {
@@ -168,14 +134,14 @@ func (s *sweeper) countErasureSegments(e Erasure) (n int) {
 
 // FinishErasure stages what came of an erasure. The caller is a change of the
 // erasure's partition (projections.Runner.Do).
-func (p *Places) FinishErasure(b *store.Batch, e Erasure) error {
+func (p *Places) FinishErasure(b *store.Batch, e erasure.Erasure) error {
 	if err := writeRow(b, erasureKey(e.At), &e); err != nil {
 		return err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.mu.erasures[e.At] = &e
-	var ended []Erasure
+	var ended []erasure.Erasure
 	for _, known := range p.mu.erasures {
 		if !known.EndedAt.IsZero() {
 			ended = append(ended, *known)

@@ -20,6 +20,9 @@ type Place struct {
 	SizeBytes int64
 	// Skipped says why the file is not searchable; then there is no document.
 	Skipped code.SkipReason
+	// PartialSymbols says why symbols of a searchable file are missing; View.Skipped
+	// alone fills it in.
+	PartialSymbols code.PartialReason
 	// Document is its content. Reader and Number are its location; Reader is nil if
 	// no segment has it.
 	Document code.DocumentKey
@@ -144,22 +147,38 @@ func (v *View) List(ctx context.Context, id code.RepositoryID, ref code.Ref, dir
 	return entries, nil
 }
 
-// Skipped returns the files of a ref that are not searchable, in the order of their
-// paths, from the first after the path after, at most limit (MaxListed if limit is
-// 0 or above it). It walks the manifest: about half a microsecond for each file
-// passed.
+// Skipped returns the files of a ref that are not searchable, and those whose symbols
+// are partial, in the order of their paths, from the first after the path after, at most
+// limit (MaxListed if limit is 0 or above it). It walks the manifest: about half a
+// microsecond for each file passed.
 func (v *View) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, after string, limit int) ([]Place, error) {
 	if limit <= 0 || limit > MaxListed {
 		limit = MaxListed
 	}
+	part, _, err := v.refLevels(id, ref)
+	if err != nil {
+		return nil, err
+	}
+	partial, err := part.partialDocuments()
+	if err != nil {
+		return nil, err
+	}
 	var skipped []Place
-	err := v.eachFile(ctx, id, ref, after, func(path, value []byte) (bool, error) {
-		if value[0] != entrySkipped {
+	err = v.eachFile(ctx, id, ref, after, func(path, value []byte) (bool, error) {
+		if value[0] != entrySkipped && partial == nil {
 			return true, nil
 		}
 		place, err := placeOf(string(path), value)
+		if err != nil {
+			return false, err
+		}
+		if place.Skipped == "" {
+			if place.PartialSymbols = partial[place.Document]; place.PartialSymbols == "" {
+				return true, nil
+			}
+		}
 		skipped = append(skipped, place)
-		return len(skipped) < limit, err
+		return len(skipped) < limit, nil
 	})
 	return skipped, err
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/erasure"
 )
 
 // partition is the state of one partition as of the last record committed. It
@@ -50,7 +51,7 @@ type staged struct {
 	unheld       int
 	// marks are the new marks of segments, by sequence; zero for none.
 	marks    map[uint32]time.Time
-	erasure  *Erasure
+	erasure  *erasure.Erasure
 	outcomes []string
 	broken   []*BrokenError
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/erasure"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -83,7 +84,7 @@ type Places struct {
 		// them; a number is never used again.
 		index map[code.RepositoryID]uint32
 		// erasures are those requested in the log.
-		erasures map[event.Position]*Erasure
+		erasures map[event.Position]*erasure.Erasure
 	}
 }
 
@@ -115,7 +116,7 @@ func Open(ctx context.Context, o Options) (*Places, error) {
 	}
 	p.deleteObjects.Store(o.DeleteObjects)
 	p.mu.partitions, p.mu.index = map[int32]*partition{}, map[code.RepositoryID]uint32{}
-	p.mu.erasures = map[event.Position]*Erasure{}
+	p.mu.erasures = map[event.Position]*erasure.Erasure{}
 	if err := p.loadState(ctx); err != nil {
 		return nil, err
 	}
@@ -162,7 +163,7 @@ func (p *Places) Apply(ctx context.Context, b *store.Batch, rec event.Record) er
 	case *event.RepositoryRemoved:
 		c := p.newChange(b, rec.Position)
 		if e.Erase {
-			if err := c.noteErasure(Erasure{Repository: e.Repository, RequestedAt: e.At}); err != nil {
+			if err := c.noteErasure(erasure.Erasure{Repository: e.Repository, RequestedAt: e.At}); err != nil {
 				return err
 			}
 		}

@@ -101,7 +101,8 @@ func (h *history) checkMarks(v *places.View) error {
 
 // TestMarksOfRemovals checks the marks of random histories, also after a restart.
 func TestMarksOfRemovals(t *testing.T) {
-	for _, seed := range seeds(3) {
+	list, marks := seeds(3), 0
+	for _, seed := range list {
 		m := store.NewMemory()
 		objects := newObjects(t)
 		h := &history{bench: openBench(t, m, objects, places.Options{}), w: projectiontest.NewWorld(t, seed, 2, objects), faithful: true}
@@ -111,10 +112,14 @@ func TestMarksOfRemovals(t *testing.T) {
 		before := removalMarks(h.places)
 		h.finish()
 		h.bench = openBench(t, m, objects, places.Options{})
-		if after := removalMarks(h.places); fmt.Sprint(after) != fmt.Sprint(before) || h.removals.seen == 0 || len(before) == 0 {
+		if after := removalMarks(h.places); fmt.Sprint(after) != fmt.Sprint(before) || h.removals.seen == 0 {
 			t.Errorf("seed %d: %d marks %v before a restart, %v after it; %d documents checked", seed, len(before), before, after, h.removals.seen)
 		}
+		marks += len(before)
 		h.close()
+	}
+	if marks == 0 && len(list) > 1 { // one history may end when merges have dropped all of them
+		t.Errorf("seeds %v: no history ends with a mark", list)
 	}
 }
 

@@ -3,7 +3,6 @@ package places
 import (
 	"bytes"
 	"cmp"
-	"container/list"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -14,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/lru"
 )
 
 // ErrTooMany says that the requested refs have more files than one query may look
@@ -201,36 +201,22 @@ func (pv *partitionView) buildColumns(files []file) []Segment {
 
 // revisionCache keeps resolved refs, the least recently used going first.
 type revisionCache struct {
-	limit int64
-	mu    struct {
+	mu struct {
 		sync.Mutex
-		entries map[string]*list.Element
-		order   *list.List // most recently used first
-		bytes   int64
+		segments *lru.Cache[string, []Segment]
 	}
 }
 
-type revisionEntry struct {
-	key      string
-	segments []Segment
-	bytes    int64
-}
-
 func newRevisionCache(limitBytes int64) *revisionCache {
-	c := &revisionCache{limit: limitBytes}
-	c.mu.entries, c.mu.order = map[string]*list.Element{}, list.New()
+	c := &revisionCache{}
+	c.mu.segments = lru.New[string, []Segment](limitBytes)
 	return c
 }
 
 func (c *revisionCache) get(key string) ([]Segment, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	e, ok := c.mu.entries[key]
-	if !ok {
-		return nil, false
-	}
-	c.mu.order.MoveToFront(e)
-	return e.Value.(*revisionEntry).segments, true
+	return c.mu.segments.Get(key)
 }
 
 func (c *revisionCache) put(key string, segments []Segment) {
@@ -238,25 +224,14 @@ func (c *revisionCache) put(key string, segments []Segment) {
 	for _, s := range segments {
 		size += int64(s.Places.SizeBytes()) + 64
 	}
-	if size > c.limit {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if _, ok := c.mu.entries[key]; ok {
-		return
-	}
-	c.mu.entries[key] = c.mu.order.PushFront(&revisionEntry{key, segments, size})
-	for c.mu.bytes += size; c.mu.bytes > c.limit; {
-		last := c.mu.order.Remove(c.mu.order.Back()).(*revisionEntry)
-		delete(c.mu.entries, last.key)
-		c.mu.bytes -= last.bytes
-	}
+	c.mu.segments.Put(key, segments, size)
 }
 
 // sizeBytes returns what the cache holds.
 func (c *revisionCache) sizeBytes() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.mu.bytes
+	return c.mu.segments.Weight()
 }

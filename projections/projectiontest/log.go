@@ -70,7 +70,7 @@ func (l *Log) HighWater(context.Context, event.Topic) ([]event.Offset, error) {
 }
 
 // Tail implements projections.Tailer.
-func (l *Log) Tail(_ context.Context, _ event.Topic, partition int32, from event.Offset) (projections.Reader, error) {
+func (l *Log) Tail(_ context.Context, _ event.Topic, partition int32, from event.Offset) (event.Reader, error) {
 	return &reader{log: l, partition: partition, from: from}, nil
 }
 
@@ -115,7 +115,7 @@ type reader struct {
 	closed    bool
 }
 
-// Next implements projections.Reader.
+// Next implements event.Reader.
 func (r *reader) Next(ctx context.Context) (event.Record, error) {
 	for {
 		rec, ok, more := r.next()
@@ -142,7 +142,7 @@ func (r *reader) next() (event.Record, bool, <-chan struct{}) {
 	return event.Record{}, false, r.log.mu.more
 }
 
-// Close implements projections.Reader.
+// Close implements event.Reader.
 func (r *reader) Close() error {
 	if r.closed {
 		return errors.New("reader is closed twice")

@@ -5,9 +5,11 @@ import (
 	"math/bits"
 )
 
-// nameFilter says which three letters the names of the files may have, without their folders: a set of hashes, one bit
-// each.
+// nameFilter says which runs of shortRun and of longRun letters the names of the files may have, without their folders: a
+// set of hashes, one bit each. Among many files nearly any three letters occur in a name, but few words have all their five.
 type nameFilter []uint64
+
+const shortRun, longRun = 3, 5
 
 // minNameFilter is the size of the smallest filter, in words of 64 bits.
 const minNameFilter = 8
@@ -28,8 +30,12 @@ func (p *Places) MayName(word string) bool {
 		filter = p.newNameFilter()
 		p.names.Store(filter) // or what another has made at the same time
 	}
-	for i := 0; i+3 <= len(word); i++ {
-		if a, b, c := word[i], word[i+1], word[i+2]; a|b|c < 0x80 && !filter.has(hashLetters(a, b, c)) {
+	size := shortRun
+	if len(word) >= longRun {
+		size = longRun
+	}
+	for i := 0; i+size <= len(word); i++ {
+		if h, ok := hashRun(word[i : i+size]); ok && !filter.has(h) {
 			return false
 		}
 	}
@@ -41,8 +47,11 @@ func (p *Places) newNameFilter() *nameFilter {
 	for i := range p.Len() {
 		path := p.Path(i)
 		name := path[bytes.LastIndexByte(path, '/')+1:]
-		for j := 0; j+3 <= len(name); j++ {
-			filter.add(hashLetters(name[j], name[j+1], name[j+2]))
+		for j := 0; j+shortRun <= len(name); j++ {
+			filter.addRun(name[j : j+shortRun])
+			if j+longRun <= len(name) {
+				filter.addRun(name[j : j+longRun])
+			}
 		}
 	}
 	return &filter
@@ -58,11 +67,22 @@ func (f nameFilter) has(h uint32) bool {
 	return f[h/64]>>(h%64)&1 != 0
 }
 
-// hashLetters returns a hash of three bytes, in which the case of ASCII letters does not count.
-func hashLetters(a, b, c byte) uint32 {
-	h := uint32(lowerByte(a)) | uint32(lowerByte(b))<<8 | uint32(lowerByte(c))<<16
-	h *= 0x9e3779b1
-	return h ^ h>>15
+func (f nameFilter) addRun(letters []byte) {
+	if h, ok := hashRun(letters); ok {
+		f.add(h)
+	}
+}
+
+// hashRun returns a hash of some bytes, in which the case of ASCII letters does not count; ok is false if one is no ASCII.
+func hashRun[T []byte | string](letters T) (h uint32, ok bool) {
+	for i := range len(letters) {
+		if letters[i] >= 0x80 {
+			return 0, false
+		}
+		h = (h ^ uint32(lowerByte(letters[i]))) * 0x9e3779b1
+		h ^= h >> 15
+	}
+	return h, true
 }
 
 func lowerByte(c byte) byte {

@@ -113,6 +113,10 @@ func (o *Outline) Range(i int) (start, end uint32) {
 // Kind returns the kind of symbol i.
 func (o *Outline) Kind(i int) code.SymbolKind { return o.r.kindName(o.records[i].kind) }
 
+// Parent returns the name of what encloses symbol i, valid until the next document; empty
+// at the top level.
+func (o *Outline) Parent(i int) []byte { return o.records[i].parent }
+
 // At returns the number of the symbol whose name overlaps start to end in the
 // document's text, or -1.
 func (o *Outline) At(start, end uint32) int {

@@ -11,6 +11,7 @@
 // object never changes and putting it twice is putting it once:
 //
 //	segment-<32 hex>    a sealed segment: a sorted table (docs/format/segment.md)
+//	scip-<16 hex>-<32 hex>  a precise index of a repository (docs/format/scip.md)
 //	manifest-<32 hex>   the changes of a manifest (EncodeChanges)
 //
 // A name is 1 to MaxNameBytes of a–z, 0–9, '-', '_' and '.', and begins with a

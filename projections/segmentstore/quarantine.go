@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -67,6 +68,9 @@ func checkObject(ctx context.Context, name, path string, p *integrity.Pace) erro
 	if id, ok := ParseSegmentName(name); ok {
 		return checkSegment(ctx, id, path, p)
 	}
+	if _, sum, ok := splitScipName(name); ok {
+		return checkSum(ctx, sum, path, p)
+	}
 	sum, found := strings.CutPrefix(name, manifestPrefix)
 	if !found {
 		return nil
@@ -86,6 +90,34 @@ func checkObject(ctx context.Context, name, path string, p *integrity.Pace) erro
 		return err
 	}
 	if got := xxh3.Hash128(b).Bytes(); hex.EncodeToString(got[:]) != sum {
+		return fmt.Errorf("%w: %s: its checksum is not its name", ErrCorrupt, path)
+	}
+	return nil
+}
+
+// checkSum checks a file, which may be large, against the checksum of its bytes.
+func checkSum(ctx context.Context, sum, path string, p *integrity.Pace) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	hash := xxh3.New()
+	buffer := make([]byte, 1<<20)
+	for {
+		n, err := f.Read(buffer)
+		_, _ = hash.Write(buffer[:n]) // never fails
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if err := p.Wait(ctx, n); err != nil {
+			return err
+		}
+	}
+	if got := hash.Sum128().Bytes(); hex.EncodeToString(got[:]) != sum {
 		return fmt.Errorf("%w: %s: its checksum is not its name", ErrCorrupt, path)
 	}
 	return nil

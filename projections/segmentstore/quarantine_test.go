@@ -2,11 +2,15 @@ package segmentstore_test
 
 import (
 	"bytes"
+	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zeebo/xxh3"
 
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
@@ -93,5 +97,36 @@ func TestQuarantineIsBounded(t *testing.T) {
 	entries, err := os.ReadDir(quarantine)
 	if err != nil || len(entries) != segmentstore.MaxQuarantined {
 		t.Errorf("%d objects are left, %v", len(entries), err)
+	}
+}
+
+// TestPreciseIndexIsChecked takes the checksum of a precise index from its name.
+func TestPreciseIndexIsChecked(t *testing.T) {
+	d, err := segmentstore.OpenDirectory(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := []byte("a precise index")
+	sum := xxh3.Hash128(content).Bytes()
+	good := segmentstore.ScipName(7, hex.EncodeToString(sum[:]))
+	bad := segmentstore.ScipName(7, strings.Repeat("0", 32))
+	for _, name := range []string{good, bad} {
+		if err := d.PutBytes(t.Context(), name, content); err != nil {
+			t.Fatal(err)
+		}
+		if id, ok := segmentstore.ParseScipName(name); !ok || id != 7 {
+			t.Errorf("%s is of repository %d, %t", name, id, ok)
+		}
+	}
+	if err := d.Check(t.Context(), good, nil); err != nil {
+		t.Error(err)
+	}
+	if err := d.Check(t.Context(), bad, nil); !errors.Is(err, segmentstore.ErrCorrupt) {
+		t.Errorf("a precise index under another name: %v", err)
+	}
+	for _, name := range []string{"scip-", "scip-7-" + strings.Repeat("0", 32), "segment-0", "scip-0000000000000007-00"} {
+		if id, ok := segmentstore.ParseScipName(name); ok {
+			t.Errorf("%s counts as a precise index of %d", name, id)
+		}
 	}
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // Errors of every driver, in addition to code.ErrNotFound. Any other error means
@@ -65,6 +67,7 @@ type Store interface {
 const (
 	segmentPrefix  = "segment-"
 	manifestPrefix = "manifest-"
+	scipPrefix     = "scip-"
 )
 
 // SegmentName returns the name of the segment with the given ID.
@@ -84,6 +87,29 @@ func ParseSegmentName(name string) (segment.ID, bool) {
 // ManifestName returns the name of encoded changes with the given checksum, 32
 // hexadecimal characters, as EncodeChanges returns it.
 func ManifestName(sum string) string { return manifestPrefix + sum }
+
+// ScipName returns the name of a precise index of a repository with the given checksum, 32
+// hexadecimal characters.
+func ScipName(id code.RepositoryID, sum string) string {
+	return fmt.Sprintf("%s%016x-%s", scipPrefix, uint64(id), sum)
+}
+
+// ParseScipName returns the repository of the precise index stored under name, and whether
+// name is one of such an index.
+func ParseScipName(name string) (code.RepositoryID, bool) {
+	id, sum, ok := splitScipName(name)
+	return id, ok && len(sum) == sumBytes
+}
+
+// sumBytes are the characters of a checksum in a name.
+const sumBytes = 32
+
+func splitScipName(name string) (id code.RepositoryID, sum string, ok bool) {
+	rest, found := strings.CutPrefix(name, scipPrefix)
+	number, sum, cut := strings.Cut(rest, "-")
+	n, err := strconv.ParseUint(number, 16, 64)
+	return code.RepositoryID(n), sum, found && cut && err == nil && len(number) == 16
+}
 
 // ValidateName returns ErrName if no object can have that name.
 func ValidateName(name string) error {

@@ -3,13 +3,14 @@ package store
 import (
 	"fmt"
 	"log/slog"
-	"os"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/schemas/pebblelog"
 )
 
 // FormatVersion is the version of the layout of keys and values outside the
@@ -128,9 +129,12 @@ func (o *Options) pebbleOptions(dir string, fs vfs.FS, lock *pebble.Lock) *pebbl
 		L0StopWritesThreshold:       32,
 		WALBytesPerSync:             walBytesPerSync,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, maxCompactions },
-		Logger:                      pebbleLogger{o.Logger, dir, o.Remedy},
-		ReadOnly:                    o.ReadOnly,
-		DisableTableStats:           o.ReadOnly,
+		Logger: pebblelog.Logger{
+			Logger: o.Logger, Dir: dir,
+			Fatal: "the store cannot continue: if its disk is full or fails, free some space or replace it; if its files are damaged, " + o.Remedy,
+		},
+		ReadOnly:          o.ReadOnly,
+		DisableTableStats: o.ReadOnly,
 	}
 	// Pebble's own listener ends the process.
 	p.EventListener = &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
@@ -143,26 +147,3 @@ func (o *Options) pebbleOptions(dir string, fs vfs.FS, lock *pebble.Lock) *pebbl
 	}
 	return p
 }
-
-// pebbleLogger passes Pebble's errors on and drops its chatter. Pebble calls
-// Fatalf when going on could corrupt the store, and demands that it does not return.
-type pebbleLogger struct {
-	l           *slog.Logger
-	dir, remedy string
-}
-
-func (p pebbleLogger) Infof(string, ...any) {}
-
-func (p pebbleLogger) Errorf(format string, args ...any) {
-	p.l.Error("pebble: " + fmt.Sprintf(format, args...))
-}
-
-func (p pebbleLogger) Fatalf(format string, args ...any) {
-	p.l.Error("the store cannot continue: if its disk is full or fails, free some space or replace it; if its files are damaged, "+p.remedy,
-		"directory", p.dir, "error", "pebble: "+fmt.Sprintf(format, args...))
-	exitProcess(1)
-}
-
-// exitProcess ends the process; tests replace it. A panic would end it as well, in a goroutine
-// of Pebble, with a stack trace that hides the message.
-var exitProcess = os.Exit

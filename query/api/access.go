@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/gorilla/mux"
+
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
@@ -35,6 +37,39 @@ func (s *Server) repositoryAccess(a *auth.Service, r *http.Request) (*reply, err
 		return nil, err
 	}
 	return okReply(accessOf(access)), nil
+}
+
+// accessExplanations are the sentences for each reason.
+var accessExplanations = map[auth.AccessReason]string{
+	auth.AccessByRole:    "Owners read every repository.",
+	auth.AccessPublic:    "The repository is public.",
+	auth.AccessInternal:  "The repository is internal: every user reads it.",
+	auth.AccessMember:    "The repository is private, and the user is one of its members.",
+	auth.AccessNotMember: "The repository is private, and the user is none of its members.",
+	auth.AccessInactive:  "The user is not active: they wait for approval, or are suspended.",
+}
+
+// accessExplanation says whether a user may read a repository, and why.
+type accessExplanation struct {
+	UserID     account.UserID     `json:"userId"`
+	Readable   bool               `json:"readable"`
+	Reason     auth.AccessReason  `json:"reason"`
+	Message    string             `json:"message"`
+	Visibility account.Visibility `json:"visibility"`
+	Source     auth.AccessSource  `json:"source"`
+}
+
+func (s *Server) explainRepositoryAccess(a *auth.Service, r *http.Request) (*reply, error) {
+	repository, err := s.knownRepository(r)
+	if err != nil {
+		return nil, err
+	}
+	user := account.UserID(mux.Vars(r)["userId"])
+	e, err := a.ExplainAccess(auth.From(r.Context()), &repository, user)
+	if err != nil {
+		return nil, err
+	}
+	return okReply(accessExplanation{user, e.Readable, e.Reason, accessExplanations[e.Reason], e.Visibility, e.Source}), nil
 }
 
 func (s *Server) setRepositoryAccess(a *auth.Service, r *http.Request) (*reply, error) {

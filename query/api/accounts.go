@@ -6,8 +6,8 @@ import (
 	"net/http"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/account"
-	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // accountFailures maps the errors of auth.Service; see failures.
@@ -45,7 +45,7 @@ func (s *Server) withAccounts(h accountHandler) handler {
 		}
 		p, err := h(s.o.Accounts, r)
 		if errors.Is(err, auth.ErrForbidden) {
-			exchangeOf(r).refusal = audit.RequestDenied
+			front.ExchangeIn(r.Context()).Deny()
 		}
 		return p, err
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/authtest"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
@@ -42,7 +43,7 @@ func newAccountWorld(t *testing.T) *accountWorld {
 		t.Fatal(err)
 	}
 	o := inner.serverOptions()
-	o.Gate, o.Accounts, o.Now, o.Limits = w.accounts, w.accounts, clock, api.Limits{PerSecond: -1, AnonymousPerSecond: -1}
+	o.Gate, o.Accounts, o.Now, o.Limits = w.accounts, w.accounts, clock, front.Limits{PerSecond: -1, AnonymousPerSecond: -1}
 	w.Server = newServer(t, o)
 	w.nameValue("qx", operatorToken)
 	w.nameValue("qo", w.accounts.SetupValue())

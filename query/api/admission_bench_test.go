@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/front"
 )
 
 // BenchmarkAdmission measures the work before and after a handler, for the two
@@ -15,7 +16,7 @@ func BenchmarkAdmission(b *testing.B) {
 	w := newWorld()
 	w.repositories = nil
 	o := w.serverOptions()
-	o.Limits = api.Limits{PerSecond: 1_000_000, Burst: 1_000_000}
+	o.Limits = front.Limits{PerSecond: 1_000_000, Burst: 1_000_000}
 	s, err := api.New(o)
 	if err != nil {
 		b.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
@@ -41,7 +42,7 @@ func closedWorld() *world {
 }
 
 func without429(o api.Options) api.Options {
-	o.Limits = api.Limits{PerSecond: -1, AnonymousPerSecond: -1}
+	o.Limits = front.Limits{PerSecond: -1, AnonymousPerSecond: -1}
 	return o
 }
 
@@ -54,6 +55,7 @@ func TestAccess(t *testing.T) {
 		api.AccessRead:     {"": 0, "wrong": 401, "token": 0, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
 		api.AccessMember:   {"": 401, "wrong": 401, "token": 403, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
 		api.AccessOwner:    {"": 401, "wrong": 401, "token": 403, "searcher": 403, "gitter": 403, "member": 403, "ownerkey": 403, "owner": 0, "operator": 0},
+		api.AccessScip:     {"": 401, "wrong": 401, "token": 403, "searcher": 403, "gitter": 403, "member": 403, "ownerkey": 403, "owner": 0, "operator": 0},
 		api.AccessOperator: {"": 401, "wrong": 401, "token": 403, "searcher": 403, "gitter": 403, "member": 403, "ownerkey": 403, "owner": 403, "operator": 0},
 	}
 	for _, closed := range []bool{false, true} {
@@ -96,10 +98,10 @@ func TestUnknownRouteAsksNobody(t *testing.T) {
 	w.gate.closed = true
 	rec := sendRequest(newServer(t, w.serverOptions()), http.MethodGet, "/api/nothing", "", "wrong")
 	if rec.Code != 404 || !strings.Contains(rec.Body.String(), "NOT_FOUND") {
-		t.Errorf("%d %s", rec.Code, rec.Body)
+		t.Errorf("GET of an unknown route with a wrong credential: %d %s, want 404 NOT_FOUND", rec.Code, rec.Body)
 	}
 	if _, n := w.audit.lastRecord(); n != 0 {
-		t.Errorf("%d records", n)
+		t.Errorf("an unknown route left %d records in the audit log, want none", n)
 	}
 }
 
@@ -109,7 +111,7 @@ func TestGateThatFails(t *testing.T) {
 	w.gate.err = errDisk
 	rec := sendRequest(newServer(t, w.serverOptions()), http.MethodGet, "/api/repos", "", "owner")
 	if rec.Code != 500 || strings.Contains(rec.Body.String(), "fire") {
-		t.Errorf("%d %s", rec.Code, rec.Body)
+		t.Errorf("a request whose authentication fails: %d %s, want 500 without the reason", rec.Code, rec.Body)
 	}
 }
 
@@ -156,6 +158,7 @@ func TestTargets(t *testing.T) {
 		{"POST", "/api/search", `{"query":"boil","matches":1}`, audit.TargetInstance, "", map[string]string{"query": "boil"}},
 		{"POST", "/api/stream_search", `{"query":"boil","matches":1}`, audit.TargetInstance, "", map[string]string{"query": "boil"}},
 		{"POST", "/api/find_references", `{"symbolName":"Boil","repoName":"x"}`, audit.TargetInstance, "", map[string]string{"symbol": "Boil", "repo": "x"}},
+		{"GET", "/api/symbols?repo=github.com/meadow/kettle&prefix=boi", "", audit.TargetRepository, "github.com/meadow/kettle", map[string]string{"prefix": "boi", "repo": "github.com/meadow/kettle"}},
 		{"GET", "/api/find_files?query=boil", "", audit.TargetInstance, "", map[string]string{"query": "boil"}},
 		{"GET", "/api/repos?query=ket", "", audit.TargetInstance, "", map[string]string{"query": "ket"}},
 		{"GET", "/api/repos/42/status", "", audit.TargetRepository, "github.com/meadow/kettle", nil},
@@ -201,7 +204,7 @@ func TestAuditLogIsOut(t *testing.T) {
 		rec := sendRequest(s, c[0], c[1], c[2], "")
 		changed := c[0] == "DELETE" // a verification has not begun
 		if rec.Code != 503 || strings.Contains(rec.Body.String(), "change was made") != changed || strings.Contains(rec.Body.String(), "kettle") {
-			t.Errorf("%v, %v: %d %s", c, changed, rec.Code, rec.Body)
+			t.Errorf("%s %s: %d %s, want 503 that says whether a change was made (%v), without names", c[0], c[1], rec.Code, rec.Body, changed)
 		}
 	}
 	if rec := sendRequest(s, "GET", "/api/repos", "", "wrong"); rec.Code != 401 {
@@ -222,7 +225,7 @@ func TestNothingIsChangedOnAFullDisk(t *testing.T) {
 		refused := rec.Code == 503 && strings.Contains(rec.Body.String(), "nothing was changed: the disk has 3 MiB left")
 		malformed := rt.Changes && rec.Code >= 400 && rec.Code < 500
 		if !malformed && refused != rt.Changes {
-			t.Errorf("%s %s: %d %s", rt.Method, rt.Path, rec.Code, rec.Body)
+			t.Errorf("%s %s on a full disk: %d %s, want it refused: %v", rt.Method, rt.Path, rec.Code, rec.Body, rt.Changes)
 		}
 	}
 	if w.audit.durable != 0 {

@@ -10,50 +10,24 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // AuditLog reads the audit log.
 type AuditLog interface {
 	// List returns a page, newest first.
-	List(ctx context.Context, q AuditQuery) (AuditPage, error)
+	List(ctx context.Context, q auditlog.Query) (auditlog.Page, error)
 	// Export calls emit with entries, oldest first, until it has emitted all that
 	// existed at the beginning or ctx ends; the error is that of emit or ctx. It
 	// returns the cursor to continue from. Invalid cursors fail with ErrCursor.
-	Export(ctx context.Context, q AuditQuery, after string, emit func(*AuditEntry) error) (next string, err error)
+	Export(ctx context.Context, q auditlog.Query, after string, emit func(*auditlog.Entry) error) (next string, err error)
 	// Heads returns how far the hash chains are.
 	Heads(ctx context.Context) ([]AuditHead, error)
 	// Verify calls emit with everything it has to say, in this goroutine, the summary
 	// last. Heads are what AuditHead.Head was once; one that cannot be read fails with
 	// ErrAuditHead.
 	Verify(ctx context.Context, heads []string, emit func(*AuditFrame) error) error
-}
-
-// AuditQuery selects entries. The zero value selects all.
-type AuditQuery struct {
-	// Since and Until are inclusive; zero is no bound.
-	Since, Until time.Time
-	Action       audit.Action
-	// Actor is a user, or the kind of another actor.
-	Actor string
-	// Of a page:
-	Offset, Limit int
-}
-
-// AuditPage is a part of the log.
-type AuditPage struct {
-	Entries []*AuditEntry
-	Total   int
-}
-
-// AuditEntry is one entry.
-type AuditEntry struct {
-	audit.Record
-	ID string
-	// Position is that of the record in the event log that the entry is from.
-	Position event.Position
-	// Refused says why a change of the accounts had no effect; empty: it had.
-	Refused string
 }
 
 // AuditHead says how far the hash chain of a topic is.
@@ -100,8 +74,8 @@ func (s *Server) auditLog() (AuditLog, error) {
 }
 
 // auditQuery reads what lists and exports have in common.
-func (p *params) auditQuery() AuditQuery {
-	q := AuditQuery{
+func (p *params) auditQuery() auditlog.Query {
+	q := auditlog.Query{
 		Since: p.timeParam("since"), Until: p.timeParam("until"),
 		Action: audit.Action(p.textParam("action", event.MaxActionBytes)), Actor: p.textParam("actor", maxActorBytes),
 	}
@@ -138,10 +112,10 @@ func (s *Server) listAudit(r *http.Request) (*reply, error) {
 
 // newAuditItem makes an item whose actor is the user, whatever the credential, as
 // the established interface has it; metadata name the credential.
-func (s *Server) newAuditItem(e *AuditEntry) auditItem {
+func (s *Server) newAuditItem(e *auditlog.Entry) auditItem {
 	item := auditItem{
 		ID: e.ID, Timestamp: jsonTime(e.At), Action: e.Action, ActorID: string(e.Actor.User), ActorType: string(account.ActorUser),
-		TargetID: e.Target, TargetType: e.TargetType, Version: s.o.Version, Metadata: e.entryMetadata(), OrgID: organization,
+		TargetID: e.Target, TargetType: e.TargetType, Version: s.o.Version, Metadata: entryMetadata(e), OrgID: organization,
 	}
 	if item.ActorID == "" {
 		item.ActorID, item.ActorType = string(e.Actor.Kind), string(e.Actor.Kind)
@@ -154,7 +128,7 @@ func (s *Server) newAuditItem(e *AuditEntry) auditItem {
 
 // entryMetadata returns what the record has in addition to the fields of an item; nil if
 // none.
-func (e *AuditEntry) entryMetadata() map[string]string {
+func entryMetadata(e *auditlog.Entry) map[string]string {
 	out := maps.Clone(e.Metadata)
 	set := func(name, value string) {
 		if value == "" {

@@ -13,19 +13,20 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // fakeAuditLog has three entries and records its calls.
 type fakeAuditLog struct {
-	query api.AuditQuery
+	query auditlog.Query
 	heads []string
 	err   error
 }
 
-func auditEntries() []*api.AuditEntry {
+func auditEntries() []*auditlog.Entry {
 	at := time.Date(2026, 3, 4, 3, 6, 7, 8_900_000, time.UTC)
-	return []*api.AuditEntry{
+	return []*auditlog.Entry{
 		{
 			ID: "audit-123-0", Position: event.Position{Topic: event.TopicAudit, Offset: 123},
 			Record: audit.Record{
@@ -45,12 +46,12 @@ func auditEntries() []*api.AuditEntry {
 	}
 }
 
-func (l *fakeAuditLog) List(_ context.Context, q api.AuditQuery) (api.AuditPage, error) {
+func (l *fakeAuditLog) List(_ context.Context, q auditlog.Query) (auditlog.Page, error) {
 	l.query = q
-	return api.AuditPage{Entries: auditEntries(), Total: 151}, l.err
+	return auditlog.Page{Entries: auditEntries(), Total: 151}, l.err
 }
 
-func (l *fakeAuditLog) Export(ctx context.Context, q api.AuditQuery, after string, emit func(*api.AuditEntry) error) (string, error) {
+func (l *fakeAuditLog) Export(ctx context.Context, q auditlog.Query, after string, emit func(*auditlog.Entry) error) (string, error) {
 	l.query = q
 	if after == "x" {
 		return "", api.ErrCursor
@@ -122,7 +123,7 @@ func TestAuditLog(t *testing.T) {
 	if link := rec.Header().Get("Link"); !strings.Contains(link, `</api/ee/audit?page=4&perPage=50&since=2026-03-04T00%3A00%3A00%2B02%3A00&until=2026-03-05T00%3A00%3A00Z&action=user.read&actor=u1>; rel="last"`) {
 		t.Errorf("link %s", link)
 	}
-	q := api.AuditQuery{
+	q := auditlog.Query{
 		Since: time.Date(2026, 3, 3, 22, 0, 0, 0, time.UTC), Until: time.Date(2026, 3, 5, 0, 0, 0, 0, time.UTC),
 		Action: audit.ReadUser, Actor: "u1", Offset: 50, Limit: 50,
 	}
@@ -133,14 +134,14 @@ func TestAuditLog(t *testing.T) {
 	rec = ask(http.MethodGet, "/api/ee/audit/export?after=audit-1-0", "")
 	lines := strings.Split(strings.TrimSpace(rec.Body.String()), "\n")
 	if rec.Code != http.StatusOK || len(lines) != 4 || lines[0] != want || lines[3] != `{"next":"accounts-17-0,audit-123-0","complete":true}` {
-		t.Errorf("%d %s", rec.Code, rec.Body)
+		t.Errorf("export after a head: %d and %d lines, want 200 and 4, the first one %s:\n%s", rec.Code, len(lines), want, rec.Body)
 	}
 	if rec = ask(http.MethodGet, "/api/ee/audit/head", ""); rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), `"head":"quarry.accounts/0/17:0a0a`) {
-		t.Errorf("%d %s", rec.Code, rec.Body)
+		t.Errorf("GET of the heads: %d %s, want that of quarry.accounts", rec.Code, rec.Body)
 	}
 	rec = ask(http.MethodPost, "/api/ee/audit/verifications", `{"heads":["0a"]}`)
 	if rec.Code != http.StatusOK || !strings.Contains(rec.Body.String(), `"kind":"altered"`) || !strings.HasSuffix(rec.Body.String(), "data: [DONE]\n\n") || len(log.heads) != 1 {
-		t.Errorf("%d %s", rec.Code, rec.Body)
+		t.Errorf("verify against a head: %d, %d heads compared, want 200 and one, an altered entry and [DONE]:\n%s", rec.Code, len(log.heads), rec.Body)
 	}
 }
 
@@ -181,7 +182,7 @@ func TestAuditLogRefuses(t *testing.T) {
 			t.Errorf("%s %s as %q: %d %s, want %d %s", test.method, test.target, test.who, rec.Code, rec.Body, test.status, test.code)
 		}
 	}
-	if log.query != (api.AuditQuery{}) && log.query.Limit != 0 {
+	if log.query != (auditlog.Query{}) && log.query.Limit != 0 {
 		t.Errorf("the log was asked: %+v", log.query)
 	}
 	bare := newServer(t, newWorld().serverOptions())

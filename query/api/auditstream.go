@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -47,9 +49,9 @@ func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxExportTime)
 	defer cancel()
-	l := &jsonLines{f: newFrameWriter(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxExportTime+s.o.WriteTimeout))}
+	l := &jsonLines{f: newFrameWriter(w, front.ExchangeIn(r.Context()).Control(), s.o.PartTimeout, time.Now().Add(maxExportTime+s.o.WriteTimeout))}
 	defer l.f.close()
-	next, err := log.Export(ctx, q, after, func(e *AuditEntry) error { return l.write(s.newAuditItem(e)) })
+	next, err := log.Export(ctx, q, after, func(e *auditlog.Entry) error { return l.write(s.newAuditItem(e)) })
 	complete := err == nil
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
 		err = nil // the rest is for the next one
@@ -58,7 +60,7 @@ func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
 		err = errors.Join(l.write(exportEnd{Next: next, Complete: complete}), l.flush())
 	}
 	if err != nil && l.f.begun {
-		return &midStreamError{err}
+		return err
 	}
 	if err != nil {
 		return fmt.Errorf("export the audit log: %w", err)
@@ -151,15 +153,15 @@ func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	s.setAuditTarget(r, audit.TargetInstance, "")
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "")
 	ctx, cancel := context.WithTimeout(r.Context(), maxAuditVerification)
 	defer cancel()
-	f := newFrameWriter(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxAuditVerification))
+	f := newFrameWriter(w, front.ExchangeIn(r.Context()).Control(), s.o.PartTimeout, time.Now().Add(maxAuditVerification))
 	defer f.close()
 	err = log.Verify(ctx, in.Heads, func(frame *AuditFrame) error { return f.sendFrame(frame) })
 	if err == nil {
 		if err = f.sendLine("[DONE]"); err != nil {
-			return &midStreamError{err}
+			return err
 		}
 		_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // the connection may serve others
 		return nil
@@ -168,7 +170,7 @@ func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("verify the audit log: %w", err)
 	}
 	if f.err == nil {
-		f.sendError(err, exchangeOf(r).id)
+		f.sendError(err, front.ExchangeIn(r.Context()).ID())
 	}
-	return &midStreamError{err}
+	return err
 }

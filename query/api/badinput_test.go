@@ -56,6 +56,14 @@ func (g *emptyGit) Directories(_ context.Context, _ code.RepositoryID, _ code.Co
 	return map[string][]source.Entry{"": {}}, nil
 }
 
+func (g *emptyGit) Content(_ context.Context, _ code.RepositoryID, _ code.CommitID, path string, _ int64) ([]byte, error) {
+	return nil, g.recordMissing(path)
+}
+
+func (g *emptyGit) MergeBase(context.Context, code.RepositoryID, code.CommitID, code.CommitID) (code.CommitID, error) {
+	return "", source.ErrNoRevision
+}
+
 func (g *emptyGit) Files(context.Context, code.RepositoryID, code.CommitID, int) ([]string, error) {
 	return nil, nil
 }
@@ -410,7 +418,7 @@ func TestHostileText(t *testing.T) {
 		t.Helper()
 		// 503: this server has no mirrors to verify.
 		if rec.Code == 500 || rec.Code >= 300 && !json.Valid(rec.Body.Bytes()) {
-			t.Errorf("%.200s: %d %.300s", what, rec.Code, rec.Body)
+			t.Errorf("hostile text in %.200s: %d %.300s, want no 500, and JSON from 300 up", what, rec.Code, rec.Body)
 		}
 	}
 	for _, q := range requestSamples(t) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -25,18 +26,35 @@ func connectionType(kind code.HostKind) string {
 }
 
 // listConnections returns the connections of the repositories that the caller may
-// see, without their configuration.
+// see, without their configuration; to owners all, with their state.
 func (s *Server) listConnections(r *http.Request) (*reply, error) {
-	s.setAuditTarget(r, audit.TargetInstance, "")
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "")
 	all, err := s.o.Catalog.Repositories(r.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list connections: %w", err)
 	}
+	kinds, states := s.connectionsByName(all, s.callerVisibility(r.Context())), map[string]ConnectionState(nil)
+	if p := auth.From(r.Context()); p.Owner() && p.Repositories == nil {
+		kinds = withConfigured(kinds, *s.connectionKinds.Load())
+		states = s.connectionStates()
+	}
 	items := []wire.Connection{}
-	for name, kind := range s.connectionsByName(all, s.callerVisibility(r.Context())) {
-		if number := s.o.Numbers.OfConnection(name); number != 0 {
-			items = append(items, wire.Connection{ID: number, Name: name, ConnectionType: wire.ConnectionConnectionType(connectionType(kind))})
+	for name, kind := range kinds {
+		number := s.o.Numbers.OfConnection(name)
+		if number == 0 {
+			continue
 		}
+		item := wire.Connection{ID: number, Name: name, ConnectionType: wire.ConnectionConnectionType(connectionType(kind))}
+		st := states[name]
+		if st.Sync != nil {
+			item.Sync = wireSync(st.Sync)
+		}
+		if st.Hooked && s.o.Deliveries != nil {
+			if item.Hooks, err = s.connectionHooks(r.Context(), name); err != nil {
+				return nil, fmt.Errorf("list connections: %w", err)
+			}
+		}
+		items = append(items, item)
 	}
 	slices.SortFunc(items, func(a, b wire.Connection) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID)) })
 	return okReply(items), nil

@@ -25,7 +25,7 @@ func TestConnectionsWithoutRepositories(t *testing.T) {
 			rec := httptest.NewRecorder()
 			s.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, path, nil))
 			if rec.Code != http.StatusOK {
-				t.Errorf("%s, %s: %d %s", path, step.name, rec.Code, rec.Body)
+				t.Errorf("GET %s with repositories %s: %d %s, want 200", path, step.name, rec.Code, rec.Body)
 			}
 			if step.none && strings.TrimSpace(rec.Body.String()) != "[]" {
 				t.Errorf("%s, %s: %s, want an empty list", path, step.name, rec.Body)

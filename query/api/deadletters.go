@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/gorilla/mux"
@@ -14,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -22,38 +22,14 @@ import (
 type DeadLetters interface {
 	// ListDeadLetters returns those known that the query selects, the newest first, and how
 	// many are open in all.
-	ListDeadLetters(ctx context.Context, q DeadLetterQuery) (letters []DeadLetter, open int, err error)
+	ListDeadLetters(ctx context.Context, q ledger.DeadLetterQuery) (letters []ledger.DeadLetter, open int, err error)
 	// GetDeadLetter returns one as it is in the log, and what is known of it.
-	GetDeadLetter(ctx context.Context, at event.Position) (DeadLetter, event.Record, error)
+	GetDeadLetter(ctx context.Context, at event.Position) (ledger.DeadLetter, event.Record, error)
 	// ReplayDeadLetter appends what takes the place of a letter and resolves it. What
 	// cannot be replayed, or was overtaken, is ErrConflict.
 	ReplayDeadLetter(ctx context.Context, at event.Position) (event.Position, error)
 	// DropDeadLetter resolves a letter without anything in its place.
 	DropDeadLetter(ctx context.Context, at event.Position, reason string) error
-}
-
-// DeadLetterQuery selects letters; zero fields select all.
-type DeadLetterQuery struct {
-	Stage      string
-	Type       event.Type
-	Repository code.RepositoryID
-}
-
-// DeadLetter is an open letter.
-type DeadLetter struct {
-	// Position is its own, Of that of the record; the zero Position if it does not
-	// say.
-	Position, Of   event.Position
-	Stage, Reason  string
-	Code           failure.Code
-	Attempts       int
-	Type           event.Type
-	Repository     code.RepositoryID
-	RepositoryName string
-	At             time.Time
-	ValueBytes     int
-	// Copies counts the further letters of the same record and stage.
-	Copies int
 }
 
 // deadLetterDetails is a letter with the record that was given up.
@@ -75,7 +51,7 @@ const maxResolved = 1000
 
 func deadLetterID(at event.Position) string { return fmt.Sprintf("%d-%d", at.Partition, at.Offset) }
 
-func (s *Server) newDeadLetter(l *DeadLetter) wire.DeadLetter {
+func (s *Server) newDeadLetter(l *ledger.DeadLetter) wire.DeadLetter {
 	return wire.DeadLetter{
 		ID: deadLetterID(l.Position), Position: wirePosition(l.Position), RecordPosition: wirePosition(l.Of),
 		Stage: l.Stage, Code: wire.FailureCode(l.Code), Remedy: failure.Describe(l.Code).Message(), Reason: failure.Clean(l.Reason, failure.MaxDetailBytes), Attempts: l.Attempts, Type: string(l.Type),
@@ -84,8 +60,8 @@ func (s *Server) newDeadLetter(l *DeadLetter) wire.DeadLetter {
 }
 
 // deadLetterQuery reads the filter of a request, and whether it has one.
-func (s *Server) deadLetterQuery(r *http.Request, p *params) (DeadLetterQuery, error) {
-	q := DeadLetterQuery{Stage: p.textParam("stage", event.MaxSourceBytes), Type: event.Type(p.textParam("type", event.MaxSourceBytes))}
+func (s *Server) deadLetterQuery(r *http.Request, p *params) (ledger.DeadLetterQuery, error) {
+	q := ledger.DeadLetterQuery{Stage: p.textParam("stage", event.MaxSourceBytes), Type: event.Type(p.textParam("type", event.MaxSourceBytes))}
 	repository := p.textParam("repository", code.MaxNameBytes)
 	if p.err != nil {
 		return q, p.err
@@ -197,7 +173,7 @@ func (s *Server) resolveDeadLetters(r *http.Request, resolve func(event.Position
 	if err != nil {
 		return nil, err
 	}
-	if !all && q == (DeadLetterQuery{}) {
+	if !all && q == (ledger.DeadLetterQuery{}) {
 		return nil, fmt.Errorf("%w: want stage, type or repository, or all=true for every letter", errMissingParam)
 	}
 	letters, _, err := s.o.DeadLetters.ListDeadLetters(r.Context(), q)

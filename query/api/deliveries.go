@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/gorilla/mux"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -21,92 +21,21 @@ import (
 type Deliveries interface {
 	// List returns a page, newest first. An error that wraps ErrCursor is answered
 	// 400.
-	List(ctx context.Context, q DeliveryQuery) (DeliveryPage, error)
+	List(ctx context.Context, q ledger.Query) (ledger.Page, error)
 	// Delivery returns the one whose first event is at the position.
-	Delivery(ctx context.Context, at event.Position) (*Delivery, error)
+	Delivery(ctx context.Context, at event.Position) (*ledger.Delivery, error)
 	// Redeliver appends a request to look at each ref of the delivery again, under
 	// a delivery ID that names the first, and returns once it is durable. A
 	// delivery that led to no push is ErrConflict.
 	Redeliver(ctx context.Context, at event.Position) (deliveryID string, positions []event.Position, err error)
 }
 
-// DeliveryQuery selects deliveries; zero fields select all.
-type DeliveryQuery struct {
-	Connection, DeliveryID string
-	Repository             code.RepositoryID
-	// Outcome is one of those of a push or of a delivery.
-	Outcome string
-	Since   time.Time
-	// Cursor is the Next of the page before.
-	Cursor string
-	Limit  int
-}
-
-// DeliveryPage is a part of a list. Next is empty after the last; a page may be
-// shorter than its limit and have one, where few deliveries match.
-type DeliveryPage struct {
-	Deliveries []*Delivery
-	Next       string
-}
-
-// Delivery is what was delivered at once.
-type Delivery struct {
-	// Position is that of its first event.
-	Position event.Position
-	// Source is the component that wrote the event: /webhooks/{kind}/{connection}
-	// for webhooks.
-	Source, Connection, DeliveryID, BodySHA256 string
-	// Repository is 0, and its name empty, where it is not known.
-	Repository           code.RepositoryID
-	RepositoryName       string
-	ReceivedAt, LoggedAt time.Time
-	Pushes               []DeliveredPush
-	// Duplicates counts the deliveries that repeat this one.
-	Duplicates      int64
-	LastDuplicateAt time.Time
-	// Outcome, Reason, Of and Suppressed describe a delivery without a push, as in
-	// event.Delivery.
-	Outcome, Reason string
-	Of              *event.Position
-	Suppressed      int64
-}
-
-// DeliveredPush is one ref of a delivery.
-type DeliveredPush struct {
-	Position      event.Position
-	Ref           code.Ref // empty: all
-	Before, After code.CommitID
-	Action        event.Action
-	Outcome       string
-	// Code and Reason say why it failed, DeadLetter where its letter is.
-	Code       failure.Code
-	Reason     string
-	DeadLetter *event.Position
-	Commit     code.CommitID
-	// Changes is nil where they are not counted.
-	Changes             *int
-	Documents, Segments int
-	// Cause is the push that this one was indexed with, Answered the event that
-	// says what happened to it.
-	Cause, Answered      *event.Position
-	DoneAt, SearchableAt time.Time
-	// Here says that SearchableAt was seen by the process that answers.
-	Here bool
-}
-
-// The outcomes that the API adds up from those of pushes.
-const (
-	OutcomeWaiting = "waiting"
-	OutcomeFailed  = "failed"
-	OutcomeIndexed = "indexed"
-)
-
 // Bounds of the filters of a list.
 const maxCursorBytes = 16 << 10
 
 func (s *Server) listDeliveries(r *http.Request) (*reply, error) {
 	p := queryParams(r)
-	q := DeliveryQuery{
+	q := ledger.Query{
 		Connection: p.textParam("connection", event.MaxConnectionBytes), DeliveryID: p.textParam("deliveryId", event.MaxDeliveryIDBytes),
 		Outcome: p.wordParam("outcome"), Since: p.timeParam("since"), Cursor: p.textParam("cursor", maxCursorBytes),
 		Limit: p.intParam("limit"),
@@ -189,11 +118,16 @@ func deliveryPosition(r *http.Request) (event.Position, error) {
 	return event.Position{Topic: event.TopicEvents, Partition: int32(partition), Offset: event.Offset(offset)}, nil
 }
 
-func (s *Server) newDelivery(d *Delivery) wire.Delivery {
+// spellDeliveryKey returns what deliveryPosition reads.
+func spellDeliveryKey(at event.Position) string {
+	return fmt.Sprintf("%d-%d", at.Partition, at.Offset)
+}
+
+func (s *Server) newDelivery(d *ledger.Delivery) wire.Delivery {
 	out := wire.Delivery{
-		ID: fmt.Sprintf("%d-%d", d.Position.Partition, d.Position.Offset), Position: wirePosition(d.Position), Source: d.Source,
+		ID: spellDeliveryKey(d.Position), Position: wirePosition(d.Position), Source: d.Source,
 		Connection: d.Connection, DeliveryID: d.DeliveryID, BodySHA256: d.BodySHA256, RepoID: s.numberOf(d.Repository), RepoName: d.RepositoryName,
-		ReceivedAt: wire.At(d.ReceivedAt), LoggedAt: wire.At(d.LoggedAt), Outcome: wire.DeliveryOutcome(d.overallOutcome()), Reason: failure.Clean(d.Reason, failure.MaxDetailBytes),
+		ReceivedAt: wire.At(d.ReceivedAt), LoggedAt: wire.At(d.LoggedAt), Outcome: wire.DeliveryOutcome(overallOutcome(d)), Reason: failure.Clean(d.Reason, failure.MaxDetailBytes),
 		DuplicateOf: wireOptional(d.Of), Suppressed: d.Suppressed, Pushes: make([]wire.DeliveredPush, len(d.Pushes)),
 	}
 	if d.Outcome == string(event.DeliveryTaken) {
@@ -214,11 +148,11 @@ func (s *Server) newDelivery(d *Delivery) wire.Delivery {
 
 // overallOutcome is that of a delivery as a whole: it waits as long as one of its pushes
 // does, it failed if one failed, and it is indexed if one was.
-func (d *Delivery) overallOutcome() string {
+func overallOutcome(d *ledger.Delivery) string {
 	if d.Outcome != "" || len(d.Pushes) == 0 {
 		return d.Outcome
 	}
-	for _, outcome := range []string{OutcomeWaiting, OutcomeFailed, OutcomeIndexed} {
+	for _, outcome := range []string{ledger.OutcomeWaiting, ledger.OutcomeFailed, ledger.OutcomeIndexed} {
 		for i := range d.Pushes {
 			if d.Pushes[i].Outcome == outcome {
 				return outcome
@@ -228,14 +162,14 @@ func (d *Delivery) overallOutcome() string {
 	return d.Pushes[0].Outcome
 }
 
-func newDeliveredPush(p *DeliveredPush) wire.DeliveredPush {
+func newDeliveredPush(p *ledger.Push) wire.DeliveredPush {
 	out := wire.DeliveredPush{
 		Position: wirePosition(p.Position), Ref: string(p.Ref), Before: string(p.Before), After: string(p.After),
 		Action: wire.DeliveredPushAction(p.Action), Outcome: wire.DeliveryOutcome(p.Outcome), Reason: failure.Clean(p.Reason, failure.MaxDetailBytes),
 		DeadLetter: wireOptional(p.DeadLetter), Commit: string(p.Commit), ChangedFiles: p.Changes, NewDocuments: p.Documents, Segments: p.Segments,
 		IndexedWith: wireOptional(p.Cause), AnsweredBy: wireOptional(p.Answered), DoneAt: wire.At(p.DoneAt), SearchableAt: wire.At(p.SearchableAt),
 	}
-	if p.Outcome == OutcomeFailed {
+	if p.Outcome == ledger.OutcomeFailed {
 		out.Code, out.Remedy = wire.FailureCode(p.Code), failure.Describe(p.Code).Message()
 	}
 	if !p.SearchableAt.IsZero() {

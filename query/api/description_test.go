@@ -39,7 +39,7 @@ func TestPageHasItsPolicy(t *testing.T) {
 	newServer(t, newWorld().serverOptions()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/api/docs", nil))
 	policy := rec.Header().Get("Content-Security-Policy")
 	if rec.Code != http.StatusOK || rec.Header().Get("Content-Type") != "text/html; charset=utf-8" || rec.Header().Get("ETag") == "" {
-		t.Errorf("%d %v", rec.Code, rec.Header())
+		t.Errorf("GET /api/docs: %d with %v, want 200, HTML and an ETag", rec.Code, rec.Header())
 	}
 	if !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") || strings.Contains(policy, "unsafe") {
 		t.Errorf("policy %q", policy)

@@ -7,6 +7,7 @@
 //	search.go     POST /api/search
 //	stream.go     POST /api/stream_search
 //	find.go       POST /api/find_definitions, /api/find_references
+//	events.go     GET /api/events
 //	repos.go      GET /api/repos
 //	register.go   POST /api/repos, DELETE /api/repos/{repoId}, POST …/refresh
 //	status.go     GET /api/repos/{repoId}/status, …/skipped
@@ -22,13 +23,8 @@
 //
 // IDs become the numbers that the API shows, and numbers IDs, in numbers.go.
 //
-// The layers before a handler, from outside in:
-//
-//	middleware.go  ID, headers, measures, recovery, bounds of body and time
-//	origins.go     names that are answered to, pages of other origins
-//	admission.go   authentication and authorization
-//	limits.go      how often, and how much at once
-//	auditing.go    the audit record, after the handler and before the response
+// The layers before a handler are package front's; form.go checks a request by the
+// document between them and the handler.
 //
 // # Main types
 //

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"time"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
-	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/erasure"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -16,69 +16,9 @@ import (
 type Erasures interface {
 	// Erase requests it, durably, and returns what was begun. The error wraps
 	// ErrConflict if it is not possible in the current state.
-	Erase(ctx context.Context, r ErasureRequest) (Erasure, error)
+	Erase(ctx context.Context, r erasure.Request) (erasure.Erasure, error)
 	// List returns the erasures that this process knows, the newest first.
-	List(ctx context.Context) ([]Erasure, error)
-}
-
-// ErasureRequest names what is to be erased.
-type ErasureRequest struct {
-	Repository code.RepositoryID
-	// Commit is a commit that no ref leads to, Path a file or directory that no commit
-	// has to which a ref leads; both are empty for the whole repository.
-	Commit code.CommitID
-	Path   string
-}
-
-// IsRepository reports whether the whole repository is to be erased.
-func (r ErasureRequest) IsRepository() bool { return r.Commit == "" && r.Path == "" }
-
-// ErasureState is how far an erasure is.
-type ErasureState string
-
-// The states of an erasure; the last two are final.
-const (
-	ErasureWorking ErasureState = "erasing"
-	ErasureDone    ErasureState = "done"
-	ErasureFailed  ErasureState = "failed"
-)
-
-// ErasureWait is what an erasure waits for.
-type ErasureWait string
-
-// What an erasure may wait for.
-const (
-	ErasureWaitsForWorkers  ErasureWait = "workers"  // that they come to the event
-	ErasureWaitsForSegments ErasureWait = "segments" // that they are rewritten
-	ErasureWaitsForReplay   ErasureWait = "replay"   // that it ends
-)
-
-// Erasure is one erasure, as it is in one process.
-type Erasure struct {
-	At         event.Position
-	Repository code.RepositoryID
-	Commit     code.CommitID
-	Path       string
-	State      ErasureState
-	WaitsFor   ErasureWait
-	// Error says why the workers refused it.
-	Error string
-	// SharedFiles counts texts that other repositories have as well, which stay there. It
-	// is known when an erasure begins.
-	SharedFiles int
-	RequestedAt time.Time
-	EndedAt     time.Time
-	Proof       *ErasureProof
-}
-
-// ErasureProof is what was looked at when an erasure was done.
-type ErasureProof struct {
-	Segments            int
-	SegmentBytes        int64
-	UnnamedSegments     int
-	HeldSegments        int
-	QuarantinedSegments int
-	MirrorChecked       bool
+	List(ctx context.Context) ([]erasure.Erasure, error)
 }
 
 // eraseRequest is the body of POST /api/repos/{repoId}/erase.
@@ -101,7 +41,7 @@ func (s *Server) eraseRepository(r *http.Request) (*reply, error) {
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	s.setAuditTarget(r, audit.TargetRepository, known.Name, "commit", string(in.Commit), "path", in.Path)
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetRepository, known.Name, "commit", string(in.Commit), "path", in.Path)
 	if in.Commit != "" && in.Path != "" {
 		return nil, fmt.Errorf("%w: want a commit or a path, not both", errBody)
 	}
@@ -110,7 +50,7 @@ func (s *Server) eraseRepository(r *http.Request) (*reply, error) {
 			return nil, fmt.Errorf("%w: %w", errBody, err)
 		}
 	}
-	begun, err := s.o.Erasures.Erase(r.Context(), ErasureRequest{known.ID, in.Commit, in.Path})
+	begun, err := s.o.Erasures.Erase(r.Context(), erasure.Request{Repository: known.ID, Commit: in.Commit, Path: in.Path})
 	if err != nil {
 		return nil, fmt.Errorf("erase %s: %w", known.Name, err)
 	}
@@ -135,7 +75,7 @@ func (s *Server) listErasures(r *http.Request) (*reply, error) {
 }
 
 // newErasure is an erasure as it is written. What was erased has no name any more.
-func (s *Server) newErasure(e Erasure) wire.Erasure {
+func (s *Server) newErasure(e erasure.Erasure) wire.Erasure {
 	out := wire.Erasure{
 		ID: fmt.Sprintf("%d-%d", e.At.Partition, e.At.Offset), RepoID: int(s.numberOf(e.Repository)), Commit: string(e.Commit), Path: e.Path,
 		State: wire.ErasureState(e.State), WaitsFor: wire.ErasureWaitsFor(e.WaitsFor), Error: e.Error,
@@ -143,8 +83,8 @@ func (s *Server) newErasure(e Erasure) wire.Erasure {
 	}
 	if p := e.Proof; p != nil {
 		out.Proof = wire.ErasureProof{
-			Segments: p.Segments, SegmentBytes: p.SegmentBytes, UnnamedSegments: p.UnnamedSegments, HeldSegments: p.HeldSegments,
-			QuarantinedSegments: p.QuarantinedSegments, MirrorChecked: p.MirrorChecked,
+			Segments: p.Segments, SegmentBytes: p.SegmentBytes, UnnamedSegments: p.Unnamed, HeldSegments: p.Held,
+			QuarantinedSegments: p.Quarantined, MirrorChecked: p.MirrorChecked,
 		}
 	}
 	return out

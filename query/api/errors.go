@@ -4,18 +4,24 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"strconv"
+	"time"
 
+	"github.com/quarrysearch/quarry/projections/scip"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/mcp"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
 // Failures of the API itself, wrapped with the field or parameter.
@@ -28,11 +34,9 @@ var (
 	errParams       = errors.New("query parameters")
 	errPathParams   = errors.New("path parameters")
 	errConflict     = errors.New("conflict")
-	errCrossOrigin  = errors.New("requests from pages of other origins are not allowed")
 	errNotReady     = errors.New("not ready")
 	errTimedOut     = errors.New("the search timed out; narrow the query, for example with a repo: or lang: filter")
 	errContext      = errors.New("search context")
-	errHost         = errors.New("unknown host name; add it to access.hosts or set publicUrl")
 )
 
 // methodError is a 405.
@@ -54,13 +58,17 @@ const statusClientGone = 499
 
 // failures maps errors to statuses and codes. The first row that matches counts.
 var failures = []errorStatus{
-	{errNotChanged, http.StatusServiceUnavailable, "UNAVAILABLE"},
-	{errNotRecorded, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{front.ErrNotChanged, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{front.ErrNotRecorded, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{syntax.ErrInvalid, http.StatusBadRequest, "FAILED_TO_PARSE_QUERY"},
 	{plan.ErrPattern, http.StatusBadRequest, "FAILED_TO_PARSE_QUERY"},
 	{errBody, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
 	{navigate.ErrInvalid, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
 	{code.ErrCloneURL, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
+	{scip.ErrInvalid, http.StatusBadRequest, "INVALID_REQUEST_BODY"},
+	{scip.ErrTooLarge, http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE"},
+	{precise.ErrFull, http.StatusConflict, "CONFLICT"},
+	{precise.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{errMissingParam, http.StatusBadRequest, "MISSING_REQUIRED_QUERY_PARAMETER"},
 	{errParams, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
 	{ErrCursor, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
@@ -75,14 +83,14 @@ var failures = []errorStatus{
 	{mcp.ErrSessionUnknown, http.StatusNotFound, "NOT_FOUND"},
 	{mcp.ErrNotAcceptable, http.StatusNotAcceptable, "NOT_ACCEPTABLE"},
 	{mcp.ErrRequestTooLarge, http.StatusRequestEntityTooLarge, "REQUEST_TOO_LARGE"},
-	{errHost, http.StatusMisdirectedRequest, "MISDIRECTED_REQUEST"},
-	{errCrossOrigin, http.StatusForbidden, "CROSS_ORIGIN_REQUEST"},
+	{front.ErrHost, http.StatusMisdirectedRequest, "MISDIRECTED_REQUEST"},
+	{front.ErrCrossOrigin, http.StatusForbidden, "CROSS_ORIGIN_REQUEST"},
 	{ErrRefused, http.StatusForbidden, "REPOSITORY_REFUSED"},
 	{errNoRoute, http.StatusNotFound, "NOT_FOUND"},
 	{errContext, http.StatusNotFound, "SEARCH_CONTEXT_NOT_FOUND"},
 	{code.ErrNotFound, http.StatusNotFound, "NOT_FOUND"},
-	{ErrReplayRefused, http.StatusBadRequest, "INVALID_REPLAY"},
-	{ErrReplaying, http.StatusConflict, "REPLAY_CONFLICT"},
+	{replay.ErrRefused, http.StatusBadRequest, "INVALID_REPLAY"},
+	{replay.ErrBusy, http.StatusConflict, "REPLAY_CONFLICT"},
 	{source.ErrInvalidPath, http.StatusNotFound, "FILE_NOT_FOUND"},
 	{source.ErrNoPath, http.StatusNotFound, "FILE_NOT_FOUND"},
 	{source.ErrNoLine, http.StatusBadRequest, "INVALID_QUERY_PARAMS"},
@@ -100,6 +108,7 @@ var failures = []errorStatus{
 	{errNotReady, http.StatusServiceUnavailable, "NOT_READY"},
 	{source.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{source.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
+	{front.ErrTooManyStreams, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 }
 
@@ -107,10 +116,10 @@ func failureOf(err error) errorStatus {
 	if _, ok := errors.AsType[*methodError](err); ok {
 		return errorStatus{nil, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED"}
 	}
-	if _, ok := errors.AsType[*mediaTypeError](err); ok {
+	if _, ok := errors.AsType[*front.MediaTypeError](err); ok {
 		return errorStatus{nil, http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE"}
 	}
-	if _, ok := errors.AsType[*rateError](err); ok {
+	if _, ok := errors.AsType[*front.RateError](err); ok {
 		return errorStatus{nil, http.StatusTooManyRequests, "RATE_LIMITED"}
 	}
 	if _, ok := errors.AsType[*auth.ThrottledError](err); ok {
@@ -143,6 +152,9 @@ type queryError struct {
 	Advice   string `json:"advice"`
 }
 
+// wholeSeconds rounds up, so that a caller who waits that long has waited long enough.
+func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
 // retryAfterSeconds is the Retry-After of a 503.
 const retryAfterSeconds = 5
 
@@ -161,8 +173,8 @@ func errorReply(err error, requestID string) *reply {
 	case http.StatusUnauthorized:
 		out.header.Set("WWW-Authenticate", `Bearer realm="quarry"`)
 	case http.StatusTooManyRequests:
-		if e, ok := errors.AsType[*rateError](err); ok {
-			out.header.Set("Retry-After", strconv.Itoa(max(1, wholeSeconds(e.wait))))
+		if e, ok := errors.AsType[*front.RateError](err); ok {
+			out.header.Set("Retry-After", strconv.Itoa(max(1, wholeSeconds(e.Wait))))
 		}
 		if e, ok := errors.AsType[*auth.ThrottledError](err); ok {
 			out.header.Set("Retry-After", strconv.Itoa(max(1, wholeSeconds(e.RetryAfter))))

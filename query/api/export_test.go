@@ -4,20 +4,21 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
 // accessWords are the values of x-access in the document.
-var accessWords = map[access]openapi.Access{
-	accessOpen: openapi.AccessOpen, accessSearch: openapi.AccessSearch, accessGit: openapi.AccessGit, accessRead: openapi.AccessRead,
-	accessMember: openapi.AccessMember, accessOwner: openapi.AccessOwner, accessOperator: openapi.AccessOperator,
+var accessWords = map[front.Access]openapi.Access{
+	front.AccessOpen: openapi.AccessOpen, front.AccessSearch: openapi.AccessSearch, front.AccessGit: openapi.AccessGit, front.AccessRead: openapi.AccessRead,
+	front.AccessMember: openapi.AccessMember, front.AccessOwner: openapi.AccessOwner, front.AccessOperator: openapi.AccessOperator, front.AccessScip: openapi.AccessScip,
 }
 
 // Routes returns method, path and access of every route.
 func (s *Server) Routes() [][3]string {
 	var out [][3]string
 	for _, r := range s.routeTable() {
-		out = append(out, [3]string{r.method, r.path, string(accessWords[r.access])})
+		out = append(out, [3]string{r.Method, r.Path, string(accessWords[r.Access])})
 	}
 	return out
 }
@@ -33,13 +34,14 @@ func ErrorCodes() []string {
 
 // The names of access rules.
 const (
-	AccessOpen     = int(accessOpen)
-	AccessSearch   = int(accessSearch)
-	AccessGit      = int(accessGit)
-	AccessRead     = int(accessRead)
-	AccessMember   = int(accessMember)
-	AccessOwner    = int(accessOwner)
-	AccessOperator = int(accessOperator)
+	AccessOpen     = int(front.AccessOpen)
+	AccessSearch   = int(front.AccessSearch)
+	AccessGit      = int(front.AccessGit)
+	AccessRead     = int(front.AccessRead)
+	AccessMember   = int(front.AccessMember)
+	AccessOwner    = int(front.AccessOwner)
+	AccessScip     = int(front.AccessScip)
+	AccessOperator = int(front.AccessOperator)
 )
 
 // RouteAccess is a route and its access rule.
@@ -53,13 +55,13 @@ type RouteAccess struct {
 func (s *Server) Access() []RouteAccess {
 	var out []RouteAccess
 	for _, r := range s.routeTable() {
-		out = append(out, RouteAccess{r.method, r.path, string(r.action), int(r.access), r.changesState(), r.stream != nil})
+		out = append(out, RouteAccess{r.Method, r.Path, string(r.Action), int(r.Access), r.ChangesState(), r.stream != nil})
 	}
 	return out
 }
 
 // CheckRoute checks a route as New does.
 func CheckRoute(who int) error {
-	rt := route{path: "/x", access: access(who), handler: func(*http.Request) (*reply, error) { return okReply(nil), nil }}
+	rt := route{Route: front.Route{Path: "/x", Access: front.Access(who)}, handler: func(*http.Request) (*reply, error) { return okReply(nil), nil }}
 	return rt.checkDefinition()
 }

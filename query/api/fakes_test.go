@@ -11,10 +11,12 @@ import (
 
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/search"
-	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/erasure"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/ledger"
+	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
 var day = time.Date(2026, 3, 4, 5, 6, 7, 8_900_000, time.FixedZone("", 7200))
@@ -73,9 +75,11 @@ var kettle = &search.Repository{
 
 var bare = &search.Repository{Repository: code.Repository{ID: bareID, Kind: code.GenericGitHost, Name: "srv/git/Bare", CloneURL: "/srv/git/Bare", Fork: true, Archived: true}}
 
-// world is everything a Server needs, in memory.
+// world is everything a Server needs, in memory. Searches are those of a small corpus.
 type world struct {
-	result   search.Result
+	searcher *search.Searcher
+	change   func(*search.Result) // what the test makes of an answer, if not nil
+	late     bool                 // a stream fails after its first part
 	err      error
 	panics   bool
 	block    bool
@@ -99,7 +103,7 @@ type world struct {
 func newWorld() *world {
 	at := event.Position{Topic: event.TopicEvents, Partition: 1, Offset: 7}
 	return &world{
-		result:       sampleResult(),
+		searcher:     search.New(search.Options{}),
 		repositories: []*search.Repository{kettle, bare},
 		status: map[code.RepositoryID]api.RepositoryStatus{
 			kettleID: {Repository: *kettle, State: api.StateIndexed, Refs: []api.RefStatus{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at,
@@ -110,111 +114,10 @@ func newWorld() *world {
 		skipped: []api.SkippedFile{
 			{Path: "a.png", Ref: "refs/heads/trunk", Reason: code.SkipBinary, SizeBytes: 10},
 			{Path: "big.json", Ref: "refs/heads/trunk", Reason: code.SkipTooLarge, SizeBytes: 10 << 20},
+			{Path: "deep.js", Ref: "refs/heads/trunk", PartialSymbols: code.PartialLimit, SizeBytes: 4000},
 			{Path: "z", Ref: "refs/heads/trunk", Reason: code.SkipSymlink},
 		},
 	}
-}
-
-// sampleResult is a hand-made answer: a chunk with a symbol, one without, a
-// match in a path, a file without any.
-func sampleResult() search.Result {
-	at := func(offset, line, column int) search.Location {
-		return search.Location{ByteOffset: offset, LineNumber: line, Column: column}
-	}
-	return search.Result{
-		Exhaustive: true,
-		Files: []search.FileMatch{
-			{
-				Repo: kettle, Ref: "refs/heads/trunk", Refs: []code.Ref{"refs/heads/trunk", "refs/tags/v1"}, Path: "src/boil a#1.go", Language: "Go",
-				Chunks: []search.Chunk{
-					{Content: []byte("func (k *Kettle) Boil() <-chan int {\n"), Start: at(100, 10, 1),
-						Ranges:  []search.Range{{Start: at(117, 10, 18), End: at(121, 10, 22)}, {Start: at(130, 10, 31), End: at(134, 10, 35)}},
-						Symbols: []*code.Symbol{{Name: "Boil", Kind: "method", Parent: "Kettle", ParentKind: "struct"}, nil}},
-					{Content: []byte("\xffboil\n"), Start: at(200, 20, 1), Ranges: []search.Range{{Start: at(201, 20, 2), End: at(205, 20, 6)}}},
-				},
-			},
-			{Repo: bare, Path: "boil.txt", PathRanges: []search.Range{{Start: at(0, 1, 1), End: at(4, 1, 5)}}, Content: []byte("all of it\n")},
-		},
-		Stats: search.Stats{
-			Matches: 4, Files: 2, Displayed: 4, Duration: 1500 * time.Millisecond, Wait: 1, Planning: 2, Searching: 3, ContentBytes: 4, IndexBytes: 5,
-			FilesConsidered: 6, FilesLoaded: 7, FilesSkipped: 8, Segments: 9, SegmentsSkipped: 12, SegmentsFiltered: 10, TrigramLookups: 13, TrigramMatches: 14, RegexpsConsidered: 15,
-		},
-	}
-}
-
-func (w *world) Search(ctx context.Context, _ search.View, r search.Request) (*search.Result, error) {
-	w.request = r
-	if w.panics {
-		panic("a broken invariant")
-	}
-	if w.block {
-		<-ctx.Done()
-		return nil, fmt.Errorf("search: %w", ctx.Err())
-	}
-	if w.err != nil {
-		return nil, w.err
-	}
-	if strings.Contains(r.Query.Text, "context:") {
-		return nil, fmt.Errorf("context team: %w", code.ErrNotFound)
-	}
-	out := w.result
-	if n := strings.Index(r.Query.Text, "lang:pyhton"); n >= 0 {
-		at := syntax.Span{Start: n, End: n + len("lang:pyhton")}
-		out = search.Result{Exhaustive: true, Notices: []syntax.Notice{{
-			Code: syntax.FilterSelectsNothing, At: at, Message: "lang:pyhton selects none of the 2 languages in 1 repository. Did you mean Python?",
-			Filter: "lang:pyhton", Suggestions: []string{"Python"}, Queries: []string{"kmalloc lang:Python"},
-		}}}
-	}
-	if r.Query.Text == "boil(k*Kettle)" {
-		out.Notices = []syntax.Notice{{
-			Code: syntax.PastedText, At: syntax.Span{End: len(r.Query.Text)}, Suggestions: []string{`"boil(k*Kettle)"`},
-			Message: "Read as a line of code, whatever blanks are between its tokens. For the literal meaning, put each term in quotes.",
-		}}
-	}
-	if r.Query.Text == "biol" && r.Related {
-		out = search.Result{Exhaustive: true, Notices: []syntax.Notice{{
-			Code: syntax.TermFindsNothing, At: syntax.Span{End: len("biol")}, Message: "biol has no match. Did you mean boil?", Suggestions: []string{"boil"}, Queries: []string{"boil"},
-		}}, Related: []search.Related{{Reason: search.RelatedSpelling, Query: "boil", Files: w.result.Files[1:]}}}
-	}
-	if r.Query.Type == syntax.TypeRepo {
-		out = search.Result{Repositories: w.repositories, Exhaustive: true}
-	}
-	return &out, nil
-}
-
-// FindFiles finds the files of the world whose path has the letters together.
-func (w *world) FindFiles(_ context.Context, _ search.View, r search.FileRequest) (*search.FoundFiles, error) {
-	out := &search.FoundFiles{}
-	for i := range w.result.Files {
-		f := &w.result.Files[i]
-		if n := strings.Index(f.Path, r.Letters); n >= 0 && out.Total < r.Limit {
-			out.Files = append(out.Files, search.FoundFile{Repo: f.Repo, Path: f.Path, Score: 20, Positions: []int{n}})
-			out.Total++
-		}
-	}
-	return out, nil
-}
-
-// Stream emits each file separately; the error comes after the first file if the
-// query says late.
-func (w *world) Stream(ctx context.Context, v search.View, r search.Request, emit search.Emit) (*search.Result, error) {
-	if strings.Contains(r.Query.Text, "late") {
-		files := w.result.Files[:1]
-		if err := emit(files, search.Stats{Matches: 3, Files: 1, Displayed: 3}); err != nil {
-			return nil, err
-		}
-	}
-	out, err := w.Search(ctx, v, r)
-	if err != nil {
-		return nil, err
-	}
-	for i := range out.Files {
-		if err := errors.Join(emit(nil, search.Stats{}), emit(out.Files[i:i+1], search.Stats{Matches: 1, Files: 1, Displayed: 1})); err != nil {
-			return nil, err
-		}
-	}
-	out.Files = nil
-	return out, nil
 }
 
 // view counts its releases.
@@ -230,7 +133,7 @@ func (w *world) View(context.Context) (search.View, error) {
 		return nil, w.viewErr
 	}
 	w.acquired.Add(1)
-	return view{world: w}, nil
+	return view{View: indexedCorpus(), world: w}, nil
 }
 
 func (w *world) Repositories(context.Context) ([]*search.Repository, error) {
@@ -293,13 +196,13 @@ func (w *world) Status(_ context.Context, id code.RepositoryID) (api.RepositoryS
 	return st, nil
 }
 
-func (w *world) Skipped(_ context.Context, id code.RepositoryID, ref code.Ref, reason code.SkipReason, offset, limit int) ([]api.SkippedFile, int, error) {
+func (w *world) Skipped(_ context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) ([]api.SkippedFile, int, error) {
 	if id != kettleID || ref != "" && ref != "refs/heads/trunk" {
 		return nil, 0, fmt.Errorf("skipped files of %q: %w", ref, code.ErrNotFound)
 	}
 	var all []api.SkippedFile
 	for _, f := range w.skipped {
-		if reason == "" || f.Reason == reason {
+		if reason == "" || string(f.Reason) == reason || string(f.PartialSymbols) == reason {
 			all = append(all, f)
 		}
 	}
@@ -308,21 +211,21 @@ func (w *world) Skipped(_ context.Context, id code.RepositoryID, ref code.Ref, r
 }
 
 // fakeDeliveries are the deliveries of the world, newest first.
-func fakeDeliveries() []*api.Delivery {
+func fakeDeliveries() []*ledger.Delivery {
 	at := func(offset event.Offset) event.Position {
 		return event.Position{Topic: event.TopicEvents, Partition: 2, Offset: offset}
 	}
 	answered, cause, three := at(9), at(8), 3
-	return []*api.Delivery{
+	return []*ledger.Delivery{
 		{Position: at(12), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-3", Outcome: "refused", Reason: "signature is wrong", Suppressed: 4, ReceivedAt: day, LoggedAt: day},
 		{Position: at(11), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-1", Outcome: "duplicate", Of: &cause, Repository: kettleID, RepositoryName: "github.com/meadow/kettle", ReceivedAt: day, LoggedAt: day},
-		{Position: at(10), Source: "/query/api", Repository: goneID, ReceivedAt: day, LoggedAt: day, Pushes: []api.DeliveredPush{
+		{Position: at(10), Source: "/query/api", Repository: goneID, ReceivedAt: day, LoggedAt: day, Pushes: []ledger.Push{
 			{Position: at(10), Action: event.ActionRefresh, Outcome: "failed", Code: failure.Unreachable, Reason: "no route to host", DeadLetter: &event.Position{Topic: event.TopicDeadLetters, Partition: 2, Offset: 1}},
 		}},
 		{
 			Position: at(7), Source: "/webhooks/github/hub", Connection: "hub", DeliveryID: "d-1", BodySHA256: strings.Repeat("0f", 32),
 			Repository: kettleID, RepositoryName: "github.com/meadow/kettle", ReceivedAt: day, LoggedAt: day, Duplicates: 1, LastDuplicateAt: day,
-			Pushes: []api.DeliveredPush{
+			Pushes: []ledger.Push{
 				{Position: at(7), Ref: "refs/heads/topic", Action: event.ActionUpdated, Outcome: "coalesced", Commit: kettle.IndexedCommit, Cause: &cause, Answered: &answered, DoneAt: day, SearchableAt: day},
 				{Position: at(8), Ref: "refs/heads/topic", Before: kettle.IndexedCommit, After: kettle.IndexedCommit, Action: event.ActionUpdated, Outcome: "indexed", Commit: kettle.IndexedCommit,
 					Changes: &three, Documents: 2, Segments: 1, Answered: &answered, DoneAt: day, SearchableAt: day, Here: true},
@@ -331,12 +234,12 @@ func fakeDeliveries() []*api.Delivery {
 	}
 }
 
-func (w *world) List(_ context.Context, q api.DeliveryQuery) (api.DeliveryPage, error) {
+func (w *world) List(_ context.Context, q ledger.Query) (ledger.Page, error) {
 	if q.Cursor == "bad" {
-		return api.DeliveryPage{}, fmt.Errorf("%w: bad", api.ErrCursor)
+		return ledger.Page{}, fmt.Errorf("%w: bad", api.ErrCursor)
 	}
 	w.registered = append(w.registered, fmt.Sprintf("list %+v", q))
-	page := api.DeliveryPage{}
+	page := ledger.Page{}
 	for _, d := range fakeDeliveries() {
 		if q.Repository == 0 || q.Repository == d.Repository {
 			page.Deliveries = append(page.Deliveries, d)
@@ -348,7 +251,7 @@ func (w *world) List(_ context.Context, q api.DeliveryQuery) (api.DeliveryPage, 
 	return page, nil
 }
 
-func (w *world) Delivery(_ context.Context, at event.Position) (*api.Delivery, error) {
+func (w *world) Delivery(_ context.Context, at event.Position) (*ledger.Delivery, error) {
 	for _, d := range fakeDeliveries() {
 		if d.Position == at {
 			return d, nil
@@ -372,67 +275,67 @@ func (w *world) Redeliver(ctx context.Context, at event.Position) (string, []eve
 // fakeReplays knows replay 1, which ended, and begins replay 2.
 type fakeReplays struct{ *world }
 
-func (r fakeReplays) Start(_ context.Context, in api.ReplayRequest) (api.Replay, error) {
+func (r fakeReplays) Start(_ context.Context, in replay.Request) (replay.Replay, error) {
 	switch {
 	case in.Projection == "nothing":
-		return api.Replay{}, fmt.Errorf("%w: there is no projection %q; there are catalog, places", api.ErrReplayRefused, in.Projection)
+		return replay.Replay{}, fmt.Errorf("%w: there is no projection %q; there are catalog, places", replay.ErrRefused, in.Projection)
 	case r.asOf != "":
-		return api.Replay{}, fmt.Errorf("%w: replay 1 is at work", api.ErrReplaying)
+		return replay.Replay{}, fmt.Errorf("%w: replay 1 is at work", replay.ErrBusy)
 	}
-	return api.Replay{ID: 2, Projection: in.Projection, To: in.To, State: api.ReplayBuilding, BegunAt: day}, nil
+	return replay.Replay{ID: 2, Projection: in.Projection, To: in.To, State: replay.Building, BegunAt: day}, nil
 }
 
-func (r fakeReplays) Rollback(context.Context) (api.Replay, error) {
+func (r fakeReplays) Rollback(context.Context) (replay.Replay, error) {
 	if r.asOf != "" {
-		return api.Replay{}, fmt.Errorf("%w: nothing is kept", api.ErrReplaying)
+		return replay.Replay{}, fmt.Errorf("%w: nothing is kept", replay.ErrBusy)
 	}
-	return api.Replay{ID: 2, Rollback: true, State: api.ReplayBuilding, BegunAt: day}, nil
+	return replay.Replay{ID: 2, Rollback: true, State: replay.Building, BegunAt: day}, nil
 }
 
-func (r fakeReplays) Cancel(_ context.Context, id int) (api.Replay, error) {
+func (r fakeReplays) Cancel(_ context.Context, id int) (replay.Replay, error) {
 	if id != 1 {
-		return api.Replay{}, fmt.Errorf("replay %d: %w", id, code.ErrNotFound)
+		return replay.Replay{}, fmt.Errorf("replay %d: %w", id, code.ErrNotFound)
 	}
 	return r.endedReplay(), nil
 }
 
-func (r fakeReplays) endedReplay() api.Replay {
-	return api.Replay{ID: 1, State: api.ReplayFailed, Records: 10, RecordsTotal: 20, RecordsPerSecond: 2.5, Error: "disk full", BegunAt: day, EndedAt: day}
+func (r fakeReplays) endedReplay() replay.Replay {
+	return replay.Replay{ID: 1, State: replay.Failed, Records: 10, RecordsTotal: 20, RecordsPerSecond: 2.5, Error: "disk full", BegunAt: day, EndedAt: day}
 }
 
-func (r fakeReplays) List(context.Context) (api.ReplayList, error) {
+func (r fakeReplays) List(context.Context) (replay.List, error) {
 	if r.err != nil {
-		return api.ReplayList{}, r.err
+		return replay.List{}, r.err
 	}
-	return api.ReplayList{
-		Current:     api.ProjectionVersion{Name: "projections-3", CopyOf: "projections-2", Projection: "catalog", DiskBytes: 12345, CompletedAt: day},
-		Previous:    &api.ProjectionVersion{Name: "projections-2", AsOf: "2026-03-04T03:06:07Z", MissingDocuments: 2, MissingFiles: []string{"github.com/meadow/kettle: old.go"}},
-		Replays:     []api.Replay{r.endedReplay()},
+	return replay.List{
+		Current:     replay.Version{Name: "projections-3", CopyOf: "projections-2", Projection: "catalog", DiskBytes: 12345, CompletedAt: day},
+		Previous:    &replay.Version{Name: "projections-2", AsOf: "2026-03-04T03:06:07Z", MissingDocuments: 2, MissingFiles: []string{"github.com/meadow/kettle: old.go"}},
+		Replays:     []replay.Replay{r.endedReplay()},
 		Projections: []string{"catalog", "places"},
 	}, nil
 }
 
 type fakeErasures struct{ *world }
 
-func (e fakeErasures) Erase(_ context.Context, r api.ErasureRequest) (api.Erasure, error) {
+func (e fakeErasures) Erase(_ context.Context, r erasure.Request) (erasure.Erasure, error) {
 	at, err := e.append("erase %d %s", r.Repository, r.Commit)
-	return api.Erasure{
-		At: at, Repository: r.Repository, Commit: r.Commit, Path: r.Path, State: api.ErasureWorking, WaitsFor: api.ErasureWaitsForWorkers, SharedFiles: 2, RequestedAt: day,
+	return erasure.Erasure{
+		At: at, Repository: r.Repository, Commit: r.Commit, Path: r.Path, State: erasure.Working, WaitsFor: erasure.WaitForWorkers, SharedFiles: 2, RequestedAt: day,
 	}, err
 }
 
-func (e fakeErasures) List(context.Context) ([]api.Erasure, error) {
-	return []api.Erasure{{
-		Repository: kettleID, State: api.ErasureDone, RequestedAt: day, EndedAt: day, Proof: &api.ErasureProof{Segments: 3, SegmentBytes: 4096, MirrorChecked: true},
+func (e fakeErasures) List(context.Context) ([]erasure.Erasure, error) {
+	return []erasure.Erasure{{
+		Repository: kettleID, State: erasure.Done, RequestedAt: day, EndedAt: day, Proof: &erasure.Proof{Segments: 3, SegmentBytes: 4096, MirrorChecked: true},
 	}}, e.err
 }
 
 // fakeDeadLetterList are the dead letters of the world, newest first.
-func fakeDeadLetterList() []api.DeadLetter {
+func fakeDeadLetterList() []ledger.DeadLetter {
 	at := func(topic event.Topic, offset event.Offset) event.Position {
 		return event.Position{Topic: topic, Partition: 1, Offset: offset}
 	}
-	return []api.DeadLetter{
+	return []ledger.DeadLetter{
 		{Position: at(event.TopicDeadLetters, 9), Of: at(event.TopicEvents, 31), Stage: "projections", Code: failure.Unreadable, Reason: "invalid", Attempts: 1, Type: event.TypeSegmentsMerged, At: day, ValueBytes: 40},
 		{Position: at(event.TopicDeadLetters, 4), Of: at(event.TopicEvents, 17), Stage: "worker", Code: failure.Unreachable, Reason: "no route to host", Attempts: 5, Type: event.TypePush,
 			Repository: kettleID, RepositoryName: "github.com/meadow/kettle", At: day, ValueBytes: 120, Copies: 1},
@@ -440,9 +343,9 @@ func fakeDeadLetterList() []api.DeadLetter {
 	}
 }
 
-func (w *world) ListDeadLetters(_ context.Context, q api.DeadLetterQuery) ([]api.DeadLetter, int, error) {
+func (w *world) ListDeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledger.DeadLetter, int, error) {
 	w.registered = append(w.registered, fmt.Sprintf("letters %+v", q))
-	var out []api.DeadLetter
+	var out []ledger.DeadLetter
 	for _, l := range fakeDeadLetterList() {
 		if (q.Stage == "" || q.Stage == l.Stage) && (q.Repository == 0 || q.Repository == l.Repository) {
 			out = append(out, l)
@@ -451,7 +354,7 @@ func (w *world) ListDeadLetters(_ context.Context, q api.DeadLetterQuery) ([]api
 	return out, 3, nil
 }
 
-func (w *world) GetDeadLetter(_ context.Context, at event.Position) (api.DeadLetter, event.Record, error) {
+func (w *world) GetDeadLetter(_ context.Context, at event.Position) (ledger.DeadLetter, event.Record, error) {
 	for _, l := range fakeDeadLetterList() {
 		if l.Position != at {
 			continue
@@ -462,7 +365,7 @@ func (w *world) GetDeadLetter(_ context.Context, at event.Position) (api.DeadLet
 		}
 		return l, event.DeadLetter(rec, l.Stage, l.Attempts, errors.New(l.Reason)), nil
 	}
-	return api.DeadLetter{}, event.Record{}, fmt.Errorf("dead letter at %s is not open: %w", at, code.ErrNotFound)
+	return ledger.DeadLetter{}, event.Record{}, fmt.Errorf("dead letter at %s is not open: %w", at, code.ErrNotFound)
 }
 
 func (w *world) ReplayDeadLetter(ctx context.Context, at event.Position) (event.Position, error) {

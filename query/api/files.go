@@ -91,7 +91,7 @@ func (w *fileWriter) writePages(m *search.FileMatch) {
 	w.out.Raw(`"webUrl":`)
 	w.out.Text(w.url)
 	w.out.Raw(",")
-	if w.url = w.links.appendExternal(w.url[:0], m.Path); len(w.url) > 0 {
+	if w.url = w.links.external.AppendURL(w.url[:0], m.Path); len(w.url) > 0 {
 		w.out.Raw(`"externalWebUrl":`)
 		w.out.Text(w.url)
 		w.out.Raw(",")

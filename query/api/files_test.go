@@ -82,9 +82,19 @@ func externalPage(r *search.Repository, ref code.Ref, path string) string {
 	case r.WebURL == "":
 		return ""
 	case r.Kind == code.GitHub:
-		return r.WebURL + "/blob/" + escapePath(branch) + "/" + strings.Join(elements, "/")
+		return r.WebURL + "/blob/" + strings.ReplaceAll(url.PathEscape(branch), "%2F", "/") + "/" + strings.Join(elements, "/")
 	}
-	return r.WebURL + "?path=" + url.QueryEscape(path) + "&version=" + url.QueryEscape(branch)
+	version := "GB" + branch
+	if ref.IsTag() {
+		version = "GT" + branch
+	}
+	// As url.QueryEscape, but for slashes and blanks.
+	escape := strings.NewReplacer("%2F", "/", "+", "%20").Replace
+	link := r.WebURL + "?path=/" + escape(url.QueryEscape(path))
+	if ref != "" {
+		link += "&version=" + escape(url.QueryEscape(version))
+	}
+	return link
 }
 
 // words are what texts and names are made of: code, what JSON escapes, what URLs
@@ -115,7 +125,7 @@ func randomFile(r *rand.Rand) search.FileMatch {
 	repo := &search.Repository{Repository: code.Repository{ID: code.RepositoryID(r.Uint64() >> 11), Name: "host/" + randomPhrase(r, 2)}}
 	switch r.IntN(3) {
 	case 0:
-		repo.Kind, repo.WebURL = code.GitHub, "https://github.com/o/"+randomPhrase(r, 1)+"x"
+		repo.Kind, repo.WebURL = code.GitHub, "https://github.com/o/"+url.PathEscape(randomPhrase(r, 1))+"x"
 	case 1:
 		repo.Kind, repo.WebURL = code.AzureDevOps, "https://dev.azure.com/o/r"
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -22,12 +23,38 @@ func (s *Server) findReferences(r *http.Request) (*reply, error) {
 	return s.findSymbols(r, s.navigator.References)
 }
 
+func (s *Server) findImplementations(r *http.Request) (*reply, error) {
+	return s.findSymbols(r, s.navigator.Implementations)
+}
+
+// describeSymbol says what is known about the symbol at a position.
+func (s *Server) describeSymbol(r *http.Request) (*reply, error) {
+	var out *wire.Hover
+	_, err := s.findSymbols(r, func(ctx context.Context, v search.View, request navigate.Request) (*navigate.Result, error) {
+		found, err := s.navigator.Describe(ctx, v, request)
+		if err != nil {
+			return nil, err
+		}
+		out = &wire.Hover{Signature: found.Signature, Documentation: found.Documentation, Precise: found.Precise, Notices: newNotices(found.Notices, nil)}
+		if f := found.Definition; f != nil {
+			out.Definition = wire.HoverDefinition{
+				Repository: f.Repo.Name, FileName: f.Path, WebURL: s.fileURL(f.Repo.Name, f.Ref, f.Path), LineNumber: f.Matches[0].Range.Start.LineNumber,
+			}
+		}
+		return &navigate.Result{}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return okReply(out), nil
+}
+
 func (s *Server) findSymbols(r *http.Request, find findFunc) (*reply, error) {
 	var in wire.FindSymbolsRequest
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	s.setAuditTarget(r, audit.TargetInstance, "", "symbol", in.SymbolName, "repo", in.RepoName)
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "", "symbol", in.SymbolName, "repo", in.RepoName)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
 	view, err := s.openView(ctx)
@@ -35,9 +62,13 @@ func (s *Server) findSymbols(r *http.Request, find findFunc) (*reply, error) {
 		return nil, fmt.Errorf("find: %w", err)
 	}
 	defer view.Release()
-	result, err := find(ctx, view, navigate.Request{
-		Symbol: in.SymbolName, Language: in.Language, Revision: in.RevisionName, Repository: in.RepoName,
-	})
+	request := navigate.Request{
+		Symbol: in.SymbolName, Language: in.Language, Revision: in.RevisionName, Repository: in.RepoName, IncludeText: in.IncludeText, IncludeEnclosing: in.IncludeEnclosing,
+	}
+	if p := in.Position; p.RepoName != "" {
+		request.Position = &navigate.Position{Repository: p.RepoName, Revision: p.RevisionName, Path: p.Path, Line: p.LineNumber, Column: p.Column}
+	}
+	result, err := find(ctx, view, request)
 	if err != nil {
 		return nil, searchError(r, err)
 	}
@@ -47,7 +78,7 @@ func (s *Server) findSymbols(r *http.Request, find findFunc) (*reply, error) {
 // newFindResponse copies: the view may be released before it is written.
 func (s *Server) newFindResponse(r *navigate.Result) *wire.FindSymbolsResponse {
 	out := &wire.FindSymbolsResponse{
-		Stats: wire.FindStats{MatchCount: r.Matches}, Files: make([]wire.FindFile, len(r.Files)), IsSearchExhaustive: r.Exhaustive,
+		Stats: wire.FindStats{MatchCount: r.Matches, TextMatchCount: r.TextMatches}, Files: make([]wire.FindFile, len(r.Files)), IsSearchExhaustive: r.Exhaustive,
 		Notices: newNotices(r.Notices, nil),
 	}
 	repositories := repositoryInfos{server: s}
@@ -60,9 +91,26 @@ func (s *Server) newFindResponse(r *navigate.Result) *wire.FindSymbolsResponse {
 			Matches: make([]wire.FindMatch, len(f.Matches)),
 		}
 		for j, m := range f.Matches {
-			out.Files[i].Matches[j] = wire.FindMatch{LineContent: string(m.Line), Range: textRange(m.Range)}
+			out.Files[i].Matches[j] = newFindMatch(&m)
 		}
 	}
 	out.RepositoryInfo = repositories.listInfos()
+	return out
+}
+
+func newFindMatch(m *navigate.Match) wire.FindMatch {
+	out := wire.FindMatch{
+		LineContent: string(m.Line), Range: textRange(m.Range),
+		Role: wire.FindMatchRole(m.Role), Relation: wire.FindMatchRelation(m.Relation), Precise: m.Precise,
+	}
+	if s := m.Symbol; s != nil {
+		out.Symbol = wire.Symbol{Symbol: s.Name, Kind: string(s.Kind), Parent: wire.SymbolParent{Symbol: s.Parent, Kind: string(s.ParentKind)}}
+	}
+	if d := m.Definition; d != nil {
+		out.Signature, out.Doc = d.Signature, d.Doc
+	}
+	if d := m.Enclosing; d != nil {
+		out.Enclosing = wire.EnclosingSymbol{Name: d.Name, Kind: string(d.Kind), Parent: d.Parent, Line: int(d.Line), Column: int(d.Column)}
+	}
 	return out
 }

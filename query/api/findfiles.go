@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -22,7 +23,7 @@ func (s *Server) findFiles(r *http.Request) (*reply, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	s.setAuditTarget(r, audit.TargetInstance, "", "query", letters, "repo", repository)
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "", "query", letters, "repo", repository)
 	ctx, cancel := context.WithTimeout(r.Context(), s.o.SearchTimeout)
 	defer cancel()
 	view, err := s.openView(ctx)

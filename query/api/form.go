@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,25 +22,30 @@ type requestForm struct {
 // own in the established interface.
 const pathOfUser = "/api/ee/user"
 
+// formKey is the key of the requestForm in a request's context.
+type formKey struct{}
+
+// formOf returns the form of a request that came through checkParameters.
+func formOf(r *http.Request) *requestForm { return r.Context().Value(formKey{}).(*requestForm) }
+
 // checkParameters checks the path and the query of a request by the document; decodeBody
-// does the body.
-func (s *Server) checkParameters(rt *route, r *http.Request) error {
-	f := &exchangeOf(r).form
-	f.operation = s.contract.Operation(rt.method, rt.path)
+// does the body. The request it returns carries the form.
+func (s *Server) checkParameters(rt *route, r *http.Request) (*http.Request, error) {
+	f := &requestForm{operation: s.contract.Operation(rt.Method, rt.Path)}
 	vars := mux.Vars(r)
 	if err := f.operation.Path(func(name string) string { return vars[name] }); err != nil {
-		return fmt.Errorf("%w: %w", errPathParams, err)
+		return nil, fmt.Errorf("%w: %w", errPathParams, err)
 	}
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errParams, err)
+		return nil, fmt.Errorf("%w: %w", errParams, err)
 	}
 	f.values = values
 	err = f.operation.Query(values)
-	if fault, ok := errors.AsType[*contract.Fault](err); ok && fault.Have == "" && rt.path == pathOfUser {
-		return fmt.Errorf("%w: %w", errMissingParam, err)
+	if fault, ok := errors.AsType[*contract.Fault](err); ok && fault.Have == "" && rt.Path == pathOfUser {
+		return nil, fmt.Errorf("%w: %w", errMissingParam, err)
 	} else if err != nil {
-		return fmt.Errorf("%w: %w", errParams, err)
+		return nil, fmt.Errorf("%w: %w", errParams, err)
 	}
-	return nil
+	return r.WithContext(context.WithValue(r.Context(), formKey{}, f)), nil
 }

@@ -79,7 +79,10 @@ func (s *Server) firstSkipped(ctx context.Context, id code.RepositoryID) (*skipp
 func newSkippedItems(files []SkippedFile) []skippedItem {
 	items := make([]skippedItem, len(files))
 	for i, f := range files {
-		items[i] = skippedItem{f.Path, f.Ref, f.Reason, f.SizeBytes, f.Reason.Advice()}
+		items[i] = skippedItem{Path: f.Path, Ref: f.Ref, Reason: string(f.Reason), SizeBytes: f.SizeBytes, Message: f.Reason.Advice()}
+		if r := f.PartialSymbols; r != "" {
+			items[i].Reason, items[i].Symbols, items[i].Message = string(r), "partial", r.Advice()
+		}
 	}
 	return items
 }

@@ -26,7 +26,7 @@ type fakeGate struct {
 	invisible map[string]bool // names of repositories that only owners see
 }
 
-var everyScope = []account.Scope{account.ScopeSearch, account.ScopeGit, account.ScopeAdmin}
+var everyScope = []account.Scope{account.ScopeSearch, account.ScopeGit, account.ScopeAdmin, account.ScopeScip}
 
 var principals = map[string]*auth.Principal{
 	"operator": {Actor: account.Actor{Kind: account.ActorOperator}, Role: account.RoleOwner, Scopes: everyScope},

@@ -13,12 +13,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // newLimitedServer is a server whose clock the test moves.
-func newLimitedServer(t *testing.T, l api.Limits) (*world, *api.Server, *time.Time, *prometheus.Registry) {
+func newLimitedServer(t *testing.T, l front.Limits) (*world, *api.Server, *time.Time, *prometheus.Registry) {
 	w, now, reg := closedWorld(), day, prometheus.NewRegistry()
 	o := w.serverOptions()
 	o.Limits, o.Registerer, o.Now = l, reg, func() time.Time { return now }
@@ -26,7 +27,7 @@ func newLimitedServer(t *testing.T, l api.Limits) (*world, *api.Server, *time.Ti
 }
 
 func TestRateLimits(t *testing.T) {
-	w, s, now, reg := newLimitedServer(t, api.Limits{PerSecond: 10, Burst: 4, AnonymousPerSecond: 1, AnonymousBurst: 2})
+	w, s, now, reg := newLimitedServer(t, front.Limits{PerSecond: 10, Burst: 4, AnonymousPerSecond: 1, AnonymousBurst: 2})
 	for credential, burst := range map[string]int{"": 2, "searcher": 4, "member": 4, "token": 4} {
 		for i := range burst {
 			rec := sendRequest(s, "GET", "/api/repos", "", credential)
@@ -45,11 +46,11 @@ func TestRateLimits(t *testing.T) {
 	}
 	for range 20 {
 		if rec := sendRequest(s, "GET", "/api/repos", "", "operator"); rec.Code != 200 || rec.Header().Get("RateLimit-Limit") != "" {
-			t.Fatalf("the operator: %d %v", rec.Code, rec.Header())
+			t.Fatalf("a request of the operator: %d with %v, want 200 without a limit", rec.Code, rec.Header())
 		}
 		for _, path := range []string{"/healthz", "/readyz", "/api/health", "/api/version"} {
 			if rec := sendRequest(s, "GET", path, "", ""); rec.Code != 200 {
-				t.Fatalf("%s: %d", path, rec.Code)
+				t.Fatalf("GET %s of a caller beyond the rate limit: %d, want 200", path, rec.Code)
 			}
 		}
 	}
@@ -74,7 +75,7 @@ quarry_api_limited_callers 4
 // Each address is limited separately, of IPv6 the network of a client; attempts
 // with credentials have a lower limit than other requests.
 func TestLimitsOfAddresses(t *testing.T) {
-	_, s, now, _ := newLimitedServer(t, api.Limits{AnonymousPerSecond: 1, AnonymousBurst: 10})
+	_, s, now, _ := newLimitedServer(t, front.Limits{AnonymousPerSecond: 1, AnonymousBurst: 10})
 	from := func(address, credential string) int {
 		r := httptest.NewRequest(http.MethodGet, "/api/repos", nil)
 		r.RemoteAddr = address
@@ -115,7 +116,7 @@ func TestLimitsOfAddresses(t *testing.T) {
 type holding struct{ *world }
 
 func (h holding) Stream(ctx context.Context, _ search.View, _ search.Request, emit search.Emit) (*search.Result, error) {
-	if err := emit(h.result.Files[:1], search.Stats{Matches: 1}); err != nil {
+	if err := emit(h.filesOf("boil")[:1], search.Stats{Matches: 1}); err != nil {
 		return nil, err
 	}
 	<-ctx.Done()
@@ -153,7 +154,7 @@ func TestStreamsOfOneCaller(t *testing.T) {
 // TestReconfigure: limits that change while the server runs hold from the next
 // request on.
 func TestReconfigure(t *testing.T) {
-	_, s, _, _ := newLimitedServer(t, api.Limits{PerSecond: 10, Burst: 1})
+	_, s, _, _ := newLimitedServer(t, front.Limits{PerSecond: 10, Burst: 1})
 	passed := func() (n int) {
 		for sendRequest(s, "GET", "/api/repos", "", "member").Code == 200 && n < 10 {
 			n++
@@ -163,11 +164,11 @@ func TestReconfigure(t *testing.T) {
 	if n := passed(); n != 1 {
 		t.Fatalf("%d requests passed, want 1", n)
 	}
-	s.Reconfigure(api.Limits{PerSecond: 10, Burst: 4}, nil)
+	s.Reconfigure(front.Limits{PerSecond: 10, Burst: 4}, nil)
 	if n := passed(); n != 3 {
 		t.Errorf("%d further requests passed, want 3", n)
 	}
-	s.Reconfigure(api.Limits{PerSecond: -1, Burst: 4}, nil)
+	s.Reconfigure(front.Limits{PerSecond: -1, Burst: 4}, nil)
 	if n := passed(); n != 10 {
 		t.Errorf("%d requests passed without a limit, want all", n)
 	}

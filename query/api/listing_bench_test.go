@@ -14,6 +14,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -52,7 +53,7 @@ func newMany(t testing.TB, n int) *api.Server {
 	}
 	o := m.serverOptions()
 	o.Catalog, o.Gate = m, m
-	o.Limits = api.Limits{PerSecond: 1 << 20, Burst: 1 << 20}
+	o.Limits = front.Limits{PerSecond: 1 << 20, Burst: 1 << 20}
 	s, err := api.New(o)
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/mcp"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -15,26 +16,26 @@ import (
 // newMCP returns the tools for AI agents, over the same services.
 func (s *Server) newMCP() (*mcp.Server, error) {
 	return mcp.New(mcp.Options{
-		Searcher: s.o.Searcher, Index: visibleIndex{s}, Source: s.o.Source, Note: s.noteCall,
+		Searcher: s.o.Searcher, Index: visibleIndex{s}, Source: s.o.Source, Outline: s.o.Outline, Precise: s.o.Precise, Note: s.noteCall,
 		Secret: s.o.Secret, PublicURL: s.o.PublicURL, Version: s.o.Version,
 		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }
 
-// visibleIndex implements mcp.Sight: it returns what exists for the caller.
+// visibleIndex implements mcp.VisibleIndex: it returns what exists for the caller.
 type visibleIndex struct{ server *Server }
 
 var _ mcp.VisibleIndex = visibleIndex{}
 
-// View implements mcp.Sight.
+// View implements mcp.VisibleIndex.
 func (g visibleIndex) View(ctx context.Context) (search.View, error) { return g.server.openView(ctx) }
 
-// Repository implements mcp.Sight.
+// Repository implements mcp.VisibleIndex.
 func (g visibleIndex) Repository(ctx context.Context, name string) (*code.Repository, error) {
 	return g.server.visibleRepository(ctx, name)
 }
 
-// Repositories implements mcp.Sight.
+// Repositories implements mcp.VisibleIndex.
 func (g visibleIndex) Repositories(ctx context.Context, sort, filter string) ([]*search.Repository, error) {
 	all, err := g.server.o.Catalog.Repositories(ctx)
 	if err != nil {
@@ -45,9 +46,7 @@ func (g visibleIndex) Repositories(ctx context.Context, sort, filter string) ([]
 
 // noteCall records what an agent did: a request may be several calls, or none.
 func (s *Server) noteCall(ctx context.Context, rec audit.Record) error {
-	if x := exchangeIn(ctx); x != nil {
-		rec.RequestID = x.id
-	}
+	rec.RequestID = front.ExchangeIn(ctx).ID()
 	return s.o.Audit.Note(ctx, rec)
 }
 

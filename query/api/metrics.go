@@ -1,7 +1,7 @@
 package api
 
 import (
-	"strconv"
+	"context"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -9,50 +9,23 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 )
 
-// metrics of the API. A route is a row of routes.go, so labels are bounded.
+// metrics of the API, in addition to those of its front.
 type metrics struct {
-	seconds  *prometheus.HistogramVec
-	inFlight prometheus.Gauge
-	panics   prometheus.Counter
-	limited  *prometheus.CounterVec
-	// refusals counts requests that came too often, by the bound.
-	refusals   *prometheus.CounterVec
-	unrecorded prometheus.Counter
+	limited *prometheus.CounterVec
+	// followed counts streams of events that ended, by the reason.
+	followed *prometheus.CounterVec
 }
 
-// The bounds that refuse.
-const (
-	refusalRate    = "rate"
-	refusalStreams = "streams"
-)
-
-func newMetrics(reg prometheus.Registerer, s *Server) *metrics {
-	m := &metrics{
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name:    "quarry_api_request_duration_seconds",
-			Help:    "Time from the first byte of a request to the last byte of its response, by route and status.",
-			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
-		}, []string{"route", "status"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "quarry_api_inflight_requests",
-			Help: "Requests in progress.",
-		}),
-		panics: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_api_panics_total",
-			Help: "Requests that ended in a panic, which is a defect in Quarry.",
-		}),
-		limited: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quarry_api_incomplete_searches_total",
-			Help: "Searches answered in part, by reason.",
-		}, []string{"reason"}),
-		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "quarry_api_limited_requests_total",
-			Help: "Requests answered 429, by limit.",
-		}, []string{"limit"}),
-		unrecorded: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "quarry_api_unrecorded_changes_total",
-			Help: "Changes that took effect but could not be written to the audit log.",
-		}),
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{limited: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "quarry_api_incomplete_searches_total",
+		Help: "Searches answered in part, by reason.",
+	}, []string{"reason"}), followed: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "quarry_api_event_streams_total",
+		Help: "Streams of events that ended, by reason: end (of what there was, or of the longest time), stopped (by the caller or the server), slow_reader, failed.",
+	}, []string{"reason"})}
+	for _, reason := range []string{followedToEnd, followStopped, followLost, followFailed} {
+		m.followed.WithLabelValues(reason)
 	}
 	for _, reason := range search.StopReasons {
 		m.limited.WithLabelValues(string(reason))
@@ -60,21 +33,49 @@ func newMetrics(reg prometheus.Registerer, s *Server) *metrics {
 	for _, reason := range []string{incompleteDisplay, incompleteServer, incompleteOther} {
 		m.limited.WithLabelValues(reason)
 	}
-	for _, limit := range []string{refusalRate, refusalStreams} {
-		m.refusals.WithLabelValues(limit)
-	}
-	callers := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "quarry_api_limited_callers",
-		Help: "API keys, users and addresses with a tracked request rate; the least recently used are evicted.",
-	}, func() float64 { return float64(s.pace.Len()) })
-	streams := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "quarry_api_open_streams",
-		Help: "Open response streams.",
-	}, func() float64 { return float64(s.streams.Open()) })
-	reg.MustRegister(m.seconds, m.inFlight, m.panics, m.limited, m.refusals, m.unrecorded, callers, streams)
+	reg.MustRegister(m.limited, m.followed)
 	return m
 }
 
-func (m *metrics) observeRequest(route string, status int, took time.Duration) {
-	m.seconds.WithLabelValues(route, strconv.Itoa(status)).Observe(took.Seconds())
+// hookHealth shows the health of the webhooks of each connection, as GET /api/connections
+// has it, at each scrape.
+type hookHealth struct{ s *Server }
+
+var (
+	lastDeliveryDesc = prometheus.NewDesc("quarry_connection_last_delivery_timestamp_seconds",
+		"When the last delivery of a connection arrived that was not refused, in seconds since 1970; 0 for none.", []string{"connection"}, nil)
+	deliveryGapDesc = prometheus.NewDesc("quarry_connection_usual_delivery_gap_seconds",
+		"Median time between the latest deliveries of a connection; 0 for fewer than five.", []string{"connection"}, nil)
+)
+
+// hookHealthTimeout bounds the reads of one scrape: at most healthDeliveries rows for each
+// connection.
+const hookHealthTimeout = 5 * time.Second
+
+// Describe implements prometheus.Collector.
+func (hookHealth) Describe(descs chan<- *prometheus.Desc) {
+	descs <- lastDeliveryDesc
+	descs <- deliveryGapDesc
+}
+
+// Collect implements prometheus.Collector. A connection whose deliveries cannot be read is
+// left out of the scrape.
+func (h hookHealth) Collect(out chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), hookHealthTimeout)
+	defer cancel()
+	for name, st := range h.s.connectionStates() {
+		if !st.Hooked {
+			continue
+		}
+		hooks, err := h.s.connectionHooks(ctx, name)
+		if err != nil {
+			continue
+		}
+		last := 0.0
+		if !hooks.LastAt.IsZero() {
+			last = float64(hooks.LastAt.Unix())
+		}
+		out <- prometheus.MustNewConstMetric(lastDeliveryDesc, prometheus.GaugeValue, last, name)
+		out <- prometheus.MustNewConstMetric(deliveryGapDesc, prometheus.GaugeValue, float64(hooks.UsualGapSeconds), name)
+	}
 }

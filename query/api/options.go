@@ -12,11 +12,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/front"
+	"github.com/quarrysearch/quarry/query/live"
+	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
 // Defaults and bounds of Options.
@@ -40,8 +44,6 @@ const (
 	// DefaultPartTimeout bounds the departure of 64 KiB of a stream: a reader that
 	// is slower is left.
 	DefaultPartTimeout = 15 * time.Second
-	// maxStreams bounds the streams at once, whose readers may be slow.
-	maxStreams = 256
 )
 
 // Searcher runs a query; search.Searcher is one.
@@ -101,7 +103,7 @@ type Status interface {
 	// from offset on and at most limit, and how many there are in all. An empty
 	// ref means the default branch, an empty reason means all. The error wraps
 	// code.ErrNotFound for an unknown repository or ref.
-	Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason code.SkipReason, offset, limit int) (files []SkippedFile, total int, err error)
+	Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) (files []SkippedFile, total int, err error)
 }
 
 // Errors that the interfaces above may wrap.
@@ -123,7 +125,7 @@ type Options struct {
 	Accounts *auth.Service
 	// Gate authenticates callers, Audit records what they did.
 	Gate  Gate
-	Audit Auditor
+	Audit front.Auditor
 	// AuditLog reads that; nil in a process that has none: its routes answer 503.
 	AuditLog  AuditLog
 	Searcher  Searcher
@@ -148,11 +150,19 @@ type Options struct {
 	// present.
 	AsOf func() string
 	// Missing says what searches and rebuilds lack; nil is nothing.
-	Missing func() Missing
+	Missing func() replay.Missing
+	// Events are what callers follow; nil in a process that has none: the route answers
+	// 503.
+	Events *live.Feed
 	// Source reads files and history of repositories.
 	Source *source.Browser
 	// Outline reads tokens and symbols of files.
 	Outline Outline
+	// Precise has the precise indexes; nil in a process that has none: their routes answer
+	// 503.
+	Precise *precise.Store
+	// MaxScipBytes bounds an upload of one.
+	MaxScipBytes int64
 	// Verifier is nil in a process without mirrors.
 	Verifier Verifier
 	// Screen filters out repositories that the caller may not read; nil creates
@@ -160,6 +170,8 @@ type Options struct {
 	Screen *search.Screen
 	// Connections are the kinds of the configured connections, by name.
 	Connections map[string]code.HostKind
+	// Connectivity is nil in a process that knows no state of connections.
+	Connectivity Connectivity
 	// Ready says why the server should get no requests yet; nil is always ready.
 	Ready func(ctx context.Context) error
 	// Writable says why nothing may be changed now; nil is always writable. What is read
@@ -182,7 +194,7 @@ type Options struct {
 	PartTimeout   time.Duration
 	ReadTimeout   time.Duration
 	WriteTimeout  time.Duration
-	Limits        Limits
+	Limits        front.Limits
 	// Hosts are host names that the server accepts, in addition to IP addresses and
 	// names without a dot; nil accepts any name.
 	Hosts []string
@@ -214,12 +226,11 @@ func (o *Options) ensureDefaults() {
 	if o.PartTimeout == 0 {
 		o.PartTimeout = DefaultPartTimeout
 	}
-	o.Limits.ensureDefaults()
 	if o.Ready == nil {
 		o.Ready = func(context.Context) error { return nil }
 	}
 	if o.Missing == nil {
-		o.Missing = func() Missing { return Missing{} }
+		o.Missing = func() replay.Missing { return replay.Missing{} }
 	}
 	if o.AsOf == nil {
 		o.AsOf = func() string { return "" }

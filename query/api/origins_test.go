@@ -54,7 +54,7 @@ func TestOtherOrigins(t *testing.T) {
 		rec := fromPage(newServer(t, o), http.MethodPost, c.origin, c.site, header...)
 		h := rec.Header()
 		if rec.Code != c.status || h.Get("Access-Control-Allow-Origin") != c.origins || h.Get("Access-Control-Allow-Credentials") != c.credentials {
-			t.Errorf("%+v: %d %v", c, rec.Code, h)
+			t.Errorf("a POST from a page, %+v: %d with %v", c, rec.Code, h)
 		}
 		if exposed := h.Get("Access-Control-Expose-Headers"); (c.origins != "") != strings.Contains(exposed, "RateLimit-Limit") {
 			t.Errorf("%+v: exposed %q", c, exposed)
@@ -125,7 +125,7 @@ func TestRefusalsGoBeforeTheForm(t *testing.T) {
 		rec := httptest.NewRecorder()
 		s.ServeHTTP(rec, r)
 		if rec.Code != c.status {
-			t.Errorf("%+v: %d %s", c, rec.Code, rec.Body)
+			t.Errorf("%s %s at %s with %s: %d %s, want %d", c.method, c.target, c.host, c.kind, rec.Code, rec.Body, c.status)
 		}
 	}
 }
@@ -147,7 +147,7 @@ func TestPreflight(t *testing.T) {
 	rec := fromPage(s, http.MethodOptions, "https://tools.example", "cross-site", asks...)
 	if h := rec.Header(); rec.Code != 204 || !strings.Contains(h.Get("Access-Control-Allow-Headers"), "Authorization") ||
 		!strings.Contains(h.Get("Access-Control-Allow-Methods"), "DELETE") || h.Get("Access-Control-Max-Age") == "" || rec.Body.Len() > 0 {
-		t.Errorf("%d %v %s", rec.Code, h, rec.Body)
+		t.Errorf("preflight of an allowed origin: %d with %v and %q, want 204 with methods and headers, and no body", rec.Code, h, rec.Body)
 	}
 	rec = fromPage(s, http.MethodOptions, "https://evil.example", "cross-site", asks...)
 	if rec.Code != 405 || rec.Header().Get("Access-Control-Allow-Origin") != "" {
@@ -193,7 +193,7 @@ func TestSecureTransport(t *testing.T) {
 		o.PublicURL = url
 		rec := sendRequest(newServer(t, o), "GET", "/api/version", "", "")
 		if got := rec.Header().Get("Strict-Transport-Security"); (got != "") != want {
-			t.Errorf("%s: %q", url, got)
+			t.Errorf("Strict-Transport-Security of %s: %q, want one: %v", url, got, want)
 		}
 	}
 }

@@ -11,10 +11,12 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
 // registerRequest is the body of POST /api/repos: cloneUrl or path is required.
@@ -47,7 +49,7 @@ func (s *Server) registerRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.setAuditTarget(r, audit.TargetRepository, repository.Name)
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetRepository, repository.Name)
 	number, position, err := s.o.Registrar.Register(r.Context(), repository)
 	if err != nil {
 		return nil, fmt.Errorf("register %s: %w", repository.Name, err)
@@ -120,7 +122,7 @@ func checkRepository(r *code.Repository) error {
 		return fmt.Errorf("%w: codeHostType: %.40q is none of the kinds", errBody, string(r.Kind))
 	case len(r.DisplayName) > code.MaxNameBytes || hasControl(r.DisplayName):
 		return fmt.Errorf("%w: displayName: want at most %d bytes of one line", errBody, code.MaxNameBytes)
-	case r.WebURL != "" && (externalURL(r) == "" || len(r.WebURL) > code.MaxURLBytes || hasControl(r.WebURL)):
+	case r.WebURL != "" && (pageurl.New(r).RepositoryURL() == "" || len(r.WebURL) > code.MaxURLBytes || hasControl(r.WebURL)):
 		return fmt.Errorf("%w: webUrl: want an http(s) URL of at most %d bytes", errBody, code.MaxURLBytes)
 	}
 	if err := errors.Join(checkGlobs("branches", r.Branches), checkGlobs("tags", r.Tags)); err != nil {
@@ -218,6 +220,6 @@ func (s *Server) knownRepository(r *http.Request) (code.Repository, error) {
 	if err != nil {
 		return known, err
 	}
-	s.setAuditTarget(r, audit.TargetRepository, known.Name)
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetRepository, known.Name)
 	return known, nil
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 )
 
-// handler computes the reply to a request; the wrapper writes it.
+// handler computes the reply to a request; the front writes it.
 type handler func(r *http.Request) (*reply, error)
 
 // streamHandler writes the answer to a request by itself; what it returns before
-// that is answered by the wrapper.
+// that is answered by the front.
 type streamHandler func(w http.ResponseWriter, r *http.Request) error
 
 // reply is an answer before it is written.
@@ -34,15 +34,25 @@ type streamer interface {
 	writeJSON(out *jsonout.Writer) error
 }
 
+// Status implements front.Answer.
+func (p *reply) Status() int { return p.status }
+
+// Release implements front.Answer.
+func (p *reply) Release() {
+	if p.release != nil {
+		p.release()
+	}
+}
+
 func okReply(body any) *reply { return &reply{status: http.StatusOK, body: body} }
 
 func acceptedReply(body any) *reply { return &reply{status: http.StatusAccepted, body: body} }
 
 const contentTypeJSON = "application/json"
 
-// write sends p. An error means that the client is gone or an encoder failed after
+// Write implements front.Answer. An error means that the client is gone or an encoder failed after
 // the status was sent: it cannot be reported to the client any more.
-func (p *reply) write(w http.ResponseWriter) error {
+func (p *reply) Write(w http.ResponseWriter) error {
 	h := w.Header()
 	for name, values := range p.header {
 		h[name] = values

@@ -22,7 +22,7 @@ func TestBodyThatFitsHasALength(t *testing.T) {
 			out.Text(text)
 			return nil
 		})}
-		if err := p.write(w); err != nil || w.Code != 207 || w.Body.Len() != size+2 {
+		if err := p.Write(w); err != nil || w.Code != 207 || w.Body.Len() != size+2 {
 			t.Fatalf("%d bytes: status %d, %d bytes, %v", size, w.Code, w.Body.Len(), err)
 		}
 		want := ""
@@ -45,5 +45,5 @@ func TestBodyThatFailsSendsNoStatus(t *testing.T) {
 			t.Errorf("status %d, %d bytes", w.Code, w.Body.Len())
 		}
 	}()
-	_ = okReply(body(func(out *jsonout.Writer) error { return out.Members(func() {}) })).write(w)
+	_ = okReply(body(func(out *jsonout.Writer) error { return out.Members(func() {}) })).Write(w)
 }

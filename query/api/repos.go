@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
 // maxListQueryBytes bounds the filter of a list.
@@ -22,7 +24,7 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	s.setAuditTarget(r, audit.TargetInstance, "", "query", filter)
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "", "query", filter)
 	all, err := s.o.Catalog.Repositories(r.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list repositories: %w", err)
@@ -50,7 +52,7 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 func (s *Server) newRepository(r *search.Repository) wire.Repository {
 	return wire.Repository{
 		CodeHostType: wire.CodeHostType(r.Kind), RepoID: s.numberOf(r.ID), RepoName: r.Name, WebURL: s.repositoryURL(r.Name),
-		RepoDisplayName: displayName(&r.Repository), ExternalWebURL: externalURL(&r.Repository), ImageURL: r.ImageURL,
+		RepoDisplayName: displayName(&r.Repository), ExternalWebURL: pageurl.New(&r.Repository).RepositoryURL(), ImageURL: r.ImageURL,
 		IndexedAt: wire.At(r.IndexedAt), PushedAt: wire.At(r.PushedAt),
 		DefaultBranch: r.DefaultBranch, IsFork: r.Fork, IsArchived: r.Archived,
 		Visibility: wire.RepositoryVisibility(s.o.Gate.Visibility(&r.Repository)),

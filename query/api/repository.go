@@ -3,10 +3,12 @@ package api
 import (
 	"context"
 	"fmt"
+	"iter"
 	"net/http"
 
 	"github.com/gorilla/mux"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -21,7 +23,7 @@ import (
 // on its files and history. Of several it returns the one with the lowest ID that
 // the caller may see. The error wraps code.ErrNotFound.
 func (s *Server) visibleRepository(ctx context.Context, name string) (*code.Repository, error) {
-	setAuditTargetIn(ctx, audit.TargetRepository, name)
+	front.ExchangeIn(ctx).SetAuditTarget(audit.TargetRepository, name)
 	all, err := s.o.Catalog.Repositories(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find a repository: %w", err)
@@ -33,6 +35,23 @@ func (s *Server) visibleRepository(ctx context.Context, name string) (*code.Repo
 		}
 	}
 	return nil, fmt.Errorf("repository %q: %w", name, code.ErrNotFound)
+}
+
+// RepositoryNames returns the full names of the repositories that exist for the context's
+// principal.
+func (s *Server) RepositoryNames(ctx context.Context) (iter.Seq[string], error) {
+	all, err := s.o.Catalog.Repositories(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list repositories: %w", err)
+	}
+	visible := s.callerVisibility(ctx)
+	return func(yield func(string) bool) {
+		for _, r := range all {
+			if visible.Sees(&r.Repository) && s.numberOf(r.ID) != 0 && !yield(r.Name) {
+				return
+			}
+		}
+	}, nil
 }
 
 // visibleByID returns the registered repository of {repoId}.
@@ -67,10 +86,10 @@ func (s *Server) repositoryOf(ctx context.Context, p *params) (*code.Repository,
 	}
 	repository, err := s.visibleRepository(ctx, name)
 	if path := p.values.Get("path"); path != "" {
-		setAuditTargetIn(ctx, audit.TargetFile, name+":"+path)
+		front.ExchangeIn(ctx).SetAuditTarget(audit.TargetFile, name+":"+path)
 	}
 	for _, about := range [...]string{"ref", "base", "head"} {
-		exchangeIn(ctx).addMetadata(about, p.values.Get(about))
+		front.ExchangeIn(ctx).AddMetadata(about, p.values.Get(about))
 	}
 	return repository, err
 }

@@ -22,14 +22,14 @@ func (s *Server) decodeBody(r *http.Request, v any) error {
 	if err != nil {
 		return err
 	}
-	if err := exchangeOf(r).form.operation.Body(b, v); err != nil {
+	if err := formOf(r).operation.Body(b, v); err != nil {
 		return fmt.Errorf("%w: %w", errBody, err)
 	}
 	return nil
 }
 
 func (s *Server) readBody(r *http.Request) ([]byte, error) {
-	// The middleware bounds the size and the time, see limitBody.
+	// The middleware bounds the size and the time, see package front.
 	b, err := io.ReadAll(r.Body)
 	if err == nil {
 		return b, nil
@@ -53,7 +53,7 @@ type params struct {
 }
 
 func queryParams(r *http.Request) *params {
-	f := &exchangeOf(r).form
+	f := formOf(r)
 	return &params{operation: f.operation, values: f.values}
 }
 

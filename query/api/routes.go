@@ -9,122 +9,114 @@ import (
 
 	"github.com/gorilla/mux"
 
+	"github.com/quarrysearch/quarry/query/front"
+	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
 // route is one operation. The coverage test compares the table with the
 // OpenAPI document.
 type route struct {
-	method, path string
-	// access is the access rule, action the name of the request in the audit log;
-	// empty: not audited.
-	access access
-	action audit.Action
-	// frees says that the request frees space, and so is accepted when others are
-	// not.
-	frees bool
+	front.Route
 	// One of the two: stream where the answer is written as it comes.
 	handler handler
 	stream  streamHandler
 }
 
-// access is the permission that a route requires. The zero value admits no caller.
-type access int
-
-const (
-	accessNobody   access = iota
-	accessOpen            // nothing
-	accessSearch          // the scope search; anonymous requests where they are allowed
-	accessGit             // the scope git; anonymous requests where they are allowed
-	accessRead            // one of those two, depending on the request
-	accessMember          // a user, by session or key
-	accessOwner           // an owner with the scope admin, or the operator
-	accessOperator        // the operator
-)
-
 func (s *Server) routeTable() []route {
 	return []route{
-		{method: http.MethodPost, path: "/api/search", access: accessSearch, action: audit.Searched, handler: s.runSearch},
-		{method: http.MethodPost, path: "/api/stream_search", access: accessSearch, action: audit.Searched, stream: s.streamSearch},
-		{method: http.MethodPost, path: "/api/find_definitions", access: accessSearch, action: audit.FoundDefinitions, handler: s.findDefinitions},
-		{method: http.MethodPost, path: "/api/find_references", access: accessSearch, action: audit.FoundReferences, handler: s.findReferences},
-		{method: http.MethodGet, path: "/api/find_files", access: accessSearch, action: audit.Searched, handler: s.findFiles},
-		{method: http.MethodGet, path: "/api/repos", access: accessSearch, action: audit.ListedRepositories, handler: s.listRepositories},
-		{method: http.MethodGet, path: "/api/connections", access: accessSearch, action: audit.ListedConnections, handler: s.listConnections},
-		{method: http.MethodPost, path: "/api/repos", access: accessOwner, action: audit.RegisteredRepository, handler: s.registerRepository},
-		{method: http.MethodDelete, path: "/api/repos/{repoId}", access: accessOwner, action: audit.RemovedRepository, frees: true, handler: s.removeRepository},
-		{method: http.MethodPost, path: "/api/repos/{repoId}/erase", access: accessOwner, action: audit.ErasedRepository, handler: s.eraseRepository},
-		{method: http.MethodGet, path: "/api/erasures", access: accessOwner, action: audit.ReadOperations, handler: s.listErasures},
-		{method: http.MethodPost, path: "/api/repos/{repoId}/refresh", access: accessOwner, action: audit.ReindexedRepository, handler: s.refreshRepository},
-		{method: http.MethodPost, path: "/api/repos/{repoId}/reindex", access: accessOwner, action: audit.ReindexedRepository, handler: s.reindexRepository},
-		{method: http.MethodGet, path: "/api/repos/{repoId}/status", access: accessSearch, action: audit.ReadRepository, handler: s.repositoryStatus},
-		{method: http.MethodGet, path: "/api/repos/{repoId}/skipped", access: accessSearch, action: audit.ReadRepository, handler: s.skippedFiles},
-		{method: http.MethodGet, path: "/api/deliveries", access: accessOwner, action: audit.ReadOperations, handler: s.listDeliveries},
-		{method: http.MethodGet, path: "/api/deliveries/{deliveryKey}", access: accessOwner, action: audit.ReadOperations, handler: s.showDelivery},
-		{method: http.MethodPost, path: "/api/deliveries/{deliveryKey}/redeliver", access: accessOwner, action: audit.ChangedOperations, handler: s.redeliverDelivery},
-		{method: http.MethodGet, path: "/api/replays", access: accessOwner, action: audit.ReadOperations, handler: s.listReplays},
-		{method: http.MethodPost, path: "/api/replays", access: accessOwner, action: audit.ChangedOperations, handler: s.startReplay},
-		{method: http.MethodPost, path: "/api/replays/rollback", access: accessOwner, action: audit.ChangedOperations, handler: s.rollBack},
-		{method: http.MethodDelete, path: "/api/replays/{replayId}", access: accessOwner, action: audit.ChangedOperations, handler: s.cancelReplay},
-		{method: http.MethodPost, path: "/api/backups", access: accessOperator, action: audit.ChangedOperations, handler: s.beginBackup},
-		{method: http.MethodDelete, path: "/api/backups/{backupId}", access: accessOperator, action: audit.ChangedOperations, handler: s.endBackup},
-		{method: http.MethodPost, path: "/api/backups/{backupId}/renew", access: accessOperator, action: audit.ChangedOperations, handler: s.renewBackup},
-		{method: http.MethodGet, path: "/api/source", access: accessGit, action: audit.FetchedSource, handler: s.showSource},
-		{method: http.MethodPost, path: "/api/tree", access: accessGit, action: audit.FetchedTree, handler: s.showTree},
-		{method: http.MethodPost, path: "/api/files", access: accessGit, action: audit.FetchedTree, handler: s.listFiles},
-		{method: http.MethodGet, path: "/api/folder_contents", access: accessGit, action: audit.FetchedTree, handler: s.folderContents},
-		{method: http.MethodGet, path: "/api/commits", access: accessGit, action: audit.ListedCommits, handler: s.listCommits},
-		{method: http.MethodGet, path: "/api/commits/authors", access: accessGit, action: audit.ListedAuthors, handler: s.commitAuthors},
-		{method: http.MethodGet, path: "/api/commit", access: accessGit, action: audit.FetchedCommit, handler: s.showCommit},
-		{method: http.MethodGet, path: "/api/diff", access: accessGit, action: audit.FetchedDiff, handler: s.showDiff},
-		{method: http.MethodGet, path: "/api/blame", access: accessGit, action: audit.FetchedBlame, handler: s.showBlame},
-		{method: http.MethodPost, path: "/api/verifications", access: accessOwner, action: audit.ChangedOperations, stream: s.verifyIndex},
-		{method: http.MethodGet, path: "/api/deadletters", access: accessOwner, action: audit.ReadOperations, handler: s.listDeadLetters},
-		{method: http.MethodDelete, path: "/api/deadletters", access: accessOwner, action: audit.ChangedOperations, handler: s.dropDeadLetters},
-		{method: http.MethodPost, path: "/api/deadletters/replay", access: accessOwner, action: audit.ChangedOperations, handler: s.replayDeadLetters},
-		{method: http.MethodGet, path: "/api/deadletters/{partition}/{offset}", access: accessOwner, action: audit.ReadOperations, handler: s.showDeadLetter},
-		{method: http.MethodDelete, path: "/api/deadletters/{partition}/{offset}", access: accessOwner, action: audit.ChangedOperations, handler: s.dropDeadLetter},
-		{method: http.MethodPost, path: "/api/deadletters/{partition}/{offset}/replay", access: accessOwner, action: audit.ChangedOperations, handler: s.replayDeadLetter},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/search", Access: front.AccessSearch, Action: audit.Searched}, handler: s.runSearch},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/stream_search", Access: front.AccessSearch, Action: audit.Searched}, stream: s.streamSearch},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/find_definitions", Access: front.AccessSearch, Action: audit.FoundDefinitions}, handler: s.findDefinitions},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/find_references", Access: front.AccessSearch, Action: audit.FoundReferences}, handler: s.findReferences},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/find_implementations", Access: front.AccessSearch, Action: audit.FoundReferences}, handler: s.findImplementations},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/hover", Access: front.AccessSearch, Action: audit.FoundDefinitions}, handler: s.describeSymbol},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/find_files", Access: front.AccessSearch, Action: audit.Searched}, handler: s.findFiles},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/symbols", Access: front.AccessSearch, Action: audit.Searched}, handler: s.listSymbols},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos", Access: front.AccessSearch, Action: audit.ListedRepositories}, handler: s.listRepositories},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/events", Access: front.AccessSearch, Action: audit.ListedRepositories, Follows: true}, stream: s.followEvents},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/connections", Access: front.AccessSearch, Action: audit.ListedConnections}, handler: s.listConnections},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/connections/sync", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.syncConnections},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/repos", Access: front.AccessOwner, Action: audit.RegisteredRepository}, handler: s.registerRepository},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/repos/{repoId}", Access: front.AccessOwner, Action: audit.RemovedRepository, FreesSpace: true}, handler: s.removeRepository},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/repos/{repoId}/erase", Access: front.AccessOwner, Action: audit.ErasedRepository}, handler: s.eraseRepository},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/erasures", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.listErasures},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/repos/{repoId}/refresh", Access: front.AccessOwner, Action: audit.ReindexedRepository}, handler: s.refreshRepository},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/repos/{repoId}/reindex", Access: front.AccessOwner, Action: audit.ReindexedRepository}, handler: s.reindexRepository},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/status", Access: front.AccessSearch, Action: audit.ReadRepository}, handler: s.repositoryStatus},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/skipped", Access: front.AccessSearch, Action: audit.ReadRepository}, handler: s.skippedFiles},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/scip", Access: front.AccessSearch, Action: audit.ReadRepository}, handler: s.listScipUploads},
+		{Route: front.Route{
+			Method: http.MethodPost, Path: "/api/repos/{repoId}/scip", Access: front.AccessScip, Action: audit.UploadedScip,
+			MaxBodyBytes: s.o.MaxScipBytes + 1, BodyTime: precise.MaxUploadTime,
+		}, handler: s.uploadScip},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/deliveries", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.listDeliveries},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/deliveries/{deliveryKey}", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.showDelivery},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/deliveries/{deliveryKey}/redeliver", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.redeliverDelivery},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/replays", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.listReplays},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/replays", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.startReplay},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/replays/rollback", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.rollBack},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/replays/{replayId}", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.cancelReplay},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/backups", Access: front.AccessOperator, Action: audit.ChangedOperations}, handler: s.beginBackup},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/backups/{backupId}", Access: front.AccessOperator, Action: audit.ChangedOperations}, handler: s.endBackup},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/backups/{backupId}/renew", Access: front.AccessOperator, Action: audit.ChangedOperations}, handler: s.renewBackup},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/source", Access: front.AccessGit, Action: audit.FetchedSource}, handler: s.showSource},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/tree", Access: front.AccessGit, Action: audit.FetchedTree}, handler: s.showTree},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/files", Access: front.AccessGit, Action: audit.FetchedTree}, handler: s.listFiles},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/folder_contents", Access: front.AccessGit, Action: audit.FetchedTree}, handler: s.folderContents},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/commits", Access: front.AccessGit, Action: audit.ListedCommits}, handler: s.listCommits},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/commits/authors", Access: front.AccessGit, Action: audit.ListedAuthors}, handler: s.commitAuthors},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/commit", Access: front.AccessGit, Action: audit.FetchedCommit}, handler: s.showCommit},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/diff", Access: front.AccessGit, Action: audit.FetchedDiff}, handler: s.showDiff},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/blame", Access: front.AccessGit, Action: audit.FetchedBlame}, handler: s.showBlame},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/verifications", Access: front.AccessOwner, Action: audit.ChangedOperations}, stream: s.verifyIndex},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/deadletters", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.listDeadLetters},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/deadletters", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.dropDeadLetters},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/deadletters/replay", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.replayDeadLetters},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/deadletters/{partition}/{offset}", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.showDeadLetter},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/deadletters/{partition}/{offset}", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.dropDeadLetter},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/deadletters/{partition}/{offset}/replay", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.replayDeadLetter},
 		// What agents do is recorded call by call; see noteCall.
-		{method: http.MethodPost, path: "/api/mcp", access: accessRead, handler: s.postMCP},
-		{method: http.MethodDelete, path: "/api/mcp", access: accessRead, handler: s.endMCP},
-		{method: http.MethodPost, path: "/api/auth/setup", access: accessOpen, handler: s.withAccounts(s.setUp)},
-		{method: http.MethodPost, path: "/api/auth/sign_in", access: accessOpen, handler: s.withAccounts(s.signIn)},
-		{method: http.MethodPost, path: "/api/auth/sign_out", access: accessMember, handler: s.withAccounts(s.signOut)},
-		{method: http.MethodGet, path: "/api/auth/sessions", access: accessMember, handler: s.withAccounts(s.listSessions)},
-		{method: http.MethodDelete, path: "/api/auth/sessions", access: accessMember, handler: s.withAccounts(s.endSessions)},
-		{method: http.MethodDelete, path: "/api/auth/sessions/{sessionId}", access: accessMember, handler: s.withAccounts(s.endSession)},
-		{method: http.MethodGet, path: "/api/auth/me", access: accessMember, handler: s.withAccounts(s.showMe)},
-		{method: http.MethodPatch, path: "/api/auth/me", access: accessMember, handler: s.withAccounts(s.changeMe)},
-		{method: http.MethodPost, path: "/api/keys", access: accessMember, handler: s.withAccounts(s.createKey)},
-		{method: http.MethodGet, path: "/api/keys", access: accessMember, action: audit.ListedKeys, handler: s.withAccounts(s.listKeys)},
-		{method: http.MethodDelete, path: "/api/keys/{keyId}", access: accessMember, handler: s.withAccounts(s.deleteKey)},
-		{method: http.MethodPost, path: "/api/invitations", access: accessOwner, handler: s.withAccounts(s.createInvitation)},
-		{method: http.MethodGet, path: "/api/invitations", access: accessOwner, action: audit.ListedUsers, handler: s.withAccounts(s.listInvitations)},
-		{method: http.MethodDelete, path: "/api/invitations/{invitationId}", access: accessOwner, handler: s.withAccounts(s.revokeInvitation)},
-		{method: http.MethodPost, path: "/api/invitations/accept", access: accessOpen, handler: s.withAccounts(s.acceptInvitation)},
-		{method: http.MethodGet, path: "/api/ee/user", access: accessOwner, action: audit.ReadUser, handler: s.withAccounts(s.showUser)},
-		{method: http.MethodDelete, path: "/api/ee/user", access: accessOwner, handler: s.withAccounts(s.removeUser)},
-		{method: http.MethodGet, path: "/api/ee/users", access: accessOwner, action: audit.ListedUsers, handler: s.withAccounts(s.listUsers)},
-		{method: http.MethodPost, path: "/api/users/{userId}/approve", access: accessOwner, handler: s.withAccounts(s.approveUser)},
-		{method: http.MethodPost, path: "/api/users/{userId}/suspend", access: accessOwner, handler: s.withAccounts(s.suspendUser)},
-		{method: http.MethodPost, path: "/api/users/{userId}/reinstate", access: accessOwner, handler: s.withAccounts(s.reinstateUser)},
-		{method: http.MethodPost, path: "/api/users/{userId}/role", access: accessOwner, handler: s.withAccounts(s.changeRole)},
-		{method: http.MethodPost, path: "/api/ee/scoped_access_token", access: accessMember, handler: s.withAccounts(s.mintToken)},
-		{method: http.MethodDelete, path: "/api/ee/scoped_access_token/{id}", access: accessMember, handler: s.withAccounts(s.revokeToken)},
-		{method: http.MethodGet, path: "/api/repos/{repoId}/access", access: accessOwner, action: audit.ReadRepository, handler: s.withAccounts(s.repositoryAccess)},
-		{method: http.MethodPut, path: "/api/repos/{repoId}/access", access: accessOwner, handler: s.withAccounts(s.setRepositoryAccess)},
-		{method: http.MethodGet, path: "/api/ee/audit", access: accessOwner, action: audit.FetchedAudit, handler: s.listAudit},
-		{method: http.MethodGet, path: "/api/ee/audit/export", access: accessOwner, action: audit.FetchedAudit, stream: s.exportAudit},
-		{method: http.MethodGet, path: "/api/ee/audit/head", access: accessOwner, action: audit.FetchedAudit, handler: s.auditHead},
-		{method: http.MethodPost, path: "/api/ee/audit/verifications", access: accessOwner, action: audit.VerifiedAudit, stream: s.verifyAudit},
-		{method: http.MethodGet, path: "/api/models", access: accessRead, handler: s.listModels},
-		{method: http.MethodGet, path: "/api/version", access: accessOpen, handler: s.showVersion},
-		{method: http.MethodGet, path: "/api/health", access: accessOpen, handler: s.reportHealth},
-		{method: http.MethodGet, path: "/api/openapi.json", access: accessOpen, handler: s.describeJSON},
-		{method: http.MethodGet, path: "/api/docs", access: accessOpen, handler: s.describePage},
-		{method: http.MethodGet, path: "/healthz", access: accessOpen, handler: s.reportHealth},
-		{method: http.MethodGet, path: "/readyz", access: accessOpen, handler: s.reportReadiness},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/mcp", Access: front.AccessRead}, handler: s.postMCP},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/mcp", Access: front.AccessRead}, handler: s.endMCP},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/auth/setup", Access: front.AccessOpen}, handler: s.withAccounts(s.setUp)},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/auth/sign_in", Access: front.AccessOpen}, handler: s.withAccounts(s.signIn)},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/auth/sign_out", Access: front.AccessMember}, handler: s.withAccounts(s.signOut)},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/auth/sessions", Access: front.AccessMember}, handler: s.withAccounts(s.listSessions)},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/auth/sessions", Access: front.AccessMember}, handler: s.withAccounts(s.endSessions)},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/auth/sessions/{sessionId}", Access: front.AccessMember}, handler: s.withAccounts(s.endSession)},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/auth/me", Access: front.AccessMember}, handler: s.withAccounts(s.showMe)},
+		{Route: front.Route{Method: http.MethodPatch, Path: "/api/auth/me", Access: front.AccessMember}, handler: s.withAccounts(s.changeMe)},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/keys", Access: front.AccessMember}, handler: s.withAccounts(s.createKey)},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/keys", Access: front.AccessMember, Action: audit.ListedKeys}, handler: s.withAccounts(s.listKeys)},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/keys/{keyId}", Access: front.AccessMember}, handler: s.withAccounts(s.deleteKey)},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/invitations", Access: front.AccessOwner}, handler: s.withAccounts(s.createInvitation)},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/invitations", Access: front.AccessOwner, Action: audit.ListedUsers}, handler: s.withAccounts(s.listInvitations)},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/invitations/{invitationId}", Access: front.AccessOwner}, handler: s.withAccounts(s.revokeInvitation)},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/invitations/accept", Access: front.AccessOpen}, handler: s.withAccounts(s.acceptInvitation)},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/ee/user", Access: front.AccessOwner, Action: audit.ReadUser}, handler: s.withAccounts(s.showUser)},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/ee/user", Access: front.AccessOwner}, handler: s.withAccounts(s.removeUser)},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/ee/users", Access: front.AccessOwner, Action: audit.ListedUsers}, handler: s.withAccounts(s.listUsers)},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/users/{userId}/approve", Access: front.AccessOwner}, handler: s.withAccounts(s.approveUser)},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/users/{userId}/suspend", Access: front.AccessOwner}, handler: s.withAccounts(s.suspendUser)},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/users/{userId}/reinstate", Access: front.AccessOwner}, handler: s.withAccounts(s.reinstateUser)},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/users/{userId}/role", Access: front.AccessOwner}, handler: s.withAccounts(s.changeRole)},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/ee/scoped_access_token", Access: front.AccessMember}, handler: s.withAccounts(s.mintToken)},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/ee/scoped_access_token/{id}", Access: front.AccessMember}, handler: s.withAccounts(s.revokeToken)},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/access", Access: front.AccessOwner, Action: audit.ReadRepository}, handler: s.withAccounts(s.repositoryAccess)},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/access/{userId}", Access: front.AccessOwner, Action: audit.ReadRepository}, handler: s.withAccounts(s.explainRepositoryAccess)},
+		{Route: front.Route{Method: http.MethodPut, Path: "/api/repos/{repoId}/access", Access: front.AccessOwner}, handler: s.withAccounts(s.setRepositoryAccess)},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/ee/audit", Access: front.AccessOwner, Action: audit.FetchedAudit}, handler: s.listAudit},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/ee/audit/export", Access: front.AccessOwner, Action: audit.FetchedAudit}, stream: s.exportAudit},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/ee/audit/head", Access: front.AccessOwner, Action: audit.FetchedAudit}, handler: s.auditHead},
+		{Route: front.Route{Method: http.MethodPost, Path: "/api/ee/audit/verifications", Access: front.AccessOwner, Action: audit.VerifiedAudit}, stream: s.verifyAudit},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/models", Access: front.AccessRead}, handler: s.listModels},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/version", Access: front.AccessOpen}, handler: s.showVersion},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/health", Access: front.AccessOpen}, handler: s.reportHealth},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/openapi.json", Access: front.AccessOpen}, handler: s.describeJSON},
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/docs", Access: front.AccessOpen}, handler: s.describePage},
+		{Route: front.Route{Method: http.MethodGet, Path: "/healthz", Access: front.AccessOpen}, handler: s.reportHealth},
+		{Route: front.Route{Method: http.MethodGet, Path: "/readyz", Access: front.AccessOpen}, handler: s.reportReadiness},
 	}
 }
 
@@ -134,16 +126,16 @@ func (s *Server) newRouter() *mux.Router {
 	allowed := make(map[string][]string)
 	routes := literalFirst(s.routeTable())
 	for _, rt := range routes {
-		allowed[rt.path] = append(allowed[rt.path], routeMethods(rt.method)...)
+		allowed[rt.Path] = append(allowed[rt.Path], routeMethods(rt.Method)...)
 	}
 	for i, rt := range routes {
-		router.Handle(rt.path, s.handleRoute(&rt)).Methods(routeMethods(rt.method)...)
-		if i+1 == len(routes) || routes[i+1].path != rt.path {
-			slices.Sort(allowed[rt.path])
-			router.Handle(rt.path, s.errorHandler(&methodError{strings.Join(allowed[rt.path], ", ")}))
+		router.Handle(rt.Path, s.handleRoute(&rt)).Methods(routeMethods(rt.Method)...)
+		if i+1 == len(routes) || routes[i+1].Path != rt.Path {
+			slices.Sort(allowed[rt.Path])
+			router.Handle(rt.Path, s.front.Refuse(&methodError{strings.Join(allowed[rt.Path], ", ")}))
 		}
 	}
-	router.NotFoundHandler = s.errorHandler(errNoRoute)
+	router.NotFoundHandler = s.front.Refuse(errNoRoute)
 	return router
 }
 
@@ -151,7 +143,7 @@ func (s *Server) newRouter() *mux.Router {
 // those with some: "rollback" is a separate path, and not an ID of a replay.
 func literalFirst(routes []route) []route {
 	slices.SortStableFunc(routes, func(a, b route) int {
-		return cmp.Or(strings.Count(a.path, "{")-strings.Count(b.path, "{"), strings.Compare(a.path, b.path))
+		return cmp.Or(strings.Count(a.Path, "{")-strings.Count(b.Path, "{"), strings.Compare(a.Path, b.Path))
 	})
 	return routes
 }
@@ -159,17 +151,23 @@ func literalFirst(routes []route) []route {
 // checkDefinition returns an error for a route without an access rule, or with an invalid
 // one.
 func (rt *route) checkDefinition() error {
-	switch {
-	case rt.access <= accessNobody || rt.access > accessOperator:
-		return fmt.Errorf("api: %s %s: it has no access rule", rt.method, rt.path)
-	case (rt.handler == nil) == (rt.stream == nil):
-		return fmt.Errorf("api: %s %s: want a handler or a stream", rt.method, rt.path)
+	if err := rt.Validate(); err != nil {
+		return fmt.Errorf("api: %w", err)
+	}
+	if (rt.handler == nil) == (rt.stream == nil) {
+		return fmt.Errorf("api: %s %s: want a handler or a stream", rt.Method, rt.Path)
 	}
 	return nil
 }
 
-// unknownRoute is the label of requests that no route takes.
-const unknownRoute = "unknown"
+// handleRoute returns the handler of a route, behind the front.
+func (s *Server) handleRoute(rt *route) http.Handler {
+	rt.Check = func(r *http.Request) (*http.Request, error) { return s.checkParameters(rt, r) }
+	if rt.stream != nil {
+		return s.front.StreamRoute(&rt.Route, rt.stream)
+	}
+	return s.front.HandleRoute(&rt.Route, func(r *http.Request) (front.Answer, error) { return rt.handler(r) })
+}
 
 // routeMethods adds HEAD to GET: net/http leaves out the body by itself.
 func routeMethods(method string) []string {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/api/internal/contract"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -32,7 +33,7 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.setAuditTarget(r, audit.TargetInstance, "", "query", in.Query)
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "", "query", in.Query)
 	out := newParsedSearch(&in, s.o.MaxMatches)
 	started := time.Now()
 	out.Public = s.isPublic
@@ -45,7 +46,7 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 func newParsedSearch(in *wire.SearchRequest, maxMatches int) *parsedSearch {
 	return &parsedSearch{
 		Request: search.Request{
-			Matches: min(in.Matches, maxMatches), Display: min(in.Display, maxMatches), ContextLines: in.ContextLines, Whole: in.Whole, Explain: in.Explain, Related: true,
+			Matches: min(in.Matches, maxMatches), Display: min(in.Display, maxMatches), ContextLines: in.ContextLines, Whole: in.Whole, Explain: in.Explain, Related: true, Facets: in.Facets,
 		},
 		capped: in.Matches > maxMatches,
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
 // searchResponse is the answer of POST /api/search. files are converted and
@@ -27,6 +28,7 @@ type searchResponse struct {
 	IncompleteReason string              `json:"incompleteReason,omitempty"`
 	Notices          []wire.SearchNotice `json:"notices,omitempty"`
 	Related          []relatedFiles      `json:"related,omitempty"`
+	Facets           []wire.SearchFacet  `json:"facets,omitempty"`
 	Explain          *search.Explain     `json:"explain,omitempty"`
 }
 
@@ -57,7 +59,7 @@ func (s *Server) newRelated(groups []search.Related) (out []relatedFiles, err er
 
 func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) (*searchResponse, error) {
 	out := &searchResponse{
-		server: s, files: r.Files, IncompleteReason: s.incompleteReason(in, r), Explain: r.Explain,
+		server: s, files: r.Files, IncompleteReason: s.incompleteReason(in, r), Facets: newFacets(r.Facets), Explain: r.Explain,
 	}
 	out.Exhaustive = out.IncompleteReason == ""
 	// A query of type:repo or select:repo has no files: repositoryInfo is its answer.
@@ -77,6 +79,18 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) (*searchR
 	var err error
 	out.Related, err = s.newRelated(r.Related)
 	return out, err
+}
+
+// newFacets converts facets; nil if there are none.
+func newFacets(in []search.Facet) (out []wire.SearchFacet) {
+	for _, f := range in {
+		values := make([]wire.FacetValue, len(f.Values))
+		for i, v := range f.Values {
+			values[i] = wire.FacetValue{Value: v.Value, Filter: v.Filter, MatchCount: v.Matches, FileCount: v.Files}
+		}
+		out = append(out, wire.SearchFacet{Name: wire.SearchFacetName(f.Name), IsComplete: f.Complete, HasMore: f.More, Values: values})
+	}
+	return out
 }
 
 // newNotices converts the notices of a search and of its query, in the order of their places; nil if there are none.
@@ -138,7 +152,7 @@ func (l *repositoryInfos) add(r *search.Repository) {
 	l.seen[r.ID] = true
 	l.list = append(l.list, wire.RepositoryInfo{
 		ID: l.server.numberOf(r.ID), CodeHostType: wire.CodeHostType(r.Kind), Name: r.Name, DisplayName: displayName(&r.Repository),
-		WebURL: externalURL(&r.Repository), IndexedCommitHash: string(r.IndexedCommit),
+		WebURL: pageurl.New(&r.Repository).RepositoryURL(), IndexedCommitHash: string(r.IndexedCommit),
 	})
 }
 

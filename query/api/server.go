@@ -1,16 +1,17 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strings"
 	"sync/atomic"
 
 	"github.com/quarrysearch/quarry/query/api/internal/contract"
-	"github.com/quarrysearch/quarry/query/api/internal/pace"
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/mcp"
 	"github.com/quarrysearch/quarry/query/navigate"
+	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
@@ -24,14 +25,8 @@ type Server struct {
 	metrics   *metrics
 	handler   http.Handler
 	listings  listings
-	origins   *http.CrossOriginProtection
-	hosts     map[string]bool // nil: any
-	secure    bool            // the public URL is https
-	pace      *pace.Table
-	refusals  *refusalThrottle
-	streams   *pace.Streams
-	// limits and connectionKinds begin as the options have them; see Reconfigure.
-	limits          atomic.Pointer[Limits]
+	front     *front.Front
+	// connectionKinds begins as the options have it; see Reconfigure.
 	connectionKinds atomic.Pointer[map[string]code.HostKind]
 	mcp             *mcp.Server
 }
@@ -52,20 +47,17 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		o:         o,
-		navigator: navigate.New(o.Searcher),
+		navigator: navigate.New(o.Searcher, o.Outline).WithPrecise(o.Precise),
 		contract:  checks,
-		hosts:     hostSet(o.Hosts),
-		secure:    strings.HasPrefix(o.PublicURL, "https://"),
-		pace:      pace.New(maxCallers),
-		refusals:  newRefusalThrottle(),
-		streams:   pace.NewStreams(maxStreams, max(o.Limits.Streams, 0)),
 	}
-	s.limits.Store(&s.o.Limits)
 	s.connectionKinds.Store(&s.o.Connections)
 	if s.openapi, err = newDescriptions(document, o.PublicURL, o.Version); err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
-	s.metrics = newMetrics(o.Registerer, s)
+	s.metrics = newMetrics(o.Registerer)
+	if o.Deliveries != nil && o.Connectivity != nil {
+		o.Registerer.MustRegister(hookHealth{s})
+	}
 	if s.mcp, err = s.newMCP(); err != nil {
 		return nil, fmt.Errorf("api: %w", err)
 	}
@@ -74,10 +66,10 @@ func New(o Options) (*Server, error) {
 			return nil, err
 		}
 	}
-	if err := s.configureOrigins(); err != nil {
-		return nil, err
+	if s.front, err = s.newFront(); err != nil {
+		return nil, fmt.Errorf("api: %w", err)
 	}
-	s.handler = s.withMiddleware(s.newRouter())
+	s.handler = s.front.WithChecks(s.newRouter())
 	return s, nil
 }
 
@@ -88,11 +80,51 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.S
 // Paths returns the patterns, for http.ServeMux, below which the server answers.
 func (s *Server) Paths() []string { return []string{"/api/", "/healthz", "/readyz"} }
 
-// publicOrigin returns the scheme and host of the public URL.
-func (s *Server) publicOrigin() string {
-	u, err := url.Parse(s.o.PublicURL)
-	if err != nil {
-		panic("api: the public URL was checked: " + err.Error())
+// Front returns what every request passes, for pages and streams that this process
+// serves too.
+func (s *Server) Front() *front.Front { return s.front }
+
+// newFront returns the front of the API's listener.
+func (s *Server) newFront() (*front.Front, error) {
+	var signIns []string
+	for _, rt := range s.routeTable() {
+		if rt.BeginsSession() {
+			signIns = append(signIns, rt.Path)
+		}
 	}
-	return u.Scheme + "://" + u.Host
+	return front.New(front.Options{
+		Authenticator: s.o.Gate, Audit: s.o.Audit, Accounts: s.o.Accounts,
+		ErrorAnswer: func(err error, requestID string) front.Answer { return errorReply(err, requestID) },
+		Writable:    s.o.Writable, Removable: s.o.Removable,
+		PublicURL: s.o.PublicURL, Hosts: s.o.Hosts, Probes: probes,
+		AllowedOrigins: s.o.AllowedOrigins, SignInPaths: signIns,
+		Limits: s.o.Limits, MaxBodyBytes: s.o.MaxBodyBytes,
+		ReadTimeout: s.o.ReadTimeout, HandlerTimeout: s.o.SearchTimeout, WriteTimeout: s.o.WriteTimeout,
+		Now: s.o.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
+}
+
+// probes are the paths of monitors, which accept any host name.
+var probes = []string{"/healthz", "/readyz", "/api/health"}
+
+// Reconfigure replaces the limits and the kinds of the connections, for requests that
+// come from now on.
+func (s *Server) Reconfigure(l front.Limits, connections map[string]code.HostKind) {
+	s.front.SetLimits(l)
+	s.connectionKinds.Store(&connections)
+}
+
+// Repository returns the repository with that full name if it exists for the
+// context's principal. The error wraps code.ErrNotFound.
+func (s *Server) Repository(ctx context.Context, name string) (*code.Repository, error) {
+	return s.visibleRepository(ctx, name)
+}
+
+// Note records like the API; on error the data that the record is about must not be
+// shown.
+func (s *Server) Note(ctx context.Context, rec audit.Record) error { return s.o.Audit.Note(ctx, rec) }
+
+// callerVisibility returns which repositories exist for the caller in the context.
+func (s *Server) callerVisibility(ctx context.Context) auth.Visible {
+	return s.o.Gate.Visible(auth.From(ctx))
 }

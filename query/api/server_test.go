@@ -205,7 +205,7 @@ func postRequest(s http.Handler, path, body string) *httptest.ResponseRecorder {
 func TestBodyMustBeText(t *testing.T) {
 	rec := postRequest(newServer(t, newWorld().serverOptions()), "/api/search", "{\"query\":\"\xff\",\"matches\":1}")
 	if rec.Code != http.StatusBadRequest || !strings.Contains(rec.Body.String(), "UTF-8") {
-		t.Errorf("%d %s", rec.Code, rec.Body)
+		t.Errorf("a body that is not UTF-8: %d %s, want 400 that says so", rec.Code, rec.Body)
 	}
 }
 
@@ -224,7 +224,7 @@ func TestSearchRequest(t *testing.T) {
 		{`{"query":"a.b","matches":1,"isRegexEnabled":true,"isCaseSensitivityEnabled":true,"unknown":[]}`, search.Request{Related: true, Matches: 1}, "case:yes regex:a.b"},
 	} {
 		if rec := postRequest(s, "/api/search", tc.body); rec.Code != http.StatusOK {
-			t.Errorf("%s: %d %s", tc.body, rec.Code, rec.Body)
+			t.Errorf("POST /api/search with %s: %d %s, want 200", tc.body, rec.Code, rec.Body)
 			continue
 		}
 		got := w.request
@@ -257,17 +257,19 @@ func TestIncompleteReason(t *testing.T) {
 		change func(*search.Result)
 		want   string
 	}{
-		{`{"query":"x","matches":5}`, func(*search.Result) {}, ""},
-		{`{"query":"x","matches":4}`, func(r *search.Result) { r.Exhaustive, r.Stopped, r.Stats.Matches = false, search.StopMatchLimit, 5 }, "match limit"},
-		{`{"query":"x","matches":1e9}`, func(r *search.Result) {
-			r.Exhaustive, r.Stopped, r.Stats.Matches = false, search.StopMatchLimit, 1001
-		}, "server match limit"},
-		{`{"query":"x","matches":1e9}`, func(r *search.Result) { r.Exhaustive, r.Stopped = false, search.StopTimeLimit }, "time limit"},
-		{`{"query":"x","matches":9,"display":4}`, func(r *search.Result) { r.Stats.Matches = 9 }, "display limit"},
+		{`{"query":"boil","matches":9}`, nil, ""},
+		{`{"query":"boil","matches":1}`, nil, "match limit"},
+		{`{"query":"boil","matches":1e9}`, nil, "server match limit"},
+		{`{"query":"boil","matches":9}`, func(r *search.Result) { r.Exhaustive, r.Stopped = false, search.StopTimeLimit }, "time limit"},
+		{`{"query":"boil","matches":9,"display":1}`, nil, "display limit"},
 	} {
 		w := newWorld()
-		tc.change(&w.result)
-		rec := postRequest(newServer(t, w.serverOptions()), "/api/search", tc.body)
+		w.change = tc.change
+		o := w.serverOptions()
+		if tc.want == "server match limit" {
+			o.MaxMatches = 2
+		}
+		rec := postRequest(newServer(t, o), "/api/search", tc.body)
 		var got struct {
 			Exhaustive bool   `json:"isSearchExhaustive"`
 			Reason     string `json:"incompleteReason"`
@@ -296,14 +298,16 @@ func TestExternalLinks(t *testing.T) {
 		{code.Gerrit, "https://h/n", "refs/heads/m", "https://h/n/+/m/d%20r/x.go"},
 		{code.BitbucketServer, "https://h/n", "refs/heads/m", "https://h/n/browse/d%20r/x.go?at=m"},
 		{code.BitbucketCloud, "https://h/n", "refs/heads/m", "https://h/n/src/m/d%20r/x.go"},
-		{code.AzureDevOps, "https://h/n", "refs/heads/m", "https://h/n?path=d+r%2Fx.go&version=m"},
+		{code.AzureDevOps, "https://h/n", "refs/heads/m", "https://h/n?path=/d%20r/x.go&version=GBm"},
 		{code.GenericGitHost, "https://h/n", "refs/heads/m", ""},
 		{code.GitHub, "", "refs/heads/m", ""},
 		{code.GitHub, "javascript:alert(1)", "refs/heads/m", ""},
 	} {
 		w := newWorld()
 		r := &search.Repository{Repository: code.Repository{ID: 1, Kind: tc.kind, Name: "h/n", WebURL: tc.web}}
-		w.result = search.Result{Files: []search.FileMatch{{Repo: r, Ref: tc.ref, Path: "d r/x.go"}}}
+		w.change = func(result *search.Result) {
+			result.Files = []search.FileMatch{{Repo: r, Ref: tc.ref, Path: "d r/x.go"}}
+		}
 		var got struct {
 			Files []struct {
 				External string `json:"externalWebUrl"`
@@ -403,7 +407,7 @@ func TestPanicIsCounted(t *testing.T) {
 	o.Registerer = reg
 	rec := postRequest(newServer(t, o), "/api/search", `{"query":"x","matches":1}`)
 	if rec.Code != http.StatusInternalServerError || strings.Contains(rec.Body.String(), "invariant") {
-		t.Errorf("%d %s", rec.Code, rec.Body)
+		t.Errorf("a search that panics: %d %s, want 500 without the reason", rec.Code, rec.Body)
 	}
 	const want = `
 # HELP quarry_api_panics_total Requests that ended in a panic, which is a defect in Quarry.
@@ -451,7 +455,7 @@ func TestOverTheWire(t *testing.T) {
 	b, err := io.ReadAll(resp.Body)
 	_ = resp.Body.Close()
 	if err != nil || resp.StatusCode != http.StatusOK || !json.Valid(b) {
-		t.Errorf("%d %s %v", resp.StatusCode, b, err)
+		t.Errorf("POST /api/search over a socket: %d %s, %v; want 200 and JSON", resp.StatusCode, b, err)
 	}
 	resp, err = http.Head(server.URL + "/api/repos")
 	if err != nil {
@@ -492,7 +496,7 @@ func FuzzBodies(f *testing.F) {
 		for _, path := range []string{"/api/search", "/api/find_references", "/api/repos"} {
 			rec := postRequest(s, path, body)
 			if rec.Code >= 500 || !json.Valid(rec.Body.Bytes()) {
-				t.Fatalf("%s %q: %d %s", path, body, rec.Code, rec.Body)
+				t.Fatalf("POST %s with %q: %d %s, want less than 500, and JSON", path, body, rec.Code, rec.Body)
 			}
 		}
 	})

@@ -97,7 +97,7 @@ func TestTricklingBody(t *testing.T) {
 	defer close(stop)
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil || response.StatusCode != http.StatusRequestTimeout {
-		t.Errorf("%v %v", response, err)
+		t.Errorf("a body that comes byte by byte: %v, %v; want 408", response, err)
 	}
 }
 
@@ -112,7 +112,7 @@ func TestBodyHasCome(t *testing.T) {
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("%s", response.Status)
+		t.Errorf("a search beyond its time, whose body has come: %s, want 503", response.Status)
 	}
 }
 
@@ -121,8 +121,10 @@ func TestBodyHasCome(t *testing.T) {
 func TestSlowReader(t *testing.T) {
 	w := newWorld()
 	text := bytes.Repeat([]byte("all work and no play\n"), 1<<20)
-	for range 4 {
-		w.result.Files = append(w.result.Files, search.FileMatch{Repo: bare, Path: "long.txt", Content: text})
+	w.change = func(r *search.Result) {
+		for range 4 {
+			r.Files = append(r.Files, search.FileMatch{Repo: bare, Path: "long.txt", Content: text})
+		}
 	}
 	server, done := startSocketServer(t, w)
 	conn := dialServer(t, server)

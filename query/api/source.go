@@ -6,10 +6,12 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
 // maxPathParameter lets a path that is too long be no path, not a bad parameter.
@@ -26,12 +28,11 @@ func (s *Server) showSource(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	var external fileLinks
-	external.before, external.after, external.inQuery = externalFilesURL(repository, code.Ref(ref))
+	pages := pageurl.New(repository)
 	answer := &wire.FileSource{
 		Source: string(file.Text), Language: string(file.Language), Path: path, Repo: repository.Name,
-		RepoCodeHostType: wire.CodeHostType(repository.Kind), RepoDisplayName: displayName(repository), RepoExternalWebURL: externalURL(repository),
-		WebURL: s.fileURL(repository.Name, code.Ref(ref), path), ExternalWebURL: string(external.appendExternal(nil, path)), BlobSha: file.Blob,
+		RepoCodeHostType: wire.CodeHostType(repository.Kind), RepoDisplayName: displayName(repository), RepoExternalWebURL: pages.RepositoryURL(),
+		WebURL: s.fileURL(repository.Name, code.Ref(ref), path), ExternalWebURL: pages.FileURL(code.Ref(ref), path), BlobSha: file.Blob,
 	}
 	s.addOutline(answer, file.Language, p.intParam("tokens") == 1, p.intParam("symbols") == 1)
 	return okReply(answer), nil
@@ -44,7 +45,7 @@ func (s *Server) namedRevision(r *http.Request, repository, revision string) (*c
 		return nil, fmt.Errorf("%w: it is empty; HEAD is the default branch", source.ErrInvalidRevision)
 	}
 	known, err := s.visibleRepository(r.Context(), repository)
-	exchangeOf(r).addMetadata("ref", revision)
+	front.ExchangeIn(r.Context()).AddMetadata("ref", revision)
 	return known, err
 }
 
@@ -121,7 +122,7 @@ func (s *Server) folderContents(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	if path != "" {
-		s.setAuditTarget(r, audit.TargetFile, name+":"+path)
+		front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetFile, name+":"+path)
 	}
 	entries, err := s.o.Source.Folder(r.Context(), repository, revision, path)
 	if err != nil {

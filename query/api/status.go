@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -76,12 +77,14 @@ type Progress struct {
 	Bytes, BytesTotal int64
 }
 
-// SkippedFile is a file that is known and not searchable.
+// SkippedFile is a file that is known and not searchable, or one that is and whose
+// symbols are partial: one of Reason and PartialSymbols is set.
 type SkippedFile struct {
-	Path      string
-	Ref       code.Ref
-	Reason    code.SkipReason
-	SizeBytes int64
+	Path           string
+	Ref            code.Ref
+	Reason         code.SkipReason
+	PartialSymbols code.PartialReason
+	SizeBytes      int64
 }
 
 type statusResponse struct {
@@ -134,11 +137,12 @@ type errorItem struct {
 }
 
 type skippedItem struct {
-	Path      string          `json:"path"`
-	Ref       code.Ref        `json:"ref"`
-	Reason    code.SkipReason `json:"reason"`
-	SizeBytes int64           `json:"sizeBytes"`
-	Message   string          `json:"message"`
+	Path      string   `json:"path"`
+	Ref       code.Ref `json:"ref"`
+	Reason    string   `json:"reason"`
+	Symbols   string   `json:"symbols,omitempty"`
+	SizeBytes int64    `json:"sizeBytes"`
+	Message   string   `json:"message"`
 }
 
 func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
@@ -147,7 +151,7 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	id := known.ID
-	s.setAuditTarget(r, audit.TargetRepository, known.Name)
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetRepository, known.Name)
 	st, err := s.o.Status.Status(r.Context(), id)
 	if err != nil {
 		return nil, unknownRepository(r, err)
@@ -196,8 +200,8 @@ func (s *Server) skippedFiles(r *http.Request) (*reply, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	s.setAuditTarget(r, audit.TargetRepository, known.Name, "list", "skipped files")
-	files, total, err := s.o.Status.Skipped(r.Context(), id, ref, code.SkipReason(reason), window.itemOffset(), window.perPage)
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetRepository, known.Name, "list", "skipped files")
+	files, total, err := s.o.Status.Skipped(r.Context(), id, ref, reason, window.itemOffset(), window.perPage)
 	if err != nil {
 		return nil, fmt.Errorf("repository %d: %w", s.numberOf(id), err)
 	}

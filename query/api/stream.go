@@ -9,12 +9,10 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
-
-// errStreams says that there are too many streams.
-var errStreams = fmt.Errorf("%w: too many streams at once", ErrUnavailable)
 
 // streamSearch answers POST /api/stream_search: what /api/search answers, in
 // parts, as they are found. A failure before the first part is an error object
@@ -31,7 +29,7 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("search: %w", err)
 	}
 	defer view.Release()
-	f := newFrameWriter(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(s.o.SearchTimeout+s.o.WriteTimeout))
+	f := newFrameWriter(w, front.ExchangeIn(r.Context()).Control(), s.o.PartTimeout, time.Now().Add(s.o.SearchTimeout+s.o.WriteTimeout))
 	defer f.close()
 	result, err := s.o.Searcher.Stream(ctx, view, in.Request, func(files []search.FileMatch, stats search.Stats) error {
 		if len(files) == 0 {
@@ -47,16 +45,16 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if f.err == nil {
-		f.sendError(err, exchangeOf(r).id)
+		f.sendError(err, front.ExchangeIn(r.Context()).ID())
 	}
-	return &midStreamError{err}
+	return err
 }
 
 // finishStream sends the final frame.
 func (s *Server) finishStream(f *frameWriter, in *parsedSearch, result *search.Result) error {
 	response, err := s.newSearchResponse(in, result)
 	if err != nil {
-		return &midStreamError{err}
+		return err
 	}
 	if response.IncompleteReason != "" {
 		s.metrics.limited.WithLabelValues(response.IncompleteReason).Inc()
@@ -66,20 +64,15 @@ func (s *Server) finishStream(f *frameWriter, in *parsedSearch, result *search.R
 	}
 	err = errors.Join(err, f.sendFrame(&streamFinal{
 		Type: "final", Stats: response.Stats, Exhaustive: response.Exhaustive,
-		IncompleteReason: response.IncompleteReason, Notices: response.Notices, Related: response.Related, Explain: response.Explain,
+		IncompleteReason: response.IncompleteReason, Notices: response.Notices, Related: response.Related, Facets: response.Facets, Explain: response.Explain,
 	}), f.sendLine("[DONE]"))
 	if err != nil {
-		return &midStreamError{err}
+		return err
 	}
 	// The connection may serve further requests, which are not all bounded.
 	_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout))
 	return nil
 }
-
-// midStreamError is a failure after the answer began: its status is sent.
-type midStreamError struct{ error }
-
-func (e *midStreamError) Unwrap() error { return e.error }
 
 // streamChunk is a part of the answer. Its stats and repositories are those of
 // the part alone. Files is there for a part that has none; else they are written
@@ -114,6 +107,7 @@ type streamFinal struct {
 	IncompleteReason string              `json:"incompleteReason,omitempty"`
 	Notices          []wire.SearchNotice `json:"notices,omitempty"`
 	Related          []relatedFiles      `json:"related,omitempty"`
+	Facets           []wire.SearchFacet  `json:"facets,omitempty"`
 	Explain          *search.Explain     `json:"explain,omitempty"`
 }
 

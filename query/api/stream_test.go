@@ -72,20 +72,22 @@ func TestStream(t *testing.T) {
 		}
 	}
 	got := frameWriter(t, rec.Body)
-	if len(got) != 4 || got[3] != "[DONE]" {
-		t.Fatalf("%d frames: %.200q", len(got), got)
+	if len(got) < 3 || got[len(got)-1] != "[DONE]" {
+		t.Fatalf("frames of a stream for boil: want chunks, the final frame and [DONE], have %.300q", got)
 	}
 	var files []json.RawMessage
-	for _, text := range got[:2] {
+	matches, last := 0, len(got)-2
+	for _, text := range got[:last] {
 		f := decodeFrame(t, text)
-		if f.Type != "chunk" || len(f.Infos) != 1 || f.Stats.ActualMatchCount != 1 || f.Stats.FlushReason == "" {
-			t.Errorf("chunk %.300s", text)
+		if f.Type != "chunk" || len(f.Infos) == 0 || len(f.Infos) > len(f.Files) || f.Stats.FlushReason == "" {
+			t.Errorf("a frame before the last: want a chunk of files, their repositories and a reason, have %.300s", text)
 		}
+		matches += f.Stats.ActualMatchCount
 		files = append(files, f.Files...)
 	}
-	final := decodeFrame(t, got[2])
-	if final.Type != "final" || final.Accumulated == nil || final.Accumulated.TotalMatchCount != 4 || final.Exhaustive == nil || !*final.Exhaustive {
-		t.Errorf("final %.300s", got[2])
+	final := decodeFrame(t, got[last])
+	if final.Type != "final" || final.Accumulated == nil || final.Accumulated.TotalMatchCount != matches || final.Exhaustive == nil || !*final.Exhaustive {
+		t.Errorf("the last frame of an exhaustive stream with %d matches: %.300s", matches, got[last])
 	}
 	var blocking struct{ Files []json.RawMessage }
 	if err := json.Unmarshal(postRequest(s, "/api/search", `{"query":"boil","matches":10}`).Body.Bytes(), &blocking); err != nil || len(files) != len(blocking.Files) {
@@ -104,7 +106,7 @@ func TestStream(t *testing.T) {
 // TestStreamNotices checks that the final frame has the notices of the answer, of the query and of the search, and its related files.
 func TestStreamNotices(t *testing.T) {
 	s := newServer(t, newWorld().serverOptions())
-	for query, want := range map[string][]string{"boil": nil, "boil -kettle lang:pyhton": {"DIFFERENT_MEANING", "FILTER_SELECTS_NOTHING"}, "biol": {"TERM_FINDS_NOTHING"}} {
+	for query, want := range map[string][]string{"boil": nil, "boil -kettle lang:tetx": {"DIFFERENT_MEANING", "FILTER_SELECTS_NOTHING"}, "kettel": {"TERM_FINDS_NOTHING"}} {
 		body := fmt.Sprintf(`{"query":%q,"matches":10}`, query)
 		streamed := frameWriter(t, postRequest(s, "/api/stream_search", body).Body)
 		for _, answer := range []string{postRequest(s, "/api/search", body).Body.String(), streamed[len(streamed)-2]} {
@@ -119,7 +121,7 @@ func TestStreamNotices(t *testing.T) {
 			if !slices.Equal(codes, want) || (want == nil) == strings.Contains(answer, `"notices"`) {
 				t.Errorf("%s: notices %q, want %q, in %.300s", query, codes, want, answer)
 			}
-			if strings.Contains(answer, `"related":[{"reason":"spelling","query":"boil","files":[{`) != (query == "biol") {
+			if strings.Contains(answer, `"related":[{"reason":"spelling","query":"Kettle","files":[{`) != (query == "kettel") {
 				t.Errorf("%s: related files in %.300s", query, answer)
 			}
 		}
@@ -153,7 +155,7 @@ func TestStreamFailsBeforeItBegins(t *testing.T) {
 		w.err = c.err
 		rec := postRequest(s, "/api/stream_search", c.body)
 		if rec.Code != c.status || !strings.Contains(rec.Body.String(), c.code) || rec.Header().Get("Content-Type") != "application/json" {
-			t.Errorf("%s, %v: %d %s", c.body, c.err, rec.Code, rec.Body)
+			t.Errorf("stream of %s, which fails with %v: %d %s, want %d %s as JSON", c.body, c.err, rec.Code, rec.Body, c.status, c.code)
 		}
 	}
 	if a, r := w.acquired.Load(), w.released.Load(); a != r {
@@ -164,8 +166,8 @@ func TestStreamFailsBeforeItBegins(t *testing.T) {
 // What fails later is the last frame, without [DONE].
 func TestStreamFailsLater(t *testing.T) {
 	w := newWorld()
-	w.err = errors.New("disk")
-	rec := postRequest(newServer(t, w.serverOptions()), "/api/stream_search", `{"query":"late","matches":1}`)
+	w.err, w.late = errors.New("disk"), true
+	rec := postRequest(newServer(t, w.serverOptions()), "/api/stream_search", `{"query":"boil","matches":1}`)
 	got := frameWriter(t, rec.Body)
 	if rec.Code != 200 || len(got) != 2 {
 		t.Fatalf("%d, frames %q", rec.Code, got)
@@ -179,11 +181,11 @@ func TestStreamFailsLater(t *testing.T) {
 // one that stalls.
 func TestStreamOfLeavingClient(t *testing.T) {
 	w := newWorld()
-	w.block = true
+	w.block, w.late = true, true
 	server := httptest.NewServer(newServer(t, w.serverOptions()))
 	defer server.Close()
 	ctx, cancel := context.WithCancel(t.Context())
-	request, _ := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/api/stream_search", strings.NewReader(`{"query":"late","matches":1}`))
+	request, _ := http.NewRequestWithContext(ctx, http.MethodPost, server.URL+"/api/stream_search", strings.NewReader(`{"query":"boil","matches":1}`))
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
@@ -206,8 +208,8 @@ type stalling struct {
 }
 
 func (s *stalling) Stream(ctx context.Context, _ search.View, _ search.Request, emit search.Emit) (*search.Result, error) {
-	for {
-		if err := emit(s.result.Files, search.Stats{}); err != nil {
+	for files := s.filesOf("boil"); ; {
+		if err := emit(files, search.Stats{}); err != nil {
 			s.err <- err
 			return nil, err
 		}

@@ -23,15 +23,6 @@ func (s *Server) reportHealth(*http.Request) (*reply, error) {
 	return okReply(wire.Health{Status: wire.HealthStatusOk}), nil
 }
 
-// Missing is what was lost and is not indexed again yet.
-type Missing struct {
-	// Documents and Refs are not found by searches: documents whose text no segment
-	// has, and refs whose last revision could not be applied.
-	Documents, Refs int
-	// Unstored counts documents and refs that searches find and a rebuild would lose.
-	Unstored int
-}
-
 // reportReadiness says whether answers would be of use yet.
 func (s *Server) reportReadiness(r *http.Request) (*reply, error) {
 	if err := s.o.Ready(r.Context()); err != nil {

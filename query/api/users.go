@@ -7,6 +7,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
@@ -29,7 +30,7 @@ func (s *Server) showUser(a *auth.Service, r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.setAuditTarget(r, audit.TargetUser, string(id))
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetUser, string(id))
 	user, err := a.User(auth.From(r.Context()), id)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -110,7 +111,7 @@ func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), maxVerificationTime)
 	defer cancel()
-	f := newFrameWriter(w, exchangeOf(r).control, s.o.PartTimeout, time.Now().Add(maxVerificationTime))
+	f := newFrameWriter(w, front.ExchangeIn(r.Context()).Control(), s.o.PartTimeout, time.Now().Add(maxVerificationTime))
 	defer f.close()
 	err = s.o.Verifier.Verify(ctx, request, func(frame *VerificationFrame) error {
 		frame.Number = s.numberOf(frame.Repository)
@@ -118,7 +119,7 @@ func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 	})
 	if err == nil {
 		if err = f.sendLine("[DONE]"); err != nil {
-			return &midStreamError{err}
+			return err
 		}
 		_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // the connection may serve others
 		return nil
@@ -127,9 +128,9 @@ func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 		return fmt.Errorf("verify: %w", err)
 	}
 	if f.err == nil {
-		f.sendError(err, exchangeOf(r).id)
+		f.sendError(err, front.ExchangeIn(r.Context()).ID())
 	}
-	return &midStreamError{err}
+	return err
 }
 
 // resolveRepositories returns the repositories of names or numbers.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -93,7 +94,7 @@ func (r *Recorder) appendUntilWritten(ctx context.Context, rec event.Record, att
 			return true
 		}
 		r.reportFailure(err)
-		if attempt == attempts || !sleepFor(ctx, wait) {
+		if attempt == attempts || clock.Sleep(ctx, wait) != nil {
 			return false
 		}
 		wait = min(2*wait, maxWait)
@@ -242,16 +243,4 @@ func (r *Recorder) endIfEmpty() bool {
 	defer r.mu.Unlock()
 	r.mu.ended = r.mu.queue.len() == 0
 	return r.mu.ended
-}
-
-// sleepFor waits and reports whether ctx still lives.
-func sleepFor(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

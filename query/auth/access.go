@@ -57,3 +57,64 @@ func (s *Service) SetAccess(ctx context.Context, p *Principal, r *code.Repositor
 	}
 	return s.Access(p, r)
 }
+
+// AccessReason is the rule by which a user may read a repository, or may not.
+type AccessReason string
+
+// The reasons.
+const (
+	AccessByRole     AccessReason = "owner"      // an owner reads every repository
+	AccessPublic     AccessReason = "public"     // everybody reads a public one
+	AccessInternal   AccessReason = "internal"   // every user reads an internal one
+	AccessMember     AccessReason = "member"     // it is private, and the user is a member
+	AccessNotMember  AccessReason = "not_member" // it is private, and the user is none
+	AccessInactive   AccessReason = "not_active" // the user waits for approval, or is suspended
+	accessRestricted AccessReason = "restricted" // the credential is for other repositories; no user has one
+)
+
+// AccessSource is what decides the visibility of a repository.
+type AccessSource string
+
+// The sources, in the order in which they count.
+const (
+	SourceDecision AccessSource = "decision" // of an owner
+	SourceHost     AccessSource = "host"     // the code host says that it is private
+	SourceDefault  AccessSource = "default"  // access.defaultVisibility
+)
+
+// AccessExplanation says whether a user may read a repository, and why. It is what a
+// session or an API key without restrictions of that user gets.
+type AccessExplanation struct {
+	Readable   bool
+	Reason     AccessReason
+	Visibility account.Visibility
+	Source     AccessSource
+}
+
+// ExplainAccess explains to an owner whether a user may read r, by the rules that every
+// request of the user passes.
+func (s *Service) ExplainAccess(p *Principal, r *code.Repository, id account.UserID) (AccessExplanation, error) {
+	if err := needOwner(p); err != nil {
+		return AccessExplanation{}, err
+	}
+	user, err := s.findUser(id)
+	if err != nil {
+		return AccessExplanation{}, err
+	}
+	decisions := s.o.Directory.Access()
+	out := AccessExplanation{Visibility: visibilityOf(r, decisions[r.ID], s.o.DefaultVisibility), Source: SourceDefault}
+	switch a := decisions[r.ID]; {
+	case a != nil && a.Visibility != "":
+		out.Source = SourceDecision
+	case r.Private:
+		out.Source = SourceHost
+	}
+	if !user.Active() {
+		out.Reason = AccessInactive
+		return out, nil
+	}
+	asUser := &Principal{Actor: account.Actor{Kind: account.ActorUser, User: id}, Role: user.Role}
+	v := visibility{p: asUser, access: decisions, defaultVisibility: s.o.DefaultVisibility}
+	out.Readable, out.Reason = v.explain(r)
+	return out, nil
+}

@@ -4,6 +4,7 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -225,7 +226,7 @@ func cleanText(text string, max int) string {
 }
 
 var (
-	allScopes  = []account.Scope{account.ScopeSearch, account.ScopeGit, account.ScopeAdmin}
+	allScopes  = []account.Scope{account.ScopeSearch, account.ScopeGit, account.ScopeAdmin, account.ScopeScip}
 	readScopes = []account.Scope{account.ScopeSearch, account.ScopeGit}
 )
 
@@ -239,12 +240,17 @@ func scopesOf(user *account.User) []account.Scope {
 
 // keyScopes returns what a key of user is good for now. The scope admin of a
 // member is nothing, and so is that of a key for some repositories: what it
-// administers is the whole instance.
+// administers is the whole instance. The scope scip of an owner counts in the repositories
+// of the key.
 func keyScopes(key *account.Key, user *account.User) []account.Scope {
 	if user.Role == account.RoleOwner && len(key.Repositories) == 0 {
 		return key.Scopes
 	}
-	return readingScopes(key.Scopes)
+	scopes := readingScopes(key.Scopes)
+	if user.Role == account.RoleOwner && slices.ContainsFunc(key.Scopes, isScipScope) {
+		scopes = append(slices.Clip(scopes), account.ScopeScip)
+	}
+	return scopes
 }
 
 // readingScopes returns the scopes that only read, without an allocation.

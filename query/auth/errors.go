@@ -10,7 +10,7 @@ import (
 // except ErrUnavailable, ErrNotReady and ErrBusy are caused by the caller, and
 // their texts are written for the caller.
 var (
-	// ErrInvalid says which field has what is wrong with it.
+	// ErrInvalid refuses values of a request; a FieldError names the field.
 	ErrInvalid = errors.New("not valid")
 	// ErrBusy says that too many passwords are being checked; it passes.
 	ErrBusy = errors.New("too many sign-ins at once")
@@ -55,6 +55,18 @@ func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("too many failed attempts; wait %s", e.RetryAfter.Round(time.Second))
 }
 
+// FieldError says what is wrong with one field of a request. It wraps ErrInvalid.
+type FieldError struct {
+	// Field is its name in the API, Reason a phrase for people.
+	Field, Reason string
+}
+
+// Error implements error.
+func (e *FieldError) Error() string { return ErrInvalid.Error() + ": " + e.Field + ": " + e.Reason }
+
+// Unwrap returns ErrInvalid.
+func (e *FieldError) Unwrap() error { return ErrInvalid }
+
 func invalidField(field, format string, args ...any) error {
-	return fmt.Errorf("%w: %s: %s", ErrInvalid, field, fmt.Sprintf(format, args...))
+	return &FieldError{field, fmt.Sprintf(format, args...)}
 }

@@ -13,7 +13,7 @@ const MaxThrottled = maxThrottled
 func (s *Service) Throttled() int {
 	s.throttle.mu.Lock()
 	defer s.throttle.mu.Unlock()
-	return len(s.throttle.mu.entries)
+	return s.throttle.mu.failures.Len()
 }
 
 // Hasher is a hasher.

@@ -56,7 +56,8 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, n NewKey) (*accou
 	ev := &event.KeyCreated{
 		ID: account.KeyID(newID()), User: user.ID, Name: n.Name, Hash: s.digests.hashCredential(value),
 		Prefix: account.PrefixKey + secret[:shownHexBytes], ShownPrefix: account.PublicPrefixKey + secret[:shownHexBytes],
-		Scopes: n.Scopes, Repositories: n.Repositories, ExpiresAt: n.ExpiresAt, By: p.Actor, At: s.nowUTC(),
+		Scopes: slices.DeleteFunc(slices.Clone(n.Scopes), isScipScope), Scip: slices.ContainsFunc(n.Scopes, isScipScope),
+		Repositories: n.Repositories, ExpiresAt: n.ExpiresAt, By: p.Actor, At: s.nowUTC(),
 	}
 	if err := s.appendChange(ctx, ev); err != nil {
 		return nil, "", err
@@ -118,10 +119,20 @@ func (s *Service) checkKey(ctx context.Context, user *account.User, n *NewKey) e
 			return invalidField("repositories", "the scope admin is for the whole instance")
 		}
 	}
+	if slices.ContainsFunc(n.Scopes, isScipScope) {
+		switch {
+		case user.Role != account.RoleOwner:
+			return fmt.Errorf("%w: the scope scip is for keys of owners", ErrForbidden)
+		case len(n.Scopes) == 1:
+			return invalidField("scopes", "the scope scip comes with another one, such as search")
+		}
+	}
 	p := &Principal{Actor: account.Actor{Kind: account.ActorUser, User: user.ID}, Role: user.Role}
 	n.Repositories, err = s.checkRestriction(ctx, p, n.Repositories)
 	return err
 }
+
+func isScipScope(s account.Scope) bool { return s == account.ScopeScip }
 
 func normalScopes(scopes []account.Scope) ([]account.Scope, error) {
 	if len(scopes) == 0 {
@@ -130,7 +141,7 @@ func normalScopes(scopes []account.Scope) ([]account.Scope, error) {
 	var out []account.Scope
 	for _, scope := range scopes {
 		if !scope.Valid() {
-			return nil, invalidField("scopes", "want search, git or admin, have %.40q", string(scope))
+			return nil, invalidField("scopes", "want search, git, admin or scip, have %.40q", string(scope))
 		}
 		if !slices.Contains(out, scope) {
 			out = append(out, scope)

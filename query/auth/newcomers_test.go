@@ -22,14 +22,22 @@ func TestSetup(t *testing.T) {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
-	for _, change := range []func(*auth.Newcomer){
-		func(n *auth.Newcomer) { n.Email = "nobody" }, func(n *auth.Newcomer) { n.Email = "a b@c" }, func(n *auth.Newcomer) { n.Password = "1234567" },
-		func(n *auth.Newcomer) { n.Name = "a\x00b" }, func(n *auth.Newcomer) { n.Email = "a@b\nc" },
+	for _, c := range []struct {
+		field  string
+		change func(*auth.Newcomer)
+	}{
+		{"email", func(n *auth.Newcomer) { n.Email = "nobody" }},
+		{"email", func(n *auth.Newcomer) { n.Email = "a b@c" }},
+		{"email", func(n *auth.Newcomer) { n.Email = "a@b\nc" }},
+		{"password", func(n *auth.Newcomer) { n.Password = "1234567" }},
+		{"name", func(n *auth.Newcomer) { n.Name = "a\x00b" }},
 	} {
 		n := ada
-		change(&n)
-		if _, err := w.Setup(t.Context(), here, n); !errors.Is(err, auth.ErrInvalid) {
-			t.Errorf("%+v: %v", n, err)
+		c.change(&n)
+		_, err := w.Setup(t.Context(), here, n)
+		invalid, ok := errors.AsType[*auth.FieldError](err)
+		if !ok || invalid.Field != c.field || !errors.Is(err, auth.ErrInvalid) {
+			t.Errorf("%+v: %v, want an error of the field %s", n, err, c.field)
 		}
 	}
 	in, err := w.Setup(t.Context(), here, ada)

@@ -109,6 +109,7 @@ func TestNoMoreThanWhatMadeIt(t *testing.T) {
 	admin := []account.Scope{account.ScopeAdmin}
 	for what, n := range map[string]auth.NewKey{
 		"a member's admin key":     {Name: "k", Scopes: admin},
+		"a member's scip key":      {Name: "k", Scopes: []account.Scope{account.ScopeSearch, account.ScopeScip}},
 		"a private repository":     {Name: "k", Repositories: []code.RepositoryID{2}},
 		"an unknown repository":    {Name: "k", Repositories: []code.RepositoryID{1, 99}},
 		"somebody else's key":      {Name: "k", User: owner.Actor.User},
@@ -123,6 +124,18 @@ func TestNoMoreThanWhatMadeIt(t *testing.T) {
 	}
 	if _, _, err := w.CreateKey(t.Context(), owner, auth.NewKey{Name: "k", Scopes: admin, Repositories: []code.RepositoryID{1}}); !errors.Is(err, auth.ErrInvalid) {
 		t.Errorf("a restricted admin key: %v", err)
+	}
+	if _, _, err := w.CreateKey(t.Context(), owner, auth.NewKey{Name: "k", Scopes: []account.Scope{account.ScopeScip}}); !errors.Is(err, auth.ErrInvalid) {
+		t.Errorf("a key with the scope scip alone: %v", err)
+	}
+	uploads := w.authenticateAs(w.createKey(owner, auth.NewKey{
+		Name: "uploads", Scopes: []account.Scope{account.ScopeScip, account.ScopeSearch}, Repositories: []code.RepositoryID{1},
+	}))
+	if !uploads.Has(account.ScopeScip) || uploads.Has(account.ScopeAdmin) || len(uploads.Repositories) != 1 {
+		t.Errorf("a key for uploads is good for %v of %v", uploads.Scopes, uploads.Repositories)
+	}
+	if token, value := w.mintToken(uploads, 1); w.authenticateAs(value).Has(account.ScopeScip) {
+		t.Errorf("token %+v is good for uploads", token)
 	}
 	restricted := w.authenticateAs(w.createKey(bob, auth.NewKey{Name: "some", Scopes: []account.Scope{account.ScopeSearch}, Repositories: []code.RepositoryID{1, 3}}))
 	for _, ids := range [][]code.RepositoryID{{5}, {1, 5}, {2}, {99}} {

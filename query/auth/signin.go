@@ -9,6 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/network"
 )
 
 // SignIn starts a session with the password of a user. The error is
@@ -70,7 +71,7 @@ func (s *Service) checkPasswordHash(ctx context.Context, hash, password string) 
 // knowsNetwork reports whether user has a session from the network of address.
 func (s *Service) knowsNetwork(user *account.User, address string) bool {
 	return slices.ContainsFunc(s.o.Directory.Sessions(user.ID), func(session *account.Session) bool {
-		return clientNetwork(session.Address) == clientNetwork(address)
+		return network.ClientNetwork(session.Address) == network.ClientNetwork(address)
 	})
 }
 

@@ -1,10 +1,11 @@
 package auth
 
 import (
-	"container/list"
-	"net/netip"
 	"sync"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/lru"
+	"github.com/quarrysearch/quarry/schemas/network"
 )
 
 // Bounds of failed sign-ins. An attempt counts when it begins, and is taken back if
@@ -44,13 +45,11 @@ type throttle struct {
 	metrics *metrics
 	mu      struct {
 		sync.Mutex
-		entries map[string]*list.Element // of *failures
-		used    *list.List               // latest first
+		failures *lru.Cache[string, *failures]
 	}
 }
 
 type failures struct {
-	name    string
 	count   int
 	last    time.Time
 	blocked time.Time // until
@@ -66,14 +65,14 @@ type limit struct {
 
 func newThrottle(m *metrics) *throttle {
 	t := &throttle{metrics: m}
-	t.mu.entries, t.mu.used = map[string]*list.Element{}, list.New()
+	t.mu.failures = lru.New[string, *failures](maxThrottled)
 	return t
 }
 
 // limitsOf returns the bounds of an attempt on account from address; account may
 // be empty.
 func limitsOf(account, address string, known bool) []limit {
-	address = clientNetwork(address)
+	address = network.ClientNetwork(address)
 	limits := []limit{{"address " + address, failuresOfAddress, drainOfOthers, maxDelay}}
 	if account == "" {
 		return limits
@@ -85,27 +84,13 @@ func limitsOf(account, address string, known bool) []limit {
 	return limits
 }
 
-// clientNetwork returns the part of an address that one person has: all of IPv4, the
-// first 64 bits of IPv6.
-func clientNetwork(address string) string {
-	a, err := netip.ParseAddr(address)
-	if err != nil {
-		return address
-	}
-	if a = a.Unmap().WithZone(""); a.Is6() {
-		p, _ := a.Prefix(64) // 64 bits fit
-		return p.String()
-	}
-	return a.String()
-}
-
 // beginAttempt counts an attempt, or says how long to wait.
 func (t *throttle) beginAttempt(limits []limit, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var wait time.Duration
 	for _, l := range limits {
-		if f := t.entryLocked(l.name); f != nil {
+		if f, known := t.mu.failures.Get(l.name); known {
 			wait = max(wait, f.blocked.Sub(now))
 		}
 	}
@@ -119,21 +104,12 @@ func (t *throttle) beginAttempt(limits []limit, now time.Time) error {
 	return nil
 }
 
-func (t *throttle) entryLocked(name string) *failures {
-	e := t.mu.entries[name]
-	if e == nil {
-		return nil
-	}
-	t.mu.used.MoveToFront(e)
-	return e.Value.(*failures)
-}
-
 func (t *throttle) countLocked(l limit, now time.Time) {
-	f := t.entryLocked(l.name)
-	if f == nil {
-		f = &failures{name: l.name}
-		t.mu.entries[l.name] = t.mu.used.PushFront(f)
-		t.trimLocked()
+	f, known := t.mu.failures.Get(l.name)
+	if !known {
+		f = &failures{}
+		t.mu.failures.Put(l.name, f, 1)
+		t.metrics.throttleEntries.Set(float64(t.mu.failures.Len()))
 	}
 	f.count = max(f.count-int(now.Sub(f.last)/l.drain), 0)
 	f.count, f.last = min(f.count+1, l.free+maxDoublings), now
@@ -147,20 +123,6 @@ func failureDelay(doublings int, most time.Duration) time.Duration {
 	return min(firstDelay<<doublings, most)
 }
 
-func (t *throttle) trimLocked() {
-	for t.mu.used.Len() > maxThrottled {
-		t.removeLocked(t.mu.used.Back().Value.(*failures).name)
-	}
-	t.metrics.throttleEntries.Set(float64(t.mu.used.Len()))
-}
-
-func (t *throttle) removeLocked(name string) {
-	if e := t.mu.entries[name]; e != nil {
-		t.mu.used.Remove(e)
-		delete(t.mu.entries, name)
-	}
-}
-
 // forgetAttempt takes an attempt back, because it succeeded or was none. It forgets the
 // failures of the pair if it succeeded; those of the address stay, or who has one
 // account could guess others without end.
@@ -168,12 +130,12 @@ func (t *throttle) forgetAttempt(limits []limit, succeeded bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for i, l := range limits {
-		f := t.entryLocked(l.name)
-		if f == nil {
+		f, known := t.mu.failures.Get(l.name)
+		if !known {
 			continue
 		}
 		if f.count--; f.count <= 0 || succeeded && i == 1 {
-			t.removeLocked(l.name)
+			t.mu.failures.Delete(l.name)
 			continue
 		}
 		f.blocked = time.Time{}
@@ -181,5 +143,5 @@ func (t *throttle) forgetAttempt(limits []limit, succeeded bool) {
 			f.blocked = f.last.Add(failureDelay(f.count-l.free, l.max))
 		}
 	}
-	t.metrics.throttleEntries.Set(float64(t.mu.used.Len()))
+	t.metrics.throttleEntries.Set(float64(t.mu.failures.Len()))
 }

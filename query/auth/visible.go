@@ -103,27 +103,35 @@ type visibility struct {
 	defaultVisibility account.Visibility
 }
 
-// canSee implements Visible. The credential's restriction comes first: it takes
-// away, and never gives.
+// canSee implements Visible.
 func (v *visibility) canSee(r *code.Repository) bool {
+	sees, _ := v.explain(r)
+	return sees
+}
+
+// explain says whether the principal may read r, and by which rule. The credential's
+// restriction comes first: it takes away, and never gives.
+func (v *visibility) explain(r *code.Repository) (sees bool, why AccessReason) {
 	if v.p.Repositories != nil {
 		if _, named := v.p.Repositories[r.ID]; !named {
-			return false
+			return false, accessRestricted
 		}
 	}
 	if v.p.Role == account.RoleOwner {
-		return true
+		return true, AccessByRole
 	}
 	access := v.access[r.ID]
 	switch visibilityOf(r, access, v.defaultVisibility) {
 	case account.Public:
-		return true
+		return true, AccessPublic
 	case account.Internal:
-		return v.p.Role == account.RoleMember
+		return v.p.Role == account.RoleMember, AccessInternal
 	case account.Private:
-		return v.p.Role == account.RoleMember && access != nil && slices.Contains(access.Members, v.p.Actor.User)
+		if v.p.Role == account.RoleMember && access != nil && slices.Contains(access.Members, v.p.Actor.User) {
+			return true, AccessMember
+		}
 	}
-	return false
+	return false, AccessNotMember
 }
 
 // Visibility returns the visibility of r as it is now.

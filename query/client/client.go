@@ -27,7 +27,10 @@ const (
 	NoRetries = -1
 )
 
-const contentTypeJSON = "application/json"
+const (
+	contentTypeJSON  = "application/json"
+	contentTypeBytes = "application/octet-stream"
+)
 
 // maxErrorBytes bounds the body of a failure that is read.
 const maxErrorBytes = 64 << 10
@@ -119,6 +122,21 @@ func (c *Client) Raw(ctx context.Context, method, path string, body any) (*http.
 	return c.sendWithRetries(ctx, request{method: method, path: path, body: body, reads: method == http.MethodGet})
 }
 
+// Upload sends a body as it comes, once, and decodes the answer into v. The error wraps an
+// *Error if the server returned an error.
+func (c *Client) Upload(ctx context.Context, path string, query url.Values, body io.Reader, v any) error {
+	r := request{method: http.MethodPost, path: path, query: query}
+	response, err := c.sendBody(ctx, &r, body, contentTypeBytes)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if err := json.NewDecoder(response.Body).Decode(v); err != nil {
+		return fmt.Errorf("%s %s: decode the answer: %w", r.method, r.path, err)
+	}
+	return nil
+}
+
 // sendWithRetries sends a request, again if need be, and returns an answer that is no failure.
 func (c *Client) sendWithRetries(ctx context.Context, r request) (*http.Response, error) {
 	var body []byte
@@ -140,16 +158,19 @@ func (c *Client) sendWithRetries(ctx context.Context, r request) (*http.Response
 }
 
 func (c *Client) sendOnce(ctx context.Context, r *request, body []byte) (*http.Response, error) {
-	var reader io.Reader
-	if body != nil {
-		reader = bytes.NewReader(body)
+	if body == nil {
+		return c.sendBody(ctx, r, nil, "")
 	}
-	out, err := http.NewRequestWithContext(ctx, r.method, c.base.String()+r.pathWithQuery(), reader)
+	return c.sendBody(ctx, r, bytes.NewReader(body), contentTypeJSON)
+}
+
+func (c *Client) sendBody(ctx context.Context, r *request, body io.Reader, contentType string) (*http.Response, error) {
+	out, err := http.NewRequestWithContext(ctx, r.method, c.base.String()+r.pathWithQuery(), body)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", r.method, r.path, err)
 	}
 	if body != nil {
-		out.Header.Set("Content-Type", contentTypeJSON)
+		out.Header.Set("Content-Type", contentType)
 	}
 	c.setCredential(out)
 	response, err := c.http.Do(out)

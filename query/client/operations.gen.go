@@ -11,14 +11,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// GetMe: Who asks. It sends GET /api/auth/me.
+// GetMe: Get the current user. It sends GET /api/auth/me.
 //
 // Addition. The user, the role and the scopes of the credential.
 func (c *Client) GetMe(ctx context.Context) (*wire.Me, error) {
 	return receive[*wire.Me](ctx, c, request{method: "GET", path: "/api/auth/me"})
 }
 
-// ChangeMe: Change one's name or password. It sends PATCH /api/auth/me.
+// ChangeMe: Change your name or password. It sends PATCH /api/auth/me.
 //
 // Addition. Only by a session. A new password needs the old one, and ends the other sessions; what is
 // absent stays.
@@ -26,21 +26,21 @@ func (c *Client) ChangeMe(ctx context.Context, body wire.ChangeMeRequest) (*wire
 	return receive[*wire.Me](ctx, c, request{method: "PATCH", path: "/api/auth/me", body: body})
 }
 
-// EndSessions: Sign out everywhere. It sends DELETE /api/auth/sessions.
+// EndSessions: End all your sessions. It sends DELETE /api/auth/sessions.
 //
-// Addition. Ends all sessions of the user who asks. Only by a session.
+// Addition. Ends all sessions of the caller. Only by a session.
 func (c *Client) EndSessions(ctx context.Context) error {
 	return c.discard(ctx, request{method: "DELETE", path: "/api/auth/sessions"})
 }
 
-// ListSessions: List one's sessions. It sends GET /api/auth/sessions.
+// ListSessions: List your sessions. It sends GET /api/auth/sessions.
 //
-// Addition. The sessions of the user who asks, newest first. Only by a session.
+// Addition. The caller's sessions, newest first. Only by a session.
 func (c *Client) ListSessions(ctx context.Context) ([]wire.Session, error) {
 	return receive[[]wire.Session](ctx, c, request{method: "GET", path: "/api/auth/sessions"})
 }
 
-// EndSession: End one of one's sessions. It sends DELETE /api/auth/sessions/{sessionId}.
+// EndSession: End a session. It sends DELETE /api/auth/sessions/{sessionId}.
 //
 // Addition. Signs the user out where that session is, which may be the one of the request. Only by a
 // session.
@@ -71,12 +71,12 @@ func (c *Client) SignOut(ctx context.Context) error {
 	return c.discard(ctx, request{method: "POST", path: "/api/auth/sign_out"})
 }
 
-// BeginBackup: Hold files for a backup. It sends POST /api/backups.
+// BeginBackup: Begin a backup. It sends POST /api/backups.
 //
 // Addition, for `quarry backup`. The server makes a checkpoint of an embedded event log below the
 // log's directory, and deletes no object of the segment store until the backup ends: by DELETE, or
 // when it has not been renewed for a minute, or after 24 hours. The caller copies the files by itself;
-// an API key from elsewhere has no use for them, so the operator alone may ask.
+// an API key from elsewhere has no use for them, so only the operator may do this.
 func (c *Client) BeginBackup(ctx context.Context) (*wire.Backup, error) {
 	return receive[*wire.Backup](ctx, c, request{method: "POST", path: "/api/backups"})
 }
@@ -88,7 +88,7 @@ func (c *Client) EndBackup(ctx context.Context, backupID string) error {
 	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/backups/%s", escape(backupID))})
 }
 
-// RenewBackup: Give a backup another minute. It sends POST /api/backups/{backupId}/renew.
+// RenewBackup: Renew a backup. It sends POST /api/backups/{backupId}/renew.
 //
 // Addition. It ends a minute after the last renewal, at the latest 24 hours after it began.
 func (c *Client) RenewBackup(ctx context.Context, backupID string) (*wire.Backup, error) {
@@ -109,13 +109,13 @@ type GetFileBlameParams struct {
 
 func (p *GetFileBlameParams) values() url.Values {
 	v := make(url.Values)
-	require(v, "path", p.Path)
-	require(v, "repo", p.Repo)
-	set(v, "ref", p.Ref)
+	setRequired(v, "path", p.Path)
+	setRequired(v, "repo", p.Repo)
+	setParam(v, "ref", p.Ref)
 	return v
 }
 
-// GetFileBlame: Who wrote the lines of a file. It sends GET /api/blame.
+// GetFileBlame: Get file blame. It sends GET /api/blame.
 //
 // Renames of the whole file are followed.
 func (c *Client) GetFileBlame(ctx context.Context, params GetFileBlameParams) (*wire.Blame, error) {
@@ -132,12 +132,12 @@ type GetCommitParams struct {
 
 func (p *GetCommitParams) values() url.Values {
 	v := make(url.Values)
-	require(v, "repo", p.Repo)
-	require(v, "ref", p.Ref)
+	setRequired(v, "repo", p.Repo)
+	setRequired(v, "ref", p.Ref)
 	return v
 }
 
-// GetCommit: One commit. It sends GET /api/commit.
+// GetCommit: Get a commit. It sends GET /api/commit.
 //
 // The commit that ref means.
 func (c *Client) GetCommit(ctx context.Context, params GetCommitParams) (*wire.CommitDetail, error) {
@@ -179,32 +179,32 @@ type ListCommitsParams struct {
 
 func (p *ListCommitsParams) values() url.Values {
 	v := make(url.Values)
-	require(v, "repo", p.Repo)
-	set(v, "query", p.Query)
-	set(v, "since", p.Since)
-	set(v, "until", p.Until)
-	set(v, "author", p.Author)
-	set(v, "ref", p.Ref)
-	set(v, "path", p.Path)
-	set(v, "follow", p.Follow)
-	set(v, "lines", p.Lines)
-	set(v, "page", p.Page)
-	set(v, "perPage", p.PerPage)
+	setRequired(v, "repo", p.Repo)
+	setParam(v, "query", p.Query)
+	setParam(v, "since", p.Since)
+	setParam(v, "until", p.Until)
+	setParam(v, "author", p.Author)
+	setParam(v, "ref", p.Ref)
+	setParam(v, "path", p.Path)
+	setParam(v, "follow", p.Follow)
+	setParam(v, "lines", p.Lines)
+	setParam(v, "page", p.Page)
+	setParam(v, "perPage", p.PerPage)
 	return v
 }
 
-// ListCommits: The history of a revision. It sends GET /api/commits.
+// ListCommits: List commits. It sends GET /api/commits.
 //
 // A page of commits, newest first. A page beyond the last is empty, and so is the history of an
 // unknown path.
 func (c *Client) ListCommits(ctx context.Context, params ListCommitsParams) (*Page[wire.Commit], error) {
-	return page[wire.Commit](ctx, c, request{method: "GET", path: "/api/commits", query: params.values(), reads: true})
+	return receivePage[wire.Commit](ctx, c, request{method: "GET", path: "/api/commits", query: params.values(), reads: true})
 }
 
 // ListCommitsAll goes through all pages of ListCommits, from the one that the parameters
 // name. It ends at the first error.
 func (c *Client) ListCommitsAll(ctx context.Context, params ListCommitsParams) iter.Seq2[wire.Commit, error] {
-	return pages[wire.Commit](ctx, c, request{method: "GET", path: "/api/commits", query: params.values(), reads: true})
+	return receivePages[wire.Commit](ctx, c, request{method: "GET", path: "/api/commits", query: params.values(), reads: true})
 }
 
 // ListCommitAuthorsParams are the parameters of ListCommitAuthors.
@@ -225,32 +225,41 @@ type ListCommitAuthorsParams struct {
 
 func (p *ListCommitAuthorsParams) values() url.Values {
 	v := make(url.Values)
-	require(v, "repo", p.Repo)
-	set(v, "ref", p.Ref)
-	set(v, "path", p.Path)
-	set(v, "page", p.Page)
-	set(v, "perPage", p.PerPage)
+	setRequired(v, "repo", p.Repo)
+	setParam(v, "ref", p.Ref)
+	setParam(v, "path", p.Path)
+	setParam(v, "page", p.Page)
+	setParam(v, "perPage", p.PerPage)
 	return v
 }
 
-// ListCommitAuthors: Who wrote the history of a revision. It sends GET /api/commits/authors.
+// ListCommitAuthors: List commit authors. It sends GET /api/commits/authors.
 //
 // By name and email of the mailmap, who wrote most commits first.
 func (c *Client) ListCommitAuthors(ctx context.Context, params ListCommitAuthorsParams) (*Page[wire.CommitAuthor], error) {
-	return page[wire.CommitAuthor](ctx, c, request{method: "GET", path: "/api/commits/authors", query: params.values(), reads: true})
+	return receivePage[wire.CommitAuthor](ctx, c, request{method: "GET", path: "/api/commits/authors", query: params.values(), reads: true})
 }
 
 // ListCommitAuthorsAll goes through all pages of ListCommitAuthors, from the one that the parameters
 // name. It ends at the first error.
 func (c *Client) ListCommitAuthorsAll(ctx context.Context, params ListCommitAuthorsParams) iter.Seq2[wire.CommitAuthor, error] {
-	return pages[wire.CommitAuthor](ctx, c, request{method: "GET", path: "/api/commits/authors", query: params.values(), reads: true})
+	return receivePages[wire.CommitAuthor](ctx, c, request{method: "GET", path: "/api/commits/authors", query: params.values(), reads: true})
 }
 
 // ListConnections: List connections. It sends GET /api/connections.
 //
-// The connections by which the repositories came that you may see, by name.
+// The connections by which the repositories came that you may see, by name. Owners see every
+// connection of the settings, with the state of its syncs and webhooks.
 func (c *Client) ListConnections(ctx context.Context) ([]wire.Connection, error) {
 	return receive[[]wire.Connection](ctx, c, request{method: "GET", path: "/api/connections", reads: true})
+}
+
+// SyncConnections: Sync connections now. It sends POST /api/connections/sync.
+//
+// Addition. The repositories of one connection, or of all that have `discover`, are listed at their
+// code hosts as soon as possible. The state of the sync is in the list of connections.
+func (c *Client) SyncConnections(ctx context.Context, body wire.ConnectionSyncRequest) (*wire.ConnectionSyncAccepted, error) {
+	return receive[*wire.ConnectionSyncAccepted](ctx, c, request{method: "POST", path: "/api/connections/sync", body: body})
 }
 
 // DropDeadLettersParams are the parameters of DropDeadLetters.
@@ -261,7 +270,7 @@ type DropDeadLettersParams struct {
 	Type string
 	// ID of a repository, or full name of a registered one.
 	Repository string
-	// Every letter.
+	// All dead letters.
 	All bool
 	// Why, for people who look into the log later.
 	Reason string
@@ -269,15 +278,15 @@ type DropDeadLettersParams struct {
 
 func (p *DropDeadLettersParams) values() url.Values {
 	v := make(url.Values)
-	set(v, "stage", p.Stage)
-	set(v, "type", p.Type)
-	set(v, "repository", p.Repository)
-	set(v, "all", p.All)
-	set(v, "reason", p.Reason)
+	setParam(v, "stage", p.Stage)
+	setParam(v, "type", p.Type)
+	setParam(v, "repository", p.Repository)
+	setParam(v, "all", p.All)
+	setParam(v, "reason", p.Reason)
 	return v
 }
 
-// DropDeadLetters: Drop letters. It sends DELETE /api/deadletters.
+// DropDeadLetters: Drop dead letters. It sends DELETE /api/deadletters.
 //
 // Addition. The oldest 1,000 that match; wants a filter, or all=true.
 func (c *Client) DropDeadLetters(ctx context.Context, params DropDeadLettersParams) (*wire.ResolvedAll, error) {
@@ -300,15 +309,15 @@ type ListDeadLettersParams struct {
 
 func (p *ListDeadLettersParams) values() url.Values {
 	v := make(url.Values)
-	set(v, "page", p.Page)
-	set(v, "perPage", p.PerPage)
-	set(v, "stage", p.Stage)
-	set(v, "type", p.Type)
-	set(v, "repository", p.Repository)
+	setParam(v, "page", p.Page)
+	setParam(v, "perPage", p.PerPage)
+	setParam(v, "stage", p.Stage)
+	setParam(v, "type", p.Type)
+	setParam(v, "repository", p.Repository)
 	return v
 }
 
-// ListDeadLetters: Records that were given up. It sends GET /api/deadletters.
+// ListDeadLetters: List dead letters. It sends GET /api/deadletters.
 //
 // Addition. Those that are neither replayed nor dropped, newest first; the newest 10,000 are known.
 func (c *Client) ListDeadLetters(ctx context.Context, params ListDeadLettersParams) (*wire.DeadLetterPage, error) {
@@ -323,20 +332,20 @@ type ReplayDeadLettersParams struct {
 	Type string
 	// ID of a repository, or full name of a registered one.
 	Repository string
-	// Every letter.
+	// All dead letters.
 	All bool
 }
 
 func (p *ReplayDeadLettersParams) values() url.Values {
 	v := make(url.Values)
-	set(v, "stage", p.Stage)
-	set(v, "type", p.Type)
-	set(v, "repository", p.Repository)
-	set(v, "all", p.All)
+	setParam(v, "stage", p.Stage)
+	setParam(v, "type", p.Type)
+	setParam(v, "repository", p.Repository)
+	setParam(v, "all", p.All)
 	return v
 }
 
-// ReplayDeadLetters: Replay letters. It sends POST /api/deadletters/replay.
+// ReplayDeadLetters: Replay dead letters. It sends POST /api/deadletters/replay.
 //
 // Addition. The oldest 1,000 that match; wants a filter, or all=true. What is refused is listed, and
 // stays.
@@ -352,25 +361,25 @@ type DropDeadLetterParams struct {
 
 func (p *DropDeadLetterParams) values() url.Values {
 	v := make(url.Values)
-	set(v, "reason", p.Reason)
+	setParam(v, "reason", p.Reason)
 	return v
 }
 
-// DropDeadLetter: Drop a letter. It sends DELETE /api/deadletters/{partition}/{offset}.
+// DropDeadLetter: Drop a dead letter. It sends DELETE /api/deadletters/{partition}/{offset}.
 //
 // Addition. It is resolved without anything in its place; the log keeps it.
 func (c *Client) DropDeadLetter(ctx context.Context, partition int, offset int64, params DropDeadLetterParams) (*wire.Resolved, error) {
 	return receive[*wire.Resolved](ctx, c, request{method: "DELETE", path: fmt.Sprintf("/api/deadletters/%s/%s", escape(partition), escape(offset)), query: params.values()})
 }
 
-// GetDeadLetter: One letter, and the record that was given up. It sends GET /api/deadletters/{partition}/{offset}.
+// GetDeadLetter: Get a dead letter. It sends GET /api/deadletters/{partition}/{offset}.
 //
 // Addition. With the key, the headers and the value of the record.
 func (c *Client) GetDeadLetter(ctx context.Context, partition int, offset int64) (*wire.DeadLetterDetails, error) {
 	return receive[*wire.DeadLetterDetails](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/deadletters/%s/%s", escape(partition), escape(offset))})
 }
 
-// ReplayDeadLetter: Replay a letter. It sends POST /api/deadletters/{partition}/{offset}/replay.
+// ReplayDeadLetter: Replay a dead letter. It sends POST /api/deadletters/{partition}/{offset}/replay.
 //
 // Addition. Appends what takes its place, never undoing what came later, then resolves it. 409 if a
 // later event has overtaken it, or nothing can take its place: the Error says what to do.
@@ -398,37 +407,36 @@ type ListDeliveriesParams struct {
 
 func (p *ListDeliveriesParams) values() url.Values {
 	v := make(url.Values)
-	set(v, "connection", p.Connection)
-	set(v, "deliveryId", p.DeliveryID)
-	set(v, "repository", p.Repository)
-	set(v, "outcome", p.Outcome)
-	set(v, "since", p.Since)
-	set(v, "limit", p.Limit)
-	set(v, "cursor", p.Cursor)
+	setParam(v, "connection", p.Connection)
+	setParam(v, "deliveryId", p.DeliveryID)
+	setParam(v, "repository", p.Repository)
+	setParam(v, "outcome", p.Outcome)
+	setParam(v, "since", p.Since)
+	setParam(v, "limit", p.Limit)
+	setParam(v, "cursor", p.Cursor)
 	return v
 }
 
-// ListDeliveries: What was delivered, and what became of it. It sends GET /api/deliveries.
+// ListDeliveries: List deliveries. It sends GET /api/deliveries.
 //
-// Addition. Deliveries of web hooks and other pushes, newest first. A page may be shorter than its
-// limit, or empty, and still have a nextCursor, where few deliveries match: the server looks at 20,000
-// for a page, and with deliveryId at those with that ID only.
+// Addition. Webhook deliveries and other pushes, newest first. A page may be shorter than its limit,
+// or empty, and still have a nextCursor, where few deliveries match: the server looks at 20,000 for a
+// page, and with deliveryId at those with that ID only.
 func (c *Client) ListDeliveries(ctx context.Context, params ListDeliveriesParams) (*wire.DeliveryPage, error) {
 	return receive[*wire.DeliveryPage](ctx, c, request{method: "GET", path: "/api/deliveries", query: params.values()})
 }
 
-// GetDelivery: One delivery. It sends GET /api/deliveries/{deliveryKey}.
+// GetDelivery: Get a delivery. It sends GET /api/deliveries/{deliveryKey}.
 //
 // Addition. What was delivered, and what became of each of its pushes.
 func (c *Client) GetDelivery(ctx context.Context, deliveryKey string) (*wire.Delivery, error) {
 	return receive[*wire.Delivery](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/deliveries/%s", escape(deliveryKey))})
 }
 
-// Redeliver: Deliver again. It sends POST /api/deliveries/{deliveryKey}/redeliver.
+// Redeliver: Redeliver. It sends POST /api/deliveries/{deliveryKey}/redeliver.
 //
-// Addition. Appends a push of each ref of the delivery, which has Quarry look at the ref as it is now
-// and tell it in full. 409 if the delivery led to no push, or its repository is not registered any
-// more.
+// Addition. Appends a push of each ref of the delivery, which indexes the ref as it is now from
+// scratch. 409 if the delivery led to no push, or its repository is no longer registered.
 func (c *Client) Redeliver(ctx context.Context, deliveryKey string) (*wire.Redelivered, error) {
 	return receive[*wire.Redelivered](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/deliveries/%s/redeliver", escape(deliveryKey))})
 }
@@ -447,14 +455,14 @@ type GetDiffParams struct {
 
 func (p *GetDiffParams) values() url.Values {
 	v := make(url.Values)
-	require(v, "repo", p.Repo)
-	require(v, "base", p.Base)
-	require(v, "head", p.Head)
-	set(v, "path", p.Path)
+	setRequired(v, "repo", p.Repo)
+	setRequired(v, "base", p.Base)
+	setRequired(v, "head", p.Head)
+	setParam(v, "path", p.Path)
 	return v
 }
 
-// GetDiff: What differs between two revisions. It sends GET /api/diff.
+// GetDiff: Get a diff. It sends GET /api/diff.
 //
 // Of base and head themselves, not of their common ancestor. Three lines of context; renames are
 // found. Binary files, changes of mode and pure renames have no hunks. At most 16 MiB.
@@ -481,32 +489,32 @@ type ListAuditRecordsParams struct {
 
 func (p *ListAuditRecordsParams) values() url.Values {
 	v := make(url.Values)
-	set(v, "since", p.Since)
-	set(v, "until", p.Until)
-	set(v, "action", p.Action)
-	set(v, "actor", p.Actor)
-	set(v, "page", p.Page)
-	set(v, "perPage", p.PerPage)
+	setParam(v, "since", p.Since)
+	setParam(v, "until", p.Until)
+	setParam(v, "action", p.Action)
+	setParam(v, "actor", p.Actor)
+	setParam(v, "page", p.Page)
+	setParam(v, "perPage", p.PerPage)
 	return v
 }
 
-// ListAuditRecords: The audit log. It sends GET /api/ee/audit.
+// ListAuditRecords: List audit entries. It sends GET /api/ee/audit.
 //
-// Who did what, newest first; each answer is an entry itself. The actor is the user, whatever they
-// asked with: metadata say what that was (via, credential), from where (address, source), and under
-// which request ID. Metadata of a change of the accounts that had no effect say why (refused). The
-// filters action and actor are additions.
+// Who did what, newest first; each answer is an entry itself. The actor is the user, whichever
+// credential was used: metadata say what that was (via, credential), from where (address, source), and
+// under which request ID. Metadata of a change of the accounts that had no effect say why (refused).
+// The filters action and actor are additions.
 func (c *Client) ListAuditRecords(ctx context.Context, params ListAuditRecordsParams) (*Page[wire.AuditRecord], error) {
-	return page[wire.AuditRecord](ctx, c, request{method: "GET", path: "/api/ee/audit", query: params.values()})
+	return receivePage[wire.AuditRecord](ctx, c, request{method: "GET", path: "/api/ee/audit", query: params.values()})
 }
 
 // ListAuditRecordsAll goes through all pages of ListAuditRecords, from the one that the parameters
 // name. It ends at the first error.
 func (c *Client) ListAuditRecordsAll(ctx context.Context, params ListAuditRecordsParams) iter.Seq2[wire.AuditRecord, error] {
-	return pages[wire.AuditRecord](ctx, c, request{method: "GET", path: "/api/ee/audit", query: params.values()})
+	return receivePages[wire.AuditRecord](ctx, c, request{method: "GET", path: "/api/ee/audit", query: params.values()})
 }
 
-// GetAuditHead: How far the hash chains of the audit log are. It sends GET /api/ee/audit/head.
+// GetAuditHead: Get audit log heads. It sends GET /api/ee/audit/head.
 //
 // Addition. What is noted of it elsewhere shows later, in a verification, whether something before it
 // was changed.
@@ -514,17 +522,17 @@ func (c *Client) GetAuditHead(ctx context.Context) (*wire.AuditHeads, error) {
 	return receive[*wire.AuditHeads](ctx, c, request{method: "GET", path: "/api/ee/audit/head"})
 }
 
-// VerifyAudit: Prove that the audit log is as it was written. It sends POST /api/ee/audit/verifications.
+// VerifyAudit: Verify the audit log. It sends POST /api/ee/audit/verifications.
 //
 // Addition. Reads the event log from its beginning and compares it with the hash chains, the entries,
 // the seals and the heads of the request. Each frame is a line "data: " with one AuditFrame, and an
 // empty line: progress and finding any number of times, summary once, and then the literal "data:
 // [DONE]"; or error, after which nothing comes.
 func (c *Client) VerifyAudit(ctx context.Context, body wire.AuditVerificationRequest) iter.Seq2[*wire.AuditFrame, error] {
-	return frames[wire.AuditFrame](ctx, c, request{method: "POST", path: "/api/ee/audit/verifications", body: body})
+	return receiveFrames[wire.AuditFrame](ctx, c, request{method: "POST", path: "/api/ee/audit/verifications", body: body})
 }
 
-// CreateScopedAccessToken: Mint a token for some repositories. It sends POST /api/ee/scoped_access_token.
+// CreateScopedAccessToken: Create a scoped access token. It sends POST /api/ee/scoped_access_token.
 //
 // Only with an API key. The token reads the repositories for an hour, with the key's scopes but admin,
 // and ends with the key. Repositories that are named twice count once.
@@ -532,7 +540,7 @@ func (c *Client) CreateScopedAccessToken(ctx context.Context, body wire.ScopedAc
 	return receive[*wire.ScopedAccessToken](ctx, c, request{method: "POST", path: "/api/ee/scoped_access_token", body: body})
 }
 
-// RevokeScopedAccessToken: Revoke a token. It sends DELETE /api/ee/scoped_access_token/{id}.
+// RevokeScopedAccessToken: Revoke a scoped access token. It sends DELETE /api/ee/scoped_access_token/{id}.
 //
 // Only with an API key of the user who minted it.
 func (c *Client) RevokeScopedAccessToken(ctx context.Context, id string) error {
@@ -547,7 +555,7 @@ type DeleteUserParams struct {
 
 func (p *DeleteUserParams) values() url.Values {
 	v := make(url.Values)
-	require(v, "userId", p.UserID)
+	setRequired(v, "userId", p.UserID)
 	return v
 }
 
@@ -566,33 +574,63 @@ type GetUserParams struct {
 
 func (p *GetUserParams) values() url.Values {
 	v := make(url.Values)
-	require(v, "userId", p.UserID)
+	setRequired(v, "userId", p.UserID)
 	return v
 }
 
-// GetUser: Look at a user. It sends GET /api/ee/user.
+// GetUser: Get a user. It sends GET /api/ee/user.
 //
 // Whatever their state.
 func (c *Client) GetUser(ctx context.Context, params GetUserParams) (*wire.User, error) {
 	return receive[*wire.User](ctx, c, request{method: "GET", path: "/api/ee/user", query: params.values()})
 }
 
-// ListUsers: List the users. It sends GET /api/ee/users.
+// ListUsers: List users. It sends GET /api/ee/users.
 //
 // All of them, whatever their state, the oldest first.
 func (c *Client) ListUsers(ctx context.Context) ([]wire.User, error) {
 	return receive[[]wire.User](ctx, c, request{method: "GET", path: "/api/ee/users"})
 }
 
-// ListErasures: Erasures, and how far they are. It sends GET /api/erasures.
+// ListErasures: List erasures. It sends GET /api/erasures.
 //
-// Addition. What the process that answers has done of each erasure, the newest first, at most 1,000
-// that have ended. With several processes of the role query, ask each.
+// Addition. The progress of each erasure in the process that answers, newest first, with at most 1,000
+// that have ended. Each process of the role query has its own list.
 func (c *Client) ListErasures(ctx context.Context) (*wire.Erasures, error) {
 	return receive[*wire.Erasures](ctx, c, request{method: "GET", path: "/api/erasures"})
 }
 
-// ListFiles: The files of a revision. It sends POST /api/files.
+// FollowEventsParams are the parameters of FollowEvents.
+type FollowEventsParams struct {
+	// The position of the last frame that was read.
+	Since string
+	// Waits for what happens next.
+	Follow bool
+}
+
+func (p *FollowEventsParams) values() url.Values {
+	v := make(url.Values)
+	setParam(v, "since", p.Since)
+	setParam(v, "follow", p.Follow)
+	return v
+}
+
+// FollowEvents: Follow what happens. It sends GET /api/events.
+//
+// Addition. What happened to repositories that the caller may read: pushes that became searchable,
+// repositories that were registered, changed or removed, the progress of imports; and, for owners,
+// what became of webhook deliveries. Each frame is a line "data: " with one EventFrame, and an empty
+// line. The first is ready; lost comes before it where the position is too old to go on from, so that
+// the caller reloads what it shows. What comes after the position follows, and then the literal "data:
+// [DONE]"; with follow, what happens from then on, for up to an hour, and a frame with a position
+// every 15 seconds. error ends the stream. position says where to go on, with since; browsers send it
+// as Last-Event-ID by themselves. It is an opaque text, good for 15 minutes on each process of the
+// server. Without one, the stream begins now.
+func (c *Client) FollowEvents(ctx context.Context, params FollowEventsParams) iter.Seq2[*wire.EventFrame, error] {
+	return receiveFrames[wire.EventFrame](ctx, c, request{method: "GET", path: "/api/events", query: params.values(), reads: true})
+}
+
+// ListFiles: List files. It sends POST /api/files.
 //
 // Addition. All of them, ordered by path; at most 500,000. Submodules are left out.
 func (c *Client) ListFiles(ctx context.Context, body wire.FilesRequest) ([]wire.FileItem, error) {
@@ -602,7 +640,9 @@ func (c *Client) ListFiles(ctx context.Context, body wire.FilesRequest) ([]wire.
 // FindDefinitions: Find symbol definitions. It sends POST /api/find_definitions.
 //
 // Returns the locations where a symbol is defined. The name is literal, its case counts, and it must
-// be a whole word. At most 1000 matches.
+// be a whole word. At most 1000 matches. With a position, what the name most likely means there comes
+// first: a local variable, a member of the type of the receiver, a name of the file, of the package,
+// or of what is imported.
 func (c *Client) FindDefinitions(ctx context.Context, body wire.FindSymbolsRequest) (*wire.FindSymbolsResponse, error) {
 	return receive[*wire.FindSymbolsResponse](ctx, c, request{method: "POST", path: "/api/find_definitions", body: body, reads: true})
 }
@@ -619,26 +659,38 @@ type FindFilesParams struct {
 
 func (p *FindFilesParams) values() url.Values {
 	v := make(url.Values)
-	require(v, "query", p.Query)
-	set(v, "repo", p.Repo)
-	set(v, "limit", p.Limit)
+	setRequired(v, "query", p.Query)
+	setParam(v, "repo", p.Repo)
+	setParam(v, "limit", p.Limit)
 	return v
 }
 
-// FindFiles: Find files by letters of their paths. It sends GET /api/find_files.
+// FindFiles: Find files by parts of their paths. It sends GET /api/find_files.
 //
-// Addition. Files of default branches whose path has the letters of query in their order, in any
-// letter case and with others between: cmppckr finds compaction_picker.go. Best first: letters count
-// more at the beginning of a word, in the name of the file, and together. Every indexed path that the
-// caller may read is looked at.
+// Addition. Files of default branches whose path contains the letters of query in order, in any case,
+// with others in between: cmppckr finds compaction_picker.go. Best first: letters count more at the
+// beginning of a word, in the name of the file, and together. Every indexed path that the caller may
+// read is looked at.
 func (c *Client) FindFiles(ctx context.Context, params FindFilesParams) (*wire.FoundFiles, error) {
 	return receive[*wire.FoundFiles](ctx, c, request{method: "GET", path: "/api/find_files", query: params.values(), reads: true})
 }
 
+// FindImplementations: Find implementations of a type or method. It sends POST /api/find_implementations.
+//
+// Addition. Where types are declared that implement, extend or conform to a type: as their
+// declarations say, and for Go interfaces by the names of methods. With a position of which a precise
+// index knows, what that says comes first; it knows the implementations of methods, too. Rules as of
+// find_definitions.
+func (c *Client) FindImplementations(ctx context.Context, body wire.FindSymbolsRequest) (*wire.FindSymbolsResponse, error) {
+	return receive[*wire.FindSymbolsResponse](ctx, c, request{method: "POST", path: "/api/find_implementations", body: body, reads: true})
+}
+
 // FindReferences: Find symbol references. It sends POST /api/find_references.
 //
-// Returns the locations where a symbol occurs in text, its definitions among them. Rules as of
-// find_definitions.
+// Returns the locations where a symbol occurs in source, its definitions among them, but not in
+// comments, strings and prose, unless includeText is true. Rules as of find_definitions. With a
+// position, those of the same scope come first, then of the same file, the same package or an import
+// of it, the same repository, and the rest.
 func (c *Client) FindReferences(ctx context.Context, body wire.FindSymbolsRequest) (*wire.FindSymbolsResponse, error) {
 	return receive[*wire.FindSymbolsResponse](ctx, c, request{method: "POST", path: "/api/find_references", body: body, reads: true})
 }
@@ -655,24 +707,32 @@ type GetFolderContentsParams struct {
 
 func (p *GetFolderContentsParams) values() url.Values {
 	v := make(url.Values)
-	require(v, "repoName", p.RepoName)
-	require(v, "revisionName", p.RevisionName)
-	require(v, "path", p.Path)
+	setRequired(v, "repoName", p.RepoName)
+	setRequired(v, "revisionName", p.RevisionName)
+	setRequired(v, "path", p.Path)
 	return v
 }
 
-// GetFolderContents: One directory of a revision. It sends GET /api/folder_contents.
+// GetFolderContents: List a directory. It sends GET /api/folder_contents.
 //
 // Addition. Its entries, directories first.
 func (c *Client) GetFolderContents(ctx context.Context, params GetFolderContentsParams) ([]wire.FolderItem, error) {
 	return receive[[]wire.FolderItem](ctx, c, request{method: "GET", path: "/api/folder_contents", query: params.values(), reads: true})
 }
 
-// GetHealth: Whether the server serves. It sends GET /api/health.
+// GetHealth: Get health. It sends GET /api/health.
 //
 // Probes nothing; see /readyz.
 func (c *Client) GetHealth(ctx context.Context) (*wire.Health, error) {
 	return receive[*wire.Health](ctx, c, request{method: "GET", path: "/api/health", reads: true})
+}
+
+// Hover: Describe a symbol. It sends POST /api/hover.
+//
+// Addition. The declaration and the documentation of a symbol: those of a precise index that knows the
+// position, else those of the first definition that find_definitions has.
+func (c *Client) Hover(ctx context.Context, body wire.FindSymbolsRequest) (*wire.Hover, error) {
+	return receive[*wire.Hover](ctx, c, request{method: "POST", path: "/api/hover", body: body, reads: true})
 }
 
 // ListInvitations: List invitations. It sends GET /api/invitations.
@@ -682,7 +742,7 @@ func (c *Client) ListInvitations(ctx context.Context) ([]wire.Invitation, error)
 	return receive[[]wire.Invitation](ctx, c, request{method: "GET", path: "/api/invitations"})
 }
 
-// Invite: Invite somebody. It sends POST /api/invitations.
+// Invite: Create an invitation. It sends POST /api/invitations.
 //
 // Addition. Whoever has the value, or only the user of an e-mail address, becomes a user by it, once.
 // The value is in this answer and in no other; Quarry sends no mail.
@@ -698,7 +758,7 @@ func (c *Client) AcceptInvitation(ctx context.Context, body wire.AcceptInvitatio
 	return receive[*wire.SignedIn](ctx, c, request{method: "POST", path: "/api/invitations/accept", body: body})
 }
 
-// RevokeInvitation: Take an invitation back. It sends DELETE /api/invitations/{invitationId}.
+// RevokeInvitation: Revoke an invitation. It sends DELETE /api/invitations/{invitationId}.
 //
 // Addition. It cannot be accepted from now on.
 func (c *Client) RevokeInvitation(ctx context.Context, invitationID string) error {
@@ -713,14 +773,14 @@ type ListKeysParams struct {
 
 func (p *ListKeysParams) values() url.Values {
 	v := make(url.Values)
-	set(v, "all", p.All)
+	setParam(v, "all", p.All)
 	return v
 }
 
 // ListKeys: List API keys. It sends GET /api/keys.
 //
-// Addition. Those of the user who asks, newest first; with all, for an owner, those of everybody. By a
-// session, or a key with the scope admin.
+// Addition. The caller's keys, newest first; with all, for an owner, those of all users. By a session,
+// or a key with the scope admin.
 func (c *Client) ListKeys(ctx context.Context, params ListKeysParams) ([]wire.Key, error) {
 	return receive[[]wire.Key](ctx, c, request{method: "GET", path: "/api/keys", query: params.values()})
 }
@@ -736,8 +796,8 @@ func (c *Client) CreateKey(ctx context.Context, body wire.CreateKeyRequest) (*wi
 
 // DeleteKey: Delete an API key. It sends DELETE /api/keys/{keyId}.
 //
-// Addition. By its ID or, of one's own, its name. It is refused from now on, and the tokens that it
-// has minted are. Owners may delete everybody's.
+// Addition. By its ID or, for your own keys, its name. The key and the tokens made with it stop
+// working at once. Owners may delete any key.
 func (c *Client) DeleteKey(ctx context.Context, keyID string) error {
 	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/keys/%s", escape(keyID))})
 }
@@ -749,23 +809,24 @@ func (c *Client) ListLanguageModels(ctx context.Context) ([]wire.LanguageModel, 
 	return receive[[]wire.LanguageModel](ctx, c, request{method: "GET", path: "/api/models", reads: true})
 }
 
-// ListReplays: Versions of the projections, and the replays that make them. It sends GET /api/replays.
+// ListReplays: List projection versions and replays. It sends GET /api/replays.
 //
 // Addition. The latest replays, the newest first, with their progress.
 func (c *Client) ListReplays(ctx context.Context) (*wire.Replays, error) {
 	return receive[*wire.Replays](ctx, c, request{method: "GET", path: "/api/replays"})
 }
 
-// StartReplay: Build what searches read anew from the event log. It sends POST /api/replays.
+// StartReplay: Start a replay. It sends POST /api/replays.
 //
-// Addition. A version is built beside the live one while searches and pushes go on; once it has caught
-// up, it takes the place of the live one, which is kept for a roll back. With `to`, it shows a moment
-// of the past, and stays so until the next replay or roll back.
+// Addition. Rebuilds the index from the event log. A version is built next to the live one while
+// searches and pushes go on; once it has caught up, it takes the place of the live one, which is kept
+// for a roll back. With `to`, it shows a moment of the past, and stays so until the next replay or
+// roll back.
 func (c *Client) StartReplay(ctx context.Context, body wire.ReplayRequest) (*wire.Replay, error) {
 	return receive[*wire.Replay](ctx, c, request{method: "POST", path: "/api/replays", body: body})
 }
 
-// RollBackReplay: Return to the version before. It sends POST /api/replays/rollback.
+// RollBackReplay: Roll back to the previous version. It sends POST /api/replays/rollback.
 //
 // Addition. It is opened as it was left, takes the place of the live one, and then catches up with the
 // log. A second roll back undoes the first.
@@ -773,7 +834,7 @@ func (c *Client) RollBackReplay(ctx context.Context) (*wire.Replay, error) {
 	return receive[*wire.Replay](ctx, c, request{method: "POST", path: "/api/replays/rollback"})
 }
 
-// CancelReplay: Stop a replay. It sends DELETE /api/replays/{replayId}.
+// CancelReplay: Cancel a replay. It sends DELETE /api/replays/{replayId}.
 //
 // Addition. What it built is removed. One that is switching, or has ended, stays as it is.
 func (c *Client) CancelReplay(ctx context.Context, replayID int) (*wire.Replay, error) {
@@ -799,12 +860,12 @@ type ListRepositoriesParams struct {
 
 func (p *ListRepositoriesParams) values() url.Values {
 	v := make(url.Values)
-	set(v, "page", p.Page)
-	set(v, "perPage", p.PerPage)
-	set(v, "sort", p.Sort)
-	set(v, "direction", p.Direction)
-	set(v, "query", p.Query)
-	set(v, "connectionId", p.ConnectionID)
+	setParam(v, "page", p.Page)
+	setParam(v, "perPage", p.PerPage)
+	setParam(v, "sort", p.Sort)
+	setParam(v, "direction", p.Direction)
+	setParam(v, "query", p.Query)
+	setParam(v, "connectionId", p.ConnectionID)
 	return v
 }
 
@@ -812,13 +873,13 @@ func (p *ListRepositoriesParams) values() url.Values {
 //
 // Returns a page of the registered repositories, indexed or not. A page beyond the last is empty.
 func (c *Client) ListRepositories(ctx context.Context, params ListRepositoriesParams) (*Page[wire.Repository], error) {
-	return page[wire.Repository](ctx, c, request{method: "GET", path: "/api/repos", query: params.values(), reads: true})
+	return receivePage[wire.Repository](ctx, c, request{method: "GET", path: "/api/repos", query: params.values(), reads: true})
 }
 
 // ListRepositoriesAll goes through all pages of ListRepositories, from the one that the parameters
 // name. It ends at the first error.
 func (c *Client) ListRepositoriesAll(ctx context.Context, params ListRepositoriesParams) iter.Seq2[wire.Repository, error] {
-	return pages[wire.Repository](ctx, c, request{method: "GET", path: "/api/repos", query: params.values(), reads: true})
+	return receivePages[wire.Repository](ctx, c, request{method: "GET", path: "/api/repos", query: params.values(), reads: true})
 }
 
 // RegisterRepository: Register a repository. It sends POST /api/repos.
@@ -837,46 +898,62 @@ func (c *Client) RemoveRepository(ctx context.Context, repoID int64) (*wire.Acce
 	return receive[*wire.Accepted](ctx, c, request{method: "DELETE", path: fmt.Sprintf("/api/repos/%s", escape(repoID))})
 }
 
-// GetRepositoryAccess: Who may see a repository. It sends GET /api/repos/{repoId}/access.
+// GetRepositoryAccess: Get repository access. It sends GET /api/repos/{repoId}/access.
 //
 // Addition. What counts, and what an owner has decided.
 func (c *Client) GetRepositoryAccess(ctx context.Context, repoID int64) (*wire.Access, error) {
 	return receive[*wire.Access](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/access", escape(repoID))})
 }
 
-// SetRepositoryAccess: Decide who may see a repository. It sends PUT /api/repos/{repoId}/access.
+// SetRepositoryAccess: Set repository access. It sends PUT /api/repos/{repoId}/access.
 //
-// Addition. The whole decision: it stands above what the code host says and above the configured
-// default. Without visibility and members it is taken back.
+// Addition. The whole decision: it overrides the code host and the configured default. Without
+// visibility and members it is taken back.
 func (c *Client) SetRepositoryAccess(ctx context.Context, repoID int64, body wire.AccessRequest) (*wire.Access, error) {
 	return receive[*wire.Access](ctx, c, request{method: "PUT", path: fmt.Sprintf("/api/repos/%s/access", escape(repoID)), body: body})
 }
 
-// EraseRepository: Erase a repository, or a commit or a path of it. It sends POST /api/repos/{repoId}/erase.
+// ExplainRepositoryAccess: Explain the access of a user. It sends GET /api/repos/{repoId}/access/{userId}.
+//
+// Addition. Whether a user may read the repository, by which rule, and what decides its visibility: an
+// owner's decision, the code host, or the configured default. It is what a session or an API key
+// without restrictions of the user gets.
+func (c *Client) ExplainRepositoryAccess(ctx context.Context, repoID int64, userID string) (*wire.AccessExplanation, error) {
+	return receive[*wire.AccessExplanation](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/access/%s", escape(repoID), escape(userID))})
+}
+
+// EraseRepository: Erase a repository, a commit or a path. It sends POST /api/repos/{repoId}/erase.
 //
 // Addition, for the right to be forgotten. Takes a repository out, and its text out of every file of
 // the data directory, now: out of segments, mirrors, the version of the projections before the live
 // one, and the quarantine. With `commit`, a commit that no branch or tag leads to any more; with
 // `path`, every version of a file or directory that was taken out of the history. GET /api/erasures
-// tells how it goes on. The event log, the audit log and backups stay as they are.
+// has its progress. The event log, the audit log and backups stay as they are.
 func (c *Client) EraseRepository(ctx context.Context, repoID int64, body wire.EraseRequest) (*wire.Erasure, error) {
 	return receive[*wire.Erasure](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/repos/%s/erase", escape(repoID)), body: body})
 }
 
-// RefreshRepository: Look at a repository now. It sends POST /api/repos/{repoId}/refresh.
+// RefreshRepository: Refresh a repository. It sends POST /api/repos/{repoId}/refresh.
 //
 // Addition. Compares every ref of the repository with the index, as a push would.
 func (c *Client) RefreshRepository(ctx context.Context, repoID int64) (*wire.Accepted, error) {
 	return receive[*wire.Accepted](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/repos/%s/refresh", escape(repoID))})
 }
 
-// ReindexRepository: Index a repository anew. It sends POST /api/repos/{repoId}/reindex.
+// ReindexRepository: Re-index a repository. It sends POST /api/repos/{repoId}/reindex.
 //
-// Addition. Has every indexed branch and tag read and told anew, even if it did not move: after a
-// limit was changed, say. Refresh only looks for what moved. What the index has of a text already
-// stays.
+// Addition. Reads and announces every indexed branch and tag again, even if it did not move, for
+// example after a limit was changed. Refresh reads only what moved. Documents that are already in the
+// index stay as they are.
 func (c *Client) ReindexRepository(ctx context.Context, repoID int64) (*wire.Accepted, error) {
 	return receive[*wire.Accepted](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/repos/%s/reindex", escape(repoID))})
+}
+
+// ListScipUploads: List precise indexes. It sends GET /api/repos/{repoId}/scip.
+//
+// Addition. The precise indexes of the repository, the newest first.
+func (c *Client) ListScipUploads(ctx context.Context, repoID int64) (*wire.ScipUploads, error) {
+	return receive[*wire.ScipUploads](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/scip", escape(repoID)), reads: true})
 }
 
 // ListSkippedFilesParams are the parameters of ListSkippedFiles.
@@ -893,29 +970,30 @@ type ListSkippedFilesParams struct {
 
 func (p *ListSkippedFilesParams) values() url.Values {
 	v := make(url.Values)
-	set(v, "page", p.Page)
-	set(v, "perPage", p.PerPage)
-	set(v, "ref", p.Ref)
-	set(v, "reason", p.Reason)
+	setParam(v, "page", p.Page)
+	setParam(v, "perPage", p.PerPage)
+	setParam(v, "ref", p.Ref)
+	setParam(v, "reason", p.Reason)
 	return v
 }
 
-// ListSkippedFiles: Files that are not searchable, and why. It sends GET /api/repos/{repoId}/skipped.
+// ListSkippedFiles: List skipped files. It sends GET /api/repos/{repoId}/skipped.
 //
-// Addition. Ordered by path, each with the reason and what can be done about it.
+// Addition. The files that are not searchable, and those whose symbols are partial. Ordered by path,
+// each with the reason and what can be done about it.
 func (c *Client) ListSkippedFiles(ctx context.Context, repoID int64, params ListSkippedFilesParams) (*Page[wire.SkippedFile], error) {
-	return page[wire.SkippedFile](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/skipped", escape(repoID)), query: params.values(), reads: true})
+	return receivePage[wire.SkippedFile](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/skipped", escape(repoID)), query: params.values(), reads: true})
 }
 
 // ListSkippedFilesAll goes through all pages of ListSkippedFiles, from the one that the parameters
 // name. It ends at the first error.
 func (c *Client) ListSkippedFilesAll(ctx context.Context, repoID int64, params ListSkippedFilesParams) iter.Seq2[wire.SkippedFile, error] {
-	return pages[wire.SkippedFile](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/skipped", escape(repoID)), query: params.values(), reads: true})
+	return receivePages[wire.SkippedFile](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/skipped", escape(repoID)), query: params.values(), reads: true})
 }
 
-// GetRepositoryStatus: How far the indexing of a repository is. It sends GET /api/repos/{repoId}/status.
+// GetRepositoryStatus: Get indexing status. It sends GET /api/repos/{repoId}/status.
 //
-// Addition. Which commits are indexed, how far an import is, and why the last one failed.
+// Addition. The indexed commits, the progress of an import, and the last failure.
 func (c *Client) GetRepositoryStatus(ctx context.Context, repoID int64) (*wire.RepositoryStatus, error) {
 	return receive[*wire.RepositoryStatus](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/status", escape(repoID)), reads: true})
 }
@@ -947,15 +1025,15 @@ type GetFileSourceParams struct {
 
 func (p *GetFileSourceParams) values() url.Values {
 	v := make(url.Values)
-	require(v, "path", p.Path)
-	require(v, "repo", p.Repo)
-	set(v, "ref", p.Ref)
-	set(v, "tokens", p.Tokens)
-	set(v, "symbols", p.Symbols)
+	setRequired(v, "path", p.Path)
+	setRequired(v, "repo", p.Repo)
+	setParam(v, "ref", p.Ref)
+	setParam(v, "tokens", p.Tokens)
+	setParam(v, "symbols", p.Symbols)
 	return v
 }
 
-// GetFileSource: The text of a file. It sends GET /api/source.
+// GetFileSource: Get file text. It sends GET /api/source.
 //
 // Of an indexed branch, the text that searches look at; of any other revision, what git has there. A
 // file in another encoding than UTF-8 is decoded. A symbolic link has its target as its text. With
@@ -972,10 +1050,52 @@ func (c *Client) GetFileSource(ctx context.Context, params GetFileSourceParams) 
 // "data: [DONE]"; or error, after which nothing comes. Lines that begin with a colon are signs of
 // life. What fails before the first frame is answered as search does.
 func (c *Client) StreamSearch(ctx context.Context, body wire.SearchRequest) iter.Seq2[*wire.StreamFrame, error] {
-	return frames[wire.StreamFrame](ctx, c, request{method: "POST", path: "/api/stream_search", body: body, reads: true})
+	return receiveFrames[wire.StreamFrame](ctx, c, request{method: "POST", path: "/api/stream_search", body: body, reads: true})
 }
 
-// GetFileTree: Directories of a revision. It sends POST /api/tree.
+// ListSymbolsParams are the parameters of ListSymbols.
+type ListSymbolsParams struct {
+	// Full name of the repository.
+	Repo string
+	// Short or full name of an indexed branch or tag; the default branch if absent.
+	Ref string
+	// Keeps the symbols of this file.
+	Path string
+	// Keeps the symbols whose name begins with this, in any letter case.
+	Prefix string
+	// Keeps the symbols of this kind, a value of the filter kind in any letter case.
+	Kind string
+	// Keeps the symbols that are defined inside of one with exactly this name.
+	Parent string
+	// Which page, from 1. One beyond the last is empty.
+	Page int
+	// Elements of a page.
+	PerPage int
+}
+
+func (p *ListSymbolsParams) values() url.Values {
+	v := make(url.Values)
+	setRequired(v, "repo", p.Repo)
+	setParam(v, "ref", p.Ref)
+	setParam(v, "path", p.Path)
+	setParam(v, "prefix", p.Prefix)
+	setParam(v, "kind", p.Kind)
+	setParam(v, "parent", p.Parent)
+	setParam(v, "page", p.Page)
+	setParam(v, "perPage", p.PerPage)
+	return v
+}
+
+// ListSymbols: List the symbols of a repository or file. It sends GET /api/symbols.
+//
+// Addition. What an indexed branch or tag of a repository defines, by path and line. Of more than 5000
+// symbols, 5000 are listed and counted, and isExhaustive is false; prefix, kind, parent and path
+// narrow them down.
+func (c *Client) ListSymbols(ctx context.Context, params ListSymbolsParams) (*wire.ListedSymbols, error) {
+	return receive[*wire.ListedSymbols](ctx, c, request{method: "GET", path: "/api/symbols", query: params.values(), reads: true})
+}
+
+// GetFileTree: List directory trees. It sends POST /api/tree.
 //
 // The children of the root and, for every path, of that directory and of those above it. A path that
 // is not there opens those above it. At most 200 paths and 100,000 entries.
@@ -983,7 +1103,7 @@ func (c *Client) GetFileTree(ctx context.Context, body wire.TreeRequest) (*wire.
 	return receive[*wire.TreeResponse](ctx, c, request{method: "POST", path: "/api/tree", body: body, reads: true})
 }
 
-// ApproveUser: Let somebody in who waits. It sends POST /api/users/{userId}/approve.
+// ApproveUser: Approve a user. It sends POST /api/users/{userId}/approve.
 //
 // Addition. People who come by single sign-on without an invitation wait for this, unless configured
 // otherwise.
@@ -991,9 +1111,9 @@ func (c *Client) ApproveUser(ctx context.Context, userID string) (*wire.User, er
 	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/approve", escape(userID))})
 }
 
-// ReinstateUser: Let a suspended user in again. It sends POST /api/users/{userId}/reinstate.
+// ReinstateUser: Reinstate a user. It sends POST /api/users/{userId}/reinstate.
 //
-// Addition. They sign in and make keys anew.
+// Addition. The user signs in and creates keys again.
 func (c *Client) ReinstateUser(ctx context.Context, userID string) (*wire.User, error) {
 	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/reinstate", escape(userID))})
 }
@@ -1005,14 +1125,14 @@ func (c *Client) ChangeRole(ctx context.Context, userID string, body wire.RoleRe
 	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/role", escape(userID)), body: body})
 }
 
-// SuspendUser: Keep a user out. It sends POST /api/users/{userId}/suspend.
+// SuspendUser: Suspend a user. It sends POST /api/users/{userId}/suspend.
 //
 // Addition. Their sessions, keys and tokens end at once, and stay ended.
 func (c *Client) SuspendUser(ctx context.Context, userID string) (*wire.User, error) {
 	return receive[*wire.User](ctx, c, request{method: "POST", path: fmt.Sprintf("/api/users/%s/suspend", escape(userID))})
 }
 
-// Verify: Compare what is indexed with the repositories. It sends POST /api/verifications.
+// Verify: Verify the index. It sends POST /api/verifications.
 //
 // Commits, default branches, trees and counts of what is indexed are compared with the mirrors, and
 // with the repositories themselves if remote is set. Each frame is a line "data: " with one
@@ -1020,10 +1140,10 @@ func (c *Client) SuspendUser(ctx context.Context, userID string) (*wire.User, er
 // times, summary once, and then the literal "data: [DONE]"; or error, after which nothing comes. One
 // verification runs at a time.
 func (c *Client) Verify(ctx context.Context, body wire.VerificationRequest) iter.Seq2[*wire.VerificationFrame, error] {
-	return frames[wire.VerificationFrame](ctx, c, request{method: "POST", path: "/api/verifications", body: body})
+	return receiveFrames[wire.VerificationFrame](ctx, c, request{method: "POST", path: "/api/verifications", body: body})
 }
 
-// GetVersion: The server's version. It sends GET /api/version.
+// GetVersion: Get the server version. It sends GET /api/version.
 //
 // The release of the server: a semantic version with a leading v, with a pre-release part where it is
 // a development build. The version of this interface is in the document.
@@ -1031,14 +1151,14 @@ func (c *Client) GetVersion(ctx context.Context) (*wire.Version, error) {
 	return receive[*wire.Version](ctx, c, request{method: "GET", path: "/api/version", reads: true})
 }
 
-// GetLiveness: Whether the process lives. It sends GET /healthz.
+// GetLiveness: Check liveness. It sends GET /healthz.
 //
 // Addition. The same as /api/health.
 func (c *Client) GetLiveness(ctx context.Context) (*wire.Health, error) {
 	return receive[*wire.Health](ctx, c, request{method: "GET", path: "/healthz", reads: true})
 }
 
-// GetReadiness: Whether the server should get requests. It sends GET /readyz.
+// GetReadiness: Check readiness. It sends GET /readyz.
 //
 // Addition. 503 with the reason until answers are of use. While documents are missing, because a part
 // of the data directory was lost, it is 200 and says how many: searches over the rest go on.

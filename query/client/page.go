@@ -23,7 +23,7 @@ type Page[T any] struct {
 func (p *Page[T]) Last() bool { return p.next == "" }
 
 // page receives one page.
-func page[T any](ctx context.Context, c *Client, r request) (*Page[T], error) {
+func receivePage[T any](ctx context.Context, c *Client, r request) (*Page[T], error) {
 	items, header, err := receiveHeader[[]T](ctx, c, r)
 	if err != nil {
 		return nil, err
@@ -35,10 +35,10 @@ func page[T any](ctx context.Context, c *Client, r request) (*Page[T], error) {
 }
 
 // pages goes through the elements of a page and of the following ones.
-func pages[T any](ctx context.Context, c *Client, r request) iter.Seq2[T, error] {
+func receivePages[T any](ctx context.Context, c *Client, r request) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
-			p, err := page[T](ctx, c, r)
+			p, err := receivePage[T](ctx, c, r)
 			if err != nil {
 				var none T
 				yield(none, err)
@@ -79,15 +79,15 @@ func (c *Client) nextPath(h http.Header) (string, error) {
 }
 
 // set adds a parameter that is not its zero value.
-func set[T comparable](v url.Values, name string, value T) {
+func setParam[T comparable](v url.Values, name string, value T) {
 	var zero T
 	if value != zero {
-		require(v, name, value)
+		setRequired(v, name, value)
 	}
 }
 
 // require adds a parameter.
-func require[T any](v url.Values, name string, value T) { v.Set(name, formatValue(value)) }
+func setRequired[T any](v url.Values, name string, value T) { v.Set(name, formatValue(value)) }
 
 // escape returns a value as an element of a path.
 func escape[T any](value T) string { return url.PathEscape(formatValue(value)) }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // firstWait is the wait where the server names none.
@@ -33,12 +35,5 @@ func (c *Client) awaitRetry(ctx context.Context, r *request, err error) bool {
 	if wait > c.o.MaxWait {
 		return false
 	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return clock.Sleep(ctx, wait) == nil
 }

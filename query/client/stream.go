@@ -19,7 +19,7 @@ const frameError = "error"
 
 // frames goes through the frames of a stream. An error frame is the error that ends
 // it.
-func frames[T any](ctx context.Context, c *Client, r request) iter.Seq2[*T, error] {
+func receiveFrames[T any](ctx context.Context, c *Client, r request) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		response, err := c.sendWithRetries(ctx, r)
 		if err != nil {

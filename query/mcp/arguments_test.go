@@ -66,7 +66,7 @@ func argumentsJSON(params []param, name, value string) string {
 func TestParse(t *testing.T) {
 	args, err := parse(grepTool.params, json.RawMessage(`{"pattern":"x","repo":null,"limit":2e1,"ignoreCase":true}`))
 	if err != nil || args.getText("repo") != "" || args.getNumber("limit") != 20 || !args.getFlag("ignoreCase") || args.getFlag("groupByRepo") || args.getNumber("context") != 0 {
-		t.Errorf("%v, %v", args, err)
+		t.Errorf("parse arguments with null, 2e1 and a flag: %v, %v; want no repo, 20 and true", args, err)
 	}
 	for raw, want := range map[string]string{
 		``: "pattern is required", `null`: "pattern is required", `{"pattern":null}`: "pattern is required", `[]`: "want a JSON object", `"x"`: "want a JSON object",

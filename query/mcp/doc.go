@@ -34,7 +34,7 @@
 //
 // # Invariants
 //
-//  1. A call sees what Options.Sight shows its principal: a hidden repository is not
+//  1. A call sees what Options.Index shows its principal: a hidden repository is not
 //     found, not counted, not suggested.
 //  2. A call has a bound in time (CallTimeout), in bytes (MaxTokens), and each
 //     principal one in calls at once (MaxCalls).

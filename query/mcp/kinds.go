@@ -101,8 +101,11 @@ func (c *call) whatIsThere(ctx context.Context, p string) string {
 	return ""
 }
 
-// noteSkipped says why searches do not find a file that was read.
+// noteSkipped says why searches do not find a file that was read, or some of its symbols.
 func (c *call) noteSkipped(p string, f *source.File) {
+	if f.PartialSymbols != "" {
+		c.addLinef("Some symbols of this file are missing (%s). %s", f.PartialSymbols, f.PartialSymbols.Advice())
+	}
 	switch f.Skipped {
 	case "":
 	case code.SkipSymlink:

@@ -12,6 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/query/navigate"
+	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -43,11 +45,15 @@ type VisibleIndex interface {
 	Repositories(ctx context.Context, sort, filter string) ([]*search.Repository, error)
 }
 
-// Options configure a Server. Searcher, Sight, Source and PublicURL are required.
+// Options configure a Server. Searcher, Index, Source, Outline and PublicURL are required.
 type Options struct {
 	Searcher Searcher
 	Index    VisibleIndex
 	Source   *source.Browser
+	// Outline tells references from comments and strings.
+	Outline navigate.Outline
+	// Precise has the precise indexes; nil in a process that has none.
+	Precise *precise.Store
 	// Note takes a record for the audit log; nil keeps none. What it refuses is not
 	// answered.
 	Note func(ctx context.Context, rec audit.Record) error
@@ -84,8 +90,8 @@ func (o *Options) ensureDefaults() {
 }
 
 func (o *Options) validate() error {
-	if o.Searcher == nil || o.Index == nil || o.Source == nil {
-		return errors.New("mcp: Searcher, Sight and Source are required")
+	if o.Searcher == nil || o.Index == nil || o.Source == nil || o.Outline == nil {
+		return errors.New("mcp: Searcher, Index, Source and Outline are required")
 	}
 	if u, err := url.Parse(o.PublicURL); err != nil || u.Host == "" {
 		return fmt.Errorf("mcp: public URL %.80q: want http(s)://host", o.PublicURL)

@@ -38,7 +38,7 @@ func New(o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, navigator: navigate.New(o.Searcher), slots: newCallSlots(), metrics: newMetrics(o.Registerer), byName: map[string]*tool{}}
+	s := &Server{o: o, navigator: navigate.New(o.Searcher, o.Outline).WithPrecise(o.Precise), slots: newCallSlots(), metrics: newMetrics(o.Registerer), byName: map[string]*tool{}}
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: Name, Title: "Quarry code search", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Logger:       o.Logger,

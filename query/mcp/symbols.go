@@ -3,7 +3,9 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/navigate"
@@ -18,14 +20,23 @@ var symbolParams = []param{
 	textParam("language", 64, ""),
 	textParam("ref", code.MaxRefBytes, ""),
 	hideParam(numberParam("limit", 1, navigate.MaxMatches, defaultLimit, "")),
-	numberParam("offset", 0, navigate.MaxMatches, 0, ""),
+	hideParam(numberParam("offset", 0, navigate.MaxMatches, 0, "")), // answers name it
 	hiddenMaxTokens,
+}
+
+// positionParams say where the symbol is used.
+func positionParams(about string) []param {
+	return []param{
+		textParam("path", maxPathBytes, about),
+		numberParam("line", 1, math.MaxInt32, unset, ""),
+		hideParam(numberParam("column", 1, math.MaxInt32, unset, "")),
+	}
 }
 
 var findDefinitionsTool = &tool{
 	name: "find_symbol_definitions", scope: account.ScopeSearch,
 	about:  "Where a function, type, method, constant or variable is declared.",
-	params: append([]param{choiceParam("match", "", "exact", "prefix"), textParam("kind", 64, "struct, function, method, …")}, symbolParams...),
+	params: slices.Concat([]param{choiceParam("match", "", "exact", "prefix"), textParam("kind", 64, "struct, function, method, …")}, symbolParams, positionParams("Where used, with repo and line")),
 	call: func(c *call, ctx context.Context) error {
 		return c.findSymbols(ctx, "definition", c.navigator.Definitions)
 	},
@@ -33,8 +44,8 @@ var findDefinitionsTool = &tool{
 
 var findReferencesTool = &tool{
 	name: "find_symbol_references", scope: account.ScopeSearch,
-	about:  "Where a name occurs as a word, definitions included. Other symbols of the same name are among them.",
-	params: symbolParams,
+	about:  "Where a name is used, definitions included, comments and strings not; other symbols of that name are among them.",
+	params: slices.Concat(symbolParams, positionParams("")),
 	call: func(c *call, ctx context.Context) error {
 		return c.findSymbols(ctx, "reference", c.navigator.References)
 	},
@@ -67,6 +78,12 @@ func (c *call) findSymbols(ctx context.Context, what string, find findFunc) erro
 	r := navigate.Request{Symbol: c.args.getText("symbol"), Language: c.args.getText("language"), Revision: c.args.getText("ref"), Repository: repo}
 	r.Prefix = c.args["match"] == "prefix"
 	r.Kind, _ = c.args["kind"].(string)
+	if r.Position, err = c.position(); err != nil {
+		return err
+	}
+	if r.Position != nil {
+		r.Repository, r.Revision = "", "" // the position's; what it means may be elsewhere
+	}
 	found, err := find(ctx, view, r)
 	if err != nil {
 		return err
@@ -83,6 +100,7 @@ func (c *call) findSymbols(ctx context.Context, what string, find findFunc) erro
 	}
 	if found.Matches == 0 {
 		c.adviseNoSymbol(ctx, what, &r)
+		c.addTextMatches(found)
 		c.writeNotices(found.Notices, symbolArgumentOf)
 		return nil
 	}
@@ -90,9 +108,43 @@ func (c *call) findSymbols(ctx context.Context, what string, find findFunc) erro
 	if !found.Exhaustive {
 		more = "more than "
 	}
-	c.addLinef("Found %s%s in %s.", more, formatCount(found.Matches, what, what+"s"), formatCount(len(found.Files), "file", "files"))
+	c.addLinef("Found %s%s in %s%s.", more, formatCount(found.Matches, what, what+"s"), formatCount(len(found.Files), "file", "files"), formatPrecise(found))
 	c.symbolLines(found)
+	c.addTextMatches(found)
 	return nil
+}
+
+// formatPrecise says how many matches a precise index has.
+func formatPrecise(found *navigate.Result) string {
+	n := found.PreciseMatches()
+	switch n {
+	case 0:
+		return ""
+	case found.Matches:
+		return ", as the index of a compiler says"
+	}
+	return fmt.Sprintf(", %d of them as the index of a compiler says", n)
+}
+
+// position returns where the symbol is used; nil if the call does not say it.
+func (c *call) position() (*navigate.Position, error) {
+	path, _ := c.args["path"].(string)
+	line, _ := c.args["line"].(int)
+	column, _ := c.args["column"].(int)
+	switch {
+	case path == "" && line <= 0 && column <= 0:
+		return nil, nil
+	case path == "" || line <= 0 || c.args.getText("repo") == "":
+		return nil, fmt.Errorf("%w: a position has repo, path and line", errArguments)
+	}
+	return &navigate.Position{Repository: c.args.getText("repo"), Revision: c.args.getText("ref"), Path: path, Line: line, Column: max(column, 0)}, nil
+}
+
+// addTextMatches says how many occurrences were left out.
+func (c *call) addTextMatches(found *navigate.Result) {
+	if found.TextMatches > 0 {
+		c.addLinef("\n%s in comments, strings and prose, which grep shows.", formatCount(found.TextMatches, "more is", "more are"))
+	}
 }
 
 var bareName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
@@ -100,6 +152,9 @@ var bareName = regexp.MustCompile(`^[\pL_][\pL\pN_]*$`)
 func (c *call) adviseNoSymbol(ctx context.Context, what string, r *navigate.Request) {
 	c.addLinef("Found no %s of %s.", what, r.Symbol)
 	c.suggestRef(ctx, r.Repository, r.Revision)
+	if r.Position != nil {
+		return // a notice says more
+	}
 	switch bare := r.Symbol[strings.LastIndexAny(r.Symbol, ".:#")+1:]; {
 	case bare != r.Symbol && bareName.MatchString(bare):
 		c.addLinef("Give the bare name: symbol=%s.", bare)

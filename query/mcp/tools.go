@@ -48,7 +48,7 @@ var (
 // allTools returns all tools, in the order in which agents see them.
 func allTools() []*tool {
 	return []*tool{
-		searchTool, grepTool, globTool, readFileTool, listTreeTool, listReposTool, findDefinitionsTool, findReferencesTool, findImplementationsTool,
+		searchTool, grepTool, globTool, readFileTool, listTreeTool, listReposTool, findDefinitionsTool, findReferencesTool, findImplementationsTool, listSymbolsTool,
 		listCommitsTool, getCommitTool, getDiffTool, getBlameTool, listBranchesTool, listLanguageModelsTool,
 	}
 }

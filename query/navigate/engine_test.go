@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/query/navigate"
 	"github.com/quarrysearch/quarry/query/search"
@@ -112,7 +113,7 @@ func symbolsOf(s source) []code.Symbol {
 // TestEngine uses the real engine: the results are what the tree means.
 func TestEngine(t *testing.T) {
 	c := newCorpus(t)
-	n := navigate.New(search.New(search.Options{}))
+	n := navigate.New(search.New(search.Options{}), analyze.Outline{})
 	for _, tc := range []struct {
 		request                 navigate.Request
 		definitions, references string
@@ -149,7 +150,7 @@ func TestEngine(t *testing.T) {
 // nothing.
 func TestEngineNotices(t *testing.T) {
 	c := newCorpus(t)
-	n := navigate.New(search.New(search.Options{}))
+	n := navigate.New(search.New(search.Options{}), analyze.Outline{})
 	for _, tc := range []struct {
 		request navigate.Request
 		want    string

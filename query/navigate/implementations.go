@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -32,9 +33,34 @@ const (
 //
 // A Go interface is implemented by the types of the same repository that have methods
 // of all its names; signatures are not compared, and embedded interfaces not followed.
+// With a position, the implementations that a precise index has come first.
 // Its errors wrap ErrInvalid or are the search's.
 func (n *Navigator) Implementations(ctx context.Context, v search.View, r Request) (*Result, error) {
 	r.Prefix = false
+	if r.Position == nil {
+		return n.findImplementations(ctx, v, r)
+	}
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	at, err := n.openPosition(ctx, v, &r)
+	if err != nil {
+		return nil, err
+	}
+	if at.home == nil {
+		return r.emptyResult(), nil
+	}
+	m := n.meaningAt(ctx, at)
+	r.Position = nil
+	out, err := n.findImplementations(ctx, v, r)
+	if err == nil && m != nil {
+		n.addPrecise(ctx, m, n.precise.Implementers(ctx, m.symbol, m.among), precise.Definition, out)
+	}
+	return out, err
+}
+
+// findImplementations finds the implementations of a name.
+func (n *Navigator) findImplementations(ctx context.Context, v search.View, r Request) (*Result, error) {
 	declared, err := n.findSymbol(ctx, v, r, &syntax.Text{Pattern: heritageOf(r.Symbol), Regexp: true, Case: syntax.CaseYes})
 	if err != nil {
 		return nil, err

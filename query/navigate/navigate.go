@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -43,6 +44,13 @@ type Request struct {
 	Prefix bool
 	// Kind is the kind of the definitions, a value of the filter kind: in any case; empty means all.
 	Kind string
+	// Position is where the symbol is used; nil if that is not known. What is nearest to
+	// it comes first, and what it means there before all.
+	Position *Position
+	// IncludeText requests references in comments, strings and prose, too.
+	IncludeText bool
+	// IncludeEnclosing requests the function or type around each reference.
+	IncludeEnclosing bool
 }
 
 // Result lists the matches by file.
@@ -50,10 +58,14 @@ type Result struct {
 	Files []File
 	// Matches counts the matches in Files.
 	Matches int
+	// TextMatches counts the references that were left out: those in comments, strings and
+	// prose.
+	TextMatches int
 	// Exhaustive says that there are no others.
 	Exhaustive bool
 	// Notices say which conditions of the request select nothing, as filters of the
-	// query language; only if there are no matches.
+	// query language, or that the symbol is not at the position; only if there are no
+	// matches.
 	Notices []syntax.Notice
 }
 
@@ -68,6 +80,18 @@ func (r *Result) Kinds() (kinds []string) {
 	}
 	slices.Sort(kinds)
 	return kinds
+}
+
+// PreciseMatches counts the matches that a precise index has.
+func (r *Result) PreciseMatches() (n int) {
+	for i := range r.Files {
+		for _, m := range r.Files[i].Matches {
+			if m.Precise {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // File is a file with at least one match.
@@ -86,17 +110,79 @@ type Match struct {
 	Range search.Range
 	// Symbol is what is defined here; nil if nothing is.
 	Symbol *code.Symbol
+	// Role is what the match is; empty if its file was not read for it.
+	Role Role
+	// Relation is what it has in common with the position of the request; empty without one.
+	Relation Relation
+	// Definition says more of what is defined here; nil if the file was not read for it.
+	Definition *code.Definition
+	// Enclosing is the innermost function or type around a reference, if the request asks
+	// for it; nil at the top level, and if the file was not read for it.
+	Enclosing *code.Definition
+	// Precise says that a precise index has the symbol of the position here.
+	Precise bool
+}
+
+// Role is what a match is.
+type Role string
+
+// The roles.
+const (
+	RoleDefinition  Role = "definition"
+	RoleDeclaration Role = "declaration" // without a body, as a prototype or a method of an interface
+	RoleReference   Role = "reference"
+	RoleText        Role = "text" // of a comment, a string or prose
+)
+
+// Relation is the nearest thing that a match has in common with a position.
+type Relation string
+
+// The relations, the nearest first.
+const (
+	RelationMeaning    Relation = "meaning" // it is what the symbol means there
+	RelationScope      Relation = "scope"   // the same function or class
+	RelationFile       Relation = "file"
+	RelationPackage    Relation = "package"
+	RelationImport     Relation = "import" // one file imports the other
+	RelationRepository Relation = "repository"
+	RelationOther      Relation = "other"
+)
+
+// relations are in their order.
+var relations = []Relation{RelationMeaning, RelationScope, RelationFile, RelationPackage, RelationImport, RelationRepository, RelationOther}
+
+// Outline reads tokens and definitions of a text. Both bound their time.
+type Outline interface {
+	// Tokens returns the first tokens of a text, in order, at most max, and whether they
+	// are all.
+	Tokens(language code.Language, text []byte, max int) (tokens []code.Token, whole bool)
+	// Describe returns what a text defines, in order. The error says why something is
+	// missing.
+	Describe(language code.Language, text []byte) ([]code.Definition, error)
 }
 
 // Navigator answers requests by searches.
-type Navigator struct{ searcher Searcher }
+type Navigator struct {
+	searcher Searcher
+	outline  Outline
+	precise  *precise.Store // nil: none
+}
 
-// New returns a Navigator that searches by s.
-func New(s Searcher) *Navigator { return &Navigator{s} }
+// New returns a Navigator that searches by s, and reads what was found by o.
+func New(s Searcher, o Outline) *Navigator { return &Navigator{s, o, nil} }
 
-// Definitions returns where r.Symbol is defined. Its errors wrap ErrInvalid or
-// are the search's.
+// Definitions returns where r.Symbol is defined. With a position, the first match is what
+// the symbol most likely means there, which may be a local name. Its errors wrap
+// ErrInvalid or are the search's.
 func (n *Navigator) Definitions(ctx context.Context, v search.View, r Request) (*Result, error) {
+	if r.Position == nil {
+		return n.findDefinitions(ctx, v, r)
+	}
+	return n.definitionsAt(ctx, v, r)
+}
+
+// findDefinitions returns all definitions of the name.
+func (n *Navigator) findDefinitions(ctx context.Context, v search.View, r Request) (*Result, error) {
 	pattern := wholeWord(r.Symbol)
 	if r.Prefix {
 		pattern = "^" + regexp.QuoteMeta(r.Symbol)
@@ -108,10 +194,56 @@ func (n *Navigator) Definitions(ctx context.Context, v search.View, r Request) (
 	return n.findSymbol(ctx, v, r, symbol)
 }
 
-// References returns where r.Symbol occurs, definitions included. Its errors
-// wrap ErrInvalid or are the search's.
+// References returns where r.Symbol occurs as a whole identifier, definitions included;
+// in comments, strings and prose only if r.IncludeText is set. With a position, the files
+// nearest to it come first. Its errors wrap ErrInvalid or are the search's.
 func (n *Navigator) References(ctx context.Context, v search.View, r Request) (*Result, error) {
-	return n.findSymbol(ctx, v, r, &syntax.Text{Pattern: wholeWord(r.Symbol), Regexp: true, Case: syntax.CaseYes})
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	var at *resolver
+	if r.Position != nil {
+		var err error
+		if at, err = n.openPosition(ctx, v, &r); err != nil {
+			return nil, err
+		}
+		if at.home == nil {
+			return r.emptyResult(), nil
+		}
+	}
+	c := classifier{outline: n.outline, request: &r, at: at}
+	if at != nil {
+		c.precise = n.meaningAt(ctx, at)
+		c.navigator = n
+	}
+	out, err := n.findText(ctx, v, r, &c)
+	if err != nil {
+		return nil, err
+	}
+	c.sortFiles(out)
+	if m := c.precise; m != nil {
+		n.addPrecise(ctx, m, []string{m.symbol.Name}, precise.AnyUse, out)
+	}
+	return out, nil
+}
+
+// findText returns the occurrences in text that c keeps.
+func (n *Navigator) findText(ctx context.Context, v search.View, r Request, c *classifier) (*Result, error) {
+	if r.hasRevision() {
+		v = exactRevision{v, r.Revision}
+	}
+	leaf := &syntax.Text{Pattern: wholeWord(r.Symbol), Regexp: true, Case: syntax.CaseYes}
+	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.buildQuery(leaf), Matches: MaxMatches, Whole: true})
+	if err != nil {
+		return nil, fmt.Errorf("find %q: %w", r.Symbol, err)
+	}
+	defer found.Release()
+	out := newResult(found, func(content []byte, start, end int) bool { return hasWord(content, start, end, r.Symbol) })
+	c.classifyAll(ctx, found, out)
+	if out.Matches == 0 {
+		out.Notices = r.requestNotices(found.Notices)
+	}
+	return out, nil
 }
 
 func (n *Navigator) findSymbol(ctx context.Context, v search.View, r Request, leaf syntax.Query) (*Result, error) {
@@ -173,6 +305,8 @@ func (r *Request) validate() error {
 		return fmt.Errorf("%w: revisionName: want at most %d bytes, have %d", ErrInvalid, code.MaxRefBytes, len(r.Revision))
 	case len(r.Repository) > code.MaxNameBytes:
 		return fmt.Errorf("%w: repoName: want at most %d bytes, have %d", ErrInvalid, code.MaxNameBytes, len(r.Repository))
+	case r.Position != nil:
+		return r.Position.validate()
 	}
 	return nil
 }

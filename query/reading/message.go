@@ -10,6 +10,8 @@ import (
 const (
 	// minMessageWords is how many words make a message; one less if it has values.
 	minMessageWords = 3
+	// minSentenceWords is how many words are seldom typed but as a sentence.
+	minSentenceWords = 5
 	// maxMessageBytes bounds the part of a message that is looked at.
 	maxMessageBytes = 2 << 10
 )
@@ -27,7 +29,10 @@ var valuePattern = regexp.MustCompile(`^[("'\[<{]*(?:` +
 
 // isMessage recognizes an error message: words with values between, or a few words.
 func (p *Paste) isMessage(t *queryShape) bool {
-	if t.words < minMessageWords-1 || len(p.Lines) > MaxCodeLines || t.operators && !strings.Contains(p.Text, ": ") {
+	if p.isPath(t) {
+		return true
+	}
+	if t.words < minMessageWords-1 || len(p.Lines) > MaxCodeLines || t.operators && !p.isSentence() {
 		return false
 	}
 	words, values := 0, 0
@@ -42,12 +47,40 @@ func (p *Paste) isMessage(t *queryShape) bool {
 	if values > 0 {
 		words++
 	}
-	if words < minMessageWords {
+	if words < minMessageWords && (!strings.Contains(p.Text, ": ") || len((&Words{Text: cutMessage(p.Text)}).PathRuns()) == 0) {
 		return false
 	}
-	p.Sure = values > 0 || strings.Contains(p.Text, ": ")
+	p.Sure = values > 0 || strings.Contains(p.Text, ": ") || t.operators
+	p.Long = words >= minSentenceWords
 	return true
 }
+
+// isSentence reports whether the words or, and and not of a text are those of a sentence, not operators: something is not
+// found, or a function word is in it.
+func (p *Paste) isSentence() bool {
+	if strings.Contains(p.Text, ": ") {
+		return true
+	}
+	return !operatorSigns.MatchString(p.Text) && len(strings.Fields(p.Text)) > minMessageWords && functionWords.MatchString(p.Text)
+}
+
+var (
+	// operatorSigns are what only queries have: operators in capitals, negated terms, groups.
+	operatorSigns = regexp.MustCompile(`\b(?:OR|AND|NOT)\b|(?:^|\s)(?:-["(\pL]|\()`)
+	functionWords = regexp.MustCompile(`(?i)\b(?:(?:is|are|was|were|be|do|does|did|has|have|had|can|could|should|must|may|will|would|if|or|but) not|` +
+		`not (?:a|an|the|be|been|in|of|to|yet|enough|able|[a-z]+ed|found|set|valid|available|empty|exist|exists|match|equal|open|ready|running|known)|no such|` +
+		`(?:is|are|was|were|the|an?|to|of|for|must|cannot|failed|unable|invalid|unexpected|expected)) `)
+)
+
+// isPath recognizes a path with values in it, as /repos/acme/kettle/issues/12 is: one term, some parts of which may be constant.
+func (p *Paste) isPath(t *queryShape) bool {
+	return t.words == 1 && !t.blanks && strings.Count(p.Text, "/") >= minPathParts-1 && len(pathPart.FindAllString(p.Text, minPathParts)) >= minPathParts
+}
+
+// minPathParts is how many parts a path has.
+const minPathParts = 3
+
+var pathPart = regexp.MustCompile(`[^\s/?&=:]*\pL[^\s/?&=:]*`)
 
 func cutMessage(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxMessageBytes)], "")
@@ -80,6 +113,10 @@ func (p *Paste) Words() *Words {
 			masked[i] = '"'
 		}
 	}
+	if !strings.Contains(w.Text, " ") && strings.Contains(w.Text, "/") {
+		w.Runs = w.PathRuns()
+		return w
+	}
 	var run []Range
 	last := 0
 	for _, at := range messageWord.FindAllIndex(masked, MaxWords) {
@@ -96,6 +133,23 @@ func (p *Paste) Words() *Words {
 	}
 	return w
 }
+
+// PathRuns returns the parts of the paths in a message, a run for each path: a format string may have some of them.
+func (w *Words) PathRuns() (runs [][]Range) {
+	for _, at := range pathToken.FindAllStringIndex(w.Text, MaxWords) {
+		var run []Range
+		for _, part := range pathPart.FindAllStringIndex(w.Text[at[0]:at[1]], MaxWords) {
+			run = append(run, Range{at[0] + part[0], at[0] + part[1]})
+		}
+		if len(run) >= minPathParts {
+			runs = append(runs, run)
+		}
+	}
+	return runs
+}
+
+// pathToken is a word with slashes in it.
+var pathToken = regexp.MustCompile(`\S*/\S*/\S*`)
 
 var (
 	messageWord = regexp.MustCompile(`[\pL_][\pL\pN_.\-']*`)
@@ -126,8 +180,9 @@ type Template struct {
 	Ends int
 	// Quoted says that it is in quotes, and not all text of a line.
 	Quoted bool
-	// Covers are the ranges of the message that are its constant parts.
+	// Covers are the ranges of the message that are its constant parts, Spans the range from its begin to its end, gaps included.
 	Covers []Range
+	Spans  Range
 }
 
 // placeholderPattern is a gap of a format string, in the ways of many languages: %s %5.2f %(name)s {} {0} {name:>5} ${x} #{x} \(x)
@@ -252,7 +307,10 @@ func (w *Words) matchLiteral(literal []string) (t Template, ok bool) {
 	if isBoundary(w.Text[at[1]:], false) || strings.HasSuffix(expression.String(), ".*?()") {
 		t.Ends++
 	}
-	t.Literal = literal
+	t.Literal, t.Spans = literal, Range{at[0], at[1]}
+	if strings.HasSuffix(expression.String(), ".*?()") {
+		t.Spans.End = len(w.Text)
+	}
 	return t, t.Words > 0
 }
 
@@ -269,6 +327,19 @@ func isBoundary(text string, before bool) bool {
 		return text == "" || strings.ContainsAny(text[len(text)-1:], ":]>-\"'=(;")
 	}
 	return text == "" || strings.ContainsAny(text[:1], ":;,.\"')]\n")
+}
+
+// IsValueOf reports whether a template without gaps lies in a gap of another one, as the text of a cause does.
+func (t *Template) IsValueOf(o *Template) bool {
+	if t.Gaps > 0 || o.Gaps == 0 || t.Spans.Start < o.Spans.Start || t.Spans.End > o.Spans.End {
+		return false
+	}
+	for _, c := range o.Covers {
+		if c.Start < t.Spans.End && t.Spans.Start < c.End {
+			return false
+		}
+	}
+	return true
 }
 
 // gapOf returns an expression for the values that a placeholder can be filled with.
@@ -311,11 +382,17 @@ func (t *Template) Overlaps(o *Template) bool {
 	return shared*5 > all
 }
 
-// Expression returns a regular expression for the literal as it is written.
+// Expression returns a regular expression for the literal as it is written, between quotes if it is in quotes.
 func (t *Template) Expression() string {
 	pieces := make([]string, len(t.Literal))
 	for i, piece := range t.Literal {
 		pieces[i] = regexp.QuoteMeta(piece)
 	}
-	return strings.Join(pieces, ".*")
+	expression := strings.Join(pieces, ".*")
+	if t.Quoted {
+		return anyQuote + expression + anyQuote
+	}
+	return expression
 }
+
+const anyQuote = "[\"'`]"

@@ -45,6 +45,9 @@ type Paste struct {
 	// Sure says that the shape leaves no doubt: the reading comes before the literal one. Otherwise it is tried when the
 	// literal one finds nothing.
 	Sure bool
+	// Long says that a message without values has as many words as a sentence: it is tried first, and must be explained
+	// from its begin to its end.
+	Long bool
 	// Frames are those of a trace, in the order in which they are to be looked for.
 	Frames []Frame
 	// Lines are those of the text that are not blank, without what tools put before them, such as + and line numbers;
@@ -61,7 +64,7 @@ func Recognize(q *syntax.Parsed) *Paste {
 	if terms.keyword || terms.words == 0 {
 		return nil
 	}
-	if terms.words == 1 && !terms.punctuated {
+	if terms.words == 1 && !terms.punctuated && !strings.Contains(q.Text, "/") {
 		return nil
 	}
 	p := cutFilters(q)
@@ -81,6 +84,7 @@ func Recognize(q *syntax.Parsed) *Paste {
 	if len(p.Kinds) == 0 {
 		return nil
 	}
+	p.Long = p.Long && len(p.Kinds) == 1
 	if len(p.Kinds) > 1 && !p.looksLikeMessage() {
 		slices.Reverse(p.Kinds)
 	}

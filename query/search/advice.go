@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/quarrysearch/quarry/query/syntax"
 )
@@ -19,8 +18,8 @@ const (
 	// maxAdvisedTerms bounds the terms that are looked at, and maxTriedNames the near names of one that are tried.
 	maxAdvisedTerms = 4
 	maxTriedNames   = 8
-	// maxAdviceDuration bounds the time of advice.
-	maxAdviceDuration = 500 * time.Millisecond
+	// adviceShare bounds the time of advice: that share of Options.MaxDuration, 500 ms of 30 s.
+	adviceShare = 60
 	// maxAdvisedBytes is the length up to which a name is looked for in other styles, maxNameBytes that up to which it has
 	// near names.
 	maxAdvisedBytes = 200
@@ -73,7 +72,7 @@ func (s *Searcher) findAdvice(ctx context.Context, view View, r Request) *advise
 			a.filters = append(a.filters, q)
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxAdviceDuration)
+	ctx, cancel := context.WithTimeout(ctx, s.options.MaxDuration/adviceShare)
 	defer cancel()
 	for _, leaf := range terms[:min(len(terms), maxAdvisedTerms)] {
 		if ctx.Err() != nil {

@@ -3,6 +3,8 @@ package search
 import (
 	"cmp"
 	"context"
+	"errors"
+	"runtime"
 	"slices"
 	"time"
 
@@ -23,6 +25,7 @@ type resultBuilder struct {
 	nextTask       int             // task to take from
 	repositoryHits []hit           // repositories, if they are the answer
 	allHits        []hit           // all, if the worthiest of them are shown
+	facets         *facets         // nil if not requested
 	// explained are the scores of the files shown.
 	explained []FileExplain
 }
@@ -31,13 +34,42 @@ type resultBuilder struct {
 const maxFilesExplained = 100
 
 func newResultBuilder(n *searchRun, w *admission.Worker, maxBytes int64) *resultBuilder {
-	return &resultBuilder{
+	a := &resultBuilder{
 		run: n, worker: w, renderer: newRenderer(n, maxBytes), room: n.display,
 		result: &Result{Exhaustive: true}, seen: make(map[uint32]bool),
 	}
+	if n.request.Facets && n.scope.c.selectKind != syntax.SelectRepo {
+		a.facets = newFacets(n)
+	}
+	return a
 }
 
 func (a *resultBuilder) close() error { return a.renderer.cursor.Close() }
+
+// build answers with what work finds: at its end, or, unless emit is nil, in parts while it
+// goes on. The result holds memory of the search until it is released.
+func (a *resultBuilder) build(ctx context.Context, work func(context.Context) error, emit Emit) (err error) {
+	if emit == nil {
+		err = a.buildAtEnd(ctx, work)
+	} else {
+		err = a.streamParts(ctx, work, emit)
+	}
+	if closed := a.close(); !a.run.skipDamaged(closed) {
+		err = errors.Join(err, closed)
+	}
+	memory := a.run.memory
+	if err != nil || emit != nil {
+		memory.releaseAll()
+	}
+	if err != nil {
+		return err
+	}
+	a.result.definesMatch, a.result.memory = a.renderer.definesMatch, memory
+	if emit == nil && memory.usesPool() {
+		runtime.AddCleanup(a.result, (*memoryBudget).releaseAll, memory) // for who forgets Release
+	}
+	return nil
+}
 
 // buildAtEnd answers at the end of the work.
 func (a *resultBuilder) buildAtEnd(ctx context.Context, work func(context.Context) error) error {
@@ -76,6 +108,9 @@ func (a *resultBuilder) renderAll(ctx context.Context, shown []hit) error {
 		a.run.memory.reserve(-a.result.Files[i].size)
 	}
 	a.renderer.bytesLeft, a.result.Stats, a.result.Files, a.explained = left, stats, a.result.Files[:0], nil
+	if a.facets != nil {
+		a.facets.kinds = facetCounter[string]{}
+	}
 	return a.renderHits(ctx, shown)
 }
 
@@ -104,6 +139,9 @@ func (a *resultBuilder) takeHits(to int) []hit {
 			if stats.Matches <= a.run.request.Matches {
 				stats.Matches += h.count
 				stats.Files++
+				if a.facets != nil {
+					a.facets.addHit(&h)
+				}
 			}
 			if a.run.showsBestOnly() {
 				a.allHits = append(a.allHits, h)
@@ -173,6 +211,9 @@ func (a *resultBuilder) renderHit(ctx context.Context, h *hit) error {
 	a.result.Stats.Displayed += max(len(h.matches), 1)
 	f.size, f.displayed = before-a.renderer.bytesLeft, max(len(h.matches), 1)
 	a.result.Files = append(a.result.Files, f)
+	if a.facets != nil && a.run.request.Query.Type == syntax.TypeSymbol {
+		a.facets.addFile(&f)
+	}
 	if a.run.request.Explain {
 		a.explained = append(a.explained, FileExplain{Repository: f.Repo.Name, Path: f.Path, Score: f.Score, Reasons: f.Reasons})
 	}
@@ -202,6 +243,9 @@ func (a *resultBuilder) completeResult() {
 		}
 	}
 	r.Stats.ContentBytes += a.renderer.loadedBytes()
+	if a.facets != nil {
+		r.Facets = a.facets.list(r.Exhaustive, r.Stats.Displayed >= r.Stats.Matches)
+	}
 }
 
 // sortFiles puts the best first.

@@ -32,7 +32,7 @@ func (p *memoryPool) tryReserve(n int64) bool {
 }
 
 // memoryBudget counts the memory of one search: matches found and files rendered.
-// Other memory is bounded elsewhere: text and postings by the visitor's
+// Other memory is bounded elsewhere: text and postings by the searcher's
 // buffers, programs by syntax.MaxRegexpInstructions.
 type memoryBudget struct {
 	pool     *memoryPool
@@ -79,9 +79,9 @@ func (h *memoryBudget) releaseAll() {
 	h.mu.held, h.mu.drawn = 0, 0
 }
 
-// reserveMemory counts what the segmentSearcher holds on behalf of its search, and ends the visit
+// reserveMemory counts what the matcher holds on behalf of its search, and ends the visit
 // when that is too much.
-func (v *segmentSearcher) reserveMemory(n int64) {
+func (v *documentMatcher) reserveMemory(n int64) {
 	if v.memory == nil {
 		return
 	}

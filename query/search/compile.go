@@ -39,9 +39,12 @@ type atom struct {
 	// literal is the literal as it was written, in its letter case; empty for
 	// another expression.
 	literal string
-	// kinds and lines are conditions on its matches.
-	kinds []syntax.Kinds
-	lines []lineCondition
+	// points are those of Request.leafPoints.
+	points float32
+	// kinds, lines and parent are conditions on its matches.
+	kinds  []syntax.Kinds
+	lines  []lineCondition
+	parent string
 	// existenceOnly says that only whether there is a match counts, not which.
 	existenceOnly bool
 	// re2 scans text for a pattern that names no literal worth looking for and no run: it is a
@@ -110,6 +113,9 @@ func compileQuery(r *Request, contexts map[string]Context) (*compiledQuery, erro
 	root, err := c.compileNode(tree)
 	c.root = root
 	c.joined = joinWords(c.literals)
+	for _, a := range c.atoms {
+		a.points = r.leafPoints[a.label]
+	}
 	return c, err
 }
 
@@ -129,11 +135,6 @@ func joinWords(terms []string) string {
 		}
 	}
 	return strings.ToLower(strings.ReplaceAll(joined, "_", ""))
-}
-
-// isJoined reports whether a name consists of the terms of the query.
-func (c *compiledQuery) isJoined(name string) bool {
-	return c.joined != "" && len(name) >= len(c.joined) && isSameName(c.joined, name)
 }
 
 func (c *compiledQuery) compileNode(q syntax.Query) (node, error) {
@@ -157,7 +158,9 @@ func (c *compiledQuery) compileNode(q syntax.Query) (node, error) {
 		return c.compileText(q)
 	case *syntax.Symbol:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
-		return c.addConditions(c.addAtom(p, true, q, writtenLiteral(q.Pattern)), q.Kinds, q.Lines, err)
+		a := c.addAtom(p, true, q, writtenLiteral(q.Pattern))
+		a.parent = q.Parent
+		return c.addConditions(a, q.Kinds, q.Lines, err)
 	case *syntax.File:
 		p, err := plan.Regexp(q.Pattern, q.Case != syntax.CaseYes)
 		return c.addPredicate(q, &predicate{path: p}), err
@@ -227,21 +230,6 @@ func (c *compiledQuery) addAtom(p *plan.Pattern, symbols bool, q syntax.Query, w
 		c.literals = append(c.literals, written)
 	}
 	return &atomNode{a}
-}
-
-// atomOf returns the atom whose literal a text is, -1 if there is none.
-func (c *compiledQuery) atomOf(text []byte) int {
-	fold := -1
-	for _, a := range c.atoms {
-		switch {
-		case a.existenceOnly || len(a.literal) != len(text):
-		case a.literal == string(text):
-			return a.number
-		case fold < 0 && strings.EqualFold(a.literal, string(text)):
-			fold = a.number
-		}
-	}
-	return fold
 }
 
 func (c *compiledQuery) addPredicate(leaf syntax.Query, p *predicate) node {

@@ -45,7 +45,7 @@ func (c *compiledQuery) addConditions(a *atomNode, kinds []syntax.Kinds, lines [
 }
 
 // isConditional reports whether a match of the pattern may be none of the atom.
-func (a *atom) isConditional() bool { return len(a.kinds)+len(a.lines) > 0 }
+func (a *atom) isConditional() bool { return len(a.kinds)+len(a.lines) > 0 || a.parent != "" }
 
 func (c *compiledQuery) hasConditions() bool {
 	return slices.ContainsFunc(c.atoms, (*atom).isConditional)
@@ -93,13 +93,14 @@ func (l *indexLookup) findLines(a *atom, f atomCandidates) (atomCandidates, erro
 
 // applyConditions leaves the matches of an atom in a document that meet its conditions. All matches are in s: there is no
 // limit for an atom with conditions.
-func (v *segmentSearcher) applyConditions(a *atom, s *atomState) error {
+func (v *documentMatcher) applyConditions(a *atom, s *atomState) error {
 	if !a.isConditional() || len(s.matches) == 0 || v.exceeded {
 		return nil
 	}
 	if a.symbols { // numberSymbols has read the outline
 		s.matches = slices.DeleteFunc(s.matches, func(m match) bool {
-			return int(m.symbol) >= v.outline.Len() || !a.hasKind(v.outline.Kind(int(m.symbol)))
+			i := int(m.symbol)
+			return i >= v.outline.Len() || !a.hasKind(v.outline.Kind(i)) || a.parent != "" && string(v.outline.Parent(i)) != a.parent
 		})
 	}
 	if len(a.lines) > 0 {

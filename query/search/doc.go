@@ -7,18 +7,21 @@
 //
 // # How a query runs
 //
-//	compile    the tree becomes nodes over two kinds of leaves: atoms, patterns
+// Searcher.runSearch (search.go) tells it in this order:
+//
+//	plan       the tree becomes nodes over two kinds of leaves: atoms, patterns
 //	           in text or among symbols, which the index helps to find; and
 //	           predicates on places (repository, ref, path, language), which are
-//	           columns in memory
+//	           columns in memory. A searchPlan has them with the segments that the
+//	           query is about, and the order in which they are visited
 //	candidates for each segment, each atom gets a set of blocks that may hold a
 //	           match: the rarest trigrams are intersected as long as that is
-//	           cheaper than looking at the text
-//	documents  the tree walks the documents that may match by leaping from one to
-//	           the next (a leapfrog join over the block sets and the predicates)
-//	verify     the text of the candidate blocks is searched; only what matches
-//	           there is a match. For a query with one pattern a sweep does so for
-//	           all documents at once
+//	           cheaper than looking at the text. A candidateFinder walks the
+//	           documents that may match by leaping from one to the next (a leapfrog
+//	           join over the block sets and the predicates)
+//	verify     a documentMatcher searches the text of the candidate blocks; only what
+//	           matches there is a match. For a query with one pattern a blockScanner
+//	           does so for all documents at once. A segmentSearcher keeps the hits
 //	rank       files are scored and sorted, and cut to what is displayed
 //	render     lines, columns and symbols are looked up for what is displayed
 //	readings   a query that is something pasted is run as what it may mean, one

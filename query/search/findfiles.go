@@ -7,6 +7,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quarrysearch/quarry/query/search/internal/admission"
 )
 
 // Bounds of a search for files by the letters of their paths.
@@ -58,21 +63,67 @@ func (s *Searcher) FindFiles(ctx context.Context, view View, r FileRequest) (*Fo
 		return nil, err
 	}
 	defer ticket.Leave()
-	w := ticket.Worker(ctx.Done())
-	defer w.End()
-	f := &fileFinder{letters: letters, rare: rareLetters(letters), keep: 4 * r.Limit, repos: view.Repositories()}
-	looked := 0
-	for _, seg := range view.Segments() {
-		for i := range seg.Places.Len() {
-			if looked++; looked%fileStep == 0 && !w.Step() {
-				return nil, cmp.Or(ctx.Err(), ticket.Err(), context.Canceled)
-			}
-			if path := seg.Places.Path(i); f.mayMatch(path) && seg.isVisible(i) {
-				f.add(&seg, i, path, r.Repository)
-			}
-		}
+	f := &fileFinder{letters: letters, rare: rareLetters(letters), keep: 4 * r.Limit, only: r.Repository, repos: view.Repositories()}
+	if err := s.runFileTasks(ctx, ticket, cutFileTasks(view.Segments()), f); err != nil {
+		return nil, err
 	}
 	return f.bestFiles(r.Limit), nil
+}
+
+// fileTask is a run of the places of a segment.
+type fileTask struct {
+	segment  *Segment
+	from, to int
+}
+
+// taskPlaces bounds the places of a task: a few milliseconds of work.
+const taskPlaces = 1 << 16
+
+func cutFileTasks(segments []Segment) (tasks []fileTask) {
+	for i := range segments {
+		for from := 0; from < segments[i].Places.Len(); from += taskPlaces {
+			tasks = append(tasks, fileTask{&segments[i], from, min(from+taskPlaces, segments[i].Places.Len())})
+		}
+	}
+	return tasks
+}
+
+// runFileTasks finds the files of all tasks, in this goroutine and those of idle helpers.
+func (s *Searcher) runFileTasks(ctx context.Context, ticket *admission.Ticket, tasks []fileTask, f *fileFinder) error {
+	var next atomic.Int64
+	work := func(f *fileFinder) error {
+		w := ticket.Worker(ctx.Done())
+		defer w.End()
+		for i := next.Add(1) - 1; i < int64(len(tasks)); i = next.Add(1) - 1 {
+			if !f.findFiles(tasks[i], w) {
+				return cmp.Or(ctx.Err(), ticket.Err(), context.Canceled)
+			}
+		}
+		return nil
+	}
+	var group errgroup.Group
+	var others []*fileFinder
+	for idle := true; idle && len(others) < min(ticket.Processors(), len(tasks))-1; {
+		select {
+		case s.helpers <- struct{}{}:
+			other := f.newHelper()
+			others = append(others, other)
+			group.Go(func() error {
+				defer func() { <-s.helpers }()
+				return work(other)
+			})
+		default:
+			idle = false
+		}
+	}
+	err := work(f)
+	if err := cmp.Or(err, group.Wait()); err != nil {
+		return err
+	}
+	for _, other := range others {
+		f.total, f.kept = f.total+other.total, append(f.kept, other.kept...)
+	}
+	return nil
 }
 
 // fileFinder keeps the files with the highest scores by a quick placement of the letters.
@@ -80,11 +131,30 @@ type fileFinder struct {
 	letters string
 	rare    [][2]byte // in both letter cases
 	keep    int
+	only    string // the only repository that counts; empty for all
 	repos   []*Repository
 	total   int
 	kept    []scoredFile
 	floor   scoredFile // the last one of kept, once that is full
 	full    bool
+}
+
+// newHelper returns a finder of the same files that has found none.
+func (f *fileFinder) newHelper() *fileFinder {
+	return &fileFinder{letters: f.letters, rare: f.rare, keep: f.keep, only: f.only, repos: f.repos}
+}
+
+// findFiles adds the files of a task, and reports whether it came to the end.
+func (f *fileFinder) findFiles(t fileTask, w *admission.Worker) bool {
+	for i := t.from; i < t.to; i++ {
+		if (i-t.from)%fileStep == fileStep-1 && !w.Step() {
+			return false
+		}
+		if path := t.segment.Places.Path(i); f.mayMatch(path) && t.segment.isVisible(i) {
+			f.addFile(t.segment, i, path)
+		}
+	}
+	return true
 }
 
 type scoredFile struct {
@@ -148,9 +218,9 @@ var lowerASCII = func() (table [256]byte) {
 	return table
 }()
 
-func (f *fileFinder) add(seg *Segment, place int, path []byte, only string) {
+func (f *fileFinder) addFile(seg *Segment, place int, path []byte) {
 	repo := f.repos[seg.Places.Repo[place]]
-	if repo == nil || only != "" && repo.Name != only {
+	if repo == nil || f.only != "" && repo.Name != f.only {
 		return
 	}
 	score, ok := quickScore(path, f.letters)
@@ -229,8 +299,11 @@ func quickScore(path []byte, letters string) (score int, ok bool) {
 	base := bytes.LastIndexByte(path, '/') + 1
 	var buffer [MaxFileLetters]int
 	positions := buffer[:len(letters)]
-	if !placeForward(path, base, letters, positions) && !placeBackward(path, letters, positions) {
+	if !placeBackward(path, letters, positions) {
 		return 0, false
+	}
+	if positions[0] >= base {
+		placeForward(path, base, letters, positions)
 	}
 	for j, i := range positions {
 		score += pointsAt(path, i, base)

@@ -234,7 +234,7 @@ func (v *segmentSearcher) mayCount(d int) bool {
 // the rest are removed at once.
 const narrowEvery = 64
 
-// narrowPlaces removes the places after the bound from the prospect.
+// narrowPlaces removes the places after the bound from the candidates.
 func (v *segmentSearcher) narrowPlaces() {
 	if v.passed = 0; v.first.isAll() {
 		return

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Of a file with more matches than are shown, the matches on its best lines are shown. A
@@ -47,7 +48,7 @@ type matchLine struct {
 
 // orderByLine orders the matches of a hit by the score of their lines, best first. Matches
 // of one line, and lines of the same score, stay in the order of the text.
-func (v *segmentSearcher) orderByLine(h *hit) error {
+func (v *documentMatcher) orderByLine(h *hit) error {
 	if !v.mergesAtoms && len(v.s.c.atoms) > 0 && v.s.c.atoms[0].symbols {
 		return nil // each match is a symbol, and its offsets are not those of the text
 	}
@@ -75,7 +76,7 @@ func (v *segmentSearcher) orderByLine(h *hit) error {
 
 // splitLines returns the lines of the matches of a hit, which are in the order of the
 // text. The result is valid until the next call.
-func (v *segmentSearcher) splitLines(h *hit) ([]matchLine, error) {
+func (v *documentMatcher) splitLines(h *hit) ([]matchLine, error) {
 	lo, _ := v.seg.Reader.TextRange(h.doc)
 	lines := v.matchLines[:0]
 	for i, m := range h.matches {
@@ -96,7 +97,7 @@ func (v *segmentSearcher) splitLines(h *hit) ([]matchLine, error) {
 }
 
 // onOneLine reports whether no line feed is between two offsets of the segment's text.
-func (v *segmentSearcher) onOneLine(from, to int) (bool, error) {
+func (v *documentMatcher) onOneLine(from, to int) (bool, error) {
 	if to <= from || to-from > maxLineGap {
 		return to <= from, nil
 	}
@@ -106,7 +107,7 @@ func (v *segmentSearcher) onOneLine(from, to int) (bool, error) {
 
 // lineScorer scores lines of one hit, which are given to it in the order of the text.
 type lineScorer struct {
-	v    *segmentSearcher
+	v    *documentMatcher
 	h    *hit
 	lo   int   // where the document begins in the segment's text
 	next []int // by atom: its first match that is not before the line
@@ -115,7 +116,7 @@ type lineScorer struct {
 	found   []termMatch // on the line
 }
 
-func (v *segmentSearcher) newLineScorer(h *hit) (*lineScorer, error) {
+func (v *documentMatcher) newLineScorer(h *hit) (*lineScorer, error) {
 	s := &lineScorer{v: v, h: h, next: make([]int, len(v.s.c.atoms)), found: v.termMatches[:0]}
 	s.lo, _ = v.seg.Reader.TextRange(h.doc)
 	if s.outline = v.mayHaveDefinition(h); s.outline {
@@ -128,7 +129,7 @@ func (v *segmentSearcher) newLineScorer(h *hit) (*lineScorer, error) {
 
 // mayHaveDefinition reports whether the document of a hit may define a symbol that the query
 // names. Where the names were not looked up, the first documents of a task may.
-func (v *segmentSearcher) mayHaveDefinition(h *hit) bool {
+func (v *documentMatcher) mayHaveDefinition(h *hit) bool {
 	if v.namedDocs != nil {
 		return v.namedDocs.has(int(h.doc))
 	}
@@ -339,4 +340,19 @@ func (r *renderer) definedBy(name string, at Range) defined {
 		return definedMatch
 	}
 	return notDefined
+}
+
+// atomOf returns the atom whose literal a text is, -1 if there is none.
+func (c *compiledQuery) atomOf(text []byte) int {
+	fold := -1
+	for _, a := range c.atoms {
+		switch {
+		case a.existenceOnly || len(a.literal) != len(text):
+		case a.literal == string(text):
+			return a.number
+		case fold < 0 && strings.EqualFold(a.literal, string(text)):
+			fold = a.number
+		}
+	}
+	return fold
 }

@@ -23,6 +23,8 @@ const (
 	// maxNames bounds the names that are looked for, and maxNameBytes their
 	// length: a name and the line feeds around it lie in one block.
 	maxNames = 8
+	// maxJoinedNames bounds those that all terms together may be.
+	maxJoinedNames = 6
 	// maxNamingTerms is the number of terms up to which one of them may be a name
 	// that is looked up; more are a piece of text.
 	maxNamingTerms = 3
@@ -33,7 +35,9 @@ const (
 func namesOf(c *compiledQuery) []termName {
 	var names []termName
 	if c.joined != "" {
-		names = appendName(appendName(names, c.joined), strings.Join(c.literals, "_"))
+		for _, name := range joinedNames(c) {
+			names = appendName(names, name)
+		}
 		for i := range names {
 			names[i].joined = true
 		}
@@ -51,6 +55,16 @@ func namesOf(c *compiledQuery) []termName {
 				names = appendName(names, literal)
 			}
 		}
+	}
+	return names
+}
+
+// joinedNames returns the identifiers that the terms of a query may be the words of: with nothing between them, with
+// underscores, and with one underscore, as in TestReader_ReadAt.
+func joinedNames(c *compiledQuery) []string {
+	names := []string{c.joined, strings.Join(c.literals, "_")}
+	for i := 1; i < len(c.literals) && len(c.literals) > 2 && len(names) < maxJoinedNames; i++ {
+		names = append(names, strings.Join(c.literals[:i], "")+"_"+strings.Join(c.literals[i:], ""))
 	}
 	return names
 }
@@ -102,7 +116,7 @@ func writtenLiteral(expression string) string {
 
 // nameSearcher finds the documents of one segment that have the name of a term.
 type nameSearcher struct {
-	v      *segmentSearcher
+	v      *candidateFinder
 	joined bitset // documents that define it, and it is joined
 	exact  bitset // documents that define it in its letter case
 	any    bitset // all of them, joined and exact included
@@ -110,7 +124,7 @@ type nameSearcher struct {
 
 // findNamed returns the documents of the current segment that have one of the names,
 // by tier from tierJoined on, and all of them as a set; nil if there are none.
-func (v *segmentSearcher) findNamed(names []termName) (tiers [namedTiers][]segment.DocID, defines, any bitset, err error) {
+func (v *candidateFinder) findNamed(names []termName) (tiers [namedTiers][]segment.DocID, defines, any bitset, err error) {
 	documents := v.seg.Reader.Documents()
 	n := &nameSearcher{v: v, joined: newBitset(documents), exact: newBitset(documents), any: newBitset(documents)}
 	for i := range names {
@@ -163,12 +177,16 @@ func (n *nameSearcher) addSymbols(x *termName) error {
 	if start == end {
 		return nil
 	}
-	blocks, err := n.v.lookup.tailBlocks("\n"+x.fold+"\n", start/postings.BlockBytes)
+	lists, most := maxTailLists, maxNameBlocks
+	if x.joined {
+		lists, most = maxJoinedLists, maxJoinedBlocks
+	}
+	blocks, err := n.v.lookup.tailBlocks("\n"+x.fold+"\n", start/postings.BlockBytes, lists)
 	if err != nil || blocks.Len() == 0 {
 		return err
 	}
 	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
-	for b, looked := blocks.Next(0), 0; b >= 0 && looked < maxNameBlocks; b = blocks.Next(b + 1) {
+	for b, looked := blocks.Next(0), 0; b >= 0 && looked < most; b = blocks.Next(b + 1) {
 		if n.v.s.restricted && !n.v.showsBlock(true, b) {
 			continue // what is hidden may not use up the bound
 		}
@@ -214,10 +232,14 @@ const maxUnlisted = 4
 
 // maxTailLists bounds the lists read for a name in one segment, the shortest ones:
 // to read one costs as much as to look through some blocks of names. And
-// maxNameBlocks bounds these: what is in the others is not put first.
+// maxNameBlocks bounds these: what is in the others is not put first. A name of several
+// terms has common words in it, whose blocks are many: it may cost more, since such queries
+// take longer anyway, and its definition is what is looked for.
 const (
-	maxTailLists  = 3
-	maxNameBlocks = 8
+	maxTailLists    = 3
+	maxNameBlocks   = 8
+	maxJoinedLists  = 8
+	maxJoinedBlocks = 32
 )
 
 // trigramBlocks returns the blocks that have all trigrams of a literal, however few are left
@@ -242,13 +264,13 @@ func (l *indexLookup) trigramBlocks(literal string) (blocks postings.Set, err er
 	return blocks, nil
 }
 
-// tailBlocks returns the blocks from first on that may have a literal.
-func (l *indexLookup) tailBlocks(literal string, first int) (blocks postings.Set, err error) {
+// tailBlocks returns the blocks from first on that may have a literal, by at most so many of its lists.
+func (l *indexLookup) tailBlocks(literal string, first, most int) (blocks postings.Set, err error) {
 	if may, err := l.r.MayHave(l.gramsOf(literal)); err != nil || !may {
 		return postings.Set{}, err
 	}
 	lists, _ := l.listsOf(literal)
-	for i, ref := range lists[:min(len(lists), maxTailLists)] {
+	for i, ref := range lists[:min(len(lists), most)] {
 		if i > 0 && blocks.Len() <= maxUnlisted {
 			break
 		}

@@ -57,6 +57,13 @@ type inspector struct {
 	notices      []syntax.Notice
 }
 
+// findNotices returns the notices of a search whose answer is empty, or not; begin makes the
+// worker that looks for them.
+func findNotices(ctx context.Context, view View, p *searchPlan, empty bool, begin func() *admission.Worker) []syntax.Notice {
+	in := inspector{view: view, query: p.request.Query, scope: p.scope, segments: p.segments, empty: empty, listsSymbols: p.request.Query.Type == syntax.TypeSymbol}
+	return in.inspectQuery(ctx, begin)
+}
+
 // inspectQuery returns the notices of a search. Filters are inspected if the answer is empty, or if there are such that may
 // select nothing though there is an answer: in a part of an or, and negated ones. The work is that of a worker that
 // begin makes.

@@ -248,7 +248,7 @@ func fullScanCandidates(c *compiledQuery) *segmentCandidates {
 }
 
 // countCandidates bounds the blocks, or without atoms the places, that can match.
-func (v *segmentSearcher) countCandidates(n node) int {
+func (v *candidateFinder) countCandidates(n node) int {
 	switch n := n.(type) {
 	case *andNode:
 		least := math.MaxInt32
@@ -271,7 +271,7 @@ func (v *segmentSearcher) countCandidates(n node) int {
 }
 
 // countSegmentCandidates bounds the candidates of the current segment.
-func (v *segmentSearcher) countSegmentCandidates() int {
+func (v *candidateFinder) countSegmentCandidates() int {
 	switch {
 	case !v.possible:
 		return 0
@@ -329,7 +329,7 @@ func (v *segmentSearcher) visitTier(number int, seg Segment, t tier, a *schedule
 }
 
 // findNamedOnce finds out which documents of the current segment are named, once.
-func (v *segmentSearcher) findNamedOnce(o *segmentState, a *schedule) (err error) {
+func (v *candidateFinder) findNamedOnce(o *segmentState, a *schedule) (err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.searched {
@@ -358,7 +358,7 @@ func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
 
 // hasNoHit reports whether the index was searched for the current segment, which
 // can have no hit.
-func (v *segmentSearcher) hasNoHit(o *segmentState) bool {
+func (v *candidateFinder) hasNoHit(o *segmentState) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.candidates == nil || o.candidates.possible {
@@ -443,7 +443,7 @@ func (n *searchRun) finishSurvey() {
 	n.setTasks()
 }
 
-// setTasks gets ready for the tasks of the agenda.
+// setTasks prepares the run for the tasks of the schedule.
 func (n *searchRun) setTasks() {
 	if n.ordersByFile() {
 		n.setBands()

@@ -20,8 +20,8 @@ const pruneSlack = 1 << 10
 
 // worth is what a hit would score, by what is known before it is rendered; bonus
 // is for what its document defines.
-func (v *segmentSearcher) estimateScore(h *hit) float32 {
-	worth := scoreFrequency*float64(h.frequency) + nearScores[h.near]
+func (v *candidateFinder) estimateScore(h *hit) float32 {
+	worth := scoreFrequency*float64(h.frequency) + nearScores[h.near] + float64(h.points)
 	switch d := int(h.doc); {
 	case v.definingDocs != nil && v.definingDocs.has(d):
 		worth += scoreDefinition
@@ -87,10 +87,10 @@ type matchQuota struct {
 	matches int
 }
 
-// allotMatches divides room for matches among hits, the worthiest first: a first share for
+// allotMatches divides room for matches among hits, the worthiest first: a first share of matches for
 // each, as far as there is room, and then all for one after the other. The hits that
 // get nothing are not in the result.
-func allotMatches(hits []*hit, room int) []matchQuota {
+func allotMatches(hits []*hit, room, share int) []matchQuota {
 	all := make([]matchQuota, len(hits))
 	for i, h := range hits {
 		all[i] = matchQuota{hit: h, order: i}
@@ -100,7 +100,7 @@ func allotMatches(hits []*hit, room int) []matchQuota {
 	})
 	n := 0
 	for ; n < len(all) && room > 0; n++ {
-		all[n].matches = min(all[n].hit.showableMatches(), firstShare, room)
+		all[n].matches = min(all[n].hit.showableMatches(), share, room)
 		room -= all[n].matches
 	}
 	for i := 0; i < n && room > 0; i++ {
@@ -131,7 +131,7 @@ func pruneMatches(hits []hit, room int) (kept int, floor float32) {
 		}
 	}
 	floor = -math.MaxFloat32
-	for _, a := range allotMatches(with, room) {
+	for _, a := range allotMatches(with, room, firstShare) {
 		if n := len(a.hit.matches); a.matches < n {
 			a.hit.dropped = max(a.hit.dropped, int32(n))
 			a.hit.matches = slices.Clone(a.hit.matches[:a.matches])
@@ -174,17 +174,15 @@ const (
 	rescoredOffset = 1 << 16
 )
 
-// rescored is a hit with its file, without text.
-type rescored struct {
-	hit  *hit
-	file FileMatch
-}
-
 // rescoreBest makes the place of its file, by score, the worth of each of the best hits.
 func (a *resultBuilder) rescoreBest(found []*hit) error {
 	best := slices.Clone(found)
 	slices.SortStableFunc(best, func(x, y *hit) int { return cmp.Compare(y.estimatedScore, x.estimatedScore) })
-	var scored []rescored
+	type scoredHit struct {
+		hit  *hit
+		file FileMatch // without text
+	}
+	var scored []scoredHit
 	for _, x := range best[:min(len(best), maxRescored)] {
 		a.worker.Step()
 		h := *x
@@ -203,9 +201,9 @@ func (a *resultBuilder) rescoreBest(found []*hit) error {
 		if err != nil {
 			return err
 		}
-		scored = append(scored, rescored{x, FileMatch{Repo: f.Repo, Path: f.Path, Ref: f.Ref, Score: f.Score}})
+		scored = append(scored, scoredHit{x, FileMatch{Repo: f.Repo, Path: f.Path, Ref: f.Ref, Score: f.Score}})
 	}
-	slices.SortStableFunc(scored, func(x, y rescored) int { return compareMatches(&x.file, &y.file) })
+	slices.SortStableFunc(scored, func(x, y scoredHit) int { return compareMatches(&x.file, &y.file) })
 	for i, s := range scored {
 		s.hit.estimatedScore = rescoredOffset - float32(i)
 	}
@@ -226,7 +224,7 @@ func (a *resultBuilder) pickShown() ([]hit, error) {
 		}
 	}
 	var shown []hit
-	for _, x := range allotMatches(found, a.room) {
+	for _, x := range allotMatches(found, a.room, a.run.request.fileShare()) {
 		h := *x.hit
 		isCut := x.matches < h.showableMatches() && h.showableMatches() <= firstShare // then its matches are in the order of the text
 		if len(h.matches) < x.matches && h.dropped > 0 || isCut {

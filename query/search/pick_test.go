@@ -27,7 +27,7 @@ func TestAllot(t *testing.T) {
 		{hits(1, 1, 1), 2, []int{1, 1}},
 	} {
 		var got []int
-		for _, a := range allotMatches(c.hits, c.room) {
+		for _, a := range allotMatches(c.hits, c.room, firstShare) {
 			got = append(got, a.matches)
 		}
 		if !slices.Equal(got, c.want) {
@@ -55,7 +55,7 @@ func TestPruneDropsWhatCannotBeShown(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Fatalf("room %d: got %v, want %v", room, got, want)
 		}
-		for _, a := range allotMatches(hitPointers(some), room) {
+		for _, a := range allotMatches(hitPointers(some), room, firstShare) {
 			if len(a.hit.matches) < a.matches {
 				t.Fatalf("room %d: a hit that is shown with %d matches has %d", room, a.matches, len(a.hit.matches))
 			}
@@ -71,7 +71,7 @@ func hitPointers(hits []hit) (out []*hit) {
 }
 
 func allottedMatches(hits []hit, room int) (out []string) {
-	for _, a := range allotMatches(hitPointers(hits), room) {
+	for _, a := range allotMatches(hitPointers(hits), room, firstShare) {
 		out = append(out, fmt.Sprint(a.hit.place, a.matches))
 	}
 	return out
@@ -91,11 +91,7 @@ func TestDisplayShowsTheWorthiest(t *testing.T) {
 	if err != nil || few.Stats.Matches != all.Stats.Matches || few.Stats.Files != all.Stats.Files || few.Stats.Displayed != 2 {
 		t.Fatalf("%+v, %v", few.Stats, err)
 	}
-	c, err := compileQuery(&request, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := newSearchRun(newScope(c, m.Repositories(), nil), m.Segments(), request)
+	run := newTestRun(t, m, request)
 	v := newSegmentSearcher(run.scope, 1<<20, 1<<20, func() bool { return false })
 	v.bestOnly = true
 	t.Cleanup(func() { _ = v.close() })

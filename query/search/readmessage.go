@@ -21,6 +21,11 @@ import (
 const (
 	// probeMatches is how many lines of a run of words are looked at.
 	probeMatches = 60
+	// pairMatches is how many lines with two pieces are looked at, which are common each; maxCommon bounds these, and
+	// maxPairedWith those that one is paired with.
+	pairMatches   = 200
+	maxCommon     = 12
+	maxPairedWith = 5
 	// firstRun is the number of words that are looked for first.
 	firstRun = 3
 	// minRunBytes is the length of a run that is worth a look.
@@ -31,6 +36,12 @@ const (
 	// must have this share of the letters, in percent, where the literal reading finds something.
 	minFormatLetters, minFormatWords = 8, 2
 	minFormatShare                   = 35
+	// minLongWords are those that it has of a message without values.
+	minLongWords = 3
+	// A literal is taken for a value in another one that has up to so many times fewer letters; it is shown as well if
+	// it is on so few lines.
+	maxValueShare = 3
+	maxValueLines = 10
 	// A literal without a gap is taken for the origin of a message with values only if it is
 	// as long as this.
 	minConstantLetters = 16
@@ -42,12 +53,15 @@ type messageReader struct {
 	words   *reading.Words
 	formats []reading.Template
 	seen    map[string]bool // lines
+	looked  map[string]int  // matches of patterns
 	literal bool            // the literal reading finds something
+	// common are the pieces that more lines have than were looked at.
+	common []reading.Range
 }
 
 func (p *pasteReader) tryMessage(ctx context.Context) (*Result, error) {
-	m := &messageReader{pasteReader: p, words: p.paste.Words(), seen: map[string]bool{}}
-	if p.paste.Sure {
+	m := &messageReader{pasteReader: p, words: p.paste.Words(), seen: map[string]bool{}, looked: map[string]int{}}
+	if p.paste.Sure || p.paste.Long {
 		verbatim, err := p.hasMatch(ctx, &syntax.Text{Pattern: m.words.Text, Case: syntax.CaseNo})
 		if err != nil || verbatim {
 			return nil, err // the literal reading has that line
@@ -56,24 +70,40 @@ func (p *pasteReader) tryMessage(ctx context.Context) (*Result, error) {
 			return nil, err
 		}
 	}
+	if !strings.Contains(p.paste.Text, " ") {
+		if file, err := p.hasMatch(ctx, &syntax.File{Pattern: regexp.QuoteMeta(p.paste.Text), Case: syntax.CaseNo}); err != nil || file {
+			return nil, err // the path of a file
+		}
+	}
 	if err := m.collectFormats(ctx); err != nil {
 		return nil, err
 	}
 	chosen := m.chooseTemplates()
+	if paths := m.words.PathRuns(); len(chosen) == 0 && len(paths) > 0 && strings.Contains(p.paste.Text, " ") {
+		m.words.Runs, m.common = paths, nil
+		if err := m.collectFormats(ctx); err != nil {
+			return nil, err
+		}
+		chosen = m.chooseTemplates()
+	}
 	if len(chosen) == 0 {
 		return nil, nil
 	}
 	arms := make([]syntax.Query, len(chosen))
 	shown := make([]string, len(chosen))
+	points := map[string]float32{}
 	for i, t := range chosen {
 		arms[i] = &syntax.Text{Pattern: t.Expression(), Regexp: true, Case: syntax.CaseYes}
 		shown[i] = cutFilter(strings.Join(t.Literal, " … "))
+		if points[arms[i].String()] = scoreOrigin; !t.About(&chosen[0]) {
+			points[arms[i].String()] = scoreOrigin / float32(i+1)
+		}
 	}
 	root := arms[0]
 	if len(arms) > 1 {
 		root = &syntax.Or{Children: arms}
 	}
-	return p.runAttempt(ctx, &readingAttempt{root: root, description: fmt.Sprintf("a message made from %s", strings.Join(shown, " and "))})
+	return p.runAttempt(ctx, &readingAttempt{root: root, points: points, description: fmt.Sprintf("a message made from %s", strings.Join(shown, " and "))})
 }
 
 // hasMatch reports whether a query has a match.
@@ -98,6 +128,11 @@ func (m *messageReader) collectFormats(ctx context.Context) error {
 		}
 	}
 	for size := firstRun; size > 0; size-- {
+		if size < firstRun {
+			if err := m.lookAtPairs(ctx); err != nil || m.isExplained() {
+				return err
+			}
+		}
 		covered := m.chooseTemplates()
 		for _, run := range runs {
 			if isCovered(run, covered) {
@@ -107,11 +142,13 @@ func (m *messageReader) collectFormats(ctx context.Context) error {
 				return err
 			}
 		}
-		if size < firstRun && len(m.chooseTemplates()) > 0 {
-			return nil
-		}
 	}
-	return nil
+	return m.lookAtPairs(ctx)
+}
+
+// isExplained reports whether a template explains more of the message than one of its values.
+func (m *messageReader) isExplained() bool {
+	return slices.ContainsFunc(m.chooseTemplates(), func(t reading.Template) bool { return t.Gaps > 0 || t.Ends == 2 })
 }
 
 // maxRunsTogether is up to how many runs are looked for on one line.
@@ -125,9 +162,40 @@ func (m *messageReader) lookAtRuns(ctx context.Context, without int) error {
 			pieces = append(pieces, regexp.QuoteMeta(m.words.Text[run[0].Start:run[len(run)-1].End]))
 		}
 	}
-	_, err := m.lookAt(ctx, &syntax.Text{Pattern: strings.Join(pieces, ".*"), Regexp: true, Case: syntax.CaseYes})
+	_, err := m.lookAt(ctx, &syntax.Text{Pattern: strings.Join(pieces, ".*"), Regexp: true, Case: syntax.CaseYes}, probeMatches)
 	return err
 }
+
+// lookAtPairs looks for lines with two pieces that are on many lines, each of which says little; and for lines with one
+// of these next to a gap.
+func (m *messageReader) lookAtPairs(ctx context.Context) error {
+	slices.SortFunc(m.common, func(a, b reading.Range) int { return cmp.Compare(a.Start, b.Start) })
+	for i, first := range m.common {
+		for _, second := range m.common[i+1 : min(len(m.common), i+1+maxPairedWith)] {
+			if second.Start < first.End {
+				continue
+			}
+			text := m.words.Text
+			pattern := regexp.QuoteMeta(text[first.Start:first.End]) + ".*" + regexp.QuoteMeta(text[second.Start:second.End])
+			if _, err := m.lookAt(ctx, &syntax.Text{Pattern: pattern, Regexp: true, Case: syntax.CaseYes}, pairMatches); err != nil {
+				return err
+			}
+		}
+	}
+	for _, piece := range m.common {
+		if m.isExplained() {
+			return nil
+		}
+		pattern := regexp.QuoteMeta(m.words.Text[piece.Start:piece.End]) + gapFollows
+		if _, err := m.lookAt(ctx, &syntax.Text{Pattern: pattern, Regexp: true, Case: syntax.CaseYes}, pairMatches); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gapFollows is what is between a piece and the gap after it: punctuation, and the sign of a placeholder.
+const gapFollows = "[^\\pL\\pN%{$]{0,4}[%{$]"
 
 // isCovered reports whether templates explain a run.
 func isCovered(run []reading.Range, by []reading.Template) bool {
@@ -145,20 +213,26 @@ func isCovered(run []reading.Range, by []reading.Template) bool {
 func (m *messageReader) collectRun(ctx context.Context, run []reading.Range, size int) error {
 	for i := 0; i+size <= len(run) || i == 0 && len(run) > 0; {
 		end := min(i+size, len(run))
-		found := false
+		found, common := false, reading.Range{}
 		for ; end <= len(run); end++ {
-			text := m.words.Text[run[i].Start:run[end-1].End]
+			piece := reading.Range{Start: run[i].Start, End: run[end-1].End}
+			text := m.words.Text[piece.Start:piece.End]
 			if len(text) < minRunBytes {
-				return nil
+				break
 			}
-			some, err := m.lookAt(ctx, &syntax.Text{Pattern: text, Case: syntax.CaseYes})
+			n, err := m.lookAt(ctx, &syntax.Text{Pattern: text, Case: syntax.CaseYes}, probeMatches)
 			if err != nil {
 				return err
 			}
-			if !some {
+			if n == 0 {
 				break
 			}
-			found = true
+			if found = true; n > probeMatches {
+				common = piece
+			}
+		}
+		if common.End > 0 && !slices.Contains(m.common, common) && len(m.common) < maxCommon {
+			m.common = append(m.common, common)
 		}
 		if end > len(run) {
 			return nil // the rest was found as one piece
@@ -170,13 +244,18 @@ func (m *messageReader) collectRun(ctx context.Context, run []reading.Range, siz
 	return nil
 }
 
-// lookAt looks for a pattern, and at the lines that have it. It reports whether there are any.
-func (m *messageReader) lookAt(ctx context.Context, leaf *syntax.Text) (bool, error) {
-	result, err := m.runProbe(ctx, leaf, probeMatches)
+// lookAt looks for a pattern, and at the lines that have it. It returns the number of its matches, one more than most if
+// there are more.
+func (m *messageReader) lookAt(ctx context.Context, leaf *syntax.Text, most int) (int, error) {
+	if n, ok := m.looked[leaf.Pattern]; ok {
+		return n, nil
+	}
+	result, err := m.runProbe(ctx, leaf, most)
 	if err != nil {
-		return false, err
+		return 0, err
 	}
 	defer result.Release()
+	m.looked[leaf.Pattern] = result.Stats.Matches
 	for i := range result.Files {
 		for _, c := range result.Files[i].Chunks {
 			for line := range strings.SplitSeq(string(c.Content), "\n") {
@@ -184,7 +263,7 @@ func (m *messageReader) lookAt(ctx context.Context, leaf *syntax.Text) (bool, er
 			}
 		}
 	}
-	return result.Stats.Matches > 0, nil
+	return result.Stats.Matches, nil
 }
 
 func (m *messageReader) lookAtLine(line string) {
@@ -205,6 +284,9 @@ func (m *messageReader) explainsMessage(t *reading.Template) bool {
 	if m.paste.Sure && t.Gaps == 0 && t.Weight < minConstantLetters && t.Ends < 2 {
 		return false
 	}
+	if !m.paste.Sure && m.paste.Long && (t.Gaps == 0 || t.Ends < 2 || t.Words < minLongWords) {
+		return false
+	}
 	if m.literal {
 		return t.Quoted && (t.Gaps > 0 || t.Weight >= minConstantLetters) && t.Weight*100 >= minFormatShare*m.words.Letters()
 	}
@@ -212,7 +294,8 @@ func (m *messageReader) explainsMessage(t *reading.Template) bool {
 }
 
 // chooseTemplates returns the templates that explain most: the best, those that explain about as much, and
-// those of other parts of the message.
+// those of other parts of the message. The text of a cause follows the template that has a gap for it; without it, if it is
+// on many lines.
 func (m *messageReader) chooseTemplates() (chosen []reading.Template) {
 	slices.SortStableFunc(m.formats, func(a, b reading.Template) int {
 		switch {
@@ -223,17 +306,45 @@ func (m *messageReader) chooseTemplates() (chosen []reading.Template) {
 		}
 		return cmp.Compare(a.Expression(), b.Expression())
 	})
+	var values []reading.Template
 	for _, t := range m.formats {
-		if t.Weight*2 < m.formats[0].Weight {
+		if i := slices.IndexFunc(m.formats, func(o reading.Template) bool {
+			return t.IsValueOf(&o) && o.Ends == 2 && o.Weight*maxValueShare >= t.Weight
+		}); i >= 0 {
+			values = append(values, t)
+			continue
+		}
+		if len(chosen) > 0 && t.Weight*2 < chosen[0].Weight {
 			continue // its lines would hide the others
 		}
-		if !slices.ContainsFunc(chosen, func(o reading.Template) bool {
-			return slices.Equal(t.Literal, o.Literal) || t.Overlaps(&o) && !t.About(&o)
-		}) {
-			if chosen = append(chosen, t); len(chosen) == maxFormats {
-				break
-			}
+		if chosen = m.addTemplate(chosen, &t); len(chosen) == maxFormats {
+			return chosen
+		}
+	}
+	for _, t := range values {
+		if m.countLines(&t) <= maxValueLines && len(chosen) < maxFormats {
+			chosen = m.addTemplate(chosen, &t)
 		}
 	}
 	return chosen
+}
+
+// addTemplate adds a template, unless there is one for the same part of the message.
+func (m *messageReader) addTemplate(chosen []reading.Template, t *reading.Template) []reading.Template {
+	if slices.ContainsFunc(chosen, func(o reading.Template) bool {
+		return slices.Equal(t.Literal, o.Literal) || t.Overlaps(&o) && !t.About(&o)
+	}) {
+		return chosen
+	}
+	return append(chosen, *t)
+}
+
+// countLines returns how many of the lines seen have a template.
+func (m *messageReader) countLines(t *reading.Template) (n int) {
+	for i := range m.formats {
+		if slices.Equal(m.formats[i].Literal, t.Literal) {
+			n++
+		}
+	}
+	return n
 }

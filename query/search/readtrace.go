@@ -183,18 +183,12 @@ func (p *pasteReader) locateFrames(ctx context.Context, frames []reading.Frame) 
 	if len(l.byName) == 0 {
 		return l.found, nil
 	}
-	c, err := compileQuery(&Request{Query: p.buildQuery(&syntax.Const{Value: true}), Public: p.request.Public}, p.s.options.Contexts)
+	located, err := p.s.planSearch(ctx, p.view, Request{Query: p.buildQuery(&syntax.Const{Value: true}), Public: p.request.Public})
 	if errors.Is(err, plan.ErrPattern) {
 		return l.found, nil
 	}
 	if err != nil {
-		return nil, (&scope{c: c, repos: p.view.Repositories()}).suggestContexts(err)
-	}
-	segments, sc := p.view.Segments(), newScope(c, p.view.Repositories(), nil)
-	if c.revisions {
-		if segments, sc.refs, err = p.view.Revisions(ctx, c.anyRef); err != nil {
-			return nil, fmt.Errorf("open revisions: %w", err)
-		}
+		return nil, err
 	}
 	ticket, err := p.s.admission.Enter(ctx)
 	if err != nil {
@@ -203,9 +197,9 @@ func (p *pasteReader) locateFrames(ctx context.Context, frames []reading.Frame) 
 	defer ticket.Leave()
 	turn := ticket.Worker(ctx.Done())
 	defer turn.End()
-	l.filter = &surveyor{inspector: &inspector{scope: sc}, paths: newPathMatcher(len(c.predicates))}
+	l.filter = &surveyor{inspector: &inspector{scope: located.scope}, paths: newPathMatcher(len(located.scope.c.predicates))}
 	n := 0
-	for _, seg := range segments {
+	for _, seg := range located.segments {
 		for i := range seg.Places.Len() {
 			if n++; n > maxFramePlaces || n%inspectStep == 0 && !turn.Step() {
 				return l.found, ctx.Err()

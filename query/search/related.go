@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/quarrysearch/quarry/query/syntax"
 )
@@ -61,10 +60,12 @@ const (
 	// maxRelatedTerms bounds the terms that files may be named by, minFileWord their length.
 	maxRelatedTerms = 3
 	minFileWord     = 3
-	// maxRelatedDuration bounds the time of all searches for related files.
-	maxRelatedDuration = 250 * time.Millisecond
+	// relatedShare bounds the time of all searches for related files: that share of Options.MaxDuration, 250 ms of 30 s.
+	relatedShare = 120
 	// maxStyles bounds the ways to write a name of several words that are looked for.
-	maxStyles = 24
+	// maxMixedStyles those with underscores at some places.
+	maxStyles      = 24
+	maxMixedStyles = 32
 	// maxAccented bounds the ways to write a word with accents that are looked for; maxForms the forms of a name that are
 	// shown, maxFormMatches the matches in which they are looked for.
 	maxAccented    = 24
@@ -95,7 +96,7 @@ func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result 
 	if !result.complete || result.looked > maxMatchesToRelate || q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault || q.Text == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, maxRelatedDuration)
+	ctx, cancel := context.WithTimeout(ctx, s.options.MaxDuration/relatedShare)
 	defer cancel()
 	l := &relatedFinder{s: s, view: view, request: r, result: result, seen: map[fileLine]bool{}}
 	terms := plainTerms(q)
@@ -105,7 +106,7 @@ func (s *Searcher) addRelated(ctx context.Context, view View, r Request, result 
 	if result.Stats.Matches == 0 {
 		l.addMeanings(ctx, advised[:min(len(advised), maxRelated)])
 	}
-	if len(terms) == 1 && terms[0].Case != syntax.CaseYes && isBare(q, terms[0]) {
+	if len(terms) == 1 && terms[0].Case != syntax.CaseYes && isBare(q, terms[0]) && !result.definesMatch {
 		if result.Stats.Matches > 0 {
 			l.addForms(ctx, terms[0], RelatedStyle, anyStyle(terms[0].Pattern))
 		}
@@ -142,7 +143,7 @@ func (l *relatedFinder) addMeanings(ctx context.Context, all []meaning) {
 	for i, m := range all {
 		r := l.request
 		r.Query = &syntax.Parsed{Root: m.root, Text: m.query}
-		r.Matches, r.Display = minLooked, minRelatedMatches
+		r.Matches, r.Display, r.firstOfFile = minLooked, minRelatedMatches, 1
 		if i == 0 {
 			r.Display = max(maxRelatedMatches-minRelatedMatches*(len(all)-1), minFirstMatches)
 		}
@@ -248,26 +249,41 @@ func (s *Searcher) writtenForms(ctx context.Context, view View, r Request, term 
 }
 
 // anyStyle returns an expression for a name in other styles of identifiers: its words with nothing, a blank, or one of the
-// marks - _ . between, the same everywhere but for two words that may be written as one. These are literals, which the
-// index finds sooner than an expression with optional marks. It is empty for a name of one word.
+// marks - _ . between, the same everywhere, but for two words that may be written as one, and for underscores, which may be
+// at some places alone: TestReader_ReadAt. These are literals, which the index finds sooner than an expression with optional
+// marks. It is empty for a name of one word.
 func anyStyle(name string) string {
 	words := wordsOf(name)
 	if len(words) < 2 {
 		return ""
 	}
 	var styles []string
-	for _, between := range []string{"", "_", "-", ".", " "} {
-		if style := strings.Join(words, between); !strings.EqualFold(style, name) { // as it is written, it is in the answer
-			styles = append(styles, regexp.QuoteMeta(style))
+	add := func(style string) {
+		style = regexp.QuoteMeta(style)
+		if len(styles) < maxStyles && !strings.EqualFold(style, regexp.QuoteMeta(name)) && !slices.Contains(styles, style) { // as it is written, it is in the answer
+			styles = append(styles, style)
 		}
 	}
-	for i := 1; i < len(words) && len(words) > 2; i++ {
+	for _, between := range []string{"", "_", "-", ".", " "} {
+		add(strings.Join(words, between))
+	}
+	for i := 1; i < len(words); i++ {
+		head, tail := words[:i], words[i:]
+		add(strings.Join(head, "") + "_" + strings.Join(tail, ""))
+		joined := append(slices.Clone(head[:i-1]), head[i-1]+tail[0])
 		for _, between := range []string{"_", "-"} {
-			if len(styles) < maxStyles {
-				joined := append(slices.Clone(words[:i-1]), words[i-1]+words[i])
-				styles = append(styles, regexp.QuoteMeta(strings.Join(append(joined, words[i+1:]...), between)))
-			}
+			add(strings.Join(append(joined, tail[1:]...), between))
 		}
+	}
+	for at := range min(1<<(len(words)-1), maxMixedStyles) { // each bit is an underscore behind a word
+		mixed := words[0]
+		for i, word := range words[1:] {
+			if at>>i&1 == 1 {
+				mixed += "_"
+			}
+			mixed += word
+		}
+		add(mixed)
 	}
 	return oneOf(styles)
 }

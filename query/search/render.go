@@ -22,6 +22,8 @@ type renderer struct {
 	// paths are the path patterns of the query, to show what matched in a path.
 	paths     []*predicate
 	bytesLeft int64 // bytes that the result may still grow by
+	// definesMatch says that a match was the whole name of a symbol, of minDefinedWeight.
+	definesMatch bool
 }
 
 // What parts of an answer take as JSON, without their text.

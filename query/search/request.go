@@ -22,6 +22,8 @@ type Request struct {
 	Whole bool
 	// Explain requests the plan and its costs.
 	Explain bool
+	// Facets requests Result.Facets.
+	Facets bool
 	// Public says which repositories visibility:public is about; nil: those that
 	// are not code.Repository.Private.
 	Public func(*code.Repository) bool
@@ -44,6 +46,11 @@ type Request struct {
 	// line is the line that is shown of each file without matches in its text, from 1; 0
 	// for none.
 	line int
+	// leafPoints are added to the score of a file for a match of a leaf of the query, by the text of the leaf: the most of
+	// several. nil for none.
+	leafPoints map[string]float32
+	// firstOfFile is how many matches each file shown has before another has more; 0 for firstShare.
+	firstOfFile int
 	// timeLimit bounds the time, if it is less than Options.MaxDuration; 0 for that.
 	timeLimit time.Duration
 }
@@ -54,6 +61,14 @@ func (r *Request) displayLimit() int {
 		return r.Matches
 	}
 	return r.Display
+}
+
+// fileShare returns how many matches each file shown has before another has more.
+func (r *Request) fileShare() int {
+	if r.firstOfFile > 0 {
+		return r.firstOfFile
+	}
+	return firstShare
 }
 
 // maxDuration returns the bound of the time of a search.
@@ -98,6 +113,9 @@ type Result struct {
 	Exhaustive bool
 	Stopped    StopReason
 	Explain    *Explain
+	// Facets say what the matches are in, those that count in Stats.Matches; only with
+	// Request.Facets.
+	Facets []Facet
 	// Notices say which filters select nothing, and which select by other names than
 	// the established server; at most syntax.MaxNotices.
 	Notices []syntax.Notice
@@ -109,6 +127,7 @@ type Result struct {
 	// if complete.
 	looked         int
 	complete       bool
+	definesMatch   bool // a file of it defines a symbol whose whole name is a match, of minDefinedWeight
 	memory         *memoryBudget
 	relatedResults []*Result // whose files Related has
 }

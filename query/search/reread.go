@@ -18,10 +18,12 @@ import (
 // query finds.
 
 const (
-	// maxReadDuration bounds the time of a search for one reading, maxProbeDuration that of all
-	// probes, by which the pieces of a paste are found.
-	maxReadDuration  = 5 * time.Second
-	maxProbeDuration = 2 * time.Second
+	// readShare bounds the time of a search for one reading: that share of Options.MaxDuration, 5 s of 30 s. probeShare
+	// bounds that of all probes, by which the pieces of a paste are found, 2 s of 30 s; doubtShare that of those for a text
+	// that is a few plain words, 200 ms of 30 s.
+	readShare  = 6
+	probeShare = 15
+	doubtShare = 150
 	// maxProbes bounds the probes.
 	maxProbes = 100
 	// maxLinesApart is how many lines of pasted code are tried apart, if they are not found
@@ -31,8 +33,9 @@ const (
 
 // readingAttempt is a reading to try.
 type readingAttempt struct {
-	root syntax.Query
-	line int // is shown of files without matches
+	root   syntax.Query
+	line   int                // is shown of files without matches
+	points map[string]float32 // of leaves, for Request.leafPoints
 	// description is how the query is read, for the notice.
 	description string
 }
@@ -77,7 +80,12 @@ func (s *Searcher) chooseReading(ctx context.Context, view View, r Request, emit
 		return s.admitSearch(ctx, view, r, emit)
 	}
 	var literal *Result
-	if !paste.Sure {
+	duration := s.options.MaxDuration / probeShare
+	switch {
+	case paste.Sure:
+	case paste.Long:
+		duration = s.options.MaxDuration / doubtShare
+	default:
 		first := r
 		first.isReading = true
 		var err error
@@ -85,7 +93,7 @@ func (s *Searcher) chooseReading(ctx context.Context, view View, r Request, emit
 			return literal, err
 		}
 	}
-	p := &pasteReader{s: s, view: view, request: r, paste: paste, emit: emit, probeDeadline: time.Now().Add(maxProbeDuration)}
+	p := &pasteReader{s: s, view: view, request: r, paste: paste, emit: emit, probeDeadline: time.Now().Add(duration)}
 	result, err := p.tryReadings(ctx)
 	if literal != nil {
 		if err == nil && result == nil {
@@ -159,7 +167,7 @@ func (p *pasteReader) runAttempt(ctx context.Context, a *readingAttempt) (*Resul
 	}
 	r := p.request
 	r.Query = p.buildQuery(a.root)
-	r.line, r.timeLimit, r.isReading = a.line, maxReadDuration, true
+	r.line, r.leafPoints, r.timeLimit, r.isReading = a.line, a.points, p.s.options.MaxDuration/readShare, true
 	result, err := p.s.admitSearch(ctx, p.view, r, p.emit)
 	if errors.Is(err, plan.ErrPattern) {
 		return nil, nil // too long

@@ -83,9 +83,9 @@ func (s *scope) hasRepository(holds Context) bool {
 	return slices.ContainsFunc(s.repos, func(r *Repository) bool { return r != nil && holds(r.Name) })
 }
 
-// candidateBlocks counts the blocks of a finding: for callers who may not see all,
+// candidateBlocks counts the candidate blocks of an atom: for callers who may not see all,
 // those with visible text, as far as the count matters.
-func (v *segmentSearcher) candidateBlocks(a *atom, f *atomCandidates) int {
+func (v *candidateFinder) candidateBlocks(a *atom, f *atomCandidates) int {
 	if !v.s.restricted {
 		return f.blocks.Len()
 	}
@@ -100,7 +100,7 @@ func (v *segmentSearcher) candidateBlocks(a *atom, f *atomCandidates) int {
 
 // showsBlock reports whether a block has text, or symbols, of a document that the
 // caller may see.
-func (v *segmentSearcher) showsBlock(symbols bool, block int) bool {
+func (v *candidateFinder) showsBlock(symbols bool, block int) bool {
 	r := v.seg.Reader
 	if r.Documents() == 0 {
 		return false

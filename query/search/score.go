@@ -21,6 +21,7 @@ const (
 	scoreLineStart      = 60  // a match is the first of its line
 	scoreFrequency      = 150
 	scorePhrase         = 900
+	scoreOrigin         = 2000 // a match of the format string that explains most of a message
 	scoreLine           = 500
 	scoreLines3         = 300
 	scoreRegion         = 120
@@ -54,6 +55,10 @@ var kindWeights = map[code.SymbolKind]float64{
 
 const kindOther = 0.5
 
+// minDefinedWeight is the weight of kinds whose definition is where a name is looked for: functions, types, variables, but not
+// keys and fields, which repeat a name that is defined elsewhere in another style.
+const minDefinedWeight = 0.6
+
 // A scorer adds up the score of a file.
 type scorer struct {
 	f       *FileMatch
@@ -76,6 +81,7 @@ func (r *renderer) scoreFile(f *FileMatch, h *hit, flags code.Flags) {
 	r.scoreMatches(s, h)
 	s.add(scoreFrequency*float64(h.frequency), "how often, for the length")
 	s.add(nearScores[h.near], nearReasons[h.near])
+	s.add(float64(h.points), "explains the message")
 	r.scoreName(s)
 	r.scorePlace(s, flags)
 	r.scoreRepository(s)
@@ -112,6 +118,7 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 			}
 			if len(c.Symbols) > 0 && c.Symbols[j] != nil {
 				cuts := !isWordPart(c.Content, start, end)
+				r.definesMatch = r.definesMatch || end-start == len(c.Symbols[j].Name) && kindWeights[c.Symbols[j].Kind] >= minDefinedWeight
 				if points := r.definitionPoints(h, c.Symbols[j], c.Ranges[j], term, cuts); points > best {
 					best, defined = points, c.Symbols[j]
 				}
@@ -316,4 +323,9 @@ func (r *renderer) scoreRepository(s *scorer) {
 	if year := s.f.Repo.PushedAt.UTC().Year(); year > scoreRecentSince {
 		s.add(min(float64(year-scoreRecentSince)*scoreRecent, maxScoreRecent), "recently pushed")
 	}
+}
+
+// isJoined reports whether a name consists of the terms of the query.
+func (c *compiledQuery) isJoined(name string) bool {
+	return c.joined != "" && len(name) >= len(c.joined) && isSameName(c.joined, name)
 }

@@ -137,88 +137,57 @@ func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit E
 	return result, nil
 }
 
+// runSearch is the life of a search for which there is a place:
+//
+//	plan        planSearch compiles the query and opens the places that it is about
+//	order       orderTasks decides in which order segments and tiers are visited
+//	candidates  runTasks visits them: prepareCandidates asks the index of a segment
+//	verify      which documents can match, and searchDocument looks at their text
+//	rank, cut   build takes the hits in order, chooses those to show,
+//	render      renders their files and sorts them
+//	notices     findNotices names filters that select nothing
 func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
-	w := ticket.Worker(ctx.Done())
-	defer w.End()
-	c, err := compileQuery(&r, s.options.Contexts)
-	if err != nil {
-		return nil, (&scope{c: c, repos: view.Repositories()}).suggestContexts(err)
-	}
-	segments, sc := view.Segments(), newScope(c, view.Repositories(), nil)
-	if sc.restricted = Restricted(view); sc.restricted {
-		if err := sc.checkContexts(); err != nil {
-			return nil, err
-		}
-	}
-	if c.revisions {
-		if segments, sc.refs, err = view.Revisions(ctx, c.anyRef); err != nil {
-			return nil, fmt.Errorf("open revisions: %w", err)
-		}
-	}
-	if r.Query.Type == syntax.TypeRepo && c.selectKind == syntax.SelectRepo && len(c.atoms) == 0 && onlyRepositories(c) {
-		result := searchRepositories(sc, r)
-		in := inspector{view: view, query: r.Query, scope: sc, segments: segments, empty: len(result.Repositories) == 0}
-		result.Notices = in.inspectQuery(ctx, func() *admission.Worker { return w })
-		return result, nil
-	}
-	planned := time.Since(start)
-	w.Pause()
-	run := newSearchRun(sc, segments, r)
-	run.memory = &memoryBudget{pool: s.memory, maxBytes: s.options.MaxMemoryBytes}
-	run.maxScanBytes = s.options.MaxScanBytes
-	// More than this does not fit into the answer, and is not held.
-	run.display = min(run.display, int(s.options.MaxResultBytes/rangeBytes)+1)
-	a := newResultBuilder(run, w, s.options.MaxResultBytes)
-	var notices []syntax.Notice
-	work := func(ctx context.Context) error {
-		defer ticket.Leave() // a slow reader of the answer holds no slot
-		if err := run.runTasks(ctx, r.maxDuration(s.options.MaxDuration), workerPool{ticket, s.helpers}); err != nil || run.halted.Load() {
-			return err
-		}
-		if r.WithoutAdvice {
-			return nil
-		}
-		in := inspector{view: view, query: r.Query, scope: sc, segments: segments, empty: run.mu.count == 0, listsSymbols: r.Query.Type == syntax.TypeSymbol}
-		notices = in.inspectQuery(ctx, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
-		return nil
-	}
-	if emit == nil {
-		err = a.buildAtEnd(ctx, work)
-	} else {
-		err = a.streamParts(ctx, work, emit)
-	}
-	if closed := a.close(); !run.skipDamaged(closed) {
-		err = errors.Join(err, closed)
-	}
-	if err != nil || emit != nil {
-		run.memory.releaseAll()
-	}
+	turn := ticket.Worker(ctx.Done())
+	defer turn.End()
+	plan, err := s.planSearch(ctx, view, r)
 	if err != nil {
 		return nil, err
 	}
-	a.result.Notices = notices
-	a.result.memory = run.memory
-	if emit == nil && run.memory.usesPool() {
-		runtime.AddCleanup(a.result, (*memoryBudget).releaseAll, run.memory) // for who forgets Release
+	if plan.listsRegistered() {
+		result := searchRepositories(plan.scope, r)
+		result.Notices = findNotices(ctx, view, plan, len(result.Repositories) == 0, func() *admission.Worker { return turn })
+		return result, nil
 	}
-	a.result.Stats.Planning = planned
-	a.result.Stats.Searching = time.Since(start) - planned
-	return a.result, nil
+	plan.orderTasks(int(s.options.MaxResultBytes/rangeBytes) + 1)
+	planned := time.Since(start)
+	turn.Pause()
+	run := newSearchRun(plan, &memoryBudget{pool: s.memory, maxBytes: s.options.MaxMemoryBytes})
+	run.maxScanBytes = s.options.MaxScanBytes
+	answer := newResultBuilder(run, turn, s.options.MaxResultBytes)
+	var notices []syntax.Notice
+	work := func(ctx context.Context) error {
+		defer ticket.Leave() // a slow reader of the answer holds no slot
+		err := run.runTasks(ctx, r.maxDuration(s.options.MaxDuration), ticket, s.helpers)
+		if err == nil && !run.halted.Load() && !r.WithoutAdvice {
+			notices = findNotices(ctx, view, plan, run.mu.count == 0, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
+		}
+		return err
+	}
+	if err := answer.build(ctx, work, emit); err != nil {
+		return nil, err
+	}
+	result := answer.result
+	result.Notices = notices
+	result.Stats.Planning = planned
+	result.Stats.Searching = time.Since(start) - planned
+	return result, nil
 }
 
-// searchRun runs the tasks of a schedule, in order, with one or more segment searchers.
+// searchRun runs the tasks of a plan, in order, with one or more segment searchers.
 type searchRun struct {
-	scope    *scope
-	segments []Segment
-	request  Request
-	display  int
-	// limit is the number of matches to look at: more than requested, if those are
-	// few, to choose the best.
-	limit       int
-	started     time.Time
-	schedule    *schedule
-	needsSurvey bool // before the tasks, to put them in order
+	*searchPlan
+	started time.Time
 
 	halted atomic.Bool // by time or by the caller, or because of exceeded
 	// exceeded says that a document has more matches than a segmentSearcher may hold.
@@ -256,18 +225,12 @@ type taskResult struct {
 	considered int  // documents
 }
 
-func newSearchRun(sc *scope, segments []Segment, r Request) *searchRun {
-	n := &searchRun{scope: sc, segments: segments, request: r, display: r.displayLimit(), started: time.Now(), cancelWork: func() {}, progress: make(chan struct{}, 1)}
-	n.memory = &memoryBudget{pool: &memoryPool{maxBytes: math.MaxInt64}, maxBytes: math.MaxInt64} // until admission sets it
+func newSearchRun(p *searchPlan, memory *memoryBudget) *searchRun {
+	n := &searchRun{searchPlan: p, started: time.Now(), memory: memory, cancelWork: func() {}, progress: make(chan struct{}, 1)}
 	n.cutoff.Store(math.MaxInt32)
-	sc.rarity = rarityWeights(sc, segments)
-	if n.limit = r.Matches; sc.c.selectKind != syntax.SelectRepo {
-		n.limit = max(n.limit, minLooked)
-	}
-	n.schedule, n.needsSurvey = newSchedule(sc, segments, &r)
 	n.setTasks()
-	if r.Explain {
-		n.mu.explain = make([]SegmentExplain, len(segments))
+	if p.request.Explain {
+		n.mu.explain = make([]SegmentExplain, len(p.segments))
 	}
 	n.mu.seen = make(map[uint32]bool)
 	return n

@@ -34,6 +34,38 @@ func BenchmarkSmallSearch(b *testing.B) {
 	}
 }
 
+// BenchmarkStages runs searches on 16 MB of text: each query spends its time in other
+// stages.
+func BenchmarkStages(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 94))
+	m := &model{refs: []code.Ref{"refs/heads/main"}}
+	m.repos = []*Repository{{Repository: code.Repository{ID: 1, Name: "host/many", DefaultBranch: "main"}}}
+	for file := range 1000 {
+		d := &modelDocument{lang: "C", text: fillerText(rng, 16<<10)}
+		d.symbols = modelSymbols(d.text)
+		m.documents = append(m.documents, d)
+		m.places = append(m.places, modelPlace{0, fmt.Sprintf("dir%d/f%d.c", file%20, file), "refs/heads/main", d})
+	}
+	m.build(b, 4)
+	s := New(Options{})
+	for _, c := range []struct{ name, query string }{
+		{"common term", "kmalloc"}, {"rare term", "straße"}, {"two terms", "kfree straße"}, {"or", "naïve or straße"},
+		{"regexp", `regex:filler_12[0-9]*;kfree`}, {"automaton", `regex:[0-9]{6};$`}, {"path", "kfree file:^dir7/"}, {"symbols", "type:symbol kmalloc"},
+		{"files", "type:file kfree -straße"},
+	} {
+		r := Request{Query: parse(b, c.query), Matches: 1000, Display: 50}
+		b.Run(c.name, func(b *testing.B) {
+			for b.Loop() {
+				result, err := s.Search(b.Context(), m, r)
+				if err != nil {
+					b.Fatal(err)
+				}
+				result.Release()
+			}
+		})
+	}
+}
+
 var symbolsFlag = flag.Int("symbols", 50_000, "symbols of BenchmarkAdvice")
 
 // BenchmarkAdvice searches for names with a typing error, and in another style, among many symbols.

@@ -86,7 +86,7 @@ func (v *segmentSearcher) collectHit(h *hit) (bool, error) {
 }
 
 // keepSymbolMatches leaves the matches that lie on the name of a symbol.
-func (v *segmentSearcher) keepSymbolMatches(h *hit) error {
+func (v *documentMatcher) keepSymbolMatches(h *hit) error {
 	if err := v.seg.Reader.Outline(&v.cursor, h.doc, &v.outline); err != nil {
 		return err
 	}

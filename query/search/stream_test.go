@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"math/rand/v2"
 	"reflect"
 	"slices"
@@ -83,6 +84,17 @@ func TestPartsOfStreamAreTheAnswer(t *testing.T) {
 	}
 }
 
+// newTestRun plans a search of a model, with as much memory as it needs.
+func newTestRun(t *testing.T, m *model, r Request) *searchRun {
+	t.Helper()
+	plan, err := New(Options{}).planSearch(t.Context(), m, r)
+	if err != nil {
+		t.Fatalf("plan %s: %v", r.Query, err)
+	}
+	plan.orderTasks(math.MaxInt)
+	return newSearchRun(plan, &memoryBudget{pool: &memoryPool{maxBytes: math.MaxInt64}, maxBytes: math.MaxInt64})
+}
+
 // newTestStream prepares a stream of everything that has an i, whose work a test does.
 func newTestStream(t *testing.T) (*resultBuilder, *segmentSearcher) {
 	t.Helper()
@@ -90,11 +102,7 @@ func newTestStream(t *testing.T) (*resultBuilder, *segmentSearcher) {
 	if len(m.Segments()) < 2 {
 		t.Fatal("a test of parts wants segments")
 	}
-	c, err := compileQuery(&Request{Query: parse(t, "i")}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	run := newSearchRun(newScope(c, m.Repositories(), nil), m.Segments(), Request{Query: parse(t, "i"), Matches: 1 << 20})
+	run := newTestRun(t, m, Request{Query: parse(t, "i"), Matches: 1 << 20})
 	ticket, err := New(Options{}).admission.Enter(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 // placeTerms finds the blocks of the current segment that may have a match of each
 // of several terms, and those that may have them as a phrase.
-func (v *segmentSearcher) placeTerms(a *schedule) (err error) {
+func (v *candidateFinder) placeTerms(a *schedule) (err error) {
 	v.together, v.phrase = postings.Set{}, postings.Set{}
 	for i, n := range a.requiredAtoms {
 		if f := &v.atomCandidates[n]; i == 0 {
@@ -25,7 +25,7 @@ func (v *segmentSearcher) placeTerms(a *schedule) (err error) {
 }
 
 // tierOf returns the tier of a document.
-func (v *segmentSearcher) tierOf(d segment.DocID, o *segmentState, a *schedule) tier {
+func (v *candidateFinder) tierOf(d segment.DocID, o *segmentState, a *schedule) tier {
 	together, named := false, o.tierOfName(d)
 	if len(a.requiredAtoms) > 0 {
 		lo, hi := v.seg.Reader.TextRange(d)
@@ -76,7 +76,7 @@ func (o *segmentState) tierOfName(d segment.DocID) tier {
 // isAside reports whether a document should come last: test code, vendored,
 // generated, or so large that it is data or concatenated from others. A document
 // with several places counts as the first place that the caller may see.
-func (v *segmentSearcher) isAside(d segment.DocID) bool {
+func (v *candidateFinder) isAside(d segment.DocID) bool {
 	lo, hi := v.seg.Reader.TextRange(d)
 	flags := v.seg.Reader.Flags(d)
 	if first := v.seg.firstPlace(d); first >= 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
 // AddressPrefix begins the address of every page about code.
@@ -18,7 +19,15 @@ const (
 	PageBlob PageKind = "blob" // a file, with line numbers
 	PageRaw  PageKind = "raw"  // the text of a file and nothing else
 	PageTree PageKind = "tree" // a directory; the root if the path is empty
+	// PageCommits is the history of a file or directory, or of everything.
+	PageCommits PageKind = "commits"
+	// PageCommit and PageCompare have a commit, and BASE...HEAD, in place of the path.
+	PageCommit  PageKind = "commit"
+	PageCompare PageKind = "compare"
 )
+
+// pageKinds are the kinds that an address may name.
+var pageKinds = map[PageKind]bool{PageBlob: true, PageRaw: true, PageTree: true, PageCommits: true, PageCommit: true, PageCompare: true}
 
 // Address names a page about code:
 //
@@ -39,10 +48,10 @@ type Address struct {
 func (a Address) String() string {
 	b := []byte(AddressPrefix + escapeRepository(a.Repository))
 	if a.Revision != "" {
-		b = AppendEscapedPath(append(b, '@'), a.Revision, true)
+		b = pageurl.AppendPath(append(b, '@'), a.Revision, true)
 	}
 	b = append(b, separator+string(a.Kind)+"/"...)
-	return string(AppendEscapedPath(b, a.Path, false))
+	return string(pageurl.AppendPath(b, a.Path, false))
 }
 
 // separator is between the repository and the kind.
@@ -50,7 +59,7 @@ const separator = "/-/"
 
 // escapeRepository also escapes what separates the parts of an address.
 func escapeRepository(name string) string {
-	escaped := strings.ReplaceAll(string(AppendEscapedPath(nil, name, true)), "@", "%40")
+	escaped := strings.ReplaceAll(string(pageurl.AppendPath(nil, name, true)), "@", "%40")
 	return strings.ReplaceAll(escaped, separator, "/%2D/")
 }
 
@@ -82,14 +91,14 @@ func ReadAddress(escaped string) []Address {
 // appendReadings adds an address for each "@" after which the revision may begin,
 // then the one without a revision.
 func appendReadings(readings []Address, name string, kind PageKind, path string) []Address {
-	if kind != PageBlob && kind != PageRaw && kind != PageTree {
+	if !pageKinds[kind] {
 		return readings
 	}
 	path, err := url.PathUnescape(path)
 	if err != nil {
 		return readings
 	}
-	if kind == PageTree {
+	if kind == PageTree || kind == PageCommits {
 		path = strings.Trim(path, "/")
 	}
 	add := func(repository, revision string) {
@@ -106,27 +115,4 @@ func appendReadings(readings []Address, name string, kind PageKind, path string)
 	}
 	add(name, "")
 	return readings
-}
-
-// plainInPath says which bytes url.PathEscape leaves alone.
-var plainInPath = func() (plain [256]bool) {
-	for c := range plain {
-		one := string([]byte{byte(c)})
-		plain[c] = url.PathEscape(one) == one
-	}
-	return plain
-}()
-
-// AppendEscapedPath appends a path as url.PathEscape escapes it; slashes says
-// whether its slashes stay.
-func AppendEscapedPath(b []byte, path string, slashes bool) []byte {
-	const hex = "0123456789ABCDEF"
-	for i := range len(path) {
-		if c := path[i]; plainInPath[c] || c == '/' && slashes {
-			b = append(b, c)
-		} else {
-			b = append(b, '%', hex[c>>4], hex[c&15])
-		}
-	}
-	return b
 }

@@ -40,17 +40,21 @@ func TestAddressIsReadAsItWasWritten(t *testing.T) {
 func TestReadAddress(t *testing.T) {
 	// The first of the readings, as REPOSITORY REVISION KIND PATH, or none.
 	for escaped, want := range map[string]string{
-		"/browse/a/b@main/-/blob/c/d.go":    "a/b main blob c/d.go",
-		"/browse/a%2Fb/-/tree/c%2Fd/":       "a/b  tree c/d",
-		"/browse/a/-/blob/x%2F-%2Ftree%2Fy": "a  blob x/-/tree/y",
-		"/browse/a":                         "a  tree ",
-		"/browse/a@v1/":                     "a v1 tree ",
-		"/browse/a/-/tree":                  "a  tree ",
-		"/browse/@/-/blob/x":                "@  blob x",
-		"/browse/a/-/commits/x":             "a/-/commits/x  tree ",
-		"/browse/a/-/blob/%zz":              "",
-		"/browse/":                          "",
-		"/elsewhere/a/-/blob/x":             "",
+		"/browse/a/b@main/-/blob/c/d.go":                      "a/b main blob c/d.go",
+		"/browse/a%2Fb/-/tree/c%2Fd/":                         "a/b  tree c/d",
+		"/browse/a/-/blob/x%2F-%2Ftree%2Fy":                   "a  blob x/-/tree/y",
+		"/browse/a":                                           "a  tree ",
+		"/browse/a@v1/":                                       "a v1 tree ",
+		"/browse/a/-/tree":                                    "a  tree ",
+		"/browse/@/-/blob/x":                                  "@  blob x",
+		"/browse/a/-/commits/x/":                              "a  commits x",
+		"/browse/a@v/-/commits":                               "a v commits ",
+		"/browse/a/-/commit/0123abc":                          "a  commit 0123abc",
+		"/browse/a/-/compare/b/c...d@e":                       "a  compare b/c...d@e",
+		"/browse/a/-/other/x":                                 "a/-/other/x  tree ",
+		"/browse/a/-/blob/%zz":                                "",
+		"/browse/":                                            "",
+		"/elsewhere/a/-/blob/x":                               "",
 		"/browse/" + strings.Repeat("a", 1<<20) + "/-/blob/x": "",
 	} {
 		have := ""
@@ -86,13 +90,4 @@ func FuzzAddress(f *testing.F) {
 			t.Errorf("%s is read as %+v, want %+v", a, read, a)
 		}
 	})
-}
-
-func TestAppendEscapedPath(t *testing.T) {
-	for c := range 256 {
-		path := "a/" + string([]byte{byte(c)}) + "é"
-		if got, want := string(source.AppendEscapedPath(nil, path, false)), url.PathEscape(path); got != want {
-			t.Errorf("%q: %s, want %s", path, got, want)
-		}
-	}
 }

@@ -34,8 +34,15 @@ type Git interface {
 	// Authors returns who wrote the commits that lead to a commit, below a path if
 	// it is not empty, who wrote most first.
 	Authors(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) ([]Author, error)
+	// Content returns the bytes of a file as they are in git, or the target of a
+	// symbolic link, of at most maxBytes.
+	Content(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) ([]byte, error)
+	// MergeBase returns the best common ancestor of two commits; ErrNoRevision if they
+	// have none.
+	MergeBase(ctx context.Context, id code.RepositoryID, a, b code.CommitID) (code.CommitID, error)
 	// Diff returns what differs between two commits, below a path if it is not
-	// empty; ErrTooLarge if it takes more than maxBytes.
+	// empty; ErrTooLarge if it takes more than maxBytes. base may be the tree without
+	// entries.
 	Diff(ctx context.Context, id code.RepositoryID, base, head code.CommitID, path string, maxBytes int64) ([]FileDiff, error)
 	// Blame returns who wrote the lines of a file of at most maxBytes.
 	Blame(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (*Blame, error)
@@ -65,6 +72,9 @@ type File struct {
 	// Skipped is the reason for which searches do not find the file; empty if they
 	// do, or if its revision is not indexed.
 	Skipped code.SkipReason
+	// PartialSymbols is the reason for which symbols of the index are missing; empty if
+	// none are.
+	PartialSymbols code.PartialReason
 }
 
 // Kind is what an entry of a directory is, in git's words.

@@ -223,15 +223,7 @@ func (b *Browser) Diff(ctx context.Context, r *code.Repository, base, head, path
 	if err != nil {
 		return nil, err
 	}
-	var files []FileDiff
-	err = b.callGit(ctx, b.walks, operationDiff, func(ctx context.Context) (err error) {
-		files, err = b.o.Git.Diff(ctx, r.ID, from.commit, to.commit, path, b.o.MaxDiffBytes)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("difference of %s: %w", r.Name, err)
-	}
-	return files, nil
+	return b.diffCommits(ctx, r, from.commit, to.commit, path)
 }
 
 // Memory that a range and a commit of a Blame take in addition to their strings.

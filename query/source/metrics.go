@@ -16,6 +16,8 @@ const (
 	operationLog         = "log"
 	operationCommit      = "commit"
 	operationDiff        = "diff"
+	operationMergeBase   = "merge_base"
+	operationContent     = "content"
 	// Those whose answers are cached:
 	operationCount   = "count"
 	operationAuthors = "authors"
@@ -24,7 +26,7 @@ const (
 
 var operations = []string{
 	operationBranches, operationResolve, operationFile, operationFiles, operationDirectories, operationLog,
-	operationCommit, operationDiff, operationCount, operationAuthors, operationBlame,
+	operationCommit, operationDiff, operationMergeBase, operationContent, operationCount, operationAuthors, operationBlame,
 }
 
 type metrics struct {

@@ -26,6 +26,8 @@ const (
 	PastedText NoticeCode = "PASTED_TEXT"
 	// RelatedMatches is for a term that files contain in other forms as well, which come after the answer.
 	RelatedMatches NoticeCode = "RELATED_MATCHES"
+	// PositionWithoutSymbol is for a request with a position at which its symbol is not.
+	PositionWithoutSymbol NoticeCode = "POSITION_WITHOUT_SYMBOL"
 )
 
 // Notice says what a valid query may not have been meant to say.

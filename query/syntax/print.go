@@ -1,6 +1,9 @@
 package syntax
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // Print writes a tree as a query from which Parse, with the same Options, reads the same tree.
 //
@@ -211,7 +214,7 @@ func hasConditions(q Query) bool {
 	case *Text:
 		return len(q.Lines) > 0
 	case *Symbol:
-		return len(q.Kinds)+len(q.Lines) > 0
+		return len(q.Kinds)+len(q.Lines) > 0 || q.Parent != ""
 	}
 	return false
 }
@@ -224,6 +227,9 @@ func (p *printer) writeConditions(q Query, c Case) {
 		lines = q.Lines
 	case *Symbol:
 		lines = q.Lines
+		if q.Parent != "" {
+			p.b.WriteString("parent:" + strconv.Quote(q.Parent) + " ")
+		}
 		for _, k := range q.Kinds {
 			p.writeMinus(k.Not)
 			p.b.WriteString("kind:" + strings.Join(k.Words, ",") + " ")

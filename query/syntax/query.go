@@ -66,7 +66,10 @@ type Symbol struct {
 	Case    Case
 	Kinds   []Kinds // of the symbol; all of them hold
 	Lines   []Line  // conditions on the line of the symbol; all of them hold
-	At      Span
+	// Parent is the name of the definition around the symbol, exactly; empty for any. No
+	// text of a query gives it.
+	Parent string
+	At     Span
 }
 
 // Kinds is a condition on the kind of a symbol, the value of kind:. In a tree from Parse it is a part of a Symbol.

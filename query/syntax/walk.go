@@ -100,7 +100,7 @@ func equalLeaf(a, b Query) bool {
 }
 
 func equalConditions(a, b *Symbol) bool {
-	return slices.EqualFunc(a.Kinds, b.Kinds, equalKinds) && slices.EqualFunc(a.Lines, b.Lines, equalLine)
+	return a.Parent == b.Parent && slices.EqualFunc(a.Kinds, b.Kinds, equalKinds) && slices.EqualFunc(a.Lines, b.Lines, equalLine)
 }
 
 func equalKinds(a, b Kinds) bool { return a.Not == b.Not && slices.Equal(a.Words, b.Words) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -17,16 +18,13 @@ import (
 
 // Code gives the pages about code what the API has; api.Server does.
 type Code interface {
-	// CodePage wraps a page in the checks of a request that reads code. fail writes
-	// the response for callers without permission.
-	CodePage(route string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler
 	// Repository returns the repository with that full name that exists for the
 	// context's principal. The error wraps code.ErrNotFound if there is none.
 	Repository(ctx context.Context, name string) (*code.Repository, error)
+	// RepositoryNames returns the full names of the repositories that exist for the
+	// context's principal.
+	RepositoryNames(ctx context.Context) (iter.Seq[string], error)
 }
-
-// maxListed bounds the entries that the page of a directory shows.
-const maxListed = 5000
 
 // Failures of pages about code. One that may not be seen looks like one that is not
 // there.
@@ -39,14 +37,18 @@ var (
 
 // browseHandler returns the handler of all pages about code.
 func (s *Server) browseHandler() http.Handler {
-	return s.o.Code.CodePage(source.AddressPrefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return s.o.Front.CodePage(source.AddressPrefix, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		v := s.codeVisit(w, r)
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
 			s.showError(w, v, errMethod)
 			return
 		}
-		if err := s.showCode(w, v); err != nil {
+		p, err := s.showCode(w, v)
+		switch {
+		case isOneOf(err, errNoCode, errNoFile, errNoRevision):
+			s.showMissing(w, v, p, err)
+		case err != nil:
 			s.showError(w, v, err)
 		}
 	}), s.refuseCode)
@@ -83,18 +85,9 @@ func (s *Server) refuseCode(w http.ResponseWriter, r *http.Request, err error) {
 	s.showError(w, v, err)
 }
 
-// codePage is an address that was found, and the page of it.
-type codePage struct {
-	source.Address
-	repository *code.Repository
-	view       view
-	raw        []byte // the answer, where it is no page
-	redirectTo string // another address that shows what is there
-}
-
 // showCode finds out what an address shows, notes it in the audit log and then
 // shows it.
-func (s *Server) showCode(w http.ResponseWriter, v *pageRequest) error {
+func (s *Server) showCode(w http.ResponseWriter, v *pageRequest) (*codePage, error) {
 	p, err := s.findCode(v.r)
 	if err == nil {
 		err = s.readCode(v, p)
@@ -104,18 +97,18 @@ func (s *Server) showCode(w http.ResponseWriter, v *pageRequest) error {
 		status = failureOf(err).status
 	}
 	if err := s.noteCode(w, v, p, status); err != nil {
-		return fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
+		return p, fmt.Errorf("%w: %w", auth.ErrUnavailable, err)
 	}
 	switch {
 	case err != nil:
-		return err
+		return p, err
 	case p.redirectTo != "":
 		seeOther(w, v, p.redirectTo)
-		return nil
+		return p, nil
 	case p.Kind == source.PageRaw:
-		return sendRaw(w, p)
+		return p, sendRaw(w, p)
 	}
-	return s.renderPage(w, v, p.view)
+	return p, s.renderPage(w, v, p.view)
 }
 
 // findCode returns the first reading of the address whose repository exists for the
@@ -148,8 +141,19 @@ func (s *Server) noteCode(w http.ResponseWriter, v *pageRequest, p *codePage, st
 		At: s.o.Now().UTC(), Action: audit.FetchedSource, Actor: v.principal.Actor,
 		TargetType: audit.TargetRepository, Target: p.Repository, RequestID: w.Header().Get("X-Request-Id"), Status: status,
 	}
-	if p.Kind == source.PageTree {
+	switch p.Kind {
+	case source.PageTree:
 		rec.Action = audit.FetchedTree
+	case source.PageCommits:
+		rec.Action = audit.ListedCommits
+	case source.PageCommit:
+		rec.Action = audit.FetchedCommit
+	case source.PageCompare:
+		rec.Action = audit.FetchedDiff
+	case source.PageBlob:
+		if v.r.URL.Query().Get("blame") == "1" {
+			rec.Action = audit.FetchedBlame
+		}
 	}
 	if p.Path != "" {
 		rec.TargetType, rec.Target = audit.TargetFile, p.Repository+":"+p.Path
@@ -168,123 +172,47 @@ func cutText(s string, n int) string {
 
 // readCode fills in what the page shows.
 func (s *Server) readCode(v *pageRequest, p *codePage) error {
-	var err error
-	if p.Kind == source.PageTree {
-		err = s.readTree(v.r.Context(), p)
-	} else {
-		err = s.readFile(v, p)
-	}
+	err := s.readKind(v, p)
 	switch {
-	case errors.Is(err, source.ErrNoPath), errors.Is(err, source.ErrInvalidPath):
+	case isOneOf(err, source.ErrNoPath, source.ErrInvalidPath):
 		return fmt.Errorf("%w: %w", errNoFile, err)
-	case errors.Is(err, source.ErrNoRevision), errors.Is(err, source.ErrInvalidRevision):
+	case isOneOf(err, source.ErrNoRevision, source.ErrInvalidRevision):
 		return fmt.Errorf("%w: %w", errNoRevision, err)
 	}
 	return err
 }
 
-// codeData is what the template of pages about code is given.
-type codeData struct {
-	Repository, Root string
-	Revision         string
-	Up               []crumb // the directories above
-	Name             string  // of the file or directory; empty at the root
-	HostURL          string  // the repository's page on its code host
-	Problem          string  // why there is nothing to show, and what to do
-	Notes            []string
-
-	Entries []entryRow // of a directory
-
-	RawURL, Language string // of a file
-	Lines            int
-	Text             markup
-	Previous, Next   string // other parts of a long file
-}
-
-// crumb is a link to a directory above, entryRow one to an entry of a directory.
-type crumb struct{ Name, URL string }
-
-type entryRow struct {
-	Name, URL string // no URL: a submodule
-	Directory bool
-}
-
-// maxCrumbs bounds the links to the directories above a file, the nearest of them.
-const maxCrumbs = 64
-
-// pageData returns what all pages about code show.
-func (p *codePage) pageData() *codeData {
-	d := &codeData{Repository: p.repository.Name, Root: p.pageURL(source.PageTree, ""), Revision: p.Revision}
-	if u := p.repository.WebURL; strings.HasPrefix(u, "https://") || strings.HasPrefix(u, "http://") {
-		d.HostURL = u
+// readKind reads the page of a kind. A page shows one commit, so the revision is
+// resolved first; commits and comparisons name theirs in the place of the path.
+func (s *Server) readKind(v *pageRequest, p *codePage) error {
+	switch p.Kind {
+	case source.PageCommit:
+		return s.readCommit(v, p)
+	case source.PageCompare:
+		return s.readComparison(v, p)
 	}
-	elements := strings.Split(p.Path, "/")
-	for i, name := range elements[:len(elements)-1] {
-		if len(elements)-i > maxCrumbs {
-			continue
-		}
-		d.Up = append(d.Up, crumb{name, p.pageURL(source.PageTree, strings.Join(elements[:i+1], "/"))})
+	if name := v.r.URL.Query().Get("rev"); name != "" && len(name) <= code.MaxRefBytes {
+		other := p.Address
+		other.Revision = name
+		p.redirectTo = other.String()
+		return nil
 	}
-	d.Name = elements[len(elements)-1]
-	return d
-}
-
-// pageURL is the address of another page of the same revision.
-func (p *codePage) pageURL(kind source.PageKind, path string) string {
-	return source.Address{Repository: p.Repository, Revision: p.Revision, Kind: kind, Path: path}.String()
-}
-
-// setView sets the page. Its title begins with what is special.
-func (p *codePage) setView(d *codeData) {
-	p.view = view{template: "code", title: strings.TrimPrefix(p.Path+" · "+p.Repository, " · "), data: d}
-}
-
-// readTree makes the page of a directory. The root of a repository of which nothing
-// is indexed yet says so.
-func (s *Server) readTree(ctx context.Context, p *codePage) error {
-	d := p.pageData()
-	p.setView(d)
-	entries, err := s.o.Source.Folder(ctx, p.repository, p.Revision, p.Path)
-	switch {
-	case errors.Is(err, source.ErrNoPath) && p.Path != "":
-		return s.readFileOfTree(ctx, p, err)
-	case p.Path == "" && p.Revision == "" && (errors.Is(err, source.ErrNoRevision) || errors.Is(err, source.ErrUnavailable)):
-		d.Problem = "Nothing of this repository is indexed yet. Please look again in a moment; its status in the API says how far it is."
+	var err error
+	p.found, err = s.o.Source.Resolve(v.r.Context(), p.repository, p.Revision)
+	if p.Kind == source.PageTree && p.Path == "" && p.Revision == "" && isOneOf(err, source.ErrNoRevision, source.ErrUnavailable) {
+		s.showNothingIndexed(p)
 		return nil
-	case errors.Is(err, source.ErrTooLarge):
-		d.Problem = fmt.Sprintf("The directory has more than %d entries, which is more than a page can list. Clone the repository to list it.", source.MaxEntries)
-		return nil
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
-	if len(entries) > maxListed {
-		d.Notes = append(d.Notes, fmt.Sprintf("These are the first %d of %d entries. POST /api/tree lists all.", maxListed, len(entries)))
-		entries = entries[:maxListed]
+	switch p.Kind {
+	case source.PageTree:
+		return s.readTree(v, p)
+	case source.PageRaw:
+		return s.readRaw(v, p)
+	case source.PageCommits:
+		return s.readCommits(v, p)
 	}
-	for _, e := range entries {
-		d.Entries = append(d.Entries, p.newEntryRow(e))
-	}
-	return nil
-}
-
-func (p *codePage) newEntryRow(e source.Entry) entryRow {
-	path := strings.TrimPrefix(p.Path+"/"+e.Name, "/")
-	switch e.Kind {
-	case source.KindTree:
-		return entryRow{e.Name, p.pageURL(source.PageTree, path), true}
-	case source.KindCommit:
-		return entryRow{Name: e.Name}
-	}
-	return entryRow{e.Name, p.pageURL(source.PageBlob, path), false}
-}
-
-// readFileOfTree redirects to the page of a file that was requested as a directory.
-func (s *Server) readFileOfTree(ctx context.Context, p *codePage, missing error) error {
-	_, err := s.o.Source.File(ctx, p.repository, p.Revision, p.Path)
-	there := []error{nil, source.ErrBinary, source.ErrTooLarge, source.ErrSubmodule}
-	if !slices.ContainsFunc(there, func(e error) bool { return errors.Is(err, e) }) {
-		return missing
-	}
-	p.redirectTo = p.pageURL(source.PageBlob, p.Path)
-	return nil
+	return s.readFile(v, p)
 }

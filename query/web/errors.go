@@ -9,8 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/query/front"
+	"github.com/quarrysearch/quarry/query/plan"
+	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 )
 
@@ -32,6 +36,11 @@ var failures = []failure{
 	{errNoFile, http.StatusNotFound, "There is no such file or directory at this revision of the repository. It may have been moved or deleted: a search by its name finds it."},
 	{errNoRevision, http.StatusNotFound, "The repository has no such branch, tag or commit, or nothing of it is indexed yet."},
 	{errCredential, http.StatusUnauthorized, "Sign in, or send a valid API key as Authorization: Bearer KEY."},
+	{errNoContext, http.StatusNotFound, "There is no search context of that name."},
+	{search.ErrBusy, http.StatusServiceUnavailable, "Too many searches are running at this moment. Please try again in a few seconds."},
+	{front.ErrTooManyStreams, http.StatusServiceUnavailable, "Too many searches are running at this moment. Please try again in a few seconds."},
+	{api.ErrUnavailable, http.StatusServiceUnavailable, "The server cannot search now. Please try again in a few seconds."},
+	{plan.ErrPattern, http.StatusBadRequest, "The pattern is too large to be searched for. Please use a shorter one."},
 	{errMethod, http.StatusMethodNotAllowed, "This address only accepts a form. Please use the page with the form."},
 	{ErrNotReady, http.StatusServiceUnavailable, "The server has just been started and is still reading its accounts. Please try again in a moment."},
 	{errOwnersOnly, http.StatusForbidden, "This page is for owners."},
@@ -70,10 +79,16 @@ func failureOf(err error) failure {
 	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
 		return failure{err, http.StatusTooManyRequests, "There were too many failed attempts. Please wait " + formatWait(throttled.RetryAfter) + "."}
 	}
+	if seconds, ok := secondsToWait(err); ok {
+		return failure{err, http.StatusTooManyRequests, "Too many requests. Please try again in " + formatWait(time.Duration(seconds)*time.Second) + "."}
+	}
 	for _, f := range failures {
 		if errors.Is(err, f.err) {
 			return f
 		}
+	}
+	if f, ok := refusalOf(err); ok {
+		return f
 	}
 	return failure{err: err, status: http.StatusInternalServerError}
 }
@@ -105,6 +120,9 @@ func (s *Server) explainError(w http.ResponseWriter, v *pageRequest, err error) 
 	if throttled, ok := errors.AsType[*auth.ThrottledError](err); ok {
 		w.Header().Set("Retry-After", strconv.Itoa(int(throttled.RetryAfter.Seconds()+0.999)))
 	}
+	if seconds, ok := secondsToWait(err); ok {
+		setRetryAfter(w.Header(), seconds)
+	}
 	id := w.Header().Get("X-Request-Id")
 	switch {
 	case f.text == "":
@@ -119,22 +137,20 @@ func (s *Server) explainError(w http.ResponseWriter, v *pageRequest, err error) 
 }
 
 // formWithError shows a form again with the error: next to the field that err names, else
-// above the form. Field names in auth are those of the API; fields maps them to
-// ours.
+// above the form. Fields maps names of the API to those of the form where they differ;
+// "" is the form as a whole.
 func (s *Server) formWithError(w http.ResponseWriter, v *pageRequest, f form, err error, fields map[string]string) (form, int) {
-	if errors.Is(err, auth.ErrInvalid) {
-		_, rest, _ := strings.Cut(err.Error(), auth.ErrInvalid.Error()+": ")
-		if name, message, ok := strings.Cut(rest, ": "); ok {
-			if ours := fields[name]; ours != "" {
-				name = ours
-			}
-			f.addError(name, toSentence(message))
-			return f, http.StatusUnprocessableEntity
+	if invalid, ok := errors.AsType[*auth.FieldError](err); ok {
+		name := invalid.Field
+		if ours, known := fields[name]; known {
+			name = ours
 		}
+		f.addError(name, toSentence(invalid.Reason))
+		return f, http.StatusUnprocessableEntity
 	}
-	told := s.explainError(w, v, err)
-	f.addError("", told.text)
-	return f, told.status
+	shown := s.explainError(w, v, err)
+	f.addError("", shown.text)
+	return f, shown.status
 }
 
 // toSentence makes a sentence of an error's text. People count characters.

@@ -1,8 +1,135 @@
 package web
 
-import "net/http"
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
 
-// homePage is the first page: what this server is, and where to go.
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// homeHandler returns the handler of the first page. It looks up examples as the visitor;
+// a visitor who may not search gets the page without.
+func (s *Server) homeHandler() http.Handler {
+	plain := s.handleRoute(route{method: http.MethodGet, path: "/", page: s.homePage})
+	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		v := s.codeVisit(w, r)
+		if err := s.showHome(w, v, s.readHome(r.Context())); err != nil {
+			s.showError(w, v, err)
+		}
+	})
+	return s.o.Front.SearchPage("/", page, func(w http.ResponseWriter, r *http.Request, err error) {
+		if errors.Is(err, auth.ErrUnauthenticated) || errors.Is(err, auth.ErrForbidden) {
+			plain.ServeHTTP(w, r)
+			return
+		}
+		s.refuseCode(w, r, err)
+	})
+}
+
+// homeData is what the first page shows. Without CanSearch, there is a way to sign in.
+type homeData struct {
+	URL          string
+	CanSearch    bool
+	Examples     []facetLink
+	Repositories []homeRepository
+	Total        int
+	State        string
+}
+
+type homeRepository struct{ Name, URL, Age string }
+
+// homePage is the first page for a visitor who may not search.
 func (s *Server) homePage(w http.ResponseWriter, v *pageRequest) error {
-	return s.renderPage(w, v, view{template: "home", title: "Code search", data: struct{ URL string }{s.o.PublicURL}})
+	return s.showHome(w, v, &homeData{})
+}
+
+func (s *Server) showHome(w http.ResponseWriter, v *pageRequest, d *homeData) error {
+	d.URL = s.o.PublicURL
+	return s.renderPage(w, v, view{template: "home", title: s.texts.mustFormat("homeTitle"), isHome: true, data: d})
+}
+
+// Bounds of what the first page looks up.
+const (
+	homeRepositories = 8
+	homeTimeout      = 400 * time.Millisecond
+)
+
+// readHome looks up the repositories that changed last, and examples that have results.
+// What cannot be had in time is left out.
+func (s *Server) readHome(ctx context.Context) *homeData {
+	d := &homeData{CanSearch: true}
+	repositories, err := s.o.Search.SearchableRepositories(ctx)
+	if err != nil {
+		s.o.Logger.WarnContext(ctx, "repositories not listed", "error", err)
+		return d
+	}
+	d.Total = len(repositories)
+	for _, r := range newestRepositories(repositories, homeRepositories) {
+		row := homeRepository{Name: displayName(r), URL: repositoryURL(r.Name)}
+		if !r.PushedAt.IsZero() {
+			row.Age = s.texts.formatSpan(s.o.Now().Sub(r.PushedAt))
+		}
+		d.Repositories = append(d.Repositories, row)
+	}
+	d.State = s.texts.mustFormat("homeState", "n", d.Total)
+	if d.Total > 0 {
+		d.Examples = s.findExamples(ctx)
+	}
+	return d
+}
+
+// newestRepositories returns the repositories with the newest commits.
+func newestRepositories(all []*search.Repository, n int) []*search.Repository {
+	newest := make([]*search.Repository, 0, n+1)
+	for _, r := range all {
+		i := len(newest)
+		for i > 0 && newest[i-1].PushedAt.Before(r.PushedAt) {
+			i--
+		}
+		if i == n {
+			continue
+		}
+		newest = append(newest[:i], append([]*search.Repository{r}, newest[i:]...)...)
+		newest = newest[:min(len(newest), n)]
+	}
+	return newest
+}
+
+// findExamples returns queries of several kinds that find something: their filters are
+// those of a search for files.
+func (s *Server) findExamples(ctx context.Context) (examples []facetLink) {
+	ctx, cancel := context.WithTimeout(ctx, homeTimeout)
+	defer cancel()
+	q, err := syntax.Parse("type:file /", syntax.Options{})
+	if err != nil {
+		return nil
+	}
+	filters := map[search.FacetName]search.FacetValue{}
+	err = s.o.Search.RunSearch(ctx, search.Request{Query: q, Matches: 5000, Display: 1, Facets: true, WithoutAdvice: true},
+		func([]search.FileMatch, search.Stats) error { return nil },
+		func(r *search.Result, _ string) error {
+			for _, f := range r.Facets {
+				filters[f.Name] = f.Values[0]
+			}
+			return nil
+		})
+	if err != nil {
+		s.o.Logger.DebugContext(ctx, "no examples for the first page", "error", err)
+		return nil
+	}
+	add := func(name search.FacetName, before, after string) {
+		if f, ok := filters[name]; ok {
+			query := before + f.Filter + after
+			examples = append(examples, facetLink{query, plainParams().URL(query)})
+		}
+	}
+	add(search.FacetLanguage, "TODO ", "")
+	add(search.FacetLanguage, "type:symbol New ", "")
+	add(search.FacetRepository, "type:file readme ", "")
+	add(search.FacetExtension, "error ", " -is:test")
+	return examples
 }

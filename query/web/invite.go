@@ -39,7 +39,7 @@ func (s *Server) acceptInvitation(w http.ResponseWriter, v *pageRequest) error {
 	}
 	in, err := s.o.Accounts.Accept(v.r.Context(), s.o.Accounts.Origin(v.r), newcomerOf(f))
 	if err != nil {
-		f, status := s.formWithError(w, v, f, err, newcomerFields)
+		f, status := s.formWithError(w, v, f, err, nil)
 		return s.showInvitation(w, v, f, f.Get("token"), status)
 	}
 	s.enterSession(w, v, in, "/settings/keys?done=joined")

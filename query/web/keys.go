@@ -85,7 +85,9 @@ func (s *Server) showNewKey(w http.ResponseWriter, v *pageRequest, f form, statu
 	}
 	if v.isOwner() {
 		scopes = append(scopes, choice{Value: string(account.ScopeAdmin), Label: "Administer", Hint: "register repositories, manage members, read the audit log",
-			Chosen: f.Has("scope", string(account.ScopeAdmin))})
+			Chosen: f.Has("scope", string(account.ScopeAdmin))},
+			choice{Value: string(account.ScopeScip), Label: "Upload precise indexes", Hint: "with another scope, for continuous integration: quarry scip upload",
+				Chosen: f.Has("scope", string(account.ScopeScip))})
 	}
 	var expiry []choice
 	for _, days := range lifetimes {
@@ -128,7 +130,7 @@ func (s *Server) createKey(w http.ResponseWriter, v *pageRequest) error {
 		return s.showNewKey(w, v, f, http.StatusConflict)
 	}
 	if err != nil {
-		f, status := s.formWithError(w, v, f, err, map[string]string{"name": "name", "scopes": "scope", "expiresAt": "days", "repositories": "repositories"})
+		f, status := s.formWithError(w, v, f, err, map[string]string{"scopes": "scope", "expiresAt": "days"})
 		return s.showNewKey(w, v, f, status)
 	}
 	return s.renderPage(w, v, view{template: "createdkey", title: "API Key created", section: "keys", data: struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 	"github.com/quarrysearch/quarry/query/source"
 )
@@ -21,7 +22,20 @@ const (
 	maxReturnBytes = 512
 )
 
-// Options configure a Server. Accounts, Secret and PublicURL are required.
+// Front wraps pages in the checks of every request; front.Front is one.
+type Front interface {
+	// Page checks what is the same for all requests; label is the name of the page in
+	// metrics.
+	Page(label string, page http.Handler) http.Handler
+	// CodePage wraps a page in the checks of a request that reads code. fail writes
+	// the response for callers without permission.
+	CodePage(label string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler
+	// SearchPage does the same for a request that searches, and fail also writes the
+	// response for callers who send too many.
+	SearchPage(label string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler
+}
+
+// Options configure a Server. Front, Accounts, Secret and PublicURL are required.
 type Options struct {
 	Accounts Accounts
 	// Repositories are found by name, for keys that are restricted to some. Nil:
@@ -32,6 +46,17 @@ type Options struct {
 	// Code and Source are what pages about code show; nil: there are none.
 	Code   Code
 	Source *source.Browser
+	// Search is what searches; nil: there are no pages that search, and no search box.
+	Search Searches
+	// API answers the operations that pages about repositories and the operation of the
+	// server show; nil: there are no such pages.
+	API http.Handler
+	// Gatherer gives the figures of the page of operation; nil: it shows none.
+	Gatherer Gatherer
+	// Outline reads tokens and symbols; nil: code is plain.
+	Outline Outline
+	// Status says how fresh the index of a repository is; nil: pages do not say.
+	Status api.Status
 	// Audit records who views the list of members, who requests a page that is for
 	// owners, and sign-ins that fail between the browser and a provider; nil
 	// records nothing. Accounts records its own changes, and other sign-ins.
@@ -42,9 +67,8 @@ type Options struct {
 	PublicURL string
 	// Version is what pages say at their foot.
 	Version string
-	// Around puts what is in front of every request before a page, under the name
-	// that metrics have for it; as it is if nil.
-	Around func(route string, page http.Handler) http.Handler
+	// Front is what every request passes before a page.
+	Front Front
 
 	// Ready says why accounts cannot be looked at yet, with an error that wraps
 	// ErrNotReady; nil is always ready.
@@ -56,9 +80,6 @@ type Options struct {
 }
 
 func (o *Options) ensureDefaults() {
-	if o.Around == nil {
-		o.Around = func(_ string, page http.Handler) http.Handler { return page }
-	}
 	if o.Ready == nil {
 		o.Ready = func() error { return nil }
 	}
@@ -75,8 +96,8 @@ func (o *Options) ensureDefaults() {
 }
 
 func (o *Options) validate() error {
-	if o.Accounts == nil || len(o.Secret) == 0 || o.PublicURL == "" {
-		return errors.New("web: Accounts, Secret and PublicURL are required")
+	if o.Front == nil || o.Accounts == nil || len(o.Secret) == 0 || o.PublicURL == "" {
+		return errors.New("web: Front, Accounts, Secret and PublicURL are required")
 	}
 	if (o.Code == nil) != (o.Source == nil) {
 		return errors.New("web: Code and Source come together")

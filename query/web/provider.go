@@ -131,12 +131,12 @@ var providerFailures = []struct {
 func (s *Server) showProviderError(w http.ResponseWriter, v *pageRequest, err error) error {
 	for _, f := range providerFailures {
 		if errors.Is(err, f.err) {
-			provider, told := v.r.PathValue("provider"), s.explainError(w, v, err)
+			provider, explained := v.r.PathValue("provider"), s.explainError(w, v, err)
 			s.metrics.providerFailures.WithLabelValues(provider, f.reason).Inc()
-			s.recordRefusal(w, v, audit.SignInFailed, told.status, "method", "oidc", "provider", provider, "reason", f.reason)
+			s.recordRefusal(w, v, audit.SignInFailed, explained.status, "method", "oidc", "provider", provider, "reason", f.reason)
 			var shown form
-			shown.addError("", told.text)
-			return s.showSignIn(w, v, shown, "/", told.status)
+			shown.addError("", explained.text)
+			return s.showSignIn(w, v, shown, "/", explained.status)
 		}
 	}
 	return err

@@ -2,7 +2,10 @@ package web
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
 	"embed"
+	"encoding/hex"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -11,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
@@ -22,9 +26,14 @@ type templates struct {
 	byName map[string]*template.Template
 }
 
-func newTemplates(a *assets) (*templates, error) {
-	functions := template.FuncMap{"asset": a.assetURL, "day": formatDay, "moment": formatMoment, "list": joinWords}
-	base, err := template.New("base").Funcs(functions).ParseFS(pageFiles, "pages/base.html")
+func newTemplates(a *assets, t *texts, now func() time.Time) (*templates, error) {
+	functions := template.FuncMap{
+		"asset": a.assetURL, "icon": a.renderIcon, "text": t.format, "number": formatNumber, "bytes": formatBytes, "list": joinWords,
+		"day": formatDay, "moment": formatMoment, "elapsed": formatElapsed, "ago": func(at time.Time) string { return t.formatAge(at, now()) },
+		"short": shortCommit, "ref": shortRef, "searchURL": func(query string) string { return plainParams().URL(query) }, "repositoryURL": repositoryURL,
+		"visible": markVisible, "visibletext": markText, "editorlink": trustEditorURL,
+	}
+	base, err := template.New("base").Funcs(functions).ParseFS(pageFiles, "pages/base.html", "pages/operate.html", "pages/part-*.html")
 	if err != nil {
 		return nil, fmt.Errorf("web: templates: %w", err)
 	}
@@ -32,53 +41,85 @@ func newTemplates(a *assets) (*templates, error) {
 	if err != nil {
 		return nil, fmt.Errorf("web: templates: %w", err)
 	}
-	t := &templates{byName: map[string]*template.Template{}}
+	pages := &templates{byName: map[string]*template.Template{}}
 	for _, file := range files {
 		name := strings.TrimSuffix(strings.TrimPrefix(file, "pages/"), ".html")
-		if name == "base" {
+		if name == "base" || name == "operate" || strings.HasPrefix(name, "part-") {
 			continue
 		}
 		page, err := template.Must(base.Clone()).ParseFS(pageFiles, file)
 		if err != nil {
 			return nil, fmt.Errorf("web: templates: %w", err)
 		}
-		t.byName[name] = page
+		pages.byName[name] = page
 	}
-	return t, nil
+	return pages, nil
 }
 
 // frame is what every page is given.
 type frame struct {
-	Title   string
-	User    *account.User // nil: not signed in
-	Owner   bool
-	Token   string // of forms
-	Section string // of the settings; empty: none of them
-	Narrow  bool
-	Version string
-	Notice  string
-	Form    form
-	Data    any
+	Title       string
+	User        *account.User // nil: not signed in
+	Owner       bool
+	Operations  bool   // there are pages about repositories and the operation
+	Token       string // of forms
+	Section     string // of the settings; empty: none of them
+	Narrow      bool
+	Broad       bool
+	Script      string
+	Preferences preferences
+	Here        string // the path and query of the page, to come back to
+	Version     string
+	Notice      string
+	HasSearch   bool          // the server searches: there is a search box
+	Search      *searchParams // what it holds; nil: nothing
+	IsHome      bool          // the box is in the page, not in the bar
+	AsOf        string        // the moment of the past that the server shows
+	Form        form
+	Data        any
 }
+
+// commonScript is the script of pages that name no other: the search box and the keys.
+const commonScript = "quarry.js"
 
 // view is a page to show. Status 0 is 200.
 type view struct {
 	template, title, section string
-	narrow                   bool
+	narrow                   bool   // as wide as a form
+	broad                    bool   // as wide as the window: results, code
+	script                   string // instead of commonScript, which it contains
 	status                   int
 	form                     form
 	data                     any
+	search                   *searchParams // what the search box holds
+	isHome                   bool
+	// revalidates says that the browser may keep the page and ask whether it has
+	// changed. Other pages are not kept: they have what is for one person.
+	revalidates bool
 }
 
-// renderPage renders a page whole before the first byte is sent.
-func (s *Server) renderPage(w http.ResponseWriter, v *pageRequest, p view) error {
-	f := frame{
-		Title: p.title, Section: p.section, Narrow: p.narrow, Version: s.o.Version, Form: p.form, Data: p.data,
-		Notice: notices[v.r.URL.Query().Get("done")],
+// newFrame returns what the frame of a page is given.
+func (s *Server) newFrame(v *pageRequest, p *view) *frame {
+	f := &frame{
+		Title: p.title, Operations: s.o.API != nil, Section: p.section, Narrow: p.narrow, Broad: p.broad, Script: cmp.Or(p.script, commonScript), Version: s.o.Version, Form: p.form, Data: p.data,
+		Preferences: readPreferences(v.r), Here: returnPath(v.r.URL.RequestURI()), Notice: notices[v.r.URL.Query().Get("done")],
+		HasSearch: s.o.Search != nil, Search: p.search, IsHome: p.isHome,
+	}
+	if p.template == "error" {
+		f.Here = "/" // what cannot be shown is nothing to come back to
+	}
+	if s.o.Search != nil {
+		f.AsOf = s.o.Search.AsOf()
 	}
 	if v.user != nil {
 		f.User, f.Owner, f.Token = v.user, v.isOwner(), s.formToken(v.user.ID)
 	}
+	return f
+}
+
+// renderPage renders a page whole before the first byte is sent.
+func (s *Server) renderPage(w http.ResponseWriter, v *pageRequest, p view) error {
+	f := s.newFrame(v, &p)
 	if len(p.form.errors) > 0 {
 		f.Notice = ""
 		if p.status == 0 {
@@ -86,8 +127,12 @@ func (s *Server) renderPage(w http.ResponseWriter, v *pageRequest, p view) error
 		}
 	}
 	var b bytes.Buffer
-	if err := s.templates.byName[p.template].ExecuteTemplate(&b, "base", &f); err != nil {
+	if err := s.templates.byName[p.template].ExecuteTemplate(&b, "base", f); err != nil {
 		return fmt.Errorf("web: render %s: %w", p.template, err)
+	}
+	if p.revalidates && p.status == 0 {
+		sendRevalidated(w, v.r, b.Bytes())
+		return nil
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
 	if p.status != 0 {
@@ -95,6 +140,17 @@ func (s *Server) renderPage(w http.ResponseWriter, v *pageRequest, p view) error
 	}
 	_, _ = w.Write(b.Bytes()) // a browser that has gone needs no page
 	return nil
+}
+
+// sendRevalidated sends a page that the browser may keep, or says that the kept one is
+// the same.
+func sendRevalidated(w http.ResponseWriter, r *http.Request, page []byte) {
+	sum := sha256.Sum256(page)
+	h := w.Header()
+	h.Set("Cache-Control", "private, no-cache")
+	h.Set("Vary", "Cookie, Authorization")
+	h.Set("ETag", `"`+hex.EncodeToString(sum[:12])+`"`)
+	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(page))
 }
 
 // formatDay and moment write times for people; empty for none.
@@ -122,4 +178,9 @@ func joinWords(words any) string {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprint(words)
+}
+
+// repositoryURL is the page of a repository's root; templates call it.
+func repositoryURL(name string) string {
+	return source.Address{Repository: name, Kind: source.PageTree}.String()
 }

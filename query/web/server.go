@@ -13,7 +13,9 @@ import (
 type Server struct {
 	o         Options
 	templates *templates
+	texts     *texts
 	assets    *assets
+	isSecure  bool // PublicURL is https
 	mux       *http.ServeMux
 	metrics   *metrics
 }
@@ -24,27 +26,37 @@ func New(o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, mux: http.NewServeMux()}
+	s := &Server{o: o, mux: http.NewServeMux(), isSecure: strings.HasPrefix(o.PublicURL, "https:")}
 	var err error
+	if s.texts, err = readTexts(); err != nil {
+		return nil, err
+	}
 	if s.assets, err = newAssets(); err != nil {
 		return nil, err
 	}
-	if s.templates, err = newTemplates(s.assets); err != nil {
+	if s.templates, err = newTemplates(s.assets, s.texts, o.Now); err != nil {
 		return nil, err
 	}
 	methods := map[string][]string{}
 	for _, rt := range s.routeTable() {
-		s.mux.Handle(rt.method+" "+rt.path, o.Around(routeLabel(rt.path), s.handleRoute(rt)))
+		s.mux.Handle(rt.method+" "+rt.path, o.Front.Page(routeLabel(rt.path), s.handleRoute(rt)))
 		methods[rt.path] = append(methods[rt.path], rt.method)
 	}
 	for path, allowed := range methods {
-		s.mux.Handle(path, o.Around(routeLabel(path), s.handleRoute(route{page: otherMethod(allowed)})))
+		s.mux.Handle(path, o.Front.Page(routeLabel(path), s.handleRoute(route{page: otherMethod(allowed)})))
 	}
 	if o.Code != nil {
 		s.mux.Handle(source.AddressPrefix, s.browseHandler())
+		if o.API != nil {
+			s.mux.Handle("GET "+whyPath, s.whyHandler())
+		}
 	}
-	s.mux.Handle("GET "+staticPrefix, o.Around(staticPrefix, s.assets))
-	s.mux.Handle("/", o.Around(unknownRoute, s.handleRoute(route{page: func(http.ResponseWriter, *pageRequest) error { return errNoPage }})))
+	if o.Search != nil {
+		s.mux.Handle(searchPath, s.searchHandler(s.searchPage, searchPath))
+		s.mux.Handle("/{$}", s.homeHandler())
+	}
+	s.mux.Handle("GET "+staticPrefix, o.Front.Page(staticPrefix, s.assets))
+	s.mux.Handle("/", o.Front.Page(unknownRoute, s.handleRoute(route{page: func(http.ResponseWriter, *pageRequest) error { return errNoPage }})))
 	s.metrics = newMetrics(o.Registerer, o.Providers)
 	return s, nil
 }
@@ -71,6 +83,12 @@ func (s *Server) Paths() []string {
 	paths := []string{staticPrefix}
 	if s.o.Code != nil {
 		paths = append(paths, source.AddressPrefix)
+		if s.o.API != nil {
+			paths = append(paths, whyPath)
+		}
+	}
+	if s.o.Search != nil {
+		paths = append(paths, searchPath, "/{$}")
 	}
 	for _, rt := range s.routeTable() {
 		if !slices.Contains(paths, rt.path) {
@@ -101,7 +119,8 @@ type pageHandler func(w http.ResponseWriter, v *pageRequest) error
 
 func (s *Server) routeTable() []route {
 	routes := []route{
-		{http.MethodGet, "/{$}", accessOpen, s.homePage},
+		{http.MethodGet, "/preferences/editor", accessOpen, s.editorPage},
+		{http.MethodPost, "/preferences/editor", accessOpen, s.saveEditor},
 		{http.MethodGet, "/setup", accessOpen, s.setupPage},
 		{http.MethodPost, "/setup", accessOpen, s.setUp},
 		{http.MethodGet, "/sign-in", accessOpen, s.signInPage},
@@ -110,6 +129,8 @@ func (s *Server) routeTable() []route {
 		{http.MethodGet, "/welcome", accessOpen, s.welcomePage},
 		{http.MethodGet, "/invite", accessOpen, s.invitePage},
 		{http.MethodPost, "/invite", accessOpen, s.acceptInvitation},
+		{http.MethodGet, "/preferences", accessOpen, s.preferencesPage},
+		{http.MethodPost, "/preferences", accessOpen, s.savePreferences},
 		{http.MethodGet, "/settings", accessUser, s.settingsPage},
 		{http.MethodGet, "/settings/keys", accessUser, s.keysPage},
 		{http.MethodGet, "/settings/keys/new", accessUser, s.newKeyPage},
@@ -124,6 +145,17 @@ func (s *Server) routeTable() []route {
 		{http.MethodPost, "/settings/members", accessOwner, s.changeMember},
 		{http.MethodPost, "/settings/members/invite", accessOwner, s.createInvitation},
 		{http.MethodPost, "/settings/members/revoke", accessOwner, s.revokeInvitation},
+	}
+	if s.o.Search == nil {
+		routes = append(routes, route{http.MethodGet, "/{$}", accessOpen, s.homePage})
+	} else {
+		routes = append(routes,
+			route{http.MethodGet, "/syntax", accessOpen, s.syntaxPage},
+			route{http.MethodGet, "/shortcuts", accessOpen, s.shortcutsPage},
+			route{http.MethodGet, "/opensearch.xml", accessOpen, s.openSearch})
+	}
+	if s.o.API != nil {
+		routes = append(routes, s.operationRoutes()...)
 	}
 	if s.o.Providers != nil {
 		routes = append(routes,
@@ -171,5 +203,16 @@ var notices = map[string]string{
 	"removed":          "The member is removed.",
 	"invitation-ended": "The invitation is taken back.",
 	"set-up":           "You are the owner of this server. Make an API key, or invite others under Members.",
+	"registered":       "The repository is registered. Its first import begins now.",
+	"refresh-asked":    "Every branch is compared with the code host now.",
+	"reindex-asked":    "Every branch is indexed again.",
+	"repo-removed":     "The repository is removed. It may be listed for a few seconds more.",
+	"access":           "The decision is saved.",
+	"redelivered":      "The delivery is handled again: it is listed as a new one.",
+	"letter-replayed":  "The event is in the log again.",
+	"letter-dropped":   "The dead letter is dropped. The log keeps it.",
+	"replay-started":   "The replay has begun.",
+	"rollback-started": "The return to the version before has begun.",
+	"replay-canceled":  "The replay is canceled.",
 	"joined":           "Welcome! Make an API key here to search from programs.",
 }

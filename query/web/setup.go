@@ -7,9 +7,6 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 )
 
-// newcomerFields are the fields of auth.Newcomer as forms have them.
-var newcomerFields = map[string]string{"email": "email", "name": "name", "password": "password"}
-
 // setupPage is where the one-time link leads that the server prints at its first
 // start.
 func (s *Server) setupPage(w http.ResponseWriter, v *pageRequest) error {
@@ -54,7 +51,7 @@ func (s *Server) setUp(w http.ResponseWriter, v *pageRequest) error {
 		return s.showSetup(w, v, f, http.StatusForbidden)
 	}
 	if err != nil {
-		f, status := s.formWithError(w, v, f, err, newcomerFields)
+		f, status := s.formWithError(w, v, f, err, nil)
 		return s.showSetup(w, v, f, status)
 	}
 	s.enterSession(w, v, in, "/settings/keys?done=set-up")

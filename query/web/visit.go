@@ -47,16 +47,21 @@ func (s *Server) handleRoute(rt route) http.Handler {
 	})
 }
 
-// setHeaders replaces what the API says of its answers: a page has one style sheet
-// and images of ours. The referrer goes to ourselves only, since addresses of
+// pagePolicy is the Content-Security-Policy of pages: one style sheet, one script and
+// images, all of ours and none of them in the page itself.
+const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+
+// setHeaders replaces what the API says of its answers. The referrer goes to ourselves only, since addresses of
 // invitations are secrets; without any, browsers would not say a form's origin.
 func setHeaders(h http.Header) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+	h.Set("Content-Security-Policy", pagePolicy)
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "same-origin")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=()")
 	h.Set("Cache-Control", "no-store")
 }
 

@@ -51,16 +51,24 @@ type world struct {
 	server    *httptest.Server
 	now       func() time.Time
 	mu        sync.Mutex
-	routes    map[string]int // as Around has seen them
+	routes    map[string]int // as countingFront has seen them
 	browser   *browser
 	notes     notes
 	ready     error
+	searches  *fakeSearches // nil: the server does not search
+	refuse    error         // what refuses searches
 }
 
 // newWorld serves pages; with providers, they are made for the server's address.
 func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, set ...func(*auth.Options)) *world {
 	t.Helper()
-	w := &world{t: t, directory: authtest.New(), routes: map[string]int{}, now: time.Now}
+	return newSearchWorld(t, nil, providers, set...)
+}
+
+// newSearchWorld is newWorld with pages that search.
+func newSearchWorld(t testing.TB, searches *fakeSearches, providers func(publicURL string) []oidc.Provider, set ...func(*auth.Options)) *world {
+	t.Helper()
+	w := &world{t: t, searches: searches, directory: authtest.New(), routes: map[string]int{}, now: time.Now}
 	o := auth.Options{
 		Directory: w.directory, Appender: w.directory, Secret: []byte(secret), Catalog: repositories{},
 		Hashing: auth.Hashing{MemoryKiB: 8, Passes: 1, Waiting: 1 << 10}, Now: func() time.Time { return w.now() },
@@ -83,7 +91,10 @@ func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, se
 	t.Cleanup(w.server.Close)
 	options := web.Options{
 		Accounts: w.accounts, Repositories: repositories{}, Secret: []byte(secret), PublicURL: w.server.URL, Version: "v1.2.3",
-		Audit: &w.notes, Around: w.countRoute, Ready: func() error { return w.ready }, Now: func() time.Time { return w.now() },
+		Audit: &w.notes, Front: countingFront{w: w}, Ready: func() error { return w.ready }, Now: func() time.Time { return w.now() },
+	}
+	if searches != nil {
+		options.Search = searches
 	}
 	if providers != nil {
 		options.Providers, err = oidc.New(oidc.Options{
@@ -100,8 +111,16 @@ func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, se
 	return w
 }
 
-// countRoute is what the API puts in front of pages, as far as they rely on it.
-func (w *world) countRoute(route string, page http.Handler) http.Handler {
+// countingFront is front.Front as far as pages rely on it. There are no pages about
+// code here: cmd/quarry tests them with the whole server.
+type countingFront struct {
+	web.Front
+	w *world
+}
+
+// Page implements web.Front.
+func (f countingFront) Page(route string, page http.Handler) http.Handler {
+	w := f.w
 	checked := http.NewCrossOriginProtection().Handler(page)
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		w.mu.Lock()
@@ -110,6 +129,21 @@ func (w *world) countRoute(route string, page http.Handler) http.Handler {
 		rw.Header().Set("X-Request-Id", "request-1")
 		checked.ServeHTTP(rw, r)
 	})
+}
+
+// SearchPage implements web.Front.
+func (f countingFront) SearchPage(route string, page http.Handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
+	return f.Page(route, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if f.w.refuse != nil {
+			fail(rw, r, f.w.refuse)
+			return
+		}
+		principal, err := f.w.accounts.Authenticate(r)
+		if err != nil {
+			principal = &auth.Principal{}
+		}
+		page.ServeHTTP(rw, r.WithContext(auth.With(r.Context(), principal)))
+	}))
 }
 
 // browser keeps cookies, follows nothing by itself, and fills in forms as they are

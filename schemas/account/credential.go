@@ -14,10 +14,13 @@ const (
 	ScopeSearch Scope = "search" // search, symbols, the list of repositories
 	ScopeGit    Scope = "git"    // files, history, differences, blame
 	ScopeAdmin  Scope = "admin"  // what the user's role lets them change
+	ScopeScip   Scope = "scip"   // uploads of precise indexes, for owners
 )
 
 // Valid reports whether s is one of the scopes.
-func (s Scope) Valid() bool { return s == ScopeSearch || s == ScopeGit || s == ScopeAdmin }
+func (s Scope) Valid() bool {
+	return s == ScopeSearch || s == ScopeGit || s == ScopeAdmin || s == ScopeScip
+}
 
 // KeyID names an API key, TokenID a scoped access token, InvitationID an
 // invitation and SessionID a session; none of them can be used to sign in.

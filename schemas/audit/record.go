@@ -37,7 +37,8 @@ const (
 const (
 	RegisteredRepository Action = "repo.registered"
 	RemovedRepository    Action = "repo.removed"
-	ErasedRepository     Action = "repo.erased" // metadata: commit or path, if it is one alone
+	ErasedRepository     Action = "repo.erased"        // metadata: commit or path, if it is one alone
+	UploadedScip         Action = "repo.scip_uploaded" // metadata: commit, path
 	ReindexedRepository  Action = "repo.reindex_requested"
 	ChangedOperations    Action = "operations.changed"
 	SignInFailed         Action = "user.sign_in_failed"

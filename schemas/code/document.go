@@ -22,7 +22,67 @@ const (
 	FlagTest                         // test code
 	FlagASCII                        // every byte is below 0x80
 	FlagTranscoded                   // the text was not UTF-8 in the blob
+	// Some symbols are missing: the time limit passed, the text exceeds a limit of nesting
+	// or number, or, with both flags, the grammar failed.
+	FlagSymbolsTimeout
+	FlagSymbolsLimit
 )
+
+// flagSymbolsFailed says that the grammar failed on the text.
+const flagSymbolsFailed = FlagSymbolsTimeout | FlagSymbolsLimit
+
+// PartialReason says why some or all symbols of a searchable file are missing, in the
+// words of the API and of the metric label. Empty: none are.
+type PartialReason string
+
+// The reasons for which symbols are partial.
+const (
+	PartialTimeout PartialReason = "symbols_timeout" // the time limit passed
+	PartialLimit   PartialReason = "symbols_limit"   // nested too deep, or too many
+	PartialFailed  PartialReason = "symbols_failed"  // the grammar failed
+)
+
+// PartialReasons lists them.
+var PartialReasons = []PartialReason{PartialTimeout, PartialLimit, PartialFailed}
+
+// Flags returns the flags of a document whose symbols are partial for that reason.
+func (r PartialReason) Flags() Flags {
+	switch r {
+	case PartialTimeout:
+		return FlagSymbolsTimeout
+	case PartialLimit:
+		return FlagSymbolsLimit
+	case PartialFailed:
+		return flagSymbolsFailed
+	}
+	return 0
+}
+
+// PartialSymbols returns the reason that the flags of a document have.
+func (f Flags) PartialSymbols() PartialReason {
+	switch f & flagSymbolsFailed {
+	case FlagSymbolsTimeout:
+		return PartialTimeout
+	case FlagSymbolsLimit:
+		return PartialLimit
+	case flagSymbolsFailed:
+		return PartialFailed
+	}
+	return ""
+}
+
+// Advice says what the reason means and what can be done about it.
+func (r PartialReason) Advice() string {
+	switch r {
+	case PartialTimeout:
+		return "The text is searchable. Its symbols took too long to find, so that only those at the beginning are there: split the file."
+	case PartialLimit:
+		return fmt.Sprintf("The text is searchable. It nests deeper, or defines more than %d names, than is read for symbols, so that some are missing: split the file.", MaxSymbolsPerDocument)
+	case PartialFailed:
+		return "The text is searchable. The reader of its language failed, so that it has no symbols: please report the file as a bug."
+	}
+	return ""
+}
 
 // SkipReason says why a file is not searchable, in the words of the API and of
 // the metric label.
@@ -35,12 +95,13 @@ const (
 	SkipUndecodable SkipReason = "undecodable"  // no known encoding gives text
 	SkipSymlink     SkipReason = "symlink"      // a link has no text
 	SkipSubmodule   SkipReason = "submodule"    // lives in another repository
+	SkipLFSPointer  SkipReason = "lfs_pointer"  // the file is in a store of Git LFS
 	SkipUnreadable  SkipReason = "unreadable"   // git cannot read the blob
 	SkipInvalidPath SkipReason = "invalid_path" // ValidatePath refuses the path: see NamePath
 )
 
 // SkipReasons lists them.
-var SkipReasons = []SkipReason{SkipBinary, SkipTooLarge, SkipUndecodable, SkipSymlink, SkipSubmodule, SkipUnreadable}
+var SkipReasons = []SkipReason{SkipBinary, SkipTooLarge, SkipUndecodable, SkipSymlink, SkipSubmodule, SkipLFSPointer, SkipUnreadable}
 
 // Advice says what the reason means and what can be done about it.
 func (r SkipReason) Advice() string {
@@ -55,6 +116,8 @@ func (r SkipReason) Advice() string {
 		return "A symbolic link has no text; its target is indexed if it is in the repository."
 	case SkipSubmodule:
 		return "A submodule is another repository: register that one."
+	case SkipLFSPointer:
+		return "The file is kept by Git LFS, and the repository has a pointer to it: only files in git itself are indexed."
 	case SkipUnreadable:
 		return "git cannot read the file: check the repository with git fsck."
 	case SkipInvalidPath:

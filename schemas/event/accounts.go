@@ -1,6 +1,7 @@
 package event
 
 import (
+	"slices"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -161,13 +162,24 @@ type KeyCreated struct {
 	Prefix string         `json:"prefix"`
 	// ShownPrefix is the beginning of the value as its user has it; empty in events
 	// of old keys, whose users have Prefix.
-	ShownPrefix  string              `json:"shownPrefix,omitempty"`
-	Hash         string              `json:"hash"`
-	Scopes       []account.Scope     `json:"scopes"`
+	ShownPrefix string `json:"shownPrefix,omitempty"`
+	Hash        string `json:"hash"`
+	// Scopes are those that the first release had; see AllScopes.
+	Scopes []account.Scope `json:"scopes"`
+	// Scip adds account.ScopeScip.
+	Scip         bool                `json:"scip,omitempty"`
 	Repositories []code.RepositoryID `json:"repositories,omitempty"`
 	ExpiresAt    time.Time           `json:"expiresAt,omitzero"`
 	By           account.Actor       `json:"by"`
 	At           time.Time           `json:"at"`
+}
+
+// AllScopes returns the scopes of the key.
+func (e *KeyCreated) AllScopes() []account.Scope {
+	if e.Scip {
+		return append(slices.Clip(e.Scopes), account.ScopeScip)
+	}
+	return e.Scopes
 }
 
 // KeyDeleted ends an API key and the tokens that it minted.
@@ -246,40 +258,3 @@ func (*TokenMinted) Key() code.RepositoryID       { return 0 }
 func (*TokenRevoked) Key() code.RepositoryID      { return 0 }
 func (*AccessChanged) Key() code.RepositoryID     { return 0 }
 func (*ActivityNoted) Key() code.RepositoryID     { return 0 }
-
-// accountSubject returns the subject of an event of TopicAccounts, empty for any
-// other: the user that it is about, or else the thing.
-func accountSubject(ev Event) string {
-	const user = "user/"
-	switch ev := ev.(type) {
-	case *UserCreated:
-		return user + string(ev.User)
-	case *UserChanged:
-		return user + string(ev.User)
-	case *UserRemoved:
-		return user + string(ev.User)
-	case *InvitationCreated:
-		return "invitation/" + string(ev.Invitation)
-	case *InvitationRevoked:
-		return "invitation/" + string(ev.Invitation)
-	case *SessionStarted:
-		return user + string(ev.User)
-	case *SessionEnded:
-		return user + string(ev.User)
-	case *KeyCreated:
-		return user + string(ev.User)
-	case *KeyDeleted:
-		return user + string(ev.User)
-	case *TokenMinted:
-		return user + string(ev.User)
-	case *TokenRevoked:
-		return "token/" + string(ev.Token)
-	case *AccessChanged:
-		return "repository/" + ev.ID.String()
-	case *ActivityNoted:
-		return "activity"
-	case *NumbersAssigned:
-		return "numbers"
-	}
-	return ""
-}

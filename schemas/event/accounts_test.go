@@ -43,7 +43,7 @@ func fullAccountEvents() []Event {
 		&SessionEnded{User: "u02", Session: "s02", By: by, At: now},
 		&KeyCreated{
 			ID: "k01", User: "u02", Name: "continuous integration", Prefix: "qk_5a5a5a", ShownPrefix: "sbk_5a5a5a", Hash: hash,
-			Scopes: []account.Scope{account.ScopeSearch, account.ScopeGit}, Repositories: []code.RepositoryID{3141592653589793},
+			Scopes: []account.Scope{account.ScopeSearch, account.ScopeGit}, Scip: true, Repositories: []code.RepositoryID{3141592653589793},
 			ExpiresAt: later, By: by, At: now,
 		},
 		&KeyDeleted{ID: "k01", User: "u02", By: by, At: now},
@@ -193,6 +193,7 @@ func TestInvalidAccounts(t *testing.T) {
 	key("shown prefix of something else", "shownPrefix", func(e *KeyCreated) { e.ShownPrefix = "sbst_5a5a5a" })
 	key("the whole value shown", "shownPrefix", func(e *KeyCreated) { e.ShownPrefix = "sbk_" + strings.Repeat("5a", 32) })
 	key("no scope", "scopes", func(e *KeyCreated) { e.Scopes = nil })
+	key("a scope that is a field", "scopes", func(e *KeyCreated) { e.Scopes = []account.Scope{account.ScopeScip} })
 	key("unknown scope", "scopes", func(e *KeyCreated) { e.Scopes = []account.Scope{"all"} })
 	key("a scope twice", "scopes", func(e *KeyCreated) { e.Scopes = []account.Scope{account.ScopeGit, account.ScopeGit} })
 	key("many repositories", "repositories", func(e *KeyCreated) { e.Repositories = make([]code.RepositoryID, MaxRestriction+1) })

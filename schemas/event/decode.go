@@ -79,64 +79,17 @@ func ForWorkers(t Type) bool {
 	return slices.Contains(workTypes, t) || newEvent(t) == nil
 }
 
+// workTypes are the types of the events that request work, in the order of their
+// constants.
 var workTypes = []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved, TypeErasureRequested}
 
-// WorkTypes returns the types of the events that ask workers for work.
+// WorkTypes returns the types of the events that request work of workers.
 func WorkTypes() []Type { return slices.Clone(workTypes) }
 
 // newEvent returns an empty event of the type, nil if the type is unknown.
 func newEvent(t Type) Event {
-	switch t {
-	case TypePush:
-		return new(Push)
-	case TypeRepositoryRegistered:
-		return new(RepositoryRegistered)
-	case TypeRepositoryChanged:
-		return new(RepositoryChanged)
-	case TypeRepositoryRemoved:
-		return new(RepositoryRemoved)
-	case TypeRevisionIndexed:
-		return new(RevisionIndexed)
-	case TypeSegmentsMerged:
-		return new(SegmentsMerged)
-	case TypeErasureRequested:
-		return new(ErasureRequested)
-	case TypeDelivery:
-		return new(Delivery)
-	case TypeUserCreated:
-		return new(UserCreated)
-	case TypeUserChanged:
-		return new(UserChanged)
-	case TypeUserRemoved:
-		return new(UserRemoved)
-	case TypeInvitationCreated:
-		return new(InvitationCreated)
-	case TypeInvitationRevoked:
-		return new(InvitationRevoked)
-	case TypeSessionStarted:
-		return new(SessionStarted)
-	case TypeSessionEnded:
-		return new(SessionEnded)
-	case TypeKeyCreated:
-		return new(KeyCreated)
-	case TypeKeyDeleted:
-		return new(KeyDeleted)
-	case TypeTokenMinted:
-		return new(TokenMinted)
-	case TypeTokenRevoked:
-		return new(TokenRevoked)
-	case TypeAccessChanged:
-		return new(AccessChanged)
-	case TypeActivityNoted:
-		return new(ActivityNoted)
-	case TypeNumbersAssigned:
-		return new(NumbersAssigned)
-	case TypeAuditRecorded:
-		return new(AuditRecorded)
-	case TypeAuditSealed:
-		return new(AuditSealed)
-	case TypePushesHandled:
-		return new(PushesHandled)
+	if d, ok := definitions[t]; ok {
+		return d.new()
 	}
 	return nil
 }

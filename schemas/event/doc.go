@@ -6,8 +6,8 @@
 // segments. Text never goes through the log.
 //
 // Main types: Event (Push, RepositoryRegistered, RepositoryChanged,
-// RepositoryRemoved, ErasureRequested, RevisionIndexed, SegmentsMerged, Delivery,
-// PushesHandled; the account events, such as UserCreated; AuditRecorded,
+// RepositoryRemoved, ErasureRequested, RevisionIndexed, SegmentsMerged, ScipUploaded,
+// Delivery, PushesHandled; the account events, such as UserCreated; AuditRecorded,
 // AuditSealed), Envelope (the CloudEvents attributes), Record (an encoded event)
 // and Position (its place in the log).
 //

@@ -111,17 +111,10 @@ func headersOf(env Envelope) []Header {
 	}
 }
 
+// subjectOf returns the subject of an event: what it is about.
 func subjectOf(ev Event) string {
-	switch ev := ev.(type) {
-	case *SegmentsMerged:
-		return "partition/" + strconv.Itoa(int(ev.Partition))
-	case *Delivery:
-		return "connection/" + ev.Connection
-	case *AuditRecorded, *AuditSealed:
-		return "audit"
-	}
-	if s := accountSubject(ev); s != "" {
-		return s
+	if subject := definitions[ev.EventType()].subject; subject != nil {
+		return subject(ev)
 	}
 	return "repository/" + ev.Key().String()
 }

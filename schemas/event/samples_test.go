@@ -80,6 +80,10 @@ func fullEvents() []Event {
 			At: parseTime("2026-11-21T10:00:01Z"),
 		},
 		&ErasureRequested{Repository: 3141592653589793, Commit: commitA, At: parseTime("2026-11-21T10:00:00Z")},
+		&ScipUploaded{
+			Repository: 3141592653589793, Commit: commitA, Path: "cmd/kettle", Object: "scip-000b2943e1e6ab21-0123456789abcdef0123456789abcdef",
+			SizeBytes: 70000, Documents: 12, Occurrences: 3400, Symbols: 560, Tool: "scip-go", ToolVersion: "v0.2.7", Keep: 3, At: parseTime("2026-11-21T10:00:00Z"),
+		},
 	}
 	return append(events, fullAccountEvents()...)
 }
@@ -97,6 +101,7 @@ func minimalEvents() []Event {
 		&Delivery{Connection: "x", DeliveryID: "1", Outcome: DeliveryRefused},
 		&PushesHandled{Repository: 1, Pushes: []HandledPush{{0, PushAbsent, ""}}},
 		&ErasureRequested{Repository: 1, Commit: commitA},
+		&ScipUploaded{Repository: 1, Commit: commitA, Object: "x", Keep: 1},
 	}
 	return append(events, minimalAccountEvents()...)
 }

@@ -38,48 +38,39 @@ func validateEvent(env Envelope, ev Event) error {
 	c.checkText("source", env.Source, 1, MaxSourceBytes)
 	c.checkTime("time", env.Time)
 	c.checkEqual("subject", env.Subject, subjectOf(ev))
-	switch e := ev.(type) {
-	case *Push:
-		c.checkPush(e)
-	case *RepositoryRegistered:
-		c.checkRepository(&e.Repository)
-		c.checkTime("at", e.At)
-	case *RepositoryChanged:
-		c.checkRepository(&e.Repository)
-		c.checkTime("at", e.At)
-	case *RepositoryRemoved:
-		c.checkRepositoryID(e.Repository)
-		c.checkText("reason", e.Reason, 0, MaxReasonBytes)
-		c.checkTime("at", e.At)
-	case *ErasureRequested:
-		c.checkRepositoryID(e.Repository)
-		if (e.Commit == "") == (e.Path == "") {
-			c.addErrorf("want a commit or a path")
-		}
-		c.checkCommit("commit", e.Commit)
-		if e.Path != "" {
-			c.checkText("path", e.Path, 1, code.MaxPathBytes)
-			c.addError("path", code.ValidatePath(e.Path))
-		}
-		c.checkTime("at", e.At)
-	case *RevisionIndexed:
-		c.checkRevisionIndexed(e)
-	case *SegmentsMerged:
-		c.checkSegmentsMerged(e)
-	case *Delivery:
-		c.checkDelivery(e)
-	case *PushesHandled:
-		c.checkPushesHandled(e)
-	case *AuditRecorded:
-		c.checkAuditRecorded(e)
-	case *AuditSealed:
-		c.checkAuditSealed(e)
-	default:
-		if !c.checkAccountEvent(ev) {
-			c.addErrorf("%T is not an event of this package", ev)
-		}
+	if d, ok := definitions[ev.EventType()]; !ok || !d.check(c, ev) {
+		c.addErrorf("%T is not an event of this package", ev)
 	}
 	return c.err
+}
+
+func (c *checker) checkRegistered(e *RepositoryRegistered) {
+	c.checkRepository(&e.Repository)
+	c.checkTime("at", e.At)
+}
+
+func (c *checker) checkChanged(e *RepositoryChanged) {
+	c.checkRepository(&e.Repository)
+	c.checkTime("at", e.At)
+}
+
+func (c *checker) checkRemoved(e *RepositoryRemoved) {
+	c.checkRepositoryID(e.Repository)
+	c.checkText("reason", e.Reason, 0, MaxReasonBytes)
+	c.checkTime("at", e.At)
+}
+
+func (c *checker) checkErasureRequested(e *ErasureRequested) {
+	c.checkRepositoryID(e.Repository)
+	if (e.Commit == "") == (e.Path == "") {
+		c.addErrorf("want a commit or a path")
+	}
+	c.checkCommit("commit", e.Commit)
+	if e.Path != "" {
+		c.checkText("path", e.Path, 1, code.MaxPathBytes)
+		c.addError("path", code.ValidatePath(e.Path))
+	}
+	c.checkTime("at", e.At)
 }
 
 // checker keeps the first rule that an event breaks.

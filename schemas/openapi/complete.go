@@ -61,10 +61,10 @@ func (d *Document) securityOf(a Access) ([]Requirement, error) {
 		return []Requirement{{}}, nil
 	case AccessSearch, AccessGit, AccessRead:
 		return append(slices.Clip(d.Security), Requirement{}), nil
-	case AccessMember, AccessOwner, AccessOperator:
+	case AccessMember, AccessOwner, AccessScip, AccessOperator:
 		return d.Security, nil
 	}
-	return nil, fmt.Errorf("x-access %q: want open, search, git, read, member, owner or operator", a)
+	return nil, fmt.Errorf("x-access %q: want open, search, git, read, member, owner, scip or operator", a)
 }
 
 // usualFailures returns status and component of the failures that any operation

@@ -180,6 +180,7 @@ const (
 	AccessRead   Access = "read"   // one of those two scopes; no credentials where that is allowed
 	AccessMember Access = "member" // a user, by session or key
 	AccessOwner  Access = "owner"  // an owner with the scope admin, or the operator
+	AccessScip   Access = "scip"   // the scope scip: a key of an owner
 	// AccessOperator is for callers that can read the data directory of the server.
 	AccessOperator Access = "operator"
 )

@@ -2,7 +2,6 @@ package accounting
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
@@ -56,8 +55,11 @@ func Read(ctx context.Context, log eventlog.Log) (*Account, error) {
 	}
 	for partition, end := range ends {
 		p := newPartition(a)
-		if err := eachRecord(ctx, log, event.TopicEvents, int32(partition), end, p.addRecord); err != nil {
-			return nil, fmt.Errorf("accounting: %w", err)
+		for rec, err := range event.ReadRange(ctx, log, event.TopicEvents, int32(partition), 0, end) {
+			if err != nil {
+				return nil, fmt.Errorf("accounting: %w", err)
+			}
+			p.addRecord(rec)
 		}
 		p.assignOutcomes()
 	}
@@ -71,8 +73,11 @@ func (a *Account) readDeadLetters(ctx context.Context, log eventlog.Log) error {
 		return err
 	}
 	for partition, end := range ends {
-		if err := eachRecord(ctx, log, event.TopicDeadLetters, int32(partition), end, a.addDeadLetter); err != nil {
-			return err
+		for rec, err := range event.ReadRange(ctx, log, event.TopicDeadLetters, int32(partition), 0, end) {
+			if err != nil {
+				return err
+			}
+			a.addDeadLetter(rec)
 		}
 	}
 	return nil
@@ -87,24 +92,4 @@ func (a *Account) addDeadLetter(r event.Record) {
 	if position, ok := headers[event.HeaderDeadPosition]; ok {
 		a.DeadOf[position] = headers[event.HeaderDeadSource] + ": " + headers[event.HeaderDeadReason]
 	}
-}
-
-func eachRecord(ctx context.Context, log eventlog.Log, topic event.Topic, partition int32, end event.Offset, f func(event.Record)) (err error) {
-	if end == 0 {
-		return nil
-	}
-	reader, err := log.Tail(ctx, topic, partition, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, reader.Close()) }()
-	for next := event.Offset(0); next < end; {
-		r, err := reader.Next(ctx)
-		if err != nil {
-			return err
-		}
-		f(r)
-		next = r.Position.Offset + 1
-	}
-	return nil
 }

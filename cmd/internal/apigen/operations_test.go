@@ -32,11 +32,12 @@ var placeholder = regexp.MustCompile(`\{[^}]*\}`)
 // pathOfMCP uses another protocol, which has its own clients.
 const pathOfMCP = "/api/mcp"
 
-// reduceOperation returns nil for one that is no call: a page, this document, another
-// protocol.
+// reduceOperation returns nil for one that is no call with JSON: a page, this document,
+// another protocol, an upload.
 func reduceOperation(d *openapi.Document, path string, p *openapi.Path, o *openapi.Operation) object {
 	kind, result := resultOf(d, o)
-	if kind == "" || path == pathOfMCP {
+	body := d.RequestBody(o.RequestBody)
+	if kind == "" || path == pathOfMCP || body != nil && body.Content.Get("application/json") == nil {
 		return nil
 	}
 	out := object{
@@ -58,7 +59,7 @@ func reduceOperation(d *openapi.Document, path string, p *openapi.Path, o *opena
 		parameters = append(parameters, object{"name": q.Name, "in": q.In, "required": q.Required, "schema": kept, "x-comment": wrapComment(q.Description)})
 	}
 	out["parameters"] = parameters
-	if body := d.RequestBody(o.RequestBody); body != nil {
+	if body != nil {
 		name := body.Content.Get("application/json").Schema.Name()
 		out["x-body"] = "wire." + name
 		out["requestBody"] = object{"content": object{"application/json": object{"schema": object{"$ref": "#/components/schemas/" + name}}}}

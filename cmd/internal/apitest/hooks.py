@@ -12,8 +12,14 @@ MEANING = {
     # The name of a symbol is bounded in bytes.
     "findDefinitions": "INVALID_REQUEST_BODY",
     "findReferences": "INVALID_REQUEST_BODY",
+    "findImplementations": "INVALID_REQUEST_BODY",
+    "hover": "INVALID_REQUEST_BODY",
+    # The bytes are an index in the SCIP format, of files of the commit.
+    "uploadScip": "INVALID_REQUEST_BODY",
     # Letters are bounded in bytes, and blanks are none.
     "findFiles": "INVALID_QUERY_PARAMS",
+    # Names are bounded in bytes, and kinds are words.
+    "listSymbols": "INVALID_QUERY_PARAMS",
     # A time has a grammar ("3 weeks ago"), and since is not after until; patterns are regular expressions.
     "listCommits": "INVALID_QUERY_PARAMS",
     # A path is relative, and bounded in bytes.

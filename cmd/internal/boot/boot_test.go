@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -147,6 +148,9 @@ func TestSlowHeader(t *testing.T) {
 		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
 		go func() { _, _ = io.WriteString(conn, c.sent) }() // the server may close before it has read all
 		answer, err := io.ReadAll(conn)
+		if errors.Is(err, syscall.ECONNRESET) && strings.HasSuffix(c.answer, "431") && len(answer) == 0 {
+			c.answer = "" // closed with bytes unread, and the reset overtook the answer
+		}
 		if os.IsTimeout(err) || !strings.HasPrefix(string(answer), c.answer) || (c.answer == "" && strings.Contains(string(answer), "200")) {
 			t.Errorf("%s: %.100q, %v", name, answer, err)
 		}

@@ -48,6 +48,10 @@ func NewHTTP(listener net.Listener, handler http.Handler, log *slog.Logger) *HTT
 	return h
 }
 
+// OnShutdown has stop called when the server begins to stop, for what keeps responses
+// open and can end them at once. It is called before Run.
+func (h *HTTP) OnShutdown(stop func()) { h.server.RegisterOnShutdown(stop) }
+
 // Run serves until ctx ends, then takes no new connections, lets requests in
 // flight finish within a bound and cuts off what is left.
 func (h *HTTP) Run(ctx context.Context) error {

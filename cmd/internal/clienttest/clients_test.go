@@ -1,6 +1,7 @@
 package clienttest
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
+	"github.com/quarrysearch/quarry/projections/scip/sciptest"
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
@@ -31,7 +33,7 @@ func TestClients(t *testing.T) {
 				document := w.clientDocuments(t, peer)
 				r := &run{
 					world: w, documents: document, driver: l.generateClient(t, tools, document.raw, w.url),
-					vars:     variables{"setupToken": w.token, "operatorToken": w.operator, "root": w.root, "wrongKey": "sbk_wrong"},
+					vars:     variables{"setupToken": w.token, "operatorToken": w.operator, "root": w.root, "wrongKey": "sbk_wrong", "scipIndex": encodeIndex()},
 					compare:  comparison{subset: peer, float32: peer},
 					keyName:  "X-Service-Api-Key",
 					outcomes: make(map[string][2]bool),
@@ -46,6 +48,14 @@ func TestClients(t *testing.T) {
 			})
 		}
 	}
+}
+
+// encodeIndex returns a precise index of the repository kettle, in base64.
+func encodeIndex() string {
+	const boil = "scip-go gomod example.org/meadow v1 `src`/Boil()."
+	return base64.StdEncoding.EncodeToString(sciptest.NewIndex("scip-go").Part(2, sciptest.NewDocument("src/boil.go",
+		sciptest.Message{}.Part(2, sciptest.NewOccurrence(boil, 1, 2, 5, 9)),
+		sciptest.Message{}.Part(3, sciptest.Message{}.Text(1, boil).Text(3, "Boil heats.")))))
 }
 
 // documents are the document that a client is generated from, and ours, which has all operations.

@@ -25,6 +25,7 @@ type instruction struct {
 	Parameters map[string]any    `json:"parameters"`     // of the query
 	Headers    map[string]any    `json:"headers"`        // parameters that are headers
 	Body       any               `json:"body,omitempty"`
+	Bytes      any               `json:"bytes,omitempty"` // a body that is not JSON, in base64
 	Lax        bool              `json:"lax,omitempty"`
 }
 

@@ -30,7 +30,7 @@ func (r *run) credentialHeader(name string) map[string]string {
 
 // newInstruction returns a call in the words of drivers.
 func (r *run) newInstruction(c *call, path string) *instruction {
-	out := &instruction{Operation: c.Operation, Credential: r.credentialHeader(c.As), Parameters: c.Query, Headers: c.Header, Body: c.Body, Lax: c.Lax}
+	out := &instruction{Operation: c.Operation, Credential: r.credentialHeader(c.As), Parameters: c.Query, Headers: c.Header, Body: c.Body, Bytes: c.Bytes, Lax: c.Lax}
 	for _, m := range placeholderPattern.FindAllStringSubmatch(path, -1) {
 		out.Path = append(out.Path, argument{m[1], c.Path[m[1]]})
 	}

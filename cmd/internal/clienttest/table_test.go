@@ -22,6 +22,7 @@ type call struct {
 	Query     map[string]any
 	Header    map[string]any
 	Body      any
+	Bytes     any
 	Lax       bool
 	Wants     int
 	Code      string
@@ -113,7 +114,10 @@ func (c *call) fillCall(vars variables) (*call, error) {
 			return nil, err
 		}
 	}
-	out.Body, err = vars.fillValue(out.Body)
+	if out.Body, err = vars.fillValue(out.Body); err != nil {
+		return nil, err
+	}
+	out.Bytes, err = vars.fillValue(out.Bytes)
 	return &out, err
 }
 

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/network"
 )
 
 // anything means all in lists of access.
@@ -102,7 +104,7 @@ func (c *Config) AnonymousAllowed() bool {
 // Loopback reports whether only this machine reaches the API's address.
 func (c *Config) Loopback() bool {
 	host, _, err := net.SplitHostPort(c.Listen)
-	return err == nil && isLoopback(host)
+	return err == nil && network.IsLoopback(host)
 }
 
 // publicOnLoopback reports whether publicUrl, if it is set, leads to this machine.
@@ -111,13 +113,5 @@ func (c *Config) publicOnLoopback() bool {
 		return true
 	}
 	u, err := url.Parse(c.PublicURL)
-	return err == nil && isLoopback(u.Hostname())
-}
-
-func isLoopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	a, err := netip.ParseAddr(host)
-	return err == nil && a.Unmap().IsLoopback()
+	return err == nil && network.IsLoopback(u.Hostname())
 }

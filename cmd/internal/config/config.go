@@ -2,8 +2,6 @@ package config
 
 import (
 	"time"
-
-	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // Config holds every setting of quarry serve. The zero value is not useful:
@@ -21,12 +19,14 @@ type Config struct {
 	Ingest        Ingest       `yaml:"ingest" doc:"The webhook receiver."`
 	Pipeline      Pipeline     `yaml:"pipeline" doc:"The workers that fetch, analyse and build segments."`
 	Query         Query        `yaml:"query" doc:"Bounds of a search."`
+	Scip          Scip         `yaml:"scip" doc:"Precise indexes, which continuous integration uploads."`
 	Access        Access       `yaml:"access" doc:"Who may send requests, and from where."`
 	Limits        Limits       `yaml:"limits" doc:"Rate and concurrency limits of a caller. The operator on this machine has none."`
 	Audit         Audit        `yaml:"audit" doc:"The record of who did what, and how long it is kept."`
 	Cache         Cache        `yaml:"cache" doc:"Memory that serves to read less from disk."`
 	Runtime       Runtime      `yaml:"runtime" doc:"The Go runtime and the way the process stops."`
-	Connections   []Connection `yaml:"connections" reload:"true" doc:"Code hosts that send webhooks. Set in the file only."`
+	Discovery     Discovery    `yaml:"discovery" doc:"How the repositories of connections are found through the APIs of their code hosts."`
+	Connections   []Connection `yaml:"connections" reload:"true" doc:"Code hosts that send webhooks, or whose repositories are found through their API. Set in the file only."`
 }
 
 // Logging says what the process writes to its standard error.
@@ -85,7 +85,8 @@ type Storage struct {
 type Git struct {
 	AllowedProtocols []string `yaml:"allowedProtocols" enum:"https,http,ssh,git,file" doc:"Protocols of clone URLs. A path on this machine counts as file and needs allowedRoots as well."`
 	AllowedRoots     []string `yaml:"allowedRoots" doc:"Directories below which a repository may be read by path. Empty: none."`
-	AllowedNetworks  []string `yaml:"allowedNetworks" doc:"Private networks, as CIDR, that clone URLs may lead to. Empty: public addresses only."`
+	AllowedNetworks  []string `yaml:"allowedNetworks" doc:"Networks outside the public Internet, as CIDR, that git and requests to code hosts may reach. Empty: public addresses, and private ones of the hosts that connections name by url."`
+	DeniedNetworks   []string `yaml:"deniedNetworks" doc:"Networks, as CIDR, that neither may reach, even if they are public or in allowedNetworks. Unless set: the addresses at which clouds give out the credentials of a machine."`
 	FetchTimeout     Duration `yaml:"fetchTimeout" doc:"Longest time of one fetch."`
 	MaxMirrorBytes   Bytes    `yaml:"maxMirrorBytes" doc:"Largest mirror on disk."`
 	CollectAfter     Duration `yaml:"collectAfter" doc:"Time in which commits that no branch leads to any more are gone from the mirrors of fetched repositories. 0: they stay."`
@@ -116,6 +117,13 @@ type Pipeline struct {
 	ReconcileInterval    Duration `yaml:"reconcileInterval" doc:"How often each repository is checked for pushes without a webhook. The checks are spread over the interval. 0: never."`
 	ReconcileGrace       Duration `yaml:"reconcileGrace" doc:"How long a change without a webhook must persist before it is indexed."`
 	ReconcileConcurrency int      `yaml:"reconcileConcurrency" doc:"Repositories that are checked at once."`
+}
+
+// Scip bounds precise indexes.
+type Scip struct {
+	KeepUploads    int   `yaml:"keepUploads" doc:"Uploads of each path and indexer that a repository keeps, the newest; 1 to 64."`
+	MaxUploadBytes Bytes `yaml:"maxUploadBytes" doc:"Largest upload."`
+	MaxTotalBytes  Bytes `yaml:"maxTotalBytes" doc:"Space of the precise indexes of all repositories; further uploads are refused."`
 }
 
 // Query bounds a search.
@@ -196,31 +204,19 @@ type Runtime struct {
 	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ on the listener of the metrics. For a listener that strangers cannot reach."`
 }
 
-// Connection is a code host that sends webhooks to /webhooks/{kind}/{name}.
-type Connection struct {
-	Name         string            `yaml:"name" doc:"Last part of the webhook URL: letters, digits, dash and underscore."`
-	Kind         code.HostKind     `yaml:"kind" enum:"github,gitlab,gitea,gerrit,bitbucketServer,bitbucketCloud,genericGitHost,azuredevops" doc:"Kind of code host."`
-	URL          string            `yaml:"url" doc:"Base URL of the host, such as https://git.example.org. Empty: the public host of the kind; gerrit and bitbucketServer have none."`
-	Secrets      []Secret          `yaml:"secrets" doc:"Secrets that sign the deliveries. More than one while a secret is changed."`
-	AllowToken   bool              `yaml:"allowToken" doc:"Accept a secret itself from senders that cannot sign: as Authorization: Bearer, or for bitbucketServer as user:password."`
-	AutoRegister bool              `yaml:"autoRegister" doc:"Register a repository at its first delivery. Otherwise its deliveries are refused."`
-	Repositories map[string]string `yaml:"repositories" doc:"Names that a delivery may use instead of a clone URL."`
-	Branches     []string          `yaml:"branches" doc:"Globs of branches to index in addition to the default branch, for repositories that this connection registers."`
-	Tags         []string          `yaml:"tags" doc:"Globs of tags that a repository registered by this connection gets."`
-}
-
 // Default returns the settings of a server for one team on one machine. What is 0
 // follows the memory and the processors: FitMemory.
 func Default() Config {
 	return Config{
 		Data:    "quarry-data",
 		Listen:  "127.0.0.1:7070",
-		Roles:   []string{"ingest", "pipeline", "query"},
+		Roles:   []string{RoleIngest, RolePipeline, RoleQuery},
 		Logging: Logging{Level: "info", Format: "text"},
 		Log:     Log{Driver: "embedded", Kafka: Kafka{SessionTimeout: Duration(6 * time.Second)}},
 		Storage: Storage{MinFreeBytes: 256 << 20, ScrubBytesPerSecond: 4 << 20},
 		Git: Git{
 			AllowedProtocols: []string{"https", "http", "ssh", "file"},
+			DeniedNetworks:   metadataNetworks(),
 			FetchTimeout:     Duration(30 * time.Minute),
 			MaxMirrorBytes:   50 << 30,
 			CollectAfter:     Duration(24 * time.Hour),
@@ -232,6 +228,7 @@ func Default() Config {
 			HostPatience:      Duration(10 * time.Minute),
 			ReconcileInterval: Duration(time.Hour), ReconcileGrace: Duration(30 * time.Second), ReconcileConcurrency: 2,
 		},
+		Scip: Scip{KeepUploads: 3, MaxUploadBytes: 1 << 30, MaxTotalBytes: 20 << 30},
 		Query: Query{
 			Timeout: Duration(20 * time.Second), MaxWaiting: 256, MaxWait: Duration(10 * time.Second), MaxHeavyWaiting: 64, MaxMatches: 1_000_000,
 			MaxResultBytes: 64 << 20, MaxBodyBytes: 2 << 20,
@@ -241,10 +238,20 @@ func Default() Config {
 			Required: true, QueryText: true, Retention: Duration(180 * 24 * time.Hour), SealEvery: Duration(5 * time.Minute),
 			QueueBytes: 32 << 20, MaxWait: Duration(5 * time.Second),
 		},
+		Discovery: Discovery{
+			Interval: Duration(time.Hour), Concurrency: 4, MaxRepositories: 100_000, RequestTimeout: Duration(30 * time.Second),
+		},
 		Limits:  Limits{PerSecond: 50, Burst: 200, AnonymousPerSecond: 20, AnonymousBurst: 100, Streams: 32},
 		Runtime: Runtime{GCPercent: 100, DrainTimeout: Duration(25 * time.Second)},
 	}
 }
+
+// The roles of a process.
+const (
+	RoleIngest   = "ingest"
+	RolePipeline = "pipeline"
+	RoleQuery    = "query"
+)
 
 // Has reports whether the process has a role.
 func (c *Config) Has(role string) bool {

@@ -30,6 +30,9 @@ func (c *Config) TempDir() string { return filepath.Join(c.Data, "tmp") }
 // MergesDir returns the directory of segments that are being merged.
 func (c *Config) MergesDir() string { return filepath.Join(c.Data, "merges") }
 
+// ScipDir returns the directory of precise indexes that are being uploaded or opened.
+func (c *Config) ScipDir() string { return filepath.Join(c.Data, "scip") }
+
 // ChosenDirectories returns the directories that the settings name: the data
 // directory, and those of storage that are set.
 func (c *Config) ChosenDirectories() []string {
@@ -44,7 +47,7 @@ func (c *Config) ChosenDirectories() []string {
 
 // OwnDirectories returns the directories that Quarry makes in the data directory.
 func (c *Config) OwnDirectories() []string {
-	out := []string{c.TempDir(), c.MergesDir()}
+	out := []string{c.TempDir(), c.MergesDir(), c.ScipDir()}
 	for _, s := range c.storageDirectories() {
 		if s.set == "" {
 			out = append(out, s.path)

@@ -121,7 +121,7 @@ func segmentBytesFor(total int64) int64 {
 // and heap.
 func (c *Config) fixedBytes() int64 {
 	git := int64(0)
-	if c.Has("pipeline") {
+	if c.Has(RolePipeline) {
 		git = gitBytes * int64(c.Pipeline.Concurrency+c.Pipeline.Builders-1)
 	}
 	return programBytes + git
@@ -129,7 +129,7 @@ func (c *Config) fixedBytes() int64 {
 
 // workBytes is what imports, merges and searches have in the Go heap.
 func (c *Config) workBytes() int64 {
-	if !c.Has("pipeline") {
+	if !c.Has(RolePipeline) {
 		return int64(c.Query.TotalMemoryBytes)
 	}
 	// One more than the builders is for segments too small to wait for one, and garbage.

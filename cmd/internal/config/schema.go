@@ -98,12 +98,17 @@ func Markdown() string {
 		fmt.Fprintf(&b, "| `%s` | `%s` | %s | %s |\n", f.Path, f.Env, codeSpan(f.Default), meaning)
 	}
 	writeSections(&b, "connections", "which are read again at **SIGHUP**, secrets included", reflect.TypeFor[Connection]())
+	writeSections(&b, "connections.app", "", reflect.TypeFor[GitHubApp]())
+	writeSections(&b, "connections.clone", "", reflect.TypeFor[Clone]())
+	writeSections(&b, "connections.discover", "", reflect.TypeFor[Discover]())
+	writeSections(&b, "connections.exclude", "", reflect.TypeFor[Exclude]())
 	writeSections(&b, "query.contexts", "", reflect.TypeFor[Context]())
 	writeSections(&b, "access.oidc", "", reflect.TypeFor[OIDC]())
 	return b.String()
 }
 
-// writeSections writes the table of a list of sections, which have type t.
+// writeSections writes the table of a list of sections, or of a section of each of them,
+// which have type t.
 func writeSections(b *strings.Builder, path, remark string, t reflect.Type) {
 	if remark != "" {
 		remark = ", " + remark
@@ -111,7 +116,11 @@ func writeSections(b *strings.Builder, path, remark string, t reflect.Type) {
 	fmt.Fprintf(b, "\nFor each of `%s`%s:\n\n| Key | Kind | Meaning |\n| --- | --- | --- |\n", path, remark)
 	for i := range t.NumField() {
 		f := t.Field(i)
-		fmt.Fprintf(b, "| `%s` | %s | %s |\n", f.Tag.Get("yaml"), kindOf(f.Type), f.Tag.Get("doc"))
+		kinds := ""
+		if tag, ok := f.Tag.Lookup("kinds"); ok {
+			kinds = " For " + strings.ReplaceAll(tag, ",", ", ") + "."
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s%s |\n", f.Tag.Get("yaml"), kindOf(f.Type), f.Tag.Get("doc"), kinds)
 	}
 }
 

@@ -31,9 +31,16 @@ func (c *Config) Secrets() []NamedSecret {
 		add(fmt.Sprintf("access.oidc[%d].clientSecret", i), provider.ClientSecret)
 	}
 	for i, connection := range c.Connections {
+		path := fmt.Sprintf("connections[%d].", i)
 		for j, secret := range connection.Secrets {
-			out = append(out, NamedSecret{fmt.Sprintf("connections[%d].secrets[%d]", i, j), secret})
+			out = append(out, NamedSecret{fmt.Sprintf("%ssecrets[%d]", path, j), secret})
 		}
+		add(path+"token", connection.Token)
+		add(path+"clone.token", connection.Clone.Token)
+		if !connection.Proxy.inPlace() { // in place it has no password
+			add(path+"proxy", connection.Proxy)
+		}
+		add(path+"app.privateKey", connection.App.PrivateKey)
 	}
 	return out
 }
@@ -70,6 +77,11 @@ func (l Loader) warnOfSecrets(c *Config) (warnings []string) {
 		}
 		if path := s.File(); path != "" {
 			warn(path, s.Path)
+		}
+	}
+	for i, connection := range c.Connections {
+		if path := connection.Clone.SSHKeyFile; path != "" {
+			warn(path, fmt.Sprintf("connections[%d].clone.sshKeyFile", i))
 		}
 	}
 	if path := c.Log.Kafka.TLS.KeyFile; path != "" {

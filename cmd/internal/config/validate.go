@@ -12,10 +12,9 @@ import (
 	"slices"
 	"strings"
 	"time"
-)
 
-// maxConnections bounds the connections; each costs a route and its secrets.
-const maxConnections = 1000
+	"github.com/quarrysearch/quarry/pipeline/netguard"
+)
 
 // Bounds of search contexts: a query compares the name of every repository with
 // every glob of the contexts it names.
@@ -46,6 +45,7 @@ func (c *Config) validate(secrets bool) error {
 	c.validateOIDC(report)
 	c.validateLimits(report)
 	c.validateAudit(report)
+	c.validateDiscovery(report)
 	c.validateConnections(report)
 	c.validateContexts(report)
 	if secrets {
@@ -119,6 +119,9 @@ func (c *Config) validateNumbers(report reporter) {
 	atLeast("pipeline.reconcileInterval in nanoseconds", int64(c.Pipeline.ReconcileInterval), 0)
 	atLeast("pipeline.reconcileGrace in nanoseconds", int64(c.Pipeline.ReconcileGrace), 1)
 	atLeast("pipeline.reconcileConcurrency", int64(c.Pipeline.ReconcileConcurrency), 1)
+	atLeast("scip.keepUploads", int64(c.Scip.KeepUploads), 1)
+	atLeast("scip.maxUploadBytes", int64(c.Scip.MaxUploadBytes), 1<<10)
+	atLeast("scip.maxTotalBytes", int64(c.Scip.MaxTotalBytes), 0)
 	atLeast("query.timeout in nanoseconds", int64(c.Query.Timeout), 1)
 	atLeast("query.maxConcurrent", int64(c.Query.MaxConcurrent), 0)
 	atLeast("query.maxWaiting", int64(c.Query.MaxWaiting), 1)
@@ -184,35 +187,25 @@ func (c *Config) validateGit(report reporter) {
 			report("git.allowedRoots", "%q is not an absolute path", root)
 		}
 	}
-	for _, network := range c.Git.AllowedNetworks {
+	checkNetworks("git.allowedNetworks", c.Git.AllowedNetworks, report)
+	checkNetworks("git.deniedNetworks", c.Git.DeniedNetworks, report)
+}
+
+func checkNetworks(path string, networks []string, report reporter) {
+	for _, network := range networks {
 		if _, err := netip.ParsePrefix(network); err != nil {
-			report("git.allowedNetworks", "%q is no network: want an address and a length, such as 10.0.0.0/8", network)
+			report(path, "%q is no network: want an address and a length, such as 10.0.0.0/8", network)
 		}
 	}
 }
 
-func (c *Config) validateConnections(report reporter) {
-	if len(c.Connections) > maxConnections {
-		report("connections", "%d of them: at most %d", len(c.Connections), maxConnections)
+// metadataNetworks is the default of git.deniedNetworks.
+func metadataNetworks() []string {
+	texts := make([]string, len(netguard.MetadataNetworks))
+	for i, network := range netguard.MetadataNetworks {
+		texts[i] = network.String()
 	}
-	kind, _ := reflect.TypeFor[Connection]().FieldByName("Kind")
-	seen := map[string]bool{}
-	for i, connection := range c.Connections {
-		path := fmt.Sprintf("connections[%d]", i)
-		switch {
-		case !nameForm.MatchString(connection.Name):
-			report(path+".name", "%.80q: want 1 to 64 letters, digits, dashes or underscores", connection.Name)
-		case seen[connection.Name]:
-			report(path+".name", "%q is given twice", connection.Name)
-		}
-		seen[connection.Name] = true
-		if want := allowedValues(kind); !slices.Contains(want, string(connection.Kind)) {
-			report(path+".kind", "%q is not one of %s", connection.Kind, strings.Join(want, ", "))
-		}
-		if len(connection.Secrets) == 0 {
-			report(path+".secrets", "at least one is needed: unsigned deliveries are refused")
-		}
-	}
+	return texts
 }
 
 func (c *Config) validateContexts(report reporter) {

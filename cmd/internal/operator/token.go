@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+
+	"github.com/quarrysearch/quarry/schemas/network"
 )
 
 // FileName is the file of the token in a data directory.
@@ -49,11 +51,8 @@ func readLine(path string, limit int) string {
 // could lead anywhere.
 func Local(u *url.URL) bool {
 	host := u.Hostname()
-	if host == "localhost" {
-		return true
-	}
 	a, err := netip.ParseAddr(host)
-	return err == nil && (a.Unmap().IsLoopback() || a.IsUnspecified())
+	return network.IsLoopback(host) || err == nil && a.IsUnspecified()
 }
 
 // Transport adds the token of the data directory Dir to requests to this machine

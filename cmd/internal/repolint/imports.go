@@ -14,7 +14,7 @@ type direction struct {
 
 // formats are the packages that describe bytes and hold no state of their own,
 // so that the sides that write and read them may both import them.
-var formats = []string{"projections/postings", "projections/segment", "projections/segmentstore", "projections/integrity"}
+var formats = []string{"projections/postings", "projections/segment", "projections/segmentstore", "projections/integrity", "projections/scip"}
 
 var directions = []direction{
 	{"schemas/code", nil},
@@ -26,16 +26,59 @@ var directions = []direction{
 	{"query/reading", []string{"schemas", "query/syntax", "query/reading"}},
 	{"query/plan", append([]string{"schemas", "query/syntax", "query/plan"}, formats...)},
 	{"query/api", append([]string{"schemas", "query"}, formats...)},
+	{"query/front", []string{"schemas", "query/auth", "query/front"}},
+	{"query/live", []string{"schemas", "query/live"}},
 	{"query/mcp", append([]string{"schemas", "query"}, formats...)},
 	{"query/web", append([]string{"schemas", "query"}, formats...)},
 	// search, navigate, source and auth: everything below api and web.
-	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/navigate", "query/source", "query/auth"}, formats...)},
+	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/precise", "query/navigate", "query/source", "query/auth"}, formats...)},
+	// Parts of the server know neither its other parts nor what asks for them.
+	{"cmd/quarry/internal/secrets", []string{"schemas", "cmd/internal", "cmd/quarry/internal/backup"}},
+	{"cmd/quarry/internal/datadir", []string{"cmd/internal", "cmd/quarry/internal/backup", "cmd/quarry/internal/diskspace", "cmd/quarry/internal/secrets"}},
+	{"cmd/quarry/internal/logdriver", []string{"schemas", "pipeline/eventlog", "cmd/internal", "cmd/quarry/internal/datadir"}},
+	{"cmd/quarry/internal/backuplease", []string{"schemas", "pipeline/eventlog", "projections/segmentstore", "query/api", "cmd/internal", "cmd/quarry/internal/backup"}},
+	{"cmd/quarry/internal/codehosts", []string{"schemas", "ingest", "pipeline/discovery", "pipeline/mirror", "cmd/internal/config"}},
+	{"cmd/quarry/internal/connections", []string{"schemas", "pipeline/discovery", "query/api", "cmd/internal", "cmd/quarry/internal/codehosts"}},
+	{"cmd/quarry/internal/registry", []string{
+		"schemas", "ingest/webhook", "pipeline/discovery", "pipeline/eventlog", "pipeline/mirror", "projections", "query/api", "query/search",
+		"cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/versions",
+	}},
+	{"cmd/quarry/internal/outcomes", []string{
+		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot", "cmd/quarry/internal/registry", "cmd/quarry/internal/versions",
+	}},
+	{"cmd/quarry/internal/indexstatus", []string{
+		"schemas", "pipeline", "projections", "query/api", "cmd/internal/config", "cmd/quarry/internal/registry", "cmd/quarry/internal/versions",
+	}},
+	{"cmd/quarry/internal/auditreads", []string{
+		"schemas", "projections/audit", "query/api", "cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/accountrows",
+		"cmd/quarry/internal/repair", "cmd/quarry/internal/secrets",
+	}},
+	{"cmd/quarry/internal/erasurerequests", []string{
+		"schemas", "pipeline/mirror", "query/api", "cmd/quarry/internal/gitreads", "cmd/quarry/internal/registry", "cmd/quarry/internal/versions",
+	}},
+	{"cmd/quarry/internal/numbering", []string{
+		"schemas", "projections", "query/api", "query/auth", "cmd/internal/boot", "cmd/internal/config",
+		"cmd/quarry/internal/accountrows", "cmd/quarry/internal/repair", "cmd/quarry/internal/versions",
+	}},
+	{"cmd/quarry/internal/diskspace", []string{"projections", "cmd/internal"}},
+	{"cmd/quarry/internal/accountrows", []string{
+		"schemas", "pipeline/eventlog", "projections", "query/auth", "cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/repair",
+	}},
+	{"cmd/quarry/internal/gitreads", []string{"schemas", "pipeline/analyze", "pipeline/mirror", "query/source"}},
+	{"cmd/quarry/internal/views", []string{"schemas", "projections", "query/search", "query/source", "query/syntax", "cmd/quarry/internal/versions"}},
+	{"cmd/quarry/internal/erasure", []string{"schemas", "pipeline/mirror", "projections"}},
+	{"cmd/quarry/internal/versions", []string{
+		"schemas", "pipeline/analyze", "pipeline/compactor", "pipeline/eventlog", "pipeline/mirror", "projections",
+		"cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/erasure", "cmd/quarry/internal/repair",
+	}},
+	{"cmd/quarry/internal/repair", []string{"schemas", "pipeline/eventlog", "projections", "cmd/internal/boot"}},
 	{"cmd", []string{"schemas", "ingest", "pipeline", "projections", "query", "cmd/internal"}},
 }
 
 // testsMay are imports that tests may have in addition to those of their package:
-// the conformance suites and helpers of a contract.
-var testsMay = []string{"pipeline/eventlog", "projections/projectiontest", "schemas"}
+// the conformance suites and helpers of a contract, and the reader of tokens, which
+// queries have as an interface.
+var testsMay = []string{"pipeline/eventlog", "pipeline/analyze", "projections/projectiontest", "schemas"}
 
 // checkDirections reports imports that go against the arrows.
 func (t *Tree) checkDirections(p *Package) []Finding {
@@ -85,7 +128,7 @@ type libraryRule struct {
 var libraryRules = []libraryRule{
 	{library: "github.com/cockroachdb/pebble", packages: []string{"projections/store", "projections/segment", "projections/integrity", "pipeline/eventlog/embeddedlog"}},
 	{library: "github.com/segmentio/kafka-go", packages: []string{"pipeline/eventlog/kafkalog"}},
-	{library: "golang.org/x/crypto", packages: []string{"query/auth"}},
+	{library: "golang.org/x/crypto", packages: []string{"query/auth"}, tests: true},
 	{library: "github.com/gorilla/mux", packages: []string{"ingest/webhook", "query/api", "query/web"}},
 	{library: "github.com/modelcontextprotocol/go-sdk", packages: []string{"query/mcp"}, tests: true},
 	{library: "github.com/prometheus/client_golang", packages: []string{"cmd/internal/boot", "cmd/quarry"}, files: []string{"metrics.go"}, tests: true},
@@ -93,6 +136,7 @@ var libraryRules = []libraryRule{
 	{library: "github.com/spf13", packages: []string{"cmd/quarry"}},
 	{library: "github.com/coreos/go-oidc", packages: []string{"query/auth/oidc"}},
 	{library: "golang.org/x/oauth2", packages: []string{"query/auth/oidc"}},
+	{library: "github.com/google/go-github", packages: []string{"pipeline/discovery/github"}},
 	{library: "github.com/goccy/go-yaml", packages: []string{"cmd", "schemas/openapi"}, tests: true},
 }
 

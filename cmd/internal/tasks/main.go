@@ -15,16 +15,28 @@ type cli struct {
 	Fuzz          fuzzTask          `cmd:"" help:"Run every fuzz test for a while."`
 	UpgradeSample upgradeSampleTask `cmd:"" help:"Have an older commit write a data directory, for tests of upgrades."`
 	Release       releaseTask       `cmd:"" help:"Build the archives of a release, with checksums and bills of materials, and tag it."`
+	Cover         coverTask         `cmd:"" help:"Print the coverage of each package of a profile."`
 	BenchCompare  benchCompareTask  `cmd:"" help:"Compare the benchmarks of two commits."`
 }
 
 func main() {
 	ctx, stop := boot.WithSignals(context.Background())
 	defer stop()
-	var c cli
-	command := kong.Parse(&c, kong.Name("tasks"), kong.BindTo(ctx, (*context.Context)(nil)))
-	if err := command.Run(); err != nil {
+	if err := execute(ctx, os.Args[1:]); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, "tasks:", err)
 		os.Exit(1)
 	}
+}
+
+// execute runs the task that the arguments of a command line name.
+func execute(ctx context.Context, args []string) error {
+	parser, err := kong.New(new(cli), kong.Name("tasks"), kong.BindTo(ctx, (*context.Context)(nil)))
+	if err != nil {
+		return err
+	}
+	command, err := parser.Parse(args)
+	if err != nil {
+		return err
+	}
+	return command.Run()
 }

@@ -2,9 +2,7 @@ package main
 
 import (
 	"archive/tar"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,24 +16,20 @@ var sampleFolders = []string{"accounts", "log", "projections", "segments", "secr
 
 // packSample writes a data directory as an archive, with the note, and without names,
 // times and modes of this machine.
-func packSample(out, data string, note *sampleNote) (err error) {
-	f, err := os.Create(out)
-	if err != nil {
-		return err
-	}
-	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	w := tar.NewWriter(z)
-	defer func() { err = errors.Join(err, w.Close(), z.Close(), f.Close()) }()
-	b, err := json.MarshalIndent(note, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := packFile(w, "SAMPLE.json", append(b, '\n')); err != nil {
-		return err
-	}
+func packSample(out, data string, note *sampleNote) error {
+	return writeArchive(out, func(w *tar.Writer) error {
+		b, err := json.MarshalIndent(note, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := packFile(w, &tar.Header{Name: "SAMPLE.json", Mode: 0o600}, append(b, '\n')); err != nil {
+			return err
+		}
+		return packSampleFolders(w, data)
+	})
+}
+
+func packSampleFolders(w *tar.Writer, data string) error {
 	return filepath.WalkDir(data, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -58,14 +52,6 @@ func packSample(out, data string, note *sampleNote) (err error) {
 		if err != nil {
 			return err
 		}
-		return packFile(w, name, b)
+		return packFile(w, &tar.Header{Name: filepath.ToSlash(name), Mode: 0o600}, b)
 	})
-}
-
-func packFile(w *tar.Writer, name string, text []byte) error {
-	if err := w.WriteHeader(&tar.Header{Name: filepath.ToSlash(name), Mode: 0o600, Size: int64(len(text)), Typeflag: tar.TypeReg}); err != nil {
-		return err
-	}
-	_, err := w.Write(text)
-	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"archive/tar"
-	"compress/gzip"
 	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
@@ -113,35 +112,23 @@ func (r *releaseTask) releasePlatform(ctx context.Context, platform string, when
 }
 
 // packRelease writes an archive whose bytes depend on the contents and the time alone.
-func packRelease(out, folder, binary string, when time.Time) (err error) {
-	f, err := os.Create(out)
-	if err != nil {
-		return err
-	}
-	z, err := gzip.NewWriterLevel(f, gzip.BestCompression)
-	if err != nil {
-		return errors.Join(err, f.Close())
-	}
-	w := tar.NewWriter(z)
-	defer func() { err = errors.Join(err, w.Close(), z.Close(), f.Close()) }()
-	for _, path := range append([]string{binary}, releasedFiles...) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
+func packRelease(out, folder, binary string, when time.Time) error {
+	return writeArchive(out, func(w *tar.Writer) error {
+		for _, path := range append([]string{binary}, releasedFiles...) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			mode := int64(0o644)
+			if path == binary {
+				mode = 0o755
+			}
+			if err := packFile(w, &tar.Header{Name: folder + "/" + filepath.Base(path), Mode: mode, ModTime: when}, text); err != nil {
+				return err
+			}
 		}
-		mode := int64(0o644)
-		if path == binary {
-			mode = 0o755
-		}
-		header := &tar.Header{Name: folder + "/" + filepath.Base(path), Mode: mode, Size: int64(len(text)), ModTime: when, Typeflag: tar.TypeReg}
-		if err := w.WriteHeader(header); err != nil {
-			return err
-		}
-		if _, err := w.Write(text); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // A component is one module in a bill of materials (CycloneDX 1.5).

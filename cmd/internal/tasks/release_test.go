@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -70,4 +71,38 @@ func TestReleaseRefusesVersions(t *testing.T) {
 			t.Errorf("%s: taken %v, want %v", version, got, want)
 		}
 	}
+}
+
+// TestReleaseWantsACleanTree checks a tree before its release, and wants the time of its
+// commit, or what must be done first.
+func TestReleaseWantsACleanTree(t *testing.T) {
+	t.Chdir(t.TempDir())
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(version, want string) {
+		t.Helper()
+		when, err := (&releaseTask{Version: version}).checkTree(t.Context())
+		switch {
+		case want == "" && (err != nil || time.Since(when) > time.Hour):
+			t.Errorf("release %s: %v, %v; want the time of the commit", version, when, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("release %s: error %v, want one with %q", version, err, want)
+		}
+	}
+	check("1.2.3", "write v1.2.3")
+	check("v1.2.3", "CHANGELOG.md")
+	write("CHANGELOG.md", "# Changelog\n\n## Unreleased\n")
+	check("v1.2.3", "no section 1.2.3")
+	write("CHANGELOG.md", "# Changelog\n\n## 1.2.3 / 2026-03-04\n")
+	if err := commitTree(t.Context(), ".", ".", "first"); err != nil {
+		t.Fatal(err)
+	}
+	check("v1.2.3", "")
+	check("v1.2.4", "no section 1.2.4")
+	write("new.go", "package x\n")
+	check("v1.2.3", "new.go")
 }

@@ -1,13 +1,18 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/internal/testserver"
 )
 
 func TestCommitTree(t *testing.T) {
@@ -48,5 +53,70 @@ func TestWaitReady(t *testing.T) {
 	}
 	if n := asked.Load(); n != 3 {
 		t.Errorf("asked %d times, want 3", n)
+	}
+}
+
+// TestServerOfThisTree runs the tasks that need a server with one of this tree.
+func TestServerOfThisTree(t *testing.T) {
+	binary := testserver.Build(t)
+	t.Run("index", func(t *testing.T) { testIndexSamples(t, binary) })
+	t.Run("sample", func(t *testing.T) { testSample(t, binary) })
+}
+
+// testIndexSamples indexes a tree and a library with a running server, and finds both.
+func testIndexSamples(t *testing.T, binary string) {
+	dir := t.TempDir()
+	tree, library := filepath.Join(dir, "tree"), filepath.Join(dir, "library")
+	testserver.MakeRepository(t, tree)
+	if err := os.Mkdir(library, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	source := t.TempDir()
+	if err := os.WriteFile(filepath.Join(source, "once.go"), []byte("package sync\n\ntype Once struct{}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := commitTree(t.Context(), library, source, "library"); err != nil {
+		t.Fatal(err)
+	}
+	server := testserver.Start(t, binary, dir)
+	r := &runTask{Quarry: binary, Data: server.Data, Listen: strings.TrimPrefix(server.URL, "http://")}
+	if err := r.indexSamples(t.Context(), tree, library); err != nil {
+		t.Fatalf("index the samples: %v", err)
+	}
+	for query, want := range map[string]string{"repo:quarry func": "src/boil.go", "repo:go-std struct": "once.go"} {
+		out, err := runOutput(t.Context(), dir, binary, "search", "--server", server.URL, "--data", server.Data, query)
+		if err != nil || !strings.Contains(out, want) {
+			t.Errorf("quarry search %q: %q, %v; want %s", query, out, err, want)
+		}
+	}
+	if err := r.indexSamples(t.Context(), tree, filepath.Join(dir, "nowhere")); err == nil || !strings.Contains(err.Error(), "nowhere") {
+		t.Errorf("index a library that does not exist: error %v, want one that names it", err)
+	}
+}
+
+// TestServerEnded takes an interrupt for the end of a run, and nothing else.
+func TestServerEnded(t *testing.T) {
+	failure := errors.New("exit status 1")
+	if err := serverEnded(t.Context(), failure); !errors.Is(err, failure) {
+		t.Errorf("a server that failed: error %v, want its own", err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := serverEnded(ctx, failure); err != nil {
+		t.Errorf("a server that was interrupted: error %v, want none", err)
+	}
+}
+
+// TestWaitReadyEnds waits for a server that never answers, until its context ends.
+func TestWaitReadyEnds(t *testing.T) {
+	server := httptest.NewServer(http.NotFoundHandler())
+	server.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := waitReady(ctx, server.URL); !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), server.URL) {
+		t.Errorf("wait for a server that is gone: error %v, want one that names it", err)
+	}
+	if answersOK(t.Context(), server.URL) || answersOK(t.Context(), ":") {
+		t.Error("a server that is gone, or an address that is none, answers 200")
 	}
 }

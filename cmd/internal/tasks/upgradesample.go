@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -167,16 +168,12 @@ var setupToken = regexp.MustCompile(`[?&]token=(qo_[0-9a-f]+)`)
 // makeAccounts creates the owner, a key, a decision on who may see a repository, and
 // entries of the audit log.
 func (s *sampleServer) makeAccounts(ctx context.Context) error {
-	log, err := os.ReadFile(s.logPath()) // older releases write the link to the log
+	token, err := s.waitSetupToken(ctx)
 	if err != nil {
 		return err
 	}
-	token := setupToken.FindStringSubmatch(operator.SetupLink(s.data) + string(log))
-	if token == nil {
-		return errors.New("the old server offers no link for the first owner")
-	}
 	s.note.Email, s.note.Password = "ada@example.org", "correct horse battery"
-	cookie, _, err := s.sendRequest(ctx, http.MethodPost, "/api/auth/setup", "", map[string]any{"value": token[1], "email": s.note.Email, "name": "Ada", "password": s.note.Password})
+	cookie, _, err := s.sendRequest(ctx, http.MethodPost, "/api/auth/setup", "", map[string]any{"value": token, "email": s.note.Email, "name": "Ada", "password": s.note.Password})
 	if err != nil {
 		return err
 	}
@@ -200,6 +197,25 @@ func (s *sampleServer) makeAccounts(ctx context.Context) error {
 	_, _, err1 := s.sendRequest(ctx, http.MethodPut, fmt.Sprintf("/api/repos/%d/access", repositories[0].RepoID), key.Key, map[string]any{"visibility": "private"})
 	_, _, err2 := s.sendRequest(ctx, http.MethodPost, "/api/search", key.Key, map[string]any{"query": "teapot", "matches": 10})
 	return errors.Join(err1, err2)
+}
+
+// waitSetupToken returns the token of the link for the first owner, which a server offers
+// once it has read its accounts.
+func (s *sampleServer) waitSetupToken(ctx context.Context) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	for {
+		log, err := os.ReadFile(s.logPath()) // older releases write the link to the log
+		if err != nil {
+			return "", err
+		}
+		if token := setupToken.FindStringSubmatch(operator.SetupLink(s.data) + string(log)); token != nil {
+			return token[1], nil
+		}
+		if err := clock.Sleep(ctx, 50*time.Millisecond); err != nil {
+			return "", fmt.Errorf("the old server offers no link for the first owner: %w", err)
+		}
+	}
 }
 
 // sendRequest sends a request with a cookie or a key, and returns the cookie and the body.

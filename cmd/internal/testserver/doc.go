@@ -4,6 +4,6 @@
 // binary, Start runs it on loopback until the test ends, MakeRepository makes a git
 // repository to index.
 //
-// It reads the address from the server's log, and the token that creates the first
+// It waits until the server is ready. It reads the address from the log, and the token that creates the first
 // owner from the file of the setup link.
 package testserver

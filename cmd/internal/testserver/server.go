@@ -11,18 +11,24 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/query/client"
 )
 
 // Server is a running server without users.
 type Server struct {
 	URL        string
+	Data       string // its data directory
 	SetupToken string // creates the first owner
 	// OperatorToken makes a caller the operator.
 	OperatorToken string
 }
 
-// startTimeout bounds the wait for the server's address.
-const startTimeout = 30 * time.Second
+const (
+	// startTimeout bounds the wait for the server's address, and that for its accounts.
+	startTimeout = 30 * time.Second
+	// pollInterval is the pause between two questions whether the server is ready.
+	pollInterval = 20 * time.Millisecond
+)
 
 var servingPattern = regexp.MustCompile(`msg=serving url=(\S+)`)
 
@@ -64,13 +70,15 @@ func Start(t testing.TB, binary, root string, args ...string) *Server {
 		_ = command.Process.Signal(syscall.SIGTERM)
 		_ = command.Wait()
 	})
-	return waitForAddress(t, data, lines)
+	s := waitForAddress(t, data, lines)
+	waitUntilReady(t, s.URL)
+	return s
 }
 
 // waitForAddress reads the log until it has the address and says that there is a link for the first owner.
 func waitForAddress(t testing.TB, data string, lines <-chan string) *Server {
 	t.Helper()
-	s := new(Server)
+	s := &Server{Data: data}
 	var log []string
 	for late := time.After(startTimeout); s.URL == "" || s.SetupToken == ""; {
 		select {
@@ -91,6 +99,24 @@ func waitForAddress(t testing.TB, data string, lines <-chan string) *Server {
 		}
 	}
 	return s
+}
+
+// waitUntilReady returns once the server has read its accounts and answers requests.
+func waitUntilReady(t testing.TB, url string) {
+	t.Helper()
+	c, err := client.New(url, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for late := time.Now().Add(startTimeout); ; time.Sleep(pollInterval) {
+		_, err := c.GetReadiness(t.Context())
+		if err == nil {
+			return
+		}
+		if time.Now().After(late) {
+			t.Fatalf("the server is not ready after %v: %v", startTimeout, err)
+		}
+	}
 }
 
 func runCommand(t testing.TB, command *exec.Cmd) {

@@ -12,7 +12,11 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/internal/gather"
 	"github.com/quarrysearch/quarry/projections/integrity"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/pebblelog"
 )
+
+// fatalMessage is what an operator reads when Pebble cannot go on.
+const fatalMessage = "the event log cannot continue: if its disk is full or fails, free some space or replace it; if its files are damaged, restore them from a backup, see \"Damage\" in the manual of operations"
 
 // ErrLocked says that another process, or another Log of this one, holds the
 // directory.
@@ -135,7 +139,7 @@ func (l *Log) openPebble() (*pebble.DB, error) {
 		// meanwhile.
 		MemTableStopWritesThreshold: maxMemTables,
 		L0StopWritesThreshold:       maxSublevels,
-		Logger:                      pebbleLogger{l.opts.Logger, l.dir},
+		Logger:                      pebblelog.Logger{Logger: l.opts.Logger, Dir: l.dir, Fatal: fatalMessage},
 		ReadOnly:                    l.opts.ReadOnly,
 		// Pebble's own listener ends the process, for a record that perhaps no reader
 		// needs.

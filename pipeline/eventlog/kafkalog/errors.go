@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/event"
 	kafka "github.com/segmentio/kafka-go"
 )
@@ -101,14 +102,7 @@ type backoff struct{ last time.Duration }
 // waitNext pauses, or returns ctx.Err() if ctx ends before.
 func (b *backoff) waitNext(ctx context.Context) error {
 	b.last = min(max(2*b.last, minBackoff), maxBackoff)
-	timer := time.NewTimer(b.last)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return clock.Sleep(ctx, b.last)
 }
 
 // withRetry calls do until it succeeds, fails for good or ctx ends; the last error

@@ -209,7 +209,7 @@ func (s *state) applyKey(ev event.Event) {
 		}
 		if u != nil && u.Active() {
 			s.keys[ev.ID] = &account.Key{
-				ID: ev.ID, User: ev.User, Name: ev.Name, Prefix: cmp.Or(ev.ShownPrefix, ev.Prefix), Hash: ev.Hash, Scopes: ev.Scopes, Repositories: ev.Repositories,
+				ID: ev.ID, User: ev.User, Name: ev.Name, Prefix: cmp.Or(ev.ShownPrefix, ev.Prefix), Hash: ev.Hash, Scopes: ev.AllScopes(), Repositories: ev.Repositories,
 				CreatedAt: ev.At, ExpiresAt: ev.ExpiresAt,
 			}
 		}

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/network"
 )
 
 // Bounds of a sign-in.
@@ -55,7 +56,7 @@ func (p *Provider) Validate() error {
 		return fmt.Errorf("name %.80q: want 1 to 64 letters, digits, dashes or underscores", p.Name)
 	case err != nil || u.Host == "" || u.RawQuery != "" || u.Fragment != "" || u.User != nil:
 		return fmt.Errorf("issuer %.200q is no URL of an issuer", p.Issuer)
-	case u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())):
+	case u.Scheme != "https" && (u.Scheme != "http" || !network.IsLoopback(u.Hostname())):
 		return fmt.Errorf("issuer %.200q: want https; http is for loopback only", p.Issuer)
 	case p.ClientID == "":
 		return errors.New("clientId is needed")
@@ -66,11 +67,6 @@ func (p *Provider) Validate() error {
 		}
 	}
 	return nil
-}
-
-func isLoopback(host string) bool {
-	a, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && a.IsLoopback()
 }
 
 // Options configure a Client. PublicURL and Secret are required.

@@ -42,7 +42,7 @@ const ask = async (key) => (await fetch(o.base + o.probe, { headers: key ? { Aut
 try {
   const owner = await person('owner', { viewport: { width: 1200, height: 800 } });
   await owner.page.goto('/');
-  await owner.says('Quarry searches code.');
+  await owner.says('searches code');
   await owner.shot('home');
   await owner.page.goto(o.setup);
   await owner.shot('setup');
@@ -57,6 +57,7 @@ try {
   await owner.says('You are the owner of this server');
   await owner.shot('keys-none');
 
+  await owner.press('Account');
   await owner.press('Sign out');
   await owner.says('You are signed out.');
   await owner.shot('sign-in');
@@ -112,6 +113,7 @@ try {
   await member.shot('keys');
   for (const [title, link] of [['home', '/'], ['profile', '/settings/profile'], ['sessions', '/settings/sessions']]) {
     await member.page.goto(link);
+    await member.press('Account');
     await member.says('Sign out');
     await member.shot(title);
   }

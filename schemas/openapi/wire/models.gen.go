@@ -5,6 +5,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
+// Defines values for AccessExplanationReason.
+const (
+	AccessExplanationReasonInternal  AccessExplanationReason = "internal"
+	AccessExplanationReasonMember    AccessExplanationReason = "member"
+	AccessExplanationReasonNotActive AccessExplanationReason = "not_active"
+	AccessExplanationReasonNotMember AccessExplanationReason = "not_member"
+	AccessExplanationReasonOwner     AccessExplanationReason = "owner"
+	AccessExplanationReasonPublic    AccessExplanationReason = "public"
+)
+
+// Defines values for AccessExplanationSource.
+const (
+	AccessExplanationSourceDecision AccessExplanationSource = "decision"
+	AccessExplanationSourceDefault  AccessExplanationSource = "default"
+	AccessExplanationSourceHost     AccessExplanationSource = "host"
+)
+
 // Defines values for AccessRequestVisibility.
 const (
 	AccessRequestVisibilityInternal AccessRequestVisibility = "internal"
@@ -69,6 +86,23 @@ const (
 	ConnectionConnectionTypeGitea       ConnectionConnectionType = "gitea"
 	ConnectionConnectionTypeGithub      ConnectionConnectionType = "github"
 	ConnectionConnectionTypeGitlab      ConnectionConnectionType = "gitlab"
+)
+
+// Defines values for ConnectionHooksState.
+const (
+	ConnectionHooksStateLate ConnectionHooksState = "late"
+	ConnectionHooksStateNone ConnectionHooksState = "none"
+	ConnectionHooksStateOk   ConnectionHooksState = "ok"
+)
+
+// Defines values for ConnectionSyncState.
+const (
+	ConnectionSyncStateComplete   ConnectionSyncState = "complete"
+	ConnectionSyncStateElsewhere  ConnectionSyncState = "elsewhere"
+	ConnectionSyncStateIncomplete ConnectionSyncState = "incomplete"
+	ConnectionSyncStateNever      ConnectionSyncState = "never"
+	ConnectionSyncStateRunning    ConnectionSyncState = "running"
+	ConnectionSyncStateWaiting    ConnectionSyncState = "waiting"
 )
 
 // Defines values for DeliveredPushAction.
@@ -163,6 +197,33 @@ const (
 	ErrorErrorCodeUSERNOTFOUND                  ErrorErrorCode = "USER_NOT_FOUND"
 )
 
+// Defines values for EventFrameType.
+const (
+	EventFrameTypeDelivery   EventFrameType = "delivery"
+	EventFrameTypeError      EventFrameType = "error"
+	EventFrameTypeLost       EventFrameType = "lost"
+	EventFrameTypePosition   EventFrameType = "position"
+	EventFrameTypeReady      EventFrameType = "ready"
+	EventFrameTypeRepository EventFrameType = "repository"
+	EventFrameTypeSearchable EventFrameType = "searchable"
+	EventFrameTypeWork       EventFrameType = "work"
+)
+
+// Defines values for EventFrameChange.
+const (
+	EventFrameChangeChanged    EventFrameChange = "changed"
+	EventFrameChangeRegistered EventFrameChange = "registered"
+	EventFrameChangeRemoved    EventFrameChange = "removed"
+)
+
+// Defines values for EventFrameState.
+const (
+	EventFrameStateFailed     EventFrameState = "failed"
+	EventFrameStateImporting  EventFrameState = "importing"
+	EventFrameStateIndexed    EventFrameState = "indexed"
+	EventFrameStateRegistered EventFrameState = "registered"
+)
+
 // Defines values for FailureCode.
 const (
 	FailureCodeCanceled          FailureCode = "canceled"
@@ -208,6 +269,25 @@ const (
 	FileTokensClassesString     FileTokensClasses = "string"
 )
 
+// Defines values for FindMatchRole.
+const (
+	FindMatchRoleDeclaration FindMatchRole = "declaration"
+	FindMatchRoleDefinition  FindMatchRole = "definition"
+	FindMatchRoleReference   FindMatchRole = "reference"
+	FindMatchRoleText        FindMatchRole = "text"
+)
+
+// Defines values for FindMatchRelation.
+const (
+	FindMatchRelationFile       FindMatchRelation = "file"
+	FindMatchRelationImport     FindMatchRelation = "import"
+	FindMatchRelationMeaning    FindMatchRelation = "meaning"
+	FindMatchRelationOther      FindMatchRelation = "other"
+	FindMatchRelationPackage    FindMatchRelation = "package"
+	FindMatchRelationRepository FindMatchRelation = "repository"
+	FindMatchRelationScope      FindMatchRelation = "scope"
+)
+
 // Defines values for FolderItemType.
 const (
 	FolderItemTypeBlob   FolderItemType = "blob"
@@ -244,12 +324,12 @@ const (
 
 // Defines values for ReconciliationResult.
 const (
-	ReconciliationResultDrift   ReconciliationResult = "drift"
-	ReconciliationResultEqual   ReconciliationResult = "equal"
-	ReconciliationResultFailed  ReconciliationResult = "failed"
-	ReconciliationResultSuspect ReconciliationResult = "suspect"
-	ReconciliationResultTold    ReconciliationResult = "told"
-	ReconciliationResultWaiting ReconciliationResult = "waiting"
+	ReconciliationResultDrift    ReconciliationResult = "drift"
+	ReconciliationResultEqual    ReconciliationResult = "equal"
+	ReconciliationResultFailed   ReconciliationResult = "failed"
+	ReconciliationResultReported ReconciliationResult = "reported"
+	ReconciliationResultSuspect  ReconciliationResult = "suspect"
+	ReconciliationResultWaiting  ReconciliationResult = "waiting"
 )
 
 // Defines values for RelatedReason.
@@ -301,17 +381,30 @@ const (
 const (
 	ScopeAdmin  Scope = "admin"
 	ScopeGit    Scope = "git"
+	ScopeScip   Scope = "scip"
 	ScopeSearch Scope = "search"
+)
+
+// Defines values for SearchFacetName.
+const (
+	SearchFacetNameBranch     SearchFacetName = "branch"
+	SearchFacetNameDirectory  SearchFacetName = "directory"
+	SearchFacetNameExtension  SearchFacetName = "extension"
+	SearchFacetNameKind       SearchFacetName = "kind"
+	SearchFacetNameLanguage   SearchFacetName = "language"
+	SearchFacetNameRepository SearchFacetName = "repository"
+	SearchFacetNameTrait      SearchFacetName = "trait"
 )
 
 // Defines values for SearchNoticeCode.
 const (
-	SearchNoticeCodeAMBIGUOUSQUERY       SearchNoticeCode = "AMBIGUOUS_QUERY"
-	SearchNoticeCodeDIFFERENTMEANING     SearchNoticeCode = "DIFFERENT_MEANING"
-	SearchNoticeCodeFILTERSELECTSNOTHING SearchNoticeCode = "FILTER_SELECTS_NOTHING"
-	SearchNoticeCodePASTEDTEXT           SearchNoticeCode = "PASTED_TEXT"
-	SearchNoticeCodeRELATEDMATCHES       SearchNoticeCode = "RELATED_MATCHES"
-	SearchNoticeCodeTERMFINDSNOTHING     SearchNoticeCode = "TERM_FINDS_NOTHING"
+	SearchNoticeCodeAMBIGUOUSQUERY        SearchNoticeCode = "AMBIGUOUS_QUERY"
+	SearchNoticeCodeDIFFERENTMEANING      SearchNoticeCode = "DIFFERENT_MEANING"
+	SearchNoticeCodeFILTERSELECTSNOTHING  SearchNoticeCode = "FILTER_SELECTS_NOTHING"
+	SearchNoticeCodePASTEDTEXT            SearchNoticeCode = "PASTED_TEXT"
+	SearchNoticeCodePOSITIONWITHOUTSYMBOL SearchNoticeCode = "POSITION_WITHOUT_SYMBOL"
+	SearchNoticeCodeRELATEDMATCHES        SearchNoticeCode = "RELATED_MATCHES"
+	SearchNoticeCodeTERMFINDSNOTHING      SearchNoticeCode = "TERM_FINDS_NOTHING"
 )
 
 // Defines values for SearchStatsFlushReason.
@@ -324,13 +417,22 @@ const (
 
 // Defines values for SkipReason.
 const (
-	SkipReasonBinary      SkipReason = "binary"
-	SkipReasonInvalidPath SkipReason = "invalid_path"
-	SkipReasonSubmodule   SkipReason = "submodule"
-	SkipReasonSymlink     SkipReason = "symlink"
-	SkipReasonTooLarge    SkipReason = "too_large"
-	SkipReasonUndecodable SkipReason = "undecodable"
-	SkipReasonUnreadable  SkipReason = "unreadable"
+	SkipReasonBinary         SkipReason = "binary"
+	SkipReasonInvalidPath    SkipReason = "invalid_path"
+	SkipReasonLfsPointer     SkipReason = "lfs_pointer"
+	SkipReasonSubmodule      SkipReason = "submodule"
+	SkipReasonSymbolsFailed  SkipReason = "symbols_failed"
+	SkipReasonSymbolsLimit   SkipReason = "symbols_limit"
+	SkipReasonSymbolsTimeout SkipReason = "symbols_timeout"
+	SkipReasonSymlink        SkipReason = "symlink"
+	SkipReasonTooLarge       SkipReason = "too_large"
+	SkipReasonUndecodable    SkipReason = "undecodable"
+	SkipReasonUnreadable     SkipReason = "unreadable"
+)
+
+// Defines values for SkippedFileSymbols.
+const (
+	SkippedFileSymbolsPartial SkippedFileSymbols = "partial"
 )
 
 // Defines values for StreamFrameType.
@@ -419,6 +521,26 @@ type Access struct {
 	Decided    Visibility `json:"decided,omitempty,omitzero"`
 	Members    []string   `json:"members"`
 }
+
+// AccessExplanation Whether a user may read a repository, and why.
+type AccessExplanation struct {
+	UserID   string                  `json:"userId"`
+	Readable bool                    `json:"readable"`
+	Reason   AccessExplanationReason `json:"reason"`
+
+	// Message The reason, as a sentence.
+	Message    string     `json:"message"`
+	Visibility Visibility `json:"visibility"`
+
+	// Source What decides the visibility.
+	Source AccessExplanationSource `json:"source"`
+}
+
+// AccessExplanationReason defines model for AccessExplanation.Reason.
+type AccessExplanationReason string
+
+// AccessExplanationSource What decides the visibility.
+type AccessExplanationSource string
 
 // AccessRequest defines model for AccessRequest.
 type AccessRequest struct {
@@ -666,19 +788,99 @@ type Connection struct {
 	ID             ConnectionNumber         `json:"id"`
 	Name           string                   `json:"name"`
 	ConnectionType ConnectionConnectionType `json:"connectionType"`
+	Sync           ConnectionSync           `json:"sync,omitempty,omitzero"`
+	Hooks          ConnectionHooks          `json:"hooks,omitempty,omitzero"`
 }
 
 // ConnectionConnectionType defines model for Connection.ConnectionType.
 type ConnectionConnectionType string
 
+// ConnectionHooks Addition, for owners. The webhooks of the connection; absent if it accepts none.
+type ConnectionHooks struct {
+	// State none: no delivery yet. late: the last one is more than ten usual gaps, and more than a day, ago.
+	State ConnectionHooksState `json:"state"`
+
+	// LastAt When the last delivery was accepted; absent if none was.
+	LastAt Time `json:"lastAt,omitempty,omitzero"`
+
+	// UsualGapSeconds Median time between the latest deliveries; absent for fewer than five.
+	UsualGapSeconds int64 `json:"usualGapSeconds,omitempty,omitzero"`
+}
+
+// ConnectionHooksState none: no delivery yet. late: the last one is more than ten usual gaps, and more than a day, ago.
+type ConnectionHooksState string
+
+// ConnectionIssue defines model for ConnectionIssue.
+type ConnectionIssue struct {
+	// Code Example: unauthorized
+	Code string `json:"code"`
+
+	// Target What was to be listed, as the settings have it; absent for all.
+	Target string `json:"target,omitempty,omitzero"`
+
+	// Message What the code means and what to do.
+	Message string `json:"message"`
+
+	// Detail The words of the host, without credentials.
+	Detail string `json:"detail,omitempty,omitzero"`
+}
+
 // ConnectionNumber The ID of a connection. It stays as long as the name of the connection does.
 type ConnectionNumber = code.ConnectionNumber
+
+// ConnectionSync Addition, for owners. The last sync of a connection that finds its repositories through the API of the host; absent for one that does not.
+type ConnectionSync struct {
+	// State never: none has begun in this process. waiting: running, and waiting for a rate limit until waitingUntil. incomplete: something may be missing, and nothing was removed. elsewhere: another process syncs.
+	State      ConnectionSyncState `json:"state"`
+	StartedAt  Time                `json:"startedAt,omitempty,omitzero"`
+	FinishedAt Time                `json:"finishedAt,omitempty,omitzero"`
+
+	// CompleteAt When the last complete sync of this process ended.
+	CompleteAt Time `json:"completeAt,omitempty,omitzero"`
+
+	// NextAt Absent if none is due.
+	NextAt       Time `json:"nextAt,omitempty,omitzero"`
+	WaitingUntil Time `json:"waitingUntil,omitempty,omitzero"`
+
+	// Found Repositories that the host has and that are not excluded.
+	Found    int `json:"found"`
+	Excluded int `json:"excluded"`
+
+	// Registered Events of the sync; so are changed and removed.
+	Registered int `json:"registered"`
+	Changed    int `json:"changed"`
+	Removed    int `json:"removed"`
+
+	// Absent Repositories that will be removed if the next listing misses them as well.
+	Absent int               `json:"absent"`
+	Issues []ConnectionIssue `json:"issues"`
+
+	// MoreIssues Issues that are not listed.
+	MoreIssues int `json:"moreIssues"`
+}
+
+// ConnectionSyncState never: none has begun in this process. waiting: running, and waiting for a rate limit until waitingUntil. incomplete: something may be missing, and nothing was removed. elsewhere: another process syncs.
+type ConnectionSyncState string
+
+// ConnectionSyncAccepted defines model for ConnectionSyncAccepted.
+type ConnectionSyncAccepted struct {
+	Names []string `json:"names"`
+}
+
+// ConnectionSyncRequest defines model for ConnectionSyncRequest.
+type ConnectionSyncRequest struct {
+	// Name Absent: all.
+	Name string `json:"name,omitempty,omitzero"`
+
+	// Remove Remove what is not listed any more, even if that is most of a connection.
+	Remove bool `json:"remove,omitempty,omitzero"`
+}
 
 // CreateKeyRequest defines model for CreateKeyRequest.
 type CreateKeyRequest struct {
 	Name string `json:"name"`
 
-	// UserID For the operator: whose key it is.
+	// UserID For the operator: the user who owns the key.
 	UserID string  `json:"userId,omitempty,omitzero"`
 	Scopes []Scope `json:"scopes,omitempty,omitzero"`
 
@@ -691,7 +893,7 @@ type CreateKeyRequest struct {
 
 // DeadLetter defines model for DeadLetter.
 type DeadLetter struct {
-	// ID Partition and offset of the letter.
+	// ID Partition and offset of the dead letter.
 	ID             string   `json:"id"`
 	Position       Position `json:"position"`
 	RecordPosition Position `json:"recordPosition,omitempty,omitzero"`
@@ -711,16 +913,16 @@ type DeadLetter struct {
 	RepoName string           `json:"repoName,omitempty,omitzero"`
 	At       Time             `json:"at,omitempty,omitzero"`
 
-	// ValueBytes Of the value that is in the letter.
+	// ValueBytes Size of the value in the dead letter.
 	ValueBytes int `json:"valueBytes"`
 
-	// Copies Further letters of the same record and stage.
+	// Copies Further dead letters of the same record and stage.
 	Copies int `json:"copies,omitempty,omitzero"`
 }
 
 // DeadLetterDetails defines model for DeadLetterDetails.
 type DeadLetterDetails struct {
-	// ID Partition and offset of the letter.
+	// ID Partition and offset of the dead letter.
 	ID             string         `json:"id"`
 	Key            string         `json:"key,omitempty,omitzero"`
 	Headers        []RecordHeader `json:"headers"`
@@ -752,10 +954,10 @@ type DeadLetterDetails struct {
 	RepoName string           `json:"repoName,omitempty,omitzero"`
 	At       Time             `json:"at,omitempty,omitzero"`
 
-	// ValueBytes Of the value that is in the letter.
+	// ValueBytes Size of the value in the dead letter.
 	ValueBytes int `json:"valueBytes"`
 
-	// Copies Further letters of the same record and stage.
+	// Copies Further dead letters of the same record and stage.
 	Copies int `json:"copies,omitempty,omitzero"`
 }
 
@@ -785,7 +987,7 @@ type DeliveredPush struct {
 	Reason     string   `json:"reason,omitempty,omitzero"`
 	DeadLetter Position `json:"deadLetter,omitempty,omitzero"`
 
-	// Commit Where the ref stood; absent if unknown or gone.
+	// Commit The commit of the ref; absent if unknown or deleted.
 	Commit string `json:"commit,omitempty,omitzero"`
 
 	// ChangedFiles Paths that changed; absent if they are too many to be in the event.
@@ -816,7 +1018,7 @@ type Delivery struct {
 	ID       string   `json:"id"`
 	Position Position `json:"position"`
 
-	// Source The component that wrote the event: /webhooks/{kind}/{connection} for web hooks.
+	// Source The component that wrote the event: /webhooks/{kind}/{connection} for webhooks.
 	Source     string       `json:"source"`
 	Kind       CodeHostType `json:"kind,omitempty,omitzero"`
 	Connection string       `json:"connection,omitempty,omitzero"`
@@ -824,7 +1026,7 @@ type Delivery struct {
 	// DeliveryID What the sender called it.
 	DeliveryID string `json:"deliveryId,omitempty,omitzero"`
 
-	// Verified Of web hooks: whether it was verified and understood.
+	// Verified Of webhooks: whether it was verified and understood.
 	Verified   *bool            `json:"verified,omitempty"`
 	BodySHA256 string           `json:"bodySha256,omitempty,omitzero"`
 	RepoID     RepositoryNumber `json:"repoId,omitempty,omitzero"`
@@ -849,16 +1051,16 @@ type Delivery struct {
 }
 
 // DeliveryOutcome waiting: nothing says yet what became of it; indexed; coalesced: indexed together with a later push of its ref;
-// deleted: the ref is gone, and taken out; unchanged: indexed at that commit before; unselected: not a ref that is
-// indexed; unregistered: of no registered repository; refreshed: every ref was looked at; absent: the ref is gone
-// and was not indexed; failed: given up, in the dead letters; replayed, dropped: what became of its dead letter. Of deliveries that led to no push: duplicate, taken (as another event), ignored, refused.
+// deleted: the ref was deleted, and removed from the index; unchanged: indexed at that commit before; unselected: not a ref that is
+// indexed; unregistered: of no registered repository; refreshed: every ref was looked at; absent: the ref was deleted
+// and was not indexed; failed: now a dead letter; replayed, dropped: what was done with its dead letter. Of deliveries that led to no push: duplicate, taken (as another event), ignored, refused.
 type DeliveryOutcome string
 
 // DeliveryPage defines model for DeliveryPage.
 type DeliveryPage struct {
 	Deliveries []Delivery `json:"deliveries"`
 
-	// NextCursor Absent behind the last page.
+	// NextCursor Absent on the last page.
 	NextCursor string `json:"nextCursor,omitempty,omitzero"`
 }
 
@@ -901,6 +1103,19 @@ type Duplicates struct {
 	LastAt Time  `json:"lastAt,omitempty,omitzero"`
 }
 
+// EnclosingSymbol Addition. The innermost function or type around a reference, with includeEnclosing; absent at the top level of a file.
+type EnclosingSymbol struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"`
+	Parent string `json:"parent,omitempty,omitzero"`
+
+	// Line Of the name, from 1.
+	Line int `json:"line"`
+
+	// Column Of the name, in characters, from 1.
+	Column int `json:"column"`
+}
+
 // EraseRequest defines model for EraseRequest.
 type EraseRequest struct {
 	// Commit The full ID of a commit that no branch or tag leads to; absent for the whole repository.
@@ -912,7 +1127,7 @@ type EraseRequest struct {
 
 // Erasure defines model for Erasure.
 type Erasure struct {
-	// ID Partition and offset of the event that asks for it.
+	// ID Partition and offset of the event that requests it.
 	ID string `json:"id"`
 
 	// RepoID The number that the repository had; 0 if it has none any more.
@@ -978,6 +1193,72 @@ type Error struct {
 // ErrorErrorCode defines model for Error.ErrorCode.
 type ErrorErrorCode string
 
+// EventFrame A frame of followEvents.
+type EventFrame struct {
+	// Type searchable: a push became searchable, or a ref was deleted; repository: it was registered, changed or removed; work: how far its indexing is; delivery: what became of a webhook delivery.
+	Type EventFrameType `json:"type"`
+
+	// Position Where to go on; absent while further frames of the same event follow.
+	Position string `json:"position,omitempty,omitzero"`
+
+	// At When it was recorded.
+	At           Time             `json:"at,omitempty,omitzero"`
+	RepositoryID RepositoryNumber `json:"repositoryId,omitempty,omitzero"`
+
+	// Repository Full name of the repository.
+	Repository string `json:"repository,omitempty,omitzero"`
+
+	// Change Of repository.
+	Change EventFrameChange `json:"change,omitempty,omitzero"`
+
+	// Ref Of searchable, as are the next five: the full name of the branch or tag.
+	Ref string `json:"ref,omitempty,omitzero"`
+
+	// Commit The commit that is searchable; absent if the ref was deleted.
+	Commit  string `json:"commit,omitempty,omitzero"`
+	Deleted bool   `json:"deleted,omitempty,omitzero"`
+
+	// Files Files that changed; absent where there are too many to list.
+	Files *int `json:"files,omitempty"`
+
+	// PushedAt When the push was received.
+	PushedAt Time `json:"pushedAt,omitempty,omitzero"`
+
+	// IndexedAt When its indexing was done.
+	IndexedAt Time `json:"indexedAt,omitempty,omitzero"`
+
+	// State Of work.
+	State     EventFrameState `json:"state,omitempty,omitzero"`
+	Progress  ImportProgress  `json:"progress,omitempty,omitzero"`
+	LastError ImportFailure   `json:"lastError,omitempty,omitzero"`
+
+	// DeliveryKey Of delivery, as is the next: which one, see getDelivery.
+	DeliveryKey string `json:"deliveryKey,omitempty,omitzero"`
+
+	// Outcome What became of it, or of one of its pushes.
+	Outcome string `json:"outcome,omitempty,omitzero"`
+	Error   Error  `json:"error,omitempty,omitzero"`
+}
+
+// EventFrameType searchable: a push became searchable, or a ref was deleted; repository: it was registered, changed or removed; work: how far its indexing is; delivery: what became of a webhook delivery.
+type EventFrameType string
+
+// EventFrameChange Of repository.
+type EventFrameChange string
+
+// EventFrameState Of work.
+type EventFrameState string
+
+// FacetValue defines model for FacetValue.
+type FacetValue struct {
+	Value string `json:"value"`
+
+	// Filter What to add to the query to search in these matches alone.
+	Filter     string `json:"filter"`
+	MatchCount int    `json:"matchCount"`
+	FileCount  int    `json:"fileCount"`
+}
+
 // FailureCode The kind of a failure of the pipeline; docs/operations.md has a table of meanings and remedies.
 type FailureCode string
 
@@ -1025,7 +1306,7 @@ type FileSource struct {
 	BlobSha string     `json:"blobSha,omitempty,omitzero"`
 	Tokens  FileTokens `json:"tokens,omitempty,omitzero"`
 
-	// Symbols Addition. What the file defines, in the order of its names; present if `symbols=1` was asked for and there is anything.
+	// Symbols Addition. What the file defines, in the order of its names; present if `symbols=1` was given and there are any.
 	Symbols []FileSymbol `json:"symbols,omitempty,omitzero"`
 
 	// SymbolsMissing Addition. Why symbols are missing.
@@ -1070,7 +1351,7 @@ type FileSymbol struct {
 // FileSymbolVisibility Absent where neither the declaration nor the language says it.
 type FileSymbolVisibility string
 
-// FileTokens Addition. The tokens of a file; present if `tokens=1` was asked for. Prose, such as Markdown, has none. A language that is
+// FileTokens Addition. The tokens of a file; present if `tokens=1` was given. Prose, such as Markdown, has none. A language that is
 // not known is read by general rules.
 type FileTokens struct {
 	// Classes The names of the classes of tokens.
@@ -1112,11 +1393,55 @@ type FindMatch struct {
 	// LineContent The line of the match with its line end.
 	LineContent string `json:"lineContent"`
 	Range       Range  `json:"range"`
+
+	// Role Addition. What the match is: a definition, a declaration without a body, a use, or a part of a comment, a string or
+	// prose. Absent if the file was not read for it: of a large answer, only the first files are.
+	Role FindMatchRole `json:"role,omitempty,omitzero"`
+
+	// Relation Addition. Only with a position: what the match has in common with it. meaning: it is what the name means there, as
+	// far as can be known without a compiler. Otherwise the nearest thing in common; import: the file imports the other one.
+	Relation FindMatchRelation `json:"relation,omitempty,omitzero"`
+	Symbol   Symbol            `json:"symbol,omitempty,omitzero"`
+
+	// Precise Addition. Whether a precise index has the symbol of the position here. Such matches come first.
+	Precise bool `json:"precise,omitempty,omitzero"`
+
+	// Signature Addition. Of the first definitions, with a position: the declaration without its body, on one line of at most 512 bytes.
+	Signature string `json:"signature,omitempty,omitzero"`
+
+	// Doc Addition. As signature: the first line of the comment that documents it.
+	Doc       string          `json:"doc,omitempty,omitzero"`
+	Enclosing EnclosingSymbol `json:"enclosing,omitempty,omitzero"`
+}
+
+// FindMatchRole Addition. What the match is: a definition, a declaration without a body, a use, or a part of a comment, a string or
+// prose. Absent if the file was not read for it: of a large answer, only the first files are.
+type FindMatchRole string
+
+// FindMatchRelation Addition. Only with a position: what the match has in common with it. meaning: it is what the name means there, as
+// far as can be known without a compiler. Otherwise the nearest thing in common; import: the file imports the other one.
+type FindMatchRelation string
+
+// FindPosition Addition. Where the symbol is used. If it is not there, nothing is found, and a notice says so.
+type FindPosition struct {
+	// RepoName Full name of the repository.
+	RepoName string `json:"repoName"`
+
+	// RevisionName Short or full name of an indexed branch or tag; the default branch if absent.
+	RevisionName string `json:"revisionName,omitempty,omitzero"`
+	Path         string `json:"path"`
+	LineNumber   int    `json:"lineNumber"`
+
+	// Column In characters, of any part of the name; its first occurrence in the line if absent.
+	Column int `json:"column,omitempty,omitzero"`
 }
 
 // FindStats defines model for FindStats.
 type FindStats struct {
 	MatchCount int `json:"matchCount"`
+
+	// TextMatchCount Addition. Occurrences in comments, strings and prose that were left out.
+	TextMatchCount int `json:"textMatchCount,omitempty,omitzero"`
 }
 
 // FindSymbolsRequest defines model for FindSymbolsRequest.
@@ -1124,14 +1449,21 @@ type FindSymbolsRequest struct {
 	// SymbolName One line, at most 256 bytes.
 	SymbolName string `json:"symbolName"`
 
-	// Language C and C++ stand for each other, and so do JavaScript, JSX, TypeScript and TSX.
+	// Language C and C++ include each other, and so do JavaScript, JSX, TypeScript and TSX.
 	Language string `json:"language,omitempty,omitzero"`
 
 	// RevisionName Short or full name of a branch or tag; the default branch if absent.
 	RevisionName string `json:"revisionName,omitempty,omitzero"`
 
 	// RepoName Full name of a repository; all if absent.
-	RepoName string `json:"repoName,omitempty,omitzero"`
+	RepoName string       `json:"repoName,omitempty,omitzero"`
+	Position FindPosition `json:"position,omitempty,omitzero"`
+
+	// IncludeText Addition. Of find_references: whether occurrences in comments, strings and prose count.
+	IncludeText bool `json:"includeText,omitempty,omitzero"`
+
+	// IncludeEnclosing Addition. Of find_references: whether references have the function or type around them, for a hierarchy of calls.
+	IncludeEnclosing bool `json:"includeEnclosing,omitempty,omitzero"`
 }
 
 // FindSymbolsResponse defines model for FindSymbolsResponse.
@@ -1149,7 +1481,7 @@ type FindSymbolsResponse struct {
 	Notices []SearchNotice `json:"notices,omitempty,omitzero"`
 }
 
-// FirstSkippedFiles The first skipped files of the default branch; absent if there are none.
+// FirstSkippedFiles The first files of the default branch that are skipped or have partial symbols; absent if there are none.
 type FirstSkippedFiles struct {
 	Files []SkippedFile `json:"files"`
 
@@ -1221,6 +1553,32 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
+// Hover Addition.
+type Hover struct {
+	// Signature The declaration without its body; may be empty.
+	Signature string `json:"signature"`
+
+	// Documentation Markdown of a precise index, or the first line of a comment; may be empty.
+	Documentation string `json:"documentation"`
+
+	// Precise Whether they are those of a precise index.
+	Precise    bool            `json:"precise"`
+	Definition HoverDefinition `json:"definition,omitempty,omitzero"`
+
+	// Notices As those of find_definitions.
+	Notices []SearchNotice `json:"notices,omitempty,omitzero"`
+}
+
+// HoverDefinition The first definition; absent if none is known.
+type HoverDefinition struct {
+	Repository string `json:"repository"`
+	FileName   string `json:"fileName"`
+
+	// WebURL The file's page on this server.
+	WebURL     string `json:"webUrl"`
+	LineNumber int    `json:"lineNumber"`
+}
+
 // ImportFailure defines model for ImportFailure.
 type ImportFailure struct {
 	Code FailureCode `json:"code"`
@@ -1291,6 +1649,43 @@ type LanguageModel struct {
 	Provider    string `json:"provider"`
 	Model       string `json:"model"`
 	DisplayName string `json:"displayName,omitempty,omitzero"`
+}
+
+// ListedSymbol defines model for ListedSymbol.
+type ListedSymbol struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"`
+
+	// Parent The name of the definition around it.
+	Parent     string `json:"parent,omitempty,omitzero"`
+	ParentKind string `json:"parentKind,omitempty,omitzero"`
+	Path       string `json:"path"`
+	Language   string `json:"language"`
+
+	// Line Of the name, from 1.
+	Line int `json:"line"`
+
+	// Column Of the name, in characters, from 1.
+	Column int `json:"column"`
+
+	// EndLine The last line of the body, if that is known.
+	EndLine int `json:"endLine,omitempty,omitzero"`
+
+	// WebURL The page of the file on this server.
+	WebURL string `json:"webUrl"`
+}
+
+// ListedSymbols Addition.
+type ListedSymbols struct {
+	// TotalCount Over all pages; of at most 5000.
+	TotalCount int `json:"totalCount"`
+
+	// IsExhaustive Whether there are no others.
+	IsExhaustive bool `json:"isExhaustive"`
+
+	// Kinds How many symbols there are of each kind, over all pages; the most frequent first.
+	Kinds   []SymbolCount  `json:"kinds"`
+	Symbols []ListedSymbol `json:"symbols"`
 }
 
 // Location defines model for Location.
@@ -1387,7 +1782,7 @@ type ProjectionVersion struct {
 	// CopyOf The version that it began as a copy of.
 	CopyOf string `json:"copyOf,omitempty,omitzero"`
 
-	// Projection What was built anew in it, if not all was.
+	// Projection The projection that was rebuilt; absent if all were.
 	Projection       string `json:"projection,omitempty,omitzero"`
 	MissingDocuments int    `json:"missingDocuments"`
 
@@ -1420,10 +1815,10 @@ type Readiness struct {
 	Status ReadinessStatus `json:"status"`
 	AsOf   string          `json:"asOf,omitempty,omitzero"`
 
-	// MissingDocuments Documents that searches do not find, because segments were lost. They are indexed again by themselves.
+	// MissingDocuments Documents that searches do not find, because segments were lost. They are indexed again automatically.
 	MissingDocuments int `json:"missingDocuments,omitempty,omitzero"`
 
-	// MissingRefs Refs whose last revision searches do not find, because what it builds on was lost. They are indexed again by themselves.
+	// MissingRefs Refs whose last revision searches do not find, because what it builds on was lost. They are indexed again automatically.
 	MissingRefs int `json:"missingRefs,omitempty,omitzero"`
 
 	// UnstoredDocuments Documents and refs that searches find and a rebuild would lose. They are written or indexed again by themselves.
@@ -1433,7 +1828,7 @@ type Readiness struct {
 // ReadinessStatus defines model for Readiness.Status.
 type ReadinessStatus string
 
-// Reconciliation The last look for pushes that no web hook told of; absent where another process looks, or none does.
+// Reconciliation The last check for pushes that no webhook announced; absent where another process checks, or none does.
 type Reconciliation struct {
 	// LookedAt Absent before the first look.
 	LookedAt Time                 `json:"lookedAt,omitempty,omitzero"`
@@ -1520,7 +1915,7 @@ type RegisterRequest struct {
 	// Example: /srv/git/kettle.git
 	Path string `json:"path,omitempty,omitzero"`
 
-	// Branches Globs on the short names of branches that are indexed beside the default branch.
+	// Branches Globs on the short names of branches that are indexed in addition to the default branch.
 	Branches []string `json:"branches,omitempty,omitzero"`
 
 	// Tags Globs on the short names of tags that are indexed.
@@ -1582,7 +1977,7 @@ type ReplayState string
 
 // ReplayRequest defines model for ReplayRequest.
 type ReplayRequest struct {
-	// Projection Build this one alone anew; the others are copied. Absent: all.
+	// Projection Rebuild this one only; the others are copied. Absent: all.
 	Projection string `json:"projection,omitempty,omitzero"`
 
 	// To A moment of the past: a time as of RFC 3339, or partition/offset of the last record that counts, several separated by commas.
@@ -1598,7 +1993,7 @@ type Replays struct {
 	Previous ProjectionVersion `json:"previous,omitempty,omitzero"`
 	Replays  []Replay          `json:"replays"`
 
-	// Projections What a replay can be asked for by name.
+	// Projections The names that a replay accepts.
 	Projections []string `json:"projections"`
 }
 
@@ -1619,11 +2014,11 @@ type Repository struct {
 	IsFork          bool   `json:"isFork"`
 	IsArchived      bool   `json:"isArchived"`
 
-	// Visibility Addition. Who may see the repository: everybody who may ask at all, users, or owners and the users who are named.
+	// Visibility Addition. Who may read the repository: every caller, signed-in users, or owners and named users.
 	Visibility RepositoryVisibility `json:"visibility,omitempty,omitzero"`
 }
 
-// RepositoryVisibility Addition. Who may see the repository: everybody who may ask at all, users, or owners and the users who are named.
+// RepositoryVisibility Addition. Who may read the repository: every caller, signed-in users, or owners and named users.
 type RepositoryVisibility string
 
 // RepositoryInfo defines model for RepositoryInfo.
@@ -1690,7 +2085,7 @@ type ResolvedAll struct {
 	Resolved int       `json:"resolved"`
 	Refused  []Refusal `json:"refused"`
 
-	// Remaining Letters that match and are still open, refused ones among them.
+	// Remaining Dead letters that match and are still open, including refused ones.
 	Remaining int `json:"remaining"`
 }
 
@@ -1702,7 +2097,39 @@ type RoleRequest struct {
 	Role Role `json:"role"`
 }
 
-// Scope What a credential is good for; each for itself.
+// ScipUpload Addition. A precise index.
+type ScipUpload struct {
+	RepoID   RepositoryNumber `json:"repoId"`
+	RepoName string           `json:"repoName"`
+	Commit   string           `json:"commit"`
+
+	// Path The directory that it is about; empty for the whole repository.
+	Path string `json:"path"`
+
+	// Tool The indexer, as it names itself.
+	Tool        string `json:"tool"`
+	ToolVersion string `json:"toolVersion"`
+
+	// Documents Files that it is about.
+	Documents int `json:"documents"`
+
+	// Occurrences Occurrences of symbols in them.
+	Occurrences int `json:"occurrences"`
+
+	// Symbols Symbols that are not local to a file.
+	Symbols int `json:"symbols"`
+
+	// SizeBytes On disk.
+	SizeBytes  int  `json:"sizeBytes"`
+	UploadedAt Time `json:"uploadedAt"`
+}
+
+// ScipUploads Addition.
+type ScipUploads struct {
+	Uploads []ScipUpload `json:"uploads"`
+}
+
+// Scope What a credential permits; no scope includes another. scip, an addition, permits uploads of precise indexes; only keys of owners have it.
 type Scope string
 
 // ScopedAccessToken defines model for ScopedAccessToken.
@@ -1719,14 +2146,14 @@ type ScopedAccessTokenRequest struct {
 	RepoIds []RepositoryKey `json:"repoIds"`
 }
 
-// SearchExplain Addition. How the query was run; for people, its members may change. docs/api.md tells them.
+// SearchExplain Addition. How the query was run; for people, its members may change. docs/api.md lists them.
 type SearchExplain struct {
 	Query string `json:"query"`
 
 	// AsOf The moment of the past that was searched; absent for the present.
 	AsOf string `json:"asOf,omitempty,omitzero"`
 
-	// Atoms What the index was asked for.
+	// Atoms The lookups in the index.
 	Atoms []string `json:"atoms"`
 
 	// Stages Microseconds, such as planMicros.
@@ -1738,6 +2165,24 @@ type SearchExplain struct {
 	// Probes The searches for readings, advice and related files, in their order.
 	Probes []ProbeExplain `json:"probes,omitempty,omitzero"`
 }
+
+// SearchFacet defines model for SearchFacet.
+type SearchFacet struct {
+	// Name directory: below the directory that all files have in common. trait: what is: selects. kind: of symbols, where the
+	// query asks for symbols. branch: the full names of refs, where the query names revisions.
+	Name SearchFacetName `json:"name"`
+
+	// IsComplete Whether the counts are of every match there is; else there are at least as many.
+	IsComplete bool `json:"isComplete"`
+
+	// HasMore Whether there are further values, with no more matches than these.
+	HasMore bool         `json:"hasMore,omitempty,omitzero"`
+	Values  []FacetValue `json:"values"`
+}
+
+// SearchFacetName directory: below the directory that all files have in common. trait: what is: selects. kind: of symbols, where the
+// query asks for symbols. branch: the full names of refs, where the query names revisions.
+type SearchFacetName string
 
 // SearchFile defines model for SearchFile.
 type SearchFile struct {
@@ -1761,7 +2206,7 @@ type SearchFile struct {
 	// Branches Full names of the searched refs that hold the file with this content.
 	Branches []string `json:"branches"`
 
-	// Content The whole text if it was asked for, else empty.
+	// Content The whole text if it was requested, else empty.
 	Content string `json:"content"`
 }
 
@@ -1772,6 +2217,7 @@ type SearchNotice struct {
 	// or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match. PASTED_TEXT:
 	// the query was read as pasted code, an error message or a stack trace. RELATED_MATCHES: a term is written in other
 	// forms as well, with accents or in another style of identifiers; what has these is in related.
+	// POSITION_WITHOUT_SYMBOL: the symbol is not at the position of the request.
 	Code SearchNoticeCode `json:"code"`
 
 	// Message One line.
@@ -1798,6 +2244,7 @@ type SearchNotice struct {
 // or, negated, excludes nothing. TERM_FINDS_NOTHING: nothing was found, and this term has no match. PASTED_TEXT:
 // the query was read as pasted code, an error message or a stack trace. RELATED_MATCHES: a term is written in other
 // forms as well, with accents or in another style of identifiers; what has these is in related.
+// POSITION_WITHOUT_SYMBOL: the symbol is not at the position of the request.
 type SearchNoticeCode string
 
 // SearchRequest defines model for SearchRequest.
@@ -1821,8 +2268,11 @@ type SearchRequest struct {
 	// Display Addition. The most matches to return, where more are to be counted; 0 means matches.
 	Display int `json:"display,omitempty,omitzero"`
 
-	// Explain Addition. Whether to tell how the query was run.
+	// Explain Addition. Whether to explain how the query was run.
 	Explain bool `json:"explain,omitempty,omitzero"`
+
+	// Facets Addition. Whether to count what the matches are in: facets of the answer.
+	Facets bool `json:"facets,omitempty,omitzero"`
 }
 
 // SearchResult defines model for SearchResult.
@@ -1832,7 +2282,7 @@ type SearchResult struct {
 	// Files Empty for a query of type:repo or select:repo, whose answer is repositoryInfo; without chunks for type:file or select:file.
 	Files []SearchFile `json:"files"`
 
-	// RepositoryInfo The repositories of files, or those that type:repo or select:repo asks for.
+	// RepositoryInfo The repositories of files, or those of a query with type:repo or select:repo.
 	RepositoryInfo []RepositoryInfo `json:"repositoryInfo"`
 
 	// IsSearchExhaustive Whether the answer holds every match there is.
@@ -1850,7 +2300,11 @@ type SearchResult struct {
 	// Related Addition. Files that may be meant besides those that match, in groups; nothing else of the answer counts them.
 	// Absent if there are none, and for answers with more than 100 matches.
 	Related []RelatedFiles `json:"related,omitempty,omitzero"`
-	Explain SearchExplain  `json:"explain,omitempty,omitzero"`
+
+	// Facets Addition. What the matches that totalMatchCount counts are in, where the request has facets. Absent if there are no
+	// matches, and for a query whose answer is repositories.
+	Facets  []SearchFacet `json:"facets,omitempty,omitzero"`
+	Explain SearchExplain `json:"explain,omitempty,omitzero"`
 }
 
 // SearchStats docs/api.md says what each member counts. Times are nanoseconds.
@@ -1889,7 +2343,7 @@ type SegmentExplain struct {
 	ID        string `json:"id"`
 	Documents int    `json:"documents"`
 
-	// CandidateBlocks By atom; -1 where the index was not asked.
+	// CandidateBlocks By atom; -1 where the index was not used.
 	CandidateBlocks []int `json:"candidateBlocks,omitempty,omitzero"`
 	FilesConsidered int   `json:"filesConsidered,omitempty,omitzero"`
 	Matches         int   `json:"matches,omitempty,omitzero"`
@@ -1928,19 +2382,25 @@ type SignedIn struct {
 	ExpiresAt Time `json:"expiresAt"`
 }
 
-// SkipReason defines model for SkipReason.
+// SkipReason Those that begin with symbols_ are reasons for partial symbols; the text is searchable.
 type SkipReason string
 
 // SkippedFile defines model for SkippedFile.
 type SkippedFile struct {
-	Path      string     `json:"path"`
-	Ref       string     `json:"ref"`
-	Reason    SkipReason `json:"reason"`
-	SizeBytes int64      `json:"sizeBytes"`
+	Path   string     `json:"path"`
+	Ref    string     `json:"ref"`
+	Reason SkipReason `json:"reason"`
+
+	// Symbols Present if the text of the file is searchable, and some or all of its symbols are missing.
+	Symbols   SkippedFileSymbols `json:"symbols,omitempty,omitzero"`
+	SizeBytes int64              `json:"sizeBytes"`
 
 	// Message What the reason means and what can be done.
 	Message string `json:"message"`
 }
+
+// SkippedFileSymbols Present if the text of the file is searchable, and some or all of its symbols are missing.
+type SkippedFileSymbols string
 
 // StreamFrame A frame of streamSearch.
 type StreamFrame struct {
@@ -1950,15 +2410,16 @@ type StreamFrame struct {
 	// Files Of a chunk, best first within it.
 	Files []SearchFile `json:"files,omitempty,omitzero"`
 
-	// RepositoryInfo Of a chunk, whose repositories they are.
+	// RepositoryInfo The chunk that the repositories belong to.
 	RepositoryInfo   []RepositoryInfo `json:"repositoryInfo,omitempty,omitzero"`
 	AccumulatedStats SearchStats      `json:"accumulatedStats,omitempty,omitzero"`
 
-	// IsSearchExhaustive Of the final frame, as are the next four; they are those of SearchResult.
+	// IsSearchExhaustive Of the final frame, as are the next five; they are those of SearchResult.
 	IsSearchExhaustive bool           `json:"isSearchExhaustive,omitempty,omitzero"`
 	IncompleteReason   string         `json:"incompleteReason,omitempty,omitzero"`
 	Notices            []SearchNotice `json:"notices,omitempty,omitzero"`
 	Related            []RelatedFiles `json:"related,omitempty,omitzero"`
+	Facets             []SearchFacet  `json:"facets,omitempty,omitzero"`
 	Explain            SearchExplain  `json:"explain,omitempty,omitzero"`
 	Error              Error          `json:"error,omitempty,omitzero"`
 }
@@ -1971,6 +2432,12 @@ type Symbol struct {
 	Symbol string       `json:"symbol"`
 	Kind   string       `json:"kind"`
 	Parent SymbolParent `json:"parent,omitempty,omitzero"`
+}
+
+// SymbolCount defines model for SymbolCount.
+type SymbolCount struct {
+	Kind  string `json:"kind"`
+	Count int    `json:"count"`
 }
 
 // SymbolParent defines model for SymbolParent.
@@ -2050,7 +2517,7 @@ type VerificationCounts struct {
 	Refs              int `json:"refs"`
 	Files             int `json:"files"`
 
-	// Differences Those that stand: after a repair, what it left.
+	// Differences Those that remain, also after a repair.
 	Differences int `json:"differences"`
 	Repaired    int `json:"repaired"`
 
@@ -2092,7 +2559,7 @@ type VerificationRequest struct {
 	// Repositories Names or IDs; absent or empty means all.
 	Repositories []string `json:"repositories,omitempty,omitzero"`
 
-	// Remote Ask the repositories themselves, too.
+	// Remote Compare with the code hosts, too.
 	Remote bool `json:"remote,omitempty,omitzero"`
 
 	// Repair Have what differs indexed again, and compare that once more.
@@ -2104,5 +2571,5 @@ type Version struct {
 	Version string `json:"version"`
 }
 
-// Visibility public: whoever may ask; internal: users; private: owners, and members who are named.
+// Visibility public: every caller; internal: signed-in users; private: owners and named members.
 type Visibility string

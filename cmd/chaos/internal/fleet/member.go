@@ -118,20 +118,21 @@ func (m *Member) Launch() error {
 	if m.Role != "" {
 		args = append(args, "--role", m.Role)
 	}
-	m.cmd = exec.Command(m.fleet.o.Quarry, args...)
-	m.cmd.Env = append(os.Environ(), "QUARRY_CHAOS_CLOCK="+m.fleet.clock)
-	m.cmd.Stdout, m.cmd.Stderr = output, output
+	cmd := exec.Command(m.fleet.o.Quarry, args...)
+	cmd.Env = append(os.Environ(), "QUARRY_CHAOS_CLOCK="+m.fleet.clock)
+	cmd.Stdout, cmd.Stderr = output, output
 	// Use a separate process group, so that an interrupt of this program does not
 	// end it.
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := m.cmd.Start(); err != nil {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", m.Name, err)
 	}
-	m.exited = make(chan struct{})
-	go func(cmd *exec.Cmd, exited chan struct{}) {
+	exited := make(chan struct{})
+	m.cmd, m.exited = cmd, exited
+	go func() {
 		_ = cmd.Wait() // the state says how it ended
 		close(exited)
-	}(m.cmd, m.exited)
+	}()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.mu.url = "http://" + address

@@ -13,6 +13,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // maxPending is how many pushes may wait for their delivery.
@@ -91,7 +93,7 @@ func (s *Sender) Run(ctx context.Context) error {
 		if len(s.pending) > 0 {
 			wait = retryPause
 		}
-		sleepContext(ctx, wait)
+		_ = clock.Sleep(ctx, wait) // the loop checks ctx
 	}
 	return nil
 }
@@ -103,22 +105,13 @@ func (s *Sender) Flush(ctx context.Context) error {
 			return err
 		}
 		if len(s.pending) > 0 {
-			sleepContext(ctx, retryPause)
+			_ = clock.Sleep(ctx, retryPause) // the end of ctx is checked below
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %d pushes could not be delivered: %w", s.Repository.Name, len(s.pending), ctx.Err())
 		}
 	}
 	return nil
-}
-
-func sleepContext(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // pushOnce makes one push and queues its delivery.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/accounting"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // bounds of what one process may hold, by metric. They are far above what was seen
@@ -78,12 +79,8 @@ const segmentsKept = 15 * time.Second
 // Workers that go on would add to the log what only the rebuild has, and a rebuild has
 // not what the segment store lacks.
 func (r *chaosRun) compareWithRebuild(ctx context.Context) error {
-	timer := time.NewTimer(time.Until(r.segmentsLost.Add(segmentsKept)))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := clock.Sleep(ctx, time.Until(r.segmentsLost.Add(segmentsKept))); err != nil {
+		return err
 	}
 	if err := r.fleet.Stop(); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/host"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // Options of Run. Fleet, Rounds and Log are required.
@@ -222,12 +223,7 @@ func (r *chaosRun) sumCounts() {
 
 // pauseRandomly waits for a random time.
 func (r *chaosRun) pauseRandomly(ctx context.Context, least, most time.Duration) {
-	timer := time.NewTimer(least + time.Duration(r.random.Int64N(int64(most-least))))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	_ = clock.Sleep(ctx, least+time.Duration(r.random.Int64N(int64(most-least)))) // its callers check ctx
 }
 
 // selectFaults are those to choose from.

@@ -2,7 +2,6 @@ package backup
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,30 +37,19 @@ func (n *objectScan) scanLog(ctx context.Context, log eventlog.Log, ends []event
 }
 
 func (n *objectScan) readPartition(ctx context.Context, log eventlog.Log, partition int32, end event.Offset) (records int64, err error) {
-	if end == 0 {
-		return 0, nil
-	}
-	reader, err := log.Tail(ctx, event.TopicEvents, partition, 0)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { err = errors.Join(err, reader.Close()) }()
-	for {
-		rec, err := reader.Next(ctx)
+	for rec, err := range event.ReadRange(ctx, log, event.TopicEvents, partition, 0, end) {
 		if err != nil {
 			return records, err
 		}
 		records++
 		n.applyRecord(rec)
-		if rec.Position.Offset+1 >= end {
-			return records, nil
-		}
 	}
+	return records, nil
 }
 
 func (n *objectScan) applyRecord(rec event.Record) {
 	switch event.TypeOf(rec) {
-	case event.TypeRevisionIndexed, event.TypeSegmentsMerged, event.TypeRepositoryRemoved:
+	case event.TypeRevisionIndexed, event.TypeSegmentsMerged, event.TypeRepositoryRemoved, event.TypeScipUploaded:
 	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeDelivery, event.TypePushesHandled, event.TypeErasureRequested:
 		return // most records: they name no object
 	}
@@ -86,6 +74,10 @@ func (n *objectScan) applyRecord(rec event.Record) {
 			if e.Output == nil || id != e.Output.ID {
 				delete(n.missing, segmentName(id))
 			}
+		}
+	case *event.ScipUploaded: // one that is not there was replaced by a later one
+		if _, ok := n.present[e.Object]; ok {
+			n.present[e.Object] = true
 		}
 	case *event.RepositoryRemoved:
 		maps.DeleteFunc(n.missing, func(_ string, of code.RepositoryID) bool { return of == e.Repository })

@@ -18,7 +18,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
 	"github.com/quarrysearch/quarry/query/client"
 )
 
@@ -70,7 +71,7 @@ func newInstallation(t *testing.T) *installation {
 		Holder:     func(string) (boot.Holder, error) { return boot.Holder{Held: true, Process: 1}, nil },
 		Owner:      func(string) (bool, uint32, error) { return true, 0, nil },
 		Git:        func(context.Context) (string, error) { return "git version 2.39.5", nil },
-		Topics:     func(context.Context) ([]server.TopicReport, error) { return []server.TopicReport{{Exists: true}}, nil },
+		Topics:     func(context.Context) ([]topics.Report, error) { return []topics.Report{{Exists: true}}, nil },
 		LastRecord: func(context.Context) (time.Time, error) { return now, nil },
 		Version:    "v1",
 	}}
@@ -90,10 +91,10 @@ func (in *installation) setStopped() {
 	in.useServer("http://127.0.0.1:1")
 }
 
-func (in *installation) useKafka(deviations ...server.DeviationReport) {
+func (in *installation) useKafka(deviations ...topics.DeviationReport) {
 	in.Config.Log.Driver = "kafka"
-	in.Probes.Topics = func(context.Context) ([]server.TopicReport, error) {
-		return []server.TopicReport{{Topic: "quarry.events", Exists: true, Deviations: deviations}}, nil
+	in.Probes.Topics = func(context.Context) ([]topics.Report, error) {
+		return []topics.Report{{Topic: "quarry.events", Exists: true, Deviations: deviations}}, nil
 	}
 }
 
@@ -194,16 +195,16 @@ func TestChecks(t *testing.T) {
 			}
 		}},
 		{"log", Problem, "retention", func(in *installation) {
-			in.useKafka(server.DeviationReport{What: "retention", Why: "loses events", Mend: "set it", Refused: true})
+			in.useKafka(topics.DeviationReport{What: "retention", Why: "loses events", Mend: "set it", Refused: true})
 		}},
-		{"log", Warning, "one replica", func(in *installation) { in.useKafka(server.DeviationReport{What: "one replica"}) }},
+		{"log", Warning, "one replica", func(in *installation) { in.useKafka(topics.DeviationReport{What: "one replica"}) }},
 		{"log", Problem, "brokers do not answer", func(in *installation) {
 			in.useKafka()
-			in.Probes.Topics = func(context.Context) ([]server.TopicReport, error) { return nil, errProbe }
+			in.Probes.Topics = func(context.Context) ([]topics.Report, error) { return nil, errProbe }
 		}},
 		{"log", Problem, "cannot be read", func(in *installation) {
 			in.setStopped()
-			in.Probes.Topics = func(context.Context) ([]server.TopicReport, error) { return nil, errProbe }
+			in.Probes.Topics = func(context.Context) ([]topics.Report, error) { return nil, errProbe }
 		}},
 		{"clock", Problem, "the clock says 1970", func(in *installation) { in.Now = func() time.Time { return time.Unix(0, 0) } }},
 		{"clock", Problem, "1h0m0s in the future", func(in *installation) {
@@ -271,7 +272,7 @@ func (in *installation) runChecks() (all []Finding) {
 // The probes of this machine answer.
 func TestProbes(t *testing.T) {
 	c := config.Default()
-	p := NewProbes(server.Options{Config: &c}, nil)
+	p := NewProbes(logdriver.Options{Config: &c}, "", nil)
 	if s, err := p.Space(t.TempDir()); err != nil || s.TotalBytes <= 0 || s.FreeBytes > s.TotalBytes {
 		t.Errorf("%+v, %v", s, err)
 	}

@@ -9,7 +9,8 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
 	"github.com/quarrysearch/quarry/query/client"
 )
 
@@ -24,7 +25,7 @@ type Probes struct {
 	Holder    func(dir string) (boot.Holder, error)
 	Owner     func(path string) (ours bool, user uint32, err error)
 	Git       func(ctx context.Context) (string, error)
-	Topics    func(ctx context.Context) ([]server.TopicReport, error)
+	Topics    func(ctx context.Context) ([]topics.Report, error)
 	// LastRecord returns when the log took its last record; zero if it is empty.
 	LastRecord func(ctx context.Context) (time.Time, error)
 	// Client sends requests to the server, as the operator if the data directory
@@ -34,17 +35,18 @@ type Probes struct {
 	Version string
 }
 
-// NewProbes returns the probes of this machine. URL is the address of the server.
-func NewProbes(o server.Options, to *client.Client) Probes {
+// NewProbes returns the probes of this machine. Version is that of this program; to sends
+// requests to the server.
+func NewProbes(log logdriver.Options, version string, to *client.Client) Probes {
 	return Probes{
 		Space: boot.SpaceOf, Memory: boot.MemoryOfMachine, OpenFiles: openFilesOf,
 		Holder: boot.HolderOf, Owner: permissions.OwnerOf,
 		Git:    gitVersion,
-		Topics: func(ctx context.Context) ([]server.TopicReport, error) { return server.DescribeTopics(ctx, o) },
+		Topics: func(ctx context.Context) ([]topics.Report, error) { return logdriver.DescribeTopics(ctx, log) },
 		LastRecord: func(ctx context.Context) (time.Time, error) {
-			return server.LastRecordTime(ctx, o)
+			return logdriver.LastRecordTime(ctx, log)
 		},
-		Client: to, Version: o.Version,
+		Client: to, Version: version,
 	}
 }
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"net"
 	"net/url"
-	"strings"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/schemas/network"
 )
 
 // secretFiles are those that a server makes in its data directory.
@@ -39,7 +39,7 @@ func checkSecrets(_ context.Context, x *Examination, r *report) {
 func checkAddresses(_ context.Context, x *Examination, r *report) {
 	c := x.Config
 	public, _ := url.Parse(c.PublicURL) // valid, or empty
-	away := c.PublicURL != "" && !isLoopback(public.Hostname())
+	away := c.PublicURL != "" && !network.IsLoopback(public.Hostname())
 	if (!c.Loopback() || away) && c.AnonymousAllowed() {
 		r.addWarning("set access.anonymous to off, unless that is meant", "anyone who can reach the server can read public repositories without signing in, and new repositories are %s", c.Access.DefaultVisibility)
 	}
@@ -55,15 +55,10 @@ func checkAddresses(_ context.Context, x *Examination, r *report) {
 	if !c.Loopback() && len(c.Access.OIDC) > 0 && c.PublicURL == "" {
 		r.addProblem("set publicUrl to the address that the provider sends people back to", "single sign-on does not work without publicUrl")
 	}
-	if host, _, err := net.SplitHostPort(c.MetricsListen); !c.Loopback() && c.MetricsListen == "" || err == nil && !isLoopback(host) && c.Runtime.Pprof {
+	if host, _, err := net.SplitHostPort(c.MetricsListen); !c.Loopback() && c.MetricsListen == "" || err == nil && !network.IsLoopback(host) && c.Runtime.Pprof {
 		r.addWarning("set metricsListen to an address that only Prometheus reaches", "anyone who can reach the server can read /metrics%s", map[bool]string{true: " and /debug/pprof/"}[c.Runtime.Pprof])
 	}
 	if len(r.findings) == 0 {
 		r.addOK("listen is %s, anonymous requests are %s", c.Listen, map[bool]string{true: "allowed", false: "refused"}[c.AnonymousAllowed()])
 	}
-}
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(strings.Trim(host, "[]"))
-	return host == "localhost" || ip != nil && ip.IsLoopback()
 }

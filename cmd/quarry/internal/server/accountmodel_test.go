@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/authtest"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -20,7 +21,7 @@ import (
 
 // both appends to the log and to accounts in memory.
 type both struct {
-	log   accountEvents
+	log   accountrows.Events
 	model *authtest.Directory
 }
 
@@ -68,7 +69,7 @@ func TestAccountsAgreeWithModel(t *testing.T) {
 	model := authtest.New()
 	var err error
 	p.Service, err = auth.NewService(auth.Options{
-		Directory: s.accounts.directory, Appender: both{accountEvents{s.log}, model}, Secret: []byte(strings.Repeat("s", auth.MinSecretBytes)),
+		Directory: s.accounts.Directory, Appender: both{accountrows.NewEvents(s.log), model}, Secret: []byte(strings.Repeat("s", auth.MinSecretBytes)),
 		Catalog: fiveRepositories{}, LinkByEmail: true, Now: func() time.Time { return p.now }, Hashing: auth.Hashing{MemoryKiB: 8, Passes: 1},
 	})
 	if err != nil {
@@ -84,7 +85,7 @@ func TestAccountsAgreeWithModel(t *testing.T) {
 		if err == nil {
 			done[what]++
 		}
-		got, want := describeDirectory(s.accounts.directory, p.now), describeDirectory(model, p.now)
+		got, want := describeDirectory(s.accounts.Directory, p.now), describeDirectory(model, p.now)
 		if got != want {
 			t.Fatalf("change %d, %s (%v):\n%s", i, what, err, firstDifference(got, want))
 		}

@@ -15,12 +15,14 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
-	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/projections/store"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/ledger"
+	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
 var bySystem = account.Actor{Kind: account.ActorSystem}
@@ -34,11 +36,11 @@ func newUser(id account.UserID, role account.Role) *event.UserCreated {
 // appendAccountEvents appends events of the accounts and waits until they can be read.
 func (s *Server) appendAccountEvents(t testing.TB, events ...event.Event) event.Position {
 	t.Helper()
-	at, err := accountEvents{s.log}.Append(t.Context(), events...)
+	at, err := accountrows.NewEvents(s.log).Append(t.Context(), events...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.accounts.directory.Await(t.Context(), at); err != nil {
+	if err := s.accounts.Directory.Await(t.Context(), at); err != nil {
 		t.Fatal(err)
 	}
 	return at
@@ -52,11 +54,11 @@ func TestAccountsStay(t *testing.T) {
 	stop := run(t, s)
 	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
 	again := s.appendAccountEvents(t, newUser("b", account.RoleOwner), newUser("a", account.RoleOwner))
-	if why, ok := s.accounts.directory.Outcome(again); why != "id_taken" || !ok {
+	if why, ok := s.accounts.Directory.Outcome(again); why != "id_taken" || !ok {
 		t.Errorf("the second user of an ID: %q, %t", string(why), ok)
 	}
 	files := map[string]string{}
-	for _, name := range []string{secretFile, operator.FileName} {
+	for _, name := range []string{secrets.FileName, operator.FileName} {
 		path := filepath.Join(c.Data, name)
 		info, err := os.Stat(path)
 		if err != nil {
@@ -75,8 +77,8 @@ func TestAccountsStay(t *testing.T) {
 
 	s = openOnly(t, c)
 	run(t, s)
-	waitUntil(t, func() bool { return s.accounts.checkReady() == nil })
-	if users := s.accounts.directory.Users(); len(users) != 2 || s.accounts.directory.Owners() != 2 {
+	waitUntil(t, func() bool { return s.accounts.CheckReady() == nil })
+	if users := s.accounts.Directory.Users(); len(users) != 2 || s.accounts.Directory.Owners() != 2 {
 		t.Errorf("%d users after a restart", len(users))
 	}
 	for name, want := range files {
@@ -86,24 +88,6 @@ func TestAccountsStay(t *testing.T) {
 	}
 	if token := operator.Token(c.Data); !strings.HasPrefix(token, account.PrefixOperator) {
 		t.Error("the operator's token is not found where commands look for it")
-	}
-}
-
-func TestSpoiledSecretIsNotReplaced(t *testing.T) {
-	for _, name := range []string{secretFile, operator.FileName} {
-		c := testConfig(t)
-		if err := os.MkdirAll(c.Data, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		path := filepath.Join(c.Data, name)
-		if err := os.WriteFile(path, []byte("half of it"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		registry := prometheus.NewRegistry()
-		_, err := Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry})
-		if err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "half of it") {
-			t.Errorf("%s: %v", name, err)
-		}
 	}
 }
 
@@ -132,8 +116,8 @@ func TestAccountsAreReadAnew(t *testing.T) {
 	}
 	s = openOnly(t, c)
 	run(t, s)
-	waitUntil(t, func() bool { return s.accounts.checkReady() == nil })
-	if users := s.accounts.directory.Users(); len(users) != 1 || users[0].ID != "a" {
+	waitUntil(t, func() bool { return s.accounts.CheckReady() == nil })
+	if users := s.accounts.Directory.Users(); len(users) != 1 || users[0].ID != "a" {
 		t.Errorf("users %v", users)
 	}
 	if now, _ := os.ReadFile(filepath.Join(c.ProjectionsDir(), "CURRENT")); !bytes.Equal(now, index) {
@@ -167,7 +151,7 @@ func TestReplayLeavesAccountsAlone(t *testing.T) {
 	stop := run(t, s)
 	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
 	stop()
-	for _, order := range []api.ReplayRequest{{}, {To: "1970-01-01T00:00:00Z"}} {
+	for _, order := range []replay.Request{{}, {To: "1970-01-01T00:00:00Z"}} {
 		r, err := OpenRebuild(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 		if err != nil {
 			t.Fatal(err)
@@ -180,8 +164,8 @@ func TestReplayLeavesAccountsAlone(t *testing.T) {
 		}
 		s := openOnly(t, c)
 		stop := run(t, s)
-		waitUntil(t, func() bool { return s.accounts.checkReady() == nil })
-		if s.accounts.directory.Owners() != 1 {
+		waitUntil(t, func() bool { return s.accounts.CheckReady() == nil })
+		if s.accounts.Directory.Owners() != 1 {
 			t.Error("the owner is gone")
 		}
 		stop()
@@ -203,7 +187,7 @@ func TestLogOfBefore(t *testing.T) {
 	}
 	s := runServer(t, c)
 	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
-	if s.accounts.directory.Owners() != 1 {
+	if s.accounts.Directory.Owners() != 1 {
 		t.Error("there is no owner")
 	}
 }
@@ -226,21 +210,21 @@ func TestUnreadableAccountRecord(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.appendAccountEvents(t, newUser("b", account.RoleOwner)) // goes on behind it
-	var letters []deadletters.DeadLetter
+	var letters []ledger.DeadLetter
 	waitUntil(t, func() bool {
-		letters, _ = s.deadLetters.follower.List(deadletters.Filter{})
+		letters, _ = s.follower.List(ledger.DeadLetterQuery{})
 		return len(letters) > 0
 	})
 	if l := letters[0]; l.Of != at[0] || !strings.Contains(l.Reason, "newer Quarry") {
 		t.Errorf("letter %+v", l)
 	}
-	if known, shown, err := s.deadLetters.GetDeadLetter(t.Context(), letters[0].Position); err != nil || len(shown.Value) > 0 || known.ValueBytes == 0 {
+	if known, shown, err := s.apiOptions.DeadLetters.GetDeadLetter(t.Context(), letters[0].Position); err != nil || len(shown.Value) > 0 || known.ValueBytes == 0 {
 		t.Errorf("shown %d of %d bytes, %v: a value may hold the hash of a password", len(shown.Value), known.ValueBytes, err)
 	}
-	if _, err := s.deadLetters.ReplayDeadLetter(t.Context(), letters[0].Position); err == nil || !strings.Contains(err.Error(), "undone") {
+	if _, err := s.apiOptions.DeadLetters.ReplayDeadLetter(t.Context(), letters[0].Position); err == nil || !strings.Contains(err.Error(), "undone") {
 		t.Errorf("replay: %v", err)
 	}
-	if err := s.deadLetters.DropDeadLetter(t.Context(), letters[0].Position, ""); err != nil {
+	if err := s.apiOptions.DeadLetters.DropDeadLetter(t.Context(), letters[0].Position, ""); err != nil {
 		t.Error(err)
 	}
 }
@@ -290,7 +274,7 @@ func TestFirstOwnerIsInvited(t *testing.T) {
 		t.Fatal(err)
 	}
 	s, out, stop := start()
-	waitUntil(t, func() bool { return s.accounts.checkReady() == nil && operator.SetupLink(c.Data) == "" })
+	waitUntil(t, func() bool { return s.accounts.CheckReady() == nil && operator.SetupLink(c.Data) == "" })
 	if status, _ := getURL(t, s.URL()+"/healthz"); status != http.StatusOK {
 		t.Errorf("status %d", status)
 	}

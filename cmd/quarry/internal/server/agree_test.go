@@ -9,6 +9,8 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/gitreads"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -37,13 +39,13 @@ func TestIndexAndMirrorAgree(t *testing.T) {
 		t.Fatalf("register: %d %s", status, r.Message)
 	}
 	awaitStatus(t, s, r.RepoID, r.isApplied)
-	git := newGitReads(func() *mirror.Mirrors { return s.pipeline.mirrors })
-	fromIndex, err1 := source.New(source.Options{Index: snapshots{s.versions}})
+	git := gitreads.New(func() *mirror.Mirrors { return s.pipeline.mirrors })
+	fromIndex, err1 := source.New(source.Options{Index: views.NewSnapshots(s.versions)})
 	fromMirror, err2 := source.New(source.Options{Index: noIndex{}, Git: git})
 	if err := errors.Join(err1, err2); err != nil {
 		t.Fatal(err)
 	}
-	repository := &code.Repository{ID: s.accounts.numbers.Repository(code.RepositoryNumber(r.RepoID)), Name: "odd"}
+	repository := &code.Repository{ID: s.accounts.Numbers.Repository(code.RepositoryNumber(r.RepoID)), Name: "odd"}
 	for _, mark := range []string{"<4>", "<5>"} {
 		compareRevision(t, repository, commits[mark], fromIndex, fromMirror)
 	}

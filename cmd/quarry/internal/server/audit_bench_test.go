@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/auditreads"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -93,7 +94,7 @@ func BenchmarkAuditBytes(b *testing.B) {
 			}
 		}
 		for done := false; !done; {
-			heads, err := newAuditLog(s.accounts, nil).log.Heads()
+			heads, err := auditreads.New(s.accounts, s.masterSecret).Heads(b.Context())
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -101,7 +102,7 @@ func BenchmarkAuditBytes(b *testing.B) {
 			<-time.After(50 * time.Millisecond)
 		}
 		started := time.Now()
-		if err := newAuditLog(s.accounts, s.masterSecret.deriveKey(sealPurpose)).Verify(b.Context(), nil, func(f *api.AuditFrame) error {
+		if err := auditreads.New(s.accounts, s.masterSecret).Verify(b.Context(), nil, func(f *api.AuditFrame) error {
 			if f.Type == api.FrameFinding {
 				b.Error(f.Message)
 			}

@@ -75,11 +75,16 @@ func requestsOf(g *gitRepository, first, second string) []asked {
 		{"POST", "/api/stream_search", `{"query":"Boil","matches":10}`, "user.performed_code_search", "org", "1"},
 		{"POST", "/api/find_definitions", `{"symbolName":"Boil"}`, "user.performed_goto_definition", "org", "1"},
 		{"POST", "/api/find_references", `{"symbolName":"Boil"}`, "user.performed_find_references", "org", "1"},
+		{"POST", "/api/find_implementations", `{"symbolName":"Boil"}`, "user.performed_find_references", "org", "1"},
+		{"POST", "/api/hover", `{"symbolName":"Boil"}`, "user.performed_goto_definition", "org", "1"},
+		{"GET", "/api/symbols?repo=kettle", "", "user.performed_code_search", "repo", "kettle"},
 		{"GET", "/api/find_files?query=main", "", "user.performed_code_search", "org", "1"},
 		{"GET", "/api/repos", "", "user.listed_repos", "org", "1"},
 		{"GET", "/api/connections", "", "user.listed_connections", "org", "1"},
 		{"GET", "/api/repos/" + id + "/status", "", "user.read_repo", "repo", "kettle"},
 		{"GET", "/api/repos/" + id + "/skipped", "", "user.read_repo", "repo", ""},
+		{"GET", "/api/repos/" + id + "/scip", "", "user.read_repo", "repo", "kettle"},
+		{"POST", "/api/repos/" + id + "/scip?commit=" + first, "no index", "repo.scip_uploaded", "repo", "kettle"},
 		{"GET", "/api/source?repo=kettle&path=main.go", "", "user.fetched_file_source", "file", "kettle:main.go"},
 		{"GET", "/api/blame?repo=kettle&path=main.go", "", "user.fetched_file_blame", "file", "kettle:main.go"},
 		{"POST", "/api/tree", `{"repoName":"kettle","revisionName":"main","paths":[]}`, "user.fetched_file_tree", "repo", "kettle"},
@@ -253,30 +258,18 @@ func TestChangesOfAccountsAreEntries(t *testing.T) {
 	}
 	s = openOnly(t, c)
 	run(t, s)
-	waitUntil(t, func() bool { return s.accounts.checkReady() == nil && s.accounts.caughtUp() })
+	waitUntil(t, func() bool { return s.accounts.CheckReady() == nil && s.accounts.AwaitAll(t.Context()) == nil })
 	sound()
 	if got := actions(); got != want {
 		t.Errorf("entries after a rebuild %s, want %s", got, want)
 	}
 }
 
-// caughtUp reports whether the audit log, too, is as the log had it at the start.
-func (a *accountRows) caughtUp() bool {
-	for _, t := range a.runners {
-		select {
-		case <-t.runner.CaughtUp():
-		default:
-			return false
-		}
-	}
-	return true
-}
-
 // noAudit writes nothing down.
 type noAudit struct{}
 
-// Note implements api.Auditor.
+// Note implements front.Auditor.
 func (noAudit) Note(context.Context, audit.Record) error { return nil }
 
-// Record implements api.Auditor.
+// Record implements front.Auditor.
 func (noAudit) Record(context.Context, audit.Record) error { return nil }

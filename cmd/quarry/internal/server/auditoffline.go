@@ -3,16 +3,16 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
-	"time"
 
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/auditreads"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/query/api"
 )
-
-// catchUpTimeout bounds how long the rows of a stopped server take to read what
-// the log has.
-const catchUpTimeout = 30 * time.Minute
 
 // VerifyAudit verifies the audit log of a data directory while no server runs. The
 // rows are brought up to date first.
@@ -20,46 +20,32 @@ func VerifyAudit(ctx context.Context, o Options, heads []string, emit func(*api.
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	directory, err := lockData(o)
+	directory, err := datadir.Lock(o.Config, o.Logger)
 	if err != nil {
 		return err
 	}
-	defer closeInto(&err, directory)
-	log, err := openLog(ctx, o)
+	defer func() { err = errors.Join(err, directory.Close()) }()
+	log, err := logdriver.Open(ctx, o.logOptions())
 	if err != nil {
 		return err
 	}
-	defer closeInto(&err, log)
-	secret, err := accessSecret(o)
+	defer func() { err = errors.Join(err, log.Close()) }()
+	secret, err := secrets.ReadMaster(o.Config, o.Logger)
 	if err != nil {
 		return err
 	}
-	rows, err := openAccountRows(o, log, newDamageMetrics(o.Registerer))
+	rows, err := accountrows.Open(accountOptionsOf(o, log, repair.NewMetrics(o.Registerer)))
 	if err != nil {
 		return err
 	}
-	defer closeInto(&err, rows)
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	running, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1) // bound: one send
 	go func() { ended <- rows.Run(running) }()
-	err = rows.awaitAll(ctx)
+	err = rows.AwaitAll(ctx)
 	stop()
 	if err = errors.Join(err, <-ended); err != nil {
 		return err
 	}
-	return newAuditLog(rows, secret.deriveKey(sealPurpose)).Verify(ctx, heads, emit)
-}
-
-// awaitAll waits until both topics are as the log had them at the start.
-func (a *accountRows) awaitAll(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
-	defer cancel()
-	for _, t := range a.runners {
-		select {
-		case <-t.runner.CaughtUp():
-		case <-ctx.Done():
-			return fmt.Errorf("read %s: %w", t.topic, ctx.Err())
-		}
-	}
-	return nil
+	return auditreads.New(rows, secret).Verify(ctx, heads, emit)
 }

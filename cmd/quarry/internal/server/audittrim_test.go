@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"strings"
@@ -49,14 +48,14 @@ func (s *Server) waitForTrim(t *testing.T) {
 	before := s.firstKept(t)
 	waitUntil(t, func() bool {
 		s.asOperator(t, http.MethodGet, "/api/repos", "", "listing")
-		s.accounts.trimAudit(t.Context(), s.log.(eventlog.Trimmer))
+		s.accounts.TrimAudit(t.Context(), s.log.(eventlog.Trimmer))
 		return s.firstKept(t) > before
 	})
 }
 
 func (s *Server) mustVerify(t *testing.T) {
 	t.Helper()
-	waitUntil(t, func() bool { return s.accounts.checkReady() == nil && s.accounts.caughtUp() })
+	waitUntil(t, func() bool { return s.accounts.CheckReady() == nil && s.accounts.AwaitAll(t.Context()) == nil })
 	_, body := s.asOperator(t, http.MethodPost, "/api/ee/audit/verifications", "{}", "verify")
 	if !strings.Contains(body, `"findings":0`) || strings.Contains(body, `"unproven":`) && !strings.Contains(body, `"unproven":0`) {
 		t.Fatalf("verified: %s", body)
@@ -104,28 +103,21 @@ func TestTheAuditLogIsTrimmed(t *testing.T) {
 func TestNoTrimBesideAVerification(t *testing.T) {
 	s := runServer(t, trimConfig(t))
 	s.waitForTrim(t)
-	s.accounts.verifyMutex.Lock()
+	var release func()
+	waitUntil(t, func() (held bool) { release, held = s.accounts.TryHold(); return held })
 	first := s.firstKept(t)
 	waitUntil(t, func() bool {
 		s.asOperator(t, http.MethodGet, "/api/repos", "", "listing")
-		plan, err := auditrows.PlanTrim(t.Context(), s.accounts.store, tailer{s.log}, time.Second)
+		plan, err := auditrows.PlanTrim(t.Context(), s.accounts.Store, s.log, time.Second)
 		return err == nil && plan.First < plan.Before
 	})
-	s.accounts.trimAudit(t.Context(), s.log.(eventlog.Trimmer))
+	s.accounts.TrimAudit(t.Context(), s.log.(eventlog.Trimmer))
 	if got := s.firstKept(t); got != first {
 		t.Errorf("the log begins at %d, and began at %d", got, first)
 	}
-	s.accounts.verifyMutex.Unlock()
-	s.accounts.trimAudit(t.Context(), s.log.(eventlog.Trimmer))
+	release()
+	s.accounts.TrimAudit(t.Context(), s.log.(eventlog.Trimmer))
 	if got := s.firstKept(t); got == first {
 		t.Errorf("the log still begins at %d", got)
-	}
-}
-
-// TestALetterOfATrimmedRecord checks that such a letter can only be dropped.
-func TestALetterOfATrimmedRecord(t *testing.T) {
-	err := asAPIError(fmt.Errorf("tail quarry.audit/0 from 3: %w: want 7 to 9", eventlog.ErrOffsetOutOfRange))
-	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "drop the letter") {
-		t.Errorf("refused with %v", err)
 	}
 }

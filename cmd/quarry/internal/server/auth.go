@@ -5,34 +5,44 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
 // openAccounts opens the accounts, which outlive everything that uses them.
 func (s *Server) openAccounts(context.Context) (err error) {
-	if !s.o.Config.Has(roleQuery) {
+	if !s.o.Config.Has(config.RoleQuery) {
 		return nil
 	}
-	if s.masterSecret, err = accessSecret(s.o); err != nil {
+	if s.masterSecret, err = secrets.ReadMaster(s.o.Config, s.o.Logger); err != nil {
 		return err
 	}
-	if s.accounts, err = openAccountRows(s.o, s.log, s.damage); err != nil {
+	if s.accounts, err = accountrows.Open(accountOptionsOf(s.o, s.log, s.damage)); err != nil {
 		return err
 	}
 	s.addCloser(s.accounts)
 	return nil
 }
 
+// accountOptionsOf says what the rows of the accounts are made of.
+func accountOptionsOf(o Options, log eventlog.Log, damage *repair.Metrics) accountrows.Options {
+	return accountrows.Options{Config: o.Config, Log: log, Damage: damage, DiskFull: o.diskFull, Logger: o.Logger, Registerer: o.Registerer}
+}
+
 // newAuth returns who decides by the accounts.
 func (s *Server) newAuth() (*auth.Service, error) {
 	c := s.o.Config
-	token, err := operatorToken(s.o)
+	token, err := secrets.ReadOperatorToken(s.o.Config, s.o.Logger)
 	if err != nil {
 		return nil, err
 	}
 	return auth.NewService(auth.Options{
-		Directory: s.accounts.directory, Appender: accountEvents{s.log}, Recorder: s.recorder,
+		Directory: s.accounts.Directory, Appender: accountrows.NewEvents(s.log), Recorder: s.recorder,
 		Secret: s.masterSecret, Operator: token,
 		Anonymous: c.AnonymousAllowed(), DefaultVisibility: account.Visibility(c.Access.DefaultVisibility),
 		AdmitAll: c.Access.AdmitAll, LinkByEmail: c.Access.LinkByEmail,

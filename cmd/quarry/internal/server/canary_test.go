@@ -19,8 +19,10 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
 // What a hostile host makes git print.
@@ -77,9 +79,9 @@ func TestFailureTextIsNotPublished(t *testing.T) {
 	if _, err := s.registrar.Refresh(t.Context(), repository.ID); err != nil {
 		t.Fatal(err)
 	}
-	var letters []api.DeadLetter
+	var letters []ledger.DeadLetter
 	waitUntil(t, func() bool {
-		letters, _, _ = s.apiOptions.DeadLetters.ListDeadLetters(t.Context(), api.DeadLetterQuery{})
+		letters, _, _ = s.apiOptions.DeadLetters.ListDeadLetters(t.Context(), ledger.DeadLetterQuery{})
 		return len(letters) == 2
 	})
 	w := canaryWorld(t, s)
@@ -168,7 +170,7 @@ func canaryWorld(t *testing.T, s *Server) *seenWorld {
 	}
 	o := s.apiOptions
 	o.Gate, o.Accounts, o.Audit, o.Registerer = &roleGate{service, w.roles}, service, noAudit{}, prometheus.NewRegistry()
-	o.Limits = api.Limits{PerSecond: 1 << 20, Burst: 1 << 20, AnonymousPerSecond: 1 << 20, AnonymousBurst: 1 << 20}
+	o.Limits = front.Limits{PerSecond: 1 << 20, Burst: 1 << 20, AnonymousPerSecond: 1 << 20, AnonymousBurst: 1 << 20}
 	if w.api, err = api.New(o); err != nil {
 		t.Fatal(err)
 	}

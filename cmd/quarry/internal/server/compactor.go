@@ -17,7 +17,7 @@ func (s *Server) openCompactor(context.Context) error {
 		return nil
 	}
 	s.compactor = compactor.New(compactor.Options{
-		Log: s.log, Objects: s.segments, Liveness: liveness{s.versions}, TempDir: s.o.Config.MergesDir(),
+		Log: s.log, Objects: s.segments, Liveness: s.versions.Liveness(), TempDir: s.o.Config.MergesDir(),
 		Policy: compactor.Policy{MaxTextBytes: int64(c.SegmentBytes)}, Slots: s.buildSlots(),
 		Interval: c.MergeInterval.Std(), PurgeAfter: c.PurgeAfter.Std(), Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})

@@ -12,7 +12,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"github.com/quarrysearch/quarry/projections/integrity"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
+	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -60,12 +61,12 @@ func (w *lossWorld) damageRows(pattern string) (files int) {
 // at most.
 func TestDamagedStoresHeal(t *testing.T) {
 	for _, kind := range []struct{ name, pattern, store string }{
-		{"tables of the projections", "projections/projections-*/*.sst", scrubbedProjections},
-		{"manifest of the projections", "projections/projections-*/MANIFEST-*", scrubbedProjections},
-		{"options of the projections", "projections/projections-*/OPTIONS-*", scrubbedProjections},
+		{"tables of the projections", "projections/projections-*/*.sst", repair.ScrubbedProjections},
+		{"manifest of the projections", "projections/projections-*/MANIFEST-*", repair.ScrubbedProjections},
+		{"options of the projections", "projections/projections-*/OPTIONS-*", repair.ScrubbedProjections},
 		{"pointer to the projections", "projections/CURRENT", ""},
-		{"tables of the accounts", "accounts/*.sst", scrubbedAccounts},
-		{"manifest of the accounts", "accounts/MANIFEST-*", scrubbedAccounts},
+		{"tables of the accounts", "accounts/*.sst", repair.ScrubbedAccounts},
+		{"manifest of the accounts", "accounts/MANIFEST-*", repair.ScrubbedAccounts},
 	} {
 		t.Run(kind.name, func(t *testing.T) {
 			t.Parallel()
@@ -83,11 +84,13 @@ func TestDamagedStoresHeal(t *testing.T) {
 				w.startDamaged()
 				w.checkConsistency(kind.name)
 				w.commitAndPush()
-				if kind.store != "" && testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(kind.store)) != 1 {
+				if kind.store != "" && testutil.ToFloat64(w.s.damage.Rebuilt.WithLabelValues(kind.store)) != 1 {
 					t.Errorf("round %d: no rebuilt store is counted", round)
 				}
-				aside, err := w.s.versions.home.AsidePath()
-				if err != nil || (aside != "") != (kind.store == scrubbedProjections) {
+				home, err := projections.OpenHome(w.c.ProjectionsDir())
+				w.failOnError(err)
+				aside, err := home.AsidePath()
+				if err != nil || (aside != "") != (kind.store == repair.ScrubbedProjections) {
 					t.Errorf("round %d: set aside is %q, %v", round, aside, err)
 				}
 			}
@@ -104,7 +107,7 @@ func TestDamagedStoresHeal(t *testing.T) {
 // remedy, and the next start carries the remedy out, though the damage does not
 // show when the store is opened.
 func TestDamageWhileRunning(t *testing.T) {
-	for _, name := range []string{scrubbedProjections, scrubbedAccounts} {
+	for _, name := range []string{repair.ScrubbedProjections, repair.ScrubbedAccounts} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newLossWorld(t, false)
@@ -117,22 +120,22 @@ func TestDamageWhileRunning(t *testing.T) {
 			go func() { ended <- w.s.Run(t.Context()) }()
 			waitUntil(t, func() bool { return w.s.checkReady(t.Context()) == nil })
 			damaged := &store.DamageError{Path: filepath.Join(w.c.Data, "x.sst")}
-			if name == scrubbedProjections {
-				w.s.versions.damaged <- damaged
+			if name == repair.ScrubbedProjections {
+				w.s.versions.NoteDamagedRows(damaged)
 			} else {
-				w.s.accounts.damaged <- damaged
+				w.s.accounts.NoteDamage(damaged)
 			}
-			if err := <-ended; !errors.Is(err, ErrStartAgain) {
+			if err := <-ended; !errors.Is(err, repair.ErrStartAgain) {
 				t.Fatalf("Run = %v", err)
 			}
 			w.startServer()
 			w.checkConsistency("after the damage")
-			if n := testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(name)); n != 1 {
+			if n := testutil.ToFloat64(w.s.damage.Rebuilt.WithLabelValues(name)); n != 1 {
 				t.Errorf("%v rebuilt stores are counted", n)
 			}
 			w.stopServer()
 			w.startServer()
-			if n := testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(name)); n != 0 {
+			if n := testutil.ToFloat64(w.s.damage.Rebuilt.WithLabelValues(name)); n != 0 {
 				t.Errorf("the store is rebuilt again: %v", n)
 			}
 		})
@@ -142,7 +145,7 @@ func TestDamageWhileRunning(t *testing.T) {
 // TestScrubHasDamagedRowsRebuilt damages rows that no request reads. The scrub finds them, and
 // the next start rebuilds the store, once.
 func TestScrubHasDamagedRowsRebuilt(t *testing.T) {
-	for name, pattern := range map[string]string{scrubbedProjections: "projections/projections-*/*.sst", scrubbedAccounts: "accounts/*.sst"} {
+	for name, pattern := range map[string]string{repair.ScrubbedProjections: "projections/projections-*/*.sst", repair.ScrubbedAccounts: "accounts/*.sst"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newLossWorld(t, false)
@@ -153,15 +156,15 @@ func TestScrubHasDamagedRowsRebuilt(t *testing.T) {
 			if w.damageRows(pattern) == 0 {
 				t.Fatal("there is no such file")
 			}
-			c := &scrubber{s: w.s, logger: w.s.o.Logger, metrics: w.s.damage, pace: integrity.NewPace(1<<30, func(int) {})}
-			w.failOnError(c.runPass(t.Context()))
-			if c.found[name] == 0 {
-				t.Fatal("the scrub finds nothing")
+			o := w.s.scrubOptions()
+			o.BytesPerSecond = 1 << 30
+			if found, err := repair.NewScrubber(o).RunPass(t.Context()); err != nil || found[name] == 0 {
+				t.Fatalf("the scrub finds %v, %v", found, err)
 			}
 			w.failOnError(w.s.Close())
 			w.startServer()
 			w.checkConsistency("after the scrub")
-			if n := testutil.ToFloat64(w.s.damage.rebuilt.WithLabelValues(name)); n != 1 {
+			if n := testutil.ToFloat64(w.s.damage.Rebuilt.WithLabelValues(name)); n != 1 {
 				t.Errorf("%v rebuilt stores are counted, want 1", n)
 			}
 		})
@@ -187,7 +190,7 @@ func (w *lossWorld) startDamaged() {
 		select {
 		case err := <-ended:
 			cancel()
-			if !errors.Is(err, ErrStartAgain) {
+			if !errors.Is(err, repair.ErrStartAgain) {
 				w.t.Fatalf("Run = %v", err)
 			}
 			w.startServer()

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 )
 
 // diskUsage returns what du shows of a directory: the blocks of its files, each once.
@@ -45,15 +47,15 @@ func TestDiskGaugesEqualUsage(t *testing.T) {
 	commit := g.commitFiles("a.txt", strings.Repeat("some text\n", 1000))
 	compare := func(s *Server, when string, registry *prometheus.Registry) {
 		t.Helper()
-		s.disks.measureUsage(t.Context())
-		current := s.versions.live.Load().store.Dir()
+		s.disks.MeasureUsage(t.Context())
+		current := s.versions.Live().Store.Dir()
 		for _, d := range []struct{ gauge, label, dir string }{
 			{"quarry_embeddedlog_disk_bytes", "", c.LogDir()},
 			{"quarry_store_disk_bytes", "", current},
 			{"quarry_projections_version_bytes", "current", current},
-			{"quarry_server_disk_used_bytes", directoryMirrors, c.MirrorsDir()},
-			{"quarry_server_disk_used_bytes", directorySegments, c.SegmentsDir()},
-			{"quarry_server_disk_used_bytes", directoryData, c.Data},
+			{"quarry_server_disk_used_bytes", diskspace.DirectoryMirrors, c.MirrorsDir()},
+			{"quarry_server_disk_used_bytes", diskspace.DirectorySegments, c.SegmentsDir()},
+			{"quarry_server_disk_used_bytes", diskspace.DirectoryData, c.Data},
 		} {
 			used, files := diskUsage(t, d.dir)
 			if got := int64(gaugeValue(t, registry, d.gauge, d.label)); max(got-used, used-got) > 2*files*4096 {

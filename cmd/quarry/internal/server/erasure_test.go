@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -18,13 +19,15 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/erasure"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
 // requestErasure requests an erasure as the API does.
-func (s *Server) requestErasure(t *testing.T, g *gitRepository, commit code.CommitID) api.Erasure {
+func (s *Server) requestErasure(t *testing.T, g *gitRepository, commit code.CommitID) erasure.Erasure {
 	t.Helper()
-	e, err := s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID, Commit: commit})
+	e, err := s.apiOptions.Erasures.Erase(t.Context(), erasure.Request{Repository: g.ID, Commit: commit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +35,7 @@ func (s *Server) requestErasure(t *testing.T, g *gitRepository, commit code.Comm
 }
 
 // awaitErasure returns an erasure that has ended.
-func (s *Server) awaitErasure(t *testing.T, at event.Position) (ended api.Erasure) {
+func (s *Server) awaitErasure(t *testing.T, at event.Position) (ended erasure.Erasure) {
 	t.Helper()
 	eventuallyOr(t, func() bool {
 		list, err := s.apiOptions.Erasures.List(t.Context())
@@ -44,14 +47,14 @@ func (s *Server) awaitErasure(t *testing.T, at event.Position) (ended api.Erasur
 				ended = e
 			}
 		}
-		return ended.State == api.ErasureDone || ended.State == api.ErasureFailed
+		return ended.State == erasure.Done || ended.State == erasure.Failed
 	}, func() string { return "erasure: " + string(ended.State) + ", waits for " + string(ended.WaitsFor) })
 	return ended
 }
 
-func checkErased(t *testing.T, c *config.Config, e api.Erasure, words ...string) {
+func checkErased(t *testing.T, c *config.Config, e erasure.Erasure, words ...string) {
 	t.Helper()
-	if e.State != api.ErasureDone || e.Proof == nil || e.Proof.UnnamedSegments != 0 || e.Proof.HeldSegments != 0 || !e.Proof.MirrorChecked {
+	if e.State != erasure.Done || e.Proof == nil || e.Proof.Unnamed != 0 || e.Proof.Held != 0 || !e.Proof.MirrorChecked {
 		t.Errorf("erasure %+v, proof %+v", e, e.Proof)
 	}
 	for _, word := range words {
@@ -105,7 +108,7 @@ func TestErasedRepositoryIsGone(t *testing.T) {
 	ended := s.awaitErasure(t, begun.At)
 	checkErased(t, c, ended, was, is)
 	t.Logf("done after %s", ended.EndedAt.Sub(ended.RequestedAt))
-	if ended.Proof.QuarantinedSegments != 1 {
+	if ended.Proof.Quarantined != 1 {
 		t.Errorf("proof %+v", ended.Proof)
 	}
 	if found := firstElements(filesWith(t, c.Data, kept)); found != "mirrors projections segments" {
@@ -114,20 +117,20 @@ func TestErasedRepositoryIsGone(t *testing.T) {
 	if s.defaultAt(stays.ID) != staying {
 		t.Error("the other repository is not searchable")
 	}
-	if n, err := s.versions.live.Load().places.RepositoryRows(erased.ID); n != 0 || err != nil {
+	if n, err := s.versions.Live().Places.RepositoryRows(erased.ID); n != 0 || err != nil {
 		t.Errorf("%d rows are left of the repository, %v", n, err)
 	}
 
 	// A rebuild knows that it is done.
 	s.replayAll(t)
 	list, err := s.apiOptions.Erasures.List(t.Context())
-	if err != nil || len(list) != 1 || list[0].State != api.ErasureDone || !list[0].EndedAt.Equal(ended.EndedAt) {
+	if err != nil || len(list) != 1 || list[0].State != erasure.Done || !list[0].EndedAt.Equal(ended.EndedAt) {
 		t.Errorf("erasures after a rebuild: %+v, %v", list, err)
 	}
 	checkErased(t, c, ended, was, is)
 
 	// Requested again, by an event that was written twice, there is nothing to do.
-	again, err := s.registrar.appendEvent(t.Context(), &event.RepositoryRemoved{Repository: erased.ID, Erase: true, At: utcNow().UTC()})
+	again, err := s.registrar.AppendEvent(t.Context(), &event.RepositoryRemoved{Repository: erased.ID, Erase: true, At: time.Now().UTC()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,13 +140,13 @@ func TestErasedRepositoryIsGone(t *testing.T) {
 // replayAll rebuilds the projections.
 func (s *Server) replayAll(t *testing.T) {
 	t.Helper()
-	replayed, err := s.versions.replays.Start(t.Context(), api.ReplayRequest{})
+	replayed, err := s.versions.Replays().Start(t.Context(), replay.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	waitUntil(t, func() bool {
-		list, err := s.versions.replays.List(t.Context())
-		return err == nil && list.Replays[0].ID == replayed.ID && list.Replays[0].State == api.ReplayDone
+		list, err := s.versions.Replays().List(t.Context())
+		return err == nil && list.Replays[0].ID == replayed.ID && list.Replays[0].State == replay.Done
 	})
 }
 
@@ -235,7 +238,7 @@ func TestErasedCommitIsGone(t *testing.T) {
 	if found := firstElements(filesWith(t, c.Data, secret)); found != "mirrors projections segments" {
 		t.Fatalf("the text is in files of %q: the test sees nothing", found)
 	}
-	_, err := s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID, Commit: bad})
+	_, err := s.apiOptions.Erasures.Erase(t.Context(), erasure.Request{Repository: g.ID, Commit: bad})
 	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "leads to commit") {
 		t.Errorf("erasing a commit of a branch: %v", err)
 	}
@@ -246,7 +249,7 @@ func TestErasedCommitIsGone(t *testing.T) {
 	}
 	waitUntil(t, func() bool { return s.defaultAt(g.ID) == good })
 	failed := s.awaitErasure(t, s.requestErasure(t, g, bad).At)
-	if failed.State != api.ErasureFailed || !strings.Contains(failed.Error, "git gc") {
+	if failed.State != erasure.Failed || !strings.Contains(failed.Error, "git gc") {
 		t.Errorf("erasure of what the repository holds: %+v", failed)
 	}
 	g.runGitCommand("reflog", "expire", "--expire=now", "--all")
@@ -283,7 +286,7 @@ func TestErasedPathIsGone(t *testing.T) {
 			t.Fatalf("%s is in files of %q: the test sees nothing", word, found)
 		}
 	}
-	request := api.ErasureRequest{Repository: g.ID, Path: "keys"}
+	request := erasure.Request{Repository: g.ID, Path: "keys"}
 	erase := func() event.Position {
 		t.Helper()
 		e, err := s.apiOptions.Erasures.Erase(t.Context(), request)
@@ -299,7 +302,7 @@ func TestErasedPathIsGone(t *testing.T) {
 	good := g.commitFiles("b.txt", "b\n")
 	refresh(good)
 	failed := s.awaitErasure(t, erase())
-	if failed.State != api.ErasureFailed || !strings.Contains(failed.Error, "git gc") {
+	if failed.State != erasure.Failed || !strings.Contains(failed.Error, "git gc") {
 		t.Errorf("erasure of what the repository holds: %+v", failed)
 	}
 	g.runGitCommand("reflog", "expire", "--expire=now", "--all")
@@ -323,7 +326,7 @@ func TestErasureIsRefused(t *testing.T) {
 	c.Pipeline.MergeInterval = 0
 	s := runServer(t, c)
 	s.registerAt(t, g, commit)
-	_, err := s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID})
+	_, err := s.apiOptions.Erasures.Erase(t.Context(), erasure.Request{Repository: g.ID})
 	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "pipeline.mergeInterval") {
 		t.Errorf("without merges: %v", err)
 	}
@@ -331,15 +334,15 @@ func TestErasureIsRefused(t *testing.T) {
 	c = erasureConfig(t, g)
 	s = runServer(t, c)
 	at := s.registerAt(t, g, commit)
-	replayed, err := s.versions.replays.Start(t.Context(), api.ReplayRequest{To: at.String()[strings.Index(at.String(), "/")+1:]})
+	replayed, err := s.versions.Replays().Start(t.Context(), replay.Request{To: at.String()[strings.Index(at.String(), "/")+1:]})
 	if err != nil {
 		t.Fatal(err)
 	}
 	waitUntil(t, func() bool {
-		list, err := s.versions.replays.List(t.Context())
-		return err == nil && list.Replays[0].ID == replayed.ID && list.Replays[0].State == api.ReplayDone
+		list, err := s.versions.Replays().List(t.Context())
+		return err == nil && list.Replays[0].ID == replayed.ID && list.Replays[0].State == replay.Done
 	})
-	_, err = s.apiOptions.Erasures.Erase(t.Context(), api.ErasureRequest{Repository: g.ID})
+	_, err = s.apiOptions.Erasures.Erase(t.Context(), erasure.Request{Repository: g.ID})
 	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "quarry replay --rollback") {
 		t.Errorf("in the past: %v", err)
 	}

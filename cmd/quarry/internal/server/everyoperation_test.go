@@ -154,7 +154,7 @@ func newTour(t *testing.T, s *Server, faults *errorLog) *tour {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.addUser(t, "owner", owner, account.ScopeSearch, account.ScopeGit, account.ScopeAdmin)
+	w.addUser(t, "owner", owner, account.ScopeSearch, account.ScopeGit, account.ScopeAdmin, account.ScopeScip)
 	_, value, err := s.auth.Invite(t.Context(), w.authenticateCaller(t, w.callers["owner's session"]), auth.Invitation{Role: account.RoleMember})
 	if err != nil {
 		t.Fatal(err)
@@ -259,6 +259,9 @@ func (w *tour) exampleBody(t *testing.T, o *openapi3.Operation, all bool) []byte
 		return nil
 	}
 	media := o.RequestBody.Value.Content["application/json"]
+	if media == nil { // an upload
+		return []byte("no index")
+	}
 	b, err := json.Marshal(media.Example)
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -21,7 +22,7 @@ func (g *gitRepository) clone(t *testing.T, name string) *gitRepository {
 
 // segmentDocuments counts the documents of all segments, and those that no manifest names.
 func (s *Server) segmentDocuments() (documents, unheld int) {
-	v := s.versions.live.Load().places.Acquire()
+	v := s.versions.Live().Places.Acquire()
 	defer v.Release()
 	for _, info := range v.SegmentInfos() {
 		documents += info.Documents
@@ -89,7 +90,7 @@ func TestFamilySharesDocuments(t *testing.T) {
 	s.checkDocuments(t, "without the first holder", files+2)
 	s.checkHolders(t, "without the first holder", shared, all, second, third)
 
-	if _, err := s.registrar.appendEvent(t.Context(), &event.RepositoryRemoved{Repository: third.ID, At: utcNow().UTC()}); err != nil {
+	if _, err := s.registrar.AppendEvent(t.Context(), &event.RepositoryRemoved{Repository: third.ID, At: time.Now().UTC()}); err != nil {
 		t.Fatal(err)
 	}
 	waitUntil(t, func() bool { return s.defaultAt(third.ID) == "" })

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"testing"
 
+	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
@@ -35,9 +36,13 @@ func TestGiantTree(t *testing.T) {
 	if _, _, err := s.registrar.Register(t.Context(), g.Repository); err != nil {
 		t.Fatal(err)
 	}
-	waitUntil(t, func() bool { w, ok := s.pipelineStatus(g.ID); return ok && w.lastFailure != nil })
-	if w, _ := s.pipelineStatus(g.ID); w.lastFailure.Code != failure.TooLarge {
-		t.Errorf("failed with %+v", w.lastFailure)
+	var status api.RepositoryStatus
+	waitUntil(t, func() bool {
+		status, _ = s.newStatusReader().Status(t.Context(), g.ID) // not registered at first
+		return status.LastError != nil
+	})
+	if status.LastError.Code != failure.TooLarge {
+		t.Errorf("failed with %+v", status.LastError)
 	}
 	// 300,000 changes take some 60 MB.
 	if more := held() - before; more > 16<<20 {

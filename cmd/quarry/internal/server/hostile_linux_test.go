@@ -72,7 +72,7 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 		}
 	})
 	stop := run(t, s)
-	waitUntil(t, func() bool { return s.accounts.checkReady() == nil })
+	waitUntil(t, func() bool { return s.accounts.CheckReady() == nil })
 	secret, err := os.ReadFile(token)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"net/http/pprof"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 )
 
 // listeners are bound before anything is opened that takes time, so that a port
@@ -81,4 +82,15 @@ func (s *Server) newHandlers() (main, metrics http.Handler, err error) {
 func serveAlive(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n")) // a client that has gone needs no answer
+}
+
+// checkWritable implements api.Options.Writable.
+func (s *Server) checkWritable() error {
+	return s.disks.CheckSpace(diskspace.DirectoryData, diskspace.DirectoryLog)
+}
+
+// checkRemovable implements api.Options.Removable: removals free space, and are accepted
+// until half of storage.minFreeBytes is left. The log accepts them as long.
+func (s *Server) checkRemovable() error {
+	return s.disks.CheckHalfSpace(diskspace.DirectoryData, diskspace.DirectoryLog)
 }

@@ -2,165 +2,52 @@ package server
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/auditreads"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/erasurerequests"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/gitreads"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/indexstatus"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/numbering"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/outcomes"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
-	"github.com/quarrysearch/quarry/projections/catalog"
-	"github.com/quarrysearch/quarry/projections/deliveries"
-	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/projections/segmentstore"
-	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
-
-// errCatchingUp is why a server that has just begun is not ready.
-var errCatchingUp = errors.New("the projections are catching up with the log")
-
-// errRebuilding is errCatchingUp after damage.
-var errRebuilding = errors.New("the projections were damaged and are rebuilt from the log")
-
-// index is the projections of one version, over its store.
-type index struct {
-	catalog *catalog.Catalog
-	places  *places.Places
-	ledger  *deliveries.Ledger
-	runner  *projections.Runner
-	repair  *repairer // nil in a rebuild
-	keeper  *segmentKeeper
-	heal    *healer
-	eraser  *eraser // nil in a rebuild, and in a version of the past
-
-	// Of a version that is, or may become, the live one.
-	store    *store.Store
-	decoder  *projections.Decoder
-	meta     projections.Meta
-	metrics  *versionMetrics
-	applied  *appliedTracker
-	refCount refCount
-	// superseded is closed when another version is live; took when this one has
-	// replaced the previous one.
-	superseded, handoverDone chan struct{}
-}
-
-// indexOptions say what an index is built on.
-type indexOptions struct {
-	Options
-	store       *store.Store
-	log         projections.Tailer
-	deadLetters projections.Appender // nil in a rebuild
-	objects     segmentstore.Store
-	cache       *segment.Cache
-	// deletes notes which objects are to be deleted when a merge is applied.
-	deletes bool
-	// beforePurge is called before text of a removed repository or branch is deleted.
-	beforePurge func() error
-	// rebuilding keeps segments in the store that no row names yet.
-	rebuilding bool
-}
-
-// openProjections opens the projections of a store.
-func openProjections(ctx context.Context, o indexOptions, decoder *projections.Decoder) (*index, error) {
-	repositories, err := catalog.Open(catalog.Options{Store: o.store, Decoder: decoder, Logger: o.Logger, Registerer: o.Registerer})
-	if err != nil {
-		return nil, fmt.Errorf("open catalog: %w", err)
-	}
-	where, err := places.Open(ctx, places.Options{
-		Store: o.store, Decoder: decoder, Objects: o.objects, DeleteObjects: o.deletes, BeforePurge: o.beforePurge, KeepSegments: o.rebuilding,
-		Cache: o.cache, Logger: o.Logger, Registerer: o.Registerer,
-	})
-	if err != nil {
-		repositories.Close()
-		return nil, fmt.Errorf("open places: %w", err)
-	}
-	ledger, err := deliveries.Open(deliveries.Options{Store: o.store, Decoder: decoder, Registerer: o.Registerer})
-	if err != nil {
-		where.Close()
-		repositories.Close()
-		return nil, fmt.Errorf("open deliveries: %w", err)
-	}
-	return &index{catalog: repositories, places: where, ledger: ledger, store: o.store, decoder: decoder}, nil
-}
-
-// openIndex opens the projections of a store and what applies the log to them.
-func openIndex(ctx context.Context, o indexOptions, meta projections.Meta) (*index, error) {
-	i, err := openProjections(ctx, o, projections.NewDecoder(o.objects))
-	if err != nil {
-		return nil, err
-	}
-	i.meta = meta
-	if err := i.openRunner(o); err != nil {
-		i.close()
-		return nil, err
-	}
-	return i, nil
-}
-
-// openRunner gives the index what applies the log to it: nothing, to a version of
-// the past.
-func (i *index) openRunner(o indexOptions) (err error) {
-	i.runner, err = projections.New(projections.Options{
-		Store: i.store, Log: o.log, Decoder: i.decoder, Projections: i.listProjections(), Until: i.meta.Until,
-		DeadLetters: o.deadLetters, Now: boot.Now, Logger: o.Logger, Registerer: o.Registerer,
-		Searchable: i.logSearchable(o.Logger),
-	})
-	return err
-}
-
-// logSearchable returns what logs the last step of a push.
-func (i *index) logSearchable(logger *slog.Logger) func(projections.Searchable) {
-	return func(s projections.Searchable) {
-		delivery, err := i.ledger.DeliveryID(s.Cause)
-		if err != nil {
-			delivery = "" // the line says enough without
-		}
-		name := ""
-		if r, ok := i.catalog.Snapshot().ByID(s.Repository); ok {
-			name = r.Name
-		}
-		logger.Info("push is searchable", "delivery_id", delivery, "repository", name, "repository_id", s.Repository,
-			"ref", string(s.Ref), "commit", string(s.Commit), "position", s.Cause.String(), "indexed_position", s.At.String(), "duration", s.Waited)
-	}
-}
-
-// listProjections are applied and published in this order. The ledger is the last: it
-// notes when the others have published.
-func (i *index) listProjections() []projections.Projection {
-	return []projections.Projection{i.catalog, i.places, i.ledger}
-}
-
-// close closes the projections, not the store.
-func (i *index) close() {
-	i.ledger.Close()
-	i.places.Close()
-	i.catalog.Close()
-}
 
 // openQuery opens the projections and the API over them.
 func (s *Server) openQuery(ctx context.Context) error {
-	if !s.o.Config.Has(roleQuery) {
+	if !s.o.Config.Has(config.RoleQuery) {
 		return nil
 	}
 	if err := s.openVersions(ctx); err != nil {
 		return err
 	}
-	s.positions = newPositionNoter(s.log, s.versions.reportedCheckpoints, s.o.Logger, s.o.Registerer)
-	s.numbering = newNumberAssigner(s.accounts, s.versions, s.o.Logger)
-	s.registrar.numbering = s.numbering
-	s.repositories = &repositories{versions: s.versions, hasNumber: s.numbering.hasNumber}
+	s.positions = projections.NewPositionNoter(s.log, s.versions.Checkpoints, s.o.Logger, s.o.Registerer)
+	s.numbering = numbering.New(s.accounts, s.versions, s.o.Logger)
+	s.registrar.SetNumbers(s.numbering)
+	s.repositories = registry.NewCatalog(s.versions, s.numbering.HasNumber)
 	if err := s.openAudit(); err != nil {
 		return err
 	}
 	var err error
 	if s.auth, err = s.newAuth(); err != nil {
+		return err
+	}
+	if err := s.openDiscovery(); err != nil {
 		return err
 	}
 	return s.openAPI()
@@ -174,16 +61,57 @@ func (s *Server) openVersions(ctx context.Context) error {
 	}
 	s.frames = segment.NewCache(int(s.o.Config.Cache.FramesBytes))
 	s.addCloser(s.frames)
-	s.versions = newVersions(s.o, home, s.log, s.segments, s.frames)
-	s.versions.damage, s.versions.emptyQuarantine = s.damage, s.segments.EmptyQuarantine
-	s.versions.mirrors = func() *mirror.Mirrors {
-		if s.pipeline == nil {
-			return nil
-		}
-		return s.pipeline.mirrors
+	o := s.versionsOptions(home)
+	o.Frames = s.frames
+	if s.versions, err = versions.Open(ctx, o); err != nil {
+		return err
 	}
 	s.addCloser(s.versions)
-	return s.versions.open(ctx)
+	return nil
+}
+
+// versionsOptions say what the versions of the projections are made of.
+func (s *Server) versionsOptions(home *projections.Home) versions.Options {
+	o := versions.Options{
+		Config: s.o.Config, Home: home, Log: s.log, Workers: worker.DefaultGroup, Objects: s.segments,
+		Damage: s.damage, EmptyQuarantine: s.segments.EmptyQuarantine, Mirrors: func() *mirror.Mirrors { return s.mirrors() }, FailureReason: s.failureReason,
+		DiskFull: s.o.diskFull, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	}
+	if s.o.simulated != nil {
+		o.Memory = s.o.simulated.disk
+	}
+	return o
+}
+
+// openedMirrors returns the mirrors of this process; nil if it has none.
+func (s *Server) openedMirrors() *mirror.Mirrors {
+	if s.pipeline == nil {
+		return nil
+	}
+	return s.pipeline.mirrors
+}
+
+// openDeadLetters opens what follows the dead letters.
+func (s *Server) openDeadLetters() (*outcomes.DeadLetters, error) {
+	var err error
+	if s.follower, err = deadletters.New(deadletters.Options{Log: s.log, Logger: s.o.Logger, Registerer: s.o.Registerer}); err != nil {
+		return nil, err
+	}
+	s.addCloser(closerFunc(s.follower.Close))
+	replayer, err := deadletters.NewReplayer(deadletters.ReplayerOptions{Follower: s.follower, Log: s.log, Appender: s.log, Catalog: s.versions})
+	return outcomes.NewDeadLetters(s.follower, replayer, s.versions), err
+}
+
+// failureReason says why the workers gave an event up, if they did.
+func (s *Server) failureReason(at event.Position) (reason string, given bool) {
+	if s.follower == nil {
+		return "", false // it is opened after the versions
+	}
+	letter := s.follower.OfPush(at)
+	if letter == nil {
+		return "", false
+	}
+	return letter.Reason, true
 }
 
 // searchSlack is the time of a request beyond that of its search and of the wait
@@ -196,16 +124,22 @@ func (s *Server) openAPI() error {
 	if err != nil {
 		return err
 	}
-	var verifier api.Verifier // nil without mirrors
-	if c.Has(rolePipeline) {
-		verifier = serverVerifier{s}
-	}
-	if s.deadLetters, err = s.openDeadLetters(); err != nil {
+	if s.precise, err = s.openPrecise(browser); err != nil {
 		return err
 	}
-	s.versions.failureReason = s.deadLetters.failureReason
+	var verifier api.Verifier // nil without mirrors
+	if c.Has(config.RolePipeline) {
+		verifier = serverVerifier{s}
+	}
+	deadLetters, err := s.openDeadLetters()
+	if err != nil {
+		return err
+	}
+	if s.feed, err = s.newFeed(); err != nil {
+		return err
+	}
 	s.apiOptions = api.Options{
-		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: newAuditLog(s.accounts, s.masterSecret.deriveKey(sealPurpose)),
+		Gate: s.auth, Accounts: s.auth, Audit: auditor{s.recorder}, AuditLog: auditreads.New(s.accounts, s.masterSecret),
 		Searcher: search.New(search.Options{
 			MaxDuration:   c.Query.Timeout.Std(),
 			MaxConcurrent: c.Query.MaxConcurrent, MaxWaiting: c.Query.MaxWaiting, MaxWait: c.Query.MaxWait.Std(),
@@ -214,27 +148,31 @@ func (s *Server) openAPI() error {
 			TotalMemoryBytes: int64(c.Query.TotalMemoryBytes), MaxResultBytes: int64(c.Query.MaxResultBytes),
 			Contexts: searchContexts(c.Query.Contexts), Registerer: s.o.Registerer,
 		}),
-		Views:          newViews(s.versions, s.numbering.hasNumber),
+		Views:          views.New(s.versions.Acquire, s.numbering.HasNumber),
 		Catalog:        s.repositories,
-		Numbers:        s.accounts.numbers,
+		Numbers:        s.accounts.Numbers,
 		Registrar:      s.registrar,
-		SelectRefs:     s.selectRefs(),
+		SelectRefs:     indexstatus.NewSelector(s.indexing).Select,
 		Status:         s.newStatusReader(),
-		Deliveries:     &deliveryLedger{versions: s.versions, registrar: s.registrar, deadLetters: s.deadLetters.follower},
-		DeadLetters:    s.deadLetters,
+		Deliveries:     outcomes.NewDeliveries(s.versions, s.registrar, s.follower),
+		DeadLetters:    deadLetters,
+		Events:         s.feed,
 		Source:         browser,
 		Outline:        analyze.Outline{},
+		Precise:        s.precise,
+		MaxScipBytes:   int64(c.Scip.MaxUploadBytes),
 		Verifier:       verifier,
-		Connections:    connectionKinds(c),
+		Connections:    codehosts.Kinds(c),
+		Connectivity:   s.connectivity,
 		Ready:          s.checkReady,
 		Writable:       s.checkWritable,
 		Removable:      s.checkRemovable,
-		Replays:        s.versions.replays,
-		Erasures:       erasures{s},
+		Replays:        s.versions.Replays(),
+		Erasures:       erasurerequests.New(erasurerequests.Options{Versions: s.versions, Registrar: s.registrar, Rewrites: func() bool { return s.compactor != nil }, Mirrors: func() *mirror.Mirrors { return s.mirrors() }}),
 		Backups:        s.backups,
-		AsOf:           s.versions.asOf,
-		Missing:        s.versions.reportMissing,
-		Secret:         s.masterSecret.deriveKey("sessions of the Model Context Protocol"),
+		AsOf:           s.versions.AsOf,
+		Missing:        s.versions.ReportMissing,
+		Secret:         s.masterSecret.DeriveKey("sessions of the Model Context Protocol"),
 		Version:        s.o.Version,
 		PublicURL:      s.publicURL(),
 		Limits:         limitsOf(&c.Limits),
@@ -258,25 +196,31 @@ func (s *Server) openAPI() error {
 // newBrowser returns what reads files and history. Without mirrors in this process
 // it knows what is indexed.
 func (s *Server) newBrowser() (*source.Browser, error) {
-	o := source.Options{Index: snapshots{s.versions}, ServeUnreachable: s.o.Config.Git.ServeUnreachable, Registerer: s.o.Registerer}
-	if s.o.Config.Has(rolePipeline) {
-		o.Git = newGitReads(func() *mirror.Mirrors { return s.pipeline.mirrors })
+	o := source.Options{Index: views.NewSnapshots(s.versions), ServeUnreachable: s.o.Config.Git.ServeUnreachable, Registerer: s.o.Registerer}
+	if s.o.Config.Has(config.RolePipeline) {
+		o.Git = gitreads.New(func() *mirror.Mirrors { return s.pipeline.mirrors })
 	}
 	return source.New(o)
 }
 
-func (s *Server) newStatusReader() *statusReader {
-	return &statusReader{log: s.log, versions: s.versions, pipelineStatus: s.pipelineStatus}
+func (s *Server) newStatusReader() *indexstatus.Reader {
+	return indexstatus.New(s.log, s.versions, s.indexing)
+}
+
+// indexing returns what indexes in this process; nil in one without the role pipeline, and
+// until that is opened, after the API.
+func (s *Server) indexing() *indexstatus.Pipeline {
+	if s.pipeline == nil {
+		return nil
+	}
+	return &indexstatus.Pipeline{Mirrors: s.pipeline.mirrors, Indexer: s.pipeline.indexer, Reconciler: s.pipeline.reconciler}
 }
 
 // checkReady is nil once projections and accounts have what the log held at the start, and
 // the repositories have numbers. A version that is switched to later is taken as it is.
 func (s *Server) checkReady(context.Context) error {
-	if !s.versions.caughtUp() {
-		if s.versions.startedOver {
-			return errRebuilding
-		}
-		return errCatchingUp
+	if err := s.versions.CheckCaughtUp(); err != nil {
+		return err
 	}
 	return s.checkCallersReady()
 }
@@ -284,8 +228,8 @@ func (s *Server) checkReady(context.Context) error {
 // checkCallersReady returns nil once requests of all callers are answered; before, only
 // those of the operator are.
 func (s *Server) checkCallersReady() error {
-	if err := s.accounts.checkReady(); err != nil {
+	if err := s.accounts.CheckReady(); err != nil {
 		return err
 	}
-	return s.numbering.checkReady()
+	return s.numbering.CheckReady()
 }

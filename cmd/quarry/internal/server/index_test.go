@@ -160,7 +160,7 @@ func TestFind(t *testing.T) {
 		candidate code.Repository
 		found     bool
 	}{
-		{code.Repository{ID: s.accounts.numbers.Repository(code.RepositoryNumber(r.RepoID))}, true},
+		{code.Repository{ID: s.accounts.Numbers.Repository(code.RepositoryNumber(r.RepoID))}, true},
 		{code.Repository{ID: 1, CloneURL: tree}, true},
 		{code.Repository{ID: 1, CloneURL: "file://" + tree + "/"}, true},
 		{code.Repository{ID: 1, Name: "kazoo"}, true},

@@ -8,6 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
 // A loss is what a disk, or a person, may take from the data directory without harm,
@@ -68,7 +69,7 @@ var sequels = []sequel{
 	}},
 	{"replay", func(w *lossWorld, _ *gitRepository) {
 		// It may be refused at first, for what it would lose is indexed again then.
-		waitUntil(w.t, func() bool { return replayEnd(w.t, w.s, "/api/replays", `{}`).State == api.ReplayDone })
+		waitUntil(w.t, func() bool { return replayEnd(w.t, w.s, "/api/replays", `{}`).State == replay.Done })
 	}},
 	{"verify and repair", func(w *lossWorld, _ *gitRepository) {
 		found := verifyNow(w.t, w.s, api.Verification{Repair: true, Remote: true})
@@ -138,7 +139,7 @@ func TestEveryLossHeals(t *testing.T) {
 func TestLostSegmentsAreForgotten(t *testing.T) {
 	w := newLossWorld(t, false)
 	absent := func() (n int) {
-		v := w.s.versions.live.Load().places.Acquire()
+		v := w.s.versions.Live().Places.Acquire()
 		defer v.Release()
 		for _, s := range v.SegmentInfos() {
 			if s.Absent {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -90,8 +91,8 @@ func (w *lossWorld) stopServer() {
 // appendPush appends what a host says of the branch that is checked out.
 func (w *lossWorld) appendPush(g *gitRepository, p *event.Push) {
 	w.t.Helper()
-	p.Repository, p.ReceivedAt = g.ID, w.s.registrar.now().UTC()
-	if _, err := w.s.registrar.appendEvents(w.t.Context(), p); err != nil {
+	p.Repository, p.ReceivedAt = g.ID, boot.Now().UTC()
+	if _, err := w.s.registrar.AppendEvents(w.t.Context(), p); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -120,14 +121,14 @@ func (g *gitRepository) grepLines(ref code.Ref) []string {
 
 // pendingRecords says which records have not had their effect; empty if there are none.
 func (w *lossWorld) pendingRecords() string {
-	i := w.s.versions.acquireLive()
-	defer i.refCount.release()
+	i := w.s.versions.Acquire()
+	defer i.Release()
 	high, err := w.s.log.HighWater(w.t.Context(), event.TopicEvents)
 	if err != nil {
 		return err.Error()
 	}
 	for partition, next := range high {
-		if before, err := i.applied.appliedOffset(w.t.Context(), int32(partition)); err != nil || before < next {
+		if before, err := i.Fence.AppliedOffset(w.t.Context(), int32(partition)); err != nil || before < next {
 			return fmt.Sprintf("partition %d has had its effect up to %d of %d: %v", partition, before, next, err)
 		}
 	}
@@ -136,9 +137,9 @@ func (w *lossWorld) pendingRecords() string {
 
 // indexDifference says how the index differs from git; empty if it does not.
 func (w *lossWorld) indexDifference() string {
-	i := w.s.versions.acquireLive()
-	defer i.refCount.release()
-	v := i.places.Acquire()
+	i := w.s.versions.Acquire()
+	defer i.Release()
+	v := i.Places.Acquire()
 	defer v.Release()
 	if n := v.UnheldCount(); n > 0 {
 		return fmt.Sprintf("%d documents are missing", n)

@@ -46,7 +46,8 @@ func runMeadowServer(t testing.TB) (*Server, map[string]string) {
 	for mark, id := range oddCommits {
 		commits["<o"+mark[1:]] = id
 	}
-	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(odd)+","+filepath.Dir(meadow), "publicUrl=https://code.example"))
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(odd)+","+filepath.Dir(meadow), "publicUrl=https://code.example",
+		"query.timeout=10m")) // advice has a share of it, and ends too soon on a busy machine otherwise
 	for _, body := range []string{
 		fmt.Sprintf(`{"path":%q,"name":"odd"}`, odd),
 		fmt.Sprintf(`{"path":%q,"name":"github.com/meadow/kettle","codeHostType":"github","webUrl":"https://github.com/meadow/kettle","branches":["release/*"]}`, meadow),

@@ -11,6 +11,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -38,14 +39,20 @@ func wantedSeries() map[string][]string {
 	for _, a := range audit.Actions {
 		actions = append(actions, string(a))
 	}
-	tools := splitWords("search grep glob read_file list_tree list_repos find_symbol_definitions find_symbol_references find_implementations list_commits get_commit get_diff get_blame list_branches list_language_models")
+	tools := splitWords("search grep glob read_file list_tree list_repos find_symbol_definitions find_symbol_references find_implementations list_symbols list_commits get_commit get_diff get_blame list_branches list_language_models")
+	kinds := splitWords("github gitlab gitea gerrit bitbucketServer bitbucketCloud genericGitHost azuredevops")
+	requests := splitWords("ok not_modified")
+	for _, code := range hostapi.Codes() {
+		requests = append(requests, string(code))
+	}
 	stops := []string{"match limit", "time limit", "byte limit", "scan limit", "memory limit"}
 	return map[string][]string{
 		"quarry_webhook_deliveries_total":           append(append(joinLabels([]string{"github,hub"}, results), joinLabels([]string{"genericGitHost,ci"}, results)...), "unknown,unknown,unknown_connection"),
 		"quarry_webhook_delivery_duration_seconds":  splitWords("github genericGitHost unknown"),
-		"quarry_webhook_untold_total":               splitWords("rate queue append"),
+		"quarry_webhook_dropped_events_total":       splitWords("rate queue append"),
 		"quarry_indexer_pushes_total":               splitWords("moved coalesced deleted refresh already_indexed not_selected unknown_repository"),
-		"quarry_indexer_skipped_files_total":        splitWords("binary too_large undecodable symlink submodule unreadable"),
+		"quarry_indexer_skipped_files_total":        splitWords("binary too_large undecodable symlink submodule lfs_pointer unreadable"),
+		"quarry_indexer_symbol_failures_total":      splitWords("symbols_timeout symbols_limit symbols_failed"),
 		"quarry_embeddedlog_refused_appends_total":  splitWords("disk_full queue_full too_large"),
 		"quarry_kafkalog_retries_total":             splitWords("produce fetch request group"),
 		"quarry_kafkalog_producer_restarts_total":   {"given up", "out of order", "forgotten", "sequences used up"},
@@ -55,7 +62,10 @@ func wantedSeries() map[string][]string {
 		"quarry_mirror_fetch_failures_total":        codes,
 		"quarry_compactor_merges_total":             splitWords("number dead quiet purge lost"),
 		"quarry_compactor_failures_total":           splitWords("log store input refused"),
-		"quarry_reconcile_looks_total":              splitWords("equal waiting told suspect drift failed"),
+		"quarry_reconcile_looks_total":              splitWords("equal waiting reported suspect drift failed"),
+		"quarry_discovery_requests_total":           joinLabels(kinds, requests),
+		"quarry_discovery_syncs_total":              joinLabels(kinds, splitWords("complete incomplete")),
+		"quarry_discovery_events_total":             splitWords("registered changed removed"),
 		"quarry_projections_records_total":          splitWords("applied duplicate poison passed"),
 		"quarry_projections_replays_total":          splitWords("done failed canceled"),
 		"quarry_places_broken_total":                splitWords("duplicate unregistered wrong_base merge_repeated merge_refused merge_of_other_partition segment_absent changes_absent"),
@@ -67,13 +77,18 @@ func wantedSeries() map[string][]string {
 		"quarry_auth_refused_requests_total":        splitWords("missing malformed unknown expired inactive disagree"),
 		"quarry_auth_sign_ins_total":                joinLabels(splitWords("password setup invitation oidc"), splitWords("started failed throttled unavailable unfinished")),
 		"quarry_web_provider_failures_total":        joinLabels(splitWords("corporate"), splitWords("unavailable flow denied token email domain")),
-		"quarry_source_git_seconds":                 splitWords("branches resolve file files directories log commit diff count authors blame"),
+		"quarry_precise_uploads_total":              splitWords("accepted refused failed"),
+		"quarry_precise_lookups_total":              splitWords("exact carried none"),
+		"quarry_source_git_seconds":                 splitWords("branches resolve file files directories log commit diff count authors blame content merge_base"),
 		"quarry_source_refused_calls_total":         splitWords("reads walks"),
 		"quarry_source_cache_requests_total":        joinLabels(splitWords("count authors blame"), splitWords("yes no")),
 		"quarry_search_incomplete_total":            stops,
 		"quarry_search_readings_total":              joinLabels(splitWords("code message trace"), splitWords("answered nothing")),
 		"quarry_api_incomplete_searches_total":      append(slices.Clone(stops), "display limit", "server match limit", "not all was searched"),
 		"quarry_api_limited_requests_total":         splitWords("rate streams"),
+		"quarry_api_event_streams_total":            splitWords("end stopped slow_reader failed"),
+		"quarry_live_notices_total":                 splitWords("searchable repository work delivery"),
+		"quarry_live_positions_total":               splitWords("kept lost"),
 		"quarry_mcp_call_duration_seconds":          joinLabels(tools, splitWords("answered failed")),
 		"quarry_mcp_answer_bytes":                   tools,
 		"quarry_audit_records_total":                actions,

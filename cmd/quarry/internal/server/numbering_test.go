@@ -16,12 +16,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/numbering"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/views"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/projections"
-	"github.com/quarrysearch/quarry/projections/segment"
-	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
@@ -51,7 +52,7 @@ func numbersByName(t *testing.T, s *Server) map[string]code.RepositoryNumber {
 	}
 	out := map[string]code.RepositoryNumber{}
 	for _, r := range all {
-		out[r.Name] = s.accounts.numbers.OfRepository(r.ID)
+		out[r.Name] = s.accounts.Numbers.OfRepository(r.ID)
 	}
 	return out
 }
@@ -131,7 +132,7 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 	s := openOnly(t, c)
 	run(t, s)()
 	takeNumbersOut(t, c.AccountsDir())
-	log, err := openEmbedded(Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
+	log, err := logdriver.Open(t.Context(), logdriver.Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,7 +155,7 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c.Roles = []string{roleIngest, roleQuery} // nothing fetches from host.example
+	c.Roles = []string{config.RoleIngest, config.RoleQuery} // nothing fetches from host.example
 	c.Log.Driver = "embedded"
 	s = openOnly(t, c)
 	if err := s.checkReady(t.Context()); err == nil {
@@ -169,7 +170,7 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 		}
 	}
 	for i := range 3 {
-		if got := s.accounts.numbers.OfConnection(fmt.Sprintf("hub-%d", i)); got != code.ConnectionNumber(i+1) {
+		if got := s.accounts.Numbers.OfConnection(fmt.Sprintf("hub-%d", i)); got != code.ConnectionNumber(i+1) {
 			t.Errorf("hub-%d has the number %d, want %d", i, got, i+1)
 		}
 	}
@@ -204,124 +205,12 @@ func takeNumbersOut(t *testing.T, dir string) {
 	}
 }
 
-// queryProcess is what a process of the role query has of the numbers.
-type queryProcess struct {
-	accounts  *accountRows
-	versions  *versions
-	numbering *numberAssigner
-}
-
-func newQueryProcess(t *testing.T, log eventlog.Log) *queryProcess {
-	t.Helper()
-	c := testConfig(t)
-	o := Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()}
-	accounts, err := openAccountRows(o, log, newDamageMetrics(o.Registerer))
-	if err != nil {
-		t.Fatal(err)
-	}
-	home, err1 := projections.OpenHome(c.ProjectionsDir())
-	objects, err2 := segmentstore.OpenDirectory(c.SegmentsDir())
-	if err := errors.Join(err1, err2); err != nil {
-		t.Fatal(err)
-	}
-	frames := segment.NewCache(1 << 20)
-	v := newVersions(o, home, log, objects, frames)
-	if err := v.open(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(v.Close(), frames.Close(), accounts.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return &queryProcess{accounts, v, newNumberAssigner(accounts, v, o.Logger)}
-}
-
-func (p *queryProcess) startRunners(ctx context.Context, g *errgroup.Group) {
-	g.Go(func() error { return p.accounts.Run(ctx) })
-	g.Go(func() error { return p.versions.Run(ctx) })
-	g.Go(func() error { return p.numbering.Run(ctx) })
-}
-
-// TestTwoProcessesNumberAtOnce has two query processes follow one log while
-// webhooks register repositories in four partitions, and while both processes get
-// requests to register the same repositories.
-func TestTwoProcessesNumberAtOnce(t *testing.T) {
-	log, err := openEmbedded(Options{Config: testConfig(t, "log.partitions=4"), Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := log.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	processes := []*queryProcess{newQueryProcess(t, log), newQueryProcess(t, log)}
-	ctx, cancel := context.WithCancel(t.Context())
-	running, work := new(errgroup.Group), new(errgroup.Group)
-	t.Cleanup(func() {
-		cancel()
-		if err := running.Wait(); err != nil {
-			t.Error(err)
-		}
-	})
-	for _, p := range processes {
-		p.startRunners(ctx, running)
-		<-p.numbering.started
-	}
-	const hooked, asked = 60, 40
-	work.Go(func() error {
-		for i := range hooked {
-			rec := registeredAt(t, fmt.Sprintf("hooked/%d", i), "hub", time.Now())
-			if _, err := log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, rec); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	given := make([][]code.RepositoryNumber, len(processes))
-	for n, p := range processes {
-		work.Go(func() error {
-			for i := range asked {
-				name := fmt.Sprintf("asked/%d", i)
-				number, err := p.numbering.numberRepository(ctx, code.Repository{ID: code.NewRepositoryID("test", name), Name: name})
-				if err != nil {
-					return err
-				}
-				given[n] = append(given[n], number)
-			}
-			return nil
-		})
-	}
-	if err := work.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	if !slices.Equal(given[0], given[1]) {
-		t.Errorf("two processes answered the numbers %v and %v", given[0], given[1])
-	}
-	last := code.RepositoryNumber(hooked + asked)
-	for _, p := range processes {
-		waitUntil(t, func() bool { return p.accounts.numbers.Repository(last) != 0 })
-	}
-	seen := map[code.RepositoryID]bool{}
-	for number := code.RepositoryNumber(1); number <= last; number++ {
-		a, b := processes[0].accounts.numbers.Repository(number), processes[1].accounts.numbers.Repository(number)
-		if a != b || a == 0 || seen[a] {
-			t.Fatalf("number %d belongs to %d and to %d; seen before: %v", number, a, b, seen[a])
-		}
-		seen[a] = true
-	}
-	if got := processes[0].accounts.numbers.Repository(last + 1); got != 0 {
-		t.Errorf("number %d belongs to %d, and there are %d repositories", last+1, got, last)
-	}
-}
-
 // TestRegistrationBeyondTheLastNumber refuses a registration that cannot get a
 // number, and does not show a repository that a webhook has registered beyond it.
 func TestRegistrationBeyondTheLastNumber(t *testing.T) {
 	root := t.TempDir()
 	s := openOnly(t, testConfig(t, "git.allowedRoots="+root))
-	s.accounts.numbers.Limit = 2
+	s.accounts.Numbers.Limit = 2
 	run(t, s)
 	registerNamed(t, s, root, "a")
 	registerNamed(t, s, root, "b")
@@ -339,7 +228,7 @@ func TestRegistrationBeyondTheLastNumber(t *testing.T) {
 	if _, err := s.log.Append(t.Context(), event.TopicEvents, eventlog.AnyPartition, registeredAt(t, "hooked", "", time.Now())); err != nil {
 		t.Fatal(err)
 	}
-	waitUntil(t, func() bool { return s.versions.live.Load().catalog.Snapshot().Len() == 3 })
+	waitUntil(t, func() bool { return s.versions.Live().Catalog.Snapshot().Len() == 3 })
 	if got := numbersByName(t, s); len(got) != 2 {
 		t.Errorf("repositories %v are shown", got)
 	}
@@ -361,7 +250,7 @@ func TestNothingIsShownWithoutItsNumber(t *testing.T) {
 	s.registerAt(t, g, head)
 	shown := false
 	numbered := func(code.RepositoryID) bool { return shown }
-	list, searches := &repositories{versions: s.versions, hasNumber: numbered}, newViews(s.versions, numbered)
+	list, searches := registry.NewCatalog(s.versions, numbered), views.New(s.versions.Acquire, numbered)
 	for range 2 {
 		all, err := list.Repositories(t.Context())
 		v, err2 := searches.View(t.Context())
@@ -396,28 +285,10 @@ func TestNotReadyBeforeNumbers(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	waitUntil(t, func() bool { return s.accounts.checkReady() == nil })
+	waitUntil(t, func() bool { return s.accounts.CheckReady() == nil })
 	rec := httptest.NewRecorder()
 	s.api.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "http://127.0.0.1/api/repos", nil))
-	if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), "NOT_READY") || !strings.Contains(rec.Body.String(), errNumbering.Error()) {
+	if rec.Code != http.StatusServiceUnavailable || !strings.Contains(rec.Body.String(), "NOT_READY") || !strings.Contains(rec.Body.String(), numbering.ErrPending.Error()) {
 		t.Errorf("GET /api/repos: %d %s", rec.Code, rec.Body)
-	}
-}
-
-// TestReadyAfterTheLookAtAllRepositories: a scan of a catalog that was behind the
-// log does not cover the repositories that came since.
-func TestReadyAfterTheLookAtAllRepositories(t *testing.T) {
-	n := openOnly(t, testConfig(t)).numbering
-	n.complete.Store(true)
-	if err := n.checkReady(); err != nil {
-		t.Errorf("every repository of a catalog that catches up has a number: %v", err)
-	}
-	n.versions.ready.Store(true)
-	if err := n.checkReady(); !errors.Is(err, errNumbering) {
-		t.Errorf("the catalog has caught up, and nothing has looked at it since: %v", err)
-	}
-	n.markStarted()
-	if err := n.checkReady(); err != nil {
-		t.Errorf("all repositories have numbers: %v", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 	"github.com/quarrysearch/quarry/query/web"
 )
@@ -22,10 +23,10 @@ func (s *Server) openPages(context.Context) error {
 	}
 	s.pages, err = web.New(web.Options{
 		Accounts: s.auth, Repositories: s.repositories, Providers: providers, Audit: s.api,
-		Secret:    s.masterSecret.deriveKey("forms of pages"),
+		Secret:    s.masterSecret.DeriveKey("forms of pages"),
 		PublicURL: s.publicURL(), Version: s.o.Version,
-		Around: s.api.Page,
-		Code:   s.api, Source: s.apiOptions.Source,
+		Front: s.api.Front(),
+		Code:  s.api, Source: s.apiOptions.Source, Outline: analyze.Outline{}, Status: s.apiOptions.Status, Search: s.api, API: s.api, Gatherer: s.o.Gatherer,
 		Ready: s.checkPagesReady,
 		Now:   boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
@@ -39,7 +40,7 @@ func (s *Server) newProviders() (*oidc.Client, error) {
 	if len(given) == 0 {
 		return nil, nil
 	}
-	o := oidc.Options{PublicURL: s.publicURL(), Secret: s.masterSecret.deriveKey("sign-ins with providers"), Now: boot.Now}
+	o := oidc.Options{PublicURL: s.publicURL(), Secret: s.masterSecret.DeriveKey("sign-ins with providers"), Now: boot.Now}
 	for i := range given {
 		p, err := given[i].Provider()
 		if err != nil {

@@ -64,7 +64,9 @@ func TestPagesAndAPIShareAListener(t *testing.T) {
 		status       int
 		kind, says   string
 	}{
-		{"/", program, http.StatusOK, "text/html", "Quarry searches code."},
+		{"/", program, http.StatusOK, "text/html", "searches code"},
+		{"/search?q=nothing", program, http.StatusOK, "text/html", "No match"},
+		{"/search?q=(a&re=1", program, http.StatusBadRequest, "text/html", "The query cannot be read"},
 		{"/sign-in", page, http.StatusOK, "text/html", "Password"},
 		{"/settings/keys", page, http.StatusOK, "text/html", "Password"},
 		{"/browse/x", page, http.StatusNotFound, "text/html", "There is no such page, or you may not see"},

@@ -16,8 +16,8 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
 // pastQueries are run at every moment.
@@ -168,10 +168,10 @@ func TestSearchOfThePast(t *testing.T) {
 // and in no mirror: these are counted, and documents in segments are found.
 func withoutMirrors(t *testing.T, s *Server, m moment) {
 	t.Helper()
-	mirrors := s.versions.mirrors
-	s.versions.mirrors = func() *mirror.Mirrors { return nil }
+	mirrors := s.mirrors
+	s.mirrors = func() *mirror.Mirrors { return nil }
 	r := replayToEnd(t, s, "/api/replays", fmt.Sprintf(`{"to":%q}`, m.positionList()))
-	s.versions.mirrors = mirrors
+	s.mirrors = mirrors
 	found := mustAsk(t, s, "package")
 	if r.MissingDocuments == 0 || r.MissingDocuments != len(m.answers[0])-len(found) || len(found) == 0 {
 		t.Errorf("%d documents are said to be missing, %d of %d files are found", r.MissingDocuments, len(found), len(m.answers[0]))
@@ -214,7 +214,7 @@ func damageStore(t *testing.T, s *Server) {
 // and returns to the present.
 func offlinePast(t *testing.T, data string, s *Server, m, present moment) {
 	t.Helper()
-	rebuild := func(f func(r *Rebuild) error) {
+	rebuild := func(f func(r *OfflineRebuild) error) {
 		t.Helper()
 		registry := prometheus.NewRegistry()
 		r, err := OpenRebuild(t.Context(), Options{Config: s.o.Config, Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry})
@@ -229,19 +229,19 @@ func offlinePast(t *testing.T, data string, s *Server, m, present moment) {
 		t.Helper()
 		s := openOnly(t, s.o.Config)
 		stop := run(t, s)
-		waitUntil(t, func() bool { return s.versions.caughtUp() })
+		waitUntil(t, func() bool { return s.versions.CaughtUp() })
 		m.compareAnswers(t, s, name)
 		stop()
 	}
-	rebuild(func(r *Rebuild) error {
-		_, err := r.Switch(t.Context(), api.ReplayRequest{To: m.at.UTC().Format(time.RFC3339Nano)}, nil)
+	rebuild(func(r *OfflineRebuild) error {
+		_, err := r.Switch(t.Context(), replay.Request{To: m.at.UTC().Format(time.RFC3339Nano)}, nil)
 		return err
 	})
 	look(m, "offline")
-	rebuild(func(r *Rebuild) error { _, err := r.Rollback(); return err })
+	rebuild(func(r *OfflineRebuild) error { _, err := r.Rollback(); return err })
 	look(present, "rolled back")
 	damageStore(t, s)
-	rebuild(func(r *Rebuild) error { _, err := r.Switch(t.Context(), api.ReplayRequest{}, nil); return err })
+	rebuild(func(r *OfflineRebuild) error { _, err := r.Switch(t.Context(), replay.Request{}, nil); return err })
 	look(present, "rebuilt over a damaged store")
 	left, err := filepath.Glob(filepath.Join(data, "past-*"))
 	if err != nil || len(left) > 0 {

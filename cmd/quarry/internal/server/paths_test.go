@@ -90,7 +90,7 @@ func TestNoFileVanishes(t *testing.T) {
 	if got := skipped(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("skipped %v, want %v", got, want)
 	}
-	v := s.versions.live.Load().places.Acquire()
+	v := s.versions.Live().Places.Acquire()
 	for _, path := range []string{"plain.txt", `caf\xe9`} {
 		if place, err := v.Lookup(g.ID, "refs/heads/main", path); err != nil || place.Skipped != "" {
 			t.Errorf("%s: %+v, %v", path, place, err)

@@ -4,21 +4,18 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
 	"github.com/quarrysearch/quarry/pipeline/indexer"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/reconcile"
 	"github.com/quarrysearch/quarry/pipeline/worker"
-	"github.com/quarrysearch/quarry/query/api"
-	"github.com/quarrysearch/quarry/schemas/code"
-	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/schemas/event"
 )
-
-// workerGroup is the consumer group of the workers of an installation.
-const workerGroup = "quarry-workers"
 
 // readMargin is how long a record may take without progress apart from a fetch:
 // three git commands that read.
@@ -30,14 +27,14 @@ type pipeline struct {
 	indexer *indexer.Indexer
 	worker  *worker.Worker
 	// projected is what the worker waits for.
-	projectionLag *projectionLag
+	projectionLag *worker.ProjectionLag
 	// reconciler is nil if it is off.
 	reconciler *reconcile.Reconciler
 }
 
 // openPipeline opens the mirrors and what works on them.
 func (s *Server) openPipeline(ctx context.Context) error {
-	if !s.o.Config.Has(rolePipeline) {
+	if !s.o.Config.Has(config.RolePipeline) {
 		return nil
 	}
 	temporary, err := emptyDirectory(s.o.Config.TempDir())
@@ -48,7 +45,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	if s.o.simulated != nil {
 		standIns = *s.o.simulated
 	}
-	mirrors, err := openMirrors(ctx, s.o.Config, s.policy, standIns.execute, s.o.Logger, s.o.Registerer)
+	mirrors, err := openMirrors(ctx, s.o.Config, s.policy, s.codeHosts, standIns.execute, s.o.Logger, s.o.Registerer)
 	if err != nil {
 		return fmt.Errorf("open mirrors: %w", err)
 	}
@@ -71,14 +68,11 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.projectionLag = &projectionLag{log: s.log}
-	if s.versions != nil {
-		p.projectionLag.checkpoints = s.versions.reportedCheckpoints
-	}
+	p.projectionLag = &worker.ProjectionLag{Log: s.log, Applied: s.appliedOffsets}
 	p.worker, err = worker.New(worker.Options{
 		Log:        s.log,
 		Handler:    spaceGate{p.indexer, s.disks},
-		Group:      workerGroup,
+		Group:      worker.DefaultGroup,
 		Lanes:      s.o.Config.Pipeline.Concurrency,
 		Long:       indexer.IsImport,
 		Removes:    indexer.IsRemoval,
@@ -104,6 +98,32 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	return err
 }
 
+// appliedOffsets says how far the projections are: those of this process, or those that
+// another one has noted.
+func (s *Server) appliedOffsets(ctx context.Context) ([]event.Offset, error) {
+	if s.versions != nil {
+		return projections.NextOffsets(s.versions.Checkpoints()), nil
+	}
+	return s.log.Committed(ctx, projections.Group, event.TopicEvents)
+}
+
+// spaceGate lets nothing be indexed while a disk that it writes to is almost full.
+// Removals go on: they free space.
+type spaceGate struct {
+	worker.Handler
+	disks *diskspace.Guard
+}
+
+// Handle implements worker.Handler.
+func (g spaceGate) Handle(ctx context.Context, records []event.Record) (int, error) {
+	if !indexer.IsRemoval(records[0]) {
+		if err := g.disks.CheckSpace(diskspace.DirectoryData, diskspace.DirectorySegments, diskspace.DirectoryProjections, diskspace.DirectoryMirrors); err != nil {
+			return 1, fmt.Errorf("%w: %w", worker.ErrUnavailable, err)
+		}
+	}
+	return g.Handler.Handle(ctx, records)
+}
+
 // newReconciler returns what looks for lost pushes, nil if the configuration
 // says never.
 func (s *Server) newReconciler(mirrors *mirror.Mirrors) (*reconcile.Reconciler, error) {
@@ -112,7 +132,7 @@ func (s *Server) newReconciler(mirrors *mirror.Mirrors) (*reconcile.Reconciler, 
 		return nil, nil
 	}
 	return reconcile.New(reconcile.Options{
-		Log: s.log, Remotes: mirrors, Workers: workerGroup, Now: boot.Now,
+		Log: s.log, Remotes: mirrors, Workers: worker.DefaultGroup, Now: boot.Now,
 		Interval: c.ReconcileInterval.Std(), Grace: c.ReconcileGrace.Std(), Concurrency: c.ReconcileConcurrency,
 		Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
@@ -134,47 +154,4 @@ func (p *pipeline) addActors(group *boot.Group) {
 	}
 	group.Add("mirrors", p.mirrors.Run)
 	group.Add("worker", p.worker.Run)
-}
-
-// pipelineStatus says what the pipeline of this process does, or did last, for a
-// repository.
-func (s *Server) pipelineStatus(id code.RepositoryID) (pipelineWork, bool) {
-	if s.pipeline == nil {
-		return pipelineWork{}, false
-	}
-	w := pipelineWork{reconciliation: s.pipeline.lastReconciliation(id), selection: s.pipeline.refSelection(id)}
-	status, ok := s.pipeline.indexer.Status(id)
-	if !ok {
-		return w, w.reconciliation != nil || w.selection != nil
-	}
-	w.lastFailure = failureOf(status.Code, status.Detail, status.FailedAt)
-	if status.Running {
-		w.progress = &api.Progress{
-			Files: int(status.Files), FilesTotal: int(status.FilesTotal), Bytes: status.Bytes, BytesTotal: status.BytesTotal,
-		}
-	}
-	return w, true
-}
-
-// lastReconciliation says what the last look at a repository for lost pushes found; nil if
-// this process does not look at it.
-func (p *pipeline) lastReconciliation(id code.RepositoryID) *api.Reconciliation {
-	if p.reconciler == nil {
-		return nil
-	}
-	status, ok := p.reconciler.Status(id)
-	if !ok {
-		return nil
-	}
-	return &api.Reconciliation{
-		LookedAt: status.LookedAt, Result: status.Result, NextAt: status.NextAt, Failed: failureOf(status.Code, status.Detail, status.LookedAt),
-	}
-}
-
-// failureOf returns what the API shows of a failure, nil for none.
-func failureOf(c failure.Code, detail string, at time.Time) *api.Failure {
-	if c == "" {
-		return nil
-	}
-	return &api.Failure{Code: c, Detail: detail, At: at}
 }

@@ -8,7 +8,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -17,8 +16,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -35,18 +33,21 @@ func TestPressureReachesTheWebHooks(t *testing.T) {
 	c.Connections = []config.Connection{{Name: "local", Kind: g.Kind, Secrets: []config.Secret{config.NewSecret("whsec_" + base64.StdEncoding.EncodeToString([]byte(pressureSecret)))}}}
 	registry := prometheus.NewRegistry()
 	s := open(t, c, registry, registry)
-	var stopped atomic.Pointer[[]projections.Checkpoint]
-	live := s.pipeline.projectionLag.checkpoints
-	s.pipeline.projectionLag.checkpoints = func() []projections.Checkpoint {
+	var stopped atomic.Pointer[[]event.Offset]
+	live := s.pipeline.projectionLag.Applied
+	s.pipeline.projectionLag.Applied = func(ctx context.Context) ([]event.Offset, error) {
 		if at := stopped.Load(); at != nil {
-			return *at
+			return *at, nil
 		}
-		return live()
+		return live(ctx)
 	}
 	run(t, s)
 	s.registerAt(t, g, commit)
 
-	at := live()
+	at, err := live(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	stopped.Store(&at)
 	accepted := 0
 	push := func() bool {
@@ -119,7 +120,7 @@ func (s *Server) pushTo(t *testing.T, g *gitRepository, number int) (status int,
 // committedOffsets sums the offsets that the workers have committed.
 func (s *Server) committedOffsets(t *testing.T) (sum event.Offset) {
 	t.Helper()
-	offsets, err := s.log.Committed(t.Context(), workerGroup, event.TopicEvents)
+	offsets, err := s.log.Committed(t.Context(), worker.DefaultGroup, event.TopicEvents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,46 +146,4 @@ func gaugeValue(t *testing.T, registry *prometheus.Registry, name, value string)
 	}
 	t.Fatalf("no gauge %s %s", name, value)
 	return 0
-}
-
-// noted is a log that says how far groups are.
-type noted struct {
-	eventlog.Log
-	groups map[string][]event.Offset
-	high   []event.Offset
-	err    error
-}
-
-func (n *noted) Committed(_ context.Context, group string, _ event.Topic) ([]event.Offset, error) {
-	return n.groups[group], n.err
-}
-
-func (n *noted) HighWater(context.Context, event.Topic) ([]event.Offset, error) { return n.high, n.err }
-
-// TestHowFarBehindIsSummed adds up the lag of the partitions, and expects no wait
-// where no position was noted.
-func TestHowFarBehindIsSummed(t *testing.T) {
-	log := &noted{high: []event.Offset{10, 20}, groups: map[string][]event.Offset{}}
-	over := newBacklog(log, 15, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
-	for _, c := range []struct {
-		projections, workers []event.Offset
-		behind               int64
-		full                 bool
-	}{
-		{[]event.Offset{0, 0}, []event.Offset{0, 0}, 0, true},
-		{[]event.Offset{0, 1}, []event.Offset{10, 5}, 29, false},
-		{[]event.Offset{12, 5}, []event.Offset{10, 4}, 15, true}, // noted after the log was asked
-		{[]event.Offset{10, 20}, []event.Offset{10, 20}, 0, false},
-	} {
-		log.groups[projectionsGroup], log.groups[workerGroup] = c.projections, c.workers
-		behind, err := (&projectionLag{log: log}).Behind(t.Context())
-		over.updateBacklog(t.Context())
-		if err != nil || behind != c.behind || over.isFull() != c.full {
-			t.Errorf("projections at %v, workers at %v: %d behind, full %t, %v; want %+v", c.projections, c.workers, behind, over.isFull(), err, c)
-		}
-	}
-	log.err = eventlog.ErrClosed
-	if _, err := (&projectionLag{log: log}).Behind(t.Context()); err == nil {
-		t.Error("a log that does not answer says nothing")
-	}
 }

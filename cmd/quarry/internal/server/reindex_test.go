@@ -6,10 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/quarrysearch/quarry/query/api"
-	"github.com/quarrysearch/quarry/schemas/code"
-	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // TestReindexTakesNewLimits raises the limit on the size of files, and searches
@@ -48,37 +44,6 @@ func TestReindexTakesNewLimits(t *testing.T) {
 		}
 		if f := status["freshness"].(map[string]any); f["waitingPushes"] != 0.0 || f["staleSeconds"] != 0.0 || f["commit"] != string(head) {
 			t.Errorf("after a %s: freshness %v", step.ask, f)
-		}
-	}
-}
-
-// TestFreshnessCountsWhatWaits counts the pushes of one repository from a place of the
-// log on.
-func TestFreshnessCountsWhatWaits(t *testing.T) {
-	s := openOnly(t, testConfig(t)) // and does not run: nothing is handled
-	id := code.RepositoryID(7)
-	st := s.newStatusReader()
-	count := func() (f api.Freshness) {
-		i := s.versions.acquireLive()
-		defer i.refCount.release()
-		at, err := st.appliedPosition(t.Context(), i, id)
-		if err == nil {
-			err = st.countWaitingPushes(t.Context(), id, at, &f)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		return f
-	}
-	if f := count(); f != (api.Freshness{}) {
-		t.Fatalf("in an empty log: %+v", f)
-	}
-	for i, other := range []code.RepositoryID{7, 8, 7} {
-		if _, err := s.registrar.appendEvents(t.Context(), &event.Push{Repository: other, Action: event.ActionRefresh, ReceivedAt: s.registrar.now().UTC()}); err != nil {
-			t.Fatal(err)
-		}
-		if f := count(); f.Waiting != i/2+1 || f.OldestAt.IsZero() || f.More {
-			t.Errorf("after %d pushes: %+v", i+1, f)
 		}
 	}
 }

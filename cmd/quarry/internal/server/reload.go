@@ -13,7 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
 )
 
 // Reload says how a running server reads its settings again.
@@ -30,18 +30,18 @@ type Reload struct {
 type reloader struct {
 	s *Server
 	Reload
-	// running are the settings in effect, hooks the connections with their secrets,
+	// running are the settings in effect, connections those with their secrets,
 	// which may change while the settings that refer to them stay.
 	running     config.Config
-	connections []ingest.Connection
+	connections codehosts.Connections
 	success     prometheus.Gauge
 	time        prometheus.Gauge
 }
 
 // newReloader returns the reloader of s, which has opened what it changes.
-func newReloader(s *Server) (*reloader, error) {
+func newReloader(s *Server) *reloader {
 	r := &reloader{
-		s: s, running: *s.o.Config,
+		s: s, running: *s.o.Config, connections: s.connections,
 		success: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "quarry_server_reload_success",
 			Help: "1 if the settings were applied at the last SIGHUP, or the start; 0 if they were refused and the old ones stay.",
@@ -57,9 +57,7 @@ func newReloader(s *Server) (*reloader, error) {
 	s.o.Registerer.MustRegister(r.success, r.time)
 	r.success.Set(1)
 	r.time.Set(float64(boot.Now().Unix()))
-	var err error
-	r.connections, err = connectionsOf(&r.running)
-	return r, err
+	return r
 }
 
 // Run reloads at each signal, until ctx ends.
@@ -106,25 +104,31 @@ func (r *reloader) applySettings() (changed, restart []string, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	hooks, err := connectionsOf(&next)
+	connections, err := codehosts.ReadConnections(&next)
 	if err != nil {
 		return nil, nil, err
 	}
-	const connections = "connections"
-	if !reflect.DeepEqual(hooks, r.connections) && !slices.Contains(changed, connections) {
-		changed = append(changed, connections) // a file with a secret has another content
+	const setting = "connections"
+	if !reflect.DeepEqual(connections, r.connections) && !slices.Contains(changed, setting) {
+		changed = append(changed, setting) // a file with a secret has another content
 	}
-	// The only step that can fail comes first.
+	apps, err := r.s.codeHosts.OpenInstallations(&next)
+	if err != nil {
+		return nil, nil, err
+	}
+	// The only step that changes something and can fail comes first.
 	if r.s.receiver != nil {
-		if err := r.s.receiver.SetConnections(hooks); err != nil {
+		if err := r.s.receiver.SetConnections(connections.Hooked); err != nil {
 			return nil, nil, fmt.Errorf("connections: %w", err)
 		}
 	}
-	r.connections = hooks
+	r.connections = connections
 	r.running.Reload(&next)
+	r.s.codeHosts.Replace(&r.running, apps)
 	r.Level.Set(level)
+	r.s.setConnections(&r.running, connections.Discovered)
 	if r.s.api != nil {
-		r.s.api.Reconfigure(limitsOf(&r.running.Limits), connectionKinds(&r.running))
+		r.s.api.Reconfigure(limitsOf(&r.running.Limits), codehosts.Kinds(&r.running))
 	}
 	return changed, restart, nil
 }

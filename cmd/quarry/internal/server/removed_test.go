@@ -67,7 +67,7 @@ func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 	waitUntil(t, func() bool {
 		return strings.Contains(log.String(), "text of removed repositories and branches is gone from disk")
 	})
-	if w := s.versions.live.Load().places.PendingRemoval(); w.Segments != 0 {
+	if w := s.versions.Live().Places.PendingRemoval(); w.Segments != 0 {
 		t.Errorf("waiting: %+v", w)
 	}
 	if !strings.Contains(log.String(), "dropped the previous version of the projections") {
@@ -102,7 +102,7 @@ func TestTextOfRemovedBranchIsGone(t *testing.T) {
 
 // segmentCount returns how many segments a search visits.
 func (s *Server) segmentCount() int {
-	v := s.versions.live.Load().places.Acquire()
+	v := s.versions.Live().Places.Acquire()
 	defer v.Release()
 	return len(v.SegmentInfos())
 }

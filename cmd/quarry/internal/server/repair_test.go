@@ -12,8 +12,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
 // repairRequests returns the refs that were requested, in their order.
@@ -46,22 +48,25 @@ func TestRepairRequests(t *testing.T) {
 	}
 	removeSegments(t, c.SegmentsDir())
 
-	c.Roles = []string{roleQuery}
+	c.Roles = []string{config.RoleQuery}
 	s := openOnly(t, c)
-	live := s.versions.live.Load()
+	live := s.versions.Live()
 	clock, applied, said := time.Unix(1, 0), event.Offset(math.MaxInt64), new(bytes.Buffer)
-	r := newRepairer(s.log, live, slog.New(slog.NewTextHandler(said, nil)))
-	r.now = func() time.Time { return clock }
-	r.applied = func(context.Context, int32) (event.Offset, error) { return applied, nil }
-	live.repair = nil // r looks instead
+	r := repair.New(repair.Options{
+		Log: s.log, Acquire: live.Places.Acquire, Store: live.StoreChecker, Logger: slog.New(slog.NewTextHandler(said, nil)),
+		Now:     func() time.Time { return clock },
+		Applied: func(context.Context, int32) (event.Offset, error) { return applied, nil },
+	})
+	live.Reindexer = nil // r looks instead
 	run(t, s)
-	<-live.runner.CaughtUp()
-	if v := live.places.Acquire(); v.UnheldCount() != 2 {
+	<-live.Runner.CaughtUp()
+	if v := live.Places.Acquire(); v.UnheldCount() != 2 {
 		t.Errorf("%d documents are missing, want 2", v.UnheldCount())
 		v.Release()
 	} else {
 		v.Release()
 	}
+	const minRepairWait = 5 * time.Minute // that of repair.Reindexer
 	for _, step := range []struct {
 		what  string
 		do    func()
@@ -77,7 +82,7 @@ func TestRepairRequests(t *testing.T) {
 		{"a look twice as many minutes later", func() { clock = clock.Add(minRepairWait) }, 6},
 	} {
 		step.do()
-		r.checkOnce(t.Context())
+		r.CheckOnce(t.Context())
 		if got := repairRequests(t, s); len(got) != step.asked || step.asked > 0 && !slices.Equal(got[:2], []string{"main", "release/1"}) {
 			t.Errorf("after %s: %v were asked for, want %d", step.what, got, step.asked)
 		}
@@ -109,7 +114,7 @@ func TestRepairOfHiddenDocuments(t *testing.T) {
 			t.Fatal(err)
 		}
 		waitUntil(t, func() bool {
-			before, err := s.versions.live.Load().applied.appliedOffset(t.Context(), at.Partition)
+			before, err := s.versions.Live().Fence.AppliedOffset(t.Context(), at.Partition)
 			return err == nil && before > at.Offset
 		})
 		s.pushAndAwait(t, g, "same.txt", "gamma\n")
@@ -123,9 +128,9 @@ func TestRepairOfHiddenDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := runServer(t, c)
-	<-s.versions.live.Load().runner.CaughtUp()
-	if missing := s.versions.reportMissing(); missing.Documents != 1 {
+	<-s.versions.Live().Runner.CaughtUp()
+	if missing := s.versions.ReportMissing(); missing.Documents != 1 {
 		t.Fatalf("%+v is missing, want one document", missing)
 	}
-	waitUntil(t, func() bool { return s.versions.reportMissing() == (api.Missing{}) })
+	waitUntil(t, func() bool { return s.versions.ReportMissing() == (replay.Missing{}) })
 }

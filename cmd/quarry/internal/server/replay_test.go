@@ -13,9 +13,9 @@ import (
 	"testing"
 
 	"github.com/quarrysearch/quarry/projections"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
 // searchLines returns what a search finds: "path: content", in order.
@@ -58,36 +58,36 @@ func mustAsk(t *testing.T, s *Server, query string) []string {
 }
 
 // replayToEnd does a replay, or a roll back, through the API and waits for its end.
-func replayToEnd(t *testing.T, s *Server, path, body string) api.Replay {
+func replayToEnd(t *testing.T, s *Server, path, body string) replay.Replay {
 	t.Helper()
 	last := replayEnd(t, s, path, body)
-	if last.State != api.ReplayDone {
+	if last.State != replay.Done {
 		t.Fatalf("POST %s %s: %+v", path, body, last)
 	}
 	return last
 }
 
 // replayEnd does a replay and returns how it ended.
-func replayEnd(t *testing.T, s *Server, path, body string) api.Replay {
+func replayEnd(t *testing.T, s *Server, path, body string) replay.Replay {
 	t.Helper()
-	var begun api.Replay
+	var begun replay.Replay
 	if status := postJSON(t, s.URL()+path, body, &begun); status != http.StatusAccepted {
 		t.Fatalf("POST %s: %d", path, status)
 	}
-	var last api.Replay
+	var last replay.Replay
 	waitUntil(t, func() bool {
-		var list struct{ Replays []api.Replay }
+		var list struct{ Replays []replay.Replay }
 		_, text := getURL(t, s.URL()+"/api/replays")
 		if err := json.Unmarshal([]byte(text), &list); err != nil {
 			t.Fatal(err)
 		}
-		last = list.Replays[slices.IndexFunc(list.Replays, func(r api.Replay) bool { return r.ID == begun.ID })]
-		return last.State == api.ReplayDone || last.State == api.ReplayFailed || last.State == api.ReplayCanceled
+		last = list.Replays[slices.IndexFunc(list.Replays, func(r replay.Replay) bool { return r.ID == begun.ID })]
+		return last.State == replay.Done || last.State == replay.Failed || last.State == replay.Canceled
 	})
 	return last
 }
 
-func (s *Server) liveVersionName() string { return filepath.Base(s.versions.live.Load().store.Dir()) }
+func (s *Server) liveVersionName() string { return filepath.Base(s.versions.Live().Store.Dir()) }
 
 // push commits and waits until it can be found.
 func (s *Server) pushAndAwait(t *testing.T, g *gitRepository, pairs ...string) event.Position {
@@ -128,9 +128,9 @@ func TestReplayOfARunningServer(t *testing.T) {
 	} {
 		s.pushAndAwait(t, g, fmt.Sprintf("%d.go", n), fmt.Sprintf("package kazoo // %d\n", n))
 		replayToEnd(t, s, c.path, c.body)
-		previous, err := s.versions.home.Previous()
-		if err != nil || s.liveVersionName() != c.version || filepath.Base(previous) != c.previous {
-			t.Fatalf("%s %s: live %s, previous %s: %v", c.path, c.body, s.liveVersionName(), previous, err)
+		known, err := s.versions.Replays().List(t.Context())
+		if err != nil || s.liveVersionName() != c.version || known.Previous == nil || known.Previous.Name != c.previous {
+			t.Fatalf("%s %s: live %s, previous %+v: %v", c.path, c.body, s.liveVersionName(), known.Previous, err)
 		}
 		waitUntil(t, func() bool { return len(mustAsk(t, s, "kazoo")) == n+2 })
 		if status, body := getURL(t, s.URL()+"/metrics"); status != 200 || !strings.Contains(body, "quarry_store_disk_bytes") || !strings.Contains(body, "quarry_projections_caught_up 1") {
@@ -163,17 +163,6 @@ func dropObjects(t *testing.T, s *Server) {
 	}
 }
 
-func TestMemoryWarning(t *testing.T) {
-	s := openOnly(t, testConfig(t, "runtime.memoryLimitBytes=1MiB"))
-	if w := s.versions.memoryWarning(); !strings.Contains(w, "runtime.memoryLimitBytes is 1 MiB") {
-		t.Errorf("two versions in a MiB: %q", w)
-	}
-	s = openOnly(t, testConfig(t, "runtime.memoryLimitBytes=64GiB"))
-	if w := s.versions.memoryWarning(); w != "" {
-		t.Errorf("two empty versions in 64 GiB: %q", w)
-	}
-}
-
 // TestReplayRefusals shows which replays are refused, and that a canceled replay
 // leaves nothing behind.
 func TestReplayRefusals(t *testing.T) {
@@ -197,12 +186,12 @@ func TestReplayRefusals(t *testing.T) {
 func TestCancelReplay(t *testing.T) {
 	c := testConfig(t)
 	s := openOnly(t, c)
-	r := s.versions.replays
-	begun, err := r.Start(t.Context(), api.ReplayRequest{})
+	r := s.versions.Replays()
+	begun, err := r.Start(t.Context(), replay.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := r.Start(t.Context(), api.ReplayRequest{}); !errors.Is(err, api.ErrReplaying) {
+	if _, err := r.Start(t.Context(), replay.Request{}); !errors.Is(err, replay.ErrBusy) {
 		t.Fatalf("a second replay: %v", err)
 	}
 	if _, err := r.Cancel(t.Context(), begun.ID); err != nil {
@@ -212,9 +201,12 @@ func TestCancelReplay(t *testing.T) {
 		t.Fatalf("cancel of nothing: %v", err)
 	}
 	run(t, s)
-	waitUntil(t, func() bool { return !r.isBusy() })
-	list, err := r.List(t.Context())
-	if err != nil || len(list.Replays) != 1 || list.Replays[0].State != api.ReplayCanceled || list.Current.Name != "projections-1" {
+	var list replay.List
+	waitUntil(t, func() bool {
+		list, err = r.List(t.Context())
+		return err != nil || len(list.Replays) > 0 && list.Replays[0].State == replay.Canceled
+	})
+	if err != nil || len(list.Replays) != 1 || list.Replays[0].State != replay.Canceled || list.Current.Name != "projections-1" {
 		t.Fatalf("%+v, %v", list, err)
 	}
 }

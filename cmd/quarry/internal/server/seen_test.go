@@ -48,11 +48,17 @@ func fillTemplate(text string) func(*secret) string {
 // seenRows has every operation of the API. A new one needs a row: what may it
 // reveal of a repository that the caller may not see?
 var seenRows = map[string]seenRow{
-	"POST /api/search":                                  {path: fixedPath("/api/search"), body: fillTemplate(`{"query":"{mark}word or common rev:*","matches":100,"explain":true,"whole":true}`), status: 200},
-	"POST /api/stream_search":                           {path: fixedPath("/api/stream_search"), body: fillTemplate(`{"query":"{mark}word or sharedtext","matches":100}`), status: 200},
+	"POST /api/search":                                  {path: fixedPath("/api/search"), body: fillTemplate(`{"query":"{mark}word or common rev:*","matches":100,"explain":true,"whole":true,"facets":true}`), status: 200},
+	"POST /api/stream_search":                           {path: fixedPath("/api/stream_search"), body: fillTemplate(`{"query":"{mark}word or sharedtext","matches":100,"facets":true}`), status: 200},
+	"GET /api/events":                                   {path: fixedPath("/api/events"), status: 200}, // and TestEventsAsEveryRole
 	"GET /api/find_files":                               {path: fillTemplate("/api/find_files?query=main&repo={name}"), status: 200},
+	"GET /api/symbols":                                  {path: fillTemplate("/api/symbols?repo={name}"), about: true, status: 200},
 	"POST /api/find_definitions":                        {path: fixedPath("/api/find_definitions"), body: fillTemplate(`{"symbolName":"{mark}Symbol","repoName":"{name}"}`), status: 200},
 	"POST /api/find_references":                         {path: fixedPath("/api/find_references"), body: fillTemplate(`{"symbolName":"common","revisionName":"{branch}"}`), status: 200},
+	"POST /api/find_implementations":                    {path: fixedPath("/api/find_implementations"), body: fillTemplate(`{"symbolName":"{mark}Symbol","repoName":"{name}"}`), status: 200},
+	"POST /api/hover":                                   {path: fixedPath("/api/hover"), body: fillTemplate(`{"symbolName":"{mark}Symbol","repoName":"{name}"}`), status: 200},
+	"GET /api/repos/{repoId}/scip":                      {path: fillTemplate("/api/repos/{id}/scip"), about: true, status: 200},
+	"POST /api/repos/{repoId}/scip":                     {path: fillTemplate("/api/repos/{id}/scip?commit={head}"), body: fixedPath("no index"), about: true, status: 400},
 	"GET /api/repos":                                    {path: fillTemplate("/api/repos?query={mark}"), status: 200},
 	"GET /api/connections":                              {path: fixedPath("/api/connections"), status: 200},
 	"POST /api/repos":                                   {path: fixedPath("/api/repos"), body: fixedPath(`{}`), status: 400},
@@ -66,6 +72,7 @@ var seenRows = map[string]seenRow{
 	"GET /api/deliveries":                               {path: fixedPath("/api/deliveries"), status: 200},
 	"GET /api/deliveries/{deliveryKey}":                 {path: fixedPath("/api/deliveries/0-99999"), status: 404},
 	"POST /api/deliveries/{deliveryKey}/redeliver":      {path: fixedPath("/api/deliveries/0-99999/redeliver"), status: 404},
+	"POST /api/connections/sync":                        {path: fixedPath("/api/connections/sync"), body: fixedPath(`{"name":"nosuch"}`), status: 404},
 	"GET /api/replays":                                  {path: fixedPath("/api/replays"), status: 200},
 	"POST /api/replays":                                 {path: fixedPath("/api/replays"), body: fixedPath(`{"projection":"nosuch"}`), status: 400},
 	"POST /api/replays/rollback":                        {path: fixedPath("/api/replays/rollback"), status: 409},
@@ -117,6 +124,7 @@ var seenRows = map[string]seenRow{
 	"POST /api/ee/scoped_access_token":                  {path: fixedPath("/api/ee/scoped_access_token"), body: fillTemplate(`{"repoIds":[{id}]}`), account: true},
 	"DELETE /api/ee/scoped_access_token/{id}":           {path: fixedPath("/api/ee/scoped_access_token/x"), account: true},
 	"GET /api/repos/{repoId}/access":                    {path: fillTemplate("/api/repos/{id}/access"), about: true, status: 200},
+	"GET /api/repos/{repoId}/access/{userId}":           {path: fillTemplate("/api/repos/{id}/access/x"), about: true, status: 404},
 	"PUT /api/repos/{repoId}/access":                    {path: fillTemplate("/api/repos/{id}/access"), body: fixedPath(`{"visibility":"internal"}`), about: true, changes: true},
 	"GET /api/ee/audit":                                 {path: fixedPath("/api/ee/audit"), account: true},
 	"GET /api/ee/audit/export":                          {path: fixedPath("/api/ee/audit/export"), account: true},
@@ -135,6 +143,9 @@ func toolCall(tool, arguments string) func(*secret) string {
 	return fillTemplate(`{"jsonrpc":"2.0","id":"1","method":"tools/call","params":{"name":"` + tool + `","arguments":{` + arguments + `}}}`)
 }
 
+// atCommon is the position of a symbol that the precise index of every secret defines.
+const atCommon = `{"symbolName":"common","position":{"repoName":"{name}","path":"shared.go","lineNumber":3}}`
+
 // moreRows are further ways to ask, which each have an operation above.
 var moreRows = []seenRow{
 	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"{mark}word","matches":10,"explain":true}`), status: 200},
@@ -149,6 +160,11 @@ var moreRows = []seenRow{
 	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"context:{mark}context common","matches":10}`), about: true, status: 200},
 	{path: fixedPath("/api/stream_search"), body: fillTemplate(`{"query":"context:{mark}context common","matches":10}`), about: true, status: 200},
 	{path: fixedPath("/api/find_definitions"), body: fillTemplate(`{"symbolName":"{mark}Symbol"}`), status: 200},
+	{path: fixedPath("/api/find_definitions"), body: fillTemplate(atCommon), status: 200},
+	{path: fixedPath("/api/find_references"), body: fillTemplate(atCommon), status: 200},
+	{path: fixedPath("/api/find_implementations"), body: fillTemplate(atCommon), status: 200},
+	{path: fixedPath("/api/hover"), body: fillTemplate(atCommon), status: 200},
+	{path: fixedPath("/api/mcp"), body: toolCall("find_symbol_definitions", `"symbol":"common","repo":"{name}","path":"shared.go","line":3`), about: true, status: 200},
 	{path: fixedPath("/api/repos"), status: 200},
 	{path: fixedPath("/api/repos?sort=pushed&direction=desc&perPage=1"), status: 200},
 	{path: fillTemplate("/api/repos/{id}/skipped?ref={branch}"), about: true, status: 200},
@@ -222,9 +238,11 @@ func (x *role) expectedRefusal(access, path string) int {
 		access == "read" && lacks(account.ScopeSearch) && lacks(account.ScopeGit),
 		access == "member" && p.Actor.Kind == account.ActorToken:
 		return http.StatusForbidden
-	case (access == "operator" || access == "owner" || access == "member") && p.Anonymous():
+	case (access == "operator" || access == "owner" || access == "scip" || access == "member") && p.Anonymous():
 		return http.StatusUnauthorized
 	case access == "operator" && p.Actor.Kind != account.ActorOperator:
+		return http.StatusForbidden
+	case access == "scip" && (p.Role != account.RoleOwner || lacks(account.ScopeScip)):
 		return http.StatusForbidden
 	case access == "owner" && (!p.Owner() || p.Repositories != nil && !strings.Contains(path, "{repoId}")):
 		return http.StatusForbidden
@@ -428,13 +446,17 @@ var counted = func() *regexp.Regexp {
 // times are members that are never the same.
 var times = map[string]bool{
 	"duration": true, "wait": true, "matchTreeConstruction": true, "matchTreeSearch": true, "stages": true, "indexedAt": true, "receivedAt": true, "lagSeconds": true, "staleSeconds": true,
-	"reconciliation": true, "segments": true, "score": true, "reasons": true, "micros": true,
+	"reconciliation": true, "segments": true, "score": true, "reasons": true, "micros": true, "uploadedAt": true,
 }
+
+// eventPosition is a position of the event stream: encrypted, so no two are the same.
+var eventPosition = regexp.MustCompile(`(id: |"position":")[\w-]{40,}`)
 
 // withoutTimes parses each JSON document of an answer, without what may differ.
 func withoutTimes(t *testing.T, answer string) any {
 	t.Helper()
 	answer = regexp.MustCompile(`"indexedAt\\":\\"[^"]*"`).ReplaceAllString(answer, "") // in the text of a tool
+	answer = eventPosition.ReplaceAllString(answer, "$1")
 	var out []any
 	for line := range strings.Lines(answer) {
 		line = strings.TrimPrefix(strings.TrimSpace(line), "data: ")

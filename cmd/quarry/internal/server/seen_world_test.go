@@ -15,8 +15,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/projections/scip/sciptest"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/web"
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -78,6 +81,15 @@ func writeFork(t *testing.T, of *written) *written {
 	return f
 }
 
+// indexCommon returns a precise index in which every secret defines the same symbol, and
+// describes it with its mark.
+func (w *written) indexCommon() []byte {
+	const common = "scip-go gomod example.com/shared v1 `shared`/common()."
+	return sciptest.NewIndex("scip-go").Part(2, sciptest.NewDocument("shared.go",
+		sciptest.Message{}.Part(2, sciptest.NewOccurrence(common, 1, 2, 5, 11)),
+		sciptest.Message{}.Part(3, sciptest.Message{}.Text(1, common).Text(3, w.mark+" text"))))
+}
+
 // A role is a kind of caller.
 type role struct {
 	name      string
@@ -97,7 +109,7 @@ func everyRole(ids map[string]code.RepositoryID) []role {
 		}
 		return out
 	}
-	all := []account.Scope{account.ScopeSearch, account.ScopeGit, account.ScopeAdmin}
+	all := []account.Scope{account.ScopeSearch, account.ScopeGit, account.ScopeAdmin, account.ScopeScip}
 	by := func(kind account.ActorKind, user account.UserID, credential string, r account.Role, scopes []account.Scope, only map[code.RepositoryID]struct{}) *auth.Principal {
 		return &auth.Principal{Actor: account.Actor{Kind: kind, User: user, Credential: credential}, Role: r, Scopes: scopes, Repositories: only}
 	}
@@ -128,7 +140,7 @@ type roleGate struct {
 }
 
 func (g *roleGate) Authenticate(r *http.Request) (*auth.Principal, error) {
-	i := slices.IndexFunc(g.roles, func(x role) bool { return x.name == r.Header.Get("X-Role") })
+	i := slices.IndexFunc(g.roles, func(x role) bool { return x.name == r.Header.Get("Authorization") })
 	if i < 0 || g.roles[i].principal == nil {
 		return nil, auth.ErrUnauthenticated
 	}
@@ -176,6 +188,8 @@ type seenWorld struct {
 	pages   *web.Server
 	roles   []role
 	secrets map[string]*secret
+	// events is the position of the event stream before the repositories were registered.
+	events string
 }
 
 // newSeenWorld has the repositories of some marks, registered in their order.
@@ -187,6 +201,14 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	}
 	s := runServer(t, testConfig(t, "git.allowedRoots="+strings.Join(roots, ","), "publicUrl=https://code.example"))
 	w := &seenWorld{t: t, secrets: map[string]*secret{}}
+	waitUntil(t, func() bool {
+		subscription, _, err := s.feed.Subscribe("")
+		if err == nil {
+			w.events = subscription.Position()
+			subscription.Close()
+		}
+		return err == nil
+	})
 	ids := map[string]code.RepositoryID{}
 	for mark, r := range repositories {
 		ids[mark] = r.ID
@@ -195,13 +217,14 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 		r := repositories[mark]
 		s.registerAt(t, r.gitRepository, r.head)
 		registered := r.secret
-		registered.number = s.accounts.numbers.OfRepository(r.ID)
+		registered.number = s.accounts.Numbers.OfRepository(r.ID)
 		w.secrets[mark] = &registered
 		waitUntil(t, func() bool {
-			v := s.versions.live.Load().places.Acquire()
+			v := s.versions.Live().Places.Acquire()
 			defer v.Release()
 			return v.Repository(r.ID).Ref(code.BranchRef(r.branchName())) != nil
 		})
+		s.uploadScip(t, r.gitRepository, r.head, r.indexCommon())
 	}
 	service, err := auth.NewService(auth.Options{Directory: &decisions{access: map[code.RepositoryID]*account.Access{
 		ids["qzint"]:  {Repository: ids["qzint"], Visibility: account.Internal},
@@ -215,7 +238,7 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	w.roles = everyRole(ids)
 	o := s.apiOptions
 	o.Gate, o.Accounts, o.Audit, o.Registerer = &roleGate{service, w.roles}, service, noAudit{}, prometheus.NewRegistry()
-	o.Limits = api.Limits{PerSecond: 1 << 20, Burst: 1 << 20, AnonymousPerSecond: 1 << 20, AnonymousBurst: 1 << 20}
+	o.Limits = front.Limits{PerSecond: 1 << 20, Burst: 1 << 20, AnonymousPerSecond: 1 << 20, AnonymousBurst: 1 << 20}
 	contexts := map[string]search.Context{}
 	for _, mark := range marks {
 		contexts[mark+"context"] = func(name string) bool { return strings.Contains(name, mark) }
@@ -224,7 +247,7 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	if w.api, err = api.New(o); err != nil {
 		t.Fatal(err)
 	}
-	w.pages, err = web.New(web.Options{Accounts: service, Code: w.api, Source: o.Source, Secret: make([]byte, auth.MinSecretBytes), PublicURL: o.PublicURL})
+	w.pages, err = web.New(web.Options{Front: w.api.Front(), Accounts: service, Code: w.api, Source: o.Source, Search: w.api, API: w.api, Outline: analyze.Outline{}, Secret: make([]byte, auth.MinSecretBytes), PublicURL: o.PublicURL})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,13 +257,24 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 // sendRequest sends a request; path has its query escaped already.
 func (w *seenWorld) sendRequest(as, method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://127.0.0.1"+path, strings.NewReader(body))
-	r.Header.Set("X-Role", as)
+	r.Header.Set("Authorization", as)
 	r.Header.Set("X-Request-Id", "test")
 	if body != "" {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	rec := httptest.NewRecorder()
 	w.api.ServeHTTP(rec, r)
+	return rec
+}
+
+// sendPageRequest asks for a page.
+func (w *seenWorld) sendPageRequest(as, accept, address string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", "http://127.0.0.1"+address, nil)
+	r.Header.Set("Authorization", as) // pages send it to the API
+	r.Header.Set("X-Request-Id", "test")
+	r.Header.Set("Accept", accept)
+	rec := httptest.NewRecorder()
+	w.pages.ServeHTTP(rec, r)
 	return rec
 }
 

@@ -12,18 +12,36 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/backuplease"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/connections"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/numbering"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/verify"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/ingest/webhook"
 	"github.com/quarrysearch/quarry/pipeline/compactor"
+	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/projections"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
+	"github.com/quarrysearch/quarry/projections/deadletters"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/query/api"
 	recorder "github.com/quarrysearch/quarry/query/audit"
 	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/live"
+	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/query/web"
 )
 
@@ -57,61 +75,75 @@ type simulatedMachine struct {
 	jitter func(time.Duration) time.Duration
 }
 
-// The roles of a process.
-const (
-	roleIngest   = "ingest"
-	rolePipeline = "pipeline"
-	roleQuery    = "query"
-)
+// logOptions say how the log is opened.
+func (o *Options) logOptions() logdriver.Options {
+	return logdriver.Options{Config: o.Config, Logger: o.Logger, Registerer: o.Registerer, DiskFull: o.diskFull}
+}
 
 // Server is a process of one or more roles.
 type Server struct {
 	o         Options
 	listeners *listeners
-	disks     *diskGuard
+	disks     *diskspace.Guard
 	log       eventlog.Log
 	segments  *segmentstore.Directory
 	slots     *segment.Slots // of imports and merges
-	damage    *damageMetrics
+	damage    *repair.Metrics
 	policy    mirror.Policy
-	registrar *registrar
+	codeHosts *codehosts.Hosts
+	// connections are those at the start.
+	connections codehosts.Connections
+	registrar   *registry.Registrar
 
 	// Of the role query.
-	accounts     *accountRows
+	accounts     *accountrows.Rows
 	auth         *auth.Service
-	masterSecret masterSecret
+	masterSecret secrets.Master
 	pages        *web.Server
 	recorder     *recorder.Recorder
 	sealer       *auditrows.Sealer
 	frames       *segment.Cache
-	versions     *versions
-	numbering    *numberAssigner
-	positions    *positionNoter
-	deadLetters  *deadLetters
-	backups      *backups
-	repositories *repositories
+	versions     *versions.Versions
+	numbering    *numbering.Assigner
+	positions    *projections.PositionNoter
+	follower     *deadletters.Follower
+	feed         *live.Feed
+	backups      *backuplease.Leases
+	repositories *registry.Catalog
+	precise      *precise.Store
 	api          *api.Server
 	apiOptions   api.Options // of api
+	// discovery finds the repositories of connections.
+	discovery    *discovery.Syncer
+	connectivity *connections.Connectivity
 	// compactor is nil if merging is off.
 	compactor *compactor.Compactor
 	// Of the role pipeline.
 	pipeline *pipeline
+	// mirrors returns those of this process; tests replace it.
+	mirrors func() *mirror.Mirrors
 	// Of the roles pipeline and query together.
 	verifier *verify.Verifier
 	// Of the role ingest.
 	receiver *webhook.Receiver
-	backlog  *backlog
+	backlog  *worker.Backlog
 
 	reloader *reloader
 
-	closers   []io.Closer      // in the order of opening
-	openFiles prometheus.Gauge // that other users may use
+	closers []io.Closer // in the order of opening
+	files   *datadir.Guard
+}
+
+func newServer(o Options) *Server {
+	s := &Server{o: o}
+	s.mirrors = s.openedMirrors
+	return s
 }
 
 // Open opens everything that the roles need and binds the addresses. The caller
 // calls Run and then Close; Close alone if there is no Run.
 func Open(ctx context.Context, o Options) (*Server, error) {
-	s := &Server{o: o}
+	s := newServer(o)
 	if err := s.open(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -122,7 +154,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 func (s *Server) open(ctx context.Context) error {
 	stopWaiting := context.AfterFunc(ctx, func() {
 		if s.disks != nil {
-			s.disks.close()
+			_ = s.disks.Close() // never fails
 		}
 	})
 	defer stopWaiting()
@@ -141,15 +173,15 @@ func (s *Server) addCloser(c io.Closer) { s.closers = append(s.closers, c) }
 
 // openDirectory takes the data directory before anything in it is touched.
 func (s *Server) openDirectory(context.Context) error {
-	directory, err := lockData(s.o)
+	directory, err := datadir.Lock(s.o.Config, s.o.Logger)
 	if err != nil {
 		return err
 	}
 	s.addCloser(directory)
-	s.openFiles = newOpenFiles(s.o.Registerer)
-	s.disks = newDiskGuard(s.o.Config, s.o.Logger, s.o.Registerer)
+	s.files = datadir.NewGuard(s.o.Config, s.o.Logger, s.o.Registerer)
+	s.disks = diskspace.New(diskspace.Options{Config: s.o.Config, Logger: s.o.Logger, Registerer: s.o.Registerer})
 	s.addCloser(s.disks)
-	s.o.diskFull = s.disks.waitForSpace
+	s.o.diskFull = s.disks.WaitForSpace
 	return nil
 }
 
@@ -163,39 +195,54 @@ func (s *Server) openListeners(context.Context) (err error) {
 
 // openStores opens what every role needs.
 func (s *Server) openStores(ctx context.Context) (err error) {
-	if s.policy, err = policyOf(s.o.Config); err != nil {
+	if err = s.openCodeHosts(); err != nil {
 		return err
 	}
-	if s.log, err = openLog(ctx, s.o); err != nil {
+	if s.log, err = logdriver.Open(ctx, s.o.logOptions()); err != nil {
 		return err
 	}
 	s.addCloser(s.log)
 	if s.o.wrapLog != nil {
 		s.log = s.o.wrapLog(s.log)
 	}
-	s.registrar = newRegistrar(s.log, s.policy)
-	s.damage = newDamageMetrics(s.o.Registerer)
+	s.registrar = registry.NewRegistrar(s.log, s.policy)
+	s.damage = repair.NewMetrics(s.o.Registerer)
 	if s.segments, err = segmentstore.OpenDirectory(s.o.Config.SegmentsDir()); err != nil {
 		return err
 	}
 	s.segments.NotifyQuarantine(func(name, path string, cause error) {
-		s.damage.countObject(name)
+		s.damage.CountObject(name)
 		s.o.Logger.Error("a damaged object of the segment store was moved to the quarantine", "object", name, "path", path, "error", cause)
 	})
-	s.backups, err = newBackups(s.o, s.log, s.segments)
+	s.backups, err = backuplease.New(s.log, s.o.Config.LogDir(), s.segments, s.o.Logger)
+	return err
+}
+
+// openCodeHosts reads the connections of the settings.
+func (s *Server) openCodeHosts() (err error) {
+	if s.codeHosts, err = codehosts.New(s.o.Config); err != nil {
+		return err
+	}
+	s.policy = s.codeHosts.Policy()
+	apps, err := s.codeHosts.OpenInstallations(s.o.Config)
+	if err != nil {
+		return err
+	}
+	s.codeHosts.Replace(s.o.Config, apps)
+	s.connections, err = codehosts.ReadConnections(s.o.Config)
 	return err
 }
 
 func (s *Server) openIngest(context.Context) error {
-	if !s.o.Config.Has(roleIngest) {
+	if !s.o.Config.Has(config.RoleIngest) {
 		return nil
 	}
 	var catalog webhook.Repositories // nil without a catalog
 	if s.repositories != nil {
-		catalog = webhookCatalog{s.repositories, s.versions}
+		catalog = s.repositories.ForWebhooks()
 	}
-	s.backlog = newBacklog(s.log, int64(s.o.Config.Ingest.MaxBacklog), s.o.Logger, s.o.Registerer)
-	receiver, err := newReceiver(s.o, s.log, catalog, s.registrar.checkPolicy, s.backlog.isFull)
+	s.backlog = worker.NewBacklog(s.log, int64(s.o.Config.Ingest.MaxBacklog), s.o.Logger, s.o.Registerer)
+	receiver, err := newReceiver(s.o, s.connections.Hooked, s.log, catalog, s.registrar.CheckPolicy, s.backlog.IsFull)
 	if err != nil {
 		return fmt.Errorf("webhooks: %w", err)
 	}
@@ -203,9 +250,9 @@ func (s *Server) openIngest(context.Context) error {
 	return nil
 }
 
-func (s *Server) openReloader(context.Context) (err error) {
-	s.reloader, err = newReloader(s)
-	return err
+func (s *Server) openReloader(context.Context) error {
+	s.reloader = newReloader(s)
+	return nil
 }
 
 // URL returns the address of the API.
@@ -224,7 +271,7 @@ func (s *Server) publicURL() string {
 func (s *Server) Run(ctx context.Context) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
 	group.Add("disk space", s.disks.Run) // the last to end: stores wait for space
-	group.Add("permissions", s.closeFiles)
+	group.Add("permissions", s.files.Run)
 	group.Add("settings", s.reloader.Run)
 	if s.accounts != nil {
 		group.Add("accounts", s.accounts.Run) // the last to end: requests change them
@@ -237,8 +284,13 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("projections", s.versions.Run)
 		group.Add("numbering", s.numbering.Run)
 		group.Add("positions", s.positions.Run)
-		group.Add("dead letters", s.deadLetters.follower.Run)
+		group.Add("dead letters", s.follower.Run)
 		group.Add("backups", s.backups.Run)
+		group.Add("events", s.feed.Run)
+		group.Add("precise indexes", s.precise.Run)
+	}
+	if s.discovery != nil {
+		group.Add("discovery", s.discovery.Run)
 	}
 	if s.compactor != nil {
 		group.Add("compactor", s.compactor.Run)
@@ -246,7 +298,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if s.pipeline != nil {
 		s.pipeline.addActors(group)
 	}
-	group.Add("scrub", s.runScrubber)
+	group.Add("scrub", repair.NewScrubber(s.scrubOptions()).Run)
 	main, metrics, err := s.newHandlers()
 	if err != nil {
 		return errors.Join(err, s.Close())
@@ -258,7 +310,11 @@ func (s *Server) Run(ctx context.Context) error {
 		group.Add("backlog", s.backlog.Run)
 		group.Add("webhooks", s.receiver.Run) // ends behind the last request
 	}
-	group.Add("http", boot.NewHTTP(s.listeners.main, main, s.o.Logger).Run)
+	server := boot.NewHTTP(s.listeners.main, main, s.o.Logger)
+	if s.feed != nil {
+		server.OnShutdown(s.feed.Close)
+	}
+	group.Add("http", server.Run)
 	return errors.Join(group.Run(ctx), s.Close())
 }
 
@@ -279,3 +335,15 @@ type closerFunc func()
 
 // Close implements io.Closer.
 func (c closerFunc) Close() error { c(); return nil }
+
+// scrubOptions say what is scrubbed of this process.
+func (s *Server) scrubOptions() repair.ScrubOptions {
+	o := repair.ScrubOptions{Log: s.log, Segments: s.segments, BytesPerSecond: int64(s.o.Config.Storage.ScrubBytesPerSecond), Metrics: s.damage, Logger: s.o.Logger}
+	if s.accounts != nil {
+		o.Accounts = s.accounts.Store
+	}
+	if s.versions != nil {
+		o.AcquireLive = s.versions.AcquireScrubbed
+	}
+	return o
+}

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 )
 
 // pollOwner is how often a server without an owner looks whether there is one.
@@ -21,14 +23,14 @@ const pollOwner = time.Second
 // until there is an owner or the server stops, which ends the link.
 func (s *Server) offerSetup(ctx context.Context) error {
 	select {
-	case <-s.accounts.accountsRunner().CaughtUp():
+	case <-s.accounts.AccountsRunner().CaughtUp():
 	case <-ctx.Done():
 		return nil
 	}
 	offer := &setupOffer{s: s, path: filepath.Join(s.o.Config.Data, operator.SetupFileName)}
 	offer.updateFile(ctx)
 	defer offer.removeFile()
-	return runEvery(ctx, pollOwner, offer.updateFile)
+	return boot.RunEvery(ctx, pollOwner, offer.updateFile)
 }
 
 // setupOffer is the file with the link.
@@ -55,7 +57,7 @@ func (o *setupOffer) updateFile(context.Context) {
 
 func (o *setupOffer) writeFile(value string) {
 	link := strings.TrimSuffix(o.s.publicURL(), "/") + "/setup?token=" + value
-	err := writeSecretFile(o.s.o.Config.Data, operator.SetupFileName, link)
+	err := secrets.WriteFile(o.s.o.Config.Data, operator.SetupFileName, link)
 	if err != nil {
 		if !o.failed {
 			o.s.o.Logger.Error("no owner yet, and the link that creates the owner cannot be written; trying again", "error", err)

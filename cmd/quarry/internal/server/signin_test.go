@@ -4,10 +4,11 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/auditreads"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 )
 
 // A failed sign-in is one entry of the audit log, with where it came from and not
@@ -20,11 +21,11 @@ func TestFailedSignInsAreWrittenDown(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	log := newAuditLog(s.accounts, s.masterSecret.deriveKey(sealPurpose))
-	var page api.AuditPage
+	log := auditreads.New(s.accounts, s.masterSecret)
+	var page auditlog.Page
 	waitUntil(t, func() (done bool) {
 		var err error
-		page, err = log.List(t.Context(), api.AuditQuery{Action: audit.SignInFailed, Limit: 10})
+		page, err = log.List(t.Context(), auditlog.Query{Action: audit.SignInFailed, Limit: 10})
 		return err != nil || page.Total >= 7
 	})
 	if page.Total != 7 {

@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
 // maxHealing is how long the server has, once the faults have ended, to make everything
@@ -67,18 +68,18 @@ func (w *simulatedWorld) compareWithModel() error {
 		return fmt.Errorf("%d deliveries were not taken", inFlight)
 	case s == nil:
 		return errors.New("the server does not run")
-	case !s.versions.caughtUp():
-		return errCatchingUp
+	case s.versions.CheckCaughtUp() != nil:
+		return s.versions.CheckCaughtUp()
 	}
-	i := s.versions.acquireLive()
-	defer i.refCount.release()
-	v := i.places.Acquire()
+	i := s.versions.Acquire()
+	defer i.Release()
+	v := i.Places.Acquire()
 	defer v.Release()
 	if n := len(w.log.Records(event.TopicDeadLetters)); n > 0 {
 		return fmt.Errorf("%d dead letters", n)
 	}
 	for _, at := range accepted {
-		if err := checkPushOutcome(i.ledger, at); err != nil {
+		if err := checkPushOutcome(i.Ledger, at); err != nil {
 			return err
 		}
 	}
@@ -98,8 +99,8 @@ func (w *simulatedWorld) compareWithModel() error {
 }
 
 // checkPushOutcome returns an error if a push that was taken has no answer.
-func checkPushOutcome(ledger *deliveries.Ledger, at event.Position) error {
-	d, err := ledger.Get(at)
+func checkPushOutcome(rows *deliveries.Ledger, at event.Position) error {
+	d, err := rows.Get(at)
 	if errors.Is(err, code.ErrNotFound) {
 		return nil // the registration before the push
 	}
@@ -107,7 +108,7 @@ func checkPushOutcome(ledger *deliveries.Ledger, at event.Position) error {
 		return err
 	}
 	for _, p := range d.Pushes {
-		if p.Outcome == deliveries.OutcomeWaiting {
+		if p.Outcome == ledger.OutcomeWaiting {
 			return fmt.Errorf("the push at %s has no answer", p.Position)
 		}
 	}

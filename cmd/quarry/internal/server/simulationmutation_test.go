@@ -45,7 +45,7 @@ func TestSimulationFindsWhatIsTakenBack(t *testing.T) {
 			"git update-ref: repository is not there: fatal: not a git repository",
 		},
 		"segments lost": {
-			[]mutation{{"cmd/quarry/internal/server/repair.go", "return r.requestRefs(ctx, r.selectDue(refs), missing)", "_ = refs\n	return nil"}},
+			[]mutation{{"cmd/quarry/internal/repair/reindexer.go", "return r.requestRefs(ctx, r.selectDue(refs), missing)", "_ = refs\n	return nil"}},
 			"documents are in no segment",
 		},
 	} {

@@ -30,8 +30,11 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/simulation"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -140,27 +143,30 @@ func (w *simulatedWorld) startServer() {
 
 // runServer is what cmd/quarry does from Open to Close, as far as it is simulated.
 func (w *simulatedWorld) runServer(ctx context.Context, process *simulation.Process) (err error) {
-	registry := prometheus.NewRegistry()
-	s := &Server{o: Options{
-		Config: w.config, Logger: w.logger, Registerer: registry, Gatherer: registry,
+	metrics := prometheus.NewRegistry()
+	s := newServer(Options{
+		Config: w.config, Logger: w.logger, Registerer: metrics, Gatherer: metrics,
 		simulated: &simulatedMachine{execute: w.host.Git(w.s, process), disk: w.disk, jitter: simulatedJitter},
-	}}
+	})
 	defer func() { err = errors.Join(err, s.Close()) }()
+	if err := s.openCodeHosts(); err != nil {
+		return err
+	}
 	s.policy = mirror.Policy{Resolve: func(context.Context, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("140.82.112.3")}, nil
 	}}
-	s.disks = w.newDisks(registry)
+	s.disks = w.newDisks(metrics)
 	s.addCloser(s.disks)
 	s.log = w.log.Open(w.s, process)
 	s.addCloser(s.log)
-	s.registrar = newRegistrar(s.log, s.policy)
+	s.registrar = registry.NewRegistrar(s.log, s.policy)
 	if s.segments, err = segmentstore.OpenDirectory(w.config.SegmentsDir()); err != nil {
 		return err
 	}
 	if err := s.openVersions(ctx); err != nil {
 		return err
 	}
-	s.repositories = &repositories{versions: s.versions, hasNumber: func(code.RepositoryID) bool { return true }}
+	s.repositories = registry.NewCatalog(s.versions, func(code.RepositoryID) bool { return true })
 	s.log = w.log.OpenToScan(w.s, process)
 	s.addCloser(s.log)
 	for _, open := range []func(context.Context) error{s.openPipeline, s.openIngest} {
@@ -185,18 +191,13 @@ func simulatedJitter(wait time.Duration) time.Duration {
 }
 
 // newDisks returns what watches the space of the simulated disk.
-func (w *simulatedWorld) newDisks(registry prometheus.Registerer) *diskGuard {
-	g := &diskGuard{directories: guardedDirectories(w.config), minFree: int64(w.config.Storage.MinFreeBytes), logger: w.logger, closed: make(chan struct{})}
-	g.space = func(string) (boot.Space, error) {
+func (w *simulatedWorld) newDisks(registry prometheus.Registerer) *diskspace.Guard {
+	return diskspace.New(diskspace.Options{Config: w.config, Logger: w.logger, Registerer: registry, SpaceOf: func(string) (boot.Space, error) {
 		if w.host.DiskIsFull() {
 			return boot.Space{TotalBytes: 1 << 40}, nil
 		}
 		return boot.Space{FreeBytes: 1 << 40, TotalBytes: 1 << 40}, nil
-	}
-	g.close = sync.OnceFunc(func() { close(g.closed) })
-	g.metrics = newSpaceMetrics(registry, g.minFree)
-	g.measureSpace(w.ctx)
-	return g
+	}})
 }
 
 // checkExit returns an error if the server stopped by itself.
@@ -233,7 +234,7 @@ func (w *simulatedWorld) syncStore() {
 	if s == nil {
 		return
 	}
-	if err := s.versions.live.Load().store.Sync(); err != nil {
+	if err := s.versions.Live().Store.Sync(); err != nil {
 		w.errorf("%v", err)
 	}
 	w.durable = w.disk.Crash(0, 0)
@@ -307,7 +308,7 @@ func (w *simulatedWorld) endExpiredOutages() {
 func (w *simulatedWorld) revokePartition() {
 	partition := int32(w.s.Rand.IntN(simulatedPartitions))
 	w.s.Note("revoke %d", partition)
-	w.log.Revoke(workerGroup, event.TopicEvents, partition)
+	w.log.Revoke(worker.DefaultGroup, event.TopicEvents, partition)
 }
 
 // removeDirectory removes a directory. Between two choices of the scheduler a goroutine may

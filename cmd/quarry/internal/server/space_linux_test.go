@@ -16,6 +16,8 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/datadir"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -130,7 +132,7 @@ func TestFullDisk(t *testing.T) {
 	c := fullDiskConfig(t, d, g)
 	s, registry, stop := runUntilStopped(t, c)
 	s.registerAt(t, g, first)
-	reserve := filepath.Join(c.Data, reserveName)
+	reserve := filepath.Join(c.Data, diskspace.ReserveName)
 	waitUntil(t, func() bool { _, err := os.Stat(reserve); return err == nil })
 
 	searched := 0
@@ -151,7 +153,7 @@ func TestFullDisk(t *testing.T) {
 	if status, _ := getURL(t, s.URL()+"/readyz"); status != http.StatusOK {
 		t.Errorf("readiness on a full disk: %d; searches are answered", status)
 	}
-	if low := gaugeValue(t, registry, "quarry_server_disk_low", directoryLog); low != 1 {
+	if low := gaugeValue(t, registry, "quarry_server_disk_low", diskspace.DirectoryLog); low != 1 {
 		t.Errorf("quarry_server_disk_low is %v", low)
 	}
 
@@ -189,7 +191,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		return n == searched
 	})
-	if _, err := os.Stat(filepath.Join(c.Data, pendingAuditName)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(c.Data, datadir.PendingAuditName)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the kept records are still there: %v", err)
 	}
 	waitUntil(t, func() bool { _, err := os.Stat(reserve); return err == nil })

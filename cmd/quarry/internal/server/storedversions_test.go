@@ -18,6 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/deliveries"
 	"github.com/quarrysearch/quarry/projections/numbers"
 	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/scip"
 	"github.com/quarrysearch/quarry/projections/segment"
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 	"github.com/quarrysearch/quarry/projections/store"
@@ -57,7 +58,7 @@ func TestStoredVersionsAreListed(t *testing.T) {
 func storedVersions(t *testing.T) []string {
 	t.Helper()
 	versions := map[string]int{
-		"backup": backup.FormatVersion, "eventlog": embeddedlog.FormatVersion, "segment": segment.FormatVersion, "store": store.FormatVersion,
+		"backup": backup.FormatVersion, "eventlog": embeddedlog.FormatVersion, "scip": scip.FormatVersion, "segment": segment.FormatVersion, "store": store.FormatVersion,
 		"rows.places": places.SchemaVersion, "rows.catalog": catalog.SchemaVersion, "rows.deliveries": deliveries.SchemaVersion,
 		"rows.accounts": accounts.SchemaVersion, "rows.audit": audit.SchemaVersion, "rows.numbers": numbers.SchemaVersion,
 	}

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 )
 
 // wantRefused has the next start refused with words.
@@ -44,7 +46,7 @@ func TestLostLog(t *testing.T) {
 	w.stopServer()
 	w.removeFiles("log", "projections", "accounts")
 	w.startServer()
-	if _, ok := w.s.versions.live.Load().catalog.Snapshot().ByID(w.repositories[0].ID); ok {
+	if _, ok := w.s.versions.Live().Catalog.Snapshot().ByID(w.repositories[0].ID); ok {
 		t.Error("a repository is left that no log names")
 	}
 }
@@ -54,11 +56,11 @@ func TestLostLog(t *testing.T) {
 func TestLostSecret(t *testing.T) {
 	w := newLossWorld(t, false)
 	w.stopServer()
-	w.removeFiles(secretFile)
+	w.removeFiles(secrets.FileName)
 	for range 2 {
-		w.wantRefused(filepath.Join(w.c.Data, secretFile)+" is lost", "API keys", "restore", "remove "+filepath.Join(w.c.Data, secretSumFile))
+		w.wantRefused(filepath.Join(w.c.Data, secrets.FileName)+" is lost", "API keys", "restore", "remove "+filepath.Join(w.c.Data, secrets.SumFileName))
 	}
-	w.removeFiles(secretSumFile)
+	w.removeFiles(secrets.SumFileName)
 	w.startServer()
 	w.checkConsistency("another secret")
 }

@@ -8,9 +8,11 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/deliveries"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
 // TestUpgradeFromBeforeTheLedger opens a data directory whose projections were
@@ -30,11 +32,11 @@ func TestUpgradeFromBeforeTheLedger(t *testing.T) {
 	})
 	takeLedgerOut(t, c.ProjectionsDir())
 	s := open(t, c, prometheus.NewRegistry(), prometheus.NewRegistry())
-	if n := s.versions.live.Load().catalog.Snapshot().Len(); n != 1 {
+	if n := s.versions.Live().Catalog.Snapshot().Len(); n != 1 {
 		t.Errorf("%d repositories after the upgrade", n)
 	}
-	page, err := s.versions.live.Load().ledger.List(deliveries.Query{Limit: 10})
-	if err != nil || len(page.Deliveries) != 1 || page.Deliveries[0].Source != eventSource {
+	page, err := s.versions.Live().Ledger.List(ledger.Query{Limit: 10})
+	if err != nil || len(page.Deliveries) != 1 || page.Deliveries[0].Source != registry.EventSource {
 		t.Errorf("the ledger has %+v after the upgrade: %v", page, err)
 	}
 }

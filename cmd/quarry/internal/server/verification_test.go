@@ -128,7 +128,7 @@ func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 			test.damage(t, c, g)
 
 			s := runServer(t, c)
-			<-s.versions.live.Load().runner.CaughtUp()
+			<-s.versions.Live().Runner.CaughtUp()
 			found := verifyNow(t, s, api.Verification{Remote: test.remote})
 			if !slices.Equal(found.lines, test.want) || found.summary.Differences != len(test.want) || found.summary.Repositories != 1 {
 				t.Fatalf("found %q and %+v, want %q", found.lines, found.summary, test.want)
@@ -191,7 +191,7 @@ func TestVerifyOverADamagedMirror(t *testing.T) {
 			t.Run("import", func(t *testing.T) { runServer(t, c).registerAt(t, g, first) })
 			damage(t, filepath.Join(c.MirrorsDir(), fmt.Sprintf("%02x", byte(g.ID)), g.ID.String(), "git"))
 			s := runServer(t, c)
-			<-s.versions.live.Load().runner.CaughtUp()
+			<-s.versions.Live().Runner.CaughtUp()
 			found := verifyNow(t, s, api.Verification{Repair: true})
 			if found.summary.Differences != 0 || found.summary.Unchecked == 0 {
 				t.Errorf("found %q and %+v, want what cannot be checked", found.lines, found.summary)
@@ -308,7 +308,7 @@ func TestRepairTakesBackWhatIsNowhere(t *testing.T) {
 	g.runGitCommand("branch", "--delete", "--force", "release/1")
 	mirrorGit(t, c, g, "update-ref", "-d", "refs/quarry/indexed/refs/heads/release/1/-")
 	s := runServer(t, c)
-	<-s.versions.live.Load().runner.CaughtUp()
+	<-s.versions.Live().Runner.CaughtUp()
 	mended := verifyNow(t, s, api.Verification{Repair: true})
 	if want := []string{"release/1 extra  0"}; !slices.Equal(mended.lines, want) || mended.summary.Differences != 0 || mended.summary.Repaired != 1 {
 		t.Errorf("a repair said %q and %+v, want %q", mended.lines, mended.summary, want)
@@ -377,7 +377,7 @@ func TestVerifyOverHTTP(t *testing.T) {
 	})
 	t.Run("without mirrors", func(t *testing.T) {
 		c := testConfig(t)
-		c.Roles = []string{roleQuery} // as with a separate broker
+		c.Roles = []string{config.RoleQuery} // as with a separate broker
 		s := runServer(t, c)
 		response, err := http.Post(s.URL()+"/api/verifications", "application/json", strings.NewReader(`{}`))
 		if err != nil {
@@ -401,7 +401,7 @@ func TestVerifySaysWhatItCannotCompare(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := runServer(t, c)
-	<-s.versions.live.Load().runner.CaughtUp()
+	<-s.versions.Live().Runner.CaughtUp()
 	found := verifyNow(t, s, api.Verification{Repositories: []code.RepositoryID{g.ID}})
 	if want := []string{" unchecked"}; !slices.Equal(found.lines, want) || found.summary.Unchecked != 1 || found.summary.Differences != 0 {
 		t.Errorf("found %q and %+v, want %q", found.lines, found.summary, want)

@@ -74,7 +74,7 @@ func (s *Server) registerAt(t *testing.T, g *gitRepository, commit code.CommitID
 
 // defaultAt returns the commit that searches of the default branch see.
 func (s *Server) defaultAt(id code.RepositoryID) code.CommitID {
-	v := s.versions.live.Load().places.Acquire()
+	v := s.versions.Live().Places.Acquire()
 	defer v.Release()
 	if r := v.Repository(id); r != nil && r.Default != nil {
 		return r.Default.Commit

@@ -4,7 +4,8 @@
 // rebuild can answer it: they repeat what workers announced, and a worker may have
 // been wrong, or the store damaged since.
 //
-// Main types: Verifier (Verify), Options (both sides).
+// Main types: Verifier (Verify), Options (both sides; NewOptions has those of the live
+// version).
 //
 // # What is compared
 //

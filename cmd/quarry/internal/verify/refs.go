@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -98,22 +99,11 @@ func (x *verifyRun) compareUntilStable(ctx context.Context, r code.Repository, m
 		}
 		view.Release()
 		before = found
-		if !sleepContext(ctx, roundPause) {
+		if clock.Sleep(ctx, roundPause) != nil {
 			return nil, nil, ctx.Err()
 		}
 	}
 	return nil, nil, errMoving
-}
-
-func sleepContext(ctx context.Context, wait time.Duration) bool {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // gitState is what git says of a repository.

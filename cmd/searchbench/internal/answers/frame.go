@@ -14,6 +14,9 @@ import (
 // ProgramsName is the name of the source that holds the programs that fail.
 const ProgramsName = "programs"
 
+// FrameFamily is the name of the family of Frames.
+const FrameFamily = "stack frame"
+
 // frame is what is known of a line of a trace.
 type frame struct {
 	trace *trace
@@ -48,7 +51,7 @@ func Frames(ctx context.Context, seed uint64, dir string, sources Sources) (f Fa
 			wholes = append(wholes, frames)
 		}
 	}
-	f = Family{"stack frame", func(r *rand.Rand) (Task, bool) {
+	f = Family{FrameFamily, func(r *rand.Rand) (Task, bool) {
 		frames := wholes[r.IntN(len(wholes))]
 		return drawFrame(r, frames)
 	}}

@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // Fresh is what was measured at one rate on one log.
@@ -174,7 +175,7 @@ func (o *Options) sendPushes(ctx context.Context, server *engine.QuarryServer, h
 	for n := range o.Pushes {
 		due := begin.Add(time.Duration(float64(n) / run.Rate * float64(time.Second)))
 		if wait := time.Until(due); wait > 0 {
-			if err := engine.Pause(ctx, wait); err != nil {
+			if err := clock.Sleep(ctx, wait); err != nil {
 				return err
 			}
 		}

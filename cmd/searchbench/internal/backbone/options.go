@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // Log is a kind of event log to measure on.
@@ -154,7 +155,7 @@ func awaitWord(ctx context.Context, s engine.Searcher, word string, every time.D
 		if answer.Matches > 0 {
 			return nil
 		}
-		if err := engine.Pause(ctx, every); err != nil {
+		if err := clock.Sleep(ctx, every); err != nil {
 			return fmt.Errorf("wait for %s: %w", word, err)
 		}
 	}

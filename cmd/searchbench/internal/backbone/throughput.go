@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // Drained is what was measured of a backlog on one log.
@@ -194,7 +195,7 @@ func (o *Options) awaitDrained(ctx context.Context, server *engine.QuarryServer,
 				return time.Now(), nil
 			}
 		}
-		if err := engine.Pause(ctx, drainPoll); err != nil {
+		if err := clock.Sleep(ctx, drainPoll); err != nil {
 			return time.Time{}, fmt.Errorf("drain: %d of %d repositories are up to date: %w", next, len(repositories), err)
 		}
 	}

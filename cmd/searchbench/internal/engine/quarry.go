@@ -296,12 +296,14 @@ func (s *QuarryServer) Skipped(ctx context.Context, repository string) (map[stri
 		if err != nil {
 			return nil, err
 		}
-		var files []struct{ Path, Reason string }
+		var files []struct{ Path, Reason, Symbols string }
 		if err := json.Unmarshal(data, &files); err != nil {
 			return nil, fmt.Errorf("quarry: decode skipped files of %s: %w", repository, err)
 		}
 		for _, f := range files {
-			skipped[f.Path] = f.Reason
+			if f.Symbols == "" { // others are searchable
+				skipped[f.Path] = f.Reason
+			}
 		}
 		if len(files) < skippedPage {
 			return skipped, nil

@@ -31,8 +31,11 @@ func OpenRipgrep() (*Ripgrep, error) {
 type Place struct{ Repository, Path string }
 
 // Count counts the matches of a query in every file of the trees (repository name → checkout), searched as text up to the size that engines index.
-// Files are not filtered by the query's own filters.
+// Files are not filtered by the query's own filters. Without a tree there is nothing to search.
 func (r *Ripgrep) Count(ctx context.Context, p suite.Plain, trees map[string]string) (map[Place]int, time.Duration, error) {
+	if len(trees) == 0 {
+		return map[Place]int{}, 0, nil // rg without a path searches the working directory
+	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
 	args := r.buildArgs(p)

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 const (
@@ -27,21 +29,9 @@ func (s *QuarryServer) Settle(ctx context.Context, quiet time.Duration) (bool, e
 		if time.Since(since) > quiet {
 			return true, nil
 		}
-		if err := Pause(ctx, quiet/12); err != nil {
+		if err := clock.Sleep(ctx, quiet/12); err != nil {
 			return false, err
 		}
 	}
 	return false, nil
-}
-
-// Pause waits, or returns the error of ctx if that ends before.
-func Pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }

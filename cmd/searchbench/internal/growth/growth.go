@@ -30,7 +30,9 @@ type Options struct {
 	Rounds int
 	// Starts is how often each server is killed and started, from the page cache and from the disk. Default: DefaultStarts.
 	Starts int
-	Log    func(format string, args ...any)
+	// SettleTime is how long no merge may have happened before anything is measured. Default: engine.SettleTime.
+	SettleTime time.Duration
+	Log        func(format string, args ...any)
 }
 
 // Defaults of Options.
@@ -45,6 +47,9 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.Starts <= 0 {
 		o.Starts = DefaultStarts
+	}
+	if o.SettleTime <= 0 {
+		o.SettleTime = engine.SettleTime
 	}
 }
 

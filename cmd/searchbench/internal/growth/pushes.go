@@ -13,6 +13,7 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 const (
@@ -118,7 +119,7 @@ func (h *history) deliverPush(ctx context.Context, s *engine.QuarryServer, n int
 		if took > pushTimeout {
 			return 0, fmt.Errorf("%s is not found after %s", h.words[n], pushTimeout)
 		}
-		if err := engine.Pause(ctx, pushPoll); err != nil {
+		if err := clock.Sleep(ctx, pushPoll); err != nil {
 			return 0, err
 		}
 	}

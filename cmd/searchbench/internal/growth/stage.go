@@ -66,7 +66,7 @@ func (g *growth) stopServer(s *stage) {
 
 // waitSettled waits until nothing is merged any more.
 func (g *growth) waitSettled(ctx context.Context, s *stage) error {
-	settled, err := s.server.Settle(ctx, engine.SettleTime)
+	settled, err := s.server.Settle(ctx, g.SettleTime)
 	if err == nil && !settled {
 		g.Log("%s: still merging", s.name)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/growth"
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
+	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
 // Options say what to measure. All are required.
@@ -164,7 +165,7 @@ func (b *bench) measurePhase(ctx context.Context, name string, loads []load) Pha
 	begin := time.Now()
 	for n := 0; ; n++ {
 		due := begin.Add(time.Duration(float64(n) / b.Rate * float64(time.Second)))
-		if due.Sub(begin) > b.Duration || engine.Pause(ctx, time.Until(due)) != nil {
+		if due.Sub(begin) > b.Duration || clock.Sleep(ctx, time.Until(due)) != nil {
 			break
 		}
 		b.number++

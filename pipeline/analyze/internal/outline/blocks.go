@@ -76,6 +76,7 @@ func (p *tableParser) parentScope() scope {
 
 func (p *tableParser) pushFrame(f frame) bool {
 	if len(p.frames) >= maxScopes {
+		p.rec.limited = true
 		return false
 	}
 	f.first = int32(len(p.rec.defs))
@@ -120,8 +121,7 @@ func (p *tableParser) openBrace() {
 		p.waiting = false
 		p.skipGroup('{')
 		p.rec.close(f.def, p.pos)
-	case p.table.descend && len(p.frames) < maxScopes:
-		p.pushFrame(frame{scope: scope{def: -1, name: p.topFrame().name, kind: p.topFrame().kind}, local: p.topFrame().local})
+	case p.table.descend && p.pushFrame(frame{scope: scope{def: -1, name: p.topFrame().name, kind: p.topFrame().kind}, local: p.topFrame().local}):
 	default:
 		p.skipGroup('{')
 	}

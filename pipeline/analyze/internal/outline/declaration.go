@@ -78,6 +78,7 @@ func (p *declParser) reset() { p.decl = p.decl[:0] }
 func (p *declParser) enterScope(s scope) {
 	p.reset()
 	if p.isFull() {
+		p.rec.limited = true
 		p.skipGroup('{')
 		p.rec.close(s.def, p.pos)
 		return

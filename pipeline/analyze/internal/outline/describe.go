@@ -114,7 +114,7 @@ func (d *describer) declarationStart(name int) int {
 	for start < name && isBlank(d.text[start]) {
 		start++
 	}
-	for start < len(d.text) && start > 0 && !utf8.RuneStart(d.text[start]) {
+	for start < name && start > 0 && !utf8.RuneStart(d.text[start]) {
 		start++
 	}
 	return start

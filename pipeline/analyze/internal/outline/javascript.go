@@ -95,6 +95,7 @@ func (p *jsParser) openScope(f form) {
 
 func (p *jsParser) enterScope(s scope) {
 	if p.isFull() {
+		p.rec.limited = true
 		p.jsGroup(token{})
 		p.rec.close(s.def, p.pos)
 		return
@@ -133,6 +134,7 @@ func (p *jsParser) handlePunctuation(t token) {
 // pushBracket opens a bracket that keeps the definitions' parent.
 func (p *jsParser) pushBracket(s scope) {
 	if p.isFull() {
+		p.rec.limited = true
 		p.jsGroup(token{})
 		return
 	}
@@ -160,6 +162,7 @@ func (p *jsParser) skipDecorator() {
 // openParen opens a parenthesis and remembers the name of a function that may follow.
 func (p *jsParser) openParen(t token) {
 	if p.isFull() {
+		p.rec.limited = true
 		p.jsGroup(t)
 		return
 	}

@@ -11,6 +11,10 @@ import (
 // ErrTimeout says that the deadline passed before the text was read to its end.
 var ErrTimeout = errors.New("outline: the time for symbols is used up")
 
+// ErrLimit says that the text nests deeper than maxScopes, or defines more than
+// code.MaxSymbolsPerDocument names.
+var ErrLimit = errors.New("outline: the text nests too deep or has too many symbols")
+
 // ErrPanic says that a grammar failed on a text, which is a bug in this package.
 var ErrPanic = errors.New("outline: the grammar failed")
 
@@ -73,8 +77,8 @@ func Supported(language code.Language) bool {
 
 // Extract returns the symbols that text defines, in order of Offset; none for a
 // language that is not supported. A zero deadline is none. The error wraps
-// ErrTimeout, and then the symbols are those found in time, or ErrPanic, and then
-// there are none. The result does not refer to text.
+// ErrTimeout, and then the symbols are those found in time; ErrLimit, and then they are
+// those outside of what is nested too deep; or ErrPanic, and then there are none. The result does not refer to text.
 func Extract(language code.Language, text []byte, deadline time.Time) ([]code.Symbol, error) {
 	g, ok := grammarOf(language)
 	if !ok || len(text) > maxTextBytes {
@@ -91,8 +95,8 @@ func extractSymbols(language code.Language, g grammar, text []byte, deadline tim
 	return rec.buildSymbols(), err
 }
 
-// record returns the definitions in a text: with ErrTimeout those found in time, with
-// ErrPanic nil.
+// record returns the definitions in a text: with ErrTimeout or ErrLimit a part of them,
+// with ErrPanic nil.
 func record(language code.Language, g grammar, text []byte, deadline time.Time) (rec *recorder, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -104,6 +108,9 @@ func record(language code.Language, g grammar, text []byte, deadline time.Time) 
 	g.run(scanner{src: text, lex: g.lex, rec: rec, deadline: deadline, timedOut: &timedOut})
 	if timedOut {
 		return rec, ErrTimeout
+	}
+	if rec.limited {
+		return rec, ErrLimit
 	}
 	return rec, nil
 }

@@ -144,6 +144,7 @@ func (p *pythonParser) readBlock(indent int32, f form) {
 	def := p.defineName(name, kind)
 	p.skipHeader()
 	if p.isFull() {
+		p.rec.limited = true
 		return
 	}
 	p.scopes.pushScope(scope{form: f, name: name.toSpan(), kind: kind, def: def})

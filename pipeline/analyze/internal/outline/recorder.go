@@ -20,12 +20,19 @@ type definition struct {
 type recorder struct {
 	src  []byte
 	defs []definition
+	// limited says that definitions may be missing, since the text nests too deep or has
+	// too many.
+	limited bool
 }
 
 // add records a definition and returns its index, or -1 if the name cannot be a
 // symbol or there are too many already.
 func (r *recorder) add(name span, kind code.SymbolKind, in scope) int32 {
-	if name.isEmpty() || name.end-name.start > code.MaxSymbolBytes || len(r.defs) >= code.MaxSymbolsPerDocument {
+	if name.isEmpty() || name.end-name.start > code.MaxSymbolBytes {
+		return -1
+	}
+	if len(r.defs) >= code.MaxSymbolsPerDocument {
+		r.limited = true
 		return -1
 	}
 	for _, c := range r.src[name.start:name.end] {

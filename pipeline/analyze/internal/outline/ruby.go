@@ -312,6 +312,7 @@ func (p *rubyParser) openBlock(scoped bool) {
 
 func (p *rubyParser) enterScope(s scope) {
 	if p.isFull() || len(p.blocks) >= maxBlocks {
+		p.rec.limited = true
 		p.openBlock(false)
 		return
 	}

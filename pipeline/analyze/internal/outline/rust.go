@@ -282,6 +282,7 @@ func (p *rustParser) enterBlock(kind code.SymbolKind) {
 
 func (p *rustParser) enterScope(s scope) {
 	if p.isFull() {
+		p.rec.limited = true
 		p.skipGroup('{')
 		p.rec.close(s.def, p.pos)
 		return

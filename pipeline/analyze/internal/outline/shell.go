@@ -121,7 +121,7 @@ func (s *scanner) shellHeredoc() token {
 	if s.lex.class[s.src[min(from, len(s.src)-1)]] != classDigit { // 1<<2 shifts
 		s.addHeredoc(s.src[from:s.pos], indented)
 	}
-	if s.peekByte(0) == quote {
+	if s.pos < len(s.src) && s.src[s.pos] == quote {
 		s.pos++
 	}
 	return s.literalToken(start)

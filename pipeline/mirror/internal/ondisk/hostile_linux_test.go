@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk"
 	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk/ondisktest"
 	"github.com/quarrysearch/quarry/schemas/code"

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/pipeline/internal/gittest"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/pipeline/mirror/internal/ondisk"
 )
 

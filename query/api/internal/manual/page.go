@@ -100,6 +100,7 @@ var accessWords = map[openapi.Access]string{
 	openapi.AccessRead:     "Needs the scope search or git; without credentials where anonymous access is on.",
 	openapi.AccessMember:   "Needs a user: a session or an API key.",
 	openapi.AccessOwner:    "Needs an owner, with the scope admin.",
+	openapi.AccessScip:     "Needs the scope scip: a key of an owner.",
 	openapi.AccessOperator: "Needs the operator: the token in the data directory of the server.",
 }
 

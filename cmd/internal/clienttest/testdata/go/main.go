@@ -24,6 +24,7 @@ type call struct {
 	Parameters map[string]json.RawMessage        // of the query
 	Headers    map[string]json.RawMessage        // parameters that are headers
 	Body       json.RawMessage
+	Bytes      []byte // a body that is not JSON
 }
 
 type answer struct {
@@ -55,9 +56,14 @@ func main() {
 }
 
 // send calls the method of the operation. Its arguments are the context, the parameters of the path, a struct of
-// the other parameters if there are any, the body if there is one, and editors of the request.
+// the other parameters if there are any, the body if there is one, after its type if it is not JSON, and editors of
+// the request.
 func (c *call) send(client *quarry.ClientWithResponses) (answer, error) {
-	method := reflect.ValueOf(client).MethodByName(strings.ToUpper(c.Operation[:1]) + c.Operation[1:] + "WithResponse")
+	suffix := "WithResponse"
+	if c.Bytes != nil {
+		suffix = "WithBodyWithResponse"
+	}
+	method := reflect.ValueOf(client).MethodByName(strings.ToUpper(c.Operation[:1]) + c.Operation[1:] + suffix)
 	if !method.IsValid() {
 		return answer{}, fmt.Errorf("the client has no operation %s", c.Operation)
 	}
@@ -68,6 +74,12 @@ func (c *call) send(client *quarry.ClientWithResponses) (answer, error) {
 		switch {
 		case i <= len(c.Path):
 			given = c.Path[i-1].Value
+		case kind.Kind() == reflect.Interface:
+			args = append(args, reflect.ValueOf(bytes.NewReader(c.Bytes)))
+			continue
+		case c.Bytes != nil && kind.Kind() == reflect.String:
+			args = append(args, reflect.ValueOf("application/octet-stream"))
+			continue
 		case kind.Kind() == reflect.Pointer: // the struct of the other parameters
 			members := make(map[string]json.RawMessage)
 			maps.Copy(members, c.Parameters)

@@ -3,10 +3,12 @@
 Each line of standard input is a call, and is answered by a line of standard output: see ../../driver_test.go.
 """
 
+import base64
 import datetime
 import enum
 import importlib
 import inspect
+import io
 import json
 import pkgutil
 import sys
@@ -19,7 +21,7 @@ from openapi_python_client.strings import PythonIdentifier
 import quarry_client.api
 import quarry_client.models
 from quarry_client import Client
-from quarry_client.types import UNSET, Unset
+from quarry_client.types import UNSET, File, Unset
 
 
 def modules():
@@ -103,6 +105,8 @@ def send(server, call):
         named[identifier(parameter)] = to_argument(value, signature.parameters[identifier(parameter)].annotation)
     if "body" in call:
         named["body"] = to_argument(call["body"], signature.parameters["body"].annotation)
+    if "bytes" in call:
+        named["body"] = File(payload=io.BytesIO(base64.b64decode(call["bytes"])))
     response = module.sync_detailed(*positional, client=client, **named)
     answer = {"status": int(response.status_code), "text": response.content.decode()}
     if response.parsed is not None and not isinstance(response.parsed, str):

@@ -13,6 +13,7 @@ interface Call {
   parameters?: Record<string, unknown>; // of the query
   headers?: Record<string, string>; // parameters that are headers
   body?: unknown;
+  bytes?: string; // a body that is not JSON, in base64
   lax?: boolean; // whether to send what the schema of a request does not allow
 }
 
@@ -38,7 +39,8 @@ async function send(call: Call): Promise<Answer> {
   };
   const method = client[call.operation]!;
   try {
-    const data = await (endpoint.method === "get" ? method(config) : method(call.body, config));
+    const body = call.bytes === undefined ? call.body : new File([Buffer.from(call.bytes, "base64")], "body");
+    const data = await (endpoint.method === "get" ? method(config) : method(body, config));
     return typeof data === "string" ? { text: data } : { value: data };
   } catch (error) {
     if (!isAxiosError(error) || !error.response) return { error: String(error) };

@@ -1,0 +1,175 @@
+package e2e
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// readLines calls handle with each line.
+func readLines(r io.Reader, handle func(line []byte)) {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		handle(lines.Bytes())
+	}
+}
+
+// TestGerrit runs a real Gerrit: its projects are found, fetched without refs/changes, and
+// followed by the events that it streams, which are posted as the plugin webhooks posts
+// them.
+func TestGerrit(t *testing.T) {
+	g := startGerrit(t)
+	root := t.TempDir()
+	g.call(http.MethodPost, "projects/All-Projects/access", object{"add": object{"refs/heads/*": object{"permissions": object{
+		"push":   object{"rules": object{"global:Registered-Users": object{"action": "ALLOW", "force": true}}},
+		"delete": object{"rules": object{"global:Registered-Users": object{"action": "ALLOW", "force": true}}},
+	}}}})
+	for _, name := range []string{"meadow%2Ftool", "meadow%2Fold", "forest%2Fother"} {
+		g.call(http.MethodPut, "projects/"+name, object{"create_empty_commit": true, "branches": []string{"main"}, "description": "of " + name})
+	}
+	g.call(http.MethodPut, "projects/meadow%2Fold/config", object{"state": "READ_ONLY"})
+
+	tree := filepath.Join(root, "tree")
+	clone := strings.Replace(g.base, "://", "://admin:"+gerritPassword+"@", 1) + "/a/meadow/tool"
+	must(t, runGit("", "clone", "-q", clone, tree))
+	w := &hostTree{t: t, dir: tree}
+	w.commit("vuvuzela")
+	w.push("HEAD:refs/heads/main")
+
+	s := startGerritIndex(t, root, g)
+	w.server, w.repository = s, strings.TrimPrefix(g.base, "http://")+"/meadow/tool"
+	w.await("vuvuzela", 1)
+	checkGerritListing(t, s, g)
+
+	g.streamEvents(func(line []byte) {
+		status, answer, err := sendRequest(http.MethodPost, s.url+"/webhooks/gerrit/review?token="+gerritToken, http.Header{"Content-Type": {"application/json"}}, line)
+		if err != nil || status/100 != 2 {
+			t.Errorf("%s: %d %s, %v", line, status, answer, err)
+		}
+	})
+	w.commit("ocarina")
+	start := time.Now()
+	w.push("HEAD:refs/heads/main")
+	w.await("ocarina", 1)
+	t.Logf("a push was found %v after git push began", time.Since(start).Round(time.Millisecond))
+
+	w.git("checkout", "-q", "-b", "next")
+	w.commit("theorbo")
+	w.push("HEAD:refs/heads/next")
+	w.await("theorbo rev:next", 1)
+	w.git("reset", "-q", "--hard", "HEAD~1")
+	w.commit("cittern")
+	w.push("+HEAD:refs/heads/next")
+	w.await("cittern rev:next", 1)
+	w.await("theorbo rev:*", 0)
+
+	// A change for review is no branch: neither fetched nor found.
+	w.git("checkout", "-q", "main")
+	w.commit("sackbut")
+	w.push("HEAD:refs/for/main%topic=review")
+	w.git("checkout", "-q", "next")
+	w.push(":refs/heads/next")
+	w.await("cittern rev:*", 0)
+	w.await("sackbut rev:*", 0)
+	checkMirrorRefs(t, filepath.Join(root, "data", "mirrors"))
+
+	// HEAD follows the host.
+	w.git("checkout", "-q", "main")
+	w.git("reset", "-q", "--hard", "HEAD~1")
+	w.commit("hurdygurdy")
+	w.push("HEAD:refs/heads/trunk")
+	g.call(http.MethodPut, "projects/meadow%2Ftool/HEAD", object{"ref": "refs/heads/trunk"})
+	w.await("hurdygurdy", 1)
+}
+
+// gerritToken is the word in the URL of the webhooks.
+const gerritToken = "a-word-in-the-url"
+
+// startGerritIndex starts a server with a connection to Gerrit.
+func startGerritIndex(t *testing.T, root string, g *gerritServer) *server {
+	t.Helper()
+	passwordFile := filepath.Join(root, "password")
+	writeTextFile(t, passwordFile, gerritPassword+"\n")
+	config, err := json.Marshal(object{
+		"git": object{"allowedNetworks": []string{"127.0.0.0/8"}},
+		"connections": []any{object{
+			"name": "review", "kind": "gerrit", "url": g.base + "/a", "user": "admin", "token": "file:" + passwordFile,
+			"secrets": []string{gerritToken}, "discover": object{"projects": []string{"meadow/*"}}, "branches": []string{"*"},
+		}},
+	})
+	must(t, err)
+	writeTextFile(t, filepath.Join(root, "quarry.yaml"), string(config))
+	return runServer(t, root, "--config", filepath.Join(root, "quarry.yaml"), "--data", filepath.Join(root, "data"))
+}
+
+// runServer starts a server that ends with the test, without errors.
+func runServer(t *testing.T, root string, args ...string) *server {
+	t.Helper()
+	s, err := startServer(root, os.Environ(), args...)
+	must(t, err)
+	t.Cleanup(func() {
+		if err := s.stop(); err != nil {
+			t.Errorf("stop: %v\n%s", err, s.output)
+		}
+	})
+	return s
+}
+
+// checkGerritListing compares what was registered with what Gerrit has.
+func checkGerritListing(t *testing.T, s *server, g *gerritServer) {
+	t.Helper()
+	want := map[string]bool{"meadow/old": true, "meadow/tool": false} // archived or not
+	seen := ""
+	if !pollUntil(awaitDeadline, func() bool {
+		_, answer, err := sendRequest(http.MethodGet, s.url+"/api/repos", http.Header{}, nil)
+		var listed []struct {
+			RepoDisplayName, DefaultBranch, ExternalWebURL string
+			IsArchived                                     bool
+		}
+		if err != nil || json.Unmarshal([]byte(answer), &listed) != nil {
+			return false
+		}
+		seen = answer
+		for _, r := range listed {
+			if archived, found := want[r.RepoDisplayName]; !found || archived != r.IsArchived || r.DefaultBranch != "main" {
+				return false
+			}
+		}
+		return len(listed) == len(want)
+	}) {
+		t.Fatalf("registered: %s, want %v", seen, want)
+	}
+	_, answer, err := sendRequest(http.MethodGet, s.url+"/api/connections", http.Header{}, nil)
+	if err != nil || strings.Contains(answer, gerritPassword) || !strings.Contains(answer, `"review"`) {
+		t.Errorf("connections: %s, %v", answer, err)
+	}
+}
+
+// checkMirrorRefs fails if a mirror has refs that are neither branches nor tags, or no ref.
+func checkMirrorRefs(t *testing.T, mirrors string) {
+	t.Helper()
+	var heads []string
+	must(t, filepath.WalkDir(mirrors, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Name() == "HEAD" && !d.IsDir() {
+			heads = append(heads, path)
+		}
+		return err
+	}))
+	refs := ""
+	for _, head := range heads {
+		out, err := exec.Command("git", "--git-dir", filepath.Dir(head), "for-each-ref").CombinedOutput()
+		must(t, err)
+		refs += string(out)
+	}
+	if strings.Contains(refs, "refs/changes/") || strings.Contains(refs, "refs/meta/") || !strings.Contains(refs, "refs/") {
+		t.Errorf("the mirrors have:\n%s", refs)
+	}
+}

@@ -1,0 +1,76 @@
+package e2e
+
+import (
+	"crypto/sha1"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// hostTree is a work tree of a repository on a code host, and the server that indexes the
+// repository under a name.
+type hostTree struct {
+	t          *testing.T
+	dir        string
+	server     *server
+	repository string
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (w *hostTree) must(err error) {
+	w.t.Helper()
+	must(w.t, err)
+}
+
+func (w *hostTree) git(args ...string) {
+	w.t.Helper()
+	w.must(runGit(w.dir, args...))
+}
+
+// commit adds a file that holds the word and returns the commit.
+func (w *hostTree) commit(word string) string {
+	w.t.Helper()
+	w.must(os.WriteFile(filepath.Join(w.dir, word+".txt"), []byte("here is a "+word+"\n"), 0o600))
+	w.git("add", "-A")
+	// Gerrit wants a change ID in the message of what is pushed for review.
+	w.git("commit", "-q", "-m", fmt.Sprintf("%s\n\nChange-Id: I%x", word, sha1.Sum([]byte(word))))
+	return commitOf(w.dir, "HEAD")
+}
+
+// push pushes to the host that the tree was cloned from.
+func (w *hostTree) push(refspecs ...string) {
+	w.t.Helper()
+	w.git(append([]string{"push", "-q", "origin"}, refspecs...)...)
+}
+
+// await waits until the repository has that many matches of a query, for the operator:
+// some hosts do not say that a repository is public.
+func (w *hostTree) await(query string, want int) {
+	w.t.Helper()
+	said := ""
+	if !pollUntil(awaitDeadline, func() bool {
+		command, stderr := w.server.newCommand("search", "--json", query+` repo:^`+w.repository+`$`)
+		out, err := command.Output()
+		var found struct {
+			Stats struct {
+				ActualMatchCount int `json:"actualMatchCount"`
+			} `json:"stats"`
+		}
+		if jsonErr := json.Unmarshal(out, &found); jsonErr != nil {
+			said = fmt.Sprintf("%v: %v: %s%s", err, jsonErr, out, stderr)
+			return false
+		}
+		said = fmt.Sprintf("%d matches, %s", found.Stats.ActualMatchCount, out)
+		return found.Stats.ActualMatchCount == want
+	}) {
+		w.t.Fatalf("%s in %s: %.600s, want %d matches\n%s", query, w.repository, said, want, w.server.output)
+	}
+}

@@ -1,0 +1,46 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestConnectionsAreChecked(t *testing.T) {
+	t.Setenv("QUARRY_TEST_TOKEN", "hunter2")
+	key := filepath.Join(t.TempDir(), "key.pem")
+	if err := os.WriteFile(key, []byte("hunter2"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, text, want string }{
+		{"discovery without webhooks", "kind: github, discover: {orgs: [o]}", ""},
+		{"a token by environment", "kind: gitlab, token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}", ""},
+		{"an app", "kind: github, app: {id: 7, privateKey: \"file:" + key + "\"}, discover: {all: true}", ""},
+		{"sizes", "kind: azuredevops, discover: {orgs: [o]}, exclude: {maxSize: 10MiB, disabled: true}", ""},
+		{"a token in place", "kind: gitlab, token: hunter2, discover: {all: true}", "connections[0].token: a token is never given in place"},
+		{"a key in place", "kind: github, app: {id: 7, privateKey: hunter2}, discover: {orgs: [o]}", "connections[0].app.privateKey: a key is never given in place"},
+		{"a token that is not set", "kind: gitlab, token: \"env:QUARRY_TEST_ABSENT\", discover: {all: true}", "connections[0].token: the environment variable QUARRY_TEST_ABSENT"},
+		{"neither webhooks nor discovery", "kind: github", "connections[0].secrets: at least one is needed"},
+		{"a key of another kind", "kind: github, discover: {groups: [g]}", "connections[0].discover.groups: github does not have it; it is for gitlab"},
+		{"an exclusion of another kind", "kind: gerrit, discover: {all: true}, exclude: {forks: true}", "connections[0].exclude.forks: gerrit does not have it"},
+		{"all of github.com", "kind: github, discover: {all: true}", "connections[0].discover.all: github: all means"},
+		{"token and app", "kind: github, token: \"env:QUARRY_TEST_TOKEN\", app: {id: 7, privateKey: \"file:" + key + "\"}, discover: {orgs: [o]}", "give either token or app"},
+		{"an app of another kind", "kind: gitlab, app: {id: 7, privateKey: \"file:" + key + "\"}, discover: {all: true}", "gitlab has no GitHub Apps"},
+		{"half an app", "kind: github, app: {installation: 7}, discover: {orgs: [o]}", "want id and privateKey"},
+		{"sizes that leave nothing", "kind: github, discover: {orgs: [o]}, exclude: {minSize: 2MiB, maxSize: 1MiB}", "nothing is left"},
+		{"topics alone", "kind: github, secrets: [s], discover: {topics: [go]}", "topics select among"},
+		{"an empty name", "kind: github, discover: {orgs: [\"\"]}", "want 1 to 2048 bytes"},
+		{"a URL with a password", "kind: gitea, url: \"https://u:hunter2@git.example.org\", discover: {all: true}", "connections[0].url: want the base URL of the host without a user"},
+	} {
+		_, _, err := Loader{File: writeConfigFile(t, "connections: [{name: a, "+c.text+"}]")}.Load()
+		switch {
+		case c.want == "" && err != nil:
+			t.Errorf("%s: %v", c.name, err)
+		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
+			t.Errorf("%s: %v, want %q", c.name, err, c.want)
+		case err != nil && strings.Contains(err.Error(), "hunter2"):
+			t.Errorf("%s: a secret is shown: %v", c.name, err)
+		}
+	}
+}

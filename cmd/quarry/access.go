@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+type accessCommand struct {
+	Explain explainAccessCommand `cmd:"" help:"Explain why a user may read a repository, or may not."`
+}
+
+type explainAccessCommand struct {
+	userFlags
+	Repository string `arg:"" help:"Full name or ID of the repository."`
+	JSON       bool   `help:"Print a JSON object."`
+}
+
+// Help implements kong.HelpProvider.
+func (*explainAccessCommand) Help() string {
+	return `Names the rule by which the user may read the repository, and what decides its visibility.
+
+Exit status: 1 if the user may not read it.`
+}
+
+// accessSources say what decides the visibility of a repository.
+var accessSources = map[string]string{"decision": "decision of an owner", "host": "code host", "default": "access.defaultVisibility"}
+
+// Run implements the command.
+func (c *explainAccessCommand) Run(ctx context.Context, s streams) error {
+	server, user, err := c.findUser(ctx)
+	if err != nil {
+		return err
+	}
+	id, err := strconv.ParseInt(c.Repository, 10, 64)
+	if err != nil {
+		if id, err = repositoryID(ctx, server, c.Repository); err != nil {
+			return err
+		}
+	}
+	e, err := server.ExplainRepositoryAccess(ctx, id, user)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSONLines(s.out, []wire.AccessExplanation{*e})
+	} else {
+		answer := "no"
+		if e.Readable {
+			answer = "yes"
+		}
+		_, err = fmt.Fprintf(s.out, "%s: %s (%s)\nvisibility: %s, by %s\n", answer, escapeCell(e.Message), e.Reason, e.Visibility, accessSources[string(e.Source)])
+	}
+	if err == nil && !e.Readable {
+		return exitError(exitFailed)
+	}
+	return err
+}

@@ -1,0 +1,253 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/connections"
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+type connectionsCommand struct {
+	List  listConnectionsCommand  `cmd:"" default:"withargs" help:"List the connections with their last sync."`
+	Sync  syncConnectionsCommand  `cmd:"" help:"Sync connections now."`
+	Check checkConnectionsCommand `cmd:"" help:"List what connections would find, without a server."`
+}
+
+// Help implements kong.HelpProvider.
+func (*connectionsCommand) Help() string { return "Without a command, lists the connections." }
+
+type listConnectionsCommand struct {
+	askFlags
+	JSON bool `help:"Print one JSON object per line."`
+}
+
+// Help implements kong.HelpProvider.
+func (*listConnectionsCommand) Help() string {
+	return `Prints a line for each connection and one for each issue of its last sync, with what helps.
+
+Exit status: 1 if there is an issue.`
+}
+
+// Run implements the command.
+func (c *listConnectionsCommand) Run(ctx context.Context, s streams) error {
+	to, err := c.newClient()
+	if err != nil {
+		return err
+	}
+	found, err := to.ListConnections(ctx)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		err = printJSONLines(s.out, found)
+	} else {
+		err = printConnections(s.out, found)
+	}
+	if err != nil {
+		return err
+	}
+	return issuesError(found)
+}
+
+// issuesError is the exit status 1 if a connection has an issue.
+func issuesError(found []wire.Connection) error {
+	for i := range found {
+		if len(found[i].Sync.Issues) > 0 {
+			return exitError(exitFailed)
+		}
+	}
+	return nil
+}
+
+// printConnections prints a table, and the issues below it.
+func printConnections(out io.Writer, found []wire.Connection) error {
+	if len(found) == 0 {
+		_, err := fmt.Fprintln(out, "no connections")
+		return err
+	}
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "NAME\tTYPE\tSYNC\tFOUND\tLAST\tNEXT\tHOOKS") // a tabwriter keeps its error for Flush
+	for i := range found {
+		c := &found[i]
+		repositories := "-"
+		if c.Sync.State != "" {
+			repositories = fmt.Sprint(c.Sync.Found)
+		}
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(c.Name), c.ConnectionType, cmp.Or(string(c.Sync.State), "-"), repositories,
+			timeCell(c.Sync.FinishedAt), timeCell(c.Sync.NextAt), hooksCell(&c.Hooks))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for i := range found {
+		for _, issue := range found[i].Sync.Issues {
+			if err := printIssue(out, found[i].Name, &issue); err != nil {
+				return err
+			}
+		}
+		if more := found[i].Sync.MoreIssues; more > 0 {
+			if _, err := fmt.Fprintf(out, "%s: %d more issues\n", escapeCell(found[i].Name), more); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func timeCell(t wire.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return t.Local().Format(time.DateTime)
+}
+
+func hooksCell(h *wire.ConnectionHooks) string {
+	if h.LastAt.IsZero() {
+		return cmp.Or(string(h.State), "-")
+	}
+	return fmt.Sprintf("%s, last %s", h.State, timeCell(h.LastAt))
+}
+
+// printIssue prints an issue as a line, and the words of the host as another.
+func printIssue(out io.Writer, connection string, i *wire.ConnectionIssue) error {
+	about := connection
+	if i.Target != "" {
+		about += ": " + i.Target
+	}
+	_, err := fmt.Fprintf(out, "%s: %s: %s\n", escapeCell(about), i.Code, escapeCell(i.Message))
+	if err == nil && i.Detail != "" {
+		_, err = fmt.Fprintf(out, "  %s\n", escapeCell(i.Detail))
+	}
+	return err
+}
+
+type syncConnectionsCommand struct {
+	askFlags
+	Connection string `arg:"" optional:"" help:"Name of a connection. Without one, all are synced."`
+	Remove     bool   `help:"Remove what the host does not list any more, even if that is most of the connection."`
+	Wait       bool   `help:"Wait for the end of the syncs, and print their results."`
+}
+
+// Help implements kong.HelpProvider.
+func (*syncConnectionsCommand) Help() string {
+	return `Exit status: 1 if a sync that was waited for has an issue.`
+}
+
+// Run implements the command.
+func (c *syncConnectionsCommand) Run(ctx context.Context, s streams) error {
+	to, err := c.newClient()
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	accepted, err := to.SyncConnections(ctx, wire.ConnectionSyncRequest{Name: c.Connection, Remove: c.Remove})
+	if err != nil {
+		return err
+	}
+	if !c.Wait {
+		_, err := fmt.Fprintf(s.out, "syncing %s\n", escapeCell(strings.Join(accepted.Names, ", ")))
+		return err
+	}
+	return c.waitForSyncs(ctx, s, to, begun, accepted.Names)
+}
+
+// pollSyncs is the time between two looks at the syncs that are waited for.
+const pollSyncs = 500 * time.Millisecond
+
+// waitForSyncs waits until the connections have synced since begun. The clocks of both
+// machines may differ: a sync counts if its end was seen to change.
+func (c *syncConnectionsCommand) waitForSyncs(ctx context.Context, s streams, to *client.Client, begun time.Time, names []string) error {
+	waiting := map[string]wire.Time{}
+	for _, name := range names {
+		waiting[name] = wire.At(begun)
+	}
+	for {
+		found, err := to.ListConnections(ctx)
+		if err != nil {
+			return err
+		}
+		var done []wire.Connection
+		for _, x := range found {
+			if at, ok := waiting[x.Name]; ok && x.Sync.State != "running" && x.Sync.State != "waiting" && x.Sync.StartedAt.After(at.Time) {
+				done = append(done, x)
+			}
+		}
+		if len(done) == len(names) {
+			if err := printConnections(s.out, done); err != nil {
+				return err
+			}
+			return issuesError(done)
+		}
+		select {
+		case <-time.After(pollSyncs):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+type checkConnectionsCommand struct {
+	configFlags
+	Connection string `arg:"" optional:"" help:"Name of a connection. Without one, all are checked."`
+	All        bool   `help:"Print the name of every repository that would be found."`
+}
+
+// Help implements kong.HelpProvider.
+func (*checkConnectionsCommand) Help() string {
+	return `Lists the repositories of connections at their code hosts, as the settings say, and prints how many would be found, the first of them, and every issue with what helps. It changes nothing and needs no server.
+
+Examples:
+
+	quarry connections check --config quarry.yaml
+	quarry connections check hub --all
+
+Exit status: 1 if there is an issue.`
+}
+
+// shownRepositories are printed of each connection without --all.
+const shownRepositories = 5
+
+// Run implements the command.
+func (c *checkConnectionsCommand) Run(ctx context.Context, s streams) error {
+	settings, _, err := c.readSettings(s)
+	if err != nil {
+		return err
+	}
+	checks, err := connections.Check(ctx, &settings, c.Connection)
+	if err != nil {
+		return err
+	}
+	failed := false
+	for i := range checks {
+		x := &checks[i]
+		if _, err := fmt.Fprintf(s.out, "%s: %d repositories\n", escapeCell(x.Name), len(x.Repositories)); err != nil {
+			return err
+		}
+		for n, name := range x.Repositories {
+			if n == shownRepositories && !c.All {
+				_, _ = fmt.Fprintf(s.out, "  … and %d more; --all prints them\n", len(x.Repositories)-n) // the next write fails as well
+				break
+			}
+			if _, err := fmt.Fprintf(s.out, "  %s\n", escapeCell(name)); err != nil {
+				return err
+			}
+		}
+		for _, issue := range x.Issues {
+			failed = true
+			if err := printIssue(s.out, x.Name, &wire.ConnectionIssue{Code: issue.Code, Target: issue.Target, Message: issue.Message, Detail: issue.Detail}); err != nil {
+				return err
+			}
+		}
+	}
+	if failed {
+		return exitError(exitFailed)
+	}
+	return nil
+}

@@ -1,0 +1,284 @@
+package accountrows
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/accounts"
+	auditrows "github.com/quarrysearch/quarry/projections/audit"
+	"github.com/quarrysearch/quarry/projections/numbers"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// A projection implements what the Service reads, and knows nothing of it.
+var _ auth.Directory = (*accounts.Directory)(nil)
+
+// errAccountsCatchingUp is why a server that has just begun is not ready.
+var errAccountsCatchingUp = errors.New("the accounts are catching up with the log")
+
+// Rows are the rows of accounts, numbers and audit log: a store of their own,
+// which a replay of the index leaves alone, with a Runner for each topic.
+type Rows struct {
+	o         Options
+	Log       eventlog.Log
+	Store     *store.Store
+	Directory *accounts.Directory
+	Numbers   *numbers.Numbers
+	Audit     []*auditrows.Projection // of both topics
+	runners   []*topicRunner
+	metrics   *rowsMetrics
+	// damaged takes the first damaged file that is met while rows are read.
+	damaged chan error
+	// verifyMutex is held by the one verification, or by what trims the log: a verification
+	// reads the log from its beginning.
+	verifyMutex sync.Mutex
+}
+
+// topicRunner applies one topic.
+type topicRunner struct {
+	topic  event.Topic
+	runner *projections.Runner
+}
+
+// Options are what the rows are made of. All are required but DiskFull.
+type Options struct {
+	Config *config.Config
+	Log    eventlog.Log
+	Damage *repair.Metrics
+	// DiskFull is called by a store that cannot write for want of space.
+	DiskFull   func()
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Open opens the rows. Those that are damaged, or that another version of the
+// program wrote, are dropped, and read from the log again: they are few.
+func Open(o Options) (*Rows, error) {
+	err := projections.CheckMark(o.Config.AccountsDir())
+	if err == nil {
+		var a *Rows
+		a, err = openAccountStore(o)
+		if !errors.Is(err, projections.ErrSchema) && !errors.Is(err, store.ErrFormat) && !repair.IsDamage(err) {
+			return a, err
+		}
+	}
+	if repair.IsDamage(err) {
+		o.Damage.CountRebuilt(repair.ScrubbedAccounts)
+		o.Logger.Error("the rows of the accounts are damaged; they are removed and rebuilt from the log", "directory", o.Config.AccountsDir(), "error", err)
+	} else {
+		o.Logger.Info("reading the accounts and the audit log again from the log", "reason", err)
+	}
+	if err := store.Remove(o.Config.AccountsDir()); err != nil {
+		return nil, fmt.Errorf("drop the rows of the accounts: %w", err)
+	}
+	return openAccountStore(o)
+}
+
+func openAccountStore(o Options) (_ *Rows, err error) {
+	// Rows contain hashes of passwords: only the server's user may read them.
+	if err := os.MkdirAll(o.Config.AccountsDir(), 0o700); err != nil {
+		return nil, fmt.Errorf("open the rows of the accounts: %w", err)
+	}
+	a := &Rows{o: o, Log: o.Log, damaged: make(chan error, 1)}
+	a.Store, err = store.Open(o.Config.AccountsDir(), store.Options{
+		CacheBytes: store.MinCacheBytes, DiskFull: o.DiskFull, Logger: o.Logger,
+		Remedy:   repair.RemedyStart,
+		OnDamage: a.NoteDamage,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("open the rows of the accounts: %w", err)
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, a.Close())
+		}
+	}()
+	if err := errors.Join(a.followAccounts(), a.followAudit()); err != nil {
+		return nil, err
+	}
+	a.metrics = newMetrics(o.Registerer)
+	return a, nil
+}
+
+// NoteDamage has Run end, so that the next start rebuilds the rows.
+func (a *Rows) NoteDamage(d *store.DamageError) {
+	select {
+	case a.damaged <- d:
+	default: // one is enough to stop the process
+	}
+}
+
+// followAccounts opens the projections of event.TopicAccounts. A projection that is
+// applied after the directory may get the outcome of the record from it.
+func (a *Rows) followAccounts() (err error) {
+	decoder := projections.NewDecoder(nil)
+	a.Directory, err = accounts.Open(accounts.Options{Store: a.Store, Decoder: decoder, Registerer: a.o.Registerer})
+	if err != nil {
+		return err
+	}
+	entries, err := a.auditRows(event.TopicAccounts, decoder)
+	if err != nil {
+		return err
+	}
+	a.Numbers, err = numbers.Open(numbers.Options{Store: a.Store, Decoder: decoder, Registerer: a.o.Registerer})
+	if err != nil {
+		return err
+	}
+	runner, err := a.followTopic(event.TopicAccounts, decoder, a.Directory, entries, a.Numbers)
+	if err != nil {
+		return err
+	}
+	a.Directory.Follow(runner.WaitFor)
+	return nil
+}
+
+// followTopic has projections applied to a topic; they are applied in this order.
+func (a *Rows) followTopic(topic event.Topic, decoder *projections.Decoder, of ...projections.Projection) (*projections.Runner, error) {
+	runner, err := projections.New(projections.Options{
+		Store: a.Store, Log: a.Log, Decoder: decoder, Projections: of, Topic: topic,
+		DeadLetters: a.Log, Now: boot.Now, Logger: a.o.Logger.With("topic", string(topic)),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("follow %s: %w", topic, err)
+	}
+	a.runners = append(a.runners, &topicRunner{topic, runner})
+	return runner, nil
+}
+
+// accountsProgress is how often it is said how far a start is that reads much.
+const accountsProgress = 5 * time.Second
+
+// Run applies the topics until ctx ends.
+func (a *Rows) Run(ctx context.Context) error {
+	g, gctx := errgroup.WithContext(ctx)
+	g.Go(func() error {
+		select {
+		case err := <-a.damaged:
+			return err
+		case <-gctx.Done():
+			return nil
+		}
+	})
+	for _, t := range a.runners {
+		g.Go(func() error { return a.explainAheadOfLog(t.runner.Run(gctx)) })
+	}
+	g.Go(func() error { return boot.RunEvery(gctx, time.Second, a.updateLagMetrics) })
+	g.Go(func() error {
+		return boot.RunEvery(gctx, accountsProgress, func(context.Context) { a.logProgress() })
+	})
+	if log, ok := a.Log.(eventlog.Trimmer); ok {
+		g.Go(func() error {
+			a.TrimAudit(gctx, log)
+			return boot.RunEvery(gctx, trimEvery, func(ctx context.Context) { a.TrimAudit(ctx, log) })
+		})
+	}
+	return repair.MarkDamaged(a.Store, g.Wait())
+}
+
+// explainAheadOfLog says what helps where the rows have seen records that the log has not.
+func (a *Rows) explainAheadOfLog(err error) error {
+	if errors.Is(err, eventlog.ErrOffsetOutOfRange) {
+		return fmt.Errorf("%w: if the log is an older copy, or another one, remove %s; it will be rebuilt", err, a.o.Config.AccountsDir())
+	}
+	return err
+}
+
+// updateLagMetrics keeps the gauges of the lag current. A log that does not answer leaves
+// them as they are.
+func (a *Rows) updateLagMetrics(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	for _, t := range a.runners {
+		lags, err := t.runner.Lag(ctx)
+		if err != nil || len(lags) == 0 {
+			continue
+		}
+		a.metrics.records.WithLabelValues(string(t.topic)).Set(float64(lags[0].Records))
+		a.metrics.seconds.WithLabelValues(string(t.topic)).Set(lags[0].Seconds)
+	}
+}
+
+func (a *Rows) logProgress() {
+	for _, t := range a.runners {
+		if done, total := t.runner.Progress(); done < total {
+			a.o.Logger.Info("reading the accounts", "topic", string(t.topic), "records", done, "of", total)
+		}
+	}
+}
+
+// CheckReady is nil once the accounts are as the log had them at the start: revoked
+// credentials are no longer accepted. The audit log may be behind.
+func (a *Rows) CheckReady() error {
+	select {
+	case <-a.AccountsRunner().CaughtUp():
+		return nil
+	default:
+		return errAccountsCatchingUp
+	}
+}
+
+// AccountsRunner is that of event.TopicAccounts, the first.
+func (a *Rows) AccountsRunner() *projections.Runner { return a.runners[0].runner }
+
+// Close closes the rows. Run has returned.
+func (a *Rows) Close() error {
+	if a.Directory != nil {
+		a.Directory.Close()
+	}
+	if a.Numbers != nil {
+		a.Numbers.Close()
+	}
+	for _, p := range a.Audit {
+		p.Close()
+	}
+	if a.metrics != nil {
+		a.metrics.unregisterAll()
+	}
+	return a.Store.Close()
+}
+
+// Events appends to event.TopicAccounts. It implements auth.Appender.
+type Events struct{ log eventlog.Log }
+
+var _ auth.Appender = Events{}
+
+// NewEvents returns what appends to the accounts of a log.
+func NewEvents(log eventlog.Log) Events { return Events{log} }
+
+// accountSource is the CloudEvents source of events of the accounts.
+const accountSource = "/query/auth"
+
+// Append implements auth.Appender. The events are durable together or, if a broker
+// fails meanwhile, the first of them; a second try has no second effect.
+func (a Events) Append(ctx context.Context, events ...event.Event) (event.Position, error) {
+	records := make([]event.Record, len(events))
+	for i, ev := range events {
+		var err error
+		records[i], err = event.Encode(event.Envelope{ID: rand.Text(), Source: accountSource, Time: boot.Now().UTC()}, ev)
+		if err != nil {
+			return event.Position{}, err
+		}
+	}
+	positions, err := a.log.Append(ctx, event.TopicAccounts, 0, records...)
+	if err != nil {
+		return event.Position{}, err
+	}
+	return positions[len(positions)-1], nil
+}

@@ -1,0 +1,78 @@
+package auditreads
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
+)
+
+// openRows returns the rows of an empty log, which follow it until the test ends.
+func openRows(t *testing.T) *accountrows.Rows {
+	t.Helper()
+	c := config.Default()
+	c.Data = t.TempDir()
+	c.FitMemory(2<<30, 4)
+	log, err := embeddedlog.Open(filepath.Join(c.Data, "log"), embeddedlog.Options{Partitions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	registry := prometheus.NewRegistry()
+	rows, err := accountrows.Open(accountrows.Options{Config: &c, Log: log, Damage: repair.NewMetrics(registry), Logger: slog.New(slog.DiscardHandler), Registerer: registry})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- rows.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := errors.Join(<-ended, rows.Close(), log.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := rows.AwaitAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return rows
+}
+
+// TestEmptyLogIsVerified verifies a log without entries, one at a time, and refuses heads
+// and cursors that are none.
+func TestEmptyLogIsVerified(t *testing.T) {
+	rows := openRows(t)
+	l := New(rows, secrets.Master("secret of the test"))
+	if heads, err := l.Heads(t.Context()); err != nil || len(heads) != 2 || heads[0].Head != "" || heads[0].At != nil {
+		t.Errorf("heads %+v: %v", heads, err)
+	}
+	if page, err := l.List(t.Context(), auditlog.Query{Limit: 10}); err != nil || page.Total != 0 {
+		t.Errorf("page %+v: %v", page, err)
+	}
+	if _, err := l.Export(t.Context(), auditlog.Query{}, "no cursor", nil); !errors.Is(err, api.ErrCursor) {
+		t.Errorf("export from a cursor that is none: %v", err)
+	}
+	var last *api.AuditFrame
+	emit := func(f *api.AuditFrame) error { last = f; return nil }
+	if err := l.Verify(t.Context(), []string{"no head"}, emit); !errors.Is(err, api.ErrAuditHead) {
+		t.Errorf("verify a head that is none: %v", err)
+	}
+	release, held := rows.TryHold()
+	if err := l.Verify(t.Context(), nil, emit); !held || !errors.Is(err, api.ErrUnavailable) {
+		t.Errorf("a second verification at once: %v", err)
+	}
+	release()
+	if err := l.Verify(t.Context(), nil, emit); err != nil || last == nil || last.Type != api.FrameSummary || last.Counts.Findings != 0 {
+		t.Errorf("verification ends with %+v: %v", last, err)
+	}
+}

@@ -1,0 +1,180 @@
+package backuplease
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+const (
+	// leaseDuration is how long a backup lasts without a renewal: its client may be dead.
+	leaseDuration = time.Minute
+	// maxDuration ends a backup, however often it is renewed: until then no object of
+	// the segment store is deleted.
+	maxDuration = 24 * time.Hour
+	// expiryInterval is how often Run looks for a backup that has expired.
+	expiryInterval = 5 * time.Second
+	// checkpointPrefix begins the names of checkpoints in the directory of the log.
+	checkpointPrefix = "backup-"
+)
+
+// Leases holds files for a process that copies them, one backup at a time.
+type Leases struct {
+	log      eventlog.Log
+	segments *segmentstore.Directory
+	logDir   string // empty without an embedded log
+	logger   *slog.Logger
+	now      func() time.Time
+	mu       struct {
+		sync.Mutex
+		active *activeBackup // nil: none
+	}
+}
+
+// activeBackup is a running backup.
+type activeBackup struct {
+	api.Backup
+	deadline time.Time // of any renewal
+	release  func()    // of the objects
+}
+
+var _ api.Backups = (*Leases)(nil)
+
+// New removes the checkpoints that an earlier process has left in logDir, the directory of
+// an embedded log.
+func New(log eventlog.Log, logDir string, segments *segmentstore.Directory, logger *slog.Logger) (*Leases, error) {
+	b := &Leases{log: log, segments: segments, logger: logger, now: time.Now}
+	if _, ok := log.(eventlog.Checkpointer); !ok {
+		return b, nil
+	}
+	b.logDir = logDir
+	entries, err := os.ReadDir(b.logDir)
+	if err != nil {
+		return nil, fmt.Errorf("look for checkpoints of the log: %w", err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && strings.HasPrefix(e.Name(), checkpointPrefix) {
+			if err := os.RemoveAll(filepath.Join(b.logDir, e.Name())); err != nil {
+				return nil, fmt.Errorf("remove a checkpoint that a backup has left: %w", err)
+			}
+		}
+	}
+	return b, nil
+}
+
+// Begin implements api.Backups. The hold begins before the checkpoint: an object that
+// the checkpoint names is there until the end.
+func (b *Leases) Begin(ctx context.Context) (api.Backup, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expireLocked()
+	if a := b.mu.active; a != nil {
+		return api.Backup{}, fmt.Errorf("%w: a backup is running; if its client is dead, it ends at %s", api.ErrConflict, a.ExpiresAt.UTC().Format(time.RFC3339))
+	}
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	now := b.now()
+	a := &activeBackup{
+		Backup:   api.Backup{ID: hex.EncodeToString(random[:]), Log: backup.LogKafka, ExpiresAt: now.Add(leaseDuration)},
+		deadline: now.Add(maxDuration), release: b.segments.Hold(),
+	}
+	if err := b.makeCheckpoint(ctx, a); err != nil {
+		return api.Backup{}, errors.Join(err, b.removeLocked(a))
+	}
+	b.mu.active = a
+	b.logger.Info("backup begun; no object of the segment store is deleted until it ends", "backup", a.ID)
+	return a.Backup, nil
+}
+
+// makeCheckpoint notes where the log is and makes the checkpoint of one that can.
+func (b *Leases) makeCheckpoint(ctx context.Context, a *activeBackup) (err error) {
+	if a.Positions, err = topics.ReadEnds(ctx, b.log); err != nil {
+		return err
+	}
+	log, ok := b.log.(eventlog.Checkpointer)
+	if !ok {
+		return nil
+	}
+	a.Log, a.Checkpoint = backup.LogEmbedded, checkpointPrefix+a.ID
+	return log.Checkpoint(filepath.Join(b.logDir, a.Checkpoint))
+}
+
+// Renew implements api.Backups.
+func (b *Leases) Renew(_ context.Context, id string) (api.Backup, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.expireLocked()
+	a := b.mu.active
+	if a == nil || a.ID != id {
+		return api.Backup{}, fmt.Errorf("%w: the backup %.40q has ended", code.ErrNotFound, id)
+	}
+	a.ExpiresAt = b.now().Add(leaseDuration)
+	if a.ExpiresAt.After(a.deadline) {
+		a.ExpiresAt = a.deadline
+	}
+	return a.Backup, nil
+}
+
+// End implements api.Backups.
+func (b *Leases) End(_ context.Context, id string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	a := b.mu.active
+	if a == nil || a.ID != id {
+		return fmt.Errorf("%w: the backup %.40q has ended", code.ErrNotFound, id)
+	}
+	b.logger.Info("backup ended", "backup", a.ID)
+	return b.removeLocked(a)
+}
+
+// Run ends backups whose clients do not renew them, and all at the end.
+func (b *Leases) Run(ctx context.Context) error {
+	err := boot.RunEvery(ctx, expiryInterval, func(context.Context) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.expireLocked()
+	})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.mu.active != nil {
+		err = errors.Join(err, b.removeLocked(b.mu.active))
+	}
+	return err
+}
+
+func (b *Leases) expireLocked() {
+	a := b.mu.active
+	if a == nil || b.now().Before(a.ExpiresAt) {
+		return
+	}
+	b.logger.Warn("backup ended: its client has not renewed it, or it took too long", "backup", a.ID)
+	if err := b.removeLocked(a); err != nil {
+		b.logger.Warn("the checkpoint of a backup could not be removed; the next start removes it", "backup", a.ID, "error", err)
+	}
+}
+
+// removeLocked ends a backup.
+func (b *Leases) removeLocked(a *activeBackup) error {
+	b.mu.active = nil
+	a.release()
+	if a.Checkpoint == "" {
+		return nil
+	}
+	return os.RemoveAll(filepath.Join(b.logDir, a.Checkpoint))
+}

@@ -1,0 +1,28 @@
+package codehosts
+
+import (
+	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/pipeline/discovery/azuredevops"
+	"github.com/quarrysearch/quarry/pipeline/discovery/bitbucketcloud"
+	"github.com/quarrysearch/quarry/pipeline/discovery/bitbucketserver"
+	"github.com/quarrysearch/quarry/pipeline/discovery/generic"
+	"github.com/quarrysearch/quarry/pipeline/discovery/gerrit"
+	"github.com/quarrysearch/quarry/pipeline/discovery/gitea"
+	"github.com/quarrysearch/quarry/pipeline/discovery/github"
+	"github.com/quarrysearch/quarry/pipeline/discovery/gitlab"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Listers returns the lister of each kind of code host.
+func Listers() map[code.HostKind]discovery.Open {
+	return map[code.HostKind]discovery.Open{
+		code.GitHub:          github.Open,
+		code.GitLab:          gitlab.Open,
+		code.Gitea:           gitea.Open,
+		code.Gerrit:          gerrit.Open,
+		code.BitbucketServer: bitbucketserver.Open,
+		code.BitbucketCloud:  bitbucketcloud.Open,
+		code.GenericGitHost:  generic.Open,
+		code.AzureDevOps:     azuredevops.Open,
+	}
+}

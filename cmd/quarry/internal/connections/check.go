@@ -1,0 +1,91 @@
+package connections
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
+	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Found is what a connection would find.
+type Found struct {
+	Name string
+	// Repositories are names, in order.
+	Repositories []string
+	Issues       []api.ConnectionIssue
+}
+
+// ErrNoConnection says that the settings have no such connection.
+var ErrNoConnection = errors.New("the settings have no connection that finds repositories")
+
+// Check lists the repositories of one connection, or of all for an empty name,
+// at their hosts. It appends nothing.
+func Check(ctx context.Context, c *config.Config, name string) ([]Found, error) {
+	hosts, err := codehosts.New(c)
+	if err != nil {
+		return nil, err
+	}
+	read, err := codehosts.ReadConnections(c)
+	if err != nil {
+		return nil, err
+	}
+	var out []Found
+	for _, connection := range read.Discovered {
+		if name != "" && connection.Name != name {
+			continue
+		}
+		check, err := checkConnection(ctx, connection, hosts, c.Discovery.RequestTimeout.Std())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, check)
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("%w: %s", ErrNoConnection, name)
+	}
+	return out, nil
+}
+
+func checkConnection(ctx context.Context, connection discovery.Connection, hosts *codehosts.Hosts, timeout time.Duration) (Found, error) {
+	check := Found{Name: connection.Name}
+	client, err := hosts.NewClient(connection, timeout)
+	if err != nil {
+		return check, err
+	}
+	lister, err := codehosts.Listers()[connection.Kind](connection, client)
+	if err != nil {
+		return check, err
+	}
+	found, issues, _, _ := discovery.ListWith(ctx, lister, connection) // its error is an issue
+	if err := ctx.Err(); err != nil {
+		return check, err
+	}
+	policy, asked := hosts.Policy(), map[string]bool{}
+	for _, f := range found {
+		check.Repositories = append(check.Repositories, f.Name)
+		// As the server does: the policy is asked once for each host, and each path.
+		key := f.CloneURL
+		if clone, err := code.ParseCloneURL(f.CloneURL); err == nil && clone.Host != "" {
+			key = clone.Scheme + clone.Host
+		}
+		if asked[key] {
+			continue
+		}
+		asked[key] = true
+		if err := policy.Check(ctx, f.CloneURL); err != nil {
+			issues = append(issues, discovery.Issue{Code: discovery.InvalidRepository, Target: f.Path, Detail: err.Error()})
+		}
+	}
+	slices.Sort(check.Repositories)
+	for _, i := range issues {
+		check.Issues = append(check.Issues, convertIssue(i))
+	}
+	return check, nil
+}

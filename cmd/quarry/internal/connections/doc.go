@@ -1,0 +1,22 @@
+// Package connections shows what the connections of the settings do at their code hosts.
+//
+// It answers the question "what does this connection find, and does its host send pushes?".
+//
+// # Files
+//
+//	connectivity.go  the last and the next sync of each connection, as api.Connectivity
+//	check.go         what connections would find, for quarry connections check
+//	hooks.go         registers their webhooks, for quarry hooks
+//
+// # Invariants
+//
+//  1. A check and a registration of webhooks work without a server, and append nothing.
+//  2. A repository that a check lists would be registered: the policy on clone URLs is
+//     applied as the server does.
+//
+// # Concurrency
+//
+// Connectivity is safe for concurrent use. The other functions hold nothing.
+//
+// It does not decide when to sync: pipeline/discovery does.
+package connections

@@ -1,0 +1,115 @@
+package datadir
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/permissions"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
+)
+
+// PendingAuditName is the file of the data directory with audit records that the log did
+// not take before the stop.
+const PendingAuditName = "audit.pending"
+
+// Lock takes the data directory for this process and closes to other users the
+// directories that Quarry makes in it, before anything in them is touched. The
+// directories that the configuration chooses are the administrator's: of these it
+// only warns.
+func Lock(c *config.Config, logger *slog.Logger) (*boot.Directory, error) {
+	directory, err := boot.LockDirectory(c.Data)
+	if err != nil {
+		return nil, err
+	}
+	if err := backup.CheckRestored(c.Data); err != nil {
+		return nil, errors.Join(err, directory.Close())
+	}
+	for _, a := range openDirectories(c) {
+		logger.Warn("other users of this machine may use a directory; Quarry closes the files below it, close the directory as well",
+			"path", a.Path, "mode", a.Octal(), "command", a.Command())
+	}
+	var closer permissions.Closer
+	for _, path := range append(c.OwnDirectories(), directory.LockPath()) {
+		closer.CloseEntry(path)
+	}
+	for _, name := range []string{secrets.SumFileName, diskspace.ReserveName, PendingAuditName} {
+		closer.CloseEntry(filepath.Join(c.Data, name))
+	}
+	reportClosed(logger, &closer)
+	return directory, nil
+}
+
+// openDirectories returns the chosen directories that other users may use. One that
+// does not exist yet is made private.
+func openDirectories(c *config.Config) (open []permissions.Access) {
+	for _, path := range c.ChosenDirectories() {
+		if absolute, err := filepath.Abs(path); err == nil {
+			path = absolute
+		}
+		if a, ok, err := permissions.Open(path); err == nil && ok {
+			open = append(open, a)
+		}
+	}
+	return open
+}
+
+// Guard closes the files of the directories to other users while the server works.
+type Guard struct {
+	config    *config.Config
+	logger    *slog.Logger
+	openFiles prometheus.Gauge // that other users may use
+}
+
+// NewGuard returns what closes the files below the directories of c. All are required.
+func NewGuard(c *config.Config, logger *slog.Logger, reg prometheus.Registerer) *Guard {
+	return &Guard{config: c, logger: logger, openFiles: newOpenFiles(reg)}
+}
+
+func newOpenFiles(reg prometheus.Registerer) prometheus.Gauge {
+	return promauto.With(reg).NewGauge(prometheus.GaugeOpts{
+		Name: "quarry_server_open_files",
+		Help: "Files of Quarry that other users of the machine may use and that could not be closed at the start, and directories of the settings that they may use.",
+	})
+}
+
+// reportClosed logs what was closed to other users, and what could not be.
+func reportClosed(logger *slog.Logger, c *permissions.Closer) {
+	if c.Closed > 0 {
+		logger.Warn("closed files and directories to other users of this machine, who may have read them until now",
+			"changed", c.Closed, "looked_at", c.Looked, "first", c.First.Path, "mode", c.First.Octal())
+	}
+	if c.Failed > 0 {
+		logger.Warn("files that other users of this machine may use cannot be closed; let them belong to the user of this process",
+			"files", c.Failed, "first", c.FirstFailed.Path, "mode", c.FirstFailed.Octal(), "error", c.Err, "command", "sudo "+c.FirstFailed.Command())
+	}
+	if c.Truncated {
+		logger.Warn("too many files to check for access by other users; restrict the rest", "looked_at", c.Looked)
+	}
+}
+
+// Run closes to other users what an earlier version of Quarry, a copy or a
+// change by hand has left open below the directories. New files are private in any
+// case. It takes a while, since there may be a million of them. Run returns when ctx ends.
+func (g *Guard) Run(ctx context.Context) error {
+	c := permissions.Closer{Progress: func(looked int) {
+		g.logger.Info("looking for files that other users of this machine may use", "looked_at", looked)
+	}}
+	for _, dir := range append(g.config.OwnDirectories(), g.config.ChosenDirectories()[1:]...) {
+		if err := c.CloseBelow(ctx, dir); err != nil && ctx.Err() == nil {
+			g.logger.Warn("checking file permissions failed", "path", dir, "error", err)
+		}
+	}
+	g.openFiles.Set(float64(c.Failed + len(openDirectories(g.config))))
+	reportClosed(g.logger, &c)
+	<-ctx.Done()
+	return nil
+}

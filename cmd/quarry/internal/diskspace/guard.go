@@ -1,0 +1,291 @@
+package diskspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/projections/store"
+)
+
+const (
+	// measureSpaceEvery is how often the free space is looked at.
+	measureSpaceEvery = time.Second
+	// measureUsageEvery is how often all files are counted.
+	measureUsageEvery = 10 * time.Minute
+	// minFreeFiles is the number of inodes below which a disk counts as full.
+	minFreeFiles = 1000
+	// tightBytes is the free space below which a write that failed waits for more.
+	tightBytes = 8 << 20
+	// waitForSpacePoll is how often such a write looks again.
+	waitForSpacePoll = 200 * time.Millisecond
+)
+
+// errDiskFull says that a disk has less space than storage.minFreeBytes.
+var errDiskFull = errors.New("the disk is almost full")
+
+// Guard watches the free space of the directories that Quarry writes to. Below
+// storage.minFreeBytes the process only reads. Space that a store needs to go on at all
+// comes from reserves, files that are removed when the disk is full.
+type Guard struct {
+	directories []guardedDirectory
+	minFree     int64
+	reserves    []*reserve
+	space       func(path string) (boot.Space, error)
+	logger      *slog.Logger
+	metrics     *guardMetrics
+	// closed ends the waits for space.
+	closed      chan struct{}
+	stopWaiting func()
+
+	mu struct {
+		sync.Mutex
+		space   map[string]boot.Space
+		low     []string // names of directories, as they were logged
+		waiting bool
+	}
+}
+
+// guardedDirectory is a directory that Quarry writes to. Its name is the one in storage
+// and the label of the metrics.
+type guardedDirectory struct {
+	name, path string
+	// store says that what is in it cannot go on without space.
+	store bool
+}
+
+// Names of guarded directories.
+const (
+	DirectoryData        = "data"
+	DirectoryLog         = "log"
+	DirectorySegments    = "segments"
+	DirectoryProjections = "projections"
+	DirectoryAccounts    = "accounts"
+	DirectoryMirrors     = "mirrors"
+)
+
+// guardedDirectories returns those that a process writes to.
+func guardedDirectories(c *config.Config) []guardedDirectory {
+	out := []guardedDirectory{{DirectoryData, c.Data, false}}
+	add := func(wanted bool, d guardedDirectory) {
+		if wanted {
+			out = append(out, d)
+		}
+	}
+	add(c.Log.Driver == "embedded", guardedDirectory{DirectoryLog, c.LogDir(), true})
+	add(c.Has(config.RolePipeline) || c.Has(config.RoleQuery), guardedDirectory{DirectorySegments, c.SegmentsDir(), false})
+	add(c.Has(config.RoleQuery), guardedDirectory{DirectoryProjections, c.ProjectionsDir(), true})
+	add(c.Has(config.RoleQuery), guardedDirectory{DirectoryAccounts, c.AccountsDir(), true})
+	add(c.Has(config.RolePipeline), guardedDirectory{DirectoryMirrors, c.MirrorsDir(), false})
+	return out
+}
+
+// Options are what New needs.
+type Options struct {
+	Config     *config.Config
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+	// SpaceOf stands in for the file systems, which then get no reserve; nil measures
+	// them.
+	SpaceOf func(path string) (boot.Space, error)
+}
+
+// New measures once, and frees the reserves of disks that are full, so that
+// the stores can be opened.
+func New(o Options) *Guard {
+	c := o.Config
+	g := &Guard{
+		directories: guardedDirectories(c), minFree: int64(c.Storage.MinFreeBytes), space: o.SpaceOf,
+		logger: o.Logger, closed: make(chan struct{}),
+	}
+	g.stopWaiting = sync.OnceFunc(func() { close(g.closed) })
+	g.metrics = newMetrics(o.Registerer, g.minFree)
+	if g.space == nil {
+		g.space = boot.SpaceOf
+		g.reserves = newReserves(c.Data, g.directories, reserveBytesOf(g.minFree))
+	}
+	g.measureSpace(context.Background())
+	for _, r := range g.reserves {
+		if space, err := g.space(r.directory); err == nil && space.FreeBytes < r.bytes {
+			g.releaseReserve(r)
+		}
+	}
+	return g
+}
+
+// Run measures until ctx ends. Then writes do not wait for space any more.
+func (g *Guard) Run(ctx context.Context) error {
+	defer g.stopWaiting()
+	var walks sync.WaitGroup
+	defer walks.Wait()
+	walks.Go(func() {
+		g.MeasureUsage(ctx)
+		_ = boot.RunEvery(ctx, measureUsageEvery, g.MeasureUsage) // it fails with nothing
+	})
+	return boot.RunEvery(ctx, measureSpaceEvery, g.measureSpace)
+}
+
+// MeasureUsage measures the space of each directory. It looks at every file;
+// mirrors may have some hundred thousand.
+func (g *Guard) MeasureUsage(ctx context.Context) {
+	for _, d := range g.directories {
+		if ctx.Err() != nil {
+			return
+		}
+		if n, err := store.DiskBytes(ctx, d.path); err == nil {
+			g.metrics.used.WithLabelValues(d.name).Set(float64(n))
+		}
+	}
+}
+
+// Close ends the waits for space.
+func (g *Guard) Close() error { g.stopWaiting(); return nil }
+
+// measureSpace reads the free space, logs a change that affects what the process does,
+// and fills the reserves again.
+func (g *Guard) measureSpace(context.Context) {
+	spaces := map[string]boot.Space{}
+	var low []string
+	for _, d := range g.directories {
+		space, err := g.space(existingAncestor(d.path))
+		if err != nil {
+			continue // what is not known counts as enough
+		}
+		spaces[d.name] = space
+		g.metrics.free.WithLabelValues(d.name).Set(float64(space.FreeBytes))
+		g.metrics.size.WithLabelValues(d.name).Set(float64(space.TotalBytes))
+		isLow := 0.0
+		if g.isLow(space) {
+			isLow, low = 1, append(low, d.name)
+		}
+		g.metrics.low.WithLabelValues(d.name).Set(isLow)
+	}
+	g.mu.Lock()
+	g.mu.space = spaces
+	before := g.mu.low
+	g.mu.low = low
+	g.mu.Unlock()
+	switch {
+	case slices.Equal(before, low):
+	case len(low) > 0:
+		g.logger.Error("disk is almost full; webhooks and changes are refused and nothing is indexed until there is space, searches go on",
+			"directories", strings.Join(low, ","), "free_bytes", spaces[low[0]].FreeBytes, "min_free_bytes", g.minFree)
+	default:
+		g.logger.Info("disk has enough space again; webhooks and changes are accepted", "directories", strings.Join(before, ","))
+	}
+	for _, r := range g.reserves {
+		r.reserveSpace(g)
+	}
+}
+
+func (g *Guard) isLow(s boot.Space) bool { return isBelow(s, g.minFree, minFreeFiles) }
+
+func isBelow(s boot.Space, bytes int64, files int64) bool {
+	return s.FreeBytes < bytes || s.TotalFiles > 0 && s.FreeFiles < files
+}
+
+// CheckSpace returns errDiskFull if one of the named directories has too little space. It
+// names no path: the error is shown to callers.
+func (g *Guard) CheckSpace(names ...string) error {
+	return g.checkAbove(g.minFree, minFreeFiles, names)
+}
+
+// CheckHalfSpace is CheckSpace with half of the bounds.
+func (g *Guard) CheckHalfSpace(names ...string) error {
+	return g.checkAbove(g.minFree/2, minFreeFiles/2, names)
+}
+
+func (g *Guard) checkAbove(bytes, files int64, names []string) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, name := range names {
+		s, ok := g.mu.space[name]
+		switch {
+		case !ok || !isBelow(s, bytes, files):
+		case s.FreeBytes < bytes:
+			return fmt.Errorf("%w: the disk of the directory %s has %d MiB left, and %d MiB are needed (storage.minFreeBytes); free some space", errDiskFull, name, s.FreeBytes>>20, bytes>>20)
+		default:
+			return fmt.Errorf("%w: the disk of the directory %s has room for %d more files, and %d are needed; remove some", errDiskFull, name, s.FreeFiles, files)
+		}
+	}
+	return nil
+}
+
+// WaitForSpace is called by a store whose write failed for want of space. It frees a
+// reserve, or waits until there is space or the process ends: a store that cannot write
+// its log would end the process, and searches with it.
+func (g *Guard) WaitForSpace() {
+	defer g.setWaiting(false)
+	for g.storesAreTight() {
+		if g.releaseTight() {
+			continue
+		}
+		g.setWaiting(true)
+		select {
+		case <-g.closed:
+			return
+		case <-time.After(waitForSpacePoll):
+		}
+	}
+}
+
+func (g *Guard) setWaiting(waiting bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if waiting && !g.mu.waiting {
+		g.logger.Error("disk is full; writing waits until there is space")
+	}
+	g.mu.waiting = waiting
+}
+
+// storesAreTight reports whether a store has next to no space.
+func (g *Guard) storesAreTight() bool {
+	for _, d := range g.directories {
+		space, err := g.space(existingAncestor(d.path))
+		if d.store && err == nil && space.FreeBytes < tightBytes {
+			return true
+		}
+	}
+	return false
+}
+
+// releaseTight frees the reserves of disks with next to no space.
+func (g *Guard) releaseTight() (released bool) {
+	for _, r := range g.reserves {
+		if space, err := g.space(r.directory); err == nil && space.FreeBytes < tightBytes && g.releaseReserve(r) {
+			released = true
+		}
+	}
+	return released
+}
+
+func (g *Guard) releaseReserve(r *reserve) bool {
+	released := r.releaseSpace()
+	if released {
+		g.logger.Error("disk is full; its reserve is freed, so that the stores can go on: free some space", "path", r.path, "bytes", r.bytes)
+	}
+	return released
+}
+
+// existingAncestor returns the path or the nearest directory above it that exists.
+func existingAncestor(path string) string {
+	path, err := filepath.Abs(path)
+	for err == nil {
+		if _, statErr := os.Stat(path); statErr == nil || filepath.Dir(path) == path {
+			break
+		}
+		path = filepath.Dir(path)
+	}
+	return path
+}

@@ -1,0 +1,33 @@
+package diskspace
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// guardMetrics report how much space the disks have:
+//
+//	quarry_server_disk_free_bytes{directory}  for this user
+//	quarry_server_disk_size_bytes{directory}
+//	quarry_server_disk_low{directory}         1 while the process only reads for want of it
+//	quarry_server_disk_min_free_bytes         storage.minFreeBytes
+//	quarry_server_disk_used_bytes{directory}  what its files take, counted now and then
+type guardMetrics struct {
+	free, size, low, used *prometheus.GaugeVec
+}
+
+func newMetrics(reg prometheus.Registerer, minFree int64) *guardMetrics {
+	f := promauto.With(reg)
+	gauge := func(name, help string) *prometheus.GaugeVec {
+		return f.NewGaugeVec(prometheus.GaugeOpts{Name: "quarry_server_disk_" + name, Help: help}, []string{"directory"})
+	}
+	f.NewGauge(prometheus.GaugeOpts{
+		Name: "quarry_server_disk_min_free_bytes", Help: "storage.minFreeBytes: below it the process only reads.",
+	}).Set(float64(minFree))
+	return &guardMetrics{
+		free: gauge("free_bytes", "Bytes that the disk of a directory has left for this user. Directories may share a disk."),
+		size: gauge("size_bytes", "Size of the disk of a directory."),
+		used: gauge("used_bytes", "Disk space that the files of a directory take, as du counts, measured every ten minutes. data includes those below it."),
+		low:  gauge("low", "1 while the disk of a directory has less than storage.minFreeBytes, or 1,000 files, left."),
+	}
+}

@@ -1,0 +1,72 @@
+package diskspace
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+)
+
+const (
+	// ReserveName is the name of a reserve.
+	ReserveName = "disk-reserve"
+	// maxReserveBytes is more than the stores write while they open after a stop.
+	maxReserveBytes = 64 << 20
+)
+
+// reserveBytesOf returns the size of a reserve: a part of what is kept free.
+func reserveBytesOf(minFree int64) int64 { return min(minFree/4, maxReserveBytes) }
+
+// reserve is a file that takes space while there is enough, and gives it to the
+// stores of its file system when there is none.
+type reserve struct {
+	directory, path string
+	bytes           int64
+	mu              sync.Mutex
+}
+
+// newReserves returns one for each file system with a store: in the data directory, if
+// that is on it, or else in the directory of the store.
+func newReserves(data string, directories []guardedDirectory, bytes int64) (out []*reserve) {
+	seen := map[uint64]bool{}
+	for _, d := range directories {
+		if !d.store {
+			continue
+		}
+		of, err := boot.FileSystemOf(existingAncestor(d.path))
+		if err != nil || seen[of] {
+			continue
+		}
+		seen[of] = true
+		directory := d.path
+		if main, err := boot.FileSystemOf(existingAncestor(data)); err == nil && main == of {
+			directory = data
+		}
+		out = append(out, &reserve{directory: directory, path: filepath.Join(directory, ReserveName), bytes: bytes})
+	}
+	return out
+}
+
+// releaseSpace removes the file and reports whether there was one.
+func (r *reserve) releaseSpace() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return os.Remove(r.path) == nil
+}
+
+// reserveSpace makes the file where there is far more space than it needs. A file system that
+// cannot allocate has no reserve.
+func (r *reserve) reserveSpace(g *Guard) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, err := os.Stat(r.path); err == nil {
+		return
+	}
+	if space, err := g.space(r.directory); err != nil || space.FreeBytes < g.minFree+2*r.bytes {
+		return
+	}
+	if err := boot.Allocate(r.path, r.bytes); err != nil {
+		g.logger.Debug("disk reserve cannot be made", "path", r.path, "error", err)
+	}
+}

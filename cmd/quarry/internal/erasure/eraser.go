@@ -1,0 +1,265 @@
+package erasure
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/catalog"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/erasure"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+const (
+	// eraseInterval is how often the eraser looks for what it can do.
+	eraseInterval = 500 * time.Millisecond
+	// eraseReaderTimeout bounds the wait for searches that began before an erasure: a
+	// snapshot of theirs keeps deleted rows.
+	eraseReaderTimeout = time.Minute
+)
+
+// Options are what an eraser works on. All are required.
+type Options struct {
+	Catalog *catalog.Catalog
+	Places  *places.Places
+	Runner  *projections.Runner
+	Rows    *store.Store
+	Fence   *projections.Fence
+	Objects segmentstore.Store
+	// FailureReason says why the workers gave an event up.
+	FailureReason func(event.Position) (reason string, given bool)
+	// DropPrevious removes the other versions of the projections, which have the text. It
+	// fails while one is being built.
+	DropPrevious func() error
+	// EmptyQuarantine removes the damaged objects of the segment store.
+	EmptyQuarantine func() (int, error)
+	// Mirrors returns those of this process; nil if it has none.
+	Mirrors func() *mirror.Mirrors
+	Logger  *slog.Logger
+}
+
+// Eraser carries out the erasures requested in the log, in the live version of the
+// projections (docs/adr/0021-erasure.md). Each step may be repeated: an interrupted
+// erasure begins again.
+type Eraser struct {
+	Options
+	mu struct {
+		sync.Mutex
+		// waits says what the erasures that are not done wait for.
+		waits map[event.Position]erasure.Wait
+	}
+	// failures are the last errors of erasures that are not done, to log each once.
+	failures map[event.Position]string
+}
+
+// New returns an Eraser; Run carries out what the projections have of erasures.
+func New(o Options) *Eraser {
+	e := &Eraser{Options: o, failures: map[event.Position]string{}}
+	e.mu.waits = map[event.Position]erasure.Wait{}
+	return e
+}
+
+// Run works until ctx ends.
+func (e *Eraser) Run(ctx context.Context) error {
+	select {
+	case <-e.Runner.CaughtUp():
+	case <-ctx.Done():
+		return nil
+	}
+	tick := time.NewTicker(eraseInterval)
+	defer tick.Stop()
+	for {
+		for _, asked := range e.Places.Erasures() {
+			if asked.EndedAt.IsZero() {
+				e.processErasure(ctx, asked)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// processErasure does what can be done for an erasure now.
+func (e *Eraser) processErasure(ctx context.Context, asked erasure.Erasure) {
+	wait, err := e.advanceErasure(ctx, &asked)
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil && wait == "" {
+		asked.EndedAt = time.Now().UTC()
+		err = e.Runner.Do(ctx, asked.At.Partition, func(b *store.Batch) error { return e.Places.FinishErasure(b, asked) })
+	}
+	e.mu.Lock()
+	was := e.mu.waits[asked.At]
+	e.mu.waits[asked.At] = wait
+	if err == nil && wait == "" {
+		delete(e.mu.waits, asked.At)
+	}
+	e.mu.Unlock()
+	log := e.Logger.With("repository_id", asked.Repository, "commit", string(asked.Commit), "path", asked.Path, "position", asked.At.String())
+	if err != nil {
+		if e.failures[asked.At] != err.Error() {
+			log.Warn("cannot erase text now, trying again", "error", err)
+		}
+		e.failures[asked.At] = err.Error()
+		return
+	}
+	delete(e.failures, asked.At)
+	switch {
+	case wait != "" && wait != was:
+		log.Info("an erasure waits", "for", string(wait))
+	case wait == "" && asked.Error != "":
+		log.Error("an erasure was refused", "error", asked.Error)
+	case wait == "":
+		log.Info("text was erased", "duration_ms", asked.EndedAt.Sub(asked.RequestedAt).Milliseconds(),
+			"segments", asked.Proof.Segments, "unnamed_segments", asked.Proof.Unnamed, "held_segments", asked.Proof.Held)
+	}
+}
+
+// advanceErasure returns what an erasure waits for, nothing when it is done.
+func (e *Eraser) advanceErasure(ctx context.Context, asked *erasure.Erasure) (erasure.Wait, error) {
+	done, err := e.Fence.AppliedOffset(ctx, asked.At.Partition)
+	if err != nil || done <= asked.At.Offset {
+		return erasure.WaitForWorkers, err
+	}
+	if reason, given := e.FailureReason(asked.At); given {
+		asked.Error = reason
+		return "", nil
+	}
+	if e.Places.ErasureSegments(*asked) > 0 {
+		return erasure.WaitForSegments, nil
+	}
+	if e.DropPrevious() != nil {
+		return erasure.WaitForReplay, nil
+	}
+	if err := e.deletePreciseIndexes(ctx, asked.Repository); err != nil {
+		return "", err
+	}
+	proof := &erasure.Proof{}
+	if proof.Quarantined, err = e.EmptyQuarantine(); err != nil {
+		return "", err
+	}
+	if err := e.compactRows(ctx); err != nil {
+		return "", err
+	}
+	if proof.MirrorChecked, err = e.eraseMirror(ctx, asked); err != nil {
+		return "", err
+	}
+	asked.Proof = proof
+	return "", e.collectProof(ctx, asked)
+}
+
+// deletePreciseIndexes deletes the precise indexes of a repository that the catalog does
+// not name any more: their texts may quote any file.
+func (e *Eraser) deletePreciseIndexes(ctx context.Context, id code.RepositoryID) error {
+	named := map[string]bool{}
+	if r, ok := e.Catalog.Snapshot().ByID(id); ok {
+		for _, u := range r.ScipUploads {
+			named[u.Object] = true
+		}
+	}
+	for object, err := range e.Objects.List(ctx) {
+		if err != nil {
+			return err
+		}
+		of, ok := segmentstore.ParseScipName(object.Name)
+		if !ok || of != id || named[object.Name] {
+			continue
+		}
+		if err := e.Objects.Delete(ctx, object.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compactRows has the rows of the projections written again without deleted ones.
+func (e *Eraser) compactRows(ctx context.Context) error {
+	for _, c := range e.Runner.Checkpoints() {
+		err := e.Runner.Do(ctx, c.Partition, func(*store.Batch) error { e.Places.RenewView(c.Partition); return nil })
+		if err != nil {
+			return err
+		}
+	}
+	ended := time.Now().Add(eraseReaderTimeout)
+	tick := time.NewTicker(eraseInterval)
+	defer tick.Stop()
+	for e.Rows.Snapshots() > len(e.Runner.Checkpoints()) && time.Now().Before(ended) {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	return e.Rows.CompactRows(ctx)
+}
+
+// eraseMirror removes from the mirrors of this process what a worker elsewhere may have
+// removed from its own. It reports whether there are mirrors here and the erased text is
+// in none.
+func (e *Eraser) eraseMirror(ctx context.Context, asked *erasure.Erasure) (bool, error) {
+	mirrors := e.Mirrors()
+	if mirrors == nil {
+		return false, nil
+	}
+	m := mirrors.Mirror(asked.Repository)
+	if asked.Commit == "" && asked.Path == "" {
+		if _, again := e.Catalog.Snapshot().ByID(asked.Repository); again {
+			return false, nil // it was registered after the erasure
+		}
+		return true, m.Remove(ctx)
+	}
+	var err error
+	if asked.Path != "" {
+		err = m.ErasePath(ctx, asked.Path)
+	} else {
+		err = m.EraseCommit(ctx, asked.Commit)
+	}
+	if err != nil {
+		asked.Error = fmt.Sprintf("the mirror still has the text: %v", err)
+		return false, nil
+	}
+	return true, nil
+}
+
+// collectProof checks the remaining files after an erasure.
+func (e *Eraser) collectProof(ctx context.Context, asked *erasure.Erasure) error {
+	named, err := e.Places.NamedSegments()
+	if err != nil {
+		return err
+	}
+	for object, err := range e.Objects.List(ctx) {
+		if err != nil {
+			return err
+		}
+		id, isSegment := segmentstore.ParseSegmentName(object.Name)
+		if !isSegment {
+			continue
+		}
+		asked.Proof.Segments++
+		asked.Proof.SegmentBytes += object.SizeBytes
+		if !named[id] && object.ModTime.Before(asked.RequestedAt) {
+			asked.Proof.Unnamed++
+		}
+	}
+	asked.Proof.Held, err = e.Places.CountHeldSegments(asked.At.Partition)
+	return err
+}
+
+// WaitReason returns what an erasure waits for.
+func (e *Eraser) WaitReason(at event.Position) erasure.Wait {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.mu.waits[at]
+}

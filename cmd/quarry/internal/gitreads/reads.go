@@ -1,0 +1,326 @@
+package gitreads
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Reads are the mirrors of this process as the file view reads them.
+type Reads struct {
+	// mirrors are opened after the API that reads them.
+	mirrors  func() *mirror.Mirrors
+	analyzer *analyze.Analyzer
+}
+
+var _ source.Git = (*Reads)(nil)
+
+// New returns the reads of mirrors, which may be opened after it.
+func New(mirrors func() *mirror.Mirrors) *Reads {
+	return &Reads{mirrors, analyze.New(analyze.Options{MaxBlobBytes: 2 * source.DefaultMaxFileBytes, NoSymbols: true})}
+}
+
+func (g *Reads) mirrorOf(id code.RepositoryID) *mirror.Mirror { return g.mirrors().Mirror(id) }
+
+// gitErrors are the errors of mirrors that mean something to a client. What a
+// mirror lacks may come with its next fetch. The message of the cause is included
+// only if Quarry wrote it: a message of git may name directories of this machine.
+var gitErrors = []struct {
+	have, want error
+	told       bool
+}{
+	{mirror.ErrRefNotFound, source.ErrNoRevision, false},
+	{mirror.ErrNoPath, source.ErrNoPath, false},
+	{mirror.ErrNoLine, source.ErrNoLine, true},
+	{mirror.ErrTooLarge, source.ErrTooLarge, true},
+	{mirror.ErrTimeout, source.ErrTimeout, false},
+	{mirror.ErrMissing, source.ErrUnavailable, false},
+}
+
+// gitError is an error of a mirror as one of source.
+type gitError struct {
+	kind, cause error
+	showCause   bool
+}
+
+// Error omits the text of the cause unless it may be shown.
+func (e *gitError) Error() string {
+	if e.showCause {
+		return e.cause.Error()
+	}
+	return e.kind.Error()
+}
+
+func (e *gitError) Unwrap() []error { return []error{e.kind, e.cause} }
+
+// MapError returns an error of a mirror as one of source.
+func MapError(err error) error {
+	if e, ok := errors.AsType[*mirror.PatternError](err); ok {
+		name := "query"
+		if e.Author {
+			name = "author"
+		}
+		return fmt.Errorf("%s: %w: want a POSIX basic regular expression: %s", name, source.ErrInvalidPattern, e.Reason)
+	}
+	for _, e := range gitErrors {
+		if errors.Is(err, e.have) {
+			return &gitError{e.want, err, e.told}
+		}
+	}
+	return err
+}
+
+// Resolve implements source.Git.
+func (g *Reads) Resolve(ctx context.Context, id code.RepositoryID, name code.RevisionName, head code.Ref) (code.CommitID, error) {
+	c, err := g.mirrorOf(id).Resolve(ctx, name, head)
+	return c.ID, MapError(err)
+}
+
+// reaches are the values of source.Reach by those of mirror.Reach.
+var reaches = [...]source.Reach{mirror.ReachNone: source.ReachNone, mirror.ReachFetched: source.ReachFetched, mirror.ReachIndexed: source.ReachIndexed}
+
+// Reach implements source.Git.
+func (g *Reads) Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID) (source.Reach, error) {
+	reach, err := g.mirrorOf(id).Reach(ctx, commit)
+	return reaches[reach], MapError(err)
+}
+
+// Branches implements source.Git.
+func (g *Reads) Branches(ctx context.Context, id code.RepositoryID) ([]source.Branch, error) {
+	listed, err := g.mirrorOf(id).Branches(ctx)
+	branches := make([]source.Branch, len(listed))
+	for i, b := range listed {
+		branches[i] = source.Branch{Ref: b.Ref, Commit: b.Commit, Time: b.Time}
+	}
+	return branches, MapError(err)
+}
+
+// readTree calls read with a reader and the root of a commit.
+func (g *Reads) readTree(ctx context.Context, id code.RepositoryID, commit code.CommitID, read func(r *mirror.Reader, root mirror.ObjectID) error) error {
+	r, err := g.mirrorOf(id).Reader(ctx)
+	if err != nil {
+		return MapError(err)
+	}
+	defer r.Close()
+	c, err := r.Resolve(ctx, code.RevisionName{Commit: string(commit)}, "")
+	if errors.Is(err, mirror.ErrRefNotFound) {
+		err = fmt.Errorf("the mirror lacks %s: %w", commit, mirror.ErrMissing)
+	}
+	if err != nil {
+		return MapError(err)
+	}
+	return MapError(read(r, c.Tree))
+}
+
+// File implements source.Git. The text is what would be indexed of the file.
+func (g *Reads) File(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (source.File, error) {
+	var file source.File
+	err := g.readTree(ctx, id, commit, func(r *mirror.Reader, root mirror.ObjectID) error {
+		n, raw, err := findFile(ctx, r, root, path)
+		if err != nil {
+			return err
+		}
+		content, _, err := r.Blob(ctx, n.ID, maxBytes)
+		if err != nil {
+			return err
+		}
+		file.Blob = n.ID.String()
+		if n.Mode.IsSymlink() {
+			file.Text, file.Skipped = append([]byte{}, content...), code.SkipSymlink
+			return nil
+		}
+		d := g.analyzer.Document(code.SpellPath(raw), content)
+		if d.Skipped == code.SkipLFSPointer {
+			file.Text, file.Skipped = append([]byte{}, content...), d.Skipped
+			return nil
+		}
+		if d.Skipped != "" {
+			return fmt.Errorf("a file of %d bytes: %w", len(content), source.ErrBinary)
+		}
+		file.Text, file.Language = append([]byte{}, d.Text...), d.Language
+		return nil
+	})
+	return file, err
+}
+
+// findFile returns what is at a path, if it is a file or a symbolic link, and its path
+// as git has it.
+func findFile(ctx context.Context, r *mirror.Reader, root mirror.ObjectID, path string) (mirror.Name, string, error) {
+	n, raw, err := r.Find(ctx, root, path)
+	switch {
+	case err != nil:
+	case n.IsDirectory():
+		err = source.ErrDirectory
+	case n.Mode.IsSubmodule():
+		err = source.ErrSubmodule
+	}
+	return n, raw, err
+}
+
+// Content implements source.Git.
+func (g *Reads) Content(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (content []byte, err error) {
+	err = g.readTree(ctx, id, commit, func(r *mirror.Reader, root mirror.ObjectID) error {
+		n, _, err := findFile(ctx, r, root, path)
+		if err != nil {
+			return err
+		}
+		b, _, err := r.Blob(ctx, n.ID, maxBytes)
+		content = append([]byte{}, b...)
+		return err
+	})
+	return content, err
+}
+
+// MergeBase implements source.Git.
+func (g *Reads) MergeBase(ctx context.Context, id code.RepositoryID, a, b code.CommitID) (code.CommitID, error) {
+	base, err := g.mirrorOf(id).MergeBase(ctx, a, b)
+	return base, MapError(err)
+}
+
+// Directories implements source.Git.
+func (g *Reads) Directories(ctx context.Context, id code.RepositoryID, commit code.CommitID, paths []string, limit int) (map[string][]source.Entry, error) {
+	found := make(map[string][]source.Entry, len(paths))
+	err := g.readTree(ctx, id, commit, func(r *mirror.Reader, root mirror.ObjectID) error {
+		d := directoryReader{reader: r, root: root, names: make(map[string][]mirror.Name, len(paths))}
+		room := limit
+		for _, path := range paths {
+			names, err := d.readDirectory(ctx, path)
+			if errors.Is(err, mirror.ErrNoPath) {
+				continue
+			}
+			if err != nil {
+				return err
+			}
+			if room -= len(names); room < 0 {
+				return fmt.Errorf("more than %d entries: %w", limit, source.ErrTooLarge)
+			}
+			found[path] = entriesOf(names)
+		}
+		return nil
+	})
+	return found, err
+}
+
+// directories reads directories of one tree. One whose parent was read before is
+// found in it: a path is not walked from the root again for each of its elements.
+type directoryReader struct {
+	reader *mirror.Reader
+	root   mirror.ObjectID
+	names  map[string][]mirror.Name
+}
+
+func (d *directoryReader) readDirectory(ctx context.Context, path string) ([]mirror.Name, error) {
+	n, err := d.findEntry(ctx, path)
+	if err == nil && !n.IsDirectory() {
+		err = mirror.ErrNoPath
+	}
+	if err != nil {
+		return nil, err
+	}
+	names, err := d.reader.Directory(ctx, n.ID)
+	d.names[path] = names
+	return names, err
+}
+
+func (d *directoryReader) findEntry(ctx context.Context, path string) (mirror.Name, error) {
+	at := max(strings.LastIndexByte(path, '/'), 0)
+	if names, known := d.names[path[:at]]; known && path != "" {
+		n, ok := mirror.FindName(names, strings.TrimPrefix(path[at:], "/"))
+		if !ok {
+			return n, mirror.ErrNoPath
+		}
+		return n, nil
+	}
+	n, _, err := d.reader.Find(ctx, d.root, path)
+	return n, err
+}
+
+func entriesOf(names []mirror.Name) []source.Entry {
+	entries := make([]source.Entry, len(names))
+	for i, n := range names {
+		entries[i] = source.Entry{Name: code.SpellPath(n.Raw), Kind: source.KindBlob}
+		switch {
+		case n.IsDirectory():
+			entries[i].Kind = source.KindTree
+		case n.Mode.IsSubmodule():
+			entries[i].Kind = source.KindCommit
+		}
+	}
+	return entries
+}
+
+// Files implements source.Git.
+func (g *Reads) Files(ctx context.Context, id code.RepositoryID, commit code.CommitID, limit int) ([]string, error) {
+	var files []string
+	err := g.mirrorOf(id).ListPaths(ctx, commit, func(path string, e mirror.Entry) error {
+		if e.Mode.IsSubmodule() {
+			return nil
+		}
+		if files = append(files, code.SpellPath(path)); len(files) > limit {
+			return fmt.Errorf("more than %d files: %w", limit, mirror.ErrTooLarge)
+		}
+		return nil
+	})
+	return files, MapError(err)
+}
+
+// Log implements source.Git.
+func (g *Reads) Log(ctx context.Context, id code.RepositoryID, q source.LogQuery) ([]source.Commit, error) {
+	entries, err := g.mirrorOf(id).Log(ctx, mirror.LogQuery(q))
+	commits := make([]source.Commit, len(entries))
+	for i, e := range entries {
+		commits[i] = source.Commit(e)
+	}
+	return commits, MapError(err)
+}
+
+// CountLog implements source.Git.
+func (g *Reads) CountLog(ctx context.Context, id code.RepositoryID, q source.LogQuery) (int, error) {
+	n, err := g.mirrorOf(id).CountLog(ctx, mirror.LogQuery(q))
+	return n, MapError(err)
+}
+
+// Authors implements source.Git.
+func (g *Reads) Authors(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) ([]source.Author, error) {
+	listed, err := g.mirrorOf(id).Authors(ctx, mirror.LogQuery{Commit: commit, Path: path})
+	authors := make([]source.Author, len(listed))
+	for i, a := range listed {
+		authors[i] = source.Author(a)
+	}
+	return authors, MapError(err)
+}
+
+// Diff implements source.Git.
+func (g *Reads) Diff(ctx context.Context, id code.RepositoryID, base, head code.CommitID, path string, maxBytes int64) ([]source.FileDiff, error) {
+	files, err := g.mirrorOf(id).Diff(ctx, base, head, path, maxBytes)
+	out := make([]source.FileDiff, len(files))
+	for i, f := range files {
+		out[i] = source.FileDiff{Old: f.Old, New: f.New, Hunks: make([]source.Hunk, len(f.Hunks))}
+		for j, h := range f.Hunks {
+			out[i].Hunks[j] = source.Hunk{Old: source.LineSpan(h.Old), New: source.LineSpan(h.New), Heading: h.Heading, Body: h.Body}
+		}
+	}
+	return out, MapError(err)
+}
+
+// Blame implements source.Git.
+func (g *Reads) Blame(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (*source.Blame, error) {
+	b, err := g.mirrorOf(id).Blame(ctx, commit, path, maxBytes)
+	if err != nil {
+		return nil, MapError(err)
+	}
+	out := &source.Blame{Ranges: make([]source.BlameRange, len(b.Ranges)), Commits: make(map[code.CommitID]source.BlameCommit, len(b.Commits))}
+	for i, r := range b.Ranges {
+		out.Ranges[i] = source.BlameRange(r)
+	}
+	for id, c := range b.Commits {
+		out.Commits[id] = source.BlameCommit(*c)
+	}
+	return out, nil
+}

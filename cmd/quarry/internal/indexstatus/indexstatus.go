@@ -1,0 +1,217 @@
+package indexstatus
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Reader says how far the indexing of a repository is. It implements api.Status.
+type Reader struct {
+	log      eventlog.Log
+	versions *versions.Versions
+	// pipeline returns that of this process; nil where another one indexes: then nothing
+	// is known of imports.
+	pipeline func() *Pipeline
+}
+
+var _ api.Status = (*Reader)(nil)
+
+// New returns the status of what the live version has. All are required; pipeline may
+// return nil.
+func New(log eventlog.Log, v *versions.Versions, pipeline func() *Pipeline) *Reader {
+	return &Reader{log: log, versions: v, pipeline: pipeline}
+}
+
+// Status implements api.Status.
+func (s *Reader) Status(ctx context.Context, id code.RepositoryID) (api.RepositoryStatus, error) {
+	i := s.versions.Acquire()
+	defer i.Release()
+	known, ok := i.Catalog.Snapshot().ByID(id)
+	if !ok {
+		return api.RepositoryStatus{}, fmt.Errorf("status: %w", code.ErrNotFound)
+	}
+	// The position first, the view after it: what the position promises, the view
+	// shows.
+	out := api.RepositoryStatus{Repository: *registry.SearchRepository(known), State: api.StateRegistered}
+	at, err := s.appliedPosition(ctx, i, id)
+	if err != nil {
+		return out, err
+	}
+	if at.Offset > 0 {
+		out.Applied = &event.Position{Topic: at.Topic, Partition: at.Partition, Offset: at.Offset - 1}
+	}
+	if err := s.countWaitingPushes(ctx, id, at, &out.Freshness); err != nil {
+		return out, err
+	}
+	v := i.Places.Acquire()
+	defer v.Release()
+	s.describeIndex(v, &out)
+	s.AddWork(&out)
+	return out, nil
+}
+
+// appliedPosition returns where the events of the repository's partition begin that have not
+// had their effect.
+func (s *Reader) appliedPosition(ctx context.Context, i *versions.Version, id code.RepositoryID) (event.Position, error) {
+	n, err := s.log.Partitions(ctx, event.TopicEvents)
+	if err != nil {
+		return event.Position{}, err
+	}
+	partition := eventlog.PartitionOf(event.RecordKey(id), n)
+	before, err := i.Fence.AppliedOffset(ctx, partition)
+	return event.Position{Topic: event.TopicEvents, Partition: partition, Offset: before}, err
+}
+
+// maxWaitingRecords bounds the records that are looked at for pushes that wait: some
+// tens of milliseconds.
+const maxWaitingRecords = 10_000
+
+// countWaitingPushes counts the pushes of a repository from a position on, which have not had
+// their effect.
+func (s *Reader) countWaitingPushes(ctx context.Context, id code.RepositoryID, from event.Position, out *api.Freshness) error {
+	high, err := s.log.HighWater(ctx, event.TopicEvents)
+	if err != nil || int(from.Partition) >= len(high) || from.Offset >= high[from.Partition] {
+		return err
+	}
+	end := high[from.Partition]
+	if out.More = end-from.Offset > maxWaitingRecords; out.More {
+		end = from.Offset + maxWaitingRecords
+	}
+	key := event.RecordKey(id)
+	for rec, err := range event.ReadRange(ctx, s.log, event.TopicEvents, from.Partition, from.Offset, end) {
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(rec.Key, key) || event.TypeOf(rec) != event.TypePush {
+			continue
+		}
+		if _, ev, err := event.Decode(rec); err == nil {
+			p := ev.(*event.Push)
+			if out.Waiting++; out.OldestAt.IsZero() || p.ReceivedAt.Before(out.OldestAt) {
+				out.OldestAt = p.ReceivedAt
+			}
+		}
+	}
+	return nil
+}
+
+// describeIndex fills in what the view shows of the repository.
+func (s *Reader) describeIndex(v *places.View, out *api.RepositoryStatus) {
+	r := v.Repository(out.Repository.ID)
+	if r == nil {
+		return
+	}
+	for _, ref := range r.Refs {
+		if f := &out.Freshness; ref.IndexedAt.After(f.IndexedAt) {
+			f.Ref, f.Commit, f.ReceivedAt, f.IndexedAt = ref.Ref, ref.Commit, ref.PushedAt, ref.IndexedAt
+		}
+		out.Refs = append(out.Refs, api.RefStatus{Ref: ref.Ref, Commit: ref.Commit, IndexedAt: ref.IndexedAt})
+	}
+	if len(r.Refs) > 0 {
+		out.State = api.StateIndexed
+	}
+	if r.Default == nil {
+		return
+	}
+	out.Repository.IndexedCommit = r.Default.Commit
+	out.Files = r.Default.Files
+	for _, n := range r.Default.Skipped {
+		out.SkippedFiles += n
+	}
+	out.Segments = countSegments(v, r)
+}
+
+// countSegments counts the segments that hold documents of a repository's default
+// branch.
+func countSegments(v *places.View, r *places.Repository) int {
+	index := slices.Index(v.Repositories(), r)
+	if index < 0 {
+		return 0
+	}
+	n := 0
+	for _, s := range v.Segments() {
+		if slices.Contains(s.Places.Repo, uint32(index)) {
+			n++
+		}
+	}
+	return n
+}
+
+// AddWork fills in what the pipeline of this process does for the repository.
+func (s *Reader) AddWork(out *api.RepositoryStatus) {
+	p := s.pipeline()
+	if p == nil {
+		return
+	}
+	p.describeWork(out)
+	if out.State == api.StateIndexed {
+		return
+	}
+	switch {
+	case out.Progress != nil:
+		out.State = api.StateImporting
+	case out.LastError != nil:
+		out.State = api.StateFailed
+	}
+}
+
+// skippedPage is how many skipped files are read at once.
+const skippedPage = 1000
+
+// Skipped implements api.Status.
+func (s *Reader) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) ([]api.SkippedFile, int, error) {
+	i := s.versions.Acquire()
+	defer i.Release()
+	v := i.Places.Acquire()
+	defer v.Release()
+	r := v.Repository(id)
+	if r == nil || r.Ref(ref) == nil {
+		return nil, 0, fmt.Errorf("ref %q: %w", ref, code.ErrNotFound)
+	}
+	total := 0
+	for why, n := range r.Ref(ref).Skipped {
+		if reason == "" || string(why) == reason {
+			total += n
+		}
+	}
+	partial, err := v.CountPartialSymbols(ctx, id, ref)
+	if err != nil {
+		return nil, 0, err
+	}
+	for why, n := range partial {
+		if reason == "" || string(why) == reason {
+			total += n
+		}
+	}
+	var files []api.SkippedFile
+	after := ""
+	for len(files) < limit {
+		page, err := v.Skipped(ctx, id, ref, after, skippedPage)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, p := range page {
+			if reason != "" && string(p.Skipped) != reason && string(p.PartialSymbols) != reason {
+				continue
+			}
+			if offset--; offset < 0 && len(files) < limit {
+				files = append(files, api.SkippedFile{Path: p.Path, Ref: r.Ref(ref).Ref, Reason: p.Skipped, PartialSymbols: p.PartialSymbols, SizeBytes: p.SizeBytes})
+			}
+		}
+		if len(page) < skippedPage {
+			break
+		}
+		after = page[len(page)-1].Path
+	}
+	return files, total, nil
+}

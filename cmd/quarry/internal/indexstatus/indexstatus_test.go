@@ -1,0 +1,91 @@
+package indexstatus
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions/versionstest"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/worker"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+// newReader returns the status over a new log of one partition, which nothing follows.
+func newReader(t *testing.T) *Reader {
+	t.Helper()
+	log, v := versionstest.Open(t, 1, worker.DefaultGroup)
+	return New(log, v, func() *Pipeline { return nil })
+}
+
+// appendPushes appends n pushes of a repository at once.
+func (s *Reader) appendPushes(t *testing.T, id code.RepositoryID, n int) {
+	t.Helper()
+	now, records := time.Now().UTC(), make([]event.Record, n)
+	for i := range records {
+		var err error
+		records[i], err = event.Encode(event.Envelope{ID: strconv.Itoa(i), Source: "/test", Time: now}, &event.Push{Repository: id, Action: event.ActionRefresh, ReceivedAt: now})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := s.log.Append(t.Context(), event.TopicEvents, eventlog.AnyPartition, records...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// countWaiting counts the waiting pushes of a repository from the applied position on.
+func (s *Reader) countWaiting(t *testing.T, id code.RepositoryID) (f api.Freshness) {
+	t.Helper()
+	i := s.versions.Acquire()
+	defer i.Release()
+	at, err := s.appliedPosition(t.Context(), i, id)
+	if err == nil {
+		err = s.countWaitingPushes(t.Context(), id, at, &f)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestFreshnessCountsWhatWaits counts the pushes of one repository from a place of the
+// log on.
+func TestFreshnessCountsWhatWaits(t *testing.T) {
+	s := newReader(t)
+	id := code.RepositoryID(7)
+	if f := s.countWaiting(t, id); f != (api.Freshness{}) {
+		t.Fatalf("in an empty log: %+v", f)
+	}
+	for i, other := range []code.RepositoryID{7, 8, 7} {
+		s.appendPushes(t, other, 1)
+		if f := s.countWaiting(t, id); f.Waiting != i/2+1 || f.OldestAt.IsZero() || f.More {
+			t.Errorf("after %d pushes: %+v", i+1, f)
+		}
+	}
+	for range 10 {
+		s.appendPushes(t, 8, maxWaitingRecords/10)
+	}
+	if f := s.countWaiting(t, id); !f.More || f.Waiting != 2 {
+		t.Errorf("with more than is looked at: %+v", f)
+	}
+}
+
+// TestUnknownRepositoryHasNoStatus wants the error that the API answers with 404, and
+// nothing of a process without a pipeline.
+func TestUnknownRepositoryHasNoStatus(t *testing.T) {
+	s := newReader(t)
+	if _, err := s.Status(t.Context(), 7); !errors.Is(err, code.ErrNotFound) {
+		t.Errorf("status of an unknown repository: %v", err)
+	}
+	if _, _, err := s.Skipped(t.Context(), 7, "", "", 0, 10); !errors.Is(err, code.ErrNotFound) {
+		t.Errorf("skipped files of an unknown repository: %v", err)
+	}
+	if got := NewSelector(s.pipeline).Select(t.Context(), code.Repository{ID: 7}); got.Message != "" || len(got.Unmatched) != 0 || got.Branches != (wire.RefCount{}) {
+		t.Errorf("selected refs without mirrors: %+v", got)
+	}
+}

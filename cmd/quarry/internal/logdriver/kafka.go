@@ -1,0 +1,128 @@
+package logdriver
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
+)
+
+// openKafka connects to the brokers, makes the topics where they are missing and
+// checks those that are there.
+func openKafka(ctx context.Context, o Options) (eventlog.Log, error) {
+	log, err := dialKafka(ctx, o.Config, o.Logger, o.Registerer)
+	if err != nil {
+		return nil, err
+	}
+	if err := topics.EnsureKafka(ctx, log, kafkaSpec(o.Config), o.Logger); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return log, nil
+}
+
+// kafkaSpec says how the topics are to be.
+func kafkaSpec(c *config.Config) topics.Spec {
+	return topics.Spec{Partitions: int32(c.Log.Partitions), Replication: c.Log.Kafka.ReplicationFactor, AllowDataLoss: c.Log.Kafka.AllowDataLoss}
+}
+
+// dialKafka connects to the brokers.
+func dialKafka(ctx context.Context, c *config.Config, logger *slog.Logger, reg prometheus.Registerer) (*kafkalog.Log, error) {
+	options := kafkalog.Options{
+		Brokers: c.Log.Kafka.Brokers, SessionTimeout: c.Log.Kafka.SessionTimeout.Std(), Logger: logger, Registerer: reg,
+	}
+	var err error
+	if options.Instance, err = instanceName(c.Data); err != nil {
+		return nil, err
+	}
+	if options.TLS, err = tlsOf(c.Log.Kafka.TLS); err != nil {
+		return nil, err
+	}
+	if options.SASL, err = saslOf(c.Log.Kafka.SASL); err != nil {
+		return nil, err
+	}
+	log, err := kafkalog.Open(ctx, options)
+	if errors.Is(err, kafkalog.ErrRefused) {
+		return nil, fmt.Errorf("%w; see log.kafka.tls and log.kafka.sasl", err)
+	}
+	return log, err
+}
+
+// instanceName returns the name under which a process comes back to its group after
+// a restart. The lock of the data directory sees to it that there is one process of
+// it; a copy of the directory on another machine has another name.
+func instanceName(data string) (string, error) {
+	host, err := os.Hostname()
+	if err != nil {
+		return "", fmt.Errorf("name of this machine: %w", err)
+	}
+	path, err := filepath.Abs(data)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256([]byte(host + "\x00" + path))
+	return "quarry-" + hex.EncodeToString(sum[:8]), nil
+}
+
+func tlsOf(c config.KafkaTLS) (*tls.Config, error) {
+	if !c.Enabled {
+		return nil, nil
+	}
+	out := &tls.Config{ServerName: c.ServerName, MinVersion: tls.VersionTLS12}
+	if c.CAFile != "" {
+		pem, err := os.ReadFile(c.CAFile)
+		if err != nil {
+			return nil, fmt.Errorf("log.kafka.tls.caFile: %w", err)
+		}
+		out.RootCAs = x509.NewCertPool()
+		if !out.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("log.kafka.tls.caFile: %s holds no certificate in PEM", c.CAFile)
+		}
+	}
+	if c.CertFile != "" {
+		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("log.kafka.tls: %w", err)
+		}
+		out.GetClientCertificate = reloadCertificate(c, pair)
+	}
+	return out, nil
+}
+
+// reloadCertificate returns what gives each new connection the client's certificate as it
+// is in the files then: one that is renewed counts without a restart. While the files do
+// not fit together, as in the middle of a change, the last good one counts.
+func reloadCertificate(c config.KafkaTLS, good tls.Certificate) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+	var last atomic.Pointer[tls.Certificate]
+	last.Store(&good)
+	return func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+		if pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile); err == nil {
+			last.Store(&pair)
+		}
+		return last.Load(), nil
+	}
+}
+
+func saslOf(c config.KafkaSASL) (*kafkalog.SASL, error) {
+	if c.Mechanism == "" {
+		return nil, nil
+	}
+	password, err := c.Password.Value()
+	if err != nil {
+		return nil, fmt.Errorf("log.kafka.sasl.password: %w", err)
+	}
+	return &kafkalog.SASL{Mechanism: c.Mechanism, Username: c.Username, Password: password}, nil
+}

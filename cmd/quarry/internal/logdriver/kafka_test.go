@@ -1,0 +1,19 @@
+package logdriver
+
+import "testing"
+
+// TestInstanceName wants a data directory to have the same name after each restart,
+// and another one to have another.
+func TestInstanceName(t *testing.T) {
+	var names []string
+	for _, data := range []string{"data", "data", "./data", "other"} {
+		name, err := instanceName(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, name)
+	}
+	if names[0] != names[1] || names[0] != names[2] || names[0] == names[3] {
+		t.Errorf("names %q, want three equal ones and another", names)
+	}
+}

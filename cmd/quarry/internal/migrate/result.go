@@ -1,0 +1,181 @@
+package migrate
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+)
+
+// MaxBytes bounds the file that is read.
+const MaxBytes = 4 << 20
+
+// ErrFormat says that a file is not what it should be.
+var ErrFormat = errors.New("not a configuration of this server")
+
+// Result is what became of a file.
+type Result struct {
+	// Config has the settings that follow from the file; all others are zero.
+	Config config.Config
+	// Notes say what was not taken over, or not as it was, and what to do.
+	Notes []string
+}
+
+func (r *Result) addNote(format string, args ...any) {
+	if note := fmt.Sprintf(format, args...); !slices.Contains(r.Notes, note) {
+		r.Notes = append(r.Notes, note)
+	}
+}
+
+// noteUnknown notes the keys of an object that are not among known.
+func (r *Result) noteUnknown(where string, object map[string]any, known ...string) {
+	for _, key := range sortedKeys(object) {
+		if !slices.Contains(known, key) {
+			r.addNote("%s%s: unknown key, not taken", where, key)
+		}
+	}
+}
+
+// Convert reads a file of one of the Formats.
+func Convert(format string, text []byte) (*Result, error) {
+	if len(text) > MaxBytes {
+		return nil, fmt.Errorf("%w: more than %d bytes", ErrFormat, MaxBytes)
+	}
+	r := &Result{}
+	var err error
+	switch format {
+	case "sourcebot":
+		err = r.addSourcebot(text)
+	case "zoekt-mirror":
+		err = r.addZoektMirror(text)
+	case "hound":
+		err = r.addHound(text)
+	default:
+		err = fmt.Errorf("%w: unknown format %.40q", ErrFormat, format)
+	}
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(r.Config.Connections, func(a, b config.Connection) int { return strings.Compare(a.Name, b.Name) })
+	return r, nil
+}
+
+// Formats are those that Convert reads.
+var Formats = []string{"sourcebot", "zoekt-mirror", "hound"}
+
+// YAML returns the settings as text of quarry.yaml, with the notes as comments.
+func (r *Result) YAML() ([]byte, error) {
+	var b bytes.Buffer
+	for _, note := range r.Notes {
+		fmt.Fprintf(&b, "# %s\n", strings.Map(printable, note))
+	}
+	values := toSlice(reflect.ValueOf(r.Config))
+	if len(values) == 0 {
+		return append(b.Bytes(), "{}\n"...), nil
+	}
+	text, err := yaml.MarshalWithOptions(values, yaml.IndentSequence(true))
+	if err != nil {
+		return nil, err
+	}
+	b.Write(text)
+	return b.Bytes(), nil
+}
+
+// printable replaces what would end a comment.
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' {
+		return ' '
+	}
+	return r
+}
+
+// toSlice returns the settings of a section that are not zero, in the order of the page.
+func toSlice(section reflect.Value) yaml.MapSlice {
+	var out yaml.MapSlice
+	for i := range section.NumField() {
+		f, v := section.Type().Field(i), section.Field(i)
+		if v.IsZero() || v.Kind() == reflect.Slice && v.Len() == 0 {
+			continue
+		}
+		if value := toValue(v); value != nil {
+			out = append(out, yaml.MapItem{Key: f.Tag.Get("yaml"), Value: value})
+		}
+	}
+	return out
+}
+
+func toValue(v reflect.Value) any {
+	if t, ok := v.Interface().(interface{ MarshalText() ([]byte, error) }); ok {
+		text, err := t.MarshalText()
+		if err != nil {
+			return nil
+		}
+		return string(text)
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		return toSlice(v)
+	case reflect.Slice:
+		items := make([]any, v.Len())
+		for i := range items {
+			items[i] = toValue(v.Index(i))
+		}
+		return items
+	}
+	return v.Interface()
+}
+
+var badNameBytes = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
+
+// maxNameBytes is what the name of a connection may have.
+const maxNameBytes = 64
+
+// addConnection adds a connection under a name that is valid and its own.
+func (r *Result) addConnection(c config.Connection) {
+	name := strings.Trim(badNameBytes.ReplaceAllString(c.Name, "-"), "-")
+	name = name[:min(len(name), maxNameBytes-4)]
+	if name == "" {
+		name = "connection"
+	}
+	c.Name = name
+	for n := 2; slices.ContainsFunc(r.Config.Connections, func(o config.Connection) bool { return o.Name == c.Name }); n++ {
+		c.Name = fmt.Sprintf("%s-%d", name, n)
+	}
+	r.Config.Connections = append(r.Config.Connections, c)
+}
+
+// cleanURL returns a base URL without its user, which may be a secret, and without a
+// slash at its end; empty if it is none.
+func (r *Result) cleanURL(where, text string) string {
+	if text == "" {
+		return ""
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		r.addNote("%s: not an http(s) URL, not taken", where)
+		return ""
+	}
+	if u.User != nil {
+		r.addNote("%s: it holds a user or a password, which was left out: set token to env:NAME or file:PATH", where)
+	}
+	u.User, u.RawQuery, u.Fragment = nil, "", ""
+	return strings.TrimRight(u.String(), "/")
+}
+
+// checkGlobs notes what the globs here do not know.
+func (r *Result) checkGlobs(where string, globs []string) []string {
+	for _, glob := range globs {
+		if strings.ContainsAny(glob, "{}[]!()|+") && !strings.HasPrefix(glob, "http") {
+			r.addNote("%s: %q: globs have *, ** and ? only; write one glob for each case", where, glob)
+		}
+	}
+	return globs
+}

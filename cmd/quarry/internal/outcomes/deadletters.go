@@ -1,0 +1,86 @@
+package outcomes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections/deadletters"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/ledger"
+)
+
+// DeadLetters are the records that were given up as the API sees them.
+type DeadLetters struct {
+	follower *deadletters.Follower
+	replayer *deadletters.Replayer
+	versions *versions.Versions
+}
+
+var _ api.DeadLetters = (*DeadLetters)(nil)
+
+// NewDeadLetters returns what follower holds, with what replays it.
+func NewDeadLetters(f *deadletters.Follower, r *deadletters.Replayer, v *versions.Versions) *DeadLetters {
+	return &DeadLetters{follower: f, replayer: r, versions: v}
+}
+
+// ListDeadLetters implements api.DeadLetters.
+func (l *DeadLetters) ListDeadLetters(_ context.Context, q ledger.DeadLetterQuery) ([]ledger.DeadLetter, int, error) {
+	letters, open := l.follower.List(q)
+	for i := range letters {
+		l.addName(&letters[i])
+	}
+	return letters, open, nil
+}
+
+// addName fills in the name of the repository, as far as it is registered.
+func (l *DeadLetters) addName(letter *ledger.DeadLetter) {
+	if known, ok := l.versions.Registered(letter.Repository); ok {
+		letter.RepositoryName = known.Name
+	}
+}
+
+// GetDeadLetter implements api.DeadLetters. It omits the value of
+// account events: the value may hold a password hash, which must never leave the
+// log.
+func (l *DeadLetters) GetDeadLetter(ctx context.Context, at event.Position) (ledger.DeadLetter, event.Record, error) {
+	rec, err := l.follower.Read(ctx, at)
+	if err != nil {
+		return ledger.DeadLetter{}, rec, asAPIError(err)
+	}
+	known := l.follower.Describe(rec)
+	l.addName(known)
+	if known.Of.Topic == event.TopicAccounts {
+		rec.Value = nil
+	}
+	return *known, rec, nil
+}
+
+// ReplayDeadLetter implements api.DeadLetters.
+func (l *DeadLetters) ReplayDeadLetter(ctx context.Context, at event.Position) (event.Position, error) {
+	by, err := l.replayer.Replay(ctx, at)
+	return by, asAPIError(err)
+}
+
+// DropDeadLetter implements api.DeadLetters.
+func (l *DeadLetters) DropDeadLetter(ctx context.Context, at event.Position, reason string) error {
+	return asAPIError(l.replayer.Drop(ctx, at, reason))
+}
+
+// asAPIError maps a failure to an error of the API. Every failure that is not an answer
+// to the request is api.ErrUnavailable: the log could not be read.
+func asAPIError(err error) error {
+	switch {
+	case err == nil, errors.Is(err, code.ErrNotFound), errors.Is(err, context.Canceled):
+		return err
+	case errors.Is(err, deadletters.ErrOvertaken), errors.Is(err, deadletters.ErrNoReplay):
+		return fmt.Errorf("%w: %w", api.ErrConflict, err)
+	case errors.Is(err, eventlog.ErrOffsetOutOfRange):
+		return fmt.Errorf("%w: the log no longer has the record; drop the letter: %w", api.ErrConflict, err)
+	}
+	return fmt.Errorf("%w: %w", api.ErrUnavailable, err)
+}

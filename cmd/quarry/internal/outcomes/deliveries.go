@@ -1,0 +1,140 @@
+package outcomes
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
+	"github.com/quarrysearch/quarry/projections/catalog"
+	"github.com/quarrysearch/quarry/projections/deadletters"
+	"github.com/quarrysearch/quarry/projections/deliveries"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/ledger"
+)
+
+// Deliveries is the ledger as the API sees it.
+type Deliveries struct {
+	versions    *versions.Versions
+	registrar   *registry.Registrar
+	deadLetters *deadletters.Follower
+}
+
+var _ api.Deliveries = (*Deliveries)(nil)
+
+// NewDeliveries returns the ledger of the live version. All are required.
+func NewDeliveries(v *versions.Versions, r *registry.Registrar, f *deadletters.Follower) *Deliveries {
+	return &Deliveries{versions: v, registrar: r, deadLetters: f}
+}
+
+// maxListCalls bounds how often the ledger is read for one page of pushes that
+// wait, or that failed.
+const maxListCalls = 8
+
+// List implements api.Deliveries. The ledger does not distinguish pushes that wait from
+// those that failed, so a page of either may take several of its pages.
+func (l *Deliveries) List(_ context.Context, q ledger.Query) (ledger.Page, error) {
+	i := l.versions.Acquire()
+	defer i.Release()
+	known, outcome := i.Catalog.Snapshot(), q.Outcome
+	if outcome == ledger.OutcomeFailed {
+		q.Outcome = ledger.OutcomeWaiting
+	}
+	out, limit := ledger.Page{Next: q.Cursor}, q.Limit
+	for range maxListCalls {
+		q.Cursor, q.Limit = out.Next, limit-len(out.Deliveries)
+		page, err := i.Ledger.List(q)
+		if errors.Is(err, deliveries.ErrCursor) {
+			err = fmt.Errorf("%w: %w", api.ErrCursor, err)
+		}
+		if err != nil {
+			return ledger.Page{}, err
+		}
+		for _, d := range page.Deliveries {
+			if l.addFailures(known, d); hasOutcome(d, outcome) {
+				out.Deliveries = append(out.Deliveries, d)
+			}
+		}
+		if out.Next = page.Next; out.Next == "" || len(out.Deliveries) == limit || len(page.Deliveries) < q.Limit {
+			break
+		}
+	}
+	return out, nil
+}
+
+// hasOutcome distinguishes failed from waiting, which are one to the ledger.
+func hasOutcome(d *ledger.Delivery, outcome string) bool {
+	if outcome != ledger.OutcomeFailed && outcome != ledger.OutcomeWaiting {
+		return true
+	}
+	return slices.ContainsFunc(d.Pushes, func(p ledger.Push) bool { return p.Outcome == outcome })
+}
+
+// Delivery implements api.Deliveries.
+func (l *Deliveries) Delivery(_ context.Context, at event.Position) (*ledger.Delivery, error) {
+	i := l.versions.Acquire()
+	defer i.Release()
+	d, err := i.Ledger.Get(at)
+	if err != nil {
+		return nil, err
+	}
+	l.addFailures(i.Catalog.Snapshot(), d)
+	return d, nil
+}
+
+// addFailures fills in what the ledger does not know: the name of the repository, and
+// which of the pushes that wait were given up.
+func (l *Deliveries) addFailures(known *catalog.Snapshot, d *ledger.Delivery) {
+	if r, ok := known.ByID(d.Repository); ok {
+		d.RepositoryName = r.Name
+	}
+	for i := range d.Pushes {
+		p := &d.Pushes[i]
+		if p.Outcome != ledger.OutcomeWaiting {
+			continue
+		}
+		if letter := l.deadLetters.OfPush(p.Position); letter != nil {
+			p.Outcome, p.Reason, p.Code, p.DeadLetter = ledger.OutcomeFailed, letter.Reason, letter.Code, &letter.Position
+		}
+	}
+}
+
+// redeliveryPrefix begins the delivery IDs of redeliveries; the key of the original
+// delivery follows, and a part that distinguishes its redeliveries.
+const redeliveryPrefix = "redelivery-of-"
+
+// Redeliver implements api.Deliveries.
+func (l *Deliveries) Redeliver(ctx context.Context, at event.Position) (string, []event.Position, error) {
+	i := l.versions.Acquire()
+	defer i.Release()
+	d, err := i.Ledger.Get(at)
+	if err != nil {
+		return "", nil, err
+	}
+	if len(d.Pushes) == 0 {
+		return "", nil, fmt.Errorf("%w: the delivery led to no push (%s), so there is nothing to deliver again", api.ErrConflict, d.Outcome)
+	}
+	if _, ok := i.Catalog.Snapshot().ByID(d.Repository); !ok {
+		return "", nil, fmt.Errorf("%w: repository %s is not registered any more", api.ErrConflict, d.Repository)
+	}
+	id := fmt.Sprintf("%s%d-%d-%s", redeliveryPrefix, at.Partition, at.Offset, rand.Text()[:8])
+	now := boot.Now().UTC()
+	var events []event.Event
+	seen := map[code.Ref]bool{}
+	for _, p := range d.Pushes {
+		if !seen[p.Ref] {
+			seen[p.Ref] = true
+			events = append(events, &event.Push{
+				Repository: d.Repository, Ref: p.Ref, Action: event.ActionRefresh, Connection: d.Connection, DeliveryID: id, ReceivedAt: now,
+			})
+		}
+	}
+	positions, err := l.registrar.AppendEvents(ctx, events...)
+	return id, positions, err
+}

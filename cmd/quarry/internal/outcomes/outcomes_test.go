@@ -1,0 +1,30 @@
+package outcomes
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/ledger"
+)
+
+// TestALetterOfATrimmedRecord checks that such a letter can only be dropped.
+func TestALetterOfATrimmedRecord(t *testing.T) {
+	err := asAPIError(fmt.Errorf("tail quarry.audit/0 from 3: %w: want 7 to 9", eventlog.ErrOffsetOutOfRange))
+	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "drop the letter") {
+		t.Errorf("refused with %v", err)
+	}
+}
+
+// TestFailedIsNoOutcomeOfTheLedger distinguishes pushes that wait from those that failed.
+func TestFailedIsNoOutcomeOfTheLedger(t *testing.T) {
+	d := &ledger.Delivery{Pushes: []ledger.Push{{Outcome: ledger.OutcomeIndexed}, {Outcome: ledger.OutcomeFailed}}}
+	for outcome, want := range map[string]bool{"": true, ledger.OutcomeIndexed: true, ledger.OutcomeFailed: true, ledger.OutcomeWaiting: false} {
+		if got := hasOutcome(d, outcome); got != want {
+			t.Errorf("selected by the outcome %q: %t, want %t", outcome, got, want)
+		}
+	}
+}

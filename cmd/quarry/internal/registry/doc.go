@@ -1,0 +1,25 @@
+// Package registry shows which repositories are registered, and registers them.
+//
+// It answers the question "is this repository known, and how does it become so?".
+//
+// # Files
+//
+//	catalog.go    the live catalog as api.Catalog; by ID, name or clone URL
+//	webhooks.go   the same as webhook.Repositories
+//	discovery.go  the same as discovery.Catalog
+//	registrar.go  the log as api.Registrar, with the policy on clone URLs
+//
+// # Invariants
+//
+//  1. A repository is not listed before it has a number.
+//  2. While the projections are behind the log, a webhook of an unknown repository is an
+//     error: a code host does not send an ignored delivery again.
+//  3. Nothing is discovered from a snapshot of the past.
+//  4. What the policy on clone URLs refuses is not registered.
+//
+// # Concurrency
+//
+// Catalog and Registrar are safe for concurrent use once SetNumbers was called.
+//
+// It does not decide who may register: query/api does.
+package registry

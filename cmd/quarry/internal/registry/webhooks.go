@@ -1,0 +1,30 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
+	"github.com/quarrysearch/quarry/ingest/webhook"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// ForWebhooks returns the catalog as the receiver of webhooks sees it.
+func (r *Catalog) ForWebhooks() webhook.Repositories { return webhookCatalog{r} }
+
+// webhookCatalog is the catalog as the receiver of webhooks sees it. While the projections
+// are behind the log, a missing repository may have been registered already. The
+// delivery then gets 503, because hosts do not retry a delivery that was ignored.
+type webhookCatalog struct{ *Catalog }
+
+var _ webhook.Repositories = webhookCatalog{}
+
+// Find implements webhook.Repositories.
+func (k webhookCatalog) Find(ctx context.Context, candidate code.Repository) (code.Repository, error) {
+	found, err := k.Catalog.Find(ctx, candidate)
+	if errors.Is(err, code.ErrNotFound) && !k.versions.CaughtUp() {
+		return code.Repository{}, fmt.Errorf("repository %s%s: %w", candidate.Name, candidate.CloneURL, versions.ErrCatchingUp)
+	}
+	return found, err
+}

@@ -1,0 +1,86 @@
+package repair
+
+import (
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
+)
+
+// Where a segment of the projections came from that could not be read, as label
+// values.
+const (
+	restoredFromObject = "segment_store"
+	restoredFromGit    = "git"
+)
+
+// Metrics count files whose content is damaged:
+//
+//	quarry_scrub_read_bytes_total                       read to find damage
+//	quarry_scrub_last_pass_timestamp_seconds            end of the last pass over everything
+//	quarry_scrub_damaged_files{store}                   found by the last pass, or by this one so far
+//	quarry_segmentstore_damaged_objects_total{kind}     moved to the quarantine
+//	quarry_places_restored_segments_total{from}         of the projections, that could not be read
+//	quarry_server_rebuilt_stores_total{store}           that were damaged at the start
+type Metrics struct {
+	scrubbed prometheus.Counter
+	lastPass prometheus.Gauge
+	damaged  *prometheus.GaugeVec
+	objects  *prometheus.CounterVec
+	restored *prometheus.CounterVec
+	// Rebuilt counts the stores that were damaged when the process started.
+	Rebuilt *prometheus.CounterVec
+}
+
+// NewMetrics registers the metrics.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	f := promauto.With(reg)
+	m := &Metrics{
+		scrubbed: f.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_scrub_read_bytes_total",
+			Help: "Bytes read from the files of the data directory to find damage.",
+		}),
+		lastPass: f.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_scrub_last_pass_timestamp_seconds",
+			Help: "Unix time at which the last full scrub ended; 0 before the first.",
+		}),
+		damaged: f.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "quarry_scrub_damaged_files",
+			Help: "Files that the last pass, or the running one, found damaged: log, accounts, projections, and segments, which are moved to the quarantine.",
+		}, []string{"store"}),
+		objects: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_segmentstore_damaged_objects_total",
+			Help: "Objects of the segment store that were damaged and moved to the quarantine, by kind: segment or manifest.",
+		}, []string{"kind"}),
+		restored: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_places_restored_segments_total",
+			Help: "Unreadable segments of the projections that were restored, by source: segment_store, or git if the segment store has no intact copy.",
+		}, []string{"from"}),
+		Rebuilt: f.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_server_rebuilt_stores_total",
+			Help: "Stores that were damaged when the process started and are rebuilt from the log: projections or accounts.",
+		}, []string{"store"}),
+	}
+	for _, name := range []string{ScrubbedProjections, ScrubbedAccounts} {
+		m.Rebuilt.WithLabelValues(name)
+	}
+	for _, name := range []string{scrubbedLog, ScrubbedAccounts, scrubbedSegments, ScrubbedProjections} {
+		m.damaged.WithLabelValues(name)
+	}
+	for _, kind := range []string{"segment", "manifest"} {
+		m.objects.WithLabelValues(kind)
+	}
+	for _, from := range []string{restoredFromObject, restoredFromGit} {
+		m.restored.WithLabelValues(from)
+	}
+	return m
+}
+
+// CountObject counts an object that was moved to the quarantine.
+func (m *Metrics) CountObject(name string) {
+	kind, _, _ := strings.Cut(name, "-")
+	m.objects.WithLabelValues(kind).Inc()
+}
+
+// CountRebuilt counts a store that was damaged when the process started.
+func (m *Metrics) CountRebuilt(store string) { m.Rebuilt.WithLabelValues(store).Inc() }

@@ -1,0 +1,299 @@
+package repair
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of the repair.
+const (
+	// repairEvery is how often it looks for what is missing. With nothing missing a
+	// look reads one key of each partition.
+	repairEvery = time.Second
+	// maxRepairs bounds the refs that are requested at once; the next follow when
+	// those have had their effect.
+	maxRepairs = 10_000
+	// maxDigested bounds the documents by which two looks are compared.
+	maxDigested = 10_000
+	// A ref that still lacks something after its request is requested again after
+	// minRepairWait, and then after twice as long each time.
+	minRepairWait = 5 * time.Minute
+	maxRepairWait = 24 * time.Hour
+	// repairProgressEvery is how often the log says how much is missing.
+	repairProgressEvery = 10 * time.Second
+)
+
+// A Reindexer appends requests to index refs from scratch: those whose last event
+// could not be applied, because its base is missing, those with files whose text no
+// segment has, because segments were lost, and those that a rebuild would lose
+// (StoreChecker). It checks once the projections have caught up with the log, and
+// requests refs that lack the same in two checks: a running merge may still bring
+// it. All refs of a repository are requested together, so that a worker fetches it
+// once.
+type Reindexer struct {
+	Options
+
+	// seen is the digest of what was missing at the last look.
+	seen [sha256.Size]byte
+	// requests has the offset after the last request of each partition; nil before
+	// something was missing.
+	requests map[int32]event.Offset
+	attempts map[lackingRef]attempt
+	// completed is complete at the last look.
+	completed int64
+	// due is when the next search is worth its while, as long as seen does not change.
+	due time.Time
+	// brokenRefs is how many refs were broken at the last look.
+	brokenRefs   atomic.Int64
+	reported     missingCounts
+	lastReported time.Time
+}
+
+// Options are what a Reindexer works on. All are required.
+type Options struct {
+	// Log takes the requests.
+	Log eventlog.Log
+	// Acquire returns a view of the version, which the Reindexer releases.
+	Acquire func() *places.View
+	// Applied returns the offset below which events have had their effect.
+	Applied func(ctx context.Context, partition int32) (event.Offset, error)
+	// Store says what a rebuild would lose.
+	Store  *StoreChecker
+	Logger *slog.Logger
+	Now    func() time.Time
+}
+
+// New returns a Reindexer; it checks when CheckOnce or Run is called.
+func New(o Options) *Reindexer { return &Reindexer{Options: o} }
+
+// BrokenRefs returns how many refs were broken at the last look.
+func (r *Reindexer) BrokenRefs() int { return int(r.brokenRefs.Load()) }
+
+// missingCounts is how much is missing.
+type missingCounts struct {
+	places.Missing
+	// Unstored counts documents and refs that a rebuild would lose.
+	Unstored int
+}
+
+func countMissing(v *places.View, lost *UnstoredSet) (missing missingCounts, err error) {
+	missing.Unstored = lost.CountAll()
+	missing.Missing, err = v.Missing()
+	return missing, err
+}
+
+// attempt is how often a ref was requested at a commit, and when it may be again.
+type attempt struct {
+	n   int
+	due time.Time
+}
+
+// Run keeps the segment store complete and requests missing documents,
+// until ctx ends; for the first time when the projections have caught up with the
+// log. The segment store is checked before the missing documents, which include
+// those that the former found.
+func (r *Reindexer) Run(ctx context.Context, caughtUp <-chan struct{}) error {
+	select {
+	case <-caughtUp:
+	case <-ctx.Done():
+		return nil
+	}
+	var kept time.Time
+	look := func(ctx context.Context) {
+		if now := time.Now(); now.Sub(kept) >= storeCheckInterval {
+			kept = now
+			r.Store.CheckOnce(ctx)
+		}
+		r.CheckOnce(ctx)
+	}
+	look(ctx)
+	return boot.RunEvery(ctx, repairEvery, look)
+}
+
+// CheckOnce requests the documents that are missing now. A failure is logged and left to
+// the next look.
+func (r *Reindexer) CheckOnce(ctx context.Context) {
+	v := r.Acquire()
+	defer v.Release()
+	if err := r.checkView(ctx, v); err != nil && ctx.Err() == nil {
+		r.Logger.Error("requesting missing documents failed; retrying", "error", err)
+	}
+}
+
+func (r *Reindexer) checkView(ctx context.Context, v *places.View) error {
+	lost := r.Store.Unstored()
+	missing, err := countMissing(v, lost)
+	if err != nil {
+		return err
+	}
+	r.brokenRefs.Store(int64(missing.Refs))
+	r.logMissing(missing)
+	// Nothing was missing since the last look: what is missing now was lost after it.
+	completed := r.Store.completeChecks.Load()
+	healed := completed != r.completed && missing.Missing == (places.Missing{})
+	r.completed = completed
+	if healed || missing == (missingCounts{}) {
+		r.seen, r.requests, r.attempts = [sha256.Size]byte{}, nil, nil
+		return nil
+	}
+	digest, err := digestOf(v, missing)
+	if err != nil {
+		return err
+	}
+	stable := digest == r.seen
+	if !stable {
+		r.seen, r.due = digest, time.Time{}
+	}
+	if pending, err := r.hasPending(ctx); err != nil || pending || !stable || r.Now().Before(r.due) {
+		return err
+	}
+	refs, err := lackingRefs(ctx, v, lost)
+	if err != nil {
+		return err
+	}
+	return r.requestRefs(ctx, r.selectDue(refs), missing)
+}
+
+// digestOf distinguishes one set of missing documents from another.
+func digestOf(v *places.View, missing missingCounts) (sum [sha256.Size]byte, err error) {
+	keys, err := v.UnheldDocuments(maxDigested)
+	if err != nil {
+		return sum, err
+	}
+	broken, err := v.Broken(maxDigested)
+	if err != nil {
+		return sum, err
+	}
+	h := sha256.New()
+	_, _ = fmt.Fprintln(h, missing) // never fails
+	for _, k := range keys {
+		_, _ = fmt.Fprintf(h, "%x %s\n", k.Blob, k.Language)
+	}
+	for _, b := range broken {
+		_, _ = fmt.Fprintln(h, b.Position)
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
+}
+
+// hasPending reports whether requests have not had their effect yet. At first those of a
+// former process count, wherever they are in the log.
+func (r *Reindexer) hasPending(ctx context.Context) (bool, error) {
+	if r.requests == nil {
+		high, err := r.Log.HighWater(ctx, event.TopicEvents)
+		if err != nil {
+			return false, err
+		}
+		r.requests, r.attempts = map[int32]event.Offset{}, map[lackingRef]attempt{}
+		for partition, next := range high {
+			r.requests[int32(partition)] = next
+		}
+	}
+	for partition, next := range r.requests {
+		before, err := r.Applied(ctx, partition)
+		if err != nil {
+			return false, err
+		}
+		if before < next {
+			return true, nil
+		}
+		delete(r.requests, partition)
+	}
+	return false, nil
+}
+
+// selectDue returns the refs that are due, and notes when the next one is.
+func (r *Reindexer) selectDue(refs []lackingRef) []lackingRef {
+	now := r.Now()
+	r.due = now.Add(maxRepairWait)
+	var due []lackingRef
+	for _, ref := range refs {
+		switch a := r.attempts[ref]; {
+		case a.due.After(now):
+			r.due = minTime(r.due, a.due)
+		case len(due) < maxRepairs:
+			due = append(due, ref)
+			r.due = now // see then what it helped
+		}
+	}
+	return due
+}
+
+func minTime(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// requestRefs appends the requests for refs, those of a repository together.
+func (r *Reindexer) requestRefs(ctx context.Context, refs []lackingRef, missing missingCounts) error {
+	repositories := 0
+	for rest := refs; len(rest) > 0; repositories++ {
+		n := slices.IndexFunc(rest, func(ref lackingRef) bool { return ref.repository != rest[0].repository })
+		if n < 0 {
+			n = len(rest)
+		}
+		for chunk := range slices.Chunk(rest[:n], event.MaxHandledPushes) {
+			if err := r.appendRequests(ctx, chunk); err != nil {
+				return err
+			}
+		}
+		rest = rest[n:]
+	}
+	if len(refs) > 0 {
+		r.Logger.Warn("documents are missing: re-indexing the refs that lack them", "repositories", repositories, "refs", len(refs),
+			"missing_documents", missing.Documents, "broken_refs", missing.Refs, "unstored_documents", missing.Unstored)
+	}
+	return nil
+}
+
+// appendRequests appends the requests for refs of one repository.
+func (r *Reindexer) appendRequests(ctx context.Context, refs []lackingRef) error {
+	now := r.Now().UTC()
+	records := make([]event.Record, len(refs))
+	for i, ref := range refs {
+		ev := &event.Push{Repository: ref.repository, Ref: ref.ref, Action: event.ActionRefresh, ReceivedAt: now}
+		var err error
+		records[i], err = event.Encode(event.Envelope{ID: rand.Text(), Source: event.RepairSource, Time: now}, ev)
+		if err != nil {
+			return err
+		}
+	}
+	positions, err := r.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, records...)
+	if err != nil {
+		return err
+	}
+	for i, ref := range refs {
+		a := r.attempts[ref]
+		r.attempts[ref] = attempt{a.n + 1, now.Add(min(minRepairWait<<min(a.n, 16), maxRepairWait))}
+		r.requests[positions[i].Partition] = positions[i].Offset + 1
+	}
+	return nil
+}
+
+// logMissing logs how much is missing, from time to time, and when nothing is any more.
+func (r *Reindexer) logMissing(missing missingCounts) {
+	now := r.Now()
+	switch {
+	case missing == r.reported:
+		return
+	case missing == (missingCounts{}):
+		r.Logger.Info("no documents are missing now")
+	case now.Sub(r.lastReported) < repairProgressEvery:
+		return
+	default:
+		r.Logger.Info("documents are missing", "missing_documents", missing.Documents, "broken_refs", missing.Refs, "unstored_documents", missing.Unstored)
+	}
+	r.reported, r.lastReported = missing, now
+}

@@ -1,0 +1,132 @@
+package repair
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/store"
+)
+
+// Bounds of a Restorer: how many segments it remembers, and when it tries one again
+// that could not be restored because a store does not answer.
+const (
+	maxDamagedSegments = 4096
+	healRetry          = 10 * time.Second
+)
+
+// A Restorer restores the segments of a version that cannot be read: from the segment
+// store, or from git, by way of the Reindexer. Searches skip them
+// meanwhile.
+type Restorer struct {
+	logger  *slog.Logger
+	metrics *Metrics
+	// wake has room for one signal.
+	wake chan struct{}
+	mu   struct {
+		sync.Mutex
+		damaged map[segment.ID]bool
+	}
+}
+
+// NewRestorer returns a Restorer; Run restores what NoteDamage names.
+func NewRestorer(logger *slog.Logger, m *Metrics) *Restorer {
+	h := &Restorer{logger: logger, metrics: m, wake: make(chan struct{}, 1)}
+	h.mu.damaged = map[segment.ID]bool{}
+	return h
+}
+
+// NoteDamage remembers that a segment cannot be read. It returns at once: the caller may
+// be in the middle of a read.
+func (h *Restorer) NoteDamage(d *store.DamageError) {
+	id, ok := segment.IDOfKey(d.First)
+	h.mu.Lock()
+	known := h.mu.damaged[id]
+	if ok && !known && len(h.mu.damaged) < maxDamagedSegments {
+		h.mu.damaged[id] = true
+	}
+	h.mu.Unlock()
+	if known {
+		return
+	}
+	h.logger.Error("a segment cannot be read; searches pass over it until it is restored", "segment", id.String(), "error", d)
+	select {
+	case h.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Owner has the segments of a version, and what applies the log to it.
+type Owner struct {
+	Places *places.Places
+	Runner *projections.Runner // nil in a version of the past, which stays as it is
+}
+
+// Run restores segments of a version until ctx ends.
+func (h *Restorer) Run(ctx context.Context, i Owner) error {
+	retry := time.NewTicker(healRetry)
+	defer retry.Stop()
+	for {
+		select {
+		case <-h.wake:
+		case <-retry.C:
+		case <-ctx.Done():
+			return nil
+		}
+		for _, id := range h.damagedSegments() {
+			if err := h.restoreSegment(ctx, i, id); err != nil {
+				if ctx.Err() != nil {
+					return nil
+				}
+				h.logger.Error("a segment could not be restored; trying again later", "segment", id.String(), "error", err)
+				continue
+			}
+			h.mu.Lock()
+			delete(h.mu.damaged, id)
+			h.mu.Unlock()
+		}
+	}
+}
+
+func (h *Restorer) damagedSegments() []segment.ID {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ids := make([]segment.ID, 0, len(h.mu.damaged))
+	for id := range h.mu.damaged {
+		ids = append(ids, id)
+	}
+	return ids
+}
+
+func (h *Restorer) restoreSegment(ctx context.Context, i Owner, id segment.ID) error {
+	if i.Runner == nil {
+		h.logger.Warn("a segment of a moment of the past is not restored; quarry replay --rollback returns to the present", "segment", id.String())
+		return nil
+	}
+	v := i.Places.Acquire()
+	partition, live := v.PartitionOf(id)
+	v.Release()
+	if !live {
+		return nil // merged away, or absent
+	}
+	held := false
+	err := i.Runner.Do(ctx, partition, func(b *store.Batch) (err error) {
+		held, err = i.Places.Restore(ctx, b, partition, id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if held {
+		h.metrics.restored.WithLabelValues(restoredFromObject).Inc()
+		h.logger.Info("a segment is restored from the segment store", "segment", id.String())
+	} else {
+		h.metrics.restored.WithLabelValues(restoredFromGit).Inc()
+		h.logger.Error("a segment is lost; its files are missing until their refs are indexed again", "segment", id.String(), "partition", partition)
+	}
+	return nil
+}

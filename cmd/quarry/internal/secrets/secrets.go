@@ -1,0 +1,187 @@
+package secrets
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/internal/operator"
+	"github.com/quarrysearch/quarry/cmd/internal/permissions"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// FileName is the file that holds the secret of a data directory, where none is configured.
+const FileName = backup.SecretName
+
+// Master is the key of the credential hashes. The secrets for other purposes are
+// derived from it, so that none reveals another.
+type Master []byte
+
+// DeriveKey returns the secret for a purpose, 32 bytes.
+func (s Master) DeriveKey(purpose string) []byte {
+	mac := hmac.New(sha256.New, s)
+	mac.Write([]byte(purpose))
+	return mac.Sum(nil)
+}
+
+// ReadMaster returns what keys the hashes of credentials: as configured, or else
+// from the data directory, where it is made at the first start.
+func ReadMaster(c *config.Config, logger *slog.Logger) (Master, error) {
+	if given := c.Access.Secret; !given.IsZero() {
+		value, err := given.Value()
+		if err != nil {
+			return nil, fmt.Errorf("access.secret: %w", err)
+		}
+		return Master(value), nil
+	}
+	if c.Log.Driver == "kafka" {
+		logger.Warn("access.secret is not set: other processes of the role query that have another secret refuse the API keys and sessions made here", "file", filepath.Join(c.Data, FileName))
+	}
+	if err := checkSecretLost(c.Data); err != nil {
+		return nil, err
+	}
+	value, err := readOrMakeValue(c, logger, FileName, "")
+	if err == nil {
+		err = checkSecretSum(c.Data, value)
+	}
+	return Master(value), err
+}
+
+// SumFileName is the file with a checksum of the secret: with one wrong bit in the secret,
+// every API key and session would be refused, and nothing would say why.
+const SumFileName = FileName + ".sum"
+
+// checkSecretLost fails if the secret is gone and its checksum is there: with another
+// secret every credential would be refused, and a copy that is put back later would end
+// those that were made meanwhile.
+func checkSecretLost(dir string) error {
+	key, sum := filepath.Join(dir, FileName), filepath.Join(dir, SumFileName)
+	_, keyErr := os.Lstat(key)
+	_, sumErr := os.Lstat(sum)
+	if !errors.Is(keyErr, os.ErrNotExist) || sumErr != nil {
+		return nil
+	}
+	return fmt.Errorf("%s is lost, which keys the hashes of API keys, tokens, sessions and invitations, and the seals of the audit log; restore %s from a backup, or remove %s to have another made: all of these end then, and passwords stay", key, key, sum)
+}
+
+// checkSecretSum checks the secret against its checksum, which it writes where there
+// is none.
+func checkSecretSum(dir, value string) error {
+	sum := sha256.Sum256([]byte("checksum of " + FileName + "\x00" + value))
+	want := hex.EncodeToString(sum[:8])
+	path := filepath.Join(dir, SumFileName)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if err := WriteFile(dir, SumFileName, want); err != nil {
+			return fmt.Errorf("write the checksum of a secret: %w", err)
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read the checksum of a secret: %w", err)
+	}
+	if got := strings.TrimSpace(string(b)); got != want {
+		key := filepath.Join(dir, FileName)
+		return fmt.Errorf("%s is damaged or was replaced: its checksum differs from %s; restore %s from a backup, or remove %s if the secret was replaced on purpose", key, path, key, path)
+	}
+	return nil
+}
+
+// ReadOperatorToken returns the token that proves access to the data directory, and makes
+// it if there is none. It is valid as long as its file exists.
+func ReadOperatorToken(c *config.Config, logger *slog.Logger) (string, error) {
+	return readOrMakeValue(c, logger, operator.FileName, account.PrefixOperator)
+}
+
+// secretValueBytes is the number of random bytes in a stored secret.
+const secretValueBytes = 32
+
+// readOrMakeValue returns what a file of the data directory holds, prefix and 64
+// hexadecimal characters, and makes the file if it is not there.
+func readOrMakeValue(c *config.Config, logger *slog.Logger, name, prefix string) (string, error) {
+	path := filepath.Join(c.Data, name)
+	b, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return makeValue(c.Data, name, prefix)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read a secret of the data directory: %w", err)
+	}
+	value := strings.TrimSpace(string(b))
+	secret, found := strings.CutPrefix(value, prefix)
+	if b, err := hex.DecodeString(secret); err != nil || !found || len(b) != secretValueBytes || hex.EncodeToString(b) != secret {
+		return "", fmt.Errorf("%s does not hold what quarry wrote into it: restore %s from a backup, or remove %s%s to create a new one, which invalidates everything made with the first", path, path, path, checksumHint(name))
+	}
+	if a, open, err := permissions.Open(path); err == nil && open {
+		if err := os.Chmod(path, 0o600); err != nil {
+			return "", fmt.Errorf("close a secret to other users of this machine: %w; %s", err, a.Command())
+		}
+		logger.Warn("closed a secret to other users of this machine; if one of them may have read it, stop the server and remove the file"+checksumHint(name)+" to create a new one, which invalidates everything made with this one",
+			"path", path, "mode", a.Octal())
+	}
+	return value, nil
+}
+
+// checksumHint names the checksum of a file of the data directory, which has to go with it.
+func checksumHint(name string) string {
+	if name == FileName {
+		return " and " + SumFileName
+	}
+	return ""
+}
+
+// makeValue writes a new value. The data directory is this process's.
+func makeValue(dir, name, prefix string) (string, error) {
+	var chance [secretValueBytes]byte
+	_, _ = rand.Read(chance[:]) // never fails
+	value := prefix + hex.EncodeToString(chance[:])
+	// The checksum goes first: without one, the next start writes it.
+	err := os.Remove(filepath.Join(dir, name+".sum"))
+	if errors.Is(err, os.ErrNotExist) {
+		err = nil
+	}
+	if err = errors.Join(err, WriteFile(dir, name, value)); err != nil {
+		return "", fmt.Errorf("make a secret of the data directory: %w", err)
+	}
+	return value, nil
+}
+
+// WriteFile replaces a file of the directory dir, all of it or nothing, durably, by value
+// and a line break. The user of the process alone may read it.
+func WriteFile(dir, name, value string) (err error) {
+	f, err := os.CreateTemp(dir, name+"~") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(f.Name()) // the first error says more
+		}
+	}()
+	_, err = f.WriteString(value + "\n")
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err = os.Rename(f.Name(), filepath.Join(dir, name)); err != nil {
+		return err
+	}
+	return syncDirectory(dir)
+}
+
+// syncDirectory makes names in a directory durable.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

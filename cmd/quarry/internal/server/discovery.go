@@ -1,0 +1,34 @@
+package server
+
+import (
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/connections"
+	"github.com/quarrysearch/quarry/pipeline/discovery"
+)
+
+// openDiscovery opens what finds repositories of connections.
+func (s *Server) openDiscovery() (err error) {
+	c := s.o.Config.Discovery
+	s.discovery, err = discovery.New(discovery.Options{
+		Kinds: codehosts.Listers(), Log: s.log, Catalog: s.repositories.ForDiscovery(), Admit: s.registrar.CheckPolicy, Renew: s.codeHosts.RenewConnection, Dial: s.policy.Guard().DialContext,
+		Interval: c.Interval.Std(), Concurrency: c.Concurrency, MaxRepositories: c.MaxRepositories, RequestTimeout: c.RequestTimeout.Std(),
+		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
+	if err != nil {
+		return err
+	}
+	s.connectivity = connections.New(s.discovery)
+	s.setConnections(s.o.Config, s.connections.Discovered)
+	return nil
+}
+
+// setConnections has the connections of the settings in effect discovered and numbered.
+func (s *Server) setConnections(c *config.Config, discovered []discovery.Connection) {
+	if s.connectivity == nil {
+		return
+	}
+	s.connectivity.SetConnections(c, discovered)
+	s.numbering.SetConnections(codehosts.Names(c))
+}

@@ -1,0 +1,62 @@
+// Visits pages in a real browser, in both themes, wide and as narrow as a phone, and checks each
+// with axe-core. Argument: JSON {modules, browser, base, cookies, pages, shots}: where
+// playwright-core and axe-core are, the browser's program, the server's address, cookies of the
+// visitor ({name, value}), paths, and a directory for pictures (or none). What is wrong is printed,
+// a line each, and the exit status is 1.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const o = JSON.parse(process.argv[2]);
+const { chromium } = await import(pathToFileURL(join(o.modules, 'playwright-core/index.mjs')));
+const axe = readFileSync(join(o.modules, 'axe-core/axe.min.js'), 'utf8');
+const browser = await chromium.launch({
+  executablePath: o.browser,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+
+const wrong = [];
+const looks = [
+  { name: 'light', colorScheme: 'light', viewport: { width: 1280, height: 900 } },
+  { name: 'dark', colorScheme: 'dark', viewport: { width: 1280, height: 900 } },
+  { name: 'phone', colorScheme: 'light', viewport: { width: 360, height: 740 } },
+];
+if (o.shots) looks.push({ name: 'phone-dark', colorScheme: 'dark', viewport: { width: 360, height: 740 } });
+try {
+  for (const look of looks) {
+    const context = await browser.newContext({ colorScheme: look.colorScheme, viewport: look.viewport, reducedMotion: 'reduce' });
+    await context.addCookies((o.cookies || []).map((c) => ({ ...c, url: o.base })));
+    context.setDefaultTimeout(60000);
+    const page = await context.newPage();
+    let at = '';
+    const say = (text) => wrong.push(`${look.name} ${at}: ${text}`);
+    page.on('console', (m) => m.type() === 'error' && !/status of (4|5)\d\d/.test(m.text()) && say(m.text()));
+    page.on('pageerror', (e) => say(String(e)));
+    page.on('request', (r) => r.url().startsWith(o.base) || r.url().startsWith('data:') || say(`loads ${r.url()}`));
+    let requests = 0;
+    page.on('request', () => requests++);
+    await page.addInitScript(() => {
+      window.shift = 0;
+      new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) window.shift += e.value; }).observe({ type: 'layout-shift', buffered: true });
+    });
+    for (const path of o.pages) {
+      at = path;
+      await page.goto(o.base + path, { waitUntil: 'load' });
+      if (path === o.pages[0] && requests > 4) say(`a first visit is ${requests} requests, want at most 4: page, style, script, icons`);
+      const shift = await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(() => done(window.shift), 0))));
+      if (shift > 0.02) say(`the layout shifts by ${shift.toFixed(3)}, want at most 0.02`);
+      if (await page.locator('html').evaluate((e) => e.scrollWidth > e.clientWidth)) say('is wider than the screen');
+      await page.evaluate(axe);
+      const result = await page.evaluate(() => window.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+      for (const v of result.violations) for (const node of v.nodes) say(`${v.id}: ${v.help}: ${node.target.join(' ')} ${node.html.slice(0, 160)}`);
+      if (o.shots) await page.screenshot({ path: join(o.shots, `${path.replace(/[^a-z0-9]+/gi, '-').slice(0, 60)}-${look.name}.png`), fullPage: true });
+    }
+    await context.close();
+  }
+} finally {
+  await browser.close();
+}
+if (wrong.length > 0) {
+  console.log(wrong.join('\n'));
+  process.exit(1);
+}

@@ -1,0 +1,108 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
+)
+
+// visitedHistory is the input of git fast-import for two commits: a few small files with some of
+// this project, and then a change.
+func visitedHistory(t *testing.T) string {
+	t.Helper()
+	files := map[string]string{
+		"kettle.go": "// Package kettle boils.\npackage kettle\n\nfunc Boil() int { return 100 }\n", "README.md": "# Kettle\n\nBoils *water*, [as it should](kettle.go).\n\n```go\nkettle.Boil()\n```\n", "cup.bin": "\x00\x01\x02",
+	}
+	for _, name := range []string{"search.go", "searchfiles.go", "searchstate.go", "searchparams.go"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "query", "web", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files["pages/"+name] = string(text)
+	}
+	var b strings.Builder
+	commit := func(mark int, seconds int, message string, files map[string]string) {
+		fmt.Fprintf(&b, "commit refs/heads/main\nmark :%d\ncommitter Ada <ada@example.org> %d +0000\ndata %d\n%s\n", mark, seconds, len(message), message)
+		if mark > 1 {
+			fmt.Fprintf(&b, "from :%d\n", mark-1)
+		}
+		for path, text := range files {
+			fmt.Fprintf(&b, "M 100644 inline %s\ndata %d\n%s\n", path, len(text), text)
+		}
+	}
+	commit(1, 1767229200, "Boil water.", files)
+	commit(2, 1767315600, "Boil less water.\n\nA cup is enough.", map[string]string{"kettle.go": strings.Replace(files["kettle.go"], "return 100", "return 98", 1)})
+	return b.String() + "done\n"
+}
+
+// TestEveryPageInABrowser visits the pages of a server with a repository in a real browser:
+// each fits a phone, has no error, loads nothing from elsewhere, and passes axe-core.
+// QUARRY_WEB_SHOTS=DIR keeps pictures of them.
+func TestEveryPageInABrowser(t *testing.T) {
+	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
+	root := t.TempDir()
+	dir := filepath.Join(root, "kettle.git")
+	runGit(t, nil, "init", "--quiet", "--bare", "--initial-branch=main", dir)
+	runGit(t, strings.NewReader(visitedHistory(t)), "-C", dir, "fast-import", "--quiet", "--done")
+	s := runServer(t, testConfig(t, "git.allowedRoots="+root, "limits.anonymousPerSecond=0", "limits.perSecond=0"))
+	owner := newVisitor(t, s)
+	if status, _, text := owner.requestPage("/setup", htmlPage, url.Values{"token": {s.auth.SetupValue()}, "email": {"ada@example.com"}, "password": {"correct horse battery"}}); status != http.StatusOK {
+		t.Fatalf("set-up: %d\n%s", status, text)
+	}
+	if status, text := owner.submitPage("/admin/register", "/admin/register", url.Values{"address": {dir}, "name": {"team/kettle"}}); status != http.StatusOK {
+		t.Fatalf("register: %d\n%s", status, text)
+	}
+	repo := ""
+	waitUntil(t, func() bool {
+		if found := regexp.MustCompile(`href="(/repos/\d+)"><strong>`).FindStringSubmatch(owner.mustShow("/repos")); found != nil {
+			repo = found[1]
+		}
+		return repo != "" && strings.Contains(owner.mustShow(repo), "up to date")
+	})
+	if status, text := owner.submitPage(repo, repo, url.Values{"do": {"refresh"}}); status != http.StatusOK {
+		t.Fatalf("refresh: %d\n%s", status, text)
+	}
+	delivery := ""
+	waitUntil(t, func() bool {
+		if found := regexp.MustCompile(`href="(/deliveries/\d+-\d+)"`).FindStringSubmatch(owner.mustShow("/deliveries")); found != nil {
+			delivery = found[1]
+		}
+		return delivery != ""
+	})
+	base, err := url.Parse(s.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cookies []map[string]string
+	for _, c := range owner.client.Jar.Cookies(base) {
+		cookies = append(cookies, map[string]string{"name": c.Name, "value": c.Value})
+	}
+	argument, err := json.Marshal(map[string]any{
+		"modules": modules, "browser": program, "base": s.URL(), "cookies": cookies, "shots": os.Getenv("QUARRY_WEB_SHOTS"),
+		"pages": []string{
+			"/", "/search?q=boil", "/search?q=nothing_is_named_so", "/symbols", "/symbols?name=Boil", "/find", "/find?q=ket", "/find?q=%40Boil", "/find?q=%3E", "/syntax", "/shortcuts", "/preferences",
+			"/repos", repo, repo + "/skipped", "/why", "/why?file=team/kettle/cup.bin", "/deliveries", delivery,
+			"/admin", "/admin/register", "/admin/deadletters", "/admin/replays", "/admin/audit", "/repos/99999",
+			"/browse/team/kettle", "/browse/team/kettle/-/blob/kettle.go", "/browse/team/kettle/-/blob/README.md", "/browse/team/kettle/-/blob/cup.bin", "/browse/team/kettle/-/blob/none",
+			"/search?q=writer", "/browse/team/kettle/-/blob/pages/search.go?L=60-70", "/browse/team/kettle/-/blob/pages/searchparams.go?blame=1", "/browse/team/kettle/-/blob/kettle.go?L=99",
+			"/browse/team/kettle/-/commits/", "/browse/team/kettle/-/commit/HEAD", "/browse/team/kettle/-/compare/HEAD~1...HEAD", "/symbols?name=fileWriter&repo=team/kettle", "/search?q=a(b",
+			"/browse/team/none", "/browse/team/kettle@none",
+			"/settings/keys", "/settings/keys/new", "/settings/profile", "/settings/sessions", "/settings/members",
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if said, err := exec.CommandContext(t.Context(), "node", "testdata/visit.mjs", string(argument)).CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, said)
+	}
+}

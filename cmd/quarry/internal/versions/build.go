@@ -1,0 +1,138 @@
+package versions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/metrics"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/store"
+)
+
+// buildVersion builds the requested version while the live one keeps serving. It returns
+// the new version open and caught up with the live one, but not live.
+func (v *Versions) buildVersion(ctx context.Context, order *replayOrder, progress func(done, total int64)) (*Version, error) {
+	if err := v.o.Home.Clean(); err != nil {
+		return nil, err
+	}
+	p := &pastRestorer{o: v.o, log: v.o.Log, objects: v.o.Objects, mirrors: v.o.Mirrors}
+	defer p.close()
+	m, heal := newVersionMetrics(v.o.Registerer), v.newHealer()
+	var next *Version
+	built, err := projections.Build(ctx, v.replayOptions(order, p, m, heal, &next, progress))
+	if err != nil {
+		return nil, err
+	}
+	next.Meta, next.metrics, next.restorer = built.Meta, m, heal
+	if err := v.alignWithLive(ctx, next); err != nil {
+		return nil, errors.Join(err, built.Close(), store.Remove(built.Dir))
+	}
+	return v.registerVersion(next), nil
+}
+
+// replayOptions say how the version is made; next is set when it is open.
+func (v *Versions) replayOptions(order *replayOrder, p *pastRestorer, m *versionMetrics, heal *repair.Restorer, next **Version, progress func(done, total int64)) projections.ReplayOptions {
+	live := v.Live() // nil while the server is stopped; only this replay replaces it
+	o := projections.ReplayOptions{
+		Home: v.o.Home, Log: v.o.Log, Objects: v.o.Objects, Until: order.until, Progress: progress, Logger: v.o.Logger,
+		Store: store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal)},
+		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) (_ []projections.Projection, _ func(), err error) {
+			options := v.newVersionOptions(s, m)
+			options.rebuilding, options.objects = true, p.objectStore(order.until != nil)
+			// A live version that follows notes by itself what is to be deleted.
+			options.deletes = order.until == nil && (live == nil || live.Meta.IsFrozen())
+			if *next, err = openProjections(ctx, options, d); err != nil {
+				return nil, nil, err
+			}
+			return (*next).listProjections(), (*next).close, nil
+		},
+	}
+	if order.target != nil {
+		o.Projection, o.Family, o.Source = order.target.Name(), order.target.Family(), live.Store
+	}
+	if order.until != nil {
+		o.Settle = func(ctx context.Context, at []projections.Checkpoint) (projections.Missing, error) {
+			return p.restoreDocuments(ctx, (*next).Places, at)
+		}
+	} else if v.followsLog() {
+		o.Follow = func(ctx context.Context, r *projections.Runner) error {
+			return waitFor(ctx, r, live.Runner.Checkpoints())
+		}
+	}
+	return o
+}
+
+// followsLog reports whether a live version runs that follows the log.
+func (v *Versions) followsLog() bool {
+	live := v.Live()
+	return live != nil && !live.Meta.IsFrozen() && len(live.Runner.Checkpoints()) > 0
+}
+
+// alignWithLive attaches to a version what follows the log for it, then waits until the live
+// version is as far. A record that cannot be applied is then among the dead letters.
+func (v *Versions) alignWithLive(ctx context.Context, next *Version) error {
+	o := v.newVersionOptions(next.Store, next.metrics)
+	if next.Meta.IsFrozen() {
+		o.deadLetters = nil
+	}
+	if err := next.openRunner(o); err != nil || next.Meta.IsFrozen() || !v.followsLog() {
+		return err
+	}
+	live := v.Live()
+	here, err := next.readCheckpoints(live.Runner.Checkpoints())
+	if err != nil {
+		return err
+	}
+	return waitFor(ctx, live.Runner, here)
+}
+
+// readCheckpoints returns how far the store is in the partitions of others.
+func (i *Version) readCheckpoints(others []projections.Checkpoint) ([]projections.Checkpoint, error) {
+	here := make([]projections.Checkpoint, len(others))
+	for n, c := range others {
+		next, err := i.Store.Checkpoint(c.Partition)
+		if err != nil {
+			return nil, err
+		}
+		here[n] = projections.Checkpoint{Partition: c.Partition, Next: next}
+	}
+	return here, nil
+}
+
+// discardVersion removes a version that did not become live; the previous one stays.
+func (v *Versions) discardVersion(i *Version) error {
+	i.Release()
+	if err := v.closeVersion(i); err != nil {
+		return err
+	}
+	return v.o.Home.Clean()
+}
+
+// secondVersionBytes is what a version takes in addition to the projections' own
+// memory: tables in memory, not yet flushed.
+const secondVersionBytes = 64 << 20
+
+// memoryWarning says that two versions at once may need more memory than the
+// process is to have. The estimate for the second is the live heap, most of which
+// is the first, and secondVersionBytes; blocks are cached for both together.
+func memoryWarning(limit int64) string {
+	heap := liveHeapBytes()
+	estimate := 2*heap + secondVersionBytes
+	if limit <= 0 || estimate <= limit {
+		return ""
+	}
+	return fmt.Sprintf("two versions at once may take %d MiB of heap, and runtime.memoryLimitBytes is %d MiB: expect slow answers, or raise it, or replay with the server stopped",
+		estimate>>20, limit>>20)
+}
+
+// liveHeapBytes is what the last collection left.
+func liveHeapBytes() int64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	if sample[0].Value.Kind() != metrics.KindUint64 {
+		return 0
+	}
+	return int64(sample[0].Value.Uint64())
+}

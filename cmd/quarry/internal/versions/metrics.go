@@ -1,0 +1,80 @@
+package versions
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/schemas/replay"
+)
+
+// versionsMetrics describe the versions of the projections:
+//
+//	quarry_projections_replays_total{result}   replays that ended: done, failed, canceled
+//	quarry_projections_replaying               1 while a replay is running
+//	quarry_projections_frozen                  1 while the live version shows the past
+//	quarry_projections_unstored_documents      documents and refs that a rebuild would lose
+//	quarry_projections_missing_documents       documents of the past that it lacks
+//	quarry_projections_version_bytes{version}  files of the current, the previous and the damaged version
+type versionsMetrics struct {
+	replays *prometheus.CounterVec
+	all     []prometheus.Collector
+}
+
+func newVersionsMetrics(v *Versions) *versionsMetrics {
+	m := &versionsMetrics{replays: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "quarry_projections_replays_total",
+		Help: "Replays and rollbacks, by result: done, failed or canceled.",
+	}, []string{"result"})}
+	for _, state := range []replay.State{replay.Done, replay.Failed, replay.Canceled} {
+		m.replays.WithLabelValues(string(state))
+	}
+	gauge := func(name, help string, labels prometheus.Labels, read func() float64) prometheus.Collector {
+		return prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "quarry_projections_" + name, Help: help, ConstLabels: labels}, read)
+	}
+	m.all = []prometheus.Collector{
+		m.replays,
+		gauge("replaying", "1 while a replay builds a version or switches to it.", nil, func() float64 { return boolToFloat(v.replays.isBusy()) }),
+		gauge("frozen", "1 while the live version shows a moment of the past and does not follow the log.", nil, func() float64 { return boolToFloat(v.Live().Meta.IsFrozen()) }),
+		gauge("unstored_documents", "Documents and refs of the live version that a rebuild would lose because the segment store lacks them. They are written again or re-indexed.", nil, func() float64 {
+			return float64(v.Live().StoreChecker.Unstored().CountAll())
+		}),
+		gauge("missing_documents", "Documents that the live point-in-time version lacks because neither a segment nor a mirror has them.", nil, func() float64 {
+			return float64(v.Live().Meta.Missing.Documents)
+		}),
+	}
+	const help = "Files of a version of the projections: current, previous, or damaged, one that was set aside. Versions share files, with each other and with the segment store."
+	for version, dir := range map[string]func() (string, error){"current": v.o.Home.Current, "previous": v.o.Home.Previous, "damaged": v.o.Home.AsidePath} {
+		m.all = append(m.all, gauge("version_bytes", help, prometheus.Labels{"version": version}, func() float64 { return versionDiskBytes(dir) }))
+	}
+	return m
+}
+
+// versionDiskBytes returns the size of the version that dir names, 0 if there is none.
+func versionDiskBytes(dir func() (string, error)) float64 {
+	path, err := dir()
+	if err != nil || path == "" {
+		return 0
+	}
+	n, err := projections.DiskBytes(path)
+	if err != nil {
+		return 0 // its files change while they are counted
+	}
+	return float64(n)
+}
+
+func boolToFloat(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// registerMetrics makes the metrics known.
+func (v *Versions) registerMetrics() error {
+	for _, c := range v.metrics.all {
+		if err := v.o.Registerer.Register(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,273 @@
+package versions
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/replay"
+)
+
+// ErrDifferent says that the projections are not what the log says.
+var ErrDifferent = errors.New("the projections differ from a rebuild")
+
+// Rebuild builds projections from the log, next to the live ones, while no server runs.
+type Rebuild struct {
+	o             Options
+	openMirrors   func() (*mirror.Mirrors, error)
+	openedMirrors *mirror.Mirrors // nil until they are needed
+}
+
+// NewRebuild returns a Rebuild. openMirrors opens those of the data directory, for
+// documents of the past. The caller calls Close.
+func NewRebuild(o Options, openMirrors func() (*mirror.Mirrors, error)) *Rebuild {
+	r := &Rebuild{o: o, openMirrors: openMirrors}
+	r.o.Mirrors = r.ensureMirrors
+	return r
+}
+
+// Close closes the mirrors.
+func (r *Rebuild) Close() error {
+	if r.openedMirrors == nil {
+		return nil
+	}
+	return r.openedMirrors.Close()
+}
+
+// Switch makes a version as ordered and makes it live for the next start; the one
+// that was live is kept. progress is called about once a second with the records
+// applied and to apply. It returns what the version is.
+func (r *Rebuild) Switch(ctx context.Context, in replay.Request, progress func(done, total int64)) (meta projections.Meta, err error) {
+	v := newVersions(r.o)
+	defer func() { err = errors.Join(err, v.Close(), r.o.Home.Clean()) }()
+	order := &replayOrder{Replay: replay.Replay{Projection: in.Projection, To: in.To}, force: in.Force}
+	if in.Projection != "" {
+		if err := v.openLive(ctx); err != nil {
+			return meta, err
+		}
+	}
+	if err := v.parseReplayRequest(order, in); err != nil {
+		return meta, err
+	}
+	next, err := v.buildWithLossCheck(ctx, order, progress)
+	if err != nil {
+		return meta, err
+	}
+	if err := r.inheritDeletions(next); err != nil {
+		return meta, err
+	}
+	return next.Meta, r.o.Home.Switch(next.Store.Dir())
+}
+
+// openLive opens the live version, to be copied; nothing runs on it.
+func (v *Versions) openLive(ctx context.Context) error {
+	dir, err := v.o.Home.Current()
+	if err != nil {
+		return err
+	}
+	i, err := v.openVersion(ctx, dir)
+	if err == nil {
+		v.live.Store(i)
+	}
+	return err
+}
+
+// inheritDeletions copies the pending deletions of the live version. If that version cannot
+// be read, there are none to copy: some objects then stay in the segment store.
+func (r *Rebuild) inheritDeletions(next *Version) (err error) {
+	dir, err := r.o.Home.Current()
+	if err != nil {
+		return err
+	}
+	old, err := store.Open(dir, store.Options{ReadOnly: true, Logger: r.o.Logger})
+	if err != nil {
+		return nil // see above; while a copy of it has it open, the rows were copied
+	}
+	defer func() { err = errors.Join(err, old.Close()) }()
+	if err := next.Places.TakeOver(old); err != nil {
+		r.o.Logger.Warn("pending deletions of the previous version cannot be read; their objects stay in the segment store", "error", err)
+	}
+	return nil
+}
+
+// ensureMirrors opens the git mirrors, once, for what the past had; nil without git.
+func (r *Rebuild) ensureMirrors() *mirror.Mirrors {
+	if r.openedMirrors != nil {
+		return r.openedMirrors
+	}
+	var err error
+	if r.openedMirrors, err = r.openMirrors(); err != nil {
+		r.o.Logger.Warn("the git mirrors cannot be opened; documents that no segment holds stay missing", "error", err)
+		return nil
+	}
+	return r.openedMirrors
+}
+
+// Rollback makes the version before live for the next start, and returns what it
+// is.
+func (r *Rebuild) Rollback() (projections.Meta, error) {
+	dir, err := r.o.Home.Rollback()
+	if err != nil {
+		return projections.Meta{}, err
+	}
+	return projections.ReadMeta(dir)
+}
+
+// rebuildStore replaces the live store of home by one that is made from the log.
+func rebuildStore(ctx context.Context, o Options, home *projections.Home, progress func(done, total int64)) (string, error) {
+	dir, err := projections.Replay(ctx, projections.ReplayOptions{
+		Home: home, Log: o.Log, Objects: o.Objects,
+		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) ([]projections.Projection, func(), error) {
+			return OpenRows(ctx, s, o.Objects, d, o.Logger)
+		},
+		Store:    store.Options{CacheBytes: int64(o.Config.Cache.BlocksBytes), Logger: o.Logger},
+		Progress: progress,
+		Logger:   o.Logger,
+	})
+	if err != nil {
+		return "", err
+	}
+	return dir, home.Clean()
+}
+
+// Verify brings the live projections up to date, rebuilds them in a temporary
+// directory, and compares every key and value but those that are facts of one
+// directory. It returns the number of rows, and an error that wraps ErrDifferent
+// and names the first row that differs.
+func (r *Rebuild) Verify(ctx context.Context, progress func(done, total int64)) (rows int, err error) {
+	dir, err := os.MkdirTemp(r.o.Config.Data, "verify-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := r.catchUp(ctx); err != nil {
+		return 0, fmt.Errorf("bring the live projections up to date: %w", err)
+	}
+	home, err := projections.OpenHome(dir)
+	if err != nil {
+		return 0, err
+	}
+	made, err := rebuildStore(ctx, r.o, home, progress)
+	if err != nil {
+		return 0, err
+	}
+	live, err := r.o.Home.Current()
+	if err != nil {
+		return 0, err
+	}
+	return r.compareStores(ctx, live, made)
+}
+
+// catchUp applies to the live projections what the log holds beyond them.
+func (r *Rebuild) catchUp(ctx context.Context) (err error) {
+	dir, err := r.o.Home.Current()
+	if err != nil {
+		return err
+	}
+	rows, err := store.Open(dir, store.Options{CacheBytes: int64(r.o.Config.Cache.BlocksBytes), Logger: r.o.Logger})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	i, err := openVersionRows(ctx, versionOptions{Logger: r.o.Logger, store: rows, log: r.o.Log, objects: r.o.Objects}, projections.Meta{})
+	if err != nil {
+		return err
+	}
+	defer i.close()
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- i.Runner.Run(running) }()
+	select {
+	case <-i.Runner.CaughtUp():
+		stop()
+		return <-ended
+	case err := <-ended:
+		return errors.Join(err, ctx.Err())
+	}
+}
+
+// compareStores walks two stores side by side.
+func (r *Rebuild) compareStores(ctx context.Context, live, made string) (rows int, err error) {
+	a, err := r.openSwept(ctx, live)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, a.Close()) }()
+	b, err := r.openSwept(ctx, made)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	x, err := a.Iter(nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, x.Close()) }()
+	y, err := b.Iter(nil, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, y.Close()) }()
+	return compareRows(x, y)
+}
+
+// openSwept opens a store without the segments that nothing names any more:
+// when those go depends on who was reading, not on the log. Opening the
+// projections excises them.
+func (r *Rebuild) openSwept(ctx context.Context, dir string) (*store.Store, error) {
+	s, err := store.Open(dir, store.Options{Logger: r.o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	_, closeRows, err := OpenRows(ctx, s, r.o.Objects, projections.NewDecoder(r.o.Objects), r.o.Logger)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	closeRows()
+	return s, nil
+}
+
+// iterator is store.Iterator as compareRows uses it.
+type iterator interface {
+	First() bool
+	Next() bool
+	Key() []byte
+	Value() []byte
+	Err() error
+}
+
+// compareRows returns the number of equal rows before the first difference.
+func compareRows(live, made iterator) (rows int, err error) {
+	a, b := skipLocal(live, live.First()), skipLocal(made, made.First())
+	for a && b {
+		if !bytes.Equal(live.Key(), made.Key()) || !bytes.Equal(live.Value(), made.Value()) {
+			return rows, fmt.Errorf("%w: row %d: %q = %.200q in the live ones, %q = %.200q in the rebuild",
+				ErrDifferent, rows, live.Key(), live.Value(), made.Key(), made.Value())
+		}
+		rows++
+		a, b = skipLocal(live, live.Next()), skipLocal(made, made.Next())
+	}
+	switch {
+	case errors.Join(live.Err(), made.Err()) != nil:
+		return rows, errors.Join(live.Err(), made.Err())
+	case a:
+		return rows, fmt.Errorf("%w: only the live ones have %q = %.200q", ErrDifferent, live.Key(), live.Value())
+	case b:
+		return rows, fmt.Errorf("%w: only the rebuild has %q = %.200q", ErrDifferent, made.Key(), made.Value())
+	}
+	return rows, nil
+}
+
+// skipLocal passes rows that are facts of one directory.
+func skipLocal(it iterator, valid bool) bool {
+	for valid && it.Key()[0] == byte(store.FamilyLocal) {
+		valid = it.Next()
+	}
+	return valid
+}

@@ -1,0 +1,263 @@
+package versions
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// past brings the documents of a moment of the past into a version that shows it.
+// The segments of that time may have been merged and deleted since. Their documents
+// are in the segments of later events or, if they were dead when the segments were
+// merged, in the git mirrors, from where they are analyzed again. Documents that
+// neither has stay missing, and are counted.
+type pastRestorer struct {
+	o       Options
+	log     projections.Tailer
+	objects segmentstore.Store
+	// mirrors returns the mirrors of this process; nil if it has none.
+	mirrors func() *mirror.Mirrors
+
+	made *madeObjects // nil unless the past is built
+}
+
+// objectStore is what the version takes objects from.
+func (p *pastRestorer) objectStore(building bool) segmentstore.Store {
+	if !building {
+		return p.objects
+	}
+	p.made = &madeObjects{Store: p.objects}
+	p.made.mu.paths = map[string]string{}
+	return p.made
+}
+
+// close removes the segments that were made.
+func (p *pastRestorer) close() {
+	if p.made != nil {
+		p.made.removeFiles()
+	}
+}
+
+// restoreDocuments completes a version that has applied everything below the given
+// checkpoints, and returns what is missing.
+func (p *pastRestorer) restoreDocuments(ctx context.Context, where *places.Places, at []projections.Checkpoint) (missing projections.Missing, err error) {
+	for _, c := range at {
+		if n, err := countUnheld(where, c.Partition); err != nil || n == 0 {
+			if err != nil {
+				return missing, err
+			}
+			continue
+		}
+		if err := p.adoptLater(ctx, where, c); err != nil {
+			return missing, fmt.Errorf("documents of partition %d: %w", c.Partition, err)
+		}
+		if err := p.analyzeMissing(ctx, where, c.Partition); err != nil {
+			return missing, fmt.Errorf("documents of partition %d from the mirrors: %w", c.Partition, err)
+		}
+		if err := addMissing(ctx, where, c.Partition, &missing); err != nil {
+			return missing, err
+		}
+	}
+	if missing.Documents > 0 {
+		p.o.Logger.Warn("documents of the past are missing: neither a segment nor a git mirror has them any more", "documents", missing.Documents, "files", missing.Files)
+	}
+	return missing, nil
+}
+
+// addMissing adds what a partition lacks.
+func addMissing(ctx context.Context, where *places.Places, partition int32, missing *projections.Missing) error {
+	n, err := countUnheld(where, partition)
+	if err != nil || n == 0 {
+		return err
+	}
+	missing.Documents += n
+	byRepository, err := findMissingDocuments(ctx, where, partition)
+	if err != nil {
+		return err
+	}
+	v := where.Acquire()
+	defer v.Release()
+	for _, id := range slices.Sorted(maps.Keys(byRepository)) {
+		for _, w := range byRepository[id] {
+			if len(missing.Files) == projections.MaxMissingFiles {
+				return nil
+			}
+			missing.Files = append(missing.Files, v.Repository(id).Name+": "+w.path)
+		}
+	}
+	return nil
+}
+
+// countUnheld counts the documents of a partition that no segment holds.
+func countUnheld(where *places.Places, partition int32) (int, error) {
+	v := where.Acquire()
+	defer v.Release()
+	keys, err := v.UnheldIn(partition)
+	return len(keys), err
+}
+
+// adoptLater takes documents from the segments that came after c and still exist,
+// the latest first: they are the largest.
+func (p *pastRestorer) adoptLater(ctx context.Context, where *places.Places, c projections.Checkpoint) error {
+	segments, err := p.laterSegments(ctx, c)
+	if err != nil {
+		return err
+	}
+	for _, ref := range slices.Backward(segments) {
+		if n, err := countUnheld(where, c.Partition); err != nil || n == 0 {
+			return err
+		}
+		if _, err := where.Adopt(ctx, c.Partition, ref); err != nil {
+			return fmt.Errorf("segment %s: %w", ref.ID, err)
+		}
+	}
+	return nil
+}
+
+// laterSegments reads the segments that the partition got after c and has not
+// merged, in order.
+func (p *pastRestorer) laterSegments(ctx context.Context, c projections.Checkpoint) ([]event.SegmentRef, error) {
+	high, err := p.log.HighWater(ctx, event.TopicEvents)
+	if err != nil || c.Next >= high[c.Partition] {
+		return nil, err
+	}
+	var segments []event.SegmentRef
+	for rec, err := range event.ReadRange(ctx, p.log, event.TopicEvents, c.Partition, c.Next, high[c.Partition]) {
+		if err != nil {
+			return nil, err
+		}
+		_, ev, err := event.Decode(rec)
+		switch e := ev.(type) {
+		case *event.RevisionIndexed:
+			segments = append(segments, e.Segments...)
+		case *event.SegmentsMerged:
+			if e.Output != nil {
+				segments = append(segments, *e.Output)
+			}
+			gone := e.Inputs
+			if err == nil {
+				segments = slices.DeleteFunc(segments, func(s event.SegmentRef) bool {
+					return slices.Contains(gone, s.ID) && (e.Output == nil || s.ID != e.Output.ID)
+				})
+			}
+		}
+	}
+	return segments, nil
+}
+
+// wanted is a document that is looked for in a mirror, and one place of it.
+type missingDocument struct {
+	key  code.DocumentKey
+	path string
+}
+
+// analyzeMissing takes documents from the mirrors.
+func (p *pastRestorer) analyzeMissing(ctx context.Context, where *places.Places, partition int32) error {
+	byRepository, err := findMissingDocuments(ctx, where, partition)
+	mirrors := p.mirrors()
+	if err != nil || mirrors == nil {
+		return err
+	}
+	for _, id := range slices.Sorted(maps.Keys(byRepository)) {
+		refs, err := p.analyzeDocuments(ctx, mirrors.Mirror(id), id, byRepository[id])
+		if err != nil {
+			return err
+		}
+		for _, ref := range refs {
+			if _, err := where.Adopt(ctx, partition, ref); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// findMissingDocuments returns, for each repository of a partition, the documents of its
+// refs that no segment holds, each once.
+func findMissingDocuments(ctx context.Context, where *places.Places, partition int32) (map[code.RepositoryID][]missingDocument, error) {
+	v := where.Acquire()
+	defer v.Release()
+	keys, err := v.UnheldIn(partition)
+	if err != nil {
+		return nil, err
+	}
+	out := map[code.RepositoryID][]missingDocument{}
+	for _, r := range v.Repositories() {
+		if r == nil || r.Partition != partition {
+			continue
+		}
+		found := map[code.DocumentKey]bool{}
+		for _, ref := range r.Refs {
+			err := v.Files(ctx, r.ID, ref.Ref, "", func(place places.Place) bool {
+				if place.Skipped == "" && keys[place.Document] && !found[place.Document] {
+					found[place.Document] = true
+					out[r.ID] = append(out[r.ID], missingDocument{place.Document, place.Path})
+				}
+				return true
+			})
+			if err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// madeObjects are objects of which some were built in this process. Those are
+// temporary: no other process uses them, and they are removed on close.
+type madeObjects struct {
+	segmentstore.Store
+	dir string
+	n   int // segments made
+	mu  struct {
+		sync.Mutex
+		paths map[string]string
+	}
+}
+
+// addFile takes the file of a segment that was made.
+func (m *madeObjects) addFile(name, path string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.mu.paths[name] = path
+}
+
+// Fetch implements segmentstore.Store.
+func (m *madeObjects) Fetch(ctx context.Context, name, path string) error {
+	m.mu.Lock()
+	made, ok := m.mu.paths[name]
+	delete(m.mu.paths, name)
+	m.mu.Unlock()
+	if !ok {
+		return m.Store.Fetch(ctx, name, path)
+	}
+	return os.Rename(made, path)
+}
+
+// nextPath returns a path for a segment, in a directory below the given one.
+func (m *madeObjects) nextPath(below string) (_ string, err error) {
+	if m.dir == "" {
+		if m.dir, err = os.MkdirTemp(below, "past-"); err != nil {
+			return "", err
+		}
+	}
+	m.n++
+	return filepath.Join(m.dir, fmt.Sprint("segment-", m.n)), nil
+}
+
+func (m *madeObjects) removeFiles() {
+	if m.dir != "" {
+		_ = os.RemoveAll(m.dir) // what stays is removed with the version's home
+	}
+}

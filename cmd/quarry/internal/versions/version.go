@@ -1,0 +1,150 @@
+package versions
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/erasure"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/catalog"
+	"github.com/quarrysearch/quarry/projections/deliveries"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+)
+
+// Version is the projections of one version, over its store.
+type Version struct {
+	Catalog      *catalog.Catalog
+	Places       *places.Places
+	Ledger       *deliveries.Ledger
+	Runner       *projections.Runner
+	Reindexer    *repair.Reindexer // nil in a rebuild
+	StoreChecker *repair.StoreChecker
+	restorer     *repair.Restorer
+	Eraser       *erasure.Eraser // nil in a rebuild, and in a version of the past
+
+	// Of a version that is, or may become, the live one.
+	Store    *store.Store
+	decoder  *projections.Decoder
+	Meta     projections.Meta
+	metrics  *versionMetrics
+	Fence    *projections.Fence
+	refCount refCount
+	// Superseded is closed when another version is live, handoverDone when this one has
+	// replaced the previous one.
+	Superseded, handoverDone chan struct{}
+}
+
+// versionOptions say what a version is built on.
+type versionOptions struct {
+	Logger      *slog.Logger
+	Registerer  prometheus.Registerer
+	store       *store.Store
+	log         projections.Tailer
+	deadLetters projections.Appender // nil in a rebuild
+	objects     segmentstore.Store
+	cache       *segment.Cache
+	// deletes notes which objects are to be deleted when a merge is applied.
+	deletes bool
+	// beforePurge is called before text of a removed repository or branch is deleted.
+	beforePurge func() error
+	// rebuilding keeps segments in the store that no row names yet.
+	rebuilding bool
+}
+
+// openProjections opens the projections of a store.
+func openProjections(ctx context.Context, o versionOptions, decoder *projections.Decoder) (*Version, error) {
+	repositories, err := catalog.Open(catalog.Options{Store: o.store, Decoder: decoder, Logger: o.Logger, Registerer: o.Registerer})
+	if err != nil {
+		return nil, fmt.Errorf("open catalog: %w", err)
+	}
+	where, err := places.Open(ctx, places.Options{
+		Store: o.store, Decoder: decoder, Objects: o.objects, DeleteObjects: o.deletes, BeforePurge: o.beforePurge, KeepSegments: o.rebuilding,
+		Cache: o.cache, Logger: o.Logger, Registerer: o.Registerer,
+	})
+	if err != nil {
+		repositories.Close()
+		return nil, fmt.Errorf("open places: %w", err)
+	}
+	ledger, err := deliveries.Open(deliveries.Options{Store: o.store, Decoder: decoder, Registerer: o.Registerer})
+	if err != nil {
+		where.Close()
+		repositories.Close()
+		return nil, fmt.Errorf("open deliveries: %w", err)
+	}
+	return &Version{Catalog: repositories, Places: where, Ledger: ledger, Store: o.store, decoder: decoder}, nil
+}
+
+// OpenRows opens the projections of a store for a runner that is not theirs, and returns
+// what closes them.
+func OpenRows(ctx context.Context, s *store.Store, objects segmentstore.Store, d *projections.Decoder, logger *slog.Logger) ([]projections.Projection, func(), error) {
+	i, err := openProjections(ctx, versionOptions{Logger: logger, store: s, objects: objects}, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	return i.listProjections(), i.close, nil
+}
+
+// openVersionRows opens the projections of a store and what applies the log to them.
+func openVersionRows(ctx context.Context, o versionOptions, meta projections.Meta) (*Version, error) {
+	i, err := openProjections(ctx, o, projections.NewDecoder(o.objects))
+	if err != nil {
+		return nil, err
+	}
+	i.Meta = meta
+	if err := i.openRunner(o); err != nil {
+		i.close()
+		return nil, err
+	}
+	return i, nil
+}
+
+// openRunner gives the version what applies the log to it: nothing, to a version of
+// the past.
+func (i *Version) openRunner(o versionOptions) (err error) {
+	i.Runner, err = projections.New(projections.Options{
+		Store: i.Store, Log: o.log, Decoder: i.decoder, Projections: i.listProjections(), Until: i.Meta.Until,
+		DeadLetters: o.deadLetters, Now: boot.Now, Logger: o.Logger, Registerer: o.Registerer,
+		Searchable: i.logSearchable(o.Logger),
+	})
+	return err
+}
+
+// logSearchable returns what logs the last step of a push.
+func (i *Version) logSearchable(logger *slog.Logger) func(projections.Searchable) {
+	return func(s projections.Searchable) {
+		_, delivery, err := i.Ledger.OfPush(s.Cause)
+		if err != nil {
+			delivery = "" // the line says enough without
+		}
+		name := ""
+		if r, ok := i.Catalog.Snapshot().ByID(s.Repository); ok {
+			name = r.Name
+		}
+		logger.Info("push is searchable", "delivery_id", delivery, "repository", name, "repository_id", s.Repository,
+			"ref", string(s.Ref), "commit", string(s.Commit), "position", s.Cause.String(), "indexed_position", s.At.String(), "duration", s.Waited)
+	}
+}
+
+// listProjections are applied and published in this order. The ledger is the last: it
+// notes when the others have published.
+func (i *Version) listProjections() []projections.Projection {
+	return []projections.Projection{i.Catalog, i.Places, i.Ledger}
+}
+
+// Release ends the use that Acquire began.
+func (i *Version) Release() { i.refCount.release() }
+
+// close closes the projections, not the store.
+func (i *Version) close() {
+	i.Ledger.Close()
+	i.Places.Close()
+	i.Catalog.Close()
+}

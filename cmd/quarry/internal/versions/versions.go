@@ -1,0 +1,361 @@
+package versions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/erasure"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Versions holds the live version of the projections and puts another in its
+// place: one that a replay made, or the one before. A reader calls Acquire
+// once and finishes on the version it got.
+type Versions struct {
+	o Options
+	// blocks is Pebble's cache, of all versions together.
+	blocks *store.Cache
+	live   atomic.Pointer[Version]
+	// ready is set once a live version has caught up with the log: the process is
+	// ready from then on, whatever is switched to.
+	ready   atomic.Bool
+	replays *Replays
+	metrics *versionsMetrics
+	// damaged takes the first damaged file with rows that is met while they are read.
+	damaged chan error
+	// rebuilt says that the live version was damaged at the start, and is rebuilt.
+	rebuilt bool
+
+	mu struct {
+		sync.Mutex
+		open []*Version
+	}
+}
+
+// Options are what versions are made of. All are required unless they say
+// otherwise.
+type Options struct {
+	Config *config.Config
+	Home   *projections.Home
+	Log    eventlog.Log
+	// Workers is the consumer group of the workers.
+	Workers string
+	Objects segmentstore.Store
+	Frames  *segment.Cache // not required by a Rebuild
+	Damage  *repair.Metrics
+	// EmptyQuarantine removes the damaged objects of the segment store.
+	EmptyQuarantine func() (int, error)
+	// Mirrors returns those of this process; nil if it has none.
+	Mirrors func() *mirror.Mirrors
+	// FailureReason says why the workers gave an event up.
+	FailureReason func(event.Position) (reason string, given bool)
+	// DiskFull is called by a store that cannot write for want of space; not required.
+	DiskFull func()
+	// Memory stands in for the disk in simulations; not required.
+	Memory     *store.Memory
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+var _ io.Closer = (*Versions)(nil)
+
+func newVersions(o Options) *Versions {
+	v := &Versions{o: o, blocks: store.NewCache(int64(o.Config.Cache.BlocksBytes)), damaged: make(chan error, 1)}
+	v.replays, v.metrics = newReplays(v), newVersionsMetrics(v)
+	return v
+}
+
+// Open opens the live version. The caller calls Close.
+func Open(ctx context.Context, o Options) (*Versions, error) {
+	v := newVersions(o)
+	if err := v.open(ctx); err != nil {
+		return nil, errors.Join(err, v.Close())
+	}
+	return v, nil
+}
+
+// Live returns the live version. It may be closed meanwhile: see Acquire.
+func (v *Versions) Live() *Version { return v.live.Load() }
+
+// Replays returns what starts replays and lists them.
+func (v *Versions) Replays() *Replays { return v.replays }
+
+// ErrCatchingUp is why projections that have just begun are not ready.
+var ErrCatchingUp = errors.New("the projections are catching up with the log")
+
+// errRebuilding is ErrCatchingUp after damage.
+var errRebuilding = errors.New("the projections were damaged and are rebuilt from the log")
+
+// CheckCaughtUp is nil once a live version has caught up with the log since the process
+// began.
+func (v *Versions) CheckCaughtUp() error {
+	switch {
+	case v.CaughtUp():
+		return nil
+	case v.rebuilt:
+		return errRebuilding
+	}
+	return ErrCatchingUp
+}
+
+// Registered returns a registered repository. It implements deadletters.Catalog.
+func (v *Versions) Registered(id code.RepositoryID) (code.Repository, bool) {
+	i := v.Acquire()
+	defer i.Release()
+	known, ok := i.Catalog.Snapshot().ByID(id)
+	if !ok {
+		return code.Repository{}, false
+	}
+	return known.Repository, true
+}
+
+// newVersionOptions are those of a version over a store.
+func (v *Versions) newVersionOptions(s *store.Store, m *versionMetrics) versionOptions {
+	return versionOptions{
+		Logger: v.o.Logger, Registerer: m, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: true, objects: v.o.Objects, cache: v.o.Frames, beforePurge: v.replays.dropPrevious,
+	}
+}
+
+// open opens the live version, which it rebuilds if another version of the
+// program wrote it, and removes what a former process left unfinished.
+func (v *Versions) open(ctx context.Context) error {
+	dir, err := v.o.Home.Current()
+	if repair.IsDamage(err) {
+		v.o.Logger.Error("the pointer to the projections is damaged; the newest version is taken", "error", err)
+		if err := v.o.Home.RepairCurrent(); err != nil {
+			return err
+		}
+		dir, err = v.o.Home.Current()
+	}
+	if err != nil {
+		return err
+	}
+	i, err := v.openVersion(ctx, dir)
+	switch {
+	case errors.Is(err, projections.ErrSchema):
+		i, err = v.rebuildVersion(ctx, err)
+	case repair.IsDamage(err):
+		i, err = v.startOver(ctx, err)
+	}
+	if err != nil {
+		return err
+	}
+	if err := v.checkAhead(ctx, i); err != nil {
+		return err
+	}
+	if err := i.metrics.registerLive(); err != nil {
+		return err
+	}
+	v.live.Store(i)
+	if err := v.o.Home.Clean(); err != nil {
+		return err
+	}
+	v.warnFrozen(i)
+	return v.registerMetrics()
+}
+
+// rebuildVersion rebuilds projections that another version of the program wrote, for the
+// given reason, and opens them.
+func (v *Versions) rebuildVersion(ctx context.Context, reason error) (*Version, error) {
+	v.o.Logger.Info("rebuilding the projections from the log", "reason", reason)
+	next, err := v.buildVersion(ctx, &replayOrder{}, func(done, total int64) {
+		v.o.Logger.Info("rebuilding", "records", done, "of", total)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return next, v.o.Home.Switch(next.Store.Dir())
+}
+
+// startOver sets the live version aside, whose files are damaged, and opens a new one in
+// its place, which follows the log from its first record.
+func (v *Versions) startOver(ctx context.Context, damage error) (*Version, error) {
+	dir, err := v.o.Home.Current()
+	if err != nil {
+		return nil, err
+	}
+	aside, err := v.o.Home.SetAside()
+	if err != nil {
+		return nil, errors.Join(damage, err)
+	}
+	v.o.Damage.CountRebuilt(repair.ScrubbedProjections)
+	v.rebuilt = true
+	v.o.Logger.Error("the projections are damaged; they are set aside and rebuilt from the log", "directory", dir, "set_aside", aside, "error", damage)
+	return v.openVersion(ctx, dir)
+}
+
+// checkAhead fails if the projections have applied records that the embedded log does not
+// have: it was lost, or replaced by an older copy. Records that are appended to it now
+// would take the places of others, and never be applied.
+func (v *Versions) checkAhead(ctx context.Context, i *Version) error {
+	if v.o.Config.Log.Driver == "kafka" || i.Meta.IsFrozen() {
+		return nil // topics have owners, who may trim or move them
+	}
+	high, err := v.o.Log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return fmt.Errorf("compare the projections with the log: %w", err)
+	}
+	for p, end := range high {
+		next, err := i.Store.Checkpoint(int32(p))
+		if err != nil {
+			return err
+		}
+		if next > end {
+			return fmt.Errorf("the event log in %s ends at record %d of partition %d, and the projections have applied %d: the log was lost, or is an older copy; restore it from the newest backup (quarry restore), or, to go on with the records that it has, remove %s and %s: they are rebuilt from it",
+				v.o.Config.LogDir(), end, p, next, v.o.Config.ProjectionsDir(), v.o.Config.AccountsDir())
+		}
+	}
+	return nil
+}
+
+// warnFrozen logs that a version shows the past.
+func (v *Versions) warnFrozen(i *Version) {
+	if i.Meta.IsFrozen() {
+		v.o.Logger.Warn("the projections show a moment of the past and do not follow the log; quarry replay --rollback returns to the present",
+			"asOf", i.Meta.Until.String(), "missingDocuments", i.Meta.Missing.Documents)
+	}
+}
+
+// openVersion opens the version in dir; it does not make it live.
+func (v *Versions) openVersion(ctx context.Context, dir string) (*Version, error) {
+	if err := projections.CheckMark(dir); err != nil {
+		return nil, err
+	}
+	meta, err := projections.ReadMeta(dir)
+	if err != nil {
+		return nil, err
+	}
+	m, heal := newVersionMetrics(v.o.Registerer), v.newHealer()
+	options := store.Options{Cache: v.blocks, DiskFull: v.o.DiskFull, Memory: v.o.Memory, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal), Remedy: repair.RemedyStart}
+	rows, err := store.Open(dir, options)
+	if err != nil {
+		return nil, fmt.Errorf("open projections: %w", err)
+	}
+	o := v.newVersionOptions(rows, m)
+	if meta.IsFrozen() {
+		o.deadLetters, o.deletes = nil, false
+	}
+	i, err := openVersionRows(ctx, o, meta)
+	if err != nil {
+		return nil, errors.Join(err, rows.Close())
+	}
+	i.metrics, i.restorer = m, heal
+	return v.registerVersion(i), nil
+}
+
+func (v *Versions) newHealer() *repair.Restorer { return repair.NewRestorer(v.o.Logger, v.o.Damage) }
+
+// noteDamage returns store.Options.OnDamage of a version. The healer restores
+// segments; a damaged file with rows ends the process: what is answered without them
+// may be wrong.
+func (v *Versions) noteDamage(h *repair.Restorer) func(*store.DamageError) {
+	return func(d *store.DamageError) {
+		if d.InSegment() {
+			h.NoteDamage(d)
+			return
+		}
+		v.NoteDamagedRows(d)
+	}
+}
+
+// NoteDamagedRows has Run end, so that the next start rebuilds the rows.
+func (v *Versions) NoteDamagedRows(d *store.DamageError) {
+	select {
+	case v.damaged <- d:
+	default: // one is enough to stop the process
+	}
+}
+
+// registerVersion gives a version what only one that may become live needs, and notes what
+// Close has to close.
+func (v *Versions) registerVersion(i *Version) *Version {
+	i.Fence = projections.NewFence(v.o.Log, v.o.Workers, i.Runner.Checkpoints)
+	i.StoreChecker = repair.NewStoreChecker(v.o.Log, v.o.Objects, i.Places.Acquire, v.o.Config.TempDir(), v.o.Logger)
+	if !i.Meta.IsFrozen() {
+		i.Reindexer = repair.New(repair.Options{Log: v.o.Log, Acquire: i.Places.Acquire, Applied: i.Fence.AppliedOffset, Store: i.StoreChecker, Logger: v.o.Logger, Now: time.Now})
+		i.Eraser = erasure.New(erasure.Options{
+			Catalog: i.Catalog, Places: i.Places, Runner: i.Runner, Rows: i.Store, Fence: i.Fence, Objects: v.o.Objects,
+			FailureReason: v.o.FailureReason, DropPrevious: v.replays.dropPrevious, EmptyQuarantine: v.o.EmptyQuarantine, Mirrors: v.o.Mirrors, Logger: v.o.Logger,
+		})
+	}
+	i.Superseded, i.handoverDone = make(chan struct{}), make(chan struct{})
+	i.refCount.start()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.mu.open = append(v.mu.open, i)
+	return i
+}
+
+// Acquire returns the live version, whose store stays open until the caller
+// calls Version.Release.
+func (v *Versions) Acquire() *Version {
+	for {
+		if i := v.Live(); i.refCount.tryAcquire() {
+			return i
+		}
+	}
+}
+
+// CaughtUp reports whether a live version has caught up with the log since the
+// process began.
+func (v *Versions) CaughtUp() bool {
+	if v.ready.Load() {
+		return true
+	}
+	select {
+	case <-v.Live().Runner.CaughtUp():
+		v.ready.Store(true)
+		return true
+	default:
+		return false
+	}
+}
+
+// AsOf says which moment of the past the live version shows; empty for the
+// present.
+func (v *Versions) AsOf() string { return v.live.Load().AsOf() }
+
+// AsOf says which moment of the past the version shows; empty for the present.
+func (i *Version) AsOf() string {
+	if !i.Meta.IsFrozen() {
+		return ""
+	}
+	return i.Meta.Until.String()
+}
+
+// Checkpoints returns the checkpoints that are committed to the log and that workers wait
+// for. A frozen version reports the end of the log, so that no worker waits for it.
+func (v *Versions) Checkpoints() []projections.Checkpoint {
+	i := v.Live()
+	if !i.Meta.IsFrozen() {
+		return i.Runner.Checkpoints()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), projections.NoteInterval)
+	defer cancel()
+	high, err := v.o.Log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return nil // the next note tries again
+	}
+	out := make([]projections.Checkpoint, len(high))
+	for p, next := range high {
+		out[p] = projections.Checkpoint{Partition: int32(p), Next: next}
+	}
+	return out
+}

@@ -1,0 +1,56 @@
+// Package versionstest opens the projections of a process for tests of what reads them.
+//
+// It answers the question "which projections does a test read?". Open makes a log and the
+// projections over it in a directory of the test; nothing follows the log until the test
+// runs the versions.
+package versionstest
+
+import (
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+)
+
+// Open returns an empty log with a number of partitions, and the projections over it. Both
+// are closed when the test ends. workers is the consumer group whose progress the
+// projections read; empty for none.
+func Open(t testing.TB, partitions int32, workers string) (eventlog.Log, *versions.Versions) {
+	t.Helper()
+	c := config.Default()
+	c.Data = t.TempDir()
+	c.FitMemory(2<<30, 4)
+	log, err := embeddedlog.Open(filepath.Join(c.Data, "log"), embeddedlog.Options{Partitions: partitions})
+	if err != nil {
+		t.Fatal(err)
+	}
+	home, err1 := projections.OpenHome(c.ProjectionsDir())
+	objects, err2 := segmentstore.OpenDirectory(c.SegmentsDir())
+	frames := segment.NewCache(1 << 20)
+	if err := errors.Join(err1, err2); err != nil {
+		t.Fatal(err)
+	}
+	v, err := versions.Open(t.Context(), versions.Options{
+		Config: &c, Home: home, Log: log, Workers: workers, Objects: objects, Frames: frames,
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(v.Close(), frames.Close(), log.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return log, v
+}

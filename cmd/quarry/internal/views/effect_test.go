@@ -1,0 +1,297 @@
+package views
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
+	"github.com/quarrysearch/quarry/projections"
+	"github.com/quarrysearch/quarry/projections/projectiontest"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// These tests hold the projections that a server opens, all of them, to the
+// promise "once in effect": whatever is read again, and wherever the process dies,
+// the store ends with the rows of one that read every record once.
+
+// effectSeed is the seed of a run; QUARRY_SEED repeats one.
+func effectSeed(t *testing.T) uint64 {
+	t.Helper()
+	seed := rand.Uint64N(1 << 32)
+	if s := os.Getenv("QUARRY_SEED"); s != "" {
+		var err error
+		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("QUARRY_SEED=%d repeats this run", seed)
+	return seed
+}
+
+// effectHistory returns a random history with pushes, merges and what the ledger
+// reads.
+func effectHistory(t *testing.T, seed uint64, steps int) *worldIndex {
+	t.Helper()
+	x := newWorldIndex(t, seed)
+	x.applyRecords(x.world.Register(0))
+	for n := range steps {
+		switch x.world.Rand.IntN(8) {
+		case 0:
+			x.mergeSegments()
+		case 1:
+			x.applyRecords(x.appendDelivery(n))
+		case 2:
+			x.answerLastPush(n)
+		default:
+			_, records := x.world.Step()
+			x.applyRecords(records...)
+		}
+	}
+	return x
+}
+
+// appendDelivery is one that led to no push.
+func (x *worldIndex) appendDelivery(n int) event.Record {
+	outcome, reason := event.DeliveryIgnored, "a ping"
+	if n%2 == 0 {
+		outcome, reason = event.DeliveryRefused, "signature is wrong"
+	}
+	return x.world.Append(int32(n%historyPartitions), &event.Delivery{
+		Connection: "hub", DeliveryID: fmt.Sprint("d-", n), Outcome: outcome, Reason: reason, ReceivedAt: x.records[0].Time,
+	})
+}
+
+// answerLastPush answers the last push, if it was one.
+func (x *worldIndex) answerLastPush(n int) {
+	for i := len(x.records) - 1; i >= 0; i-- {
+		_, ev, err := event.Decode(x.records[i])
+		if push, ok := ev.(*event.Push); ok && err == nil {
+			at := x.records[i].Position
+			x.applyRecords(x.world.Append(at.Partition, &event.PushesHandled{
+				Repository: push.Repository, At: x.records[i].Time, Pushes: []event.HandledPush{{Offset: at.Offset, Outcome: event.PushUnchanged}},
+			}))
+			return
+		}
+	}
+	x.applyRecords(x.appendDelivery(n))
+}
+
+// openRegistered opens every projection that a server has.
+func openRegistered(t *testing.T, s *store.Store, objects segmentstore.Store, d *projections.Decoder) ([]projections.Projection, func()) {
+	t.Helper()
+	opened, closeRows, err := versions.OpenRows(t.Context(), s, objects, d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return opened, closeRows
+}
+
+// TestEffectIsAFunctionOfTheLog runs the conformance suite over all projections
+// together: fresh stores, suffixes again, power lost after records.
+func TestEffectIsAFunctionOfTheLog(t *testing.T) {
+	x := effectHistory(t, effectSeed(t), 40)
+	projectiontest.Conform(t, x.records, x.objects, openRegistered)
+}
+
+// rowsAfterReplay is what a Runner makes of a log in a store, as it is when the store is
+// opened again: segments that nothing names go then.
+func (x *worldIndex) rowsAfterReplay(m *store.Memory, log projections.Tailer) (rows []projectiontest.Row, err error) {
+	err = x.withProjections(m, func(s *store.Store, d *projections.Decoder, p []projections.Projection) error {
+		return followLog(s, log, d, p)
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = x.withProjections(m, func(s *store.Store, _ *projections.Decoder, _ []projections.Projection) (err error) {
+		rows, err = projectiontest.Dump(s)
+		return err
+	})
+	return rows, err
+}
+
+// withProjections opens all projections over a store, and f does something with them.
+func (x *worldIndex) withProjections(m *store.Memory, f func(*store.Store, *projections.Decoder, []projections.Projection) error) error {
+	s, err := store.Open("store", store.Options{Memory: m, CacheBytes: store.MinCacheBytes})
+	if err != nil {
+		return err
+	}
+	d := projections.NewDecoder(x.objects)
+	p, closeAll := openRegistered(x.t, s, x.objects, d)
+	err = f(s, d, p)
+	closeAll()
+	return errors.Join(err, s.Close())
+}
+
+// followLog applies what the log has.
+func followLog(s *store.Store, log projections.Tailer, d *projections.Decoder, p []projections.Projection) error {
+	r, err := projections.New(projections.Options{Store: s, Log: log, Decoder: d, Projections: p})
+	if err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	select {
+	case <-r.CaughtUp():
+		stop()
+		return <-done
+	case err := <-done:
+		return err
+	}
+}
+
+func (x *worldIndex) newLog() *projectiontest.Log {
+	l := projectiontest.NewLog(historyPartitions)
+	l.Add(x.records...)
+	return l
+}
+
+// again is a log that delivers a random suffix of its records once more, like a
+// group of consumers whose position was lost.
+type again struct {
+	*projectiontest.Log
+	mu  sync.Mutex
+	rng *rand.Rand
+}
+
+func (a *again) Tail(ctx context.Context, topic event.Topic, partition int32, from event.Offset) (event.Reader, error) {
+	a.mu.Lock()
+	back := event.Offset(a.rng.Int64N(int64(from) + 1))
+	a.mu.Unlock()
+	return a.Log.Tail(ctx, topic, partition, from-back)
+}
+
+// TestSuffixesAgainChangeNothing shows where the checkpoint is the guarantee: a
+// Runner is given records again that it has applied, and drops them.
+func TestSuffixesAgainChangeNothing(t *testing.T) {
+	seed := effectSeed(t)
+	x := effectHistory(t, seed, 60)
+	want, err := x.rowsAfterReplay(store.NewMemory(), x.newLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, log := store.NewMemory(), &again{Log: projectiontest.NewLog(historyPartitions), rng: rand.New(rand.NewPCG(seed, 1))}
+	const rounds = 20
+	var got []projectiontest.Row
+	for n := range rounds {
+		log.Add(x.records[n*len(x.records)/rounds : (n+1)*len(x.records)/rounds]...)
+		if got, err = x.rowsAfterReplay(m, log); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := projectiontest.Difference(want, got); d != "" {
+		t.Fatal(d)
+	}
+}
+
+// TestEventsAgainChangeNothing covers the duplicates that only the rows handle: if
+// a worker or compactor dies before it records that it appended an event, it
+// appends the event again. The duplicate changes no row but the checkpoint, and the
+// position of an event that could not be applied (places, kind b).
+func TestEventsAgainChangeNothing(t *testing.T) {
+	seed := effectSeed(t)
+	x := effectHistory(t, seed, 60)
+	withoutPositions := func(rows []projectiontest.Row, err error) []projectiontest.Row {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var kept []projectiontest.Row
+		for _, r := range rows {
+			if r.Key[0] != byte(store.FamilyMeta) && string(r.Key[:2]) != "pb" {
+				kept = append(kept, r)
+			}
+		}
+		return kept
+	}
+	want := withoutPositions(x.rowsAfterReplay(store.NewMemory(), x.newLog()))
+	rng := rand.New(rand.NewPCG(seed, 2))
+	from, repeated := rng.IntN(len(x.records)/2), 0
+	for _, rec := range x.records[from:] {
+		_, ev, err := event.Decode(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch ev.(type) {
+		case *event.RevisionIndexed, *event.SegmentsMerged, *event.PushesHandled:
+			x.records = append(x.records, x.world.Append(rec.Position.Partition, ev))
+			repeated++
+		}
+	}
+	if d := projectiontest.Difference(want, withoutPositions(x.rowsAfterReplay(store.NewMemory(), x.newLog()))); d != "" || repeated == 0 {
+		t.Fatalf("%d events again, from record %d on: %s", repeated, from, d)
+	}
+}
+
+// crashes collects the states that a crash would leave of a file system, at random
+// among the operations that change it: what was synced, or all of it. It never
+// keeps only a part of the unsynced data: Pebble relies on the entries of a
+// directory to survive in the order in which they were made, as journals do, and
+// the file system of the tests may keep the marker of a manifest and lose the
+// manifest. The conformance suite loses parts, after records.
+type crashes struct {
+	memory *store.Memory
+	every  int // on average
+	mu     struct {
+		sync.Mutex
+		rng  *rand.Rand
+		left []*store.Memory
+		seen int
+	}
+}
+
+func (c *crashes) beforeWrite() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mu.seen++
+	if c.mu.rng.IntN(c.every) == 0 {
+		c.mu.left = append(c.mu.left, c.memory.Crash(100*c.mu.rng.IntN(2), c.mu.rng.Uint64()))
+	}
+}
+
+// TestKilledAt200Points kills a store at 200 random operations on its files, and
+// checks that each remaining state ends, once it continues, like one that was not
+// killed. Some of them are killed again.
+func TestKilledAt200Points(t *testing.T) {
+	const kills = 200
+	seed := effectSeed(t)
+	x := effectHistory(t, seed, 30)
+	want, err := x.rowsAfterReplay(store.NewMemory(), x.newLog())
+	if err != nil {
+		t.Fatal(err)
+	}
+	killed, operations := 0, 0
+	begin := store.NewMemory()
+	for round := uint64(0); killed < kills; round++ {
+		c := &crashes{memory: begin, every: 12}
+		c.mu.rng = rand.New(rand.NewPCG(seed, round))
+		c.memory.BeforeWrites(c.beforeWrite)
+		if _, err := x.rowsAfterReplay(c.memory, x.newLog()); err != nil {
+			t.Fatal(err)
+		}
+		operations += c.mu.seen
+		begin = store.NewMemory()
+		for n, left := range c.mu.left[:min(len(c.mu.left), kills-killed)] {
+			killed++
+			if c.mu.rng.IntN(8) == 0 {
+				begin = left.Crash(100, 0) // the next round goes on from here
+			}
+			got, err := x.rowsAfterReplay(left, x.newLog())
+			if err != nil {
+				t.Fatalf("round %d, kill %d: %v", round, n, err)
+			}
+			if d := projectiontest.Difference(want, got); d != "" {
+				t.Fatalf("round %d, kill %d: %s", round, n, d)
+			}
+		}
+	}
+	t.Logf("killed at %d of %d operations on files, over %d records and %d rows", killed, operations, len(x.records), len(want))
+}

@@ -1,0 +1,182 @@
+package views
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
+	"github.com/quarrysearch/quarry/projections/places"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Views gives queries the current view of the places.
+type Views struct {
+	// acquire returns the live version, which the view releases.
+	acquire func() *versions.Version
+	// numbered reports whether a repository has a number; screen hides the others.
+	hasNumber func(code.RepositoryID) bool
+	screen    *search.Screen
+	// last is the state of the newest view that was requested: views are requested
+	// much more often than they change.
+	last atomic.Pointer[viewState]
+}
+
+// New returns the views of the version that acquire returns. numbered reports whether a
+// repository has a number.
+func New(acquire func() *versions.Version, numbered func(code.RepositoryID) bool) *Views {
+	return &Views{acquire: acquire, hasNumber: numbered, screen: search.NewScreen(search.ScreenOptions{})}
+}
+
+// state is what a places.View holds, in the words of search. It names no
+// snapshot, so it may outlive the view.
+type viewState struct {
+	index        *versions.Version
+	generation   uint64
+	segments     []search.Segment
+	repositories []*search.Repository
+	// known are the places.Repository values that the repositories were made from:
+	// those that a push has not changed are reused from the previous state.
+	known []*places.Repository
+	// numberless are the repositories without a number.
+	numberless map[code.RepositoryID]bool
+	// byID is made on demand: only revisions other than the default branches need
+	// it.
+	byID func() map[code.RepositoryID]*search.Repository
+}
+
+// view is a places.View as a search.View.
+type view struct {
+	*places.View
+	*viewState
+}
+
+// Release implements search.View.
+func (v view) Release() {
+	v.View.Release()
+	v.index.Release()
+}
+
+// AsOf says which moment of the past the view shows; empty for the present.
+func (v view) AsOf() string { return v.index.AsOf() }
+
+var _ search.View = view{}
+
+// View returns the current view, which the caller releases.
+func (v *Views) View(context.Context) (search.View, error) {
+	i := v.acquire()
+	acquired := i.Places.Acquire()
+	current := v.last.Load()
+	if current == nil || current.index != i || current.generation != acquired.Generation() || current.gainedNumber(v.hasNumber) {
+		current = newState(i, acquired, current, v.hasNumber)
+		v.last.Store(current)
+	}
+	out := view{acquired, current}
+	if len(current.numberless) == 0 {
+		return out, nil
+	}
+	return v.screen.Hide(out, current, func(r *code.Repository) bool { return !current.numberless[r.ID] }), nil
+}
+
+// newState costs a pointer for each repository, and more for each that changed
+// since the state before, which may be nil.
+func newState(of *versions.Version, v *places.View, before *viewState, numbered func(code.RepositoryID) bool) *viewState {
+	known := v.Repositories()
+	s := &viewState{
+		index:        of,
+		generation:   v.Generation(),
+		segments:     searchSegments(v.Segments()),
+		repositories: make([]*search.Repository, len(known)),
+		known:        known,
+	}
+	for i, r := range known {
+		taken := false
+		switch {
+		case r == nil:
+			continue
+		case before != nil && i < len(before.known) && before.known[i] == r:
+			s.repositories[i], taken = before.repositories[i], !before.numberless[r.ID]
+		default:
+			s.repositories[i] = repositoryOf(r)
+		}
+		if !taken && !numbered(r.ID) {
+			s.addNumberless(r.ID)
+		}
+	}
+	s.byID = sync.OnceValue(func() map[code.RepositoryID]*search.Repository {
+		byID := make(map[code.RepositoryID]*search.Repository, len(s.repositories))
+		for _, r := range s.repositories {
+			if r != nil {
+				byID[r.ID] = r
+			}
+		}
+		return byID
+	})
+	return s
+}
+
+func (s *viewState) addNumberless(id code.RepositoryID) {
+	if s.numberless == nil {
+		s.numberless = map[code.RepositoryID]bool{}
+	}
+	s.numberless[id] = true
+}
+
+// gainedNumber reports whether a repository has a number that had none when the state
+// was made.
+func (s *viewState) gainedNumber(numbered func(code.RepositoryID) bool) bool {
+	for id := range s.numberless {
+		if numbered(id) {
+			return true
+		}
+	}
+	return false
+}
+
+func searchSegments(segments []places.Segment) []search.Segment {
+	out := make([]search.Segment, len(segments))
+	for i, s := range segments {
+		out[i] = search.Segment{Reader: s.Reader, Places: s.Places}
+	}
+	return out
+}
+
+func repositoryOf(r *places.Repository) *search.Repository {
+	out := &search.Repository{Repository: r.Repository, PushedAt: newestCommit(r)}
+	if r.Default != nil {
+		out.IndexedCommit, out.IndexedAt = r.Default.Commit, r.Default.IndexedAt
+	}
+	return out
+}
+
+func newestCommit(r *places.Repository) time.Time {
+	var newest time.Time
+	for _, ref := range r.Refs {
+		if ref.CommitTime.After(newest) {
+			newest = ref.CommitTime
+		}
+	}
+	return newest
+}
+
+// Segments implements search.View.
+func (v view) Segments() []search.Segment { return v.segments }
+
+// Repositories implements search.View.
+func (v view) Repositories() []*search.Repository { return v.repositories }
+
+// Revisions implements search.View.
+func (v view) Revisions(ctx context.Context, match func(*search.Repository, code.Ref) bool) ([]search.Segment, []code.Ref, error) {
+	byID := v.byID()
+	segments, refs, err := v.View.Revisions(ctx, func(r *places.Repository, ref code.Ref) bool { return match(byID[r.ID], ref) })
+	if errors.Is(err, places.ErrTooMany) {
+		// The query is at fault: it selects too much.
+		err = fmt.Errorf("%w: %w", syntax.ErrInvalid, err)
+	}
+	return searchSegments(segments), refs, err
+}

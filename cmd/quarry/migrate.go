@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/migrate"
+)
+
+type migrateCommand struct {
+	Format string `arg:"" enum:"sourcebot,zoekt-mirror,hound" help:"Kind of the file: sourcebot, zoekt-mirror (-mirror_config of zoekt-indexserver) or hound."`
+	File   string `arg:"" help:"Configuration file; - for standard input."`
+	Output string `short:"o" placeholder:"FILE" help:"Write the settings to a new file instead of standard output."`
+}
+
+// Help implements kong.HelpProvider.
+func (*migrateCommand) Help() string {
+	return `Prints settings that find the same repositories, and says on standard error what has no counterpart; the settings repeat it as comments. Secrets are not copied: tokens refer to the same variables of the environment and files. Where the other server asked the code host who may read a repository, access.defaultVisibility becomes private.
+
+Nothing is contacted or changed. Read the result, then start the server with it.
+
+Examples:
+
+	quarry migrate sourcebot config.json -o quarry.yaml
+	quarry migrate hound config.json
+
+Exit status: 1 if the file is not a configuration of this kind, or the output exists.`
+}
+
+// Run implements the command.
+func (c *migrateCommand) Run(_ context.Context, s streams) error {
+	text, err := readBounded(c.File)
+	if err != nil {
+		return err
+	}
+	result, err := migrate.Convert(c.Format, text)
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.File, err)
+	}
+	settings, err := result.YAML()
+	if err != nil {
+		return err
+	}
+	for _, note := range result.Notes {
+		fmt.Fprintln(s.err, note)
+	}
+	if c.Output == "" {
+		_, err = s.out.Write(settings)
+		return err
+	}
+	if err := writeNewFile(c.Output, settings); err != nil {
+		return err
+	}
+	fmt.Fprintf(s.err, "%s: %d connections; start with: quarry serve --config %[1]s\n", c.Output, len(result.Config.Connections))
+	return nil
+}
+
+// readBounded reads a file, or standard input, and one byte more than migrate takes.
+func readBounded(path string) ([]byte, error) {
+	from := io.Reader(os.Stdin)
+	if path != "-" {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		from = f
+	}
+	return io.ReadAll(io.LimitReader(from, migrate.MaxBytes+1))
+}
+
+// writeNewFile writes a file that does not exist yet: settings are not overwritten.
+func writeNewFile(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
+}

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+type scipCommand struct {
+	Upload uploadScipCommand `cmd:"" help:"Upload the index of a commit in the SCIP format."`
+	List   listScipCommand   `cmd:"" help:"List the precise indexes of a repository."`
+}
+
+// Help implements kong.HelpProvider.
+func (*scipCommand) Help() string {
+	return "Precise indexes are what indexers such as scip-go and scip-typescript know from a compiler. They make definitions and references precise."
+}
+
+type uploadScipCommand struct {
+	askFlags
+	File   string        `arg:"" help:"The index, such as index.scip."`
+	Repo   string        `required:"" complete:"repository" placeholder:"NAME" help:"Full name or ID of the repository."`
+	Commit string        `required:"" placeholder:"ID" help:"The commit that was checked out when the indexer ran, by its full ID: $(git rev-parse HEAD)."`
+	Path   string        `placeholder:"PATH" help:"The directory in which the indexer ran, relative to the root of the repository."`
+	Wait   time.Duration `placeholder:"TIME" default:"5m" help:"Wait at most this long until the server has the commit. The default is ${default}."`
+	JSON   bool          `help:"Print what was kept as a JSON object."`
+}
+
+// Help implements kong.HelpProvider.
+func (*uploadScipCommand) Help() string {
+	return `Uploads an index for definitions, references, implementations and descriptions that are precise: at its commit, and at others on lines that are the same. It needs an API key with the scope scip (quarry keys create --scope search,scip) or the operator.
+
+Every document must be a file of the commit. Otherwise nothing is kept, and the answer says which one is not.
+
+Examples:
+
+	quarry scip upload index.scip --repo github.com/meadow/kettle --commit 2b7e151628aed2a6abf7158809cf4f3c762e7160
+	quarry scip upload web/index.scip --repo kettle --commit 2b7e151628aed2a6abf7158809cf4f3c762e7160 --path web`
+}
+
+// uploadRetryInterval is how often an upload is tried whose commit the server does not have
+// yet.
+const uploadRetryInterval = 5 * time.Second
+
+// Run implements the command.
+func (c *uploadScipCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.newClient()
+	if err != nil {
+		return err
+	}
+	ids, err := repositoryIDs(ctx, server, []string{c.Repo})
+	if err != nil {
+		return err
+	}
+	waiting, cancel := context.WithTimeout(ctx, c.Wait)
+	defer cancel()
+	var kept *wire.ScipUpload
+	for {
+		kept, err = c.upload(ctx, server, fmt.Sprint(ids[0]))
+		if !isUnknownCommit(err) {
+			break
+		}
+		select {
+		case <-time.After(uploadRetryInterval):
+			continue
+		case <-waiting.Done():
+		}
+		break
+	}
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, []*wire.ScipUpload{kept})
+	}
+	_, err = fmt.Fprintf(s.out, "%s at %.12s: %d files, %d occurrences of %d symbols\n",
+		escapeCell(kept.RepoName), kept.Commit, kept.Documents, kept.Occurrences, kept.Symbols)
+	return err
+}
+
+// upload sends the file once.
+func (c *uploadScipCommand) upload(ctx context.Context, server *client.Client, id string) (*wire.ScipUpload, error) {
+	f, err := os.Open(c.File)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	query := url.Values{"commit": {c.Commit}}
+	if c.Path != "" {
+		query.Set("path", c.Path)
+	}
+	out := new(wire.ScipUpload)
+	return out, server.Upload(ctx, "/api/repos/"+url.PathEscape(id)+"/scip", query, f, out)
+}
+
+// isUnknownCommit reports whether an upload may succeed once a push is indexed.
+func isUnknownCommit(err error) bool {
+	e, ok := errors.AsType[*client.Error](err)
+	return ok && e.StatusCode == http.StatusBadRequest && e.ErrorCode == "INVALID_GIT_REF"
+}
+
+type listScipCommand struct {
+	askFlags
+	Repo string `arg:"" complete:"repository" help:"Full name or ID of the repository."`
+	JSON bool   `help:"Print one JSON object per line."`
+}
+
+// Run implements the command.
+func (c *listScipCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.newClient()
+	if err != nil {
+		return err
+	}
+	ids, err := repositoryIDs(ctx, server, []string{c.Repo})
+	if err != nil {
+		return err
+	}
+	found, err := server.ListScipUploads(ctx, ids[0])
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSONLines(s.out, found.Uploads)
+	}
+	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "COMMIT\tPATH\tTOOL\tFILES\tOCCURRENCES\tBYTES\tUPLOADED") // a tabwriter keeps its error for Flush
+	for i := range found.Uploads {
+		u := &found.Uploads[i]
+		_, _ = fmt.Fprintf(w, "%.12s\t%s\t%s %s\t%d\t%d\t%d\t%s\n", u.Commit, escapeCell(u.Path), escapeCell(u.Tool), escapeCell(u.ToolVersion),
+			u.Documents, u.Occurrences, u.SizeBytes, localTime(u.UploadedAt))
+	}
+	return w.Flush()
+}

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/testserver"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
+	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
+)
+
+// shortCorpora are small modules that this one needs, and that are therefore in the module
+// cache, by the names of the corpora that they stand for. The first has commits to push.
+var shortCorpora = []corpus.Repository{
+	{Name: "linux", Set: "linux", Packages: []string{"golang.org/x/sync"}, Pushes: 2},
+	{Name: "go", Set: "go", Packages: []string{"github.com/cespare/xxhash/v2"}},
+	{Name: "mixed", Set: "mixed", Packages: []string{"github.com/beorn7/perks"}},
+}
+
+// TestShortRuns builds corpora of small modules and runs each measurement on them for a
+// moment, with a server of this tree: the figures say nothing, but all of them are there.
+func TestShortRuns(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds a server and runs it many times")
+	}
+	dir, binary := t.TempDir(), testserver.Build(t)
+	corpora := buildShortCorpora(t, dir)
+	tree := corpus.TreePath(corpora, "linux")
+
+	t.Run("verify", func(t *testing.T) {
+		needRipgrep(t)
+		c := verifyCommand{Corpora: corpora, Quarry: binary, Sets: []string{"linux", "go", "mixed"}, Work: filepath.Join(dir, "verify")}
+		if err := c.Run(t.Context()); err != nil {
+			t.Errorf("compare Quarry's answers over small modules with ripgrep's: %v", err)
+		}
+	})
+	t.Run("run", func(t *testing.T) {
+		needRipgrep(t)
+		c := runCommand{
+			Corpora: corpora, Quarry: binary, Quick: true, Work: filepath.Join(dir, "run"), Out: filepath.Join(dir, "run.md"),
+			Only: []string{"machine", "import", "cold", "suite", "classes", "stable", "stream", "scans", "pushes"}, Beside: -1,
+		}
+		if err := c.Run(t.Context()); err != nil {
+			t.Fatalf("run the quick measurements: %v", err)
+		}
+		wantText(t, c.Out, "- linux: 1 repositories", "- go: 1 repositories", "ripgrep")
+	})
+	t.Run("growth", func(t *testing.T) {
+		c := growthCommand{Quarry: binary, Tree: tree, Work: filepath.Join(dir, "growth"), Copies: []int{1, 2}, Small: 3, Pushes: 3, Rounds: 2, Starts: 1, Settle: time.Second, Out: filepath.Join(dir, "growth.md")}
+		if err := c.Run(t.Context()); err != nil {
+			t.Fatalf("measure growth from one to two copies: %v", err)
+		}
+		wantText(t, c.Out, "|")
+	})
+	t.Run("hooks", func(t *testing.T) {
+		c := hooksCommand{Quarry: binary, Tree: tree, Work: filepath.Join(dir, "hooks"), Duration: 200 * time.Millisecond, Rate: 10, Clients: 1, Out: filepath.Join(dir, "hooks.md")}
+		if err := c.Run(t.Context()); err != nil {
+			t.Fatalf("deliver under each load: %v", err)
+		}
+		wantText(t, c.Out, "| nothing |", "| searches |", "| imports |", "| small-forgeries |", "| large-forgeries |", "| all |")
+	})
+}
+
+// buildShortCorpora builds the corpora of short runs and returns their directory.
+func buildShortCorpora(t *testing.T, dir string) string {
+	t.Helper()
+	var built corpus.List
+	for _, r := range shortCorpora {
+		version, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Version}}", r.Packages[0]).Output()
+		if err != nil {
+			t.Fatalf("go list -m %s: %v", r.Packages[0], err)
+		}
+		r.From, r.Packages = corpus.FromGoModule, []string{r.Packages[0] + "@" + strings.TrimSpace(string(version))}
+		built.Repositories = append(built.Repositories, r)
+	}
+	list, err := json.Marshal(built)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path, out := filepath.Join(dir, "list.json"), filepath.Join(dir, "corpora")
+	if err := os.WriteFile(path, list, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := (&corporaCommand{Out: out, List: path, MinFreeGB: 1}).Run(t.Context()); err != nil {
+		t.Fatalf("build corpora of %s: %v", list, err)
+	}
+	return out
+}
+
+// wantText fails unless a report has each of some texts.
+func wantText(t *testing.T, path string, texts ...string) {
+	t.Helper()
+	report, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range texts {
+		if !strings.Contains(string(report), want) {
+			t.Errorf("the report has no %q:\n%s", want, report)
+		}
+	}
+}
+
+// needRipgrep skips without ripgrep, or fails where everything must run.
+func needRipgrep(t *testing.T) {
+	t.Helper()
+	if _, err := engine.OpenRipgrep(); err != nil {
+		if os.Getenv("QUARRY_REQUIRE_ALL") == "1" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+}

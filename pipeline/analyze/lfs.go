@@ -1,0 +1,51 @@
+package analyze
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+)
+
+// maxPointerBytes is what the specification of Git LFS allows for a pointer file.
+const maxPointerBytes = 1024
+
+// pointerVersions are the first lines of pointer files: the current one, and those from
+// before its first release.
+var pointerVersions = []string{"https://git-lfs.github.com/spec/v1", "https://hawser.github.com/spec/v1", "http://git-media.io/v/2"}
+
+// isLFSPointer reports whether content is a pointer file of Git LFS, which takes the
+// place of a file that lives in another store. Every line must be one that the
+// specification knows: text that only begins like a pointer is searched.
+func isLFSPointer(content []byte) bool {
+	if len(content) > maxPointerBytes || !bytes.HasPrefix(content, []byte("version ")) || !bytes.HasSuffix(content, []byte("\n")) {
+		return false
+	}
+	lines := strings.Split(strings.TrimSuffix(string(content), "\n"), "\n")
+	hasOID, hasSize := false, false
+	for i, line := range lines {
+		key, value, _ := strings.Cut(line, " ")
+		switch {
+		case i == 0:
+			if !slices.Contains(pointerVersions, value) {
+				return false
+			}
+		case key == "oid" && isSHA256(value):
+			hasOID = true
+		case key == "size" && isDecimal(value):
+			hasSize = true
+		case strings.HasPrefix(key, "ext-") && isSHA256(value):
+		default:
+			return false
+		}
+	}
+	return hasOID && hasSize
+}
+
+func isSHA256(value string) bool {
+	hash, ok := strings.CutPrefix(value, "sha256:")
+	return ok && len(hash) == 64 && strings.Trim(hash, "0123456789abcdef") == ""
+}
+
+func isDecimal(value string) bool {
+	return value != "" && len(value) <= 20 && strings.Trim(value, "0123456789") == ""
+}

@@ -1,0 +1,160 @@
+package azuredevops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// DefaultURL is the host of a connection that names none.
+const DefaultURL = "https://dev.azure.com"
+
+// apiVersion is that of Azure DevOps Server 2022 and of the service.
+const apiVersion = "7.0"
+
+// lister lists one connection.
+type lister struct {
+	c    discovery.Connection
+	host discovery.Host
+	api  hostapi.JSON
+}
+
+// repository is what Azure DevOps says of a repository.
+type repository struct {
+	ID            string `json:"id"`
+	Name          string `json:"name"`
+	RemoteURL     string `json:"remoteUrl"`
+	DefaultBranch string `json:"defaultBranch"`
+	Fork          bool   `json:"isFork"`
+	Disabled      bool   `json:"isDisabled"`
+	Size          int64  `json:"size"`
+	Project       struct {
+		Name       string `json:"name"`
+		Visibility string `json:"visibility"`
+	} `json:"project"`
+}
+
+// NewAPI returns the client of the API of a connection. A personal access token is the
+// password of any user.
+func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discovery.Host, error) {
+	host, err := discovery.ParseHost(c, DefaultURL)
+	if err != nil {
+		return hostapi.JSON{}, host, err
+	}
+	authorization := ""
+	if c.Token != "" {
+		authorization = hostapi.BasicAuthorization(c.User, c.Token)
+	}
+	return hostapi.JSON{Base: host.Base + "/", Client: hostapi.AuthorizeWith(client, host.Address, "Authorization", authorization)}, host, nil
+}
+
+// Open is the discovery.Open of Azure DevOps.
+func Open(c discovery.Connection, client *http.Client) (discovery.Lister, error) {
+	api, host, err := NewAPI(c, client)
+	if err != nil {
+		return nil, err
+	}
+	return &lister{c: c, host: host, api: api}, nil
+}
+
+// List implements discovery.Lister.
+func (a *lister) List(ctx context.Context, l *discovery.Listing) error {
+	for _, kind := range []struct {
+		targets []string
+		parts   int
+		want    string
+	}{
+		{a.c.Targets.Orgs, 1, "the name of an organization"},
+		{a.c.Targets.Projects, 2, "organization/project"},
+		{a.c.Targets.Repos, 3, "organization/project/name"},
+	} {
+		if !l.EachTarget(kind.targets, kind.parts, kind.want, func(target string, parts []string) bool { return a.listTarget(ctx, l, target, parts) }) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// listTarget lists an organization, a project or one repository.
+func (a *lister) listTarget(ctx context.Context, l *discovery.Listing, target string, parts []string) bool {
+	path := OrganizationPath(a.host, parts[0])
+	if len(parts) > 1 {
+		path += url.PathEscape(parts[1]) + "/"
+	}
+	path += "_apis/git/repositories"
+	query := url.Values{"api-version": {apiVersion}}
+	var answer struct {
+		Value []repository `json:"value"`
+	}
+	var err error
+	if len(parts) == 3 {
+		answer.Value = make([]repository, 1)
+		err = a.api.Get(ctx, path+"/"+url.PathEscape(parts[2]), query, &answer.Value[0])
+	} else {
+		err = a.api.Get(ctx, path, query, &answer)
+	}
+	if err != nil {
+		return l.Fail(target, err)
+	}
+	for i := range answer.Value {
+		if !l.Add(a.convertRepository(&answer.Value[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// OrganizationPath returns the path of an organization below the base URL of a host, with
+// a slash at its end; empty if the base URL ends with the organization.
+func OrganizationPath(h discovery.Host, organization string) string {
+	if strings.HasSuffix(strings.ToLower(h.Base), "/"+strings.ToLower(url.PathEscape(organization))) {
+		return ""
+	}
+	return url.PathEscape(organization) + "/"
+}
+
+// convertRepository describes a repository as ingest/azuredevops does.
+func (a *lister) convertRepository(r *repository) *discovery.Found {
+	display, clone := r.Project.Name+"/"+r.Name, withoutUser(r.RemoteURL)
+	f := &discovery.Found{
+		Repository: code.Repository{
+			ID:            code.NewRepositoryID(a.host.Name, r.ID),
+			Kind:          code.AzureDevOps,
+			Name:          a.host.Name + "/" + display,
+			DisplayName:   display,
+			CloneURL:      clone,
+			WebURL:        a.host.PageURL(clone),
+			DefaultBranch: strings.TrimPrefix(r.DefaultBranch, "refs/heads/"),
+			Fork:          r.Fork,
+			Archived:      r.Disabled,
+			Private:       r.Project.Visibility != "public",
+		},
+		Path: display, SizeBytes: r.Size, Disabled: r.Disabled,
+	}
+	if r.ID == "" || r.Name == "" || r.Project.Name == "" {
+		f.Invalid = errors.New("it has no ID, no name or no project")
+		return f
+	}
+	if err := a.host.CheckCloneURL(clone); err != nil {
+		f.Invalid = fmt.Errorf("remoteUrl: %w", err)
+	}
+	return f
+}
+
+// withoutUser removes the name of the organization that clone URLs of the service have in
+// the place of a user.
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	u.User = nil
+	return u.String()
+}

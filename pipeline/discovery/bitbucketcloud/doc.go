@@ -1,0 +1,19 @@
+// Package bitbucketcloud lists the repositories of Bitbucket Cloud.
+//
+// It answers the question "which repositories do these workspaces, projects and names
+// have, and what does Bitbucket say of them?". Open gives the Lister of a connection.
+//
+//	target      request, below api.bitbucket.org/2.0
+//	workspaces  GET /repositories/{workspace}
+//	projects    the same with a query for the key of the project
+//	repos       GET /repositories/{workspace}/{slug}
+//
+// # Invariants
+//
+//  1. The repository's ID comes from the host and Bitbucket's UUID, as in
+//     ingest/bitbucketcloud.
+//  2. The address of the next page, which the answer has, must be on the host of the
+//     API.
+//
+// Requests go through the client of the connection; the package starts no goroutine.
+package bitbucketcloud

@@ -1,0 +1,172 @@
+package bitbucketserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// pageSize is how many repositories are asked for at once.
+const pageSize = 100
+
+// lister lists one connection.
+type lister struct {
+	c    discovery.Connection
+	host discovery.Host
+	api  hostapi.JSON
+}
+
+// repository is what Bitbucket says of a repository.
+type repository struct {
+	ID       int64     `json:"id"`
+	Slug     string    `json:"slug"`
+	Public   bool      `json:"public"`
+	Archived bool      `json:"archived"`
+	Origin   *struct{} `json:"origin"` // what it is a fork of
+	Project  struct {
+		Key string `json:"key"`
+	} `json:"project"`
+	Links struct {
+		Clone []struct {
+			Href string `json:"href"`
+			Name string `json:"name"`
+		} `json:"clone"`
+	} `json:"links"`
+}
+
+// NewAPI returns the client of the API of a connection. A user makes it basic
+// authentication.
+func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discovery.Host, error) {
+	host, err := discovery.ParseHost(c, "")
+	if err != nil {
+		return hostapi.JSON{}, host, err
+	}
+	authorization := ""
+	switch {
+	case c.Token != "" && c.User != "":
+		authorization = hostapi.BasicAuthorization(c.User, c.Token)
+	case c.Token != "":
+		authorization = "Bearer " + c.Token
+	}
+	return hostapi.JSON{Base: host.Base + "/rest/api/1.0/", Client: hostapi.AuthorizeWith(client, host.Address, "Authorization", authorization)}, host, nil
+}
+
+// Open is the discovery.Open of Bitbucket Server.
+func Open(c discovery.Connection, client *http.Client) (discovery.Lister, error) {
+	api, host, err := NewAPI(c, client)
+	if err != nil {
+		return nil, err
+	}
+	return &lister{c: c, host: host, api: api}, nil
+}
+
+// List implements discovery.Lister.
+func (b *lister) List(ctx context.Context, l *discovery.Listing) error {
+	if b.c.Targets.All && !b.listPages(ctx, l, "all", "repos") {
+		return nil
+	}
+	if !l.EachTarget(b.c.Targets.Projects, 1, "the key of a project", func(key string, _ []string) bool {
+		return b.listPages(ctx, l, key, "projects/"+url.PathEscape(key)+"/repos")
+	}) {
+		return nil
+	}
+	l.EachTarget(b.c.Targets.Repos, 2, "KEY/slug", func(name string, parts []string) bool { return b.addNamed(ctx, l, name, parts) })
+	return nil
+}
+
+func (b *lister) listPages(ctx context.Context, l *discovery.Listing, target, path string) bool {
+	for start := 0; ; {
+		var page struct {
+			Values   []repository `json:"values"`
+			IsLast   bool         `json:"isLastPage"`
+			NextPage int          `json:"nextPageStart"`
+		}
+		if err := b.api.Get(ctx, path, url.Values{"start": {strconv.Itoa(start)}, "limit": {strconv.Itoa(pageSize)}}, &page); err != nil {
+			return l.Fail(target, err)
+		}
+		for i := range page.Values {
+			if !l.Add(b.convertRepository(&page.Values[i])) {
+				return false
+			}
+		}
+		if page.IsLast {
+			return true
+		}
+		if page.NextPage <= start {
+			return l.Fail(target, hostapi.NewError(hostapi.HostFailed, fmt.Sprintf("the page at %d is not the last one and names no next one", start)))
+		}
+		start = page.NextPage
+	}
+}
+
+func (b *lister) addNamed(ctx context.Context, l *discovery.Listing, name string, parts []string) bool {
+	var r repository
+	if err := b.api.Get(ctx, "projects/"+url.PathEscape(parts[0])+"/repos/"+url.PathEscape(parts[1]), nil, &r); err != nil {
+		return l.Fail(name, err)
+	}
+	return l.Add(b.convertRepository(&r))
+}
+
+// convertRepository describes a repository as ingest/bitbucketserver does.
+func (b *lister) convertRepository(r *repository) *discovery.Found {
+	display := r.Project.Key + "/" + r.Slug
+	f := &discovery.Found{
+		Repository: code.Repository{
+			ID:          code.NewRepositoryID(b.host.Name, strconv.FormatInt(r.ID, 10)),
+			Kind:        code.BitbucketServer,
+			Name:        b.host.Name + "/" + display,
+			DisplayName: display,
+			CloneURL:    b.cloneURL(r),
+			WebURL:      b.webURL(r),
+			Fork:        r.Origin != nil,
+			Archived:    r.Archived,
+			Private:     !r.Public,
+		},
+		Path: display, UserOwned: strings.HasPrefix(r.Project.Key, "~"),
+	}
+	if r.ID <= 0 || r.Slug == "" || r.Project.Key == "" {
+		f.Invalid = errors.New("it has no ID, no slug or no project")
+		return f
+	}
+	if err := b.host.CheckCloneURL(f.CloneURL); err != nil {
+		f.Invalid = fmt.Errorf("links.clone: %w", err)
+	}
+	return f
+}
+
+// cloneURL is the link for HTTP; servers before 5.8 send none, and it follows from the
+// project.
+func (b *lister) cloneURL(r *repository) string {
+	for _, link := range r.Links.Clone {
+		if link.Name == "http" || link.Name == "https" {
+			return withoutUser(link.Href)
+		}
+	}
+	return b.host.Base + "/scm/" + strings.ToLower(r.Project.Key) + "/" + r.Slug + ".git"
+}
+
+// withoutUser removes the name of the caller, which old servers put into links.
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return address
+	}
+	u.User = nil
+	return u.String()
+}
+
+// webURL is the page of a repository of a project, or of a person, whose key begins with ~.
+func (b *lister) webURL(r *repository) string {
+	if user, personal := strings.CutPrefix(r.Project.Key, "~"); personal {
+		return b.host.Base + "/users/" + strings.ToLower(user) + "/repos/" + r.Slug
+	}
+	return b.host.Base + "/projects/" + r.Project.Key + "/repos/" + r.Slug
+}

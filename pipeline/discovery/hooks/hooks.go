@@ -1,0 +1,164 @@
+package hooks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+
+	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
+)
+
+// ErrByHand says that the host has no API for the webhook of a target.
+var ErrByHand = errors.New("the webhook is to be registered by hand, see docs/webhooks.md")
+
+// State is the state of the webhook of a target.
+type State string
+
+// The states.
+const (
+	Absent    State = "absent"
+	Active    State = "active"
+	Inactive  State = "inactive" // turned off, by people or after failed deliveries
+	Installed State = "installed"
+	Removed   State = "removed"
+)
+
+// Result is what was found, or done, at a target.
+type Result struct {
+	Target string
+	State  State
+	Err    error
+}
+
+// Registrar registers the webhooks of one connection.
+type Registrar struct {
+	api     hostapi.JSON
+	kind    dialect
+	targets []target
+	// address is where the webhooks lead, secret signs them.
+	address, secret string
+}
+
+// target is a thing that can have webhooks, by the path of its list of them; empty for
+// one that has none.
+type target struct{ name, path string }
+
+// hook is a webhook that a host has.
+type hook struct {
+	id     string
+	url    string
+	active bool
+}
+
+// dialect is how a kind of host writes webhooks.
+type dialect struct {
+	// list reads an answer.
+	list func(ctx context.Context, api *hostapi.JSON, path string) ([]hook, error)
+	// body is what makes a webhook.
+	body func(address, secret string) any
+	// check looks at the webhook that was made; one that it refuses is removed. nil: none.
+	check func(*created) error
+}
+
+// created is what hosts answer of a new webhook, as far as it is looked at.
+type created struct {
+	ID                  int64 `json:"id"`
+	SigningTokenPresent bool  `json:"signing_token_present"`
+}
+
+// Open returns the Registrar of a connection. address is the URL of its webhooks on this
+// server.
+func Open(c discovery.Connection, client *http.Client, address, secret string) (*Registrar, error) {
+	if u, err := url.Parse(address); err != nil || u.Host == "" {
+		return nil, fmt.Errorf("connection %s: set publicUrl: hosts send webhooks there", c.Name)
+	}
+	if secret == "" {
+		return nil, fmt.Errorf("connection %s: set secrets: unsigned deliveries are refused", c.Name)
+	}
+	r := &Registrar{address: address, secret: secret}
+	return r, r.openKind(c, client)
+}
+
+// ShowStatus returns the state of the webhook of each target.
+func (r *Registrar) ShowStatus(ctx context.Context) []Result {
+	return r.eachTarget(ctx, func(_ target, ours []hook) (State, error) { return stateOf(ours), nil })
+}
+
+// Install makes the webhooks that are absent.
+func (r *Registrar) Install(ctx context.Context) []Result {
+	return r.eachTarget(ctx, func(t target, ours []hook) (State, error) {
+		if len(ours) > 0 {
+			return stateOf(ours), nil
+		}
+		return r.installHook(ctx, t)
+	})
+}
+
+func (r *Registrar) installHook(ctx context.Context, t target) (State, error) {
+	if r.kind.check == nil {
+		return Installed, r.api.Do(ctx, http.MethodPost, t.path, nil, r.kind.body(r.address, r.secret), nil)
+	}
+	var made created
+	if err := r.api.Do(ctx, http.MethodPost, t.path, nil, r.kind.body(r.address, r.secret), &made); err != nil {
+		return Absent, err
+	}
+	if err := r.kind.check(&made); err != nil {
+		return Absent, errors.Join(err, r.api.Do(ctx, http.MethodDelete, fmt.Sprintf("%s/%d", t.path, made.ID), nil, nil, nil))
+	}
+	return Installed, nil
+}
+
+// Remove removes our webhooks.
+func (r *Registrar) Remove(ctx context.Context) []Result {
+	return r.eachTarget(ctx, func(t target, ours []hook) (State, error) {
+		for _, h := range ours {
+			if err := r.api.Do(ctx, http.MethodDelete, t.path+"/"+url.PathEscape(h.id), nil, nil, nil); err != nil {
+				return stateOf(ours), err
+			}
+		}
+		if len(ours) == 0 {
+			return Absent, nil
+		}
+		return Removed, nil
+	})
+}
+
+// eachTarget calls do for each target with those of its webhooks that are ours.
+func (r *Registrar) eachTarget(ctx context.Context, do func(t target, ours []hook) (State, error)) []Result {
+	out := make([]Result, len(r.targets))
+	for i, t := range r.targets {
+		out[i].Target = t.name
+		if t.path == "" {
+			out[i].Err = ErrByHand
+			continue
+		}
+		all, err := r.kind.list(ctx, &r.api, t.path)
+		if err != nil {
+			out[i].Err = err
+			continue
+		}
+		var ours []hook
+		for _, h := range all {
+			if h.url == r.address {
+				ours = append(ours, h)
+			}
+		}
+		out[i].State, out[i].Err = do(t, ours)
+	}
+	return out
+}
+
+func stateOf(ours []hook) State {
+	for _, h := range ours {
+		if h.active {
+			return Active
+		}
+	}
+	if len(ours) > 0 {
+		return Inactive
+	}
+	return Absent
+}

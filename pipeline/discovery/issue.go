@@ -1,0 +1,115 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
+	"github.com/quarrysearch/quarry/schemas/failure"
+)
+
+// IssueCode says in one word what is wrong with a connection. Its values are those of
+// IssueCodes; they are in answers and in labels of metrics.
+type IssueCode string
+
+// Codes beyond those of hostapi.
+const (
+	InvalidTarget     IssueCode = "invalid_target"
+	InvalidSettings   IssueCode = "invalid_settings"
+	InvalidRepository IssueCode = "invalid_repository"
+	TooManyFound      IssueCode = "too_many_repositories"
+	RemovalHeld       IssueCode = "removal_held"
+	RemovalWaits      IssueCode = "removal_waits"
+	LogFailed         IssueCode = "log_failed"
+)
+
+// An Issue is what went wrong in a sync.
+type Issue struct {
+	Code IssueCode
+	// Target is what was to be listed, as the settings have it; empty for all.
+	Target string
+	// Detail is in the words of the host, masked; for owners.
+	Detail string
+}
+
+// IssueDescription is what people read about an IssueCode.
+type IssueDescription struct {
+	Code IssueCode
+	// Meaning says what happened, Remedy what to do; each is a sentence.
+	Meaning, Remedy string
+}
+
+var issueDescriptions = []IssueDescription{
+	{IssueCode(hostapi.Unauthorized), "The host does not accept the token.", "Make a new token at the host and put it where the connection reads it, then run quarry connections sync."},
+	{IssueCode(hostapi.Forbidden), "The token may not list this.", "Give the token the scopes of docs/connections.md, or have an administrator of the organization approve it."},
+	{IssueCode(hostapi.NotFound), "The host does not have this, or the token may not see it.", "Correct the name, or give the token access; take it out of the settings if it is gone."},
+	{IssueCode(hostapi.RateLimited), "The host takes no more requests for now.", "Nothing is to be done; the next sync goes on. With a token, or a GitHub App, the limits are higher."},
+	{IssueCode(hostapi.Unreachable), "The host does not answer.", "Wait for the host or correct url; the sync is tried again by itself."},
+	{IssueCode(hostapi.TLS), "The certificate of the host is not trusted.", "Name the file of the host's authority in caFile of the connection, or correct url."},
+	{IssueCode(hostapi.Timeout), "The host answered too slowly.", "Raise discovery.requestTimeout if that is usual for the host."},
+	{IssueCode(hostapi.NotJSON), "The host answered with a page in place of JSON.", "Point url to the host itself: a proxy or a sign-in page answers there. On Azure DevOps the token is invalid."},
+	{IssueCode(hostapi.TooLarge), "An answer of the host is too large.", "Check that url leads to the API of a code host."},
+	{IssueCode(hostapi.Redirected), "The host redirects to another host.", "Set url to the address that answers."},
+	{IssueCode(hostapi.Refused), "The policy of this server does not allow the address of the host.", "Have the operator extend git.allowedNetworks."},
+	{IssueCode(hostapi.HostFailed), "The host failed, or sent what its API does not document.", "Look at the host; the sync is tried again by itself."},
+	{IssueCode(hostapi.Rejected), "The host does not accept the request.", "Check the kind and the version of the host."},
+	{InvalidTarget, "A target of discover does not have the form that the kind of host wants.", "Correct it as docs/connections.md shows."},
+	{InvalidSettings, "The connection cannot be used as it is set.", "Correct its settings, then reload them."},
+	{InvalidRepository, "The host lists a repository that cannot be registered.", "Exclude it, or correct its clone URL at the host."},
+	{TooManyFound, "There are more repositories than the connection may find.", "Raise discovery.maxRepositories, or name fewer targets."},
+	{RemovalHeld, "The host lists far fewer repositories than before; none is removed.", "Check what the token may read. If the repositories are gone, run quarry connections sync --remove."},
+	{RemovalWaits, "Repositories of a connection that is gone stay until the other connections have been listed.", "Resolve the issues of the other connections."},
+	{LogFailed, "What was found could not be appended to the log.", "Nothing is to be done; the sync is tried again by itself."},
+}
+
+// IssueCodes returns the table of codes.
+func IssueCodes() []IssueDescription { return slices.Clone(issueDescriptions) }
+
+// Describe returns the row of the issue's code.
+func (i Issue) Describe() IssueDescription {
+	for _, d := range issueDescriptions {
+		if d.Code == i.Code {
+			return d
+		}
+	}
+	return IssueDescription{Code: i.Code, Meaning: "The sync failed.", Remedy: "Look into the server's log."}
+}
+
+// maxDetailBytes bounds Issue.Detail, maxIssueTargetBytes Issue.Target.
+const (
+	maxDetailBytes      = 300
+	maxIssueTargetBytes = 200
+)
+
+// targetError is a target that does not have the form that the host wants.
+type targetError struct{ want string }
+
+func (e *targetError) Error() string { return "want " + e.want }
+
+// NewTargetError says that a target does not have the form that is wanted.
+func NewTargetError(want string) error { return &targetError{want} }
+
+// newIssue describes an error.
+func newIssue(target string, err error) Issue {
+	issue := Issue{Code: IssueCode(hostapi.CodeOf(err)), Target: failure.Clean(target, maxIssueTargetBytes), Detail: failure.Quote(err.Error(), maxDetailBytes)}
+	if e, ok := errors.AsType[*hostapi.Error](err); ok {
+		issue.Detail = e.Error()
+	}
+	if _, ok := errors.AsType[*targetError](err); ok {
+		issue.Code = InvalidTarget
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		issue.Code = IssueCode(hostapi.Timeout)
+	}
+	return issue
+}
+
+// String returns one line.
+func (i Issue) String() string {
+	if i.Target == "" {
+		return fmt.Sprintf("%s: %s", i.Code, i.Describe().Meaning)
+	}
+	return fmt.Sprintf("%s: %s: %s", i.Code, i.Target, i.Describe().Meaning)
+}

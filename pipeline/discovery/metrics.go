@@ -1,0 +1,113 @@
+package discovery
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+type metrics struct {
+	requests *prometheus.CounterVec // by kind and result
+	syncs    *prometheus.CounterVec // by kind and result
+	events   *prometheus.CounterVec // by event
+	seconds  prometheus.Histogram
+}
+
+func newMetrics(reg prometheus.Registerer, s *Syncer) *metrics {
+	m := &metrics{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_discovery_requests_total",
+			Help: "Requests to the APIs of code hosts, by kind of host and result: ok, not_modified, or why they failed.",
+		}, []string{"kind", "result"}),
+		syncs: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_discovery_syncs_total",
+			Help: "Listings of the repositories of a connection, by kind of host and result: complete or incomplete. An incomplete one removes nothing.",
+		}, []string{"kind", "result"}),
+		events: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_discovery_events_total",
+			Help: "Events that syncs appended: registered, changed or removed.",
+		}, []string{"event"}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "quarry_discovery_sync_seconds",
+			Help:    "Time of one sync, waits for rate limits included.",
+			Buckets: prometheus.ExponentialBuckets(0.1, 4, 9),
+		}),
+	}
+	if reg == nil {
+		return m
+	}
+	for kind := range s.o.Kinds {
+		for _, code := range hostapi.Codes() {
+			m.requests.WithLabelValues(string(kind), string(code))
+		}
+		for _, result := range []string{"ok", "not_modified"} {
+			m.requests.WithLabelValues(string(kind), result)
+		}
+		for _, result := range []string{"complete", "incomplete"} {
+			m.syncs.WithLabelValues(string(kind), result)
+		}
+	}
+	for _, e := range []string{"registered", "changed", "removed"} {
+		m.events.WithLabelValues(e)
+	}
+	reg.MustRegister(m.requests, m.syncs, m.events, m.seconds, &stateCollector{s})
+	return m
+}
+
+func (m *metrics) observeRequest(kind code.HostKind, result string) {
+	m.requests.WithLabelValues(string(kind), result).Inc()
+}
+
+func (m *metrics) observeSync(kind code.HostKind, result string, took time.Duration, r *syncRun) {
+	m.syncs.WithLabelValues(string(kind), result).Inc()
+	m.seconds.Observe(took.Seconds())
+	m.countEvents(r)
+}
+
+func (m *metrics) countEvents(r *syncRun) {
+	m.events.WithLabelValues("registered").Add(float64(r.registered))
+	m.events.WithLabelValues("changed").Add(float64(r.changed))
+	m.events.WithLabelValues("removed").Add(float64(r.removed))
+}
+
+// stateCollector shows the state of each connection; there are at most as many as the
+// settings allow.
+type stateCollector struct{ s *Syncer }
+
+var (
+	foundDesc = prometheus.NewDesc("quarry_discovery_repositories",
+		"Repositories that the last sync of a connection found.", []string{"connection"}, nil)
+	issuesDesc = prometheus.NewDesc("quarry_discovery_issues",
+		"Issues of the last sync of a connection.", []string{"connection"}, nil)
+	completeDesc = prometheus.NewDesc("quarry_discovery_complete_timestamp_seconds",
+		"When a connection was last listed whole, in seconds since 1970; 0 for never in this process.", []string{"connection"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- foundDesc
+	out <- issuesDesc
+	out <- completeDesc
+}
+
+// Collect implements prometheus.Collector. A process that does not sync shows nothing.
+func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
+	for _, st := range c.s.States() {
+		if st.Elsewhere {
+			continue
+		}
+		gauge := func(d *prometheus.Desc, v float64) {
+			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, st.Name)
+		}
+		gauge(foundDesc, float64(st.Found))
+		gauge(issuesDesc, float64(len(st.Issues)+st.MoreIssues))
+		complete := 0.0
+		if !st.CompleteAt.IsZero() {
+			complete = float64(st.CompleteAt.Unix())
+		}
+		gauge(completeDesc, complete)
+	}
+}

@@ -1,0 +1,111 @@
+package discovery
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Defaults of Options.
+const (
+	DefaultGroup           = "quarry-discovery"
+	DefaultConcurrency     = 4
+	DefaultMaxRepositories = 100_000
+	// DefaultGrace is how long after a listing that misses repositories the next one is
+	// made, which removes them if it misses them, too.
+	DefaultGrace = 2 * time.Minute
+	// minRetry is when a sync that was not complete is tried again; it doubles, up to
+	// the interval.
+	minRetry = time.Minute
+	// maxSyncTime bounds one sync.
+	maxSyncTime = 6 * time.Hour
+)
+
+// Snapshot is what is registered as of one moment.
+type Snapshot interface {
+	// ByID and ByCloneURL return a registered repository, and whether there is one.
+	ByID(id code.RepositoryID) (code.Repository, bool)
+	ByCloneURL(url string) (code.Repository, bool)
+	// All returns every registered repository.
+	All() iter.Seq[code.Repository]
+}
+
+// Catalog knows what is registered.
+type Catalog interface {
+	// Current returns a snapshot with everything that the log had at the call.
+	Current(ctx context.Context) (Snapshot, error)
+}
+
+// Log is what a Syncer needs of an eventlog.Log.
+type Log interface {
+	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
+	Join(ctx context.Context, group string, topic event.Topic, handle func(ctx context.Context, a eventlog.Assignment) error) error
+}
+
+// Options of a Syncer.
+type Options struct {
+	// Kinds has the Open of each kind of host that can be listed.
+	Kinds   map[code.HostKind]Open
+	Log     Log
+	Catalog Catalog
+	// Admit applies the policy on clone URLs.
+	Admit func(ctx context.Context, r code.Repository) error
+	// Renew returns the settings of a connection with the credentials as they are now; nil
+	// if they do not change without SetConnections.
+	Renew func(name string) (Connection, error)
+	// Dial is the guard on addresses of hosts.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// Group is the consumer group of the processes that sync.
+	Group string
+	// Interval is the time between two syncs of a connection; 0 for none by itself.
+	Interval        time.Duration
+	Grace           time.Duration
+	Concurrency     int
+	MaxRepositories int
+	RequestTimeout  time.Duration
+
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+// Validate reports what is missing.
+func (o *Options) Validate() error {
+	if o.Kinds == nil || o.Log == nil || o.Catalog == nil || o.Admit == nil {
+		return errors.New("discovery: want kinds, log, catalog and policy")
+	}
+	return nil
+}
+
+func (o *Options) ensureDefaults() {
+	if o.Group == "" {
+		o.Group = DefaultGroup
+	}
+	if o.Concurrency == 0 {
+		o.Concurrency = DefaultConcurrency
+	}
+	if o.MaxRepositories == 0 {
+		o.MaxRepositories = DefaultMaxRepositories
+	}
+	if o.Grace == 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+}
+
+// groupTopic has one partition: who gets it syncs.
+const groupTopic = event.TopicAccounts

@@ -1,0 +1,322 @@
+package discovery
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/failure"
+)
+
+// eventSource is the CloudEvents source of events of this package.
+const eventSource = "/pipeline/discovery"
+
+// maxBatch is how many events are appended at once.
+const maxBatch = 200
+
+// errNotAdmitted says that the policy on clone URLs refuses a repository.
+var errNotAdmitted = errors.New("the policy of this server refuses the clone URL")
+
+// errLog says that events could not be appended.
+var errLog = errors.New("append to the log")
+
+// syncRun is one sync of a connection.
+type syncRun struct {
+	s        *Syncer
+	c        *connection
+	snapshot Snapshot
+	listing  *Listing
+	// admitted has what the policy said of each host.
+	admitted map[string]error
+	records  []event.Record
+
+	registered, changed, removed int
+}
+
+// syncConnection syncs one connection, and notes the result in its state.
+func (s *Syncer) syncConnection(ctx context.Context, c *connection) {
+	started := s.o.Now()
+	s.renewCredentials(c)
+	r := &syncRun{s: s, c: c, admitted: map[string]error{}}
+	r.listing = newListing(&c.Connection, s.o.MaxRepositories, func(f *Found) error { return r.takeFound(ctx, f) })
+	err := r.listRepositories(ctx)
+	if err == nil {
+		err = r.listing.err
+	}
+	if err != nil {
+		if errors.Is(err, errLog) {
+			r.listing.Incomplete(Issue{Code: LogFailed, Detail: failure.Quote(err.Error(), maxDetailBytes)})
+		} else {
+			r.listing.Incomplete(newIssue("", err))
+		}
+	}
+	absent := 0
+	if !r.listing.incomplete {
+		absent = r.removeAbsent(ctx)
+	}
+	r.noteResult(started, absent, errors.Is(ctx.Err(), context.Canceled))
+	s.removeOrphans(ctx)
+}
+
+// listRepositories has the repositories listed, and appends what follows.
+func (r *syncRun) listRepositories(ctx context.Context) (err error) {
+	if r.c.invalid != nil {
+		r.listing.Incomplete(Issue{Code: InvalidSettings, Detail: failure.Quote(r.c.invalid.Error(), maxDetailBytes)})
+		return nil
+	}
+	if r.snapshot, err = r.s.o.Catalog.Current(ctx); err != nil {
+		return fmt.Errorf("%w: %w", errLog, err)
+	}
+	if err := r.c.lister.List(ctx, r.listing); err != nil {
+		return errors.Join(err, r.appendRecords(ctx)) // what was found is good
+	}
+	return r.appendRecords(ctx)
+}
+
+// takeFound plans the event of a found repository.
+func (r *syncRun) takeFound(ctx context.Context, f *Found) error {
+	known, ok := r.snapshot.ByID(f.ID)
+	if !ok {
+		if known, ok = r.snapshot.ByCloneURL(f.CloneURL); ok {
+			r.listing.seen[known.ID] = struct{}{}
+		}
+	}
+	var ev event.Event
+	if ok {
+		ev = planEvent(&r.c.Connection, &known, f.Repository, r.s.isOwned(&known, r.c))
+	} else {
+		if err := r.admitHost(ctx, f.Repository); err != nil {
+			return err
+		}
+		ev = planEvent(&r.c.Connection, nil, f.Repository, false)
+	}
+	if ev == nil {
+		return nil
+	}
+	return r.addEvent(ctx, ev)
+}
+
+// isOwned reports whether a repository belongs to another configured connection.
+func (s *Syncer) isOwned(known *code.Repository, c *connection) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return known.Connection != "" && known.Connection != c.Name && s.mu.configured[known.Connection]
+}
+
+// admitHost asks the policy once for each host, and for each path on this machine.
+func (r *syncRun) admitHost(ctx context.Context, repository code.Repository) error {
+	clone, err := code.ParseCloneURL(repository.CloneURL)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errNotAdmitted, err)
+	}
+	key := clone.Scheme + "://" + clone.Host
+	if clone.Host == "" {
+		key = repository.CloneURL
+	}
+	err, asked := r.admitted[key]
+	if !asked {
+		if err = r.s.o.Admit(ctx, repository); err != nil {
+			err = fmt.Errorf("%w: %w", errNotAdmitted, err)
+		}
+		r.admitted[key] = err
+	}
+	return err
+}
+
+// addEvent encodes an event, and appends what has gathered once it is enough.
+func (r *syncRun) addEvent(ctx context.Context, ev event.Event) error {
+	now := r.s.o.Now().UTC()
+	switch e := ev.(type) {
+	case *event.RepositoryRegistered:
+		e.At = now
+		r.registered++
+	case *event.RepositoryChanged:
+		e.At = now
+		r.changed++
+	case *event.RepositoryRemoved:
+		e.At = now
+		r.removed++
+	}
+	record, err := event.Encode(event.Envelope{ID: rand.Text(), Source: eventSource, Time: now}, ev)
+	if err != nil {
+		return err
+	}
+	r.records = append(r.records, record)
+	if len(r.records) < maxBatch {
+		return nil
+	}
+	return r.appendRecords(ctx)
+}
+
+func (r *syncRun) appendRecords(ctx context.Context) error {
+	if len(r.records) == 0 {
+		return nil
+	}
+	if _, err := r.s.o.Log.Append(ctx, event.TopicEvents, eventlog.AnyPartition, r.records...); err != nil {
+		return fmt.Errorf("%w: %w", errLog, err)
+	}
+	r.records = r.records[:0]
+	return nil
+}
+
+// removeAbsent removes repositories that this listing and the one before missed, or gives
+// them to another connection that holds them. It returns how many wait for the next one.
+func (r *syncRun) removeAbsent(ctx context.Context) (waiting int) {
+	mine, absent := 0, map[code.RepositoryID]struct{}{}
+	var due []code.Repository
+	for known := range r.snapshot.All() {
+		if known.Connection != r.c.Name {
+			continue
+		}
+		mine++
+		if _, seen := r.listing.seen[known.ID]; seen {
+			continue
+		}
+		absent[known.ID] = struct{}{}
+		if _, before := r.c.absent[known.ID]; before {
+			due = append(due, known)
+		}
+	}
+	if len(due) > 0 && r.mayRemove(len(due), mine) {
+		for _, known := range due {
+			if err := r.releaseRepository(ctx, known, r.c); err != nil {
+				r.listing.Incomplete(Issue{Code: LogFailed, Detail: failure.Quote(err.Error(), maxDetailBytes)})
+				return len(absent)
+			}
+			delete(absent, known.ID)
+		}
+	}
+	if err := r.appendRecords(ctx); err != nil {
+		r.listing.Incomplete(Issue{Code: LogFailed, Detail: failure.Quote(err.Error(), maxDetailBytes)})
+		return len(absent)
+	}
+	r.s.mu.Lock()
+	defer r.s.mu.Unlock()
+	r.c.absent = absent
+	return len(absent)
+}
+
+// mayRemove reports whether so many repositories may go, and notes why they may not.
+func (r *syncRun) mayRemove(due, mine int) bool {
+	r.s.mu.Lock()
+	others, sure := r.s.othersCompleteLocked(r.c), r.c.retargeted || r.c.remove
+	r.s.mu.Unlock()
+	switch {
+	case !others:
+		r.listing.addIssue(Issue{Code: RemovalWaits, Detail: fmt.Sprintf("%d repositories", due)})
+		return false
+	case !sure && questionsRemoval(due, mine):
+		r.listing.addIssue(Issue{Code: RemovalHeld, Detail: fmt.Sprintf("%d of %d repositories are not listed any more", due, mine)})
+		return false
+	}
+	return true
+}
+
+// releaseRepository gives a repository to another connection that holds it, or removes it.
+func (r *syncRun) releaseRepository(ctx context.Context, known code.Repository, from *connection) error {
+	r.s.mu.Lock()
+	holder := r.s.holderLocked(known.ID, from)
+	r.s.mu.Unlock()
+	if holder != nil {
+		known.Connection, known.Branches, known.Tags = holder.Name, holder.Branches, holder.Tags
+		return r.addEvent(ctx, &event.RepositoryChanged{Repository: known})
+	}
+	return r.addEvent(ctx, &event.RepositoryRemoved{Repository: known.ID, Reason: "connection " + known.Connection + " does not have it any more"})
+}
+
+// noteResult writes the state of the connection.
+func (r *syncRun) noteResult(started time.Time, absent int, stopped bool) {
+	s, c, l := r.s, r.c, r.listing
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.o.Now()
+	st := &c.state
+	st.Running, st.FinishedAt, st.WaitingUntil = false, now, time.Time{}
+	st.Found, st.Excluded, st.Absent = len(l.seen), l.excluded, absent
+	st.Registered, st.Changed, st.Removed = r.registered, r.changed, r.removed
+	st.Issues, st.MoreIssues = l.issues, l.dropped
+	result := "complete"
+	st.NextAt = time.Time{}
+	if s.o.Interval > 0 {
+		st.NextAt = now.Add(s.o.Interval)
+	}
+	switch {
+	case l.incomplete:
+		result = "incomplete"
+		retry := min(minRetry<<min(c.failures, 16), max(s.o.Interval, minRetry))
+		c.failures++
+		if s.o.Interval > 0 {
+			st.NextAt = now.Add(retry)
+		}
+	default:
+		c.failures, st.CompleteAt, c.held = 0, now, l.seen
+		if absent > 0 {
+			st.NextAt = now.Add(s.o.Grace)
+		} else {
+			c.retargeted, c.remove = false, false
+		}
+	}
+	if c.requested { // while this one ran, which may have missed what the caller wants to see
+		st.NextAt = now
+	}
+	if stopped {
+		return
+	}
+	s.metrics.observeSync(c.Kind, result, now.Sub(started), r)
+	log := s.o.Logger.With("connection", c.Name, "found", len(l.seen), "registered", r.registered, "changed", r.changed, "removed", r.removed)
+	if len(l.issues) > 0 {
+		log.Warn("connection synced with issues", "issues", len(l.issues)+l.dropped, "first", l.issues[0].String(), "detail", l.issues[0].Detail)
+	} else {
+		log.Info("connection synced")
+	}
+}
+
+// removeOrphans removes the repositories of connections that are gone, once all others
+// have been listed whole and have taken what they hold.
+func (s *Syncer) removeOrphans(ctx context.Context) {
+	s.mu.Lock()
+	ready := !s.mu.orphansDone && (len(s.mu.connections) > 0 || s.mu.lostByReload) && s.othersCompleteLocked(nil)
+	s.mu.Unlock()
+	if !ready || ctx.Err() != nil {
+		return
+	}
+	r := &syncRun{s: s, c: &connection{}, listing: newListing(&Connection{}, 0, nil)}
+	var err error
+	if r.snapshot, err = s.o.Catalog.Current(ctx); err == nil {
+		err = r.removeOrphans(ctx)
+	}
+	if err != nil {
+		s.o.Logger.Warn("repositories of connections that are gone stay for now", "error", err)
+		return
+	}
+	s.mu.Lock()
+	s.mu.orphansDone = true
+	s.mu.Unlock()
+	s.metrics.countEvents(r)
+	if r.removed+r.changed > 0 {
+		s.o.Logger.Info("connections are gone", "removed", r.removed, "changed", r.changed)
+	}
+}
+
+func (r *syncRun) removeOrphans(ctx context.Context) error {
+	for known := range r.snapshot.All() {
+		if known.Connection == "" || r.s.isConfigured(known.Connection) {
+			continue
+		}
+		if err := r.releaseRepository(ctx, known, nil); err != nil {
+			return err
+		}
+	}
+	return r.appendRecords(ctx)
+}
+
+func (s *Syncer) isConfigured(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.mu.configured[name]
+}

@@ -1,0 +1,196 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// revision is a ref to index, at a commit, in a repository whose default branch
+// is head.
+type revision struct {
+	repo code.RepositoryID
+	code.Revision
+	head code.Ref
+	// refresh says that a reader lacks the commit that was indexed last: it is not the
+	// base, and the ref is news though nothing has changed.
+	refresh bool
+}
+
+// isOvertaken reports whether the log has an announcement of the ref with a later cause.
+func (x *Indexer) isOvertaken(rev revision, c cause) bool {
+	return x.partitions.lastCause(refKey{rev.repo, rev.Ref}, c.position.Partition) > c.position.Offset
+}
+
+// An indexRun indexes refs of one repository, for one record or one group.
+type indexRun struct {
+	x        *Indexer
+	m        *mirror.Mirror
+	repo     code.RepositoryID
+	head     code.Ref
+	job      *job
+	trees    *mirror.Trees
+	readings readings
+	// indexed are the commits of the refs as the log has them.
+	indexed map[code.Ref]code.CommitID
+	// announced are the refs that this run announced, named their documents.
+	announced map[code.Ref]bool
+	named     namedDocuments
+	partition int32
+	// root names the family, empty for none; alone says that it is not looked at.
+	root  code.CommitID
+	alone bool
+}
+
+// indexRefs indexes refs at their commits, those whose commit is not news excepted, and
+// reports which were news. Refs that come together are read together: a blob is read,
+// analyzed and sealed once, whichever of them have it, and not at all if a ref that is
+// indexed has it.
+//
+//	pendingRefs      which are news                            indexing.go
+//	joinFamily       which relatives may have the documents    family.go
+//	chooseBases      what each is compared with                bases.go
+//	indexNextBatch   as many as fit into one batch             indexing.go
+func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revision, causeOf func(code.Ref) cause, job *job) (indexed map[code.Ref]bool, err error) {
+	indexed = map[code.Ref]bool{}
+	if len(revs) == 0 {
+		return indexed, nil
+	}
+	h := &indexRun{
+		x: x, m: m, repo: revs[0].repo, head: revs[0].head, job: job, readings: readingsOf(m),
+		announced: map[code.Ref]bool{}, named: namedDocuments{documents: map[code.DocumentKey]bool{}},
+	}
+	if h.indexed, err = indexedCommits(ctx, m); err != nil {
+		return indexed, err
+	}
+	pending := h.pendingRefs(revs, causeOf)
+	if len(pending) == 0 {
+		return indexed, nil
+	}
+	if h.trees, err = m.Trees(ctx); err != nil {
+		return indexed, err
+	}
+	defer h.trees.Close()
+	h.partition = pending[0].cause.position.Partition
+	if err := h.joinFamily(ctx, revs); err != nil {
+		return indexed, err
+	}
+	done, err := h.beginFirstImport(ctx)
+	if err != nil {
+		return indexed, err
+	}
+	defer done()
+	if pending, err = h.chooseBases(ctx, pending); err != nil {
+		return indexed, err
+	}
+	for len(pending) > 0 {
+		if pending, err = h.indexNextBatch(ctx, pending, indexed); err != nil {
+			return indexed, err
+		}
+	}
+	return indexed, nil
+}
+
+func indexedCommits(ctx context.Context, m *mirror.Mirror) (map[code.Ref]code.CommitID, error) {
+	list, err := m.IndexedRevisions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	commits := make(map[code.Ref]code.CommitID, len(list))
+	for _, rev := range list {
+		commits[rev.Ref] = rev.Commit
+	}
+	return commits, nil
+}
+
+// pendingRefs returns the refs that are news.
+func (h *indexRun) pendingRefs(revs []revision, causeOf func(code.Ref) cause) []*refChange {
+	announcedDefault := h.m.AnnouncedDefault()
+	var pending []*refChange
+	for _, rev := range revs {
+		c := causeOf(rev.Ref)
+		if h.x.isOvertaken(rev, c) {
+			continue
+		}
+		if !rev.refresh && h.indexed[rev.Ref] == rev.Commit && announcedDefault == rev.head {
+			continue
+		}
+		announcedDefault = rev.head
+		pending = append(pending, &refChange{revision: rev, cause: c})
+	}
+	return pending
+}
+
+// indexNextBatch indexes the first of pending, as many as fit into a batch, notes them in
+// indexed and returns the others. If a relative changed meanwhile, none is indexed, and
+// the next call does without relatives.
+func (h *indexRun) indexNextBatch(ctx context.Context, pending []*refChange, indexed map[code.Ref]bool) ([]*refChange, error) {
+	started, b := h.x.o.Now(), newBatch()
+	for len(pending) > 0 && !b.isFull() {
+		if err := h.addRef(ctx, b, pending[0]); err != nil {
+			return nil, err
+		}
+		h.job.report()
+		pending = pending[1:]
+	}
+	err := h.indexBatch(ctx, b, started, len(pending) > 0)
+	if errors.Is(err, errFamilyChanged) {
+		if err = h.retryAlone(ctx, b, err); err == nil {
+			return append(b.refs, pending...), nil
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, ref := range b.refs {
+		indexed[ref.Ref] = true
+	}
+	return pending, nil
+}
+
+// indexBatch brings the documents of a batch into segments and announces its refs. More
+// says that another batch of the run follows.
+//
+//	nameKnown           documents that live segments have    known.go
+//	sealBatch           the others are read and sealed       units.go
+//	newAnnouncements    an event for each ref                announce.go
+//	announceBatch       log, then mirror                     announce.go
+func (h *indexRun) indexBatch(ctx context.Context, b *batch, started time.Time, more bool) error {
+	if err := h.nameKnown(ctx, b); err != nil {
+		return err
+	}
+	sealed, err := h.sealBatch(ctx, b)
+	if err != nil {
+		return fmt.Errorf("index %d refs, from %s at %s: %w", len(b.refs), b.refs[0].Ref, b.refs[0].Commit, err)
+	}
+	events, err := h.newAnnouncements(ctx, b)
+	if err != nil {
+		return err
+	}
+	if err := h.announceBatch(ctx, b, events); err != nil {
+		return err
+	}
+	if err := h.readings.add(b.readings); err != nil {
+		h.x.o.Logger.Warn("cannot save the cache of blob readings; the blobs of this batch are read again next time", "repository_id", h.repo, "error", err)
+	}
+	if more {
+		h.named.add(b, sealed)
+	}
+	h.noteAnnounced(b, h.x.o.Now().Sub(started))
+	return nil
+}
+
+// noteAnnounced notes what the log has of a batch now, and logs it.
+func (h *indexRun) noteAnnounced(b *batch, took time.Duration) {
+	for _, ref := range b.refs {
+		h.announced[ref.Ref], h.indexed[ref.Ref] = true, ref.Commit
+		h.x.metrics.observeRevision(len(ref.changes), took)
+		h.x.o.Logger.Info("revision indexed", "delivery_id", ref.cause.delivery, "repository", nameOf(h.m), "repository_id", h.repo,
+			"ref", string(ref.Ref), "commit", string(ref.Commit), "position", ref.cause.position.String(),
+			"changes", len(ref.changes), "documents", ref.documents, "segments", len(ref.segments), "duration", took)
+	}
+}

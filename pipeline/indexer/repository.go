@@ -1,0 +1,198 @@
+package indexer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// reindexAll looks at every ref of the repository.
+func (x *Indexer) reindexAll(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, job *job) error {
+	l, err := x.indexRepository(ctx, m, r, indexRequest{cause: g.causeOf, refreshes: g.refreshRequested}, job)
+	if err != nil {
+		return err
+	}
+	var forgotten []code.Ref // by the mirror, perhaps
+	for _, of := range g.refs {
+		b, known := l.refs[of.ref]
+		switch {
+		case of.ref == "":
+			of.outcome = event.PushRefreshed
+		case !known && (!mirror.IsSelected(r, l.head, of.ref) || l.leavesOut(of.ref)):
+			of.outcome = event.PushUnselected
+		case !known:
+			forgotten = append(forgotten, of.ref)
+		default:
+			of.setOutcome(b)
+		}
+	}
+	removed, err := x.removeRefs(ctx, m, r.ID, l.head, forgotten, g.causeOf)
+	if err != nil {
+		return err
+	}
+	for _, ref := range forgotten {
+		g.byRef[ref].setOutcome(refOutcome{"", removed[ref]})
+	}
+	return nil
+}
+
+// handleRegistration stores what is known of a repository and indexes all of it.
+func (x *Indexer) handleRegistration(ctx context.Context, r code.Repository, v indexRequest, job *job) error {
+	m := x.o.Mirrors.Mirror(r.ID)
+	if err := m.Save(r); err != nil {
+		return err
+	}
+	if err := m.ForgetFamily(); err != nil { // its history may be another by now
+		return err
+	}
+	_, err := x.indexRepository(ctx, m, r, v, job)
+	return err
+}
+
+// An indexRequest asks for all refs of a repository to be indexed.
+type indexRequest struct {
+	// cause is that of what is announced of a ref.
+	cause func(code.Ref) cause
+	// refreshes reports whether a ref is to be announced without its last commit as the
+	// base; nil for none.
+	refreshes func(code.Ref) bool
+	// first says that nothing was announced of the repository before.
+	first bool
+}
+
+// repositoryOutcome is the default branch of a repository and the outcome of each ref.
+type repositoryOutcome struct {
+	head code.Ref
+	refs map[code.Ref]refOutcome
+	// leavesOut reports whether a ref is selected and beyond the limit of refs.
+	leavesOut func(code.Ref) bool
+}
+
+// refOutcome is the commit of a ref, empty if the ref was deleted, and whether it
+// was announced.
+type refOutcome struct {
+	commit    code.CommitID
+	announced bool
+}
+
+// indexRepository fetches a repository and indexes its selected refs together. If the
+// mirror may lack refs that the log has, the deletion of refs that no longer exist is
+// announced first. The mirror is marked complete once it has every ref of the
+// repository.
+func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.Repository, v indexRequest, job *job) (repositoryOutcome, error) {
+	started := x.o.Now()
+	state, err := m.Fetch(ctx, r)
+	l := repositoryOutcome{state.Default, map[code.Ref]refOutcome{}, state.LeavesOut}
+	if err != nil {
+		return l, err
+	}
+	x.logFetched(r, v.cause(""), "refs", len(state.Revisions), "duration", x.o.Now().Sub(started))
+	if err := x.noteSelection(m, r, &state.Selection); err != nil {
+		return l, err
+	}
+	before, err := m.IndexedRevisions(ctx)
+	complete := v.first && len(before) == 0 || m.IndexedComplete() && len(before) > 0
+	if err == nil && !complete {
+		complete, err = x.announceDeletions(ctx, m, r.ID, state, v, l)
+	}
+	if err != nil {
+		return l, err
+	}
+	revs := make([]revision, len(state.Revisions))
+	for i, rev := range state.Revisions {
+		refresh := v.refreshes != nil && v.refreshes(rev.Ref)
+		revs[i] = revision{repo: r.ID, Revision: rev, head: state.Default, refresh: refresh}
+	}
+	announced, err := x.indexRefs(ctx, m, revs, v.cause, job)
+	if err != nil {
+		return l, err
+	}
+	for _, rev := range state.Revisions {
+		l.refs[rev.Ref] = refOutcome{rev.Commit, announced[rev.Ref]}
+	}
+	indexed, err := m.IndexedRevisions(ctx)
+	if err != nil {
+		return l, err
+	}
+	if complete && !m.IndexedComplete() && containsRefs(indexed, state.Revisions) {
+		if err := m.SetIndexedComplete(true); err != nil {
+			return l, err
+		}
+	}
+	var deleted []code.Ref
+	for _, rev := range indexed {
+		if _, there := l.refs[rev.Ref]; !there {
+			deleted = append(deleted, rev.Ref)
+		}
+	}
+	removed, err := x.removeRefs(ctx, m, r.ID, state.Default, deleted, v.cause)
+	for _, ref := range deleted {
+		l.refs[ref] = refOutcome{"", removed[ref]}
+	}
+	return l, err
+}
+
+// containsRefs reports whether every ref of some is a ref of all.
+func containsRefs(all, some []code.Revision) bool {
+	refs := map[code.Ref]bool{}
+	for _, rev := range all {
+		refs[rev.Ref] = true
+	}
+	return !slices.ContainsFunc(some, func(rev code.Revision) bool { return !refs[rev.Ref] })
+}
+
+// removeMirror removes the mirror of a repository. A mirror in doubt is not made to follow
+// the log before: the repository may be removed because git hangs at it.
+func (x *Indexer) removeMirror(ctx context.Context, ev *event.RepositoryRemoved, at event.Position) error {
+	m := x.o.Mirrors.Mirror(ev.Repository)
+	r, _ := m.Repository() // one that was never fetched has no name here
+	if err := x.deleteUnannounced(ctx, m, ev.Repository, at); err != nil {
+		return err
+	}
+	if err := m.Remove(ctx); err != nil {
+		return err
+	}
+	x.leaveFamily(ev.Repository)
+	x.o.Logger.Info("repository removed", "repository", r.Name, "repository_id", ev.Repository, "reason", ev.Reason, "position", at.String())
+	x.jobs.forgetRepository(ev.Repository)
+	return x.catchUpRepository(ctx, ev.Repository, at)
+}
+
+// loadRepository returns what was registered: from the mirror, or, where that was
+// lost, from the log.
+func (x *Indexer) loadRepository(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, before event.Position) (code.Repository, error) {
+	r, err := m.Repository()
+	if !errors.Is(err, code.ErrNotFound) {
+		return r, err
+	}
+	r, err = x.findRegistration(ctx, id, before)
+	if err != nil {
+		return r, err
+	}
+	return r, m.Save(r)
+}
+
+// findRegistration reads the partition up to a position for the last registration or
+// change of a repository.
+func (x *Indexer) findRegistration(ctx context.Context, id code.RepositoryID, before event.Position) (r code.Repository, err error) {
+	found := false
+	err = x.scanEvents(ctx, 0, before, id, func(ev event.Event) {
+		switch ev := ev.(type) {
+		case *event.RepositoryRegistered:
+			r, found = ev.Repository, true
+		case *event.RepositoryChanged:
+			r, found = ev.Repository, true
+		case *event.RepositoryRemoved:
+			found = false
+		}
+	}, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeRepositoryRemoved)
+	if err == nil && !found {
+		err = fmt.Errorf("repository %d in the log: %w", id, code.ErrNotFound)
+	}
+	return r, err
+}

@@ -1,0 +1,128 @@
+package mirror
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Access says how git reaches a repository at its code host, and logs in. The zero value
+// is a direct connection without credentials.
+type Access struct {
+	// CloneURL is what git fetches from in place of the repository's clone URL, as where
+	// a host is reached by ssh. Empty: the repository's. The policy decides on it.
+	CloneURL string
+	// Username and Password log in over http(s).
+	Username, Password string
+	// Proxy is the URL of an http proxy for http(s), with its user and password if it
+	// wants them. It resolves the name of the host: the operator who set it decides
+	// what it reaches, not the policy.
+	Proxy string
+	// CAFile is a PEM file of the authorities to trust. Empty: those of the system.
+	CAFile string
+	// SSHKeyFile is the private key for ssh, and KnownHostsFile has the keys of hosts.
+	// Empty: those of the user that runs the process.
+	SSHKeyFile, KnownHostsFile string
+}
+
+// secrets returns what must not appear in an error, in every form that git gets.
+func (a Access) secrets() []string {
+	var secrets []string
+	if a.Password != "" {
+		secrets = append(secrets, a.Password, a.basicToken())
+	}
+	if a.Proxy != "" {
+		secrets = append(secrets, a.Proxy)
+	}
+	if a.Username != "" && a.Password != "" && len(a.Username) >= minMaskedUser {
+		secrets = append(secrets, a.Username) // a token, on some hosts
+	}
+	return secrets
+}
+
+// minMaskedUser is the length from which a user name may be a token; shorter ones stay
+// readable.
+const minMaskedUser = 20
+
+func (a Access) basicToken() string {
+	return base64.StdEncoding.EncodeToString([]byte(a.Username + ":" + a.Password))
+}
+
+// resolveSource decides how git reaches a repository. Access and policy are read again
+// at every call, so that a new credential or an address counts at once.
+func (m *Mirror) resolveSource(ctx context.Context, r code.Repository) (source, error) {
+	o := &m.ms.o
+	parsed, err := code.ParseCloneURL(r.CloneURL)
+	if o.Access == nil || err != nil || parsed.Scheme == "file" {
+		return o.Policy.checkURL(ctx, r.CloneURL)
+	}
+	access, err := o.Access(ctx, r)
+	if err != nil {
+		return source{}, fmt.Errorf("access of repository %s: %w", m.id, err)
+	}
+	cloneURL := r.CloneURL
+	if access.CloneURL != "" {
+		cloneURL = access.CloneURL
+	}
+	var src source
+	if access.Proxy != "" {
+		src, err = o.Policy.checkProxied(cloneURL)
+	} else {
+		src, err = o.Policy.checkURL(ctx, cloneURL)
+	}
+	src.access = access
+	return src, err
+}
+
+// remoteEnvironment returns the environment of a command that contacts the host.
+func (ms *Mirrors) remoteEnvironment(s source) []string {
+	return s.environment(ms.o.SSHCommand, ms.git.hasVersion(versionCurlResolve))
+}
+
+// environment returns what git needs to reach the source: the addresses that were
+// checked, the credentials, proxy and authorities. All of it goes through the
+// environment, which other users cannot read, unlike arguments.
+func (s source) environment(sshCommand string, canPin bool) []string {
+	var config []string
+	if s.scheme == "https" || s.scheme == "http" {
+		config = s.httpConfig(canPin)
+	}
+	env := []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(config)/2)}
+	for i := 0; i < len(config); i += 2 {
+		n := strconv.Itoa(i / 2)
+		env = append(env, "GIT_CONFIG_KEY_"+n+"="+config[i], "GIT_CONFIG_VALUE_"+n+"="+config[i+1])
+	}
+	return append(env, s.pinnedEnvironment(sshCommand)...)
+}
+
+// httpConfig returns settings of git, each followed by its value.
+func (s source) httpConfig(canPin bool) []string {
+	var config []string
+	if s.access.Proxy != "" {
+		config = append(config, "http.proxy", s.access.Proxy)
+	} else if canPin {
+		config = append(config, "http.curloptResolve", s.curlResolveEntry())
+	}
+	if s.access.Password != "" || s.access.Username != "" {
+		config = append(config, "http.extraHeader", "Authorization: Basic "+s.access.basicToken())
+	}
+	if s.access.CAFile != "" {
+		config = append(config, "http.sslCAInfo", s.access.CAFile)
+	}
+	return config
+}
+
+// maskSecrets replaces the secrets of a command in what git said. A token of 40
+// hexadecimal digits looks like the name of an object to everything else.
+func maskSecrets(text string, secrets []string) string {
+	for _, secret := range secrets {
+		if secret != "" {
+			text = strings.ReplaceAll(text, secret, "***")
+		}
+	}
+	return text
+}

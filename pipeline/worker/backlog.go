@@ -1,0 +1,123 @@
+package worker
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Back pressure: workers start nothing while the projections are too far behind the
+// log, and webhooks get 503 while the workers are too far behind. The backlog is
+// therefore always in the log, on disk, and never in memory.
+
+// GroupOffsets is what back pressure reads of a log.
+type GroupOffsets interface {
+	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
+	Committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error)
+}
+
+// ProjectionLag says how far the projections are behind the log. It implements Pressure.
+type ProjectionLag struct {
+	Log GroupOffsets
+	// Applied returns the offsets below which the projections have applied the records
+	// of each partition: their own, or those that another process has noted.
+	Applied func(ctx context.Context) ([]event.Offset, error)
+}
+
+var _ Pressure = (*ProjectionLag)(nil)
+
+// Behind implements Pressure. Without a noted position it returns 0: there
+// is no projection to wait for.
+func (p *ProjectionLag) Behind(ctx context.Context) (int64, error) {
+	next, err := p.Applied(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("how far the projections are: %w", err)
+	}
+	var sum event.Offset
+	for _, offset := range next {
+		sum += offset
+	}
+	if sum == 0 {
+		return 0, nil
+	}
+	return countWaiting(ctx, p.Log, next)
+}
+
+// countWaiting returns the number of records of the log at or after the given offsets.
+func countWaiting(ctx context.Context, log GroupOffsets, next []event.Offset) (int64, error) {
+	high, err := log.HighWater(ctx, event.TopicEvents)
+	if err != nil {
+		return 0, fmt.Errorf("how far the log is: %w", err)
+	}
+	var sum int64
+	for i, offset := range next {
+		if i < len(high) {
+			sum += max(0, int64(high[i]-offset))
+		}
+	}
+	return sum, nil
+}
+
+// pollBacklog is how often the length of the backlog is read.
+const pollBacklog = time.Second
+
+// Backlog keeps how many records wait for the workers of DefaultGroup, and says when that
+// is too many for more.
+type Backlog struct {
+	log    GroupOffsets
+	max    int64
+	logger *slog.Logger
+	over   atomic.Bool
+	backlogMetrics
+}
+
+// NewBacklog returns a backlog that is full above max records.
+func NewBacklog(log GroupOffsets, maxRecords int64, logger *slog.Logger, reg prometheus.Registerer) *Backlog {
+	return &Backlog{log: log, max: maxRecords, logger: logger, backlogMetrics: newBacklogMetrics(reg)}
+}
+
+// Run polls until ctx ends.
+func (b *Backlog) Run(ctx context.Context) error {
+	b.updateBacklog(ctx)
+	tick := time.NewTicker(pollBacklog)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			b.updateBacklog(ctx)
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// updateBacklog takes in how much waits. A log that does not answer changes nothing: it
+// takes no events either.
+func (b *Backlog) updateBacklog(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, 10*pollBacklog)
+	defer cancel()
+	committed, err := b.log.Committed(ctx, DefaultGroup, event.TopicEvents)
+	if err != nil {
+		return
+	}
+	records, err := countWaiting(ctx, b.log, committed)
+	if err != nil {
+		return
+	}
+	b.records.Set(float64(records))
+	switch over := records > b.max; {
+	case over && !b.over.Swap(true):
+		b.logger.Warn("backlog is full, rejecting webhooks with 503", "records", records)
+	case !over && b.over.Swap(false):
+		b.logger.Info("backlog has room, accepting webhooks", "records", records)
+	}
+}
+
+// IsFull reports whether more records wait than may.
+func (b *Backlog) IsFull() bool { return b.over.Load() }

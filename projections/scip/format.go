@@ -1,0 +1,177 @@
+package scip
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/minio/minlz"
+	"github.com/zeebo/xxh3"
+)
+
+// FormatVersion is the version of an object.
+const FormatVersion = 1
+
+const (
+	magic = "QI" + string(rune(FormatVersion))
+	// footerBytes are those of the references to the three tables, and the magic.
+	footerBytes = 3*blockRefBytes + len(magic)
+	// blockRefBytes are those of a blockRef: offset, length, checksum.
+	blockRefBytes = 24
+	// maxBlockBytes bounds a decoded block.
+	maxBlockBytes = 1 << 30
+	// symbolsPerBlock are the symbols of a block of the symbol table, descriptionsPerBlock
+	// the external symbols that are described in one.
+	symbolsPerBlock      = 128
+	descriptionsPerBlock = 512
+)
+
+// blockRef says where a block is, and what its bytes hash to.
+type blockRef struct {
+	offset, size, sum uint64
+}
+
+func (r blockRef) append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint64(b, r.offset)
+	b = binary.LittleEndian.AppendUint64(b, r.size)
+	return binary.LittleEndian.AppendUint64(b, r.sum)
+}
+
+// encodeBlock compresses a block.
+func encodeBlock(b []byte) ([]byte, error) {
+	out := binary.AppendUvarint(nil, uint64(len(b)))
+	for len(b) > 0 {
+		n := min(len(b), minlz.MaxBlockSize)
+		packed, err := minlz.Encode(nil, b[:n], minlz.LevelBalanced)
+		if err != nil {
+			return nil, fmt.Errorf("compress a block: %w", err)
+		}
+		out = binary.AppendUvarint(out, uint64(len(packed)))
+		out, b = append(out, packed...), b[n:]
+	}
+	return out, nil
+}
+
+// decodeBlock is the reverse of encodeBlock, for bytes with the right checksum.
+func decodeBlock(b []byte) ([]byte, error) {
+	d := decoder{b: b}
+	size := d.number()
+	if size > maxBlockBytes || size > uint64(len(b))*1000 {
+		return nil, fmt.Errorf("%w: a block of %d bytes", ErrCorrupt, size)
+	}
+	out := make([]byte, 0, size)
+	for uint64(len(out)) < size && d.err == nil {
+		packed := d.bytes()
+		n, err := minlz.DecodedLen(packed)
+		if err != nil || uint64(len(out)+n) > size {
+			return nil, fmt.Errorf("%w: a block does not decode", ErrCorrupt)
+		}
+		text, err := minlz.Decode(nil, packed)
+		if err != nil || len(text) == 0 {
+			return nil, fmt.Errorf("%w: a block does not decode", ErrCorrupt)
+		}
+		out = append(out, text...)
+	}
+	return out, d.err
+}
+
+// decoder reads numbers and texts; after the first error it returns zero values.
+type decoder struct {
+	b   []byte
+	err error
+}
+
+func (d *decoder) fail() { d.b, d.err = nil, fmt.Errorf("%w: a block ends early", ErrCorrupt) }
+
+func (d *decoder) number() uint64 {
+	n, size := binary.Uvarint(d.b)
+	if size <= 0 {
+		d.fail()
+		return 0
+	}
+	d.b = d.b[size:]
+	return n
+}
+
+// count returns a number of entries, each of which takes at least a byte.
+func (d *decoder) count() int {
+	n := d.number()
+	if n > uint64(len(d.b)) {
+		d.fail()
+		return 0
+	}
+	return int(n)
+}
+
+// coordinate returns a line, a column, or a difference of two.
+func (d *decoder) coordinate() int {
+	n := d.number()
+	if n > maxCoordinate {
+		d.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.count()
+	out := d.b[:n]
+	d.b = d.b[n:]
+	return out
+}
+
+func (d *decoder) text() string { return string(d.bytes()) }
+
+func (d *decoder) fixed64() uint64 {
+	if len(d.b) < 8 {
+		d.fail()
+		return 0
+	}
+	n := binary.LittleEndian.Uint64(d.b)
+	d.b = d.b[8:]
+	return n
+}
+
+func (d *decoder) blockRef() blockRef { return blockRef{d.fixed64(), d.fixed64(), d.fixed64()} }
+
+func appendText(b []byte, s string) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
+}
+
+func checksum(b []byte) uint64 { return xxh3.Hash(b) }
+
+// symbolKey orders symbols so that those that differ in the version of their package alone
+// are next to each other. A symbol of another form is its own family.
+//
+//	scheme ' ' manager ' ' package ' ' version ' ' descriptors, a blank in a part doubled
+type symbolKey struct {
+	// family is the name without the version.
+	family, version, name string
+}
+
+func newSymbolKey(symbol string) symbolKey {
+	var ends [4]int
+	part := 0
+	for i := 0; i < len(symbol) && part < len(ends); i++ {
+		if symbol[i] != ' ' {
+			continue
+		}
+		if i+1 < len(symbol) && symbol[i+1] == ' ' {
+			i++
+			continue
+		}
+		ends[part] = i
+		part++
+	}
+	if part < len(ends) {
+		return symbolKey{symbol, "", symbol}
+	}
+	return symbolKey{symbol[:ends[2]+1] + symbol[ends[3]:], symbol[ends[2]+1 : ends[3]], symbol}
+}
+
+func (k symbolKey) compare(other symbolKey) int {
+	return cmp.Or(strings.Compare(k.family, other.family), strings.Compare(k.version, other.version), strings.Compare(k.name, other.name))
+}
+
+func compareSymbols(a, b string) int { return newSymbolKey(a).compare(newSymbolKey(b)) }

@@ -1,0 +1,73 @@
+package scip
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Errors of the package.
+var (
+	// ErrInvalid says that bytes are no SCIP index, or that it contradicts itself or the
+	// files that it is about.
+	ErrInvalid = errors.New("invalid SCIP index")
+	// ErrTooLarge says that an index exceeds a limit.
+	ErrTooLarge = errors.New("SCIP index is too large")
+	// ErrCorrupt says that an object is not what a Builder wrote.
+	ErrCorrupt = errors.New("corrupt precise index")
+)
+
+// Limits bound an index. A zero value of a field is its default.
+type Limits struct {
+	// MaxBytes bounds the encoded index. Default: 1 GiB.
+	MaxBytes int64
+	// MaxDocuments bounds its documents. Default: 200,000.
+	MaxDocuments int
+	// MaxDocumentBytes bounds an encoded document. Default: 64 MiB.
+	MaxDocumentBytes int
+	// MaxOccurrences bounds the occurrences of a document. Default: 1,000,000.
+	MaxOccurrences int
+	// MaxSymbols bounds the different symbols that are not local to a document. Default:
+	// 4,000,000.
+	MaxSymbols int
+	// MaxSymbolBytes bounds all of their names together, which a Builder has in memory.
+	// Default: 512 MiB.
+	MaxSymbolBytes int64
+}
+
+// Bounds that are no settings.
+const (
+	// MaxNameBytes bounds the name of a symbol.
+	MaxNameBytes = 8 << 10
+	// MaxTextBytes bounds the signature and the documentation of a symbol; what is longer is
+	// cut.
+	MaxTextBytes = 16 << 10
+	// maxRelationships bounds those of a symbol, and maxSymbolsOf the symbols that a document
+	// describes.
+	maxRelationships = 10_000
+	maxSymbolsOf     = 1_000_000
+)
+
+func (l Limits) withDefaults() Limits {
+	setDefault(&l.MaxBytes, 1<<30)
+	setDefault(&l.MaxDocuments, 200_000)
+	setDefault(&l.MaxDocumentBytes, 64<<20)
+	setDefault(&l.MaxOccurrences, 1_000_000)
+	setDefault(&l.MaxSymbols, 4_000_000)
+	setDefault(&l.MaxSymbolBytes, 512<<20)
+	return l
+}
+
+func setDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+func invalidf(format string, args ...any) error {
+	return fmt.Errorf("%w: %w", ErrInvalid, fmt.Errorf(format, args...))
+}
+
+func tooLargef(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrTooLarge, fmt.Sprintf(format, args...))
+}

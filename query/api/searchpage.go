@@ -1,0 +1,103 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// RunSearch runs a search for a page, as POST /api/stream_search does: emit gets the files
+// as they are found, and finish the result with the reason why it is not complete, empty
+// if it is. What both get may be memory of the view and is not to be kept. The principal
+// is that of the context, which page requests have from Front.
+func (s *Server) RunSearch(ctx context.Context, r search.Request, emit search.Emit, finish func(r *search.Result, incompleteReason string) error) error {
+	matches := r.Matches
+	r.Matches, r.Display = min(r.Matches, s.o.MaxMatches), min(r.Display, s.o.MaxMatches)
+	r.Public, r.Related = s.isPublic, true
+	limited, cancel := context.WithTimeout(ctx, s.o.SearchTimeout)
+	defer cancel()
+	view, err := s.openView(limited)
+	if err != nil {
+		return fmt.Errorf("search: %w", err)
+	}
+	defer view.Release()
+	result, err := s.o.Searcher.Stream(limited, view, r, emit)
+	if err != nil {
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			return errTimedOut
+		}
+		return err
+	}
+	defer result.Release()
+	reason := s.incompleteReason(&parsedSearch{Request: r, capped: matches > s.o.MaxMatches}, result)
+	if reason != "" {
+		s.metrics.limited.WithLabelValues(reason).Inc()
+	}
+	return finish(result, reason)
+}
+
+// SearchableRepositories returns the repositories that exist for the context's principal,
+// by name. The slice is not to be changed.
+func (s *Server) SearchableRepositories(ctx context.Context) ([]*search.Repository, error) {
+	all, err := s.o.Catalog.Repositories(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list repositories: %w", err)
+	}
+	return s.listings.listFor(all, listKey{visible: s.callerVisibility(ctx), sort: "name"}), nil
+}
+
+// SearchFreshness is how far searches are behind the pushes of some repositories.
+type SearchFreshness struct {
+	// Waiting counts the pushes that have not had their effect, the oldest received at
+	// OldestAt; More says that there may be more.
+	Waiting  int
+	More     bool
+	OldestAt time.Time
+	// IndexedAt is when the newest of their pushes was indexed.
+	IndexedAt time.Time
+	// Importing is the name of a repository that is imported, of which Files of
+	// FilesTotal are read; empty if there is none.
+	Importing         string
+	Files, FilesTotal int
+	// Failed is the name of a repository whose last update failed; empty if none did.
+	Failed string
+}
+
+// maxFreshnessRepositories bounds the repositories that one page looks at.
+const maxFreshnessRepositories = 10
+
+// Freshness looks at the first of some repositories, which have to exist for the caller.
+// Those that are gone meanwhile are left out.
+func (s *Server) Freshness(ctx context.Context, repositories []code.RepositoryID) (out SearchFreshness, err error) {
+	for _, id := range repositories[:min(len(repositories), maxFreshnessRepositories)] {
+		st, err := s.o.Status.Status(ctx, id)
+		if errors.Is(err, code.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return out, fmt.Errorf("status: %w", err)
+		}
+		f := &st.Freshness
+		out.Waiting, out.More = out.Waiting+f.Waiting, out.More || f.More
+		if !f.OldestAt.IsZero() && (out.OldestAt.IsZero() || f.OldestAt.Before(out.OldestAt)) {
+			out.OldestAt = f.OldestAt
+		}
+		if f.IndexedAt.After(out.IndexedAt) {
+			out.IndexedAt = f.IndexedAt
+		}
+		if p := st.Progress; p != nil && out.Importing == "" && p.FilesTotal > 0 && len(st.Refs) == 0 {
+			out.Importing, out.Files, out.FilesTotal = st.Repository.Name, p.Files, p.FilesTotal
+		}
+		if st.LastError != nil && out.Failed == "" {
+			out.Failed = st.Repository.Name
+		}
+	}
+	return out, nil
+}
+
+// AsOf returns the moment of the past that this server shows; empty for the present.
+func (s *Server) AsOf() string { return s.o.AsOf() }

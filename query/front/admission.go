@@ -1,0 +1,166 @@
+package front
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+)
+
+// admitRequest authenticates the caller and checks that it may send this request now. The
+// request it returns carries the principal.
+func (f *Front) admitRequest(rt *Route, r *http.Request) (*http.Request, error) {
+	x := exchangeOf(r)
+	x.principal = anonymousPrincipal(r)
+	x.address = x.principal.Actor.Address
+	if rt.isOpen() {
+		if err := f.chargeLimit(x, rt, costRequest); err != nil {
+			return nil, err
+		}
+		return f.checkRequest(rt, r.WithContext(auth.With(r.Context(), x.principal)))
+	}
+	p, err := f.o.Authenticator.Authenticate(r)
+	if err != nil {
+		return nil, f.refuseCredential(x, rt, r, err)
+	}
+	x.principal = p
+	if err := f.chargeLimit(x, rt, costRequest); err != nil {
+		return nil, err
+	}
+	if err := rt.checkAccess(p); err != nil {
+		x.refusal = audit.RequestDenied
+		return nil, err
+	}
+	if r, err = f.checkRequest(rt, r.WithContext(auth.With(r.Context(), p))); err != nil {
+		return nil, err
+	}
+	f.rotateSession(rt, r, x)
+	return r, nil
+}
+
+// checkRequest checks the form of a request, apart from its body. A request that is
+// refused for another reason, or that matches no route, gets that error whatever its
+// form.
+func (f *Front) checkRequest(rt *Route, r *http.Request) (*http.Request, error) {
+	if rt.Path == UnknownRoute {
+		return r, nil
+	}
+	if err := checkMediaType(r); err != nil {
+		return nil, err
+	}
+	if rt.Check == nil {
+		return r, nil
+	}
+	return rt.Check(r)
+}
+
+// rotateSession has the session of a request that reads take a new value, if it is due.
+// What changes accounts goes by the session that it came with.
+func (f *Front) rotateSession(rt *Route, r *http.Request, x *Exchange) {
+	if f.o.Accounts == nil || rt.Access != AccessSearch && rt.Access != AccessGit {
+		return
+	}
+	in, err := f.o.Accounts.Rotate(r.Context(), x.principal)
+	if err != nil {
+		f.o.Logger.WarnContext(r.Context(), "session not rotated", "request_id", x.id, "error", err)
+		return
+	}
+	if in != nil {
+		x.cookie = f.o.Accounts.Cookie(in)
+	}
+}
+
+// refuseCredential returns the error for a missing or invalid credential. Callers that try many
+// are rate limited.
+func (f *Front) refuseCredential(x *Exchange, rt *Route, r *http.Request, err error) error {
+	if !errors.Is(err, auth.ErrUnauthenticated) {
+		return err
+	}
+	cost, refusal, advice := costRequest, audit.RequestDenied, "sign in, or send an API key as Authorization: Bearer KEY"
+	if hasCredential(r) {
+		cost, refusal, advice = costBadCredential, audit.CredentialRefused, "invalid or expired credential"
+	}
+	if err := f.chargeLimit(x, rt, cost); err != nil {
+		return err
+	}
+	x.refusal = refusal
+	return fmt.Errorf("%w: %s", auth.ErrUnauthenticated, advice)
+}
+
+// checkAccess says whether p may ask for the route.
+func (rt *Route) checkAccess(p *auth.Principal) error {
+	switch rt.Access {
+	case AccessOpen:
+		return nil
+	case AccessSearch:
+		return needScope(p, account.ScopeSearch)
+	case AccessGit:
+		return needScope(p, account.ScopeGit)
+	case AccessRead:
+		if p.Has(account.ScopeGit) {
+			return nil
+		}
+		return needScope(p, account.ScopeSearch)
+	case AccessMember:
+		if p.Anonymous() {
+			return fmt.Errorf("%w: this needs an account: sign in, or send an API key", auth.ErrUnauthenticated)
+		}
+		if p.Actor.Kind == account.ActorToken {
+			return fmt.Errorf("%w: a scoped access token reads code and nothing else", auth.ErrForbidden)
+		}
+		return nil
+	case AccessOwner:
+		return rt.needOwner(p)
+	case AccessScip:
+		if p.Anonymous() {
+			return fmt.Errorf("%w: this needs an API key with the scope %s", auth.ErrUnauthenticated, account.ScopeScip)
+		}
+		if p.Role != account.RoleOwner {
+			return fmt.Errorf("%w: this needs the role %s", auth.ErrForbidden, account.RoleOwner)
+		}
+		return p.Need(account.ScopeScip)
+	case AccessOperator:
+		return needOperator(p)
+	}
+	return fmt.Errorf("%w: no caller may do this", auth.ErrForbidden)
+}
+
+// needScope lets anonymous requests pass: whether there are any is the Gate's decision.
+func needScope(p *auth.Principal, scope account.Scope) error {
+	if p.Anonymous() {
+		return nil
+	}
+	return p.Need(scope)
+}
+
+// needOwner lets a restricted credential of an owner change its own repositories
+// only: operations on the whole instance would reveal the others.
+func (rt *Route) needOwner(p *auth.Principal) error {
+	switch {
+	case p.Owner() && p.Repositories != nil && !strings.Contains(rt.Path, "{repoId}"):
+		return fmt.Errorf("%w: the credential is restricted to some repositories", auth.ErrForbidden)
+	case p.Anonymous():
+		return fmt.Errorf("%w: this needs the credential of an owner", auth.ErrUnauthenticated)
+	case p.Owner():
+		return nil
+	case p.Role == account.RoleOwner:
+		return p.Need(account.ScopeAdmin)
+	}
+	return fmt.Errorf("%w: this needs the role %s", auth.ErrForbidden, account.RoleOwner)
+}
+
+// needOperator admits only callers that can read the data directory. An API key of
+// an owner may come from anywhere.
+func needOperator(p *auth.Principal) error {
+	switch {
+	case p.Actor.Kind == account.ActorOperator:
+		return nil
+	case p.Anonymous():
+		return fmt.Errorf("%w: this needs the token in the data directory of the server", auth.ErrUnauthenticated)
+	}
+	return fmt.Errorf("%w: this needs the token in the data directory of the server: run the command on its machine, as its user", auth.ErrForbidden)
+}

@@ -1,0 +1,62 @@
+package front
+
+import (
+	"io"
+	"net/http"
+	"time"
+)
+
+// noDeadline lifts a deadline.
+var noDeadline time.Time
+
+// limitBody limits the size of what comes in, and the time in which it comes and the
+// answer goes. Writers without deadlines (tests) are fine.
+func (f *Front) limitBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control := http.NewResponseController(w)
+		now := time.Now()
+		_ = control.SetWriteDeadline(now.Add(f.o.ReadTimeout + f.o.HandlerTimeout + f.o.WriteTimeout))
+		x := exchangeOf(r)
+		x.body, x.control = body{w, r.Body}, control
+		if r.ContentLength != 0 {
+			// Also for bodies that no handler reads: net/http reads them after the
+			// response.
+			_ = control.SetReadDeadline(now.Add(f.o.ReadTimeout))
+			r.Body = &timedBody{http.MaxBytesReader(w, r.Body, f.o.MaxBodyBytes), control}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// body is what a request brings, before it is bounded.
+type body struct {
+	w http.ResponseWriter
+	io.ReadCloser
+}
+
+// admitUpload replaces the bounds of a body, of which nothing was read, by those of its
+// route.
+func (f *Front) admitUpload(rt *Route, x *Exchange, r *http.Request) {
+	now := time.Now()
+	_ = x.control.SetReadDeadline(now.Add(rt.BodyTime))
+	_ = x.control.SetWriteDeadline(now.Add(rt.BodyTime + f.o.HandlerTimeout + f.o.WriteTimeout))
+	if x.body.ReadCloser != nil {
+		r.Body = &timedBody{http.MaxBytesReader(x.body.w, x.body.ReadCloser, rt.MaxBodyBytes), x.control}
+	}
+}
+
+// timedBody lifts the deadline of the connection once the body has come: it would
+// end the request.
+type timedBody struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err == io.EOF {
+		_ = b.control.SetReadDeadline(noDeadline)
+	}
+	return n, err
+}

@@ -1,0 +1,145 @@
+package front
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/front/internal/pace"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/network"
+)
+
+// Limits bound how often, and how much at once, one caller may send requests. Zero
+// values mean the defaults, negative ones no limit.
+type Limits struct {
+	// PerSecond and Burst are of an API key, a token, or a user who is signed in.
+	PerSecond, Burst int
+	// AnonymousPerSecond and AnonymousBurst limit each address, for requests
+	// without a credential or with an invalid one.
+	AnonymousPerSecond, AnonymousBurst int
+	// Streams bounds the streams of one caller at once; those of events are counted apart.
+	Streams int
+}
+
+// Defaults of Limits: above what a person's typing and an agent's steps need.
+const (
+	DefaultPerSecond          = 50
+	DefaultBurst              = 200
+	DefaultAnonymousPerSecond = 20
+	DefaultAnonymousBurst     = 100
+	DefaultStreams            = 32
+)
+
+const (
+	// maxCallers bounds the callers whose pace is remembered, at about 200 bytes.
+	maxCallers = 65536
+	// costRequest and costBadCredential are what a request takes of a limit.
+	costRequest       = 1
+	costBadCredential = 5
+)
+
+func (l *Limits) ensureDefaults() {
+	for _, d := range []struct {
+		value *int
+		def   int
+	}{
+		{&l.PerSecond, DefaultPerSecond}, {&l.Burst, DefaultBurst},
+		{&l.AnonymousPerSecond, DefaultAnonymousPerSecond}, {&l.AnonymousBurst, DefaultAnonymousBurst},
+		{&l.Streams, DefaultStreams},
+	} {
+		if *d.value == 0 {
+			*d.value = d.def
+		}
+	}
+}
+
+// SetLimits replaces the limits, for requests that come from now on.
+func (f *Front) SetLimits(l Limits) {
+	l.ensureDefaults()
+	f.streams.SetEach(max(l.Streams, 0))
+	f.followers.SetEach(max(l.Streams, 0))
+	f.limits.Store(&l)
+}
+
+// rateLimitOf returns under which name a request is counted, and the limit.
+func (f *Front) rateLimitOf(x *Exchange) (key string, l pace.Limit) {
+	a, limits := &x.principal.Actor, f.limits.Load()
+	switch {
+	case isOperator(x.principal):
+		return "operator", pace.Limit{}
+	case x.principal.Anonymous():
+		return "address " + network.ClientNetwork(x.address), pace.Limit{PerSecond: limits.AnonymousPerSecond, Burst: limits.AnonymousBurst}
+	case a.Kind == account.ActorUser || a.Credential == "":
+		key = "user " + string(a.User)
+	default:
+		key = string(a.Kind) + " " + a.Credential
+	}
+	return key, pace.Limit{PerSecond: limits.PerSecond, Burst: limits.Burst}
+}
+
+// isOperator reports whether p is the operator, who can read the data directory and
+// could as well stop the server.
+func isOperator(p *auth.Principal) bool { return p.Actor.Kind == account.ActorOperator }
+
+// chargeLimit takes the cost of a request from what its caller may do.
+func (f *Front) chargeLimit(x *Exchange, rt *Route, cost int) error {
+	if !rt.isRateLimited() {
+		return nil
+	}
+	key, limit := f.rateLimitOf(x)
+	if limit.Unlimited() {
+		return nil
+	}
+	d := f.pace.Take(key, limit, cost, f.o.Now())
+	x.pace = &paceState{limit, d}
+	if d.Allowed {
+		return nil
+	}
+	x.refusal = audit.RateLimited
+	f.metrics.refusals.WithLabelValues(refusalRate).Inc()
+	return &RateError{Wait: d.Wait, reason: fmt.Sprintf("at most %d requests per second, after a burst of %d", limit.PerSecond, limit.Burst)}
+}
+
+// paceState is the state of a caller's rate limit.
+type paceState struct {
+	limit pace.Limit
+	pace.Decision
+}
+
+// setHeaders reports the rate limit to the client, in the format of the IETF's draft.
+func (p *paceState) setHeaders(h http.Header) {
+	if p == nil {
+		return
+	}
+	h.Set("RateLimit-Limit", strconv.Itoa(p.limit.Burst))
+	h.Set("RateLimit-Remaining", strconv.Itoa(max(p.Remaining, 0)))
+	h.Set("RateLimit-Reset", strconv.Itoa(wholeSeconds(p.Reset)))
+	h.Set("RateLimit-Policy", fmt.Sprintf("%d;w=%d", p.limit.Burst, max(1, p.limit.Burst/max(p.limit.PerSecond, 1))))
+}
+
+// wholeSeconds rounds up, so that a caller who waits that long has waited long enough.
+func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
+
+// enterStream counts a stream.
+func (f *Front) enterStream(rt *Route, x *Exchange) (leave func(), err error) {
+	key, _ := f.rateLimitOf(x)
+	streams := f.streams
+	if rt.Follows {
+		streams = f.followers
+	}
+	leave, full := streams.Enter(key, isOperator(x.principal) || f.limits.Load().Streams < 0)
+	switch full {
+	case pace.FullOfAll:
+		return nil, ErrTooManyStreams
+	case pace.FullOfCaller:
+		x.refusal = audit.RateLimited
+		f.metrics.refusals.WithLabelValues(refusalStreams).Inc()
+		return nil, &RateError{Wait: time.Second, reason: fmt.Sprintf("at most %d streams at once", f.limits.Load().Streams)}
+	}
+	return leave, nil
+}

@@ -1,0 +1,71 @@
+package front
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics of all requests. Routes are rows of tables in code, so labels are bounded.
+type metrics struct {
+	seconds  *prometheus.HistogramVec
+	inFlight prometheus.Gauge
+	panics   prometheus.Counter
+	// refusals counts requests that came too often, by the bound.
+	refusals   *prometheus.CounterVec
+	unrecorded prometheus.Counter
+}
+
+// The bounds that refuse.
+const (
+	refusalRate    = "rate"
+	refusalStreams = "streams"
+)
+
+func newMetrics(reg prometheus.Registerer, f *Front) *metrics {
+	m := &metrics{
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "quarry_api_request_duration_seconds",
+			Help:    "Time from the first byte of a request to the last byte of its response, by route and status.",
+			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60},
+		}, []string{"route", "status"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_api_inflight_requests",
+			Help: "Requests in progress.",
+		}),
+		panics: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_api_panics_total",
+			Help: "Requests that ended in a panic, which is a defect in Quarry.",
+		}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_api_limited_requests_total",
+			Help: "Requests answered 429, by limit.",
+		}, []string{"limit"}),
+		unrecorded: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_api_unrecorded_changes_total",
+			Help: "Changes that took effect but could not be written to the audit log.",
+		}),
+	}
+	for _, limit := range []string{refusalRate, refusalStreams} {
+		m.refusals.WithLabelValues(limit)
+	}
+	callers := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_api_limited_callers",
+		Help: "API keys, users and addresses with a tracked request rate; the least recently used are evicted.",
+	}, func() float64 { return float64(f.pace.Len()) })
+	streams := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_api_open_streams",
+		Help: "Open response streams.",
+	}, func() float64 { return float64(f.streams.Open()) })
+	followers := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "quarry_api_open_event_streams",
+		Help: "Open streams of events, one for each page or program that follows them.",
+	}, func() float64 { return float64(f.followers.Open()) })
+	reg.MustRegister(m.seconds, m.inFlight, m.panics, m.refusals, m.unrecorded, callers, streams, followers)
+	return m
+}
+
+func (m *metrics) observeRequest(route string, status int, took time.Duration) {
+	m.seconds.WithLabelValues(route, strconv.Itoa(status)).Observe(took.Seconds())
+}

@@ -1,0 +1,41 @@
+package live
+
+import "github.com/prometheus/client_golang/prometheus"
+
+type metrics struct {
+	notices, positions *prometheus.CounterVec
+	lag                prometheus.Gauge
+}
+
+// Whether a reader could go on from its position.
+const (
+	positionKept = "kept"
+	positionLost = "lost"
+)
+
+func newMetrics(reg prometheus.Registerer) *metrics {
+	m := &metrics{
+		notices: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_live_notices_total",
+			Help: "Notices that the event stream took, by kind, whoever may read them.",
+		}, []string{"kind"}),
+		positions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_live_positions_total",
+			Help: "Positions from which readers of the event stream went on, by result: kept, or lost because the position was too old.",
+		}, []string{"result"}),
+		lag: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "quarry_live_lag_records",
+			Help: "Records of the log that the event stream has not read yet.",
+		}),
+	}
+	for _, kind := range []Kind{KindSearchable, KindRepository, KindWork, KindDelivery} {
+		m.notices.WithLabelValues(string(kind))
+	}
+	for _, result := range []string{positionKept, positionLost} {
+		m.positions.WithLabelValues(result)
+	}
+	if reg != nil {
+		reg.MustRegister(m.notices, m.positions, m.lag)
+	}
+	return m
+}

@@ -1,0 +1,68 @@
+package live
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// MaxPositionBytes bounds the text of a position, of a log with 1,000 partitions.
+const MaxPositionBytes = 16 << 10
+
+// maxPositionAge is how long a position is good for.
+const maxPositionAge = 15 * time.Minute
+
+// ErrPosition says that a text is no position of this server.
+var ErrPosition = errors.New("not a position of this server")
+
+// positionCipher makes texts of offsets, all of one length.
+type positionCipher struct{ aead cipher.AEAD }
+
+// newPositionCipher takes a secret of 32 bytes.
+func newPositionCipher(secret []byte) (positionCipher, error) {
+	block, err := aes.NewCipher(secret)
+	if err != nil {
+		return positionCipher{}, fmt.Errorf("live: %w", err)
+	}
+	aead, err := cipher.NewGCM(block)
+	return positionCipher{aead}, err
+}
+
+// purpose keeps texts of other purposes from being taken for positions.
+var purpose = []byte("position of GET /api/events, 1")
+
+// encrypt returns the text of the next offset of each partition, at a time.
+func (c positionCipher) encrypt(next []event.Offset, at time.Time) string {
+	size := c.aead.NonceSize()
+	b := make([]byte, size, size+8*(len(next)+1)+c.aead.Overhead())
+	_, _ = rand.Read(b) // never fails
+	text := binary.BigEndian.AppendUint64(make([]byte, 0, 8*(len(next)+1)), uint64(at.UnixMilli()))
+	for _, offset := range next {
+		text = binary.BigEndian.AppendUint64(text, uint64(offset))
+	}
+	return base64.RawURLEncoding.EncodeToString(c.aead.Seal(b, b, text, purpose))
+}
+
+// decrypt returns what encrypt was given.
+func (c positionCipher) decrypt(position string) (next []event.Offset, at time.Time, err error) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(position)
+	if err != nil || len(position) > MaxPositionBytes || len(b) < c.aead.NonceSize() {
+		return nil, at, ErrPosition
+	}
+	text, err := c.aead.Open(nil, b[:c.aead.NonceSize()], b[c.aead.NonceSize():], purpose)
+	if err != nil || len(text) < 8 || len(text)%8 != 0 {
+		return nil, at, ErrPosition
+	}
+	at = time.UnixMilli(int64(binary.BigEndian.Uint64(text)))
+	for text = text[8:]; len(text) > 0; text = text[8:] {
+		next = append(next, event.Offset(binary.BigEndian.Uint64(text)))
+	}
+	return next, at, nil
+}

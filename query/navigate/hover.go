@@ -1,0 +1,54 @@
+package navigate
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// Description is what is said about a symbol.
+type Description struct {
+	// Signature is its declaration without a body, Documentation text in Markdown; both
+	// may be empty.
+	Signature, Documentation string
+	// Precise says that they are those of a precise index.
+	Precise bool
+	// Definition is the file of its first definition, with one match; nil if none is known.
+	Definition *File
+	// Notices say why there is nothing.
+	Notices []syntax.Notice
+}
+
+// Describe returns what is said about the symbol at r.Position: by a precise index, or else
+// by the outline of its definition. Its errors wrap ErrInvalid or are the search's.
+func (n *Navigator) Describe(ctx context.Context, v search.View, r Request) (*Description, error) {
+	found, err := n.Definitions(ctx, v, r)
+	if err != nil {
+		return nil, err
+	}
+	out := &Description{Notices: found.Notices}
+	if len(found.Files) > 0 {
+		first := found.Files[0]
+		first.Matches = first.Matches[:1]
+		out.Definition = &first
+		if d := first.Matches[0].Definition; d != nil {
+			out.Signature, out.Documentation = d.Signature, d.Doc
+		}
+	}
+	if r.Position == nil {
+		return out, nil
+	}
+	at, err := n.openPosition(ctx, v, &r)
+	if err != nil {
+		return nil, err
+	}
+	m := n.meaningAt(ctx, at)
+	if m == nil {
+		return out, nil
+	}
+	if i := n.precise.Describe(ctx, m.symbol, m.among); i != nil && (i.Signature != "" || i.Documentation != "") {
+		out.Signature, out.Documentation, out.Precise, out.Notices = i.Signature, i.Documentation, true, nil
+	}
+	return out, nil
+}

@@ -1,0 +1,272 @@
+package names
+
+import (
+	"path"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// HasImplicitSelf reports whether members are named without the object in their class.
+func (f *File) HasImplicitSelf() bool { return f.d.implicitSelf }
+
+// KeepsTypesInDirectory reports whether all of a type is in one directory.
+func (f *File) KeepsTypesInDirectory() bool { return f.d.typeNext }
+
+// FunctionsHaveMembers reports whether a function may have members, as in JavaScript.
+func (f *File) FunctionsHaveMembers() bool { return f.d.lambda == "=>" && !f.d.typeFirst }
+
+// Classes returns the types around token i, the innermost first.
+func (f *File) Classes(i int) (out []*code.Definition) {
+	at := int(f.tokens[i].start)
+	for k := len(f.Definitions) - 1; k >= 0 && len(out) < maxDepth; k-- {
+		if d := &f.Definitions[k]; int(d.Offset) < at && IsType(d.Kind) && f.bodyEnd(d) > at {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// IsInside reports whether token i is in the body of a definition of that name.
+func (f *File) IsInside(i int, name string) bool {
+	return f.Enclosing(i, func(code.SymbolKind) bool { return true }) != nil && func() bool {
+		at := int(f.tokens[i].start)
+		for k := range f.Definitions {
+			if d := &f.Definitions[k]; d.Name == name && int(d.Offset) <= at && f.bodyEnd(d) > at {
+				return true
+			}
+		}
+		return false
+	}()
+}
+
+// IsCalled reports whether the name at token i is followed by arguments.
+func (f *File) IsCalled(i int) bool { return f.is(f.skipAngles(i+1), "(") }
+
+// Arguments counts the arguments of the call of the name at token i; -1 if it is not called.
+func (f *File) Arguments(i int) int {
+	open := f.skipAngles(i + 1)
+	if !f.is(open, "(") {
+		return -1
+	}
+	return f.countParts(open)
+}
+
+// TakesArguments reports whether what is defined by the name at token i takes n arguments;
+// -1 stands for none, not even an empty list.
+func (f *File) TakesArguments(i, n int) bool {
+	have := f.Arguments(i)
+	return have == n || have >= 0 && n >= have-1 && f.tokenRange(f.skipAngles(i+1), f.pairOf(f.skipAngles(i+1)), "...")
+}
+
+// countParts counts what commas separate in brackets that begin at token open.
+func (f *File) countParts(open int) int {
+	n, closing := 0, f.pairOf(open)
+	if closing <= open+1 {
+		return 0
+	}
+	for k := open + 1; k < closing; k++ {
+		if next := f.skipAngles(k); next > k {
+			k = next - 1
+			continue
+		}
+		if f.is(k, ",") {
+			n++
+		}
+		if f.is(k, "(") || f.is(k, "[") || f.is(k, "{") {
+			k = f.pairOf(k)
+		}
+	}
+	return n + 1
+}
+
+// HasOverloads reports whether several functions of one name differ by their parameters.
+func (f *File) HasOverloads() bool { return f.d.typeFirst }
+
+// ImportAt returns the import whose name, or whose member, is token i; nil if none is.
+func (f *File) ImportAt(i int) *Import {
+	for k := range f.Imports {
+		if one := &f.Imports[k]; one.At > 0 && (one.At == i || one.At == i+2 && f.is(i+1, "as") && one.Member == f.word(i)) {
+			return one
+		}
+	}
+	return nil
+}
+
+// MayBeModule reports whether what an import names may be a module itself.
+func (f *File) MayBeModule(one *Import) bool {
+	return f.d.indented || f.d.bars || one.Member == ""
+}
+
+// IsExternal reports whether a module is named by more than a path of this program.
+func IsExternal(module string) bool {
+	return module != "" && !strings.HasPrefix(module, ".")
+}
+
+// ModuleOf returns the import that an expression such as a.b.c is, all of it; nil if none is.
+func (f *File) ModuleOf(x *Expr) *Import {
+	if !f.d.indented && !f.d.typeFirst {
+		return nil
+	}
+	var parts []string
+	for y := x; ; y = y.X {
+		if y == nil || y.Kind != ExprMember && y.Kind != ExprName || len(parts) > maxDepth {
+			return nil
+		}
+		parts = append([]string{y.Name}, parts...)
+		if y.Kind == ExprName {
+			break
+		}
+	}
+	whole := strings.Join(parts, ".")
+	for k := range f.Imports {
+		if one := &f.Imports[k]; one.Member == "" && one.Module == whole {
+			return one
+		}
+	}
+	if one := f.ImportOf(parts[0]); one != nil && f.d.indented && one.Member == "" && len(parts) > 1 {
+		return nil
+	}
+	return nil
+}
+
+// LiteralOfKey returns the type of the literal whose key is token i: T{key: …}.
+func (f *File) LiteralOfKey(i int) (Type, bool) {
+	open := int(f.tokens[i].around)
+	if f.d.annotation == ":" && f.d.lambda == "=>" && open > 0 && f.is(open, "{") && f.is(i+1, ":") {
+		return f.annotatedLiteral(open, 0)
+	}
+	if !f.d.compositeLiterals || open < 0 || !f.is(open, "{") || !f.is(i+1, ":") && !(f.d.bars && (f.is(i+1, ",") || f.is(i+1, "}"))) {
+		return Type{}, false
+	}
+	if !f.is(i-1, "{") && !f.is(i-1, ",") {
+		return Type{}, false
+	}
+	return f.literalType(open, 0)
+}
+
+// annotatedLiteral returns the type that is declared for the object literal at token open:
+// const x: T = { … }, or that of its elements for one inside of it.
+func (f *File) annotatedLiteral(open, depth int) (Type, bool) {
+	switch {
+	case depth > maxDepth:
+	case f.is(open-1, ":"):
+		around := int(f.tokens[open].around)
+		if around <= 0 || !f.is(around, "{") {
+			break
+		}
+		outer, ok := f.annotatedLiteral(around, depth+1)
+		if outer.Name != "Record" {
+			break
+		}
+		element := outer.Element()
+		return element, ok && element.IsKnown()
+	case f.is(open-1, "="):
+		for k := open - 2; k > 0 && k > open-maxAngles; k-- {
+			if f.is(k, ":") && f.tokens[k].around == f.tokens[open].around {
+				if t, next := f.parseType(k+1, 0); next == open-1 {
+					return t, true
+				}
+				break
+			}
+			if f.is(k, "}") || f.is(k, "]") || f.is(k, ")") {
+				k = f.pairOf(k)
+			}
+		}
+	}
+	return Type{}, false
+}
+
+func (f *File) literalType(open, depth int) (Type, bool) {
+	if depth > maxDepth {
+		return Type{}, false
+	}
+	k := open - 1
+	switch {
+	case f.is(k, "{") || f.is(k, ",") || f.is(k, ":"): // the type is that of the elements
+		around := int(f.tokens[open].around)
+		if around < 0 || !f.is(around, "{") {
+			return Type{}, false
+		}
+		outer, ok := f.literalType(around, depth+1)
+		element := outer.Element()
+		return element, ok && element.IsKnown()
+	case f.is(k, "]") && f.d.typeNext: // type arguments
+		k = f.pairOf(k) - 1
+	case f.is(k, ">"):
+		k = f.anglesBefore(k) - 1
+	}
+	if f.is(k, "}") && f.is(f.pairOf(k)-1, "struct") {
+		return f.ParseType(f.pairOf(k) - 1), true
+	}
+	if !f.isWord(k) {
+		return Type{}, false
+	}
+	for f.isMemberDot(k-1) && f.isWord(k-2) {
+		k -= 2
+	}
+	for f.is(k-1, "*") || f.is(k-1, "&") {
+		k--
+	}
+	for f.is(k-1, "]") && f.d.typeNext { // []T, map[K]T
+		k = f.pairOf(k - 1)
+		if f.is(k-1, "map") {
+			k--
+		}
+		for f.is(k-1, "*") {
+			k--
+		}
+	}
+	return f.ParseType(k), true
+}
+
+// CalleeOfKey returns the function that is called with the argument whose name is token i:
+// f(name=…). Nil if there is none.
+func (f *File) CalleeOfKey(i int) *Expr {
+	open := int(f.tokens[i].around)
+	if !f.d.keywordArguments || open <= 0 || !f.is(open, "(") || !f.is(i+1, "=") || !f.is(i-1, "(") && !f.is(i-1, ",") || !f.isWord(open-1) {
+		return nil
+	}
+	if f.isFunctionWord(open - 2) {
+		return nil
+	}
+	start := open - 1
+	if f.isMemberDot(open - 2) {
+		start = f.chainStart(open - 2)
+	}
+	x, next := f.parseChain(start, open, 0)
+	if next != open {
+		return nil
+	}
+	return x
+}
+
+// Parameter returns the token of a parameter of the function whose name is token i; -1 if
+// it has none of that name.
+func (f *File) Parameter(i int, name string) int {
+	open := i + 1
+	if !f.is(open, "(") {
+		return -1
+	}
+	for k := open + 1; k < f.pairOf(open); k++ {
+		if int(f.tokens[k].around) == open && f.is(k, name) && (f.is(k-1, ",") || f.is(k-1, "(") || f.is(k-1, "*")) {
+			return k
+		}
+	}
+	return -1
+}
+
+// Imports reports whether f imports a module whose files another one may be among.
+func (f *File) ImportsFile(repository, file string) bool {
+	for k := range f.Imports {
+		for n, p := range f.Places(&f.Imports[k]) {
+			if n > 2 || p.Below {
+				break
+			}
+			if p.Matches(repository, file) && (p.Directory || strings.Contains(p.Path, "/") || path.Dir(file) == path.Dir(f.Path)) {
+				return true
+			}
+		}
+	}
+	return false
+}

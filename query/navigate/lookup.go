@@ -1,0 +1,192 @@
+package navigate
+
+import (
+	"context"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/navigate/internal/names"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// A resolver follows a name from the file in which it is used to where it is defined. It
+// belongs to one request.
+type resolver struct {
+	navigator *Navigator
+	view      search.View
+	revision  string // of the position, if it is not the default branch
+	request   *Request
+	deadline  time.Time
+
+	home  *source // the file of the position; nil if the symbol is not there
+	token int     // of the symbol in it
+
+	files    map[fileKey]*source
+	sources  map[*names.File]*source
+	lookups  map[lookupKey][]candidate
+	searches int
+	bytes    int
+}
+
+type fileKey struct {
+	repository *search.Repository
+	path       string
+}
+
+// A source is a file that was read.
+type source struct {
+	repo     *search.Repository
+	ref      code.Ref
+	path     string
+	language code.Language
+	text     []byte
+	names    *names.File
+}
+
+// A candidate is a definition in the index.
+type candidate struct {
+	repo     *search.Repository
+	ref      code.Ref
+	path     string
+	language code.Language
+	symbol   *code.Symbol
+	file     *source // nil until it is read
+}
+
+type lookupKey struct{ name, repository, paths string }
+
+// readSource reads a file of a search's result.
+func (r *resolver) readSource(f *search.FileMatch) *source {
+	key := fileKey{f.Repo, f.Path}
+	if s := r.files[key]; s != nil {
+		return s
+	}
+	s := &source{repo: f.Repo, ref: f.Ref, path: f.Path, language: f.Language, text: f.Content}
+	tokens, _ := r.navigator.outline.Tokens(f.Language, s.text, maxFileTokens)
+	definitions, _ := r.navigator.outline.Describe(f.Language, s.text) // those that were found in time
+	s.names = names.Read(f.Path, f.Language, s.text, tokens, definitions)
+	r.bytes += len(s.text)
+	r.files[key], r.sources[s.names] = s, s
+	return s
+}
+
+// maxFileTokens bounds the tokens that are read of one file.
+const maxFileTokens = 1 << 19
+
+// isExhausted reports whether nothing more is to be read.
+func (r *resolver) isExhausted(ctx context.Context) bool {
+	return r.searches >= maxResolveSearches || r.bytes >= maxResolveBytes || time.Now().After(r.deadline) || ctx.Err() != nil
+}
+
+// lookup returns the definitions of a name in a repository, or in all if repository is
+// empty; with paths, those in files whose path matches. A search that fails finds nothing:
+// what was found without it is still an answer.
+func (r *resolver) lookup(ctx context.Context, name, repository, paths string, language code.Language) []candidate {
+	key := lookupKey{name, repository, paths}
+	if found, ok := r.lookups[key]; ok {
+		return found
+	}
+	if name == "" || len(name) > code.MaxSymbolBytes || r.isExhausted(ctx) {
+		return nil
+	}
+	r.searches++
+	children := []syntax.Query{&syntax.Symbol{Pattern: "^" + regexp.QuoteMeta(name) + "$", Case: syntax.CaseYes}, familyFilter(language)}
+	if paths != "" {
+		children = append(children, &syntax.File{Pattern: paths, Case: syntax.CaseYes})
+	}
+	in := Request{Repository: repository}
+	if repository == r.home.repo.Name {
+		in.Revision = r.revision
+	}
+	found, err := r.navigator.searcher.Search(ctx, r.viewOf(repository), search.Request{
+		Query: in.buildQuery(&syntax.And{Children: children}), Matches: maxLookup, WithoutAdvice: true,
+	})
+	if err != nil {
+		return nil
+	}
+	defer found.Release()
+	var out []candidate
+	for i := range found.Files {
+		f := &found.Files[i]
+		for k := range f.Chunks {
+			for _, s := range f.Chunks[k].Symbols {
+				if s != nil && s.Name == name {
+					symbol := *s
+					out = append(out, candidate{repo: f.Repo, ref: f.Ref, path: f.Path, language: f.Language, symbol: &symbol})
+				}
+			}
+		}
+	}
+	r.lookups[key] = out
+	return out
+}
+
+// viewOf returns the view for a search in a repository: at the revision of the position, if
+// it is the position's.
+func (r *resolver) viewOf(repository string) search.View {
+	if exact, ok := r.view.(exactRevision); ok && (r.home == nil || repository != r.home.repo.Name) {
+		return exact.View
+	}
+	return r.view
+}
+
+// open reads the file of a candidate; nil if it cannot be read.
+func (r *resolver) open(ctx context.Context, c *candidate) *source {
+	if c.file != nil {
+		return c.file
+	}
+	if s := r.files[fileKey{c.repo, c.path}]; s != nil {
+		c.file = s
+		return s
+	}
+	if r.isExhausted(ctx) {
+		return nil
+	}
+	r.searches++
+	in := Request{Repository: c.repo.Name}
+	if c.repo.Name == r.home.repo.Name {
+		in.Revision = r.revision
+	}
+	query := in.buildQuery(&syntax.And{Children: []syntax.Query{
+		&syntax.Symbol{Pattern: "^" + regexp.QuoteMeta(c.symbol.Name) + "$", Case: syntax.CaseYes},
+		&syntax.File{Pattern: "^" + regexp.QuoteMeta(c.path) + "$", Case: syntax.CaseYes},
+	}})
+	found, err := r.navigator.searcher.Search(ctx, r.viewOf(c.repo.Name), search.Request{Query: query, Matches: 1, Whole: true, WithoutAdvice: true})
+	if err != nil {
+		return nil
+	}
+	defer found.Release()
+	for i := range found.Files {
+		if f := &found.Files[i]; f.Path == c.path && len(f.Content) > 0 {
+			c.file = r.readSource(f)
+			return c.file
+		}
+	}
+	return nil
+}
+
+// familyFilter selects the languages that share names with one.
+func familyFilter(language code.Language) syntax.Query {
+	or := &syntax.Or{}
+	for _, name := range names.Family(language) {
+		or.Children = append(or.Children, &syntax.Language{Name: name})
+	}
+	if len(or.Children) == 1 {
+		return or.Children[0]
+	}
+	return or
+}
+
+// joinPatterns returns a regular expression for all places.
+func joinPatterns(places []names.Place) string {
+	var all []string
+	for i := range places {
+		if p := places[i].Pattern(); p != "" {
+			all = append(all, p)
+		}
+	}
+	return strings.Join(all, "|")
+}

@@ -1,0 +1,299 @@
+package precise
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/projections/scip"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of what is read for an answer.
+const (
+	// maxDocumentUploads bounds the uploads whose document of a path is looked at.
+	maxDocumentUploads = 8
+	// maxSymbolUploads bounds the uploads in which a symbol is looked up, maxVersions its
+	// versions in each.
+	maxSymbolUploads = 200
+	maxVersions      = 16
+	// MaxFiles bounds the files of an answer, MaxImplementers the symbols that implement one.
+	MaxFiles        = 500
+	MaxImplementers = 200
+)
+
+// Text is a file as a caller reads it.
+type Text struct {
+	Repository code.RepositoryID
+	Path       string
+	Text       []byte
+}
+
+// Occurrences returns which symbols stand in a text, in the order of their places: what the
+// newest upload with its very lines says, or else the newest upload about its path, as far
+// as it says something about lines that are unchanged. Nil if there is none. An upload that
+// cannot be read counts as none.
+func (s *Store) Occurrences(ctx context.Context, t Text) []scip.Occurrence {
+	lines := scip.HashLines(t.Text)
+	var newest *scip.Contents
+	for _, d := range s.findDocuments(ctx, t.Repository, t.Path) {
+		c, err := d.reader.ReadContents(d.number)
+		if err != nil {
+			s.metrics.failures.Inc()
+			s.o.Logger.WarnContext(ctx, "precise index cannot be read", "object", d.upload.Object, "error", err)
+			continue
+		}
+		if slices.Equal(c.Lines, lines) {
+			s.metrics.lookups.WithLabelValues(lookupExact).Inc()
+			return c.Occurrences
+		}
+		if newest == nil {
+			newest = c
+		}
+	}
+	if newest == nil {
+		s.metrics.lookups.WithLabelValues(lookupNone).Inc()
+		return nil
+	}
+	s.metrics.lookups.WithLabelValues(lookupCarried).Inc()
+	return carry(newest, lines)
+}
+
+// carry returns the occurrences on unchanged lines, at their lines in the later text.
+func carry(c *scip.Contents, later []uint64) []scip.Occurrence {
+	lines := scip.MapLines(c.Lines, later)
+	out := make([]scip.Occurrence, 0, len(c.Occurrences))
+	for _, o := range c.Occurrences {
+		if o.End.Line >= len(lines) {
+			continue
+		}
+		first := lines[o.Start.Line]
+		if first < 0 || lines[o.End.Line] != first+o.End.Line-o.Start.Line {
+			continue
+		}
+		o.Start.Line, o.End.Line = first, first+o.End.Line-o.Start.Line
+		out = append(out, o)
+	}
+	return out
+}
+
+// document is a file in an upload.
+type document struct {
+	upload *event.ScipUploaded
+	reader *scip.Reader
+	number int
+}
+
+// findDocuments returns the uploads of a repository that have a path, the newest first.
+func (s *Store) findDocuments(ctx context.Context, id code.RepositoryID, path string) (out []document) {
+	uploads := s.o.Uploads.Uploads(id)
+	for i := range uploads {
+		u := &uploads[i]
+		if u.Path != "" && !strings.HasPrefix(path, u.Path+"/") {
+			continue
+		}
+		r, err := s.open(ctx, u)
+		if err != nil {
+			continue // it is counted
+		}
+		if number, ok := r.FindDocument(path); ok {
+			if out = append(out, document{u, r, number}); len(out) == maxDocumentUploads {
+				break
+			}
+		}
+	}
+	return out
+}
+
+// Symbol is a symbol with the file in which it was found.
+type Symbol struct {
+	Repository code.RepositoryID
+	Path       string
+	Name       string
+}
+
+// File is a file of a repository.
+type File struct {
+	Repository code.RepositoryID
+	Path       string
+}
+
+// Use selects the occurrences of a symbol.
+type Use int
+
+// The uses.
+const (
+	AnyUse Use = iota
+	Definition
+)
+
+// Files returns the files in which one of the symbols occurs, by the newest uploads of the
+// given repositories: the one of near first, then by repository and path. A symbol that is
+// local to its file occurs there only. complete says that there are no others.
+func (s *Store) Files(ctx context.Context, near Symbol, names []string, use Use, among []code.RepositoryID) (files []File, complete bool) {
+	found := map[File]bool{}
+	complete = true
+	home := File{near.Repository, near.Path}
+	for _, name := range names {
+		if scip.IsLocal(name) {
+			found[home] = true
+			continue
+		}
+		for _, r := range s.newestReaders(ctx, near.Repository, among) {
+			symbols, err := r.FindSymbols(name, true, maxVersions)
+			if err != nil {
+				s.metrics.failures.Inc()
+				complete = false
+				continue
+			}
+			for i := range symbols {
+				for _, d := range symbols[i].Documents {
+					if use == AnyUse || d.Defined {
+						found[File{r.Header().Repository, r.DocumentPath(d.Number)}] = true
+					}
+				}
+			}
+		}
+	}
+	files = make([]File, 0, len(found))
+	for f := range found {
+		files = append(files, f)
+	}
+	slices.SortFunc(files, func(a, b File) int {
+		return cmp.Or(compareTrueFirst(a == home, b == home), compareTrueFirst(a.Repository == home.Repository, b.Repository == home.Repository),
+			cmp.Compare(a.Repository, b.Repository), strings.Compare(a.Path, b.Path))
+	})
+	if len(files) > MaxFiles {
+		files, complete = files[:MaxFiles], false
+	}
+	return files, complete && ctx.Err() == nil
+}
+
+func compareTrueFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return -1
+	}
+	return 1
+}
+
+// newestReaders returns a reader of the newest upload of each path and tool of the
+// repositories, those of near first.
+func (s *Store) newestReaders(ctx context.Context, near code.RepositoryID, among []code.RepositoryID) (out []*scip.Reader) {
+	all := s.o.Uploads.AllUploads()
+	for _, id := range append([]code.RepositoryID{near}, among...) {
+		if id == near && len(out) > 0 {
+			continue
+		}
+		type group struct{ path, tool string }
+		seen := map[group]bool{}
+		uploads := all[id]
+		for i := range uploads {
+			u := &uploads[i]
+			if key := (group{u.Path, u.Tool}); !seen[key] && ctx.Err() == nil {
+				seen[key] = true
+				if r, err := s.open(ctx, u); err == nil {
+					out = append(out, r)
+				}
+			}
+			if len(out) == maxSymbolUploads {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// Implementers returns the names of the symbols that implement one, by the newest uploads
+// of the given repositories.
+func (s *Store) Implementers(ctx context.Context, near Symbol, among []code.RepositoryID) []string {
+	if scip.IsLocal(near.Name) {
+		return nil
+	}
+	var out []string
+	for _, r := range s.newestReaders(ctx, near.Repository, among) {
+		symbols, err := r.FindSymbols(near.Name, true, maxVersions)
+		if err != nil {
+			s.metrics.failures.Inc()
+			continue
+		}
+		for i := range symbols {
+			found, err := r.Implementers(&symbols[i], MaxImplementers)
+			if err != nil {
+				s.metrics.failures.Inc()
+				continue
+			}
+			for k := range found {
+				if name := found[k].Name; !slices.Contains(out, name) && len(out) < MaxImplementers {
+					out = append(out, name)
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Describe returns what the newest uploads say about a symbol; nil if they say nothing.
+func (s *Store) Describe(ctx context.Context, near Symbol, among []code.RepositoryID) *scip.Information {
+	if scip.IsLocal(near.Name) {
+		for _, d := range s.findDocuments(ctx, near.Repository, near.Path) {
+			if i, err := d.reader.ReadLocalInformation(d.number, near.Name); err == nil && i != nil {
+				return i
+			}
+		}
+		return nil
+	}
+	for _, anyVersion := range []bool{false, true} {
+		for _, r := range s.newestReaders(ctx, near.Repository, among) {
+			symbols, err := r.FindSymbols(near.Name, anyVersion, maxVersions)
+			if err != nil {
+				s.metrics.failures.Inc()
+			}
+			for i := range symbols {
+				if found, err := r.ReadInformation(&symbols[i]); err == nil && found != nil {
+					return found
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// FindOccurrence returns the occurrence around a place of a text, a line from 0 and a column
+// in bytes: the shortest one.
+func FindOccurrence(all []scip.Occurrence, at scip.Point) (best *scip.Occurrence) {
+	for i := range all {
+		o := &all[i]
+		if o.Start.Compare(at) > 0 {
+			break
+		}
+		if o.End.Compare(at) < 0 {
+			continue
+		}
+		if best == nil || o.Start.Compare(best.Start) > 0 || o.End.Compare(best.End) < 0 {
+			best = o
+		}
+	}
+	return best
+}
+
+// Offset returns the byte offset of a place in a text, or -1.
+func Offset(text []byte, p scip.Point) int {
+	at := 0
+	for range p.Line {
+		i := bytes.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return -1
+		}
+		at += i + 1
+	}
+	if at+p.Column > len(text) {
+		return -1
+	}
+	return at + p.Column
+}

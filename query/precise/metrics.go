@@ -1,0 +1,50 @@
+package precise
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// The label result of uploads.
+const (
+	resultAccepted = "accepted"
+	resultRefused  = "refused"
+	resultFailed   = "failed"
+)
+
+type metrics struct {
+	uploads  *prometheus.CounterVec // by result
+	lookups  *prometheus.CounterVec // by result
+	failures prometheus.Counter
+}
+
+// The label result of lookups.
+const (
+	lookupExact   = "exact"
+	lookupCarried = "carried"
+	lookupNone    = "none"
+)
+
+func newMetrics(reg prometheus.Registerer, s *Store) *metrics {
+	m := &metrics{
+		uploads: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_precise_uploads_total", Help: "Uploads of precise indexes, by result: accepted, refused for what is in them, failed for want of space or a store.",
+		}, []string{"result"}),
+		lookups: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_precise_lookups_total", Help: "Files looked up in precise indexes, by result: exact for the file of the upload, carried for a later version of it, none.",
+		}, []string{"result"}),
+		failures: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "quarry_precise_read_failures_total", Help: "Precise indexes that could not be read: missing or damaged. Upload them again.",
+		}),
+	}
+	for _, result := range []string{resultAccepted, resultRefused, resultFailed} {
+		m.uploads.WithLabelValues(result)
+	}
+	for _, result := range []string{lookupExact, lookupCarried, lookupNone} {
+		m.lookups.WithLabelValues(result)
+	}
+	if reg != nil {
+		size := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "quarry_precise_bytes", Help: "Bytes of the precise indexes of all repositories, in the segment store.",
+		}, func() float64 { return float64(s.totalBytes()) })
+		reg.MustRegister(m.uploads, m.lookups, m.failures, size)
+	}
+	return m
+}

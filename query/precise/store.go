@@ -1,0 +1,267 @@
+package precise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/projections/scip"
+	"github.com/quarrysearch/quarry/projections/segmentstore"
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/lru"
+)
+
+// Errors of uploads. Others are scip.ErrInvalid, scip.ErrTooLarge, those of package source,
+// or of the log.
+var (
+	// ErrBusy says that too many uploads are being read.
+	ErrBusy = errors.New("too many uploads at once")
+	// ErrFull says that the precise indexes of all repositories take all the space they may.
+	ErrFull = errors.New("no space for precise indexes")
+)
+
+// Defaults and bounds of Options.
+const (
+	DefaultKeep           = 3
+	DefaultMaxUploadBytes = 1 << 30
+	DefaultMaxTotalBytes  = 20 << 30
+	// MaxUploadTime bounds an upload, from its first byte to its event.
+	MaxUploadTime = 10 * time.Minute
+	// maxUploads bounds the uploads that are read at once.
+	maxUploads = 2
+	// sweepInterval is how often objects are looked for that nothing names, sweepAge the
+	// age from which they count: no upload takes as long.
+	sweepInterval = 5 * time.Minute
+	sweepAge      = 2 * MaxUploadTime
+	// readerBytes bounds the memory of readers that are kept open.
+	readerBytes = 128 << 20
+)
+
+// Uploads knows the precise indexes of the repositories.
+type Uploads interface {
+	// Uploads returns those of a repository, the newest first; the slice is not changed.
+	Uploads(id code.RepositoryID) []event.ScipUploaded
+	// AllUploads returns those of all repositories.
+	AllUploads() map[code.RepositoryID][]event.ScipUploaded
+}
+
+// Log announces uploads.
+type Log interface {
+	// Announce appends the event, and returns once it is durable and, within a time, once
+	// Uploads shows it.
+	Announce(ctx context.Context, ev *event.ScipUploaded) (event.Position, error)
+	// CatchUp returns once Uploads shows everything that is in the log now.
+	CatchUp(ctx context.Context) error
+}
+
+// Files reads the files of a commit; source.Browser is one.
+type Files interface {
+	// Resolve returns what a name means.
+	Resolve(ctx context.Context, r *code.Repository, name string) (source.Revision, error)
+	// File returns a file at a revision.
+	File(ctx context.Context, r *code.Repository, name, path string) (source.File, error)
+}
+
+// Options configure a Store. Uploads, Log, Files, Objects and Directory are required.
+type Options struct {
+	Uploads Uploads
+	Log     Log
+	Files   Files
+	Objects segmentstore.Store
+	// Directory takes unfinished files.
+	Directory string
+	// Keep is how many uploads of a path and tool a repository keeps; at most
+	// event.MaxScipUploads.
+	Keep int
+	// MaxUploadBytes bounds an upload, MaxTotalBytes all objects together.
+	MaxUploadBytes, MaxTotalBytes int64
+	Logger                        *slog.Logger
+	Registerer                    prometheus.Registerer
+}
+
+// Store keeps the precise indexes of all repositories.
+type Store struct {
+	o       Options
+	metrics *metrics
+	slots   chan struct{} // of uploads
+	mu      struct {
+		sync.Mutex
+		readers *lru.Cache[string, *scip.Reader]
+		// opened has the names of the readers, for closeUnnamed.
+		opened map[string]bool
+	}
+}
+
+// New returns a Store, and empties its directory.
+func New(o Options) (*Store, error) {
+	if o.Uploads == nil || o.Log == nil || o.Files == nil || o.Objects == nil || o.Directory == "" {
+		return nil, errors.New("precise: want uploads, a log, files, objects and a directory")
+	}
+	setDefault(&o.Keep, DefaultKeep)
+	setDefault(&o.MaxUploadBytes, DefaultMaxUploadBytes)
+	setDefault(&o.MaxTotalBytes, DefaultMaxTotalBytes)
+	setDefault(&o.Logger, slog.New(slog.DiscardHandler))
+	if err := errors.Join(os.RemoveAll(o.Directory), os.MkdirAll(o.Directory, 0o700)); err != nil {
+		return nil, fmt.Errorf("precise: %w", err)
+	}
+	s := &Store{o: o, slots: make(chan struct{}, maxUploads)}
+	s.mu.readers = lru.New[string, *scip.Reader](readerBytes)
+	s.mu.opened = map[string]bool{}
+	s.metrics = newMetrics(o.Registerer, s)
+	return s, nil
+}
+
+func setDefault[T comparable](v *T, def T) {
+	var zero T
+	if *v == zero {
+		*v = def
+	}
+}
+
+// totalBytes returns the size of all objects that an upload names.
+func (s *Store) totalBytes() (total int64) {
+	for _, uploads := range s.o.Uploads.AllUploads() {
+		for i := range uploads {
+			total += uploads[i].SizeBytes
+		}
+	}
+	return total
+}
+
+// open returns the reader of an upload.
+func (s *Store) open(ctx context.Context, u *event.ScipUploaded) (*scip.Reader, error) {
+	s.mu.Lock()
+	r, ok := s.mu.readers.Get(u.Object)
+	s.mu.Unlock()
+	if ok {
+		return r, nil
+	}
+	r, err := s.openObject(ctx, u.Object)
+	if err != nil {
+		s.metrics.failures.Inc()
+		return nil, fmt.Errorf("open the precise index %s: %w", u.Object, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mu.readers.Put(u.Object, r, r.MemoryBytes()+minReaderBytes)
+	s.mu.opened[u.Object] = true
+	return r, nil
+}
+
+// minReaderBytes is what a reader weighs at least: it has an open file, of which there are
+// 128 at most.
+const minReaderBytes = 1 << 20
+
+// openObject opens an object. Its file has no name in the directory any more, and is closed
+// when the reader is collected as garbage.
+func (s *Store) openObject(ctx context.Context, name string) (*scip.Reader, error) {
+	dir, err := os.MkdirTemp(s.o.Directory, "read-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "object")
+	if err := s.o.Objects.Fetch(ctx, name, path); err != nil {
+		return nil, err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		var r *scip.Reader
+		if r, err = scip.Open(f, info.Size()); err == nil {
+			return r, nil
+		}
+	}
+	return nil, errors.Join(err, f.Close())
+}
+
+// Run deletes objects that nothing names, until ctx ends.
+func (s *Store) Run(ctx context.Context) error {
+	tick := time.NewTicker(sweepInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case now := <-tick.C:
+			if err := s.Sweep(ctx, now.Add(-sweepAge)); err != nil && ctx.Err() == nil {
+				s.o.Logger.WarnContext(ctx, "cannot delete precise indexes that nothing names, trying again", "error", err)
+			}
+		}
+	}
+}
+
+// Sweep deletes the objects put before a time that no repository names.
+func (s *Store) Sweep(ctx context.Context, before time.Time) error {
+	var old []string
+	for object, err := range s.o.Objects.List(ctx) {
+		if err != nil {
+			return fmt.Errorf("list precise indexes: %w", err)
+		}
+		if _, ok := segmentstore.ParseScipName(object.Name); ok && object.ModTime.Before(before) {
+			old = append(old, object.Name)
+		}
+	}
+	named := s.namedObjects()
+	unnamed := old[:0]
+	for _, name := range old {
+		if !named[name] {
+			unnamed = append(unnamed, name)
+		}
+	}
+	s.closeUnnamed(named)
+	if len(unnamed) == 0 {
+		return nil
+	}
+	if err := s.o.Log.CatchUp(ctx); err != nil {
+		return fmt.Errorf("wait for the catalog: %w", err)
+	}
+	named = s.namedObjects()
+	for _, name := range unnamed {
+		if named[name] {
+			continue
+		}
+		if err := s.o.Objects.Delete(ctx, name); err != nil {
+			return fmt.Errorf("delete a precise index: %w", err)
+		}
+		s.o.Logger.InfoContext(ctx, "precise index deleted, nothing names it", "object", name)
+	}
+	return nil
+}
+
+func (s *Store) namedObjects() map[string]bool {
+	named := map[string]bool{}
+	for _, uploads := range s.o.Uploads.AllUploads() {
+		for i := range uploads {
+			named[uploads[i].Object] = true
+		}
+	}
+	return named
+}
+
+// closeUnnamed forgets the readers of objects that nothing names.
+func (s *Store) closeUnnamed(named map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name := range s.mu.opened {
+		if !named[name] {
+			s.mu.readers.Delete(name)
+			delete(s.mu.opened, name)
+		}
+	}
+}
+
+// Uploads returns the precise indexes of a repository, the newest first.
+func (s *Store) Uploads(id code.RepositoryID) []event.ScipUploaded { return s.o.Uploads.Uploads(id) }

@@ -1,0 +1,292 @@
+package search
+
+import (
+	"sort"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+)
+
+// firstBlocks is how many successive blocks a scanner looks at first; it then
+// doubles them up to runBlocks. A search that wants few matches reads little.
+const firstBlocks = 4
+
+// blockScanner scans the candidate blocks of a query with one atom, across documents,
+// and keeps where the literals occur. Documents between two occurrences then cost
+// nothing: a block of symbol names covers about thirty documents, most without a match.
+//
+// For a pattern that is its literals, what is found are the matches. For another
+// it is one place in each document that may match.
+type blockScanner struct {
+	v      *candidateFinder
+	a      *atom
+	found  []occurrence // in the text from lo up to hi, by rising start
+	at     int          // the first of found that has not been passed
+	lo, hi int
+	// nameEnd is the end of the symbol's name that was found last, as far as the run saw
+	// it. A run that goes on there passes by the rest of the name.
+	nameEnd int
+	blocks  int // of the next run
+	wanted  func(segment.DocID) bool
+	paths   []pathCondition // of the query, as far as they were not decided for all places
+	active  bool
+	err     error
+}
+
+type occurrence struct{ start, end uint32 } // offsets of the text space
+
+// newBlockScanner returns nil for a query or an atom that a scan of blocks does not help.
+func newBlockScanner(v *candidateFinder) *blockScanner {
+	atoms := v.s.c.atoms
+	if len(atoms) != 1 || atoms[0].re2 != nil || len(atoms[0].pattern.Sets) == 0 {
+		return nil
+	}
+	return &blockScanner{v: v, a: atoms[0]}
+}
+
+// startSegment starts to go through the current segment for the documents that are
+// wanted, all of them if wanted is nil.
+func (s *blockScanner) startSegment(wanted func(segment.DocID) bool) {
+	s.clearFound()
+	s.blocks, s.err, s.wanted, s.nameEnd = firstBlocks, nil, wanted, 0
+	s.active = s.v.matchers[0].literals != nil
+	s.paths = s.paths[:0]
+	for _, n := range conjunctsOf(s.v.s.c.root) {
+		not, negated := n.(*notNode)
+		if negated {
+			n = not.child
+		}
+		if p, ok := n.(*placeNode); ok && s.v.columns[p.number] == nil {
+			s.paths = append(s.paths, pathCondition{p.predicate, !negated})
+		}
+	}
+}
+
+// A pathCondition is on the path of a file, which must match, or not.
+type pathCondition struct {
+	*predicate
+	match bool
+}
+
+// wantsDocument reports whether the text of a document is worth looking at. To match a
+// path costs less.
+func (s *blockScanner) wantsDocument(d int) bool {
+	if s.wanted != nil && !s.wanted(segment.DocID(d)) {
+		return false
+	}
+	places := s.v.seg.Places
+	for _, c := range s.paths {
+		some := false
+		for i := int(places.First[d]); i < int(places.First[d+1]) && !some; i++ {
+			some = s.v.seg.isVisible(i) && s.v.matchesPath(c.predicate, places.Path(i)) == c.match
+		}
+		if !some {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *blockScanner) endSegment() { s.active = false }
+
+func (s *blockScanner) clearFound() { s.found, s.at, s.lo, s.hi = s.found[:0], 0, 0, 0 }
+
+// isActive reports whether the segment is gone through by occurrences.
+func (s *blockScanner) isActive() bool { return s != nil && s.active }
+
+// findsMatches reports whether occurrences are matches.
+func (s *blockScanner) findsMatches() bool { return s.a.pattern.Exact || s.a.pattern.Bounded() }
+
+// seek returns where the first occurrence at or after an offset begins, or -1.
+func (s *blockScanner) seek(offset int) int {
+	for {
+		switch {
+		case offset < s.lo:
+			s.clearFound() // to go back is rare: to look at a single document
+		case offset < s.hi:
+			s.advanceTo(offset)
+			if s.at < len(s.found) {
+				return int(s.found[s.at].start)
+			}
+			offset = s.hi
+		}
+		if !s.scanBlocks(offset) {
+			return -1
+		}
+	}
+}
+
+// advanceTo makes at the first occurrence at or after an offset.
+func (s *blockScanner) advanceTo(offset int) {
+	if s.at > 0 && int(s.found[s.at-1].start) >= offset {
+		s.at = sort.Search(len(s.found), func(i int) bool { return int(s.found[i].start) >= offset })
+	}
+	for s.at < len(s.found) && int(s.found[s.at].start) < offset {
+		s.at++
+	}
+}
+
+// eachMatch calls emit for the matches between lo and hi, the text of one document,
+// until it returns false.
+func (s *blockScanner) eachMatch(lo, hi int, emit func(start, end int) bool) error {
+	for at := s.seek(lo); at >= 0 && at < hi; at = s.seek(at + 1) {
+		if o := s.found[s.at]; !emit(int(o.start), int(o.end)) {
+			break
+		}
+	}
+	return s.err
+}
+
+// scanBlocks scans the next candidate blocks from an offset on that have a document
+// which the query allows. It reports whether there were any.
+func (s *blockScanner) scanBlocks(offset int) bool {
+	v, f := s.v, &s.v.atomCandidates[0]
+	_, _, end := v.textBounds(s.a, 0)
+	for asked := offset; !v.shouldStop(); {
+		block := f.next(offset / postings.BlockBytes)
+		from := max(block*postings.BlockBytes, offset)
+		if block < 0 || from >= end {
+			return false
+		}
+		if offset = s.nextWanted(from, (block+1)*postings.BlockBytes); offset < 0 {
+			return false
+		} else if offset >= (block+1)*postings.BlockBytes {
+			continue
+		}
+		s.growRun(from)
+		last := block
+		for (last+1)%s.blocks != 0 && f.next(last+1) == last+1 {
+			last++
+		}
+		s.err = s.collectOccurrences(from, min((last+1)*postings.BlockBytes, end), end)
+		s.lo = asked
+		return s.err == nil
+	}
+	return false
+}
+
+// growRun chooses the size of a run: more, the longer the scan has gone on.
+func (s *blockScanner) growRun(from int) {
+	if from < s.hi || s.hi == 0 {
+		s.blocks = firstBlocks
+		return
+	}
+	s.blocks = min(2*s.blocks, runBlocks)
+}
+
+// nextWanted returns an offset at or before the next document that the query allows
+// and that is wanted; or -1. It does not check the text of documents that begin at
+// to or later.
+func (s *blockScanner) nextWanted(from, to int) int {
+	for d := s.v.nextAllowed(s.documentAt(from)); d >= 0; d = s.v.nextAllowed(d + 1) {
+		lo, _, _ := s.v.textBounds(s.a, d)
+		if at := max(lo, from); at >= to || s.wantsDocument(d) {
+			return at
+		}
+	}
+	return -1
+}
+
+// documentAt returns the document of an offset.
+func (s *blockScanner) documentAt(offset int) int {
+	if s.a.symbols {
+		return int(s.v.seg.Reader.DocumentOfSymbol(offset))
+	}
+	return int(s.v.seg.Reader.DocumentAt(offset))
+}
+
+// collectOccurrences finds the occurrences that start between from and to. None of them
+// reaches into another document.
+func (s *blockScanner) collectOccurrences(from, to, end int) error {
+	m := s.v.matchers[0]
+	text, base, err := s.readText(m, from, to, end)
+	if err != nil {
+		return err
+	}
+	m.stats.ScannedBytes += int64(len(text))
+	s.found, s.at, s.hi = s.found[:0], 0, to
+	c := occurrenceCollector{blockScanner: s, m: m, text: text, base: base}
+	m.literals.Reset(text)
+	at := from
+	if m.onePerLine && s.nameEnd == from {
+		at = base + lineEnd(text, from-base)
+	}
+	for at < to {
+		lo, hi, _ := s.v.textBounds(s.a, s.documentAt(at))
+		at = c.collectDocument(lo, hi, at, to)
+	}
+	s.hi = max(to, at)
+	return nil
+}
+
+// readText returns the text from from to to, and what is needed around it. Another
+// frame is only read if an occurrence may reach into it.
+func (s *blockScanner) readText(m *matcher, from, to, end int) (text []byte, base int, err error) {
+	base = from
+	if first, _, _ := s.v.textBounds(s.a, 0); m.pattern.LineStart && from > first {
+		base--
+	}
+	if to%segment.FrameBytes == 0 && !m.pattern.LineEnd {
+		text, err = m.text.Bytes(base, to)
+		if err != nil || !m.literals.MayCross(text) {
+			return text, base, err
+		}
+	}
+	text, err = m.text.Bytes(base, min(end, to+m.reach+lineEndBytes))
+	return text, base, err
+}
+
+// lineEndBytes is how far after a match the end of its line can be: \r\n.
+const lineEndBytes = 2
+
+// occurrenceCollector finds the occurrences in a piece of the text space.
+type occurrenceCollector struct {
+	*blockScanner
+	m    *matcher
+	text []byte
+	base int  // offset of text
+	cut  bool // the literals are looked for in less than text
+}
+
+// collectDocument collects what starts in one document, from at on and before to, and
+// returns the place to go on at: to, if there is nothing left.
+func (c *occurrenceCollector) collectDocument(lo, hi, at, to int) int {
+	c.reset(len(c.text))
+	for at < min(hi, to) {
+		start, end := c.m.literals.Next(at - c.base)
+		start, end = c.base+start, c.base+end
+		switch {
+		case start < c.base && c.cut:
+			return hi
+		case start < c.base || start >= to:
+			return to
+		case start >= hi:
+			return start
+		case end > hi:
+			// It reaches into the next document; another literal may not.
+			c.reset(hi - c.base)
+			at = start
+			continue
+		case !c.m.hasLineBounds(c.text, c.base, lo, hi, start, end):
+			at = start + 1
+			continue
+		}
+		c.found = append(c.found, occurrence{uint32(start), uint32(end)})
+		if !c.findsMatches() {
+			return hi
+		}
+		if at = end; c.m.onePerLine {
+			at = c.base + lineEnd(c.text, end-c.base)
+			c.nameEnd = at
+		}
+	}
+	return at
+}
+
+// reset makes the first n bytes of text what is searched.
+func (c *occurrenceCollector) reset(n int) {
+	if cut := n < len(c.text); cut || c.cut {
+		c.m.literals.Reset(c.text[:n])
+		c.cut = cut
+	}
+}

@@ -1,0 +1,300 @@
+package search
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/postings"
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/query/search/internal/scan"
+)
+
+// candidateFinder finds the documents of one segment after the other that can match, by
+// what the index and the places say. It reads text only to look for what the query needs.
+type candidateFinder struct {
+	s        *scope
+	stats    Stats
+	lookup   indexLookup
+	cursor   segment.Cursor
+	text     *segment.Text
+	matchers []*matcher
+	scanner  *blockScanner // nil if it does not help
+	paths    pathMatcher   // of the predicates on paths, as far as needed
+	stop     func() bool   // the time is over, or the caller has gone
+	exceeded bool          // a bound of memory was reached: the search ends
+
+	// of the current segment
+	seg Segment
+	*segmentCandidates
+	definingDocs bitset       // documents that define a symbol with the name of a term, nil if not known
+	namedDocs    bitset       // those and the others that have the name of a term
+	together     postings.Set // see placeTerms
+	phrase       postings.Set
+}
+
+// segmentCandidates is what the index and the places of a segment tell before its text is read.
+type segmentCandidates struct {
+	possible       bool             // the segment can have a hit
+	unfinished     bool             // it was stopped before it knew
+	atomCandidates []atomCandidates // of the atoms, up to found
+	atomsLookedUp  int
+	columns        []bitset // of the predicates, nil where it was not evaluated, and an empty one
+	allowed        bitset   // places for which the predicates allow the query to be true
+}
+
+func newSegmentCandidates(c *compiledQuery) *segmentCandidates {
+	return &segmentCandidates{atomCandidates: make([]atomCandidates, len(c.atoms)), columns: make([]bitset, len(c.predicates)+1)}
+}
+
+func newCandidateFinder(s *scope, stop func() bool) candidateFinder {
+	return candidateFinder{
+		s: s, stop: stop, matchers: make([]*matcher, len(s.c.atoms)), paths: newPathMatcher(len(s.c.predicates)), segmentCandidates: newSegmentCandidates(s.c),
+	}
+}
+
+// linkParts joins what reads the index and the text with the finder, once it has its place
+// in memory.
+func (v *candidateFinder) linkParts() {
+	v.scanner = newBlockScanner(v)
+	v.lookup.stats, v.lookup.cursor = &v.stats, &v.cursor
+	for i, a := range v.s.c.atoms {
+		v.matchers[i] = &matcher{pattern: a.pattern, stats: &v.stats, re2: a.re2, onePerLine: a.symbols, stop: v.shouldStop}
+	}
+}
+
+// close gives up what the finder holds of the store.
+func (v *candidateFinder) close() error { return v.cursor.Close() }
+
+// shouldStop reports whether the visit of a document is to be given up.
+func (v *candidateFinder) shouldStop() bool { return v.exceeded || v.stop() }
+
+// setSegment makes a segment the current one, of which nothing is known yet.
+func (v *candidateFinder) setSegment(seg Segment) {
+	v.seg, v.definingDocs, v.namedDocs = seg, nil, nil
+	v.lookup.r = seg.Reader
+	if v.text == nil {
+		v.text = segment.NewText(seg.Reader, &v.cursor)
+	}
+	v.text.Reset(seg.Reader)
+}
+
+// prepareCandidates evaluates the predicates and searches the index for the candidates of the current segment.
+func (v *candidateFinder) prepareCandidates() (err error) {
+	v.atomsLookedUp = 0
+	v.possible, v.unfinished, err = v.computeCandidates()
+	return err
+}
+
+func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err error) {
+	places := v.seg.Places
+	v.columns[len(v.columns)-1] = newBitset(places.Len())
+	for i, p := range v.s.c.predicates {
+		if v.stop() {
+			return false, true, nil
+		}
+		if v.columns[i] = nil; p.path == nil {
+			v.columns[i] = v.s.placeColumn(p, v.seg)
+		}
+	}
+	if !v.filterPlaces() {
+		return false, false, nil
+	}
+	if err := v.findAtoms(); err != nil || v.atomsLookedUp < len(v.s.c.atoms) {
+		return false, true, err
+	}
+	if len(v.s.c.atoms) > 0 && v.nextDocument(v.s.c.root, 0) < 0 {
+		return false, false, nil
+	}
+	if v.fewCandidates() {
+		return true, false, nil // paths are looked at one by one
+	}
+	for i, p := range v.s.c.predicates {
+		if v.stop() {
+			return false, true, nil
+		}
+		if p.path != nil {
+			v.columns[i] = v.s.placeColumn(p, v.seg)
+		}
+	}
+	return v.filterPlaces(), false, nil
+}
+
+// filterPlaces finds the places that the predicates allow, by the columns there are,
+// and reports whether there are any.
+func (v *candidateFinder) filterPlaces() bool {
+	v.allowed = intersectBitsets(v.s.possiblePlaces(v.s.c.root, true, v.columns), v.seg.Visible)
+	if v.seg.Places.Len() == 0 || v.allowed != nil && v.allowed.next(0) < 0 {
+		v.stats.SegmentsFiltered++
+		return false
+	}
+	return true
+}
+
+// findAtoms searches the index for each atom.
+func (v *candidateFinder) findAtoms() error {
+	for i, a := range v.s.c.atoms {
+		if v.stop() {
+			return nil // not requested
+		}
+		started := time.Now()
+		f, err := v.lookup.findAtom(a)
+		if err != nil {
+			return err
+		}
+		v.stats.Indexing += time.Since(started)
+		v.atomCandidates[i], v.atomsLookedUp = f, i+1
+	}
+	return nil
+}
+
+// fewCandidates reports whether some atom that the query needs has so few blocks
+// that matching single paths beats matching all of them.
+func (v *candidateFinder) fewCandidates() bool {
+	for _, n := range conjunctsOf(v.s.c.root) {
+		if a, ok := n.(*atomNode); ok {
+			if f := &v.atomCandidates[a.number]; !f.all && f.blocks.Len() < v.seg.Places.Len()/8 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// conjunctsOf returns the nodes that must all be true for n to be.
+func conjunctsOf(n node) []node {
+	if and, ok := n.(*andNode); ok {
+		return and.children
+	}
+	return []node{n}
+}
+
+// nextAllowed returns the first live document at or after d with a place that the
+// predicates allow, or -1.
+func (v *candidateFinder) nextAllowed(d int) int {
+	places := v.seg.Places
+	live, allowed := bitset(places.Live), v.allowed
+	if allowed == nil {
+		allowed = v.seg.Visible
+	}
+	for d = live.next(d); d >= 0 && allowed != nil; d = live.next(d + 1) {
+		first, last := int(places.First[d]), int(places.First[d+1])
+		if i := allowed.next(first); i < 0 || i >= places.Len() {
+			return -1
+		} else if i < last {
+			return d
+		} else if owner := int(places.Doc[i]); owner > d+1 {
+			d = owner - 1
+		}
+	}
+	return d
+}
+
+// nextDocument returns the first document at or after d for which a node can be
+// true by what the index says, or -1.
+func (v *candidateFinder) nextDocument(n node, d int) int {
+	switch n := n.(type) {
+	case *andNode:
+		return v.nextOfAll(n.children, d)
+	case *orNode:
+		return v.nextOfAny(n.children, d)
+	case *atomNode:
+		return v.nextOfAtom(n.atom, d)
+	case *constNode:
+		if !n.value {
+			return -1
+		}
+	}
+	return d
+}
+
+// nextOfAll leaps over the kids until they agree.
+func (v *candidateFinder) nextOfAll(kids []node, d int) int {
+	for agreed := 0; agreed < len(kids); {
+		agreed = 0
+		for _, k := range kids {
+			next := v.nextDocument(k, d)
+			if next < 0 {
+				return -1
+			}
+			if next == d {
+				agreed++
+			}
+			d = next
+		}
+	}
+	return d
+}
+
+func (v *candidateFinder) nextOfAny(kids []node, d int) int {
+	least := -1
+	for _, k := range kids {
+		if next := v.nextDocument(k, d); next >= 0 && (least < 0 || next < least) {
+			least = next
+		}
+	}
+	return least
+}
+
+func (v *candidateFinder) nextOfAtom(a *atom, d int) int {
+	f := &v.atomCandidates[a.number]
+	r := v.seg.Reader
+	if f.all && !a.symbols && !v.scanner.isActive() {
+		return d
+	}
+	lo, hi, end := v.textBounds(a, d)
+	if v.scanner.isActive() {
+		switch at := v.scanner.seek(lo); {
+		case at < 0:
+			return -1
+		case at < hi:
+			return d
+		default:
+			return v.scanner.documentAt(at)
+		}
+	}
+	block := f.next(lo / postings.BlockBytes)
+	offset := max(block*postings.BlockBytes, lo)
+	switch {
+	case block < 0 || offset >= end:
+		return -1
+	case offset < hi:
+		return d
+	case a.symbols:
+		return int(r.DocumentOfSymbol(offset))
+	}
+	return int(r.DocumentAt(offset))
+}
+
+// textBounds returns the range of the text that an atom looks at for a document, and
+// the end of the text of all documents.
+func (v *candidateFinder) textBounds(a *atom, d int) (lo, hi, end int) {
+	if a.symbols {
+		lo, hi = v.seg.Reader.SymbolRange(segment.DocID(d))
+		return lo, hi, v.seg.Reader.SpaceEnd()
+	}
+	lo, hi = v.seg.Reader.TextRange(segment.DocID(d))
+	return lo, hi, v.seg.Reader.TextEnd()
+}
+
+// matchesPath matches a single path.
+func (v *candidateFinder) matchesPath(p *predicate, path []byte) bool {
+	return v.paths.matchesPath(p, path)
+}
+
+// pathMatcher matches single paths. It has the literals of each predicate that is a choice of such.
+type pathMatcher []*scan.Literals
+
+func newPathMatcher(predicates int) pathMatcher { return make(pathMatcher, predicates) }
+
+func (m pathMatcher) matchesPath(p *predicate, path []byte) bool {
+	if !p.path.Exact {
+		return p.path.Regexp.Match(path)
+	}
+	l := m[p.number]
+	if l == nil {
+		l = scan.NewLiterals(p.path.Sets[0], p.path.Fold)
+		m[p.number] = l
+	}
+	l.Reset(path)
+	start, _ := l.Next(0)
+	return start >= 0
+}

@@ -1,0 +1,211 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// documentMatcher decides which documents match, and where, one after the other.
+type documentMatcher struct {
+	candidateFinder
+	limit           int           // matches of a pattern in a document after which it is left
+	mergesAtoms     bool          // matches of several atoms are merged, or chosen from, so all of a document are kept
+	maxHeld         int           // see the constant
+	memory          *memoryBudget // of the search, nil for none
+	unreservedBytes int64         // bytes of it that are not counted there yet
+
+	// of the current segment
+	outlines int // documents whose symbols were read, where namedDocs is not known
+
+	// of the current document
+	room        int // matches of a pattern whose details are kept
+	atomStates  []atomState
+	heldMatches int             // matches in atomStates, if several are merged
+	outline     segment.Outline // symbols, where they decide what is a match
+	termMatches []termMatch
+	matchLines  []matchLine
+}
+
+// maxHeld bounds the matches of one document that are held to be merged: 48 MiB.
+const maxHeld = 4 << 20
+
+// maxIdle bounds the matches for which an atom keeps memory between documents.
+const maxIdle = 64 << 10
+
+// atomState is what is known of an atom in the current document.
+type atomState struct {
+	doc     segment.DocID
+	known   bool
+	matches []match
+	count   int
+}
+
+// evalNode decides a node for a document and a place.
+func (v *documentMatcher) evalNode(n node, d segment.DocID, place int) (bool, error) {
+	switch n := n.(type) {
+	case *andNode:
+		for _, k := range n.children {
+			if ok, err := v.evalNode(k, d, place); err != nil || !ok {
+				return false, err
+			}
+		}
+		return true, nil
+	case *orNode:
+		for _, k := range n.children {
+			if ok, err := v.evalNode(k, d, place); err != nil || ok {
+				return ok, err
+			}
+		}
+		return false, nil
+	case *notNode:
+		ok, err := v.evalNode(n.child, d, place)
+		return !ok, err
+	case *constNode:
+		return n.value, nil
+	case *placeNode:
+		if column := v.columns[n.number]; column != nil {
+			return column.has(place), nil
+		}
+		if n.path == nil {
+			return v.s.evalPredicate(n.predicate, v.seg, place), nil
+		}
+		return v.matchesPath(n.predicate, v.seg.Places.Path(place)), nil
+	}
+	s, err := v.searchAtom(n.(*atomNode).atom, d)
+	return err == nil && s.count > 0, err
+}
+
+// gatherMatches adds the matches of the atoms that make a node true.
+func (v *documentMatcher) gatherMatches(n node, h *hit) error {
+	switch n := n.(type) {
+	case *andNode:
+		for _, k := range n.children {
+			if err := v.gatherMatches(k, h); err != nil {
+				return err
+			}
+		}
+	case *orNode:
+		for _, k := range n.children {
+			ok, err := v.evalNode(k, h.doc, h.place)
+			if err == nil && ok {
+				err = v.gatherMatches(k, h)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	case *atomNode:
+		s, err := v.searchAtom(n.atom, h.doc)
+		if err != nil {
+			return err
+		}
+		h.count += s.count
+		if !v.mergesAtoms {
+			h.matches = slices.Clip(s.matches) // retain takes a copy
+			return nil
+		}
+		h.matches = append(h.matches, s.matches...)
+	}
+	return nil
+}
+
+// mergeMatches orders the matches of several patterns, and leaves out those that overlap
+// one before them: of two that start at one place, a symbol is kept, or else the
+// longer. What is left does not depend on the order in which they were found.
+func (h *hit) mergeMatches() {
+	slices.SortFunc(h.matches, func(a, b match) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.symbol, a.symbol), cmp.Compare(b.end, a.end))
+	})
+	kept := h.matches[:0]
+	for _, m := range h.matches {
+		if n := len(kept); n == 0 || m.start >= kept[n-1].end {
+			kept = append(kept, m)
+		}
+	}
+	h.matches = kept
+	h.count = len(kept)
+}
+
+// ensureCount gives a hit without matches in the text the one match that its path is.
+func (h *hit) ensureCount() { h.count = max(h.count, 1) }
+
+// searchAtom returns the matches of an atom in a document, from the last search if
+// that was the same.
+func (v *documentMatcher) searchAtom(a *atom, d segment.DocID) (_ *atomState, err error) {
+	s := &v.atomStates[a.number]
+	if s.known && s.doc == d {
+		return s, nil
+	}
+	if cap(s.matches) > maxIdle {
+		s.matches = nil
+	}
+	*s = atomState{doc: d, known: true, matches: s.matches[:0]}
+	if v.nextOfAtom(a, int(d)) != int(d) {
+		return s, nil
+	}
+	lo, hi, _ := v.textBounds(a, int(d))
+	f := &v.atomCandidates[a.number]
+	if !f.hasRequired(lo, hi) || a.pattern.Foreign && !a.symbols && v.seg.Reader.Flags(d)&code.FlagASCII != 0 {
+		return s, nil
+	}
+	v.stats.FilesLoaded++
+	emit := func(start, end int) bool {
+		s.count++
+		if v.mergesAtoms || len(s.matches) < v.room {
+			s.matches = append(s.matches, match{uint32(start - lo), uint32(end - lo), -1})
+		}
+		if v.mergesAtoms {
+			v.heldMatches++
+			v.reserveMemory(matchBytes)
+			v.exceeded = v.exceeded || v.heldMatches > v.maxHeld
+		}
+		return (v.mergesAtoms || s.count <= v.limit) && (!a.existenceOnly || a.isConditional()) && !v.exceeded
+	}
+	if v.scanner.isActive() && v.scanner.findsMatches() {
+		err = v.scanner.eachMatch(lo, hi, emit)
+	} else {
+		err = v.matchers[a.number].eachInRange(lo, hi, f, emit)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if a.symbols && len(s.matches) > 0 {
+		if err := v.numberSymbols(s, lo, hi); err != nil {
+			return nil, err
+		}
+	}
+	return s, v.applyConditions(a, s)
+}
+
+// numberSymbols turns offsets in the symbol text into numbers of symbols, and, if
+// they are to be merged with other matches, into their places in the text.
+func (v *documentMatcher) numberSymbols(s *atomState, lo, hi int) error {
+	names, err := v.text.Bytes(lo, hi)
+	if err != nil {
+		return err
+	}
+	symbol, at := int32(0), 0
+	for i := range s.matches {
+		for m := &s.matches[i]; at < int(m.start); at++ {
+			if names[at] == '\n' {
+				symbol++
+			}
+		}
+		s.matches[i].symbol = symbol
+	}
+	if !v.mergesAtoms {
+		return nil
+	}
+	if err := v.seg.Reader.Outline(&v.cursor, s.doc, &v.outline); err != nil {
+		return err
+	}
+	for i := range s.matches {
+		if m := &s.matches[i]; int(m.symbol) < v.outline.Len() {
+			m.start, m.end = v.outline.Range(int(m.symbol))
+		}
+	}
+	return nil
+}

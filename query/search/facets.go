@@ -1,0 +1,263 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// FacetName is a property of files, or of symbols, by which an answer can be narrowed.
+type FacetName string
+
+// The facets, in the order of an answer.
+const (
+	FacetRepository FacetName = "repository"
+	FacetLanguage   FacetName = "language"
+	FacetDirectory  FacetName = "directory" // below the directory that all files have in common
+	FacetExtension  FacetName = "extension"
+	FacetTrait      FacetName = "trait"  // the values of is:
+	FacetKind       FacetName = "kind"   // of symbols; only where symbols are asked for
+	FacetBranch     FacetName = "branch" // only where the query names revisions
+)
+
+// Facet is what the matches of an answer are in.
+type Facet struct {
+	Name FacetName
+	// Complete says that the counts are of every match there is; else there are at
+	// least as many.
+	Complete bool
+	// More says that there are further values, which have no more matches than these.
+	More   bool
+	Values []FacetValue
+}
+
+// FacetValue is one value, the filter that selects it, and what has it.
+type FacetValue struct {
+	Value, Filter  string
+	Matches, Files int
+}
+
+// Bounds of facets.
+const (
+	// MaxFacetValues bounds the values of one facet in an answer.
+	MaxFacetValues = 30
+	// maxFacetKeys bounds the values of one facet that are counted, maxFacetKeyBytes
+	// their length: a longer one is left out.
+	maxFacetKeys     = 4096
+	maxFacetKeyBytes = 256
+	// maxFacetDepth bounds the elements of directories that are distinguished.
+	maxFacetDepth = 8
+)
+
+// facetCount counts what has one value.
+type facetCount struct{ matches, files int }
+
+// facetCounter counts the values of one facet, at most maxFacetKeys.
+type facetCounter[K comparable] struct {
+	counts  map[K]facetCount
+	dropped bool // some value was left out
+}
+
+func (c *facetCounter[K]) add(key K, matches, files int) {
+	old, known := c.counts[key]
+	if !known && len(c.counts) >= maxFacetKeys {
+		c.dropped = true
+		return
+	}
+	if c.counts == nil {
+		c.counts = make(map[K]facetCount)
+	}
+	c.counts[key] = facetCount{old.matches + matches, old.files + files}
+}
+
+// facets counts the files of a result by their properties, while they are taken. What it
+// holds is bounded, whatever the paths.
+type facets struct {
+	run          *searchRun
+	repositories facetCounter[uint32]
+	languages    facetCounter[string]
+	directories  facetCounter[string]
+	extensions   facetCounter[string]
+	traits       facetCounter[syntax.Trait]
+	kinds        facetCounter[string]
+	branches     facetCounter[code.Ref]
+	depth        int // elements of directories that are distinguished
+	tests        [4]func(seg Segment, place int) bool
+}
+
+// facetTraits are the traits that are counted.
+var facetTraits = [4]syntax.Trait{syntax.Test, syntax.Generated, syntax.Vendored, syntax.Docs}
+
+func newFacets(n *searchRun) *facets {
+	f := &facets{run: n, depth: maxFacetDepth}
+	for i, t := range facetTraits {
+		f.tests[i] = traitOf(t)
+	}
+	return f
+}
+
+// addHit counts a file that counts for the answer.
+func (f *facets) addHit(h *hit) {
+	seg := f.run.segments[h.segment]
+	f.repositories.add(seg.Places.Repo[h.place], h.count, 1)
+	if name := string(seg.Reader.Language(h.doc)); name != "" {
+		f.languages.add(name, h.count, 1)
+	}
+	path := seg.Places.Path(h.place)
+	f.addDirectory(path, h.count)
+	f.addExtension(path, h.count)
+	for i, has := range f.tests {
+		if has(seg, h.place) {
+			f.traits.add(facetTraits[i], h.count, 1)
+		}
+	}
+	if seg.Places.Ref != nil {
+		f.branches.add(f.run.scope.refOf(seg, h.place), h.count, 1)
+		for _, place := range h.otherPlaces {
+			f.branches.add(f.run.scope.refOf(seg, place), h.count, 1)
+		}
+	}
+}
+
+// addFile counts the kinds of the symbols that a file of the answer shows.
+func (f *facets) addFile(file *FileMatch) {
+	seen := map[string]int{}
+	for i := range file.Chunks {
+		for _, s := range file.Chunks[i].Symbols {
+			if s != nil {
+				seen[string(s.Kind)]++
+			}
+		}
+	}
+	for kind, n := range seen {
+		f.kinds.add(kind, n, 1)
+	}
+}
+
+// addDirectory counts the directory of a file. Where there are too many, it distinguishes fewer
+// of their elements.
+func (f *facets) addDirectory(path []byte, matches int) {
+	f.directories.add(cutDirectory(path, f.depth), matches, 1)
+	for f.directories.dropped && f.depth > 1 {
+		f.depth /= 2
+		old := f.directories.counts
+		f.directories = facetCounter[string]{}
+		for directory, n := range old {
+			f.directories.add(cutDirectory([]byte(directory), f.depth), n.matches, n.files)
+		}
+		f.directories.add(cutDirectory(path, f.depth), matches, 1)
+	}
+}
+
+// cutDirectory returns the first elements of the directory of a path, each with its
+// slash; empty for a file of the root.
+func cutDirectory(path []byte, elements int) string {
+	end := 0
+	for range elements {
+		i := bytes.IndexByte(path[end:], '/')
+		if i < 0 || end+i+1 > maxFacetKeyBytes {
+			break
+		}
+		end += i + 1
+	}
+	return string(path[:end])
+}
+
+func (f *facets) addExtension(path []byte, matches int) {
+	const longest = 16
+	name := path[bytes.LastIndexByte(path, '/')+1:]
+	i := bytes.LastIndexByte(name, '.')
+	if i < 0 || len(name)-i-1 > longest || i+1 == len(name) {
+		return
+	}
+	f.extensions.add(strings.ToLower(string(name[i+1:])), matches, 1)
+}
+
+// list returns the facets. Without complete, there may be more matches than were counted.
+func (f *facets) list(complete, kindsComplete bool) []Facet {
+	repos := f.run.scope.repos
+	all := []Facet{
+		listFacet(FacetRepository, complete, &f.repositories, func(r uint32) (string, string) {
+			return repos[r].Name, quoteFilter("repo:", "^"+regexp.QuoteMeta(repos[r].Name)+"$")
+		}),
+		listFacet(FacetLanguage, complete, &f.languages, func(l string) (string, string) { return l, quoteFilter("lang:", l) }),
+		listFacet(FacetDirectory, complete, f.commonDirectories(), func(d string) (string, string) {
+			return strings.ToValidUTF8(d, "\uFFFD"), quoteFilter("file:", "^"+regexp.QuoteMeta(d))
+		}),
+		listFacet(FacetExtension, complete, &f.extensions, func(e string) (string, string) {
+			return strings.ToValidUTF8(e, "\uFFFD"), quoteFilter("file:", `\.`+regexp.QuoteMeta(e)+"$")
+		}),
+		listFacet(FacetTrait, complete, &f.traits, func(t syntax.Trait) (string, string) { return t.String(), "is:" + t.String() }),
+		listFacet(FacetKind, complete && kindsComplete, &f.kinds, func(k string) (string, string) { return k, quoteFilter("kind:", k) }),
+		listFacet(FacetBranch, complete, &f.branches, func(r code.Ref) (string, string) { return string(r), quoteFilter("rev:", string(r)) }),
+	}
+	return slices.DeleteFunc(all, func(f Facet) bool { return len(f.Values) == 0 })
+}
+
+// commonDirectories returns the directories below the one that all files have in common.
+func (f *facets) commonDirectories() *facetCounter[string] {
+	common, first := "", true
+	for directory := range f.directories.counts {
+		if first {
+			common, first = directory, false
+		}
+		for !strings.HasPrefix(directory, common) {
+			common = common[:strings.LastIndexByte(common[:len(common)-1], '/')+1]
+		}
+	}
+	below := &facetCounter[string]{dropped: f.directories.dropped}
+	for directory, n := range f.directories.counts {
+		if rest := directory[len(common):]; rest != "" {
+			below.add(common+rest[:strings.IndexByte(rest, '/')+1], n.matches, n.files)
+		}
+	}
+	return below
+}
+
+// listFacet returns the values with the most matches. Values without valid UTF-8 cannot be
+// written in a query, and are left out.
+func listFacet[K comparable](name FacetName, complete bool, c *facetCounter[K], describe func(K) (value, filter string)) Facet {
+	out := Facet{Name: name, Complete: complete, More: c.dropped}
+	for key, n := range c.counts {
+		value, filter := describe(key)
+		if filter == "" {
+			out.More = true
+			continue
+		}
+		out.Values = append(out.Values, FacetValue{value, filter, n.matches, n.files})
+	}
+	slices.SortFunc(out.Values, func(a, b FacetValue) int {
+		return cmp.Or(cmp.Compare(b.Matches, a.Matches), cmp.Compare(a.Value, b.Value))
+	})
+	if len(out.Values) > MaxFacetValues {
+		out.More, out.Values = true, slices.Clone(out.Values[:MaxFacetValues])
+	}
+	return out
+}
+
+// quoteFilter returns a filter with its value, in quotes where it needs them; empty if no
+// query can have it.
+func quoteFilter(key, value string) string {
+	if strings.ToValidUTF8(value, "") != value || strings.ContainsAny(value, "\x00\n\r") {
+		return ""
+	}
+	if strings.ContainsAny(value, " \t\"()'") || !isPrintable(value) {
+		value = `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
+	}
+	return key + value
+}
+
+// isPrintable reports whether a text has no characters that a query may take for blanks.
+func isPrintable(s string) bool {
+	for _, r := range s {
+		if r < 0x21 || r == 0x7f || r >= 0x80 && (r <= 0xa0 || r >= 0x2000 && r <= 0x206f || r == 0x3000 || r == 0xfeff) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,148 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/query/syntax"
+)
+
+// TestFacetsAreSearchesOfTheirOwn holds each count of a facet against the search that its
+// filter makes, for a caller who sees everything and for one who does not.
+func TestFacetsAreSearchesOfTheirOwn(t *testing.T) {
+	s := New(Options{})
+	counted := 0
+	for seed := range uint64(6) {
+		m := newModel(t, rand.New(rand.NewPCG(seed, 7)))
+		h := newHiding(t, rand.New(rand.NewPCG(seed, 8)), m)
+		views := map[string]View{"all": m, "some": NewScreen(ScreenOptions{}).Hide(h.whole, seed, h.visible)}
+		for name, view := range views {
+			for _, query := range []string{"if", "a", "type:symbol kmalloc", "rev:* if", "type:file c", "if or return"} {
+				r, err := s.Search(t.Context(), view, Request{Query: parse(t, query), Matches: 1 << 20, Facets: true})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range r.Facets {
+					if !f.Complete {
+						t.Errorf("%s: %s is not complete", query, f.Name)
+					}
+					for _, v := range f.Values {
+						if f.Name == FacetBranch {
+							continue // rev: finds all refs with that text in their names
+						}
+						narrowed, err := s.Search(t.Context(), view, Request{Query: parse(t, "("+query+") "+v.Filter), Matches: 1 << 20})
+						if err != nil {
+							t.Fatal(err)
+						}
+						if f.Name == FacetKind && narrowed.Stats.Files == v.Files {
+							narrowed.Stats.Matches = v.Matches // symbols on one line are one match
+						}
+						if narrowed.Stats.Matches != v.Matches || narrowed.Stats.Files != v.Files {
+							t.Errorf("seed %d, view %s, %s: %s %q has %d matches in %d files, the search %s finds %d in %d",
+								seed, name, query, f.Name, v.Value, v.Matches, v.Files, v.Filter, narrowed.Stats.Matches, narrowed.Stats.Files)
+						}
+						counted++
+					}
+				}
+			}
+		}
+	}
+	if counted < 100 {
+		t.Errorf("only %d counts were held against a search", counted)
+	}
+}
+
+// TestFacetsHideRepositories compares the facets for a caller who may not see some
+// repositories with those of an index that does not have them, of whole answers and of cut
+// ones.
+func TestFacetsHideRepositories(t *testing.T) {
+	s, screen := New(Options{}), NewScreen(ScreenOptions{})
+	for seed := range uint64(10) {
+		rng := rand.New(rand.NewPCG(seed, 9))
+		h := newHiding(t, rng, newModel(t, rng))
+		for _, query := range []string{"a", "if", "rev:* a", "type:symbol a", "type:file c"} {
+			for _, matches := range []int{1, 7, 1 << 20} {
+				ask := func(v View) []Facet {
+					r, err := s.Search(t.Context(), v, Request{Query: parse(t, query), Matches: matches, Facets: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return r.Facets
+				}
+				got, want := ask(screen.Hide(h.whole, seed*2, h.visible)), ask(screen.Hide(h.rest, seed*2+1, allowAll))
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("seed %d, %s, %d matches: %+v, without what is hidden %+v", seed, query, matches, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestFacetsOfAPartAreMarked looks whether counts of a cut answer say so.
+func TestFacetsOfAPartAreMarked(t *testing.T) {
+	m := newModel(t, rand.New(rand.NewPCG(1, 7)))
+	r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, "a"), Matches: 1, Facets: true})
+	if err != nil || r.Exhaustive || len(r.Facets) == 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, f := range r.Facets {
+		if f.Complete {
+			t.Errorf("%s of a part is complete", f.Name)
+		}
+	}
+}
+
+// TestFacetsAreBounded counts more values than are kept.
+func TestFacetsAreBounded(t *testing.T) {
+	f := &facets{depth: maxFacetDepth}
+	for i := range 3 * maxFacetKeys {
+		f.addDirectory(fmt.Appendf(nil, "a/%d/%d/%s/x.go", i%7, i, strings.Repeat("deep/", 20)), 2)
+	}
+	f.addDirectory(append(bytes.Repeat([]byte("x"), 1<<12), "/y.go"...), 1)
+	if n := len(f.directories.counts); n > maxFacetKeys {
+		t.Errorf("%d directories are kept", n)
+	}
+	total := 0
+	for directory, n := range f.directories.counts {
+		total += n.matches
+		if len(directory) > maxFacetKeyBytes {
+			t.Errorf("a directory of %d bytes", len(directory))
+		}
+	}
+	if total != 6*maxFacetKeys+1 {
+		t.Errorf("%d matches are counted, want %d", total, 6*maxFacetKeys+1)
+	}
+	var c facetCounter[int]
+	for i := range maxFacetKeys + 1 {
+		c.add(i, i, 1)
+	}
+	out := listFacet("x", true, &c, func(i int) (string, string) { return fmt.Sprint(i), fmt.Sprint(i) })
+	if len(out.Values) != MaxFacetValues || !out.More || out.Values[0].Matches != maxFacetKeys-1 {
+		t.Errorf("%d values, more %t, the first with %d", len(out.Values), out.More, out.Values[0].Matches)
+	}
+}
+
+// TestQuoteFilter reads filters back.
+func TestQuoteFilter(t *testing.T) {
+	for _, value := range []string{"a", "a b", `a"b`, `a\.b`, `a\`, "a(b)", "a)", "-a", "ä", "C++", "a\u3000b", "or", `"`, `a\"b`} {
+		read := ""
+		syntax.Walk(parse(t, "x "+quoteFilter("lang:", value)).Root, func(q syntax.Query) bool {
+			if l, ok := q.(*syntax.Language); ok {
+				read += l.Name
+			}
+			return true
+		})
+		if read != value {
+			t.Errorf("%q is read as %q", value, read)
+		}
+	}
+	for _, value := range []string{"a\x00b", "a\nb", "a\xffb"} {
+		if got := quoteFilter("lang:", value); got != "" {
+			t.Errorf("%q is written as %q", value, got)
+		}
+	}
+}

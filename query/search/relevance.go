@@ -1,0 +1,217 @@
+package search
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+)
+
+// relevance is the part of a hit's score that follows from its matches in the text.
+// It is computed before anything is rendered, from the matches alone.
+type relevance struct {
+	// frequency is the BM25 of the terms, from 0 to 1.
+	frequency float32
+	// near is the best proximity of several terms, and start and end the range in
+	// the document that has it.
+	near       nearness
+	start, end uint32
+	// points are those of the leaf of the query that matches and has most.
+	points float32
+}
+
+// nearness is the proximity of all terms of a query.
+type nearness uint8
+
+const (
+	nearNot    nearness = iota
+	nearRegion          // within nearLines lines
+	nearLines3          // within three lines
+	nearLine            // in one line
+	nearPhrase          // one after the other as they were written, with nothing but punctuation and blanks between
+)
+
+const (
+	nearLines = 10
+	// nearBytes is the length from which on terms are apart, however few lines.
+	nearBytes = 2 << 10
+	// phraseGap is how much punctuation may be between two terms of a phrase.
+	phraseGap = 4
+	// nearMatches bounds the matches of each term that are looked at.
+	nearMatches = 1 << 10
+	// Parameters of BM25, and the size of an ordinary document.
+	saturation, lengthShare = 1.2, 0.75
+	ordinaryBytes           = 16 << 10
+)
+
+// setRelevance sets the relevance of a hit from the matches of the document in hand.
+func (v *documentMatcher) setRelevance(h *hit) error {
+	lo, hi := v.seg.Reader.TextRange(h.doc)
+	length := 1 - lengthShare + lengthShare*float64(hi-lo)/ordinaryBytes
+	sum, all := 0.0, 0.0
+	for i, a := range v.s.c.atoms {
+		if a.existenceOnly {
+			continue
+		}
+		weight := 1.0
+		if i < len(v.s.rarity) {
+			weight = v.s.rarity[i]
+		}
+		all += weight
+		if s := &v.atomStates[i]; s.known && s.doc == h.doc && s.count > 0 {
+			sum += weight * float64(s.count) / (float64(s.count) + saturation*length)
+			h.points = max(h.points, a.points)
+		}
+	}
+	if all > 0 {
+		h.frequency = float32(sum / all)
+	}
+	if len(v.s.c.atoms) > 1 {
+		return v.setNearness(h, lo)
+	}
+	return nil
+}
+
+// termMatch is a match of one of several terms.
+type termMatch struct {
+	match
+	atom int
+}
+
+// setNearness finds the smallest piece of text with a match of every term.
+func (v *documentMatcher) setNearness(h *hit, lo int) error {
+	terms := 0
+	v.termMatches = v.termMatches[:0]
+	for i, a := range v.s.c.atoms {
+		s := &v.atomStates[i]
+		if a.existenceOnly || !s.known || s.doc != h.doc || len(s.matches) == 0 {
+			continue
+		}
+		terms++
+		for _, m := range s.matches[:min(len(s.matches), nearMatches)] {
+			v.termMatches = append(v.termMatches, termMatch{m, i})
+		}
+	}
+	if terms < 2 {
+		return nil
+	}
+	slices.SortFunc(v.termMatches, func(a, b termMatch) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.atom, b.atom))
+	})
+	best := shortestRun(v.termMatches, len(v.s.c.atoms), terms)
+	if best == nil {
+		return nil
+	}
+	for _, a := range best {
+		h.end = max(h.end, a.end)
+	}
+	if h.start = best[0].start; h.end-h.start > nearBytes {
+		return nil
+	}
+	text, err := v.text.Bytes(lo+int(h.start), lo+int(h.end))
+	if err != nil {
+		return err
+	}
+	h.near = nearnessOf(text, best, h.start, terms)
+	return nil
+}
+
+// shortestRun returns the shortest run of appearances that has all terms, the first of
+// equal ones; a phrase, if there is one.
+func shortestRun(all []termMatch, atoms, terms int) []termMatch {
+	seen := make([]int, atoms)
+	var best []termMatch
+	have, first, size := 0, 0, uint32(math.MaxUint32)
+	for i, a := range all {
+		if seen[a.atom]++; seen[a.atom] == 1 {
+			have++
+		}
+		for have == terms {
+			if s := a.end - all[first].start; s < size {
+				best, size = all[first:i+1], s
+			}
+			if seen[all[first].atom]--; seen[all[first].atom] == 0 {
+				have--
+			}
+			first++
+		}
+	}
+	return best
+}
+
+// nearnessOf judges a piece of text that begins at start in its document.
+func nearnessOf(text []byte, run []termMatch, start uint32, terms int) nearness {
+	if isPhrase(text, run, start, terms) {
+		return nearPhrase
+	}
+	switch lines := bytes.Count(text, newline); {
+	case lines == 0:
+		return nearLine
+	case lines < 3:
+		return nearLines3
+	case lines < nearLines:
+		return nearRegion
+	}
+	return nearNot
+}
+
+// isPhrase reports whether the terms follow one another as they were written.
+func isPhrase(text []byte, run []termMatch, start uint32, terms int) bool {
+	if len(run) != terms {
+		return false
+	}
+	for i := 1; i < len(run); i++ {
+		from, to := run[i-1].end, run[i].start
+		if run[i].atom <= run[i-1].atom || to < from || to-from > phraseGap {
+			return false
+		}
+		if bytes.ContainsFunc(text[from-start:to-start], isPhraseRune) {
+			return false
+		}
+	}
+	return true
+}
+
+// isPhraseRune reports whether a rune between two terms keeps them from being a phrase. Underscores do not: terms may be the
+// words of an identifier.
+func isPhraseRune(r rune) bool { return r != '_' && isWordRune(r) }
+
+// maxRaritySegments bounds the segments that are checked for the rarity of terms.
+const maxRaritySegments = 64
+
+// rarityWeights returns the weight of each atom, 1 or more, like an inverse document
+// frequency: the logarithm of the share of blocks in the smallest posting list of its
+// trigrams. It is nil for a single atom, and for restricted callers: lists also count
+// hidden text.
+func rarityWeights(sc *scope, segments []Segment) []float64 {
+	c := sc.c
+	if len(c.atoms) < 2 || len(c.atoms) > maxOrderedAtoms || sc.restricted {
+		return nil
+	}
+	lists, all := make([]int, len(c.atoms)), 0
+	l := &indexLookup{stats: &Stats{}}
+	for _, s := range segments[:min(len(segments), maxRaritySegments)] {
+		l.r = s.Reader
+		all += s.Reader.Blocks()
+		for i, a := range c.atoms {
+			lists[i] += l.rarestSetCost(a)
+		}
+	}
+	weights := make([]float64, len(c.atoms))
+	for i, n := range lists {
+		weights[i] = 1 + math.Log2(float64(all+1)/float64(min(n, all)+1))
+	}
+	return weights
+}
+
+// rarestSetCost estimates the blocks of an atom by its rarest set of literals.
+func (l *indexLookup) rarestSetCost(a *atom) int {
+	least := l.r.Blocks()
+	if a.pattern == nil || a.re2 != nil {
+		return least
+	}
+	for _, set := range a.pattern.Sets[:min(len(a.pattern.Sets), 2)] {
+		least = min(least, l.setCost(set[:min(len(set), maxNames)]))
+	}
+	return least
+}

@@ -1,0 +1,215 @@
+package search
+
+import (
+	"math"
+	"time"
+
+	"github.com/quarrysearch/quarry/projections/segment"
+)
+
+// A match is a place in a document's text, or the symbol of that number.
+type match struct {
+	start, end uint32 // offsets in the document
+	symbol     int32  // number of the symbol in the document, or -1
+}
+
+// A hit is a place with its matches.
+type hit struct {
+	segment     int // index into the segments of the view
+	place       int
+	doc         segment.DocID
+	count       int // matches; at least 1
+	matches     []match
+	otherPlaces []int // places of the same document, repository and path on other refs
+	relevance
+	estimatedScore float32 // see estimateScore
+	dropped        int32   // matches that there were, if not all are there any more
+	shown          bool
+}
+
+// segmentSearcher runs the tasks of a search, one at a time: it visits the documents of a
+// segment, and keeps the hits that may be shown. It belongs to one goroutine.
+type segmentSearcher struct {
+	documentMatcher
+	maxKept         int   // matches whose details are kept for each task
+	bestOnly        bool  // those of the worthiest files; else the first
+	orders          bool  // the matches of each by their lines, even if all may be shown
+	task            int   // the step of the run in hand
+	scannedReported int64 // of stats.ScannedBytes, see countScanned
+
+	// of the current segment
+	looked      bool            // at its documents
+	floor       float32         // worth of hits that cannot be shown
+	kept        int             // matches in hits
+	soughtRepos map[uint32]bool // repositories still to be found; nil unless they are the answer
+	first       *firstFiles     // of the current tier; nil for callers who may see everything
+	passed      int             // documents that were skipped because they are after its bound
+	counted     int             // matches when hits after it were dropped last
+}
+
+func newSegmentSearcher(s *scope, keep, limit int, stop func() bool) *segmentSearcher {
+	v := &segmentSearcher{maxKept: keep, documentMatcher: documentMatcher{
+		candidateFinder: newCandidateFinder(s, stop), limit: limit, maxHeld: maxHeld, atomStates: make([]atomState, len(s.c.atoms)),
+		mergesAtoms: len(s.c.atoms) > 1 || s.c.choosesSymbols() || s.c.hasConditions(),
+	}}
+	v.linkParts()
+	return v
+}
+
+// visitSegment returns the hits in a segment, in order of documents and places, and how
+// many matches they have; it stops once there are more than limit.
+func (v *segmentSearcher) visitSegment(number int, seg Segment, names []termName) (hits []hit, count int, err error) {
+	v.openSegment(seg)
+	if err := v.prepareCandidates(); err != nil || !v.possible {
+		return nil, 0, err
+	}
+	if v.bestOnly && len(names) > 0 {
+		if _, v.definingDocs, v.namedDocs, err = v.findNamed(names); err != nil {
+			return nil, 0, err
+		}
+	}
+	return v.visitDocuments(number, nil)
+}
+
+// openSegment makes a segment the current one.
+func (v *segmentSearcher) openSegment(seg Segment) {
+	v.setSegment(seg)
+	v.kept, v.looked, v.floor, v.outlines = 0, false, -math.MaxFloat32, 0
+}
+
+// visitDocuments visits the documents that can match and that wanted, if not nil, wants.
+func (v *segmentSearcher) visitDocuments(number int, wanted func(segment.DocID) bool) (hits []hit, count int, err error) {
+	defer v.startMatching()()
+	v.narrowPlaces()
+	if v.scanner != nil {
+		v.scanner.startSegment(wanted)
+		defer v.scanner.endSegment()
+	}
+	for d := v.nextAllowed(0); d >= 0; {
+		if next := v.nextDocument(v.s.c.root, d); next != d {
+			if next < 0 {
+				break
+			}
+			d = v.nextAllowed(next)
+			continue
+		}
+		if v.shouldStop() || v.foundAll() {
+			break
+		}
+		if (wanted == nil || wanted(segment.DocID(d))) && v.mayCount(d) {
+			found, n, err := v.searchDocument(number, segment.DocID(d))
+			if err != nil {
+				return nil, 0, err
+			}
+			var enough bool
+			if hits, count, enough = v.keepHits(hits, found, count+n); enough {
+				break
+			}
+		}
+		if v.passed >= narrowEvery {
+			v.narrowPlaces()
+		}
+		d = v.nextAllowed(d + 1)
+	}
+	if v.scanner != nil {
+		err = v.scanner.err
+	}
+	return hits, count, err
+}
+
+// keepHits adds the hits of a document to those of a task, which then have count
+// matches, and reports whether these are enough.
+func (v *segmentSearcher) keepHits(hits, found []hit, count int) ([]hit, int, bool) {
+	hits = append(hits, found...)
+	v.pruneHits(hits)
+	if v.first == nil {
+		return hits, count, count > v.limit
+	}
+	hits, count = v.cutBehind(hits, count)
+	return hits, count, false
+}
+
+// startMatching gets ready to look at the text of the current segment, and returns what to
+// do afterwards.
+func (v *segmentSearcher) startMatching() (end func()) {
+	v.looked, v.counted = true, 0
+	v.initSought()
+	for i := range v.s.c.atoms {
+		v.atomStates[i] = atomState{matches: v.atomStates[i].matches[:0]}
+		v.matchers[i].prepareSegment(v.text, &v.atomCandidates[i])
+	}
+	loaded, started := v.text.LoadedBytes(), time.Now()
+	return func() {
+		v.stats.ContentBytes += v.text.LoadedBytes() - loaded
+		v.stats.Verifying += time.Since(started)
+	}
+}
+
+// searchDocument evaluates the query for the places of a document.
+func (v *segmentSearcher) searchDocument(number int, d segment.DocID) (hits []hit, count int, err error) {
+	v.stats.FilesConsidered++
+	v.reserveMemory(-int64(v.heldMatches) * matchBytes)
+	v.heldMatches = 0
+	places := v.seg.Places
+	for i := int(places.First[d]); i < int(places.First[d+1]); i++ {
+		if v.allowed != nil && !v.allowed.has(i) || !v.seg.isVisible(i) || v.foundAt(i) {
+			continue
+		}
+		v.room = v.matchRoom()
+		ok, err := v.evalNode(v.s.c.root, d, i)
+		if err != nil {
+			return nil, 0, err
+		}
+		if v.shouldStop() {
+			return nil, 0, nil // what was not found may be there
+		}
+		if !ok {
+			continue
+		}
+		h := hit{segment: number, place: i, doc: d}
+		if ok, err = v.collectHit(&h); err != nil {
+			return nil, 0, err
+		}
+		if !ok || mergeSameFile(hits, h, places) {
+			continue
+		}
+		if err := v.setRelevance(&h); err != nil {
+			return nil, 0, err
+		}
+		if err := v.retainMatches(&h); err != nil {
+			return nil, 0, err
+		}
+		v.kept += len(h.matches)
+		v.reserveMemory(hitBytes + int64(len(h.matches))*matchBytes)
+		count += h.count
+		hits = append(hits, h)
+	}
+	return hits, count, nil
+}
+
+// matchRoom returns how many matches of a pattern in a document may be shown.
+func (v *segmentSearcher) matchRoom() int {
+	switch {
+	case v.bestOnly:
+		return max(v.maxKept, minLooked)
+	case v.first != nil:
+		return v.maxKept // which are kept in the end is not known yet
+	}
+	return v.maxKept - v.kept
+}
+
+// mergeSameFile reports whether hits has the file of h already, found on another ref,
+// and adds the place to it.
+func mergeSameFile(hits []hit, h hit, places *segment.Places) bool {
+	if places.Ref == nil {
+		return false
+	}
+	for i := range hits {
+		other := &hits[i]
+		if places.Repo[other.place] == places.Repo[h.place] && string(places.Path(other.place)) == string(places.Path(h.place)) {
+			other.otherPlaces = append(other.otherPlaces, h.place)
+			return true
+		}
+	}
+	return false
+}

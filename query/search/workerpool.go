@@ -1,0 +1,170 @@
+package search
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/search/internal/admission"
+)
+
+// singleWorkerTime is how long a search runs on one processor before it starts more
+// workers: most searches are done by then, and concurrent ones share the machine better.
+const singleWorkerTime = 300 * time.Microsecond
+
+// errFinished cancels the context of a search that has found enough.
+var errFinished = errors.New("the search has what it needs")
+
+// runTasks does all tasks until the limit is reached, ctx ends or time is over. Its workers
+// have the ticket of the search, and as many helpers as are free.
+func (n *searchRun) runTasks(ctx context.Context, limit time.Duration, ticket *admission.Ticket, helpers chan struct{}) error {
+	timed, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	working, finish := context.WithCancelCause(timed)
+	n.cancelWork = func() { finish(errFinished) }
+	defer n.cancelWork()
+	defer context.AfterFunc(timed, func() { n.halted.Store(true) })()
+	if timed.Err() != nil {
+		n.halted.Store(true)
+	}
+	s := workerPool{run: n, ticket: ticket, helpers: helpers, done: working.Done(), maxWorkers: ticket.Processors()}
+	s.runPhases()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := ticket.Err(); err != nil {
+		return err
+	}
+	return n.mu.err
+}
+
+// workerPool runs one search on several processors.
+type workerPool struct {
+	run        *searchRun
+	ticket     *admission.Ticket
+	helpers    chan struct{} // one for each worker that an interactive search may have besides its own
+	done       <-chan struct{}
+	maxWorkers int // workers at once
+	group      sync.WaitGroup
+
+	workers int // that were begun, by the first of them
+	step    func(v *segmentSearcher, i int)
+}
+
+// runPhases runs the phases of a search: the survey, if it needs one, and then the tasks. The
+// first worker runs in this goroutine and starts others when the search takes longer: as
+// many as there are idle helpers, or, in a heavy search, as there are processors.
+func (s *workerPool) runPhases() {
+	n, first := s.run, s.newWorker(nil)
+	defer first.endWorker()
+	if n.needsSurvey {
+		s.runParallel(first, len(n.segments), n.surveySegment)
+		n.finishSurvey()
+	}
+	s.runParallel(first, n.schedule.taskCount(), n.visitTask)
+}
+
+// runParallel runs a number of steps in order on the first worker and those that it starts.
+func (s *workerPool) runParallel(first *worker, steps int, step func(v *segmentSearcher, i int)) {
+	s.run.mu.next, s.run.mu.end = 0, steps
+	s.workers, s.step = 1, step
+	alone := true
+	first.runSteps(step, func() {
+		if s.ticket.Heavy() {
+			s.startAll()
+		} else if alone && time.Since(s.run.started) > singleWorkerTime {
+			alone = false
+			s.startIdle()
+		}
+	})
+	first.turn.Pause()
+	s.group.Wait()
+	first.turn.Resume()
+}
+
+// startIdle begins a worker for each helper that is free.
+func (s *workerPool) startIdle() {
+	for range s.maxWorkers - 1 {
+		select {
+		case s.helpers <- struct{}{}:
+			s.startWorker(s.helpers)
+		default:
+			return
+		}
+	}
+}
+
+// startAll begins all the workers that a search may have.
+func (s *workerPool) startAll() {
+	for s.workers < s.maxWorkers {
+		s.startWorker(nil)
+	}
+}
+
+func (s *workerPool) startWorker(token chan struct{}) {
+	s.workers++
+	s.group.Go(func() {
+		w := s.newWorker(token)
+		defer w.endWorker()
+		w.runSteps(s.step, func() {})
+	})
+}
+
+// A worker is a goroutine of a pool, with its segment searcher.
+type worker struct {
+	run      *searchRun
+	turn     *admission.Worker
+	token    chan struct{} // given back when it is not needed any more, if not nil
+	searcher *segmentSearcher
+}
+
+func (s *workerPool) newWorker(token chan struct{}) *worker {
+	n := s.run
+	w := &worker{run: n, turn: s.ticket.Worker(s.done), token: token}
+	w.searcher = newSegmentSearcher(n.scope, n.keeps(), n.limit, func() bool {
+		n.countScanned(w.searcher)
+		goes := w.turn.Step()
+		if w.token != nil && w.turn.Heavy() {
+			w.returnToken()
+		}
+		return !goes || n.halted.Load() || w.searcher.task > int(n.cutoff.Load())
+	})
+	w.searcher.bestOnly = n.showsBestOnly()
+	w.searcher.memory = n.memory
+	return w
+}
+
+func (w *worker) returnToken() {
+	if w.token != nil {
+		<-w.token
+		w.token = nil
+	}
+}
+
+// runSteps does one step after the other, and calls between before each.
+func (w *worker) runSteps(step func(v *segmentSearcher, i int), between func()) {
+	for {
+		between()
+		i, ok := w.run.takeTask()
+		if !ok {
+			return
+		}
+		w.searcher.task = i
+		step(w.searcher, i)
+	}
+}
+
+func (w *worker) endWorker() {
+	w.returnToken()
+	w.turn.End()
+	err := w.searcher.close()
+	n := w.run
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.skipDamaged(err) {
+		n.mu.err = cmp.Or(n.mu.err, err)
+	}
+	n.mu.stats.add(&w.searcher.stats)
+}

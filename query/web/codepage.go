@@ -1,0 +1,219 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"html/template"
+	"net/http"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/query/web/internal/codehtml"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/pageurl"
+)
+
+// markup is HTML that codehtml, diffhtml or document has made of text of a repository.
+type markup = template.HTML
+
+// codePage is an address that was found, and the page of it.
+type codePage struct {
+	source.Address
+	repository *code.Repository
+	found      source.Revision // what the revision of the address means
+	view       view
+	raw        *rawFile // the answer, where it is no page
+	redirectTo string   // another address that shows what is there
+}
+
+// commit is the revision that the page reads. A page shows one commit, even while the ref
+// moves.
+func (p *codePage) commit() string { return string(p.found.Commit) }
+
+// codeData is what the templates of pages about code have in common.
+type codeData struct {
+	Kind             source.PageKind
+	Repository, Root string
+	Revision         string // as the address has it; empty is the default branch
+	Ref              string // what searches call the revision; empty is the default branch, and what they do not know
+	Commit           string
+	Path             string
+	Up               []crumb // the directories above
+	Name             string  // of the file or directory; empty at the root
+	Refs             []refLink
+	MoreRefs         bool
+	Badge            *badge
+	Links            codeLinks
+	Notes            []string
+	Problem          *problem // why there is nothing to show, and what to do
+	Tree             []treeRow
+	Body             any // what the kind of the page adds
+}
+
+// codeLinks are the other pages of the same file or directory; empty ones are left out.
+type codeLinks struct {
+	Blob, Blame, History, Raw, Permalink, Host, Editor, EditorSetup string
+	Source, Rendered, Wrap, Unwrap                                  string
+}
+
+// problem says why there is no text, and what can be done.
+type problem struct {
+	Icon, Title, Text string
+	Links             []crumb
+}
+
+// crumb is a link with a name.
+type crumb struct{ Name, URL string }
+
+// refLink is an entry of the menu of branches and tags.
+type refLink struct {
+	Name, URL    string
+	Tag, Current bool
+}
+
+// badge says how far searches are behind the pushes of a repository.
+type badge struct{ State, Text, Title string }
+
+// Bounds of what surrounds a file.
+const (
+	maxCrumbs   = 64  // links to the directories above, the nearest of them
+	maxMenuRefs = 100 // branches and tags in the menu
+)
+
+// newCodeData returns what all pages about code show.
+func (s *Server) newCodeData(r *http.Request, p *codePage) (*codeData, error) {
+	d := &codeData{
+		Kind: p.Kind, Repository: p.repository.Name, Root: p.pageURL(source.PageTree, ""), Revision: p.Revision, Commit: p.commit(), Path: p.Path,
+	}
+	if p.Revision != "" {
+		d.Ref = string(p.found.Ref)
+	}
+	elements := strings.Split(p.Path, "/")
+	for i, name := range elements[:len(elements)-1] {
+		if len(elements)-i <= maxCrumbs {
+			d.Up = append(d.Up, crumb{name, p.pageURL(source.PageTree, strings.Join(elements[:i+1], "/"))})
+		}
+	}
+	d.Name = elements[len(elements)-1]
+	d.Links.History = p.pageURL(source.PageCommits, p.Path)
+	d.Links.Permalink = p.permalink(r)
+	d.Links.Host = p.hostURL(0, 0)
+	if err := s.addRefs(r.Context(), p, d); err != nil {
+		return nil, err
+	}
+	d.Badge = s.newBadge(r.Context(), p.repository.ID)
+	return d, nil
+}
+
+// pageURL is the address of another page of the same revision.
+func (p *codePage) pageURL(kind source.PageKind, path string) string {
+	return source.Address{Repository: p.Repository, Revision: p.Revision, Kind: kind, Path: path}.String()
+}
+
+// commitURL is the address of a page at a commit.
+func (p *codePage) commitURL(commit code.CommitID, kind source.PageKind, path string) string {
+	return source.Address{Repository: p.Repository, Revision: string(commit), Kind: kind, Path: path}.String()
+}
+
+// permalink is the address of this page that always shows the same commit.
+func (p *codePage) permalink(r *http.Request) string {
+	u := p.commitURL(p.found.Commit, p.Kind, p.Path)
+	if r.URL.RawQuery != "" && len(r.URL.RawQuery) < maxReturnBytes {
+		u += "?" + r.URL.Query().Encode()
+	}
+	return u
+}
+
+// hostURL is the page of the file or directory on its code host.
+func (p *codePage) hostURL(first, last int) string {
+	pages, ref := pageurl.New(p.repository), code.Ref(p.Revision)
+	switch {
+	case p.Path == "" && p.Revision == "":
+		return pages.RepositoryURL()
+	case p.Path == "" || p.Kind == source.PageTree:
+		return pages.RefURL(ref)
+	}
+	return pages.LinesURL(ref, p.Path, first, last)
+}
+
+// addRefs fills the menu of branches and tags: those that searches find.
+func (s *Server) addRefs(ctx context.Context, p *codePage, d *codeData) error {
+	refs, err := s.o.Source.IndexedRefs(ctx, p.repository)
+	if err != nil {
+		return err
+	}
+	kind, path := p.Kind, p.Path
+	if kind == source.PageRaw || kind == source.PageCommit || kind == source.PageCompare {
+		kind, path = source.PageTree, ""
+	}
+	if d.MoreRefs = len(refs) > maxMenuRefs; d.MoreRefs {
+		refs = refs[:maxMenuRefs]
+	}
+	for _, r := range refs {
+		link := refLink{Name: r.Ref.Short(), Tag: r.Ref.IsTag(), Current: r.Ref == p.found.Ref || string(r.Ref) == p.Revision}
+		name := string(r.Ref)
+		if r.Default {
+			name = ""
+		}
+		link.URL = source.Address{Repository: p.Repository, Revision: name, Kind: kind, Path: path}.String()
+		d.Refs = append(d.Refs, link)
+	}
+	return nil
+}
+
+// newBadge says how fresh the index of a repository is; nil if nothing is known.
+func (s *Server) newBadge(ctx context.Context, id code.RepositoryID) *badge {
+	if s.o.Status == nil {
+		return nil
+	}
+	st, err := s.o.Status.Status(ctx, id)
+	if err != nil {
+		return nil // the page is as good without it
+	}
+	now := s.o.Now()
+	b := &badge{State: "ok"}
+	switch waits := now.Sub(st.Freshness.OldestAt); {
+	case st.LastError != nil:
+		b.State, b.Text, b.Title = "bad", s.texts.mustFormat("codeBadgeFailed"), s.texts.mustFormat("codeBadgeFailedTitle")
+	case st.Progress != nil && st.Freshness.IndexedAt.IsZero():
+		b.State, b.Text, b.Title = "warn", s.texts.mustFormat("codeBadgeImporting"), s.texts.mustFormat("codeBadgeImportingTitle")
+	case st.Freshness.Waiting == 0 && st.Freshness.IndexedAt.IsZero():
+		return nil
+	case st.Freshness.Waiting == 0 || waits < staleWarning:
+		b.Text = s.texts.mustFormat("codeBadgeFresh")
+		b.Title = s.texts.mustFormat("codeBadgeFreshTitle", "time", formatMoment(st.Freshness.IndexedAt))
+	default:
+		b.State = "warn"
+		if waits >= staleFailure {
+			b.State = "bad"
+		}
+		b.Text = s.texts.mustFormat("codeBadgeStale", "age", s.texts.formatSpan(waits))
+		b.Title = s.texts.mustFormat("codeBadgeStaleTitle", "n", st.Freshness.Waiting)
+	}
+	return b
+}
+
+// setView sets the page. Its title begins with what is special.
+func (p *codePage) setView(template string, d *codeData) {
+	title := strings.TrimPrefix(p.Path+" · "+p.Repository, " · ")
+	p.view = view{template: template, title: codehtml.SpellHidden(title), data: d, broad: true, script: codeScript, revalidates: true}
+}
+
+// codeScript is the script of pages about code.
+const codeScript = "code.js"
+
+// markVisible writes a name with its hidden characters shown, for templates.
+func markVisible(s string) markup { return markup(codehtml.AppendName(nil, s)) }
+
+// markText is markVisible for a text of several lines.
+func markText(s string) markup { return markup(codehtml.AppendText(nil, []byte(s))) }
+
+// isOneOf reports whether err is one of the errors.
+func isOneOf(err error, errs ...error) bool {
+	for _, e := range errs {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
+}

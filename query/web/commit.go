@@ -1,0 +1,259 @@
+package web
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/query/web/internal/diffhtml"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Bounds of a difference on one page.
+const (
+	maxFoldedLines    = 1000   // changed lines of a file above which it is folded
+	maxDiffLines      = 20_000 // lines of all files; the others have a link each
+	maxDiffFiles      = 3000
+	maxCompareCommits = 100
+)
+
+// diffBody is what the page of a commit or a comparison shows.
+type diffBody struct {
+	Commit         *commitRow
+	Parents        []crumb
+	HostURL        string
+	Base, Head     string // of a comparison, as they were written
+	BaseURL        string
+	HeadURL        string
+	Direct         string // the comparison of the commits themselves
+	Commits        []commitRow
+	MoreCommits    bool
+	Files          []diffFile
+	MoreFiles      int
+	Added, Removed int
+	OnlyPath       string // the only file of the difference; empty for all
+	AllURL         string
+}
+
+// diffFile is a file that differs.
+type diffFile struct {
+	ID             string // of the element; the list of files links to it
+	Old, New       string
+	State          string // "added", "deleted", "renamed", "changed"
+	StateText      string
+	URL, OldURL    string // of the file before and after
+	Added, Removed int
+	Folded         bool
+	Later          string // the page that shows it, where this one does not
+	Text           markup // empty: nothing to show line by line
+}
+
+// Name is the path of a file, or what it was before.
+func (f diffFile) Name() string {
+	if f.New == "" {
+		return f.Old
+	}
+	return f.New
+}
+
+// readCommit makes the page of a commit.
+func (s *Server) readCommit(v *pageRequest, p *codePage) error {
+	ctx := v.r.Context()
+	if p.Path == "" {
+		return source.ErrNoRevision
+	}
+	c, err := s.o.Source.Commit(ctx, p.repository, p.Path)
+	if err != nil {
+		return err
+	}
+	p.found = source.Revision{Commit: c.ID}
+	d, body, err := s.newDiffData(v, p)
+	if err != nil {
+		return err
+	}
+	row := p.newCommitRow(c, s.texts, s.o.Now())
+	body.Commit, body.HostURL = &row, p.hostCommitURL(c.ID)
+	d.Name = row.Short
+	for _, parent := range c.Parents {
+		body.Parents = append(body.Parents, crumb{shortCommit(string(parent)), commitAddress(p.Repository, parent)})
+	}
+	files, err := s.o.Source.CommitDiff(ctx, p.repository, c, body.OnlyPath)
+	var base code.CommitID
+	if len(c.Parents) > 0 {
+		base = c.Parents[0]
+	}
+	return s.fillDiff(p, d, body, files, err, base, c.ID)
+}
+
+// newDiffData returns what pages of differences have in common.
+func (s *Server) newDiffData(v *pageRequest, p *codePage) (*codeData, *diffBody, error) {
+	shown := *p
+	shown.Path = ""
+	d, err := s.newCodeData(v.r, &shown)
+	if err != nil {
+		return nil, nil, err
+	}
+	d.Kind, d.Links = p.Kind, codeLinks{}
+	body := &diffBody{OnlyPath: v.r.URL.Query().Get("path")}
+	if len(body.OnlyPath) > code.MaxPathBytes {
+		return nil, nil, source.ErrInvalidPath
+	}
+	if body.OnlyPath != "" {
+		body.AllURL = p.Address.String()
+	}
+	d.Body = body
+	p.setView("diff", d)
+	return d, body, nil
+}
+
+// readComparison makes the page of a comparison: BASE...HEAD is what HEAD has since it
+// left BASE, BASE..HEAD is what differs between the two.
+func (s *Server) readComparison(v *pageRequest, p *codePage) error {
+	query := v.r.URL.Query()
+	if base, head := query.Get("base"), query.Get("head"); base != "" || head != "" {
+		p.redirectTo = source.Address{Repository: p.Repository, Kind: source.PageCompare, Path: base + "..." + head}.String()
+		return nil
+	}
+	base, head, direct := splitComparison(p.Path)
+	ctx := v.r.Context()
+	from, err := s.o.Source.Resolve(ctx, p.repository, base)
+	if err != nil {
+		return err
+	}
+	to, err := s.o.Source.Resolve(ctx, p.repository, head)
+	if err != nil {
+		return err
+	}
+	p.found = to
+	d, body, err := s.newDiffData(v, p)
+	if err != nil {
+		return err
+	}
+	d.Name = ""
+	body.Base, body.Head = base, head
+	body.BaseURL, body.HeadURL = p.commitURL(code.CommitID(base), source.PageTree, ""), p.commitURL(code.CommitID(head), source.PageTree, "")
+	start := from.Commit
+	if !direct {
+		switch start, err = s.o.Source.MergeBase(ctx, p.repository, string(from.Commit), string(to.Commit)); {
+		case errors.Is(err, source.ErrNoRevision):
+			d.Notes, start = append(d.Notes, s.texts.mustFormat("codeNoAncestor")), from.Commit
+		case err != nil:
+			return err
+		}
+	}
+	request := source.CommitsRequest{Revision: string(from.Commit) + ".." + string(to.Commit)}
+	request.Limit, request.Path = maxCompareCommits, body.OnlyPath
+	commits, total, err := s.o.Source.Commits(ctx, p.repository, request)
+	if err != nil {
+		return err
+	}
+	for _, c := range commits {
+		body.Commits = append(body.Commits, p.newCommitRow(c, s.texts, s.o.Now()))
+	}
+	body.MoreCommits = total > len(commits)
+	files, err := s.o.Source.Diff(ctx, p.repository, string(start), string(to.Commit), body.OnlyPath)
+	return s.fillDiff(p, d, body, files, err, start, to.Commit)
+}
+
+// splitComparison takes BASE...HEAD or BASE..HEAD apart; a missing side is the default
+// branch. No name of a revision has two dots.
+func splitComparison(text string) (base, head string, direct bool) {
+	if base, head, ok := strings.Cut(text, "..."); ok {
+		return base, head, false
+	}
+	base, head, direct = strings.Cut(text, "..")
+	if !direct {
+		base, head = "", text
+	}
+	return base, head, direct
+}
+
+// fillDiff puts files into the page of a difference.
+func (s *Server) fillDiff(p *codePage, d *codeData, body *diffBody, files []source.FileDiff, err error, base, head code.CommitID) error {
+	if errors.Is(err, source.ErrTooLarge) {
+		d.Problem = &problem{Icon: "file-x", Title: s.texts.mustFormat("codeLargeDiff"), Text: s.texts.mustFormat("codeLargeDiffText", "size", formatBytes(source.DefaultMaxDiffBytes))}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if len(files) > maxDiffFiles {
+		body.MoreFiles, files = len(files)-maxDiffFiles, files[:maxDiffFiles]
+	}
+	room := maxDiffLines
+	for i := range files {
+		f := p.newDiffFile(&files[i], base, head)
+		f.ID, f.StateText = fmt.Sprintf("file-%d", i+1), s.texts.mustFormat("codeState_"+f.State)
+		body.Added, body.Removed = body.Added+f.Added, body.Removed+f.Removed
+		lines := countLines(&files[i])
+		switch {
+		case lines == 0:
+		case lines > room && body.OnlyPath == "":
+			f.Later, f.Folded = withPath(p.Address.String(), f.Name()), true
+		default:
+			room -= lines
+			f.Folded = f.Added+f.Removed > maxFoldedLines && body.OnlyPath == ""
+			f.Text = s.renderHunks(&files[i], f)
+		}
+		body.Files = append(body.Files, f)
+	}
+	return nil
+}
+
+func countLines(f *source.FileDiff) (lines int) {
+	for _, h := range f.Hunks {
+		lines += strings.Count(h.Body, "\n") + 1
+	}
+	return lines
+}
+
+// newDiffFile returns what is shown of a file, without its lines.
+func (p *codePage) newDiffFile(f *source.FileDiff, base, head code.CommitID) diffFile {
+	out := diffFile{Old: f.Old, New: f.New, State: "changed"}
+	out.Added, out.Removed = diffhtml.Count(f)
+	switch {
+	case f.Old == "":
+		out.State = "added"
+	case f.New == "":
+		out.State = "deleted"
+	case f.Old != f.New:
+		out.State = "renamed"
+	}
+	if f.New != "" {
+		out.URL = p.commitURL(head, source.PageBlob, f.New)
+	}
+	if f.Old != "" && base != "" {
+		out.OldURL = p.commitURL(base, source.PageBlob, f.Old)
+	}
+	return out
+}
+
+// renderHunks renders the lines of a file. The head of a hunk leads to its lines.
+func (s *Server) renderHunks(f *source.FileDiff, shown diffFile) markup {
+	var language code.Language
+	if s.o.Outline != nil {
+		language = s.o.Outline.LanguageOf(shown.Name(), nil)
+	}
+	tokenize := func(text []byte) []code.Token { return s.readFragment(language, text) }
+	var out []byte
+	for i := range f.Hunks {
+		h := &f.Hunks[i]
+		span, address := h.New, shown.URL
+		if address == "" || span.Lines == 0 {
+			span, address = h.Old, shown.OldURL
+		}
+		out = diffhtml.AppendHead(out, h, linesURL(address, span))
+		out = diffhtml.AppendHunk(out, h, tokenize)
+	}
+	return markup(out)
+}
+
+// linesURL is the address of lines of a file.
+func linesURL(address string, span source.LineSpan) string {
+	if address == "" || span.Lines == 0 {
+		return address
+	}
+	return address + "?" + url.Values{"L": {fmt.Sprintf("%d-%d", span.Start, span.Start+span.Lines-1)}}.Encode()
+}

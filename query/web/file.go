@@ -1,0 +1,297 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/query/web/internal/codehtml"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Bounds of the part of a file that one page shows: a larger file has several pages.
+const (
+	maxPartBytes    = 4 << 20
+	maxPartLines    = 150_000
+	maxWrappedLines = 20_000 // lines that wrap are an element each
+	maxPageTokens   = 1_000_000
+)
+
+// Outline reads tokens and symbols of a text; analyze.Outline does. All methods bound their
+// time.
+type Outline interface {
+	Tokens(language code.Language, text []byte, max int) (tokens []code.Token, whole bool)
+	Describe(language code.Language, text []byte) ([]code.Definition, error)
+	// FragmentTokens returns tokens of a part of a text, none of them a definition.
+	FragmentTokens(language code.Language, text []byte, max int) []code.Token
+	// LanguageOf returns the language that a path has, as far as the path says it.
+	LanguageOf(path string, head []byte) code.Language
+}
+
+// fileBody is what the page of a file shows.
+type fileBody struct {
+	Lines          int
+	Size, Language string
+	Text           markup // code
+	Rendered       markup // Markdown
+	Notebook       *notebookBody
+	Image          string // the address of an image
+	Blamed         bool
+	Mark           string // the marked lines
+	Previous, Next string // other parts of a long file
+	Outline        []outlineRow
+	OutlineNote    string
+}
+
+// fileRequest is what the query of the address of a file asks for.
+type fileRequest struct {
+	mark          codehtml.Range
+	part          int // from 1; 0 is the one with the mark
+	source, blame bool
+	wrap          bool
+}
+
+func readFileRequest(r *http.Request) fileRequest {
+	query := r.URL.Query()
+	q := fileRequest{mark: codehtml.ParseLines(query.Get("L")), source: query.Get("view") == "source", blame: query.Get("blame") == "1"}
+	if q.mark.IsEmpty() {
+		q.mark = codehtml.ParseRange(query.Get("highlightRange"))
+	}
+	q.part, _ = strconv.Atoi(query.Get("part")) // what is no number is no part
+	switch query.Get("wrap") {
+	case "1":
+		q.wrap = true
+	case "":
+		q.wrap = isPhone(r)
+	}
+	if q.blame {
+		q.wrap = false
+	}
+	return q
+}
+
+// isPhone reports whether a browser says that it runs on a phone, where code wraps unless
+// the reader wants otherwise.
+func isPhone(r *http.Request) bool {
+	if hint := r.Header.Get("Sec-CH-UA-Mobile"); hint != "" {
+		return hint == "?1"
+	}
+	return strings.Contains(r.UserAgent(), "Mobi")
+}
+
+// readFile makes the page of a file. A directory has a page of another kind.
+func (s *Server) readFile(v *pageRequest, p *codePage) error {
+	ctx := v.r.Context()
+	file, err := s.o.Source.File(ctx, p.repository, p.commit(), p.Path)
+	if errors.Is(err, source.ErrDirectory) {
+		p.redirectTo = p.pageURL(source.PageTree, p.Path)
+		return nil
+	}
+	if err != nil && !isOneOf(err, source.ErrBinary, source.ErrTooLarge, source.ErrSubmodule) {
+		return err
+	}
+	d, err1 := s.newCodeData(v.r, p)
+	if err1 != nil {
+		return err1
+	}
+	q, body := readFileRequest(v.r), &fileBody{Mark: ""}
+	d.Body = body
+	p.setView("file", d)
+	s.addTree(ctx, p, d)
+	d.Links.Blob, d.Links.Raw = p.pageURL(source.PageBlob, p.Path), p.pageURL(source.PageRaw, p.Path)
+	switch {
+	case errors.Is(err, source.ErrBinary) && imageType(p.Path) != "":
+		body.Image = d.Links.Raw
+		return nil
+	case err != nil:
+		d.Problem = s.explainUnreadable(err, p)
+		if errors.Is(err, source.ErrSubmodule) {
+			d.Links.Raw = ""
+		}
+		return nil
+	case file.Skipped == code.SkipSymlink:
+		d.Problem = s.explainLink(p, string(file.Text))
+		return nil
+	}
+	if file.Skipped != "" {
+		d.Notes = append(d.Notes, s.texts.mustFormat("codeNotSearched", "advice", file.Skipped.Advice()))
+	}
+	if file.PartialSymbols != "" {
+		d.Notes = append(d.Notes, s.texts.mustFormat("codeSymbolsPartial", "advice", file.PartialSymbols.Advice()))
+	}
+	if size, ok := lfsSize(file.Text); ok {
+		d.Problem = &problem{Icon: "package", Title: s.texts.mustFormat("codeLFS"), Text: s.texts.mustFormat("codeLFSText", "size", formatBytes(size))}
+	}
+	return s.fillFile(ctx, v.r, p, d, body, &file, q)
+}
+
+// fillFile puts the requested part of a file into its page, rendered or as code.
+func (s *Server) fillFile(ctx context.Context, r *http.Request, p *codePage, d *codeData, body *fileBody, file *source.File, q fileRequest) error {
+	body.Language, body.Size = string(file.Language), formatBytes(int64(len(file.Text)))
+	if len(file.Text) == 0 {
+		d.Problem = &problem{Icon: "file", Title: s.texts.mustFormat("codeEmpty")}
+		return nil
+	}
+	if s.renderFile(p, d, body, file, q) {
+		return nil
+	}
+	d.Links.Blame = d.Links.Blob + "?blame=1"
+	if q.blame {
+		d.Links.Blame = ""
+	}
+	text := codehtml.New(file.Text, s.readTokens(file))
+	body.Lines = text.Lines()
+	mark, within := q.mark.Clamp(text.Lines())
+	if !within {
+		d.Notes = append(d.Notes, s.texts.mustFormat("codeBeyondEnd", "line", q.mark.To.Line, "lines", text.Lines()))
+	}
+	body.Mark = mark.String()
+	d.Links.Host = p.hostURL(mark.From.Line, mark.To.Line)
+	d.Links.Editor = s.editorURL(r, p, mark.From.Line)
+	parts := cutParts(text)
+	shown := choosePart(parts, q.part, mark)
+	s.describePart(p, d, body, text, parts, shown)
+	s.addOutline(p, body, file)
+	part := parts[shown]
+	if q.wrap && part.last-part.first >= maxWrappedLines {
+		q.wrap = false
+		d.Notes = append(d.Notes, s.texts.mustFormat("codeNotWrapped", "n", maxWrappedLines))
+	}
+	switch {
+	case q.blame:
+		return s.appendBlame(ctx, p, d, body, text, part, mark)
+	case q.wrap:
+		body.Text = markup(text.AppendWrapped(nil, part.first, part.last, mark))
+		d.Links.Unwrap = withQuery(d.Links.Blob, r, "wrap", "0")
+	default:
+		body.Text = markup(text.AppendChunks(make([]byte, 0, 2*text.Size(part.first, part.last)), part.first, part.last, mark))
+		d.Links.Wrap = withQuery(d.Links.Blob, r, "wrap", "1")
+	}
+	return nil
+}
+
+// readTokens returns the tokens of a file; without an Outline there are none.
+func (s *Server) readTokens(file *source.File) []code.Token {
+	if s.o.Outline == nil {
+		return nil
+	}
+	tokens, _ := s.o.Outline.Tokens(file.Language, file.Text, maxPageTokens) // the rest of a giant file is plain
+	return tokens
+}
+
+// maxFragmentTokens bounds the tokens of a part of a text; the rest of it is plain.
+const maxFragmentTokens = 20_000
+
+// readFragment returns the tokens of a part of a text; without an Outline there are none.
+func (s *Server) readFragment(language code.Language, text []byte) []code.Token {
+	if s.o.Outline == nil || language == "" {
+		return nil
+	}
+	return s.o.Outline.FragmentTokens(language, text, maxFragmentTokens)
+}
+
+// part is a run of lines of a file.
+type part struct{ first, last int }
+
+// cutParts cuts a text into parts of whole lines. A line larger than maxPartBytes is a
+// part by itself.
+func cutParts(t *codehtml.Text) []part {
+	var parts []part
+	first := 1
+	for n := 1; n <= t.Lines(); n++ {
+		if n > first && (n-first >= maxPartLines || t.Size(first, n) > maxPartBytes) {
+			parts = append(parts, part{first, n - 1})
+			first = n
+		}
+	}
+	return append(parts, part{first, t.Lines()})
+}
+
+// choosePart returns the index of the part by its number, or of the one with the mark.
+func choosePart(parts []part, number int, mark codehtml.Range) int {
+	if number >= 1 && number <= len(parts) {
+		return number - 1
+	}
+	for i, p := range parts {
+		if mark.From.Line >= p.first && mark.From.Line <= p.last {
+			return i
+		}
+	}
+	return 0
+}
+
+// describePart says which part of a long file the page has, and what is odd about it.
+func (s *Server) describePart(p *codePage, d *codeData, body *fileBody, t *codehtml.Text, parts []part, shown int) {
+	if len(parts) > 1 {
+		d.Notes = append(d.Notes, s.texts.mustFormat("codePart", "first", parts[shown].first, "last", parts[shown].last, "lines", t.Lines()))
+		body.Previous, body.Next = partURL(p, shown, len(parts)), partURL(p, shown+2, len(parts))
+	}
+	if t.HasDirectionMarks(parts[shown].first, parts[shown].last) {
+		d.Notes = append(d.Notes, s.texts.mustFormat("codeDirectionMarks"))
+	}
+}
+
+// partURL is the address of a part by its number from 1; empty if there is none.
+func partURL(p *codePage, number, parts int) string {
+	if number < 1 || number > parts {
+		return ""
+	}
+	return p.pageURL(source.PageBlob, p.Path) + "?part=" + strconv.Itoa(number)
+}
+
+// withQuery returns an address with the parameters of a request that choose lines, and
+// one more.
+func withQuery(address string, r *http.Request, name, value string) string {
+	kept := url.Values{name: {value}}
+	for _, k := range []string{"L", "highlightRange", "part", "view"} {
+		if v := r.URL.Query().Get(k); v != "" && len(v) <= 64 {
+			kept.Set(k, v)
+		}
+	}
+	return address + "?" + kept.Encode()
+}
+
+// explainUnreadable says why an existing file has no text to show, and what to do.
+func (s *Server) explainUnreadable(err error, p *codePage) *problem {
+	switch {
+	case errors.Is(err, source.ErrBinary):
+		return &problem{Icon: "binary", Title: s.texts.mustFormat("codeBinary"), Text: s.texts.mustFormat("codeBinaryText"),
+			Links: []crumb{{s.texts.mustFormat("codeDownload"), p.pageURL(source.PageRaw, p.Path)}}}
+	case errors.Is(err, source.ErrTooLarge):
+		return &problem{Icon: "file-x", Title: s.texts.mustFormat("codeTooLarge"), Text: s.texts.mustFormat("codeTooLargeText", "size", formatBytes(source.DefaultMaxFileBytes))}
+	}
+	return &problem{Icon: "folder-git-2", Title: s.texts.mustFormat("codeSubmodule"), Text: code.SkipSubmodule.Advice()}
+}
+
+// explainLink says where a symbolic link leads.
+func (s *Server) explainLink(p *codePage, target string) *problem {
+	out := &problem{Icon: "file-symlink", Title: s.texts.mustFormat("codeSymlink"), Text: s.texts.mustFormat("codeSymlinkText", "target", codehtml.SpellHidden(target))}
+	resolved := path.Clean(path.Join(path.Dir("/"+p.Path), target))
+	if !strings.HasPrefix(target, "/") && len(target) < code.MaxPathBytes && strings.HasPrefix(resolved, "/") && resolved != "/" {
+		out.Links = []crumb{{codehtml.SpellHidden(resolved[1:]), p.pageURL(source.PageBlob, code.SpellPath(resolved[1:]))}}
+	}
+	return out
+}
+
+// lfsPrefix begins the text that git has in place of a file that Git LFS stores.
+var lfsPrefix = []byte("version https://git-lfs.github.com/spec/v1\n")
+
+// lfsSize returns the size of the file that a pointer of Git LFS stands for.
+func lfsSize(text []byte) (int64, bool) {
+	if len(text) > 1024 || !bytes.HasPrefix(text, lfsPrefix) {
+		return 0, false
+	}
+	for line := range bytes.Lines(text) {
+		if digits, ok := bytes.CutPrefix(bytes.TrimSpace(line), []byte("size ")); ok {
+			n, err := strconv.ParseInt(string(digits), 10, 64)
+			return n, err == nil && n >= 0
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,153 @@
+package document
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	nethtml "golang.org/x/net/html"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+var testOptions = Options{
+	Link: func(path string, image bool) string {
+		if image {
+			return "/browse/r/-/raw/" + path
+		}
+		return "/browse/r/-/blob/" + path
+	},
+	Tokens: func(_ code.Language, text []byte) []code.Token {
+		return []code.Token{{Class: code.TokenKeyword, Start: 0, End: uint32(min(4, len(text)))}}
+	},
+}
+
+func TestRenderMarkdown(t *testing.T) {
+	for text, want := range map[string]string{
+		"# About <b>us</b>":                      `<h1 id="user-about-busb">About <b>us</b></h1>`,
+		"[a](docs/x.md#L3-L5)":                   `<a href="/browse/r/-/blob/docs/x.md?L=3-5">a</a>`,
+		"[a](x.md#usage) [b](#top)":              `<a href="/browse/r/-/blob/x.md#user-usage">a</a> <a href="#user-top">b</a>`,
+		"![logo](img/l.png)":                     `<img src="/browse/r/-/raw/img/l.png" alt="logo" loading="lazy">`,
+		"![ci](https://ci.example/badge.svg)":    `<span>[ci]</span>`,
+		"[w](https://w.example)":                 `<a href="https://w.example" rel="nofollow noreferrer">w</a>`,
+		"- [x] done\n- [ ] open":                 "☑  done",
+		"```go\nfunc f() {}\n```":                `<pre><code><span class="k">func</span> f() {}`,
+		"| a |\n| :-: |\n| b |":                  `<td>b</td>`,
+		"<p align=\"center\">x</p>":              `<p class="align-center">x</p>`,
+		"<details><summary>s</summary>\n\nt":     `<details><summary>s</summary>`,
+		"a \u202e b\n\n```\nx\u202ey\n```":       `<span class="u" data-u="U+202E">`,
+		"<img src=\"https://x.example/p.gif\">":  `<span>[https://x.example/p.gif]</span>`,
+		"<h1 id=\"main\" onclick=\"x()\">T</h1>": `<h1 id="user-main">T</h1>`,
+	} {
+		got, err := RenderMarkdown([]byte(text), testOptions)
+		if err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%q: want %s in\n%s %v", text, want, got, err)
+		}
+	}
+	if _, err := RenderMarkdown(make([]byte, MaxBytes+1), testOptions); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("a large document: %v", err)
+	}
+}
+
+// attacks try to run something, to load something, or to look like the page.
+var attacks = []string{
+	"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[a](javascript:alert(1))", "[a](JaVaScRiPt&colon;alert(1))", "<a href=\"java\nscript:alert(1)\">x</a>",
+	"<svg onload=alert(1)><use href=\"https://x.example/y#z\"/></svg>", "<iframe src=//x.example></iframe>", "<object data=x></object>", "<style>*{display:none}</style>",
+	"<link rel=stylesheet href=//x.example>", "<form action=/sign-out method=post><button>ok</button></form>", "<input name=csrf>", "<base href=//x.example>", "<meta http-equiv=refresh content=\"0;url=//x\">",
+	"![a](data:image/svg+xml;base64,PHN2Zz4=)", "[a](data:text/html,<script>alert(1)</script>)", "[a](vbscript:x)", "<p style=\"position:fixed;inset:0\">x</p>", "<div class=\"top\" id=\"main\">x</div>",
+	"<math><mtext></table><mglyph><style><img src=x onerror=alert(1)>", "<noscript><p title=\"</noscript><img src=x onerror=alert(1)>\">", "<!--><img src=x onerror=alert(1)>-->", "<a href=\"#\" ping=//x.example>x</a>",
+	"<img src=\"//x.example/a.png\">", "<img srcset=\"https://x.example/a.png 1x\">", "<video src=//x.example poster=//x.example>", "<template><script>alert(1)</script></template>", "<a target=_blank href=/>x</a>",
+	"<button popovertarget=tree>x</button>", "<q-code>x</q-code>", "<div data-hotkey=x autofocus tabindex=1 contenteditable>x</div>", strings.Repeat("<div>", 5000) + "x", strings.Repeat("> ", 5000) + "x", strings.Repeat("[", 20000),
+}
+
+var allowedAttribute = regexp.MustCompile(`^(?:id|class|data-u|open|start|colspan|rowspan|title|href|src|alt|loading|width|height|rel)$`)
+
+// checkHarmless fails if markup could do something to the page that it is in.
+func checkHarmless(t *testing.T, from string, out string) {
+	t.Helper()
+	z := nethtml.NewTokenizer(strings.NewReader(out))
+	for kind := z.Next(); kind != nethtml.ErrorToken; kind = z.Next() {
+		token := z.Token()
+		if kind != nethtml.StartTagToken && kind != nethtml.SelfClosingTagToken {
+			continue
+		}
+		if strings.Contains(token.Data, "-") || regexp.MustCompile(`^(?:script|style|iframe|object|embed|form|input|button|base|meta|link|svg|math|video|audio|template|textarea|select|dialog|main|header|nav)$`).MatchString(token.Data) {
+			t.Errorf("%.100q: has <%s>: %.300s", from, token.Data, out)
+		}
+		for _, a := range token.Attr {
+			switch {
+			case !allowedAttribute.MatchString(a.Key):
+				t.Errorf("%.100q: has %s=%q", from, a.Key, a.Val)
+			case a.Key == "href" && !regexp.MustCompile(`^(?:https?://|mailto:|/browse/|#user-|$)`).MatchString(a.Val), a.Key == "src" && !strings.HasPrefix(a.Val, "/browse/"), a.Key == "id" && !strings.HasPrefix(a.Val, IDPrefix):
+				t.Errorf("%.100q: %s=%q", from, a.Key, a.Val)
+			}
+		}
+	}
+}
+
+func TestAttacks(t *testing.T) {
+	for _, attack := range attacks {
+		out, err := RenderMarkdown([]byte(attack), testOptions)
+		if err != nil {
+			t.Errorf("%.100q: %v", attack, err)
+		}
+		checkHarmless(t, attack, string(out))
+	}
+}
+
+func FuzzRenderMarkdown(f *testing.F) {
+	for _, attack := range attacks {
+		f.Add([]byte(attack))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		out, err := RenderMarkdown(text, testOptions)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkHarmless(t, string(text), string(out))
+	})
+}
+
+func TestRenderNotebook(t *testing.T) {
+	const text = `{"nbformat":4,"metadata":{"language_info":{"name":"python"}},"cells":[
+		{"cell_type":"markdown","source":["# T\n","<script>x</script>"]},
+		{"cell_type":"code","execution_count":3,"source":"print(1)","outputs":[{"output_type":"stream","text":["<1>\n"]},{"data":{"image/png":"aaaa","text/plain":"<Figure>"}},{"ename":"E","evalue":"bad"}]},
+		{"cell_type":"odd","source":[]}]}`
+	cells, whole, err := RenderNotebook([]byte(text), testOptions)
+	if err != nil || !whole || len(cells) != 3 {
+		t.Fatalf("%d cells, %t, %v", len(cells), whole, err)
+	}
+	if c := cells[0]; c.Kind != "markdown" || !strings.Contains(string(c.Input), `<h1 id="user-t">T</h1>`) || strings.Contains(string(c.Input), "script") {
+		t.Errorf("the first cell is %+v", c)
+	}
+	if c := cells[1]; c.Number != "3" || len(c.Images)+c.Hidden != 1 || c.Output != "&lt;1&gt;\nE: bad\n" {
+		t.Errorf("the second cell is %+v", c)
+	}
+	for _, bad := range []string{"", "[]", "{}", `{"nbformat":3,"cells":[]}`, `{"nbformat":4,"cells":[{"source":7}]}`} {
+		if _, _, err := RenderNotebook([]byte(bad), testOptions); !errors.Is(err, ErrNotebook) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// TestNotebookImages shows images of outputs that browsers only decode, and no others.
+func TestNotebookImages(t *testing.T) {
+	notebook := []byte(`{"nbformat":4,"cells":[
+		{"cell_type":"code","source":"a","outputs":[{"data":{"image/svg+xml":"<svg onload='x'/>","text/plain":"figure"}},{"data":{"image/png":"aGVs\nbG8="}}]},
+		{"cell_type":"code","source":"b","outputs":[{"data":{"image/gif":["d29y","bGQ="]}},{"data":{"image/png":"???"}}]}]}`)
+	cells, _, err := RenderNotebook(notebook, testOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(cells[0].Images, cells[0].Hidden, cells[1].Images, cells[1].Hidden); got != "[1] 1 [2 3] 0" {
+		t.Errorf("images %s", got)
+	}
+	for number, want := range map[int]string{1: "image/png hello", 2: "image/gif world", 3: "", 4: "", 0: "", -1: ""} {
+		body, kind, err := NotebookImage(notebook, number)
+		if got := strings.TrimSpace(kind + " " + string(body)); got != want || (err == nil) != (want != "") {
+			t.Errorf("image %d: %q, %v", number, got, err)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package document
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/microcosm-cc/bluemonday"
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/renderer/html"
+	"github.com/yuin/goldmark/util"
+	nethtml "golang.org/x/net/html"
+
+	"github.com/quarrysearch/quarry/query/web/internal/codehtml"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Bounds of what is rendered.
+const (
+	MaxBytes = 1 << 20
+	// IDPrefix begins the IDs of a document.
+	IDPrefix = "user-"
+	maxDepth = 100 // elements within one another
+)
+
+// ErrTooLarge says that a document is shown as text only.
+var ErrTooLarge = errors.New("document is too large to render")
+
+// Options say how a document is part of a repository.
+type Options struct {
+	// Link returns the address of a file or directory by its path from the document, or
+	// from the root if it begins with a slash; empty if there is none. image asks for the
+	// bytes of the file.
+	Link func(path string, image bool) string
+	// Tokens returns the tokens of a block of code; nil shows it as plain text.
+	Tokens func(language code.Language, text []byte) []code.Token
+}
+
+// RenderMarkdown renders Markdown with the extensions of GitHub.
+func RenderMarkdown(text []byte, o Options) (template.HTML, error) {
+	if len(text) > MaxBytes {
+		return "", ErrTooLarge
+	}
+	md := goldmark.New(
+		goldmark.WithExtensions(extension.GFM, extension.Footnote),
+		goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+		goldmark.WithRendererOptions(html.WithUnsafe(), renderer.WithNodeRenderers(util.Prioritized(codeRenderer{o}, 100))),
+	)
+	var out bytes.Buffer
+	if err := md.Convert(text, &out); err != nil {
+		return "", fmt.Errorf("document: markdown: %w", err)
+	}
+	return o.cleanHTML(out.Bytes()), nil
+}
+
+// codeRenderer renders blocks of code with their tokens.
+type codeRenderer struct{ o Options }
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (c codeRenderer) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(ast.KindFencedCodeBlock, func(w util.BufWriter, source []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		n := node.(*ast.FencedCodeBlock)
+		var text []byte
+		for i := range n.Lines().Len() {
+			line := n.Lines().At(i)
+			text = append(text, line.Value(source)...)
+		}
+		_, err := w.WriteString(string(c.o.renderCode(languageOf(string(n.Language(source))), text)))
+		return ast.WalkSkipChildren, err
+	})
+}
+
+// renderCode renders a block of code.
+func (o Options) renderCode(language code.Language, text []byte) []byte {
+	var tokens []code.Token
+	if o.Tokens != nil && language != "" {
+		tokens = o.Tokens(language, text)
+	}
+	t := codehtml.New(text, tokens)
+	return append(t.AppendLines([]byte("<pre><code>"), 1, t.Lines(), codehtml.Range{}), "</code></pre>\n"...)
+}
+
+// languages are the languages of code blocks by the names that people write.
+var languages = map[string]code.Language{
+	"go": "Go", "golang": "Go", "js": "JavaScript", "javascript": "JavaScript", "jsx": "JavaScript", "ts": "TypeScript", "typescript": "TypeScript", "tsx": "TSX",
+	"py": "Python", "python": "Python", "python3": "Python", "rb": "Ruby", "ruby": "Ruby", "rs": "Rust", "rust": "Rust", "java": "Java", "kotlin": "Kotlin", "kt": "Kotlin",
+	"c": "C", "h": "C", "cpp": "C++", "c++": "C++", "cc": "C++", "cs": "C#", "csharp": "C#", "php": "PHP", "swift": "Swift", "scala": "Scala", "lua": "Lua",
+	"sh": "Shell", "bash": "Shell", "shell": "Shell", "zsh": "Shell", "console": "Shell", "sql": "SQL", "yaml": "YAML", "yml": "YAML", "json": "JSON", "toml": "TOML",
+	"html": "HTML", "css": "CSS", "xml": "XML", "dockerfile": "Dockerfile", "make": "Makefile", "makefile": "Makefile", "proto": "Protocol Buffer", "hcl": "HCL", "terraform": "HCL",
+}
+
+func languageOf(name string) code.Language { return languages[strings.ToLower(name)] }
+
+// policy is what a document may consist of. It is applied last.
+var policy = func() *bluemonday.Policy {
+	p := bluemonday.NewPolicy()
+	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "b", "i", "u", "s", "del", "ins", "sub", "sup", "kbd", "samp",
+		"var", "mark", "small", "dl", "dt", "dd", "ul", "ol", "li", "table", "thead", "tbody", "tfoot", "tr", "th", "td", "caption", "details", "summary", "div", "span", "figure", "figcaption", "q", "cite", "abbr", "wbr")
+	p.AllowAttrs("id").Matching(regexp.MustCompile(`^`+IDPrefix+`[\pL\pN_:.-]{1,200}$`)).OnElements("h1", "h2", "h3", "h4", "h5", "h6", "li", "sup", "a")
+	p.AllowAttrs("class").Matching(regexp.MustCompile(`^(?:[csnkdu]|align-(?:left|center|right))$`)).OnElements("span", "p", "div", "th", "td", "h1", "h2", "h3")
+	p.AllowAttrs("data-u").Matching(regexp.MustCompile(`^[A-Zx+0-9]{2,7}$`)).OnElements("span")
+	p.AllowAttrs("open").Matching(regexp.MustCompile(`^(?:|open)$`)).OnElements("details")
+	p.AllowAttrs("start", "colspan", "rowspan").Matching(bluemonday.Integer).OnElements("ol", "td", "th")
+	p.AllowAttrs("title").OnElements("a", "abbr", "img")
+	p.AllowAttrs("href").OnElements("a")
+	p.AllowAttrs("src").Matching(regexp.MustCompile(`^/browse/`)).OnElements("img")
+	p.AllowAttrs("alt", "loading").OnElements("img")
+	p.AllowAttrs("width", "height").Matching(regexp.MustCompile(`^\d{1,4}%?$`)).OnElements("img")
+	p.AllowURLSchemes("http", "https", "mailto")
+	p.AllowRelativeURLs(true)
+	p.RequireNoReferrerOnFullyQualifiedLinks(true)
+	p.RequireNoFollowOnFullyQualifiedLinks(true)
+	return p
+}()
+
+// cleanHTML resolves the links of a document and takes out what is not allowed.
+func (o Options) cleanHTML(document []byte) template.HTML {
+	var out bytes.Buffer
+	z := nethtml.NewTokenizer(bytes.NewReader(document))
+	depth := 0
+	for {
+		kind := z.Next()
+		if kind == nethtml.ErrorToken {
+			break // the end, or a tag that does not end
+		}
+		token := z.Token()
+		switch kind {
+		case nethtml.StartTagToken:
+			if depth++; depth > maxDepth && !isVoid(token.Data) {
+				continue
+			}
+		case nethtml.EndTagToken:
+			depth = max(depth-1, 0)
+		}
+		if kind == nethtml.StartTagToken || kind == nethtml.SelfClosingTagToken {
+			if text, replaced := o.resolveTag(&token); replaced {
+				out.WriteString(text)
+				continue
+			}
+			if isVoid(token.Data) && kind == nethtml.StartTagToken {
+				depth--
+			}
+		}
+		out.WriteString(token.String())
+	}
+	return template.HTML(policy.SanitizeBytes(out.Bytes()))
+}
+
+func isVoid(element string) bool {
+	switch element {
+	case "br", "hr", "img", "input", "wbr", "col", "source":
+		return true
+	}
+	return false
+}
+
+// resolveTag changes the addresses and IDs of a tag, or returns what takes its place.
+func (o Options) resolveTag(t *nethtml.Token) (instead string, replaced bool) {
+	var source, alt string
+	checked := false
+	for i := range t.Attr {
+		a := &t.Attr[i]
+		switch a.Key {
+		case "id", "name":
+			a.Key, a.Val = "id", IDPrefix+strings.TrimPrefix(a.Val, IDPrefix)
+		case "href":
+			a.Val = o.resolveLink(a.Val, false)
+		case "src":
+			source = a.Val
+			a.Val = o.resolveLink(a.Val, true)
+		case "alt":
+			alt = a.Val
+		case "align":
+			a.Key, a.Val = "class", "align-"+strings.ToLower(a.Val)
+		case "checked":
+			checked = true
+		}
+	}
+	switch {
+	case t.Data == "input" && checked:
+		return "☑ ", true
+	case t.Data == "input":
+		return "☐ ", true
+	case t.Data == "img" && isElsewhere(source):
+		// It would tell its server who reads this page.
+		label := alt
+		if label == "" {
+			label = source
+		}
+		return `<span>[` + nethtml.EscapeString(label) + `]</span>`, true
+	case t.Data == "img":
+		t.Attr = append(t.Attr, nethtml.Attribute{Key: "loading", Val: "lazy"})
+		if alt == "" && !hasAttribute(t, "alt") {
+			t.Attr = append(t.Attr, nethtml.Attribute{Key: "alt"}) // decoration
+		}
+	}
+	return "", false
+}
+
+func hasAttribute(t *nethtml.Token, name string) bool {
+	return slices.ContainsFunc(t.Attr, func(a nethtml.Attribute) bool { return a.Key == name })
+}
+
+func isElsewhere(address string) bool {
+	u, err := url.Parse(address)
+	return err != nil || u.Scheme != "" || u.Host != ""
+}
+
+// resolveLink returns the address on this server of what a document links to.
+func (o Options) resolveLink(address string, image bool) string {
+	u, err := url.Parse(strings.TrimSpace(address))
+	switch {
+	case err != nil:
+		return ""
+	case u.Scheme != "":
+		return address
+	case u.Host != "": // another server, by the scheme of this one
+		u.Scheme = "https"
+		return u.String()
+	case u.Path == "" && u.Fragment != "":
+		return "#" + IDPrefix + u.Fragment
+	case u.Path == "":
+		return ""
+	}
+	resolved := o.Link(u.Path, image)
+	if resolved == "" || image || u.Fragment == "" {
+		return resolved
+	}
+	if lines := strings.ReplaceAll(u.Fragment, "L", ""); strings.HasPrefix(u.Fragment, "L") && codehtml.ParseLines(lines) != (codehtml.Range{}) {
+		return resolved + "?L=" + lines
+	}
+	return resolved + "#" + IDPrefix + u.Fragment
+}

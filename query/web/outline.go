@@ -1,0 +1,68 @@
+package web
+
+import (
+	"strconv"
+
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// outlineRow is a definition in a file.
+type outlineRow struct {
+	Name, Kind, URL, Signature string
+	UsesURL                    string // the page of its definitions and references
+	Line, EndLine              int
+	Depth                      int // definitions around it
+}
+
+// Bounds of an outline.
+const (
+	maxOutlineRows  = 2000
+	maxOutlineDepth = 6
+)
+
+// addOutline lists what a file defines, in the order of its lines.
+func (s *Server) addOutline(p *codePage, body *fileBody, file *source.File) {
+	if s.o.Outline == nil {
+		return
+	}
+	found, err := s.o.Outline.Describe(file.Language, file.Text)
+	if err != nil {
+		body.OutlineNote = s.texts.mustFormat("codeOutlineCut")
+	}
+	if len(found) > maxOutlineRows {
+		found = found[:maxOutlineRows]
+		body.OutlineNote = s.texts.mustFormat("codeOutlineFirst", "n", maxOutlineRows)
+	}
+	body.Outline = newOutlineRows(found, p.pageURL(source.PageBlob, p.Path))
+	if s.o.API == nil {
+		return
+	}
+	at := symbolRequest{Repository: p.repository.Name, Path: p.Path, Language: string(file.Language)}
+	if p.Revision != "" {
+		at.Revision = string(p.found.Ref)
+	}
+	for i := range body.Outline {
+		at.Name, at.Line, at.Column = found[i].Name, int(found[i].Line), int(found[i].Column)
+		body.Outline[i].UsesURL = at.URL()
+	}
+}
+
+func newOutlineRows(found []code.Definition, address string) []outlineRow {
+	rows := make([]outlineRow, 0, len(found))
+	var around []int // last lines of the definitions around the next one
+	for _, d := range found {
+		line, end := int(d.Line), max(int(d.EndLine), int(d.Line))
+		for len(around) > 0 && around[len(around)-1] < line {
+			around = around[:len(around)-1]
+		}
+		rows = append(rows, outlineRow{
+			Name: d.Name, Kind: string(d.Kind), Signature: d.Signature, Line: line, EndLine: end,
+			URL: address + "?L=" + strconv.Itoa(line), Depth: min(len(around), maxOutlineDepth),
+		})
+		if end > line {
+			around = append(around, end)
+		}
+	}
+	return rows
+}

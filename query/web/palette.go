@@ -1,0 +1,238 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/query/web/internal/codehtml"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+// findPath is the page that finds files, repositories, symbols and pages by a few letters.
+// Scripts show its list (fragment=1) over every other page.
+const findPath = "/find"
+
+// Bounds of what the page finds.
+const (
+	maxFindBytes  = 128 // of what is typed
+	foundFiles    = 20
+	foundNearFile = 8 // of the repository that the visitor reads
+	foundOthers   = 5 // repositories
+	foundSymbols  = 20
+)
+
+// findRequest is what is typed, and the page that it was typed on.
+type findRequest struct {
+	Query                      string
+	Repository, Revision, Path string
+}
+
+// foundRow is a line of the list.
+type foundRow struct {
+	Icon, More, URL string
+	Name            markup
+}
+
+// findData is what the page shows.
+type findData struct {
+	findRequest
+	Rows []foundRow
+}
+
+// findPage finds what the letters may mean: after @ symbols, after > pages, after : a line
+// of the file, and otherwise repositories and files.
+func (s *Server) findPage(w http.ResponseWriter, v *pageRequest) error {
+	q := v.r.URL.Query()
+	d := &findData{findRequest: findRequest{cutText(q.Get("q"), maxFindBytes), q.Get("repo"), q.Get("rev"), q.Get("path")}}
+	kind, rest := cutKind(d.Query)
+	var err error
+	switch ctx, api := v.r.Context(), s.operationsOf(v); {
+	case kind == ">":
+		d.Rows = s.findPages(v, rest)
+	case kind == ":":
+		d.Rows = s.findLine(d.findRequest, rest)
+	case rest == "":
+	case kind == "@":
+		d.Rows, err = s.findSymbolRows(ctx, api, rest)
+	default:
+		d.Rows, err = s.findFileRows(ctx, api, d.findRequest, rest)
+	}
+	if err != nil {
+		return operationError(v, err)
+	}
+	if q.Get("fragment") == "1" {
+		return s.renderPart(w, "find", "found", d)
+	}
+	return s.renderPage(w, v, view{template: "find", title: s.texts.mustFormat("findTitle"), data: d})
+}
+
+// cutKind takes the sign off that says what is looked for.
+func cutKind(query string) (kind, rest string) {
+	query = strings.TrimSpace(query)
+	if query != "" && strings.Contains(">:@", query[:1]) {
+		return query[:1], strings.TrimSpace(query[1:])
+	}
+	return "", query
+}
+
+// findPages returns the pages whose names have the letters.
+func (s *Server) findPages(v *pageRequest, letters string) (rows []foundRow) {
+	for _, p := range []struct {
+		text, icon, url string
+		access          access
+	}{
+		{"homeTitle", "search", "/", accessOpen}, {"navRepos", "folder-git-2", "/repos", accessOpen}, {"symbolsTitle", "square-function", symbolsPath, accessOpen},
+		{"why", "circle-question-mark", whyPath, accessOpen}, {"syntaxTitle", "book-open", "/syntax", accessOpen}, {"keysTitle", "keyboard", "/shortcuts", accessOpen},
+		{"preferences", "settings", "/preferences", accessOpen}, {"navAPI", "code", "/api/docs", accessOpen}, {"navSettings", "user", "/settings/keys", accessUser},
+		{"deliveries", "layers", "/deliveries", accessOwner}, {"navOperate", "info", "/admin", accessOwner}, {"audit", "scale", "/admin/audit", accessOwner},
+		{"replays", "history", "/admin/replays", accessOwner}, {"deadletters", "triangle-alert", "/admin/deadletters", accessOwner},
+	} {
+		if p.access == accessUser && v.user == nil || p.access == accessOwner && !v.isOwner() {
+			continue
+		}
+		name := s.texts.mustFormat(p.text)
+		if at, ok := placeInName(name, letters); ok {
+			rows = append(rows, foundRow{Icon: p.icon, Name: markPositions(name, at), More: p.url, URL: p.url})
+		}
+	}
+	return rows
+}
+
+// placeInName returns the places of letters in a name, in any letter case and with others
+// between; ok is false if they are not all there.
+func placeInName(name, letters string) (at []int, ok bool) {
+	name, letters = strings.ToLower(name), strings.ToLower(letters)
+	for i := 0; i < len(name) && len(at) < len(letters); i++ {
+		if name[i] == letters[len(at)] {
+			at = append(at, i)
+		}
+	}
+	return at, len(at) == len(letters)
+}
+
+// findLine leads to a line of the file that the visitor reads.
+func (s *Server) findLine(q findRequest, digits string) []foundRow {
+	lines := codehtml.ParseLines(digits)
+	if lines.IsEmpty() || q.Repository == "" || q.Path == "" {
+		return nil
+	}
+	address := source.Address{Repository: q.Repository, Revision: q.Revision, Kind: source.PageBlob, Path: q.Path}
+	return []foundRow{{Icon: "arrow-right", Name: markVisible(s.texts.mustFormat("codeGoLine") + " " + lines.String()), More: q.Path, URL: address.String() + "?L=" + lines.String()}}
+}
+
+// findSymbolRows returns symbols whose names contain a text, each name once.
+func (s *Server) findSymbolRows(ctx context.Context, api *client.Client, name string) (rows []foundRow, err error) {
+	pattern := strconv.Quote(regexp.QuoteMeta(name))
+	found, err := api.Search(ctx, wire.SearchRequest{Query: "sym:" + pattern, Matches: 200, Display: 100})
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, f := range found.Files {
+		for _, c := range f.Chunks {
+			for i, symbol := range c.Symbols {
+				if symbol.Symbol == "" || seen[symbol.Symbol] || len(rows) == foundSymbols {
+					continue
+				}
+				seen[symbol.Symbol] = true
+				at, _ := placeInName(symbol.Symbol, name)
+				line := c.MatchRanges[min(i, len(c.MatchRanges)-1)].Start.LineNumber
+				rows = append(rows, foundRow{
+					Icon: "square-function", Name: markPositions(symbol.Symbol, at), More: symbol.Kind + " · " + f.FileName.Text,
+					URL: pagePath(f.WebURL) + "?L=" + strconv.Itoa(line),
+				})
+			}
+		}
+	}
+	return rows, nil
+}
+
+// findFileRows returns repositories and files; those of the repository that the visitor
+// reads come first. A line may follow the letters after a colon.
+func (s *Server) findFileRows(ctx context.Context, api *client.Client, q findRequest, letters string) ([]foundRow, error) {
+	suffix := ""
+	if before, line, ok := strings.Cut(letters, ":"); ok {
+		if lines := codehtml.ParseLines(line); before != "" && !lines.IsEmpty() {
+			letters, suffix = before, "?L="+lines.String()
+		}
+	}
+	var near, all *wire.FoundFiles
+	var repositories *client.Page[wire.Repository]
+	var group errgroup.Group
+	group.Go(func() (err error) {
+		all, err = api.FindFiles(ctx, client.FindFilesParams{Query: letters, Limit: foundFiles})
+		return err
+	})
+	if q.Repository != "" {
+		group.Go(func() (err error) {
+			near, err = api.FindFiles(ctx, client.FindFilesParams{Query: letters, Repo: q.Repository, Limit: foundNearFile})
+			return err
+		})
+	}
+	group.Go(func() (err error) {
+		repositories, err = api.ListRepositories(ctx, client.ListRepositoriesParams{Query: letters, PerPage: foundOthers})
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	var rows []foundRow
+	for _, r := range repositories.Items {
+		rows = append(rows, foundRow{Icon: "folder-git-2", Name: markVisible(r.RepoName), URL: repositoryURL(r.RepoName)})
+	}
+	seen := map[string]bool{}
+	for _, found := range []*wire.FoundFiles{near, all} {
+		if found == nil {
+			continue
+		}
+		for _, f := range found.Files {
+			if !seen[f.WebURL] && len(seen) < foundFiles {
+				seen[f.WebURL] = true
+				row := foundRow{Icon: "file-code", Name: markPositions(f.Path, f.Positions), More: f.Repository}
+				if f.Repository == q.Repository {
+					row.More = ""
+				}
+				row.URL = pagePath(f.WebURL) + suffix
+				rows = append(rows, row)
+			}
+		}
+	}
+	return rows, nil
+}
+
+// pagePath is the address of a page of this server without its host, so that it leads to
+// where the visitor is.
+func pagePath(webURL string) string {
+	if i := strings.Index(webURL, source.AddressPrefix); i >= 0 {
+		return webURL[i:]
+	}
+	return webURL
+}
+
+// markPositions writes a name in which the bytes at some offsets stand out.
+func markPositions(name string, positions []int) markup {
+	var out []byte
+	at := 0
+	for i := 0; i < len(positions); {
+		from := positions[i]
+		to := from
+		for ; i < len(positions) && positions[i] == to; i++ {
+			to++
+		}
+		if from < at || to > len(name) || name[from] >= utf8.RuneSelf || to < len(name) && !utf8.RuneStart(name[to]) {
+			continue // never within a character
+		}
+		out = append(codehtml.AppendName(out, name[at:from]), "<b>"...)
+		out = append(codehtml.AppendName(out, name[from:to]), "</b>"...)
+		at = to
+	}
+	return markup(codehtml.AppendName(out, name[at:]))
+}

@@ -1,0 +1,134 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+// reposPerPage is how many repositories a page lists.
+const reposPerPage = 50
+
+// maxFilterBytes bounds what is typed into the filter of a list.
+const maxFilterBytes = 1024
+
+// repositoryList is what the page of all repositories shows.
+type repositoryList struct {
+	Repositories   []wire.Repository
+	Total          int
+	Filter         string
+	Sorts          []choice
+	Next, Previous string // addresses of pages, empty where there are none
+}
+
+func (s *Server) reposPage(w http.ResponseWriter, v *pageRequest) error {
+	ctx := v.r.Context()
+	asked := v.r.URL.Query()
+	params := client.ListRepositoriesParams{Page: pageNumber(asked), PerPage: reposPerPage, Query: cutText(asked.Get("query"), maxFilterBytes)}
+	if asked.Get("sort") == "pushed" {
+		params.Sort, params.Direction = "pushed", "desc"
+	}
+	page, err := s.operationsOf(v).ListRepositories(ctx, params)
+	if err != nil {
+		return operationError(v, err)
+	}
+	list := &repositoryList{
+		Repositories: page.Items, Total: page.Total, Filter: params.Query,
+		Sorts: markChosen(asked.Get("sort"), choice{Value: "name", Label: s.texts.mustFormat("repos_sort_name")}, choice{Value: "pushed", Label: s.texts.mustFormat("repos_sort_pushed")}),
+	}
+	list.Previous, list.Next = pageLinks("/repos", asked, params.Page, !page.Last())
+	return s.renderPage(w, v, view{template: "repos", title: s.texts.mustFormat("repos"), data: list})
+}
+
+// pageNumber reads the parameter page; what is no number is the first.
+func pageNumber(asked url.Values) int {
+	n, err := strconv.Atoi(asked.Get("page"))
+	if err != nil || n < 1 || n > 1<<20 {
+		return 1
+	}
+	return n
+}
+
+// pageLinks returns the addresses of the pages before and after one, empty where there is
+// none. They keep the other parameters.
+func pageLinks(path string, asked url.Values, number int, more bool) (previous, next string) {
+	link := func(n int) string {
+		kept := maps.Clone(asked)
+		kept.Del("done")
+		kept.Set("page", strconv.Itoa(n))
+		return path + "?" + kept.Encode()
+	}
+	if number > 1 {
+		previous = link(number - 1)
+	}
+	if more {
+		next = link(number + 1)
+	}
+	return previous, next
+}
+
+// newRepoPage asks for a repository to register.
+func (s *Server) newRepoPage(w http.ResponseWriter, v *pageRequest) error {
+	return s.showNewRepo(w, v, form{}, 0)
+}
+
+func (s *Server) showNewRepo(w http.ResponseWriter, v *pageRequest, f form, status int) error {
+	field := func(name, kind string, required bool) input {
+		return f.newInput(input{Name: name, Type: kind, Label: s.texts.mustFormat("newrepo_" + name), Hint: s.texts.mustFormat("newrepo_" + name + "_hint"), Required: required, Complete: "off", Max: code.MaxURLBytes})
+	}
+	fields := []input{field("address", "text", true), field("name", "text", false), field("branches", "text", false), field("tags", "text", false)}
+	return s.renderPage(w, v, view{template: "newrepo", title: s.texts.mustFormat("newrepo"), narrow: true, status: status, form: f, data: fields})
+}
+
+// registerRepo registers the repository that the form names.
+func (s *Server) registerRepo(w http.ResponseWriter, v *pageRequest) error {
+	f, err := s.readForm(w, v)
+	if err != nil {
+		return err
+	}
+	body := wire.RegisterRequest{Name: f.Get("name"), Branches: strings.Fields(f.Get("branches")), Tags: strings.Fields(f.Get("tags"))}
+	if address := f.Get("address"); strings.HasPrefix(address, "/") {
+		body.Path = address
+	} else {
+		body.CloneURL = address
+	}
+	ctx := v.r.Context()
+	accepted, err := s.operationsOf(v).RegisterRepository(ctx, body)
+	if err != nil {
+		return s.showRefusal(w, v, f, err, s.showNewRepo)
+	}
+	return redirectDone(w, v, s.awaitRegistered(ctx, v, int64(accepted.RepoID)), "registered")
+}
+
+// registeredWait bounds the wait until a repository that was registered is listed.
+const registeredWait = 3 * time.Second
+
+// awaitRegistered returns the page of a repository that was just registered, once it is
+// listed, and the page of all if that takes too long.
+func (s *Server) awaitRegistered(ctx context.Context, v *pageRequest, id int64) string {
+	ctx, cancel := context.WithTimeout(ctx, registeredWait)
+	defer cancel()
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for {
+		if _, err := s.operationsOf(v).GetRepositoryStatus(ctx, id); err == nil {
+			return repoPath(id)
+		}
+		select {
+		case <-ctx.Done():
+			return "/repos"
+		case <-poll.C:
+		}
+	}
+}
+
+// repoPath is the address of the page of a repository.
+func repoPath(id int64) string { return "/repos/" + strconv.FormatInt(id, 10) }

@@ -1,0 +1,44 @@
+// The list of keys under "?", which is the page of keys in a dialog.
+import * as texts from '../../text/en.json';
+import { keysAreOn } from './keys.js';
+import { button, parsePart } from './markup.js';
+import { say } from './say.js';
+
+let dialog;
+
+async function showHelp() {
+  if (!dialog) {
+    const response = await fetch('/shortcuts');
+    if (!response.ok) return;
+    dialog = document.createElement('dialog');
+    dialog.setAttribute('aria-label', say(texts.keysTitle));
+    dialog.append(button('x', say(texts.dialogClose), () => dialog.close(), 'tool dialog-close'), ...parsePart(await response.text()).querySelector('main').childNodes);
+    document.body.append(dialog);
+    dialog.addEventListener('click', (e) => e.target === dialog && dialog.close());
+  }
+  if (!dialog.open) dialog.showModal();
+}
+
+// inField says whether a key belongs to what has the focus.
+export const inField = (e) => e.target.closest?.('input, textarea, select, [contenteditable], dialog') != null;
+
+// installHelp makes "?" show the keys, and "g" with another go to pages.
+export function installHelp() {
+  let went = 0;
+  document.addEventListener('keydown', (e) => {
+    if (!keysAreOn() || e.ctrlKey || e.metaKey || e.altKey || e.defaultPrevented || inField(e)) return;
+    if (e.key === '?') {
+      e.preventDefault();
+      showHelp();
+    } else if (e.key === 'g') {
+      went = Date.now();
+    } else if (Date.now() - went < 1500) {
+      const to = { h: '/', r: '/repos', d: '/deliveries', s: '/settings' }[e.key];
+      went = 0;
+      if (to) {
+        e.preventDefault();
+        location.assign(to);
+      }
+    }
+  });
+}

@@ -1,0 +1,74 @@
+// Suggestions for the word at the caret. Names come from the API, as the caller may see them;
+// each request has a limit, and a new key ends those before.
+import { pastQueries } from './visited.js';
+
+const filters = ['repo:', 'file:', 'lang:', 'sym:', 'rev:', 'kind:', 'is:', 'line:', 'type:', 'case:', 'context:', 'archived:', 'fork:', 'visibility:', 'regex:', 'content:', 'select:'];
+const values = {
+  'is:': ['test', 'generated', 'vendored', 'docs', 'archived', 'fork'],
+  'type:': ['symbol', 'file', 'repo'],
+  'case:': ['yes', 'no'],
+  'select:': ['repo', 'file'],
+  'archived:': ['yes', 'no', 'only'],
+  'fork:': ['yes', 'no', 'only'],
+  'visibility:': ['public', 'private', 'any'],
+  'rev:': ['*', 'HEAD', 'refs/heads/', 'refs/tags/'],
+  'kind:': ['func', 'method', 'struct', 'class', 'interface', 'type', 'const', 'var', 'field', 'enum', 'module', 'macro'],
+  'lang:': ['Go', 'Python', 'JavaScript', 'TypeScript', 'Java', 'C', 'C++', 'C#', 'Rust', 'Ruby', 'PHP', 'Kotlin', 'Swift', 'Scala', 'Shell', 'SQL', 'HTML', 'CSS', 'Markdown', 'YAML', 'JSON', 'TOML', 'Dockerfile', 'Makefile', 'Protocol Buffer', 'Lua', 'Perl', 'R', 'Haskell', 'Elixir', 'Erlang', 'Clojure', 'Dart', 'Zig', 'OCaml', 'Julia', 'Vue', 'Svelte', 'HCL', 'Nix', 'XML'],
+};
+
+// wordAt returns the word that ends at the caret.
+export function wordAt(text, caret) {
+  const start = Math.max(text.lastIndexOf(' ', caret - 1), text.lastIndexOf('\n', caret - 1), text.lastIndexOf('(', caret - 1)) + 1;
+  const sign = text[start] === '-' ? 1 : 0;
+  return { from: start + sign, to: caret, word: text.slice(start + sign, caret) };
+}
+
+const escape = (s) => s.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&');
+const quote = (s) => (/[\s"()]/.test(s) ? `"${s.replace(/[\\"]/g, '\\$&')}"` : s);
+
+async function ask(path, signal, body) {
+  const options = { signal, headers: { Accept: 'application/json' } };
+  if (body) Object.assign(options, { method: 'POST', body: JSON.stringify(body), headers: { ...options.headers, 'Content-Type': 'application/json' } });
+  const response = await fetch(path, options);
+  return response.ok ? response.json() : null;
+}
+
+const findRepositories = async (text, n, signal) =>
+  ((await ask(`/api/repos?perPage=${n}&query=${encodeURIComponent(text)}`, signal)) ?? []).map((r) => ({ kind: 'repo', icon: 'folder-git-2', text: r.repoName, insert: `repo:${quote(`^${escape(r.repoName)}$`)}` }));
+
+const findFiles = async (text, n, signal, insert) =>
+  ((await ask(`/api/find_files?limit=${n}&query=${encodeURIComponent(text)}`, signal))?.files ?? []).map((f) => ({
+    kind: 'file', icon: 'file-code', text: f.path, more: f.repository, ...(insert ? { insert: `file:${quote(`^${escape(f.path)}$`)}` } : { url: new URL(f.webUrl).pathname }),
+  }));
+
+async function findSymbols(text, n, signal) {
+  const found = await ask('/api/search', signal, { query: `sym:${quote(`^${escape(text)}`)}`, matches: 40, display: 40 });
+  const seen = new Map();
+  for (const file of found?.files ?? []) {
+    for (const chunk of file.chunks) {
+      for (const s of chunk.symbols ?? []) if (s.symbol && !seen.has(s.symbol)) seen.set(s.symbol, s.kind);
+    }
+  }
+  return [...seen].slice(0, n).map(([name, kind]) => ({ kind: 'symbol', icon: 'square-function', text: name, more: kind, insert: `sym:${quote(`^${escape(name)}$`)}` }));
+}
+
+// suggest returns what the word at the caret may become.
+export async function suggest(text, caret, signal) {
+  const { word } = wordAt(text, caret);
+  const past = (n) => pastQueries().filter((q) => q !== text && q.toLowerCase().startsWith(text.toLowerCase())).slice(0, n)
+    .map((q) => ({ kind: 'past', icon: 'history', text: q, whole: q }));
+  if (text.trim() === '') return past(10);
+  const colon = word.indexOf(':');
+  const key = colon > 0 ? word.slice(0, colon + 1) : '';
+  const rest = word.slice(colon + 1).replace(/^["^]+/, '');
+  if (values[key]) {
+    return values[key].filter((v) => v.toLowerCase().startsWith(rest.toLowerCase()) && v !== rest).slice(0, 10).map((v) => ({ kind: 'value', icon: 'filter', text: v, insert: key + quote(v) }));
+  }
+  if (key === 'repo:') return findRepositories(rest, 8, signal);
+  if (key === 'file:' && rest) return findFiles(rest, 8, signal, true);
+  if (key === 'sym:' && rest) return findSymbols(rest, 8, signal);
+  if (key || word.length < 2) return past(5);
+  const named = filters.filter((f) => f.startsWith(word.toLowerCase())).map((f) => ({ kind: 'filter', icon: 'filter', text: f, insert: f, open: true }));
+  const parts = await Promise.all([findRepositories(word, 2, signal), findSymbols(word, 4, signal), findFiles(word, 4, signal)].map((p) => p.catch(() => [])));
+  return [...named, ...past(3), ...parts.flat()].slice(0, 12);
+}

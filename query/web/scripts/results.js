@@ -1,0 +1,3 @@
+// The script of results.
+import './quarry.js';
+import './lib/results.js';

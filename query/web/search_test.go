@@ -1,0 +1,414 @@
+package web_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// fakeSearches answers searches with what a test sets, to drive pages into every state.
+type fakeSearches struct {
+	files     []search.FileMatch
+	result    search.Result
+	reason    string
+	err       error
+	pause     chan struct{} // the search waits for it before its second part
+	pausesFor string        // part of the queries that wait; empty: all
+	freshness api.SearchFreshness
+	asOf      string
+	request   search.Request // the last one
+	canceled  chan struct{}  // gets a value for each search whose caller has gone
+}
+
+func (f *fakeSearches) RunSearch(ctx context.Context, r search.Request, emit search.Emit, finish func(*search.Result, string) error) error {
+	f.request = r
+	for i := range f.files {
+		if err := emit(f.files[i:i+1], search.Stats{}); err != nil {
+			return err
+		}
+		if i == 0 && f.pause != nil && strings.Contains(r.Query.Text, f.pausesFor) {
+			select {
+			case <-f.pause:
+			case <-ctx.Done():
+				select {
+				case f.canceled <- struct{}{}:
+				default: // the test does not wait for it
+				}
+				return ctx.Err()
+			}
+		}
+	}
+	if f.err != nil {
+		return f.err
+	}
+	result := f.result
+	return finish(&result, f.reason)
+}
+
+func (f *fakeSearches) SearchableRepositories(context.Context) ([]*search.Repository, error) {
+	return known[:1], nil
+}
+
+func (f *fakeSearches) Freshness(context.Context, []code.RepositoryID) (api.SearchFreshness, error) {
+	return f.freshness, nil
+}
+
+func (f *fakeSearches) AsOf() string { return f.asOf }
+
+// newFile returns a file with n matches of a word, a line each.
+func newFile(path string, n int) search.FileMatch {
+	f := search.FileMatch{Repo: known[0], Path: path, Language: "Go"}
+	for i := range n {
+		line := fmt.Sprintf("\tkettle := newKettle(%d)\n", i)
+		f.Chunks = append(f.Chunks, search.Chunk{
+			Content: []byte(line), Start: search.Location{ByteOffset: 100 * i, LineNumber: 10*i + 1, Column: 1},
+			Ranges: []search.Range{{Start: search.Location{ByteOffset: 100*i + 1, LineNumber: 10*i + 1, Column: 2}, End: search.Location{ByteOffset: 100*i + 7, LineNumber: 10*i + 1, Column: 8}}},
+		})
+	}
+	return f
+}
+
+// searchOf returns a world whose searches find some files.
+func searchOf(t *testing.T, files int, set func(*fakeSearches)) *world {
+	f := &fakeSearches{canceled: make(chan struct{}, 1)}
+	for i := range files {
+		f.files = append(f.files, newFile(fmt.Sprintf("src/kettle%d.go", i), 4))
+	}
+	f.result = search.Result{Exhaustive: true, Stats: search.Stats{Matches: 4 * files, Files: files, Displayed: 4 * files}}
+	if set != nil {
+		set(f)
+	}
+	return newSearchWorld(t, f, nil)
+}
+
+// TestSearchStates drives the page of results into each of its states.
+func TestSearchStates(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		name   string
+		files  int
+		set    func(*fakeSearches)
+		path   string
+		status int
+		says   []string
+		not    []string
+	}{
+		{"found", 2, nil, "/search?q=kettle", 200, []string{"8 matches in 2 files", "all of them", "1 more match in this file", `href="/browse/example.com/open/-/blob/src%2Fkettle0.go?L=1#L1"`, "<mark>kettle</mark> := newKettle(0)"}, []string{"No match"}},
+		{"one", 1, func(f *fakeSearches) {
+			f.files = []search.FileMatch{newFile("a.go", 1)}
+			f.result.Stats = search.Stats{Matches: 1, Files: 1, Displayed: 1}
+		}, "/search?q=kettle", 200, []string{"1 match in 1 file"}, nil},
+		{"other names", 1, nil, "/search?query=a.b&isRegexEnabled=true&isCaseSensitivityEnabled=true", 200, []string{`name="re" value="1" checked`, `name="case" value="1" checked`, `value="a.b"`}, nil},
+		{"none", 0, nil, "/search?q=Kettle[a]&case=1", 200, []string{"No match", "any upper and lower case", "as a regular expression", "search all branches", "rev%3A%2A"}, []string{"all of them"}},
+		{"refused", 0, nil, "/search?q=foo+%28bar&re=1", 400, []string{"The query cannot be read", "foo <mark>(</mark>bar", "Column 5", `value="foo (bar"`}, nil},
+		{"empty", 0, nil, "/search?q=+", 303, nil, nil},
+		{"display limit", 2, func(f *fakeSearches) { f.reason, f.result.Stats.Matches = "display limit", 4312 }, "/search?q=kettle", 200, []string{"4,312 matches", "the first 8", "Show 10,000", "n=10000"}, []string{"all of them"}},
+		{"match limit", 2, func(f *fakeSearches) { f.reason, f.result.Stats.Matches = "match limit", 100_001 }, "/search?q=kettle", 200, []string{"More than 100,000 matches", "Narrow the query:"}, nil},
+		{"server match limit", 2, func(f *fakeSearches) { f.reason = "server match limit" }, "/search?q=kettle", 200, []string{"More than 7 matches", "Narrow the query:"}, []string{"Show 10,000"}},
+		{"time limit", 2, func(f *fakeSearches) { f.reason, f.result.Stats.Duration = "time limit", 10*time.Second }, "/search?q=kettle", 200, []string{"stopped after 10.0 s", "three letters in a row"}, nil},
+		{"scan limit", 2, func(f *fakeSearches) { f.reason = "scan limit" }, "/search?q=kettle", 200, []string{"three letters in a row"}, nil},
+		{"byte limit", 2, func(f *fakeSearches) { f.reason = "byte limit" }, "/search?q=kettle", 200, []string{"64 MiB are shown; the count is exact"}, nil},
+		{"missing", 2, func(f *fakeSearches) { f.reason = "missing documents" }, "/search?q=kettle", 200, []string{"being restored"}, nil},
+		{"notice", 0, func(f *fakeSearches) {
+			f.result.Notices = []syntax.Notice{{Code: syntax.TermFindsNothing, Message: "kettel has no match.", Suggestions: []string{"kettle"}, Queries: []string{"kettle lang:go"}}}
+		}, "/search?q=kettel", 200, []string{"kettel has no match.", `href="/search?q=kettle&#43;lang%3Ago"`}, nil},
+		{"files alone", 2, nil, "/search?q=kettle&view=files", 200, []string{"kettle1.go", `class="results paths"`}, []string{`class="line`}},
+		{"more files", 3, nil, "/search?q=kettle&files=2", 200, []string{"Show 1 more file", "files=502"}, []string{"kettle2.go"}},
+		{"repositories", 0, func(f *fakeSearches) { f.result.Repositories = known[:1]; f.result.Stats.Matches = 1 }, "/search?q=type:repo+open", 200, []string{"1 repository", `href="/browse/example.com/open/-/tree/"`}, []string{"No match"}},
+		{"failure", 2, func(f *fakeSearches) { f.err = errors.New("disk 7 is on fire") }, "/search?q=kettle", 200, []string{"kettle1.go", "The search did not finish.", "request-1", "Search again"}, []string{"disk 7"}},
+		{"busy", 0, func(f *fakeSearches) { f.err = search.ErrBusy }, "/search?q=kettle", 200, []string{"Too many searches are running", `data-wait="2"`}, nil},
+		{"context", 0, func(f *fakeSearches) { f.err = code.ErrNotFound }, "/search?q=kettle", 200, []string{"no search context of that name"}, nil},
+		{"waiting", 1, func(f *fakeSearches) {
+			f.freshness = api.SearchFreshness{Waiting: 2, OldestAt: now.Add(-90 * time.Second)}
+		}, "/search?q=kettle", 200, []string{`class="fresh warn">2 pushes waiting, the oldest for 1 min`}, nil},
+		{"stale", 1, func(f *fakeSearches) {
+			f.freshness = api.SearchFreshness{Waiting: 1, OldestAt: now.Add(-20 * time.Minute)}
+		}, "/search?q=kettle", 200, []string{`class="fresh bad">1 push waiting for 20 min`}, nil},
+		{"importing", 1, func(f *fakeSearches) {
+			f.freshness = api.SearchFreshness{Importing: "example.com/open", Files: 312_000, FilesTotal: 1_100_000}
+		}, "/search?q=kettle", 200, []string{"312,000 of 1,100,000 files, results are partial"}, nil},
+		{"as of", 1, func(f *fakeSearches) { f.asOf = "2026-03-04T03:06:00Z" }, "/search?q=kettle", 200, []string{"This server shows the past: 2026-03-04T03:06:00Z"}, nil},
+		{"explained", 1, func(f *fakeSearches) {
+			f.result.Explain = &search.Explain{Query: "kettle!", Atoms: []string{"ket AND ttl"}, Stages: search.Stages{Verify: 1234}}
+		}, "/search?q=kettle&explain=1", 200, []string{"ket AND ttl", "1,234 µs"}, nil},
+		{"related", 0, func(f *fakeSearches) {
+			f.result.Related = []search.Related{{Reason: "spelling", Query: "kettle", Files: []search.FileMatch{newFile("near.go", 1)}}}
+		}, "/search?q=kettel", 200, []string{"Spelled otherwise:", "near.go"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := searchOf(t, c.files, c.set)
+			b := w.browser.get(c.path)
+			if b.status != c.status {
+				t.Fatalf("%d, want %d:\n%s", b.status, c.status, b.page)
+			}
+			for _, text := range c.says {
+				if !strings.Contains(b.page, text) {
+					t.Errorf("the page lacks %q:\n%s", text, b.page)
+				}
+			}
+			for _, text := range append(c.not, "ZgotmplZ", "%!") {
+				if strings.Contains(b.page, text) {
+					t.Errorf("the page has %q", text)
+				}
+			}
+			if c.status == http.StatusOK {
+				checkLabels(t, c.path, b.page)
+			}
+			if c.status != http.StatusSeeOther && (len(w.notes.records) != 1) {
+				t.Errorf("%d entries of the audit log", len(w.notes.records))
+			}
+		})
+	}
+}
+
+// TestSearchIsRefused shows pages to callers who may not search, or search too often.
+func TestSearchIsRefused(t *testing.T) {
+	w := searchOf(t, 1, nil)
+	w.refuse = fmt.Errorf("no: %w", auth.ErrForbidden)
+	w.browser.get("/search?q=kettle").expectPage(http.StatusForbidden)
+	w.browser.get("/").expectPage(http.StatusOK, "Accounts are by invitation")
+	w.refuse = auth.ErrUnauthenticated
+	if b := w.browser.get("/search?q=kettle"); b.status != http.StatusUnauthorized {
+		t.Errorf("a program: %d", b.status)
+	}
+	w.refuse = search.ErrBusy
+	w.browser.get("/search?q=kettle").expectPage(http.StatusServiceUnavailable, "Too many searches")
+}
+
+// TestFacetsEditTheQuery follows the links of facets.
+func TestFacetsEditTheQuery(t *testing.T) {
+	w := searchOf(t, 1, func(f *fakeSearches) {
+		f.result.Facets = []search.Facet{
+			{Name: search.FacetLanguage, Complete: true, Values: []search.FacetValue{{Value: "Go", Filter: "lang:Go", Matches: 1204, Files: 3}, {Value: "C", Filter: "lang:C", Matches: 1, Files: 1}}},
+			{Name: search.FacetTrait, Values: []search.FacetValue{{Value: "test", Filter: "is:test", Matches: 7, Files: 1}}},
+		}
+	})
+	for query, want := range map[string][]string{
+		"kettle":         {"kettle lang:Go", "kettle -lang:Go", "kettle is:test", "kettle -is:test"},
+		"kettle or boil": {"(kettle or boil) lang:Go", "(kettle or boil) -lang:Go"},
+		"kettle lang:Go": {"kettle", "kettle lang:Go lang:C"},
+	} {
+		page := w.browser.get("/search?q=" + url.QueryEscape(query)).page
+		for _, q := range want {
+			if link := `href="` + strings.ReplaceAll("/search?q="+url.QueryEscape(q), "+", "&#43;") + `"`; !strings.Contains(page, link) {
+				t.Errorf("%s: no link %s", query, link)
+			}
+		}
+		if !strings.Contains(page, ">1,204<") || !strings.Contains(page, ">≥7<") {
+			t.Errorf("%s: the counts are missing", query)
+		}
+	}
+}
+
+// TestResultsStream reads the head, then a file, while the search still runs.
+func TestResultsStream(t *testing.T) {
+	w := searchOf(t, 3, func(f *fakeSearches) { f.pause = make(chan struct{}) })
+	response, err := http.Get(w.server.URL + "/search?q=kettle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var page bytes.Buffer
+	read := func(until string) {
+		t.Helper()
+		for b := make([]byte, 4096); !strings.Contains(page.String(), until); {
+			n, err := response.Body.Read(b)
+			page.Write(b[:n])
+			if err != nil && !strings.Contains(page.String(), until) {
+				t.Fatalf("the page ends before %q: %v\n%s", until, err, page.String())
+			}
+		}
+	}
+	read("src/<b>kettle0.go")
+	if strings.Contains(page.String(), "kettle1.go") || strings.Contains(page.String(), `id="status"`) || !strings.Contains(page.String(), `value="kettle"`) {
+		t.Errorf("before the search goes on: %s", page.String())
+	}
+	close(w.searches.pause)
+	read("</html>")
+	for _, text := range []string{"kettle2.go", `id="status"`} {
+		if !strings.Contains(page.String(), text) {
+			t.Errorf("the page lacks %q", text)
+		}
+	}
+}
+
+// TestReaderWhoLeavesEndsTheSearch closes the connection in the middle.
+func TestReaderWhoLeavesEndsTheSearch(t *testing.T) {
+	w := searchOf(t, 3, func(f *fakeSearches) { f.pause = make(chan struct{}) })
+	ctx, cancel := context.WithCancel(t.Context())
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.server.URL+"/search?q=kettle", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = response.Body.Read(make([]byte, 1))
+	cancel()
+	_ = response.Body.Close()
+	<-w.searches.canceled
+}
+
+// TestHostileResults shows names and lines that try to be markup, or other text.
+func TestHostileResults(t *testing.T) {
+	const bad = "<img src=x onerror=alert(1)>"
+	repository := &search.Repository{Repository: code.Repository{ID: 9, Name: "host/" + bad + `"@/-/x`, DefaultBranch: "main"}}
+	w := searchOf(t, 0, func(f *fakeSearches) {
+		for _, path := range []string{bad, `a"b/c'd.go`, "a\u202Eog.b", "\xff\xfe/x", "a/-/blob/b@c%2Fd", strings.Repeat("long/", 800) + "x", "tab\tnew\nline"} {
+			line := append([]byte(bad+" \u202E kettle \x1e \xff "), bytes.Repeat([]byte("é"), 3000)...)
+			at := bytes.Index(line, []byte("kettle"))
+			f.files = append(f.files, search.FileMatch{Repo: repository, Ref: "refs/heads/" + bad, Path: path, Language: bad, Chunks: []search.Chunk{{
+				Content: line, Start: search.Location{LineNumber: 1, Column: 1},
+				Ranges: []search.Range{{Start: search.Location{ByteOffset: at}, End: search.Location{ByteOffset: at + 6}}},
+			}}})
+		}
+		f.result.Facets = []search.Facet{{Name: search.FacetDirectory, Values: []search.FacetValue{{Value: bad, Filter: `file:"` + bad + `"`, Matches: 1, Files: 1}}}}
+		f.result.Notices = []syntax.Notice{{Code: syntax.AmbiguousQuery, Message: bad, Suggestions: []string{bad}}}
+		f.result.Stats = search.Stats{Matches: 7, Files: 7, Displayed: 7}
+	})
+	for _, path := range []string{"/search?q=kettle", "/search?q=kettle&fragment=1", "/search?q=" + url.QueryEscape(`"`+bad+`"`), "/search?q=" + url.QueryEscape("("+bad) + "&re=1"} {
+		b := w.browser.get(path)
+		page := scriptTag.ReplaceAllString(b.page, "")
+		page = regexp.MustCompile(`<span class=u data-u=[^>]*>[^<]*</span>| data-path="[^"]*"`).ReplaceAllString(page, "") // named, and harmless
+		for _, tag := range []string{"<img src=x", "<script", "onerror=alert(1)>\"", "\u202E", "\xff"} {
+			if strings.Contains(page, tag) {
+				t.Errorf("%s has %q", path, tag)
+			}
+		}
+		for _, element := range regexp.MustCompile(`<[a-z][^<>]*>`).FindAllString(page, -1) {
+			if strings.Contains(element, " onerror=") && !strings.Contains(element, "&lt;img") {
+				t.Errorf("%s: %s", path, element)
+			}
+		}
+	}
+	if parts := strings.Split(w.browser.get("/search?q=kettle&fragment=1").page, "\x1e"); len(parts) != 7+3+1 {
+		t.Errorf("%d parts: text of a file ends one", len(parts))
+	}
+}
+
+// TestResultsFitTheirBudget compresses a page of 50 files with 200 matches.
+func TestResultsFitTheirBudget(t *testing.T) {
+	w := searchOf(t, 50, nil)
+	page := w.browser.get("/search?q=kettle").page
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, _ = z.Write([]byte(page))
+	_ = z.Close()
+	if packed.Len() > 15<<10 {
+		t.Errorf("%d bytes, compressed %d, want at most 15 KiB", len(page), packed.Len())
+	}
+}
+
+// TestTypingIsCheap looks at what a page asks for while the query is typed.
+func TestTypingIsCheap(t *testing.T) {
+	w := searchOf(t, 1, nil)
+	w.browser.get("/search?q=kettle&fragment=1&typing=1&n=5000")
+	if r := w.searches.request; r.Display != 50 || r.Matches != 5000 || !r.Facets {
+		t.Errorf("%+v", r)
+	}
+	w.browser.get("/search?q=kettle&n=99999999&ctx=9999&files=-1")
+	if r := w.searches.request; r.Display != 10_000 || r.ContextLines != 20 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestHomePage shows examples, repositories and the state.
+func TestHomePage(t *testing.T) {
+	w := searchOf(t, 0, func(f *fakeSearches) {
+		f.result.Facets = []search.Facet{{Name: search.FacetLanguage, Values: []search.FacetValue{{Value: "Go", Filter: "lang:Go"}}}}
+	})
+	b := w.browser.get("/")
+	for _, text := range []string{"1 repository to search", "TODO lang:Go", `href="/browse/example.com/open/-/tree/"`, `action="/search"`, `autofocus`, "/opensearch.xml"} {
+		if !strings.Contains(b.page, text) {
+			t.Errorf("the page lacks %q:\n%s", text, b.page)
+		}
+	}
+	if strings.Count(b.page, `role="search"`) != 1 {
+		t.Error("want one search box")
+	}
+	for _, path := range []string{"/syntax", "/shortcuts", "/preferences", "/sign-in"} {
+		if page := w.browser.get(path).page; strings.Count(page, `role="search"`) != 1 {
+			t.Errorf("%s: want one search box", path)
+		}
+	}
+	if b := w.browser.get("/opensearch.xml"); b.header.Get("Content-Type") != "application/opensearchdescription+xml" || !strings.Contains(b.page, w.server.URL+"/search?q={searchTerms}") {
+		t.Errorf("%v\n%s", b.header, b.page)
+	}
+}
+
+// TestSyntaxExamples reads every example of the page about the syntax.
+func TestSyntaxExamples(t *testing.T) {
+	w := searchOf(t, 0, nil)
+	page := w.browser.get("/syntax").page
+	links := regexp.MustCompile(`<dt><a href="(/search\?[^"]*)"`).FindAllStringSubmatch(page, -1)
+	if len(links) < 15 {
+		t.Fatalf("%d examples", len(links))
+	}
+	for _, link := range links {
+		if b := w.browser.get(unescapeHTML(link[1])); b.status != http.StatusOK {
+			t.Errorf("%s: %d", link[1], b.status)
+		}
+	}
+}
+
+// TestLongLinesShowTheirMatch cuts lines around the first match, in whole characters.
+func TestLongLinesShowTheirMatch(t *testing.T) {
+	for _, before := range []int{0, 90, 120, 5000} {
+		w := searchOf(t, 0, func(f *fakeSearches) {
+			line := []byte(strings.Repeat("é", before) + "kettle" + strings.Repeat("ü", 5000))
+			f.files = []search.FileMatch{{Repo: known[0], Path: "min.js", Chunks: []search.Chunk{{Content: line, Start: search.Location{LineNumber: 1, Column: 1},
+				Ranges: []search.Range{{Start: search.Location{ByteOffset: 2 * before}, End: search.Location{ByteOffset: 2*before + 6}}}}}}}
+		})
+		page := w.browser.get("/search?q=kettle").page
+		if !strings.Contains(page, "<mark>kettle</mark>") || strings.Contains(page, "\uFFFD") || len(page) > 20_000 {
+			t.Errorf("%d characters before the match: a page of %d bytes", before, len(page))
+		}
+	}
+}
+
+// TestSortByRank holds that a page whose files came in another order than that of their rank
+// leads to one that has them in it.
+func TestSortByRank(t *testing.T) {
+	w := searchOf(t, 3, func(f *fakeSearches) {
+		for i, score := range []float64{2, 1, 3} {
+			f.files[i].Score = score
+		}
+	})
+	order := func(page string) (names []string) {
+		for _, m := range regexp.MustCompile(`data-path="src/(kettle\d)\.go"`).FindAllStringSubmatch(page, -1) {
+			names = append(names, m[1])
+		}
+		return names
+	}
+	page := w.browser.get("/search?q=kettle").expectPage(http.StatusOK, "Sort by rank").page
+	if got := strings.Join(order(page), " "); got != "kettle0 kettle1 kettle2" {
+		t.Errorf("files as they came: %s", got)
+	}
+	link := regexp.MustCompile(`href="(/search\?[^"]*sort=rank[^"]*)"`).FindStringSubmatch(page)
+	if link == nil {
+		t.Fatal("no link to the order of the rank")
+	}
+	page = w.browser.get(unescapeHTML(link[1])).expectPage(http.StatusOK).page
+	if got := strings.Join(order(page), " "); got != "kettle2 kettle0 kettle1" || strings.Contains(page, "Sort by rank") {
+		t.Errorf("files by rank: %s", got)
+	}
+	w.searches.files[2].Score = 0
+	if page = w.browser.get("/search?q=kettle").page; strings.Contains(page, "Sort by rank") {
+		t.Error("files in the order of their rank can be sorted")
+	}
+}

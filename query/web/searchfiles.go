@@ -1,0 +1,298 @@
+package web
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/query/search"
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/query/web/internal/codehtml"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Bounds of a file among results.
+const (
+	// openChunks are shown, the others are folded.
+	openChunks = 3
+	// maxLineBytes of a line are shown, around its first match; of a line whose first match
+	// is beyond wideBytes, which most windows do not show, those from shortly before it.
+	maxLineBytes, wideBytes = 400, 100
+)
+
+// fileWriter writes the files of an answer as HTML. It is the hot part of the page, so it
+// appends bytes; text passes codehtml.AppendText.
+type fileWriter struct {
+	out       []byte
+	assets    *assets
+	texts     *texts
+	filesOnly bool
+	files     int // written
+	open      int // chunks of a file that are not folded
+	after     int // the number of the line after the last chunk
+	// tokens returns the tokens of a part of a file.
+	tokens func(language code.Language, text []byte) []code.Token
+}
+
+// newFileWriter returns a writer of files.
+func (s *Server) newFileWriter(filesOnly bool) fileWriter {
+	return fileWriter{assets: s.assets, texts: s.texts, filesOnly: filesOnly, open: openChunks, tokens: s.readFragment}
+}
+
+func (w *fileWriter) raw(s string)  { w.out = append(w.out, s...) }
+func (w *fileWriter) text(s string) { w.out = codehtml.AppendText(w.out, []byte(s)) }
+func (w *fileWriter) number(n int)  { w.out = strconv.AppendInt(w.out, int64(n), 10) }
+
+// attribute appends an attribute, for which other characters count than for text.
+func (w *fileWriter) attribute(name, value string) {
+	w.raw(" " + name + `="`)
+	w.raw(attributeEscaper.Replace(strings.ToValidUTF8(value, "\uFFFD")))
+	w.raw(`"`)
+}
+
+var attributeEscaper = strings.NewReplacer("&", "&amp;", `"`, "&#34;", "<", "&lt;", ">", "&gt;", "\x00", "\uFFFD", "\r", "&#13;", "\n", "&#10;")
+
+// writeFile appends a file with its matches.
+func (w *fileWriter) writeFile(f *search.FileMatch) {
+	w.files++
+	address := addressOf(f)
+	href := address.String()
+	w.raw(`<article class="hit-file"`)
+	w.attribute("data-repo", f.Repo.Name)
+	w.attribute("data-rev", address.Revision)
+	w.attribute("data-path", f.Path)
+	w.raw(`><header><h2>`)
+	root := address
+	root.Kind, root.Path = source.PageTree, ""
+	w.raw(`<a class="repo"`)
+	w.attribute("href", root.String())
+	w.raw(`><bdi>`)
+	w.text(displayName(f.Repo))
+	w.raw(`</bdi></a><span class="sep" aria-hidden="true">›</span><a class="path"`)
+	w.attribute("href", href)
+	w.raw(`><bdi>`)
+	w.writePath(f)
+	w.raw(`</bdi></a></h2>`)
+	w.writeAbout(f, &address)
+	w.raw("</header>\n")
+	if !w.filesOnly {
+		w.writeChunks(f, href)
+	}
+	w.raw("</article>\n")
+}
+
+// addressOf returns the page of a file. A default branch is not named, so that the link
+// stays right when it moves on.
+func addressOf(f *search.FileMatch) source.Address {
+	a := source.Address{Repository: f.Repo.Name, Kind: source.PageBlob, Path: f.Path}
+	if f.Ref != f.Repo.DefaultRef() {
+		a.Revision = string(f.Ref)
+	}
+	return a
+}
+
+func displayName(r *search.Repository) string {
+	if r.DisplayName != "" {
+		return r.DisplayName
+	}
+	return r.Name
+}
+
+// writePath appends a path with what matched in it; the name of the file stands out.
+func (w *fileWriter) writePath(f *search.FileMatch) {
+	name := strings.LastIndexByte(f.Path, '/') + 1
+	at := 0
+	write := func(to int, mark bool) {
+		for at < to {
+			end := to
+			if at < name && end > name {
+				end = name
+			}
+			if at == name {
+				w.raw("<b>")
+			}
+			if mark {
+				w.raw("<mark>")
+			}
+			w.text(f.Path[at:end])
+			if mark {
+				w.raw("</mark>")
+			}
+			at = end
+		}
+	}
+	for _, r := range f.PathRanges {
+		write(min(max(r.Start.ByteOffset, at), len(f.Path)), false)
+		write(min(r.End.ByteOffset, len(f.Path)), true)
+	}
+	write(len(f.Path), false)
+	if name < len(f.Path) {
+		w.raw("</b>")
+	}
+}
+
+// writeAbout appends the language, the branches and the number of matches.
+func (w *fileWriter) writeAbout(f *search.FileMatch, address *source.Address) {
+	w.raw(`<p class="about">`)
+	if address.Revision != "" {
+		for i, ref := range f.Refs {
+			if i == 3 {
+				w.raw(`<span class="tag">+`)
+				w.number(len(f.Refs) - i)
+				w.raw(`</span>`)
+				break
+			}
+			w.raw(`<span class="tag"><bdi>`)
+			w.text(ref.Short())
+			w.raw(`</bdi></span>`)
+		}
+	}
+	if f.Language != "" {
+		w.raw(`<span class="language">`)
+		w.text(string(f.Language))
+		w.raw(`</span>`)
+	}
+	if n := countRanges(f.Chunks); n > 0 {
+		w.raw(`<span class="count">`)
+		w.text(w.texts.mustFormat("resultsMatches", "n", n))
+		w.raw(`</span>`)
+	}
+	w.raw(`</p>`)
+}
+
+func countRanges(chunks []search.Chunk) (n int) {
+	for i := range chunks {
+		n += len(chunks[i].Ranges)
+	}
+	return n
+}
+
+// writeChunks appends the chunks of a file: the best ones first are open, in the order of
+// the file, the others folded.
+func (w *fileWriter) writeChunks(f *search.FileMatch, href string) {
+	if len(f.Chunks) == 0 {
+		return
+	}
+	w.after = 0
+	open := min(w.open, len(f.Chunks))
+	w.raw(`<div class="chunks">`)
+	for i := range f.Chunks[:open] {
+		w.writeChunk(f.Language, &f.Chunks[i], href)
+	}
+	if rest := f.Chunks[open:]; len(rest) > 0 {
+		w.raw(`<details class="rest"><summary>`)
+		w.text(w.texts.mustFormat("resultsRest", "n", countRanges(rest)))
+		w.raw(`</summary>`)
+		for i := range rest {
+			w.writeChunk(f.Language, &rest[i], href)
+		}
+		w.raw(`</details>`)
+	}
+	w.raw("</div>\n")
+}
+
+// writeChunk appends the lines of a chunk. A number links to its line, and so does each
+// match.
+func (w *fileWriter) writeChunk(language code.Language, c *search.Chunk, href string) {
+	text := codehtml.New(c.Content, w.tokens(language, c.Content)).NewCursor()
+	if c.Start.LineNumber == w.after {
+		w.raw(`<div class="chunk joined">`)
+	} else {
+		w.raw(`<div class="chunk">`)
+	}
+	number, offset, next := c.Start.LineNumber, c.Start.ByteOffset, 0
+	for line := range bytes.Lines(c.Content) {
+		size := len(line)
+		line = bytes.TrimRight(line, "\r\n")
+		var marks []span
+		for ; next < len(c.Ranges); next++ {
+			r := c.Ranges[next]
+			if r.Start.ByteOffset >= offset+size {
+				break
+			}
+			from, to := max(r.Start.ByteOffset-offset, 0), min(r.End.ByteOffset-offset, len(line))
+			if from < len(line) || from == to {
+				marks = append(marks, span{min(from, len(line)), max(to, min(from, len(line)))})
+			}
+			if r.End.ByteOffset > offset+size {
+				break // it goes on in the next line
+			}
+		}
+		w.writeLine(text, offset-c.Start.ByteOffset, line, marks, number, href)
+		number, offset = number+1, offset+size
+	}
+	w.after = number
+	w.raw("</div>")
+}
+
+// span is a range of bytes of a line.
+type span struct{ from, to int }
+
+// writeLine appends a line, which begins at an offset of a text.
+func (w *fileWriter) writeLine(text *codehtml.Cursor, start int, line []byte, marks []span, number int, href string) {
+	if len(marks) > 0 {
+		w.raw(`<div class="line hit">`)
+	} else {
+		w.raw(`<div class="line">`)
+	}
+	link := href + "?L=" + strconv.Itoa(number) + "#L" + strconv.Itoa(number)
+	w.raw(`<a class="n"`)
+	w.attribute("href", link)
+	w.raw(` aria-label="`)
+	w.text(w.texts.mustFormat("resultsLine", "n", number))
+	w.raw(`">`)
+	w.number(number)
+	w.raw(`</a><code>`)
+	from, to := cutLine(line, marks)
+	if from > 0 {
+		w.raw(`<span class="cut">…</span>`)
+	}
+	at := from
+	for _, m := range marks {
+		m.from, m.to = min(max(m.from, at), to), min(m.to, to)
+		if m.from >= m.to {
+			continue
+		}
+		w.out = text.AppendSpan(w.out, start+at, start+m.from)
+		w.raw(`<mark>`)
+		w.out = text.AppendSpan(w.out, start+m.from, start+m.to)
+		w.raw(`</mark>`)
+		at = m.to
+	}
+	w.out = text.AppendSpan(w.out, start+at, start+to)
+	if to < len(line) {
+		w.raw(`<span class="cut">…</span>`)
+	}
+	w.raw("</code></div>\n")
+}
+
+// cutLine returns which bytes of a long line are shown: those around its first match, in
+// whole characters.
+func cutLine(line []byte, marks []span) (from, to int) {
+	if len(marks) > 0 && marks[0].to > wideBytes {
+		from = max(marks[0].from-wideBytes/2, 0)
+	}
+	to = min(from+maxLineBytes, len(line))
+	for i := 0; i < utf8.UTFMax && from > 0 && !utf8.RuneStart(line[from]); i++ {
+		from--
+	}
+	for i := 0; i < utf8.UTFMax && to < len(line) && !utf8.RuneStart(line[to]); i++ {
+		to--
+	}
+	return from, to
+}
+
+// collectRepositories adds the repositories of files, the first few of them.
+func collectRepositories(seen []*search.Repository, files []search.FileMatch) []*search.Repository {
+	for i := range files {
+		if len(seen) >= 64 {
+			break
+		}
+		if !slices.Contains(seen, files[i].Repo) {
+			seen = append(seen, files[i].Repo)
+		}
+	}
+	return seen
+}

@@ -1,0 +1,175 @@
+// Walks through the search pages as people do. Argument: JSON {modules, browser, base,
+// scripts, shots}: where playwright-core and axe-core are, the browser's program, the
+// server's address, whether the browser runs scripts, and a directory for pictures (or
+// none). What fails is thrown.
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const o = JSON.parse(process.argv[2]);
+const { chromium } = await import(pathToFileURL(join(o.modules, 'playwright-core/index.mjs')));
+const axe = await readFile(join(o.modules, 'axe-core/axe.min.js'), 'utf8');
+const browser = await chromium.launch({
+  executablePath: o.browser,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+const complaints = [];
+
+async function open(name, options = {}) {
+  const context = await browser.newContext({ javaScriptEnabled: o.scripts, baseURL: o.base, viewport: { width: 1280, height: 860 }, ...options });
+  context.setDefaultTimeout(20000);
+  const page = await context.newPage();
+  page.on('console', (m) => m.type() === 'error' && !/status of (4|5)\d\d/.test(m.text()) && complaints.push(`${name}: ${m.text()}`));
+  page.on('pageerror', (e) => complaints.push(`${name}: ${e}`));
+  page.on('dialog', (d) => { complaints.push(`${name}: dialog ${d.message()}`); d.dismiss(); });
+  page.on('request', (r) => r.url().startsWith(o.base) || complaints.push(`${name}: loads ${r.url()}`));
+  page.shot = (title) => o.shots && page.screenshot({ path: join(o.shots, `search-${title}-${name}.png`) });
+  return page;
+}
+
+// until polls, since the policy of the pages forbids waiting by evaluated strings.
+async function until(what, test) {
+  for (const end = Date.now() + 20000; ;) {
+    if (await test()) return;
+    assert.ok(Date.now() < end, `waited for: ${what}`);
+    await new Promise((done) => setTimeout(done, 25));
+  }
+}
+
+// check holds what is true of every page.
+async function check(page, name) {
+  const wide = await page.locator('html').evaluate((e) => e.scrollWidth > e.clientWidth);
+  assert.ok(!wide, `${name}: ${page.url()} is wider than the screen`);
+  if (!o.scripts) return;
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  const found = violations.map((v) => `${v.id}: ${v.help}\n${v.nodes.slice(0, 3).map((n) => `    ${n.html.slice(0, 200)}\n    ${n.failureSummary}`).join('\n')}`);
+  assert.deepEqual(found, [], `${name}: ${page.url()}`);
+}
+
+const status = (page) => page.locator('#status').innerText();
+
+try {
+  for (const colorScheme of ['light', 'dark']) {
+    for (const phone of [false, true]) {
+      const name = `${colorScheme}-${phone ? 'phone' : 'desk'}`;
+      const page = await open(name, { colorScheme, ...(phone ? { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true } : {}) });
+      for (const [title, path] of [['home', '/'], ['results', '/search?q=kettle'], ['paths', '/search?q=kettle&view=files'], ['refused', '/search?q=(kettle&re=1'], ['syntax', '/syntax'], ['keys', '/shortcuts'], ['preferences', '/preferences']]) {
+        await page.goto(path);
+        await check(page, `${name} ${title}`);
+        await page.shot(title);
+      }
+      await page.context().close();
+    }
+  }
+
+  // Search, narrow, come back.
+  const page = await open('walk');
+  await page.goto('/');
+  assert.equal(await page.evaluate(() => document.activeElement?.id), 'q', 'the box has the focus');
+  await page.keyboard.type('kettle');
+  await page.keyboard.press('Enter');
+  await until('results', async () => /124 matches in 31 files|120 matches in 30 files/.test(await page.locator('body').innerText()));
+  assert.equal(new URL(page.url()).search, '?q=kettle');
+  assert.match(await page.locator('.hit-file .path').first().getAttribute('href'), /\/-\/blob\/src%2Fkettle0\.go$/);
+  assert.match(await page.locator('.line > .n').first().getAttribute('href'), /\?L=1#L1$/);
+  assert.equal(await page.locator('.hit-file img, .hits script').count(), 0, 'names are text');
+  await page.getByRole('link', { name: 'C++', exact: true }).click();
+  await until('the narrowed query', async () => (await page.locator('#q').inputValue()) === 'kettle lang:C++');
+  assert.match(page.url(), /q=kettle\+lang%3AC%2B%2B/);
+  await page.goBack();
+  await until('the query before', async () => (await page.locator('#q').inputValue()) === 'kettle');
+  await page.getByRole('link', { name: 'kettle or boil' }).click();
+  await until('the other reading', async () => (await page.locator('#q').inputValue()) === 'kettle or boil');
+  await page.getByRole('link', { name: 'Paths only' }).click();
+  await until('paths', async () => (await page.locator('.line').count()) === 0 && (await page.locator('.hit-file').count()) === 31);
+  await page.goto('/search?q=(kettle&re=1');
+  assert.equal(await page.locator('#q').inputValue(), '(kettle', 'the text is kept');
+  assert.match(await page.locator('body').innerText(), /Column 1:/);
+
+  if (o.scripts) {
+    // As you type; one entry of the history for what stood.
+    await page.goto('/search?q=boil');
+    const length = await page.evaluate(() => history.length);
+    await page.locator('#q').fill('');
+    await page.locator('#q').pressSequentially('kettle', { delay: 30 });
+    await until('results while typing', async () => (await page.title()).startsWith('kettle'));
+    assert.match(page.url(), /q=boil/, 'the address waits');
+    await until('the address', async () => /q=kettle$/.test(page.url()));
+    assert.equal(await page.evaluate(() => history.length), length + 1);
+
+    // Suggestions by keys.
+    await page.locator('#q').pressSequentially(' la', { delay: 30 });
+    await until('suggestions', async () => (await page.locator('.suggestions [role=option]').count()) > 0);
+    await check(page, 'suggestions');
+    await page.shot('suggestions');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.locator('#q').inputValue(), 'kettle lang:');
+    await page.locator('#q').pressSequentially('py', { delay: 30 });
+    await until('languages', async () => /Python/.test(await page.locator('.suggestions').innerText()));
+    await page.keyboard.press('Escape');
+    assert.equal(await page.locator('#q').inputValue(), 'kettle lang:py', 'Escape keeps the query');
+    await page.keyboard.press('Shift+Enter');
+    assert.equal(await page.locator('textarea#q').inputValue(), 'kettle lang:py\n');
+
+    // Keys alone.
+    await page.goto('/search?q=kettle');
+    await until('scripts', async () => (await page.locator('.tools').count()) > 0);
+    const focused = () => page.evaluate(() => document.activeElement.closest('.hit-file')?.dataset.path + ':' + document.activeElement.textContent);
+    await page.keyboard.press('j');
+    assert.equal(await focused(), 'src/kettle0.go:1');
+    await page.keyboard.press('j');
+    assert.equal(await focused(), 'src/kettle0.go:11');
+    await page.keyboard.press('J');
+    assert.equal(await focused(), 'src/kettle1.go:1');
+    await page.keyboard.press('k');
+    assert.equal(await focused(), 'src/kettle0.go:21', 'folded matches are passed');
+    await page.keyboard.press('x');
+    assert.equal(await page.locator('.hit-file.folded').count(), 1);
+    await page.keyboard.press('x');
+    await page.keyboard.press('f');
+    assert.ok(await page.evaluate(() => document.activeElement.closest('#facets') !== null), 'f leads to the filters');
+    await page.keyboard.press('Escape');
+    assert.ok(await page.evaluate(() => document.activeElement.closest('#files') !== null), 'Escape leads back');
+    assert.equal(await page.evaluate(() => document.querySelectorAll('.line > .n[tabindex="0"]').length), 1, 'matches are one stop of the Tab key');
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    await check(page, 'help');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('/');
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'q');
+    await page.keyboard.press('Alt+r');
+    await until('regular expressions', async () => /re=1/.test(page.url()));
+
+    // A search that does not end: what came is shown, and stays when it is stopped.
+    await page.locator('#q').fill('slow kettle');
+    await page.locator('#q').press('Enter');
+    await until('the first file', async () => /Stop/.test(await status(page)) && (await page.locator('.hit-file').count()) === 1);
+    await page.shot('running');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await until('it to stop', async () => /stopped after/.test(await status(page)));
+    assert.equal(await page.locator('.hit-file').count(), 1);
+    await check(page, 'stopped');
+    // A new query ends the one before.
+    await page.locator('#q').fill('slow boil');
+    await page.locator('#q').press('Enter');
+    await until('it to run', async () => /Stop/.test(await status(page)));
+    await page.locator('#q').fill('kettle');
+    await page.locator('#q').press('Enter');
+    await until('the next', async () => /all of them/.test(await status(page)));
+    assert.equal(await page.locator('.hit-file').count(), 31);
+
+    // Without single keys.
+    await page.goto('/preferences?return=/search?q=kettle');
+    await page.getByLabel('Off: only Tab').check();
+    await page.getByRole('button', { name: 'Save' }).click();
+    await until('results', async () => (await page.locator('.tools').count()) > 0);
+    await page.keyboard.press('j');
+    assert.equal(await page.locator('.line.current').count(), 0, 'keys are off');
+  }
+  assert.deepEqual(complaints, [], 'what the browser complains of');
+} finally {
+  await browser.close();
+}

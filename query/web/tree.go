@@ -1,0 +1,115 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/query/web/internal/codehtml"
+	"github.com/quarrysearch/quarry/query/web/internal/document"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// treeBody is what the page of a directory shows.
+type treeBody struct {
+	Entries  []treeRow
+	Readme   string // its name; empty if there is none
+	ReadmeAt string
+	Rendered markup
+	Text     markup // of a README that is not Markdown
+}
+
+// Bounds of the page of a directory.
+const (
+	maxListed      = 5000
+	maxReadmeLines = 2000
+)
+
+// readTree makes the page of a directory. The root of a repository of which nothing is
+// indexed yet says so.
+func (s *Server) readTree(v *pageRequest, p *codePage) error {
+	ctx := v.r.Context()
+	entries, err := s.o.Source.Folder(ctx, p.repository, p.commit(), p.Path)
+	if errors.Is(err, source.ErrNoPath) && p.Path != "" {
+		return s.readFileOfTree(ctx, p, err)
+	}
+	if err != nil && !errors.Is(err, source.ErrTooLarge) {
+		return err
+	}
+	d, err1 := s.newCodeData(v.r, p)
+	if err1 != nil {
+		return err1
+	}
+	body := &treeBody{}
+	d.Body = body
+	p.setView("tree", d)
+	if err != nil {
+		d.Problem = &problem{Icon: "folder", Title: s.texts.mustFormat("codeLargeDirectory"), Text: s.texts.mustFormat("codeLargeDirectoryText", "n", source.MaxEntries)}
+		return nil
+	}
+	if p.Path != "" { // the page of the root lists what the pane would
+		s.addTree(ctx, p, d)
+	}
+	if readme := findReadme(entries); readme != "" {
+		s.addReadme(ctx, p, body, readme)
+	}
+	if len(entries) > maxListed {
+		d.Notes = append(d.Notes, s.texts.mustFormat("codeDirectoryCut", "shown", maxListed, "n", len(entries)))
+		entries = entries[:maxListed]
+	}
+	for _, e := range entries {
+		body.Entries = append(body.Entries, p.newEntryRow(strings.TrimPrefix(p.Path+"/"+e.Name, "/"), e))
+	}
+	return nil
+}
+
+// showNothingIndexed makes the root page of a repository that has no index yet.
+func (s *Server) showNothingIndexed(p *codePage) {
+	d := &codeData{Kind: p.Kind, Repository: p.repository.Name, Root: p.pageURL(source.PageTree, ""), Body: &treeBody{}}
+	d.Problem = &problem{Icon: "clock", Title: s.texts.mustFormat("codeNotYet"), Text: s.texts.mustFormat("codeNotYetText")}
+	p.setView("tree", d)
+}
+
+// readFileOfTree redirects to the page of a file that was requested as a directory.
+func (s *Server) readFileOfTree(ctx context.Context, p *codePage, missing error) error {
+	_, err := s.o.Source.File(ctx, p.repository, p.commit(), p.Path)
+	if err != nil && !isOneOf(err, source.ErrBinary, source.ErrTooLarge, source.ErrSubmodule) {
+		return missing
+	}
+	p.redirectTo = p.pageURL(source.PageBlob, p.Path)
+	return nil
+}
+
+// findReadme returns the name of the file that describes a directory.
+func findReadme(entries []source.Entry) string {
+	best, name := 0, ""
+	for _, e := range entries {
+		lower := strings.ToLower(e.Name)
+		rank := slices.Index([]string{"readme.txt", "readme.rst", "readme", "readme.markdown", "readme.md"}, lower) + 1
+		if e.Kind == source.KindBlob && rank > best {
+			best, name = rank, e.Name
+		}
+	}
+	return name
+}
+
+// addReadme shows the README below the entries; one that cannot be read is left out.
+func (s *Server) addReadme(ctx context.Context, p *codePage, body *treeBody, name string) {
+	path := strings.TrimPrefix(p.Path+"/"+name, "/")
+	file, err := s.o.Source.File(ctx, p.repository, p.commit(), path)
+	if err != nil || file.Skipped == code.SkipSymlink || len(file.Text) == 0 {
+		return
+	}
+	body.Readme, body.ReadmeAt = name, p.pageURL(source.PageBlob, path)
+	if isMarkdown(name) {
+		if body.Rendered, err = document.RenderMarkdown(file.Text, s.documentOptions(p, "/"+p.Path)); err == nil {
+			return
+		}
+	}
+	text := codehtml.New(file.Text, nil)
+	if last := min(text.Lines(), maxReadmeLines); text.Size(1, last) <= document.MaxBytes {
+		body.Text = markup(text.AppendLines(nil, 1, last, codehtml.Range{}))
+	}
+}

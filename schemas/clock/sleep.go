@@ -1,0 +1,22 @@
+package clock
+
+import (
+	"context"
+	"time"
+)
+
+// Sleep waits for d, or until ctx ends: then it returns ctx.Err(). With a ctx that has
+// ended it does not wait.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if err := ctx.Err(); err != nil || d <= 0 {
+		return err
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

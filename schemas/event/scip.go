@@ -1,0 +1,69 @@
+package event
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// TypeScipUploaded is the type of ScipUploaded.
+const TypeScipUploaded Type = "dev.quarry.scip.uploaded.v1"
+
+// Bounds of a ScipUploaded.
+const (
+	// MaxScipUploads bounds the uploads that a repository keeps.
+	MaxScipUploads = 64
+	// MaxToolBytes bounds the name and the version of an indexer.
+	MaxToolBytes = 100
+)
+
+// ScipUploaded says that a precise index of a commit is in the segment store: readers may
+// use it.
+type ScipUploaded struct {
+	Repository code.RepositoryID `json:"repository"`
+	Commit     code.CommitID     `json:"commit"`
+	// Path is the directory that the index is about; empty for the whole repository.
+	Path string `json:"path,omitempty"`
+	// Object is its name in the segment store.
+	Object      string `json:"object"`
+	SizeBytes   int64  `json:"sizeBytes"`
+	Documents   int    `json:"documents"`
+	Occurrences int64  `json:"occurrences"`
+	Symbols     int    `json:"symbols"`
+	// Tool and ToolVersion name the indexer.
+	Tool        string `json:"tool,omitempty"`
+	ToolVersion string `json:"toolVersion,omitempty"`
+	// Keep is how many uploads of the path and tool the repository keeps from now on, this one
+	// among them: 1 to MaxScipUploads.
+	Keep int       `json:"keep"`
+	At   time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (*ScipUploaded) EventType() Type { return TypeScipUploaded }
+
+// Key implements Event.
+func (e *ScipUploaded) Key() code.RepositoryID { return e.Repository }
+
+func (c *checker) checkScipUploaded(e *ScipUploaded) {
+	c.checkRepositoryID(e.Repository)
+	if e.Commit == "" {
+		c.addErrorf("commit: want one")
+	}
+	c.checkCommit("commit", e.Commit)
+	if e.Path != "" {
+		c.checkText("path", e.Path, 1, code.MaxPathBytes)
+		c.addError("path", code.ValidatePath(e.Path))
+	}
+	c.checkObjectName("object", e.Object)
+	c.checkNotNegative("sizeBytes", e.SizeBytes)
+	c.checkNotNegative("documents", int64(e.Documents))
+	c.checkNotNegative("occurrences", e.Occurrences)
+	c.checkNotNegative("symbols", int64(e.Symbols))
+	c.checkText("tool", e.Tool, 0, MaxToolBytes)
+	c.checkText("toolVersion", e.ToolVersion, 0, MaxToolBytes)
+	if e.Keep < 1 || e.Keep > MaxScipUploads {
+		c.addErrorf("keep: %d, want 1 to %d", e.Keep, MaxScipUploads)
+	}
+	c.checkTime("at", e.At)
+}
