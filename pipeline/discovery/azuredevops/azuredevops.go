@@ -16,8 +16,8 @@ import (
 // DefaultURL is the host of a connection that names none.
 const DefaultURL = "https://dev.azure.com"
 
-// apiVersion is that of Azure DevOps Server 2022 and of the service.
-const apiVersion = "7.0"
+// APIVersion is that of Azure DevOps Server 2022 and of the service.
+const APIVersion = "7.0"
 
 // lister lists one connection.
 type lister struct {
@@ -89,7 +89,7 @@ func (a *lister) listTarget(ctx context.Context, l *discovery.Listing, target st
 		path += url.PathEscape(parts[1]) + "/"
 	}
 	path += "_apis/git/repositories"
-	query := url.Values{"api-version": {apiVersion}}
+	query := url.Values{"api-version": {APIVersion}}
 	var answer struct {
 		Value []repository `json:"value"`
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
@@ -19,11 +20,12 @@ type State string
 
 // The states.
 const (
-	Absent    State = "absent"
-	Active    State = "active"
-	Inactive  State = "inactive" // turned off, by people or after failed deliveries
-	Installed State = "installed"
-	Removed   State = "removed"
+	Absent     State = "absent"
+	Active     State = "active"
+	Inactive   State = "inactive"   // turned off, by people or after failed deliveries
+	Incomplete State = "incomplete" // some kinds of events have no webhook
+	Installed  State = "installed"
+	Removed    State = "removed"
 )
 
 // Result is what was found, or done, at a target.
@@ -44,21 +46,35 @@ type Registrar struct {
 
 // target is a thing that can have webhooks, by the path of its list of them; empty for
 // one that has none.
-type target struct{ name, path string }
+type target struct {
+	name, path string
+	// scope says which webhooks of the list are those of the target; zero for a host whose
+	// list has no others.
+	scope scope
+}
 
 // hook is a webhook that a host has.
 type hook struct {
 	id     string
 	url    string
 	active bool
+	scope  scope
+	// event is what it announces; empty if one webhook announces all.
+	event string
 }
 
 // dialect is how a kind of host writes webhooks.
 type dialect struct {
+	// query is sent with requests that make and remove webhooks.
+	query url.Values
+	// events need a webhook each; nil: one webhook announces all.
+	events []string
+	// resolve finds the scope of a target. nil: it has none.
+	resolve func(ctx context.Context, api *hostapi.JSON, t *target) error
 	// list reads an answer.
 	list func(ctx context.Context, api *hostapi.JSON, path string) ([]hook, error)
 	// body is what makes a webhook.
-	body func(address, secret string) any
+	body func(t target, event string) any
 	// check looks at the webhook that was made; one that it refuses is removed. nil: none.
 	check func(*created) error
 }
@@ -84,29 +100,35 @@ func Open(c discovery.Connection, client *http.Client, address, secret string) (
 
 // ShowStatus returns the state of the webhook of each target.
 func (r *Registrar) ShowStatus(ctx context.Context) []Result {
-	return r.eachTarget(ctx, func(_ target, ours []hook) (State, error) { return stateOf(ours), nil })
+	return r.eachTarget(ctx, func(_ target, ours []hook) (State, error) { return r.kind.stateOf(ours), nil })
 }
 
 // Install makes the webhooks that are absent.
 func (r *Registrar) Install(ctx context.Context) []Result {
 	return r.eachTarget(ctx, func(t target, ours []hook) (State, error) {
-		if len(ours) > 0 {
-			return stateOf(ours), nil
+		missing := r.kind.missingEvents(ours)
+		if len(missing) == 0 {
+			return r.kind.stateOf(ours), nil
 		}
-		return r.installHook(ctx, t)
+		for _, event := range missing {
+			if state, err := r.installHook(ctx, t, event); err != nil {
+				return state, err
+			}
+		}
+		return Installed, nil
 	})
 }
 
-func (r *Registrar) installHook(ctx context.Context, t target) (State, error) {
+func (r *Registrar) installHook(ctx context.Context, t target, event string) (State, error) {
 	if r.kind.check == nil {
-		return Installed, r.api.Do(ctx, http.MethodPost, t.path, nil, r.kind.body(r.address, r.secret), nil)
+		return Absent, r.api.Do(ctx, http.MethodPost, t.path, r.kind.query, r.kind.body(t, event), nil)
 	}
 	var made created
-	if err := r.api.Do(ctx, http.MethodPost, t.path, nil, r.kind.body(r.address, r.secret), &made); err != nil {
+	if err := r.api.Do(ctx, http.MethodPost, t.path, r.kind.query, r.kind.body(t, event), &made); err != nil {
 		return Absent, err
 	}
 	if err := r.kind.check(&made); err != nil {
-		return Absent, errors.Join(err, r.api.Do(ctx, http.MethodDelete, fmt.Sprintf("%s/%d", t.path, made.ID), nil, nil, nil))
+		return Absent, errors.Join(err, r.api.Do(ctx, http.MethodDelete, fmt.Sprintf("%s/%d", t.path, made.ID), r.kind.query, nil, nil))
 	}
 	return Installed, nil
 }
@@ -115,8 +137,8 @@ func (r *Registrar) installHook(ctx context.Context, t target) (State, error) {
 func (r *Registrar) Remove(ctx context.Context) []Result {
 	return r.eachTarget(ctx, func(t target, ours []hook) (State, error) {
 		for _, h := range ours {
-			if err := r.api.Do(ctx, http.MethodDelete, t.path+"/"+url.PathEscape(h.id), nil, nil, nil); err != nil {
-				return stateOf(ours), err
+			if err := r.api.Do(ctx, http.MethodDelete, t.path+"/"+url.PathEscape(h.id), r.kind.query, nil, nil); err != nil {
+				return r.kind.stateOf(ours), err
 			}
 		}
 		if len(ours) == 0 {
@@ -135,30 +157,47 @@ func (r *Registrar) eachTarget(ctx context.Context, do func(t target, ours []hoo
 			out[i].Err = ErrByHand
 			continue
 		}
-		all, err := r.kind.list(ctx, &r.api, t.path)
+		ours, err := r.listOurs(ctx, &t)
 		if err != nil {
 			out[i].Err = err
 			continue
-		}
-		var ours []hook
-		for _, h := range all {
-			if h.url == r.address {
-				ours = append(ours, h)
-			}
 		}
 		out[i].State, out[i].Err = do(t, ours)
 	}
 	return out
 }
 
-func stateOf(ours []hook) State {
-	for _, h := range ours {
-		if h.active {
-			return Active
+// listOurs returns those of the webhooks of a target that are ours.
+func (r *Registrar) listOurs(ctx context.Context, t *target) ([]hook, error) {
+	if r.kind.resolve != nil {
+		if err := r.kind.resolve(ctx, &r.api, t); err != nil {
+			return nil, err
 		}
 	}
-	if len(ours) > 0 {
+	all, err := r.kind.list(ctx, &r.api, t.path)
+	return slices.DeleteFunc(all, func(h hook) bool { return h.url != r.address || h.scope != t.scope }), err
+}
+
+// missingEvents returns the events that none of our webhooks announces.
+func (d *dialect) missingEvents(ours []hook) []string {
+	events := d.events
+	if events == nil {
+		events = []string{""}
+	}
+	return slices.DeleteFunc(slices.Clone(events), func(event string) bool {
+		return slices.ContainsFunc(ours, func(h hook) bool { return h.event == event })
+	})
+}
+
+// stateOf returns the state of a target that has these webhooks of ours.
+func (d *dialect) stateOf(ours []hook) State {
+	switch active := slices.DeleteFunc(slices.Clone(ours), func(h hook) bool { return !h.active }); {
+	case len(ours) == 0:
+		return Absent
+	case len(d.missingEvents(ours)) > 0:
+		return Incomplete
+	case len(d.missingEvents(active)) > 0:
 		return Inactive
 	}
-	return Absent
+	return Active
 }

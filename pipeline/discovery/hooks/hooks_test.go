@@ -93,30 +93,38 @@ func TestHooks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		check := func(step string, got []Result, want State) {
-			t.Helper()
-			for _, result := range got {
-				if result.Err != nil || result.State != want {
-					t.Errorf("%s, %s: %s is %s, %v; want %s", c.kind, step, result.Target, result.State, result.Err, want)
-				}
+		checkLife(t, r, 2, func() {
+			if n := len(there[c.paths[0]]) + len(there[c.paths[1]]); n != 3 {
+				t.Errorf("%s: the host has %d webhooks, want 3: %v", c.kind, n, there)
 			}
-			if len(got) != 2 {
-				t.Errorf("%s, %s: %d results", c.kind, step, len(got))
-			}
-		}
-		check("before", r.ShowStatus(t.Context()), Absent)
-		check("install", r.Install(t.Context()), Installed)
-		check("after", r.ShowStatus(t.Context()), Active)
-		check("install again", r.Install(t.Context()), Active)
-		if n := len(there[c.paths[0]]) + len(there[c.paths[1]]); n != 3 {
-			t.Errorf("%s: the host has %d webhooks, want 3: %v", c.kind, n, there)
-		}
-		check("remove", r.Remove(t.Context()), Removed)
-		check("remove again", r.Remove(t.Context()), Absent)
+		})
 		if len(there[c.paths[0]]) != 1 {
 			t.Errorf("%s: the webhook of others is gone", c.kind)
 		}
 	}
+}
+
+// checkLife installs webhooks at the targets of r twice, and removes them twice.
+func checkLife(t *testing.T, r *Registrar, targets int, checkInstalled func()) {
+	t.Helper()
+	check := func(step string, got []Result, want State) {
+		t.Helper()
+		for _, result := range got {
+			if result.Err != nil || result.State != want {
+				t.Errorf("%s: %s is %s, %v; want %s", step, result.Target, result.State, result.Err, want)
+			}
+		}
+		if len(got) != targets {
+			t.Errorf("%s: %d results, want %d", step, len(got), targets)
+		}
+	}
+	check("before", r.ShowStatus(t.Context()), Absent)
+	check("install", r.Install(t.Context()), Installed)
+	check("after", r.ShowStatus(t.Context()), Active)
+	check("install again", r.Install(t.Context()), Active)
+	checkInstalled()
+	check("remove", r.Remove(t.Context()), Removed)
+	check("remove again", r.Remove(t.Context()), Absent)
 }
 
 func TestFailedTargets(t *testing.T) {

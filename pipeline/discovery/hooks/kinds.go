@@ -35,14 +35,14 @@ func (r *Registrar) openKind(c discovery.Connection, client *http.Client) (err e
 			return err
 		}
 		r.api = hostapi.JSON{Base: github.APIURL(host), Client: client}
-		r.kind = dialect{list: listConfigured, body: func(address, secret string) any {
-			return body{"name": "web", "active": true, "events": []string{"push", "repository"}, "config": body{"url": address, "content_type": "json", "secret": secret}}
+		r.kind = dialect{list: listConfigured, body: func(target, string) any {
+			return body{"name": "web", "active": true, "events": []string{"push", "repository"}, "config": body{"url": r.address, "content_type": "json", "secret": r.secret}}
 		}}
 		r.addTargets("orgs/%s/hooks", t.Orgs)
 		r.addTargets("repos/%s/hooks", t.Repos)
 	case code.GitLab:
 		r.api, _, err = gitlab.NewAPI(c, client)
-		r.kind = dialect{list: listPlain, body: gitlabBody}
+		r.kind = dialect{list: listPlain, body: func(target, string) any { return gitlabBody(r.address, r.secret) }}
 		if err == nil && strings.HasPrefix(r.secret, signingPrefix) {
 			r.kind.check, err = checkSigning, checkSigningToken(r.secret)
 		}
@@ -50,28 +50,30 @@ func (r *Registrar) openKind(c discovery.Connection, client *http.Client) (err e
 		r.addEscaped("projects/%s/hooks", t.Projects)
 	case code.Gitea:
 		r.api, _, err = gitea.NewAPI(c, client)
-		r.kind = dialect{list: listConfigured, body: func(address, secret string) any {
-			return body{"type": "gitea", "active": true, "events": []string{"push", "create", "delete", "repository"}, "config": body{"url": address, "content_type": "json", "secret": secret}}
+		r.kind = dialect{list: listConfigured, body: func(target, string) any {
+			return body{"type": "gitea", "active": true, "events": []string{"push", "create", "delete", "repository"}, "config": body{"url": r.address, "content_type": "json", "secret": r.secret}}
 		}}
 		r.addTargets("orgs/%s/hooks", t.Orgs)
 		r.addTargets("repos/%s/hooks", t.Repos)
 	case code.BitbucketServer:
 		r.api, _, err = bitbucketserver.NewAPI(c, client)
-		r.kind = dialect{list: listValues, body: func(address, secret string) any {
-			return body{"name": "Quarry", "url": address, "active": true, "events": []string{"repo:refs_changed", "repo:modified"}, "configuration": body{"secret": secret}}
+		r.kind = dialect{list: listValues, body: func(target, string) any {
+			return body{"name": "Quarry", "url": r.address, "active": true, "events": []string{"repo:refs_changed", "repo:modified"}, "configuration": body{"secret": r.secret}}
 		}}
 		r.addTargets("projects/%s/webhooks", t.Projects)
 		for _, name := range t.Repos {
 			key, slug, _ := strings.Cut(name, "/")
-			r.targets = append(r.targets, target{name, "projects/" + url.PathEscape(key) + "/repos/" + url.PathEscape(slug) + "/webhooks"})
+			r.targets = append(r.targets, target{name: name, path: "projects/" + url.PathEscape(key) + "/repos/" + url.PathEscape(slug) + "/webhooks"})
 		}
 	case code.BitbucketCloud:
 		r.api, _, err = bitbucketcloud.NewAPI(c, client)
-		r.kind = dialect{list: listValues, body: func(address, secret string) any {
-			return body{"description": "Quarry", "url": address, "active": true, "secret": secret, "events": []string{"repo:push", "repo:updated", "repo:transfer", "repo:deleted"}}
+		r.kind = dialect{list: listValues, body: func(target, string) any {
+			return body{"description": "Quarry", "url": r.address, "active": true, "secret": r.secret, "events": []string{"repo:push", "repo:updated", "repo:transfer", "repo:deleted"}}
 		}}
 		r.addTargets("workspaces/%s/hooks", t.Workspaces)
 		r.addTargets("repositories/%s/hooks", t.Repos)
+	case code.AzureDevOps:
+		err = r.openAzureDevOps(c, client)
 	default:
 		r.addTargets("", slices.Concat(t.Orgs, t.Projects, t.Repos))
 	}
@@ -94,14 +96,14 @@ func (r *Registrar) addTargets(format string, names []string) {
 			}
 			path = fmt.Sprintf(format, strings.Join(parts, "/"))
 		}
-		r.targets = append(r.targets, target{name, path})
+		r.targets = append(r.targets, target{name: name, path: path})
 	}
 }
 
 // addEscaped adds targets whose slashes are escaped.
 func (r *Registrar) addEscaped(format string, names []string) {
 	for _, name := range names {
-		r.targets = append(r.targets, target{name, fmt.Sprintf(format, url.PathEscape(name))})
+		r.targets = append(r.targets, target{name: name, path: fmt.Sprintf(format, url.PathEscape(name))})
 	}
 }
 
@@ -152,7 +154,7 @@ func listConfigured(ctx context.Context, api *hostapi.JSON, path string) ([]hook
 	err := api.Get(ctx, path, url.Values{"per_page": {fmt.Sprint(maxHooks)}, "limit": {fmt.Sprint(maxHooks)}}, &all)
 	out := make([]hook, len(all))
 	for i, h := range all {
-		out[i] = hook{fmt.Sprint(h.ID), h.Config.URL, h.Active}
+		out[i] = hook{id: fmt.Sprint(h.ID), url: h.Config.URL, active: h.Active}
 	}
 	return out, err
 }
@@ -168,7 +170,7 @@ func listPlain(ctx context.Context, api *hostapi.JSON, path string) ([]hook, err
 	err := api.Get(ctx, path, url.Values{"per_page": {fmt.Sprint(maxHooks)}}, &all)
 	out := make([]hook, len(all))
 	for i, h := range all {
-		out[i] = hook{fmt.Sprint(h.ID), h.URL, h.Push && (h.Alert == "" || h.Alert == "executable")}
+		out[i] = hook{id: fmt.Sprint(h.ID), url: h.URL, active: h.Push && (h.Alert == "" || h.Alert == "executable")}
 	}
 	return out, err
 }
@@ -190,7 +192,7 @@ func listValues(ctx context.Context, api *hostapi.JSON, path string) ([]hook, er
 		if id == "" {
 			id = fmt.Sprint(h.ID)
 		}
-		out[i] = hook{id, h.URL, h.Active}
+		out[i] = hook{id: id, url: h.URL, active: h.Active}
 	}
 	return out, err
 }
