@@ -206,7 +206,7 @@ func (t *Translator) repository(r *repository) (code.Repository, error) {
 		DisplayName:   display,
 		CloneURL:      clone + ".git",
 		WebURL:        t.host.PageURL(r.Links.HTML.Href),
-		ImageURL:      t.host.PageURL(r.Links.Avatar.Href),
+		ImageURL:      code.KeepImageURL(r.Links.Avatar.Href),
 		DefaultBranch: r.MainBranch.Name,
 		Fork:          r.Parent != nil,
 		Private:       r.Private == nil || *r.Private,

@@ -171,7 +171,7 @@ func (t *Translator) repository(r *repository) (code.Repository, error) {
 		DisplayName:   r.FullName,
 		CloneURL:      r.CloneURL,
 		WebURL:        t.host.PageURL(r.HTMLURL),
-		ImageURL:      t.host.PageURL(r.AvatarURL),
+		ImageURL:      code.KeepImageURL(r.AvatarURL),
 		DefaultBranch: r.DefaultBranch,
 		Fork:          r.Fork,
 		Archived:      r.Archived,

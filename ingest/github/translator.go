@@ -77,7 +77,7 @@ func toRepository(host ingest.Host, r *repository) (code.Repository, error) {
 		DisplayName:   r.FullName,
 		CloneURL:      r.CloneURL,
 		WebURL:        host.PageURL(r.HTMLURL),
-		ImageURL:      r.Owner.AvatarURL,
+		ImageURL:      code.KeepImageURL(r.Owner.AvatarURL),
 		DefaultBranch: r.DefaultBranch,
 		Fork:          r.Fork != nil && *r.Fork,
 		Archived:      r.Archived != nil && *r.Archived,

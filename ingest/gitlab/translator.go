@@ -211,7 +211,7 @@ func (t *Translator) repository(b *body) (code.Repository, error) {
 		DisplayName:   p.Path,
 		CloneURL:      p.HTTPURL,
 		WebURL:        t.host.PageURL(p.WebURL),
-		ImageURL:      t.host.PageURL(p.AvatarURL),
+		ImageURL:      code.KeepImageURL(p.AvatarURL),
 		DefaultBranch: p.DefaultBranch,
 		Private:       p.Visibility == nil || *p.Visibility != public,
 	}, nil

@@ -225,6 +225,15 @@ func TestWhatTheHostHasIsRegistered(t *testing.T) {
 			renamed.Archived = true
 			w.setHost("a", nil, renamed, found(2, "o/two"))
 			w.wait(time.Hour, "changed host/p/uno by a")
+			pictured := renamed
+			pictured.ImageURL = "https://pictures.example/1"
+			w.setHost("a", nil, pictured, found(2, "o/two"))
+			w.wait(time.Hour, "changed host/p/uno by a")
+			w.setHost("a", nil, renamed, found(2, "o/two"))
+			w.wait(time.Hour, "changed host/p/uno by a")
+			if r := w.mu.registered[1]; r.ImageURL != "" {
+				t.Errorf("the picture %q is gone on the host", r.ImageURL)
+			}
 			w.setConnections(Connection{Name: "a", Tags: []string{"v*"}})
 			w.wait(time.Second, "changed host/p/uno by a", "changed host/o/two by a")
 			if r := w.mu.registered[1]; !r.Archived || len(r.Branches) != 0 || !slices.Equal(r.Tags, []string{"v*"}) {

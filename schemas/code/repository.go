@@ -3,7 +3,10 @@ package code
 import (
 	"errors"
 	"hash/fnv"
+	"net/url"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 )
 
 // ErrNotFound says that a repository, revision, path or document does not
@@ -83,7 +86,8 @@ type Repository struct {
 	// credentials.
 	CloneURL string `json:"cloneUrl"`
 	// WebURL is the repository's page on its code host; empty if it has none.
-	WebURL   string `json:"webUrl,omitempty"`
+	WebURL string `json:"webUrl,omitempty"`
+	// ImageURL is its picture, or that of its owner, on any host; see KeepImageURL.
 	ImageURL string `json:"imageUrl,omitempty"`
 	// DefaultBranch is the short name of the default branch; empty until known.
 	DefaultBranch string `json:"defaultBranch,omitempty"`
@@ -108,3 +112,14 @@ const (
 	MaxRefGlobs     = 256
 	MaxRefGlobBytes = 256
 )
+
+// KeepImageURL returns s if it is the http(s) URL of a picture that a Repository can have,
+// and nothing otherwise. Pictures are on other hosts than the code as a rule: a picture that
+// no client should load must not keep its repository out.
+func KeepImageURL(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || len(s) > MaxURLBytes || u.Host == "" || u.User != nil || !utf8.ValidString(s) || !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") {
+		return ""
+	}
+	return s
+}

@@ -148,7 +148,7 @@ func (b *lister) convertRepository(r *repository) *discovery.Found {
 			DisplayName:   display,
 			CloneURL:      b.host.Base + "/" + r.FullName + ".git",
 			WebURL:        b.host.PageURL(r.Links.HTML.Href),
-			ImageURL:      b.host.PageURL(r.Links.Avatar.Href),
+			ImageURL:      code.KeepImageURL(r.Links.Avatar.Href),
 			DefaultBranch: r.MainBranch.Name,
 			Fork:          r.Parent != nil,
 			Private:       r.Private == nil || *r.Private,

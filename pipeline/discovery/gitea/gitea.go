@@ -137,7 +137,7 @@ func (g *lister) convertRepository(r *repository) *discovery.Found {
 			DisplayName:   r.FullName,
 			CloneURL:      r.CloneURL,
 			WebURL:        g.host.PageURL(r.HTMLURL),
-			ImageURL:      g.host.PageURL(r.AvatarURL),
+			ImageURL:      code.KeepImageURL(r.AvatarURL),
 			DefaultBranch: r.DefaultBranch,
 			Fork:          r.Fork,
 			Archived:      r.Archived,

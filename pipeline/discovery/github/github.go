@@ -170,7 +170,7 @@ func (g *lister) convertRepository(r *github.Repository) *discovery.Found {
 			DisplayName:   r.GetFullName(),
 			CloneURL:      r.GetCloneURL(),
 			WebURL:        g.host.PageURL(r.GetHTMLURL()),
-			ImageURL:      r.GetOwner().GetAvatarURL(),
+			ImageURL:      code.KeepImageURL(r.GetOwner().GetAvatarURL()),
 			DefaultBranch: r.GetDefaultBranch(),
 			Fork:          r.GetFork(),
 			Archived:      r.GetArchived(),

@@ -154,7 +154,7 @@ func (g *lister) convertProject(p *project) *discovery.Found {
 			DisplayName:   p.Path,
 			CloneURL:      p.HTTPURL,
 			WebURL:        g.host.PageURL(p.WebURL),
-			ImageURL:      g.host.PageURL(p.AvatarURL),
+			ImageURL:      code.KeepImageURL(p.AvatarURL),
 			DefaultBranch: p.DefaultBranch,
 			Fork:          p.ForkedFrom != nil,
 			Archived:      p.Archived,
