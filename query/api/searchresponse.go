@@ -102,7 +102,7 @@ func newNotices(ofSearch, ofQuery []syntax.Notice) (out []wire.SearchNotice) {
 	for _, n := range notices {
 		out = append(out, wire.SearchNotice{
 			Code: wire.SearchNoticeCode(n.Code), Message: n.Message, Start: n.At.Start, End: n.At.End,
-			Filter: n.Filter, Suggestions: n.Suggestions, Queries: n.Queries,
+			Parameter: wire.SearchNoticeParameter(n.Parameter), Filter: n.Filter, Suggestions: n.Suggestions, Queries: n.Queries,
 		})
 	}
 	return out

@@ -270,13 +270,18 @@ func (n *Navigator) findSymbol(ctx context.Context, v search.View, r Request, le
 	return out, nil
 }
 
-// requestNotices leaves those that are about conditions of the request. The relatives of a
-// language are one condition, which selects something if any of them does.
+// requestNotices leaves those that are about conditions of the request, and says of each
+// which member of it that is. The relatives of a language are one condition, which selects
+// something if any of them does.
 func (r *Request) requestNotices(found []syntax.Notice) (out []syntax.Notice) {
 	var ofLanguage []syntax.Notice
 	for _, n := range found {
 		switch key, name, _ := strings.Cut(n.Filter, ":"); {
 		case n.Code != syntax.FilterSelectsNothing || key == "sym":
+		case key == "reposet":
+			out = append(out, placeNotice(n, "repoName", r.Repository))
+		case key == "rev":
+			out = append(out, placeNotice(n, "revisionName", r.Revision))
 		case key != "lang":
 			out = append(out, n)
 		case strings.EqualFold(strings.Trim(name, `"`), r.Language):
@@ -286,9 +291,15 @@ func (r *Request) requestNotices(found []syntax.Notice) (out []syntax.Notice) {
 		}
 	}
 	if len(ofLanguage) > 0 && len(ofLanguage) == len(relatedLanguages(r.Language)) {
-		out = append(out, ofLanguage[0])
+		out = append(out, placeNotice(ofLanguage[0], "language", r.Language))
 	}
 	return out
+}
+
+// placeNotice makes a notice one about the value of a member of the request.
+func placeNotice(n syntax.Notice, parameter, value string) syntax.Notice {
+	n.Parameter, n.At = parameter, syntax.Span{End: len(value)}
+	return n
 }
 
 func (r *Request) validate() error {

@@ -119,7 +119,7 @@ func (s *source) findToken(r *Request) (int, error) {
 func (r *Request) emptyResult() *Result {
 	p := r.Position
 	return &Result{Exhaustive: true, Notices: []syntax.Notice{{
-		Code:    syntax.PositionWithoutSymbol,
+		Code: syntax.PositionWithoutSymbol, Parameter: "symbolName", At: syntax.Span{End: len(r.Symbol)},
 		Message: fmt.Sprintf("There is no %s at line %d of %s in %s, or that file is not indexed.", r.Symbol, p.Line, p.Path, p.Repository),
 	}}}
 }

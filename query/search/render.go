@@ -61,7 +61,9 @@ func (r *renderer) renderFile(h *hit) (FileMatch, error) {
 		Path:     strings.ReplaceAll(string(places.Path(h.place)), "\x00", "\n"),
 		Language: seg.Reader.Language(h.doc),
 	}
-	f.Refs = append(f.Refs, f.Ref)
+	if f.Ref != "" { // a repository may have no default branch
+		f.Refs = append(f.Refs, f.Ref)
+	}
 	for _, i := range h.otherPlaces {
 		f.Refs = append(f.Refs, sc.refOf(seg, i))
 	}

@@ -407,6 +407,14 @@ const (
 	SearchNoticeCodeTERMFINDSNOTHING      SearchNoticeCode = "TERM_FINDS_NOTHING"
 )
 
+// Defines values for SearchNoticeParameter.
+const (
+	SearchNoticeParameterLanguage     SearchNoticeParameter = "language"
+	SearchNoticeParameterRepoName     SearchNoticeParameter = "repoName"
+	SearchNoticeParameterRevisionName SearchNoticeParameter = "revisionName"
+	SearchNoticeParameterSymbolName   SearchNoticeParameter = "symbolName"
+)
+
 // Defines values for SearchStatsFlushReason.
 const (
 	SearchStatsFlushReasonFLUSHREASONFINALFLUSH         SearchStatsFlushReason = "FLUSH_REASON_FINAL_FLUSH"
@@ -1476,7 +1484,7 @@ type FindSymbolsResponse struct {
 	IsSearchExhaustive bool `json:"isSearchExhaustive"`
 
 	// Notices Addition. Which of repoName, language and revisionName select nothing, as filters of the query language
-	// (reposet, lang, rev), without a place, and the names near symbolName (TERM_FINDS_NOTHING); only if there are no
+	// (reposet, lang, rev) with their parameter, and whether symbolName is not at the position; only if there are no
 	// matches.
 	Notices []SearchNotice `json:"notices,omitempty,omitzero"`
 }
@@ -2223,9 +2231,12 @@ type SearchNotice struct {
 	// Message One line.
 	Message string `json:"message"`
 
-	// Start Byte offset in the query of the part that the notice is about. The place is empty if it is about no part.
+	// Start Byte offset in the query, or in the value of parameter, of the part that the notice is about. The place is empty if it is about no part.
 	Start int `json:"start"`
 	End   int `json:"end"`
+
+	// Parameter Of find_definitions and its like, whose requests have no query, the member of the request that the notice is about.
+	Parameter SearchNoticeParameter `json:"parameter,omitempty,omitzero"`
 
 	// Filter The filter that the notice is about, such as lang:pyhton. Absent if it is about something else.
 	Filter string `json:"filter,omitempty,omitzero"`
@@ -2246,6 +2257,9 @@ type SearchNotice struct {
 // forms as well, with accents or in another style of identifiers; what has these is in related.
 // POSITION_WITHOUT_SYMBOL: the symbol is not at the position of the request.
 type SearchNoticeCode string
+
+// SearchNoticeParameter Of find_definitions and its like, whose requests have no query, the member of the request that the notice is about.
+type SearchNoticeParameter string
 
 // SearchRequest defines model for SearchRequest.
 type SearchRequest struct {
