@@ -1,0 +1,286 @@
+package webhook_test
+
+import (
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/ingest"
+	"github.com/quarrysearch/quarry/ingest/azuredevops"
+	"github.com/quarrysearch/quarry/ingest/bitbucketcloud"
+	"github.com/quarrysearch/quarry/ingest/bitbucketserver"
+	"github.com/quarrysearch/quarry/ingest/generic"
+	"github.com/quarrysearch/quarry/ingest/gerrit"
+	"github.com/quarrysearch/quarry/ingest/gitea"
+	"github.com/quarrysearch/quarry/ingest/github"
+	"github.com/quarrysearch/quarry/ingest/gitlab"
+	"github.com/quarrysearch/quarry/ingest/signature"
+	"github.com/quarrysearch/quarry/ingest/webhook"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Hashes of payloads.
+const (
+	oldHash  = "1111111111111111111111111111111111111111"
+	newHash  = "2222222222222222222222222222222222222222"
+	zeroHash = "0000000000000000000000000000000000000000"
+)
+
+// badInput is one kind of host: how it sends, and what it may send wrongly.
+type badInput struct {
+	kind   code.HostKind
+	open   ingest.Open
+	url    string // of the connection
+	secret string
+	// header names the event.
+	header http.Header
+	// sign authenticates a delivery.
+	sign func(r *http.Request, body []byte)
+	// credential is the header that sign sets, short, malformed and algorithm are values
+	// that it may not have. The token of Gerrit is in the URL.
+	credential                  string
+	short, malformed, algorithm string
+	// payload is one of n refs that moved between two hashes, each a JSON value.
+	payload func(n int, before, after string) string
+	// batch says that one delivery may be of several refs; the others tell of several
+	// commits of one ref.
+	batch bool
+	// withoutSubject lacks what the event is about; wrongType has a value of a wrong type
+	// where the event or the ref is named.
+	withoutSubject, wrongType string
+	// nullHashes is the status for a ref without hashes, noRefs that for a payload without
+	// refs. A generic sender means "look", and others tell of no list of refs.
+	nullHashes, noRefs int
+}
+
+// repeatObject joins n objects that format makes of a number.
+func repeatObject(n int, format func(i int) string) string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = format(i)
+	}
+	return "[" + strings.Join(out, ",") + "]"
+}
+
+func commitList(n int) string {
+	return repeatObject(n, func(i int) string { return fmt.Sprintf(`{"id":"%040x","modified":["a.go"]}`, i+1) })
+}
+
+// signHMAC returns a sign that puts the HMAC of the body into a header.
+func signHMAC(header, prefix, secret string) func(*http.Request, []byte) {
+	return func(r *http.Request, body []byte) {
+		r.Header.Set(header, signature.SignHMAC(prefix, body, []byte(secret)))
+	}
+}
+
+// sha1Signature is right, with an algorithm that is not accepted.
+func sha1Signature(secret, body string) string {
+	mac := hmac.New(sha1.New, []byte(secret))
+	_, _ = mac.Write([]byte(body))
+	return "sha1=" + hex.EncodeToString(mac.Sum(nil))
+}
+
+// badInputs has every kind of host.
+func badInputs() []badInput {
+	notHex := strings.Repeat("zz", 32)
+	return []badInput{
+		{
+			kind: code.GitHub, open: github.Open, secret: "s3cret", header: http.Header{"X-Github-Event": {"push"}},
+			sign: signHMAC("X-Hub-Signature-256", "sha256=", "s3cret"), credential: "X-Hub-Signature-256", short: "sha", malformed: "sha256=" + notHex,
+			payload: func(n int, before, after string) string {
+				return fmt.Sprintf(`{"ref":"refs/heads/main","before":%s,"after":%s,"commits":%s,"repository":{"id":9,"full_name":"o/r","clone_url":"https://github.com/o/r.git"}}`, before, after, commitList(n))
+			},
+			withoutSubject: `{"ref":"refs/heads/main","before":"` + oldHash + `","after":"` + newHash + `"}`, wrongType: `{"ref":{"name":"refs/heads/main"}}`, nullHashes: 400, noRefs: 202,
+		},
+		{
+			kind: code.GitLab, open: gitlab.Open, secret: "s3cret", header: http.Header{"X-Gitlab-Event": {"System Hook"}},
+			sign: func(r *http.Request, _ []byte) { r.Header.Set("X-Gitlab-Token", "s3cret") }, credential: "X-Gitlab-Token", short: "s3c", malformed: "\x80", algorithm: signature.SignHMAC("sha256=", nil, []byte("s3cret")),
+			payload: func(n int, before, after string) string {
+				changes := repeatObject(n, func(i int) string {
+					return fmt.Sprintf(`{"ref":"refs/heads/b%d","before":%s,"after":%s}`, i, before, after)
+				})
+				return fmt.Sprintf(`{"event_name":"repository_update","project_id":9,"project":{"path_with_namespace":"o/r","git_http_url":"https://gitlab.com/o/r.git"},"changes":%s}`, changes)
+			},
+			batch: true, withoutSubject: `{"event_name":"push","ref":"refs/heads/main","before":"` + oldHash + `","after":"` + newHash + `"}`, wrongType: `{"event_name":["push"]}`, nullHashes: 400, noRefs: 400,
+		},
+		{
+			kind: code.Gitea, open: gitea.Open, secret: "s3cret", header: http.Header{"X-Gitea-Event": {"push"}},
+			sign: signHMAC("X-Gitea-Signature", "", "s3cret"), credential: "X-Gitea-Signature", short: "0", malformed: notHex,
+			payload: func(n int, before, after string) string {
+				return fmt.Sprintf(`{"ref":"refs/heads/main","before":%s,"after":%s,"commits":%s,"repository":{"id":9,"full_name":"o/r","clone_url":"https://gitea.com/o/r.git"}}`, before, after, commitList(n))
+			},
+			withoutSubject: `{"ref":"refs/heads/main","before":"` + oldHash + `","after":"` + newHash + `"}`, wrongType: `{"ref":7}`, nullHashes: 400, noRefs: 202,
+		},
+		{
+			kind: code.Gerrit, open: gerrit.Open, url: "https://review.example.org", secret: "s3cret",
+			sign:  func(r *http.Request, _ []byte) { r.URL.RawQuery = "token=s3cret" },
+			short: "s3c", malformed: "%zz", algorithm: signature.SignHMAC("sha256=", nil, []byte("s3cret")),
+			payload: func(n int, before, after string) string {
+				updates := repeatObject(n, func(i int) string {
+					return fmt.Sprintf(`{"refName":"refs/heads/b%d","oldRev":%s,"newRev":%s,"project":"o/r"}`, i, before, after)
+				})
+				return fmt.Sprintf(`{"type":"batch-ref-updated","refUpdates":%s}`, updates)
+			},
+			batch: true, withoutSubject: `{"type":"ref-updated"}`, wrongType: `{"type":{"name":"ref-updated"}}`, nullHashes: 400, noRefs: 400,
+		},
+		{
+			kind: code.BitbucketServer, open: bitbucketserver.Open, url: "https://bitbucket.example.org", secret: "s3cret", header: http.Header{"X-Event-Key": {"repo:refs_changed"}},
+			sign: signHMAC("X-Hub-Signature", "sha256=", "s3cret"), credential: "X-Hub-Signature", short: "sha256", malformed: "sha256=" + notHex,
+			payload: func(n int, before, after string) string {
+				changes := repeatObject(n, func(i int) string {
+					return fmt.Sprintf(`{"ref":{"id":"refs/heads/b%d"},"fromHash":%s,"toHash":%s,"type":"UPDATE"}`, i, before, after)
+				})
+				return fmt.Sprintf(`{"eventKey":"repo:refs_changed","repository":{"id":9,"slug":"r","project":{"key":"O"}},"changes":%s}`, changes)
+			},
+			batch: true, withoutSubject: `{"eventKey":"repo:refs_changed","changes":[]}`, wrongType: `{"changes":{"ref":7}}`, nullHashes: 400, noRefs: 400,
+		},
+		{
+			kind: code.BitbucketCloud, open: bitbucketcloud.Open, secret: "s3cret", header: http.Header{"X-Event-Key": {"repo:push"}},
+			sign: signHMAC("X-Hub-Signature", "sha256=", "s3cret"), credential: "X-Hub-Signature", short: "sha256=", malformed: "sha256=" + notHex,
+			payload: func(n int, before, after string) string {
+				changes := repeatObject(n, func(i int) string {
+					side := func(hash string) string {
+						if hash == "null" {
+							return "null"
+						}
+						return fmt.Sprintf(`{"type":"branch","name":"b%d","target":{"hash":%s}}`, i, hash)
+					}
+					return fmt.Sprintf(`{"old":%s,"new":%s}`, side(before), side(after))
+				})
+				return fmt.Sprintf(`{"repository":{"uuid":"{9}","full_name":"o/r"},"push":{"changes":%s}}`, changes)
+			},
+			batch: true, withoutSubject: `{"push":{"changes":[]}}`, wrongType: `{"push":[7]}`, nullHashes: 400, noRefs: 400,
+		},
+		{
+			kind: code.AzureDevOps, open: azuredevops.Open, secret: "quarry:s3cret",
+			sign: func(r *http.Request, _ []byte) { r.SetBasicAuth("quarry", "s3cret") }, credential: "Authorization", short: "Ba", malformed: "Basic %%%", algorithm: "Digest quarry:s3cret",
+			payload: func(n int, before, after string) string {
+				updates := repeatObject(n, func(i int) string {
+					return fmt.Sprintf(`{"name":"refs/heads/b%d","oldObjectId":%s,"newObjectId":%s}`, i, before, after)
+				})
+				return fmt.Sprintf(`{"id":"e","eventType":"git.push","resource":{"refUpdates":%s,"repository":{"id":"g","name":"r","remoteUrl":"https://dev.azure.com/o/p/_git/r","project":{"name":"p"}}}}`, updates)
+			},
+			batch: true, withoutSubject: `{"id":"e","eventType":"git.push"}`, wrongType: `{"id":"e","eventType":7,"resource":{}}`, nullHashes: 400, noRefs: 400,
+		},
+		{
+			kind: code.GenericGitHost, open: generic.Open, secret: genericSecret,
+			sign: func(r *http.Request, body []byte) {
+				key, _ := signature.ParseSecret(genericSecret)
+				s := signature.Standard{ID: "d-1", Timestamp: fmt.Sprint(now.Unix())}
+				r.Header.Set(signature.HeaderID, s.ID)
+				r.Header.Set(signature.HeaderTimestamp, s.Timestamp)
+				r.Header.Set(signature.HeaderSignature, s.Sign(body, key))
+			},
+			credential: signature.HeaderSignature, short: "v1", malformed: "v1,***", algorithm: "v1a,AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=",
+			payload: func(n int, before, after string) string {
+				refs := repeatObject(n, func(i int) string {
+					return fmt.Sprintf(`{"ref":"refs/heads/b%d","before":%s,"after":%s}`, i, before, after)
+				})
+				return fmt.Sprintf(`{"repository":"https://git.example/o/r.git","refs":%s}`, refs)
+			},
+			batch: true, withoutSubject: `{"ref":"refs/heads/main"}`, wrongType: `{"repository":"https://git.example/o/r.git","ref":7}`, nullHashes: 202, noRefs: 202,
+		},
+	}
+}
+
+// TestBadInput sends what is wrong, too much or too large to the receiver, as each kind of
+// host would.
+func TestBadInput(t *testing.T) {
+	kinds := badInputs()
+	if len(kinds) != 8 {
+		t.Fatalf("%d kinds, want all eight", len(kinds))
+	}
+	const threeHundred = "300 refs"
+	quoted := func(hash string) string { return `"` + hash + `"` }
+	for _, k := range kinds {
+		log := new(memoryLog)
+		r := newReceiver(t, webhook.Options{
+			Kinds:       map[code.HostKind]ingest.Open{k.kind: k.open},
+			Connections: []ingest.Connection{{Name: "hub", Kind: k.kind, URL: k.url, Secrets: []string{k.secret}, AutoRegister: true}},
+			Appender:    log, Repositories: catalog{}, Now: newOptions(log).Now,
+		})
+		good := k.payload(1, quoted(oldHash), quoted(newHash))
+		if k.algorithm == "" {
+			k.algorithm = sha1Signature(k.secret, good)
+		}
+		many, tooMany := 1, http.StatusAccepted
+		if k.batch {
+			many, tooMany = 300, http.StatusBadRequest
+		}
+		large := strings.Repeat(" ", webhook.DefaultMaxBodyBytes-len(good)) + good // JSON may begin with spaces
+		for _, c := range []struct {
+			name    string
+			payload string
+			// credential replaces what sign made, unless it is empty; "-" removes it.
+			credential string
+			want       int
+		}{
+			{"a good delivery", good, "", 202},
+			{"no credential", good, "-", 401},
+			{"a short credential", good, k.short, 401},
+			{"a malformed credential", good, k.malformed, 401},
+			{"another algorithm", good, k.algorithm, 401},
+			{"nothing that the event is about", k.withoutSubject, "", 400},
+			{"a value of a wrong type", k.wrongType, "", 400},
+			{"no hash on either side", k.payload(1, "null", "null"), "", k.nullHashes},
+			{"zeros on both sides", k.payload(1, quoted(zeroHash), quoted(zeroHash)), "", 202},
+			{threeHundred, k.payload(300, quoted(oldHash), quoted(newHash)), "", 202},
+			{"no refs", k.payload(0, quoted(oldHash), quoted(newHash)), "", k.noRefs},
+			{"too many refs", k.payload(ingest.MaxPushes+1, quoted(oldHash), quoted(newHash)), "", tooMany},
+			{"25 MiB", large, "", 202},
+			{"25 MiB and a byte", " " + large, "", 413},
+		} {
+			w, pushes := postAs(t, r, log, &k, c.payload, c.credential)
+			want := 0
+			switch {
+			case c.want == http.StatusAccepted && c.name == threeHundred:
+				want = many
+			case c.want == http.StatusAccepted:
+				want = 1
+			}
+			if w.Code != c.want || pushes != want {
+				t.Errorf("%s, %s: %d with %d pushes, want %d with %d: %.200s", k.kind, c.name, w.Code, pushes, c.want, want, w.Body)
+			}
+			if strings.Contains(w.Body.String(), k.secret) {
+				t.Errorf("%s, %s: the answer has the secret", k.kind, c.name)
+			}
+		}
+	}
+}
+
+// postAs sends a payload as a kind of host does and returns how many pushes were appended.
+func postAs(t *testing.T, r http.Handler, log *memoryLog, k *badInput, payload, credential string) (*httptest.ResponseRecorder, int) {
+	t.Helper()
+	req := httptest.NewRequest(http.MethodPost, "/webhooks/"+string(k.kind)+"/hub", strings.NewReader(payload))
+	for name, values := range k.header {
+		req.Header[name] = values
+	}
+	k.sign(req, []byte(payload))
+	switch {
+	case credential == "":
+	case k.credential == "":
+		req.URL.RawQuery = "token=" + strings.TrimPrefix(credential, "-")
+	default:
+		req.Header.Set(k.credential, strings.TrimPrefix(credential, "-"))
+	}
+	before := len(log.records)
+	w := httptest.NewRecorder()
+	r.ServeHTTP(w, req)
+	pushes := 0
+	for _, record := range log.records[before:] {
+		_, ev, err := event.Decode(record)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := ev.(*event.Push); ok {
+			pushes++
+		}
+	}
+	return w, pushes
+}
