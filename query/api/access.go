@@ -9,20 +9,15 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// accessObject is who may see a repository. Visibility is what counts; Decided is
-// an owner's decision, absent if there is none.
-type accessObject struct {
-	Visibility account.Visibility `json:"visibility"`
-	Decided    account.Visibility `json:"decided,omitempty"`
-	Members    []account.UserID   `json:"members"`
-}
-
-func accessOf(a auth.Access) accessObject {
-	out := accessObject{Visibility: a.Effective, Decided: a.Decided, Members: a.Members}
-	if out.Members == nil {
-		out.Members = []account.UserID{}
+// newAccess says who may see a repository. Visibility is what counts; Decided is an owner's
+// decision, absent if there is none.
+func newAccess(a auth.Access) wire.Access {
+	out := wire.Access{Visibility: wire.Visibility(a.Effective), Decided: wire.Visibility(a.Decided), Members: make([]string, len(a.Members))}
+	for i, id := range a.Members {
+		out.Members[i] = string(id)
 	}
 	return out
 }
@@ -36,7 +31,7 @@ func (s *Server) repositoryAccess(a *auth.Service, r *http.Request) (*reply, err
 	if err != nil {
 		return nil, err
 	}
-	return okReply(accessOf(access)), nil
+	return okReply(newAccess(access)), nil
 }
 
 // accessExplanations are the sentences for each reason.
@@ -91,5 +86,5 @@ func (s *Server) setRepositoryAccess(a *auth.Service, r *http.Request) (*reply, 
 	if err != nil {
 		return nil, err
 	}
-	return okReply(accessOf(access)), nil
+	return okReply(newAccess(access)), nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // AuditLog reads the audit log.
@@ -43,20 +44,6 @@ type AuditHead struct {
 	// SealedOffset is how far the last seal goes, SealedAt when it was made.
 	SealedOffset *event.Offset `json:"sealedOffset,omitempty"`
 	SealedAt     *time.Time    `json:"sealedAt,omitempty"`
-}
-
-// auditItem is an entry as the API has it.
-type auditItem struct {
-	ID         string            `json:"id"`
-	Timestamp  jsonTime          `json:"timestamp"`
-	Action     audit.Action      `json:"action"`
-	ActorID    string            `json:"actorId"`
-	ActorType  string            `json:"actorType"`
-	TargetID   string            `json:"targetId"`
-	TargetType audit.TargetType  `json:"targetType"`
-	Version    string            `json:"sourcebotVersion"`
-	Metadata   map[string]string `json:"metadata"`
-	OrgID      int               `json:"orgId"`
 }
 
 // organization is the ID of the only one there is.
@@ -101,32 +88,32 @@ func (s *Server) listAudit(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list the audit log: %w", err)
 	}
-	items := make([]auditItem, len(found.Entries))
+	items := make([]wire.AuditRecord, len(found.Entries))
 	for i, e := range found.Entries {
-		items[i] = s.newAuditItem(e)
+		items[i] = s.newAuditRecord(e)
 	}
 	out := okReply(items)
 	out.header = page.pageHeader("/api/ee/audit", found.Total, p, "since", "until", "action", "actor")
 	return out, nil
 }
 
-// newAuditItem makes an item whose actor is the user, whatever the credential, as
+// newAuditRecord makes a record whose actor is the user, whatever the credential, as
 // the established interface has it; metadata name the credential.
-func (s *Server) newAuditItem(e *auditlog.Entry) auditItem {
-	item := auditItem{
-		ID: e.ID, Timestamp: jsonTime(e.At), Action: e.Action, ActorID: string(e.Actor.User), ActorType: string(account.ActorUser),
-		TargetID: e.Target, TargetType: e.TargetType, Version: s.o.Version, Metadata: entryMetadata(e), OrgID: organization,
+func (s *Server) newAuditRecord(e *auditlog.Entry) wire.AuditRecord {
+	out := wire.AuditRecord{
+		ID: e.ID, Timestamp: wire.At(e.At), Action: string(e.Action), ActorID: string(e.Actor.User), ActorType: wire.AuditRecordActorType(account.ActorUser),
+		TargetID: e.Target, TargetType: string(e.TargetType), SourcebotVersion: s.o.Version, Metadata: entryMetadata(e), OrgID: organization,
 	}
-	if item.ActorID == "" {
-		item.ActorID, item.ActorType = string(e.Actor.Kind), string(e.Actor.Kind)
+	if out.ActorID == "" {
+		out.ActorID, out.ActorType = string(e.Actor.Kind), wire.AuditRecordActorType(e.Actor.Kind)
 	}
-	if item.TargetID == "" && item.TargetType == audit.TargetInstance {
-		item.TargetID = strconv.Itoa(organization)
+	if out.TargetID == "" && e.TargetType == audit.TargetInstance {
+		out.TargetID = strconv.Itoa(organization)
 	}
-	return item
+	return out
 }
 
-// entryMetadata returns what the record has in addition to the fields of an item; nil if
+// entryMetadata returns what the record has in addition to the fields of wire.AuditRecord; nil if
 // none.
 func entryMetadata(e *auditlog.Entry) map[string]string {
 	out := maps.Clone(e.Metadata)

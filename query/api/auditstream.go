@@ -11,6 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // Bounds of what reads the whole audit log.
@@ -51,7 +52,7 @@ func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	l := &jsonLines{f: newFrameWriter(w, front.ExchangeIn(r.Context()).Control(), s.o.PartTimeout, time.Now().Add(maxExportTime+s.o.WriteTimeout))}
 	defer l.f.close()
-	next, err := log.Export(ctx, q, after, func(e *auditlog.Entry) error { return l.write(s.newAuditItem(e)) })
+	next, err := log.Export(ctx, q, after, func(e *auditlog.Entry) error { return l.write(s.newAuditRecord(e)) })
 	complete := err == nil
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
 		err = nil // the rest is for the next one
@@ -135,14 +136,9 @@ type AuditCounts struct {
 	Chains []string `json:"chains,omitempty"`
 }
 
-// auditVerificationRequest is the body of POST /api/ee/audit/verifications.
-type auditVerificationRequest struct {
-	Heads []string `json:"heads"`
-}
-
 // verifyAudit answers POST /api/ee/audit/verifications: frames, as they come.
 func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
-	var in auditVerificationRequest
+	var in wire.AuditVerificationRequest
 	if err := s.decodeBody(r, &in); err != nil {
 		return err
 	}

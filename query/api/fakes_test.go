@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/erasure"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 	"github.com/quarrysearch/quarry/schemas/ledger"
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
@@ -91,8 +92,8 @@ type world struct {
 	repositories []*search.Repository
 	registered   []string
 	registrarErr error
-	status       map[code.RepositoryID]api.RepositoryStatus
-	skipped      []api.SkippedFile
+	status       map[code.RepositoryID]indexing.Status
+	skipped      []indexing.SkippedFile
 	readyErr     error
 	asOf         string
 
@@ -105,13 +106,13 @@ func newWorld() *world {
 	return &world{
 		searcher:     search.New(search.Options{}),
 		repositories: []*search.Repository{kettle, bare},
-		status: map[code.RepositoryID]api.RepositoryStatus{
-			kettleID: {Repository: *kettle, State: api.StateIndexed, Refs: []api.RefStatus{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at,
-				Freshness: api.Freshness{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, ReceivedAt: day.Add(-1500 * time.Millisecond), IndexedAt: day, Waiting: 2, OldestAt: day.AddDate(100, 0, 0) /* whose age is 0 for a while */}},
-			bareID: {Repository: *bare, State: api.StateImporting, Progress: &api.Progress{Files: 5, FilesTotal: 10, Bytes: 100, BytesTotal: 1000}, LastError: &api.Failure{Code: failure.Unreachable, Detail: "fetch /srv/git: no route to host", At: day},
-				Reconciliation: &api.Reconciliation{LookedAt: day, Result: "failed", Failed: &api.Failure{Code: failure.Unreachable, Detail: "list /srv/git: no route to host"}, NextAt: day.Add(time.Hour)}},
+		status: map[code.RepositoryID]indexing.Status{
+			kettleID: {Repository: kettle.Repository, Commit: kettle.IndexedCommit, IndexedAt: kettle.IndexedAt, PushedAt: kettle.PushedAt, State: indexing.Indexed, Refs: []indexing.Ref{{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, IndexedAt: day}}, Segments: 2, Files: 10, SkippedFiles: 3, Applied: &at,
+				Freshness: indexing.Freshness{Ref: "refs/heads/trunk", Commit: kettle.IndexedCommit, ReceivedAt: day.Add(-1500 * time.Millisecond), IndexedAt: day, Waiting: 2, OldestAt: day.AddDate(100, 0, 0) /* whose age is 0 for a while */}},
+			bareID: {Repository: bare.Repository, Commit: bare.IndexedCommit, IndexedAt: bare.IndexedAt, PushedAt: bare.PushedAt, State: indexing.Importing, Progress: &indexing.Progress{Files: 5, FilesTotal: 10, Bytes: 100, BytesTotal: 1000}, LastError: &indexing.Failure{Code: failure.Unreachable, Detail: "fetch /srv/git: no route to host", At: day},
+				Reconciliation: &indexing.Reconciliation{LookedAt: day, Result: "failed", Failed: &indexing.Failure{Code: failure.Unreachable, Detail: "list /srv/git: no route to host"}, NextAt: day.Add(time.Hour)}},
 		},
-		skipped: []api.SkippedFile{
+		skipped: []indexing.SkippedFile{
 			{Path: "a.png", Ref: "refs/heads/trunk", Reason: code.SkipBinary, SizeBytes: 10},
 			{Path: "big.json", Ref: "refs/heads/trunk", Reason: code.SkipTooLarge, SizeBytes: 10 << 20},
 			{Path: "deep.js", Ref: "refs/heads/trunk", PartialSymbols: code.PartialLimit, SizeBytes: 4000},
@@ -188,7 +189,7 @@ func (w *world) Reindex(_ context.Context, id code.RepositoryID, refs []code.Ref
 	return w.append("reindex %d %s", id, refs)
 }
 
-func (w *world) Status(_ context.Context, id code.RepositoryID) (api.RepositoryStatus, error) {
+func (w *world) Status(_ context.Context, id code.RepositoryID) (indexing.Status, error) {
 	st, ok := w.status[id]
 	if !ok {
 		return st, fmt.Errorf("status: %w", code.ErrNotFound)
@@ -196,11 +197,11 @@ func (w *world) Status(_ context.Context, id code.RepositoryID) (api.RepositoryS
 	return st, nil
 }
 
-func (w *world) Skipped(_ context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) ([]api.SkippedFile, int, error) {
+func (w *world) Skipped(_ context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) ([]indexing.SkippedFile, int, error) {
 	if id != kettleID || ref != "" && ref != "refs/heads/trunk" {
 		return nil, 0, fmt.Errorf("skipped files of %q: %w", ref, code.ErrNotFound)
 	}
-	var all []api.SkippedFile
+	var all []indexing.SkippedFile
 	for _, f := range w.skipped {
 		if reason == "" || string(f.Reason) == reason || string(f.PartialSymbols) == reason {
 			all = append(all, f)

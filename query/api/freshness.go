@@ -8,49 +8,21 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/indexing"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// Freshness is how far searches are behind the pushes of a repository.
-type Freshness struct {
-	// Ref is the ref that was indexed last, Commit its commit; ReceivedAt is when
-	// the first push that led there was received, IndexedAt when a worker finished
-	// it: it is searchable moments later.
-	Ref                   code.Ref
-	Commit                code.CommitID
-	ReceivedAt, IndexedAt time.Time
-	// Waiting counts the pushes that were received and have not had their effect,
-	// the oldest received at OldestAt. More says that there may be more: as many
-	// events as are looked at wait in the partition.
-	Waiting  int
-	More     bool
-	OldestAt time.Time
-}
-
-type freshnessItem struct {
-	Ref        code.Ref      `json:"ref,omitempty"`
-	Commit     code.CommitID `json:"commit,omitempty"`
-	ReceivedAt *jsonTime     `json:"receivedAt,omitempty"`
-	IndexedAt  *jsonTime     `json:"indexedAt,omitempty"`
-	// Lag is from ReceivedAt to IndexedAt.
-	Lag      *float64  `json:"lagSeconds,omitempty"`
-	Waiting  int       `json:"waitingPushes"`
-	More     bool      `json:"moreWaiting,omitempty"`
-	OldestAt *jsonTime `json:"oldestWaitingAt,omitempty"`
-	// Stale is the age of the oldest push that waits, 0 if none does.
-	Stale float64 `json:"staleSeconds"`
-}
-
-func newFreshnessItem(f *Freshness, now time.Time) *freshnessItem {
-	out := &freshnessItem{
-		Ref: f.Ref, Commit: f.Commit, ReceivedAt: optionalTime(f.ReceivedAt), IndexedAt: optionalTime(f.IndexedAt),
-		Waiting: f.Waiting, More: f.More, OldestAt: optionalTime(f.OldestAt),
+func newFreshness(f *indexing.Freshness, now time.Time) wire.Freshness {
+	out := wire.Freshness{
+		Ref: string(f.Ref), Commit: string(f.Commit), ReceivedAt: wire.At(f.ReceivedAt), IndexedAt: wire.At(f.IndexedAt),
+		WaitingPushes: f.Waiting, MoreWaiting: f.More, OldestWaitingAt: wire.At(f.OldestAt),
 	}
 	if !f.ReceivedAt.IsZero() && !f.IndexedAt.IsZero() {
 		lag := max(f.IndexedAt.Sub(f.ReceivedAt).Seconds(), 0)
-		out.Lag = &lag
+		out.LagSeconds = &lag
 	}
 	if !f.OldestAt.IsZero() {
-		out.Stale = max(now.Sub(f.OldestAt).Seconds(), 0)
+		out.StaleSeconds = max(now.Sub(f.OldestAt).Seconds(), 0)
 	}
 	return out
 }
@@ -58,30 +30,25 @@ func newFreshnessItem(f *Freshness, now time.Time) *freshnessItem {
 // maxSkippedShown bounds the skipped files in a status.
 const maxSkippedShown = 10
 
-// skippedItems are the first skipped files of the default branch, and where all are.
-type skippedItems struct {
-	Files []skippedItem `json:"files"`
-	URL   string        `json:"url"`
-}
-
-// firstSkipped returns nil where no file is skipped.
-func (s *Server) firstSkipped(ctx context.Context, id code.RepositoryID) (*skippedItems, error) {
+// firstSkipped returns the first skipped files of the default branch, and where all of them
+// are listed; its zero value if no file is skipped.
+func (s *Server) firstSkipped(ctx context.Context, id code.RepositoryID) (out wire.FirstSkippedFiles, err error) {
 	files, _, err := s.o.Status.Skipped(ctx, id, "", "", 0, maxSkippedShown)
 	if errors.Is(err, code.ErrNotFound) || err == nil && len(files) == 0 {
-		return nil, nil // the default branch may not be indexed
+		return out, nil // the default branch may not be indexed
 	}
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	return &skippedItems{newSkippedItems(files), fmt.Sprintf("/api/repos/%d/skipped", s.numberOf(id))}, nil
+	return wire.FirstSkippedFiles{Files: newSkippedFiles(files), URL: fmt.Sprintf("/api/repos/%d/skipped", s.numberOf(id))}, nil
 }
 
-func newSkippedItems(files []SkippedFile) []skippedItem {
-	items := make([]skippedItem, len(files))
+func newSkippedFiles(files []indexing.SkippedFile) []wire.SkippedFile {
+	items := make([]wire.SkippedFile, len(files))
 	for i, f := range files {
-		items[i] = skippedItem{Path: f.Path, Ref: f.Ref, Reason: string(f.Reason), SizeBytes: f.SizeBytes, Message: f.Reason.Advice()}
+		items[i] = wire.SkippedFile{Path: f.Path, Ref: string(f.Ref), Reason: wire.SkipReason(f.Reason), SizeBytes: f.SizeBytes, Message: f.Reason.Advice()}
 		if r := f.PartialSymbols; r != "" {
-			items[i].Reason, items[i].Symbols, items[i].Message = string(r), "partial", r.Advice()
+			items[i].Reason, items[i].Symbols, items[i].Message = wire.SkipReason(r), wire.SkippedFileSymbolsPartial, r.Advice()
 		}
 	}
 	return items

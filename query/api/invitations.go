@@ -9,22 +9,13 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// invitationObject is an invitation. Value and URL, all that is needed to accept
-// it, are in the answer that made it and in no other.
-type invitationObject struct {
-	ID        account.InvitationID `json:"id"`
-	Value     string               `json:"value,omitempty"`
-	URL       string               `json:"url,omitempty"`
-	Email     string               `json:"email,omitempty"`
-	Role      account.Role         `json:"role"`
-	CreatedAt jsonTime             `json:"createdAt"`
-	ExpiresAt jsonTime             `json:"expiresAt"`
-}
-
-func invitationOf(i *account.Invitation) invitationObject {
-	return invitationObject{ID: i.ID, Email: i.Email, Role: i.Role, CreatedAt: jsonTime(i.CreatedAt), ExpiresAt: jsonTime(i.ExpiresAt)}
+// newInvitation leaves out Value and URL, which are all that is needed to accept an
+// invitation: only the answer that creates it has them.
+func newInvitation(i *account.Invitation) wire.Invitation {
+	return wire.Invitation{ID: string(i.ID), Email: i.Email, Role: wire.Role(i.Role), CreatedAt: wire.At(i.CreatedAt), ExpiresAt: wire.At(i.ExpiresAt)}
 }
 
 func (s *Server) createInvitation(a *auth.Service, r *http.Request) (*reply, error) {
@@ -45,7 +36,7 @@ func (s *Server) createInvitation(a *auth.Service, r *http.Request) (*reply, err
 	if err != nil {
 		return nil, err
 	}
-	out := invitationOf(made)
+	out := newInvitation(made)
 	out.Value, out.URL = value, s.o.PublicURL+invitationPath+"?"+url.Values{"token": {value}}.Encode()
 	return createdReply(out), nil
 }
@@ -58,9 +49,9 @@ func (s *Server) listInvitations(a *auth.Service, r *http.Request) (*reply, erro
 	if err != nil {
 		return nil, err
 	}
-	out := make([]invitationObject, 0, len(invitations))
+	out := make([]wire.Invitation, 0, len(invitations))
 	for _, i := range invitations {
-		out = append(out, invitationOf(i))
+		out = append(out, newInvitation(i))
 	}
 	return okReply(out), nil
 }

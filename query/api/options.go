@@ -19,6 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
@@ -98,12 +99,12 @@ type Registrar interface {
 type Status interface {
 	// Status returns an error that wraps code.ErrNotFound for a repository that is
 	// not registered.
-	Status(ctx context.Context, id code.RepositoryID) (RepositoryStatus, error)
+	Status(ctx context.Context, id code.RepositoryID) (indexing.Status, error)
 	// Skipped returns the files of a ref that are not indexed, ordered by path,
 	// from offset on and at most limit, and how many there are in all. An empty
 	// ref means the default branch, an empty reason means all. The error wraps
 	// code.ErrNotFound for an unknown repository or ref.
-	Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) (files []SkippedFile, total int, err error)
+	Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) (files []indexing.SkippedFile, total int, err error)
 }
 
 // Errors that the interfaces above may wrap.
@@ -114,8 +115,8 @@ var (
 	ErrConflict = errors.New("conflict")
 	// ErrCursor says that a cursor is none of a page before.
 	ErrCursor = errors.New("cursor is not valid")
-	// ErrUnavailable says that it cannot be done now.
-	ErrUnavailable = errors.New("unavailable")
+	// ErrUnavailable says that it cannot be done now, such as a search.
+	ErrUnavailable = search.ErrUnavailable
 )
 
 // Options configure a Server. Searcher, Views, Catalog, Numbers, Registrar, Status,

@@ -19,29 +19,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
-// registerRequest is the body of POST /api/repos: cloneUrl or path is required.
-type registerRequest struct {
-	Name        string        `json:"name"`
-	DisplayName string        `json:"displayName"`
-	CloneURL    string        `json:"cloneUrl"`
-	Path        string        `json:"path"`
-	Branches    []string      `json:"branches"`
-	Tags        []string      `json:"tags"`
-	Kind        code.HostKind `json:"codeHostType"`
-	WebURL      string        `json:"webUrl"`
-}
-
 // newAccepted says that an event is durable; its effect follows.
 func newAccepted(number code.RepositoryNumber, r *code.Repository, at event.Position) wire.Accepted {
 	return wire.Accepted{RepoID: number, RepoName: r.Name, Position: wirePosition(at)}
 }
 
 func (s *Server) registerRepository(r *http.Request) (*reply, error) {
-	var in registerRequest
+	var in wire.RegisterRequest
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	repository, err := in.newRepository()
+	repository, err := newRepository(&in)
 	if err != nil {
 		return nil, err
 	}
@@ -74,14 +62,14 @@ func (s *Server) selectRefs(ctx context.Context, repository code.Repository) wir
 }
 
 // newRepository checks the request and fills in what it leaves out.
-func (in *registerRequest) newRepository() (code.Repository, error) {
+func newRepository(in *wire.RegisterRequest) (code.Repository, error) {
 	address := in.CloneURL + in.Path
 	clone, err := code.ParseCloneURL(address)
 	if err != nil {
 		return code.Repository{}, fmt.Errorf("%w: %w", errBody, err)
 	}
 	r := code.Repository{
-		ID: clone.RepositoryID(), Kind: in.Kind, Name: in.Name, DisplayName: in.DisplayName,
+		ID: clone.RepositoryID(), Kind: code.HostKind(in.CodeHostType), Name: in.Name, DisplayName: in.DisplayName,
 		CloneURL: address, WebURL: in.WebURL, Branches: in.Branches, Tags: in.Tags,
 	}
 	if r.Name == "" {

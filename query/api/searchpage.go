@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
 // RunSearch runs a search for a page, as POST /api/stream_search does: emit gets the files
@@ -50,29 +50,12 @@ func (s *Server) SearchableRepositories(ctx context.Context) ([]*search.Reposito
 	return s.listings.listFor(all, listKey{visible: s.callerVisibility(ctx), sort: "name"}), nil
 }
 
-// SearchFreshness is how far searches are behind the pushes of some repositories.
-type SearchFreshness struct {
-	// Waiting counts the pushes that have not had their effect, the oldest received at
-	// OldestAt; More says that there may be more.
-	Waiting  int
-	More     bool
-	OldestAt time.Time
-	// IndexedAt is when the newest of their pushes was indexed.
-	IndexedAt time.Time
-	// Importing is the name of a repository that is imported, of which Files of
-	// FilesTotal are read; empty if there is none.
-	Importing         string
-	Files, FilesTotal int
-	// Failed is the name of a repository whose last update failed; empty if none did.
-	Failed string
-}
-
 // maxFreshnessRepositories bounds the repositories that one page looks at.
 const maxFreshnessRepositories = 10
 
 // Freshness looks at the first of some repositories, which have to exist for the caller.
 // Those that are gone meanwhile are left out.
-func (s *Server) Freshness(ctx context.Context, repositories []code.RepositoryID) (out SearchFreshness, err error) {
+func (s *Server) Freshness(ctx context.Context, repositories []code.RepositoryID) (out indexing.Summary, err error) {
 	for _, id := range repositories[:min(len(repositories), maxFreshnessRepositories)] {
 		st, err := s.o.Status.Status(ctx, id)
 		if errors.Is(err, code.ErrNotFound) {

@@ -12,6 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // newcomerRequest is the body of POST /api/auth/setup and of the acceptance of an
@@ -145,26 +146,16 @@ func (s *Server) changeMe(a *auth.Service, r *http.Request) (*reply, error) {
 	return s.showMe(a, r)
 }
 
-// sessionObject is a session of the caller.
-type sessionObject struct {
-	ID        account.SessionID `json:"id"`
-	CreatedAt jsonTime          `json:"createdAt"`
-	ExpiresAt jsonTime          `json:"expiresAt"`
-	Address   string            `json:"address,omitempty"`
-	Client    string            `json:"client,omitempty"`
-	Current   bool              `json:"current"`
-}
-
 func (s *Server) listSessions(a *auth.Service, r *http.Request) (*reply, error) {
 	p := auth.From(r.Context())
 	sessions, err := a.Sessions(p)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]sessionObject, 0, len(sessions))
+	out := make([]wire.Session, 0, len(sessions))
 	for _, session := range sessions {
-		out = append(out, sessionObject{
-			ID: session.ID, CreatedAt: jsonTime(session.CreatedAt), ExpiresAt: jsonTime(session.ExpiresAt),
+		out = append(out, wire.Session{
+			ID: string(session.ID), CreatedAt: wire.At(session.CreatedAt), ExpiresAt: wire.At(session.ExpiresAt),
 			Address: session.Address, Client: session.Agent, Current: string(session.ID) == p.Actor.Credential,
 		})
 	}

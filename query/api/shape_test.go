@@ -13,33 +13,23 @@ import (
 
 // What stays written by hand has the shape of the generated struct, both ways: the
 // same members, with the same types of JSON. Search answers are here because they
-// are written file by file, frames and states because other packages fill them in,
-// accounts because they are put together from what a Principal may see.
+// are written file by file, dead letters because the event in them has no fixed type, frames
+// and heads because other packages fill them in, and users and keys because of members that
+// are null or an empty list, which the generated structs cannot tell from absent ones.
 func TestBodiesByHandHaveTheirShape(t *testing.T) {
 	for _, tc := range []struct{ hand, generated any }{
 		{search.Explain{}, wire.SearchExplain{}},
 		{searchResponse{}, wire.SearchResult{}},
 		{parts{streamChunk{}, streamFinal{}, streamError{}}, wire.StreamFrame{}},
 		{errorObject{}, wire.Error{}},
-		{registerRequest{}, wire.RegisterRequest{}},
-		{statusResponse{}, wire.RepositoryStatus{}},
-		{skippedItem{}, wire.SkippedFile{}},
 		{deadLetterDetails{}, wire.DeadLetterDetails{}},
-		{verificationRequest{}, wire.VerificationRequest{}},
 		{parts{VerificationFrame{}, streamError{}}, wire.VerificationFrame{}},
-		{auditItem{}, wire.AuditRecord{}},
 		{auditHeadResponse{}, wire.AuditHeads{}},
-		{auditVerificationRequest{}, wire.AuditVerificationRequest{}},
 		{parts{AuditFrame{}, streamError{}}, wire.AuditFrame{}},
-		{accessObject{}, wire.Access{}},
 		{userObject{}, wire.User{}},
-		{removedResponse{}, wire.Removed{}},
-		{invitationObject{}, wire.Invitation{}},
 		{keyObject{}, wire.Key{}},
 		{signedInResponse{}, wire.SignedIn{}},
 		{meResponse{}, wire.Me{}},
-		{sessionObject{}, wire.Session{}},
-		{tokenResponse{}, wire.ScopedAccessToken{}},
 	} {
 		hands, ok := tc.hand.(parts)
 		if !ok {

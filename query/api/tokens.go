@@ -7,18 +7,8 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
-	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
-
-// tokenResponse is a scoped access token. Its value is in this answer and in no
-// other.
-type tokenResponse struct {
-	ID            account.TokenID         `json:"id"`
-	Token         string                  `json:"token"`
-	CreatedAt     jsonTime                `json:"createdAt"`
-	ExpiresAt     jsonTime                `json:"expiresAt"`
-	RepositoryIDs []code.RepositoryNumber `json:"repoIds"`
-}
 
 func (s *Server) mintToken(a *auth.Service, r *http.Request) (*reply, error) {
 	var body struct {
@@ -35,7 +25,9 @@ func (s *Server) mintToken(a *auth.Service, r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return createdReply(tokenResponse{token.ID, value, jsonTime(token.CreatedAt), jsonTime(token.ExpiresAt), s.numbersOf(token.Repositories)}), nil
+	return createdReply(wire.ScopedAccessToken{
+		ID: string(token.ID), Token: value, CreatedAt: wire.At(token.CreatedAt), ExpiresAt: wire.At(token.ExpiresAt), RepoIds: s.numbersOf(token.Repositories),
+	}), nil
 }
 
 func (s *Server) revokeToken(a *auth.Service, r *http.Request) (*reply, error) {

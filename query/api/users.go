@@ -10,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // maxUserIDBytes is above what any ID of a user has.
@@ -38,12 +39,6 @@ func (s *Server) showUser(a *auth.Service, r *http.Request) (*reply, error) {
 	return okReply(userOf(user)), nil
 }
 
-// removedResponse is the answer of the established interface.
-type removedResponse struct {
-	Success bool   `json:"success"`
-	Message string `json:"message"`
-}
-
 func (s *Server) removeUser(a *auth.Service, r *http.Request) (*reply, error) {
 	id, err := namedUser(r)
 	if err != nil {
@@ -52,7 +47,7 @@ func (s *Server) removeUser(a *auth.Service, r *http.Request) (*reply, error) {
 	if err := a.Remove(r.Context(), auth.From(r.Context()), id); err != nil {
 		return nil, err
 	}
-	return okReply(removedResponse{true, "User removed"}), nil
+	return okReply(wire.Removed{Success: true, Message: "User removed"}), nil
 }
 
 func (s *Server) listUsers(a *auth.Service, r *http.Request) (*reply, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // Bounds of a verification.
@@ -88,16 +89,9 @@ type VerificationCounts struct {
 	Unchecked int `json:"unchecked"`
 }
 
-// verificationRequest is the body of POST /api/verifications.
-type verificationRequest struct {
-	Repositories []string `json:"repositories"`
-	Remote       bool     `json:"remote"`
-	Repair       bool     `json:"repair"`
-}
-
 // verifyIndex answers POST /api/verifications: frames, as they come.
 func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
-	var in verificationRequest
+	var in wire.VerificationRequest
 	if err := s.decodeBody(r, &in); err != nil {
 		return err
 	}

@@ -22,6 +22,9 @@ import (
 // too many that take long wait already.
 var ErrBusy = admission.ErrBusy
 
+// ErrUnavailable says that the index cannot be searched now.
+var ErrUnavailable = errors.New("unavailable")
+
 // Options configure a Searcher. The zero value works.
 type Options struct {
 	// MaxDuration bounds one search; it then returns what it has. Default 30 s.

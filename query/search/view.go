@@ -18,14 +18,6 @@ type Repository struct {
 	IndexedAt, PushedAt time.Time
 }
 
-// DefaultRef returns the full name of the default branch, empty if unknown.
-func (r *Repository) DefaultRef() code.Ref {
-	if r.DefaultBranch == "" {
-		return ""
-	}
-	return code.BranchRef(r.DefaultBranch)
-}
-
 // A Context is a search context, a set of repositories that has a name: whether it
 // holds the repository of that full name.
 type Context func(repository string) bool

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 	"github.com/quarrysearch/quarry/query/front"
@@ -39,7 +38,7 @@ var failures = []failure{
 	{errNoContext, http.StatusNotFound, "There is no search context of that name."},
 	{search.ErrBusy, http.StatusServiceUnavailable, "Too many searches are running at this moment. Please try again in a few seconds."},
 	{front.ErrTooManyStreams, http.StatusServiceUnavailable, "Too many searches are running at this moment. Please try again in a few seconds."},
-	{api.ErrUnavailable, http.StatusServiceUnavailable, "The server cannot search now. Please try again in a few seconds."},
+	{search.ErrUnavailable, http.StatusServiceUnavailable, "The server cannot search now. Please try again in a few seconds."},
 	{plan.ErrPattern, http.StatusBadRequest, "The pattern is too large to be searched for. Please use a shorter one."},
 	{errMethod, http.StatusMethodNotAllowed, "This address only accepts a form. Please use the page with the form."},
 	{ErrNotReady, http.StatusServiceUnavailable, "The server has just been started and is still reading its accounts. Please try again in a moment."},

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -9,9 +10,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
 // Bounds of what pages take and show.
@@ -35,6 +37,11 @@ type Front interface {
 	SearchPage(label string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler
 }
 
+// Status knows how far the indexing of a repository is.
+type Status interface {
+	Status(ctx context.Context, id code.RepositoryID) (indexing.Status, error)
+}
+
 // Options configure a Server. Front, Accounts, Secret and PublicURL are required.
 type Options struct {
 	Accounts Accounts
@@ -56,7 +63,7 @@ type Options struct {
 	// Outline reads tokens and symbols; nil: code is plain.
 	Outline Outline
 	// Status says how fresh the index of a repository is; nil: pages do not say.
-	Status api.Status
+	Status Status
 	// Audit records who views the list of members, who requests a page that is for
 	// owners, and sign-ins that fail between the browser and a provider; nil
 	// records nothing. Accounts records its own changes, and other sign-ins.

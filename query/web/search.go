@@ -13,24 +13,22 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
 // Searches runs searches for the principal of a context; api.Server does.
 type Searches interface {
 	RunSearch(ctx context.Context, r search.Request, emit search.Emit, finish func(r *search.Result, incompleteReason string) error) error
 	SearchableRepositories(ctx context.Context) ([]*search.Repository, error)
-	Freshness(ctx context.Context, repositories []code.RepositoryID) (api.SearchFreshness, error)
+	Freshness(ctx context.Context, repositories []code.RepositoryID) (indexing.Summary, error)
 	AsOf() string
 }
-
-var _ Searches = (*api.Server)(nil)
 
 // searchPath is the address of results.
 const searchPath = "/search"

@@ -13,11 +13,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
 // fakeSearches answers searches with what a test sets, to drive pages into every state.
@@ -28,7 +28,7 @@ type fakeSearches struct {
 	err       error
 	pause     chan struct{} // the search waits for it before its second part
 	pausesFor string        // part of the queries that wait; empty: all
-	freshness api.SearchFreshness
+	freshness indexing.Summary
 	asOf      string
 	request   search.Request // the last one
 	canceled  chan struct{}  // gets a value for each search whose caller has gone
@@ -63,7 +63,7 @@ func (f *fakeSearches) SearchableRepositories(context.Context) ([]*search.Reposi
 	return known[:1], nil
 }
 
-func (f *fakeSearches) Freshness(context.Context, []code.RepositoryID) (api.SearchFreshness, error) {
+func (f *fakeSearches) Freshness(context.Context, []code.RepositoryID) (indexing.Summary, error) {
 	return f.freshness, nil
 }
 
@@ -133,13 +133,13 @@ func TestSearchStates(t *testing.T) {
 		{"busy", 0, func(f *fakeSearches) { f.err = search.ErrBusy }, "/search?q=kettle", 200, []string{"Too many searches are running", `data-wait="2"`}, nil},
 		{"context", 0, func(f *fakeSearches) { f.err = code.ErrNotFound }, "/search?q=kettle", 200, []string{"no search context of that name"}, nil},
 		{"waiting", 1, func(f *fakeSearches) {
-			f.freshness = api.SearchFreshness{Waiting: 2, OldestAt: now.Add(-90 * time.Second)}
+			f.freshness = indexing.Summary{Waiting: 2, OldestAt: now.Add(-90 * time.Second)}
 		}, "/search?q=kettle", 200, []string{`class="fresh warn">2 pushes waiting, the oldest for 1 min`}, nil},
 		{"stale", 1, func(f *fakeSearches) {
-			f.freshness = api.SearchFreshness{Waiting: 1, OldestAt: now.Add(-20 * time.Minute)}
+			f.freshness = indexing.Summary{Waiting: 1, OldestAt: now.Add(-20 * time.Minute)}
 		}, "/search?q=kettle", 200, []string{`class="fresh bad">1 push waiting for 20 min`}, nil},
 		{"importing", 1, func(f *fakeSearches) {
-			f.freshness = api.SearchFreshness{Importing: "example.com/open", Files: 312_000, FilesTotal: 1_100_000}
+			f.freshness = indexing.Summary{Importing: "example.com/open", Files: 312_000, FilesTotal: 1_100_000}
 		}, "/search?q=kettle", 200, []string{"312,000 of 1,100,000 files, results are partial"}, nil},
 		{"as of", 1, func(f *fakeSearches) { f.asOf = "2026-03-04T03:06:00Z" }, "/search?q=kettle", 200, []string{"This server shows the past: 2026-03-04T03:06:00Z"}, nil},
 		{"explained", 1, func(f *fakeSearches) {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
 // resultState is what a page says of a search: how much was found, whether that is all,
@@ -168,7 +168,7 @@ const (
 )
 
 // describeFreshness says how far the index is behind.
-func (d *resultState) describeFreshness(t *texts, f api.SearchFreshness, now time.Time) {
+func (d *resultState) describeFreshness(t *texts, f indexing.Summary, now time.Time) {
 	switch age := now.Sub(f.OldestAt); {
 	case f.Importing != "":
 		d.Fresh, d.Level = t.mustFormat("freshImporting", "repository", f.Importing, "files", f.Files, "total", f.FilesTotal), "warn"

@@ -123,3 +123,11 @@ func KeepImageURL(s string) string {
 	}
 	return s
 }
+
+// DefaultRef returns the full name of the default branch, empty if unknown.
+func (r *Repository) DefaultRef() Ref {
+	if r.DefaultBranch == "" {
+		return ""
+	}
+	return BranchRef(r.DefaultBranch)
+}

@@ -29,7 +29,7 @@ var directions = []direction{
 	{"query/front", []string{"schemas", "query/auth", "query/front"}},
 	{"query/live", []string{"schemas", "query/live"}},
 	{"query/mcp", append([]string{"schemas", "query"}, formats...)},
-	{"query/web", append([]string{"schemas", "query"}, formats...)},
+	{"query/web", []string{"schemas", "query/auth", "query/client", "query/front", "query/plan", "query/search", "query/source", "query/syntax", "query/web"}},
 	// search, navigate, source and auth: everything below api and web.
 	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/precise", "query/navigate", "query/source", "query/auth"}, formats...)},
 	// Parts of the server know neither its other parts nor what asks for them.
@@ -47,7 +47,7 @@ var directions = []direction{
 		"schemas", "pipeline/eventlog", "projections", "query/api", "cmd/internal/boot", "cmd/quarry/internal/registry", "cmd/quarry/internal/versions",
 	}},
 	{"cmd/quarry/internal/indexstatus", []string{
-		"schemas", "pipeline", "projections", "query/api", "cmd/internal/config", "cmd/quarry/internal/registry", "cmd/quarry/internal/versions",
+		"schemas", "pipeline", "projections", "query/api", "cmd/internal/config", "cmd/quarry/internal/versions",
 	}},
 	{"cmd/quarry/internal/auditreads", []string{
 		"schemas", "projections/audit", "query/api", "cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/accountrows",

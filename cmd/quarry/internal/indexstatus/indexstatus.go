@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/projections/catalog"
 	"github.com/quarrysearch/quarry/projections/places"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
 // Reader says how far the indexing of a repository is. It implements api.Status.
@@ -33,16 +34,16 @@ func New(log eventlog.Log, v *versions.Versions, pipeline func() *Pipeline) *Rea
 }
 
 // Status implements api.Status.
-func (s *Reader) Status(ctx context.Context, id code.RepositoryID) (api.RepositoryStatus, error) {
+func (s *Reader) Status(ctx context.Context, id code.RepositoryID) (indexing.Status, error) {
 	i := s.versions.Acquire()
 	defer i.Release()
 	known, ok := i.Catalog.Snapshot().ByID(id)
 	if !ok {
-		return api.RepositoryStatus{}, fmt.Errorf("status: %w", code.ErrNotFound)
+		return indexing.Status{}, fmt.Errorf("status: %w", code.ErrNotFound)
 	}
 	// The position first, the view after it: what the position promises, the view
 	// shows.
-	out := api.RepositoryStatus{Repository: *registry.SearchRepository(known), State: api.StateRegistered}
+	out := newStatus(known)
 	at, err := s.appliedPosition(ctx, i, id)
 	if err != nil {
 		return out, err
@@ -56,8 +57,31 @@ func (s *Reader) Status(ctx context.Context, id code.RepositoryID) (api.Reposito
 	v := i.Places.Acquire()
 	defer v.Release()
 	s.describeIndex(v, &out)
-	s.AddWork(&out)
+	s.addWork(&out)
 	return out, nil
+}
+
+// Work returns what the pipeline of this process does, or did last, for a repository; false
+// if it is not registered.
+func (s *Reader) Work(id code.RepositoryID) (indexing.Status, bool) {
+	i := s.versions.Acquire()
+	defer i.Release()
+	known, ok := i.Catalog.Snapshot().ByID(id)
+	if !ok {
+		return indexing.Status{}, false
+	}
+	v := i.Places.Acquire()
+	defer v.Release()
+	out := newStatus(known)
+	if r := v.Repository(id); r != nil && len(r.Refs) > 0 {
+		out.State = indexing.Indexed
+	}
+	s.addWork(&out)
+	return out, true
+}
+
+func newStatus(r *catalog.Repository) indexing.Status {
+	return indexing.Status{Repository: r.Repository, IndexedAt: r.IndexedAt, PushedAt: r.PushedAt, State: indexing.Registered}
 }
 
 // appliedPosition returns where the events of the repository's partition begin that have not
@@ -78,7 +102,7 @@ const maxWaitingRecords = 10_000
 
 // countWaitingPushes counts the pushes of a repository from a position on, which have not had
 // their effect.
-func (s *Reader) countWaitingPushes(ctx context.Context, id code.RepositoryID, from event.Position, out *api.Freshness) error {
+func (s *Reader) countWaitingPushes(ctx context.Context, id code.RepositoryID, from event.Position, out *indexing.Freshness) error {
 	high, err := s.log.HighWater(ctx, event.TopicEvents)
 	if err != nil || int(from.Partition) >= len(high) || from.Offset >= high[from.Partition] {
 		return err
@@ -106,7 +130,7 @@ func (s *Reader) countWaitingPushes(ctx context.Context, id code.RepositoryID, f
 }
 
 // describeIndex fills in what the view shows of the repository.
-func (s *Reader) describeIndex(v *places.View, out *api.RepositoryStatus) {
+func (s *Reader) describeIndex(v *places.View, out *indexing.Status) {
 	r := v.Repository(out.Repository.ID)
 	if r == nil {
 		return
@@ -115,15 +139,15 @@ func (s *Reader) describeIndex(v *places.View, out *api.RepositoryStatus) {
 		if f := &out.Freshness; ref.IndexedAt.After(f.IndexedAt) {
 			f.Ref, f.Commit, f.ReceivedAt, f.IndexedAt = ref.Ref, ref.Commit, ref.PushedAt, ref.IndexedAt
 		}
-		out.Refs = append(out.Refs, api.RefStatus{Ref: ref.Ref, Commit: ref.Commit, IndexedAt: ref.IndexedAt})
+		out.Refs = append(out.Refs, indexing.Ref{Ref: ref.Ref, Commit: ref.Commit, IndexedAt: ref.IndexedAt})
 	}
 	if len(r.Refs) > 0 {
-		out.State = api.StateIndexed
+		out.State = indexing.Indexed
 	}
 	if r.Default == nil {
 		return
 	}
-	out.Repository.IndexedCommit = r.Default.Commit
+	out.Commit = r.Default.Commit
 	out.Files = r.Default.Files
 	for _, n := range r.Default.Skipped {
 		out.SkippedFiles += n
@@ -147,21 +171,21 @@ func countSegments(v *places.View, r *places.Repository) int {
 	return n
 }
 
-// AddWork fills in what the pipeline of this process does for the repository.
-func (s *Reader) AddWork(out *api.RepositoryStatus) {
+// addWork fills in what the pipeline of this process does for the repository.
+func (s *Reader) addWork(out *indexing.Status) {
 	p := s.pipeline()
 	if p == nil {
 		return
 	}
 	p.describeWork(out)
-	if out.State == api.StateIndexed {
+	if out.State == indexing.Indexed {
 		return
 	}
 	switch {
 	case out.Progress != nil:
-		out.State = api.StateImporting
+		out.State = indexing.Importing
 	case out.LastError != nil:
-		out.State = api.StateFailed
+		out.State = indexing.Failed
 	}
 }
 
@@ -169,7 +193,7 @@ func (s *Reader) AddWork(out *api.RepositoryStatus) {
 const skippedPage = 1000
 
 // Skipped implements api.Status.
-func (s *Reader) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) ([]api.SkippedFile, int, error) {
+func (s *Reader) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) ([]indexing.SkippedFile, int, error) {
 	i := s.versions.Acquire()
 	defer i.Release()
 	v := i.Places.Acquire()
@@ -193,7 +217,7 @@ func (s *Reader) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref
 			total += n
 		}
 	}
-	var files []api.SkippedFile
+	var files []indexing.SkippedFile
 	after := ""
 	for len(files) < limit {
 		page, err := v.Skipped(ctx, id, ref, after, skippedPage)
@@ -205,7 +229,7 @@ func (s *Reader) Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref
 				continue
 			}
 			if offset--; offset < 0 && len(files) < limit {
-				files = append(files, api.SkippedFile{Path: p.Path, Ref: r.Ref(ref).Ref, Reason: p.Skipped, PartialSymbols: p.PartialSymbols, SizeBytes: p.SizeBytes})
+				files = append(files, indexing.SkippedFile{Path: p.Path, Ref: r.Ref(ref).Ref, Reason: p.Skipped, PartialSymbols: p.PartialSymbols, SizeBytes: p.SizeBytes})
 			}
 		}
 		if len(page) < skippedPage {

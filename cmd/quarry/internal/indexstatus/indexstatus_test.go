@@ -9,9 +9,9 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions/versionstest"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/worker"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -39,7 +39,7 @@ func (s *Reader) appendPushes(t *testing.T, id code.RepositoryID, n int) {
 }
 
 // countWaiting counts the waiting pushes of a repository from the applied position on.
-func (s *Reader) countWaiting(t *testing.T, id code.RepositoryID) (f api.Freshness) {
+func (s *Reader) countWaiting(t *testing.T, id code.RepositoryID) (f indexing.Freshness) {
 	t.Helper()
 	i := s.versions.Acquire()
 	defer i.Release()
@@ -58,7 +58,7 @@ func (s *Reader) countWaiting(t *testing.T, id code.RepositoryID) (f api.Freshne
 func TestFreshnessCountsWhatWaits(t *testing.T) {
 	s := newReader(t)
 	id := code.RepositoryID(7)
-	if f := s.countWaiting(t, id); f != (api.Freshness{}) {
+	if f := s.countWaiting(t, id); f != (indexing.Freshness{}) {
 		t.Fatalf("in an empty log: %+v", f)
 	}
 	for i, other := range []code.RepositoryID{7, 8, 7} {

@@ -6,9 +6,9 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/indexer"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/reconcile"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
 // Pipeline is what fetches and indexes in this process.
@@ -20,7 +20,7 @@ type Pipeline struct {
 }
 
 // describeWork fills in what the pipeline does, or did last, for a repository.
-func (p *Pipeline) describeWork(out *api.RepositoryStatus) {
+func (p *Pipeline) describeWork(out *indexing.Status) {
 	id := out.Repository.ID
 	out.Reconciliation, out.Selection = p.lastReconciliation(id), p.refSelection(id)
 	status, ok := p.Indexer.Status(id)
@@ -29,7 +29,7 @@ func (p *Pipeline) describeWork(out *api.RepositoryStatus) {
 	}
 	out.LastError = failureOf(status.Code, status.Detail, status.FailedAt)
 	if status.Running {
-		out.Progress = &api.Progress{
+		out.Progress = &indexing.Progress{
 			Files: int(status.Files), FilesTotal: int(status.FilesTotal), Bytes: status.Bytes, BytesTotal: status.BytesTotal,
 		}
 	}
@@ -37,7 +37,7 @@ func (p *Pipeline) describeWork(out *api.RepositoryStatus) {
 
 // lastReconciliation says what the last look at a repository for lost pushes found; nil if
 // this process does not look at it.
-func (p *Pipeline) lastReconciliation(id code.RepositoryID) *api.Reconciliation {
+func (p *Pipeline) lastReconciliation(id code.RepositoryID) *indexing.Reconciliation {
 	if p.Reconciler == nil {
 		return nil
 	}
@@ -45,15 +45,15 @@ func (p *Pipeline) lastReconciliation(id code.RepositoryID) *api.Reconciliation 
 	if !ok {
 		return nil
 	}
-	return &api.Reconciliation{
+	return &indexing.Reconciliation{
 		LookedAt: status.LookedAt, Result: status.Result, NextAt: status.NextAt, Failed: failureOf(status.Code, status.Detail, status.LookedAt),
 	}
 }
 
 // failureOf returns what the API shows of a failure, nil for none.
-func failureOf(c failure.Code, detail string, at time.Time) *api.Failure {
+func failureOf(c failure.Code, detail string, at time.Time) *indexing.Failure {
 	if c == "" {
 		return nil
 	}
-	return &api.Failure{Code: c, Detail: detail, At: at}
+	return &indexing.Failure{Code: c, Detail: detail, At: at}
 }

@@ -45,14 +45,13 @@ func (x *Selector) Select(ctx context.Context, r code.Repository) wire.RefSelect
 }
 
 // refSelection returns which refs of a repository were selected when all were fetched
-// last; nil if that is not known.
-func (p *Pipeline) refSelection(id code.RepositoryID) *wire.RefSelection {
+// last; its zero value if that is not known.
+func (p *Pipeline) refSelection(id code.RepositoryID) wire.RefSelection {
 	s, ok := p.Mirrors.Mirror(id).Selection()
 	if !ok || s.Branches == (mirror.Count{}) {
-		return nil
+		return wire.RefSelection{}
 	}
-	out := wireSelection(&s)
-	return &out
+	return wireSelection(&s)
 }
 
 func wireSelection(s *mirror.Selection) wire.RefSelection {

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 	"testing"
 
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
 // TestGiantTree registers a repository whose tree is ten levels of ten entries, each
@@ -36,7 +36,7 @@ func TestGiantTree(t *testing.T) {
 	if _, _, err := s.registrar.Register(t.Context(), g.Repository); err != nil {
 		t.Fatal(err)
 	}
-	var status api.RepositoryStatus
+	var status indexing.Status
 	waitUntil(t, func() bool {
 		status, _ = s.newStatusReader().Status(t.Context(), g.ID) // not registered at first
 		return status.LastError != nil

@@ -6,10 +6,8 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
-	"github.com/quarrysearch/quarry/cmd/quarry/internal/registry"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/versions"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/query/live"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -120,26 +118,13 @@ func (s *Server) runningWork() (out []live.Work) {
 
 // workOn returns how far the indexing of a repository is.
 func (s *Server) workOn(id code.RepositoryID) (live.Work, bool) {
-	status := s.newStatusReader()
-	i := s.versions.Acquire()
-	defer i.Release()
-	known, ok := i.Catalog.Snapshot().ByID(id)
-	if !ok {
-		return live.Work{}, false
-	}
-	v := i.Places.Acquire()
-	defer v.Release()
-	out := api.RepositoryStatus{Repository: *registry.SearchRepository(known), State: api.StateRegistered}
-	if r := v.Repository(id); r != nil && len(r.Refs) > 0 {
-		out.State = api.StateIndexed
-	}
-	status.AddWork(&out)
-	w := live.Work{Repository: id, State: string(out.State)}
-	if p := out.Progress; p != nil {
+	status, ok := s.newStatusReader().Work(id)
+	w := live.Work{Repository: id, State: string(status.State)}
+	if p := status.Progress; p != nil {
 		w.Running, w.Files, w.FilesTotal, w.Bytes, w.BytesTotal = true, p.Files, p.FilesTotal, p.Bytes, p.BytesTotal
 	}
-	if f := out.LastError; f != nil {
+	if f := status.LastError; f != nil {
 		w.Code = f.Code
 	}
-	return w, true
+	return w, ok
 }
