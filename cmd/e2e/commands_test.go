@@ -10,12 +10,15 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
+	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
 // session is the server of one script and the number of its deliveries.
 type session struct {
+	t          *testing.T // of all scripts
 	server     *server
 	deliveries atomic.Int64
 }
@@ -46,6 +49,9 @@ func scriptCommands() map[string]func(*testscript.TestScript, bool, []string) {
 		"http":      httpCommand,
 		"hook":      hookCommand,
 		"deliver":   deliverCommand,
+		"host":      hostCommand,
+		"expand":    expandCommand,
+		"reload":    reloadCommand,
 	}
 }
 
@@ -91,6 +97,40 @@ func crashCommand(ts *testscript.TestScript, neg bool, _ []string) {
 	s := runningServer(ts)
 	sessionOf(ts).server = nil
 	s.killProcess()
+}
+
+// reloadCommand has the server read its settings again.
+func reloadCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 0 || neg {
+		ts.Fatalf("usage: reload")
+	}
+	ts.Check(runningServer(ts).cmd.Process.Signal(syscall.SIGHUP))
+}
+
+// expandCommand writes a file with the variables of the script in it replaced.
+func expandCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) != 2 || neg {
+		ts.Fatalf("usage: expand FROM TO")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
+}
+
+// hostCommand starts a code host with repositories: HOST is its URL, TOKEN what it accepts,
+// PUSH_HOST the URL with the token.
+func hostCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) == 0 || neg {
+		ts.Fatalf("usage: host ORGANIZATION/NAME...")
+	}
+	t := sessionOf(ts).t
+	stub := newGiteaStub(t)
+	h := &giteaHost{t: t, base: stub.url, token: stubToken}
+	for _, full := range args {
+		organization, name, _ := strings.Cut(full, "/")
+		h.call(http.MethodPost, "orgs/"+organization+"/repos", object{"name": name, "default_branch": "main"}, nil)
+	}
+	ts.Setenv("HOST", stub.url)
+	ts.Setenv("TOKEN", stubToken)
+	ts.Setenv("PUSH_HOST", strings.Replace(stub.url, "://", "://"+stubToken+":x@", 1))
 }
 
 // commitCommand changes one file of a work tree, which it makes where it is

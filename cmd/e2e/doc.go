@@ -26,6 +26,9 @@
 //	await N QUERY...          poll until quarry search finds N matches (0: none)
 //	http STATUS METHOD PATH [FILE]   send a request, want STATUS; the answer is stdout
 //	hook STATUS PATH FILE [HEADER=VALUE...]   deliver a body as it is
+//	host ORG/NAME...          start a code host with these repositories; sets $HOST, $PUSH_HOST, $TOKEN
+//	expand FROM TO            write a file with the variables of the script in it replaced
+//	reload                    SIGHUP
 //
 // # Invariants
 //

@@ -83,6 +83,7 @@ func newGiteaStub(t *testing.T) *giteaStub {
 	mux.HandleFunc("DELETE /api/v1/users/{user}/tokens/{name}", g.deleteToken)
 	mux.HandleFunc("POST /api/v1/orgs/{org}/repos", g.createRepository)
 	mux.HandleFunc("GET /api/v1/orgs/{org}/repos", g.listRepositories)
+	mux.HandleFunc("GET /api/v1/repos/{org}/{name}", g.getRepository)
 	mux.HandleFunc("PATCH /api/v1/repos/{org}/{name}", g.editRepository)
 	mux.HandleFunc("DELETE /api/v1/repos/{org}/{name}", g.deleteRepository)
 	mux.HandleFunc("GET /api/v1/orgs/{org}/hooks", g.listHooks)
@@ -189,6 +190,17 @@ func (g *giteaStub) listRepositories(w http.ResponseWriter, r *http.Request) {
 	}
 	g.mu.Unlock()
 	writeStubJSON(w, http.StatusOK, out)
+}
+
+func (g *giteaStub) getRepository(w http.ResponseWriter, r *http.Request) {
+	g.mu.Lock()
+	found := g.mu.repositories[r.PathValue("org")+"/"+r.PathValue("name")]
+	g.mu.Unlock()
+	if found == nil {
+		writeStubJSON(w, http.StatusNotFound, object{"message": "GetRepositoryByName"})
+		return
+	}
+	writeStubJSON(w, http.StatusOK, found)
 }
 
 func (g *giteaStub) editRepository(w http.ResponseWriter, r *http.Request) {

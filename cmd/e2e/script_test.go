@@ -27,7 +27,7 @@ func runScripts(t *testing.T, scripts []string, environ map[string]string) {
 			for name, value := range environ {
 				e.Setenv(name, value)
 			}
-			s := new(session)
+			s := &session{t: t}
 			e.Values[sessionKey{}] = s
 			e.Defer(func() {
 				if s.server != nil {
