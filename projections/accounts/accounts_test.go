@@ -447,6 +447,32 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+func TestSavedSearchesAreBounded(t *testing.T) {
+	r := newRig(t)
+	r.addOneOfEach()
+	saved := func(i int) *event.SavedSearchChanged {
+		return &event.SavedSearchChanged{
+			Search: account.SavedSearchID(fmt.Sprint("q", i)), User: "m", Change: event.SavedSearchCreated, Name: fmt.Sprintf("%03d", i), Query: "x",
+			Shared: i%2 == 0, By: system, At: r.now,
+		}
+	}
+	for i := range accounts.MaxSavedSearchesPerUser {
+		r.expectRefusal("", saved(i))
+	}
+	r.expectRefusal(accounts.TooMany, saved(accounts.MaxSavedSearchesPerUser))
+	foreign := saved(3)
+	foreign.User, foreign.Change = "o", event.SavedSearchReplaced
+	r.expectRefusal(accounts.SearchGone, foreign)
+	own, others := r.dir.SavedSearches("m"), r.dir.SavedSearches("o")
+	if len(own) != accounts.MaxSavedSearchesPerUser || own[1].Name != "001" || len(others) != accounts.MaxSavedSearchesPerUser/2 || others[1].Name != "002" {
+		t.Errorf("%d of one's own, %d of others", len(own), len(others))
+	}
+	r.expectRefusal("", &event.UserRemoved{User: "m", By: system, At: r.now})
+	if left := r.dir.SavedSearches("o"); len(left) != 0 {
+		t.Errorf("%d are left of a user who is gone", len(left))
+	}
+}
+
 func TestOthersAreNotTaken(t *testing.T) {
 	r := newRig(t)
 	must(t, r.applier.Apply(t.Context(), record(t, 0, &event.RepositoryRemoved{Repository: 1, At: start})))
@@ -466,12 +492,16 @@ type view struct {
 	Invitations map[account.InvitationID]account.Invitation
 	Access      map[code.RepositoryID]account.Access
 	Owners      int
+	Searches    map[account.SavedSearchID]account.SavedSearch
+	// Shared are the saved searches that somebody without any reads.
+	Shared map[account.SavedSearchID]account.SavedSearch
 }
 
 // readView reads a Directory in all ways that it has.
 func (r *rig) readView() view {
 	v := view{nil, map[account.KeyID]account.Key{}, map[account.SessionID]account.Session{}, map[account.TokenID]account.Token{},
-		map[account.InvitationID]account.Invitation{}, map[code.RepositoryID]account.Access{}, r.dir.Owners()}
+		map[account.InvitationID]account.Invitation{}, map[code.RepositoryID]account.Access{}, r.dir.Owners(),
+		map[account.SavedSearchID]account.SavedSearch{}, map[account.SavedSearchID]account.SavedSearch{}}
 	for _, u := range r.dir.Users() {
 		v.Users = append(v.Users, *u)
 		for _, k := range r.dir.Keys(u.ID) {
@@ -480,6 +510,14 @@ func (r *rig) readView() view {
 		for _, s := range r.dir.Sessions(u.ID) {
 			v.Sessions[s.ID] = *s
 		}
+		for _, q := range r.dir.SavedSearches(u.ID) {
+			if q.User == u.ID {
+				v.Searches[q.ID] = *q
+			}
+		}
+	}
+	for _, q := range r.dir.SavedSearches("nobody") {
+		v.Shared[q.ID] = *q
 	}
 	for i := range 8 {
 		if t, found := r.dir.Token(account.TokenID(fmt.Sprint("t", i))); found {
@@ -496,7 +534,12 @@ func (r *rig) readView() view {
 }
 
 func (m *model) readView() view {
-	v := view{nil, m.keys, map[account.SessionID]account.Session{}, m.tokens, m.invitations, m.access, m.owners()}
+	v := view{nil, m.keys, map[account.SessionID]account.Session{}, m.tokens, m.invitations, m.access, m.owners(), m.searches, map[account.SavedSearchID]account.SavedSearch{}}
+	for id, q := range m.searches {
+		if q.Shared {
+			v.Shared[id] = q
+		}
+	}
 	for _, u := range m.users {
 		v.Users = append(v.Users, u)
 	}
@@ -598,7 +641,7 @@ func TestModel(t *testing.T) {
 			t.Errorf("%s: %d had an effect and %d had none: the sequences are too tame", typ, n[0], n[1])
 		}
 	}
-	if len(effects) != 13 {
+	if len(effects) != 14 {
 		t.Errorf("only %v were tried", slices.Collect(maps.Keys(effects)))
 	}
 }

@@ -24,6 +24,11 @@ const (
 	// MaxMemberships the members of all of them.
 	MaxDecisions   = 100_000
 	MaxMemberships = 1_000_000
+	// MaxSavedSearches bounds those of all users, of which MaxSharedSearches may be
+	// shared: 90 MB of memory and 4 MB of an answer at their longest.
+	MaxSavedSearches        = 20_000
+	MaxSharedSearches       = 1000
+	MaxSavedSearchesPerUser = 100
 )
 
 // change is the effect of one record: rows in a batch, and what happens to the
@@ -69,6 +74,8 @@ func timeOf(ev event.Event) (at time.Time, ok bool) {
 		return e.At, true
 	case *event.ActivityNoted:
 		return e.At, true
+	case *event.SavedSearchChanged:
+		return e.At, true
 	}
 	return time.Time{}, false
 }
@@ -102,6 +109,8 @@ func (c *change) apply(ev event.Event) (Refusal, error) {
 		return c.accessChanged(e)
 	case *event.ActivityNoted:
 		return "", c.activityNoted(e)
+	case *event.SavedSearchChanged:
+		return c.savedSearchChanged(e)
 	}
 	return "", nil
 }

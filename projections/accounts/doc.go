@@ -21,6 +21,7 @@
 //	a k key ID             → keyRow
 //	a t token ID           → tokenRow
 //	a r repository(8)      → accessRow
+//	a q saved search ID    → savedSearchRow
 //	a f offset(8)          → Refusal: the event at that offset had no effect
 //
 // # Invariants
@@ -30,7 +31,8 @@
 //  2. An event takes effect as a whole or not at all. One that breaks a rule leaves
 //     only a Refusal row.
 //  3. Two users never have one e-mail address or one identity; two credentials
-//     never have one hash; two keys of a user never have one name.
+//     never have one hash; two keys, or two saved searches, of a user never have one
+//     name.
 //  4. Once there is an active owner, there always is one.
 //  5. A session, key or token has an active user, and a token a key.
 //  6. Expired rows are removed with the first event more than expiryGrace later.

@@ -20,6 +20,7 @@ type model struct {
 	tokens      map[account.TokenID]account.Token
 	invitations map[account.InvitationID]account.Invitation
 	access      map[code.RepositoryID]account.Access
+	searches    map[account.SavedSearchID]account.SavedSearch
 }
 
 type modelSession struct {
@@ -31,6 +32,7 @@ func newModel() *model {
 	return &model{
 		map[account.UserID]account.User{}, map[account.SessionID]modelSession{}, map[account.KeyID]account.Key{},
 		map[account.TokenID]account.Token{}, map[account.InvitationID]account.Invitation{}, map[code.RepositoryID]account.Access{},
+		map[account.SavedSearchID]account.SavedSearch{},
 	}
 }
 
@@ -107,6 +109,7 @@ func (m *model) apply(ev event.Event, now time.Time) bool {
 		}
 		m.dropCredentials(e.User)
 		delete(m.users, e.User)
+		maps.DeleteFunc(m.searches, func(_ account.SavedSearchID, q account.SavedSearch) bool { return q.User == e.User })
 		for id, a := range m.access {
 			a.Members = slices.DeleteFunc(slices.Clone(a.Members), func(other account.UserID) bool { return other == e.User })
 			m.setAccess(id, a)
@@ -173,6 +176,8 @@ func (m *model) apply(ev event.Event, now time.Time) bool {
 		return found
 	case *event.AccessChanged:
 		return m.accessChanged(e)
+	case *event.SavedSearchChanged:
+		return m.changeSearch(e)
 	case *event.ActivityNoted:
 		for id, seen := range e.Users {
 			if u, found := m.users[id]; found && seen.After(u.LastActivityAt) {
@@ -313,4 +318,26 @@ func (m *model) setAccess(id code.RepositoryID, a account.Access) {
 	if a.Visibility != "" || len(a.Members) > 0 {
 		m.access[id] = a
 	}
+}
+
+func (m *model) changeSearch(e *event.SavedSearchChanged) bool {
+	old, found := m.searches[e.Search]
+	if found != (e.Change != event.SavedSearchCreated) || found && old.User != e.User {
+		return false
+	}
+	if e.Change == event.SavedSearchDeleted {
+		delete(m.searches, e.Search)
+		return true
+	}
+	if !m.isActive(e.User) || any1(m.searches, func(q account.SavedSearch) bool { return q.User == e.User && q.Name == e.Name && q.ID != e.Search }) {
+		return false
+	}
+	q := account.SavedSearch{
+		ID: e.Search, User: e.User, Name: e.Name, Query: e.Query, Regexp: e.Regexp, CaseSensitive: e.CaseSensitive, Shared: e.Shared, CreatedAt: e.At, UpdatedAt: e.At,
+	}
+	if found {
+		q.CreatedAt = old.CreatedAt
+	}
+	m.searches[e.Search] = q
+	return true
 }

@@ -17,7 +17,7 @@ const (
 	IdentityTaken     Refusal = "identity_taken"
 	IDTaken           Refusal = "id_taken"   // of anything; an event that was appended twice among it
 	HashTaken         Refusal = "hash_taken" // of a credential
-	NameTaken         Refusal = "name_taken" // of a key
+	NameTaken         Refusal = "name_taken" // of a key or saved search
 	NotFirst          Refusal = "not_first"  // the first owner, and there is a user
 	NotOwner          Refusal = "not_owner"  // the first owner, who is none or not active
 	InvitationGone    Refusal = "invitation_gone"
@@ -32,13 +32,14 @@ const (
 	KeyGone           Refusal = "key_gone"
 	KeyExpired        Refusal = "key_expired"
 	TokenGone         Refusal = "token_gone"
-	TooMany           Refusal = "too_many" // a bound of this package
+	SearchGone        Refusal = "search_gone" // of that user
+	TooMany           Refusal = "too_many"    // a bound of this package
 )
 
 // refusals are all that there are.
 var refusals = []Refusal{
 	EmailTaken, IdentityTaken, IDTaken, HashTaken, NameTaken, NotFirst, NotOwner, InvitationGone, InvitationExpired, InvitationOther,
-	UnknownUser, UserInactive, LastOwner, Unchanged, SessionGone, SessionReplaced, KeyGone, KeyExpired, TokenGone, TooMany,
+	UnknownUser, UserInactive, LastOwner, Unchanged, SessionGone, SessionReplaced, KeyGone, KeyExpired, TokenGone, SearchGone, TooMany,
 }
 
 // MaxRefusals bounds the refusals that are remembered, the newest of them.

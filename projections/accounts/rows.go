@@ -14,13 +14,14 @@ import (
 
 // The kinds of rows; see the table in the package documentation.
 const (
-	kindUser       = 'u'
-	kindInvitation = 'i'
-	kindSession    = 's'
-	kindKey        = 'k'
-	kindToken      = 't'
-	kindAccess     = 'r'
-	kindRefusal    = 'f'
+	kindUser        = 'u'
+	kindInvitation  = 'i'
+	kindSession     = 's'
+	kindKey         = 'k'
+	kindToken       = 't'
+	kindAccess      = 'r'
+	kindSavedSearch = 'q'
+	kindRefusal     = 'f'
 )
 
 type userRow struct {
@@ -146,6 +147,10 @@ func (d *Directory) loadRow(key, value []byte) error {
 		})
 	case kindAccess:
 		err = d.loadAccess(key, value)
+	case kindSavedSearch:
+		var r savedSearchRow
+		err = json.Unmarshal(value, &r)
+		s.searches.put(r.toSavedSearch(account.SavedSearchID(id)))
 	case kindRefusal:
 		err = d.loadRefusal(key, value)
 	default:

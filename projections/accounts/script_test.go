@@ -104,7 +104,9 @@ func (s *script) step() (event.Event, time.Time) {
 }
 
 func (s *script) otherEvent(at time.Time) event.Event {
-	switch n := s.IntN(42); {
+	switch n := s.IntN(50); {
+	case n >= 42:
+		return s.randomSavedSearch(at)
 	case n < 12:
 		e := &event.KeyCreated{
 			ID: s.key(), User: s.user(), Name: s.name("name", 3), Prefix: "qk_0a0a0a", Hash: s.hash(),
@@ -175,6 +177,15 @@ func (s *script) randomChanged(at time.Time) event.Event {
 		e.Change, e.PasswordHash = event.UserPasswordRehash, "$argon2id$"+s.name("", 3)
 	case 7:
 		e.Change, e.Identity = event.UserIdentityLinked, s.identity()
+	}
+	return e
+}
+
+func (s *script) randomSavedSearch(at time.Time) event.Event {
+	e := &event.SavedSearchChanged{Search: account.SavedSearchID(s.name("q", 6)), User: s.user(), By: s.randomActor(), At: at}
+	e.Change = []event.SavedSearchChange{event.SavedSearchCreated, event.SavedSearchCreated, event.SavedSearchReplaced, event.SavedSearchDeleted}[s.IntN(4)]
+	if e.Change != event.SavedSearchDeleted {
+		e.Name, e.Query, e.Shared, e.Regexp = s.name("name", 3), s.name("query", 3), s.IntN(2) == 0, s.IntN(2) == 0
 	}
 	return e
 }

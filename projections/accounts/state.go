@@ -23,6 +23,7 @@ type state struct {
 	access      map[code.RepositoryID]*account.Access
 	accessTaken bool
 	memberships int // members of all decisions
+	searches    savedSearches
 	expiries    expiries
 }
 
@@ -77,7 +78,8 @@ func newState() *state {
 		invitations: newTable(func(i *account.Invitation) (account.InvitationID, string, string) {
 			return i.ID, i.Hash, ""
 		}),
-		access: map[code.RepositoryID]*account.Access{},
+		access:   map[code.RepositoryID]*account.Access{},
+		searches: newSavedSearches(),
 	}
 }
 

@@ -153,6 +153,9 @@ func (c *change) userRemoved(e *event.UserRemoved) (Refusal, error) {
 	if err := c.dropMember(u.ID); err != nil {
 		return "", err
 	}
+	if err := c.dropSavedSearches(u.ID); err != nil {
+		return "", err
+	}
 	return "", c.dropUser(u.ID)
 }
 

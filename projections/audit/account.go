@@ -28,6 +28,8 @@ func accountEntries(ev event.Event, refused string) []entryRow {
 		e.Record = newRecord(audit.InviteRevoked, ev.By, ev.At, audit.TargetInvitation, string(ev.Invitation))
 	case *event.AccessChanged:
 		e.Record = accessChanged(ev)
+	case *event.SavedSearchChanged:
+		e.Record = savedSearchChanged(ev)
 	default:
 		if e.Record = credentialRecord(ev); e.Action == "" {
 			return nil
@@ -179,4 +181,16 @@ func accessChanged(ev *event.AccessChanged) audit.Record {
 	}
 	return newRecord(audit.AccessChanged, ev.By, ev.At, audit.TargetRepository, ev.ID.String(), "visibility", visibility,
 		"members", truncateText(strings.Join(members, ",")), "memberCount", strconv.Itoa(len(members)))
+}
+
+// savedSearchChanged leaves the text of the query out: it is the user's own.
+func savedSearchChanged(ev *event.SavedSearchChanged) audit.Record {
+	action, shared := audit.SavedSearchDeleted, ""
+	switch ev.Change {
+	case event.SavedSearchCreated:
+		action, shared = audit.SavedSearchCreated, strconv.FormatBool(ev.Shared)
+	case event.SavedSearchReplaced:
+		action, shared = audit.SavedSearchChanged, strconv.FormatBool(ev.Shared)
+	}
+	return newRecord(action, ev.By, ev.At, audit.TargetUser, string(ev.User), "search", string(ev.Search), "name", ev.Name, "shared", shared)
 }

@@ -26,6 +26,8 @@ var accountFailures = []errorStatus{
 	{auth.ErrTokenNotFound, http.StatusNotFound, "SCOPED_ACCESS_TOKEN_NOT_FOUND"},
 	{auth.ErrSessionNotFound, http.StatusNotFound, "NOT_FOUND"},
 	{auth.ErrInvitationNotFound, http.StatusNotFound, "NOT_FOUND"},
+	{auth.ErrSavedSearchNotFound, http.StatusNotFound, "NOT_FOUND"},
+	{auth.ErrSavedSearchExists, http.StatusConflict, "CONFLICT"},
 	{auth.ErrConflict, http.StatusConflict, "CONFLICT"},
 	{auth.ErrTooMany, http.StatusConflict, "CONFLICT"},
 	{auth.ErrBusy, http.StatusServiceUnavailable, "UNAVAILABLE"},

@@ -350,7 +350,7 @@ func TestFieldsThatAreWrong(t *testing.T) {
 			for _, value := range invalidValues(property.Value) {
 				rec := q.sendSample(s, nil, nil, with(func(b map[string]any) { b[name] = value }), "")
 				codes := bodyCodes
-				if name == "query" && value == "" {
+				if name == "query" && value == "" && !strings.Contains(fmt.Sprint(q), "/api/saved_searches") {
 					codes = "FAILED_TO_PARSE_QUERY" // as the established interface has it
 				}
 				checkRefusal(t, fmt.Sprintf("%s with %s: %.60v", q, name, value), rec, 400, codes, name)

@@ -39,6 +39,11 @@ type Directory interface {
 	// Invitations are ordered newest first.
 	Invitations() []*account.Invitation
 
+	SavedSearch(id account.SavedSearchID) (*account.SavedSearch, bool)
+	// SavedSearches returns those of a user and, after them, those that others share,
+	// each by name. The slice is the caller's.
+	SavedSearches(user account.UserID) []*account.SavedSearch
+
 	// Access returns the decisions on repositories: one immutable state, the same
 	// map while nothing has changed.
 	Access() map[code.RepositoryID]*account.Access

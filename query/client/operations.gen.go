@@ -998,6 +998,36 @@ func (c *Client) GetRepositoryStatus(ctx context.Context, repoID int64) (*wire.R
 	return receive[*wire.RepositoryStatus](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/status", escape(repoID)), reads: true})
 }
 
+// ListSavedSearches: List saved searches. It sends GET /api/saved_searches.
+//
+// Addition. The caller's saved searches by name, then those that other users share. They are texts of
+// queries: whoever runs one gets the results that they may see. Not with a credential that is
+// restricted to repositories.
+func (c *Client) ListSavedSearches(ctx context.Context) ([]wire.SavedSearch, error) {
+	return receive[[]wire.SavedSearch](ctx, c, request{method: "GET", path: "/api/saved_searches"})
+}
+
+// CreateSavedSearch: Save a search. It sends POST /api/saved_searches.
+//
+// Addition. Only by a session. A user has at most 100; all users can read the text of a shared one.
+func (c *Client) CreateSavedSearch(ctx context.Context, body wire.CreateSavedSearchRequest) (*wire.SavedSearch, error) {
+	return receive[*wire.SavedSearch](ctx, c, request{method: "POST", path: "/api/saved_searches", body: body})
+}
+
+// DeleteSavedSearch: Delete a saved search. It sends DELETE /api/saved_searches/{savedSearchId}.
+//
+// Addition. One of your own, or, for owners, one that is shared. Only by a session.
+func (c *Client) DeleteSavedSearch(ctx context.Context, savedSearchID string) error {
+	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/saved_searches/%s", escape(savedSearchID))})
+}
+
+// ChangeSavedSearch: Rename or change a saved search. It sends PATCH /api/saved_searches/{savedSearchId}.
+//
+// Addition. One of your own, only by a session. What is absent stays.
+func (c *Client) ChangeSavedSearch(ctx context.Context, savedSearchID string, body wire.ChangeSavedSearchRequest) (*wire.SavedSearch, error) {
+	return receive[*wire.SavedSearch](ctx, c, request{method: "PATCH", path: fmt.Sprintf("/api/saved_searches/%s", escape(savedSearchID)), body: body})
+}
+
 // Search: Search code. It sends POST /api/search.
 //
 // Executes a blocking search and returns the files that match, best first. The query language is

@@ -33,6 +33,11 @@ type Accounts interface {
 	Keys(p *auth.Principal) ([]*account.Key, error)
 	CreateKey(ctx context.Context, p *auth.Principal, n auth.NewKey) (*account.Key, string, error)
 	DeleteKey(ctx context.Context, p *auth.Principal, name string) error
+	SavedSearches(p *auth.Principal) ([]*account.SavedSearch, error)
+	SavedSearch(p *auth.Principal, id account.SavedSearchID) (*account.SavedSearch, error)
+	SaveSearch(ctx context.Context, p *auth.Principal, edit auth.SavedSearchEdit) (*account.SavedSearch, error)
+	ChangeSavedSearch(ctx context.Context, p *auth.Principal, id account.SavedSearchID, edit auth.SavedSearchEdit) (*account.SavedSearch, error)
+	DeleteSavedSearch(ctx context.Context, p *auth.Principal, id account.SavedSearchID) error
 
 	Cookie(in *auth.SignedIn) *http.Cookie
 	NoCookie() *http.Cookie

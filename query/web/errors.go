@@ -55,6 +55,7 @@ var failures = []failure{
 	{auth.ErrLastOwnerDemoted, http.StatusConflict, "This is the last active owner: make another user an owner first."},
 	{auth.ErrSessionNotFound, http.StatusNotFound, "The session has ended already."},
 	{auth.ErrKeyNotFound, http.StatusNotFound, "There is no such key any more."},
+	{auth.ErrSavedSearchNotFound, http.StatusNotFound, "There is no such saved search, or it is not shared any more."},
 	{auth.ErrInvitationNotFound, http.StatusNotFound, "There is no such invitation any more."},
 	{auth.ErrInvitation, http.StatusForbidden, "This invitation has expired, was used or taken back, or is not for this e-mail address."},
 	{auth.ErrIdentity, http.StatusForbidden, "You are known to the provider, but it could not be matched to an account here: it vouches for no e-mail address, or the address has an account that signs in another way. Please ask an owner of this server."},

@@ -121,6 +121,43 @@ func TestKeys(t *testing.T) {
 	b.postForm("/settings/keys/delete", url.Values{"key": {"gone"}, "csrf": {formTokenOf(b)}}).expectPage(http.StatusNotFound, "no such key")
 }
 
+// TestSavedSearches saves, shares, opens, changes and deletes searches, and holds that
+// no other user reaches one that is not shared.
+func TestSavedSearches(t *testing.T) {
+	w := newWorld(t, nil)
+	const edit = "/settings/saved/edit/"
+	ada := w.setUp()
+	bob := w.joinMember("bob")
+	ada.get("/settings/saved/new?q=lang%3Ago+Open%26&re=1").expectPage(http.StatusOK, "lang:go Open&", "[1 checked]").
+		submitForm("/settings/saved/new", "", "name= ", "query=x").expectPage(http.StatusUnprocessableEntity, "Want 1 to 100 characters of printable text.").
+		submitForm("/settings/saved/new", "", "name=<b>files</b>", "query=lang:go Open&", "re=1", "shared=1").leadsTo("/settings/saved?done=search-saved").
+		expectPage(http.StatusOK, "The search is saved.", "<b>files</b>", "shared")
+	ada.get("/settings/saved/new").submitForm("/settings/saved/new", "", "name=<b>files</b>", "query=x").expectPage(http.StatusConflict, "You have a saved search of this name.")
+	ada.get("/settings/saved/new").submitForm("/settings/saved/new", "", "name=own", "query=repo:secret a\r\nb").leadsTo("/settings/saved?done=search-saved")
+	shared := regexp.MustCompile(`href="(/saved/[0-9a-f]+)"><bdi>&lt;b`).FindStringSubmatch(ada.page)[1]
+	own := regexp.MustCompile(`href="(/saved/[0-9a-f]+)"><bdi>own`).FindStringSubmatch(ada.page)[1]
+	ada.get(own).leadsTo("/search?q=repo%3Asecret+a%0Ab")
+
+	bob.get("/settings/saved").expectPage(http.StatusOK, "<b>files", "shared by another user")
+	if strings.Contains(bob.page, "secret") || strings.Contains(bob.page, "ada@example.com") || strings.Contains(bob.page, edit+shared[7:]) || strings.Contains(bob.page, "for good") {
+		t.Error("a member sees more than what is shared, or may change it")
+	}
+	csrf := formTokenOf(bob)
+	bob.get(shared).leadsTo("/search?q=lang%3Ago+Open%26&re=1")
+	for _, path := range []string{own, edit + own[7:], edit + shared[7:]} {
+		bob.get(path).expectPage(http.StatusNotFound, "no such saved search")
+	}
+	taken := url.Values{"name": {"x"}, "query": {"x"}, "search": {strings.TrimPrefix(shared, "/saved/")}, "csrf": {csrf}}
+	bob.postForm(edit+shared[7:], taken).expectPage(http.StatusNotFound)
+	bob.postForm("/settings/saved/delete", taken).expectPage(http.StatusForbidden, "You may not do this.")
+	w.newBrowser().get(shared).leadsTo("/sign-in?return=" + url.QueryEscape(shared))
+
+	ada.get(edit+shared[7:]).expectPage(http.StatusOK, "[1 checked]").submitForm(edit+shared[7:], "", "name=files", "query=Open").leadsTo("/settings/saved?done=search-saved")
+	bob.get("/settings/saved").expectPage(http.StatusOK, "No searches are saved.")
+	bob.get(shared).expectPage(http.StatusNotFound)
+	ada.get("/settings/saved").submitForm("/settings/saved/delete", "").leadsTo("/settings/saved?done=search-deleted").expectPage(http.StatusOK, "The saved search is deleted.", "own")
+}
+
 // formTokenOf returns what forms of the last page carry.
 func formTokenOf(b *browser) string {
 	found := regexp.MustCompile(`name="csrf" value="([^"]*)"`).FindStringSubmatch(b.page)

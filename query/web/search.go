@@ -247,6 +247,9 @@ func (o *resultWriter) describeRest(ctx context.Context, state *resultState) {
 		p.ByRank = true
 		state.RankURL = p.URL(p.Query)
 	}
+	if o.v.user != nil {
+		state.SaveURL = o.p.saveURL()
+	}
 	if o.left > 0 && state.MoreURL == "" {
 		p := *o.p
 		p.Files = min(p.Files+defaultFiles, maxFiles)

@@ -33,6 +33,7 @@ type resultState struct {
 	Explain  *explainRow
 
 	ViewURL, ExplainURL string
+	SaveURL             string // keeps the query under a name; empty for visitors without an account
 	RankURL             string // the files in the order of their rank; empty if they are
 
 	Repositories []*search.Repository // for a query whose answer they are

@@ -136,6 +136,13 @@ func (s *Server) routeTable() []route {
 		{http.MethodGet, "/settings/keys/new", accessUser, s.newKeyPage},
 		{http.MethodPost, "/settings/keys/new", accessUser, s.createKey},
 		{http.MethodPost, "/settings/keys/delete", accessUser, s.deleteKey},
+		{http.MethodGet, "/saved/{id}", accessUser, s.openSaved},
+		{http.MethodGet, savedPath, accessUser, s.savedPage},
+		{http.MethodGet, savedPath + "/new", accessUser, s.newSavedPage},
+		{http.MethodPost, savedPath + "/new", accessUser, s.createSaved},
+		{http.MethodGet, savedPath + "/edit/{id}", accessUser, s.editSavedPage},
+		{http.MethodPost, savedPath + "/edit/{id}", accessUser, s.changeSaved},
+		{http.MethodPost, savedPath + "/delete", accessUser, s.deleteSaved},
 		{http.MethodGet, "/settings/profile", accessUser, s.profilePage},
 		{http.MethodPost, "/settings/profile", accessUser, s.renameUser},
 		{http.MethodPost, "/settings/profile/password", accessUser, s.changePassword},
@@ -190,6 +197,8 @@ func redirectDone(w http.ResponseWriter, v *pageRequest, path, what string) erro
 // other value is not shown.
 var notices = map[string]string{
 	"key-deleted":      "The key is deleted. It no longer works.",
+	"search-saved":     "The search is saved.",
+	"search-deleted":   "The saved search is deleted.",
 	"renamed":          "Your name is changed.",
 	"password":         "Your password is changed. Other sessions have ended.",
 	"connected":        "You can sign in with the provider from now on.",

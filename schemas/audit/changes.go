@@ -28,6 +28,9 @@ const (
 	TokenMinted          Action = "scoped_access_token.created"
 	TokenRevoked         Action = "scoped_access_token.revoked"
 	AccessChanged        Action = "repo.access_changed"
+	SavedSearchCreated   Action = "saved_search.created"
+	SavedSearchChanged   Action = "saved_search.changed"
+	SavedSearchDeleted   Action = "saved_search.deleted"
 )
 
 // What is done to the audit log, and what it says of itself.
@@ -46,6 +49,7 @@ var Actions = []Action{
 	OwnerCreated, MemberAdded, JoinRequested, JoinApproved, InviteAccepted, InvitesCreated, InviteRevoked, MemberRemoved, MemberLeft,
 	MemberDeactivated, MemberReactivated, MemberPromoted, OwnerDemoted, UserRenamed, UserPasswordChanged, UserPasswordRehashed, UserIdentityLinked,
 	SignedIn, SessionRotated, SignedOut, KeyCreated, KeyDeleted, TokenMinted, TokenRevoked, AccessChanged,
+	SavedSearchCreated, SavedSearchChanged, SavedSearchDeleted,
 	VerifiedAudit, RecordsLost, RecordInvalid,
 }
 

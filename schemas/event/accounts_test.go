@@ -64,6 +64,10 @@ func fullAccountEvents() []Event {
 			Chains: []ChainHead{{TopicAccounts, 3, 4, hash}, {TopicAudit, 17, 18, hash}}, SealKey: hash[:16], MAC: hash, At: now,
 		},
 		&NumbersAssigned{Repositories: []code.RepositoryID{3141592653589793, 1}, Connections: []string{"acme"}, At: now},
+		&SavedSearchChanged{
+			Search: "q01", User: "u02", Change: SavedSearchCreated, Name: "open handles", Query: "lang:go\nos\\.Open", Regexp: true, CaseSensitive: true, Shared: true,
+			By: by, At: now,
+		},
 	}
 }
 
@@ -90,6 +94,7 @@ func minimalAccountEvents() []Event {
 		&AuditRecorded{Records: []audit.Record{{At: now, Action: "x", Actor: by, TargetType: audit.TargetInstance}}},
 		&AuditSealed{Chains: []ChainHead{{Topic: "t", Records: 1, Hash: hash}}, SealKey: hash[:16], MAC: hash, At: now},
 		&NumbersAssigned{Connections: []string{"x"}, At: now},
+		&SavedSearchChanged{Search: "q", User: "u", Change: SavedSearchDeleted, By: by, At: now},
 	}
 }
 
@@ -236,6 +241,18 @@ func TestInvalidAccounts(t *testing.T) {
 	numbers("no connection to number", "connections", func(e *NumbersAssigned) { e.Connections = []string{""} })
 	numbers("long connection", "connections", func(e *NumbersAssigned) { e.Connections = []string{strings.Repeat("x", MaxConnectionBytes+1)} })
 	numbers("numbered at no time", "at", func(e *NumbersAssigned) { e.At = time.Time{} })
+	saved := func(name, want string, change func(*SavedSearchChanged)) {
+		e := *full[16].(*SavedSearchChanged)
+		change(&e)
+		add(name, want, &e)
+	}
+	saved("no search", "search", func(e *SavedSearchChanged) { e.Search = "" })
+	saved("no name of a search", "name", func(e *SavedSearchChanged) { e.Name = "" })
+	saved("no query", "query", func(e *SavedSearchChanged) { e.Query = "" })
+	saved("long query", "query", func(e *SavedSearchChanged) { e.Query = strings.Repeat("x", account.MaxSavedQueryBytes+1) })
+	saved("query with a control character", "query", func(e *SavedSearchChanged) { e.Query = "a\x00b" })
+	saved("unknown change of a search", "change", func(e *SavedSearchChanged) { e.Change = "renamed" })
+	saved("deleted with a name", "change", func(e *SavedSearchChanged) { e.Change = SavedSearchDeleted })
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			_, err := Encode(sampleEnvelope(), test.ev)

@@ -37,6 +37,7 @@ var definitions = map[Type]definition{
 	TypeTokenRevoked:         define((*checker).checkTokenRevoked, func(e *TokenRevoked) string { return "token/" + string(e.Token) }),
 	TypeAccessChanged:        define((*checker).checkAccessChanged, func(e *AccessChanged) string { return "repository/" + e.ID.String() }),
 	TypeActivityNoted:        define((*checker).checkActivityNoted, func(_ *ActivityNoted) string { return "activity" }),
+	TypeSavedSearchChanged:   define((*checker).checkSavedSearchChanged, func(e *SavedSearchChanged) string { return "user/" + string(e.User) }),
 	TypeNumbersAssigned:      define((*checker).checkNumbersAssigned, func(_ *NumbersAssigned) string { return "numbers" }),
 	TypeAuditRecorded:        define((*checker).checkAuditRecorded, func(_ *AuditRecorded) string { return "audit" }),
 	TypeAuditSealed:          define((*checker).checkAuditSealed, func(_ *AuditSealed) string { return "audit" }),

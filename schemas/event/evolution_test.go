@@ -3,6 +3,7 @@ package event
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -249,6 +250,9 @@ func atBounds(schema, value object, where string, try func(where string, root ob
 // keepRules keeps the rules between fields, and returns what undoes it.
 func keepRules(value object, name string, v any) (restore func()) {
 	if name == "change" {
+		if value["search"] != nil {
+			return keepSearchChange(value, v.(string))
+		}
 		return keepChange(value, v.(string))
 	}
 	if name != "outcome" || value["connection"] == nil {
@@ -293,6 +297,18 @@ func keepChange(value object, change string) (restore func()) {
 			value[name] = had
 		}
 	}
+}
+
+// keepSearchChange removes the fields that the event of a deleted search does not have.
+func keepSearchChange(value object, change string) (restore func()) {
+	was := object{}
+	for _, name := range []string{"name", "query", "regexp", "caseSensitive", "shared"} {
+		if had, ok := value[name]; ok && change == "deleted" {
+			was[name] = had
+			delete(value, name)
+		}
+	}
+	return func() { maps.Copy(value, was) }
 }
 
 // boundValues returns the values at the bounds of a rule.

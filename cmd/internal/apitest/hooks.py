@@ -32,6 +32,9 @@ MEANING = {
     "verifyAudit": "INVALID_REQUEST_BODY",
     # An expiry lies ahead, an address has an account's form, a password is not the old one.
     "createKey": "INVALID_REQUEST_BODY",
+    # A name and a query have text, bounded in bytes.
+    "createSavedSearch": "INVALID_REQUEST_BODY",
+    "changeSavedSearch": "INVALID_REQUEST_BODY",
     "invite": "INVALID_REQUEST_BODY",
     "changeMe": "INVALID_REQUEST_BODY",
     "setUp": "INVALID_REQUEST_BODY",

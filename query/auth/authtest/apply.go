@@ -36,6 +36,8 @@ func (s *state) apply(ev event.Event) {
 		s.accessChanged(ev)
 	case *event.ActivityNoted:
 		s.activityNoted(ev)
+	case *event.SavedSearchChanged:
+		s.savedSearchChanged(ev)
 	default:
 		s.applyKey(ev)
 	}
@@ -159,6 +161,7 @@ func (s *state) userRemoved(ev *event.UserRemoved) {
 	}
 	delete(s.users, ev.User)
 	s.endAll(ev.User)
+	maps.DeleteFunc(s.searches, func(_ account.SavedSearchID, q *account.SavedSearch) bool { return q.User == ev.User })
 	s.access = maps.Clone(s.access)
 	for id, a := range s.access {
 		if i := slices.Index(a.Members, ev.User); i >= 0 {
@@ -250,4 +253,25 @@ func (s *state) activityNoted(ev *event.ActivityNoted) {
 			s.keys[id] = &k
 		}
 	}
+}
+
+func (s *state) savedSearchChanged(ev *event.SavedSearchChanged) {
+	old := s.searches[ev.Search]
+	if ev.Change == event.SavedSearchDeleted {
+		delete(s.searches, ev.Search)
+		return
+	}
+	for _, q := range s.searches {
+		if q.User == ev.User && q.Name == ev.Name && q.ID != ev.Search {
+			return
+		}
+	}
+	q := &account.SavedSearch{
+		ID: ev.Search, User: ev.User, Name: ev.Name, Query: ev.Query, Regexp: ev.Regexp, CaseSensitive: ev.CaseSensitive, Shared: ev.Shared,
+		CreatedAt: ev.At, UpdatedAt: ev.At,
+	}
+	if old != nil {
+		q.CreatedAt = old.CreatedAt
+	}
+	s.searches[q.ID] = q
 }

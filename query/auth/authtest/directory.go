@@ -35,6 +35,7 @@ type state struct {
 	sessions    map[account.SessionID]*account.Session
 	invitations map[account.InvitationID]*account.Invitation
 	access      map[code.RepositoryID]*account.Access
+	searches    map[account.SavedSearchID]*account.SavedSearch
 	// replaced says of a session which one it took the place of.
 	replaced map[account.SessionID]account.SessionID
 }
@@ -45,7 +46,7 @@ func New() *Directory {
 	d.mu.state = state{
 		users: map[account.UserID]*account.User{}, keys: map[account.KeyID]*account.Key{}, tokens: map[account.TokenID]*account.Token{},
 		sessions: map[account.SessionID]*account.Session{}, invitations: map[account.InvitationID]*account.Invitation{},
-		access: map[code.RepositoryID]*account.Access{}, replaced: map[account.SessionID]account.SessionID{},
+		searches: map[account.SavedSearchID]*account.SavedSearch{}, access: map[code.RepositoryID]*account.Access{}, replaced: map[account.SessionID]account.SessionID{},
 	}
 	return d
 }
@@ -200,4 +201,22 @@ func (d *Directory) Access() map[code.RepositoryID]*account.Access {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return d.mu.access
+}
+
+// SavedSearch implements auth.Directory.
+func (d *Directory) SavedSearch(id account.SavedSearchID) (*account.SavedSearch, bool) {
+	return getValue(d, d.mu.searches, id)
+}
+
+// SavedSearches implements auth.Directory.
+func (d *Directory) SavedSearches(user account.UserID) []*account.SavedSearch {
+	return sortedValues(d, d.mu.searches, func(q *account.SavedSearch) bool { return q.User == user || q.Shared }, func(a, b *account.SavedSearch) int {
+		if own := a.User == user; own != (b.User == user) {
+			if own {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	})
 }

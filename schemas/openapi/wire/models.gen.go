@@ -727,6 +727,15 @@ type ChangeMeRequest struct {
 	Password    string  `json:"password,omitempty,omitzero"`
 }
 
+// ChangeSavedSearchRequest defines model for ChangeSavedSearchRequest.
+type ChangeSavedSearchRequest struct {
+	Name                     string `json:"name,omitempty,omitzero"`
+	Query                    string `json:"query,omitempty,omitzero"`
+	IsRegexEnabled           *bool  `json:"isRegexEnabled,omitempty"`
+	IsCaseSensitivityEnabled *bool  `json:"isCaseSensitivityEnabled,omitempty"`
+	Shared                   *bool  `json:"shared,omitempty"`
+}
+
 // Chunk defines model for Chunk.
 type Chunk struct {
 	// Content Whole lines.
@@ -897,6 +906,17 @@ type CreateKeyRequest struct {
 
 	// ExpiresAt At most ten years ahead; never if absent.
 	ExpiresAt Time `json:"expiresAt,omitempty,omitzero"`
+}
+
+// CreateSavedSearchRequest defines model for CreateSavedSearchRequest.
+type CreateSavedSearchRequest struct {
+	Name                     string `json:"name"`
+	Query                    string `json:"query"`
+	IsRegexEnabled           bool   `json:"isRegexEnabled,omitempty,omitzero"`
+	IsCaseSensitivityEnabled bool   `json:"isCaseSensitivityEnabled,omitempty,omitzero"`
+
+	// Shared Whether all users may read its text.
+	Shared bool `json:"shared,omitempty,omitzero"`
 }
 
 // DeadLetter defines model for DeadLetter.
@@ -2103,6 +2123,30 @@ type Role string
 // RoleRequest defines model for RoleRequest.
 type RoleRequest struct {
 	Role Role `json:"role"`
+}
+
+// SavedSearch defines model for SavedSearch.
+type SavedSearch struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+
+	// Query The text of the query.
+	Query string `json:"query"`
+
+	// IsRegexEnabled Whether its terms are regular expressions.
+	IsRegexEnabled           bool `json:"isRegexEnabled"`
+	IsCaseSensitivityEnabled bool `json:"isCaseSensitivityEnabled"`
+
+	// Shared Whether all users may read its text.
+	Shared bool `json:"shared"`
+
+	// Own Whether it is the caller's.
+	Own bool `json:"own"`
+
+	// URL Its link, which leads to the results of whoever opens it.
+	URL       string `json:"url"`
+	CreatedAt Time   `json:"createdAt"`
+	UpdatedAt Time   `json:"updatedAt"`
 }
 
 // ScipUpload Addition. A precise index.

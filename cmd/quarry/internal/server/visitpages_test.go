@@ -97,6 +97,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 			"/browse/team/kettle/-/commits/", "/browse/team/kettle/-/commit/HEAD", "/browse/team/kettle/-/compare/HEAD~1...HEAD", "/symbols?name=fileWriter&repo=team/kettle", "/search?q=a(b",
 			"/browse/team/none", "/browse/team/kettle@none",
 			"/settings/keys", "/settings/keys/new", "/settings/profile", "/settings/sessions", "/settings/members",
+			"/settings/saved", "/settings/saved/new?q=boil&re=1",
 		},
 	})
 	if err != nil {

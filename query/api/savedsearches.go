@@ -1,0 +1,91 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/gorilla/mux"
+
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+)
+
+// savedSearchObject is a saved search as its reader sees it. It does not say whose a
+// shared one is: members do not learn of each other here.
+type savedSearchObject struct {
+	ID            account.SavedSearchID `json:"id"`
+	Name          string                `json:"name"`
+	Query         string                `json:"query"`
+	Regexp        bool                  `json:"isRegexEnabled"`
+	CaseSensitive bool                  `json:"isCaseSensitivityEnabled"`
+	Shared        bool                  `json:"shared"`
+	Own           bool                  `json:"own"`
+	URL           string                `json:"url"`
+	CreatedAt     jsonTime              `json:"createdAt"`
+	UpdatedAt     jsonTime              `json:"updatedAt"`
+}
+
+// savedSearchPath begins the links of saved searches.
+const savedSearchPath = "/saved/"
+
+func (s *Server) savedSearchOf(p *auth.Principal, q *account.SavedSearch) savedSearchObject {
+	return savedSearchObject{
+		ID: q.ID, Name: q.Name, Query: q.Query, Regexp: q.Regexp, CaseSensitive: q.CaseSensitive, Shared: q.Shared, Own: q.User == p.Actor.User,
+		URL: s.o.PublicURL + savedSearchPath + string(q.ID), CreatedAt: jsonTime(q.CreatedAt), UpdatedAt: jsonTime(q.UpdatedAt),
+	}
+}
+
+func (s *Server) listSavedSearches(a *auth.Service, r *http.Request) (*reply, error) {
+	p := auth.From(r.Context())
+	found, err := a.SavedSearches(p)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]savedSearchObject, len(found))
+	for i, q := range found {
+		out[i] = s.savedSearchOf(p, q)
+	}
+	return okReply(out), nil
+}
+
+// readSavedSearch reads the body of a saved search that is created or changed.
+func (s *Server) readSavedSearch(r *http.Request) (auth.SavedSearchEdit, error) {
+	var body struct {
+		Name          *string `json:"name"`
+		Query         *string `json:"query"`
+		Regexp        *bool   `json:"isRegexEnabled"`
+		CaseSensitive *bool   `json:"isCaseSensitivityEnabled"`
+		Shared        *bool   `json:"shared"`
+	}
+	err := s.decodeBody(r, &body)
+	return auth.SavedSearchEdit{Name: body.Name, Query: body.Query, Regexp: body.Regexp, CaseSensitive: body.CaseSensitive, Shared: body.Shared}, err
+}
+
+func (s *Server) createSavedSearch(a *auth.Service, r *http.Request) (*reply, error) {
+	edit, err := s.readSavedSearch(r)
+	if err != nil {
+		return nil, err
+	}
+	p := auth.From(r.Context())
+	q, err := a.SaveSearch(r.Context(), p, edit)
+	if err != nil {
+		return nil, err
+	}
+	return createdReply(s.savedSearchOf(p, q)), nil
+}
+
+func (s *Server) changeSavedSearch(a *auth.Service, r *http.Request) (*reply, error) {
+	edit, err := s.readSavedSearch(r)
+	if err != nil {
+		return nil, err
+	}
+	p := auth.From(r.Context())
+	q, err := a.ChangeSavedSearch(r.Context(), p, account.SavedSearchID(mux.Vars(r)["savedSearchId"]), edit)
+	if err != nil {
+		return nil, err
+	}
+	return okReply(s.savedSearchOf(p, q)), nil
+}
+
+func (s *Server) deleteSavedSearch(a *auth.Service, r *http.Request) (*reply, error) {
+	return noContentOrError(a.DeleteSavedSearch(r.Context(), auth.From(r.Context()), account.SavedSearchID(mux.Vars(r)["savedSearchId"])))
+}

@@ -1,0 +1,160 @@
+package auth
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// maxSavedSearches bounds those of a user; the directory has the bound on all of them.
+const maxSavedSearches = 100
+
+// SavedSearchEdit has the new values of a saved search; nil leaves one as it is.
+type SavedSearchEdit struct {
+	Name, Query                   *string
+	Regexp, CaseSensitive, Shared *bool
+}
+
+// SavedSearches returns the saved searches that p may read: the user's own by name, then
+// those that others share. A restricted credential reads none, because the text of a
+// query may name repositories that the credential is not for.
+func (s *Service) SavedSearches(p *Principal) ([]*account.SavedSearch, error) {
+	if err := needWholeUser(p); err != nil {
+		return nil, err
+	}
+	return s.o.Directory.SavedSearches(p.Actor.User), nil
+}
+
+// SavedSearch returns one that p may read.
+func (s *Service) SavedSearch(p *Principal, id account.SavedSearchID) (*account.SavedSearch, error) {
+	if err := needWholeUser(p); err != nil {
+		return nil, err
+	}
+	q, found := s.o.Directory.SavedSearch(id)
+	if !found || q.User != p.Actor.User && !q.Shared {
+		return nil, fmt.Errorf("%w: %.80q", ErrSavedSearchNotFound, string(id))
+	}
+	return q, nil
+}
+
+func needWholeUser(p *Principal) error {
+	if p.Anonymous() {
+		return ErrUnauthenticated
+	}
+	if p.Repositories != nil {
+		return fmt.Errorf("%w: a credential for some repositories reads no saved searches", ErrForbidden)
+	}
+	return p.Need(account.ScopeSearch)
+}
+
+// SaveSearch keeps a search under a name.
+func (s *Service) SaveSearch(ctx context.Context, p *Principal, edit SavedSearchEdit) (*account.SavedSearch, error) {
+	user, err := s.needPerson(p)
+	if err != nil {
+		return nil, err
+	}
+	own := s.ownSavedSearches(user.ID)
+	if len(own) >= maxSavedSearches {
+		return nil, fmt.Errorf("%w: a user has at most %d saved searches; delete some", ErrTooMany, maxSavedSearches)
+	}
+	q := account.SavedSearch{ID: account.SavedSearchID(newID()), User: user.ID}
+	return s.putSavedSearch(ctx, p, q, edit, event.SavedSearchCreated)
+}
+
+// ChangeSavedSearch changes one of p's user.
+func (s *Service) ChangeSavedSearch(ctx context.Context, p *Principal, id account.SavedSearchID, edit SavedSearchEdit) (*account.SavedSearch, error) {
+	user, err := s.needPerson(p)
+	if err != nil {
+		return nil, err
+	}
+	q, err := s.SavedSearch(p, id)
+	if err != nil {
+		return nil, err
+	}
+	if q.User != user.ID {
+		return nil, fmt.Errorf("%w: only the user who saved a search may change it", ErrForbidden)
+	}
+	return s.putSavedSearch(ctx, p, *q, edit, event.SavedSearchReplaced)
+}
+
+// putSavedSearch appends q with the values of edit, unless nothing differs.
+func (s *Service) putSavedSearch(ctx context.Context, p *Principal, q account.SavedSearch, edit SavedSearchEdit, change event.SavedSearchChange) (*account.SavedSearch, error) {
+	before := q
+	if edit.Name != nil {
+		q.Name = *edit.Name
+	}
+	if edit.Query != nil {
+		q.Query = *edit.Query
+	}
+	for field, value := range map[*bool]*bool{&q.Regexp: edit.Regexp, &q.CaseSensitive: edit.CaseSensitive, &q.Shared: edit.Shared} {
+		if value != nil {
+			*field = *value
+		}
+	}
+	var err error
+	if q.Name, err = normalName("name", q.Name, 1, account.MaxSavedNameBytes); err != nil {
+		return nil, err
+	}
+	if q.Query, err = normalQuery(q.Query); err != nil {
+		return nil, err
+	}
+	if q == before {
+		return &before, nil
+	}
+	sameName := func(other *account.SavedSearch) bool { return other.Name == q.Name && other.ID != q.ID }
+	if slices.ContainsFunc(s.ownSavedSearches(q.User), sameName) {
+		return nil, fmt.Errorf("%w: %q", ErrSavedSearchExists, q.Name)
+	}
+	ev := &event.SavedSearchChanged{
+		Search: q.ID, User: q.User, Change: change, Name: q.Name, Query: q.Query, Regexp: q.Regexp, CaseSensitive: q.CaseSensitive, Shared: q.Shared,
+		By: p.Actor, At: s.nowUTC(),
+	}
+	if err := s.appendChange(ctx, ev); err != nil {
+		return nil, err
+	}
+	got, found := s.o.Directory.SavedSearch(q.ID)
+	switch {
+	case found && got.Name == q.Name && got.Query == q.Query && got.Shared == q.Shared:
+		return got, nil
+	case slices.ContainsFunc(s.ownSavedSearches(q.User), sameName):
+		return nil, fmt.Errorf("%w: %q", ErrSavedSearchExists, q.Name)
+	case found || change == event.SavedSearchCreated:
+		return nil, fmt.Errorf("%w: this server keeps no more saved searches, or no more shared ones; delete some, or do not share this one", ErrTooMany)
+	}
+	return nil, ErrConflict
+}
+
+func (s *Service) ownSavedSearches(user account.UserID) []*account.SavedSearch {
+	return slices.DeleteFunc(s.o.Directory.SavedSearches(user), func(q *account.SavedSearch) bool { return q.User != user })
+}
+
+// normalQuery returns the text of a query without space around it. Queries of several
+// lines come out of forms with carriage returns.
+func normalQuery(text string) (string, error) {
+	query := strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
+	isControl := func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }
+	if query == "" || len(query) > account.MaxSavedQueryBytes || !utf8.ValidString(query) || strings.ContainsFunc(query, isControl) {
+		return "", invalidField("query", "want 1 to %d bytes of text", account.MaxSavedQueryBytes)
+	}
+	return query, nil
+}
+
+// DeleteSavedSearch deletes one of p's user. Owners may delete what others share.
+func (s *Service) DeleteSavedSearch(ctx context.Context, p *Principal, id account.SavedSearchID) error {
+	if _, err := s.needPerson(p); err != nil {
+		return err
+	}
+	q, err := s.SavedSearch(p, id)
+	if err != nil {
+		return err
+	}
+	if q.User != p.Actor.User && !p.Owner() {
+		return fmt.Errorf("%w: only the user who saved a search, or an owner, may delete it", ErrForbidden)
+	}
+	return s.appendChange(ctx, &event.SavedSearchChanged{Search: q.ID, User: q.User, Change: event.SavedSearchDeleted, By: p.Actor, At: s.nowUTC()})
+}

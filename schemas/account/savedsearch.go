@@ -1,0 +1,29 @@
+package account
+
+import "time"
+
+// Bounds of a saved search.
+const (
+	MaxSavedNameBytes  = 100
+	MaxSavedQueryBytes = 4096
+)
+
+// SavedSearchID names a saved search in links. It is random and gives no access: who
+// may read the search is checked each time.
+type SavedSearchID string
+
+// SavedSearch is a query that a user keeps under a name. It holds the text of the
+// query and nothing that it found: each reader gets their own results.
+type SavedSearch struct {
+	ID   SavedSearchID
+	User UserID
+	Name string // unique among the saved searches of the user
+	// Query is the text; Regexp and CaseSensitive are the switches next to it.
+	Query         string
+	Regexp        bool
+	CaseSensitive bool
+	// Shared lets every user of the instance read the text.
+	Shared    bool
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
