@@ -127,7 +127,7 @@ func TestAgents(t *testing.T) {
 // TestInspector checks the tools with the official inspector's command line, over
 // HTTP and over pipes, with a key that may only search and as the operator.
 func TestInspector(t *testing.T) {
-	program := filepath.Join(nodeModules(t), inspector)
+	program := filepath.Join(nodeModules(t, inspector), inspector)
 	s, _ := agentServer(t)
 	_, key := s.createKey(t, s.createOwner(t), "agent")
 	for name, c := range map[string]struct {
@@ -156,23 +156,24 @@ func TestInspector(t *testing.T) {
 	}
 }
 
-// nodeModules returns the directory of the npm packages that tests use, or skips.
-func nodeModules(t *testing.T) string {
+// nodeModules returns the directory of the npm packages that tests use, or skips if a
+// program of them is missing.
+func nodeModules(t *testing.T, program string) string {
 	t.Helper()
 	modules := os.Getenv("QUARRY_NODE_MODULES")
 	if modules == "" {
 		modules, _ = filepath.Abs("../../.cache/node/node_modules")
 	}
-	_, missing := os.Stat(filepath.Join(modules, inspector))
+	_, missing := os.Stat(filepath.Join(modules, program))
 	if missing == nil {
 		_, missing = exec.LookPath("node")
 	}
 	switch {
 	case missing == nil:
 	case os.Getenv("QUARRY_REQUIRE_ALL") == "1":
-		t.Fatalf("%s of npm is needed: %v; fetch it by make node", inspector, missing)
+		t.Fatalf("%s of npm is needed: %v; fetch it by make node", program, missing)
 	default:
-		t.Skipf("%s of npm is needed: %v; fetch it by make node", inspector, missing)
+		t.Skipf("%s of npm is needed: %v; fetch it by make node", program, missing)
 	}
 	return modules
 }

@@ -12,6 +12,8 @@
 //	damage_test.go     one bit turned in each kind of file of a data directory
 //	gerrit_test.go     a real Gerrit: discovery, fetch, streamed events
 //	gitea_test.go      the life of an organization, on a stub and on a live Gitea
+//	scip_test.go       indexes of real indexers, compared with the answers
+//	scipupload_test.go kill -9 during an upload of an index; one of two gigabytes
 //	cli_test.go        quarry index while the server is stopped and started; signals
 //	commands_test.go   the commands of scripts: serve, stop, push, await, http
 //

@@ -18,7 +18,7 @@ var (
 
 // Limits bound an index. A zero value of a field is its default.
 type Limits struct {
-	// MaxBytes bounds the encoded index. Default: 1 GiB.
+	// MaxBytes bounds the encoded index, as the setting scip.maxUploadBytes. Default: 1 GiB.
 	MaxBytes int64
 	// MaxDocuments bounds its documents. Default: 200,000.
 	MaxDocuments int

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -318,8 +319,60 @@ func lines(s string) []byte {
 	return b
 }
 
+// hostileMessages are indexes with messages in one another to a depth that no index has,
+// and with lengths that are not those of what follows.
+func hostileMessages() map[string]message {
+	head := sciptest.NewIndex("scip-go")
+	lie := func(field protowire.Number, size uint64, b message) message {
+		return append(protowire.AppendVarint(protowire.AppendTag(nil, field, protowire.BytesType), size), b...)
+	}
+	with := func(b message) message { return append(slices.Clone(head), b...) }
+	out := map[string]message{
+		"a document longer than the index":            with(lie(2, 1<<20, potDocument())),
+		"a document shorter than its fields":          with(lie(2, 3, potDocument())),
+		"an occurrence longer than its document":      with(message{}.Part(2, append(message{}.Text(1, "a"), lie(2, 1<<20, nil)...))),
+		"an occurrence of the most bytes":             with(message{}.Part(2, append(message{}.Text(1, "a"), lie(2, 1<<64-1, nil)...))),
+		"a symbol longer than its occurrence":         with(message{}.Part(2, append(message{}.Text(1, "a"), message{}.Part(2, lie(2, 1<<62, nil))...))),
+		"a range longer than its occurrence":          with(message{}.Part(2, append(message{}.Text(1, "a"), message{}.Part(2, lie(1, 9, message{0}))...))),
+		"a relationship longer than its symbol":       with(message{}.Part(3, append(message{}.Text(1, "s"), lie(4, 1<<31, nil)...))),
+		"metadata longer than the index":              lie(1, 1<<40, nil),
+		"a tool longer than its metadata":             message{}.Part(1, message{}.Part(2, lie(1, 1<<33, nil))),
+		"a part of an unknown field without its text": with(lie(15, 1<<18, nil)),
+	}
+	for _, field := range []protowire.Number{1, 2, 3, 4, 7, 15} {
+		nested := message{}.Text(field, "x")
+		for range 400 {
+			nested = message{}.Part(field, nested)
+		}
+		out[fmt.Sprintf("field %d in itself, 400 deep", field)] = with(message{}.Part(2, append(message{}.Text(1, "a"), nested...)))
+		out[fmt.Sprintf("field %d in itself, 400 deep, of an external symbol", field)] = with(message{}.Part(3, append(message{}.Text(1, "s"), nested...)))
+	}
+	out["groups in one another"] = with(message(bytes.Repeat([]byte{0x13}, 1<<16)))
+	return out
+}
+
+// TestHostileMessages reads each of them in proportion to its bytes, and refuses those that
+// lie.
+func TestHostileMessages(t *testing.T) {
+	for name, m := range hostileMessages() {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, _, err := build(bytes.NewReader(m), potText, scip.Limits{})
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > 4<<20 {
+			t.Errorf("%s: %d bytes of memory for an index of %d", name, n, len(m))
+		}
+		if deep := strings.Contains(name, "deep"); !deep && err == nil || err != nil && !errors.Is(err, scip.ErrInvalid) && !errors.Is(err, scip.ErrTooLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 func FuzzReadIndex(f *testing.F) {
 	f.Add([]byte(potIndex()))
+	for _, m := range hostileMessages() {
+		f.Add([]byte(m))
+	}
 	f.Fuzz(func(t *testing.T, index []byte) {
 		small := scip.Limits{MaxBytes: 1 << 20, MaxDocumentBytes: 1 << 18}
 		object, _, err := build(bytes.NewReader(index), potText, small)

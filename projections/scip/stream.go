@@ -157,7 +157,7 @@ func (s *stream) readBytes(size uint64) ([]byte, error) {
 
 func (s *stream) discard(size uint64) error {
 	if size > uint64(s.limits.MaxBytes) {
-		return tooLargef("a part has %d bytes, at most %d", size, s.limits.MaxBytes)
+		return tooLargef("a part has %d bytes, at most %d, the bound scip.maxUploadBytes", size, s.limits.MaxBytes)
 	}
 	_, err := io.CopyN(io.Discard, s.r, int64(size))
 	return truncation(err)
@@ -187,7 +187,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 		if n, err := b.r.Read(one[:]); n == 0 && err != nil {
 			return 0, markReadError(err)
 		}
-		return 0, markReadError(tooLargef("more than %d bytes", b.max))
+		return 0, markReadError(tooLargef("more than %d bytes, the bound scip.maxUploadBytes", b.max))
 	}
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left)])
 	b.left -= int64(n)

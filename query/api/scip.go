@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/quarrysearch/quarry/projections/scip"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/precise"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -30,6 +31,9 @@ func (s *Server) uploadScip(r *http.Request) (*reply, error) {
 	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetRepository, known.Name, "commit", commit, "path", path)
 	if p.err != nil {
 		return nil, p.err
+	}
+	if r.ContentLength > s.o.MaxScipBytes {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d, the bound scip.maxUploadBytes", scip.ErrTooLarge, r.ContentLength, s.o.MaxScipBytes)
 	}
 	ev, _, err := s.o.Precise.Upload(r.Context(), precise.Origin{Repository: &known, Commit: code.CommitID(commit), Path: path}, r.Body)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
