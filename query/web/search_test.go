@@ -28,6 +28,7 @@ type fakeSearches struct {
 	err       error
 	pause     chan struct{} // the search waits for it before its second part
 	pausesFor string        // part of the queries that wait; empty: all
+	breaksFor string        // part of the queries whose connection breaks after the files; empty: none
 	freshness indexing.Summary
 	asOf      string
 	request   search.Request // the last one
@@ -51,6 +52,9 @@ func (f *fakeSearches) RunSearch(ctx context.Context, r search.Request, emit sea
 				return ctx.Err()
 			}
 		}
+	}
+	if f.breaksFor != "" && strings.Contains(r.Query.Text, f.breaksFor) {
+		panic(http.ErrAbortHandler) // the connection breaks
 	}
 	if f.err != nil {
 		return f.err

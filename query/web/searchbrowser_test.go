@@ -2,12 +2,16 @@ package web_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
+	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
+	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/syntax"
 )
@@ -24,13 +28,16 @@ func TestSearchInABrowser(t *testing.T) {
 	w := searchOf(t, 30, func(f *fakeSearches) {
 		f.files = append(f.files, hostile)
 		f.pause = make(chan struct{})
-		f.pausesFor = "slow"
+		f.pausesFor, f.breaksFor = "slow", "broken"
 		f.result.Facets = []search.Facet{
 			{Name: search.FacetLanguage, Complete: true, Values: []search.FacetValue{{Value: "Go", Filter: "lang:Go", Matches: 120, Files: 30}, {Value: "C++", Filter: "lang:C++", Matches: 1, Files: 1}}},
 			{Name: search.FacetDirectory, Complete: true, Values: []search.FacetValue{{Value: "<img src=x onerror=alert(1)>/", Filter: "file:^x/", Matches: 1, Files: 1}}},
 		}
 		f.result.Notices = []syntax.Notice{{Code: syntax.AmbiguousQuery, Message: "It may mean another thing.", Suggestions: []string{"kettle or boil"}}}
 	})
+	w.refuseQueries = map[string]error{
+		"limited": &front.RateError{Wait: time.Second}, "busy": front.ErrTooManyStreams, "ended": auth.ErrUnauthenticated, "lost": errors.New("a defect"),
+	}
 	for _, scripts := range []bool{false, true} {
 		t.Run(fmt.Sprintf("scripts=%t", scripts), func(t *testing.T) {
 			argument, err := json.Marshal(map[string]any{

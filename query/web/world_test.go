@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -57,6 +58,9 @@ type world struct {
 	ready     error
 	searches  *fakeSearches // nil: the server does not search
 	refuse    error         // what refuses searches
+	// refuseQueries refuse searches for queries with a word; queries counts all.
+	refuseQueries map[string]error
+	queries       map[string]int
 }
 
 // newWorld serves pages; with providers, they are made for the server's address.
@@ -68,7 +72,7 @@ func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, se
 // newSearchWorld is newWorld with pages that search.
 func newSearchWorld(t testing.TB, searches *fakeSearches, providers func(publicURL string) []oidc.Provider, set ...func(*auth.Options)) *world {
 	t.Helper()
-	w := &world{t: t, searches: searches, directory: authtest.New(), routes: map[string]int{}, now: time.Now}
+	w := &world{t: t, searches: searches, directory: authtest.New(), routes: map[string]int{}, queries: map[string]int{}, now: time.Now}
 	o := auth.Options{
 		Directory: w.directory, Appender: w.directory, Secret: []byte(secret), Catalog: repositories{},
 		Hashing: auth.Hashing{MemoryKiB: 8, Passes: 1, Waiting: 1 << 10}, Now: func() time.Time { return w.now() },
@@ -82,6 +86,12 @@ func newSearchWorld(t testing.TB, searches *fakeSearches, providers func(publicU
 	}
 	var handler http.Handler
 	w.server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/queries" {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			_ = json.NewEncoder(rw).Encode(w.queries)
+			return
+		}
 		if r.URL.Path == "/probe" {
 			w.requireKey(rw, r)
 			return
@@ -134,6 +144,15 @@ func (f countingFront) Page(route string, page http.Handler) http.Handler {
 // SearchPage implements web.Front.
 func (f countingFront) SearchPage(route string, page http.Handler, fail func(http.ResponseWriter, *http.Request, error)) http.Handler {
 	return f.Page(route, http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		f.w.mu.Lock()
+		f.w.queries[r.FormValue("q")]++
+		f.w.mu.Unlock()
+		for word, refuse := range f.w.refuseQueries {
+			if strings.Contains(r.FormValue("q"), word) {
+				fail(rw, r, refuse)
+				return
+			}
+		}
 		if f.w.refuse != nil {
 			fail(rw, r, f.w.refuse)
 			return

@@ -20,7 +20,7 @@ async function open(name, options = {}) {
   const context = await browser.newContext({ javaScriptEnabled: o.scripts, baseURL: o.base, viewport: { width: 1280, height: 860 }, ...options });
   context.setDefaultTimeout(20000);
   const page = await context.newPage();
-  page.on('console', (m) => m.type() === 'error' && !/status of (4|5)\d\d/.test(m.text()) && complaints.push(`${name}: ${m.text()}`));
+  page.on('console', (m) => m.type() === 'error' && !/status of (4|5)\d\d|ERR_INCOMPLETE_CHUNKED_ENCODING/.test(m.text()) && complaints.push(`${name}: ${m.text()}`));
   page.on('pageerror', (e) => complaints.push(`${name}: ${e}`));
   page.on('dialog', (d) => { complaints.push(`${name}: dialog ${d.message()}`); d.dismiss(); });
   page.on('request', (r) => r.url().startsWith(o.base) || complaints.push(`${name}: loads ${r.url()}`));
@@ -160,6 +160,34 @@ try {
     await page.locator('#q').press('Enter');
     await until('the next', async () => /all of them/.test(await status(page)));
     assert.equal(await page.locator('.hit-file').count(), 31);
+
+    // What fails: what came stays, the message has the request's ID and says what to do, and
+    // nothing is sent again by itself.
+    const sent = async (query) => (await (await page.request.get('/queries')).json())[query] ?? 0;
+    for (const [word, said, action] of [['limited', /Too many requests\./, 'Search again'], ['busy', /The server is busy\./, 'Search again'], ['lost', /did not finish/, 'Search again'], ['ended', /You are signed out\./, 'Sign in and come back'], ['broken', /The connection broke/, 'Search again']]) {
+      await page.goto('/search?q=kettle');
+      await until('scripts', async () => (await page.locator('.tools').count()) > 0);
+      const query = `${word} kettle`;
+      await page.locator('#q').fill(query);
+      await page.locator('#q').press('Enter');
+      await until(`the message of ${word}`, async () => said.test(await status(page)));
+      assert.match(await status(page), /Request ID request-1/, `${word} has an ID`);
+      assert.equal(await page.locator('.hit-file').count(), 31, `${word}: what is shown stays`);
+      await until(`${word}: an action`, async () => new RegExp(action).test(await status(page)));
+      assert.equal(await page.locator('#q').inputValue(), query, `${word}: the query stays`);
+      const before = await sent(query);
+      assert.equal(before, 1, `${word} is sent once`);
+      if (word === 'ended') {
+        const back = new URL(await page.locator('#status a').getAttribute('href'), o.base);
+        assert.equal(back.pathname + '?' + new URLSearchParams(back.searchParams.get('return').split('?')[1]), `/sign-in?q=${query.replace(' ', '+')}`);
+        await check(page, word);
+        continue;
+      }
+      await page.getByRole('button', { name: action }).click();
+      await until(`${word} again`, async () => (await sent(query)) === 2);
+      await until(`the message of ${word} again`, async () => said.test(await status(page)));
+      assert.equal(await sent(query), 2, `${word}: one click is one request`);
+    }
 
     // Without single keys.
     await page.goto('/preferences?return=/search?q=kettle');

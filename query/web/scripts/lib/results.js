@@ -112,7 +112,8 @@ class QResults extends LitElement {
     const first = setTimeout(() => this.showProgress(run), statusAfter);
     try {
       const response = await fetch(asked, { signal: run.abort.signal, headers: { Accept: 'text/html' } });
-      if (response.redirected) return location.assign(url);
+      run.requestID = response.headers.get('X-Request-Id');
+      if (response.redirected || response.status === 401) return this.showSignedOut(run);
       if (!response.ok) return await this.showRefusal(response, run);
       document.title = `${url.searchParams.get('q').slice(0, 80)} · Quarry`;
       await this.read(response, run);
@@ -211,7 +212,9 @@ class QResults extends LitElement {
     this.part('status').replaceChildren(line);
   }
 
-  say(title, detail, again) {
+  // say writes the status line: what happened, what to do, and for failures the ID under which
+  // the server's log has the request.
+  say(title, detail, again, requestID) {
     const line = document.createElement('p');
     const strong = document.createElement('strong');
     strong.textContent = title;
@@ -219,6 +222,14 @@ class QResults extends LitElement {
     span.className = 'extent partial';
     span.textContent = detail;
     line.append(strong, span);
+    if (requestID) {
+      const id = document.createElement('span');
+      id.className = 'soft';
+      const code = document.createElement('code');
+      code.textContent = requestID;
+      id.append(`${say(texts.failureID)} `, code);
+      line.append(id);
+    }
     if (again) line.append(again);
     this.part('status').replaceChildren(line);
   }
@@ -242,7 +253,17 @@ class QResults extends LitElement {
   }
 
   showBroken(run) {
-    this.say(say(texts.failureTitle), say(texts.failureConnection), this.again(run));
+    this.say(say(texts.failureTitle), say(texts.failureConnection), this.again(run), run.requestID);
+  }
+
+  // showSignedOut says that the session has ended, and keeps what is shown: the way to sign in
+  // again is a link.
+  showSignedOut(run) {
+    if (this.run !== run) return;
+    const link = document.createElement('a');
+    link.href = `/sign-in?${new URLSearchParams({ return: run.url.pathname + run.url.search })}`;
+    link.textContent = say(texts.refusalSignIn);
+    this.say(say(texts.refusalSignedOut), '', link, run.requestID);
   }
 
   // showRefusal says why there is no answer. While the query is typed it may only not be
@@ -259,9 +280,9 @@ class QResults extends LitElement {
       this.part('notices').replaceChildren(parsePart(text));
     } else if (response.status === 429 || response.status === 503) {
       const wait = Math.min(Number(response.headers.get('Retry-After')) || 2, 600);
-      this.say(say(response.status === 429 ? texts.refusalTooMany : texts.refusalBusy), '', this.again(run, wait));
+      this.say(say(response.status === 429 ? texts.refusalTooMany : texts.refusalBusy), '', this.again(run, wait), run.requestID);
     } else {
-      location.assign(run.url);
+      this.say(say(texts.failureTitle), '', this.again(run), run.requestID);
     }
   }
 
