@@ -10,7 +10,7 @@
 //	Analyzer  Document does all of it; Place only what depends on the path, for a
 //	          place whose blob is already indexed
 //	Result    the outcome: skipped with a reason, or text, language, flags, symbols
-//	Tokenizer the tokens of a text for display, from its beginning or a Checkpoint
+//	Tokenizer the tokens of a text for display
 //	Outline   tokens with the names where something is defined, and symbols with what
 //	          is not kept in the index, read from a text when they are asked for
 //

@@ -9,14 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Tokenizer reads the tokens of a text for display, from its beginning or from a
-// Checkpoint: NewTokenizer.
+// Tokenizer reads the tokens of a text for display.
 type Tokenizer = outline.Tokenizer
-
-// Checkpoint is the state of a Tokenizer between two tokens. A Tokenizer for the same
-// language and text goes on from it, so that a part of a large text can be shown
-// without reading what is before it.
-type Checkpoint = outline.Checkpoint
 
 // NewTokenizer returns a Tokenizer at the beginning of a text. Languages without a
 // grammar or table are read by a general one. It returns nil for prose, which has no

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
 	"github.com/quarrysearch/quarry/schemas/failure"
@@ -63,9 +62,6 @@ var issueDescriptions = []IssueDescription{
 	{RemovalWaits, "Repositories of a connection that is gone stay until the other connections have been listed.", "Resolve the issues of the other connections."},
 	{LogFailed, "What was found could not be appended to the log.", "Nothing is to be done; the sync is tried again by itself."},
 }
-
-// IssueCodes returns the table of codes.
-func IssueCodes() []IssueDescription { return slices.Clone(issueDescriptions) }
 
 // Describe returns the row of the issue's code.
 func (i Issue) Describe() IssueDescription {

@@ -27,7 +27,7 @@ func TestIssuePageIsCurrent(t *testing.T) {
 	}
 	var table strings.Builder
 	table.WriteString("| code | meaning | remedy |\n| --- | --- | --- |\n")
-	for _, d := range IssueCodes() {
+	for _, d := range issueDescriptions {
 		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", d.Code, d.Meaning, d.Remedy)
 	}
 	want := before + issueBegin + "\n" + table.String() + "\n" + issueEnd + after
@@ -36,7 +36,7 @@ func TestIssuePageIsCurrent(t *testing.T) {
 			t.Fatal(err)
 		}
 	} else if want != string(page) {
-		t.Errorf("%s does not follow from IssueCodes: run make generate", issuePage)
+		t.Errorf("%s does not follow from issueDescriptions: run make generate", issuePage)
 	}
 }
 

@@ -2,7 +2,6 @@ package mirror
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -82,15 +81,6 @@ func defaultCandidates(r code.Repository) []string {
 	}
 	slices.Sort(refs)
 	return slices.Compact(refs)
-}
-
-// FailureReason returns the kind of an error of this package as one word of a
-// bounded set, for metrics and answers; "other" for any other error.
-func FailureReason(err error) string {
-	if errors.Is(err, context.Canceled) {
-		return "canceled"
-	}
-	return failureLabel(err)
 }
 
 // List is Mirror.List of the repository's mirror.

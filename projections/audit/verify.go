@@ -53,18 +53,6 @@ type Finding struct {
 	Message string
 }
 
-// String names the position.
-func (f *Finding) String() string {
-	where := ""
-	if f.At.Topic != "" {
-		where = f.At.String() + ": "
-	}
-	if f.Entry != "" {
-		where += "entry " + f.Entry + ": "
-	}
-	return where + f.Kind + ": " + f.Message
-}
-
 // VerifyOptions say what to compare. Store and Log are required.
 type VerifyOptions struct {
 	Store *store.Store
@@ -112,9 +100,6 @@ type Report struct {
 	// Pins counts the pinned heads that are in the chain.
 	Pins int
 }
-
-// IsSound reports whether everything is as it was written.
-func (r *Report) IsSound() bool { return len(r.Findings) == 0 }
 
 // Verify reads the log from its beginning and compares it with the chains, the
 // entries, the seals and the pinned heads. An error says that it could not be done.

@@ -158,20 +158,3 @@ func (s *Snapshot) ByPushed() []*Repository {
 	})
 	return s.pushed.order
 }
-
-// Filter returns the repositories of list whose name or display name contains
-// text, without regard to case, in the order of list. An empty text returns
-// list.
-func Filter(list []*Repository, text string) []*Repository {
-	if text == "" {
-		return list
-	}
-	text = strings.ToLower(text)
-	var found []*Repository
-	for _, r := range list {
-		if strings.Contains(strings.ToLower(r.Name), text) || strings.Contains(strings.ToLower(r.DisplayName), text) {
-			found = append(found, r)
-		}
-	}
-	return found
-}

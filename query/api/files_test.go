@@ -244,3 +244,11 @@ type cutNumbers struct{ Numbers }
 func (cutNumbers) OfRepository(id code.RepositoryID) code.RepositoryNumber {
 	return code.RepositoryNumber(id & code.MaxNumber)
 }
+
+func textRanges(in []search.Range) []wire.Range {
+	out := make([]wire.Range, len(in))
+	for i, r := range in {
+		out[i] = textRange(r)
+	}
+	return out
+}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 	"sync"
@@ -167,11 +166,6 @@ func comparePush(a, b *search.Repository) int {
 		return -1
 	}
 	return a.PushedAt.Compare(b.PushedAt)
-}
-
-// compareNameAndID is the order of Catalog.Repositories.
-func compareNameAndID(a, b *search.Repository) int {
-	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }
 
 // repositoriesNamed returns the repositories of that full name, of all by name and ID.

@@ -70,3 +70,8 @@ func TestListsAreBounded(t *testing.T) {
 		t.Errorf("%d repositories in %d lists are kept, want at most %d", l.mu.size, len(l.mu.lists), maxListed)
 	}
 }
+
+// compareNameAndID is the order of Catalog.Repositories.
+func compareNameAndID(a, b *search.Repository) int {
+	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+}

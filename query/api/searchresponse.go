@@ -176,14 +176,6 @@ func (p *searchResponse) writeJSON(out *jsonout.Writer) error {
 	return p.server.writeFiles(out, p.files, p)
 }
 
-func textRanges(in []search.Range) []wire.Range {
-	out := make([]wire.Range, len(in))
-	for i, r := range in {
-		out[i] = textRange(r)
-	}
-	return out
-}
-
 func textRange(r search.Range) wire.Range {
 	return wire.Range{Start: wire.Location(r.Start), End: wire.Location(r.End)}
 }

@@ -26,6 +26,3 @@ func NewHasher(o Hashing) Hasher {
 
 // Acquire takes a slot.
 func (h Hasher) Acquire(ctx context.Context) (func(), error) { return h.acquireSlot(ctx) }
-
-// NoteActivity is what Run does every so often.
-func (s *Service) NoteActivity(ctx context.Context) { s.noteActivity(ctx) }

@@ -62,7 +62,6 @@ var _ eventlog.Log = (*Log)(nil)
 
 // topic is the state of a topic's partitions.
 type topic struct {
-	name       event.Topic
 	partitions []*partition
 }
 
@@ -258,7 +257,7 @@ func (l *Log) ensureTopic(name event.Topic) (*topic, error) {
 	if len(l.mu.topics) >= MaxTopics {
 		return nil, fmt.Errorf("topic %s: the log has %d topics already", name, MaxTopics)
 	}
-	t := &topic{name: name, partitions: make([]*partition, l.partitionsOf(name))}
+	t := &topic{partitions: make([]*partition, l.partitionsOf(name))}
 	for i := range t.partitions {
 		if t.partitions[i], err = l.loadPartition(name, int32(i)); err != nil {
 			return nil, err

@@ -28,8 +28,7 @@ type Metrics struct {
 	damaged  *prometheus.GaugeVec
 	objects  *prometheus.CounterVec
 	restored *prometheus.CounterVec
-	// Rebuilt counts the stores that were damaged when the process started.
-	Rebuilt *prometheus.CounterVec
+	rebuilt  *prometheus.CounterVec
 }
 
 // NewMetrics registers the metrics.
@@ -56,13 +55,13 @@ func NewMetrics(reg prometheus.Registerer) *Metrics {
 			Name: "quarry_places_restored_segments_total",
 			Help: "Unreadable segments of the projections that were restored, by source: segment_store, or git if the segment store has no intact copy.",
 		}, []string{"from"}),
-		Rebuilt: f.NewCounterVec(prometheus.CounterOpts{
+		rebuilt: f.NewCounterVec(prometheus.CounterOpts{
 			Name: "quarry_server_rebuilt_stores_total",
 			Help: "Stores that were damaged when the process started and are rebuilt from the log: projections or accounts.",
 		}, []string{"store"}),
 	}
 	for _, name := range []string{ScrubbedProjections, ScrubbedAccounts} {
-		m.Rebuilt.WithLabelValues(name)
+		m.rebuilt.WithLabelValues(name)
 	}
 	for _, name := range []string{scrubbedLog, ScrubbedAccounts, scrubbedSegments, ScrubbedProjections} {
 		m.damaged.WithLabelValues(name)
@@ -83,4 +82,4 @@ func (m *Metrics) CountObject(name string) {
 }
 
 // CountRebuilt counts a store that was damaged when the process started.
-func (m *Metrics) CountRebuilt(store string) { m.Rebuilt.WithLabelValues(store).Inc() }
+func (m *Metrics) CountRebuilt(store string) { m.rebuilt.WithLabelValues(store).Inc() }

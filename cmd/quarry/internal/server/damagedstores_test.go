@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
-
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/store"
@@ -84,7 +82,7 @@ func TestDamagedStoresHeal(t *testing.T) {
 				w.startDamaged()
 				w.checkConsistency(kind.name)
 				w.commitAndPush()
-				if kind.store != "" && testutil.ToFloat64(w.s.damage.Rebuilt.WithLabelValues(kind.store)) != 1 {
+				if kind.store != "" && w.countRebuilt(kind.store) != 1 {
 					t.Errorf("round %d: no rebuilt store is counted", round)
 				}
 				home, err := projections.OpenHome(w.c.ProjectionsDir())
@@ -130,13 +128,13 @@ func TestDamageWhileRunning(t *testing.T) {
 			}
 			w.startServer()
 			w.checkConsistency("after the damage")
-			if n := testutil.ToFloat64(w.s.damage.Rebuilt.WithLabelValues(name)); n != 1 {
-				t.Errorf("%v rebuilt stores are counted", n)
+			if n := w.countRebuilt(name); n != 1 {
+				t.Errorf("after damage to %s, %d rebuilt stores are counted, want 1", name, n)
 			}
 			w.stopServer()
 			w.startServer()
-			if n := testutil.ToFloat64(w.s.damage.Rebuilt.WithLabelValues(name)); n != 0 {
-				t.Errorf("the store is rebuilt again: %v", n)
+			if n := w.countRebuilt(name); n != 0 {
+				t.Errorf("after another start, %d rebuilt stores of %s are counted, want 0", n, name)
 			}
 		})
 	}
@@ -164,11 +162,16 @@ func TestScrubHasDamagedRowsRebuilt(t *testing.T) {
 			w.failOnError(w.s.Close())
 			w.startServer()
 			w.checkConsistency("after the scrub")
-			if n := testutil.ToFloat64(w.s.damage.Rebuilt.WithLabelValues(name)); n != 1 {
-				t.Errorf("%v rebuilt stores are counted, want 1", n)
+			if n := w.countRebuilt(name); n != 1 {
+				t.Errorf("after a scrub that found damage in %s, %d rebuilt stores are counted, want 1", name, n)
 			}
 		})
 	}
+}
+
+// countRebuilt returns how many stores of a kind this start found damaged.
+func (w *lossWorld) countRebuilt(store string) int {
+	return metricValue(w.t, w.s, `quarry_server_rebuilt_stores_total{store="`+store+`"}`)
 }
 
 // startDamaged starts the server as the command does: again, if it meets damage that

@@ -26,7 +26,6 @@ type jsParen struct {
 	in     scope
 	member bool // a member's parameters
 	valid  bool
-	end    int32
 }
 
 func runJavaScript(types bool) func(scanner) {
@@ -189,7 +188,7 @@ func (p *jsParser) closeBracket(t token) {
 		return
 	}
 	s, _ := p.popScope()
-	p.lastParen = jsParen{name: s.pending, in: *p.topScope(), member: s.finished, valid: t.ch == ')', end: t.end}
+	p.lastParen = jsParen{name: s.pending, in: *p.topScope(), member: s.finished, valid: t.ch == ')'}
 }
 
 // handleEquals handles "=": an assignment makes the name before it a target, "=>" makes

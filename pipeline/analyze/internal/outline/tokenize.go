@@ -2,7 +2,6 @@ package outline
 
 import (
 	"bytes"
-	"slices"
 
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -18,29 +17,10 @@ type Tokenizer struct {
 	markup     bool // scripts and styles are inside
 	end        int  // where the token ends, if that is not where the next one is looked for; else -1
 
-	embedding
-	host *lexis
+	tag      string // the element of markup whose tag is being read
+	embedded int    // where the text of a script or style ends; 0 outside
+	host     *lexis
 }
-
-// embedding is the state of scripts and styles inside of markup.
-type embedding struct {
-	tag      string // the element whose tag is being read
-	embedded int    // where the text of the element ends; 0 outside
-}
-
-// Checkpoint is the state of a Tokenizer between two tokens, from which another one
-// for the same text goes on. It is some hundred bytes large.
-type Checkpoint struct {
-	pos      int
-	newline  bool
-	prev     token
-	heredocs []heredoc
-	literals []openLiteral
-	embedding
-}
-
-// Offset returns where the next token is looked for.
-func (c *Checkpoint) Offset() int { return c.pos }
 
 // NewTokenizer returns a Tokenizer at the beginning of a text, whose tokens are read
 // by a general table if the language has no other. It returns nil for prose and for
@@ -71,25 +51,6 @@ func NewTokenizer(language code.Language, text []byte) *Tokenizer {
 	}
 	t.markup = lex.openers != nil && lex.openers.markup
 	return t
-}
-
-// Checkpoint returns the state of t.
-func (t *Tokenizer) Checkpoint() Checkpoint {
-	return Checkpoint{
-		pos: t.s.pos, newline: t.s.newline, prev: t.s.prev,
-		heredocs: slices.Clone(t.s.heredocs), literals: slices.Clone(t.s.literals), embedding: t.embedding,
-	}
-}
-
-// Resume goes on from a checkpoint of a Tokenizer for the same language and text.
-func (t *Tokenizer) Resume(c Checkpoint) {
-	t.s.pos, t.s.newline, t.s.prev = c.pos, c.newline, c.prev
-	t.s.heredocs, t.s.literals = slices.Clone(c.heredocs), slices.Clone(c.literals)
-	t.embedding = c.embedding
-	t.s.src, t.s.lex = t.text, t.host
-	if c.embedded > 0 {
-		t.s.src, t.s.lex = t.text[:c.embedded], lexisOfElement(c.tag)
-	}
 }
 
 // Next returns the next token; false at the end of the text. Tokens are not empty,
@@ -322,7 +283,7 @@ func (t *Tokenizer) enter() {
 // leave goes back to the markup around a script or style.
 func (t *Tokenizer) leave() {
 	t.s.pos = t.embedded
-	t.embedding = embedding{}
+	t.tag, t.embedded = "", 0
 	t.s.literals, t.s.heredocs = t.s.literals[:0], t.s.heredocs[:0]
 	t.s.src, t.s.lex = t.text, t.host
 }

@@ -35,8 +35,7 @@ func TestTokens(t *testing.T) {
 	})
 }
 
-// allTokens returns the tokens of a text, and holds them to what Next promises and to
-// those that follow each checkpoint.
+// allTokens returns the tokens of a text, and holds them to what Next promises.
 func allTokens(t testing.TB, language code.Language, text []byte) []code.Token {
 	t.Helper()
 	tokenizer := NewTokenizer(language, text)
@@ -44,12 +43,8 @@ func allTokens(t testing.TB, language code.Language, text []byte) []code.Token {
 		return nil
 	}
 	var tokens []code.Token
-	var checkpoints []Checkpoint
 	end := uint32(0)
 	for {
-		if len(text) < 1<<12 {
-			checkpoints = append(checkpoints, tokenizer.Checkpoint())
-		}
 		token, ok := tokenizer.Next()
 		if !ok {
 			break
@@ -59,15 +54,6 @@ func allTokens(t testing.TB, language code.Language, text []byte) []code.Token {
 		}
 		end = token.End
 		tokens = append(tokens, token)
-	}
-	for i := 0; i < len(checkpoints); i += 1 + len(checkpoints)/16 {
-		resumed := NewTokenizer(language, text)
-		resumed.Resume(checkpoints[i])
-		for n := i; n < min(len(tokens), i+8); n++ {
-			if token, ok := resumed.Next(); !ok || token != tokens[n] {
-				t.Fatalf("%s: after the checkpoint at %d: %v, %v; want %v", language, checkpoints[i].Offset(), token, ok, tokens[n])
-			}
-		}
 	}
 	return tokens
 }

@@ -19,12 +19,6 @@ func StartSecure(t testing.TB, user, password string) *Broker {
 	return &Broker{StartSecureCluster(t, 1, user, password)}
 }
 
-// Stop ends the broker as an operator does.
-func (b *Broker) Stop() {
-	b.t.Helper()
-	b.Cluster.Stop(0)
-}
-
 // Kill ends the broker as kill -9 does.
 func (b *Broker) Kill() {
 	b.t.Helper()
