@@ -3,6 +3,7 @@ package api
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
@@ -129,12 +130,16 @@ func (s *Server) folderContents(r *http.Request) (*reply, error) {
 		return nil, err
 	}
 	prefix := strings.Trim(path, "/")
+	var submodules map[string]source.Submodule
+	if slices.ContainsFunc(entries, func(e source.Entry) bool { return e.Kind == source.KindCommit }) {
+		submodules = s.listSubmodules(r.Context(), repository, revision, prefix)
+	}
 	if prefix != "" {
 		prefix += "/"
 	}
 	items := make([]wire.FolderItem, len(entries))
 	for i, e := range entries {
-		items[i] = wire.FolderItem{Type: wire.FolderItemType(e.Kind), Path: prefix + e.Name, Name: e.Name}
+		items[i] = wire.FolderItem{Type: wire.FolderItemType(e.Kind), Path: prefix + e.Name, Name: e.Name, Submodule: s.newSubmodule(submodules, prefix+e.Name)}
 	}
 	return okReply(items), nil
 }

@@ -12,7 +12,8 @@
 //	of that revision    what the index has not, such as a file that is too large
 //	                    to be indexed or a link: git, at the same commit
 //	history, blame,     git, at the commit that the index has of the ref
-//	differences
+//	differences,
+//	submodules
 //
 // So a hit can be opened at the revision on which it was found, and search and
 // view cannot disagree: a branch means the commit that searches answer from, even
@@ -30,6 +31,8 @@
 //     leads to it, and is unknown otherwise, unless Options.ServeUnreachable is set.
 //  4. A blame is kept by repository, commit and path, which never change their
 //     meaning, within CacheBytes.
+//  5. What .gitmodules says is data: it is parsed here, never by git, and nothing is
+//     fetched from its URLs.
 //
 // A Browser is safe for concurrent use and starts no goroutine that outlives a
 // call. It decides nothing about who may see a repository: its callers have

@@ -91,6 +91,8 @@ const (
 type Entry struct {
 	Name string
 	Kind Kind
+	// Commit is what a submodule points to; known to git only.
+	Commit code.CommitID
 }
 
 // LogQuery selects commits. Only Commit is required; Log needs Limit as well.

@@ -24,6 +24,9 @@ type Code interface {
 	// RepositoryNames returns the full names of the repositories that exist for the
 	// context's principal.
 	RepositoryNames(ctx context.Context) (iter.Seq[string], error)
+	// Submodules returns the submodules in a directory of a revision by their paths, with
+	// those of their repositories that exist for the context's principal.
+	Submodules(ctx context.Context, r *code.Repository, revision, directory string) (map[string]source.Submodule, error)
 }
 
 // Failures of pages about code. One that may not be seen looks like one that is not

@@ -109,11 +109,11 @@ func (s *Server) readFile(v *pageRequest, p *codePage) error {
 	case errors.Is(err, source.ErrBinary) && imageType(p.Path) != "":
 		body.Image = d.Links.Raw
 		return nil
+	case errors.Is(err, source.ErrSubmodule):
+		d.Problem, d.Links.Raw = s.explainSubmodule(ctx, p), ""
+		return nil
 	case err != nil:
 		d.Problem = s.explainUnreadable(err, p)
-		if errors.Is(err, source.ErrSubmodule) {
-			d.Links.Raw = ""
-		}
 		return nil
 	case file.Skipped == code.SkipSymlink:
 		d.Problem = s.explainLink(p, string(file.Text))
@@ -263,10 +263,26 @@ func (s *Server) explainUnreadable(err error, p *codePage) *problem {
 	case errors.Is(err, source.ErrBinary):
 		return &problem{Icon: "binary", Title: s.texts.mustFormat("codeBinary"), Text: s.texts.mustFormat("codeBinaryText"),
 			Links: []crumb{{s.texts.mustFormat("codeDownload"), p.pageURL(source.PageRaw, p.Path)}}}
-	case errors.Is(err, source.ErrTooLarge):
-		return &problem{Icon: "file-x", Title: s.texts.mustFormat("codeTooLarge"), Text: s.texts.mustFormat("codeTooLargeText", "size", formatBytes(source.DefaultMaxFileBytes))}
 	}
-	return &problem{Icon: "folder-git-2", Title: s.texts.mustFormat("codeSubmodule"), Text: code.SkipSubmodule.Advice()}
+	return &problem{Icon: "file-x", Title: s.texts.mustFormat("codeTooLarge"), Text: s.texts.mustFormat("codeTooLargeText", "size", formatBytes(source.DefaultMaxFileBytes))}
+}
+
+// explainSubmodule says where a submodule is, with a link if Quarry has its repository. A
+// URL from elsewhere is text: whoever may push wrote it.
+func (s *Server) explainSubmodule(ctx context.Context, p *codePage) *problem {
+	out := &problem{Icon: "folder-git-2", Title: s.texts.mustFormat("codeSubmodule"), Text: code.SkipSubmodule.Advice()}
+	directory := strings.TrimPrefix(path.Dir("/"+p.Path), "/")
+	found, err := s.o.Code.Submodules(ctx, p.repository, p.commit(), directory)
+	m := found[p.Path]
+	switch short := shortCommit(string(m.Commit)); {
+	case err != nil || m.Commit == "":
+	case m.Repository != "":
+		out.Text = s.texts.mustFormat("codeSubmoduleHere")
+		out.Links = []crumb{{codehtml.SpellHidden(m.Repository) + "@" + short, m.PageAddress()}}
+	case m.CloneURL != "":
+		out.Text = s.texts.mustFormat("codeSubmoduleElsewhere", "url", codehtml.SpellHidden(m.CloneURL), "commit", short, "advice", out.Text)
+	}
+	return out
 }
 
 // explainLink says where a symbolic link leads.

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -62,7 +63,26 @@ func (s *Server) readTree(v *pageRequest, p *codePage) error {
 	for _, e := range entries {
 		body.Entries = append(body.Entries, p.newEntryRow(strings.TrimPrefix(p.Path+"/"+e.Name, "/"), e))
 	}
+	s.linkSubmodules(ctx, p, body.Entries)
 	return nil
+}
+
+// linkSubmodules has the submodules among the entries lead to the commits of the repositories
+// that Quarry has of them. Without git they keep the links to their own pages.
+func (s *Server) linkSubmodules(ctx context.Context, p *codePage, rows []treeRow) {
+	if !slices.ContainsFunc(rows, func(row treeRow) bool { return row.Kind == source.KindCommit }) {
+		return
+	}
+	found, err := s.o.Code.Submodules(ctx, p.repository, p.commit(), p.Path)
+	if err != nil {
+		return
+	}
+	for i := range rows {
+		if m, ok := found[strings.TrimPrefix(p.Path+"/"+rows[i].Name, "/")]; ok && rows[i].Kind == source.KindCommit {
+			rows[i].Commit = shortCommit(string(m.Commit))
+			rows[i].URL = cmp.Or(m.PageAddress(), rows[i].URL)
+		}
+	}
 }
 
 // showNothingIndexed makes the root page of a repository that has no index yet.

@@ -10,9 +10,10 @@ import (
 // treeRow is an entry of a directory. In the pane next to a file, open directories have
 // their entries.
 type treeRow struct {
-	Name, URL string // no URL: a submodule
+	Name, URL string
 	Kind      source.Kind
-	Open      bool // a directory whose entries follow
+	Commit    string // of a submodule, short; empty if it is not known
+	Open      bool   // a directory whose entries follow
 	Current   bool
 	Children  []treeRow
 	More      int // entries that are not shown
@@ -60,7 +61,7 @@ func (p *codePage) newEntryRow(path string, e source.Entry) treeRow {
 	switch e.Kind {
 	case source.KindTree:
 		row.URL = p.pageURL(source.PageTree, path)
-	case source.KindBlob:
+	default: // the page of a submodule says where it is
 		row.URL = p.pageURL(source.PageBlob, path)
 	}
 	return row

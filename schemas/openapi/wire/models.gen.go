@@ -1519,9 +1519,10 @@ type FirstSkippedFiles struct {
 
 // FolderItem defines model for FolderItem.
 type FolderItem struct {
-	Type FolderItemType `json:"type"`
-	Path string         `json:"path"`
-	Name string         `json:"name"`
+	Type      FolderItemType `json:"type"`
+	Path      string         `json:"path"`
+	Name      string         `json:"name"`
+	Submodule Submodule      `json:"submodule,omitempty,omitzero"`
 }
 
 // FolderItemType defines model for FolderItem.Type.
@@ -2484,6 +2485,21 @@ type StreamFrame struct {
 
 // StreamFrameType defines model for StreamFrame.Type.
 type StreamFrameType string
+
+// Submodule Addition. Another repository in a tree. Left out if git cannot be read now.
+type Submodule struct {
+	// Commit The commit of the other repository that the tree has.
+	Commit string `json:"commit"`
+
+	// CloneURL Where .gitmodules says that it is. Whoever may push to the repository wrote it: check it before use.
+	CloneURL string `json:"cloneUrl,omitempty,omitzero"`
+
+	// RepoName The repository of this server that has the clone URL, if the caller may read it.
+	RepoName string `json:"repoName,omitempty,omitzero"`
+
+	// WebURL The page of that repository at the commit.
+	WebURL string `json:"webUrl,omitempty,omitzero"`
+}
 
 // Symbol defines model for Symbol.
 type Symbol struct {

@@ -249,7 +249,7 @@ func entriesOf(names []mirror.Name) []source.Entry {
 		case n.IsDirectory():
 			entries[i].Kind = source.KindTree
 		case n.Mode.IsSubmodule():
-			entries[i].Kind = source.KindCommit
+			entries[i].Kind, entries[i].Commit = source.KindCommit, code.CommitID(n.ID.String())
 		}
 	}
 	return entries

@@ -1,0 +1,56 @@
+package api
+
+import (
+	"context"
+
+	"github.com/quarrysearch/quarry/query/source"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+// Submodules returns the submodules in a directory of a revision by their paths, with those
+// of their repositories that exist for the context's principal: .gitmodules may name any
+// repository, and must not tell whether there is one. Nothing is fetched, and no submodule of
+// a submodule is looked at.
+func (s *Server) Submodules(ctx context.Context, r *code.Repository, revision, directory string) (map[string]source.Submodule, error) {
+	found, err := s.o.Source.Submodules(ctx, r, revision, directory)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	visible := s.callerVisibility(ctx)
+	names, out := map[string]string{"": ""}, make(map[string]source.Submodule, len(found))
+	for _, m := range found {
+		name, known := names[m.CloneURL]
+		if !known {
+			if other, err := s.o.Catalog.Find(ctx, code.Repository{CloneURL: m.CloneURL}); err == nil && visible.Sees(&other) && s.numberOf(other.ID) != 0 {
+				name = other.Name
+			}
+			names[m.CloneURL] = name
+		}
+		m.Repository = name
+		out[m.Path] = m
+	}
+	return out, nil
+}
+
+// listSubmodules is Submodules for a listing, which is whole without them: what git cannot
+// read now is left out.
+func (s *Server) listSubmodules(ctx context.Context, r *code.Repository, revision, directory string) map[string]source.Submodule {
+	found, err := s.Submodules(ctx, r, revision, directory)
+	if err != nil {
+		s.o.Logger.DebugContext(ctx, "submodules not read", "repository", r.Name, "error", err)
+	}
+	return found
+}
+
+func (s *Server) newSubmodule(found map[string]source.Submodule, path string) wire.Submodule {
+	m, ok := found[path]
+	if !ok {
+		return wire.Submodule{}
+	}
+	out := wire.Submodule{Commit: string(m.Commit), CloneURL: m.CloneURL, RepoName: m.Repository}
+	if page := m.PageAddress(); page != "" {
+		out.WebURL = s.o.PublicURL + page
+	}
+	return out
+}

@@ -1,0 +1,160 @@
+package source
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// Submodule is the place of another repository in a tree.
+type Submodule struct {
+	Path string
+	// Commit is the one that the tree has of the other repository.
+	Commit code.CommitID
+	// CloneURL is where .gitmodules says that the other repository is; empty if it says
+	// nothing that Quarry could clone. It has no user and no password. It was written by
+	// whoever may push: nothing may be fetched from it.
+	CloneURL string
+	// Repository is the full name of the repository that Quarry has of it; empty if there
+	// is none that the caller may see. The callers of a Browser fill it in.
+	Repository string
+}
+
+// PageAddress returns the address of the page of the other repository at the commit; empty
+// if Quarry does not have it.
+func (m *Submodule) PageAddress() string {
+	if m.Repository == "" {
+		return ""
+	}
+	return Address{Repository: m.Repository, Revision: string(m.Commit), Kind: PageTree}.String()
+}
+
+// Submodules returns the submodules in a directory of a revision, "" being the root. Only
+// git knows them: the error wraps ErrUnavailable without a mirror.
+func (b *Browser) Submodules(ctx context.Context, r *code.Repository, name, directory string) ([]Submodule, error) {
+	directory, err := cleanDirectory(directory)
+	if err != nil {
+		return nil, err
+	}
+	rev, err := b.findRevision(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	var found map[string][]Entry
+	err = b.callGit(ctx, b.reads, operationDirectories, func(ctx context.Context) (err error) {
+		found, err = b.o.Git.Directories(ctx, r.ID, rev.commit, []string{directory}, MaxEntries)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("submodules of %s: %w", r.Name, err)
+	}
+	var out []Submodule
+	for _, e := range found[directory] {
+		if e.Kind == KindCommit {
+			out = append(out, Submodule{Path: strings.TrimPrefix(directory+"/"+e.Name, "/"), Commit: e.Commit})
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil
+	}
+	urls, err := b.readModules(ctx, r, rev)
+	if err != nil {
+		return nil, err
+	}
+	for i := range out {
+		out[i].CloneURL = resolveModuleURL(r.CloneURL, urls[out[i].Path])
+	}
+	return out, nil
+}
+
+// readModules returns the URLs of .gitmodules by paths, as they are written; none for a
+// file that is missing, too large or no configuration.
+func (b *Browser) readModules(ctx context.Context, r *code.Repository, rev revision) (map[string]string, error) {
+	var text []byte
+	err := b.callGit(ctx, b.reads, operationContent, func(ctx context.Context) (err error) {
+		text, err = b.o.Git.Content(ctx, r.ID, rev.commit, ".gitmodules", maxModulesBytes)
+		return err
+	})
+	if errors.Is(err, ErrNoPath) || errors.Is(err, ErrTooLarge) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf(".gitmodules of %s: %w", r.Name, err)
+	}
+	urls, err := parseModules(string(text))
+	if err != nil {
+		return nil, nil // git would not read it either
+	}
+	spelled := make(map[string]string, len(urls))
+	for path, url := range urls {
+		spelled[code.SpellPath(path)] = url
+	}
+	return spelled, nil
+}
+
+// resolveModuleURL returns a clone URL for a URL of .gitmodules; empty for one that Quarry
+// would not hand to git. As in git, one that begins with ./ or ../ is relative to the clone
+// URL of the repository it is in.
+func resolveModuleURL(base, text string) string {
+	if len(text) > code.MaxURLBytes {
+		return ""
+	}
+	if strings.HasPrefix(text, "./") || strings.HasPrefix(text, "../") {
+		return resolveRelativeURL(base, text)
+	}
+	if u, err := url.Parse(text); err == nil && u.User != nil && (u.Scheme == "https" || u.Scheme == "http") {
+		u.User = nil // a user names nothing, and a password must not be shown
+		text = u.String()
+	}
+	clone, err := code.ParseCloneURL(text)
+	if err != nil {
+		return ""
+	}
+	if host, path, ok := strings.Cut(text, ":"); ok && !strings.HasPrefix(text, "/") && !strings.HasPrefix(path, "//") {
+		// user@host:path, in which a script of a page could hide, as a URL.
+		text = "ssh://" + host + (&url.URL{Path: "/" + strings.TrimPrefix(path, "/")}).EscapedPath()
+		if same, err := code.ParseCloneURL(text); err != nil || !same.Same(clone) {
+			return ""
+		}
+	}
+	return text
+}
+
+func resolveRelativeURL(base, text string) string {
+	clone, err := code.ParseCloneURL(base)
+	if err != nil {
+		return ""
+	}
+	elements := strings.Split(clone.Path, "/")
+	for {
+		if rest, ok := strings.CutPrefix(text, "./"); ok {
+			text = rest
+			continue
+		}
+		rest, ok := strings.CutPrefix(text, "../")
+		if !ok {
+			break
+		}
+		if len(elements) == 0 {
+			return "" // above the root of the host
+		}
+		text, elements = rest, elements[:len(elements)-1]
+	}
+	// What is left may not climb again: git takes it as it is, a host may not.
+	if text == "" || path.Clean("/"+text) != "/"+strings.TrimSuffix(text, "/") {
+		return ""
+	}
+	out := "/" + strings.Join(append(elements[:len(elements):len(elements)], text), "/")
+	if clone.Scheme != "file" {
+		out = clone.Scheme + "://" + clone.Host + (&url.URL{Path: out}).EscapedPath()
+	}
+	if _, err := code.ParseCloneURL(out); err != nil {
+		return ""
+	}
+	return out
+}
