@@ -92,7 +92,7 @@ func azureCredential(address, secret string) (body, error) {
 	case user == "" || password == "":
 		return nil, errors.New("the first of secrets has no user or no password: write user:password")
 	case !strings.HasPrefix(address, "https://"):
-		return nil, errors.New("Azure DevOps sends a user and a password by HTTPS alone: set publicUrl to an address with https, or put a secret without a colon first in secrets")
+		return nil, errors.New("a user and a password are sent by HTTPS alone: set publicUrl to an address with https, or put a secret without a colon first in secrets")
 	}
 	return body{"basicAuthUsername": user, "basicAuthPassword": password}, nil
 }

@@ -1,0 +1,63 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// TestFailingHosts fetches from hosts that answer, or do not, as a host with a wrong token,
+// without a repository, or behind a sign-in page does: a kind of host without an API, whose
+// connections are not listed, fails here.
+func TestFailingHosts(t *testing.T) {
+	const token = "0123456789abcdef-token"
+	ms, err := Open(t.Context(), Options{
+		Dir: filepath.Join(t.TempDir(), "mirrors"), Policy: loopback,
+		Access: func(context.Context, code.Repository) (Access, error) {
+			return Access{Username: "git", Password: token}, nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ms.Close()
+	answer := func(status int, kind, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
+			w.Header().Set("Content-Type", kind)
+			w.WriteHeader(status)
+			_, _ = w.Write([]byte(text)) // the client sees what is missing
+		}
+	}
+	const page = "<!DOCTYPE html>\n<html><title>Sign in</title></html>\n"
+	for i, c := range []struct {
+		name   string
+		answer http.HandlerFunc // nil: the host is down
+		want   error
+	}{
+		{"a wrong token", answer(http.StatusUnauthorized, "text/plain", "no"), ErrUnauthorized},
+		{"a missing scope", answer(http.StatusForbidden, "text/plain", "no"), ErrUnauthorized},
+		{"an unknown repository", answer(http.StatusNotFound, "text/plain", "no"), ErrVanished},
+		{"a host that fails", answer(http.StatusServiceUnavailable, "text/plain", "no"), ErrUnreachable},
+		{"a page in place of git", answer(http.StatusOK, "text/html", page), ErrGit},
+		{"a page that says that it is git", answer(http.StatusOK, "application/x-git-upload-pack-advertisement", page), ErrGit},
+		{"a host that is down", nil, ErrUnreachable},
+	} {
+		host := httptest.NewServer(c.answer)
+		if c.answer == nil {
+			host.Close()
+		}
+		r := code.Repository{ID: code.RepositoryID(i + 1), Kind: code.GenericGitHost, Name: "r", CloneURL: host.URL + "/o/r.git"}
+		_, err := ms.Mirror(r.ID).Fetch(t.Context(), r)
+		host.Close()
+		if !errors.Is(err, c.want) || strings.Contains(err.Error(), token) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		}
+	}
+}
