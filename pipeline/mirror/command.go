@@ -202,6 +202,8 @@ type command struct {
 	secrets []string
 	// allRefs fails if git leaves out a ref that it cannot read.
 	allRefs bool
+	// trace gets the end of the standard error of a run that succeeds, if not nil.
+	trace *string
 }
 
 func (c command) subcommandName() string { return c.args[0] }
@@ -250,6 +252,9 @@ func (g *git) readOutput(ctx context.Context, c command) ([]byte, error) {
 	}
 	if said := stderr.wholeLines(); c.allRefs && strings.Contains(said, brokenRef) {
 		return nil, mirrorError{gitError(c.subcommandName(), said, errors.New("a ref cannot be read"))}
+	}
+	if c.trace != nil {
+		*c.trace = stderr.wholeLines()
 	}
 	return stdout.buf.Bytes(), nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -45,6 +46,8 @@ func TestFailingHosts(t *testing.T) {
 		{"a missing scope", answer(http.StatusForbidden, "text/plain", "no"), ErrUnauthorized},
 		{"an unknown repository", answer(http.StatusNotFound, "text/plain", "no"), ErrVanished},
 		{"a host that fails", answer(http.StatusServiceUnavailable, "text/plain", "no"), ErrUnreachable},
+		{"an empty answer", answer(http.StatusOK, "text/plain", ""), ErrUnreachable},
+		{"a page on one line", answer(http.StatusOK, "text/html", strings.TrimSpace(strings.ReplaceAll(page, "\n", " "))), ErrUnreachable},
 		{"a page in place of git", answer(http.StatusOK, "text/html", page), ErrGit},
 		{"a page that says that it is git", answer(http.StatusOK, "application/x-git-upload-pack-advertisement", page), ErrGit},
 		{"a host that is down", nil, ErrUnreachable},
@@ -60,4 +63,43 @@ func TestFailingHosts(t *testing.T) {
 			t.Errorf("%s: %v, want %v", c.name, err, c.want)
 		}
 	}
+}
+
+// TestAnswersThatRemoveNothing keeps the refs of a repository whose host answers with an
+// empty page, and takes them away once the host itself has none.
+func TestAnswersThatRemoveNothing(t *testing.T) {
+	repo := gittest.New(t)
+	repo.CommitFiles("a", "1")
+	git, broken := gittest.HTTPHandler(t, filepath.Dir(repo.Dir)), false
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !broken {
+			git.ServeHTTP(w, r)
+		}
+	}))
+	defer host.Close()
+	ms, err := Open(t.Context(), Options{Dir: filepath.Join(t.TempDir(), "mirrors"), Policy: loopback})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ms.Close()
+	r := repo.Code("r")
+	r.CloneURL = host.URL + "/" + filepath.Base(repo.Dir)
+	fetch := func(step string, refs int, want error) {
+		t.Helper()
+		state, err := ms.Mirror(r.ID).Fetch(t.Context(), r)
+		if !errors.Is(err, want) || err == nil && len(state.Revisions) != refs {
+			t.Errorf("%s: %+v, %v; want %d refs, %v", step, state.Revisions, err, refs, want)
+		}
+		if have, err := ms.Mirror(r.ID).fetchedRefs(t.Context()); err != nil || len(have) != refs {
+			t.Errorf("%s: the mirror has %v, %v; want %d refs", step, have, err, refs)
+		}
+	}
+	fetch("first", 1, nil)
+	broken = true
+	fetch("an empty page", 1, ErrUnreachable)
+	broken = false
+	for ref := range strings.Lines(repo.Git("for-each-ref", "--format=%(refname)")) {
+		repo.Git("update-ref", "-d", strings.TrimSpace(ref))
+	}
+	fetch("no refs", 0, nil)
 }

@@ -77,7 +77,28 @@ func (m *Mirror) listRemote(ctx context.Context, src source, limit int64, patter
 	if err != nil {
 		return listing{}, err
 	}
-	return parseListing(out)
+	l, err := parseListing(out)
+	if err == nil && len(l.refs) == 0 && l.headCommit == "" && (src.scheme == "https" || src.scheme == "http") {
+		err = m.checkSpeaksGit(ctx, src)
+	}
+	return l, err
+}
+
+// packetTrace begins a line of git's trace of what a server says in git's protocol.
+const packetTrace = "packet: "
+
+// checkSpeaksGit requires a server without refs to speak git's protocol. git takes any
+// answer with status 200 and no line feed, such as an empty one or a sign-in page on one
+// line, for a repository without refs on a plain file server: believing it would remove
+// everything that is indexed.
+func (m *Mirror) checkSpeaksGit(ctx context.Context, src source) error {
+	var trace string
+	_, err := m.ms.git.readOutput(ctx, command{env: append(m.ms.remoteEnvironment(src), "GIT_TRACE_PACKET=1"), secrets: src.access.secrets(), trace: &trace,
+		args: []string{"ls-remote", "--quiet", "--end-of-options", src.url, "HEAD"}})
+	if err == nil && !strings.Contains(trace, packetTrace) {
+		err = fmt.Errorf("%w: it answers, but not as a git server does: check the URL, and whether a proxy or a sign-in page answers there", ErrUnreachable)
+	}
+	return err
 }
 
 // peeledSuffix follows the name of an annotated tag in the line with the object

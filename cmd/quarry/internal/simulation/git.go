@@ -131,6 +131,11 @@ func (c *gitCall) listRemote(verdict Verdict) error {
 	if failure != "" {
 		return gitFatal(failure)
 	}
+	if slices.Contains(c.e.Env, "GIT_TRACE_PACKET=1") {
+		if _, err := fmt.Fprintln(c.e.Stderr, "packet:          git< 0000"); err != nil {
+			return err
+		}
+	}
 	var out bytes.Buffer
 	if id := branches[head]; id != "" {
 		fmt.Fprintf(&out, "ref: %s\tHEAD\n%s\tHEAD\n", head, id)
