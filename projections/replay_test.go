@@ -98,7 +98,7 @@ func TestReplay(t *testing.T) {
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := projections.Replay(canceled, b.o); !errors.Is(err, context.Canceled) {
-		t.Fatalf("canceled replay: %v", err)
+		t.Fatalf("canceled replay: %v, want %v", err, context.Canceled)
 	}
 	entries, err := os.ReadDir(b.dir)
 	must(t, err)
@@ -115,7 +115,7 @@ func TestVersionsAreBounded(t *testing.T) {
 	first, err := b.home.Current()
 	must(t, err)
 	if _, err := b.home.Rollback(); !errors.Is(err, projections.ErrNoPrevious) {
-		t.Fatalf("roll back of a new home: %v", err)
+		t.Fatalf("roll back of a new home: %v, want %v", err, projections.ErrNoPrevious)
 	}
 	must(t, os.MkdirAll(first, 0o755))
 	second, err := projections.Replay(t.Context(), b.o)
@@ -274,13 +274,13 @@ func TestFrozenRunnerFollowsNothing(t *testing.T) {
 	log.Add(rawRecords(0, 3, "d")...)
 	r.stop()
 	if got := strings.Join(p.applied, " "); got != "0/a 0/b" {
-		t.Fatalf("applied %s", got)
+		t.Fatalf("applied %s, want \"0/a 0/b\"", got)
 	}
 	beyond := &projections.Until{Positions: []projections.Checkpoint{{Next: 5}}}
 	runner, err := projections.New(projections.Options{Store: s, Log: log, Decoder: projections.NewDecoder(nil), Projections: []projections.Projection{p}, Until: beyond})
 	must(t, err)
 	if err := runner.Run(t.Context()); !errors.Is(err, projections.ErrUntil) {
-		t.Fatalf("a moment beyond the log: %v", err)
+		t.Fatalf("a moment beyond the log: %v, want %v", err, projections.ErrUntil)
 	}
 }
 

@@ -187,7 +187,7 @@ func TestRunnerGoesOnFromTheCheckpoint(t *testing.T) {
 	<-r.runner.CaughtUp()
 	r.stop()
 	if got := strings.Join(p.applied, " "); got != "0/a 0/b 0/c" {
-		t.Fatalf("applied %s", got)
+		t.Fatalf("applied %s, want \"0/a 0/b 0/c\"", got)
 	}
 }
 
@@ -206,7 +206,7 @@ func TestRunnerBuriesPoison(t *testing.T) {
 	r := start(t, s, log, projections.Options{Projections: []projections.Projection{p}, DeadLetters: log, Attempts: 3})
 	r.awaitPublished(records...)
 	if got := strings.Join(p.applied, " "); got != "0/a 0/twice 0/b" {
-		t.Fatalf("applied %s", got)
+		t.Fatalf("applied %s, want \"0/a 0/twice 0/b\"", got)
 	}
 	dead := log.DeadLetters()
 	if len(dead) != 2 || string(dead[0].Value) != "poison" || string(dead[1].Value) != "always" {
@@ -286,7 +286,7 @@ func TestWaitForUnknownPartition(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := r.runner.WaitFor(ctx, event.Position{Topic: event.TopicEvents}); !errors.Is(err, context.Canceled) {
-		t.Fatalf("%v", err)
+		t.Fatalf("WaitFor with a canceled context = %v, want %v", err, context.Canceled)
 	}
 }
 

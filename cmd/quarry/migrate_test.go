@@ -36,6 +36,6 @@ func TestMigrate(t *testing.T) {
 		t.Errorf("another format: status %d, %s", status, errs)
 	}
 	if status, _, _ = migrateFile("grep", from); status != exitUsage {
-		t.Errorf("unknown format: status %d", status)
+		t.Errorf("unknown format: status %d, want %d", status, exitUsage)
 	}
 }

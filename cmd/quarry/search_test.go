@@ -43,7 +43,7 @@ func TestSearchSays(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.URL.Path != "/api/search" {
-					t.Errorf("the command asks %s", r.URL.Path)
+					t.Errorf("the command asks %s, want \"/api/search\"", r.URL.Path)
 				}
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = io.WriteString(w, c.answer)

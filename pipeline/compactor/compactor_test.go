@@ -657,7 +657,7 @@ func TestLostInput(t *testing.T) {
 		t.Errorf("merged %v", inputs)
 	}
 	if err := s.store.Check(s.ctx, damaged, nil); !errors.Is(err, code.ErrNotFound) {
-		t.Errorf("the damaged object is still in the way of an intact copy: %v", err)
+		t.Errorf("the damaged object is still in the way of an intact copy: %v, want %v", err, code.ErrNotFound)
 	}
 }
 

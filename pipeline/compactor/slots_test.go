@@ -33,7 +33,7 @@ func TestLargeMergeWaitsForASlot(t *testing.T) {
 	ctx, cancel := context.WithTimeout(s.ctx, 50*time.Millisecond)
 	defer cancel()
 	if _, err := m.mergeSegments(ctx, 0, large, nil); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("a large merge during an import that has the only slot: %v", err)
+		t.Errorf("a large merge during an import that has the only slot: %v, want %v", err, context.DeadlineExceeded)
 	}
 	slots.Release()
 	out, err := m.mergeSegments(s.ctx, 0, large, nil)

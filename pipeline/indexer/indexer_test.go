@@ -367,7 +367,7 @@ func TestFailuresAreClassified(t *testing.T) {
 	b.code.CloneURL = "/elsewhere/outside"
 	err := b.handle(&event.RepositoryRegistered{Repository: b.code, At: time.Unix(1, 0)})
 	if !errors.Is(err, worker.ErrPermanent) {
-		t.Fatalf("a path outside the roots: %v", err)
+		t.Fatalf("a path outside the roots: %v, want %v", err, worker.ErrPermanent)
 	}
 	if s, ok := b.x.Status(b.code.ID); !ok || s.Running || s.Code == "" {
 		t.Fatalf("status %+v", s)

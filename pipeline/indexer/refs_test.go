@@ -141,7 +141,7 @@ func TestMovedBinaryIsStillSkipped(t *testing.T) {
 	b.push("main")
 	b.check("main")
 	if got := b.refs["refs/heads/main"]["moved"].Skipped; got != code.SkipBinary {
-		t.Errorf("a moved binary file is skipped as %q", got)
+		t.Errorf("a moved binary file is skipped as %q, want %q", got, code.SkipBinary)
 	}
 }
 
@@ -241,7 +241,7 @@ func TestRefreshOfARefAndItsBase(t *testing.T) {
 		b.deliverTogether(pushes...)
 	})
 	if c.documents != 3 {
-		t.Errorf("a refresh of two refs with 3 documents made %d", c.documents)
+		t.Errorf("a refresh of two refs with 3 documents made %d, want 3", c.documents)
 	}
 	b.check("main", "one")
 }

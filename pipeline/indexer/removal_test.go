@@ -60,7 +60,7 @@ func TestRemovalOfARepositoryWhoseImportHangs(t *testing.T) {
 		t.Error(err)
 	}
 	if !errors.Is(h.cause, worker.ErrRemoved) {
-		t.Errorf("the import ended with %v", h.cause)
+		t.Errorf("the import ended with %v, want %v", h.cause, worker.ErrRemoved)
 	}
 	b.allAnswered()
 	from := first.Position.Offset
@@ -69,7 +69,7 @@ func TestRemovalOfARepositoryWhoseImportHangs(t *testing.T) {
 		t.Errorf("the log says %q, want %q", got, want)
 	}
 	if name := b.x.Name(first); name != b.code.Name {
-		t.Errorf("the name of its repository is %q", name)
+		t.Errorf("the name of its repository is %q, want %q", name, b.code.Name)
 	}
 	if n, err := b.x.Skip(t.Context(), []event.Record{{Key: event.RecordKey(code.RepositoryID(1))}}); n != 1 || !errors.Is(err, worker.ErrPermanent) {
 		t.Errorf("an event that cannot be read is skipped: %d, %v", n, err)

@@ -105,7 +105,7 @@ func TestRefsBeyondTheLimit(t *testing.T) {
 	from := b.read
 	b.push("b4")
 	if got := b.loggedSince(from); got != "0 unselected" {
-		t.Errorf("a push of a ref that is left out: %s", got)
+		t.Errorf("a push of a ref that is left out: %s, want \"0 unselected\"", got)
 	}
 	b.checkRefs("refs/heads/main", "refs/heads/b0", "refs/heads/b1")
 	// A push of one that is indexed looks at no other.

@@ -62,7 +62,7 @@ func TestWalksEndWithTheContext(t *testing.T) {
 				t.Fatal(err)
 			}
 			if err := syscall.Kill(pid, 0); !errors.Is(err, syscall.ESRCH) {
-				t.Errorf("process %d is still there: %v", pid, err)
+				t.Errorf("process %d is still there: %v, want %v", pid, err, syscall.ESRCH)
 			}
 		})
 	}

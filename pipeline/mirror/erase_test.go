@@ -53,13 +53,13 @@ func TestEraseCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := m.EraseCommit(ctx, dropped); !errors.Is(err, ErrReachable) {
-		t.Errorf("a commit of a branch: %v", err)
+		t.Errorf("a commit of a branch: %v, want %v", err, ErrReachable)
 	}
 	repo.Git("reset", "--quiet", "--hard", string(first))
 	last := repo.CommitFiles("a", "rewritten\n")
 	fetch()
 	if err := m.EraseCommit(ctx, dropped); !errors.Is(err, ErrReachable) {
-		t.Errorf("a commit of an indexed ref: %v", err)
+		t.Errorf("a commit of an indexed ref: %v, want %v", err, ErrReachable)
 	}
 	if err := m.SetIndexed(ctx, "refs/heads/main", last, "refs/heads/main"); err != nil {
 		t.Fatal(err)

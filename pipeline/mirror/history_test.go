@@ -248,10 +248,10 @@ func TestDiffIsBounded(t *testing.T) {
 		t.Errorf("a long difference: %v", err)
 	}
 	if _, err := m.Blame(t.Context(), commits["four"], "src/new.txt", 100); !errors.Is(err, mirror.ErrTooLarge) {
-		t.Errorf("blame of a long file: %v", err)
+		t.Errorf("blame of a long file: %v, want %v", err, mirror.ErrTooLarge)
 	}
 	if _, err := m.Blame(t.Context(), commits["four"], "../../etc/passwd", 100); !errors.Is(err, mirror.ErrNoPath) {
-		t.Errorf("blame of a path outside: %v", err)
+		t.Errorf("blame of a path outside: %v, want %v", err, mirror.ErrNoPath)
 	}
 	for _, path := range []string{"../x", "/etc/passwd", "a\x00b", strings.Repeat("a", 100_000)} {
 		if _, err := m.Log(t.Context(), mirror.LogQuery{Commit: commits["four"], Path: path, Limit: 1}); err == nil {

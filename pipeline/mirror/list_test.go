@@ -93,7 +93,7 @@ func TestListFailsAsFetchDoes(t *testing.T) {
 	}
 	refused := code.Repository{ID: 8, CloneURL: "https://192.168.7.7/x.git"}
 	if _, err := ms.List(t.Context(), refused); !errors.Is(err, mirror.ErrRefused) {
-		t.Errorf("a clone URL that the policy refuses: %v", err)
+		t.Errorf("a clone URL that the policy refuses: %v, want %v", err, mirror.ErrRefused)
 	}
 	empty := gittest.New(t).Code("empty")
 	if s, err := ms.List(t.Context(), empty); err != nil || len(s.Revisions) != 0 {

@@ -32,7 +32,7 @@ func TestMergeBase(t *testing.T) {
 		t.Errorf("ancestor of a commit and its descendant: %s, %v; want %s", base, err, root)
 	}
 	if base, err := m.MergeBase(t.Context(), left, alone); !errors.Is(err, mirror.ErrRefNotFound) {
-		t.Errorf("ancestor of unrelated commits: %s, %v", base, err)
+		t.Errorf("ancestor of unrelated commits: %s, %v, want %v", base, err, mirror.ErrRefNotFound)
 	}
 	if _, err := m.MergeBase(t.Context(), left, code.CommitID("--help")); err == nil {
 		t.Error("an option passes for a commit")

@@ -97,7 +97,7 @@ func TestFetch(t *testing.T) {
 				}
 				repo.Git("branch", "-D", "release/1")
 				if _, err := fetchRef(ctx, m, r, "refs/heads/release/1"); !errors.Is(err, mirror.ErrRefNotFound) {
-					t.Fatalf("deleted branch: %v", err)
+					t.Fatalf("deleted branch: %v, want %v", err, mirror.ErrRefNotFound)
 				}
 				// a makes room for a/b, and the other way round.
 				repo.Git("branch", "release/x/y")
@@ -144,7 +144,7 @@ func TestFetchRefs(t *testing.T) {
 			t.Fatalf("%d commits, want %d: %v", len(got), len(want), err)
 		}
 		if _, err := m.FetchedCommit(ctx, "refs/heads/gone"); !errors.Is(err, mirror.ErrMissing) {
-			t.Fatalf("a branch that is gone: %v", err)
+			t.Fatalf("a branch that is gone: %v, want %v", err, mirror.ErrMissing)
 		}
 		if _, err := m.FetchedCommit(ctx, "refs/heads/stays"); err != nil {
 			t.Fatalf("a branch that was not requested: %v", err)
@@ -203,13 +203,13 @@ func TestFetchOddRepositories(t *testing.T) {
 		m := ms.Mirror(r.ID)
 
 		if _, err := fetchRef(ctx, m, r, "refs/heads/main"); !errors.Is(err, code.ErrNotFound) {
-			t.Fatalf("no mirror yet: %v", err)
+			t.Fatalf("no mirror yet: %v, want %v", err, code.ErrNotFound)
 		}
 		if s, err := m.Fetch(ctx, r); err != nil || s.Default != "" || s.Revisions != nil {
 			t.Fatalf("empty repository: %v, %v", s, err)
 		}
 		if _, err := fetchRef(ctx, m, r, "refs/heads/main"); !errors.Is(err, mirror.ErrRefNotFound) {
-			t.Fatalf("no branch yet: %v", err)
+			t.Fatalf("no branch yet: %v, want %v", err, mirror.ErrRefNotFound)
 		}
 		commit := repo.CommitFiles("a", "1")
 		repo.Git("update-ref", "refs/heads/topi\xe7", string(commit)) // cannot be named in an event
@@ -231,16 +231,16 @@ func TestFetchOddRepositories(t *testing.T) {
 		r.DefaultBranch = ""
 		repo.CommitFiles("a", "2")
 		if _, err := m.Fetch(ctx, r); !errors.Is(err, mirror.ErrNoDefaultBranch) {
-			t.Fatalf("detached HEAD off all branches: %v", err)
+			t.Fatalf("detached HEAD off all branches: %v, want %v", err, mirror.ErrNoDefaultBranch)
 		}
 		if err := os.RemoveAll(repo.Dir); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := m.Fetch(ctx, r); !errors.Is(err, mirror.ErrVanished) {
-			t.Fatalf("vanished: %v", err)
+			t.Fatalf("vanished: %v, want %v", err, mirror.ErrVanished)
 		}
 		if _, err := fetchRef(ctx, m, r, "refs/heads/topic"); !errors.Is(err, mirror.ErrVanished) {
-			t.Fatalf("vanished: %v", err)
+			t.Fatalf("vanished: %v, want %v", err, mirror.ErrVanished)
 		}
 	})
 }
@@ -313,7 +313,7 @@ func TestIndexedState(t *testing.T) {
 		t.Fatalf("indexed %v, %v; want %s", got, err, want)
 	}
 	if m.AnnouncedDefault() != "refs/heads/main" {
-		t.Fatalf("announced default %q", m.AnnouncedDefault())
+		t.Fatalf("announced default %q, want \"refs/heads/main\"", m.AnnouncedDefault())
 	}
 	if err := m.SetIndexed(ctx, "refs/heads/main", "", ""); err != nil {
 		t.Fatal(err)
@@ -354,7 +354,7 @@ func TestIndexedState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := m.Repository(); !errors.Is(err, code.ErrNotFound) {
-		t.Fatalf("after Remove: %v", err)
+		t.Fatalf("after Remove: %v, want %v", err, code.ErrNotFound)
 	}
 }
 
@@ -456,7 +456,7 @@ func TestBorrowedMirrorIsAdopted(t *testing.T) {
 	}
 	wantBlob(t, m, commit, "a", "1")
 	if _, err := os.Stat(alternates); !errors.Is(err, os.ErrNotExist) {
-		t.Fatalf("the mirror still borrows objects: %v", err)
+		t.Fatalf("the mirror still borrows objects: %v, want %v", err, os.ErrNotExist)
 	}
 	second := repo.CommitFiles("a", "2")
 	if got, err := fetchRef(ctx, m, r, "refs/heads/main"); err != nil || got != second {
@@ -525,7 +525,7 @@ func TestReadManyAndStop(t *testing.T) {
 		return nil
 	})
 	if !errors.Is(err, enough) {
-		t.Fatalf("cancelled reading: %v", err)
+		t.Fatalf("cancelled reading: %v, want %v", err, enough)
 	}
 	reader.Close()
 	// The pool gives out none that is out of step.

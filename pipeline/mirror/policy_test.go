@@ -118,7 +118,7 @@ func TestMatchGlob(t *testing.T) {
 		{"a[b]", "ab", false}, {"a[b]", "a[b]", true}, {"***", "a/b", true},
 	} {
 		if got := MatchGlob(tc.glob, tc.name); got != tc.want {
-			t.Errorf("MatchGlob(%q, %q) = %v", tc.glob, tc.name, got)
+			t.Errorf("MatchGlob(%q, %q) = %v, want %v", tc.glob, tc.name, got, tc.want)
 		}
 	}
 }

@@ -177,11 +177,11 @@ func TestSnapshotsDoNotChange(t *testing.T) {
 	r.apply(r.world.Append(0, &event.RepositoryRegistered{Repository: repository(2, "host/A"), At: time.Unix(1, 0)}))
 	r.apply(r.world.Append(1, &event.RepositoryRegistered{Repository: repository(3, "host/c"), At: time.Unix(1, 0)}))
 	if got := names(before.ByName()); got != "host/b " {
-		t.Fatalf("the old snapshot shows %s", got)
+		t.Fatalf("the old snapshot shows %s, want \"host/b \"", got)
 	}
 	now := r.catalog.Snapshot()
 	if got := names(now.ByName()); got != "host/A host/b host/c " {
-		t.Fatalf("the new snapshot shows %s", got)
+		t.Fatalf("the new snapshot shows %s, want \"host/A host/b host/c \"", got)
 	}
 	if _, err := r.catalog.Refs(99); err == nil {
 		t.Fatal("an unknown repository has refs")

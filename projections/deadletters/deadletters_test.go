@@ -292,7 +292,7 @@ func TestReplayThatFailsHalfway(t *testing.T) {
 	letter := r.appendLetter(given, "worker")
 	r.appender.fail = event.TopicDeadLetters
 	if _, err := r.replayer.Replay(t.Context(), letter); !errors.Is(err, errFull) {
-		t.Fatalf("Replay = %v", err)
+		t.Fatalf("Replay = %v, want %v", err, errFull)
 	}
 	r.await(1)
 	r.appender.fail = ""
@@ -308,7 +308,7 @@ func TestReplayThatFailsHalfway(t *testing.T) {
 	r.appender.fail = event.TopicEvents
 	other := r.appendLetter(r.appendEvent(push()), "worker")
 	if _, err := r.replayer.Replay(t.Context(), other); !errors.Is(err, errFull) {
-		t.Errorf("Replay = %v", err)
+		t.Errorf("Replay = %v, want %v", err, errFull)
 	}
 	r.await(1)
 }
@@ -341,12 +341,12 @@ func TestDropAndWhatCannotBeRead(t *testing.T) {
 	foreign := r.append(event.TopicEvents, event.Record{Value: []byte("hello")})
 	strange := r.appendLetter(foreign, "worker")
 	if _, err := r.replayer.Replay(t.Context(), strange); !errors.Is(err, deadletters.ErrNoReplay) {
-		t.Errorf("Replay = %v", err)
+		t.Errorf("Replay = %v, want %v", err, deadletters.ErrNoReplay)
 	}
 	must(t, r.replayer.Drop(t.Context(), letter, "not ours"))
 	must(t, r.replayer.Drop(t.Context(), strange, ""))
 	if err := r.replayer.Drop(t.Context(), strange, ""); !errors.Is(err, code.ErrNotFound) {
-		t.Errorf("Drop of what is dropped = %v", err)
+		t.Errorf("Drop of what is dropped = %v, want %v", err, code.ErrNotFound)
 	}
 	var got []string
 	for _, rec := range r.recordsSince(given) {
@@ -380,7 +380,7 @@ func TestReplayOfAccountsAndAudit(t *testing.T) {
 	removed := add(event.TopicAccounts, &event.UserRemoved{User: "u", By: by, At: now})
 	letter := r.appendLetter(removed, "projections")
 	if _, err := r.replayer.Replay(t.Context(), letter); !errors.Is(err, deadletters.ErrNoReplay) {
-		t.Errorf("Replay of an event of the accounts = %v", err)
+		t.Errorf("Replay of an event of the accounts = %v, want %v", err, deadletters.ErrNoReplay)
 	}
 	must(t, r.replayer.Drop(t.Context(), letter, "done again by hand"))
 	recorded := add(event.TopicAudit, &event.AuditRecorded{Records: []audit.Record{{At: now, Action: audit.Searched, Actor: by, TargetType: audit.TargetInstance}}})
@@ -414,7 +414,7 @@ func TestList(t *testing.T) {
 		t.Errorf("letter of the push: %+v", l)
 	}
 	if _, err := r.follower.Read(t.Context(), event.Position{Partition: 1, Offset: 99}); !errors.Is(err, code.ErrNotFound) {
-		t.Errorf("Read = %v", err)
+		t.Errorf("Read = %v, want %v", err, code.ErrNotFound)
 	}
 	must(t, r.replayer.Drop(t.Context(), letter, ""))
 	must(t, testutil.GatherAndCompare(r.reg, strings.NewReader(`

@@ -430,10 +430,10 @@ func TestCursorsOfOthersAreRefused(t *testing.T) {
 	for _, c := range []string{"!", "gA", "AAAA", strings.Repeat("A", 20_000)} {
 		_, err := r.ledger.List(ledger.Query{Limit: 1, Cursor: c})
 		if !errors.Is(err, deliveries.ErrCursor) {
-			t.Errorf("cursor %.20q: %v", string(c), err)
+			t.Errorf("cursor %.20q: %v, want %v", string(c), err, deliveries.ErrCursor)
 		}
 	}
 	if _, err := r.ledger.Get(event.Position{}); !errors.Is(err, code.ErrNotFound) {
-		t.Errorf("%v", err)
+		t.Errorf("Get(event.Position{}) = %v, want %v", err, code.ErrNotFound)
 	}
 }

@@ -125,7 +125,7 @@ func TestDeletionGoesOnAfterRestart(t *testing.T) {
 		h.stale = nil
 	}
 	if what := <-objects.deleted; what != "failed" {
-		t.Fatalf("deleted %s", what)
+		t.Fatalf("deleted %s, want \"failed\"", what)
 	}
 	stop()
 	h.close()
@@ -297,10 +297,10 @@ func TestRevisionsAreBounded(t *testing.T) {
 	}
 	v := h.places.Acquire()
 	if _, _, err := v.Revisions(context.Background(), func(*places.Repository, code.Ref) bool { return true }); !errors.Is(err, places.ErrTooMany) {
-		t.Fatalf("%v", err)
+		t.Fatalf("Revisions over all refs = %v, want %v", err, places.ErrTooMany)
 	}
 	if _, err := v.Lookup(12345, "", "a"); !errors.Is(err, code.ErrNotFound) {
-		t.Fatalf("%v", err)
+		t.Fatalf("Lookup in an unknown repository = %v, want %v", err, code.ErrNotFound)
 	}
 	v.Release()
 	h.finish()

@@ -23,7 +23,7 @@ func TestSlotsTakeTurns(t *testing.T) {
 		canceled, cancel := context.WithCancel(t.Context())
 		cancel()
 		if err := s.Acquire(canceled); !errors.Is(err, context.Canceled) {
-			t.Errorf("a third: %v", err)
+			t.Errorf("a third: %v, want %v", err, context.Canceled)
 		}
 		var order []int
 		for i := range 5 {

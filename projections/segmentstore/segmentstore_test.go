@@ -135,7 +135,7 @@ func TestDecodeChangesOfEveryFormat(t *testing.T) {
 		}
 		got, err := segmentstore.DecodeChanges(b)
 		if err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s: %+v, %v", path, got, err)
+			t.Errorf("%s: %+v, %v, want %+v, nil", path, got, err, want)
 		}
 	}
 }
@@ -149,10 +149,10 @@ func TestDecodeChangesCorrupt(t *testing.T) {
 		b := append([]byte(nil), good...)
 		b[i] ^= 0x41
 		if _, err := segmentstore.DecodeChanges(b); !errors.Is(err, segmentstore.ErrCorrupt) {
-			t.Fatalf("byte %d changed: %v", i, err)
+			t.Fatalf("byte %d changed: %v, want %v", i, err, segmentstore.ErrCorrupt)
 		}
 		if _, err := segmentstore.DecodeChanges(good[:i]); !errors.Is(err, segmentstore.ErrCorrupt) {
-			t.Fatalf("cut at %d: %v", i, err)
+			t.Fatalf("cut at %d: %v, want %v", i, err, segmentstore.ErrCorrupt)
 		}
 	}
 }

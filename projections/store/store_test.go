@@ -91,7 +91,7 @@ func TestCheckpointIsPartOfTheBatch(t *testing.T) {
 	}
 	must(t, b.Close())
 	if next, err := s.Checkpoint(3); err != nil || next != 0 {
-		t.Fatalf("checkpoint of a dropped batch: %d, %v", next, err)
+		t.Fatalf("checkpoint of a dropped batch: %d, %v, want 0, nil", next, err)
 	}
 	b = s.NewBatch()
 	must(t, b.Set([]byte("ca"), []byte("1")))
@@ -153,7 +153,7 @@ func TestIngestAndExcise(t *testing.T) {
 		path := writeTable(t, "sA1", "sA2")
 		must(t, s.IngestSegment(ctx, lo, hi, path))
 		if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-			t.Fatalf("the file is still there: %v", err)
+			t.Fatalf("the file is still there: %v, want %v", err, os.ErrNotExist)
 		}
 		must(t, s.IngestSegment(ctx, lo, hi, writeTable(t, "sA1", "sA2")))
 		must(t, s.IngestSegment(ctx, []byte("sB"), []byte("sC"), writeTable(t, "sB1")))

@@ -208,7 +208,7 @@ func TestAuditLogIsOut(t *testing.T) {
 		}
 	}
 	if rec := sendRequest(s, "GET", "/api/repos", "", "wrong"); rec.Code != 401 {
-		t.Errorf("a refusal became %d", rec.Code)
+		t.Errorf("a refusal became %d, want 401", rec.Code)
 	}
 }
 

@@ -118,7 +118,7 @@ func TestAuditLog(t *testing.T) {
 		}
 	}
 	if got := rec.Header().Get("X-Total-Count"); got != "151" {
-		t.Errorf("total %s", got)
+		t.Errorf("total %s, want \"151\"", got)
 	}
 	if link := rec.Header().Get("Link"); !strings.Contains(link, `</api/ee/audit?page=4&perPage=50&since=2026-03-04T00%3A00%3A00%2B02%3A00&until=2026-03-05T00%3A00%3A00Z&action=user.read&actor=u1>; rel="last"`) {
 		t.Errorf("link %s", link)

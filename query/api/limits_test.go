@@ -56,7 +56,7 @@ func TestRateLimits(t *testing.T) {
 	}
 	*now = now.Add(time.Second)
 	if rec := sendRequest(s, "GET", "/api/repos", "", ""); rec.Code != 200 {
-		t.Errorf("a second later: %d", rec.Code)
+		t.Errorf("a second later: %d, want 200", rec.Code)
 	}
 	const want = `
 # HELP quarry_api_limited_requests_total Requests answered 429, by limit.

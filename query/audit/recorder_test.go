@@ -231,10 +231,10 @@ func TestAFullQueueRefuses(t *testing.T) {
 			gone, cancel := context.WithCancel(t.Context())
 			cancel()
 			if err := r.Note(gone, searchRecord(4)); !errors.Is(err, context.Canceled) {
-				t.Errorf("a client that has gone: %v", err)
+				t.Errorf("a client that has gone: %v, want %v", err, context.Canceled)
 			}
 			if err := r.Record(t.Context(), searchRecord(5)); !errors.Is(err, ErrUnavailable) {
-				t.Errorf("record: %v", err)
+				t.Errorf("record: %v, want %v", err, ErrUnavailable)
 			}
 			log.setFailure(nil)
 			if err := r.Note(t.Context(), searchRecord(6)); err != nil {
@@ -288,10 +288,10 @@ func TestTheEndIsBounded(t *testing.T) {
 			t.Errorf("ended after %s: %v", time.Since(started), err)
 		}
 		if err := <-waits; !errors.Is(err, ErrUnavailable) {
-			t.Errorf("who waited: %v", err)
+			t.Errorf("who waited: %v, want %v", err, ErrUnavailable)
 		}
 		if err := r.Note(t.Context(), searchRecord(2)); !errors.Is(err, ErrUnavailable) {
-			t.Errorf("behind the end: %v", err)
+			t.Errorf("behind the end: %v, want %v", err, ErrUnavailable)
 		}
 	})
 }
@@ -332,7 +332,7 @@ func TestRecordsSurviveAStopWithoutTheLog(t *testing.T) {
 			t.Errorf("%d records, want %d in order", len(got), len(want))
 		}
 		if _, err := os.Stat(file); !errors.Is(err, os.ErrNotExist) {
-			t.Errorf("the file is still there: %v", err)
+			t.Errorf("the file is still there: %v, want %v", err, os.ErrNotExist)
 		}
 	})
 }
@@ -437,7 +437,7 @@ func TestCleanCutsAndHides(t *testing.T) {
 		t.Errorf("client %q", got.Actor.Client)
 	}
 	if q := got.Metadata["query"]; q != "who uses qk_012345…?" {
-		t.Errorf("query %q", q)
+		t.Errorf("query %q, want \"who uses qk_012345…?\"", q)
 	}
 	if len(got.Metadata) != 2 {
 		t.Errorf("metadata %v", got.Metadata)

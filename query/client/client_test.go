@@ -76,10 +76,10 @@ func TestRequests(t *testing.T) {
 	}
 	want := []string{`POST /api/search {"query":"a b","matches":1}`, "GET /api/source?path=&ref=a%26b&repo=h%2Fr", "GET /api/deliveries/..%2Frepos"}
 	if !slices.Equal(s.asked, want) {
-		t.Errorf("asked %q", s.asked)
+		t.Errorf("asked %q, want %q", s.asked, want)
 	}
 	if got := s.headers[0].Get("Authorization"); got != "Bearer qk_1" {
-		t.Errorf("Authorization %q", got)
+		t.Errorf("Authorization %q, want \"Bearer qk_1\"", got)
 	}
 }
 

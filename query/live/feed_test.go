@@ -219,7 +219,7 @@ func followAndResume(t *testing.T, log eventlog.Log) {
 	}
 	stop()
 	if _, _, err := s.Next(); err != ErrClosed { //nolint:errorlint // it is returned as it is
-		t.Errorf("a subscription of a feed that has ended: %v", err)
+		t.Errorf("a subscription of a feed that has ended: %v, want %v", err, ErrClosed)
 	}
 	later, _ := w.startFeed(t)
 	w.append(t, indexed(1, "d", 0))
@@ -301,7 +301,7 @@ func TestSlowReaderIsLost(t *testing.T) {
 	}
 	f.add(0, ringNotices+1, &Notice{Kind: KindSearchable, offset: ringNotices})
 	if _, _, err := s.Next(); err != ErrLost { //nolint:errorlint // it is returned as it is
-		t.Errorf("a reader behind the ring: %v", err)
+		t.Errorf("a reader behind the ring: %v, want %v", err, ErrLost)
 	}
 	if _, lost := subscribe(t, f, start); !lost {
 		t.Error("a position before the ring is taken")

@@ -207,10 +207,10 @@ func TestMessages(t *testing.T) {
 		}
 	}
 	if _, err := postMessage(t.Context(), s, reader, strings.Repeat(" ", MaxRequestBytes)+ping); !errors.Is(err, ErrRequestTooLarge) {
-		t.Errorf("a large body: %v", err)
+		t.Errorf("a large body: %v, want %v", err, ErrRequestTooLarge)
 	}
 	if _, err := postMessage(t.Context(), s, reader, ping, "Accept", "text/html"); !errors.Is(err, ErrNotAcceptable) {
-		t.Errorf("Accept: text/html: %v", err)
+		t.Errorf("Accept: text/html: %v, want %v", err, ErrNotAcceptable)
 	}
 	notification := `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 	if out, err := postMessage(t.Context(), s, reader, notification, "Mcp-Protocol-Version", strings.Repeat("1", 33)); err != nil || out.Status != 400 {
@@ -257,12 +257,12 @@ func TestSessions(t *testing.T) {
 	}
 	one.endSession(id)
 	if err := one.checkSession(id, reader); !errors.Is(err, ErrSessionUnknown) {
-		t.Errorf("after its end: %v", err)
+		t.Errorf("after its end: %v, want %v", err, ErrSessionUnknown)
 	}
 	late := one.newSession(reader)
 	now = now.Add(SessionLifetime)
 	if err := one.checkSession(late, reader); !errors.Is(err, ErrSessionUnknown) {
-		t.Errorf("a day later: %v", err)
+		t.Errorf("a day later: %v, want %v", err, ErrSessionUnknown)
 	}
 	for i := range 2 * maxEnded {
 		one.endSession(fmt.Sprint(i))

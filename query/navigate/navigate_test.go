@@ -147,7 +147,7 @@ func TestRefuses(t *testing.T) {
 	} {
 		var s recorder
 		if _, err := navigate.New(&s, analyze.Outline{}).Definitions(t.Context(), refs{}, r); !errors.Is(err, navigate.ErrInvalid) {
-			t.Errorf("%+v: %v", r, err)
+			t.Errorf("%+v: %v, want %v", r, err, navigate.ErrInvalid)
 		}
 	}
 	broken := errors.New("disk")

@@ -166,7 +166,7 @@ func TestNamesLineFeed(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.Multiline != want {
-			t.Errorf("%q: multi-line %v", expression, p.Multiline)
+			t.Errorf("%q: multi-line %v, want %v", expression, p.Multiline, want)
 		}
 	}
 }

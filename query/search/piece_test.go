@@ -47,7 +47,7 @@ func TestPieceAdapts(t *testing.T) {
 		p.adaptSize(100 * time.Millisecond)
 	}
 	if p.bytes != minPieceBytes {
-		t.Errorf("a slow one gets %d", p.bytes)
+		t.Errorf("a slow one gets %d, want %d", p.bytes, minPieceBytes)
 	}
 }
 

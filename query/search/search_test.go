@@ -31,7 +31,7 @@ func TestCanceledSearchReturnsTheError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := New(Options{}).Search(ctx, m, Request{Query: parse(t, "if"), Matches: 10}); !errors.Is(err, context.Canceled) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("Search with a canceled context = %v, want %v", err, context.Canceled)
 	}
 }
 
@@ -53,7 +53,7 @@ func TestPlacesForSearchesAreBounded(t *testing.T) {
 	}
 	defer ticket.Leave()
 	if _, err := s.Search(t.Context(), m, Request{Query: parse(t, "if"), Matches: 1}); !errors.Is(err, ErrBusy) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("Search while the only slot is taken = %v, want %v", err, ErrBusy)
 	}
 }
 
@@ -61,7 +61,7 @@ func TestUnknownContextIsNotFound(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
 	_, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, "context:nowhere if"), Matches: 1})
 	if !errors.Is(err, code.ErrNotFound) {
-		t.Fatalf("got %v", err)
+		t.Fatalf("Search in an unknown context = %v, want %v", err, code.ErrNotFound)
 	}
 }
 

@@ -55,11 +55,11 @@ func TestSubtree(t *testing.T) {
 		if err != nil {
 			t.Errorf("%+v: %v", c, err)
 		} else if have := drawTree(n); have != c.want {
-			t.Errorf("%+v: have %q", c, have)
+			t.Errorf("%+v: have %q, want %q", c, have, c.want)
 		}
 	}
 	if _, err := b.Subtree(t.Context(), kettle, "", "nowhere", 1, 10); !errors.Is(err, source.ErrNoPath) {
-		t.Errorf("nowhere: %v", err)
+		t.Errorf("nowhere: %v, want %v", err, source.ErrNoPath)
 	}
 }
 
@@ -89,13 +89,13 @@ func TestParseMoment(t *testing.T) {
 	} {
 		at, err := source.ParseMoment(text, now, false)
 		if have := time.Unix(at, 0).UTC().Format(time.RFC3339); err != nil || have != want {
-			t.Errorf("%q: %s, %v", text, have, err)
+			t.Errorf("%q: %s, %v, want %s, nil", text, have, err, want)
 		}
 	}
 	if at, _ := source.ParseMoment("2026-01-31", now, true); time.Unix(at, 0).UTC().Format(time.TimeOnly) != "23:59:59" {
 		t.Errorf("the end of a day: %s", time.Unix(at, 0).UTC())
 	}
 	if _, err := source.ParseMoment("soon", now, false); !errors.Is(err, source.ErrMoment) {
-		t.Errorf("soon: %v", err)
+		t.Errorf("soon: %v, want %v", err, source.ErrMoment)
 	}
 }

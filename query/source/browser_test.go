@@ -226,7 +226,7 @@ func TestReach(t *testing.T) {
 	}
 	reached := slices.DeleteFunc(git.asked, func(s string) bool { return !strings.HasPrefix(s, "reach") })
 	if got := strings.Join(reached, " "); got != "reach 333 reach 222 reach 444 reach 222 reach 444" {
-		t.Errorf("git was asked %s", got)
+		t.Errorf("git was asked %s, want \"reach 333 reach 222 reach 444 reach 222 reach 444\"", got)
 	}
 	b, _ = newBrowser(t, &fakeGit{}, func(o *source.Options) { o.ServeUnreachable = true })
 	if _, err := b.File(t.Context(), kettle, string(dropped), "a.txt"); err != nil {
@@ -256,7 +256,7 @@ func TestErrors(t *testing.T) {
 	for _, pattern := range []string{strings.Repeat("a", 2000), "a\nb", `a\{9\}`, "a\x00"} {
 		q := source.CommitsRequest{LogQuery: source.LogQuery{Author: pattern, Limit: 1}}
 		if _, _, err := b.Commits(t.Context(), kettle, q); !errors.Is(err, source.ErrInvalidPattern) {
-			t.Errorf("author %.20q: %v", pattern, err)
+			t.Errorf("author %.20q: %v, want %v", pattern, err, source.ErrInvalidPattern)
 		}
 	}
 }
@@ -279,7 +279,7 @@ func TestWithoutMirrorsTheIndexAnswers(t *testing.T) {
 		t.Errorf("a file without text in the index: %v", err)
 	}
 	if _, err := b.Blame(t.Context(), kettle, "", "a.txt"); !errors.Is(err, source.ErrUnavailable) {
-		t.Errorf("blame: %v", err)
+		t.Errorf("blame: %v, want %v", err, source.ErrUnavailable)
 	}
 }
 
@@ -291,16 +291,16 @@ func TestTree(t *testing.T) {
 		t.Fatalf("%v, git was asked %q", err, git.asked)
 	}
 	if got := printTree(root); got != "root:tree(dir:tree(b.txt:blob) a.txt:blob)" {
-		t.Errorf("tree %s", got)
+		t.Errorf("tree %s, want \"root:tree(dir:tree(b.txt:blob) a.txt:blob)\"", got)
 	}
 	if _, err = b.Tree(t.Context(), kettle, "side", []string{"x/y"}); err != nil || git.asked[1] != `directories 222 ["" "x" "x/y"]` {
 		t.Errorf("%v, git was asked %q", err, git.asked)
 	}
 	if _, err = b.Tree(t.Context(), kettle, "trunk", make([]string, source.MaxTreePaths+1)); !errors.Is(err, source.ErrTooLarge) {
-		t.Errorf("many paths: %v", err)
+		t.Errorf("many paths: %v, want %v", err, source.ErrTooLarge)
 	}
 	if _, err = b.Tree(t.Context(), kettle, "trunk", []string{strings.Repeat("d/", 2020) + "x"}); !errors.Is(err, source.ErrTooLarge) {
-		t.Errorf("a deep path: %v", err)
+		t.Errorf("a deep path: %v, want %v", err, source.ErrTooLarge)
 	}
 }
 
@@ -325,7 +325,7 @@ func TestBlameIsKept(t *testing.T) {
 		}
 	}
 	if got := strings.Join(git.asked, " "); got != "blame 111 a blame 111 b blame 111 c blame 111 d blame 111 b" {
-		t.Errorf("git was asked %s", got)
+		t.Errorf("git was asked %s, want \"blame 111 a blame 111 b blame 111 c blame 111 d blame 111 b\"", got)
 	}
 }
 
@@ -383,7 +383,7 @@ func TestCallsEndWithTheRequest(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("got %v", err)
+			t.Errorf("got %v, want %v", err, context.Canceled)
 		}
 	})
 }

@@ -270,17 +270,17 @@ func TestWalkAndMap(t *testing.T) {
 		return q
 	})
 	if got := mapped.String(); got != "a! (b! or -c!) file:d" {
-		t.Errorf("Map gives %s", got)
+		t.Errorf("Map gives %s, want \"a! (b! or -c!) file:d\"", got)
 	}
 	if got := q.String(); got != "a (b or -c) file:d" {
-		t.Errorf("Map changed the tree to %s", got)
+		t.Errorf("Map changed the tree to %s, want \"a (b or -c) file:d\"", got)
 	}
 }
 
 func TestHasRevision(t *testing.T) {
 	for text, want := range map[string]bool{"a": false, "a rev:x": true, "a or (b -branch:x)": true, "revision": false} {
 		if got := HasRevision(mustParse(t, text).Root); got != want {
-			t.Errorf("HasRevision(%s) = %t", text, got)
+			t.Errorf("HasRevision(%s) = %t, want %t", text, got, want)
 		}
 	}
 }

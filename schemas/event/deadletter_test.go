@@ -95,7 +95,7 @@ func TestLetterHoldsNoCredential(t *testing.T) {
 		}
 	}
 	if got := ReadLetter(letter).Code; got != failure.Vanished {
-		t.Errorf("code %q", got)
+		t.Errorf("code %q, want %q", got, failure.Vanished)
 	}
 	old := Record{Headers: []Header{{HeaderDeadReason, []byte("bad line qx_" + secret)}, {HeaderDeadCode, []byte("qx_" + secret)}}}
 	if got := ReadLetter(old); strings.Contains(got.Reason, secret[6:]) || got.Code != failure.Other {

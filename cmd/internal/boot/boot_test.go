@@ -39,7 +39,7 @@ func TestGroupStopsInReverseOrder(t *testing.T) {
 		t.Fatalf("Run = %v, want nil after a stop that was asked for", err)
 	}
 	if got := strings.Join(order, " "); got != "http worker log" {
-		t.Errorf("stopped in the order %q", got)
+		t.Errorf("stopped in the order %q, want \"http worker log\"", got)
 	}
 }
 

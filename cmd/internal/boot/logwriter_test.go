@@ -39,7 +39,7 @@ func TestLoggingDoesNotWaitForItsReader(t *testing.T) {
 			log.Info("delivery", "text", text)
 		}
 		if took := time.Since(began); took != 0 {
-			t.Errorf("information took %v", took)
+			t.Errorf("information took %v, want 0", took)
 		}
 		log.With("key", 1).WithGroup("group").Error("why the process ends")
 		if took := time.Since(began); took != logFlushTimeout {

@@ -61,6 +61,6 @@ func TestAllocateTakesItsSpace(t *testing.T) {
 		t.Error("a file larger than the disk was allocated")
 	}
 	if _, err := os.Stat(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("after a failure: %v", err)
+		t.Errorf("after a failure: %v, want %v", err, os.ErrNotExist)
 	}
 }

@@ -48,7 +48,7 @@ func TestHosts(t *testing.T) {
 		got := cfg.Hosts()
 		slices.Sort(got)
 		if !slices.Equal(got, c.want) {
-			t.Errorf("%+v: %q", c, got)
+			t.Errorf("%+v: %q, want %q", c, got, c.want)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestDefaultIsValid(t *testing.T) {
 		t.Fatalf("Load of nothing: %v %v", warnings, err)
 	}
 	if c.Listen != "127.0.0.1:7070" {
-		t.Errorf("listen = %q", c.Listen)
+		t.Errorf("listen = %q, want \"127.0.0.1:7070\"", c.Listen)
 	}
 }
 
@@ -166,7 +166,7 @@ func TestBytes(t *testing.T) {
 	}{{"0", 0, "0"}, {"1", 1, "1B"}, {"1536", 1536, "1536B"}, {"64MiB", 64 << 20, "64MiB"}, {"64 KiB", 64 << 10, "64KiB"}, {"1TiB", 1 << 40, "1TiB"}} {
 		var n Bytes
 		if err := n.UnmarshalText([]byte(c.text)); err != nil || n != c.want {
-			t.Errorf("%q = %d, %v", c.text, n, err)
+			t.Errorf("%q = %d, %v, want %d, nil", c.text, n, err, c.want)
 		}
 		if b, _ := n.MarshalText(); string(b) != c.back {
 			t.Errorf("%d is written %q", n, b)

@@ -105,10 +105,10 @@ func TestParse(t *testing.T) {
 		t.Errorf("headings = %v", p.headings)
 	}
 	if got := strings.Join(p.Targets(), " "); got != "x y" {
-		t.Errorf("targets = %q", got)
+		t.Errorf("targets = %q, want \"x y\"", got)
 	}
 	if got := strings.Join(p.Paths(), " "); got != "cmd/quarry" {
-		t.Errorf("paths = %q", got)
+		t.Errorf("paths = %q, want \"cmd/quarry\"", got)
 	}
 	dir := t.TempDir()
 	all := map[string]*Page{"docs/a.md": p}

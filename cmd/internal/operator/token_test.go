@@ -51,7 +51,7 @@ func TestTransportKeepsWhatIsSet(t *testing.T) {
 	r, _ := http.NewRequest(http.MethodGet, "http://127.0.0.1/", nil)
 	r.Header.Set("Authorization", "Bearer qk_2")
 	if _, err := (&Transport{Dir: t.TempDir(), Next: &got}).RoundTrip(r); err != nil || got != "Bearer qk_2" {
-		t.Errorf("%q, %v", got, err)
+		t.Errorf("%q, %v, want \"Bearer qk_2\", nil", got, err)
 	}
 	if Token(filepath.Join(t.TempDir(), "none")) != "" {
 		t.Error("a token of nothing")

@@ -110,7 +110,7 @@ func TestCloseBelowIsBounded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := c.CloseBelow(ctx, root); !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled: %v", err)
+		t.Errorf("canceled: %v, want %v", err, context.Canceled)
 	}
 	if err := c.CloseBelow(t.Context(), filepath.Join(root, "none")); err != nil {
 		t.Errorf("a directory that is not there: %v", err)

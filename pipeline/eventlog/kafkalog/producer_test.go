@@ -179,7 +179,7 @@ func producerOverAModel(t *testing.T, seed uint64) {
 		cancel()
 		if err != nil {
 			if !errors.Is(err, eventlog.ErrFull) {
-				t.Fatalf("seed %d, batch %d: %v", seed, batch, err)
+				t.Fatalf("seed %d, batch %d: %v, want %v", seed, batch, err, eventlog.ErrFull)
 			}
 			continue
 		}

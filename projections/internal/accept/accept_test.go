@@ -77,7 +77,7 @@ func TestCollides(t *testing.T) {
 		{"other identity", repo(code.GitHub, "git.example.com/x/y", "https://git.example.com/x/y.git"), true},
 	} {
 		if got := Collides(known, c.next); got != c.want {
-			t.Errorf("%s: %v", c.name, got)
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
 }

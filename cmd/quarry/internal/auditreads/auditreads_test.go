@@ -60,12 +60,12 @@ func TestEmptyLogIsVerified(t *testing.T) {
 		t.Errorf("page %+v: %v", page, err)
 	}
 	if _, err := l.Export(t.Context(), auditlog.Query{}, "no cursor", nil); !errors.Is(err, api.ErrCursor) {
-		t.Errorf("export from a cursor that is none: %v", err)
+		t.Errorf("export from a cursor that is none: %v, want %v", err, api.ErrCursor)
 	}
 	var last *api.AuditFrame
 	emit := func(f *api.AuditFrame) error { last = f; return nil }
 	if err := l.Verify(t.Context(), []string{"no head"}, emit); !errors.Is(err, api.ErrAuditHead) {
-		t.Errorf("verify a head that is none: %v", err)
+		t.Errorf("verify a head that is none: %v, want %v", err, api.ErrAuditHead)
 	}
 	release, held := rows.TryHold()
 	if err := l.Verify(t.Context(), nil, emit); !held || !errors.Is(err, api.ErrUnavailable) {

@@ -316,7 +316,7 @@ func TestDamageIsFound(t *testing.T) {
 						t.Errorf("%.20q: a server would start on %s", wrong, data)
 					}
 				} else if !errors.Is(err, ErrManifest) {
-					t.Errorf("%.20q: %v", wrong, err)
+					t.Errorf("%.20q: %v, want %v", wrong, err, ErrManifest)
 				}
 			}
 			writeFile(t, path, text)
@@ -414,7 +414,7 @@ func TestWriteIsCanceled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, err := d.Write(ctx, i.newSource(t), Options{Progress: func(Progress) { cancel() }})
 	if !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled: %v", err)
+		t.Errorf("canceled: %v, want %v", err, context.Canceled)
 	}
 	if all, err := d.Generations(); err != nil || len(all) > 0 {
 		t.Errorf("generations %v: %v", all, err)

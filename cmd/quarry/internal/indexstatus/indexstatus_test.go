@@ -80,10 +80,10 @@ func TestFreshnessCountsWhatWaits(t *testing.T) {
 func TestUnknownRepositoryHasNoStatus(t *testing.T) {
 	s := newReader(t)
 	if _, err := s.Status(t.Context(), 7); !errors.Is(err, code.ErrNotFound) {
-		t.Errorf("status of an unknown repository: %v", err)
+		t.Errorf("status of an unknown repository: %v, want %v", err, code.ErrNotFound)
 	}
 	if _, _, err := s.Skipped(t.Context(), 7, "", "", 0, 10); !errors.Is(err, code.ErrNotFound) {
-		t.Errorf("skipped files of an unknown repository: %v", err)
+		t.Errorf("skipped files of an unknown repository: %v, want %v", err, code.ErrNotFound)
 	}
 	if got := NewSelector(s.pipeline).Select(t.Context(), code.Repository{ID: 7}); got.Message != "" || len(got.Unmatched) != 0 || got.Branches != (wire.RefCount{}) {
 		t.Errorf("selected refs without mirrors: %+v", got)

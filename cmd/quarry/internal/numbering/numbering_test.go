@@ -188,7 +188,7 @@ func TestReadyAfterTheLookAtAllRepositories(t *testing.T) {
 	}
 	n.caughtUp = func() bool { return true }
 	if err := n.CheckReady(); !errors.Is(err, ErrPending) {
-		t.Errorf("the catalog has caught up, and nothing has looked at it since: %v", err)
+		t.Errorf("the catalog has caught up, and nothing has looked at it since: %v, want %v", err, ErrPending)
 	}
 	n.markStarted()
 	if err := n.CheckReady(); err != nil {

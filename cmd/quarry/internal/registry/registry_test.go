@@ -147,7 +147,7 @@ func TestRegisteredRepositoryIsFound(t *testing.T) {
 func TestRefusedRepositoryIsNotRegistered(t *testing.T) {
 	w := newWorld(t)
 	if _, _, err := w.registrar.Register(t.Context(), code.Repository{ID: 7, Name: "etc", CloneURL: "file:///etc"}); !errors.Is(err, api.ErrRefused) {
-		t.Errorf("register a directory outside the root: %v", err)
+		t.Errorf("register a directory outside the root: %v, want %v", err, api.ErrRefused)
 	}
 	if at, err := w.registrar.Reindex(t.Context(), 7, []code.Ref{"refs/heads/a", "refs/heads/b"}); err != nil || at.Offset != 1 {
 		t.Errorf("the refreshes of two refs end at %+v, want offset 1 of a partition: %v", at, err)

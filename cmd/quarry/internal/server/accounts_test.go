@@ -261,7 +261,7 @@ func TestFirstOwnerIsInvited(t *testing.T) {
 			}
 		}
 		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("after the stop, the file of a link that has ended: %v", err)
+			t.Errorf("after the stop, the file of a link that has ended: %v, want %v", err, fs.ErrNotExist)
 		}
 	}
 	s, _, stop := start()
@@ -276,7 +276,7 @@ func TestFirstOwnerIsInvited(t *testing.T) {
 	s, out, stop := start()
 	waitUntil(t, func() bool { return s.accounts.CheckReady() == nil && operator.SetupLink(c.Data) == "" })
 	if status, _ := getURL(t, s.URL()+"/healthz"); status != http.StatusOK {
-		t.Errorf("status %d", status)
+		t.Errorf("status %d, want %d", status, http.StatusOK)
 	}
 	stop()
 	if strings.Contains(out.String(), "no owner yet") {

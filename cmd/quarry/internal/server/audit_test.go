@@ -154,7 +154,7 @@ func TestEveryRequestIsWrittenDown(t *testing.T) {
 		}
 	}
 	if q := byRequest["request-0"][0].Metadata["query"]; q != "Boil" {
-		t.Errorf("the search was for %q", q)
+		t.Errorf("the search was for %q, want \"Boil\"", q)
 	}
 }
 
@@ -180,14 +180,14 @@ func TestRefusalsAreWrittenDown(t *testing.T) {
 	}
 	for range 2 {
 		if status, err := post("/api/auth/sign_in", `{"email":"a@example.com","password":"battery-staple"}`, ""); err != nil || status != http.StatusUnauthorized {
-			t.Errorf("a wrong password: %d, %v", status, err)
+			t.Errorf("a wrong password: %d, %v, want %d, nil", status, err, http.StatusUnauthorized)
 		}
 	}
 	if status, err := post("/api/search", `{"query":"x","matches":1}`, account.PrefixKey+strings.Repeat("0a", 32)); err != nil || status != http.StatusUnauthorized {
-		t.Errorf("an unknown key: %d, %v", status, err)
+		t.Errorf("an unknown key: %d, %v, want %d, nil", status, err, http.StatusUnauthorized)
 	}
 	if status, err := post("/api/replays/rollback", "", ""); err != nil || status != http.StatusUnauthorized {
-		t.Errorf("an anonymous change: %d, %v", status, err)
+		t.Errorf("an anonymous change: %d, %v, want %d, nil", status, err, http.StatusUnauthorized)
 	}
 	want := map[string]int{"user.sign_in_failed": 2, "credential.refused": 1, "request.denied": 1}
 	got := map[string]int{}

@@ -22,7 +22,7 @@ func TestBackupHoldsObjects(t *testing.T) {
 	}
 	s := runServer(t, c)
 	if _, err := os.Stat(stale); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the checkpoint that a killed server left: %v", err)
+		t.Errorf("the checkpoint that a killed server left: %v, want %v", err, os.ErrNotExist)
 	}
 	if err := s.segments.PutBytes(t.Context(), "object", []byte("x")); err != nil {
 		t.Fatal(err)
@@ -36,7 +36,7 @@ func TestBackupHoldsObjects(t *testing.T) {
 		t.Errorf("no checkpoint: %v", err)
 	}
 	if err := s.segments.Delete(t.Context(), "object"); !errors.Is(err, segmentstore.ErrHeld) {
-		t.Errorf("delete during a backup: %v", err)
+		t.Errorf("delete during a backup: %v, want %v", err, segmentstore.ErrHeld)
 	}
 	if status, body := s.asOperator(t, http.MethodPost, "/api/backups", "", "second"); status != http.StatusConflict || !strings.Contains(body, "a backup is running") {
 		t.Errorf("a second backup: %d %s", status, body)
@@ -48,12 +48,12 @@ func TestBackupHoldsObjects(t *testing.T) {
 		t.Errorf("end: %d %s", status, body)
 	}
 	if _, err := os.Stat(filepath.Join(c.LogDir(), held.Checkpoint)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the checkpoint after the end: %v", err)
+		t.Errorf("the checkpoint after the end: %v, want %v", err, os.ErrNotExist)
 	}
 	if err := s.segments.Delete(t.Context(), "object"); err != nil {
 		t.Errorf("delete after the end: %v", err)
 	}
 	if status, _ := s.asOperator(t, http.MethodPost, "/api/backups/"+held.ID+"/renew", "", "renew"); status != http.StatusNotFound {
-		t.Errorf("renew after the end: %d", status)
+		t.Errorf("renew after the end: %d, want %d", status, http.StatusNotFound)
 	}
 }

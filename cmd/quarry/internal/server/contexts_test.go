@@ -19,7 +19,7 @@ func TestSearchContexts(t *testing.T) {
 		{"backend", "github.com/acme/a/b", false}, {"backend", "golang", false}, {"all", "github.com/acme/web-ui", true},
 	} {
 		if got := contexts[c.context](c.repository); got != c.want {
-			t.Errorf("%s holds %s: %v", c.context, c.repository, got)
+			t.Errorf("%s holds %s: %v, want %v", c.context, c.repository, got, c.want)
 		}
 	}
 }

@@ -124,7 +124,7 @@ func TestDamageWhileRunning(t *testing.T) {
 				w.s.accounts.NoteDamage(damaged)
 			}
 			if err := <-ended; !errors.Is(err, repair.ErrStartAgain) {
-				t.Fatalf("Run = %v", err)
+				t.Fatalf("Run = %v, want %v", err, repair.ErrStartAgain)
 			}
 			w.startServer()
 			w.checkConsistency("after the damage")
@@ -194,7 +194,7 @@ func (w *lossWorld) startDamaged() {
 		case err := <-ended:
 			cancel()
 			if !errors.Is(err, repair.ErrStartAgain) {
-				w.t.Fatalf("Run = %v", err)
+				w.t.Fatalf("Run = %v, want %v", err, repair.ErrStartAgain)
 			}
 			w.startServer()
 			return

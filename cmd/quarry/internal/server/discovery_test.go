@@ -82,7 +82,7 @@ func TestConnectionsAreDiscovered(t *testing.T) {
 	}
 	before := listed()["shelf"].Sync.StartedAt
 	if status := postJSON(t, s.URL()+"/api/connections/sync", `{"name":"shelf"}`, &answer); status != http.StatusAccepted {
-		t.Errorf("sync: %d", status)
+		t.Errorf("sync: %d, want %d", status, http.StatusAccepted)
 	}
 	waitUntil(t, func() bool {
 		c := listed()["shelf"].Sync

@@ -310,7 +310,7 @@ func TestErasedPathIsGone(t *testing.T) {
 	ended := s.awaitErasure(t, erase())
 	checkErased(t, c, ended, one, two)
 	if ended.Path != "keys" {
-		t.Errorf("the path of the erasure is %q", ended.Path)
+		t.Errorf("the path of the erasure is %q, want \"keys\"", ended.Path)
 	}
 	if found := firstElements(filesWith(t, c.Data, kept)); !strings.HasSuffix(found, "projections segments") || s.defaultAt(g.ID) != good { // in the mirror it may be a delta
 		t.Errorf("the text of another path is in files of %q, main is at %s", found, s.defaultAt(g.ID))

@@ -95,7 +95,7 @@ func TestPushIsFollowed(t *testing.T) {
 		t.Errorf("the push is %+v", f)
 	}
 	if got := s.defaultAt(g.ID); got != second {
-		t.Errorf("the event came before searches see it: they see %s", got)
+		t.Errorf("the event came before searches see it: they see %s, want %s", got, second)
 	}
 	began := time.Now()
 	s.feed.Close()

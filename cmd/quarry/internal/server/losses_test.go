@@ -64,7 +64,7 @@ var sequels = []sequel{
 	}},
 	{"reindex", func(w *lossWorld, g *gitRepository) {
 		if status := postJSON(w.t, fmt.Sprintf("%s/api/repos/%d/reindex", w.s.URL(), uint64(g.ID)), "{}", &struct{}{}); status != http.StatusAccepted {
-			w.t.Fatalf("reindex: %d", status)
+			w.t.Fatalf("reindex: %d, want %d", status, http.StatusAccepted)
 		}
 	}},
 	{"replay", func(w *lossWorld, _ *gitRepository) {

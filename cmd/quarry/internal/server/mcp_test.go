@@ -245,7 +245,7 @@ func TestMCPSessions(t *testing.T) {
 		}
 	}
 	if response, _ := postMessage(t, s.URL(), ping, "Mcp-Session-Id", id); response.StatusCode != 404 {
-		t.Errorf("ping in a session that has ended: %d", response.StatusCode)
+		t.Errorf("ping in a session that has ended: %d, want 404", response.StatusCode)
 	}
 	response, err := http.Get(s.URL() + "/api/mcp")
 	if err != nil {

@@ -58,7 +58,7 @@ func TestPressureReachesTheWebHooks(t *testing.T) {
 			return false
 		}
 		if status != http.StatusAccepted {
-			t.Fatalf("a push: %d", status)
+			t.Fatalf("a push: %d, want %d", status, http.StatusAccepted)
 		}
 		return true
 	}

@@ -72,7 +72,7 @@ func replayEnd(t *testing.T, s *Server, path, body string) replay.Replay {
 	t.Helper()
 	var begun replay.Replay
 	if status := postJSON(t, s.URL()+path, body, &begun); status != http.StatusAccepted {
-		t.Fatalf("POST %s: %d", path, status)
+		t.Fatalf("POST %s: %d, want %d", path, status, http.StatusAccepted)
 	}
 	var last replay.Replay
 	waitUntil(t, func() bool {
@@ -192,13 +192,13 @@ func TestCancelReplay(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := r.Start(t.Context(), replay.Request{}); !errors.Is(err, replay.ErrBusy) {
-		t.Fatalf("a second replay: %v", err)
+		t.Fatalf("a second replay: %v, want %v", err, replay.ErrBusy)
 	}
 	if _, err := r.Cancel(t.Context(), begun.ID); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := r.Cancel(t.Context(), 77); !errors.Is(err, code.ErrNotFound) {
-		t.Fatalf("cancel of nothing: %v", err)
+		t.Fatalf("cancel of nothing: %v, want %v", err, code.ErrNotFound)
 	}
 	run(t, s)
 	var list replay.List

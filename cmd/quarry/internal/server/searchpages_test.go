@@ -46,7 +46,7 @@ func TestSearchPagesShowWhatTheAPIShows(t *testing.T) {
 		}
 		home := pageAs(role.name, "/")
 		if home.Code != http.StatusOK {
-			t.Errorf("%s: the first page: %d", role.name, home.Code)
+			t.Errorf("%s: the first page: %d, want %d", role.name, home.Code, http.StatusOK)
 		}
 		if list := w.sendRequest(role.name, "GET", "/api/repos?query=qzpriv", ""); strings.Contains(home.Body.String(), "qzpriv") && !strings.Contains(list.Body.String(), "qzpriv") {
 			t.Errorf("%s sees a hidden repository on the first page", role.name)

@@ -19,7 +19,7 @@ func TestRegistrationSaysWhichRefsAreSelected(t *testing.T) {
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(g.dir)))
 	var answer struct{ Selection wire.RefSelection }
 	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"branches":["release/*","hotfix/*"]}`, g.dir), &answer); status != http.StatusAccepted {
-		t.Fatalf("register: %d", status)
+		t.Fatalf("register: %d, want %d", status, http.StatusAccepted)
 	}
 	if got := answer.Selection; got.Branches.Selected != 2 || got.Branches.Total != 3 || len(got.Unmatched) != 1 || got.Unmatched[0].Glob != "hotfix/*" {
 		t.Errorf("selected are %+v, want main and release/1 of 3 branches", got)

@@ -130,7 +130,7 @@ func TestMetricsOnTheirOwnListener(t *testing.T) {
 	own := "http://" + s.listeners.metrics.Addr().String()
 	for _, path := range []string{"/metrics", "/debug/pprof/"} {
 		if status, _ := getURL(t, own+path); status != 200 {
-			t.Errorf("GET %s on the listener of the metrics: %d", path, status)
+			t.Errorf("GET %s on the listener of the metrics: %d, want 200", path, status)
 		}
 		if status, _ := getURL(t, s.URL()+path); status != 404 {
 			t.Errorf("GET %s on the listener of the API: %d, want 404", path, status)

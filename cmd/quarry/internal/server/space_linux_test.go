@@ -154,7 +154,7 @@ func TestFullDisk(t *testing.T) {
 		t.Errorf("readiness on a full disk: %d; searches are answered", status)
 	}
 	if low := gaugeValue(t, registry, "quarry_server_disk_low", diskspace.DirectoryLog); low != 1 {
-		t.Errorf("quarry_server_disk_low is %v", low)
+		t.Errorf("quarry_server_disk_low is %v, want 1", low)
 	}
 
 	d.fillDisk(0)
@@ -175,7 +175,7 @@ func TestFullDisk(t *testing.T) {
 	waitUntil(t, func() bool { return s.checkWritable() == nil })
 	second := g.commitFiles("main.go", "package main\n\nfunc Boil() { boil() }\n")
 	if status, _ := s.pushTo(t, g, 1); status != http.StatusAccepted {
-		t.Errorf("a hook once there is space: %d", status)
+		t.Errorf("a hook once there is space: %d, want %d", status, http.StatusAccepted)
 	}
 	waitUntil(t, func() bool { return s.defaultAt(g.ID) == second })
 	search(s)
@@ -192,7 +192,7 @@ func TestFullDisk(t *testing.T) {
 		return n == searched
 	})
 	if _, err := os.Stat(filepath.Join(c.Data, datadir.PendingAuditName)); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the kept records are still there: %v", err)
+		t.Errorf("the kept records are still there: %v, want %v", err, os.ErrNotExist)
 	}
 	waitUntil(t, func() bool { _, err := os.Stat(reserve); return err == nil })
 }
@@ -225,7 +225,7 @@ func TestRemovalOnAFullDisk(t *testing.T) {
 	g.commitFiles("main.go", "package main\n\nfunc Boil() { boil() }\n")
 	d.fillDisk(smallMinFree + 4<<20) // it is accepted, and has no room to be handled a moment later
 	if status, _ := s.pushTo(t, g, 1); status != http.StatusAccepted {
-		t.Fatalf("a hook: %d", status)
+		t.Fatalf("a hook: %d, want %d", status, http.StatusAccepted)
 	}
 	d.fillDisk(smallMinFree * 3 / 4)
 	waitUntil(t, func() bool { return s.checkWritable() != nil && s.checkRemovable() == nil })

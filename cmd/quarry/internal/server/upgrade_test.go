@@ -26,7 +26,7 @@ func TestUpgradeFromBeforeTheLedger(t *testing.T) {
 		postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, tree), &r)
 		awaitStatus(t, s, r.RepoID, r.isApplied)
 		if status := postJSON(t, fmt.Sprintf("%s/api/repos/%d/refresh", s.URL(), r.RepoID), "", &refresh); status != http.StatusAccepted {
-			t.Fatalf("refresh: %d", status)
+			t.Fatalf("refresh: %d, want %d", status, http.StatusAccepted)
 		}
 		awaitStatus(t, s, r.RepoID, refresh.isApplied)
 	})

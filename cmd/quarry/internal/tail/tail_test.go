@@ -115,6 +115,6 @@ func TestFollow(t *testing.T) {
 	}
 	cancel()
 	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Errorf("Stream = %v", err)
+		t.Errorf("Stream = %v, want %v", err, context.Canceled)
 	}
 }

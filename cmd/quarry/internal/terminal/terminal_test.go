@@ -10,14 +10,14 @@ func TestStyleOffForPrograms(t *testing.T) {
 	var out bytes.Buffer
 	s := NewStyle(&out, Auto, Auto, nil)
 	if got := s.Link(s.Path("a"), "https://x/") + s.Match("b") + s.Clean("\x1b[2J"); got != "ab\x1b[2J" {
-		t.Errorf("a program receives %q", got)
+		t.Errorf("a program receives %q, want \"ab\\x1b[2J\"", got)
 	}
 }
 
 func TestStyleOn(t *testing.T) {
 	s := NewStyle(&bytes.Buffer{}, Always, Never, []string{"NO_COLOR=1"})
 	if got := s.Match("x"); got != "\x1b[1;31mx\x1b[0m" {
-		t.Errorf("Match = %q", got)
+		t.Errorf("Match = %q, want \"\\x1b[1;31mx\\x1b[0m\"", got)
 	}
 	if got := s.Clean("a\x1b[2J\tb\u009bc\nd"); got != `a\u001b[2J`+"\tb"+`\u009bc\nd` {
 		t.Errorf("Clean = %q", got)

@@ -17,7 +17,7 @@ import (
 
 func TestParseLogs(t *testing.T) {
 	if logs, err := ParseLogs(nil); err != nil || !slices.Equal(logs, Logs) {
-		t.Errorf("%v, %v", logs, err)
+		t.Errorf("%v, %v, want %v, nil", logs, err, Logs)
 	}
 	if _, err := ParseLogs([]string{"kafka2"}); !errors.Is(err, ErrLog) {
 		t.Errorf("%v, want ErrLog", err)

@@ -87,7 +87,7 @@ func TestWaitForWord(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := waitForWord(ctx, &fake{times: []time.Duration{1}, found: 1 << 40}, "word", time.Now()); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
+		t.Errorf("cancelled: %v, want %v", err, context.Canceled)
 	}
 }
 

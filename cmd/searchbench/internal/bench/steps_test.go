@@ -116,7 +116,7 @@ func TestCoreSet(t *testing.T) {
 	b := &bench{}
 	b.ensureDefaults()
 	if got := b.coreSet(); got != "linux" {
-		t.Errorf("%s", got)
+		t.Errorf("%s, want \"linux\"", got)
 	}
 	b.Sets = []string{"go", "mixed"}
 	if got := b.coreSet(); got != "go" {

@@ -37,6 +37,6 @@ func TestMegabytesPerCPUSecond(t *testing.T) {
 		t.Errorf("%v, want 25", got)
 	}
 	if got := (Figure{}).MegabytesPerCPUSecond(); got != 0 {
-		t.Errorf("empty: %v", got)
+		t.Errorf("empty: %v, want 0", got)
 	}
 }

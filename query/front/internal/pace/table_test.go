@@ -97,13 +97,13 @@ func TestStreams(t *testing.T) {
 	}
 	s.Enter("a", false)
 	if _, full := s.Enter("a", false); full != FullOfCaller {
-		t.Errorf("a third of a: %v", full)
+		t.Errorf("a third of a: %v, want %v", full, FullOfCaller)
 	}
 	if _, full := s.Enter("a", true); full != Room {
-		t.Errorf("one that is exempt: %v", full)
+		t.Errorf("one that is exempt: %v, want %v", full, Room)
 	}
 	if _, full := s.Enter("b", false); full != FullOfAll {
-		t.Errorf("a fourth in all: %v", full)
+		t.Errorf("a fourth in all: %v, want %v", full, FullOfAll)
 	}
 	leave()
 	leave() // does nothing

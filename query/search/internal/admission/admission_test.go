@@ -272,7 +272,7 @@ func TestEnter(t *testing.T) {
 		cancel()
 		ticket = enterSearch(t, c)
 		if _, err := c.Enter(ctx); !errors.Is(err, context.Canceled) {
-			t.Fatalf("a client that has left: %v", err)
+			t.Fatalf("a client that has left: %v, want %v", err, context.Canceled)
 		}
 		ticket.Leave()
 	})
