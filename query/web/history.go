@@ -41,6 +41,8 @@ type commitRow struct {
 	Body                   string
 	Date, Age              string
 	Refs                   []string
+	// When is Date as people read it, in UTC.
+	When string
 }
 
 // readCommits makes the page of a history.
@@ -152,7 +154,9 @@ func (p *codePage) newCommitRow(c source.Commit, t *texts, now time.Time) commit
 	if p.Path != "" && p.Kind == source.PageCommits {
 		row.Browse = p.commitURL(c.ID, source.PageBlob, p.Path)
 	}
+	row.When = c.Date
 	if at, err := time.Parse(time.RFC3339, c.Date); err == nil {
+		row.When = formatMoment(at)
 		row.Age = t.formatSpan(now.Sub(at))
 	}
 	for ref := range strings.SplitSeq(c.Refs, ", ") {

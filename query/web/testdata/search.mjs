@@ -114,6 +114,27 @@ try {
     await page.keyboard.press('Shift+Enter');
     assert.equal(await page.locator('textarea#q').inputValue(), 'kettle lang:py\n');
 
+    // The history of this browser, which can be cleared, and branches as the API shows them.
+    await page.goto('/search?q=kettle');
+    await until('scripts', async () => (await page.locator('.tools').count()) > 0);
+    await page.locator('#q').fill('');
+    await page.keyboard.press('ArrowUp');
+    await until('the history', async () => /kettle/.test(await page.locator('.suggestions').innerText()));
+    await check(page, 'history');
+    await page.getByRole('option', { name: 'Clear the history' }).click();
+    assert.equal(await page.evaluate(() => localStorage.getItem('quarry.queries')), null, 'the history is empty');
+    const asked = [];
+    await page.route('**/api/repos**', (r) => {
+      asked.push(new URL(r.request().url()).pathname + new URL(r.request().url()).search);
+      return r.fulfill({ json: /status$/.test(r.request().url()) ? { refs: ['refs/heads/main', 'refs/heads/next', 'refs/tags/v1'].map((ref) => ({ ref })) } : [{ repoId: 7, repoName: 'team/kettle-2' }, { repoId: 8, repoName: 'team/kettle' }] });
+    });
+    await page.locator('#q').pressSequentially('repo:^team/kettle$ rev:n', { delay: 30 });
+    await until('branches', async () => /refs\/heads\/next/.test(await page.locator('.suggestions').innerText()));
+    assert.deepEqual(asked.filter((a) => /status/.test(a)), ['/api/repos/8/status'], 'one request for the branches of the repository');
+    await page.getByRole('option', { name: 'refs/heads/next' }).click();
+    assert.equal(await page.locator('#q').inputValue(), 'repo:^team/kettle$ rev:refs/heads/next ');
+    await page.unroute('**/api/repos**');
+
     // Keys alone.
     await page.goto('/search?q=kettle');
     await until('scripts', async () => (await page.locator('.tools').count()) > 0);

@@ -5,7 +5,7 @@ import * as texts from '../../text/en.json';
 import { icon } from './markup.js';
 import { say } from './say.js';
 import { suggest, wordAt } from './suggest.js';
-import { rememberQuery } from './visited.js';
+import { forgetQueries, rememberQuery } from './visited.js';
 
 const tokens = /("(?:\\.|[^"\\])*")|(\b(?:repo|file|lang|sym|rev|kind|is|line|type|case|context|reposet|archived|fork|visibility|regex|literal|content|select):)|(\(|\)|(?<=^|\s)-(?=\S)|(?<=^|\s)(?:or|and|not|OR|AND|NOT)(?=\s|$))/g;
 
@@ -25,6 +25,8 @@ class QQuery extends LitElement {
     this.form = this.closest('form');
     this.attach(this.querySelector('#q'));
     this.form.addEventListener('submit', () => { this.close(); rememberQuery(this.input.value); });
+    // Who signs out leaves no queries to the next user of the browser.
+    document.querySelector('form[action="/sign-out"]')?.addEventListener('submit', forgetQueries);
     this.addEventListener('focusout', (e) => { if (!this.contains(e.relatedTarget)) this.close(); });
   }
 
@@ -163,6 +165,11 @@ class QQuery extends LitElement {
     if (item.url) return; // a link
     e.preventDefault();
     const { input } = this;
+    if (item.forget) {
+      forgetQueries();
+      this.close();
+      return input.focus();
+    }
     if (item.whole) {
       input.value = item.whole;
     } else {

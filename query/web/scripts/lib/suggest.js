@@ -1,5 +1,7 @@
 // Suggestions for the word at the caret. Names come from the API, as the caller may see them;
 // each request has a limit, and a new key ends those before.
+import * as texts from '../../text/en.json';
+import { say } from './say.js';
 import { pastQueries } from './visited.js';
 
 const filters = ['repo:', 'file:', 'lang:', 'sym:', 'rev:', 'kind:', 'is:', 'line:', 'type:', 'case:', 'context:', 'archived:', 'fork:', 'visibility:', 'regex:', 'content:', 'select:'];
@@ -52,16 +54,43 @@ async function findSymbols(text, n, signal) {
   return [...seen].slice(0, n).map(([name, kind]) => ({ kind: 'symbol', icon: 'square-function', text: name, more: kind, insert: `sym:${quote(`^${escape(name)}$`)}` }));
 }
 
+// branchesAtOnce bounds the branches that are offered.
+const branchesAtOnce = 10;
+let branches = { of: '', refs: [] };
+
+// findBranches offers the indexed refs of the repository that the query names. The answer for
+// a repository is kept, since it has all of them; it has those that the caller may read.
+async function findBranches(query, text, signal) {
+  const named = /(?:^|[\s(])(?:repo|repository|r):(?:"((?:\\.|[^"\\])*)"|([^\s"()]+))/.exec(query);
+  if (!named) return [];
+  const name = (named[2] ?? named[1]).replace(/^\^|\$$/g, '').replace(/\\(.)/g, '$1');
+  if (branches.of !== name) {
+    const found = (await ask(`/api/repos?perPage=5&query=${encodeURIComponent(name)}`, signal)) ?? [];
+    const repository = found.find((r) => r.repoName === name) ?? found[0];
+    const status = repository && (await ask(`/api/repos/${repository.repoId}/status`, signal));
+    if (!status) return [];
+    branches = { of: name, refs: status.refs.map((r) => r.ref) };
+  }
+  const wanted = text.toLowerCase();
+  return branches.refs.filter((ref) => ref.toLowerCase().includes(wanted) && ref !== text).slice(0, branchesAtOnce)
+    .map((ref) => ({ kind: 'value', icon: 'git-branch', text: ref, insert: `rev:${quote(ref)}` }));
+}
+
 // suggest returns what the word at the caret may become.
 export async function suggest(text, caret, signal) {
   const { word } = wordAt(text, caret);
   const past = (n) => pastQueries().filter((q) => q !== text && q.toLowerCase().startsWith(text.toLowerCase())).slice(0, n)
     .map((q) => ({ kind: 'past', icon: 'history', text: q, whole: q }));
-  if (text.trim() === '') return past(10);
+  if (text.trim() === '') {
+    const queries = past(10);
+    return queries.length ? [...queries, { kind: 'forget', icon: 'x', text: say(texts.suggestForget), forget: true }] : [];
+  }
   const colon = word.indexOf(':');
   const key = colon > 0 ? word.slice(0, colon + 1) : '';
   const rest = word.slice(colon + 1).replace(/^["^]+/, '');
   if (values[key]) {
+    const named = key === 'rev:' ? await findBranches(text, rest, signal).catch(() => []) : [];
+    if (named.length) return named;
     return values[key].filter((v) => v.toLowerCase().startsWith(rest.toLowerCase()) && v !== rest).slice(0, 10).map((v) => ({ kind: 'value', icon: 'filter', text: v, insert: key + quote(v) }));
   }
   if (key === 'repo:') return findRepositories(rest, 8, signal);

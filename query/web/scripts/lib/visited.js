@@ -12,6 +12,15 @@ export function pastQueries() {
   }
 }
 
+// forgetQueries empties the list.
+export function forgetQueries() {
+  try {
+    localStorage.removeItem(key);
+  } catch {
+    // storage is off: nothing is remembered
+  }
+}
+
 // rememberQuery puts a query first.
 export function rememberQuery(query) {
   const q = query.trim();
