@@ -18,24 +18,25 @@ import (
 var testdata embed.FS
 
 type runCommand struct {
-	Corpora   string    `required:"" type:"path" help:"Where searchbench corpora built them."`
-	Quarry    string    `type:"path" help:"The quarry binary. Without it Quarry is not measured."`
-	Set       []string  `help:"Setting for quarry serve, KEY=VALUE; may be repeated." sep:"none"`
-	ZoektBin  string    `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries. Without it there is nothing to compare with."`
-	Queries   []string  `type:"existingfile" help:"Files of queries instead of the built-in suite."`
-	Work      string    `type:"path" xor:"work" help:"Folder for indexes and clones; its content is replaced. Default: work below the corpora."`
-	Reuse     string    `type:"existingdir" xor:"work" help:"Work folder of an earlier run: its indexes are kept, and the figures of zoekt and ripgrep that it has are taken."`
-	Again     bool      `help:"With --reuse: keep the indexes, but measure zoekt and ripgrep again."`
-	Only      []string  `help:"Take these steps alone: ${steps}. Quarry imports again if import is among them."`
-	Sets      []string  `help:"Import and ask these sets alone: ${sets}."`
-	Logs      []string  `help:"Event logs of the steps freshness and throughput: ${logs}."`
-	KafkaLibs string    `type:"path" env:"QUARRY_KAFKA_LIBS" help:"Directory of the jars of the brokers that are started."`
-	Pushes    int       `help:"Pushes at each rate of the step freshness. Default: 1000."`
-	Rates     []float64 `default:"1,20" help:"Pushes a second of the step freshness."`
-	Beside    float64   `default:"-1" help:"Gigabytes of text indexed in addition to Linux in the step freshness. Default: 5."`
-	Backlog   int       `help:"Pushes that wait in the step throughput, over 200 repositories. Default: 50000."`
-	Quick     bool      `help:"Fewer and shorter runs, five pushes, no normal run of zoekt after a push, no cap per shard; freshness: 20 pushes with 0.2 GB of other text, 3 of zoekt; throughput: 2000 pushes over 40 repositories."`
-	Out       string    `type:"path" help:"Write the report to this Markdown file as well."`
+	Corpora   string        `required:"" type:"path" help:"Where searchbench corpora built them."`
+	Quarry    string        `type:"path" help:"The quarry binary. Without it Quarry is not measured."`
+	Set       []string      `help:"Setting for quarry serve, KEY=VALUE; may be repeated." sep:"none"`
+	ZoektBin  string        `type:"path" env:"ZOEKT_BIN" help:"Folder of zoekt's binaries. Without it there is nothing to compare with."`
+	Queries   []string      `type:"existingfile" help:"Files of queries instead of the built-in suite."`
+	Work      string        `type:"path" xor:"work" help:"Folder for indexes and clones; its content is replaced. Default: work below the corpora."`
+	Reuse     string        `type:"existingdir" xor:"work" help:"Work folder of an earlier run: its indexes are kept, and the figures of zoekt and ripgrep that it has are taken."`
+	Again     bool          `help:"With --reuse: keep the indexes, but measure zoekt and ripgrep again."`
+	Only      []string      `help:"Take these steps alone: ${steps}. Quarry imports again if import is among them."`
+	Sets      []string      `help:"Import and ask these sets alone: ${sets}."`
+	Logs      []string      `help:"Event logs of the steps freshness and throughput: ${logs}."`
+	KafkaLibs string        `type:"path" env:"QUARRY_KAFKA_LIBS" help:"Directory of the jars of the brokers that are started."`
+	Pushes    int           `help:"Pushes at each rate of the step freshness. Default: 1000."`
+	Rates     []float64     `default:"1,20" help:"Pushes a second of the step freshness."`
+	Beside    float64       `default:"-1" help:"Gigabytes of text indexed in addition to Linux in the step freshness. Default: 5."`
+	Backlog   int           `help:"Pushes that wait in the step throughput, over 200 repositories. Default: 50000."`
+	Quick     bool          `help:"Fewer and shorter runs, five pushes, no normal run of zoekt after a push, no cap per shard; freshness: 20 pushes with 0.2 GB of other text, 3 of zoekt; throughput: 2000 pushes over 40 repositories."`
+	Settle    time.Duration `default:"15s" help:"How long nothing may have been written after an import before anything is measured."`
+	Out       string        `type:"path" help:"Write the report to this Markdown file as well."`
 }
 
 func (c *runCommand) Run(ctx context.Context) error {
@@ -70,7 +71,7 @@ const (
 )
 
 func (c *runCommand) benchOptions() (bench.Options, error) {
-	opts := bench.Options{Corpora: c.Corpora, Work: c.Work, Again: c.Again, Log: logLine}
+	opts := bench.Options{Corpora: c.Corpora, Work: c.Work, Again: c.Again, MergesQuiet: c.Settle, Log: logLine}
 	switch {
 	case c.Reuse != "":
 		opts.Work, opts.Reuse = c.Reuse, true

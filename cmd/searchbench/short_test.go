@@ -43,7 +43,7 @@ func TestShortRuns(t *testing.T) {
 		needRipgrep(t)
 		c := runCommand{
 			Corpora: corpora, Quarry: binary, Quick: true, Work: filepath.Join(dir, "run"), Out: filepath.Join(dir, "run.md"),
-			Only: []string{"machine", "import", "cold", "suite", "classes", "stable", "stream", "scans", "pushes"}, Beside: -1,
+			Only: []string{"machine", "import", "cold", "suite", "classes", "stable", "stream", "scans", "pushes"}, Beside: -1, Settle: time.Millisecond,
 		}
 		if err := c.Run(t.Context()); err != nil {
 			t.Fatalf("run the quick measurements: %v", err)

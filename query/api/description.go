@@ -55,11 +55,19 @@ func newDescription(contentType string, body []byte) description {
 }
 
 func (s *Server) describeJSON(r *http.Request) (*reply, error) {
-	return s.openapi.json.replyTo(r), nil
+	d, err := s.openapi()
+	if err != nil {
+		return nil, err
+	}
+	return d.json.replyTo(r), nil
 }
 
 func (s *Server) describePage(r *http.Request) (*reply, error) {
-	return s.openapi.page.replyTo(r), nil
+	d, err := s.openapi()
+	if err != nil {
+		return nil, err
+	}
+	return d.page.replyTo(r), nil
 }
 
 // replyTo sends the description, or says that the client has it.

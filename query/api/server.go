@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"sync/atomic"
 
 	"github.com/quarrysearch/quarry/query/api/internal/contract"
@@ -20,7 +21,7 @@ import (
 type Server struct {
 	o         Options
 	navigator *navigate.Navigator
-	openapi   descriptions
+	openapi   func() (descriptions, error) // made when first asked for
 	contract  *contract.Contract
 	metrics   *metrics
 	handler   http.Handler
@@ -51,9 +52,7 @@ func New(o Options) (*Server, error) {
 		contract:  checks,
 	}
 	s.connectionKinds.Store(&s.o.Connections)
-	if s.openapi, err = newDescriptions(document, o.PublicURL, o.Version); err != nil {
-		return nil, fmt.Errorf("api: %w", err)
-	}
+	s.openapi = sync.OnceValues(func() (descriptions, error) { return newDescriptions(document, o.PublicURL, o.Version) })
 	s.metrics = newMetrics(o.Registerer)
 	if o.Deliveries != nil && o.Connectivity != nil {
 		o.Registerer.MustRegister(hookHealth{s})

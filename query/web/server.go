@@ -31,7 +31,7 @@ func New(o Options) (*Server, error) {
 	if s.texts, err = readTexts(); err != nil {
 		return nil, err
 	}
-	if s.assets, err = newAssets(); err != nil {
+	if s.assets, err = packAssets(); err != nil {
 		return nil, err
 	}
 	if s.templates, err = newTemplates(s.assets, s.texts, o.Now); err != nil {

@@ -13,6 +13,7 @@ import (
 	"path"
 	"regexp"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -40,6 +41,9 @@ type asset struct {
 }
 
 const staticPrefix = "/static/"
+
+// packAssets returns the assets of this program, which are compressed once.
+var packAssets = sync.OnceValues(newAssets)
 
 func newAssets() (*assets, error) {
 	a := &assets{urls: map[string]string{}, body: map[string]asset{}}

@@ -31,12 +31,12 @@ var losses = []loss{
 	{name: "temporary files", paths: []string{"tmp", "merges"}, running: true},
 	{name: "operator", paths: []string{"operator.token", "setup.link", "LOCK"}},
 	{name: "restored backup", paths: []string{"projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "setup.link", "LOCK"}},
-	{name: "segments and projections", paths: []string{"segments", "projections"}, large: true},
+	{name: "segments and projections", paths: []string{"segments", "projections"}},
 	{name: "restored log and key", paths: []string{"segments", "projections", "accounts", "mirrors", "tmp", "merges", "operator.token", "setup.link", "LOCK"}, large: true},
 	{name: "segments below live projections", paths: []string{"segments"}, running: true, large: true},
 	{name: "single segments below live projections", paths: []string{"segments/segment-[0-7]*"}, running: true},
 	{name: "manifests below live projections", paths: []string{"segments/manifest-*"}, running: true, large: true},
-	{name: "segments and mirrors", paths: []string{"segments", "mirrors"}, running: true, large: true},
+	{name: "segments and mirrors", paths: []string{"segments", "mirrors"}, running: true},
 }
 
 // A sequel is what comes after a loss.

@@ -75,17 +75,17 @@ func (b *bench) importQuarry(ctx context.Context) (map[string]importFigure, erro
 }
 
 // Merges follow an import once nothing comes for some seconds. They are taken for
-// done when nothing was written for mergesQuiet.
+// done when nothing was written for MergesQuiet.
 const (
-	mergesQuiet = 15 * time.Second
-	mergesLimit = 5 * time.Minute
-	mergesPoll  = 500 * time.Millisecond
+	defaultMergesQuiet = 15 * time.Second
+	mergesLimit        = 5 * time.Minute
+	mergesPoll         = 500 * time.Millisecond
 )
 
 // awaitMerges waits until a server writes no more, so that what is measured next is measured alone.
 func (b *bench) awaitMerges(ctx context.Context, written func() int64) {
 	start, last, since := time.Now(), written(), time.Now()
-	for time.Since(since) < mergesQuiet && time.Since(start) < mergesLimit && ctx.Err() == nil {
+	for time.Since(since) < b.MergesQuiet && time.Since(start) < mergesLimit && ctx.Err() == nil {
 		time.Sleep(mergesPoll)
 		if n := written(); n != last {
 			last, since = n, time.Now()

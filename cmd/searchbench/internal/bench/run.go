@@ -42,6 +42,8 @@ type Options struct {
 	ExtraRuns int
 	// LoadDuration is how long each mix of queries is run. Default 15 s.
 	LoadDuration time.Duration
+	// MergesQuiet is how long nothing must have been written after an import before anything is measured. Default 15 s.
+	MergesQuiet time.Duration
 	// CoreSet is the set of which the core of indexing is measured. Default linux.
 	CoreSet string
 	// Pushes bounds the pushes to Linux. Default: all that are prepared.
@@ -84,6 +86,9 @@ func (o *Options) ensureDefaults() {
 	}
 	if o.LoadDuration == 0 {
 		o.LoadDuration = defaultLoadDuration
+	}
+	if o.MergesQuiet == 0 {
+		o.MergesQuiet = defaultMergesQuiet
 	}
 	if o.CoreSet == "" {
 		o.CoreSet = "linux"
