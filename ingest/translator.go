@@ -94,6 +94,10 @@ const (
 	Changed Outcome = "changed"
 	// Removed: the repository is gone from its host.
 	Removed Outcome = "removed"
+	// AccessChanged: who may read Delivery.Repository at its host may have changed, or, if
+	// that is zero, who may read any repository of the connection. Delivery.Reason says
+	// why it is ignored where permissions are not read.
+	AccessChanged Outcome = "access_changed"
 	// Ignored: nothing to do; Delivery.Reason says why.
 	Ignored Outcome = "ignored"
 )

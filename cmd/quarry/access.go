@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
@@ -51,10 +52,22 @@ func (c *explainAccessCommand) Run(ctx context.Context, s streams) error {
 		if e.Readable {
 			answer = "yes"
 		}
-		_, err = fmt.Fprintf(s.out, "%s: %s (%s)\nvisibility: %s, by %s\n", answer, escapeCell(e.Message), e.Reason, e.Visibility, accessSources[string(e.Source)])
+		_, err = fmt.Fprintf(s.out, "%s: %s (%s)\nvisibility: %s, by %s\n%s", answer, escapeCell(e.Message), e.Reason, e.Visibility, accessSources[string(e.Source)], describeReading(e.Host))
 	}
 	if err == nil && !e.Readable {
 		return exitError(exitFailed)
 	}
 	return err
+}
+
+// describeReading says in a line when the permissions of a code host were read; nothing where
+// they do not count.
+func describeReading(h wire.HostReading) string {
+	switch {
+	case h.Connection == "":
+		return ""
+	case h.ReadAt.IsZero():
+		return fmt.Sprintf("code host: %s, not read yet\n", escapeCell(h.Connection))
+	}
+	return fmt.Sprintf("code host: %s, read %s, counts until %s\n", escapeCell(h.Connection), h.ReadAt.UTC().Format(time.RFC3339), h.ExpiresAt.UTC().Format(time.RFC3339))
 }

@@ -42,7 +42,7 @@ type repository struct {
 // set: it is in a header.
 func Translate(host ingest.Host, eventName string, payload []byte) (ingest.Delivery, error) {
 	switch eventName {
-	case "push", "repository":
+	case "push", "repository", "member", "membership", "organization", "team", "team_add":
 	case "":
 		return ingest.Delivery{}, fmt.Errorf("%w: header %s is missing", ingest.ErrInvalidPayload, headerEvent)
 	default:
@@ -52,10 +52,29 @@ func Translate(host ingest.Host, eventName string, payload []byte) (ingest.Deliv
 	if err := ingest.DecodeJSON(payload, &b); err != nil {
 		return ingest.Delivery{}, err
 	}
-	if eventName == "push" {
+	switch eventName {
+	case "push":
 		return translatePush(host, &b)
+	case "repository":
+		return translateRepository(host, &b)
 	}
-	return translateRepository(host, &b)
+	return translateAccess(host, eventName, &b)
+}
+
+// translateAccess reads an event about collaborators, teams and members. One that names no
+// repository is about all of its organization.
+func translateAccess(host ingest.Host, eventName string, b *body) (ingest.Delivery, error) {
+	d := ingest.IgnoreKind(eventName)
+	if eventName == "organization" && b.Action == "member_invited" || eventName == "team" && b.Action == "created" {
+		return d, nil // that grants no access
+	}
+	d.Outcome = ingest.AccessChanged
+	if b.Repository == nil {
+		return d, nil
+	}
+	var err error
+	d.Repository, err = toRepository(host, b.Repository)
+	return d, err
 }
 
 func translatePush(host ingest.Host, b *body) (ingest.Delivery, error) {

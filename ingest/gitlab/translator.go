@@ -127,7 +127,7 @@ func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
 
 func (t *Translator) translate(header string, payload []byte) (ingest.Delivery, error) {
 	switch header {
-	case "Push Hook", "Tag Push Hook", "System Hook":
+	case "Push Hook", "Tag Push Hook", "System Hook", "Member Hook":
 	case "":
 		return ingest.Delivery{}, fmt.Errorf("%w: header %s is missing", ingest.ErrInvalidPayload, headerEvent)
 	default:
@@ -149,6 +149,17 @@ func (t *Translator) translate(header string, payload []byte) (ingest.Delivery, 
 	case "project_destroy":
 		r, err := t.projectOf(&b)
 		return ingest.Delivery{Outcome: ingest.Removed, Repository: r, Reason: "deleted on its host"}, err
+	case "user_add_to_team", "user_remove_from_team", "user_update_for_team":
+		d := ingest.IgnoreKind(name)
+		if b.ProjectID <= 0 {
+			return ingest.Delivery{}, fmt.Errorf("%w: project_id is required", ingest.ErrInvalidPayload)
+		}
+		d.Outcome, d.Repository.ID = ingest.AccessChanged, code.NewRepositoryID(t.host.Name, fmt.Sprint(b.ProjectID))
+		return d, nil
+	case "user_add_to_group", "user_remove_from_group", "user_update_for_group", "user_destroy", "group_destroy":
+		d := ingest.IgnoreKind(name)
+		d.Outcome = ingest.AccessChanged
+		return d, nil
 	default:
 		return ingest.IgnoreKind(name), nil
 	}

@@ -78,7 +78,7 @@ func CheckDelivery(t *testing.T, d ingest.Delivery, err error) {
 		if d.Repository.ID == 0 || d.Repository.Name == "" {
 			t.Fatalf("%s without a repository: %+v", d.Outcome, d)
 		}
-	case ingest.Ignored:
+	case ingest.Ignored, ingest.AccessChanged:
 		if d.Reason == "" {
 			t.Fatal("ignored without a reason")
 		}

@@ -241,12 +241,46 @@ func (r *Receiver) processDelivery(ctx context.Context, c *connection, in *inges
 		return answer{}, err
 	}
 	place.markVerified()
+	if err := r.doubtAccess(ctx, c, in, &d); err != nil {
+		return answer{}, err
+	}
 	if d.Outcome == ingest.Ignored {
 		a := ignoredAnswer(d.ID, d.Reason)
 		a.repository = d.Repository
 		return a, nil
 	}
 	return r.acceptDelivery(ctx, c, in, d)
+}
+
+// doubtAccess has the permissions read again that a delivery may have changed. A delivery that
+// says nothing else is ignored then.
+func (r *Receiver) doubtAccess(ctx context.Context, c *connection, in *ingest.Request, d *ingest.Delivery) error {
+	if d.Outcome != ingest.AccessChanged && d.Outcome != ingest.Changed {
+		return nil
+	}
+	doubted := false
+	if r.o.DoubtAccess != nil {
+		ctx, cancel := context.WithTimeout(ctx, r.o.AppendTimeout)
+		defer cancel()
+		id := d.Repository.ID
+		found, known, err := r.findRepository(ctx, c, d.Repository)
+		switch {
+		case err != nil:
+			return err
+		case known && id != 0:
+			id = found.ID // it may be registered by its clone URL
+		}
+		if doubted, err = r.o.DoubtAccess(ctx, c.Name, id, in.ReceivedAt); err != nil {
+			return fmt.Errorf("%w: %w", errUnavailable, err)
+		}
+	}
+	if d.Outcome == ingest.AccessChanged {
+		d.Outcome = ingest.Ignored
+		if doubted {
+			d.Reason = "permissions: they are read again at the host"
+		}
+	}
+	return nil
 }
 
 // acceptDelivery appends what a delivery says, unless it was just appended.

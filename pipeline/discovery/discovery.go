@@ -22,8 +22,12 @@ type Connection struct {
 	// Proxy is the URL of a proxy to the host, CA the PEM of its authorities; empty for
 	// none, and for those of the system.
 	Proxy, CA string
-	Targets   Targets
-	Exclude   Filter
+	// ReadMembers says that permissions are read: webhooks send what changes them.
+	ReadMembers bool
+	// ReadEmails has a MemberReader read verified addresses as well.
+	ReadEmails bool
+	Targets    Targets
+	Exclude    Filter
 	// Branches and Tags are the globs that registered repositories get.
 	Branches, Tags []string
 }

@@ -87,8 +87,8 @@ func (e *targetError) Error() string { return "want " + e.want }
 // NewTargetError says that a target does not have the form that is wanted.
 func NewTargetError(want string) error { return &targetError{want} }
 
-// newIssue describes an error.
-func newIssue(target string, err error) Issue {
+// NewIssue describes an error.
+func NewIssue(target string, err error) Issue {
 	issue := Issue{Code: IssueCode(hostapi.CodeOf(err)), Target: failure.Clean(target, maxIssueTargetBytes), Detail: failure.Quote(err.Error(), maxDetailBytes)}
 	if e, ok := errors.AsType[*hostapi.Error](err); ok {
 		issue.Detail = e.Error()

@@ -58,7 +58,7 @@ func (l *Listing) Add(r *Found) bool {
 	switch {
 	case err == nil:
 	case err == r.Invalid, errors.Is(err, event.ErrInvalid), errors.Is(err, errNotAdmitted):
-		issue := newIssue(r.Path, err)
+		issue := NewIssue(r.Path, err)
 		issue.Code = InvalidRepository
 		l.addIssue(issue)
 	default:
@@ -70,7 +70,7 @@ func (l *Listing) Add(r *Found) bool {
 // Fail notes that a target could not be listed. It returns false if the Lister must
 // stop.
 func (l *Listing) Fail(target string, err error) bool {
-	l.Incomplete(newIssue(target, err))
+	l.Incomplete(NewIssue(target, err))
 	return l.err == nil && !errors.Is(err, context.Canceled)
 }
 
@@ -113,7 +113,7 @@ func ListWith(ctx context.Context, lister Lister, c Connection) (found []Found, 
 		return nil
 	})
 	if err = lister.List(ctx, l); err != nil {
-		l.Incomplete(newIssue("", err))
+		l.Incomplete(NewIssue("", err))
 	}
 	return found, l.issues, !l.incomplete, err
 }

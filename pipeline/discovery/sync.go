@@ -52,7 +52,7 @@ func (s *Syncer) syncConnection(ctx context.Context, c *connection) {
 		if errors.Is(err, errLog) {
 			r.listing.Incomplete(Issue{Code: LogFailed, Detail: failure.Quote(err.Error(), maxDetailBytes)})
 		} else {
-			r.listing.Incomplete(newIssue("", err))
+			r.listing.Incomplete(NewIssue("", err))
 		}
 	}
 	absent := 0

@@ -17,7 +17,7 @@ import (
 
 // SchemaVersion is the version of the rows, and of the rules: other rules make
 // other rows of the same log.
-const SchemaVersion = 2
+const SchemaVersion = 3
 
 // name is that of the projection.
 const name = "accounts"
@@ -45,6 +45,7 @@ type Directory struct {
 		refused recentRefusals
 		// access is what readers have; the state's own may be ahead of it.
 		access map[code.RepositoryID]*account.Access
+		hosts  hostAccess
 		// users are in order, nil if that is to be made again.
 		users []*account.User
 		wait  func(ctx context.Context, positions ...event.Position) error
@@ -135,7 +136,7 @@ func (d *Directory) Apply(_ context.Context, b *store.Batch, rec event.Record) e
 }
 
 // Committed implements projections.Stateful. Readers see the change from here on,
-// except for what Access returns.
+// except for what Access and HostAccess return.
 func (d *Directory) Committed(int32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -178,5 +179,9 @@ func (d *Directory) Publish(int32) {
 	d.mu.state.rebuildExpiries()
 	if !d.mu.state.accessTaken {
 		d.mu.access, d.mu.state.accessTaken = d.mu.state.access, true
+	}
+	if !d.mu.state.hosts.taken {
+		d.mu.state.hosts.taken = true
+		d.mu.hosts = d.mu.state.hosts
 	}
 }

@@ -76,6 +76,12 @@ func timeOf(ev event.Event) (at time.Time, ok bool) {
 		return e.At, true
 	case *event.SavedSearchChanged:
 		return e.At, true
+	case *event.HostAccessRead:
+		return e.At, true
+	case *event.HostAccessConfirmed:
+		return e.At, true
+	case *event.HostAccessDoubted:
+		return e.At, true
 	}
 	return time.Time{}, false
 }
@@ -111,6 +117,12 @@ func (c *change) apply(ev event.Event) (Refusal, error) {
 		return "", c.activityNoted(e)
 	case *event.SavedSearchChanged:
 		return c.savedSearchChanged(e)
+	case *event.HostAccessRead:
+		return c.hostAccessRead(e)
+	case *event.HostAccessConfirmed:
+		return "", c.hostAccessConfirmed(e)
+	case *event.HostAccessDoubted:
+		return "", c.hostAccessDoubted(e)
 	}
 	return "", nil
 }

@@ -22,6 +22,8 @@
 //	a t token ID           → tokenRow
 //	a r repository(8)      → accessRow
 //	a q saved search ID    → savedSearchRow
+//	a h repository(8)      → hostAccessRow
+//	a d connection 0 repository(8) → time of a HostAccessDoubted
 //	a f offset(8)          → Refusal: the event at that offset had no effect
 //
 // # Invariants

@@ -220,7 +220,7 @@ func (m *model) createUser(e *event.UserCreated) bool {
 		ID: e.User, Email: e.Email, Name: e.Name, Role: e.Role, State: e.State, PasswordHash: e.PasswordHash, CreatedAt: e.At, UpdatedAt: e.At,
 	}
 	if e.Identity != nil {
-		u.Identities = []account.Identity{*e.Identity}
+		u.Identities, u.EmailVerified = []account.Identity{*e.Identity}, true
 	}
 	m.users[e.User] = u
 	return true

@@ -21,11 +21,14 @@ const (
 	kindToken       = 't'
 	kindAccess      = 'r'
 	kindSavedSearch = 'q'
+	kindHostAccess  = 'h'
+	kindHostDoubt   = 'd'
 	kindRefusal     = 'f'
 )
 
 type userRow struct {
 	Email          string             `json:"email"`
+	EmailVerified  bool               `json:"emailVerified,omitempty"`
 	Name           string             `json:"name,omitempty"`
 	Role           account.Role       `json:"role"`
 	State          account.UserState  `json:"state"`
@@ -151,6 +154,10 @@ func (d *Directory) loadRow(key, value []byte) error {
 		var r savedSearchRow
 		err = json.Unmarshal(value, &r)
 		s.searches.put(r.toSavedSearch(account.SavedSearchID(id)))
+	case kindHostAccess:
+		err = d.loadHostAccess(key, value)
+	case kindHostDoubt:
+		err = d.loadHostDoubt(key, value)
 	case kindRefusal:
 		err = d.loadRefusal(key, value)
 	default:
@@ -177,14 +184,14 @@ func (d *Directory) loadAccess(key, value []byte) error {
 
 func (r *userRow) toUser(id account.UserID) *account.User {
 	return &account.User{
-		ID: id, Email: r.Email, Name: r.Name, Role: r.Role, State: r.State, PasswordHash: r.PasswordHash, Identities: r.Identities,
+		ID: id, Email: r.Email, EmailVerified: r.EmailVerified, Name: r.Name, Role: r.Role, State: r.State, PasswordHash: r.PasswordHash, Identities: r.Identities,
 		CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, SuspendedAt: r.SuspendedAt, LastActivityAt: r.LastActivityAt,
 	}
 }
 
 func rowOfUser(u *account.User) *userRow {
 	return &userRow{
-		Email: u.Email, Name: u.Name, Role: u.Role, State: u.State, PasswordHash: u.PasswordHash, Identities: u.Identities,
+		Email: u.Email, EmailVerified: u.EmailVerified, Name: u.Name, Role: u.Role, State: u.State, PasswordHash: u.PasswordHash, Identities: u.Identities,
 		CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt, SuspendedAt: u.SuspendedAt, LastActivityAt: u.LastActivityAt,
 	}
 }

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"maps"
+	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -24,6 +25,7 @@ type state struct {
 	accessTaken bool
 	memberships int // members of all decisions
 	searches    savedSearches
+	hosts       hostAccess
 	expiries    expiries
 }
 
@@ -80,6 +82,7 @@ func newState() *state {
 		}),
 		access:   map[code.RepositoryID]*account.Access{},
 		searches: newSavedSearches(),
+		hosts:    hostAccess{rows: map[code.RepositoryID]*account.HostAccess{}, doubts: map[account.HostDoubt]time.Time{}},
 	}
 }
 

@@ -2,6 +2,7 @@ package accounts
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -25,7 +26,8 @@ func (c *change) userCreated(e *event.UserCreated) (Refusal, error) {
 		CreatedAt: e.At.UTC(), UpdatedAt: e.At.UTC(),
 	}
 	if e.Identity != nil {
-		u.Identities = []account.Identity{*e.Identity}
+		// The address came with it: an identity without a verified address makes no user.
+		u.Identities, u.EmailVerified = []account.Identity{*e.Identity}, true
 	}
 	return "", c.putUser(u)
 }
@@ -132,10 +134,15 @@ func (c *change) linkIdentity(u *account.User, id account.Identity) Refusal {
 		return Unchanged
 	case other != nil:
 		return IdentityTaken
-	case len(u.Identities) >= MaxIdentitiesPerUser:
+	}
+	held := slices.Clip(u.Identities)
+	if strings.Contains(id.Issuer, account.HostClaimSeparator) {
+		held = slices.DeleteFunc(slices.Clone(held), func(old account.Identity) bool { return old.Issuer == id.Issuer })
+	}
+	if len(held) >= MaxIdentitiesPerUser {
 		return TooMany
 	}
-	u.Identities = append(slices.Clip(u.Identities), id)
+	u.Identities = append(held, id)
 	return ""
 }
 

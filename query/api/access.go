@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/gorilla/mux"
 
@@ -41,6 +42,10 @@ var accessExplanations = map[auth.AccessReason]string{
 	auth.AccessInternal:  "The repository is internal: every user reads it.",
 	auth.AccessMember:    "The repository is private, and the user is one of its members.",
 	auth.AccessNotMember: "The repository is private, and the user is none of its members.",
+	auth.AccessByHost:    "The repository is private, and its code host lets the user read it.",
+	auth.AccessHostStale: "The code host let the user read the repository, but that was read too long ago.",
+	auth.AccessNotJoined: "The repository is private, and nothing says who the user is at its code host.",
+	auth.AccessNotRead:   "The repository is private, and its code host has not been read yet.",
 	auth.AccessInactive:  "The user is not active: they wait for approval, or are suspended.",
 }
 
@@ -52,6 +57,14 @@ type accessExplanation struct {
 	Message    string             `json:"message"`
 	Visibility account.Visibility `json:"visibility"`
 	Source     auth.AccessSource  `json:"source"`
+	Host       *hostReading       `json:"host,omitempty"`
+}
+
+// hostReading is when the permissions of a repository were read at its code host.
+type hostReading struct {
+	Connection string    `json:"connection"`
+	ReadAt     time.Time `json:"readAt,omitzero"`
+	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
 }
 
 func (s *Server) explainRepositoryAccess(a *auth.Service, r *http.Request) (*reply, error) {
@@ -64,7 +77,11 @@ func (s *Server) explainRepositoryAccess(a *auth.Service, r *http.Request) (*rep
 	if err != nil {
 		return nil, err
 	}
-	return okReply(accessExplanation{user, e.Readable, e.Reason, accessExplanations[e.Reason], e.Visibility, e.Source}), nil
+	out := accessExplanation{UserID: user, Readable: e.Readable, Reason: e.Reason, Message: accessExplanations[e.Reason], Visibility: e.Visibility, Source: e.Source}
+	if e.Host != nil {
+		out.Host = &hostReading{Connection: e.Host.Connection, ReadAt: e.Host.ReadAt, ExpiresAt: e.Host.ExpiresAt}
+	}
+	return okReply(out), nil
 }
 
 func (s *Server) setRepositoryAccess(a *auth.Service, r *http.Request) (*reply, error) {

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -63,13 +64,18 @@ type AccessReason string
 
 // The reasons.
 const (
-	AccessByRole     AccessReason = "owner"      // an owner reads every repository
-	AccessPublic     AccessReason = "public"     // everybody reads a public one
-	AccessInternal   AccessReason = "internal"   // every user reads an internal one
-	AccessMember     AccessReason = "member"     // it is private, and the user is a member
-	AccessNotMember  AccessReason = "not_member" // it is private, and the user is none
-	AccessInactive   AccessReason = "not_active" // the user waits for approval, or is suspended
-	accessRestricted AccessReason = "restricted" // the credential is for other repositories; no user has one
+	AccessByRole    AccessReason = "owner"      // an owner reads every repository
+	AccessPublic    AccessReason = "public"     // everybody reads a public one
+	AccessInternal  AccessReason = "internal"   // every user reads an internal one
+	AccessMember    AccessReason = "member"     // it is private, and the user is a member
+	AccessNotMember AccessReason = "not_member" // it is private, and the user is none
+	AccessInactive  AccessReason = "not_active" // the user waits for approval, or is suspended
+	// It is private, and the permissions of its code host are read.
+	AccessByHost     AccessReason = "host_member" // the host lets the user read it
+	AccessHostStale  AccessReason = "host_stale"  // the host did when it was read, too long ago
+	AccessNotJoined  AccessReason = "not_joined"  // nothing says who the user is at the host
+	AccessNotRead    AccessReason = "not_read"    // the host was not read yet
+	accessRestricted AccessReason = "restricted"  // the credential is for other repositories; no user has one
 )
 
 // AccessSource is what decides the visibility of a repository.
@@ -89,6 +95,15 @@ type AccessExplanation struct {
 	Reason     AccessReason
 	Visibility account.Visibility
 	Source     AccessSource
+	// Host is what its code host said; nil where that does not count.
+	Host *HostReading
+}
+
+// HostReading is when the permissions of a repository were read at its code host.
+type HostReading struct {
+	Connection string
+	// ReadAt is zero if they never were. Until ExpiresAt they grant something.
+	ReadAt, ExpiresAt time.Time
 }
 
 // ExplainAccess explains to an owner whether a user may read r, by the rules that every
@@ -101,7 +116,8 @@ func (s *Service) ExplainAccess(p *Principal, r *code.Repository, id account.Use
 	if err != nil {
 		return AccessExplanation{}, err
 	}
-	decisions := s.o.Directory.Access()
+	state := s.readAccess()
+	decisions := state.access
 	out := AccessExplanation{Visibility: visibilityOf(r, decisions[r.ID], s.o.DefaultVisibility), Source: SourceDefault}
 	switch a := decisions[r.ID]; {
 	case a != nil && a.Visibility != "":
@@ -109,12 +125,15 @@ func (s *Service) ExplainAccess(p *Principal, r *code.Repository, id account.Use
 	case r.Private:
 		out.Source = SourceHost
 	}
+	if out.Source == SourceHost {
+		out.Host = state.hosts.readingOf(r)
+	}
 	if !user.Active() {
 		out.Reason = AccessInactive
 		return out, nil
 	}
 	asUser := &Principal{Actor: account.Actor{Kind: account.ActorUser, User: id}, Role: user.Role}
-	v := visibility{p: asUser, access: decisions, defaultVisibility: s.o.DefaultVisibility}
+	v := visibility{accessState: state, p: asUser, joined: state.hosts.join(user)}
 	out.Readable, out.Reason = v.explain(r)
 	return out, nil
 }

@@ -47,6 +47,10 @@ type Directory interface {
 	// Access returns the decisions on repositories: one immutable state, the same
 	// map while nothing has changed.
 	Access() map[code.RepositoryID]*account.Access
+	// HostAccess returns who may read which repository at its code host, as it was read
+	// last: a map that does not change any more. The version changes with it, unless
+	// only times of reading have changed.
+	HostAccess() (all map[code.RepositoryID]*account.HostAccess, version uint64)
 }
 
 // Appender appends events to event.TopicAccounts and returns the position of the

@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -11,6 +13,8 @@ import (
 // Identified is what an OpenID Connect provider says about a person.
 type Identified struct {
 	Identity account.Identity
+	// HostUser is who they are at a code host; zero if the provider does not say.
+	HostUser account.Identity
 	Email    string
 	// EmailVerified says that the provider knows the address to be theirs. Nothing
 	// is decided by an address without it.
@@ -36,18 +40,18 @@ type Identified struct {
 func (s *Service) SignInIdentity(ctx context.Context, from account.Actor, id Identified) (*SignedIn, error) {
 	from = cleanActor(from)
 	return s.throttleAttempt(ctx, methodOIDC, from, func() (*SignedIn, error) {
-		if !isIdentity(id.Identity) {
+		if !isIdentity(id.Identity) || strings.Contains(id.Identity.Issuer, account.HostClaimSeparator) {
 			return nil, ErrIdentity
 		}
 		if user, found := s.o.Directory.UserByIdentity(id.Identity); found {
-			return s.signInUser(ctx, from, user)
+			return s.signInUser(ctx, from, user, id.HostUser)
 		}
 		email, err := normalEmail(id.Email)
 		if err != nil || !id.EmailVerified || s.o.Directory.Owners() == 0 {
 			return nil, ErrIdentity
 		}
 		if user, found := s.o.Directory.UserByEmail(email); found {
-			return s.linkAndSignIn(ctx, from, user, id.Identity)
+			return s.linkAndSignIn(ctx, from, user, id)
 		}
 		return s.createIdentityUser(ctx, from, email, id)
 	})
@@ -59,25 +63,35 @@ func isIdentity(id account.Identity) bool {
 		isPrintable(id.Issuer) && isPrintable(id.Subject)
 }
 
-func (s *Service) signInUser(ctx context.Context, from account.Actor, user *account.User) (*SignedIn, error) {
+func (s *Service) signInUser(ctx context.Context, from account.Actor, user *account.User, host account.Identity) (*SignedIn, error) {
 	switch user.State {
 	case account.StateActive:
-		return s.startSession(ctx, s.newSession(user.ID, from, methodOIDC))
+		n := s.newSession(user.ID, from, methodOIDC)
+		return s.startSession(ctx, n, linkHostUser(n, user, host)...)
 	case account.StatePending:
 		return nil, ErrPending
 	}
 	return nil, ErrUnauthenticated
 }
 
+// linkHostUser returns the event that says who a user is at a code host, if there is
+// something new to say. It replaces who they were, and has no effect if another user is that
+// person: the sign-in goes on without it.
+func linkHostUser(n pendingSession, user *account.User, host account.Identity) []event.Event {
+	if !isIdentity(host) || user != nil && slices.Contains(user.Identities, host) {
+		return nil
+	}
+	return []event.Event{&event.UserChanged{User: n.event.User, Change: event.UserIdentityLinked, Identity: &host, By: n.event.By, At: n.event.At}}
+}
+
 // linkAndSignIn gives an identity to the user with its verified e-mail address.
-func (s *Service) linkAndSignIn(ctx context.Context, from account.Actor, user *account.User, id account.Identity) (*SignedIn, error) {
+func (s *Service) linkAndSignIn(ctx context.Context, from account.Actor, user *account.User, id Identified) (*SignedIn, error) {
 	if !s.o.LinkByEmail || !user.Active() {
 		return nil, ErrIdentity
 	}
 	n := s.newSession(user.ID, from, methodOIDC)
-	return s.startSession(ctx, n, &event.UserChanged{
-		User: user.ID, Change: event.UserIdentityLinked, Identity: &id, By: n.event.By, At: n.event.At,
-	})
+	linked := &event.UserChanged{User: user.ID, Change: event.UserIdentityLinked, Identity: &id.Identity, By: n.event.By, At: n.event.At}
+	return s.startSession(ctx, n, append([]event.Event{linked}, linkHostUser(n, user, id.HostUser)...)...)
 }
 
 // createIdentityUser makes a new user.
@@ -97,7 +111,8 @@ func (s *Service) createIdentityUser(ctx context.Context, from account.Actor, em
 		user.Role, user.State, user.Invitation = i.Role, account.StateActive, i.ID
 	}
 	if user.State == account.StateActive {
-		return s.startSession(ctx, s.newSession(user.User, from, methodOIDC), user)
+		n := s.newSession(user.User, from, methodOIDC)
+		return s.startSession(ctx, n, append([]event.Event{user}, linkHostUser(n, nil, id.HostUser)...)...)
 	}
 	if s.countPending() >= maxPending {
 		return nil, ErrIdentity
@@ -118,8 +133,9 @@ func (s *Service) countPending() int {
 	return n
 }
 
-// LinkIdentity gives the identity that p has shown a provider to p's user.
-func (s *Service) LinkIdentity(ctx context.Context, p *Principal, id account.Identity) error {
+// LinkIdentity gives the identity that p has shown a provider to p's user, with who they are
+// at a code host if that is not zero.
+func (s *Service) LinkIdentity(ctx context.Context, p *Principal, id, host account.Identity) error {
 	user, err := s.needPerson(p)
 	if err != nil {
 		return err
@@ -134,5 +150,8 @@ func (s *Service) LinkIdentity(ctx context.Context, p *Principal, id account.Ide
 	if now, found := s.o.Directory.UserByIdentity(id); !found || now.ID != user.ID {
 		return ErrIdentity
 	}
-	return nil
+	if !isIdentity(host) || slices.Contains(user.Identities, host) {
+		return nil
+	}
+	return s.appendChange(ctx, &event.UserChanged{User: user.ID, Change: event.UserIdentityLinked, Identity: &host, By: p.Actor, At: s.nowUTC()})
 }

@@ -48,6 +48,9 @@ type Options struct {
 	// DefaultVisibility applies to repositories for which neither an owner nor the
 	// code host has set a visibility; public unless set.
 	DefaultVisibility account.Visibility
+	// HostRules returns how the permissions of the code hosts count, by the name of the
+	// connection: the same map until the settings change. Nil: they do not.
+	HostRules func() map[string]HostRule
 	// AdmitAll makes people active who come by single sign-on without an
 	// invitation; without it they wait for an owner's approval.
 	AdmitAll bool
@@ -88,6 +91,9 @@ func (o *Options) ensureDefaults() {
 	o.Hashing.ensureDefaults()
 	if o.Ready == nil {
 		o.Ready = func() error { return nil }
+	}
+	if o.HostRules == nil {
+		o.HostRules = func() map[string]HostRule { return nil }
 	}
 	if o.Address == nil {
 		o.Address = PeerAddress

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -14,15 +15,31 @@ import (
 // made again.
 const maxVisibilities = 1024
 
-// visibilityCache keeps the Visible values of one state of the decisions.
+// accessState is all that decides who may read which repository, as of one moment.
+type accessState struct {
+	access map[code.RepositoryID]*account.Access // not changed
+	hosts  hostState
+	// defaultVisibility counts where neither an owner nor the host decides.
+	defaultVisibility account.Visibility
+}
+
+// readAccess returns the state as of now.
+func (s *Service) readAccess() accessState {
+	return accessState{access: s.o.Directory.Access(), hosts: s.readHosts(), defaultVisibility: s.o.DefaultVisibility}
+}
+
+// visibilityCache keeps the Visible values of one state.
 type visibilityCache struct {
 	mu struct {
 		sync.RWMutex
-		// access is the state that the other fields were derived from. The
-		// reference keeps its address from being reused for another state.
-		access map[code.RepositoryID]*account.Access
-		named  map[account.UserID]struct{}
-		known  map[visibilityKey]Visible
+		// state is the one that the other fields were derived from. Its references keep the
+		// addresses from being reused for another state.
+		state accessState
+		// until is when the permissions of a code host become too old to grant anything.
+		until   time.Time
+		named   map[account.UserID]struct{}
+		granted hostUsers
+		known   map[visibilityKey]Visible
 	}
 }
 
@@ -30,53 +47,60 @@ type visibilityCache struct {
 type visibilityKey struct {
 	role account.Role
 	user account.UserID // empty where no decision names the user
+	// host says who the user is at the code hosts; empty where those grant them nothing.
+	host string
 	// credential is empty for those without a restriction.
 	credential string
 }
 
-// Visible returns which repositories exist for p, by the decisions as they are
-// now. It is the same value for all who see the same, until a decision changes.
+// Visible returns which repositories exist for p, by the decisions and the permissions of
+// code hosts as they are now. It is the same value for all who see the same, until one of
+// them changes.
 func (s *Service) Visible(p *Principal) Visible {
 	if p.Repositories == nil && p.Role == account.RoleOwner {
 		return Visible{}
 	}
-	access := s.o.Directory.Access()
-	return s.visibilities.visibleTo(p, access, func(p *Principal) Visible {
-		v := &visibility{p: p, access: access, defaultVisibility: s.o.DefaultVisibility}
-		return Only(v.canSee)
-	})
+	state, joined := s.readAccess(), joinedUser{}
+	if user, found := s.o.Directory.User(p.Actor.User); found {
+		joined = state.hosts.join(user)
+	}
+	return s.visibilities.visibleTo(p, joined, state)
 }
 
-func (s *visibilityCache) visibleTo(p *Principal, access map[code.RepositoryID]*account.Access, make func(*Principal) Visible) Visible {
+func (s *visibilityCache) visibleTo(p *Principal, joined joinedUser, state accessState) Visible {
 	s.mu.RLock()
-	current := s.isCurrentLocked(access)
-	v, found := s.mu.known[s.keyLocked(p)]
+	current := s.isCurrentLocked(&state)
+	v, found := s.mu.known[s.keyLocked(p, joined)]
 	s.mu.RUnlock()
 	if current && found {
 		return v
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.isCurrentLocked(access) {
-		s.mu.access, s.mu.named, s.mu.known = access, membersOf(access), map[visibilityKey]Visible{}
+	if !s.isCurrentLocked(&state) {
+		s.mu.state, s.mu.named, s.mu.known = state, membersOf(state.access), map[visibilityKey]Visible{}
+		s.mu.granted, s.mu.until = state.hosts.summarize()
 	}
 	if len(s.mu.known) >= maxVisibilities {
 		s.mu.known = map[visibilityKey]Visible{}
 	}
-	key := s.keyLocked(p)
+	key := s.keyLocked(p, joined)
 	if v, found = s.mu.known[key]; !found {
-		v = make(p)
+		v = Only((&visibility{p: p, joined: joined, accessState: s.mu.state}).canSee)
 		s.mu.known[key] = v
 	}
 	return v
 }
 
-func (s *visibilityCache) isCurrentLocked(access map[code.RepositoryID]*account.Access) bool {
-	return s.mu.known != nil && reflect.ValueOf(s.mu.access).Pointer() == reflect.ValueOf(access).Pointer()
+func (s *visibilityCache) isCurrentLocked(state *accessState) bool {
+	return s.mu.known != nil && isSameMap(s.mu.state.access, state.access) && s.mu.state.hosts.isSame(&state.hosts) && state.hosts.now.Before(s.mu.until)
 }
 
-func (s *visibilityCache) keyLocked(p *Principal) visibilityKey {
-	k := visibilityKey{role: p.Role}
+// isSameMap reports whether a and b are one map.
+func isSameMap(a, b any) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
+
+func (s *visibilityCache) keyLocked(p *Principal, joined joinedUser) visibilityKey {
+	k := visibilityKey{role: p.Role, host: s.mu.granted.selectOf(joined)}
 	if _, named := s.mu.named[p.Actor.User]; named {
 		k.user = p.Actor.User
 	}
@@ -96,11 +120,11 @@ func membersOf(access map[code.RepositoryID]*account.Access) map[account.UserID]
 	return named
 }
 
-// visibility decides which repositories a principal may read, in one state of the decisions.
+// visibility decides which repositories a principal may read, in one state.
 type visibility struct {
-	p                 *Principal
-	access            map[code.RepositoryID]*account.Access // not changed
-	defaultVisibility account.Visibility
+	accessState
+	p      *Principal
+	joined joinedUser
 }
 
 // canSee implements Visible.
@@ -127,8 +151,13 @@ func (v *visibility) explain(r *code.Repository) (sees bool, why AccessReason) {
 	case account.Internal:
 		return v.p.Role == account.RoleMember, AccessInternal
 	case account.Private:
-		if v.p.Role == account.RoleMember && access != nil && slices.Contains(access.Members, v.p.Actor.User) {
+		switch {
+		case v.p.Role != account.RoleMember:
+			return false, AccessNotMember
+		case access != nil && slices.Contains(access.Members, v.p.Actor.User):
 			return true, AccessMember
+		case access == nil || access.Visibility == "": // a decision of an owner is whole
+			return v.hosts.explain(r, v.joined)
 		}
 	}
 	return false, AccessNotMember

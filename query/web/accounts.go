@@ -28,7 +28,7 @@ type Accounts interface {
 	Rename(ctx context.Context, p *auth.Principal, name string) (*account.User, error)
 	ChangePassword(ctx context.Context, p *auth.Principal, old, password string) error
 
-	LinkIdentity(ctx context.Context, p *auth.Principal, id account.Identity) error
+	LinkIdentity(ctx context.Context, p *auth.Principal, id, host account.Identity) error
 
 	Keys(p *auth.Principal) ([]*account.Key, error)
 	CreateKey(ctx context.Context, p *auth.Principal, n auth.NewKey) (*account.Key, string, error)

@@ -79,11 +79,11 @@ func (s *Server) titleOf(provider string) string {
 
 // finishConnect ends it. The flow carries who began it, and the same user has to be
 // signed in still.
-func (s *Server) finishConnect(w http.ResponseWriter, v *pageRequest, user account.UserID, id account.Identity) error {
+func (s *Server) finishConnect(w http.ResponseWriter, v *pageRequest, user account.UserID, arrival *oidc.Arrival) error {
 	if v.user == nil || v.user.ID != user {
 		return fmt.Errorf("%w: another user is signed in", oidc.ErrFlow)
 	}
-	if err := s.o.Accounts.LinkIdentity(v.r.Context(), v.principal, id); err != nil {
+	if err := s.o.Accounts.LinkIdentity(v.r.Context(), v.principal, arrival.Identity, arrival.HostUser); err != nil {
 		return err
 	}
 	return redirectDone(w, v, "/settings/profile", "connected")
@@ -101,10 +101,10 @@ func (s *Server) finishFlow(w http.ResponseWriter, v *pageRequest) error {
 		return err
 	}
 	if e.Link != "" {
-		return s.finishConnect(w, v, e.Link, arrival.Identity)
+		return s.finishConnect(w, v, e.Link, arrival)
 	}
 	in, err := s.o.Accounts.SignInIdentity(v.r.Context(), s.o.Accounts.Origin(v.r), auth.Identified{
-		Identity: arrival.Identity, Email: arrival.Email, EmailVerified: arrival.Email != "", Name: arrival.Name, Invitation: e.Invitation,
+		Identity: arrival.Identity, HostUser: arrival.HostUser, Email: arrival.Email, EmailVerified: arrival.Email != "", Name: arrival.Name, Invitation: e.Invitation,
 	})
 	switch {
 	case errors.Is(err, auth.ErrPending):

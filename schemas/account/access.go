@@ -1,6 +1,10 @@
 package account
 
-import "github.com/quarrysearch/quarry/schemas/code"
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
 
 // Visibility says who may see a repository.
 type Visibility string
@@ -53,3 +57,20 @@ type Actor struct {
 
 // MaxClientBytes bounds Actor.Client.
 const MaxClientBytes = 200
+
+// HostAccess is who may read a repository at its code host, as it was read last.
+type HostAccess struct {
+	Repository code.RepositoryID
+	// Connection is the one by which it was read; of another one it grants nothing.
+	Connection string
+	// Users are IDs of the host, Emails addresses that the host has verified. Both ascend.
+	Users, Emails []string
+	ReadAt        time.Time
+}
+
+// HostDoubt names what is to be read again at a code host: a repository, or all of a
+// connection.
+type HostDoubt struct {
+	Connection string
+	Repository code.RepositoryID // 0 for all
+}

@@ -39,6 +39,11 @@ const (
 	StateSuspended UserState = "suspended" // may not, until reinstated
 )
 
+// HostClaimSeparator parts the issuer of a provider from the claim that has the ID of a user
+// at a code host, in the issuer of an Identity: no issuer has one. Such an identity is
+// no way to sign in, and a user has one of each issuer.
+const HostClaimSeparator = "#"
+
 // Identity is a user as an OpenID Connect provider knows them.
 type Identity struct {
 	Issuer  string `json:"issuer"`
@@ -49,9 +54,12 @@ type Identity struct {
 type User struct {
 	ID    UserID
 	Email string // lower case; unique among users
-	Name  string // may be empty
-	Role  Role
-	State UserState
+	// EmailVerified says that an identity provider had verified the address when the user
+	// came in.
+	EmailVerified bool
+	Name          string // may be empty
+	Role          Role
+	State         UserState
 	// PasswordHash is in PHC string format ($argon2id$…), empty for users who sign
 	// in elsewhere.
 	PasswordHash string

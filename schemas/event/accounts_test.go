@@ -68,6 +68,9 @@ func fullAccountEvents() []Event {
 			Search: "q01", User: "u02", Change: SavedSearchCreated, Name: "open handles", Query: "lang:go\nos\\.Open", Regexp: true, CaseSensitive: true, Shared: true,
 			By: by, At: now,
 		},
+		&HostAccessRead{ID: 3141592653589793, Connection: "hub", Users: []string{"1042", "77"}, Emails: []string{"zoë@example.com"}, At: now},
+		&HostAccessConfirmed{Connection: "hub", Repositories: []code.RepositoryID{271828182845904, 3141592653589793}, At: now},
+		&HostAccessDoubted{Connection: "hub", ID: 3141592653589793, At: now},
 	}
 }
 
@@ -95,6 +98,9 @@ func minimalAccountEvents() []Event {
 		&AuditSealed{Chains: []ChainHead{{Topic: "t", Records: 1, Hash: hash}}, SealKey: hash[:16], MAC: hash, At: now},
 		&NumbersAssigned{Connections: []string{"x"}, At: now},
 		&SavedSearchChanged{Search: "q", User: "u", Change: SavedSearchDeleted, By: by, At: now},
+		&HostAccessRead{ID: 1, Connection: "x", At: now},
+		&HostAccessConfirmed{Connection: "x", Repositories: []code.RepositoryID{1}, At: now},
+		&HostAccessDoubted{Connection: "x", At: now},
 	}
 }
 
@@ -155,11 +161,24 @@ func TestInvalidAccounts(t *testing.T) {
 		change(&e)
 		add(name, want, &e)
 	}
+	hosts := func(name, want string, change func(*HostAccessRead)) {
+		e := *full[17].(*HostAccessRead)
+		change(&e)
+		add(name, want, &e)
+	}
 	record := func(name, want string, change func(*audit.Record)) {
 		r := full[13].(*AuditRecorded).Records[0]
 		change(&r)
 		add(name, want, &AuditRecorded{Records: []audit.Record{r}})
 	}
+
+	hosts("no connection of the host", "connection", func(e *HostAccessRead) { e.Connection = "" })
+	hosts("a user without a name", "users", func(e *HostAccessRead) { e.Users = []string{""} })
+	hosts("too many users of a host", "users", func(e *HostAccessRead) { e.Users = make([]string, MaxHostUsers+1) })
+	hosts("an address in upper case", "emails", func(e *HostAccessRead) { e.Emails = []string{"A@example.com"} })
+	hosts("never read", "at", func(e *HostAccessRead) { e.At = time.Time{} })
+	add("nothing confirmed", "repositories", &HostAccessConfirmed{Connection: "x", At: full[17].(*HostAccessRead).At})
+	add("doubted by nobody", "connection", &HostAccessDoubted{At: full[17].(*HostAccessRead).At})
 
 	user("no user", "user", func(e *UserCreated) { e.User = "" })
 	user("long ID", "user", func(e *UserCreated) { e.User = account.UserID(strings.Repeat("u", MaxAccountIDBytes+1)) })

@@ -196,6 +196,8 @@ func addressRecord(rec Record, root object) Record {
 // something else.
 func subjectOfObject(root object) string {
 	switch {
+	case root["connection"] != nil:
+		return "connection/" + fmt.Sprint(root["connection"])
 	case root["visibility"] != nil:
 		return "repository/" + fmt.Sprint(root["repository"])
 	case root["by"] == nil:

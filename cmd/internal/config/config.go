@@ -176,6 +176,7 @@ type OIDC struct {
 	ClientSecret   Secret   `yaml:"clientSecret" doc:"Client secret that is registered with the provider. Empty: a public client."`
 	Scopes         []string `yaml:"scopes" doc:"Scopes to request in addition to openid. Empty: profile and email."`
 	AllowedDomains []string `yaml:"allowedDomains" doc:"Domains of verified e-mail addresses that may sign in. Empty: any."`
+	HostClaim      string   `yaml:"hostClaim" doc:"Claim of the ID token with the user's ID at a code host, such as github_id, for permissions.provider of connections. Empty: the subject, where the host itself is the provider."`
 	TrustEmail     bool     `yaml:"trustEmail" doc:"Take e-mail addresses for verified where the provider says nothing of it. For directories whose addresses only administrators set."`
 }
 

@@ -31,6 +31,15 @@ func TestConnectionsAreChecked(t *testing.T) {
 		{"sizes that leave nothing", "kind: github, discover: {orgs: [o]}, exclude: {minSize: 2MiB, maxSize: 1MiB}", "nothing is left"},
 		{"topics alone", "kind: github, secrets: [s], discover: {topics: [go]}", "topics select among"},
 		{"an empty name", "kind: github, discover: {orgs: [\"\"]}", "want 1 to 2048 bytes"},
+		{"permissions by address", "kind: gitlab, token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}, permissions: {read: true, emails: true, interval: 1h, maxAge: 2h}", ""},
+		{"permissions without a join", "kind: github, token: \"env:QUARRY_TEST_TOKEN\", discover: {orgs: [o]}, permissions: {read: true}", "connections[0].permissions.provider: nothing says which user"},
+		{"a provider that is not there", "kind: github, token: \"env:QUARRY_TEST_TOKEN\", discover: {orgs: [o]}, permissions: {read: true, provider: nobody}", "access.oidc has no provider \"nobody\""},
+		{"permissions that are not read", "kind: github, token: \"env:QUARRY_TEST_TOKEN\", discover: {orgs: [o]}, permissions: {interval: 1h}", "connections[0].permissions.read: the other keys have no effect"},
+		{"permissions without a token", "kind: gitlab, discover: {users: [u]}, permissions: {read: true, emails: true}", "connections[0].permissions.read: the host tells nobody"},
+		{"permissions without repositories", "kind: gitlab, token: \"env:QUARRY_TEST_TOKEN\", secrets: [s], permissions: {read: true, emails: true}", "set it"},
+		{"permissions too often", "kind: gitlab, token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}, permissions: {read: true, emails: true, interval: 1m}", "connections[0].permissions.interval: 1m0s is too short"},
+		{"permissions that are always too old", "kind: gitlab, token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}, permissions: {read: true, emails: true, interval: 1h, maxAge: 1h}", "connections[0].permissions.maxAge"},
+		{"permissions of another kind", "kind: gitea, token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}, permissions: {read: true}", "gitea does not have it; it is for github, gitlab"},
 		{"a URL with a password", "kind: gitea, url: \"https://u:hunter2@git.example.org\", discover: {all: true}", "connections[0].url: want the base URL of the host without a user"},
 	} {
 		_, _, err := Loader{File: writeConfigFile(t, "connections: [{name: a, "+c.text+"}]")}.Load()

@@ -13,7 +13,7 @@ const maxProviders = 20
 func (p *OIDC) newProvider() oidc.Provider {
 	return oidc.Provider{
 		Name: p.Name, Title: p.Title, Issuer: p.Issuer, ClientID: p.ClientID, Scopes: p.Scopes,
-		AllowedDomains: p.AllowedDomains, TrustEmail: p.TrustEmail,
+		AllowedDomains: p.AllowedDomains, TrustEmail: p.TrustEmail, HostClaim: p.HostClaim,
 	}
 }
 

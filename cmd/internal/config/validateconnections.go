@@ -48,6 +48,9 @@ func (c *Config) validateConnections(report reporter) {
 		}
 		seen[connection.Name] = true
 		connection.validate(path, report)
+		if name := connection.Permissions.Provider; name != "" && !slices.ContainsFunc(c.Access.OIDC, func(p OIDC) bool { return p.Name == name }) {
+			report(path+".permissions.provider", "access.oidc has no provider %.80q", name)
+		}
 	}
 }
 
@@ -76,11 +79,33 @@ func (c *Connection) validate(path string, report reporter) {
 	c.validateApp(path, report)
 	checkKinds(path+".discover", string(c.Kind), reflect.ValueOf(c.Discover), report)
 	checkKinds(path+".exclude", string(c.Kind), reflect.ValueOf(c.Exclude), report)
+	checkKinds(path+".permissions", string(c.Kind), reflect.ValueOf(c.Permissions), report)
+	c.validatePermissions(path+".permissions", report)
 	if c.Exclude.MaxSize != 0 && c.Exclude.MaxSize < c.Exclude.MinSize {
 		report(path+".exclude.maxSize", "it is below minSize: nothing is left")
 	}
 	if len(c.Discover.Topics) > 0 && !c.Discovers() {
 		report(path+".discover.topics", "topics select among what other keys find: set one of them as well")
+	}
+}
+
+func (c *Connection) validatePermissions(path string, report reporter) {
+	p := &c.Permissions
+	switch {
+	case !p.Read:
+		if *p != (Permissions{}) {
+			report(path+".read", "the other keys have no effect without it")
+		}
+	case !c.Discovers():
+		report(path+".read", "permissions are those of repositories that discover finds: set it")
+	case c.Token.IsZero() && c.App.ID == 0:
+		report(path+".read", "the host tells nobody without a token or an app; docs/connections.md has the least scopes")
+	case p.Provider == "" && !p.Emails:
+		report(path+".provider", "nothing says which user of the host somebody is: set provider")
+	case p.EffectiveInterval() < minPermissionsInterval:
+		report(path+".interval", "%s is too short: at least %s", p.Interval.Std(), minPermissionsInterval.Std())
+	case p.EffectiveMaxAge() < 2*p.EffectiveInterval():
+		report(path+".maxAge", "%s is too short: at least twice interval, or a reading that is late takes everything away", p.MaxAge.Std())
 	}
 }
 

@@ -24,6 +24,8 @@ type lister struct {
 	c    discovery.Connection
 	host discovery.Host
 	api  hostapi.JSON
+	// addresses are those of users, by ID; see ReadMembers.
+	addresses map[int64]address
 }
 
 // project is what GitLab says of a project.

@@ -35,14 +35,20 @@ func (r *Registrar) openKind(c discovery.Connection, client *http.Client) (err e
 			return err
 		}
 		r.api = hostapi.JSON{Base: github.APIURL(host), Client: client}
-		r.kind = dialect{list: listConfigured, body: func(target, string) any {
-			return body{"name": "web", "active": true, "events": []string{"push", "repository"}, "config": body{"url": r.address, "content_type": "json", "secret": r.secret}}
+		r.kind = dialect{list: listConfigured, body: func(t target, _ string) any {
+			return body{"name": "web", "active": true, "events": githubEvents(&c, t), "config": body{"url": r.address, "content_type": "json", "secret": r.secret}}
 		}}
 		r.addTargets("orgs/%s/hooks", t.Orgs)
 		r.addTargets("repos/%s/hooks", t.Repos)
 	case code.GitLab:
 		r.api, _, err = gitlab.NewAPI(c, client)
-		r.kind = dialect{list: listPlain, body: func(target, string) any { return gitlabBody(r.address, r.secret) }}
+		r.kind = dialect{list: listPlain, body: func(t target, _ string) any {
+			out := gitlabBody(r.address, r.secret)
+			if c.ReadMembers && strings.HasPrefix(t.path, "groups/") {
+				out["member_events"] = true
+			}
+			return out
+		}}
 		if err == nil && strings.HasPrefix(r.secret, signingPrefix) {
 			r.kind.check, err = checkSigning, checkSigningToken(r.secret)
 		}
@@ -84,6 +90,20 @@ func (r *Registrar) openKind(c discovery.Connection, client *http.Client) (err e
 	return err
 }
 
+// githubEvents returns what a webhook of a target sends: for permissions, what the webhooks of
+// organizations and of repositories have.
+func githubEvents(c *discovery.Connection, t target) []string {
+	events := []string{"push", "repository"}
+	if !c.ReadMembers {
+		return events
+	}
+	events = append(events, "member", "team_add")
+	if strings.HasPrefix(t.path, "orgs/") {
+		events = append(events, "membership", "organization", "team")
+	}
+	return events
+}
+
 // addTargets adds targets whose names are parts of a path; none has a webhook if the
 // format is empty.
 func (r *Registrar) addTargets(format string, names []string) {
@@ -113,7 +133,7 @@ const (
 	signingBytes  = 32
 )
 
-func gitlabBody(address, secret string) any {
+func gitlabBody(address, secret string) body {
 	key := "token"
 	if strings.HasPrefix(secret, signingPrefix) {
 		key = "signing_token"

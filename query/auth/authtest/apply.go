@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -38,6 +39,19 @@ func (s *state) apply(ev event.Event) {
 		s.activityNoted(ev)
 	case *event.SavedSearchChanged:
 		s.savedSearchChanged(ev)
+	case *event.HostAccessRead:
+		s.hosts = maps.Clone(s.hosts)
+		s.hostsVersion++
+		s.hosts[ev.ID] = &account.HostAccess{Repository: ev.ID, Connection: ev.Connection, Users: slices.Sorted(slices.Values(ev.Users)), Emails: slices.Sorted(slices.Values(ev.Emails)), ReadAt: ev.At}
+	case *event.HostAccessConfirmed:
+		s.hosts = maps.Clone(s.hosts)
+		for _, id := range ev.Repositories {
+			if a := s.hosts[id]; a != nil {
+				confirmed := *a
+				confirmed.ReadAt = ev.At
+				s.hosts[id] = &confirmed
+			}
+		}
 	default:
 		s.applyKey(ev)
 	}
@@ -74,7 +88,7 @@ func (s *state) userCreated(ev *event.UserCreated) {
 		CreatedAt: ev.At, UpdatedAt: ev.At,
 	}
 	if ev.Identity != nil {
-		u.Identities = []account.Identity{*ev.Identity}
+		u.Identities, u.EmailVerified = []account.Identity{*ev.Identity}, true
 	}
 	s.users[u.ID] = u
 }
@@ -128,7 +142,9 @@ func (s *state) alterUser(u *account.User, ev *event.UserChanged) bool {
 				return false
 			}
 		}
-		u.Identities = append(slices.Clip(u.Identities), *ev.Identity)
+		u.Identities = append(slices.DeleteFunc(slices.Clone(u.Identities), func(old account.Identity) bool {
+			return old.Issuer == ev.Identity.Issuer && strings.Contains(old.Issuer, account.HostClaimSeparator)
+		}), *ev.Identity)
 		return true
 	}
 	return u.State != old.State || u.Role != old.Role || u.Name != old.Name || u.PasswordHash != old.PasswordHash

@@ -36,6 +36,9 @@ type state struct {
 	invitations map[account.InvitationID]*account.Invitation
 	access      map[code.RepositoryID]*account.Access
 	searches    map[account.SavedSearchID]*account.SavedSearch
+	hosts       map[code.RepositoryID]*account.HostAccess
+	// hostsVersion counts the changes of hosts but those of HostAccess.ReadAt.
+	hostsVersion uint64
 	// replaced says of a session which one it took the place of.
 	replaced map[account.SessionID]account.SessionID
 }
@@ -47,6 +50,7 @@ func New() *Directory {
 		users: map[account.UserID]*account.User{}, keys: map[account.KeyID]*account.Key{}, tokens: map[account.TokenID]*account.Token{},
 		sessions: map[account.SessionID]*account.Session{}, invitations: map[account.InvitationID]*account.Invitation{},
 		searches: map[account.SavedSearchID]*account.SavedSearch{}, access: map[code.RepositoryID]*account.Access{}, replaced: map[account.SessionID]account.SessionID{},
+		hosts: map[code.RepositoryID]*account.HostAccess{},
 	}
 	return d
 }
@@ -194,6 +198,13 @@ func (d *Directory) Invitations() []*account.Invitation {
 	return sortedValues(d, d.mu.invitations, func(*account.Invitation) bool { return true }, func(a, b *account.Invitation) int {
 		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), cmp.Compare(a.ID, b.ID))
 	})
+}
+
+// HostAccess implements auth.Directory.
+func (d *Directory) HostAccess() (map[code.RepositoryID]*account.HostAccess, uint64) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.mu.hosts, d.mu.hostsVersion
 }
 
 // Access implements auth.Directory.

@@ -83,6 +83,9 @@ type Arrival struct {
 	Identity account.Identity
 	// Email is in lower case and verified; empty if the provider vouches for none.
 	Email string
+	// HostUser is the person at a code host, as Provider.HostClaim has it; zero if the
+	// provider does not say.
+	HostUser account.Identity
 	// Name is what the provider calls the person; may be empty.
 	Name    string
 	Carried string

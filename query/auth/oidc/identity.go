@@ -3,10 +3,12 @@ package oidc
 import (
 	"context"
 	"crypto/subtle"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/mail"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -50,8 +52,41 @@ func (c *Client) identifyPerson(ctx context.Context, r *remote, p *providerMetad
 		Identity: account.Identity{Issuer: r.config.Issuer, Subject: id.Subject},
 		Name:     shortName(firstOf(said.Name, said.Username)),
 	}
+	if r.config.HostClaim != "" {
+		var all map[string]json.RawMessage
+		if err := id.Claims(&all); err != nil {
+			return nil, fmt.Errorf("%w: decode the claims: %w", ErrToken, err)
+		}
+		arrival.HostUser = readHostUser(&r.config, all)
+	}
 	arrival.Email, err = verifiedEmail(&r.config, said)
 	return arrival, err
+}
+
+// maxHostUserBytes bounds the ID of a user at a code host.
+const maxHostUserBytes = 40
+
+// readHostUser returns who the person is at a code host, by a string or a whole number; zero
+// for people who have no account there.
+func readHostUser(p *Provider, claims map[string]json.RawMessage) account.Identity {
+	var text string
+	var number int64
+	if json.Unmarshal(claims[p.HostClaim], &text) != nil && json.Unmarshal(claims[p.HostClaim], &number) == nil && number > 0 {
+		text = strconv.FormatInt(number, 10)
+	}
+	if text == "" || len(text) > maxHostUserBytes {
+		return account.Identity{}
+	}
+	return account.Identity{Issuer: HostIssuer(p.Issuer, p.HostClaim), Subject: text}
+}
+
+// HostIssuer returns the issuer of identities whose subjects are IDs of users at a code host:
+// the provider itself, or its claim.
+func HostIssuer(issuer, claim string) string {
+	if claim == "" {
+		return issuer
+	}
+	return issuer + account.HostClaimSeparator + claim
 }
 
 // verifyToken returns the ID token that comes with token, once everything in it is as it

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/network"
 )
 
@@ -44,6 +45,8 @@ type Provider struct {
 	// TrustEmail takes the provider's e-mail addresses for verified where it says
 	// nothing of it. For directories whose addresses only their administrators set.
 	TrustEmail bool
+	// HostClaim is the claim of the ID token with the user's ID at a code host. Empty: none.
+	HostClaim string
 }
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
@@ -60,6 +63,9 @@ func (p *Provider) Validate() error {
 		return fmt.Errorf("issuer %.200q: want https; http is for loopback only", p.Issuer)
 	case p.ClientID == "":
 		return errors.New("clientId is needed")
+	}
+	if strings.Contains(p.Issuer, account.HostClaimSeparator) || len(p.HostClaim) > 64 || strings.ContainsFunc(p.HostClaim, func(r rune) bool { return r <= ' ' || r > '~' }) {
+		return fmt.Errorf("hostClaim %.80q: want the name of a claim, such as github_id", p.HostClaim)
 	}
 	for _, d := range p.AllowedDomains {
 		if d == "" || strings.ContainsAny(d, "@* ") {

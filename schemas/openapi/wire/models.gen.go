@@ -7,12 +7,16 @@ import (
 
 // Defines values for AccessExplanationReason.
 const (
-	AccessExplanationReasonInternal  AccessExplanationReason = "internal"
-	AccessExplanationReasonMember    AccessExplanationReason = "member"
-	AccessExplanationReasonNotActive AccessExplanationReason = "not_active"
-	AccessExplanationReasonNotMember AccessExplanationReason = "not_member"
-	AccessExplanationReasonOwner     AccessExplanationReason = "owner"
-	AccessExplanationReasonPublic    AccessExplanationReason = "public"
+	AccessExplanationReasonHostMember AccessExplanationReason = "host_member"
+	AccessExplanationReasonHostStale  AccessExplanationReason = "host_stale"
+	AccessExplanationReasonInternal   AccessExplanationReason = "internal"
+	AccessExplanationReasonMember     AccessExplanationReason = "member"
+	AccessExplanationReasonNotActive  AccessExplanationReason = "not_active"
+	AccessExplanationReasonNotJoined  AccessExplanationReason = "not_joined"
+	AccessExplanationReasonNotMember  AccessExplanationReason = "not_member"
+	AccessExplanationReasonNotRead    AccessExplanationReason = "not_read"
+	AccessExplanationReasonOwner      AccessExplanationReason = "owner"
+	AccessExplanationReasonPublic     AccessExplanationReason = "public"
 )
 
 // Defines values for AccessExplanationSource.
@@ -542,6 +546,7 @@ type AccessExplanation struct {
 
 	// Source What decides the visibility.
 	Source AccessExplanationSource `json:"source"`
+	Host   HostReading             `json:"host,omitempty,omitzero"`
 }
 
 // AccessExplanationReason defines model for AccessExplanation.Reason.
@@ -1581,6 +1586,17 @@ type Health struct {
 
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
+
+// HostReading When it was read who may read the repository at its code host; absent where that is not read, or does not count.
+type HostReading struct {
+	Connection string `json:"connection"`
+
+	// ReadAt Absent if it never was.
+	ReadAt Time `json:"readAt,omitempty,omitzero"`
+
+	// ExpiresAt From then on it lets nobody read the repository.
+	ExpiresAt Time `json:"expiresAt,omitempty,omitzero"`
+}
 
 // Hover Addition.
 type Hover struct {

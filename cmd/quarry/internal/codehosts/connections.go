@@ -73,6 +73,7 @@ func ReadDiscovered(from *config.Connection) (to discovery.Connection, err error
 	d, e := &from.Discover, &from.Exclude
 	to = discovery.Connection{
 		Name: from.Name, Kind: from.Kind, URL: from.URL, User: from.User, Branches: from.Branches, Tags: from.Tags,
+		ReadMembers: from.Permissions.Read, ReadEmails: from.Permissions.Emails,
 		App: discovery.App{ID: int64(from.App.ID), Installation: int64(from.App.Installation)},
 		Targets: discovery.Targets{
 			All: d.All, Users: d.Users, Orgs: d.Orgs, Groups: d.Groups, Workspaces: d.Workspaces, Projects: d.Projects, Repos: d.Repos, Topics: d.Topics,

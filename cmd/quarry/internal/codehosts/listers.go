@@ -13,6 +13,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
+// MemberKinds returns the listers of the kinds of code host whose permissions can be read.
+func MemberKinds() map[code.HostKind]discovery.Open {
+	return map[code.HostKind]discovery.Open{code.GitHub: github.Open, code.GitLab: gitlab.Open}
+}
+
 // Listers returns the lister of each kind of code host.
 func Listers() map[code.HostKind]discovery.Open {
 	return map[code.HostKind]discovery.Open{

@@ -48,7 +48,8 @@ func (s *Server) newAuth() (*auth.Service, error) {
 		AdmitAll: c.Access.AdmitAll, LinkByEmail: c.Access.LinkByEmail,
 		SecureCookies: strings.HasPrefix(c.PublicURL, "https:"),
 		SessionTTL:    c.Access.SessionTTL.Std(), InvitationTTL: c.Access.InvitationTTL.Std(),
-		Catalog: s.repositories, Ready: s.checkCallersReady,
+		HostRules: s.hostRules.rules,
+		Catalog:   s.repositories, Ready: s.checkCallersReady,
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
 	})
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
@@ -12,9 +13,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
+// doubtAccess is webhook.Options.DoubtAccess.
+type doubtAccess func(ctx context.Context, connection string, repository code.RepositoryID, at time.Time) (bool, error)
+
 // newReceiver returns the webhook receiver. repositories is nil in a process
 // without a catalog.
-func newReceiver(o Options, hooked []ingest.Connection, log eventlog.Log, repositories webhook.Repositories, admit func(context.Context, code.Repository) error, full func() bool) (*webhook.Receiver, error) {
+func newReceiver(o Options, hooked []ingest.Connection, log eventlog.Log, repositories webhook.Repositories, admit func(context.Context, code.Repository) error, full func() bool, doubt doubtAccess) (*webhook.Receiver, error) {
 	return webhook.New(webhook.Options{
 		Kinds:       codehosts.Translators(),
 		Connections: hooked,
@@ -29,6 +33,7 @@ func newReceiver(o Options, hooked []ingest.Connection, log eventlog.Log, reposi
 		Repositories:  repositories,
 		Admit:         admit,
 		Full:          full,
+		DoubtAccess:   doubt,
 		MaxBodyBytes:  int64(o.Config.Ingest.MaxBodyBytes),
 		AppendTimeout: o.Config.Ingest.AppendTimeout.Std(),
 		Now:           boot.Now,

@@ -50,6 +50,9 @@ func (s *Server) openQuery(ctx context.Context) error {
 	if err := s.openDiscovery(); err != nil {
 		return err
 	}
+	if err := s.openPermissions(); err != nil {
+		return err
+	}
 	return s.openAPI()
 }
 

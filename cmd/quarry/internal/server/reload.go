@@ -127,6 +127,7 @@ func (r *reloader) applySettings() (changed, restart []string, err error) {
 	r.s.codeHosts.Replace(&r.running, apps)
 	r.Level.Set(level)
 	r.s.setConnections(&r.running, connections.Discovered)
+	r.s.setPermissions(&r.running)
 	if r.s.api != nil {
 		r.s.api.Reconfigure(limitsOf(&r.running.Limits), codehosts.Kinds(&r.running))
 	}

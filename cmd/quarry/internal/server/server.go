@@ -30,6 +30,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
+	"github.com/quarrysearch/quarry/pipeline/permissions"
 	"github.com/quarrysearch/quarry/pipeline/worker"
 	"github.com/quarrysearch/quarry/projections"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
@@ -114,7 +115,10 @@ type Server struct {
 	api          *api.Server
 	apiOptions   api.Options // of api
 	// discovery finds the repositories of connections.
-	discovery    *discovery.Syncer
+	discovery *discovery.Syncer
+	// permissions reads the permissions of code hosts; hostRules say how they count.
+	permissions  *permissions.Reader
+	hostRules    hostRules
 	connectivity *connections.Connectivity
 	// compactor is nil if merging is off.
 	compactor *compactor.Compactor
@@ -229,6 +233,7 @@ func (s *Server) openCodeHosts() (err error) {
 		return err
 	}
 	s.codeHosts.Replace(s.o.Config, apps)
+	s.hostRules.set(s.o.Config, s.o.Config.Access.OIDC)
 	s.connections, err = codehosts.ReadConnections(s.o.Config)
 	return err
 }
@@ -242,7 +247,7 @@ func (s *Server) openIngest(context.Context) error {
 		catalog = s.repositories.ForWebhooks()
 	}
 	s.backlog = worker.NewBacklog(s.log, int64(s.o.Config.Ingest.MaxBacklog), s.o.Logger, s.o.Registerer)
-	receiver, err := newReceiver(s.o, s.connections.Hooked, s.log, catalog, s.registrar.CheckPolicy, s.backlog.IsFull)
+	receiver, err := newReceiver(s.o, s.connections.Hooked, s.log, catalog, s.registrar.CheckPolicy, s.backlog.IsFull, s.hostRules.doubtAccess(s.log))
 	if err != nil {
 		return fmt.Errorf("webhooks: %w", err)
 	}
@@ -291,6 +296,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	if s.discovery != nil {
 		group.Add("discovery", s.discovery.Run)
+		group.Add("permissions of hosts", s.permissions.Run)
 	}
 	if s.compactor != nil {
 		group.Add("compactor", s.compactor.Run)

@@ -1,0 +1,86 @@
+package server
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"github.com/quarrysearch/quarry/cmd/internal/boot"
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
+	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/pipeline/permissions"
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// hostRules are how the permissions of code hosts count, by the settings in effect.
+type hostRules struct {
+	current atomic.Pointer[map[string]auth.HostRule]
+}
+
+// set takes the rules of the connections of c over; providers are those of the start.
+func (h *hostRules) set(c *config.Config, providers []config.OIDC) {
+	rules := map[string]auth.HostRule{}
+	for i := range c.Connections {
+		connection := &c.Connections[i]
+		p := &connection.Permissions
+		if !p.Read {
+			continue
+		}
+		rule := auth.HostRule{MaxAge: p.EffectiveMaxAge().Std(), Emails: p.Emails}
+		for _, provider := range providers {
+			if provider.Name == p.Provider {
+				rule.Issuer = oidc.HostIssuer(provider.Issuer, provider.HostClaim)
+			}
+		}
+		rules[connection.Name] = rule
+	}
+	h.current.Store(&rules)
+}
+
+// rules implements auth.Options.HostRules.
+func (h *hostRules) rules() map[string]auth.HostRule { return *h.current.Load() }
+
+// doubtAccess implements webhook.Options.DoubtAccess.
+func (h *hostRules) doubtAccess(log eventlog.Log) doubtAccess {
+	events := accountrows.NewEvents(log)
+	return func(ctx context.Context, connection string, repository code.RepositoryID, at time.Time) (bool, error) {
+		if _, read := h.rules()[connection]; !read {
+			return false, nil
+		}
+		_, err := events.Append(ctx, &event.HostAccessDoubted{Connection: connection, ID: repository, At: at.UTC()})
+		return err == nil, err
+	}
+}
+
+// openPermissions opens what reads the permissions of code hosts.
+func (s *Server) openPermissions() (err error) {
+	s.permissions, err = permissions.New(permissions.Options{
+		Kinds: codehosts.MemberKinds(), Log: s.log, Catalog: s.repositories.ForDiscovery(), Known: s.accounts.Directory,
+		Renew: s.codeHosts.RenewConnection, Dial: s.policy.Guard().DialContext, RequestTimeout: s.o.Config.Discovery.RequestTimeout.Std(),
+		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
+	if err == nil {
+		s.setPermissions(s.o.Config)
+	}
+	return err
+}
+
+// setPermissions has the permissions of the connections of c read, and count.
+func (s *Server) setPermissions(c *config.Config) {
+	s.hostRules.set(c, s.o.Config.Access.OIDC)
+	if s.permissions == nil {
+		return
+	}
+	var read []permissions.Connection
+	for i := range c.Connections {
+		if from := &c.Connections[i]; from.Permissions.Read {
+			read = append(read, permissions.Connection{Name: from.Name, Kind: from.Kind, Interval: from.Permissions.EffectiveInterval().Std()})
+		}
+	}
+	s.permissions.SetConnections(read)
+}

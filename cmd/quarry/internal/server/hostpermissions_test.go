@@ -1,0 +1,170 @@
+package server
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/quarrysearch/quarry/cmd/internal/config"
+	"github.com/quarrysearch/quarry/query/auth"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// memberHost is the part of GitHub's API that a private repository with collaborators needs.
+type memberHost struct {
+	*httptest.Server
+	mu      sync.Mutex
+	members []int
+	down    bool
+}
+
+func (h *memberHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	vault := map[string]any{"id": 7, "full_name": "acme/vault", "private": true, "clone_url": h.URL + "/acme/vault.git", "default_branch": "main", "owner": map[string]any{"id": 3}}
+	var answer any
+	switch path := strings.TrimPrefix(r.URL.Path, "/api/v3"); {
+	case h.down:
+		w.WriteHeader(http.StatusNotFound)
+		answer = map[string]any{"message": "Not Found"}
+	case path == "/repos/acme/vault":
+		answer = vault
+	case path == "/repos/acme/vault/collaborators":
+		users := []any{}
+		for _, id := range h.members {
+			users = append(users, map[string]any{"id": id, "permissions": map[string]bool{"pull": true}})
+		}
+		answer = users
+	default:
+		w.WriteHeader(http.StatusNotFound)
+		answer = map[string]any{"message": "Not Found"}
+	}
+	_ = json.NewEncoder(w).Encode(answer) // the client sees what is missing
+}
+
+func (h *memberHost) set(down bool, members ...int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.down, h.members = down, members
+}
+
+// TestHostPermissionsAreFollowed follows the access of a user from the host to the API: given,
+// kept while the host fails, taken away by a webhook, and taken away with the option.
+func TestHostPermissionsAreFollowed(t *testing.T) {
+	host := &memberHost{members: []int{9}}
+	host.Server = httptest.NewServer(host)
+	t.Cleanup(host.Close)
+	t.Setenv("HUB_TOKEN", "s3cret")
+	t.Setenv("HUB_SECRET", "hook-secret")
+	hub := config.Connection{
+		Name: "hub", Kind: "github", URL: host.URL, Discover: config.Discover{Repos: []string{"acme/vault"}},
+		Permissions: config.Permissions{Read: true, Provider: "company"},
+	}
+	c := testConfig(t, "git.allowedNetworks=127.0.0.0/8")
+	if err := hub.Token.UnmarshalText([]byte("env:HUB_TOKEN")); err != nil {
+		t.Fatal(err)
+	}
+	hub.Secrets = make([]config.Secret, 1)
+	if err := hub.Secrets[0].UnmarshalText([]byte("env:HUB_SECRET")); err != nil {
+		t.Fatal(err)
+	}
+	c.Connections = []config.Connection{hub}
+	c.Access.AdmitAll = true
+	c.Access.OIDC = []config.OIDC{{Name: "company", Issuer: "https://id.example.org", ClientID: "quarry", HostClaim: "github_id"}}
+	c.PublicURL = "http://127.0.0.1"
+	s := runServer(t, c)
+	waitUntil(t, func() bool { return s.checkCallersReady() == nil })
+	here := account.Actor{Kind: account.ActorAnonymous, Address: "192.0.2.1"}
+	if _, err := s.auth.Setup(t.Context(), here, auth.Newcomer{Value: s.auth.SetupValue(), Email: "ada@example.org", Name: "Ada", Password: "correct horse battery"}); err != nil {
+		t.Fatal(err)
+	}
+	eve, err := s.auth.SignInIdentity(t.Context(), here, auth.Identified{
+		Identity: account.Identity{Issuer: "https://id.example.org", Subject: "eve"}, Email: "eve@example.org", EmailVerified: true,
+		HostUser: account.Identity{Issuer: "https://id.example.org#github_id", Subject: "1042"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sees := func() bool {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL()+"/api/repos", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.AddCookie(&http.Cookie{Name: auth.CookieName, Value: eve.Value})
+		response, err := http.DefaultTransport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = response.Body.Close() }() // it is read whole
+		var listed []struct{ RepoName string }
+		if err := json.NewDecoder(response.Body).Decode(&listed); err != nil || response.StatusCode != http.StatusOK {
+			t.Fatalf("%d: %v", response.StatusCode, err)
+		}
+		return len(listed) == 1
+	}
+	sendHook := func() {
+		body := `{"action": "edited", "member": {"id": 1042}, "repository": {"id": 7, "full_name": "acme/vault", "clone_url": "` + host.URL + `/acme/vault.git"}}`
+		mac := hmac.New(sha256.New, []byte("hook-secret"))
+		_, _ = mac.Write([]byte(body)) // never fails
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL()+"/webhooks/github/hub", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-GitHub-Event", "member")
+		request.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+		response, err := http.DefaultTransport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close() // its status is enough
+		if response.StatusCode/100 != 2 {
+			t.Fatalf("webhook: %s", response.Status)
+		}
+	}
+	read := func(users int) func() bool {
+		return func() bool {
+			all, _ := s.accounts.Directory.HostAccess()
+			for _, a := range all {
+				return len(a.Users) == users
+			}
+			return false
+		}
+	}
+	vault := code.Repository{ID: code.NewRepositoryID(strings.TrimPrefix(host.URL, "http://"), "7")}
+	waitUntil(t, func() bool { _, err := s.repositories.Find(t.Context(), vault); return err == nil })
+	sendHook()
+	waitUntil(t, read(1))
+	if sees() {
+		t.Error("seen by a user that the host does not name")
+	}
+	host.set(false, 9, 1042)
+	sendHook()
+	waitUntil(t, sees)
+	host.set(true)
+	sendHook()
+	waitUntil(t, func() bool { return len(s.permissions.States()) == 1 && s.permissions.States()[0].Failing == 1 })
+	if !sees() {
+		t.Error("access is gone while the host fails, before it is too old")
+	}
+	host.set(false, 9)
+	sendHook()
+	waitUntil(t, func() bool { return !sees() })
+	host.set(false, 9, 1042)
+	sendHook()
+	waitUntil(t, sees)
+	off := *c
+	off.Connections = []config.Connection{hub}
+	off.Connections[0].Permissions = config.Permissions{}
+	s.setPermissions(&off)
+	if sees() {
+		t.Error("seen without the option")
+	}
+}

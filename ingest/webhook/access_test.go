@@ -1,0 +1,62 @@
+package webhook_test
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/quarrysearch/quarry/ingest/signature"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// TestAccessIsDoubted shows which deliveries have permissions read again, and that one that
+// could not be noted is refused, so that its sender repeats it.
+func TestAccessIsDoubted(t *testing.T) {
+	log, doubts, failure := &memoryLog{}, []string(nil), error(nil)
+	o := newOptions(log)
+	o.DoubtAccess = func(_ context.Context, connection string, id code.RepositoryID, at time.Time) (bool, error) {
+		doubts = append(doubts, fmt.Sprint(connection, " ", uint64(id), " ", at.Equal(now)))
+		return true, failure
+	}
+	r := newReceiver(t, o)
+	deliver := func(event, body, secret string) int {
+		mac := hmac.New(sha256.New, []byte(secret))
+		_, _ = mac.Write([]byte(body)) // never fails
+		request := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", strings.NewReader(body))
+		request.Header.Set("X-GitHub-Event", event)
+		request.Header.Set("X-Hub-Signature-256", signature.GitHubPrefix+hex.EncodeToString(mac.Sum(nil)))
+		answer := httptest.NewRecorder()
+		r.ServeHTTP(answer, request)
+		return answer.Code
+	}
+	repository := `"repository": {"id": 481516, "full_name": "meadow/teapot", "clone_url": "https://github.com/meadow/teapot.git"}`
+	for _, test := range []struct {
+		event, body, secret string
+		status              int
+		want                string
+	}{
+		{"member", `{"action": "removed", ` + repository + `}`, "s3cret", 200, "hub 43 true"}, // by its clone URL
+		{"membership", `{"action": "removed"}`, "s3cret", 200, "hub 0 true"},
+		{"repository", `{"action": "transferred", ` + repository + `}`, "s3cret", 202, "hub 43 true"},
+		{"member", `{"action": "removed", ` + repository + `}`, "forged", 401, ""},
+		{"ping", `{"zen": "x"}`, "s3cret", 200, ""},
+	} {
+		doubts = nil
+		status := deliver(test.event, test.body, test.secret)
+		if got := strings.Join(doubts, ";"); got != test.want || status != test.status {
+			t.Errorf("%s: %d, doubts %q, want %d and %q", test.event, status, got, test.status, test.want)
+		}
+	}
+	failure = errors.New("the log is down")
+	if status := deliver("member", `{"action": "added", `+repository+`}`, "s3cret"); status != http.StatusServiceUnavailable {
+		t.Errorf("while the log is down: %d", status)
+	}
+}

@@ -1,0 +1,51 @@
+package github
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/google/go-github/v92/github"
+
+	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+var _ discovery.MemberReader = (*lister)(nil)
+
+// ReadMembers implements discovery.MemberReader. GitHub's list of collaborators has everybody
+// who may read: direct and outside collaborators, members of teams and of child teams, members
+// of the organization by its base permission, and its owners. GitHub names no address that it
+// has verified.
+func (g *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.Members, error) {
+	parts, ok := discovery.SplitTarget(r.DisplayName, 2)
+	if !ok {
+		return discovery.Members{}, hostapi.NewError(hostapi.Rejected, fmt.Sprintf("%.80q is not owner/name", r.DisplayName))
+	}
+	var set discovery.MemberSet
+	for page := 1; page != 0; {
+		users, resp, err := g.client.Repositories.ListCollaborators(ctx, parts[0], parts[1], &github.ListCollaboratorsOptions{
+			Affiliation: "all", ListOptions: github.ListOptions{Page: page, PerPage: pageSize},
+		})
+		if err != nil {
+			return discovery.Members{}, err
+		}
+		for _, u := range users {
+			if u.GetID() > 0 && u.GetPermissions().GetPull() {
+				set.Add(strconv.FormatInt(u.GetID(), 10), "")
+			}
+		}
+		page = resp.NextPage
+	}
+	// The list is that of a name. Whether the name is that of the repository comes last: who
+	// takes the name of a renamed one must not have their collaborators read it.
+	found, _, err := g.client.Repositories.Get(ctx, parts[0], parts[1])
+	if err != nil {
+		return discovery.Members{}, err
+	}
+	if found.GetID() <= 0 || g.convertRepository(found).ID != r.ID {
+		return discovery.Members{}, discovery.ErrOtherRepository(r)
+	}
+	return set.Members()
+}

@@ -1,0 +1,117 @@
+package gitlab
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+var _ discovery.MemberReader = (*lister)(nil)
+
+// minReadLevel is that of a Reporter, the least that reads the files of a private project. A
+// guest with a custom role that reads them is granted nothing.
+const minReadLevel = 20
+
+// member is what GitLab says of a member of a project.
+type member struct {
+	ID    int64  `json:"id"`
+	State string `json:"state"`
+	Level int    `json:"access_level"`
+	// Membership is awaiting for a user who waits for an administrator.
+	Membership string `json:"membership_state"`
+}
+
+// user is what GitLab says of a user. Only administrators get the address and whether it is
+// confirmed.
+type user struct {
+	ID          int64      `json:"id"`
+	Email       string     `json:"email"`
+	ConfirmedAt *time.Time `json:"confirmed_at"`
+}
+
+// ReadMembers implements discovery.MemberReader. The members of a project are its direct members, those
+// of the groups above it and of groups that were invited.
+func (g *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.Members, error) {
+	var p project
+	if err := g.api.Get(ctx, "projects/"+url.PathEscape(r.DisplayName), nil, &p); err != nil {
+		return discovery.Members{}, err
+	}
+	// The path may be that of another project by now; the members are those of an ID.
+	if p.ID <= 0 || g.convertProject(&p).ID != r.ID {
+		return discovery.Members{}, discovery.ErrOtherRepository(r)
+	}
+	var set discovery.MemberSet
+	if p.Access == "disabled" {
+		return set.Members()
+	}
+	path := "projects/" + strconv.FormatInt(p.ID, 10) + "/members/all"
+	query := url.Values{"per_page": {strconv.Itoa(pageSize)}}
+	for number := 1; ; number++ {
+		query.Set("page", strconv.Itoa(number))
+		var page []member
+		if err := g.api.Get(ctx, path, query, &page); err != nil {
+			return discovery.Members{}, err
+		}
+		for i := range page {
+			if err := g.addMember(ctx, &set, &page[i]); err != nil {
+				return discovery.Members{}, err
+			}
+		}
+		if len(page) < pageSize {
+			return set.Members()
+		}
+	}
+}
+
+func (g *lister) addMember(ctx context.Context, set *discovery.MemberSet, m *member) error {
+	if m.ID <= 0 || m.State != "active" || m.Level < minReadLevel || m.Membership != "" && m.Membership != "active" {
+		return nil
+	}
+	id := strconv.FormatInt(m.ID, 10)
+	if !g.c.ReadEmails {
+		set.Add(id, "")
+		return nil
+	}
+	email, err := g.readAddress(ctx, m.ID)
+	if err != nil {
+		return err
+	}
+	set.Add(id, email)
+	return nil
+}
+
+// Bounds of the addresses that are kept: users are members of many projects.
+const (
+	maxAddresses = 100_000
+	addressAge   = time.Hour
+)
+
+// address is that of a user if GitLab has verified it, as of a moment.
+type address struct {
+	email string
+	at    time.Time
+}
+
+func (g *lister) readAddress(ctx context.Context, id int64) (string, error) {
+	now := time.Now()
+	if known, ok := g.addresses[id]; ok && now.Sub(known.at) < addressAge {
+		return known.email, nil
+	}
+	var u user
+	if err := g.api.Get(ctx, "users/"+strconv.FormatInt(id, 10), nil, &u); err != nil {
+		return "", err
+	}
+	email := ""
+	if u.ID == id && u.ConfirmedAt != nil {
+		email = u.Email
+	}
+	if g.addresses == nil || len(g.addresses) >= maxAddresses {
+		g.addresses = map[int64]address{}
+	}
+	g.addresses[id] = address{email, now}
+	return email, nil
+}

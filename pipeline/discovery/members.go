@@ -1,0 +1,77 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// MemberReader reads who may read a repository at its host. The Lister of a kind of host
+// whose permissions can be read implements it.
+type MemberReader interface {
+	// ReadMembers returns every user who may read the files of r now. It fails if the host
+	// has another repository under that name, or if anything may be missing.
+	ReadMembers(ctx context.Context, r code.Repository) (Members, error)
+}
+
+// Members may read a repository at its host. Both lists ascend.
+type Members struct {
+	// Users are IDs of the host, Emails addresses that it has verified, in lower case.
+	Users, Emails []string
+}
+
+// MemberSet collects Members.
+type MemberSet struct{ users, emails map[string]struct{} }
+
+// Add adds a user with an address that the host has verified; empty for none. Nothing that an
+// event cannot hold is added: such a user is granted nothing.
+func (s *MemberSet) Add(id, email string) {
+	if s.users == nil {
+		s.users, s.emails = map[string]struct{}{}, map[string]struct{}{}
+	}
+	if id != "" && len(id) <= event.MaxHostUserBytes {
+		s.users[id] = struct{}{}
+	}
+	email = strings.ToLower(email)
+	if local, domain, ok := strings.Cut(email, "@"); ok && local != "" && domain != "" && !strings.ContainsAny(domain, "@ ") && len(email) <= event.MaxHostEmailBytes {
+		s.emails[email] = struct{}{}
+	}
+}
+
+// Members returns what was added; an error if it is more than an event can hold.
+func (s *MemberSet) Members() (Members, error) {
+	if len(s.users) > event.MaxHostUsers {
+		return Members{}, hostapi.NewError(hostapi.TooLarge, fmt.Sprintf("more than %d users may read the repository", event.MaxHostUsers))
+	}
+	return Members{Users: slices.Sorted(maps.Keys(s.users)), Emails: slices.Sorted(maps.Keys(s.emails))}, nil
+}
+
+// ErrOtherRepository returns the error for a name under which the host has another repository
+// than the registered one: it was renamed, and its name is used again.
+func ErrOtherRepository(r code.Repository) error {
+	return hostapi.NewError(hostapi.NotFound, "the host has another repository under the name "+r.DisplayName)
+}
+
+// OpenMembers opens the MemberReader of a connection; an error if its kind has none.
+func OpenMembers(kinds map[code.HostKind]Open, c Connection, client *http.Client) (MemberReader, error) {
+	open := kinds[c.Kind]
+	if open == nil {
+		return nil, fmt.Errorf("connection %s: permissions of kind %q cannot be read", c.Name, c.Kind)
+	}
+	lister, err := open(c, client)
+	if err != nil {
+		return nil, err
+	}
+	reader, ok := lister.(MemberReader)
+	if !ok {
+		return nil, fmt.Errorf("connection %s: permissions of kind %q cannot be read", c.Name, c.Kind)
+	}
+	return reader, nil
+}

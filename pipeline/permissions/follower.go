@@ -1,0 +1,351 @@
+package permissions
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	mathrand "math/rand/v2"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/clock"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Times of a follower.
+const (
+	// maxIdle is how long a doubt waits to be seen.
+	maxIdle = 250 * time.Millisecond
+	// refreshEvery is how long a new repository waits to be seen.
+	refreshEvery = 30 * time.Second
+	// minPace is between the readings of repositories that were not read for long.
+	minPace = time.Second
+	// minRetry is when a repository is read again that could not be; it doubles, up to the
+	// interval. A connection whose host fails is paused so, up to maxPause.
+	minRetry = time.Minute
+	minPause = 5 * time.Second
+	maxPause = 15 * time.Minute
+	// confirmAfter is how long a confirmation waits for others.
+	confirmAfter = 30 * time.Second
+	// maxReading bounds one reading, with its waits for rate limits.
+	maxReading = 2 * time.Hour
+)
+
+// eventSource is the CloudEvents source of events of this package.
+const eventSource = "/pipeline/permissions"
+
+// follower keeps the permissions of one connection fresh. It is used by one goroutine.
+type follower struct {
+	r *Reader
+	c Connection
+	// reader was opened with settings.
+	reader   discovery.MemberReader
+	settings discovery.Connection
+
+	repositories map[code.RepositoryID]*schedule
+	refreshAt    time.Time
+	// slot is when the last repository is due that was not read for long.
+	slot time.Time
+	// doubts are those that were seen; nil before the first.
+	doubts map[account.HostDoubt]time.Time
+
+	confirmed   []code.RepositoryID
+	confirmedAt time.Time // when the first of their readings began
+
+	pausedUntil time.Time
+	pauses      int
+	issue       discovery.Issue
+	stateAt     time.Time
+}
+
+// schedule is what a follower knows of a repository.
+type schedule struct {
+	repository code.Repository
+	next       time.Time
+	failures   int
+	// appendedAt is the time of the last HostAccessRead that this process appended.
+	appendedAt time.Time
+}
+
+func newFollower(r *Reader, c Connection) *follower {
+	return &follower{r: r, c: c, repositories: map[code.RepositoryID]*schedule{}}
+}
+
+func (f *follower) followConnection(ctx context.Context) {
+	for ctx.Err() == nil {
+		wait := f.runStep(ctx)
+		f.noteState(false)
+		if wait > 0 && clock.Sleep(ctx, wait) != nil {
+			return
+		}
+	}
+}
+
+// runStep reads at most one repository, and returns the time until the next step.
+func (f *follower) runStep(ctx context.Context) time.Duration {
+	now := f.r.o.Now()
+	if !now.Before(f.refreshAt) {
+		if err := f.refreshRepositories(ctx, now); err != nil {
+			f.noteFailure(ctx, "", err)
+			return maxIdle
+		}
+		f.refreshAt = now.Add(refreshEvery)
+	}
+	f.takeDoubts(ctx, now)
+	if len(f.confirmed) >= event.MaxConfirmed/2 || len(f.confirmed) > 0 && now.Sub(f.confirmedAt) >= confirmAfter {
+		f.appendConfirmed(ctx)
+	}
+	if wait := f.pausedUntil.Sub(now); wait > 0 {
+		return min(wait, maxIdle)
+	}
+	due := f.findDue()
+	if due == nil {
+		return maxIdle
+	}
+	if wait := due.next.Sub(now); wait > 0 {
+		return min(wait, maxIdle)
+	}
+	f.readRepository(ctx, due)
+	return 0
+}
+
+// findDue returns the repository that is due first, nil if there is none.
+func (f *follower) findDue() (due *schedule) {
+	for _, s := range f.repositories {
+		if due == nil || s.next.Before(due.next) {
+			due = s
+		}
+	}
+	return due
+}
+
+// refreshRepositories brings in what is registered, and takes back what was read of repositories that are
+// not private ones of the connection any more.
+func (f *follower) refreshRepositories(ctx context.Context, now time.Time) error {
+	snapshot, err := f.r.o.Catalog.Current(ctx)
+	if err != nil {
+		return err
+	}
+	known, _ := f.r.o.Known.HostAccess()
+	current := map[code.RepositoryID]*schedule{}
+	var fresh []*schedule
+	for repository := range snapshot.All() {
+		if repository.Connection != f.c.Name || !repository.Private {
+			continue
+		}
+		s := f.repositories[repository.ID]
+		if s == nil {
+			s = &schedule{}
+			fresh = append(fresh, s)
+		}
+		s.repository = repository
+		current[repository.ID] = s
+	}
+	f.repositories = current
+	f.scheduleAll(fresh, known, now)
+	for id, a := range known {
+		if a.Connection == f.c.Name && current[id] == nil && len(a.Users)+len(a.Emails) > 0 {
+			if err := f.appendEvent(ctx, &event.HostAccessRead{ID: id, Connection: f.c.Name, At: now.UTC()}); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// scheduleAll says when repositories are due that this process has not read yet: when they
+// would be without a restart, or one after the other.
+func (f *follower) scheduleAll(fresh []*schedule, known map[code.RepositoryID]*account.HostAccess, now time.Time) {
+	slices.SortFunc(fresh, func(a, b *schedule) int { return readAt(known, a, f.c.Name).Compare(readAt(known, b, f.c.Name)) })
+	pace := min(minPace, f.c.Interval/time.Duration(max(1, len(f.repositories))))
+	for _, s := range fresh {
+		s.next = readAt(known, s, f.c.Name).Add(f.c.Interval)
+		if s.next.Before(now) {
+			if f.slot.Before(now) {
+				f.slot = now
+			}
+			s.next = f.slot
+			f.slot = f.slot.Add(pace)
+		}
+	}
+}
+
+// readAt returns when a repository was read by the connection; zero if it never was.
+func readAt(known map[code.RepositoryID]*account.HostAccess, s *schedule, connection string) time.Time {
+	if a := known[s.repository.ID]; a != nil && a.Connection == connection {
+		return a.ReadAt
+	}
+	return time.Time{}
+}
+
+// takeDoubts makes due what is doubted since the last step; at the first one, what was not
+// readRepository since it was doubted.
+func (f *follower) takeDoubts(ctx context.Context, now time.Time) {
+	doubts := f.r.o.Known.HostDoubts()
+	known, _ := f.r.o.Known.HostAccess()
+	seen := map[account.HostDoubt]time.Time{}
+	for doubt, at := range doubts {
+		if doubt.Connection != f.c.Name {
+			continue
+		}
+		seen[doubt] = at
+		if f.doubts[doubt].Equal(at) {
+			continue
+		}
+		if len(f.confirmed) > 0 {
+			f.appendConfirmed(ctx) // with what is read from now on, it would be older than the doubt
+		}
+		if doubt.Repository != 0 && f.repositories[doubt.Repository] == nil {
+			f.refreshAt = time.Time{} // it may be a new one
+		}
+		for id, s := range f.repositories {
+			if doubt.Repository != 0 && doubt.Repository != id || f.doubts == nil && readAt(known, s, f.c.Name).After(at) {
+				continue
+			}
+			s.next, s.failures = now, 0
+		}
+	}
+	f.doubts = seen
+}
+
+// readRepository reads one repository. A failure appends nothing.
+func (f *follower) readRepository(ctx context.Context, s *schedule) {
+	started := f.r.o.Now()
+	reading, cancel := context.WithTimeout(ctx, maxReading)
+	defer cancel()
+	members, err := f.readMembers(reading, s)
+	if ctx.Err() != nil {
+		return
+	}
+	if err == nil {
+		f.r.metrics.reads.WithLabelValues(string(f.c.Kind), "ok").Inc()
+		err = f.takeMembers(ctx, s, members, started)
+	} else {
+		f.r.metrics.reads.WithLabelValues(string(f.c.Kind), string(hostapi.CodeOf(err))).Inc()
+	}
+	if err != nil {
+		s.failures++
+		s.next = f.r.o.Now().Add(min(minRetry<<min(s.failures-1, 10), f.c.Interval))
+		f.noteFailure(ctx, s.repository.Name, err)
+		return
+	}
+	s.failures = 0
+	s.next = started.Add(f.c.Interval - f.c.Interval/10 + mathrand.N(f.c.Interval/5+1))
+	f.pauses, f.issue = 0, discovery.Issue{}
+}
+
+func (f *follower) readMembers(ctx context.Context, s *schedule) (discovery.Members, error) {
+	if err := f.openReader(); err != nil {
+		return discovery.Members{}, hostapi.NewError(hostapi.Rejected, err.Error())
+	}
+	return f.reader.ReadMembers(ctx, s.repository)
+}
+
+// openReader opens the reader with the credentials as they are now.
+func (f *follower) openReader() error {
+	settings, err := f.r.o.Renew(f.c.Name)
+	if err != nil || f.reader != nil && reflect.DeepEqual(settings, f.settings) {
+		return err
+	}
+	o, err := discovery.TransportOptions(&settings)
+	if err != nil {
+		return err
+	}
+	o.Dial, o.Timeout = f.r.o.Dial, f.r.o.RequestTimeout
+	reader, err := discovery.OpenMembers(f.r.o.Kinds, settings, hostapi.NewTransport(o).Client())
+	if err != nil {
+		return err
+	}
+	f.reader, f.settings = reader, settings
+	return nil
+}
+
+// takeMembers appends what was read, or keeps it for a confirmation if it is what the rows have, with
+// every event of this process.
+func (f *follower) takeMembers(ctx context.Context, s *schedule, members discovery.Members, started time.Time) error {
+	known, _ := f.r.o.Known.HostAccess()
+	a := known[s.repository.ID]
+	if a != nil && a.Connection == f.c.Name && slices.Equal(a.Users, members.Users) && slices.Equal(a.Emails, members.Emails) && !a.ReadAt.Before(s.appendedAt) {
+		if len(f.confirmed) == 0 {
+			f.confirmedAt = started
+		}
+		f.confirmed = append(f.confirmed, s.repository.ID)
+		return nil
+	}
+	ev := &event.HostAccessRead{ID: s.repository.ID, Connection: f.c.Name, Users: members.Users, Emails: members.Emails, At: started.UTC()}
+	s.appendedAt = ev.At
+	return f.appendEvent(ctx, ev)
+}
+
+func (f *follower) appendConfirmed(ctx context.Context) {
+	slices.Sort(f.confirmed)
+	err := f.appendEvent(ctx, &event.HostAccessConfirmed{Connection: f.c.Name, Repositories: slices.Compact(f.confirmed), At: f.confirmedAt.UTC()})
+	if err != nil {
+		f.noteFailure(ctx, "", err) // they grow older until the next reading
+	}
+	f.confirmed = nil
+}
+
+// errAppend says that the log does not take an event.
+var errAppend = errors.New("append to the log")
+
+func (f *follower) appendEvent(ctx context.Context, ev event.Event) error {
+	rec, err := event.Encode(event.Envelope{ID: rand.Text(), Source: eventSource, Time: f.r.o.Now().UTC()}, ev)
+	if err != nil {
+		return hostapi.NewError(hostapi.TooLarge, err.Error())
+	}
+	if _, err = f.r.o.Log.Append(ctx, event.TopicAccounts, 0, rec); err != nil {
+		return errors.Join(errAppend, err)
+	}
+	return nil
+}
+
+// noteFailure notes a failure, and pauses the connection if it is not about one repository.
+func (f *follower) noteFailure(ctx context.Context, repository string, err error) {
+	f.issue = discovery.NewIssue(repository, err)
+	if errors.Is(err, errAppend) {
+		f.issue.Code = discovery.LogFailed
+	}
+	switch hostapi.CodeOf(err) {
+	case hostapi.NotFound, hostapi.Forbidden, hostapi.TooLarge:
+	default:
+		f.pausedUntil = f.r.o.Now().Add(min(minPause<<min(f.pauses, 10), maxPause))
+		f.pauses++
+	}
+	f.noteState(true)
+	if ctx.Err() == nil {
+		f.r.o.Logger.Warn("permissions not read; those that were read grant until they are too old",
+			"connection", f.c.Name, "repository", repository, "code", string(f.issue.Code), "error", f.issue.Detail)
+	}
+}
+
+// stateEvery is how old the State of a connection may be.
+const stateEvery = 5 * time.Second
+
+func (f *follower) noteState(now bool) {
+	at := f.r.o.Now()
+	if !now && at.Sub(f.stateAt) < stateEvery {
+		return
+	}
+	f.stateAt = at
+	known, _ := f.r.o.Known.HostAccess()
+	state := State{Name: f.c.Name, Repositories: len(f.repositories), Issue: f.issue}
+	if f.pausedUntil.After(at) {
+		state.PausedUntil = f.pausedUntil
+	}
+	first := true
+	for _, s := range f.repositories {
+		if s.failures > 0 {
+			state.Failing++
+		}
+		if read := readAt(known, s, f.c.Name); first || read.Before(state.OldestReadAt) {
+			state.OldestReadAt, first = read, false
+		}
+	}
+	f.r.setState(state)
+}

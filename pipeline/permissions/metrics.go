@@ -1,0 +1,63 @@
+package permissions
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
+)
+
+type metrics struct {
+	reads *prometheus.CounterVec // by kind and result
+}
+
+func newMetrics(reg prometheus.Registerer, r *Reader) *metrics {
+	m := &metrics{reads: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "quarry_permissions_reads_total",
+		Help: "Readings of who may read a repository at its code host, by kind of host and result: ok, or why they failed.",
+	}, []string{"kind", "result"})}
+	for kind := range r.o.Kinds {
+		m.reads.WithLabelValues(string(kind), "ok")
+		for _, code := range hostapi.Codes() {
+			m.reads.WithLabelValues(string(kind), string(code))
+		}
+	}
+	if reg != nil {
+		reg.MustRegister(m.reads, &stateCollector{r})
+	}
+	return m
+}
+
+// stateCollector shows the state of each connection.
+type stateCollector struct{ r *Reader }
+
+var (
+	repositoriesDesc = prometheus.NewDesc("quarry_permissions_repositories",
+		"Private repositories of a connection whose permissions are read.", []string{"connection"}, nil)
+	failingDesc = prometheus.NewDesc("quarry_permissions_failing_repositories",
+		"Those of them whose last reading failed. What was read before grants until it is too old.", []string{"connection"}, nil)
+	oldestDesc = prometheus.NewDesc("quarry_permissions_oldest_read_timestamp_seconds",
+		"When the repository of a connection was read that was not for the longest time, in seconds since 1970; 0 if one never was.", []string{"connection"}, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
+	out <- repositoriesDesc
+	out <- failingDesc
+	out <- oldestDesc
+}
+
+// Collect implements prometheus.Collector. A process that does not read shows nothing.
+func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
+	for _, s := range c.r.States() {
+		gauge := func(d *prometheus.Desc, v float64) {
+			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, s.Name)
+		}
+		gauge(repositoriesDesc, float64(s.Repositories))
+		gauge(failingDesc, float64(s.Failing))
+		oldest := 0.0
+		if !s.OldestReadAt.IsZero() {
+			oldest = float64(s.OldestReadAt.Unix())
+		}
+		gauge(oldestDesc, oldest)
+	}
+}

@@ -1,0 +1,192 @@
+package permissions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/pipeline/eventlog"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/clock"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Connection is a connection whose permissions are read.
+type Connection struct {
+	Name string
+	Kind code.HostKind
+	// Interval is the time between two readings of a repository.
+	Interval time.Duration
+}
+
+// Known is what was read, as of the last event that was applied.
+type Known interface {
+	// HostAccess and HostDoubts return maps that do not change any more.
+	HostAccess() (all map[code.RepositoryID]*account.HostAccess, version uint64)
+	HostDoubts() map[account.HostDoubt]time.Time
+}
+
+// Options of a Reader. All are required but Dial, Now, Logger and Registerer.
+type Options struct {
+	// Kinds has the Open of each kind of host.
+	Kinds   map[code.HostKind]discovery.Open
+	Log     discovery.Log
+	Catalog discovery.Catalog
+	Known   Known
+	// Renew returns the settings of a connection with the credentials as they are now.
+	Renew func(name string) (discovery.Connection, error)
+	// Dial is the guard on addresses of hosts.
+	Dial           func(ctx context.Context, network, address string) (net.Conn, error)
+	RequestTimeout time.Duration
+
+	Now        func() time.Time
+	Logger     *slog.Logger
+	Registerer prometheus.Registerer
+}
+
+func (o *Options) validate() error {
+	if o.Kinds == nil || o.Log == nil || o.Catalog == nil || o.Known == nil || o.Renew == nil {
+		return errors.New("permissions: want kinds, log, catalog, what is known, and credentials")
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return nil
+}
+
+// Reader reads the permissions of connections. See the package.
+type Reader struct {
+	o       Options
+	metrics *metrics
+
+	mu struct {
+		sync.Mutex
+		connections []Connection
+		// changed is closed when other connections take their place.
+		changed chan struct{}
+		states  map[string]State
+	}
+}
+
+// State is how fresh the permissions of a connection are. A process that does not read them
+// has none.
+type State struct {
+	Name string
+	// Repositories counts the private ones, Failing those of them whose last reading failed.
+	Repositories, Failing int
+	// OldestReadAt is when the repository was read that was not for the longest time; zero
+	// if one never was.
+	OldestReadAt time.Time
+	// Issue is why the last reading failed, PausedUntil when the host is tried again; both
+	// are empty after a reading that succeeded.
+	Issue       discovery.Issue
+	PausedUntil time.Time
+}
+
+// New returns a Reader without connections.
+func New(o Options) (*Reader, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	r := &Reader{o: o}
+	r.mu.changed, r.mu.states = make(chan struct{}), map[string]State{}
+	r.metrics = newMetrics(o.Registerer, r)
+	return r, nil
+}
+
+// SetConnections replaces the connections.
+func (r *Reader) SetConnections(connections []Connection) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.connections = slices.Clone(connections)
+	close(r.mu.changed)
+	r.mu.changed = make(chan struct{})
+}
+
+// States returns the state of each connection that this process reads, by name.
+func (r *Reader) States() []State {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := make([]State, 0, len(r.mu.states))
+	for _, s := range r.mu.states {
+		out = append(out, s)
+	}
+	slices.SortFunc(out, func(a, b State) int { return cmp.Compare(a.Name, b.Name) })
+	return out
+}
+
+func (r *Reader) setState(s State) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.mu.states[s.Name] = s
+}
+
+func (r *Reader) clearStates() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	clear(r.mu.states)
+}
+
+// group is the consumer group of the processes that read permissions; groupTopic has one
+// partition: who gets it reads.
+const (
+	group      = "quarry-permissions"
+	groupTopic = event.TopicAccounts
+	rejoinWait = time.Second
+)
+
+// Run reads while this process is the one that does, until ctx ends.
+func (r *Reader) Run(ctx context.Context) error {
+	for {
+		err := r.o.Log.Join(ctx, group, groupTopic, r.readAssigned)
+		switch {
+		case ctx.Err() != nil:
+			return nil
+		case errors.Is(err, eventlog.ErrClosed):
+			return fmt.Errorf("permissions: %w", err)
+		}
+		r.o.Logger.Warn("the permissions group was left; joining again", "group", group, "error", err)
+		if clock.Sleep(ctx, rejoinWait) != nil {
+			return nil
+		}
+	}
+}
+
+// readAssigned reads while the partition is assigned to this process.
+func (r *Reader) readAssigned(ctx context.Context, a eventlog.Assignment) error {
+	if a.Partition() != 0 {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	for ctx.Err() == nil {
+		r.mu.Lock()
+		connections, changed := r.mu.connections, r.mu.changed
+		r.mu.Unlock()
+		running, cancel := context.WithCancel(ctx)
+		var followers sync.WaitGroup
+		for _, c := range connections {
+			followers.Go(func() { newFollower(r, c).followConnection(running) })
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+		cancel()
+		followers.Wait()
+		r.clearStates()
+	}
+	return ctx.Err()
+}

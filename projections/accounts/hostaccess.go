@@ -1,0 +1,235 @@
+package accounts
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+	"unique"
+
+	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/event"
+)
+
+// Bounds of the permissions of code hosts. A user of a repository needs 16 bytes of memory:
+// IDs that occur more than once are kept once.
+const (
+	MaxHostRepositories = 200_000
+	MaxHostMemberships  = 4_000_000
+	// MaxHostDoubts bounds the doubts about single repositories. One more is a doubt about
+	// its connection, of which there are few.
+	MaxHostDoubts = 10_000
+	// hostAccessRetention is how long what was read of a repository is kept after its last
+	// reading. Readers look at its age long before.
+	hostAccessRetention = 90 * 24 * time.Hour
+)
+
+// hostAccess is who may read which repository at its code host.
+type hostAccess struct {
+	// rows are shared with readers once they are taken, and then copied before they change.
+	rows        map[code.RepositoryID]*account.HostAccess
+	taken       bool
+	version     uint64 // counts the changes that are more than a time of reading
+	memberships int    // users and addresses of all rows
+	// doubts say since when something is to be read again. They are shared with readers as
+	// rows are.
+	doubts map[account.HostDoubt]time.Time
+}
+
+type hostAccessRow struct {
+	Connection string    `json:"connection"`
+	Users      []string  `json:"users,omitempty"`
+	Emails     []string  `json:"emails,omitempty"`
+	ReadAt     time.Time `json:"readAt"`
+}
+
+func hostAccessKey(id code.RepositoryID) []byte {
+	return binary.BigEndian.AppendUint64([]byte{byte(store.FamilyAccounts), kindHostAccess}, uint64(id))
+}
+
+func (d *Directory) loadHostAccess(key, value []byte) error {
+	var r hostAccessRow
+	if len(key) != 10 {
+		return errors.New("want a repository of 8 bytes")
+	}
+	if err := json.Unmarshal(value, &r); err != nil {
+		return err
+	}
+	id := code.RepositoryID(binary.BigEndian.Uint64(key[2:]))
+	d.mu.state.hosts.put(&account.HostAccess{
+		Repository: id, Connection: r.Connection, Users: internAll(r.Users), Emails: internAll(r.Emails), ReadAt: r.ReadAt,
+	})
+	return nil
+}
+
+// internAll returns the elements in order, each kept once in memory; nil for none.
+func internAll(list []string) []string {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = unique.Make(s).Value()
+	}
+	slices.Sort(out)
+	return slices.Clip(slices.Compact(out))
+}
+
+func countMemberships(a *account.HostAccess) int {
+	if a == nil {
+		return 0
+	}
+	return len(a.Users) + len(a.Emails)
+}
+
+func isSameHostAccess(a, b *account.HostAccess) bool {
+	return a != nil && b != nil && a.Connection == b.Connection && slices.Equal(a.Users, b.Users) && slices.Equal(a.Emails, b.Emails)
+}
+
+// put adds or replaces what was read of a repository.
+func (h *hostAccess) put(a *account.HostAccess) {
+	h.copyTaken()
+	was := h.rows[a.Repository]
+	if !isSameHostAccess(was, a) {
+		h.version++
+	}
+	h.memberships += countMemberships(a) - countMemberships(was)
+	h.rows[a.Repository] = a
+}
+
+func (h *hostAccess) remove(id code.RepositoryID) {
+	h.copyTaken()
+	h.memberships -= countMemberships(h.rows[id])
+	h.version++
+	delete(h.rows, id)
+}
+
+func (h *hostAccess) copyTaken() {
+	if h.taken {
+		h.rows, h.doubts, h.taken = maps.Clone(h.rows), maps.Clone(h.doubts), false
+	}
+}
+
+// hostAccessRead takes over what was read. A reading that began before the last one that is
+// known changes nothing: two processes may have read at once.
+func (c *change) hostAccessRead(e *event.HostAccessRead) (Refusal, error) {
+	h := &c.s.hosts
+	was := h.rows[e.ID]
+	a := &account.HostAccess{Repository: e.ID, Connection: e.Connection, Users: internAll(e.Users), Emails: internAll(e.Emails), ReadAt: e.At.UTC()}
+	switch {
+	case was != nil && was.ReadAt.After(a.ReadAt):
+		return "", nil
+	case was == nil && len(h.rows) >= MaxHostRepositories, h.memberships-countMemberships(was)+countMemberships(a) > MaxHostMemberships:
+		// The one refusal with an effect: what was granted may be granted no longer.
+		return TooMany, c.dropHostAccess(was)
+	}
+	if err := c.settleDoubt(e.Connection, e.ID, a.ReadAt); err != nil {
+		return "", err
+	}
+	return "", c.putHostAccess(a)
+}
+
+// hostAccessDoubted notes that something is to be read again.
+func (c *change) hostAccessDoubted(e *event.HostAccessDoubted) error {
+	doubt := account.HostDoubt{Connection: e.Connection, Repository: e.ID}
+	if _, known := c.s.hosts.doubts[doubt]; !known && len(c.s.hosts.doubts) >= MaxHostDoubts {
+		doubt.Repository = 0
+	}
+	at := e.At.UTC()
+	c.addEffect(func(s *state) {
+		s.hosts.copyTaken()
+		s.hosts.doubts[doubt] = at
+	})
+	return write(c.b, hostDoubtKey(doubt), at)
+}
+
+// settleDoubt forgets a doubt about a repository that was read since. One about a whole
+// connection stays: repositories that were read later than that show by themselves.
+func (c *change) settleDoubt(connection string, id code.RepositoryID, readAt time.Time) error {
+	doubt := account.HostDoubt{Connection: connection, Repository: id}
+	since, found := c.s.hosts.doubts[doubt]
+	if !found || !readAt.After(since) {
+		return nil
+	}
+	c.addEffect(func(s *state) {
+		s.hosts.copyTaken()
+		delete(s.hosts.doubts, doubt)
+	})
+	return c.b.Delete(hostDoubtKey(doubt))
+}
+
+func hostDoubtKey(doubt account.HostDoubt) []byte {
+	key := append([]byte{byte(store.FamilyAccounts), kindHostDoubt}, doubt.Connection...)
+	return binary.BigEndian.AppendUint64(append(key, 0), uint64(doubt.Repository))
+}
+
+func (d *Directory) loadHostDoubt(key, value []byte) error {
+	if len(key) < 12 {
+		return errors.New("want a connection and a repository of 8 bytes")
+	}
+	var at time.Time
+	if err := json.Unmarshal(value, &at); err != nil {
+		return err
+	}
+	end := len(key) - 8
+	doubt := account.HostDoubt{Connection: string(key[2 : end-1]), Repository: code.RepositoryID(binary.BigEndian.Uint64(key[end:]))}
+	d.mu.state.hosts.doubts[doubt] = at
+	return nil
+}
+
+// hostAccessConfirmed notes that repositories were read again, and drops what was not for
+// long.
+func (c *change) hostAccessConfirmed(e *event.HostAccessConfirmed) error {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(e.Repositories))) {
+		was := c.s.hosts.rows[id]
+		if was == nil || was.Connection != e.Connection || !was.ReadAt.Before(e.At) {
+			continue
+		}
+		a := *was
+		a.ReadAt = e.At.UTC()
+		if err := errors.Join(c.settleDoubt(e.Connection, id, a.ReadAt), c.putHostAccess(&a)); err != nil {
+			return err
+		}
+	}
+	for id, a := range c.s.hosts.rows {
+		if a.ReadAt.Add(hostAccessRetention).Before(e.At) && !slices.Contains(e.Repositories, id) {
+			if err := c.dropHostAccess(a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (c *change) putHostAccess(a *account.HostAccess) error {
+	c.addEffect(func(s *state) { s.hosts.put(a) })
+	return write(c.b, hostAccessKey(a.Repository), &hostAccessRow{a.Connection, a.Users, a.Emails, a.ReadAt})
+}
+
+func (c *change) dropHostAccess(a *account.HostAccess) error {
+	if a == nil {
+		return nil
+	}
+	c.addEffect(func(s *state) { s.hosts.remove(a.Repository) })
+	return c.b.Delete(hostAccessKey(a.Repository))
+}
+
+// HostAccess returns who may read which repository at its code host: a map that is never
+// changed. The version changes with it, unless only times of reading have changed.
+func (d *Directory) HostAccess() (all map[code.RepositoryID]*account.HostAccess, version uint64) {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.mu.hosts.rows, d.mu.hosts.version
+}
+
+// HostDoubts returns since when what is to be read again at the code hosts: a map that is
+// never changed.
+func (d *Directory) HostDoubts() map[account.HostDoubt]time.Time {
+	d.mu.RLock()
+	defer d.mu.RUnlock()
+	return d.mu.hosts.doubts
+}

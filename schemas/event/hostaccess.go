@@ -1,0 +1,109 @@
+package event
+
+import (
+	"time"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// The events of TopicAccounts about permissions of code hosts.
+const (
+	TypeHostAccessRead      Type = "dev.quarry.host.access.read.v1"
+	TypeHostAccessConfirmed Type = "dev.quarry.host.access.confirmed.v1"
+	TypeHostAccessDoubted   Type = "dev.quarry.host.access.doubted.v1"
+)
+
+// Bounds of these events.
+const (
+	// MaxHostUsers bounds the users, and the e-mail addresses, of a HostAccessRead.
+	MaxHostUsers = 10_000
+	// MaxHostUserBytes bounds the ID of a user at a code host.
+	MaxHostUserBytes = 40
+	// MaxHostEmailBytes bounds an e-mail address of a HostAccessRead.
+	MaxHostEmailBytes = 60
+	// MaxConfirmed bounds the repositories of a HostAccessConfirmed.
+	MaxConfirmed = 1000
+)
+
+// HostAccessRead says who may read a repository at its code host. It replaces what an
+// earlier one of the repository says; without users and addresses it grants nothing.
+type HostAccessRead struct {
+	ID         code.RepositoryID `json:"repository"`
+	Connection string            `json:"connection"`
+	// Users are IDs of the host, Emails addresses that the host has verified, in lower
+	// case.
+	Users  []string `json:"users,omitempty"`
+	Emails []string `json:"emails,omitempty"`
+	// At is when the reading began.
+	At time.Time `json:"at"`
+}
+
+// HostAccessConfirmed says that repositories were read again at their code host, and that
+// the last HostAccessRead of each is still what the host says.
+type HostAccessConfirmed struct {
+	Connection   string              `json:"connection"`
+	Repositories []code.RepositoryID `json:"repositories"`
+	// At is when the first of the readings began.
+	At time.Time `json:"at"`
+}
+
+// HostAccessDoubted says that the code host may have changed who may read a repository,
+// or every repository of the connection: they are to be read again.
+type HostAccessDoubted struct {
+	Connection string `json:"connection"`
+	// ID is zero for every repository.
+	ID code.RepositoryID `json:"repository,omitzero"`
+	At time.Time         `json:"at"`
+}
+
+// EventType implements Event.
+func (*HostAccessRead) EventType() Type      { return TypeHostAccessRead }
+func (*HostAccessConfirmed) EventType() Type { return TypeHostAccessConfirmed }
+func (*HostAccessDoubted) EventType() Type   { return TypeHostAccessDoubted }
+
+// Key implements Event: the topic has one partition.
+func (*HostAccessRead) Key() code.RepositoryID      { return 0 }
+func (*HostAccessConfirmed) Key() code.RepositoryID { return 0 }
+func (*HostAccessDoubted) Key() code.RepositoryID   { return 0 }
+
+func (c *checker) checkHostAccessRead(e *HostAccessRead) {
+	c.checkRepositoryID(e.ID)
+	c.checkText("connection", e.Connection, 1, MaxConnectionBytes)
+	c.checkHostUsers("users", e.Users, MaxHostUserBytes)
+	c.checkHostUsers("emails", e.Emails, MaxHostEmailBytes)
+	for _, email := range e.Emails {
+		c.checkEmail("emails", email)
+	}
+	c.checkTimeSet("at", e.At)
+}
+
+// checkHostUsers checks the users, or the addresses, of a repository.
+func (c *checker) checkHostUsers(field string, list []string, maxBytes int) {
+	if len(list) > MaxHostUsers {
+		c.addErrorf("%s: %d, at most %d", field, len(list), MaxHostUsers)
+		return
+	}
+	for _, s := range list {
+		c.checkText(field, s, 1, maxBytes)
+	}
+}
+
+func (c *checker) checkHostAccessConfirmed(e *HostAccessConfirmed) {
+	c.checkText("connection", e.Connection, 1, MaxConnectionBytes)
+	if len(e.Repositories) == 0 || len(e.Repositories) > MaxConfirmed {
+		c.addErrorf("repositories: %d, want 1 to %d", len(e.Repositories), MaxConfirmed)
+		return
+	}
+	for _, id := range e.Repositories {
+		c.checkRepositoryID(id)
+	}
+	c.checkTimeSet("at", e.At)
+}
+
+func (c *checker) checkHostAccessDoubted(e *HostAccessDoubted) {
+	c.checkText("connection", e.Connection, 1, MaxConnectionBytes)
+	if e.ID != 0 {
+		c.checkRepositoryID(e.ID)
+	}
+	c.checkTimeSet("at", e.At)
+}
