@@ -193,7 +193,9 @@ try {
       await page.locator('#q').press('Enter');
       await until(`the message of ${word}`, async () => said.test(await status(page)));
       assert.match(await status(page), /Request ID request-1/, `${word} has an ID`);
-      assert.equal(await page.locator('.hit-file').count(), 31, `${word}: what is shown stays`);
+      // How much of an answer comes before its connection breaks depends on the network.
+      const shown = await page.locator('.hit-file').count();
+      assert.ok(word === 'broken' ? shown > 0 : shown === 31, `${word}: what is shown stays, have ${shown}`);
       await until(`${word}: an action`, async () => new RegExp(action).test(await status(page)));
       assert.equal(await page.locator('#q').inputValue(), query, `${word}: the query stays`);
       const before = await sent(query);
