@@ -82,8 +82,8 @@ func stateOf(v View) stateID {
 	return id
 }
 
-// Hide returns v with nothing but the repositories that visible allows. Key is what
-// the answers of visible are known by: equal keys, equal answers.
+// Hide returns v without the repositories for which visible returns false. Key identifies the
+// answers of visible: with equal keys it must give equal answers.
 func (s *Screen) Hide(v View, key any, visible func(*code.Repository) bool) View {
 	id := stateOf(v)
 	known, before := s.cachedState(id, key)
@@ -95,7 +95,7 @@ func (s *Screen) Hide(v View, key any, visible func(*code.Repository) bool) View
 	return screenedView{v, known}
 }
 
-// cachedState returns what is known for a key, or else what may help to work it out.
+// cachedState returns the cached state for a key, or else the states whose tables may be reused.
 func (s *Screen) cachedState(id stateID, key any) (known *screenedState, before []*screenedState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +111,7 @@ func (s *Screen) cachedState(id stateID, key any) (known *screenedState, before 
 	return nil, before
 }
 
-// cacheState holds on to what was worked out for a state, and drops that of older ones.
+// cacheState caches the result for a state of the index, and drops results for older states.
 func (s *Screen) cacheState(id stateID, key any, known *screenedState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -190,7 +190,7 @@ func newScreenedState(v View, visible func(*code.Repository) bool, before []*scr
 	return s
 }
 
-// tableBytes is what a segment takes in a screened, about.
+// tableBytes is about what a segment takes in a screenedState, without its table.
 const tableBytes = 96
 
 // reuseTables returns the tables of a previous state with the same repositories, if
@@ -214,9 +214,8 @@ func samePrefix(a, b bitset, n int) bool {
 	return mask == 0 || (a[words]^b[words])&mask == 0
 }
 
-// shownPlaces returns the places of the repositories seen: nil if that is all of
-// them, an empty set if there is none: a segment without places may have hidden
-// text.
+// shownPlaces returns the places of the repositories in seen: nil if all places are shown,
+// and an empty set if none is, because a segment without places may have hidden text.
 func shownPlaces(p *segment.Places, seen bitset) bitset {
 	shown, n := newBitset(p.Len()), 0
 	for i, r := range p.Repo {
