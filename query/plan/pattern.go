@@ -91,7 +91,7 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 	if !p.Multiline {
 		tree = withoutLineFeed(tree)
 	}
-	p.Expression = tree.String()
+	p.Expression = formatExpression(tree)
 	tree = tree.Simplify()
 	certain := relaxRune(tree, utf8.RuneError)
 	if p.Multiline && !p.KeepCR {
