@@ -6,6 +6,8 @@ import (
 	"regexp/syntax"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // formatExpression returns an expression that parses to tree. It does what
@@ -27,11 +29,13 @@ var assertions = map[syntax.Op]string{
 func writeExpression(b *strings.Builder, re *syntax.Regexp) {
 	switch re.Op {
 	case syntax.OpLiteral:
-		text := regexp.QuoteMeta(string(re.Rune))
-		if re.Flags&syntax.FoldCase != 0 {
-			text = "(?i:" + text + ")"
+		if re.Flags&syntax.FoldCase == 0 {
+			writeLiteral(b, re.Rune)
+			return
 		}
-		b.WriteString(text)
+		b.WriteString("(?i:")
+		writeLiteral(b, re.Rune)
+		b.WriteString(")")
 	case syntax.OpCharClass:
 		writeClass(b, re.Rune)
 	case syntax.OpCapture:
@@ -68,6 +72,17 @@ func writeExpression(b *strings.Builder, re *syntax.Regexp) {
 	}
 }
 
+// writeLiteral writes runes by themselves, but surrogates, which no text has, by number.
+func writeLiteral(b *strings.Builder, runes []rune) {
+	for _, r := range runes {
+		if utf8.ValidRune(r) {
+			b.WriteString(regexp.QuoteMeta(string(r)))
+		} else {
+			fmt.Fprintf(b, `\x{%X}`, r)
+		}
+	}
+}
+
 // isAtom reports whether an operator after re takes all of it as it is written.
 func isAtom(re *syntax.Regexp) bool {
 	switch re.Op {
@@ -94,6 +109,10 @@ func writeClass(b *strings.Builder, ranges []rune) {
 		return
 	}
 	b.WriteString("[")
+	if n := len(ranges); n > 2 && ranges[0] == 0 && ranges[n-1] == unicode.MaxRune {
+		b.WriteString("^")
+		ranges = complement(ranges)
+	}
 	for i := 0; i+1 < len(ranges); i += 2 {
 		writeRune(b, ranges[i])
 		if ranges[i] < ranges[i+1] {
@@ -104,14 +123,24 @@ func writeClass(b *strings.Builder, ranges []rune) {
 	b.WriteString("]")
 }
 
-// writeRune writes a rune of a class, by its number unless it is an ASCII letter or digit.
-func writeRune(b *strings.Builder, r rune) {
-	switch {
-	case r >= '0' && r <= '9', r >= 'A' && r <= 'Z', r >= 'a' && r <= 'z', r == '_':
-		b.WriteRune(r)
-	default:
-		fmt.Fprintf(b, `\x{%X}`, r)
+// complement returns the ranges between those given, the first of which begins and the
+// last of which ends with what Unicode has.
+func complement(ranges []rune) []rune {
+	var between []rune
+	for i := 1; i+1 < len(ranges); i += 2 {
+		between = append(between, ranges[i]+1, ranges[i+1]-1)
 	}
+	return between
+}
+
+// writeRune writes a bound of a class: by its number if it is a control or could be
+// taken for syntax.
+func writeRune(b *strings.Builder, r rune) {
+	if unicode.IsPrint(r) && (r >= utf8.RuneSelf || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
+		b.WriteRune(r)
+		return
+	}
+	fmt.Fprintf(b, `\x{%X}`, r)
 }
 
 // formatCount returns the operator of a repetition.

@@ -10,7 +10,7 @@ import (
 var expressions = []string{
 	``, `foo`, `(?i)foo|Bar`, `[^"]*foo`, `func \w+\([^)]*\)`, `a|b|`, `(a|bc)d`, `(?P<name>x+?)y*?z??`, `a{2,}b{3}c{1,4}?`, `^a$|\Ab\z`, `(?m)^a$`,
 	`(?s).*.`, `.*(?s:.)`, `\bw\B`, `[a-zA-Z_]`, `(?i)[k-s]x`, `(?i:k)K`, `[^\x00-\x{10FFFF}]`, `(?:)`, `(?:a*)+`, `\x{1F600}+`, `\pL[^\pN]`, `x(?:|y)`,
-	"a\nb", `\Q[(\E`, `$`, `(?:^)*`, `(?U)a+b+?`, `(?i)straße`, `[\]\-^]`,
+	"a\nb", `\Q[(\E`, `$`, `(?:^)*`, `(?U)a+b+?`, `(?i)straße`, `[\]\-^]`, `\x{D800}`, `(?i)\x{DFFF}x`, `\x{FFFD}`,
 }
 
 // TestFormatExpression wants the program that the expression of syntax.Regexp.String has.
