@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
+	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
@@ -39,7 +40,7 @@ func (s *MemberSet) Add(id, email string) {
 	if id != "" && len(id) <= event.MaxHostUserBytes {
 		s.users[id] = struct{}{}
 	}
-	email = strings.ToLower(email)
+	email = account.LowerEmail(email)
 	if local, domain, ok := strings.Cut(email, "@"); ok && local != "" && domain != "" && !strings.ContainsAny(domain, "@ ") && len(email) <= event.MaxHostEmailBytes {
 		s.emails[email] = struct{}{}
 	}

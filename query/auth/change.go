@@ -69,7 +69,7 @@ func (s *Service) needPerson(p *Principal) (*account.User, error) {
 // normalEmail returns an e-mail address in the form that accounts keep. It cannot
 // check that the address receives mail.
 func normalEmail(text string) (string, error) {
-	email := strings.ToLower(strings.TrimSpace(text))
+	email := account.LowerEmail(strings.TrimSpace(text))
 	local, domain, found := strings.Cut(email, "@")
 	switch {
 	case len(email) > account.MaxEmailBytes:

@@ -34,3 +34,21 @@ func TestReadHostUser(t *testing.T) {
 		t.Error("a claim with a space is valid")
 	}
 }
+
+// TestVerifiedEmailOfSomebodyElse shows that no other letter makes the verified address of
+// one person that of another, or of a domain that may sign in.
+func TestVerifiedEmailOfSomebodyElse(t *testing.T) {
+	verified := boolean(true)
+	p := Provider{Name: "company", Issuer: "https://id.example.org", ClientID: "quarry"}
+	for said, want := range map[string]string{"Mike@Example.org": "mike@example.org", "mi\u212Ae@example.org": "", "m\u0130ke@example.org": ""} {
+		if got, err := verifiedEmail(&p, &claims{Email: said, EmailVerified: &verified}); err != nil || got != want {
+			t.Errorf("%+q: %q, %v; want %q", said, got, err, want)
+		}
+	}
+	p.AllowedDomains = []string{"Books.example"}
+	for said, allowed := range map[string]bool{"mike@books.example": true, "mike@boo\u212As.example": false, "mike@book\u017F.example": false} {
+		if got, err := verifiedEmail(&p, &claims{Email: said, EmailVerified: &verified}); (err == nil) != allowed {
+			t.Errorf("%+q: %q, %v; allowed is %v", said, got, err, allowed)
+		}
+	}
+}

@@ -159,7 +159,7 @@ func addUserinfo(ctx context.Context, p *providerMetadata, token *oauth2.Token, 
 // verifiedEmail returns the address that counts, empty if there is none. With a list of
 // domains there must be one.
 func verifiedEmail(p *Provider, said *claims) (string, error) {
-	address := strings.ToLower(strings.TrimSpace(said.Email))
+	address := account.LowerEmail(strings.TrimSpace(said.Email))
 	if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address || len(address) > account.MaxEmailBytes {
 		address = ""
 	}
@@ -173,7 +173,7 @@ func verifiedEmail(p *Provider, said *claims) (string, error) {
 		return "", ErrEmail
 	}
 	domain := address[strings.LastIndexByte(address, '@')+1:]
-	if !slices.ContainsFunc(p.AllowedDomains, func(d string) bool { return strings.EqualFold(d, domain) }) {
+	if !slices.ContainsFunc(p.AllowedDomains, func(d string) bool { return strings.ToLower(d) == domain }) {
 		return "", fmt.Errorf("%w: %.200q", ErrDomain, domain)
 	}
 	return address, nil
