@@ -94,9 +94,9 @@ const (
 	Changed Outcome = "changed"
 	// Removed: the repository is gone from its host.
 	Removed Outcome = "removed"
-	// AccessChanged: who may read Delivery.Repository at its host may have changed, or, if
-	// that is zero, who may read any repository of the connection. Delivery.Reason says
-	// why it is ignored where permissions are not read.
+	// AccessChanged: the permissions of Delivery.Repository at its host may have changed; if
+	// the repository is zero, those of any repository of the connection. Delivery.Reason
+	// says why it is ignored if permissions are not read.
 	AccessChanged Outcome = "access_changed"
 	// Ignored: nothing to do; Delivery.Reason says why.
 	Ignored Outcome = "ignored"

@@ -60,8 +60,8 @@ func (c *explainAccessCommand) Run(ctx context.Context, s streams) error {
 	return err
 }
 
-// describeReading says in a line when the permissions of a code host were read; nothing where
-// they do not count.
+// describeReading returns a line that says when the permissions were read from the code host;
+// empty where they do not count.
 func describeReading(h wire.HostReading) string {
 	switch {
 	case h.Connection == "":

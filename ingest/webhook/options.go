@@ -63,9 +63,9 @@ type Options struct {
 	// Admit refuses repositories that may not be registered, with a reason for
 	// the sender. Nil admits all.
 	Admit func(ctx context.Context, r code.Repository) error
-	// DoubtAccess appends that who may read a repository, or any of the connection if it is
-	// zero, is to be read again at the host. It reports whether that is read at all. Nil: it
-	// is not.
+	// DoubtAccess requests that the permissions of a repository, or of all repositories of
+	// the connection if it is zero, are read again from the host. It reports whether
+	// permissions of the connection are read at all. Nil: they are not.
 	DoubtAccess func(ctx context.Context, connection string, repository code.RepositoryID, at time.Time) (bool, error)
 	// Full reports that the backlog is full: the receiver then rejects every
 	// delivery, before it reads the body, and the sender retries. It is called for

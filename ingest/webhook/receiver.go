@@ -252,8 +252,8 @@ func (r *Receiver) processDelivery(ctx context.Context, c *connection, in *inges
 	return r.acceptDelivery(ctx, c, in, d)
 }
 
-// doubtAccess has the permissions read again that a delivery may have changed. A delivery that
-// says nothing else is ignored then.
+// doubtAccess requests a new reading of the permissions that a delivery may have changed. The
+// outcome of a delivery about permissions alone becomes Ignored.
 func (r *Receiver) doubtAccess(ctx context.Context, c *connection, in *ingest.Request, d *ingest.Delivery) error {
 	if d.Outcome != ingest.AccessChanged && d.Outcome != ingest.Changed {
 		return nil
@@ -277,7 +277,7 @@ func (r *Receiver) doubtAccess(ctx context.Context, c *connection, in *ingest.Re
 	if d.Outcome == ingest.AccessChanged {
 		d.Outcome = ingest.Ignored
 		if doubted {
-			d.Reason = "permissions: they are read again at the host"
+			d.Reason = "permissions: read again from the host"
 		}
 	}
 	return nil

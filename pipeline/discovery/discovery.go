@@ -22,7 +22,8 @@ type Connection struct {
 	// Proxy is the URL of a proxy to the host, CA the PEM of its authorities; empty for
 	// none, and for those of the system.
 	Proxy, CA string
-	// ReadMembers says that permissions are read: webhooks send what changes them.
+	// ReadMembers says that permissions are read: webhooks then include the events that
+	// change them.
 	ReadMembers bool
 	// ReadEmails has a MemberReader read verified addresses as well.
 	ReadEmails bool

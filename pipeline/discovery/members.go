@@ -31,8 +31,8 @@ type Members struct {
 // MemberSet collects Members.
 type MemberSet struct{ users, emails map[string]struct{} }
 
-// Add adds a user with an address that the host has verified; empty for none. Nothing that an
-// event cannot hold is added: such a user is granted nothing.
+// Add adds a user with an address that the host has verified; empty for none. IDs and
+// addresses that an event cannot hold are left out, and grant nothing.
 func (s *MemberSet) Add(id, email string) {
 	if s.users == nil {
 		s.users, s.emails = map[string]struct{}{}, map[string]struct{}{}
@@ -54,9 +54,9 @@ func (s *MemberSet) Members() (Members, error) {
 	return Members{Users: slices.Sorted(maps.Keys(s.users)), Emails: slices.Sorted(maps.Keys(s.emails))}, nil
 }
 
-// ErrOtherRepository returns the error for a name under which the host has another repository
+// NewOtherRepositoryError returns the error for a name under which the host has another repository
 // than the registered one: it was renamed, and its name is used again.
-func ErrOtherRepository(r code.Repository) error {
+func NewOtherRepositoryError(r code.Repository) error {
 	return hostapi.NewError(hostapi.NotFound, "the host has another repository under the name "+r.DisplayName)
 }
 

@@ -9,19 +9,20 @@
 //	discovery.MemberReader ──► compare with what is known ──► HostAccessRead, -Confirmed ──► log
 //	          │ failure
 //	          ▼
-//	nothing is appended: what was read before grants until it is too old (query/auth)
+//	nothing is appended: the previous reading counts until it is too old (query/auth)
 //
 // The main types are Reader, Connection and State.
 //
 // # Invariants
 //
-//  1. A reading that is not whole appends nothing: neither does it grant, nor does it make
-//     an older one younger.
-//  2. A confirmation is only appended if the rows have what the host says, and every event
-//     of this process about the repository.
-//  3. A doubt has a repository read at once, every time; the schedule has it read within the
+//  1. An incomplete reading appends nothing: it neither grants access nor extends the time
+//     for which an older reading counts.
+//  2. A confirmation is appended only if the rows equal what the host says and include
+//     every event that this process appended for the repository.
+//  3. Each doubt makes a repository due at once. The schedule makes it due once in an
 //     interval, and spreads the readings.
-//  4. A repository that is gone, public or of another connection is taken back.
+//  4. If a repository was removed, is public now or belongs to another connection, an empty
+//     reading is appended: access is revoked.
 //
 // # Who reads
 //
@@ -30,9 +31,9 @@
 //
 // # Bounds
 //
-// One request at a time for each connection, at most one repository in minPace while the
-// schedule catches up. Failures of one repository are tried again after minRetry, which
-// doubles; those of a host pause its connection, up to maxPause.
+// Each connection has one request at a time, and reads at most one repository in minPace
+// while the schedule catches up. A repository that fails is retried after minRetry, which
+// doubles with each failure; a host that fails pauses its connection for up to maxPause.
 //
 // It does not know users of this server.
 package permissions

@@ -19,15 +19,17 @@ import (
 
 // Times of a follower.
 const (
-	// maxIdle is how long a doubt waits to be seen.
+	// maxIdle is the longest time until a doubt is noticed.
 	maxIdle = 250 * time.Millisecond
-	// refreshEvery is how long a new repository waits to be seen.
+	// refreshEvery is the longest time until a new repository is noticed.
 	refreshEvery = 30 * time.Second
-	// minPace is between the readings of repositories that were not read for long.
+	// minPace is the time between readings of overdue repositories.
 	minPace = time.Second
-	// minRetry is when a repository is read again that could not be; it doubles, up to the
-	// interval. A connection whose host fails is paused so, up to maxPause.
+	// minRetry is the time until a repository that failed is read again. It doubles with
+	// each failure, up to the interval.
 	minRetry = time.Minute
+	// minPause is how long a connection pauses after its host fails. It doubles with each
+	// failure, up to maxPause.
 	minPause = 5 * time.Second
 	maxPause = 15 * time.Minute
 	// confirmAfter is how long a confirmation waits for others.
@@ -49,9 +51,9 @@ type follower struct {
 
 	repositories map[code.RepositoryID]*schedule
 	refreshAt    time.Time
-	// slot is when the last repository is due that was not read for long.
+	// slot is the next free time for an overdue repository.
 	slot time.Time
-	// doubts are those that were seen; nil before the first.
+	// doubts are those of the last step; nil before the first step.
 	doubts map[account.HostDoubt]time.Time
 
 	confirmed   []code.RepositoryID
@@ -76,6 +78,7 @@ func newFollower(r *Reader, c Connection) *follower {
 	return &follower{r: r, c: c, repositories: map[code.RepositoryID]*schedule{}}
 }
 
+// followConnection runs steps until ctx ends.
 func (f *follower) followConnection(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := f.runStep(ctx)
@@ -96,7 +99,7 @@ func (f *follower) runStep(ctx context.Context) time.Duration {
 		}
 		f.refreshAt = now.Add(refreshEvery)
 	}
-	f.takeDoubts(ctx, now)
+	f.scheduleDoubted(ctx, now)
 	if len(f.confirmed) >= event.MaxConfirmed/2 || len(f.confirmed) > 0 && now.Sub(f.confirmedAt) >= confirmAfter {
 		f.appendConfirmed(ctx)
 	}
@@ -124,8 +127,8 @@ func (f *follower) findDue() (due *schedule) {
 	return due
 }
 
-// refreshRepositories brings in what is registered, and takes back what was read of repositories that are
-// not private ones of the connection any more.
+// refreshRepositories schedules repositories that are new, and revokes the permissions of
+// those that are no longer private repositories of the connection.
 func (f *follower) refreshRepositories(ctx context.Context, now time.Time) error {
 	snapshot, err := f.r.o.Catalog.Current(ctx)
 	if err != nil {
@@ -158,8 +161,8 @@ func (f *follower) refreshRepositories(ctx context.Context, now time.Time) error
 	return nil
 }
 
-// scheduleAll says when repositories are due that this process has not read yet: when they
-// would be without a restart, or one after the other.
+// scheduleAll schedules repositories that this process has not read yet: an interval after
+// their last reading, and overdue ones one after another, the oldest first.
 func (f *follower) scheduleAll(fresh []*schedule, known map[code.RepositoryID]*account.HostAccess, now time.Time) {
 	slices.SortFunc(fresh, func(a, b *schedule) int { return readAt(known, a, f.c.Name).Compare(readAt(known, b, f.c.Name)) })
 	pace := min(minPace, f.c.Interval/time.Duration(max(1, len(f.repositories))))
@@ -183,9 +186,9 @@ func readAt(known map[code.RepositoryID]*account.HostAccess, s *schedule, connec
 	return time.Time{}
 }
 
-// takeDoubts makes due what is doubted since the last step; at the first one, what was not
-// readRepository since it was doubted.
-func (f *follower) takeDoubts(ctx context.Context, now time.Time) {
+// scheduleDoubted makes repositories due that were doubted since the last step. The first
+// step leaves out those that were read after they were doubted.
+func (f *follower) scheduleDoubted(ctx context.Context, now time.Time) {
 	doubts := f.r.o.Known.HostDoubts()
 	known, _ := f.r.o.Known.HostAccess()
 	seen := map[account.HostDoubt]time.Time{}
@@ -198,7 +201,7 @@ func (f *follower) takeDoubts(ctx context.Context, now time.Time) {
 			continue
 		}
 		if len(f.confirmed) > 0 {
-			f.appendConfirmed(ctx) // with what is read from now on, it would be older than the doubt
+			f.appendConfirmed(ctx) // later readings must not get a time before the doubt
 		}
 		if doubt.Repository != 0 && f.repositories[doubt.Repository] == nil {
 			f.refreshAt = time.Time{} // it may be a new one
@@ -224,7 +227,7 @@ func (f *follower) readRepository(ctx context.Context, s *schedule) {
 	}
 	if err == nil {
 		f.r.metrics.reads.WithLabelValues(string(f.c.Kind), "ok").Inc()
-		err = f.takeMembers(ctx, s, members, started)
+		err = f.recordMembers(ctx, s, members, started)
 	} else {
 		f.r.metrics.reads.WithLabelValues(string(f.c.Kind), string(hostapi.CodeOf(err))).Inc()
 	}
@@ -265,9 +268,9 @@ func (f *follower) openReader() error {
 	return nil
 }
 
-// takeMembers appends what was read, or keeps it for a confirmation if it is what the rows have, with
-// every event of this process.
-func (f *follower) takeMembers(ctx context.Context, s *schedule, members discovery.Members, started time.Time) error {
+// recordMembers appends what was read. If the rows equal it and include every event of this
+// process, it queues a confirmation instead.
+func (f *follower) recordMembers(ctx context.Context, s *schedule, members discovery.Members, started time.Time) error {
 	known, _ := f.r.o.Known.HostAccess()
 	a := known[s.repository.ID]
 	if a != nil && a.Connection == f.c.Name && slices.Equal(a.Users, members.Users) && slices.Equal(a.Emails, members.Emails) && !a.ReadAt.Before(s.appendedAt) {
@@ -286,12 +289,12 @@ func (f *follower) appendConfirmed(ctx context.Context) {
 	slices.Sort(f.confirmed)
 	err := f.appendEvent(ctx, &event.HostAccessConfirmed{Connection: f.c.Name, Repositories: slices.Compact(f.confirmed), At: f.confirmedAt.UTC()})
 	if err != nil {
-		f.noteFailure(ctx, "", err) // they grow older until the next reading
+		f.noteFailure(ctx, "", err) // the next reading confirms them
 	}
 	f.confirmed = nil
 }
 
-// errAppend says that the log does not take an event.
+// errAppend marks a failure to append to the log.
 var errAppend = errors.New("append to the log")
 
 func (f *follower) appendEvent(ctx context.Context, ev event.Event) error {
@@ -319,7 +322,7 @@ func (f *follower) noteFailure(ctx context.Context, repository string, err error
 	}
 	f.noteState(true)
 	if ctx.Err() == nil {
-		f.r.o.Logger.Warn("permissions not read; those that were read grant until they are too old",
+		f.r.o.Logger.Warn("reading permissions failed; the previous reading counts until it is too old",
 			"connection", f.c.Name, "repository", repository, "code", string(f.issue.Code), "error", f.issue.Detail)
 	}
 }
@@ -327,6 +330,7 @@ func (f *follower) noteFailure(ctx context.Context, repository string, err error
 // stateEvery is how old the State of a connection may be.
 const stateEvery = 5 * time.Second
 
+// noteState updates the State of the connection, at most every stateEvery unless now is set.
 func (f *follower) noteState(now bool) {
 	at := f.r.o.Now()
 	if !now && at.Sub(f.stateAt) < stateEvery {

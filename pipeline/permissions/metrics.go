@@ -34,9 +34,9 @@ var (
 	repositoriesDesc = prometheus.NewDesc("quarry_permissions_repositories",
 		"Private repositories of a connection whose permissions are read.", []string{"connection"}, nil)
 	failingDesc = prometheus.NewDesc("quarry_permissions_failing_repositories",
-		"Those of them whose last reading failed. What was read before grants until it is too old.", []string{"connection"}, nil)
+		"Private repositories of a connection whose last reading of permissions failed. The previous reading counts until it is too old.", []string{"connection"}, nil)
 	oldestDesc = prometheus.NewDesc("quarry_permissions_oldest_read_timestamp_seconds",
-		"When the repository of a connection was read that was not for the longest time, in seconds since 1970; 0 if one never was.", []string{"connection"}, nil)
+		"Unix time of the oldest reading of permissions among the repositories of a connection; 0 if one was never read.", []string{"connection"}, nil)
 )
 
 // Describe implements prometheus.Collector.

@@ -29,7 +29,7 @@ type Connection struct {
 	Interval time.Duration
 }
 
-// Known is what was read, as of the last event that was applied.
+// Known has the permissions that were read, as of the last event that was applied.
 type Known interface {
 	// HostAccess and HostDoubts return maps that do not change any more.
 	HostAccess() (all map[code.RepositoryID]*account.HostAccess, version uint64)
@@ -56,7 +56,7 @@ type Options struct {
 
 func (o *Options) validate() error {
 	if o.Kinds == nil || o.Log == nil || o.Catalog == nil || o.Known == nil || o.Renew == nil {
-		return errors.New("permissions: want kinds, log, catalog, what is known, and credentials")
+		return errors.New("permissions: Kinds, Log, Catalog, Known and Renew are required")
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -81,14 +81,14 @@ type Reader struct {
 	}
 }
 
-// State is how fresh the permissions of a connection are. A process that does not read them
-// has none.
+// State is how fresh the permissions of a connection are. Only the process that reads them
+// has one.
 type State struct {
 	Name string
 	// Repositories counts the private ones, Failing those of them whose last reading failed.
 	Repositories, Failing int
-	// OldestReadAt is when the repository was read that was not for the longest time; zero
-	// if one never was.
+	// OldestReadAt is the oldest time of reading among the repositories; zero if one was
+	// never read.
 	OldestReadAt time.Time
 	// Issue is why the last reading failed, PausedUntil when the host is tried again; both
 	// are empty after a reading that succeeded.

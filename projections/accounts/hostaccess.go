@@ -23,19 +23,19 @@ const (
 	// MaxHostDoubts bounds the doubts about single repositories. One more is a doubt about
 	// its connection, of which there are few.
 	MaxHostDoubts = 10_000
-	// hostAccessRetention is how long what was read of a repository is kept after its last
-	// reading. Readers look at its age long before.
+	// hostAccessRetention is how long a row is kept after its last reading. query/auth
+	// ignores it long before.
 	hostAccessRetention = 90 * 24 * time.Hour
 )
 
-// hostAccess is who may read which repository at its code host.
+// hostAccess has the permissions of repositories at their code hosts.
 type hostAccess struct {
 	// rows are shared with readers once they are taken, and then copied before they change.
 	rows        map[code.RepositoryID]*account.HostAccess
 	taken       bool
 	version     uint64 // counts the changes that are more than a time of reading
 	memberships int    // users and addresses of all rows
-	// doubts say since when something is to be read again. They are shared with readers as
+	// doubts has the time since which a reading is requested. It is shared with readers as
 	// rows are.
 	doubts map[account.HostDoubt]time.Time
 }
@@ -114,8 +114,8 @@ func (h *hostAccess) copyTaken() {
 	}
 }
 
-// hostAccessRead takes over what was read. A reading that began before the last one that is
-// known changes nothing: two processes may have read at once.
+// hostAccessRead replaces the row of a repository. A reading that began before the one in the
+// row has no effect: two processes may have read at once.
 func (c *change) hostAccessRead(e *event.HostAccessRead) (Refusal, error) {
 	h := &c.s.hosts
 	was := h.rows[e.ID]
@@ -124,16 +124,16 @@ func (c *change) hostAccessRead(e *event.HostAccessRead) (Refusal, error) {
 	case was != nil && was.ReadAt.After(a.ReadAt):
 		return "", nil
 	case was == nil && len(h.rows) >= MaxHostRepositories, h.memberships-countMemberships(was)+countMemberships(a) > MaxHostMemberships:
-		// The one refusal with an effect: what was granted may be granted no longer.
+		// The only refusal with an effect: the old row might grant what the host has revoked.
 		return TooMany, c.dropHostAccess(was)
 	}
-	if err := c.settleDoubt(e.Connection, e.ID, a.ReadAt); err != nil {
+	if err := c.dropDoubt(e.Connection, e.ID, a.ReadAt); err != nil {
 		return "", err
 	}
 	return "", c.putHostAccess(a)
 }
 
-// hostAccessDoubted notes that something is to be read again.
+// hostAccessDoubted records that a repository, or all of a connection, is to be read again.
 func (c *change) hostAccessDoubted(e *event.HostAccessDoubted) error {
 	doubt := account.HostDoubt{Connection: e.Connection, Repository: e.ID}
 	if _, known := c.s.hosts.doubts[doubt]; !known && len(c.s.hosts.doubts) >= MaxHostDoubts {
@@ -147,9 +147,9 @@ func (c *change) hostAccessDoubted(e *event.HostAccessDoubted) error {
 	return write(c.b, hostDoubtKey(doubt), at)
 }
 
-// settleDoubt forgets a doubt about a repository that was read since. One about a whole
-// connection stays: repositories that were read later than that show by themselves.
-func (c *change) settleDoubt(connection string, id code.RepositoryID, readAt time.Time) error {
+// dropDoubt drops the doubt about a repository that was read since. A doubt about a whole
+// connection stays: the times of reading show which repositories were read since.
+func (c *change) dropDoubt(connection string, id code.RepositoryID, readAt time.Time) error {
 	doubt := account.HostDoubt{Connection: connection, Repository: id}
 	since, found := c.s.hosts.doubts[doubt]
 	if !found || !readAt.After(since) {
@@ -181,8 +181,8 @@ func (d *Directory) loadHostDoubt(key, value []byte) error {
 	return nil
 }
 
-// hostAccessConfirmed notes that repositories were read again, and drops what was not for
-// long.
+// hostAccessConfirmed updates the time of reading of repositories, and drops rows that were
+// not read for hostAccessRetention.
 func (c *change) hostAccessConfirmed(e *event.HostAccessConfirmed) error {
 	for _, id := range slices.Compact(slices.Sorted(slices.Values(e.Repositories))) {
 		was := c.s.hosts.rows[id]
@@ -191,7 +191,7 @@ func (c *change) hostAccessConfirmed(e *event.HostAccessConfirmed) error {
 		}
 		a := *was
 		a.ReadAt = e.At.UTC()
-		if err := errors.Join(c.settleDoubt(e.Connection, id, a.ReadAt), c.putHostAccess(&a)); err != nil {
+		if err := errors.Join(c.dropDoubt(e.Connection, id, a.ReadAt), c.putHostAccess(&a)); err != nil {
 			return err
 		}
 	}
@@ -226,7 +226,7 @@ func (d *Directory) HostAccess() (all map[code.RepositoryID]*account.HostAccess,
 	return d.mu.hosts.rows, d.mu.hosts.version
 }
 
-// HostDoubts returns since when what is to be read again at the code hosts: a map that is
+// HostDoubts returns what is to be read again from code hosts, and since when: a map that is
 // never changed.
 func (d *Directory) HostDoubts() map[account.HostDoubt]time.Time {
 	d.mu.RLock()

@@ -29,7 +29,7 @@ type Connection struct {
 	Clone        Clone             `yaml:"clone" doc:"How git gets the repositories of the connection. Empty: by HTTP with token."`
 	Discover     Discover          `yaml:"discover" doc:"Which repositories of the host are registered. Empty: none, only webhooks are accepted."`
 	Exclude      Exclude           `yaml:"exclude" doc:"Which of them are not."`
-	Permissions  Permissions       `yaml:"permissions" doc:"Whom the host lets read private repositories. Empty: only members that an owner names read them."`
+	Permissions  Permissions       `yaml:"permissions" doc:"Permissions that are read from the host. Empty: only members that an owner names read private repositories."`
 	Secrets      []Secret          `yaml:"secrets" doc:"Secrets that sign the deliveries. More than one while a secret is changed. Empty, with discover: no webhooks are accepted."`
 	AllowToken   bool              `yaml:"allowToken" doc:"Accept a secret itself from senders that cannot sign: as Authorization: Bearer, or for bitbucketServer as user:password."`
 	AutoRegister bool              `yaml:"autoRegister" doc:"Register a repository at its first delivery. Otherwise its deliveries are refused."`
@@ -73,13 +73,13 @@ type Exclude struct {
 	MaxSize   Bytes    `yaml:"maxSize" kinds:"github,azuredevops" doc:"Repositories that the host reports as larger. 0: none."`
 }
 
-// Permissions of a code host that are read.
+// Permissions has the settings for reading permissions from a code host.
 type Permissions struct {
-	Read     bool     `yaml:"read" kinds:"github,gitlab" doc:"Read who may read each private repository at the host: they read it here, too."`
-	Provider string   `yaml:"provider" kinds:"github,gitlab" doc:"Name of the provider in access.oidc that says which user of the host somebody is: by its subject, or by hostClaim if the provider has one."`
-	Emails   bool     `yaml:"emails" kinds:"gitlab" doc:"Users are also who has their e-mail address at the host, if both the host and the identity provider have verified it. Needs a token of an administrator."`
-	Interval Duration `yaml:"interval" kinds:"github,gitlab" doc:"How often each repository is read, besides what webhooks say; at least 5m. The readings are spread. 0: 6h."`
-	MaxAge   Duration `yaml:"maxAge" kinds:"github,gitlab" doc:"Age from which a reading lets nobody read, such as while the host does not answer; at least twice interval. 0: four times interval."`
+	Read     bool     `yaml:"read" kinds:"github,gitlab" doc:"Read from the host who may read each private repository, and let those users read it here as well."`
+	Provider string   `yaml:"provider" kinds:"github,gitlab" doc:"Name of the provider in access.oidc that gives the ID of a user at the host: as its subject, or in hostClaim if the provider has one."`
+	Emails   bool     `yaml:"emails" kinds:"gitlab" doc:"Also match users by e-mail address, if both the host and the identity provider have verified it. Needs a token of an administrator."`
+	Interval Duration `yaml:"interval" kinds:"github,gitlab" doc:"How often the permissions of each repository are read, in addition to readings after webhooks; at least 5m. Readings are spread over the interval. 0: 6h."`
+	MaxAge   Duration `yaml:"maxAge" kinds:"github,gitlab" doc:"Age from which a reading grants nothing, such as while the host does not answer; at least twice interval. 0: four times interval."`
 }
 
 // Defaults of Permissions.

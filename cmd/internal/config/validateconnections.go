@@ -97,15 +97,15 @@ func (c *Connection) validatePermissions(path string, report reporter) {
 			report(path+".read", "the other keys have no effect without it")
 		}
 	case !c.Discovers():
-		report(path+".read", "permissions are those of repositories that discover finds: set it")
+		report(path+".read", "permissions are read for repositories that discover finds: set it")
 	case c.Token.IsZero() && c.App.ID == 0:
-		report(path+".read", "the host tells nobody without a token or an app; docs/connections.md has the least scopes")
+		report(path+".read", "reading permissions needs a token or an app; docs/connections.md has the least scopes")
 	case p.Provider == "" && !p.Emails:
-		report(path+".provider", "nothing says which user of the host somebody is: set provider")
+		report(path+".provider", "users cannot be matched with users of the host: set provider")
 	case p.EffectiveInterval() < minPermissionsInterval:
 		report(path+".interval", "%s is too short: at least %s", p.Interval.Std(), minPermissionsInterval.Std())
 	case p.EffectiveMaxAge() < 2*p.EffectiveInterval():
-		report(path+".maxAge", "%s is too short: at least twice interval, or a reading that is late takes everything away", p.MaxAge.Std())
+		report(path+".maxAge", "%s is too short: at least twice interval, or one late reading revokes all access", p.MaxAge.Std())
 	}
 }
 

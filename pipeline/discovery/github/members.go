@@ -38,14 +38,15 @@ func (g *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.
 		}
 		page = resp.NextPage
 	}
-	// The list is that of a name. Whether the name is that of the repository comes last: who
-	// takes the name of a renamed one must not have their collaborators read it.
+	// The list is read by name, so the ID behind the name is checked afterwards: if the
+	// repository was renamed and its old name is used again, the collaborators of the other
+	// repository must not be granted access.
 	found, _, err := g.client.Repositories.Get(ctx, parts[0], parts[1])
 	if err != nil {
 		return discovery.Members{}, err
 	}
 	if found.GetID() <= 0 || g.convertRepository(found).ID != r.ID {
-		return discovery.Members{}, discovery.ErrOtherRepository(r)
+		return discovery.Members{}, discovery.NewOtherRepositoryError(r)
 	}
 	return set.Members()
 }

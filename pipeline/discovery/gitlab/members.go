@@ -33,16 +33,16 @@ type user struct {
 	ConfirmedAt *time.Time `json:"confirmed_at"`
 }
 
-// ReadMembers implements discovery.MemberReader. The members of a project are its direct members, those
-// of the groups above it and of groups that were invited.
+// ReadMembers implements discovery.MemberReader. The members of a project are its direct
+// members, those of the groups above it and of groups that were invited.
 func (g *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.Members, error) {
 	var p project
 	if err := g.api.Get(ctx, "projects/"+url.PathEscape(r.DisplayName), nil, &p); err != nil {
 		return discovery.Members{}, err
 	}
-	// The path may be that of another project by now; the members are those of an ID.
+	// Another project may have the path by now; the members are read by ID.
 	if p.ID <= 0 || g.convertProject(&p).ID != r.ID {
-		return discovery.Members{}, discovery.ErrOtherRepository(r)
+		return discovery.Members{}, discovery.NewOtherRepositoryError(r)
 	}
 	var set discovery.MemberSet
 	if p.Access == "disabled" {
@@ -90,12 +90,14 @@ const (
 	addressAge   = time.Hour
 )
 
-// address is that of a user if GitLab has verified it, as of a moment.
+// address is the address of a user, empty unless GitLab has verified it, as of a time.
 type address struct {
 	email string
 	at    time.Time
 }
 
+// readAddress returns the verified address of a user, empty if there is none. It keeps
+// addresses for addressAge.
 func (g *lister) readAddress(ctx context.Context, id int64) (string, error) {
 	now := time.Now()
 	if known, ok := g.addresses[id]; ok && now.Sub(known.at) < addressAge {

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// MemberSuite is what a kind of host brings to the tests of its MemberReader.
+// MemberSuite has what the tests of a MemberReader need to know about its kind of host.
 type MemberSuite struct {
 	Kind code.HostKind
 	Open discovery.Open
@@ -33,7 +33,7 @@ type MemberWorld struct {
 	Members []int
 }
 
-// noSleep fails a wait that the suite does not want.
+// noSleep ends each wait at once.
 func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 // RunMembers runs the suite: pages, faults, rate limits and a name that is used again.

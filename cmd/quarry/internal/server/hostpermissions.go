@@ -17,12 +17,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// hostRules are how the permissions of code hosts count, by the settings in effect.
+// hostRules has the rules by which permissions of code hosts count, from the settings in
+// effect.
 type hostRules struct {
 	current atomic.Pointer[map[string]auth.HostRule]
 }
 
-// set takes the rules of the connections of c over; providers are those of the start.
+// set replaces the rules by those of the connections of c; providers are those of the start.
 func (h *hostRules) set(c *config.Config, providers []config.OIDC) {
 	rules := map[string]auth.HostRule{}
 	for i := range c.Connections {
@@ -57,7 +58,7 @@ func (h *hostRules) doubtAccess(log eventlog.Log) doubtAccess {
 	}
 }
 
-// openPermissions opens what reads the permissions of code hosts.
+// openPermissions opens the reader of the permissions of code hosts.
 func (s *Server) openPermissions() (err error) {
 	s.permissions, err = permissions.New(permissions.Options{
 		Kinds: codehosts.MemberKinds(), Log: s.log, Catalog: s.repositories.ForDiscovery(), Known: s.accounts.Directory,
@@ -70,7 +71,7 @@ func (s *Server) openPermissions() (err error) {
 	return err
 }
 
-// setPermissions has the permissions of the connections of c read, and count.
+// setPermissions applies the permission settings of the connections of c.
 func (s *Server) setPermissions(c *config.Config) {
 	s.hostRules.set(c, s.o.Config.Access.OIDC)
 	if s.permissions == nil {
