@@ -353,7 +353,8 @@ func countPlaces(places []string) map[string]int {
 
 var wholeName = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
-// compare asks at a place, and compares. Of several symbols at it, the first counts.
+// compare requests the definitions, references and hover text at a place, and compares them
+// with the index. Of several symbols at one place, the first counts.
 func (x *scipIndex) compare(t *testing.T, c *crashing, repo string, at *scipPlace, compared map[string]int) {
 	t.Helper()
 	first := slices.IndexFunc(x.places, func(p scipPlace) bool { return p.file == at.file && p.line == at.line && p.column == at.column })

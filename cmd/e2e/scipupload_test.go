@@ -29,7 +29,7 @@ type bigUpload struct {
 
 const (
 	bigFiles = 30
-	// bigTexts are the symbols that a file describes, each with a text that does not compress.
+	// bigTexts counts the symbols that a file describes, each with a text that does not compress.
 	bigTexts = 50
 )
 
@@ -95,8 +95,8 @@ func (b *bigUpload) send(address string, body io.Reader, size int64) (int, strin
 	return response.StatusCode, string(answer), err
 }
 
-// checkUploads compares how many uploads are listed, kept as objects and used for answers:
-// all of them or none.
+// checkUploads checks that answers are precise if the upload is listed and only then, and that
+// no file of an unfinished upload is left.
 func (b *bigUpload) checkUploads(when string, listed bool) {
 	b.t.Helper()
 	var found wire.FindSymbolsResponse

@@ -43,9 +43,9 @@ var accessExplanations = map[auth.AccessReason]string{
 	auth.AccessMember:    "The repository is private, and the user is one of its members.",
 	auth.AccessNotMember: "The repository is private, and the user is none of its members.",
 	auth.AccessByHost:    "The repository is private, and its code host lets the user read it.",
-	auth.AccessHostStale: "The code host let the user read the repository, but that was read too long ago.",
-	auth.AccessNotJoined: "The repository is private, and nothing says who the user is at its code host.",
-	auth.AccessNotRead:   "The repository is private, and its code host has not been read yet.",
+	auth.AccessHostStale: "The code host let the user read the repository, but it was last read too long ago.",
+	auth.AccessNotJoined: "The repository is private, and it is not known which user of its code host this is.",
+	auth.AccessNotRead:   "The repository is private, and its permissions have not been read from the code host yet.",
 	auth.AccessInactive:  "The user is not active: they wait for approval, or are suspended.",
 }
 
@@ -60,7 +60,7 @@ type accessExplanation struct {
 	Host       *hostReading       `json:"host,omitempty"`
 }
 
-// hostReading is when the permissions of a repository were read at its code host.
+// hostReading says when the permissions of a repository were read from its code host.
 type hostReading struct {
 	Connection string    `json:"connection"`
 	ReadAt     time.Time `json:"readAt,omitzero"`

@@ -9,8 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// savedSearchObject is a saved search as its reader sees it. It does not say whose a
-// shared one is: members do not learn of each other here.
+// savedSearchObject is a saved search as a caller sees it. It does not name the user of a
+// shared one, because members do not see each other's accounts.
 type savedSearchObject struct {
 	ID            account.SavedSearchID `json:"id"`
 	Name          string                `json:"name"`
@@ -27,7 +27,8 @@ type savedSearchObject struct {
 // savedSearchPath begins the links of saved searches.
 const savedSearchPath = "/saved/"
 
-func (s *Server) savedSearchOf(p *auth.Principal, q *account.SavedSearch) savedSearchObject {
+// newSavedSearch returns q as p sees it.
+func (s *Server) newSavedSearch(p *auth.Principal, q *account.SavedSearch) savedSearchObject {
 	return savedSearchObject{
 		ID: q.ID, Name: q.Name, Query: q.Query, Regexp: q.Regexp, CaseSensitive: q.CaseSensitive, Shared: q.Shared, Own: q.User == p.Actor.User,
 		URL: s.o.PublicURL + savedSearchPath + string(q.ID), CreatedAt: jsonTime(q.CreatedAt), UpdatedAt: jsonTime(q.UpdatedAt),
@@ -42,7 +43,7 @@ func (s *Server) listSavedSearches(a *auth.Service, r *http.Request) (*reply, er
 	}
 	out := make([]savedSearchObject, len(found))
 	for i, q := range found {
-		out[i] = s.savedSearchOf(p, q)
+		out[i] = s.newSavedSearch(p, q)
 	}
 	return okReply(out), nil
 }
@@ -70,7 +71,7 @@ func (s *Server) createSavedSearch(a *auth.Service, r *http.Request) (*reply, er
 	if err != nil {
 		return nil, err
 	}
-	return createdReply(s.savedSearchOf(p, q)), nil
+	return createdReply(s.newSavedSearch(p, q)), nil
 }
 
 func (s *Server) changeSavedSearch(a *auth.Service, r *http.Request) (*reply, error) {
@@ -83,7 +84,7 @@ func (s *Server) changeSavedSearch(a *auth.Service, r *http.Request) (*reply, er
 	if err != nil {
 		return nil, err
 	}
-	return okReply(s.savedSearchOf(p, q)), nil
+	return okReply(s.newSavedSearch(p, q)), nil
 }
 
 func (s *Server) deleteSavedSearch(a *auth.Service, r *http.Request) (*reply, error) {

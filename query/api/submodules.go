@@ -8,10 +8,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// Submodules returns the submodules in a directory of a revision by their paths, with those
-// of their repositories that exist for the context's principal: .gitmodules may name any
-// repository, and must not tell whether there is one. Nothing is fetched, and no submodule of
-// a submodule is looked at.
+// Submodules returns the submodules in a directory of a revision by their paths. The name of
+// the other repository is filled in only if the context's principal may read it: .gitmodules
+// may name any repository, and must not reveal whether it is here. Nothing is fetched, and
+// submodules of submodules are not resolved.
 func (s *Server) Submodules(ctx context.Context, r *code.Repository, revision, directory string) (map[string]source.Submodule, error) {
 	found, err := s.o.Source.Submodules(ctx, r, revision, directory)
 	if err != nil || len(found) == 0 {
@@ -33,16 +33,17 @@ func (s *Server) Submodules(ctx context.Context, r *code.Repository, revision, d
 	return out, nil
 }
 
-// listSubmodules is Submodules for a listing, which is whole without them: what git cannot
-// read now is left out.
+// listSubmodules returns Submodules for a listing, which is complete without them: an error is
+// logged, and the submodules are left out.
 func (s *Server) listSubmodules(ctx context.Context, r *code.Repository, revision, directory string) map[string]source.Submodule {
 	found, err := s.Submodules(ctx, r, revision, directory)
 	if err != nil {
-		s.o.Logger.DebugContext(ctx, "submodules not read", "repository", r.Name, "error", err)
+		s.o.Logger.DebugContext(ctx, "reading submodules failed", "repository", r.Name, "error", err)
 	}
 	return found
 }
 
+// newSubmodule returns the submodule at a path; its zero value if there is none.
 func (s *Server) newSubmodule(found map[string]source.Submodule, path string) wire.Submodule {
 	m, ok := found[path]
 	if !ok {

@@ -72,8 +72,8 @@ const (
 	AccessInactive  AccessReason = "not_active" // the user waits for approval, or is suspended
 	// It is private, and the permissions of its code host are read.
 	AccessByHost     AccessReason = "host_member" // the host lets the user read it
-	AccessHostStale  AccessReason = "host_stale"  // the host did when it was read, too long ago
-	AccessNotJoined  AccessReason = "not_joined"  // nothing says who the user is at the host
+	AccessHostStale  AccessReason = "host_stale"  // it did when it was read, which is too long ago
+	AccessNotJoined  AccessReason = "not_joined"  // the user's ID at the host is not known
 	AccessNotRead    AccessReason = "not_read"    // the host was not read yet
 	accessRestricted AccessReason = "restricted"  // the credential is for other repositories; no user has one
 )
@@ -95,14 +95,14 @@ type AccessExplanation struct {
 	Reason     AccessReason
 	Visibility account.Visibility
 	Source     AccessSource
-	// Host is what its code host said; nil where that does not count.
+	// Host is the last reading of its code host; nil where that does not count.
 	Host *HostReading
 }
 
-// HostReading is when the permissions of a repository were read at its code host.
+// HostReading says when the permissions of a repository were read from its code host.
 type HostReading struct {
 	Connection string
-	// ReadAt is zero if they never were. Until ExpiresAt they grant something.
+	// ReadAt is zero if they were never read. They count until ExpiresAt.
 	ReadAt, ExpiresAt time.Time
 }
 
@@ -126,14 +126,14 @@ func (s *Service) ExplainAccess(p *Principal, r *code.Repository, id account.Use
 		out.Source = SourceHost
 	}
 	if out.Source == SourceHost {
-		out.Host = state.hosts.readingOf(r)
+		out.Host = state.hosts.findReading(r)
 	}
 	if !user.Active() {
 		out.Reason = AccessInactive
 		return out, nil
 	}
 	asUser := &Principal{Actor: account.Actor{Kind: account.ActorUser, User: id}, Role: user.Role}
-	v := visibility{accessState: state, p: asUser, joined: state.hosts.join(user)}
+	v := visibility{accessState: state, p: asUser, joined: state.hosts.joinUser(user)}
 	out.Readable, out.Reason = v.explain(r)
 	return out, nil
 }

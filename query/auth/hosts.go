@@ -21,11 +21,12 @@ type HostRule struct {
 	Emails bool
 }
 
-// staleRecheck is how often a state is read again in which something is too old: a new time
-// of reading alone does not make another state.
+// staleRecheck is how often the state is read again while a reading is too old: a newer time
+// of reading alone does not change the version of the rows.
 const staleRecheck = 5 * time.Second
 
-// hostState is what code hosts say, and how it counts, as of one moment.
+// hostState has the permissions of code hosts, and the rules by which they count, as of one
+// moment.
 type hostState struct {
 	all     map[code.RepositoryID]*account.HostAccess // not changed
 	version uint64
@@ -42,26 +43,27 @@ func (s *Service) readHosts() hostState {
 	return h
 }
 
-// isSame reports whether h and other grant the same, apart from ages.
+// isSame reports whether h and other grant the same, apart from the age of readings.
 func (h *hostState) isSame(other *hostState) bool {
 	return h.version == other.version && isSameMap(h.rules, other.rules)
 }
 
-// hostUser is a user of the host of a connection: an ID, or an address, which has an @.
+// hostUser is a user of the host of a connection. The name is an ID, or an e-mail address,
+// which contains an @.
 type hostUser struct{ connection, name string }
 
-// hostUsers are users who may read something.
+// hostUsers is the set of users who may read at least one repository.
 type hostUsers map[hostUser]struct{}
 
-// joinedUser is who a user is at the code hosts.
+// joinedUser lists the users of code hosts that a user of this server is.
 type joinedUser []hostUser
 
-// join returns who a user is at the hosts of the connections, in the order of their names.
-func (h *hostState) join(user *account.User) joinedUser {
+// joinUser returns the users of code hosts that a user is, ordered by connection and name.
+func (h *hostState) joinUser(user *account.User) joinedUser {
 	var joined joinedUser
 	for connection, rule := range h.rules {
 		for _, id := range user.Identities {
-			// An @ would make an address of it.
+			// With an @, the ID would be taken for an address.
 			if rule.Issuer != "" && id.Issuer == rule.Issuer && !strings.Contains(id.Subject, "@") {
 				joined = append(joined, hostUser{connection, id.Subject})
 			}
@@ -76,8 +78,8 @@ func (h *hostState) join(user *account.User) joinedUser {
 	return joined
 }
 
-// selectOf returns, as one string, those of the user's joins that are granted something.
-func (u hostUsers) selectOf(joined joinedUser) string {
+// formatGranted returns those of joined that may read at least one repository, as one string.
+func (u hostUsers) formatGranted(joined joinedUser) string {
 	var out strings.Builder
 	for _, j := range joined {
 		if _, granted := u[j]; granted {
@@ -87,7 +89,8 @@ func (u hostUsers) selectOf(joined joinedUser) string {
 	return out.String()
 }
 
-// summarize returns who is granted something, and until when nothing becomes too old.
+// summarize returns the users who may read at least one repository, and the time at which the
+// next reading becomes too old.
 func (h *hostState) summarize() (granted hostUsers, until time.Time) {
 	granted, until = hostUsers{}, h.now.Add(100*365*24*time.Hour)
 	for _, a := range h.all {
@@ -111,20 +114,20 @@ func (h *hostState) summarize() (granted hostUsers, until time.Time) {
 	return granted, until
 }
 
-// find returns what the host of r said last, if it counts at all.
-func (h *hostState) find(r *code.Repository) (rule HostRule, a *account.HostAccess, counts bool) {
+// findAccess returns the last reading of r, nil if there is none, and whether its host counts.
+func (h *hostState) findAccess(r *code.Repository) (rule HostRule, a *account.HostAccess, counts bool) {
 	if rule, counts = h.rules[r.Connection]; !counts || r.Connection == "" || !r.Private {
 		return HostRule{}, nil, false
 	}
 	if a = h.all[r.ID]; a != nil && a.Connection != r.Connection {
-		a = nil // another host, or other credentials, said it
+		a = nil // it was read by another connection
 	}
 	return rule, a, true
 }
 
-// readingOf returns when r was read; nil where its host does not count.
-func (h *hostState) readingOf(r *code.Repository) *HostReading {
-	rule, a, counts := h.find(r)
+// findReading returns when r was read; nil where its host does not count.
+func (h *hostState) findReading(r *code.Repository) *HostReading {
+	rule, a, counts := h.findAccess(r)
 	if !counts {
 		return nil
 	}
@@ -137,7 +140,7 @@ func (h *hostState) readingOf(r *code.Repository) *HostReading {
 
 // explain says whether the host of r lets the user read it, and by which rule.
 func (h *hostState) explain(r *code.Repository, joined joinedUser) (sees bool, why AccessReason) {
-	rule, a, counts := h.find(r)
+	rule, a, counts := h.findAccess(r)
 	if !counts {
 		return false, AccessNotMember
 	}

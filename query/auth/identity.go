@@ -13,7 +13,7 @@ import (
 // Identified is what an OpenID Connect provider says about a person.
 type Identified struct {
 	Identity account.Identity
-	// HostUser is who they are at a code host; zero if the provider does not say.
+	// HostUser is their identity at a code host; zero if the provider does not say.
 	HostUser account.Identity
 	Email    string
 	// EmailVerified says that the provider knows the address to be theirs. Nothing
@@ -74,9 +74,9 @@ func (s *Service) signInUser(ctx context.Context, from account.Actor, user *acco
 	return nil, ErrUnauthenticated
 }
 
-// linkHostUser returns the event that says who a user is at a code host, if there is
-// something new to say. It replaces who they were, and has no effect if another user is that
-// person: the sign-in goes on without it.
+// linkHostUser returns the event that links a user to an identity at a code host; none if it
+// is linked already. The event replaces an earlier identity at that host, and has no effect
+// if another user has the identity: the sign-in goes on without it.
 func linkHostUser(n pendingSession, user *account.User, host account.Identity) []event.Event {
 	if !isIdentity(host) || user != nil && slices.Contains(user.Identities, host) {
 		return nil
@@ -133,8 +133,8 @@ func (s *Service) countPending() int {
 	return n
 }
 
-// LinkIdentity gives the identity that p has shown a provider to p's user, with who they are
-// at a code host if that is not zero.
+// LinkIdentity links p's user to the identity that a provider has confirmed, and to host, an
+// identity at a code host, unless that is zero.
 func (s *Service) LinkIdentity(ctx context.Context, p *Principal, id, host account.Identity) error {
 	user, err := s.needPerson(p)
 	if err != nil {

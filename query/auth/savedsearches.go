@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// maxSavedSearches bounds those of a user; the directory has the bound on all of them.
+// maxSavedSearches bounds the saved searches of one user; the directory bounds those of all.
 const maxSavedSearches = 100
 
 // SavedSearchEdit has the new values of a saved search; nil leaves one as it is.
@@ -30,7 +30,7 @@ func (s *Service) SavedSearches(p *Principal) ([]*account.SavedSearch, error) {
 	return s.o.Directory.SavedSearches(p.Actor.User), nil
 }
 
-// SavedSearch returns one that p may read.
+// SavedSearch returns a saved search that p may read.
 func (s *Service) SavedSearch(p *Principal, id account.SavedSearchID) (*account.SavedSearch, error) {
 	if err := needWholeUser(p); err != nil {
 		return nil, err
@@ -42,6 +42,7 @@ func (s *Service) SavedSearch(p *Principal, id account.SavedSearchID) (*account.
 	return q, nil
 }
 
+// needWholeUser requires a credential that is not restricted to repositories.
 func needWholeUser(p *Principal) error {
 	if p.Anonymous() {
 		return ErrUnauthenticated
@@ -66,7 +67,7 @@ func (s *Service) SaveSearch(ctx context.Context, p *Principal, edit SavedSearch
 	return s.putSavedSearch(ctx, p, q, edit, event.SavedSearchCreated)
 }
 
-// ChangeSavedSearch changes one of p's user.
+// ChangeSavedSearch changes a saved search of p's user.
 func (s *Service) ChangeSavedSearch(ctx context.Context, p *Principal, id account.SavedSearchID, edit SavedSearchEdit) (*account.SavedSearch, error) {
 	user, err := s.needPerson(p)
 	if err != nil {
@@ -100,7 +101,7 @@ func (s *Service) putSavedSearch(ctx context.Context, p *Principal, q account.Sa
 	if q.Name, err = normalName("name", q.Name, 1, account.MaxSavedNameBytes); err != nil {
 		return nil, err
 	}
-	if q.Query, err = normalQuery(q.Query); err != nil {
+	if q.Query, err = normalizeQuery(q.Query); err != nil {
 		return nil, err
 	}
 	if q == before {
@@ -133,18 +134,18 @@ func (s *Service) ownSavedSearches(user account.UserID) []*account.SavedSearch {
 	return slices.DeleteFunc(s.o.Directory.SavedSearches(user), func(q *account.SavedSearch) bool { return q.User != user })
 }
 
-// normalQuery returns the text of a query without space around it. Queries of several
-// lines come out of forms with carriage returns.
-func normalQuery(text string) (string, error) {
+// normalizeQuery returns the text of a query without surrounding space, and with line feeds
+// alone: forms send carriage returns as well.
+func normalizeQuery(text string) (string, error) {
 	query := strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
-	isControl := func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }
-	if query == "" || len(query) > account.MaxSavedQueryBytes || !utf8.ValidString(query) || strings.ContainsFunc(query, isControl) {
+	if query == "" || len(query) > account.MaxSavedQueryBytes || !utf8.ValidString(query) || strings.ContainsFunc(query, account.IsQueryControl) {
 		return "", invalidField("query", "want 1 to %d bytes of text", account.MaxSavedQueryBytes)
 	}
 	return query, nil
 }
 
-// DeleteSavedSearch deletes one of p's user. Owners may delete what others share.
+// DeleteSavedSearch deletes a saved search of p's user. Owners may also delete those that
+// others share.
 func (s *Service) DeleteSavedSearch(ctx context.Context, p *Principal, id account.SavedSearchID) error {
 	if _, err := s.needPerson(p); err != nil {
 		return err

@@ -15,7 +15,7 @@ import (
 // made again.
 const maxVisibilities = 1024
 
-// accessState is all that decides who may read which repository, as of one moment.
+// accessState has everything that decides who may read which repository, as of one moment.
 type accessState struct {
 	access map[code.RepositoryID]*account.Access // not changed
 	hosts  hostState
@@ -47,7 +47,7 @@ type visibilityCache struct {
 type visibilityKey struct {
 	role account.Role
 	user account.UserID // empty where no decision names the user
-	// host says who the user is at the code hosts; empty where those grant them nothing.
+	// host has the user's names at code hosts; empty if they may read nothing there.
 	host string
 	// credential is empty for those without a restriction.
 	credential string
@@ -62,7 +62,7 @@ func (s *Service) Visible(p *Principal) Visible {
 	}
 	state, joined := s.readAccess(), joinedUser{}
 	if user, found := s.o.Directory.User(p.Actor.User); found {
-		joined = state.hosts.join(user)
+		joined = state.hosts.joinUser(user)
 	}
 	return s.visibilities.visibleTo(p, joined, state)
 }
@@ -100,7 +100,7 @@ func (s *visibilityCache) isCurrentLocked(state *accessState) bool {
 func isSameMap(a, b any) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 
 func (s *visibilityCache) keyLocked(p *Principal, joined joinedUser) visibilityKey {
-	k := visibilityKey{role: p.Role, host: s.mu.granted.selectOf(joined)}
+	k := visibilityKey{role: p.Role, host: s.mu.granted.formatGranted(joined)}
 	if _, named := s.mu.named[p.Actor.User]; named {
 		k.user = p.Actor.User
 	}

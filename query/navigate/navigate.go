@@ -270,9 +270,9 @@ func (n *Navigator) findSymbol(ctx context.Context, v search.View, r Request, le
 	return out, nil
 }
 
-// requestNotices leaves those that are about conditions of the request, and says of each
-// which member of it that is. The relatives of a language are one condition, which selects
-// something if any of them does.
+// requestNotices returns the notices about conditions of the request, each with the parameter
+// of the request that it is about. The relatives of a language are one condition, which
+// selects something if any of them does.
 func (r *Request) requestNotices(found []syntax.Notice) (out []syntax.Notice) {
 	var ofLanguage []syntax.Notice
 	for _, n := range found {
@@ -296,7 +296,8 @@ func (r *Request) requestNotices(found []syntax.Notice) (out []syntax.Notice) {
 	return out
 }
 
-// placeNotice makes a notice one about the value of a member of the request.
+// placeNotice returns the notice with a parameter of the request and all of its value as its
+// place.
 func placeNotice(n syntax.Notice, parameter, value string) syntax.Notice {
 	n.Parameter, n.At = parameter, syntax.Span{End: len(value)}
 	return n

@@ -10,16 +10,17 @@ import (
 	"unicode/utf8"
 )
 
-// formatExpression returns an expression that parses to tree. It does what
-// syntax.Regexp.String does without looking for the fewest flags: that takes 2 ms for
-// each negated class, since it folds every letter of Unicode in it.
+// formatExpression returns an expression that parses to tree. Unlike syntax.Regexp.String it
+// does not look for the fewest flags, which takes 2 ms for each negated class because every
+// letter of Unicode in it is folded.
 func formatExpression(tree *syntax.Regexp) string {
 	var b strings.Builder
 	writeExpression(&b, tree)
 	return b.String()
 }
 
-var assertions = map[syntax.Op]string{
+// operands has the text of the operators that have neither runes nor subexpressions.
+var operands = map[syntax.Op]string{
 	syntax.OpNoMatch: `[^\x00-\x{10FFFF}]`, syntax.OpEmptyMatch: `(?:)`,
 	syntax.OpAnyCharNotNL: `(?-s:.)`, syntax.OpAnyChar: `(?s:.)`,
 	syntax.OpBeginLine: `(?m:^)`, syntax.OpEndLine: `(?m:$)`, syntax.OpBeginText: `\A`, syntax.OpEndText: `\z`,
@@ -68,11 +69,11 @@ func writeExpression(b *strings.Builder, re *syntax.Regexp) {
 			writeExpression(b, sub)
 		}
 	default:
-		b.WriteString(assertions[re.Op])
+		b.WriteString(operands[re.Op])
 	}
 }
 
-// writeLiteral writes runes by themselves, but surrogates, which no text has, by number.
+// writeLiteral writes runes as they are, and surrogates, which no text has, by number.
 func writeLiteral(b *strings.Builder, runes []rune) {
 	for _, r := range runes {
 		if utf8.ValidRune(r) {
@@ -83,7 +84,7 @@ func writeLiteral(b *strings.Builder, runes []rune) {
 	}
 }
 
-// isAtom reports whether an operator after re takes all of it as it is written.
+// isAtom reports whether a repetition operator after the text of re applies to all of it.
 func isAtom(re *syntax.Regexp) bool {
 	switch re.Op {
 	case syntax.OpCharClass, syntax.OpCapture, syntax.OpAnyChar, syntax.OpAnyCharNotNL:
@@ -95,7 +96,7 @@ func isAtom(re *syntax.Regexp) bool {
 	}
 }
 
-// writeGroup writes re so that an operator after it takes all of it.
+// writeGroup writes re in a group, so that an operator after it applies to all of it.
 func writeGroup(b *strings.Builder, re *syntax.Regexp) {
 	b.WriteString("(?:")
 	writeExpression(b, re)
@@ -105,7 +106,7 @@ func writeGroup(b *strings.Builder, re *syntax.Regexp) {
 // writeClass writes ranges of runes, pairs of bounds.
 func writeClass(b *strings.Builder, ranges []rune) {
 	if len(ranges) == 0 {
-		b.WriteString(assertions[syntax.OpNoMatch])
+		b.WriteString(operands[syntax.OpNoMatch])
 		return
 	}
 	b.WriteString("[")

@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Bounds of a file .gitmodules; larger ones resolve nothing.
+// Bounds of a .gitmodules file. The URLs of a larger one are not known.
 const (
 	maxModulesBytes = 1 << 20
 	maxModules      = 10_000
 )
 
-// errModules says that git would not read a file .gitmodules either.
-var errModules = errors.New("the file is no configuration of git")
+// errModules is returned for a .gitmodules file that git does not read either.
+var errModules = errors.New("not a git configuration file")
 
-// parseModules returns the URLs of submodules by their paths, as .gitmodules has them: the
-// last value of a key counts. The file is written by whoever may push: it is data here, and
-// no git reads it, which would follow its includes. What git refuses is left out: paths and
-// URLs that begin with a dash.
+// parseModules returns the URLs of the submodules in a .gitmodules file by their paths. The
+// last value of a key counts. Whoever may push writes the file, so git does not read it here:
+// git would follow its includes. Paths and URLs that begin with a dash are left out, as git
+// refuses them.
 func parseModules(text string) (map[string]string, error) {
 	p := &configParser{rest: strings.TrimPrefix(text, "\ufeff")}
 	type module struct{ path, url string }
@@ -60,7 +60,7 @@ type configParser struct {
 	err                       error
 }
 
-// next reads the next variable; false at the end, and at what git does not read.
+// next reads the next variable. It returns false at the end, and at an error, which is in err.
 func (p *configParser) next() bool {
 	for {
 		p.rest = strings.TrimLeft(p.rest, " \t\r\n")

@@ -16,12 +16,12 @@ type Submodule struct {
 	Path string
 	// Commit is the one that the tree has of the other repository.
 	Commit code.CommitID
-	// CloneURL is where .gitmodules says that the other repository is; empty if it says
-	// nothing that Quarry could clone. It has no user and no password. It was written by
-	// whoever may push: nothing may be fetched from it.
+	// CloneURL is the URL of the other repository from .gitmodules, without a user and a
+	// password; empty if it is no URL that Quarry could clone. Whoever may push writes it:
+	// nothing may be fetched from it.
 	CloneURL string
-	// Repository is the full name of the repository that Quarry has of it; empty if there
-	// is none that the caller may see. The callers of a Browser fill it in.
+	// Repository is the full name of the registered repository with that URL; empty if there
+	// is none that the caller may read. The callers of a Browser fill it in.
 	Repository string
 }
 
@@ -34,8 +34,8 @@ func (m *Submodule) PageAddress() string {
 	return Address{Repository: m.Repository, Revision: string(m.Commit), Kind: PageTree}.String()
 }
 
-// Submodules returns the submodules in a directory of a revision, "" being the root. Only
-// git knows them: the error wraps ErrUnavailable without a mirror.
+// Submodules returns the submodules in a directory of a revision, "" being the root. They are
+// read from git: without a mirror, the error wraps ErrUnavailable.
 func (b *Browser) Submodules(ctx context.Context, r *code.Repository, name, directory string) ([]Submodule, error) {
 	directory, err := cleanDirectory(directory)
 	if err != nil {
@@ -125,6 +125,8 @@ func resolveModuleURL(base, text string) string {
 	return text
 }
 
+// resolveRelativeURL resolves a URL that begins with ./ or ../ against the clone URL base;
+// empty if it leads above the root of the host.
 func resolveRelativeURL(base, text string) string {
 	clone, err := code.ParseCloneURL(base)
 	if err != nil {

@@ -35,8 +35,8 @@ type Notice struct {
 	Code    NoticeCode
 	At      Span // of the part that the notice is about
 	Message string
-	// Parameter is the member of a request without a query that the notice is about, such as language; At is a part of its
-	// value. Empty for a search.
+	// Parameter is the parameter that the notice is about, such as language, in a request
+	// without a query; At is then a part of its value. Empty for a search.
 	Parameter string
 	// Filter is the filter that the notice is about, as it is printed; empty if it is about something else.
 	Filter string

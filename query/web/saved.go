@@ -30,7 +30,7 @@ func (s *Server) savedPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "saved", title: s.texts.mustFormat("savedTitle"), section: "saved", data: rows})
 }
 
-// openSaved leads to the results of a saved search, which are those of the visitor.
+// openSaved redirects to the results of a saved search, as the visitor may see them.
 func (s *Server) openSaved(w http.ResponseWriter, v *pageRequest) error {
 	q, err := s.o.Accounts.SavedSearch(v.principal, account.SavedSearchID(v.r.PathValue("id")))
 	if err != nil {
@@ -89,8 +89,8 @@ func (s *Server) showSavedForm(w http.ResponseWriter, v *pageRequest, q *account
 	}{&shown, name, account.MaxSavedQueryBytes}})
 }
 
-// savedEdit reads the form of a saved search.
-func savedEdit(f form) auth.SavedSearchEdit {
+// readSavedEdit reads the form of a saved search.
+func readSavedEdit(f form) auth.SavedSearchEdit {
 	name, query := f.Get("name"), f.values.Get("query")
 	regexp, caseSensitive, shared := f.Has("re", "1"), f.Has("case", "1"), f.Has("shared", "1")
 	return auth.SavedSearchEdit{Name: &name, Query: &query, Regexp: &regexp, CaseSensitive: &caseSensitive, Shared: &shared}
@@ -101,7 +101,7 @@ func (s *Server) createSaved(w http.ResponseWriter, v *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.o.Accounts.SaveSearch(v.r.Context(), v.principal, savedEdit(f))
+	_, err = s.o.Accounts.SaveSearch(v.r.Context(), v.principal, readSavedEdit(f))
 	return s.finishSaved(w, v, &account.SavedSearch{}, f, err)
 }
 
@@ -114,11 +114,11 @@ func (s *Server) changeSaved(w http.ResponseWriter, v *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	_, err = s.o.Accounts.ChangeSavedSearch(v.r.Context(), v.principal, q.ID, savedEdit(f))
+	_, err = s.o.Accounts.ChangeSavedSearch(v.r.Context(), v.principal, q.ID, readSavedEdit(f))
 	return s.finishSaved(w, v, q, f, err)
 }
 
-// finishSaved leads to the list, or shows the form again with what is wrong.
+// finishSaved redirects to the list, or shows the form again with the errors.
 func (s *Server) finishSaved(w http.ResponseWriter, v *pageRequest, q *account.SavedSearch, f form, err error) error {
 	if errors.Is(err, auth.ErrSavedSearchExists) {
 		f.addError("name", s.texts.mustFormat("savedExists"))

@@ -67,8 +67,8 @@ func (s *Server) readTree(v *pageRequest, p *codePage) error {
 	return nil
 }
 
-// linkSubmodules has the submodules among the entries lead to the commits of the repositories
-// that Quarry has of them. Without git they keep the links to their own pages.
+// linkSubmodules links the submodules among the entries to their commits in the repositories
+// that Quarry has. Without git they keep the links to their own pages.
 func (s *Server) linkSubmodules(ctx context.Context, p *codePage, rows []treeRow) {
 	if !slices.ContainsFunc(rows, func(row treeRow) bool { return row.Kind == source.KindCommit }) {
 		return

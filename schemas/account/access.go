@@ -58,10 +58,11 @@ type Actor struct {
 // MaxClientBytes bounds Actor.Client.
 const MaxClientBytes = 200
 
-// HostAccess is who may read a repository at its code host, as it was read last.
+// HostAccess lists who may read a repository at its code host, from its last reading.
 type HostAccess struct {
 	Repository code.RepositoryID
-	// Connection is the one by which it was read; of another one it grants nothing.
+	// Connection is the connection that read it. It grants nothing if the repository belongs
+	// to another one.
 	Connection string
 	// Users are IDs of the host, Emails addresses that the host has verified. Both ascend.
 	Users, Emails []string

@@ -27,3 +27,9 @@ type SavedSearch struct {
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
+
+// IsQueryControl reports whether r is a control character that the text of a saved query
+// must not contain. Line feeds and tabs may separate its terms.
+func IsQueryControl(r rune) bool {
+	return r < ' ' && r != '\n' && r != '\t' || r == 0x7f
+}

@@ -12,10 +12,10 @@ import (
 // TypeSavedSearchChanged is an event of TopicAccounts.
 const TypeSavedSearchChanged Type = "dev.quarry.savedsearch.changed.v1"
 
-// SavedSearchChange says what becomes of a saved search.
+// SavedSearchChange is a kind of change of a saved search.
 type SavedSearchChange string
 
-// What can become of one.
+// The changes of a saved search.
 const (
 	SavedSearchCreated  SavedSearchChange = "created"
 	SavedSearchReplaced SavedSearchChange = "replaced" // all fields, with those that stay
@@ -67,13 +67,7 @@ func (c *checker) checkQuery(field, s string) {
 		c.addErrorf("%s: %d bytes, want 1 to %d", field, len(s), account.MaxSavedQueryBytes)
 		return
 	}
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, isQueryControl) {
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, account.IsQueryControl) {
 		c.addErrorf("%s: %.80q, want UTF-8 without control characters", field, s)
 	}
-}
-
-// isQueryControl reports whether a query that is kept may not have r. Line breaks and
-// tabs stand between terms.
-func isQueryControl(r rune) bool {
-	return r < ' ' && r != '\n' && r != '\t' || r == 0x7f
 }

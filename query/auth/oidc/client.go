@@ -83,8 +83,8 @@ type Arrival struct {
 	Identity account.Identity
 	// Email is in lower case and verified; empty if the provider vouches for none.
 	Email string
-	// HostUser is the person at a code host, as Provider.HostClaim has it; zero if the
-	// provider does not say.
+	// HostUser is the identity of the person at a code host, from Provider.HostClaim; zero
+	// if the token does not have it.
 	HostUser account.Identity
 	// Name is what the provider calls the person; may be empty.
 	Name    string

@@ -66,8 +66,8 @@ func (c *Client) identifyPerson(ctx context.Context, r *remote, p *providerMetad
 // maxHostUserBytes bounds the ID of a user at a code host.
 const maxHostUserBytes = 40
 
-// readHostUser returns who the person is at a code host, by a string or a whole number; zero
-// for people who have no account there.
+// readHostUser returns the identity of a person at a code host from a claim that is a string
+// or a positive whole number; zero if the claim is absent or anything else.
 func readHostUser(p *Provider, claims map[string]json.RawMessage) account.Identity {
 	var text string
 	var number int64

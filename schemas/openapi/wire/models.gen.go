@@ -1587,14 +1587,14 @@ type Health struct {
 // HealthStatus defines model for Health.Status.
 type HealthStatus string
 
-// HostReading When it was read who may read the repository at its code host; absent where that is not read, or does not count.
+// HostReading The last reading of the permissions of the repository from its code host; absent where they are not read, or do not count.
 type HostReading struct {
 	Connection string `json:"connection"`
 
-	// ReadAt Absent if it never was.
+	// ReadAt Absent if they were never read.
 	ReadAt Time `json:"readAt,omitempty,omitzero"`
 
-	// ExpiresAt From then on it lets nobody read the repository.
+	// ExpiresAt From then on the reading grants nothing.
 	ExpiresAt Time `json:"expiresAt,omitempty,omitzero"`
 }
 
@@ -2296,7 +2296,7 @@ type SearchNotice struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
 
-	// Parameter Of find_definitions and its like, whose requests have no query, the member of the request that the notice is about.
+	// Parameter Parameter of the request that the notice is about, for find_definitions and similar operations, whose requests have no query.
 	Parameter SearchNoticeParameter `json:"parameter,omitempty,omitzero"`
 
 	// Filter The filter that the notice is about, such as lang:pyhton. Absent if it is about something else.
@@ -2319,7 +2319,7 @@ type SearchNotice struct {
 // POSITION_WITHOUT_SYMBOL: the symbol is not at the position of the request.
 type SearchNoticeCode string
 
-// SearchNoticeParameter Of find_definitions and its like, whose requests have no query, the member of the request that the notice is about.
+// SearchNoticeParameter Parameter of the request that the notice is about, for find_definitions and similar operations, whose requests have no query.
 type SearchNoticeParameter string
 
 // SearchRequest defines model for SearchRequest.
@@ -2507,7 +2507,7 @@ type Submodule struct {
 	// Commit The commit of the other repository that the tree has.
 	Commit string `json:"commit"`
 
-	// CloneURL Where .gitmodules says that it is. Whoever may push to the repository wrote it: check it before use.
+	// CloneURL URL of the other repository from .gitmodules. Whoever may push to the repository can write it: check it before use.
 	CloneURL string `json:"cloneUrl,omitempty,omitzero"`
 
 	// RepoName The repository of this server that has the clone URL, if the caller may read it.

@@ -25,7 +25,7 @@ class QQuery extends LitElement {
     this.form = this.closest('form');
     this.attach(this.querySelector('#q'));
     this.form.addEventListener('submit', () => { this.close(); rememberQuery(this.input.value); });
-    // Who signs out leaves no queries to the next user of the browser.
+    // Signing out clears the history, so that the next user of the browser does not see it.
     document.querySelector('form[action="/sign-out"]')?.addEventListener('submit', forgetQueries);
     this.addEventListener('focusout', (e) => { if (!this.contains(e.relatedTarget)) this.close(); });
   }

@@ -58,8 +58,8 @@ async function findSymbols(text, n, signal) {
 const branchesAtOnce = 10;
 let branches = { of: '', refs: [] };
 
-// findBranches offers the indexed refs of the repository that the query names. The answer for
-// a repository is kept, since it has all of them; it has those that the caller may read.
+// findBranches suggests the indexed refs of the repository that the query names. The last
+// answer is kept: it has all refs of the repository that the caller may read.
 async function findBranches(query, text, signal) {
   const named = /(?:^|[\s(])(?:repo|repository|r):(?:"((?:\\.|[^"\\])*)"|([^\s"()]+))/.exec(query);
   if (!named) return [];
