@@ -168,7 +168,7 @@ func (f *follower) scheduleAll(fresh []*schedule, known map[code.RepositoryID]*a
 	pace := min(minPace, f.c.Interval/time.Duration(max(1, len(f.repositories))))
 	for _, s := range fresh {
 		s.next = readAt(known, s, f.c.Name).Add(f.c.Interval)
-		if s.next.Before(now) {
+		if s.next.Before(now) || s.next.After(now.Add(f.c.Interval)) { // the latter was read by a clock ahead
 			if f.slot.Before(now) {
 				f.slot = now
 			}
@@ -273,7 +273,7 @@ func (f *follower) openReader() error {
 func (f *follower) recordMembers(ctx context.Context, s *schedule, members discovery.Members, started time.Time) error {
 	known, _ := f.r.o.Known.HostAccess()
 	a := known[s.repository.ID]
-	if a != nil && a.Connection == f.c.Name && slices.Equal(a.Users, members.Users) && slices.Equal(a.Emails, members.Emails) && !a.ReadAt.Before(s.appendedAt) {
+	if a != nil && a.Connection == f.c.Name && slices.Equal(a.Users, members.Users) && slices.Equal(a.Emails, members.Emails) && !a.ReadAt.Before(s.appendedAt) && !a.ReadAt.After(started) {
 		if len(f.confirmed) == 0 {
 			f.confirmedAt = started
 		}

@@ -356,6 +356,15 @@ func TestReadingsAreSpread(t *testing.T) {
 	}
 }
 
+// TestReadingsToComeAreReadAgain shows that a reading by a clock that was ahead is replaced
+// soon, even by one that is equal.
+func TestReadingsToComeAreReadAgain(t *testing.T) {
+	w := newWorld(t, 1)
+	w.mu.rows[1] = &account.HostAccess{Repository: 1, Connection: "hub", Users: []string{"1042"}, ReadAt: w.mu.now.Add(1000 * time.Hour)}
+	_, events := w.runFor(w.follower(), time.Minute)
+	w.wantEvents("after a start", events, "read 1 [1042]")
+}
+
 // TestRun reads while it runs, changes its connections, and leaves nothing running.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 // SchemaVersion is the version of the rows, and of the rules: other rules make
 // other rows of the same log.
-const SchemaVersion = 3
+const SchemaVersion = 4
 
 // name is that of the projection.
 const name = "accounts"

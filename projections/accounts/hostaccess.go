@@ -26,6 +26,9 @@ const (
 	// hostAccessRetention is how long a row is kept after its last reading. query/auth
 	// ignores it long before.
 	hostAccessRetention = 90 * 24 * time.Hour
+	// maxOverlap is by how much a reading that is appended last may have begun earlier than
+	// another. What is further to come was read by a clock that was wrong.
+	maxOverlap = 3 * time.Hour
 )
 
 // hostAccess has the permissions of repositories at their code hosts.
@@ -115,13 +118,13 @@ func (h *hostAccess) copyTaken() {
 }
 
 // hostAccessRead replaces the row of a repository. A reading that began before the one in the
-// row has no effect: two processes may have read at once.
+// row has no effect: two processes may have read at once, for less than maxOverlap.
 func (c *change) hostAccessRead(e *event.HostAccessRead) (Refusal, error) {
 	h := &c.s.hosts
 	was := h.rows[e.ID]
 	a := &account.HostAccess{Repository: e.ID, Connection: e.Connection, Users: internAll(e.Users), Emails: internAll(e.Emails), ReadAt: e.At.UTC()}
 	switch {
-	case was != nil && was.ReadAt.After(a.ReadAt):
+	case was != nil && was.ReadAt.After(a.ReadAt) && was.ReadAt.Sub(a.ReadAt) < maxOverlap:
 		return "", nil
 	case was == nil && len(h.rows) >= MaxHostRepositories, h.memberships-countMemberships(was)+countMemberships(a) > MaxHostMemberships:
 		// The only refusal with an effect: the old row might grant what the host has revoked.

@@ -79,6 +79,17 @@ func TestHostAccess(t *testing.T) {
 	}
 }
 
+// TestHostAccessOfAWrongClock shows that a reading by a clock that was far ahead does not stand
+// against all that follow.
+func TestHostAccessOfAWrongClock(t *testing.T) {
+	r := newRig(t)
+	r.expectRefusal("", &event.HostAccessRead{ID: 7, Connection: "hub", Users: []string{"1042"}, At: r.now.Add(1000 * time.Hour)})
+	r.readHost(7, "77")
+	if got, at := r.usersOf(7); !slices.Equal(got, []string{"77"}) || !at.Equal(r.now) {
+		t.Errorf("users %v as of %v", got, at)
+	}
+}
+
 func TestHostDoubts(t *testing.T) {
 	r := newRig(t)
 	one, all := account.HostDoubt{Connection: "hub", Repository: 7}, account.HostDoubt{Connection: "hub"}

@@ -21,6 +21,15 @@ type HostRule struct {
 	Emails bool
 }
 
+// maxClockAhead is how far clocks may differ. A reading that is further to come was made by a
+// clock that was wrong, and grants nothing: it would for too long.
+const maxClockAhead = 5 * time.Minute
+
+// counts reports whether a reading grants something now.
+func (r *HostRule) counts(readAt, now time.Time) bool {
+	return now.Before(readAt.Add(r.MaxAge)) && !readAt.After(now.Add(maxClockAhead))
+}
+
 // staleRecheck is how often the state is read again while a reading is too old: a newer time
 // of reading alone does not change the version of the rows.
 const staleRecheck = 5 * time.Second
@@ -36,7 +45,7 @@ type hostState struct {
 
 // readHosts returns the state as of now.
 func (s *Service) readHosts() hostState {
-	h := hostState{rules: s.o.HostRules(), now: s.o.Now()}
+	h := hostState{rules: s.o.HostRules(), now: s.o.Now().Round(0)} // by the clock, as times of reading are
 	if len(h.rules) > 0 {
 		h.all, h.version = s.o.Directory.HostAccess()
 	}
@@ -99,7 +108,7 @@ func (h *hostState) summarize() (granted hostUsers, until time.Time) {
 			continue
 		}
 		next := a.ReadAt.Add(rule.MaxAge)
-		if !h.now.Before(next) {
+		if !rule.counts(a.ReadAt, h.now) {
 			next = h.now.Add(staleRecheck)
 		}
 		if next.Before(until) {
@@ -160,7 +169,7 @@ func (h *hostState) explain(r *code.Repository, joined joinedUser) (sees bool, w
 			why = AccessNotMember
 			continue
 		}
-		if !h.now.Before(a.ReadAt.Add(rule.MaxAge)) {
+		if !rule.counts(a.ReadAt, h.now) {
 			return false, AccessHostStale
 		}
 		return true, AccessByHost

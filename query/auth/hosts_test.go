@@ -124,6 +124,21 @@ func TestHostPermissions(t *testing.T) {
 	}
 }
 
+// TestHostReadingsToCome shows that what a clock that was wrong has read grants nothing.
+func TestHostReadingsToCome(t *testing.T) {
+	h := newHostWorld(t)
+	eve := h.signIn("eve", "eve@example.org", "1042")
+	at := h.clock.Now().Add(1000 * time.Hour)
+	h.append(&event.HostAccessRead{ID: 2, Connection: "hub", Users: []string{"1042"}, At: at})
+	h.want("read by a clock ahead", eve, false, auth.AccessHostStale)
+	h.read([]string{"1042"}, nil)
+	h.want("read again", eve, true, auth.AccessByHost)
+	h.clock.advanceBy(-2 * time.Hour)
+	h.want("this clock was ahead", eve, false, auth.AccessHostStale)
+	h.clock.advanceBy(2*time.Hour - time.Minute)
+	h.want("the clocks differ by a minute", eve, true, auth.AccessByHost)
+}
+
 // TestHostEmails shows that only addresses count that were verified on both sides.
 func TestHostEmails(t *testing.T) {
 	h := newHostWorld(t)

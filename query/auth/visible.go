@@ -93,7 +93,8 @@ func (s *visibilityCache) visibleTo(p *Principal, joined joinedUser, state acces
 }
 
 func (s *visibilityCache) isCurrentLocked(state *accessState) bool {
-	return s.mu.known != nil && isSameMap(s.mu.state.access, state.access) && s.mu.state.hosts.isSame(&state.hosts) && state.hosts.now.Before(s.mu.until)
+	clockSetBack := state.hosts.now.Before(s.mu.state.hosts.now.Add(-maxClockAhead))
+	return s.mu.known != nil && isSameMap(s.mu.state.access, state.access) && s.mu.state.hosts.isSame(&state.hosts) && state.hosts.now.Before(s.mu.until) && !clockSetBack
 }
 
 // isSameMap reports whether a and b are one map.
