@@ -112,7 +112,7 @@ func writeClass(b *strings.Builder, ranges []rune) {
 	b.WriteString("[")
 	if n := len(ranges); n > 2 && ranges[0] == 0 && ranges[n-1] == unicode.MaxRune {
 		b.WriteString("^")
-		ranges = complement(ranges)
+		ranges = complementRanges(ranges)
 	}
 	for i := 0; i+1 < len(ranges); i += 2 {
 		writeRune(b, ranges[i])
@@ -124,9 +124,9 @@ func writeClass(b *strings.Builder, ranges []rune) {
 	b.WriteString("]")
 }
 
-// complement returns the ranges between those given, the first of which begins and the
+// complementRanges returns the ranges between those given, the first of which begins and the
 // last of which ends with what Unicode has.
-func complement(ranges []rune) []rune {
+func complementRanges(ranges []rune) []rune {
 	var between []rune
 	for i := 1; i+1 < len(ranges); i += 2 {
 		between = append(between, ranges[i]+1, ranges[i+1]-1)
