@@ -37,7 +37,7 @@ func (s *MemberSet) Add(id, email string) {
 	if s.users == nil {
 		s.users, s.emails = map[string]struct{}{}, map[string]struct{}{}
 	}
-	if id != "" && len(id) <= event.MaxHostUserBytes {
+	if id != "" && len(id) <= account.MaxHostUserBytes {
 		s.users[id] = struct{}{}
 	}
 	email = account.LowerEmail(email)

@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -140,14 +139,6 @@ func (d *Directory) SavedSearches(user account.UserID) []*account.SavedSearch {
 		}
 	}
 	d.mu.RUnlock()
-	slices.SortFunc(found, func(a, b *account.SavedSearch) int {
-		if own := a.User == user; own != (b.User == user) {
-			if own {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
+	slices.SortFunc(found, account.OrderSavedSearches(user))
 	return found
 }

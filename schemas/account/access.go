@@ -58,6 +58,9 @@ type Actor struct {
 // MaxClientBytes bounds Actor.Client.
 const MaxClientBytes = 200
 
+// MaxHostUserBytes bounds the ID of a user at a code host.
+const MaxHostUserBytes = 40
+
 // HostAccess lists who may read a repository at its code host, from its last reading.
 type HostAccess struct {
 	Repository code.RepositoryID

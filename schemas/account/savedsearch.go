@@ -1,6 +1,9 @@
 package account
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Bounds of a saved search.
 const (
@@ -32,4 +35,18 @@ type SavedSearch struct {
 // must not contain. Line feeds and tabs may separate its terms.
 func IsQueryControl(r rune) bool {
 	return r < ' ' && r != '\n' && r != '\t' || r == 0x7f
+}
+
+// OrderSavedSearches returns the order in which a user sees saved searches: first the
+// user's own, each part by name.
+func OrderSavedSearches(user UserID) func(a, b *SavedSearch) int {
+	return func(a, b *SavedSearch) int {
+		if own := a.User == user; own != (b.User == user) {
+			if own {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+	}
 }

@@ -3,6 +3,7 @@ package event
 import (
 	"time"
 
+	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -17,8 +18,6 @@ const (
 const (
 	// MaxHostUsers bounds the users, and the e-mail addresses, of a HostAccessRead.
 	MaxHostUsers = 10_000
-	// MaxHostUserBytes bounds the ID of a user at a code host.
-	MaxHostUserBytes = 40
 	// MaxHostEmailBytes bounds an e-mail address of a HostAccessRead.
 	MaxHostEmailBytes = 60
 	// MaxConfirmed bounds the repositories of a HostAccessConfirmed.
@@ -69,7 +68,7 @@ func (*HostAccessDoubted) Key() code.RepositoryID   { return 0 }
 func (c *checker) checkHostAccessRead(e *HostAccessRead) {
 	c.checkRepositoryID(e.ID)
 	c.checkText("connection", e.Connection, 1, MaxConnectionBytes)
-	c.checkHostUsers("users", e.Users, MaxHostUserBytes)
+	c.checkHostUsers("users", e.Users, account.MaxHostUserBytes)
 	c.checkHostUsers("emails", e.Emails, MaxHostEmailBytes)
 	for _, email := range e.Emails {
 		c.checkEmail("emails", email)

@@ -221,13 +221,5 @@ func (d *Directory) SavedSearch(id account.SavedSearchID) (*account.SavedSearch,
 
 // SavedSearches implements auth.Directory.
 func (d *Directory) SavedSearches(user account.UserID) []*account.SavedSearch {
-	return sortedValues(d, d.mu.searches, func(q *account.SavedSearch) bool { return q.User == user || q.Shared }, func(a, b *account.SavedSearch) int {
-		if own := a.User == user; own != (b.User == user) {
-			if own {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
-	})
+	return sortedValues(d, d.mu.searches, func(q *account.SavedSearch) bool { return q.User == user || q.Shared }, account.OrderSavedSearches(user))
 }

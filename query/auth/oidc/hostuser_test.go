@@ -13,7 +13,7 @@ func TestReadHostUser(t *testing.T) {
 	p := Provider{Name: "company", Issuer: "https://id.example.org", ClientID: "quarry", HostClaim: "github_id"}
 	for value, want := range map[string]string{
 		`"1042"`: "1042", `1042`: "1042", `""`: "", `null`: "", `-1`: "", `1.5`: "", `["1042"]`: "", `true`: "", `{"id": 1042}`: "",
-		`"` + strings.Repeat("1", maxHostUserBytes+1) + `"`: "",
+		`"` + strings.Repeat("1", account.MaxHostUserBytes+1) + `"`: "",
 	} {
 		wanted := account.Identity{}
 		if want != "" {

@@ -63,9 +63,6 @@ func (c *Client) identifyPerson(ctx context.Context, r *remote, p *providerMetad
 	return arrival, err
 }
 
-// maxHostUserBytes bounds the ID of a user at a code host.
-const maxHostUserBytes = 40
-
 // readHostUser returns the identity of a person at a code host from a claim that is a string
 // or a positive whole number; zero if the claim is absent or anything else.
 func readHostUser(p *Provider, claims map[string]json.RawMessage) account.Identity {
@@ -74,7 +71,7 @@ func readHostUser(p *Provider, claims map[string]json.RawMessage) account.Identi
 	if json.Unmarshal(claims[p.HostClaim], &text) != nil && json.Unmarshal(claims[p.HostClaim], &number) == nil && number > 0 {
 		text = strconv.FormatInt(number, 10)
 	}
-	if text == "" || len(text) > maxHostUserBytes {
+	if text == "" || len(text) > account.MaxHostUserBytes {
 		return account.Identity{}
 	}
 	return account.Identity{Issuer: HostIssuer(p.Issuer, p.HostClaim), Subject: text}
