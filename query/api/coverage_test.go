@@ -11,6 +11,7 @@ import (
 // unrecorded are the routes that make no record of their own, and why.
 var unrecorded = map[string]string{
 	"GET /api/models":                            "always an empty list",
+	"GET /api/repos/{repoId}/image":              "a picture shows no code, and pages load it on each visit",
 	"POST /api/mcp":                              "agents: sessions and calls are written down one by one",
 	"DELETE /api/mcp":                            "agents: the same",
 	"POST /api/auth/setup":                       "user.owner_created is an event; what fails is a refusal of the service",

@@ -107,6 +107,13 @@ type Status interface {
 	Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) (files []indexing.SkippedFile, total int, err error)
 }
 
+// Pictures knows the pictures of repositories.
+type Pictures interface {
+	// Load returns the picture of a repository and its Content-Type, which is of a kind
+	// that runs nothing. Any error but that of the context means that there is none.
+	Load(ctx context.Context, r *code.Repository) (body []byte, contentType string, err error)
+}
+
 // Errors that the interfaces above may wrap.
 var (
 	// ErrRefused says that a policy forbids the request, with the reason.
@@ -171,6 +178,8 @@ type Options struct {
 	Screen *search.Screen
 	// Connections are the kinds of the configured connections, by name.
 	Connections map[string]code.HostKind
+	// Pictures is nil in a process that fetches none: their route answers 503.
+	Pictures Pictures
 	// Connectivity is nil in a process that knows no state of connections.
 	Connectivity Connectivity
 	// Ready says why the server should get no requests yet; nil is always ready.

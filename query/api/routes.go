@@ -43,6 +43,8 @@ func (s *Server) routeTable() []route {
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/erasures", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.listErasures},
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/repos/{repoId}/refresh", Access: front.AccessOwner, Action: audit.ReindexedRepository}, handler: s.refreshRepository},
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/repos/{repoId}/reindex", Access: front.AccessOwner, Action: audit.ReindexedRepository}, handler: s.reindexRepository},
+		// A picture shows no code: pages load it on each visit, and it is not worth an entry each.
+		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/image", Access: front.AccessSearch}, handler: s.showImage},
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/status", Access: front.AccessSearch, Action: audit.ReadRepository}, handler: s.repositoryStatus},
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/skipped", Access: front.AccessSearch, Action: audit.ReadRepository}, handler: s.skippedFiles},
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/scip", Access: front.AccessSearch, Action: audit.ReadRepository}, handler: s.listScipUploads},

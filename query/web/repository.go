@@ -30,6 +30,7 @@ const (
 type repositoryPage struct {
 	wire.RepositoryStatus
 	Path, Browse, External string // addresses: of this page, of its files, on the code host
+	Image                  string // address of its picture; empty if the code host has none
 	Refs                   []wire.RefStatus
 	MoreRefs               int
 	Branch                 string // the default branch
@@ -81,6 +82,9 @@ func (s *Server) showRepo(w http.ResponseWriter, v *pageRequest, f form, status 
 		return operationError(v, err)
 	}
 	p.External, p.Branch = row.ExternalWebURL, row.DefaultBranch
+	if row.ImageURL != "" {
+		p.Image = fmt.Sprintf("/api/repos/%d/image", id)
+	}
 	if v.isOwner() {
 		if page, err := api.ListDeliveries(ctx, client.ListDeliveriesParams{Repository: strconv.FormatInt(id, 10), Limit: maxShownDeliveries}); err == nil {
 			p.Deliveries = page.Deliveries

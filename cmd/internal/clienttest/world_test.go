@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -23,6 +24,7 @@ import (
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/testserver"
+	"github.com/quarrysearch/quarry/pipeline/gittest"
 	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
 )
 
@@ -33,6 +35,7 @@ type world struct {
 	token    string // creates the owner
 	operator string // token of the operator
 	provider *oidctest.Provider
+	host     string // URL of a code host with pictures
 
 	mu struct {
 		sync.Mutex
@@ -51,10 +54,13 @@ type exchange struct {
 // hookSecret signs deliveries.
 const hookSecret = "a secret of the tests of clients"
 
+// picture begins as a GIF file does, and is text, as all that drivers print.
+const picture = "GIF89a of a saucer"
+
 func newWorld(t *testing.T, binary string) *world {
 	t.Helper()
 	w := &world{root: t.TempDir()}
-	for _, name := range []string{"kettle", "doomed", "broken"} {
+	for _, name := range []string{"kettle", "doomed", "broken", "saucer"} {
 		testserver.MakeRepository(t, filepath.Join(w.root, name))
 	}
 	var upstream *url.URL
@@ -67,13 +73,25 @@ func newWorld(t *testing.T, binary string) *world {
 	yes := true
 	w.provider = oidctest.Start(t, map[string]oidctest.Account{"edith": {Email: "edith@example.com", Verified: &yes, Name: "Edith"}},
 		map[string]string{"quarry": w.url + "/auth/oidc/company/callback"})
-	server := testserver.Start(t, binary, w.root, "--config", w.writeConfig(t), "--set", "pipeline.maxAttempts=1")
+	w.host = startHost(t, w.root)
+	server := testserver.Start(t, binary, w.root, "--config", w.writeConfig(t), "--set", "pipeline.maxAttempts=1",
+		"--set", "git.allowedProtocols=file,http", "--set", "git.allowedNetworks=127.0.0.0/8")
 	w.token, w.operator = server.SetupToken, server.OperatorToken
 	var err error
 	if upstream, err = url.Parse(server.URL); err != nil {
 		t.Fatal(err)
 	}
 	return w
+}
+
+// startHost runs a code host that serves the repositories below root, and a picture.
+func startHost(t *testing.T, root string) string {
+	routes := http.NewServeMux()
+	routes.Handle("/", gittest.HTTPHandler(t, root))
+	routes.HandleFunc("/picture", func(rw http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(rw, picture) })
+	host := httptest.NewServer(routes)
+	t.Cleanup(host.Close)
+	return host.URL
 }
 
 // writeConfig writes a configuration file, which is YAML, of which JSON is a part.
@@ -83,6 +101,8 @@ func (w *world) writeConfig(t *testing.T) string {
 		"publicUrl": w.url,
 		"connections": []any{map[string]any{
 			"name": "local", "kind": "genericGitHost", "autoRegister": true, "secrets": []string{"whsec_" + base64.StdEncoding.EncodeToString([]byte(hookSecret))},
+		}, map[string]any{
+			"name": "pictured", "kind": "gitea", "url": w.host, "autoRegister": true, "secrets": []string{hookSecret},
 		}},
 		"access": map[string]any{"oidc": []any{map[string]any{
 			"name": "company", "issuer": w.provider.Issuer, "clientId": "quarry", "clientSecret": oidctest.ClientSecret,
@@ -127,6 +147,8 @@ func (w *world) runStep(t *testing.T, what string) {
 	switch what {
 	case "push":
 		w.deliverPush(t)
+	case "pushPictured":
+		w.deliverPicturedPush(t)
 	case "damage": // so that nothing can be fetched
 		objects := filepath.Join(w.root, "broken", ".git", "objects")
 		if err := os.Rename(objects, objects+".away"); err != nil {
@@ -145,16 +167,37 @@ func (w *world) deliverPush(t *testing.T) {
 	t.Helper()
 	body := `{"repository":` + strconv.Quote(filepath.Join(w.root, "kettle")) + `,"ref":"refs/heads/main"}`
 	id, now := "msg_kettle", strconv.FormatInt(time.Now().Unix(), 10)
+	w.deliver(t, "/webhooks/genericGitHost/local", body, map[string]string{
+		"webhook-id": id, "webhook-timestamp": now, "webhook-signature": "v1," + base64.StdEncoding.EncodeToString(sign(id+"."+now+"."+body)),
+	})
+}
+
+// deliverPicturedPush delivers a push of the repository saucer, whose host has a picture of it.
+func (w *world) deliverPicturedPush(t *testing.T) {
+	t.Helper()
+	body := fmt.Sprintf(`{"ref": "refs/heads/main", "before": "%040d", "after": "%040d", "repository": {"id": 5, "full_name": "saucer", "private": false,
+		"clone_url": "%s/saucer", "avatar_url": "%[3]s/picture"}}`, 0, 1, w.host)
+	w.deliver(t, "/webhooks/gitea/pictured", body, map[string]string{"X-Gitea-Event": "push", "X-Gitea-Signature": hex.EncodeToString(sign(body))})
+}
+
+// sign returns the HMAC of a text by hookSecret.
+func sign(text string) []byte {
 	mac := hmac.New(sha256.New, []byte(hookSecret))
-	_, _ = fmt.Fprintf(mac, "%s.%s.%s", id, now, body) // a hash never fails
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+"/webhooks/genericGitHost/local", strings.NewReader(body))
+	_, _ = io.WriteString(mac, text) // a hash never fails
+	return mac.Sum(nil)
+}
+
+// deliver posts a delivery, which the server has to accept.
+func (w *world) deliver(t *testing.T, path, body string, header map[string]string) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+path, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("webhook-id", id)
-	request.Header.Set("webhook-timestamp", now)
-	request.Header.Set("webhook-signature", "v1,"+base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
 	answer, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)

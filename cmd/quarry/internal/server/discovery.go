@@ -6,15 +6,22 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/connections"
 	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/pipeline/discovery/pictures"
 )
 
-// openDiscovery opens what finds repositories of connections.
+// openDiscovery opens what finds repositories of connections, and their pictures.
 func (s *Server) openDiscovery() (err error) {
 	c := s.o.Config.Discovery
 	s.discovery, err = discovery.New(discovery.Options{
 		Kinds: codehosts.Listers(), Log: s.log, Catalog: s.repositories.ForDiscovery(), Admit: s.registrar.CheckPolicy, Renew: s.codeHosts.RenewConnection, Dial: s.policy.Guard().DialContext,
 		Interval: c.Interval.Std(), Concurrency: c.Concurrency, MaxRepositories: c.MaxRepositories, RequestTimeout: c.RequestTimeout.Std(),
 		Now: boot.Now, Logger: s.o.Logger, Registerer: s.o.Registerer,
+	})
+	if err != nil {
+		return err
+	}
+	s.pictures, err = pictures.New(pictures.Options{
+		Dial: s.policy.Guard().DialContext, Connection: s.codeHosts.RenewConnection, Now: boot.Now, Registerer: s.o.Registerer,
 	})
 	if err != nil {
 		return err

@@ -166,6 +166,7 @@ func (s *Server) openAPI() error {
 		MaxScipBytes:   int64(c.Scip.MaxUploadBytes),
 		Verifier:       verifier,
 		Connections:    codehosts.Kinds(c),
+		Pictures:       s.pictures,
 		Connectivity:   s.connectivity,
 		Ready:          s.checkReady,
 		Writable:       s.checkWritable,

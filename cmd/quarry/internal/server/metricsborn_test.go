@@ -66,6 +66,7 @@ func wantedSeries() map[string][]string {
 		"quarry_discovery_requests_total":           joinLabels(kinds, requests),
 		"quarry_permissions_reads_total":            joinLabels(splitWords("github gitlab"), append(splitWords("ok"), requests[2:]...)),
 		"quarry_discovery_syncs_total":              joinLabels(kinds, splitWords("complete incomplete")),
+		"quarry_pictures_loads_total":               splitWords("ok failed"),
 		"quarry_discovery_events_total":             splitWords("registered changed removed"),
 		"quarry_projections_records_total":          splitWords("applied duplicate poison passed"),
 		"quarry_projections_replays_total":          splitWords("done failed canceled"),

@@ -67,6 +67,7 @@ var seenRows = map[string]seenRow{
 	"GET /api/erasures":                                 {path: fixedPath("/api/erasures"), status: 200},
 	"POST /api/repos/{repoId}/refresh":                  {path: fillTemplate("/api/repos/{id}/refresh"), about: true, status: 202},
 	"POST /api/repos/{repoId}/reindex":                  {path: fillTemplate("/api/repos/{id}/reindex"), about: true, status: 202},
+	"GET /api/repos/{repoId}/image":                     {path: fillTemplate("/api/repos/{id}/image"), about: true, status: 200},
 	"GET /api/repos/{repoId}/status":                    {path: fillTemplate("/api/repos/{id}/status"), about: true, status: 200},
 	"GET /api/repos/{repoId}/skipped":                   {path: fillTemplate("/api/repos/{id}/skipped"), about: true, status: 200},
 	"GET /api/deliveries":                               {path: fixedPath("/api/deliveries"), status: 200},

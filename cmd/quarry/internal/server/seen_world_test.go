@@ -174,6 +174,13 @@ func (d *decisions) User(id account.UserID) (*account.User, bool) {
 	return &account.User{ID: id, Role: role, State: account.StateActive}, id != "x"
 }
 
+// namedPictures has a picture with the name of the repository for each.
+type namedPictures struct{}
+
+func (namedPictures) Load(_ context.Context, r *code.Repository) (body []byte, contentType string, err error) {
+	return []byte("GIF89a" + r.Name), "image/gif", nil
+}
+
 // noAppender appends nothing.
 type noAppender struct{}
 
@@ -238,6 +245,7 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	w.roles = everyRole(ids)
 	o := s.apiOptions
 	o.Gate, o.Accounts, o.Audit, o.Registerer = &roleGate{service, w.roles}, service, noAudit{}, prometheus.NewRegistry()
+	o.Pictures = namedPictures{}
 	o.Limits = front.Limits{PerSecond: 1 << 20, Burst: 1 << 20, AnonymousPerSecond: 1 << 20, AnonymousBurst: 1 << 20}
 	contexts := map[string]search.Context{}
 	for _, mark := range marks {

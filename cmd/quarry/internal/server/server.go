@@ -28,6 +28,7 @@ import (
 	"github.com/quarrysearch/quarry/ingest/webhook"
 	"github.com/quarrysearch/quarry/pipeline/compactor"
 	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/pipeline/discovery/pictures"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/permissions"
@@ -116,6 +117,7 @@ type Server struct {
 	apiOptions   api.Options // of api
 	// discovery finds the repositories of connections.
 	discovery *discovery.Syncer
+	pictures  *pictures.Loader
 	// permissions reads the permissions of code hosts; hostRules say how they count.
 	permissions  *permissions.Reader
 	hostRules    hostRules

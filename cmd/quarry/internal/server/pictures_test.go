@@ -1,0 +1,38 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPicturesOnPages checks that the page of a repository has the picture of its host, that
+// this server fetches it, and that it does so only from addresses that it may reach.
+func TestPicturesOnPages(t *testing.T) {
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "GIF89a of "+r.URL.Path) }))
+	t.Cleanup(host.Close)
+	pictured, plain := newGitRepository(t, "pictured"), newGitRepository(t, "plain")
+	pictured.ImageURL = host.URL + "/picture"
+	for networks, wants := range map[string]int{"127.0.0.0/8": http.StatusOK, "10.0.0.0/8": http.StatusNotFound} {
+		s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(pictured.dir)+","+filepath.Dir(plain.dir), "git.allowedNetworks="+networks))
+		for _, g := range []*gitRepository{pictured, plain} {
+			s.registerAt(t, g, g.commitFiles("a.go", "package a\n"))
+		}
+		image := fmt.Sprintf("/api/repos/%d/image", s.accounts.Numbers.OfRepository(pictured.ID))
+		page := strings.TrimSuffix(strings.TrimPrefix(image, "/api"), "/image")
+		status, _, text := askedAs(t, http.MethodGet, s.URL()+page, "")
+		if status != http.StatusOK || !strings.Contains(text, `src="`+image+`" alt=""`) {
+			t.Errorf("%s: status %d without the picture:\n%s", page, status, text)
+		}
+		if status, header, body := askedAs(t, http.MethodGet, s.URL()+image, ""); status != wants || wants == http.StatusOK && (header.Get("Content-Type") != "image/gif" || body != "GIF89a of /picture") {
+			t.Errorf("%s with git.allowedNetworks %s: %d %s %.200s", image, networks, status, header.Get("Content-Type"), body)
+		}
+		page = fmt.Sprintf("/repos/%d", s.accounts.Numbers.OfRepository(plain.ID))
+		if _, _, text := askedAs(t, http.MethodGet, s.URL()+page, ""); strings.Contains(text, "<img") {
+			t.Errorf("%s has a picture that the host has not", page)
+		}
+	}
+}

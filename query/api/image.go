@@ -1,0 +1,37 @@
+package api
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/quarrysearch/quarry/schemas/code"
+)
+
+// imageCache is for how long a browser need not ask whether there is another picture. No
+// other cache may keep it: only some callers may see that the repository exists.
+const imageCache = "private, max-age=3600"
+
+// showImage answers with the picture of a repository. What the caller learns of a failure is
+// that there is no picture: the reason may name addresses of our own network.
+func (s *Server) showImage(r *http.Request) (*reply, error) {
+	repository, err := s.visibleByID(r)
+	if err != nil {
+		return nil, err
+	}
+	if s.o.Pictures == nil {
+		return nil, fmt.Errorf("%w: this process fetches no pictures", ErrUnavailable)
+	}
+	body, contentType, err := s.o.Pictures.Load(r.Context(), &repository)
+	if ended := r.Context().Err(); ended != nil {
+		return nil, ended
+	}
+	if err != nil {
+		s.o.Logger.DebugContext(r.Context(), "loading a picture failed", "repository", repository.Name, "repository_id", repository.ID, "error", err)
+		return nil, fmt.Errorf("picture of the repository: %w", code.ErrNotFound)
+	}
+	picture := newDescription(contentType, body)
+	picture.header.Set("Cache-Control", imageCache)
+	picture.header.Set("Content-Security-Policy", "default-src 'none'; sandbox; frame-ancestors 'none'")
+	picture.header.Set("Vary", "Authorization, Cookie, Origin")
+	return picture.replyTo(r), nil
+}
