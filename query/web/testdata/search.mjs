@@ -24,7 +24,7 @@ async function open(name, options = {}) {
   page.on('pageerror', (e) => complaints.push(`${name}: ${e}`));
   page.on('dialog', (d) => { complaints.push(`${name}: dialog ${d.message()}`); d.dismiss(); });
   page.on('request', (r) => r.url().startsWith(o.base) || complaints.push(`${name}: loads ${r.url()}`));
-  page.shot = (title) => o.shots && page.screenshot({ path: join(o.shots, `search-${title}-${name}.png`) });
+  page.shot = (title) => o.shots && page.screenshot({ caret: 'initial', path: join(o.shots, `search-${title}-${name}.png`) });
   return page;
 }
 
@@ -113,6 +113,16 @@ try {
     assert.equal(await page.locator('#q').inputValue(), 'kettle lang:py', 'Escape keeps the query');
     await page.keyboard.press('Shift+Enter');
     assert.equal(await page.locator('textarea#q').inputValue(), 'kettle lang:py\n');
+
+    // A field of several lines is a textbox that names its list, not a combobox.
+    await page.locator('#q').pressSequentially('lang:py', { delay: 30 });
+    await until('languages below two lines', async () => (await page.locator('#q').getAttribute('aria-controls')) === 'q-list');
+    await page.keyboard.press('ArrowDown');
+    assert.match(await page.locator('#q').getAttribute('aria-activedescendant'), /^q-\d/, 'the chosen value');
+    assert.equal(await page.locator('#q').getAttribute('role'), null, 'the role of several lines');
+    await check(page, 'several lines');
+    await page.keyboard.press('Escape');
+    await check(page, 'several lines without a list');
 
     // The history of this browser, which can be cleared, and branches as the API shows them.
     await page.goto('/search?q=kettle');

@@ -45,12 +45,22 @@ class QQuery extends LitElement {
     this.mark();
   }
 
-  // describeClosed tells readers of the screen what the field is, without a list.
+  // describeClosed tells screen readers what the field is, without a list.
   describeClosed() {
     this.input.setAttribute('role', 'combobox');
     this.input.setAttribute('aria-expanded', 'false');
     this.input.setAttribute('aria-autocomplete', 'list');
     this.input.removeAttribute('aria-activedescendant');
+    this.describeLines();
+  }
+
+  // describeLines takes back what a field of several lines may not be: a combobox is one line,
+  // and a textarea has no other role than its own. Its list is announced by the attributes that
+  // a textbox may have: aria-controls, aria-autocomplete and aria-activedescendant.
+  describeLines() {
+    if (this.input.tagName !== 'TEXTAREA') return;
+    this.input.removeAttribute('role');
+    this.input.removeAttribute('aria-expanded');
   }
 
   get value() { return this.input.value; }
@@ -149,6 +159,7 @@ class QQuery extends LitElement {
     if (!items.length) return this.describeClosed();
     this.combobox = new Combobox(this.input, this.renderRoot.querySelector('ul'), { tabInsertsSuggestions: false, firstOptionSelectionMode: 'none' });
     this.combobox.start();
+    this.describeLines();
   }
 
   close() {
