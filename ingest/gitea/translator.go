@@ -87,6 +87,15 @@ type repository struct {
 	Internal      bool   `json:"internal"`
 	Fork          bool   `json:"fork"`
 	Archived      bool   `json:"archived"`
+	Owner         struct {
+		Visibility string `json:"visibility"`
+	} `json:"owner"`
+}
+
+// isPrivate reports whether not everybody may read the repository. One that is not private
+// itself may belong to an owner that only signed-in users, or only members, may see.
+func (r *repository) isPrivate() bool {
+	return r.Private == nil || *r.Private || r.Internal || r.Owner.Visibility == "limited" || r.Owner.Visibility == "private"
 }
 
 // Translate implements ingest.Translator.
@@ -175,6 +184,6 @@ func (t *Translator) repository(r *repository) (code.Repository, error) {
 		DefaultBranch: r.DefaultBranch,
 		Fork:          r.Fork,
 		Archived:      r.Archived,
-		Private:       r.Private == nil || *r.Private || r.Internal,
+		Private:       r.isPrivate(),
 	}, nil
 }

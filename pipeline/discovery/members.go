@@ -32,23 +32,24 @@ type Members struct {
 type MemberSet struct{ users, emails map[string]struct{} }
 
 // Add adds a user with an address that the host has verified; empty for none. IDs and
-// addresses that an event cannot hold are left out, and grant nothing.
+// addresses that an event cannot hold are left out, and grant nothing. One more user than an
+// event can hold is kept, so that Members fails.
 func (s *MemberSet) Add(id, email string) {
 	if s.users == nil {
 		s.users, s.emails = map[string]struct{}{}, map[string]struct{}{}
 	}
-	if id != "" && len(id) <= account.MaxHostUserBytes {
+	if id != "" && len(id) <= account.MaxHostUserBytes && len(s.users) <= event.MaxHostUsers {
 		s.users[id] = struct{}{}
 	}
 	email = account.LowerEmail(email)
-	if local, domain, ok := strings.Cut(email, "@"); ok && local != "" && domain != "" && !strings.ContainsAny(domain, "@ ") && len(email) <= event.MaxHostEmailBytes {
+	if local, domain, ok := strings.Cut(email, "@"); ok && len(s.emails) <= event.MaxHostUsers && local != "" && domain != "" && !strings.ContainsAny(domain, "@ ") && len(email) <= event.MaxHostEmailBytes {
 		s.emails[email] = struct{}{}
 	}
 }
 
 // Members returns what was added; an error if it is more than an event can hold.
 func (s *MemberSet) Members() (Members, error) {
-	if len(s.users) > event.MaxHostUsers {
+	if max(len(s.users), len(s.emails)) > event.MaxHostUsers {
 		return Members{}, hostapi.NewError(hostapi.TooLarge, fmt.Sprintf("more than %d users may read the repository", event.MaxHostUsers))
 	}
 	return Members{Users: slices.Sorted(maps.Keys(s.users)), Emails: slices.Sorted(maps.Keys(s.emails))}, nil

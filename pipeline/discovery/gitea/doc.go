@@ -9,6 +9,9 @@
 //	repos    GET /repos/{owner}/{name}
 //	all      GET /repos/search, in the order of IDs
 //
+// Who may read a repository follows from its collaborators, /repos/{owner}/{name}/teams,
+// /teams/{id}/members and, for internal ones, /orgs/{org}/members.
+//
 // # Invariants
 //
 //  1. The repository's ID comes from the host and Gitea's numeric ID, as in

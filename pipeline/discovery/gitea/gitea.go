@@ -38,8 +38,19 @@ type repository struct {
 	Archived      bool     `json:"archived"`
 	Private       *bool    `json:"private"`
 	Internal      bool     `json:"internal"`
+	HasCode       *bool    `json:"has_code"` // absent in old versions
 	SizeKiB       int64    `json:"size"`
 	Topics        []string `json:"topics"`
+	Owner         struct {
+		ID         int64  `json:"id"`
+		Visibility string `json:"visibility"`
+	} `json:"owner"`
+}
+
+// isPrivate reports whether not everybody may read the repository. One that is not private
+// itself may belong to an owner that only signed-in users, or only members, may see.
+func (r *repository) isPrivate() bool {
+	return r.Private == nil || *r.Private || r.Internal || r.Owner.Visibility == "limited" || r.Owner.Visibility == "private"
 }
 
 // NewAPI returns the client of the API of a connection.
@@ -141,7 +152,7 @@ func (g *lister) convertRepository(r *repository) *discovery.Found {
 			DefaultBranch: r.DefaultBranch,
 			Fork:          r.Fork,
 			Archived:      r.Archived,
-			Private:       r.Private == nil || *r.Private || r.Internal,
+			Private:       r.isPrivate(),
 		},
 		Path: r.FullName, Topics: r.Topics, SizeBytes: r.SizeKiB << 10,
 	}
