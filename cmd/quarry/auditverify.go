@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -97,19 +98,20 @@ type auditVerifyPrinter struct {
 }
 
 func (v *auditVerifyPrinter) printFrame(f *wire.AuditFrame) error {
+	counts := cmp.Or(f.Counts, new(wire.AuditCounts))
 	if f.Type == api.FrameSummary {
-		v.findings = f.Counts.Findings
+		v.findings = counts.Findings
 	}
 	if v.json {
 		return printJSONLines(v.s.out, []*wire.AuditFrame{f})
 	}
 	switch f.Type {
 	case api.FrameProgress:
-		v.progress.Update(fmt.Sprintf("%d records, %d entries", f.Counts.Records, f.Counts.Entries))
+		v.progress.Update(fmt.Sprintf("%d records, %d entries", counts.Records, counts.Entries))
 	case api.FrameFinding:
 		return v.printLine(auditFinding(f))
 	case api.FrameSummary:
-		return v.printLine(auditSummary(&f.Counts))
+		return v.printLine(auditSummary(counts))
 	}
 	return nil
 }

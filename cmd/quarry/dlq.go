@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"strconv"
@@ -162,8 +161,8 @@ func printDeadLetter(s streams, l *wire.DeadLetterDetails) error {
 		return err
 	}
 	value := l.Value
-	if raw, err := base64.StdEncoding.DecodeString(l.ValueBase64); err == nil && len(raw) > 0 {
-		value = strconv.Quote(string(raw))
+	if len(l.ValueBase64) > 0 {
+		value = strconv.Quote(string(l.ValueBase64))
 	}
 	_, err := fmt.Fprintf(s.out, "\n%s\n", escapeCell(value))
 	return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -103,15 +104,16 @@ type verifyPrinter struct {
 }
 
 func (v *verifyPrinter) printFrame(f *wire.VerificationFrame) (err error) {
+	counts := cmp.Or(f.Counts, new(wire.VerificationCounts))
 	if f.Type == wire.VerificationFrameTypeSummary {
-		v.differences = f.Counts.Differences
+		v.differences = counts.Differences
 	}
 	if v.json {
 		return printJSONLines(v.s.out, []*wire.VerificationFrame{f})
 	}
 	switch f.Type {
 	case wire.VerificationFrameTypeProgress:
-		v.progress.Update(fmt.Sprintf("%d of %d repositories, %d files  %s", f.Counts.Repositories, f.Counts.RepositoriesTotal, f.Counts.Files, f.RepoName))
+		v.progress.Update(fmt.Sprintf("%d of %d repositories, %d files  %s", counts.Repositories, counts.RepositoriesTotal, counts.Files, f.RepoName))
 	case wire.VerificationFrameTypeRepair:
 		v.progress.Print(fmt.Sprintf("%d %s", f.Count, f.Message))
 	case wire.VerificationFrameTypeDifference:
@@ -119,7 +121,7 @@ func (v *verifyPrinter) printFrame(f *wire.VerificationFrame) (err error) {
 	case wire.VerificationFrameTypeUnchecked:
 		err = v.printLine(fmt.Sprintf("%s: not compared: %s", strings.TrimSpace(f.RepoName+" "+f.Ref), f.Message))
 	case wire.VerificationFrameTypeSummary:
-		err = v.printLine(summaryText(&f.Counts))
+		err = v.printLine(summaryText(counts))
 	}
 	return err
 }

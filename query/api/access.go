@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"time"
 
 	"github.com/gorilla/mux"
 
@@ -49,24 +48,6 @@ var accessExplanations = map[auth.AccessReason]string{
 	auth.AccessInactive:  "The user is not active: they wait for approval, or are suspended.",
 }
 
-// accessExplanation says whether a user may read a repository, and why.
-type accessExplanation struct {
-	UserID     account.UserID     `json:"userId"`
-	Readable   bool               `json:"readable"`
-	Reason     auth.AccessReason  `json:"reason"`
-	Message    string             `json:"message"`
-	Visibility account.Visibility `json:"visibility"`
-	Source     auth.AccessSource  `json:"source"`
-	Host       *hostReading       `json:"host,omitempty"`
-}
-
-// hostReading says when the permissions of a repository were read from its code host.
-type hostReading struct {
-	Connection string    `json:"connection"`
-	ReadAt     time.Time `json:"readAt,omitzero"`
-	ExpiresAt  time.Time `json:"expiresAt,omitzero"`
-}
-
 func (s *Server) explainRepositoryAccess(a *auth.Service, r *http.Request) (*reply, error) {
 	repository, err := s.knownRepository(r)
 	if err != nil {
@@ -77,9 +58,12 @@ func (s *Server) explainRepositoryAccess(a *auth.Service, r *http.Request) (*rep
 	if err != nil {
 		return nil, err
 	}
-	out := accessExplanation{UserID: user, Readable: e.Readable, Reason: e.Reason, Message: accessExplanations[e.Reason], Visibility: e.Visibility, Source: e.Source}
+	out := wire.AccessExplanation{
+		UserID: string(user), Readable: e.Readable, Reason: wire.AccessExplanationReason(e.Reason), Message: accessExplanations[e.Reason],
+		Visibility: wire.Visibility(e.Visibility), Source: wire.AccessExplanationSource(e.Source),
+	}
 	if e.Host != nil {
-		out.Host = &hostReading{Connection: e.Host.Connection, ReadAt: e.Host.ReadAt, ExpiresAt: e.Host.ExpiresAt}
+		out.Host = wire.HostReading{Connection: e.Host.Connection, ReadAt: wire.At(e.Host.ReadAt), ExpiresAt: wire.At(e.Host.ExpiresAt)}
 	}
 	return okReply(out), nil
 }

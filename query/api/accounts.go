@@ -8,6 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // accountFailures maps the errors of auth.Service; see failures.
@@ -53,27 +54,24 @@ func (s *Server) withAccounts(h accountHandler) handler {
 	}
 }
 
-// userObject is an account as the established interface shows it; State is an
+// newUser returns an account as the established interface shows it; the state is an
 // addition. Absent values are null there.
-type userObject struct {
-	ID             account.UserID    `json:"id"`
-	Name           *string           `json:"name"`
-	Email          string            `json:"email"`
-	Role           account.Role      `json:"role"`
-	State          account.UserState `json:"state"`
-	SuspendedAt    *jsonTime         `json:"suspendedAt"`
-	CreatedAt      jsonTime          `json:"createdAt"`
-	UpdatedAt      jsonTime          `json:"updatedAt"`
-	LastActivityAt *jsonTime         `json:"lastActivityAt"`
-}
-
-func userOf(u *account.User) userObject {
-	out := userObject{
-		ID: u.ID, Email: u.Email, Role: u.Role, State: u.State, SuspendedAt: optionalTime(u.SuspendedAt),
-		CreatedAt: jsonTime(u.CreatedAt), UpdatedAt: jsonTime(u.UpdatedAt), LastActivityAt: optionalTime(u.LastActivityAt),
+func newUser(u *account.User) wire.User {
+	out := wire.User{
+		ID: string(u.ID), Email: u.Email, Role: wire.Role(u.Role), State: wire.UserState(u.State), SuspendedAt: wire.At(u.SuspendedAt),
+		CreatedAt: wire.At(u.CreatedAt), UpdatedAt: wire.At(u.UpdatedAt), LastActivityAt: wire.At(u.LastActivityAt),
 	}
 	if u.Name != "" {
 		out.Name = &u.Name
+	}
+	return out
+}
+
+// newScopes is never nil: it is an array in JSON.
+func newScopes(scopes []account.Scope) []wire.Scope {
+	out := make([]wire.Scope, len(scopes))
+	for i, scope := range scopes {
+		out[i] = wire.Scope(scope)
 	}
 	return out
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // Backups holds files for a process that copies them.
@@ -36,17 +37,12 @@ type Backup struct {
 	ExpiresAt time.Time
 }
 
-// backupItem is a Backup as it is written.
-type backupItem struct {
-	ID         string           `json:"id"`
-	Log        string           `json:"log"`
-	Checkpoint string           `json:"checkpoint,omitempty"`
-	Positions  []event.Position `json:"positions"`
-	ExpiresAt  jsonTime         `json:"expiresAt"`
-}
-
-func itemOfBackup(b Backup) backupItem {
-	return backupItem{b.ID, b.Log, b.Checkpoint, b.Positions, jsonTime(b.ExpiresAt)}
+func newBackup(b *Backup) wire.Backup {
+	out := wire.Backup{ID: b.ID, Log: wire.BackupLog(b.Log), Checkpoint: b.Checkpoint, Positions: make([]wire.Position, len(b.Positions)), ExpiresAt: wire.At(b.ExpiresAt)}
+	for i, p := range b.Positions {
+		out.Positions[i] = wirePosition(p)
+	}
+	return out
 }
 
 var errNoBackups = fmt.Errorf("%w: this process makes no backups", ErrUnavailable)
@@ -67,7 +63,7 @@ func (s *Server) beginBackup(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("begin a backup: %w", err)
 	}
-	return createdReply(itemOfBackup(b)), nil
+	return createdReply(newBackup(&b)), nil
 }
 
 func (s *Server) renewBackup(r *http.Request) (*reply, error) {
@@ -79,7 +75,7 @@ func (s *Server) renewBackup(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return okReply(itemOfBackup(b)), nil
+	return okReply(newBackup(&b)), nil
 }
 
 func (s *Server) endBackup(r *http.Request) (*reply, error) {

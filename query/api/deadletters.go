@@ -32,19 +32,6 @@ type DeadLetters interface {
 	DropDeadLetter(ctx context.Context, at event.Position, reason string) error
 }
 
-// deadLetterDetails is a letter with the record that was given up.
-type deadLetterDetails struct {
-	wire.DeadLetter
-	Key     string              `json:"key,omitempty"`
-	Headers []wire.RecordHeader `json:"headers"`
-	// Value is there if it is text, else ValueBase64.
-	Value       string `json:"value,omitempty"`
-	ValueBase64 []byte `json:"valueBase64,omitempty"`
-	// Event is there if this version can read the record, else Unreadable says why.
-	Event      event.Event `json:"event,omitempty"`
-	Unreadable string      `json:"unreadable,omitempty"`
-}
-
 // maxResolved bounds the letters that one request resolves, and those that it is
 // refused: some seconds of appends.
 const maxResolved = 1000
@@ -101,18 +88,28 @@ func (s *Server) showDeadLetter(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	given := event.Original(rec)
-	body := deadLetterDetails{DeadLetter: s.newDeadLetter(&l), Key: printableText(given.Key), Headers: make([]wire.RecordHeader, len(given.Headers))}
+	return okReply(newDeadLetterDetails(s.newDeadLetter(&l), event.Original(rec))), nil
+}
+
+// newDeadLetterDetails returns a letter with the record that was given up.
+func newDeadLetterDetails(l wire.DeadLetter, given event.Record) wire.DeadLetterDetails {
+	body := wire.DeadLetterDetails{
+		ID: l.ID, Position: l.Position, RecordPosition: l.RecordPosition, Stage: l.Stage, Code: l.Code, Remedy: l.Remedy, Reason: l.Reason,
+		Attempts: l.Attempts, Type: l.Type, RepoID: l.RepoID, RepoName: l.RepoName, At: l.At, ValueBytes: l.ValueBytes, Copies: l.Copies,
+		Key: printableText(given.Key), Headers: make([]wire.RecordHeader, len(given.Headers)),
+	}
 	for i, h := range given.Headers {
 		body.Headers[i] = wire.RecordHeader{Name: h.Name, Value: printableText(h.Value)}
 	}
 	if body.Value = string(given.Value); !utf8.Valid(given.Value) {
 		body.Value, body.ValueBase64 = "", given.Value
 	}
-	if _, body.Event, err = event.Decode(given); err != nil {
+	if _, decoded, err := event.Decode(given); err != nil {
 		body.Unreadable = err.Error()
+	} else {
+		body.Event = mustEncode(decoded)
 	}
-	return okReply(body), nil
+	return body
 }
 
 // printableText makes text of bytes that should be some.

@@ -21,12 +21,6 @@ type Erasures interface {
 	List(ctx context.Context) ([]erasure.Erasure, error)
 }
 
-// eraseRequest is the body of POST /api/repos/{repoId}/erase.
-type eraseRequest struct {
-	Commit code.CommitID `json:"commit"`
-	Path   string        `json:"path"`
-}
-
 var errNoErasures = fmt.Errorf("%w: this process has no projections", ErrUnavailable)
 
 func (s *Server) eraseRepository(r *http.Request) (*reply, error) {
@@ -37,11 +31,11 @@ func (s *Server) eraseRepository(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	var in eraseRequest
+	var in wire.EraseRequest
 	if err := s.decodeBody(r, &in); err != nil {
 		return nil, err
 	}
-	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetRepository, known.Name, "commit", string(in.Commit), "path", in.Path)
+	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetRepository, known.Name, "commit", in.Commit, "path", in.Path)
 	if in.Commit != "" && in.Path != "" {
 		return nil, fmt.Errorf("%w: want a commit or a path, not both", errBody)
 	}
@@ -50,7 +44,7 @@ func (s *Server) eraseRepository(r *http.Request) (*reply, error) {
 			return nil, fmt.Errorf("%w: %w", errBody, err)
 		}
 	}
-	begun, err := s.o.Erasures.Erase(r.Context(), erasure.Request{Repository: known.ID, Commit: in.Commit, Path: in.Path})
+	begun, err := s.o.Erasures.Erase(r.Context(), erasure.Request{Repository: known.ID, Commit: code.CommitID(in.Commit), Path: in.Path})
 	if err != nil {
 		return nil, fmt.Errorf("erase %s: %w", known.Name, err)
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/failure"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
@@ -135,23 +136,6 @@ func failureOf(err error) errorStatus {
 	return errorStatus{nil, http.StatusInternalServerError, "UNEXPECTED_ERROR"}
 }
 
-// errorObject is the error object of the public API. Query is an addition: where
-// in the query something is wrong, and what to do.
-type errorObject struct {
-	StatusCode int         `json:"statusCode"`
-	ErrorCode  string      `json:"errorCode"`
-	Message    string      `json:"message"`
-	Query      *queryError `json:"query,omitempty"`
-}
-
-type queryError struct {
-	// Position is a byte offset in the query, Column the same place in characters
-	// from 1.
-	Position int    `json:"position"`
-	Column   int    `json:"column"`
-	Advice   string `json:"advice"`
-}
-
 // wholeSeconds rounds up, so that a caller who waits that long has waited long enough.
 func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
@@ -162,7 +146,7 @@ const retryAfterSeconds = 5
 // client's own request are returned; others are in the log, by request ID.
 func errorReply(err error, requestID string) *reply {
 	f := failureOf(err)
-	object := errorObject{StatusCode: f.status, ErrorCode: f.code, Message: err.Error()}
+	object := wire.Error{StatusCode: f.status, ErrorCode: wire.ErrorErrorCode(f.code), Message: err.Error()}
 	out := &reply{status: f.status, header: http.Header{}, body: &object}
 	switch f.status {
 	case http.StatusInternalServerError:
@@ -184,7 +168,7 @@ func errorReply(err error, requestID string) *reply {
 		out.header.Set("Allow", e.allowed)
 	}
 	if e, ok := errors.AsType[*syntax.Error](err); ok {
-		object.Query = &queryError{Position: e.Position, Column: e.Column, Advice: e.Advice}
+		object.Query = wire.QueryFault{Position: e.Position, Column: e.Column, Advice: e.Advice}
 	}
 	return out
 }

@@ -61,10 +61,10 @@ func (s *Server) revokeInvitation(a *auth.Service, r *http.Request) (*reply, err
 }
 
 func (s *Server) acceptInvitation(a *auth.Service, r *http.Request) (*reply, error) {
-	var body newcomerRequest
+	var body wire.NewcomerRequest
 	if err := s.decodeBody(r, &body); err != nil {
 		return nil, err
 	}
-	in, err := a.Accept(r.Context(), auth.From(r.Context()).Actor, body.toNewcomer())
+	in, err := a.Accept(r.Context(), auth.From(r.Context()).Actor, newcomerOf(&body))
 	return signedInReply(a, http.StatusCreated, in, err)
 }

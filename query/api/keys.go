@@ -8,29 +8,15 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
-	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// keyObject is an API key. Key, its value, is in the answer that made it and in no
+// newKey leaves out the value of a key, which is in the answer that made it and in no
 // other.
-type keyObject struct {
-	ID     account.KeyID   `json:"id"`
-	UserID account.UserID  `json:"userId"`
-	Name   string          `json:"name"`
-	Prefix string          `json:"prefix"`
-	Key    string          `json:"key,omitempty"`
-	Scopes []account.Scope `json:"scopes"`
-	// RepositoryIDs is absent where the key is not restricted.
-	RepositoryIDs []code.RepositoryNumber `json:"repoIds,omitzero"`
-	CreatedAt     jsonTime                `json:"createdAt"`
-	ExpiresAt     *jsonTime               `json:"expiresAt,omitempty"`
-	LastUsedAt    *jsonTime               `json:"lastUsedAt,omitempty"`
-}
-
-func (s *Server) keyOf(k *account.Key) keyObject {
-	return keyObject{
-		ID: k.ID, UserID: k.User, Name: k.Name, Prefix: k.Prefix, Scopes: k.Scopes, RepositoryIDs: s.numbersOf(k.Repositories),
-		CreatedAt: jsonTime(k.CreatedAt), ExpiresAt: optionalTime(k.ExpiresAt), LastUsedAt: optionalTime(k.LastUsedAt),
+func (s *Server) newKey(k *account.Key) wire.Key {
+	return wire.Key{
+		ID: string(k.ID), UserID: string(k.User), Name: k.Name, Prefix: k.Prefix, Scopes: newScopes(k.Scopes), RepoIds: s.numbersOf(k.Repositories),
+		CreatedAt: wire.At(k.CreatedAt), ExpiresAt: wire.At(k.ExpiresAt), LastUsedAt: wire.At(k.LastUsedAt),
 	}
 }
 
@@ -57,7 +43,7 @@ func (s *Server) createKey(a *auth.Service, r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := s.keyOf(key)
+	out := s.newKey(key)
 	out.Key = value
 	return createdReply(out), nil
 }
@@ -71,9 +57,9 @@ func (s *Server) listKeys(a *auth.Service, r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]keyObject, 0, len(keys))
+	out := make([]wire.Key, 0, len(keys))
 	for _, k := range keys {
-		out = append(out, s.keyOf(k))
+		out = append(out, s.newKey(k))
 	}
 	return okReply(out), nil
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
 )
@@ -126,21 +125,4 @@ func encode(v any) ([]byte, error) {
 		return nil, err
 	}
 	return b.Bytes(), nil
-}
-
-// jsonTime writes a time as the API does: UTC, milliseconds.
-type jsonTime time.Time
-
-// MarshalJSON implements json.Marshaler.
-func (t jsonTime) MarshalJSON() ([]byte, error) {
-	return []byte(time.Time(t).UTC().Format(`"2006-01-02T15:04:05.000Z"`)), nil
-}
-
-// optionalTime returns nil for the zero time.
-func optionalTime(t time.Time) *jsonTime {
-	if t.IsZero() {
-		return nil
-	}
-	out := jsonTime(t)
-	return &out
 }

@@ -7,31 +7,18 @@ import (
 
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
-
-// savedSearchObject is a saved search as a caller sees it. It does not name the user of a
-// shared one, because members do not see each other's accounts.
-type savedSearchObject struct {
-	ID            account.SavedSearchID `json:"id"`
-	Name          string                `json:"name"`
-	Query         string                `json:"query"`
-	Regexp        bool                  `json:"isRegexEnabled"`
-	CaseSensitive bool                  `json:"isCaseSensitivityEnabled"`
-	Shared        bool                  `json:"shared"`
-	Own           bool                  `json:"own"`
-	URL           string                `json:"url"`
-	CreatedAt     jsonTime              `json:"createdAt"`
-	UpdatedAt     jsonTime              `json:"updatedAt"`
-}
 
 // savedSearchPath begins the links of saved searches.
 const savedSearchPath = "/saved/"
 
-// newSavedSearch returns q as p sees it.
-func (s *Server) newSavedSearch(p *auth.Principal, q *account.SavedSearch) savedSearchObject {
-	return savedSearchObject{
-		ID: q.ID, Name: q.Name, Query: q.Query, Regexp: q.Regexp, CaseSensitive: q.CaseSensitive, Shared: q.Shared, Own: q.User == p.Actor.User,
-		URL: s.o.PublicURL + savedSearchPath + string(q.ID), CreatedAt: jsonTime(q.CreatedAt), UpdatedAt: jsonTime(q.UpdatedAt),
+// newSavedSearch returns q as p sees it. It does not name the user of a shared one, because
+// members do not see each other's accounts.
+func (s *Server) newSavedSearch(p *auth.Principal, q *account.SavedSearch) wire.SavedSearch {
+	return wire.SavedSearch{
+		ID: string(q.ID), Name: q.Name, Query: q.Query, IsRegexEnabled: q.Regexp, IsCaseSensitivityEnabled: q.CaseSensitive, Shared: q.Shared,
+		Own: q.User == p.Actor.User, URL: s.o.PublicURL + savedSearchPath + string(q.ID), CreatedAt: wire.At(q.CreatedAt), UpdatedAt: wire.At(q.UpdatedAt),
 	}
 }
 
@@ -41,7 +28,7 @@ func (s *Server) listSavedSearches(a *auth.Service, r *http.Request) (*reply, er
 	if err != nil {
 		return nil, err
 	}
-	out := make([]savedSearchObject, len(found))
+	out := make([]wire.SavedSearch, len(found))
 	for i, q := range found {
 		out[i] = s.newSavedSearch(p, q)
 	}

@@ -15,23 +15,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// newcomerRequest is the body of POST /api/auth/setup and of the acceptance of an
-// invitation.
-type newcomerRequest struct {
-	Value    string `json:"value"`
-	Email    string `json:"email"`
-	Name     string `json:"name"`
-	Password string `json:"password"`
-}
-
-func (in *newcomerRequest) toNewcomer() auth.Newcomer {
+// newcomerOf reads the body of POST /api/auth/setup; that of the acceptance of an invitation
+// is the same, with an address that may be absent.
+func newcomerOf(in *wire.NewcomerRequest) auth.Newcomer {
 	return auth.Newcomer{Value: in.Value, Email: in.Email, Name: in.Name, Password: in.Password}
-}
-
-// signedInResponse describes the user of the session in the response's cookie.
-type signedInResponse struct {
-	User      userObject `json:"user"`
-	ExpiresAt jsonTime   `json:"expiresAt"`
 }
 
 // signedInReply answers with the session in a cookie, and nowhere else.
@@ -41,7 +28,7 @@ func signedInReply(a *auth.Service, status int, in *auth.SignedIn, err error) (*
 	}
 	return &reply{
 		status: status, header: http.Header{"Set-Cookie": {a.Cookie(in).String()}},
-		body: signedInResponse{userOf(in.User), jsonTime(in.Session.ExpiresAt)},
+		body: wire.SignedIn{User: newUser(in.User), ExpiresAt: wire.At(in.Session.ExpiresAt)},
 	}, nil
 }
 
@@ -54,19 +41,16 @@ func explainUnauthenticated(err error, words string) error {
 }
 
 func (s *Server) setUp(a *auth.Service, r *http.Request) (*reply, error) {
-	var body newcomerRequest
+	var body wire.NewcomerRequest
 	if err := s.decodeBody(r, &body); err != nil {
 		return nil, err
 	}
-	in, err := a.Setup(r.Context(), auth.From(r.Context()).Actor, body.toNewcomer())
+	in, err := a.Setup(r.Context(), auth.From(r.Context()).Actor, newcomerOf(&body))
 	return signedInReply(a, http.StatusCreated, in, explainUnauthenticated(err, "invalid or expired setup link"))
 }
 
 func (s *Server) signIn(a *auth.Service, r *http.Request) (*reply, error) {
-	var body struct {
-		Email    string `json:"email"`
-		Password string `json:"password"`
-	}
+	var body wire.SignInRequest
 	if err := s.decodeBody(r, &body); err != nil {
 		return nil, err
 	}
@@ -88,16 +72,6 @@ func signedOutReply(a *auth.Service, err error) (*reply, error) {
 	return p, err
 }
 
-// meResponse describes the caller. User is absent for the operator.
-type meResponse struct {
-	Kind   account.ActorKind `json:"kind"`
-	User   *userObject       `json:"user,omitempty"`
-	Role   account.Role      `json:"role"`
-	Scopes []account.Scope   `json:"scopes"`
-	// RepositoryIDs is absent where the credential is not restricted.
-	RepositoryIDs []code.RepositoryNumber `json:"repoIds,omitzero"`
-}
-
 // restrictionOf returns the numbers of the repositories that a credential is restricted
 // to, in order; nil for one that is not restricted.
 func (s *Server) restrictionOf(p *auth.Principal) []code.RepositoryNumber {
@@ -113,10 +87,9 @@ func (s *Server) showMe(a *auth.Service, r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := meResponse{Kind: p.Actor.Kind, Role: p.Role, Scopes: p.Scopes, RepositoryIDs: s.restrictionOf(p)}
-	if user != nil {
-		object := userOf(user)
-		out.User = &object
+	out := wire.Me{Kind: wire.MeKind(p.Actor.Kind), Role: wire.Role(p.Role), Scopes: newScopes(p.Scopes), RepoIds: s.restrictionOf(p)}
+	if user != nil { // absent for the operator
+		out.User = newUser(user)
 	}
 	return okReply(out), nil
 }

@@ -36,7 +36,7 @@ func (s *Server) showUser(a *auth.Service, r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return okReply(userOf(user)), nil
+	return okReply(newUser(user)), nil
 }
 
 func (s *Server) removeUser(a *auth.Service, r *http.Request) (*reply, error) {
@@ -55,9 +55,9 @@ func (s *Server) listUsers(a *auth.Service, r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := make([]userObject, 0, len(users))
+	out := make([]wire.User, 0, len(users))
 	for _, u := range users {
-		out = append(out, userOf(u))
+		out = append(out, newUser(u))
 	}
 	return okReply(out), nil
 }
@@ -71,7 +71,7 @@ func changeUser(r *http.Request, change changeOfUser) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	return okReply(userOf(user)), nil
+	return okReply(newUser(user)), nil
 }
 
 func (s *Server) approveUser(a *auth.Service, r *http.Request) (*reply, error) {

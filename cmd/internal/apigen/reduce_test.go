@@ -25,7 +25,7 @@ func reduceDocument(t *testing.T, operations bool) []byte {
 	}
 	schemas := make(object)
 	for _, s := range d.Components.Schemas {
-		of := reduceSchema(t, s.Value)
+		of := reduceSchema(t, mergeParts(d, s.Value))
 		if name, found := goTypes[s.Name]; found {
 			of["x-go-type"], of["x-go-type-import"] = name, object{"path": "github.com/quarrysearch/quarry/schemas/code"}
 		}
@@ -42,20 +42,35 @@ func reduceDocument(t *testing.T, operations bool) []byte {
 	return b
 }
 
+// mergeParts returns s with the members of its allOf in place of it, in their order:
+// the generator would sort those of all parts into each other.
+func mergeParts(d *openapi.Document, s *openapi.Schema) *openapi.Schema {
+	if len(s.AllOf) == 0 {
+		return s
+	}
+	out := *s
+	out.Type, out.AllOf = "object", nil
+	for _, part := range s.AllOf {
+		part = d.Schema(part)
+		out.Properties, out.Required = append(out.Properties, part.Properties...), append(out.Required, part.Required...)
+	}
+	return &out
+}
+
 // reduceSchema returns s with the order of its members, and the pointers that are
 // wanted, in the generator's words.
 func reduceSchema(t *testing.T, s *openapi.Schema) object {
 	t.Helper()
 	out := toObject(t, s)
 	delete(out, "x-zero-counts")
-	delete(out, "allOf")
 	delete(out, "oneOf") // which members go together; the struct has them all
-	if s.ZeroCounts || s.Nullable && s.Type == "string" && s.Format == "" {
+	switch {
+	case s.ZeroCounts && s.Type == "array":
+		out["x-omitempty"] = false // a nil slice is absent, an empty one is written
+	case s.ZeroCounts || s.Nullable && s.Type == "string" && s.Format == "":
 		out["x-go-type-skip-optional-pointer"] = false
-	}
-	for _, part := range s.AllOf {
-		parts, _ := out["allOf"].([]any)
-		out["allOf"] = append(parts, reduceSchema(t, part))
+	case s.Type == "object" && len(s.Properties) == 0 && s.AdditionalProperties == nil:
+		out["x-go-type"] = "json.RawMessage"
 	}
 	if s.Items != nil {
 		out["items"] = reduceSchema(t, s.Items)
@@ -69,6 +84,9 @@ func reduceSchema(t *testing.T, s *openapi.Schema) object {
 		property["x-order"] = i + 1
 		if m.Value.Ref != "" { // next to $ref everything else is ignored
 			property = object{"allOf": []any{object{"$ref": m.Value.Ref}}, "x-order": i + 1}
+			if m.Value.ZeroCounts {
+				property["x-go-type-skip-optional-pointer"] = false
+			}
 		}
 		properties[m.Name] = property
 	}

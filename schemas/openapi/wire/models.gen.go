@@ -2,6 +2,8 @@
 package wire
 
 import (
+	"encoding/json"
+
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
@@ -598,9 +600,9 @@ type AuditFrame struct {
 	Entry string `json:"entry,omitempty,omitzero"`
 
 	// Message For people.
-	Message string      `json:"message,omitempty,omitzero"`
-	Counts  AuditCounts `json:"counts,omitempty,omitzero"`
-	Error   Error       `json:"error,omitempty,omitzero"`
+	Message string       `json:"message,omitempty,omitzero"`
+	Counts  *AuditCounts `json:"counts,omitempty"`
+	Error   Error        `json:"error,omitempty,omitzero"`
 }
 
 // AuditFrameType defines model for AuditFrame.Type.
@@ -624,8 +626,8 @@ type AuditHead struct {
 	At      Time  `json:"at,omitempty,omitzero"`
 
 	// SealedOffset How far the last seal goes.
-	SealedOffset int64 `json:"sealedOffset,omitempty,omitzero"`
-	SealedAt     Time  `json:"sealedAt,omitempty,omitzero"`
+	SealedOffset *int64 `json:"sealedOffset,omitempty"`
+	SealedAt     Time   `json:"sealedAt,omitempty,omitzero"`
 }
 
 // AuditHeads defines model for AuditHeads.
@@ -785,8 +787,7 @@ type CommitAuthor struct {
 
 // CommitDetail defines model for CommitDetail.
 type CommitDetail struct {
-	Hash    string   `json:"hash"`
-	Parents []string `json:"parents"`
+	Hash string `json:"hash"`
 
 	// Date The author's time in ISO 8601, in the author's zone.
 	Date string `json:"date"`
@@ -801,8 +802,9 @@ type CommitDetail struct {
 	Body string `json:"body"`
 
 	// AuthorName By the mailmap, as is the email.
-	AuthorName  string `json:"authorName"`
-	AuthorEmail string `json:"authorEmail"`
+	AuthorName  string   `json:"authorName"`
+	AuthorEmail string   `json:"authorEmail"`
+	Parents     []string `json:"parents"`
 }
 
 // Connection defines model for Connection.
@@ -956,28 +958,16 @@ type DeadLetter struct {
 // DeadLetterDetails defines model for DeadLetterDetails.
 type DeadLetterDetails struct {
 	// ID Partition and offset of the dead letter.
-	ID             string         `json:"id"`
-	Key            string         `json:"key,omitempty,omitzero"`
-	Headers        []RecordHeader `json:"headers"`
-	Position       Position       `json:"position"`
-	RecordPosition Position       `json:"recordPosition,omitempty,omitzero"`
-
-	// Value Absent if it is no text.
-	Value string `json:"value,omitempty,omitzero"`
+	ID             string   `json:"id"`
+	Position       Position `json:"position"`
+	RecordPosition Position `json:"recordPosition,omitempty,omitzero"`
 
 	// Stage That gave it up: worker or projections.
-	Stage       string      `json:"stage"`
-	ValueBase64 string      `json:"valueBase64,omitempty,omitzero"`
-	Code        FailureCode `json:"code"`
-
-	// Event The event, if this version can read it, with the IDs that the log has: those of 52 bits.
-	Event map[string]interface{} `json:"event,omitempty,omitzero"`
+	Stage string      `json:"stage"`
+	Code  FailureCode `json:"code"`
 
 	// Remedy What the code means and what to do.
 	Remedy string `json:"remedy"`
-
-	// Unreadable Why it cannot.
-	Unreadable string `json:"unreadable,omitempty,omitzero"`
 
 	// Reason The words of git or of the server, without credentials.
 	Reason   string           `json:"reason"`
@@ -991,7 +981,19 @@ type DeadLetterDetails struct {
 	ValueBytes int `json:"valueBytes"`
 
 	// Copies Further dead letters of the same record and stage.
-	Copies int `json:"copies,omitempty,omitzero"`
+	Copies  int            `json:"copies,omitempty,omitzero"`
+	Key     string         `json:"key,omitempty,omitzero"`
+	Headers []RecordHeader `json:"headers"`
+
+	// Value Absent if it is no text.
+	Value       string `json:"value,omitempty,omitzero"`
+	ValueBase64 []byte `json:"valueBase64,omitempty,omitzero"`
+
+	// Event The event, if this version can read it, with the IDs that the log has: those of 52 bits.
+	Event json.RawMessage `json:"event,omitempty,omitzero"`
+
+	// Unreadable Why it cannot.
+	Unreadable string `json:"unreadable,omitempty,omitzero"`
 }
 
 // DeadLetterPage defines model for DeadLetterPage.
@@ -1679,9 +1681,11 @@ type Key struct {
 	Prefix string `json:"prefix"`
 
 	// Key The value; only in the answer that created it.
-	Key       string             `json:"key,omitempty,omitzero"`
-	Scopes    []Scope            `json:"scopes"`
-	RepoIds   []RepositoryNumber `json:"repoIds,omitempty,omitzero"`
+	Key    string  `json:"key,omitempty,omitzero"`
+	Scopes []Scope `json:"scopes"`
+
+	// RepoIds What the key is restricted to; absent if to nothing.
+	RepoIds   []RepositoryNumber `json:"repoIds,omitzero"`
 	CreatedAt Time               `json:"createdAt"`
 	ExpiresAt Time               `json:"expiresAt,omitempty,omitzero"`
 
@@ -1786,7 +1790,7 @@ type Me struct {
 	Scopes []Scope `json:"scopes"`
 
 	// RepoIds What the credential is restricted to; absent if to nothing.
-	RepoIds []RepositoryNumber `json:"repoIds,omitempty,omitzero"`
+	RepoIds []RepositoryNumber `json:"repoIds,omitzero"`
 }
 
 // MeKind What the request has shown.
@@ -2633,9 +2637,9 @@ type VerificationFrame struct {
 	Found   string `json:"found,omitempty,omitzero"`
 
 	// AfterRepair Indexing again did not help.
-	AfterRepair bool               `json:"afterRepair,omitempty,omitzero"`
-	Counts      VerificationCounts `json:"counts,omitempty,omitzero"`
-	Error       Error              `json:"error,omitempty,omitzero"`
+	AfterRepair bool                `json:"afterRepair,omitempty,omitzero"`
+	Counts      *VerificationCounts `json:"counts,omitempty"`
+	Error       Error               `json:"error,omitempty,omitzero"`
 }
 
 // VerificationFrameType defines model for VerificationFrame.Type.

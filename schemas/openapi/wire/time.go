@@ -3,7 +3,7 @@ package wire
 import "time"
 
 // Time is a time as the API writes it: UTC, milliseconds. The zero value is one
-// that is absent.
+// that is absent, and null where a member is required.
 type Time struct{ time.Time }
 
 // At returns t as a Time.
@@ -11,6 +11,9 @@ func At(t time.Time) Time { return Time{t} }
 
 // MarshalJSON implements json.Marshaler.
 func (t Time) MarshalJSON() ([]byte, error) {
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
 	return t.UTC().AppendFormat(nil, `"2006-01-02T15:04:05.000Z"`), nil
 }
 
