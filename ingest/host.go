@@ -98,7 +98,7 @@ func Ignore(reason string) Delivery { return Delivery{Outcome: Ignored, Reason: 
 // must be JSON all the same: a misconfigured hook is better noticed at its first delivery
 // than at its first push.
 func IgnoreEvent(name string, payload []byte) (Delivery, error) {
-	if !json.Valid(payload) {
+	if !json.Valid(trimByteOrderMark(payload)) {
 		return Delivery{}, ErrNotJSON
 	}
 	return IgnoreKind(name), nil

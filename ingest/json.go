@@ -12,7 +12,7 @@ import (
 // hosts add new ones, and a byte order mark. Its errors wrap ErrNotJSON or
 // ErrInvalidPayload, and name the field.
 func DecodeJSON(payload []byte, into any) error {
-	err := json.Unmarshal(bytes.TrimPrefix(payload, []byte("\xef\xbb\xbf")), into)
+	err := json.Unmarshal(trimByteOrderMark(payload), into)
 	if err == nil {
 		return nil
 	}
@@ -30,4 +30,9 @@ func DecodeJSON(payload []byte, into any) error {
 		return fmt.Errorf("%w: %w at byte %d", ErrNotJSON, err, syntaxErr.Offset)
 	}
 	return fmt.Errorf("%w: %w", ErrInvalidPayload, err)
+}
+
+// trimByteOrderMark removes the mark that some senders begin UTF-8 with.
+func trimByteOrderMark(payload []byte) []byte {
+	return bytes.TrimPrefix(payload, []byte("\xef\xbb\xbf"))
 }

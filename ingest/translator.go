@@ -18,6 +18,9 @@ import (
 var (
 	// ErrUnauthenticated says that the delivery's signature is missing or wrong.
 	ErrUnauthenticated = errors.New("delivery is not authenticated")
+	// ErrUnsignedTest says that the delivery is the test of a connection, which its host does
+	// not sign. It wraps ErrUnauthenticated. The receiver answers 200 and records nothing.
+	ErrUnsignedTest = fmt.Errorf("%w: the host does not sign its connection test", ErrUnauthenticated)
 	// ErrNotJSON says that the body is not JSON.
 	ErrNotJSON = errors.New("body is not JSON")
 	// ErrInvalidPayload says that the body is JSON but not what the host sends.

@@ -18,6 +18,9 @@ const (
 	headerSignature = "X-Hub-Signature"
 )
 
+// eventTest is the event of the connection test, which Bitbucket sends without a signature.
+const eventTest = "diagnostics:ping"
+
 // Translator reads the deliveries of one Bitbucket Server connection.
 type Translator struct {
 	host       ingest.Host
@@ -44,6 +47,9 @@ func Open(c ingest.Connection) (ingest.Translator, error) {
 // Verify implements ingest.Translator.
 func (t *Translator) Verify(r *ingest.Request) error {
 	header := r.Header.Get(headerSignature)
+	if r.Header.Get(headerEvent) == eventTest && header == "" && r.Header.Get("Authorization") == "" {
+		return ingest.ErrUnsignedTest
+	}
 	if user, password, ok := (&http.Request{Header: r.Header}).BasicAuth(); ok && t.allowToken && header == "" {
 		if err := signature.Basic(user, password, t.secrets...); err != nil {
 			return fmt.Errorf("%w: basic authentication: %w", ingest.ErrUnauthenticated, err)
@@ -103,6 +109,8 @@ func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
 func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, error) {
 	switch name {
 	case "repo:refs_changed", "repo:modified", "repo:deleted":
+	case eventTest:
+		return ingest.IgnoreKind(name), nil // whatever its body is
 	case "":
 		return ingest.Delivery{}, fmt.Errorf("%w: header %s is missing", ingest.ErrInvalidPayload, headerEvent)
 	default:

@@ -231,6 +231,8 @@ func TestBadInput(t *testing.T) {
 			{"no hash on either side", k.payload(1, "null", "null"), "", k.nullHashes},
 			{"zeros on both sides", k.payload(1, quoted(zeroHash), quoted(zeroHash)), "", 202},
 			{threeHundred, k.payload(300, quoted(oldHash), quoted(newHash)), "", 202},
+			{"a byte order mark", "\ufeff" + good, "", 202},
+			{"zeros of SHA-256 on one side", k.payload(1, quoted(zeroHash+strings.Repeat("0", 24)), quoted(newHash+strings.Repeat("2", 24))), "", 202},
 			{"no refs", k.payload(0, quoted(oldHash), quoted(newHash)), "", k.noRefs},
 			{"too many refs", k.payload(ingest.MaxPushes+1, quoted(oldHash), quoted(newHash)), "", tooMany},
 			{"25 MiB", large, "", 202},
@@ -283,4 +285,43 @@ func postAs(t *testing.T, r http.Handler, log *memoryLog, k *badInput, payload, 
 		}
 	}
 	return w, pushes
+}
+
+// TestConnectionTest sends the connection test of Bitbucket Server, which it does not sign, and
+// what could pass for one.
+func TestConnectionTest(t *testing.T) {
+	log := new(memoryLog)
+	o := newOptions(log)
+	o.Kinds = map[code.HostKind]ingest.Open{code.BitbucketServer: bitbucketserver.Open, code.GitHub: github.Open}
+	o.Connections = []ingest.Connection{
+		{Name: "hub", Kind: code.BitbucketServer, URL: "https://bitbucket.example.org", Secrets: []string{"s3cret"}, AllowToken: true},
+		{Name: "hub2", Kind: code.GitHub, Secrets: []string{"s3cret"}},
+	}
+	r := newReceiver(t, o)
+	signed := func(prefix, body string) string { return signature.SignHMAC(prefix, []byte(body), []byte("s3cret")) }
+	for _, c := range []struct {
+		name, path string
+		header     map[string]string
+		body       string
+		want       int
+	}{
+		{"a test without a signature", "bitbucketServer/hub", map[string]string{"X-Event-Key": "diagnostics:ping"}, `{"test": true}`, 200},
+		{"a test without a body", "bitbucketServer/hub", map[string]string{"X-Event-Key": "diagnostics:ping"}, "", 200},
+		{"a signed test", "bitbucketServer/hub", map[string]string{"X-Event-Key": "diagnostics:ping", "X-Hub-Signature": signed("sha256=", "")}, "", 200},
+		{"a test with a forged signature", "bitbucketServer/hub", map[string]string{"X-Event-Key": "diagnostics:ping", "X-Hub-Signature": "sha256=00"}, `{}`, 401},
+		{"a test with a wrong password", "bitbucketServer/hub", map[string]string{"X-Event-Key": "diagnostics:ping", "Authorization": "Basic eDp5"}, `{}`, 401},
+		{"a push without a signature", "bitbucketServer/hub", map[string]string{"X-Event-Key": "repo:refs_changed"}, `{}`, 401},
+		{"a test of another kind", "github/hub2", map[string]string{"X-Github-Event": "ping"}, `{}`, 401},
+		{"a test with a byte order mark", "github/hub2", map[string]string{"X-Github-Event": "ping", "X-Hub-Signature-256": signed("sha256=", "\ufeff{}")}, "\ufeff{}", 200},
+	} {
+		req := httptest.NewRequest(http.MethodPost, "/webhooks/"+c.path, strings.NewReader(c.body))
+		for name, value := range c.header {
+			req.Header.Set(name, value)
+		}
+		w := httptest.NewRecorder()
+		r.ServeHTTP(w, req)
+		if w.Code != c.want || len(log.records) > 0 || c.want == 200 && !strings.Contains(w.Body.String(), `"accepted":0`) {
+			t.Errorf("%s: %d with %d records, want %d: %s", c.name, w.Code, len(log.records), c.want, w.Body)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -179,6 +180,12 @@ func (r *Receiver) serveDelivery(w http.ResponseWriter, req *http.Request) {
 	if err == nil {
 		a, err = r.receiveDelivery(w, req, c)
 	}
+	if errors.Is(err, ingest.ErrUnsignedTest) {
+		// Anybody can send it: it has no effect and leaves no record and no line in the log.
+		r.metrics.observeDelivery(c, resultIgnored, r.o.Now().Sub(start))
+		writeJSON(w, http.StatusOK, ignoredAnswer("", "connection test: it is not signed, so it does not check the secret"))
+		return
+	}
 	result := resultOf(a, err)
 	r.metrics.observeDelivery(c, result, r.o.Now().Sub(start))
 	if err != nil {
@@ -213,7 +220,9 @@ func (r *Receiver) receiveDelivery(w http.ResponseWriter, req *http.Request, c *
 	defer r.releaseBody(place)
 	in := &ingest.Request{Header: req.Header, Query: req.URL.Query(), Body: body, ReceivedAt: r.o.Now().UTC()}
 	a, err := r.processDelivery(req.Context(), c, in, place)
-	r.queueDelivery(c, in, a, err)
+	if !errors.Is(err, ingest.ErrUnsignedTest) {
+		r.queueDelivery(c, in, a, err)
+	}
 	return a, err
 }
 
