@@ -51,7 +51,7 @@ func (s *Server) operationRoutes() []route {
 	for i := range routes {
 		routes[i].page = limitTime(routes[i].page)
 	}
-	return routes
+	return append(routes, route{http.MethodGet, verifyPath, accessOwner, s.verifyPage}, route{http.MethodPost, verifyPath, accessOwner, s.verify})
 }
 
 // limitTime bounds the operations of a page.
@@ -68,9 +68,12 @@ func limitTime(page pageHandler) pageHandler {
 
 // operationsOf returns a client that sends operations to the API as the visitor.
 func (s *Server) operationsOf(v *pageRequest) *client.Client {
-	c, err := client.New(s.o.PublicURL, client.Options{
-		Transport: inProcess{s.o.API, v.r}, Retries: client.NoRetries, UserAgent: v.r.UserAgent(),
-	})
+	return s.clientOf(v, inProcess{s.o.API, v.r})
+}
+
+// clientOf returns a client of the API by a transport to this process.
+func (s *Server) clientOf(v *pageRequest, transport http.RoundTripper) *client.Client {
+	c, err := client.New(s.o.PublicURL, client.Options{Transport: transport, Retries: client.NoRetries, UserAgent: v.r.UserAgent()})
 	if err != nil {
 		panic("web: " + err.Error()) // New has checked PublicURL
 	}
@@ -87,8 +90,8 @@ type inProcess struct {
 // forwarded are the headers of a visit that say who sends it, and from where.
 var forwarded = []string{"Cookie", "Authorization", "Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-Ip"}
 
-// RoundTrip implements http.RoundTripper.
-func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+// asVisitor returns a request as the visitor would send it.
+func (t inProcess) asVisitor(r *http.Request) *http.Request {
 	in := r.Clone(r.Context())
 	in.RequestURI = r.URL.RequestURI()
 	in.RemoteAddr, in.Host, in.TLS = t.visit.RemoteAddr, t.visit.Host, t.visit.TLS
@@ -100,16 +103,26 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	if in.Body == nil {
 		in.Body = http.NoBody
 	}
+	return in
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := &answer{header: http.Header{}}
-	t.api.ServeHTTP(w, in)
+	t.api.ServeHTTP(w, t.asVisitor(r))
 	if w.overflow {
 		return nil, fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, errAnswerTooLarge)
 	}
 	w.WriteHeader(http.StatusOK)
+	return newAnswer(r, w.status, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
+}
+
+// newAnswer returns what a handler of this process answered.
+func newAnswer(r *http.Request, status int, header http.Header, body io.ReadCloser, length int64) *http.Response {
 	return &http.Response{
-		StatusCode: w.status, Status: http.StatusText(w.status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
-	}, nil
+		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Body: body, ContentLength: length, Request: r,
+	}
 }
 
 // answer keeps what a handler writes.

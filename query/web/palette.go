@@ -93,7 +93,7 @@ func (s *Server) findPages(v *pageRequest, letters string) (rows []foundRow) {
 		{"why", "circle-question-mark", whyPath, accessOpen}, {"syntaxTitle", "book-open", "/syntax", accessOpen}, {"keysTitle", "keyboard", "/shortcuts", accessOpen},
 		{"preferences", "settings", "/preferences", accessOpen}, {"navAPI", "code", "/api/docs", accessOpen}, {"navSettings", "user", "/settings/keys", accessUser},
 		{"deliveries", "layers", "/deliveries", accessOwner}, {"navOperate", "info", "/admin", accessOwner}, {"audit", "scale", "/admin/audit", accessOwner},
-		{"replays", "history", "/admin/replays", accessOwner}, {"deadletters", "triangle-alert", "/admin/deadletters", accessOwner},
+		{"replays", "history", "/admin/replays", accessOwner}, {"deadletters", "triangle-alert", "/admin/deadletters", accessOwner}, {"verify", "git-compare", verifyPath, accessOwner},
 	} {
 		if p.access == accessUser && v.user == nil || p.access == accessOwner && !v.isOwner() {
 			continue

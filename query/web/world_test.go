@@ -72,6 +72,12 @@ func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, se
 // newSearchWorld is newWorld with pages that search.
 func newSearchWorld(t testing.TB, searches *fakeSearches, providers func(publicURL string) []oidc.Provider, set ...func(*auth.Options)) *world {
 	t.Helper()
+	return newAPIWorld(t, nil, searches, providers, set...)
+}
+
+// newAPIWorld is newSearchWorld with pages that show operations of an API.
+func newAPIWorld(t testing.TB, operations http.Handler, searches *fakeSearches, providers func(publicURL string) []oidc.Provider, set ...func(*auth.Options)) *world {
+	t.Helper()
 	w := &world{t: t, searches: searches, directory: authtest.New(), routes: map[string]int{}, queries: map[string]int{}, now: time.Now}
 	o := auth.Options{
 		Directory: w.directory, Appender: w.directory, Secret: []byte(secret), Catalog: repositories{},
@@ -101,7 +107,7 @@ func newSearchWorld(t testing.TB, searches *fakeSearches, providers func(publicU
 	t.Cleanup(w.server.Close)
 	options := web.Options{
 		Accounts: w.accounts, Repositories: repositories{}, Secret: []byte(secret), PublicURL: w.server.URL, Version: "v1.2.3",
-		Audit: &w.notes, Front: countingFront{w: w}, Ready: func() error { return w.ready }, Now: func() time.Time { return w.now() },
+		API: operations, Audit: &w.notes, Front: countingFront{w: w}, Ready: func() error { return w.ready }, Now: func() time.Time { return w.now() },
 	}
 	if searches != nil {
 		options.Search = searches

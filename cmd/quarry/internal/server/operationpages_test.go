@@ -137,7 +137,7 @@ func TestOperationPages(t *testing.T) {
 		if text := bob.mustShow("/why?file=team/closed/src/closed.go", "No repository of this address"); strings.Contains(text, "<dl") {
 			t.Errorf("the page says something of a hidden repository:\n%s", text)
 		}
-		for _, path := range []string{"/deliveries", "/deliveries/0-0", "/admin", "/admin/register", "/admin/deadletters", "/admin/replays", "/admin/audit"} {
+		for _, path := range []string{"/deliveries", "/deliveries/0-0", "/admin", "/admin/register", "/admin/deadletters", "/admin/replays", "/admin/verify", "/admin/audit"} {
 			if status, _, text := bob.requestPage(path, htmlPage, nil); status != http.StatusForbidden || strings.Contains(text, "team/") {
 				t.Errorf("%s: %d for a member\n%s", path, status, text)
 			}
@@ -229,6 +229,12 @@ func operatePages(t *testing.T, owner *visitor, repo string) {
 	waitUntil(t, func() bool { return strings.Contains(owner.mustShow("/admin/replays"), ">done<") })
 	if status, text := owner.submitPage("/admin/replays", "/admin/replays", url.Values{"do": {"start"}, "to": {"yesterday"}}); status != http.StatusBadRequest || !strings.Contains(text, "role=\"alert\"") {
 		t.Errorf("replay to no moment: %d\n%s", status, text)
+	}
+	if status, text := owner.submitPage("/admin/verify", "/admin/verify", url.Values{"remote": {"1"}}); status != http.StatusOK || !strings.Contains(text, "Nothing differs.") {
+		t.Errorf("verify: %d\n%s", status, text)
+	}
+	if status, text := owner.submitPage("/admin/verify", "/admin/verify", url.Values{"repositories": {"no/such"}}); status != http.StatusNotFound || !strings.Contains(text, "role=\"alert\"") || !strings.Contains(text, `value="no/such"`) {
+		t.Errorf("verify no repository: %d\n%s", status, text)
 	}
 	waitUntil(t, func() bool {
 		text := owner.mustShow("/admin/audit?actor=ada@example.com")

@@ -91,7 +91,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 		"pages": []string{
 			"/", "/search?q=boil", "/search?q=nothing_is_named_so", "/symbols", "/symbols?name=Boil", "/find", "/find?q=ket", "/find?q=%40Boil", "/find?q=%3E", "/syntax", "/shortcuts", "/preferences",
 			"/repos", repo, repo + "/skipped", "/why", "/why?file=team/kettle/cup.bin", "/deliveries", delivery,
-			"/admin", "/admin/register", "/admin/deadletters", "/admin/replays", "/admin/audit", "/repos/99999",
+			"/admin", "/admin/register", "/admin/deadletters", "/admin/replays", "/admin/verify", "/admin/audit", "/repos/99999",
 			"/browse/team/kettle", "/browse/team/kettle/-/blob/kettle.go", "/browse/team/kettle/-/blob/README.md", "/browse/team/kettle/-/blob/cup.bin", "/browse/team/kettle/-/blob/none",
 			"/search?q=writer", "/browse/team/kettle/-/blob/pages/search.go?L=60-70", "/browse/team/kettle/-/blob/pages/searchparams.go?blame=1", "/browse/team/kettle/-/blob/kettle.go?L=99",
 			"/browse/team/kettle/-/commits/", "/browse/team/kettle/-/commit/HEAD", "/browse/team/kettle/-/compare/HEAD~1...HEAD", "/symbols?name=fileWriter&repo=team/kettle", "/search?q=a(b",

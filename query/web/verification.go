@@ -1,0 +1,237 @@
+package web
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/quarrysearch/quarry/query/client"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+)
+
+// verifyPath is the page that compares the index with the repositories. No result is kept:
+// the page shows one while it runs.
+const verifyPath = "/admin/verify"
+
+const (
+	// maxShownFrames bounds the differences that the page shows; the summary counts all.
+	maxShownFrames = 1000
+	// progressEvery is the least time between two figures of the progress; it becomes a
+	// hundredth of the time that has passed, so that a page of a day has some thousand.
+	progressEvery = time.Second
+	// maxVerifiedBytes bounds the names of the repositories to compare.
+	maxVerifiedBytes = 4096
+)
+
+// verificationForm is what the page shows before a verification.
+type verificationForm struct {
+	Repositories   input
+	Remote, Repair bool
+}
+
+func (s *Server) verifyPage(w http.ResponseWriter, v *pageRequest) error {
+	return s.showVerifyForm(w, v, form{}, 0)
+}
+
+func (s *Server) showVerifyForm(w http.ResponseWriter, v *pageRequest, f form, status int) error {
+	d := verificationForm{Remote: f.Has("remote", "1"), Repair: f.Has("repair", "1"), Repositories: f.newInput(input{
+		Name: "repositories", Label: s.texts.mustFormat("verify_repositories"), Hint: s.texts.mustFormat("verify_repositories_hint"), Complete: "off", Max: maxVerifiedBytes,
+	})}
+	return s.renderPage(w, v, view{template: "verify", title: s.texts.mustFormat("verify"), status: status, form: f, data: d})
+}
+
+// verify runs a verification as the visitor and sends what it says as it comes. It ends when
+// the browser leaves.
+func (s *Server) verify(w http.ResponseWriter, v *pageRequest) error {
+	f, err := s.readForm(w, v)
+	if err != nil {
+		return err
+	}
+	request := wire.VerificationRequest{Repositories: strings.Fields(f.Get("repositories")), Remote: f.Has("remote", "1"), Repair: f.Has("repair", "1")}
+	out := &verificationWriter{s: s, w: w, v: v, control: http.NewResponseController(w), started: s.o.Now()}
+	for frame, err := range s.streamsOf(v).Verify(v.r.Context(), request) {
+		if err != nil && !out.begun {
+			return s.showRefusal(w, v, f, err, s.showVerifyForm)
+		}
+		if err != nil {
+			err = out.sendFailure(err)
+		} else {
+			err = out.sendFrame(frame)
+		}
+		if err != nil {
+			return nil //nolint:nilerr // the browser has gone, and the verification ends with it
+		}
+	}
+	if !out.begun {
+		return errors.New("web: a verification without a frame")
+	}
+	_ = out.send("verified", out)
+	_ = out.send("close", out.frame)
+	return nil
+}
+
+// verificationWriter writes one page of a verification.
+type verificationWriter struct {
+	s       *Server
+	w       http.ResponseWriter
+	v       *pageRequest
+	control *http.ResponseController
+	frame   *frame
+	begun   bool
+	started time.Time
+	moved   time.Time // of the last figure of the progress
+
+	Shown, Left int // differences and what was not compared: on the page, and beyond it
+}
+
+// send sends a part of the page, at once.
+func (o *verificationWriter) send(template string, data any) error {
+	var b bytes.Buffer
+	page := o.s.templates.byName["verify"]
+	if !o.begun {
+		o.begun = true
+		o.w.Header().Set("X-Accel-Buffering", "no") // of proxies, which would hold parts back
+		o.frame = o.s.newFrame(o.v, &view{title: o.s.texts.mustFormat("verify")})
+		for _, part := range []string{"open", "verifying"} {
+			if err := page.ExecuteTemplate(&b, part, o.frame); err != nil {
+				return fmt.Errorf("web: render a verification: %w", err)
+			}
+		}
+	}
+	if err := page.ExecuteTemplate(&b, template, data); err != nil {
+		return fmt.Errorf("web: render a verification: %w", err)
+	}
+	_ = o.control.SetWriteDeadline(time.Now().Add(partTimeout)) // tests have writers without deadlines
+	if _, err := o.w.Write(b.Bytes()); err != nil {
+		return err
+	}
+	if err := o.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	return nil
+}
+
+// sendFrame sends one frame: differences up to a bound, and the progress from time to time.
+func (o *verificationWriter) sendFrame(f *wire.VerificationFrame) error {
+	switch f.Type {
+	case wire.VerificationFrameTypeProgress:
+		now := o.s.o.Now()
+		if !o.moved.IsZero() && now.Sub(o.moved) < max(progressEvery, now.Sub(o.started)/100) {
+			return nil
+		}
+		o.moved = now
+	case wire.VerificationFrameTypeDifference, wire.VerificationFrameTypeUnchecked:
+		if o.Shown >= maxShownFrames {
+			o.Left++
+			return nil
+		}
+		o.Shown++
+	case wire.VerificationFrameTypeSummary, wire.VerificationFrameTypeRepair:
+	default:
+		return nil
+	}
+	return o.send("frame", verificationRow{f, o.s.texts})
+}
+
+// sendFailure says why a verification ended early. What was sent stays.
+func (o *verificationWriter) sendFailure(err error) error {
+	text := o.s.explainError(o.w, o.v, err).text
+	return o.send("broken", text)
+}
+
+// verificationRow is a frame with what to do about it.
+type verificationRow struct {
+	*wire.VerificationFrame
+	texts *texts
+}
+
+// Remedy says what corrects a difference; templates call it.
+func (r verificationRow) Remedy() string {
+	if r.Type != wire.VerificationFrameTypeDifference {
+		return ""
+	}
+	switch r.Kind {
+	case wire.VerificationFrameKindRepository:
+		return r.texts.mustFormat("verify_remedy_replay")
+	case wire.VerificationFrameKindRemote:
+		return r.texts.mustFormat("verify_remedy_refresh")
+	case wire.VerificationFrameKindUnheld, wire.VerificationFrameKindUnstored, wire.VerificationFrameKindBroken,
+		wire.VerificationFrameKindCommit, wire.VerificationFrameKindAbsent, wire.VerificationFrameKindExtra, wire.VerificationFrameKindDefault:
+		return r.texts.mustFormat("verify_remedy_reindex")
+	}
+	return r.texts.mustFormat("verify_remedy_rows")
+}
+
+// streamsOf is operationsOf for operations that answer in frames, as they come.
+func (s *Server) streamsOf(v *pageRequest) *client.Client {
+	return s.clientOf(v, streamInProcess{inProcess{s.o.API, v.r}})
+}
+
+// streamInProcess is inProcess for answers that are read while they are written.
+type streamInProcess struct{ inProcess }
+
+// RoundTrip implements http.RoundTripper. It returns once the header is written; to close
+// the body ends the operation and waits for its end.
+func (t streamInProcess) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, out := io.Pipe()
+	w := &streamedAnswer{header: http.Header{}, out: out, begun: make(chan struct{})}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer func() {
+			if recover() != nil { // the API has logged it, and wants the connection to break
+				w.WriteHeader(http.StatusInternalServerError)
+				_ = out.CloseWithError(io.ErrUnexpectedEOF)
+			}
+		}()
+		t.api.ServeHTTP(w, t.asVisitor(r))
+		w.WriteHeader(http.StatusOK)
+		_ = out.Close()
+	}()
+	<-w.begun
+	return newAnswer(r, w.status, w.sent, streamedBody{body, ended}, -1), nil
+}
+
+// streamedAnswer hands on what a handler writes.
+type streamedAnswer struct {
+	header http.Header
+	// status and sent, the header as it was sent, are valid once begun is closed.
+	status int
+	sent   http.Header
+	begun  chan struct{}
+	out    *io.PipeWriter
+}
+
+// Header implements http.ResponseWriter.
+func (a *streamedAnswer) Header() http.Header { return a.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (a *streamedAnswer) WriteHeader(status int) {
+	if a.status == 0 && status >= http.StatusOK {
+		a.status, a.sent = status, a.header.Clone()
+		close(a.begun)
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (a *streamedAnswer) Write(b []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.out.Write(b)
+}
+
+// streamedBody is the body of a streamedAnswer.
+type streamedBody struct {
+	*io.PipeReader
+	ended <-chan struct{}
+}
+
+// Close implements io.Closer.
+func (b streamedBody) Close() error {
+	err := b.PipeReader.Close()
+	<-b.ended
+	return err
+}
