@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -11,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -76,17 +76,16 @@ func (c *verifyAuditCommand) verifyOffline(ctx context.Context, s streams, v *au
 	}
 	registry := prometheus.NewRegistry()
 	o := server.Options{Config: &settings, Logger: logger, Registerer: registry, Gatherer: registry, Version: "offline"}
-	return server.VerifyAudit(ctx, o, c.Head, func(f *api.AuditFrame) error {
-		raw, err := json.Marshal(f)
-		if err != nil {
+	report, err := server.VerifyAudit(ctx, o, c.Head, func(r auditlog.Report) error { return v.printFrame(api.AuditProgress(&r)) })
+	if err != nil {
+		return err
+	}
+	for _, f := range api.AuditFindings(report) {
+		if err := v.printFrame(f); err != nil {
 			return err
 		}
-		frame := new(wire.AuditFrame)
-		if err := json.Unmarshal(raw, frame); err != nil {
-			return err
-		}
-		return v.printFrame(frame)
-	})
+	}
+	return nil
 }
 
 // auditVerifying prints what a verification of the audit log says.
@@ -99,18 +98,18 @@ type auditVerifyPrinter struct {
 
 func (v *auditVerifyPrinter) printFrame(f *wire.AuditFrame) error {
 	counts := cmp.Or(f.Counts, new(wire.AuditCounts))
-	if f.Type == api.FrameSummary {
+	if f.Type == wire.AuditFrameTypeSummary {
 		v.findings = counts.Findings
 	}
 	if v.json {
 		return printJSONLines(v.s.out, []*wire.AuditFrame{f})
 	}
 	switch f.Type {
-	case api.FrameProgress:
+	case wire.AuditFrameTypeProgress:
 		v.progress.Update(fmt.Sprintf("%d records, %d entries", counts.Records, counts.Entries))
-	case api.FrameFinding:
+	case wire.AuditFrameTypeFinding:
 		return v.printLine(auditFinding(f))
-	case api.FrameSummary:
+	case wire.AuditFrameTypeSummary:
 		return v.printLine(auditSummary(counts))
 	}
 	return nil

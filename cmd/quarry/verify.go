@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -12,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 type verifyCommand struct {
@@ -82,17 +81,7 @@ func (c *verifyCommand) verifyOffline(ctx context.Context, s streams, v *verifyP
 	boot.ApplyMemoryLimit(int64(settings.Runtime.MemoryLimitBytes), settings.Runtime.GCPercent)
 	registry := prometheus.NewRegistry()
 	o := server.Options{Config: &settings, Logger: logger, Registerer: registry, Gatherer: registry, Version: "offline"}
-	return server.Verify(ctx, o, c.Repositories, api.Verification{Remote: c.Remote, Repair: c.Repair}, func(f *api.VerificationFrame) error {
-		raw, err := json.Marshal(f)
-		if err != nil {
-			return err
-		}
-		frame := new(wire.VerificationFrame)
-		if err := json.Unmarshal(raw, frame); err != nil {
-			return err
-		}
-		return v.printFrame(frame)
-	})
+	return server.Verify(ctx, o, c.Repositories, verification.Request{Remote: c.Remote, Repair: c.Repair}, v.printFrame)
 }
 
 // verifying prints what a verification says.

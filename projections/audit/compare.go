@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -55,7 +56,7 @@ func (t *topicWalk) compareEntries(at event.Offset, wanted []entryRow) error {
 }
 
 func (t *topicWalk) reportEntry(p place, message string) {
-	t.v.addFinding(Finding{Kind: FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.entryID(), Message: message})
+	t.v.addFinding(auditlog.Finding{Kind: auditlog.FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.entryID(), Message: message})
 }
 
 // expectedEntries returns the entries of a record except for why it was refused.
@@ -128,7 +129,7 @@ func (t *topicWalk) checkSeal(at event.Offset, s *event.AuditSealed) {
 		return
 	}
 	if reason := t.v.o.Key.checkSeal(s); reason != "" {
-		t.addFinding(FindingSeal, at, "invalid seal: %s", reason)
+		t.addFinding(auditlog.FindingSeal, at, "invalid seal: %s", reason)
 		return
 	}
 	if t.logLink == nil {
@@ -173,7 +174,7 @@ func (t *topicWalk) checkSealedHead(at event.Offset, h event.ChainHead) (good, k
 	if have.String() == h.Hash {
 		return true, true
 	}
-	t.addFinding(FindingSeal, at, "it seals %s/0/%d, whose link is another now: a record at or before that one, and behind what the seal before it seals, was altered, removed or added",
+	t.addFinding(auditlog.FindingSeal, at, "it seals %s/0/%d, whose link is another now: a record at or before that one, and behind what the seal before it seals, was altered, removed or added",
 		h.Topic, h.Offset)
 	return false, true
 }

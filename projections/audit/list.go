@@ -53,29 +53,8 @@ func (l *Log) Get(id string) (*auditlog.Entry, error) {
 	return e, err
 }
 
-// Head says how far the chain of a topic is.
-type Head struct {
-	Topic event.Topic
-	// First is the offset of the first record that this store has read, Last that of
-	// the last one; -1 if there is none. At is the log's time of it.
-	First, Last event.Offset
-	At          time.Time
-	// Records counts the records of the topic up to Last; from First if the chain has
-	// no anchor.
-	Records int64
-	// Hash is empty as long as the chain has no anchor: the log was cut at its
-	// beginning, and no seal has come since.
-	Hash string
-	// Entries counts the entries that are kept.
-	Entries int64
-	// SealedOffset is how far the last seal goes, -1 without one; SealedAt when it
-	// was made.
-	SealedOffset event.Offset
-	SealedAt     time.Time
-}
-
 // Heads returns the head of each topic.
-func (l *Log) Heads() (heads []Head, err error) {
+func (l *Log) Heads() (heads []auditlog.Head, err error) {
 	snapshot := l.store.NewSnapshot()
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	records, err := readChain(snapshot, topicRecords)
@@ -93,8 +72,8 @@ func (l *Log) Heads() (heads []Head, err error) {
 	return heads, nil
 }
 
-func (c *chainRow) toHead(t event.Topic, seal *sealRow) Head {
-	h := Head{Topic: t, First: -1, Last: -1, SealedOffset: -1, At: c.At, Records: c.Records, Hash: c.Hash, Entries: c.Entries}
+func (c *chainRow) toHead(t event.Topic, seal *sealRow) auditlog.Head {
+	h := auditlog.Head{Topic: t, First: -1, Last: -1, SealedOffset: -1, At: c.At, Records: c.Records, Hash: c.Hash, Entries: c.Entries}
 	if c.Begun {
 		h.First, h.Last = c.First, c.Last
 	}

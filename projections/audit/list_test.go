@@ -183,13 +183,13 @@ func TestPruningKeepsTheChain(t *testing.T) {
 	if n := heads[0].Entries + heads[1].Entries; n != int64(len(kept)) || n == int64(len(w.entriesOf(0))) {
 		t.Errorf("%d entries are kept, want %d", n, len(kept))
 	}
-	if r := w.verify(audit.Pin{Hash: heads[1].Hash}); r.Pins != 1 {
+	if r := w.verify(auditlog.Pin{Hash: heads[1].Hash}); r.Pins != 1 {
 		t.Errorf("the pin is not met: %+v", r)
 	}
 	for _, cut := range []int{3, 20, 50} {
 		records := w.log.records[event.TopicAudit]
 		w.log.records[event.TopicAudit] = records[slices.IndexFunc(records, func(r event.Record) bool { return r.Position.Offset >= event.Offset(cut) }):]
-		mustBeSound(t, w.verify(audit.Pin{Hash: heads[1].Hash}))
+		mustBeSound(t, w.verify(auditlog.Pin{Hash: heads[1].Hash}))
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -28,31 +29,6 @@ const (
 // readTimeout bounds the wait for a record that is in the log.
 const readTimeout = 30 * time.Second
 
-// The kinds of findings.
-const (
-	FindingAltered   = "altered"   // a record is not what it was when it was applied
-	FindingMissing   = "missing"   // a record is gone from the log
-	FindingInserted  = "inserted"  // a record was not there when it should have been applied
-	FindingLink      = "link"      // a link of the chain was changed in the store
-	FindingCut       = "cut"       // the log ends before what was applied
-	FindingBeginning = "beginning" // the beginning of the log is gone
-	FindingSeal      = "seal"      // a seal is forged, or is not of this chain
-	FindingEntry     = "entry"     // an entry in the store is not what its record says
-	FindingPin       = "pin"       // a pinned head is not in the chain
-	FindingUnread    = "unreadable"
-)
-
-// Finding is something that is not as it was written.
-type Finding struct {
-	Kind string
-	// At is the position of the record; without a topic the finding concerns no
-	// record.
-	At event.Position
-	// Entry is the ID of an entry, where one is meant.
-	Entry   string
-	Message string
-}
-
 // VerifyOptions say what to compare. Store and Log are required.
 type VerifyOptions struct {
 	Store *store.Store
@@ -60,50 +36,18 @@ type VerifyOptions struct {
 	// Key checks seals; without it they are counted as unchecked.
 	Key *Key
 	// Pins are heads that were recorded elsewhere.
-	Pins []Pin
+	Pins []auditlog.Pin
 	// Retention is that of the projections, Now the clock that it is measured by.
 	Retention time.Duration
 	Now       func() time.Time
 	// Progress is called now and then, and ends the verification with its error; nil
 	// is not called.
-	Progress func(Report) error
-}
-
-// TopicReport says what was compared of a topic.
-type TopicReport struct {
-	Topic event.Topic
-	// First is the offset of the first record of the log, Last that of the last one
-	// that was compared; -1 if there is none.
-	First, Last event.Offset
-	// Records counts the records that were compared, Links those of them whose link
-	// is kept, Entries the entries of these.
-	Records, Links, Entries int64
-	// Unproven counts records at the beginning of a log that was cut, which no seal
-	// covers.
-	Unproven int64
-	// Hash is the head that follows from the log; empty if the chain has no anchor.
-	Hash string
-}
-
-// Report is the outcome of a verification, or how far it is.
-type Report struct {
-	Topics []TopicReport
-	// Findings are ordered by topic and offset.
-	Findings []Finding
-	// More counts the findings beyond MaxFindings.
-	More int
-	// Seals counts the seals that are good, SealsUnchecked those that could not be
-	// checked: there is no key, or what they seal is no longer kept.
-	Seals, SealsUnchecked int
-	// SealedAt is when the last good one was made.
-	SealedAt time.Time
-	// Pins counts the pinned heads that are in the chain.
-	Pins int
+	Progress func(auditlog.Report) error
 }
 
 // Verify reads the log from its beginning and compares it with the chains, the
 // entries, the seals and the pinned heads. An error says that it could not be done.
-func Verify(ctx context.Context, o VerifyOptions) (report *Report, err error) {
+func Verify(ctx context.Context, o VerifyOptions) (report *auditlog.Report, err error) {
 	if o.Store == nil || o.Log == nil {
 		return nil, errors.New("audit: verify: want a store and a log")
 	}
@@ -112,7 +56,7 @@ func Verify(ctx context.Context, o VerifyOptions) (report *Report, err error) {
 	}
 	snapshot := o.Store.NewSnapshot()
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	v := &verification{o: o, r: snapshot, report: new(Report), trails: map[event.Topic]*trail{}, pins: o.Pins}
+	v := &verification{o: o, r: snapshot, report: new(auditlog.Report), trails: map[event.Topic]*trail{}, pins: o.Pins}
 	for _, topic := range topics {
 		if err := v.verifyTopic(ctx, topic); err != nil {
 			return v.report, fmt.Errorf("audit: verify %s: %w", topic, err)
@@ -122,14 +66,14 @@ func Verify(ctx context.Context, o VerifyOptions) (report *Report, err error) {
 		return v.report, fmt.Errorf("audit: verify the lists: %w", err)
 	}
 	v.missingPins()
-	slices.SortStableFunc(v.report.Findings, func(a, b Finding) int {
+	slices.SortStableFunc(v.report.Findings, func(a, b auditlog.Finding) int {
 		return cmp.Or(cmp.Compare(topicOrder(a), topicOrder(b)), cmp.Compare(a.At.Offset, b.At.Offset))
 	})
 	return v.report, nil
 }
 
 // topicOrder sorts findings without a topic last.
-func topicOrder(f Finding) int {
+func topicOrder(f auditlog.Finding) int {
 	if i := slices.Index(topics, f.At.Topic); i >= 0 {
 		return i
 	}
@@ -140,13 +84,13 @@ func topicOrder(f Finding) int {
 type verification struct {
 	o      VerifyOptions
 	r      store.Reader
-	report *Report
+	report *auditlog.Report
 	trails map[event.Topic]*trail
-	pins   []Pin // that were not met yet
-	rows   int64 // entries in the store
+	pins   []auditlog.Pin // that were not met yet
+	rows   int64          // entries in the store
 }
 
-func (v *verification) addFinding(f Finding) {
+func (v *verification) addFinding(f auditlog.Finding) {
 	if len(v.report.Findings) >= MaxFindings {
 		v.report.More++
 		return
@@ -161,7 +105,7 @@ func (v *verification) verifyTopic(ctx context.Context, topic event.Topic) error
 	if err != nil {
 		return err
 	}
-	v.report.Topics = append(v.report.Topics, TopicReport{Topic: topic, First: -1, Last: -1})
+	v.report.Topics = append(v.report.Topics, auditlog.TopicReport{Topic: topic, First: -1, Last: -1})
 	t := &topicWalk{v: v, topic: topic, b: b, chain: chain, report: &v.report.Topics[len(v.report.Topics)-1], instances: map[string]uint64{}}
 	t.trail = &trail{links: map[event.Offset]hash{}}
 	v.trails[topic] = t.trail
@@ -206,7 +150,7 @@ func (v *verification) verifyLists() error {
 	}
 	lists := int64(len((&entryRow{}).listIDs()))
 	if listed != lists*v.rows || days != v.rows || minutes != v.rows {
-		v.addFinding(Finding{Kind: FindingEntry, Message: fmt.Sprintf(
+		v.addFinding(auditlog.Finding{Kind: auditlog.FindingEntry, Message: fmt.Sprintf(
 			"the store has %d entries, but %d in its lists (want %d) and %d by day and %d by minute in its counters: lists show too much or too little; rebuild the store from the log",
 			v.rows, listed, lists*v.rows, days, minutes)})
 	}
@@ -215,7 +159,7 @@ func (v *verification) verifyLists() error {
 
 func (v *verification) missingPins() {
 	for _, p := range v.pins {
-		v.addFinding(Finding{Kind: FindingPin, At: p.At, Message: fmt.Sprintf(
+		v.addFinding(auditlog.Finding{Kind: auditlog.FindingPin, At: p.At, Message: fmt.Sprintf(
 			"no record of the log has the hash %s: a record at or before it was altered, removed or added since the head was noted, or it is no longer kept", p.Hash)})
 	}
 }

@@ -11,10 +11,11 @@ import (
 
 	"github.com/quarrysearch/quarry/projections/audit"
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-func mustBeSound(t *testing.T, r *audit.Report) {
+func mustBeSound(t *testing.T, r *auditlog.Report) {
 	t.Helper()
 	for _, f := range r.Findings {
 		t.Errorf("verify() found %s, want nothing", describeFinding(f))
@@ -25,7 +26,7 @@ func mustBeSound(t *testing.T, r *audit.Report) {
 }
 
 // describeFinding names the position, the entry and the kind of a finding.
-func describeFinding(f audit.Finding) string {
+func describeFinding(f auditlog.Finding) string {
 	where := ""
 	if f.At.Topic != "" {
 		where = f.At.String() + ": "
@@ -51,7 +52,7 @@ func TestAnUntouchedLogIsSound(t *testing.T) {
 	if r.Seals < 8 || r.SealsUnchecked != 0 || r.SealedAt.IsZero() {
 		t.Errorf("%d seals are good, %d unchecked, the last of %s", r.Seals, r.SealsUnchecked, r.SealedAt)
 	}
-	if rest := w.verify(audit.Pin{Hash: heads[0].Hash}, audit.Pin{Hash: heads[1].Hash}); rest.Pins != 2 {
+	if rest := w.verify(auditlog.Pin{Hash: heads[0].Hash}, auditlog.Pin{Hash: heads[1].Hash}); rest.Pins != 2 {
 		t.Errorf("%d pins are met", rest.Pins)
 	}
 }
@@ -200,7 +201,7 @@ func TestWhoRewritesEverything(t *testing.T) {
 	again := newWorld(t, forged, audit.Options{})
 	again.now = w.now
 	r := again.verify()
-	if len(r.Findings) == 0 || r.Findings[0].Kind != audit.FindingSeal || r.Findings[0].At.Offset <= 9 {
+	if len(r.Findings) == 0 || r.Findings[0].Kind != auditlog.FindingSeal || r.Findings[0].At.Offset <= 9 {
 		t.Errorf("with the seals that there were: %v", r.Findings)
 	}
 
@@ -218,8 +219,8 @@ func TestWhoRewritesEverything(t *testing.T) {
 	bare := newWorld(t, forged, audit.Options{})
 	bare.now = w.now
 	mustBeSound(t, bare.verify())
-	r = bare.verify(audit.Pin{Hash: heads[0].Hash}, audit.Pin{Hash: heads[1].Hash, At: event.Position{Topic: event.TopicAudit, Offset: heads[1].Last}})
-	if r.Pins != 1 || len(r.Findings) != 1 || r.Findings[0].Kind != audit.FindingPin || r.Findings[0].At.Offset != heads[1].Last {
+	r = bare.verify(auditlog.Pin{Hash: heads[0].Hash}, auditlog.Pin{Hash: heads[1].Hash, At: event.Position{Topic: event.TopicAudit, Offset: heads[1].Last}})
+	if r.Pins != 1 || len(r.Findings) != 1 || r.Findings[0].Kind != auditlog.FindingPin || r.Findings[0].At.Offset != heads[1].Last {
 		t.Errorf("%d pins met, found %v", r.Pins, r.Findings)
 	}
 }
@@ -240,7 +241,7 @@ func TestARebuildFromACutLog(t *testing.T) {
 		if got.Hash != head.Hash || got.Records != head.Records || got.First != event.Offset(cut) {
 			t.Errorf("cut at %d: the head is %+v, want %+v", cut, got, head)
 		}
-		r := again.verify(audit.Pin{Hash: head.Hash})
+		r := again.verify(auditlog.Pin{Hash: head.Hash})
 		mustBeSound(t, r)
 		if r.Seals == 0 || r.Pins != 1 || r.Topics[1].Hash != head.Hash {
 			t.Errorf("cut at %d: %+v", cut, r)
@@ -249,7 +250,7 @@ func TestARebuildFromACutLog(t *testing.T) {
 		again.appendReads(3)
 		mustBeSound(t, again.verify())
 		again.options.Retention = 0
-		if r := again.verify(); len(r.Findings) == 0 || r.Findings[0].Kind != audit.FindingBeginning {
+		if r := again.verify(); len(r.Findings) == 0 || r.Findings[0].Kind != auditlog.FindingBeginning {
 			t.Errorf("cut at %d, though all is to be kept: %v", cut, r.Findings)
 		}
 	}
@@ -262,7 +263,7 @@ func TestARebuildFromACutLog(t *testing.T) {
 	log.records[event.TopicAudit] = records[last+1:]
 	again := newWorld(t, log, audit.Options{})
 	again.now, again.options.Retention = w.now, time.Hour
-	if r := again.verify(); len(r.Findings) == 0 || r.Findings[0].Kind != audit.FindingBeginning {
+	if r := again.verify(); len(r.Findings) == 0 || r.Findings[0].Kind != auditlog.FindingBeginning {
 		t.Errorf("no seal is left: %v", r.Findings)
 	}
 }
@@ -278,7 +279,7 @@ func TestAForgedBeginning(t *testing.T) {
 	again := newWorld(t, w.log, audit.Options{})
 	again.now, again.options.Retention = w.now, time.Minute
 	r := again.verify()
-	if !slices.ContainsFunc(r.Findings, func(f audit.Finding) bool { return f.Kind == audit.FindingSeal && f.At.Offset == 5 }) {
+	if !slices.ContainsFunc(r.Findings, func(f auditlog.Finding) bool { return f.Kind == auditlog.FindingSeal && f.At.Offset == 5 }) {
 		t.Errorf("found %v", r.Findings)
 	}
 }
@@ -318,32 +319,17 @@ func TestSealsAreDue(t *testing.T) {
 	mustBeSound(t, w.verify())
 }
 
-func TestPinsAreParsed(t *testing.T) {
-	hash := strings.Repeat("0a", 32)
-	for _, text := range []string{hash, "quarry.audit/0/17:" + hash} {
-		p, err := audit.ParsePin(text)
-		if err != nil || p.String() != text {
-			t.Errorf("%s: %v, %v", text, p, err)
-		}
-	}
-	for _, text := range []string{"", "abc", hash + "00", "quarry.audit:" + hash, "quarry.audit/0/x:" + hash, strings.Repeat("x", 64)} {
-		if p, err := audit.ParsePin(text); err == nil {
-			t.Errorf("%q is taken for %v", text, p)
-		}
-	}
-}
-
 // TestALogThatDoesNotGiveARecord has a damaged record in the middle.
 func TestALogThatDoesNotGiveARecord(t *testing.T) {
 	w := newWorld(t, nil, audit.Options{})
 	w.writeHistory(30)
 	w.log.damaged = map[event.Offset]bool{9: true}
 	r := w.verify()
-	if len(r.Findings) == 0 || r.Findings[0].Kind != audit.FindingUnread || r.Findings[0].At.Offset != 9 {
+	if len(r.Findings) == 0 || r.Findings[0].Kind != auditlog.FindingUnread || r.Findings[0].At.Offset != 9 {
 		t.Errorf("found %v", r.Findings)
 	}
 	stop := errors.New("enough")
-	_, err := audit.Verify(t.Context(), audit.VerifyOptions{Store: w.store, Log: w.log, Progress: func(audit.Report) error { return stop }})
+	_, err := audit.Verify(t.Context(), audit.VerifyOptions{Store: w.store, Log: w.log, Progress: func(auditlog.Report) error { return stop }})
 	if err != nil {
 		t.Errorf("a log too short for progress: %v", err)
 	}

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/quarrysearch/quarry/projections/store"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -19,7 +19,7 @@ type topicWalk struct {
 	topic  event.Topic
 	b      byte
 	chain  *chainRow
-	report *TopicReport
+	report *auditlog.TopicReport
 	trail  *trail
 
 	// logLink is the link that follows from the log alone; nil until it has an anchor.
@@ -56,7 +56,7 @@ func (t *topicWalk) run(ctx context.Context) (err error) {
 	end := high[0]
 	if t.chain.Begun && end <= t.chain.Last {
 		t.trail.broken = true
-		t.addFinding(FindingCut, end, "the log ends before offset %d, but records up to %d were applied: its tail was cut", end, t.chain.Last)
+		t.addFinding(auditlog.FindingCut, end, "the log ends before offset %d, but records up to %d were applied: its tail was cut", end, t.chain.Last)
 	}
 	if err := t.read(ctx, min(end, t.chain.Last+1)); err != nil {
 		return err
@@ -82,7 +82,7 @@ func (t *topicWalk) open() (err error) {
 }
 
 func (t *topicWalk) addFinding(kind string, at event.Offset, format string, args ...any) {
-	t.v.addFinding(Finding{Kind: kind, At: event.Position{Topic: t.topic, Offset: at}, Message: fmt.Sprintf(format, args...)})
+	t.v.addFinding(auditlog.Finding{Kind: kind, At: event.Position{Topic: t.topic, Offset: at}, Message: fmt.Sprintf(format, args...)})
 }
 
 // read walks through the records below end. What cannot be read is skipped.
@@ -97,7 +97,7 @@ func (t *topicWalk) read(ctx context.Context, end event.Offset) error {
 			return err
 		}
 		t.trail.broken = true
-		t.addFinding(FindingUnread, next, "the log does not give this record: %v", unread.error)
+		t.addFinding(auditlog.FindingUnread, next, "the log does not give this record: %v", unread.error)
 		if len(t.v.report.Findings) >= MaxFindings {
 			return nil // the rest would be more of this
 		}
@@ -191,7 +191,7 @@ func (t *topicWalk) compareRecord(rec *event.Record) error {
 func (t *topicWalk) compareUnlinked(at event.Offset) {
 	if at >= t.chain.Oldest {
 		t.trail.broken = true
-		t.addFinding(FindingInserted, at, "this record was not in the log when those around it were applied")
+		t.addFinding(auditlog.FindingInserted, at, "this record was not in the log when those around it were applied")
 		return
 	}
 	t.storedLink, t.expectedLink = nil, nil
@@ -207,7 +207,7 @@ func (t *topicWalk) compareUnlinked(at event.Offset) {
 		t.trail.add(at, h)
 	case *t.logLink != h:
 		t.trail.broken = true
-		t.addFinding(FindingAltered, at, "what the store kept of this record, or of those before it, is not what the log says; they were pruned, so that it cannot be said which")
+		t.addFinding(auditlog.FindingAltered, at, "what the store kept of this record, or of those before it, is not what the log says; they were pruned, so that it cannot be said which")
 	}
 	t.storedLink = &h
 }
@@ -218,7 +218,7 @@ func (t *topicWalk) reportUnreadable(at event.Offset, linked bool, reason error)
 		return nil // it is in the dead letters, and in no chain
 	}
 	t.trail.broken = true
-	t.addFinding(FindingAltered, at, "this record was altered: it can no longer be read: %v", reason)
+	t.addFinding(auditlog.FindingAltered, at, "this record was altered: it can no longer be read: %v", reason)
 	link, err := t.takeLink()
 	if err != nil {
 		return err
@@ -277,11 +277,11 @@ func (t *topicWalk) reportBeginning(rec *event.Record) {
 	keep := t.v.o.Retention
 	switch {
 	case t.topic == event.TopicAccounts:
-		t.addFinding(FindingBeginning, at, "the records before offset %d are missing; account records are never deleted", at)
+		t.addFinding(auditlog.FindingBeginning, at, "the records before offset %d are missing; account records are never deleted", at)
 	case keep == 0:
-		t.addFinding(FindingBeginning, at, "the records before offset %d are gone, though the retention keeps all", at)
+		t.addFinding(auditlog.FindingBeginning, at, "the records before offset %d are gone, though the retention keeps all", at)
 	case rec.Time.After(t.v.o.Now().Add(-keep)):
-		t.addFinding(FindingBeginning, at, "the records before offset %d are gone: the log begins at %s, less than the retention of %s ago",
+		t.addFinding(auditlog.FindingBeginning, at, "the records before offset %d are gone: the log begins at %s, less than the retention of %s ago",
 			at, rec.Time.UTC().Format("2006-01-02T15:04:05Z"), keep)
 	}
 }
@@ -308,7 +308,7 @@ func (t *topicWalk) reportMissing(before event.Offset) error {
 		}
 		t.trail.broken = true
 		if t.report.Last < t.takenOffset && !t.isTailCut() {
-			t.addFinding(FindingMissing, t.takenOffset, "this record was applied and is gone from the log")
+			t.addFinding(auditlog.FindingMissing, t.takenOffset, "this record was applied and is gone from the log")
 		}
 		t.storedLink, t.expectedLink = &link.sum, nil
 		if _, err := t.takeEntries(t.takenOffset); err != nil {
@@ -317,8 +317,8 @@ func (t *topicWalk) reportMissing(before event.Offset) error {
 	}
 	for t.nextEntry && placeOf(t.entries.Key()).offset < before {
 		p := placeOf(t.entries.Key())
-		t.v.addFinding(Finding{
-			Kind: FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.entryID(),
+		t.v.addFinding(auditlog.Finding{
+			Kind: auditlog.FindingEntry, At: event.Position{Topic: t.topic, Offset: p.offset}, Entry: p.entryID(),
 			Message: "the store has this entry, and the log no record of it: it was added in the store",
 		})
 		t.v.rows++
@@ -332,7 +332,7 @@ func (t *topicWalk) reportMissing(before event.Offset) error {
 func (t *topicWalk) isTailCut() bool {
 	for i := range t.v.report.Findings {
 		f := &t.v.report.Findings[i]
-		if f.Kind == FindingCut && f.At.Topic == t.topic && f.At.Offset <= t.takenOffset {
+		if f.Kind == auditlog.FindingCut && f.At.Topic == t.topic && f.At.Offset <= t.takenOffset {
 			return true
 		}
 	}
@@ -366,7 +366,7 @@ func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err
 	case !link.anchored:
 		t.storedLink = nil
 		if altered = link.sum != digest; altered {
-			t.addFinding(FindingAltered, at, "this record has changed since it was applied")
+			t.addFinding(auditlog.FindingAltered, at, "this record has changed since it was applied")
 		}
 	case stored == nil: // the first one with an anchor: seals show whether it is right
 	case stored.next(digest) == link.sum:
@@ -376,7 +376,7 @@ func (t *topicWalk) compareLink(at event.Offset, digest hash) (altered bool, err
 		altered = true
 		should := stored.next(digest)
 		t.expectedLink = &should
-		t.addFinding(FindingAltered, at, "this record has changed since it was applied, or its link was changed in the store")
+		t.addFinding(auditlog.FindingAltered, at, "this record has changed since it was applied, or its link was changed in the store")
 	}
 	t.trail.broken = t.trail.broken || altered
 	return altered, nil
@@ -388,10 +388,10 @@ func (t *topicWalk) compareEnd() {
 		t.report.Hash = t.logLink.String()
 	}
 	if !t.trail.broken && t.report.Hash != "" && t.chain.Hash != "" && t.report.Last == t.chain.Last && t.report.Hash != t.chain.Hash {
-		t.addFinding(FindingLink, t.chain.Last, "the head of the chain is %s by the log, and %s in the store", t.report.Hash, t.chain.Hash)
+		t.addFinding(auditlog.FindingLink, t.chain.Last, "the head of the chain is %s by the log, and %s in the store", t.report.Hash, t.chain.Hash)
 	}
 	if t.logLink == nil && t.report.Unproven > 0 {
-		t.addFinding(FindingBeginning, t.report.First, "the beginning of the log is gone, and no seal covers it")
+		t.addFinding(auditlog.FindingBeginning, t.report.First, "the beginning of the log is gone, and no seal covers it")
 	}
 }
 
@@ -410,38 +410,4 @@ func (t *topicWalk) meetPins(at event.Offset) {
 		}
 	}
 	t.v.pins = left
-}
-
-// Pin is a head that was recorded elsewhere.
-type Pin struct {
-	Hash string
-	// At is where it was the head; without a topic, anywhere.
-	At event.Position
-}
-
-// String returns what ParsePin reads.
-func (p Pin) String() string {
-	if p.At.Topic == "" {
-		return p.Hash
-	}
-	return p.At.String() + ":" + p.Hash
-}
-
-// ParsePin reads a hash, or topic/partition/offset:hash.
-func ParsePin(s string) (Pin, error) {
-	var p Pin
-	text := s
-	if i := strings.LastIndexByte(s, ':'); i >= 0 {
-		at, err := event.ParsePosition(s[:i])
-		if err != nil {
-			return p, fmt.Errorf("head %.200q: %w", s, err)
-		}
-		p.At, text = at, s[i+1:]
-	}
-	h, err := parseHash(text)
-	if err != nil {
-		return p, fmt.Errorf("head %.200q: %w", s, err)
-	}
-	p.Hash = h.String()
-	return p, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 	"github.com/quarrysearch/quarry/schemas/account"
 	words "github.com/quarrysearch/quarry/schemas/audit"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -164,7 +165,7 @@ func (w *world) newSealer(key *audit.Key) *audit.Sealer {
 	return s
 }
 
-func (w *world) verify(pins ...audit.Pin) *audit.Report {
+func (w *world) verify(pins ...auditlog.Pin) *auditlog.Report {
 	w.t.Helper()
 	report, err := audit.Verify(context.Background(), audit.VerifyOptions{
 		Store: w.store, Log: w.log, Key: w.key, Pins: pins, Retention: w.options.Retention, Now: func() time.Time { return w.now },
@@ -175,7 +176,7 @@ func (w *world) verify(pins ...audit.Pin) *audit.Report {
 	return report
 }
 
-func (w *world) heads() []audit.Head {
+func (w *world) heads() []auditlog.Head {
 	w.t.Helper()
 	heads, err := audit.NewLog(w.store).Heads()
 	if err != nil {

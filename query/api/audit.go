@@ -6,7 +6,6 @@ import (
 	"maps"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/audit"
@@ -24,26 +23,11 @@ type AuditLog interface {
 	// returns the cursor to continue from. Invalid cursors fail with ErrCursor.
 	Export(ctx context.Context, q auditlog.Query, after string, emit func(*auditlog.Entry) error) (next string, err error)
 	// Heads returns how far the hash chains are.
-	Heads(ctx context.Context) ([]AuditHead, error)
-	// Verify calls emit with everything it has to say, in this goroutine, the summary
-	// last. Heads are what AuditHead.Head was once; one that cannot be read fails with
-	// ErrAuditHead.
-	Verify(ctx context.Context, heads []string, emit func(*AuditFrame) error) error
-}
-
-// AuditHead says how far the hash chain of a topic is.
-type AuditHead struct {
-	Topic event.Topic `json:"topic"`
-	// Head is the position of the last record and its hash: what to note elsewhere.
-	// Empty before the first record.
-	Head    string `json:"head,omitempty"`
-	Records int64  `json:"records"`
-	Entries int64  `json:"entries"`
-	// At is the log's time of the last record.
-	At *time.Time `json:"at,omitempty"`
-	// SealedOffset is how far the last seal goes, SealedAt when it was made.
-	SealedOffset *event.Offset `json:"sealedOffset,omitempty"`
-	SealedAt     *time.Time    `json:"sealedAt,omitempty"`
+	Heads(ctx context.Context) ([]auditlog.Head, error)
+	// Verify compares the log with its chains, and calls progress now and then, in this
+	// goroutine. Heads are what auditlog.Head.Pin was once; one that cannot be read fails
+	// with ErrAuditHead.
+	Verify(ctx context.Context, heads []string, progress func(auditlog.Report) error) (*auditlog.Report, error)
 }
 
 // organization is the ID of the only one there is.
@@ -139,11 +123,6 @@ func entryMetadata(e *auditlog.Entry) map[string]string {
 	return out
 }
 
-// auditHeadResponse is the answer of GET /api/ee/audit/head.
-type auditHeadResponse struct {
-	Heads []AuditHead `json:"heads"`
-}
-
 // auditHead answers GET /api/ee/audit/head.
 func (s *Server) auditHead(r *http.Request) (*reply, error) {
 	log, err := s.auditLog()
@@ -154,17 +133,15 @@ func (s *Server) auditHead(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("heads of the audit log: %w", err)
 	}
-	for i := range heads { // clients keep times in microseconds, or in milliseconds
-		heads[i].At, heads[i].SealedAt = inMilliseconds(heads[i].At), inMilliseconds(heads[i].SealedAt)
+	out := wire.AuditHeads{Heads: make([]wire.AuditHead, len(heads))}
+	for i := range heads {
+		h := &heads[i]
+		out.Heads[i] = wire.AuditHead{
+			Topic: string(h.Topic), Head: h.Pin(), Records: h.Records, Entries: h.Entries, At: wire.At(h.At), SealedAt: wire.At(h.SealedAt),
+		}
+		if h.SealedOffset >= 0 {
+			out.Heads[i].SealedOffset = new(int64(h.SealedOffset))
+		}
 	}
-	return okReply(auditHeadResponse{Heads: heads}), nil
-}
-
-// inMilliseconds returns t as precise as times of the API are.
-func inMilliseconds(t *time.Time) *time.Time {
-	if t == nil {
-		return nil
-	}
-	out := t.UTC().Truncate(time.Millisecond)
-	return &out
+	return okReply(out), nil
 }

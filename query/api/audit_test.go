@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -64,24 +63,24 @@ func (l *fakeAuditLog) Export(ctx context.Context, q auditlog.Query, after strin
 	return "accounts-17-0,audit-123-0", l.err
 }
 
-func (l *fakeAuditLog) Heads(context.Context) ([]api.AuditHead, error) {
-	at, offset := time.Date(2026, 3, 4, 3, 6, 7, 987654, time.UTC), event.Offset(17)
-	return []api.AuditHead{
-		{Topic: event.TopicAccounts, Head: "quarry.accounts/0/17:" + strings.Repeat("0a", 32), Records: 18, Entries: 12, At: &at, SealedOffset: &offset, SealedAt: &at},
-		{Topic: event.TopicAudit},
+func (l *fakeAuditLog) Heads(context.Context) ([]auditlog.Head, error) {
+	at := time.Date(2026, 3, 4, 3, 6, 7, 987654, time.UTC)
+	return []auditlog.Head{
+		{Topic: event.TopicAccounts, Last: 17, Hash: strings.Repeat("0a", 32), Records: 18, Entries: 12, At: at, SealedOffset: 17, SealedAt: at},
+		{Topic: event.TopicAudit, Last: -1, SealedOffset: -1},
 	}, l.err
 }
 
-func (l *fakeAuditLog) Verify(_ context.Context, heads []string, emit func(*api.AuditFrame) error) error {
+func (l *fakeAuditLog) Verify(_ context.Context, heads []string, _ func(auditlog.Report) error) (*auditlog.Report, error) {
 	l.heads = heads
 	if len(heads) > 0 && heads[0] == "x" {
-		return fmt.Errorf("%w: %q", api.ErrAuditHead, heads[0])
+		return nil, fmt.Errorf("%w: %q", api.ErrAuditHead, heads[0])
 	}
 	at := event.Position{Topic: event.TopicAudit, Offset: 9}
-	return errors.Join(
-		emit(&api.AuditFrame{Type: api.FrameFinding, Kind: "altered", Position: &at, Message: "this record is not what it was"}),
-		emit(&api.AuditFrame{Type: api.FrameSummary, Counts: &api.AuditCounts{Records: 12, Findings: 1, Chains: []string{strings.Repeat("0a", 32)}}}),
-		l.err)
+	return &auditlog.Report{
+		Topics:   []auditlog.TopicReport{{Topic: event.TopicAudit, Last: 11, Records: 12, Hash: strings.Repeat("0a", 32)}},
+		Findings: []auditlog.Finding{{Kind: auditlog.FindingAltered, At: at, Message: "this record is not what it was"}},
+	}, l.err
 }
 
 func TestAuditLog(t *testing.T) {

@@ -10,7 +10,6 @@ import (
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
-	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
@@ -99,41 +98,38 @@ func (l *jsonLines) flush() error {
 // ErrAuditHead says that a head is none that the audit log ever had the form of.
 var ErrAuditHead = errors.New("not a head of the audit log")
 
-// AuditFrame is one thing that a verification of the audit log has to say: a
-// progress, a finding or the summary.
-type AuditFrame struct {
-	Type string `json:"type"`
-	// Of a finding: its kind, where it is, and what it means.
-	Kind     string          `json:"kind,omitempty"`
-	Position *event.Position `json:"position,omitempty"`
-	Entry    string          `json:"entry,omitempty"`
-	Message  string          `json:"message,omitempty"`
-	// Of progress and the summary:
-	Counts *AuditCounts `json:"counts,omitempty"`
+// AuditProgress returns the frame that says how far a verification is.
+func AuditProgress(r *auditlog.Report) *wire.AuditFrame {
+	return &wire.AuditFrame{Type: wire.AuditFrameTypeProgress, Counts: newAuditCounts(r)}
 }
 
-// FrameFinding is the type of a frame that reports an entry which differs from its
-// original.
-const FrameFinding = "finding"
+// AuditFindings returns the frames of a finished verification, the summary last.
+func AuditFindings(r *auditlog.Report) []*wire.AuditFrame {
+	out := make([]*wire.AuditFrame, 0, len(r.Findings)+1)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		frame := &wire.AuditFrame{Type: wire.AuditFrameTypeFinding, Kind: wire.AuditFrameKind(f.Kind), Entry: f.Entry, Message: f.Message}
+		if f.At.Topic != "" {
+			frame.Position = wirePosition(f.At)
+		}
+		out = append(out, frame)
+	}
+	counts := newAuditCounts(r)
+	counts.Chains = r.Chains()
+	return append(out, &wire.AuditFrame{Type: wire.AuditFrameTypeSummary, Counts: counts})
+}
 
-// AuditCounts say what a verification has compared.
-type AuditCounts struct {
-	// Records and Entries are those of both topics; Unproven of the records lie before
-	// the first seal of a log that was cut.
-	Records  int64 `json:"records"`
-	Entries  int64 `json:"entries"`
-	Unproven int64 `json:"unproven"`
-	// Seals are good; of SealsUnchecked nothing can be said.
-	Seals          int `json:"seals"`
-	SealsUnchecked int `json:"sealsUnchecked"`
-	// SealedAt is when the last good seal was made.
-	SealedAt *time.Time `json:"sealedAt,omitempty"`
-	// Heads counts the heads of the request that are in the chains.
-	Heads int `json:"heads"`
-	// Findings counts all findings, including those that are not listed.
-	Findings int `json:"findings"`
-	// Chains are the heads that follow from the log, in the summary.
-	Chains []string `json:"chains,omitempty"`
+// newAuditCounts sums up both topics.
+func newAuditCounts(r *auditlog.Report) *wire.AuditCounts {
+	c := &wire.AuditCounts{
+		Seals: r.Seals, SealsUnchecked: r.SealsUnchecked, SealedAt: wire.At(r.SealedAt), Heads: r.Pins, Findings: len(r.Findings) + r.More,
+	}
+	for i := range r.Topics {
+		c.Records += r.Topics[i].Records
+		c.Entries += r.Topics[i].Entries
+		c.Unproven += r.Topics[i].Unproven
+	}
+	return c
 }
 
 // verifyAudit answers POST /api/ee/audit/verifications: frames, as they come.
@@ -154,8 +150,13 @@ func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	f := newFrameWriter(w, front.ExchangeIn(r.Context()).Control(), s.o.PartTimeout, time.Now().Add(maxAuditVerification))
 	defer f.close()
-	err = log.Verify(ctx, in.Heads, func(frame *AuditFrame) error { return f.sendFrame(frame) })
+	report, err := log.Verify(ctx, in.Heads, func(r auditlog.Report) error { return f.sendFrame(AuditProgress(&r)) })
 	if err == nil {
+		for _, frame := range AuditFindings(report) {
+			if err := f.sendFrame(frame); err != nil {
+				return err
+			}
+		}
 		if err = f.sendLine("[DONE]"); err != nil {
 			return err
 		}

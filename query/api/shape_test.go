@@ -19,9 +19,6 @@ func TestBodiesByHandHaveTheirShape(t *testing.T) {
 		{search.Explain{}, wire.SearchExplain{}},
 		{searchResponse{}, wire.SearchResult{}},
 		{parts{streamChunk{}, streamFinal{}, streamError{}}, wire.StreamFrame{}},
-		{parts{VerificationFrame{}, streamError{}}, wire.VerificationFrame{}},
-		{auditHeadResponse{}, wire.AuditHeads{}},
-		{parts{AuditFrame{}, streamError{}}, wire.AuditFrame{}},
 	} {
 		hands, ok := tc.hand.(parts)
 		if !ok {

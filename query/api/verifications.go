@@ -10,6 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // Bounds of a verification.
@@ -25,68 +26,23 @@ type Verifier interface {
 	// Verify calls emit with everything it has to say, in this goroutine, the
 	// summary last. It fails with ErrUnavailable, before the first call, if it
 	// cannot be done here or now.
-	Verify(ctx context.Context, r Verification, emit func(*VerificationFrame) error) error
+	Verify(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error
 }
 
-// Verification is what to compare.
-type Verification struct {
-	// Repositories are the ones to look at; empty means all.
-	Repositories []code.RepositoryID
-	// Remote compares with the repositories themselves, too; otherwise only with
-	// the mirrors.
-	Remote bool
-	// Repair has what differs indexed again, and compares that once more.
-	Repair bool
-}
-
-// The types of frames.
-const (
-	FrameProgress   = "progress"
-	FrameDifference = "difference"
-	FrameUnchecked  = "unchecked"
-	FrameRepair     = "repair"
-	FrameSummary    = "summary"
-)
-
-// VerificationFrame is one thing that a verification has to say. Which fields it
-// has depends on the type.
-type VerificationFrame struct {
-	Type string `json:"type"`
-
-	// Of a difference, and of a repository that could not be compared:
-	Repository code.RepositoryID     `json:"-"`
-	Number     code.RepositoryNumber `json:"repoId,omitempty"` // of Repository
-	Name       string                `json:"repoName,omitempty"`
-	Ref        code.Ref              `json:"ref,omitempty"`
-	// Kind is one word; Message is for people.
-	Kind    string `json:"kind,omitempty"`
-	Message string `json:"message,omitempty"`
-	// Path is the first of Count files.
-	Path  string `json:"path,omitempty"`
-	Count int    `json:"count,omitempty"`
-	// Indexed and Found are what differs: commits, branches, numbers.
-	Indexed string `json:"indexed,omitempty"`
-	Found   string `json:"found,omitempty"`
-	// AfterRepair says that indexing again did not help.
-	AfterRepair bool `json:"afterRepair,omitempty"`
-
-	// Of progress and the summary:
-	Counts *VerificationCounts `json:"counts,omitempty"`
-}
-
-// VerificationCounts say how far a verification is, or was.
-type VerificationCounts struct {
-	Repositories int `json:"repositories"`
-	// Total is how many repositories are to be looked at.
-	Total int `json:"repositoriesTotal"`
-	Refs  int `json:"refs"`
-	Files int `json:"files"`
-	// Differences counts the remaining ones: in a summary after a repair, what it
-	// left.
-	Differences int `json:"differences"`
-	Repaired    int `json:"repaired"`
-	// Unchecked counts the repositories and refs that could not be compared.
-	Unchecked int `json:"unchecked"`
+// NewVerificationFrame returns a finding as it is answered, with the number of its
+// repository.
+func NewVerificationFrame(f *verification.Finding, number code.RepositoryNumber) *wire.VerificationFrame {
+	out := &wire.VerificationFrame{
+		Type: wire.VerificationFrameType(f.Type), RepoID: number, RepoName: f.Name, Ref: string(f.Ref), Kind: wire.VerificationFrameKind(f.Kind),
+		Message: f.Message, Path: f.Path, Count: f.Count, Indexed: f.Indexed, Found: f.Found, AfterRepair: f.AfterRepair,
+	}
+	if c := f.Counts; c != nil {
+		out.Counts = &wire.VerificationCounts{
+			Repositories: c.Repositories, RepositoriesTotal: c.Total, Refs: c.Refs, Files: c.Files,
+			Differences: c.Differences, Repaired: c.Repaired, Unchecked: c.Unchecked,
+		}
+	}
+	return out
 }
 
 // verifyIndex answers POST /api/verifications: frames, as they come.
@@ -98,7 +54,7 @@ func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 	if s.o.Verifier == nil {
 		return fmt.Errorf("%w: this process has no mirrors to compare with; use one with the roles pipeline and query", ErrUnavailable)
 	}
-	request := Verification{Remote: in.Remote, Repair: in.Repair}
+	request := verification.Request{Remote: in.Remote, Repair: in.Repair}
 	var err error
 	if request.Repositories, err = s.resolveRepositories(r.Context(), in.Repositories); err != nil {
 		return err
@@ -107,9 +63,8 @@ func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 	defer cancel()
 	f := newFrameWriter(w, front.ExchangeIn(r.Context()).Control(), s.o.PartTimeout, time.Now().Add(maxVerificationTime))
 	defer f.close()
-	err = s.o.Verifier.Verify(ctx, request, func(frame *VerificationFrame) error {
-		frame.Number = s.numberOf(frame.Repository)
-		return f.sendFrame(frame)
+	err = s.o.Verifier.Verify(ctx, request, func(finding *verification.Finding) error {
+		return f.sendFrame(NewVerificationFrame(finding, s.numberOf(finding.Repository)))
 	})
 	if err == nil {
 		if err = f.sendLine("[DONE]"); err != nil {

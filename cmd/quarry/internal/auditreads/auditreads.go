@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/accountrows"
@@ -14,7 +13,6 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 	"github.com/quarrysearch/quarry/schemas/code"
-	"github.com/quarrysearch/quarry/schemas/event"
 )
 
 // Log is what the API reads of the audit log.
@@ -72,88 +70,23 @@ func (l *Log) Export(ctx context.Context, q auditlog.Query, after string, emit f
 }
 
 // Heads implements api.AuditLog.
-func (l *Log) Heads(context.Context) ([]api.AuditHead, error) {
-	heads, err := l.log.Heads()
-	out := make([]api.AuditHead, len(heads))
-	for i := range heads {
-		out[i] = auditHead(&heads[i])
-	}
-	return out, err
-}
-
-func auditHead(h *auditrows.Head) api.AuditHead {
-	out := api.AuditHead{Topic: h.Topic, Records: h.Records, Entries: h.Entries, At: optionalTime(h.At), SealedAt: optionalTime(h.SealedAt)}
-	if h.Hash != "" && h.Last >= 0 {
-		out.Head = auditrows.Pin{Hash: h.Hash, At: event.Position{Topic: h.Topic, Offset: h.Last}}.String()
-	}
-	if h.SealedOffset >= 0 {
-		out.SealedOffset = &h.SealedOffset
-	}
-	return out
-}
-
-// optionalTime returns nil for the zero time.
-func optionalTime(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
-}
+func (l *Log) Heads(context.Context) ([]auditlog.Head, error) { return l.log.Heads() }
 
 // Verify implements api.AuditLog. One runs at a time: each reads the whole log.
-func (l *Log) Verify(ctx context.Context, heads []string, emit func(*api.AuditFrame) error) error {
-	pins := make([]auditrows.Pin, len(heads))
+func (l *Log) Verify(ctx context.Context, heads []string, progress func(auditlog.Report) error) (*auditlog.Report, error) {
+	pins := make([]auditlog.Pin, len(heads))
 	for i, text := range heads {
 		var err error
-		if pins[i], err = auditrows.ParsePin(text); err != nil {
-			return fmt.Errorf("%w: %w", api.ErrAuditHead, err)
+		if pins[i], err = auditlog.ParsePin(text); err != nil {
+			return nil, fmt.Errorf("%w: %w", api.ErrAuditHead, err)
 		}
 	}
 	release, held := l.rows.TryHold()
 	if !held {
-		return fmt.Errorf("%w: the audit log is being verified already, or trimmed", api.ErrUnavailable)
+		return nil, fmt.Errorf("%w: the audit log is being verified already, or trimmed", api.ErrUnavailable)
 	}
 	defer release()
-	report, err := auditrows.Verify(ctx, auditrows.VerifyOptions{
-		Store: l.rows.Store, Log: l.rows.Log, Key: l.key, Pins: pins, Retention: l.rows.Retention(), Now: boot.Now,
-		Progress: func(r auditrows.Report) error {
-			return emit(&api.AuditFrame{Type: api.FrameProgress, Counts: auditCounts(&r)})
-		},
+	return auditrows.Verify(ctx, auditrows.VerifyOptions{
+		Store: l.rows.Store, Log: l.rows.Log, Key: l.key, Pins: pins, Retention: l.rows.Retention(), Now: boot.Now, Progress: progress,
 	})
-	if err != nil {
-		return err
-	}
-	counts := auditCounts(report)
-	for i := range report.Topics {
-		if t := &report.Topics[i]; t.Hash != "" {
-			counts.Chains = append(counts.Chains, auditrows.Pin{Hash: t.Hash, At: event.Position{Topic: t.Topic, Offset: t.Last}}.String())
-		}
-	}
-	for i := range report.Findings {
-		if err := emit(findingFrame(&report.Findings[i])); err != nil {
-			return err
-		}
-	}
-	return emit(&api.AuditFrame{Type: api.FrameSummary, Counts: counts})
-}
-
-func findingFrame(f *auditrows.Finding) *api.AuditFrame {
-	frame := &api.AuditFrame{Type: api.FrameFinding, Kind: f.Kind, Entry: f.Entry, Message: f.Message}
-	if f.At.Topic != "" {
-		frame.Position = &f.At
-	}
-	return frame
-}
-
-func auditCounts(r *auditrows.Report) *api.AuditCounts {
-	c := &api.AuditCounts{
-		Seals: r.Seals, SealsUnchecked: r.SealsUnchecked, SealedAt: optionalTime(r.SealedAt), Heads: r.Pins, Findings: len(r.Findings) + r.More,
-	}
-	for i := range r.Topics {
-		c.Records += r.Topics[i].Records
-		c.Entries += r.Topics[i].Entries
-		c.Unproven += r.Topics[i].Unproven
-	}
-	return c
 }

@@ -11,32 +11,32 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/logdriver"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
-	"github.com/quarrysearch/quarry/query/api"
+	"github.com/quarrysearch/quarry/schemas/auditlog"
 )
 
 // VerifyAudit verifies the audit log of a data directory while no server runs. The
 // rows are brought up to date first.
-func VerifyAudit(ctx context.Context, o Options, heads []string, emit func(*api.AuditFrame) error) (err error) {
+func VerifyAudit(ctx context.Context, o Options, heads []string, progress func(auditlog.Report) error) (report *auditlog.Report, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	directory, err := datadir.Lock(o.Config, o.Logger)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, directory.Close()) }()
 	log, err := logdriver.Open(ctx, o.logOptions())
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, log.Close()) }()
 	secret, err := secrets.ReadMaster(o.Config, o.Logger)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	rows, err := accountrows.Open(accountOptionsOf(o, log, repair.NewMetrics(o.Registerer)))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	running, stop := context.WithCancel(ctx)
@@ -45,7 +45,7 @@ func VerifyAudit(ctx context.Context, o Options, heads []string, emit func(*api.
 	err = rows.AwaitAll(ctx)
 	stop()
 	if err = errors.Join(err, <-ended); err != nil {
-		return err
+		return nil, err
 	}
-	return auditreads.New(rows, secret).Verify(ctx, heads, emit)
+	return auditreads.New(rows, secret).Verify(ctx, heads, progress)
 }

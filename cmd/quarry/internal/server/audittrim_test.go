@@ -13,7 +13,6 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	auditrows "github.com/quarrysearch/quarry/projections/audit"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
@@ -64,15 +63,9 @@ func (s *Server) mustVerify(t *testing.T) {
 
 func mustVerifyOffline(t *testing.T, c *config.Config) {
 	t.Helper()
-	var findings []string
-	err := VerifyAudit(t.Context(), Options{Config: c, Registerer: prometheus.NewRegistry()}, nil, func(f *api.AuditFrame) error {
-		if f.Type == api.FrameFinding {
-			findings = append(findings, f.Kind+": "+f.Message)
-		}
-		return nil
-	})
-	if err != nil || len(findings) > 0 {
-		t.Fatalf("verified offline: %v, %q", err, findings)
+	report, err := VerifyAudit(t.Context(), Options{Config: c, Registerer: prometheus.NewRegistry()}, nil, nil)
+	if err != nil || len(report.Findings) > 0 {
+		t.Fatalf("verified offline: %v, %+v, want no findings", err, report)
 	}
 }
 

@@ -5,10 +5,10 @@ import (
 	"net/http"
 	"testing"
 
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
 	"github.com/quarrysearch/quarry/schemas/replay"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // A loss is what a disk, or a person, may take from the data directory without harm,
@@ -72,7 +72,7 @@ var sequels = []sequel{
 		waitUntil(w.t, func() bool { return replayEnd(w.t, w.s, "/api/replays", `{}`).State == replay.Done })
 	}},
 	{"verify and repair", func(w *lossWorld, _ *gitRepository) {
-		found := verifyNow(w.t, w.s, api.Verification{Repair: true, Remote: true})
+		found := verifyNow(w.t, w.s, verification.Request{Repair: true, Remote: true})
 		if lacks := w.indexDifference(); found.summary.Differences == 0 && lacks != "" {
 			w.t.Errorf("verify found no difference, and %s", lacks)
 		}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 	"github.com/quarrysearch/quarry/cmd/internal/config"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // lossWorld is a server that loses parts of its data directory, and the repositories
@@ -170,7 +170,7 @@ func (w *lossWorld) findProblem() string {
 	if p := w.indexDifference(); p != "" {
 		return p
 	}
-	for _, line := range verifyNow(w.t, w.s, api.Verification{Remote: true}).lines {
+	for _, line := range verifyNow(w.t, w.s, verification.Request{Remote: true}).lines {
 		if !strings.HasSuffix(line, "unchecked") { // without a mirror there is nothing to compare with
 			return "verify says " + line
 		}

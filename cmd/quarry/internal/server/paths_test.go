@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // writeTree writes a tree object of entries "MODE NAME" and object names, in git's
@@ -97,7 +97,7 @@ func TestNoFileVanishes(t *testing.T) {
 		}
 	}
 	v.Release()
-	if got := verifyNow(t, s, api.Verification{}); len(got.lines) != 0 {
+	if got := verifyNow(t, s, verification.Request{}); len(got.lines) != 0 {
 		t.Errorf("differences: %q", got.lines)
 	}
 
@@ -110,7 +110,7 @@ func TestNoFileVanishes(t *testing.T) {
 	if got := skipped(); len(got) != 1 || got[name] != code.SkipInvalidPath {
 		t.Errorf("skipped after the second commit: %v", got)
 	}
-	if got := verifyNow(t, s, api.Verification{}); len(got.lines) != 0 {
+	if got := verifyNow(t, s, verification.Request{}); len(got.lines) != 0 {
 		t.Errorf("differences after the second commit: %q", got.lines)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/verify"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // serverVerifier implements the API's verifications. The mirrors are opened after
@@ -20,7 +22,7 @@ type serverVerifier struct{ *Server }
 var _ api.Verifier = serverVerifier{}
 
 // Verify implements api.Verifier.
-func (v serverVerifier) Verify(ctx context.Context, r api.Verification, emit func(*api.VerificationFrame) error) error {
+func (v serverVerifier) Verify(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error {
 	if at := v.versions.AsOf(); at != "" {
 		return fmt.Errorf("%w: the projections show a moment of the past, %s; quarry replay --rollback returns to the present", api.ErrUnavailable, at)
 	}
@@ -35,7 +37,7 @@ func (s *Server) newVerifier() *verify.Verifier {
 // Verify compares the projections of a data directory with its mirrors, while no
 // server runs. The projections are brought up to date first; with a repair, the
 // workers run as well.
-func Verify(ctx context.Context, o Options, repositories []string, r api.Verification, emit func(*api.VerificationFrame) error) (err error) {
+func Verify(ctx context.Context, o Options, repositories []string, r verification.Request, emit func(*wire.VerificationFrame) error) (err error) {
 	c := *o.Config
 	c.Roles, c.Listen, c.MetricsListen = []string{config.RolePipeline, config.RoleQuery}, "127.0.0.1:0", ""
 	c.Pipeline.ReconcileInterval, c.Pipeline.MergeInterval = 0, 0
@@ -68,9 +70,8 @@ func Verify(ctx context.Context, o Options, repositories []string, r api.Verific
 		}
 		r.Repositories = append(r.Repositories, known.ID)
 	}
-	return serverVerifier{s}.Verify(ctx, r, func(f *api.VerificationFrame) error {
-		f.Number = s.accounts.Numbers.OfRepository(f.Repository)
-		return emit(f)
+	return serverVerifier{s}.Verify(ctx, r, func(f *verification.Finding) error {
+		return emit(api.NewVerificationFrame(f, s.accounts.Numbers.OfRepository(f.Repository)))
 	})
 }
 

@@ -20,34 +20,35 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/projections"
 	"github.com/quarrysearch/quarry/projections/store"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // verified is what a verification said: "REF KIND PATH COUNT" for each difference
 // and each ref that was not compared, and the summary.
 type verified struct {
 	lines   []string
-	summary api.VerificationCounts
+	summary verification.Counts
 }
 
-func (v *verified) addFrame(f *api.VerificationFrame) error {
+func (v *verified) addFrame(f *verification.Finding) error {
 	switch f.Type {
-	case api.FrameDifference:
+	case verification.Difference:
 		line := strings.TrimSpace(fmt.Sprintf("%s %s %s %d", f.Ref.Short(), f.Kind, f.Path, f.Count))
 		if f.AfterRepair {
 			line += " still"
 		}
 		v.lines = append(v.lines, line)
-	case api.FrameUnchecked:
+	case verification.Unchecked:
 		v.lines = append(v.lines, f.Ref.Short()+" unchecked")
-	case api.FrameSummary:
+	case verification.Summary:
 		v.summary = *f.Counts
 	}
 	return nil
 }
 
-func verifyNow(t *testing.T, s *Server, r api.Verification) *verified {
+func verifyNow(t *testing.T, s *Server, r verification.Request) *verified {
 	t.Helper()
 	v := new(verified)
 	if err := s.verifier.Verify(t.Context(), r, v.addFrame); err != nil {
@@ -129,18 +130,18 @@ func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 
 			s := runServer(t, c)
 			<-s.versions.Live().Runner.CaughtUp()
-			found := verifyNow(t, s, api.Verification{Remote: test.remote})
+			found := verifyNow(t, s, verification.Request{Remote: test.remote})
 			if !slices.Equal(found.lines, test.want) || found.summary.Differences != len(test.want) || found.summary.Repositories != 1 {
 				t.Fatalf("found %q and %+v, want %q", found.lines, found.summary, test.want)
 			}
 			if len(test.want) == 0 && (found.summary.Files != 5 || found.summary.Refs != 1) {
 				t.Errorf("compared %+v, want 5 files of 1 ref", found.summary)
 			}
-			mended := verifyNow(t, s, api.Verification{Remote: test.remote, Repair: true})
+			mended := verifyNow(t, s, verification.Request{Remote: test.remote, Repair: true})
 			if !slices.Equal(mended.lines, test.want) || mended.summary.Differences != 0 || mended.summary.Repaired != len(test.want) {
 				t.Errorf("a repair said %q and %+v", mended.lines, mended.summary)
 			}
-			if again := verifyNow(t, s, api.Verification{Remote: test.remote}); len(again.lines) != 0 {
+			if again := verifyNow(t, s, verification.Request{Remote: test.remote}); len(again.lines) != 0 {
 				t.Errorf("after the repair: %q", again.lines)
 			}
 		})
@@ -192,12 +193,12 @@ func TestVerifyOverADamagedMirror(t *testing.T) {
 			damage(t, filepath.Join(c.MirrorsDir(), fmt.Sprintf("%02x", byte(g.ID)), g.ID.String(), "git"))
 			s := runServer(t, c)
 			<-s.versions.Live().Runner.CaughtUp()
-			found := verifyNow(t, s, api.Verification{Repair: true})
+			found := verifyNow(t, s, verification.Request{Repair: true})
 			if found.summary.Differences != 0 || found.summary.Unchecked == 0 {
 				t.Errorf("found %q and %+v, want what cannot be checked", found.lines, found.summary)
 			}
 			eventuallyOr(t, func() bool {
-				found = verifyNow(t, s, api.Verification{})
+				found = verifyNow(t, s, verification.Request{})
 				return found.summary.Refs == 1 && found.summary.Unchecked == 0 && found.summary.Differences == 0
 			}, func() string { return fmt.Sprintf("%q and %+v", found.lines, found.summary) })
 			if n := metricValue(t, s, "quarry_mirror_resets_total"); n != 1 {
@@ -282,7 +283,7 @@ func TestPushesMeanwhileAreNoDifference(t *testing.T) {
 		if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 			t.Fatal(err)
 		}
-		found := verifyNow(t, s, api.Verification{})
+		found := verifyNow(t, s, verification.Request{})
 		refs += found.summary.Refs
 		if found.summary.Differences != 0 {
 			t.Fatalf("while a push was under way: %q", found.lines)
@@ -303,13 +304,13 @@ func TestRepairTakesBackWhatIsNowhere(t *testing.T) {
 	t.Run("import", func(t *testing.T) {
 		s := runServer(t, c)
 		s.registerAt(t, g, first)
-		waitUntil(t, func() bool { return verifyNow(t, s, api.Verification{Remote: true}).summary.Refs == 2 })
+		waitUntil(t, func() bool { return verifyNow(t, s, verification.Request{Remote: true}).summary.Refs == 2 })
 	})
 	g.runGitCommand("branch", "--delete", "--force", "release/1")
 	mirrorGit(t, c, g, "update-ref", "-d", "refs/quarry/indexed/refs/heads/release/1/-")
 	s := runServer(t, c)
 	<-s.versions.Live().Runner.CaughtUp()
-	mended := verifyNow(t, s, api.Verification{Repair: true})
+	mended := verifyNow(t, s, verification.Request{Repair: true})
 	if want := []string{"release/1 extra  0"}; !slices.Equal(mended.lines, want) || mended.summary.Differences != 0 || mended.summary.Repaired != 1 {
 		t.Errorf("a repair said %q and %+v, want %q", mended.lines, mended.summary, want)
 	}
@@ -344,7 +345,7 @@ func TestVerifyOverHTTP(t *testing.T) {
 		}
 		// A second one, while the first says its first word.
 		first := true
-		err := s.verifier.Verify(t.Context(), api.Verification{}, func(*api.VerificationFrame) error {
+		err := s.verifier.Verify(t.Context(), verification.Request{}, func(*verification.Finding) error {
 			if first {
 				if status, body := ask(`{}`); status != 503 || !strings.Contains(body, "another verification is running") {
 					t.Errorf("a second verification: %d %s", status, body)
@@ -362,16 +363,17 @@ func TestVerifyOverHTTP(t *testing.T) {
 		for _, repair := range []bool{false, true} {
 			registry := prometheus.NewRegistry()
 			o := Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry}
-			v := new(verified)
-			if err := Verify(t.Context(), o, []string{"anvil"}, api.Verification{Repair: repair}, v.addFrame); err != nil {
+			var last *wire.VerificationFrame
+			keepLast := func(f *wire.VerificationFrame) error { last = f; return nil }
+			if err := Verify(t.Context(), o, []string{"anvil"}, verification.Request{Repair: repair}, keepLast); err != nil {
 				t.Fatal(err)
 			}
-			want := api.VerificationCounts{Repositories: 1, Total: 1, Refs: 1, Files: 1, Differences: 1}
+			want := wire.VerificationCounts{Repositories: 1, RepositoriesTotal: 1, Refs: 1, Files: 1, Differences: 1}
 			if repair {
 				want.Differences, want.Repaired = 0, 1
 			}
-			if v.summary != want {
-				t.Errorf("repair %t: %+v, want %+v", repair, v.summary, want)
+			if last.Counts == nil || *last.Counts != want {
+				t.Errorf("repair %t: %+v, want the summary %+v", repair, last, want)
 			}
 		}
 	})
@@ -402,7 +404,7 @@ func TestVerifySaysWhatItCannotCompare(t *testing.T) {
 	}
 	s := runServer(t, c)
 	<-s.versions.Live().Runner.CaughtUp()
-	found := verifyNow(t, s, api.Verification{Repositories: []code.RepositoryID{g.ID}})
+	found := verifyNow(t, s, verification.Request{Repositories: []code.RepositoryID{g.ID}})
 	if want := []string{" unchecked"}; !slices.Equal(found.lines, want) || found.summary.Unchecked != 1 || found.summary.Differences != 0 {
 		t.Errorf("found %q and %+v, want %q", found.lines, found.summary, want)
 	}

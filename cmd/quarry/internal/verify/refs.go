@@ -11,9 +11,9 @@ import (
 
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections/places"
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/clock"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // The kinds of differences; see the package comment.
@@ -62,9 +62,9 @@ var messages = map[string]string{
 	kindUnstored:   "queries find it, and a rebuild would lose it: objects are missing from the segment store",
 }
 
-func (d *difference) newFrame(r code.Repository) *api.VerificationFrame {
-	return &api.VerificationFrame{
-		Type: api.FrameDifference, Repository: r.ID, Name: r.Name, Ref: d.ref, Kind: d.kind, Message: messages[d.kind],
+func (d *difference) newFrame(r code.Repository) *verification.Finding {
+	return &verification.Finding{
+		Type: verification.Difference, Repository: r.ID, Name: r.Name, Ref: d.ref, Kind: d.kind, Message: messages[d.kind],
 		Path: d.path, Count: d.count, Indexed: d.indexed, Found: d.found,
 	}
 }

@@ -4,9 +4,9 @@ import (
 	"context"
 	"slices"
 
-	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // connection names verifications in the pushes that they cause.
@@ -48,7 +48,7 @@ func (x *verifyRun) noteRepair(r code.Repository, d difference) {
 // repairDifferences has indexed again what differs, and compares those repositories once
 // more.
 func (x *verifyRun) repairDifferences(ctx context.Context, of []code.Repository) error {
-	if err := x.emit(&api.VerificationFrame{Type: api.FrameRepair, Count: len(x.repairs), Message: "refs are indexed again"}); err != nil {
+	if err := x.emit(&verification.Finding{Type: verification.Repair, Count: len(x.repairs), Message: "refs are indexed again"}); err != nil {
 		return err
 	}
 	if err := x.o.Repair(ctx, x.repairs); err != nil {
@@ -60,7 +60,7 @@ func (x *verifyRun) repairDifferences(ctx context.Context, of []code.Repository)
 	}
 	of = slices.DeleteFunc(slices.Clone(of), func(r code.Repository) bool { return !repaired[r.ID] })
 	first := x.counts
-	x.afterRepair, x.counts = true, api.VerificationCounts{Unchecked: first.Unchecked}
+	x.afterRepair, x.counts = true, verification.Counts{Unchecked: first.Unchecked}
 	for id, n := range x.differences {
 		if !repaired[id] {
 			x.counts.Differences += n

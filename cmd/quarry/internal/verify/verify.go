@@ -13,6 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // Bounds of a verification.
@@ -69,9 +70,9 @@ func New(o Options) *Verifier { return &Verifier{o: o} }
 // run is one verification.
 type verifyRun struct {
 	*Verifier
-	request api.Verification
-	emit    func(*api.VerificationFrame) error
-	counts  api.VerificationCounts
+	request verification.Request
+	emit    func(*verification.Finding) error
+	counts  verification.Counts
 	// differences counts those of the first round by repository.
 	differences map[code.RepositoryID]int
 	// again says that this is the round after a repair.
@@ -93,7 +94,7 @@ type refKey struct {
 }
 
 // Verify implements api.Verifier.
-func (v *Verifier) Verify(ctx context.Context, r api.Verification, emit func(*api.VerificationFrame) error) error {
+func (v *Verifier) Verify(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error {
 	if !v.running.TryLock() {
 		return fmt.Errorf("%w: another verification is running, retry when it has finished", api.ErrUnavailable)
 	}
@@ -108,7 +109,7 @@ func (v *Verifier) Verify(ctx context.Context, r api.Verification, emit func(*ap
 			return err
 		}
 	}
-	return emit(&api.VerificationFrame{Type: api.FrameSummary, Counts: &x.counts})
+	return emit(&verification.Finding{Type: verification.Summary, Counts: &x.counts})
 }
 
 // selectRepositories returns the repositories with the given IDs, all of them for none.
@@ -277,7 +278,7 @@ func (x *verifyRun) reportDifferences(r code.Repository, found []difference) err
 
 func (x *verifyRun) reportUnchecked(r code.Repository, ref code.Ref, why string) error {
 	x.counts.Unchecked++
-	return x.emit(&api.VerificationFrame{Type: api.FrameUnchecked, Repository: r.ID, Name: r.Name, Ref: ref, Message: why})
+	return x.emit(&verification.Finding{Type: verification.Unchecked, Repository: r.ID, Name: r.Name, Ref: ref, Message: why})
 }
 
 // reportProgress says how far it is, not too often.
@@ -288,5 +289,5 @@ func (x *verifyRun) reportProgress(name string) error {
 	}
 	x.lastFrame = now
 	counts := x.counts
-	return x.emit(&api.VerificationFrame{Type: api.FrameProgress, Name: name, Counts: &counts})
+	return x.emit(&verification.Finding{Type: verification.Progress, Name: name, Counts: &counts})
 }

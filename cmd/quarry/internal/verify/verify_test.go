@@ -20,6 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/event"
+	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
 // world is a repository with a mirror, and an index of it that a script damages.
@@ -251,7 +252,7 @@ func (w *world) damageMirror() {
 }
 
 // verifyIndex runs a verification, and returns what it said.
-func (w *world) verifyIndex(r api.Verification) string {
+func (w *world) verifyIndex(r verification.Request) string {
 	w.t.Helper()
 	var b strings.Builder
 	v := verify.New(verify.Options{
@@ -273,12 +274,12 @@ func (w *world) verifyIndex(r api.Verification) string {
 		},
 		Now: func() time.Time { return time.Unix(1, 0) }, // no progress after the first
 	})
-	err := v.Verify(w.t.Context(), r, func(f *api.VerificationFrame) error {
+	err := v.Verify(w.t.Context(), r, func(f *verification.Finding) error {
 		switch f.Type {
-		case api.FrameProgress:
-		case api.FrameSummary:
+		case verification.Progress:
+		case verification.Summary:
 			fmt.Fprintf(&b, "summary: %+v\n", *f.Counts)
-		case api.FrameRepair:
+		case verification.Repair:
 			fmt.Fprintf(&b, "repair: %d\n", f.Count)
 		default:
 			line := fmt.Sprintf("%s %s %s %s ×%d have=%s want=%s", f.Type, f.Kind, f.Ref, f.Path, f.Count, w.nameOf(f.Indexed), w.nameOf(f.Found))
@@ -322,7 +323,7 @@ func TestVerify(t *testing.T) {
 				w.damage(strings.TrimSpace(line))
 			}
 			w.heals = d.HasArg("heals")
-			return w.verifyIndex(api.Verification{Remote: d.HasArg("remote"), Repair: d.HasArg("repair") || w.heals})
+			return w.verifyIndex(verification.Request{Remote: d.HasArg("remote"), Repair: d.HasArg("repair") || w.heals})
 		})
 	})
 }
@@ -336,7 +337,7 @@ func TestOneAtATime(t *testing.T) {
 		Repositories: func() []code.Repository { return []code.Repository{w.repository} },
 		Acquire:      func() verify.View { w.opened++; return view{w} },
 		Fence: func(ctx context.Context) error {
-			during = v.Verify(ctx, api.Verification{}, func(*api.VerificationFrame) error { return nil })
+			during = v.Verify(ctx, verification.Request{}, func(*verification.Finding) error { return nil })
 			return nil
 		},
 		Mirrors: w.mirrors,
@@ -346,7 +347,7 @@ func TestOneAtATime(t *testing.T) {
 		Now: time.Now,
 	})
 	for range 2 {
-		if err := v.Verify(t.Context(), api.Verification{}, func(*api.VerificationFrame) error { return nil }); err != nil {
+		if err := v.Verify(t.Context(), verification.Request{}, func(*verification.Finding) error { return nil }); err != nil {
 			t.Fatalf("a verification after another: %v", err)
 		}
 		if !errors.Is(during, api.ErrUnavailable) {
