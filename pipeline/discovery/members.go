@@ -31,15 +31,15 @@ type Members struct {
 // MemberSet collects Members.
 type MemberSet struct{ users, emails map[string]struct{} }
 
-// Add adds a user with an address that the host has verified; empty for none. IDs and
-// addresses that an event cannot hold are left out, and grant nothing. One more user than an
+// Add adds a user with an address that the host has verified; empty for none.
+// Addresses that an event cannot hold are left out, and grant nothing. One more user than an
 // event can hold is kept, so that Members fails.
 func (s *MemberSet) Add(id, email string) {
 	if s.users == nil {
 		s.users, s.emails = map[string]struct{}{}, map[string]struct{}{}
 	}
-	if id != "" && len(id) <= account.MaxHostUserBytes && len(s.users) <= event.MaxHostUsers {
-		s.users[id] = struct{}{}
+	if id != "" && len(s.users) <= event.MaxHostUsers {
+		s.users[account.ShortenHostUser(id)] = struct{}{}
 	}
 	email = account.LowerEmail(email)
 	if local, domain, ok := strings.Cut(email, "@"); ok && len(s.emails) <= event.MaxHostUsers && local != "" && domain != "" && !strings.ContainsAny(domain, "@ ") && len(email) <= event.MaxHostEmailBytes {

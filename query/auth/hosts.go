@@ -74,7 +74,7 @@ func (h *hostState) joinUser(user *account.User) joinedUser {
 		for _, id := range user.Identities {
 			// With an @, the ID would be taken for an address.
 			if rule.Issuer != "" && id.Issuer == rule.Issuer && !strings.Contains(id.Subject, "@") {
-				joined = append(joined, hostUser{connection, id.Subject})
+				joined = append(joined, hostUser{connection, account.ShortenHostUser(id.Subject)})
 			}
 		}
 		if rule.Emails && user.EmailVerified {

@@ -1,6 +1,8 @@
 package account
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -58,8 +60,18 @@ type Actor struct {
 // MaxClientBytes bounds Actor.Client.
 const MaxClientBytes = 200
 
-// MaxHostUserBytes bounds the ID of a user at a code host.
+// MaxHostUserBytes bounds the ID of a user at a code host, as events hold it.
 const MaxHostUserBytes = 40
+
+// ShortenHostUser returns the ID of a user at a code host as events hold it: the ID itself, or
+// a digest of it if it is longer, as those of Atlassian accounts are.
+func ShortenHostUser(id string) string {
+	if len(id) <= MaxHostUserBytes {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "sha256:" + hex.EncodeToString(sum[:])[:MaxHostUserBytes-len("sha256:")]
+}
 
 // HostAccess lists who may read a repository at its code host, from its last reading.
 type HostAccess struct {

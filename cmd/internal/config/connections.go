@@ -75,11 +75,11 @@ type Exclude struct {
 
 // Permissions has the settings for reading permissions from a code host.
 type Permissions struct {
-	Read     bool     `yaml:"read" kinds:"github,gitlab,gitea" doc:"Read from the host who may read each private repository, and let those users read it here as well."`
-	Provider string   `yaml:"provider" kinds:"github,gitlab,gitea" doc:"Name of the provider in access.oidc that gives the ID of a user at the host: as its subject, or in hostClaim if the provider has one."`
+	Read     bool     `yaml:"read" kinds:"github,gitlab,gitea,bitbucketServer,bitbucketCloud" doc:"Read from the host who may read each private repository, and let those users read it here as well."`
+	Provider string   `yaml:"provider" kinds:"github,gitlab,gitea,bitbucketServer,bitbucketCloud" doc:"Name of the provider in access.oidc that gives the ID of a user at the host: as its subject, or in hostClaim if the provider has one."`
 	Emails   bool     `yaml:"emails" kinds:"gitlab" doc:"Also match users by e-mail address, if both the host and the identity provider have verified it. Needs a token of an administrator."`
-	Interval Duration `yaml:"interval" kinds:"github,gitlab,gitea" doc:"How often the permissions of each repository are read, in addition to readings after webhooks; at least 5m. Readings are spread over the interval. 0: 6h."`
-	MaxAge   Duration `yaml:"maxAge" kinds:"github,gitlab,gitea" doc:"Age from which a reading grants nothing, such as while the host does not answer; at least twice interval. 0: four times interval."`
+	Interval Duration `yaml:"interval" kinds:"github,gitlab,gitea,bitbucketServer,bitbucketCloud" doc:"How often the permissions of each repository are read, in addition to readings after webhooks; at least 5m. Readings are spread over the interval. 0: 6h."`
+	MaxAge   Duration `yaml:"maxAge" kinds:"github,gitlab,gitea,bitbucketServer,bitbucketCloud" doc:"Age from which a reading grants nothing, such as while the host does not answer; at least twice interval. 0: four times interval."`
 }
 
 // Defaults of Permissions.

@@ -39,7 +39,7 @@ func TestConnectionsAreChecked(t *testing.T) {
 		{"permissions without repositories", "kind: gitlab, token: \"env:QUARRY_TEST_TOKEN\", secrets: [s], permissions: {read: true, emails: true}", "set it"},
 		{"permissions too often", "kind: gitlab, token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}, permissions: {read: true, emails: true, interval: 1m}", "connections[0].permissions.interval: 1m0s is too short"},
 		{"permissions that are always too old", "kind: gitlab, token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}, permissions: {read: true, emails: true, interval: 1h, maxAge: 1h}", "connections[0].permissions.maxAge"},
-		{"permissions of another kind", "kind: gerrit, url: \"https://review.example.org\", token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}, permissions: {read: true}", "gerrit does not have it; it is for github, gitlab, gitea"},
+		{"permissions of another kind", "kind: gerrit, url: \"https://review.example.org\", token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}, permissions: {read: true}", "gerrit does not have it; it is for github, gitlab, gitea, bitbucketServer, bitbucketCloud"},
 		{"a URL with a password", "kind: gitea, url: \"https://u:hunter2@git.example.org\", discover: {all: true}", "connections[0].url: want the base URL of the host without a user"},
 	} {
 		_, _, err := Loader{File: writeConfigFile(t, "connections: [{name: a, "+c.text+"}]")}.Load()

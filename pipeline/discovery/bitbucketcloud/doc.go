@@ -8,6 +8,8 @@
 //	projects    the same with a query for the key of the project
 //	repos       GET /repositories/{workspace}/{slug}
 //
+// Who may read a repository follows from /workspaces/{workspace}/permissions/repositories/{uuid}.
+//
 // # Invariants
 //
 //  1. The repository's ID comes from the host and Bitbucket's UUID, as in

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -83,25 +84,44 @@ func (b *lister) List(ctx context.Context, l *discovery.Listing) error {
 }
 
 func (b *lister) listPages(ctx context.Context, l *discovery.Listing, target, path string) bool {
+	full := false
+	err := eachPage(ctx, b, path, nil, func(r *repository) bool {
+		full = !l.Add(b.convertRepository(r))
+		return !full
+	})
+	if err != nil {
+		return l.Fail(target, err)
+	}
+	return !full
+}
+
+// eachPage calls do with each value of a list, until it returns false.
+func eachPage[T any](ctx context.Context, b *lister, path string, query url.Values, do func(*T) bool) error {
+	query = maps.Clone(query)
+	if query == nil {
+		query = url.Values{}
+	}
+	query.Set("limit", strconv.Itoa(pageSize))
 	for start := 0; ; {
+		query.Set("start", strconv.Itoa(start))
 		var page struct {
-			Values   []repository `json:"values"`
-			IsLast   bool         `json:"isLastPage"`
-			NextPage int          `json:"nextPageStart"`
+			Values   []T  `json:"values"`
+			IsLast   bool `json:"isLastPage"`
+			NextPage int  `json:"nextPageStart"`
 		}
-		if err := b.api.Get(ctx, path, url.Values{"start": {strconv.Itoa(start)}, "limit": {strconv.Itoa(pageSize)}}, &page); err != nil {
-			return l.Fail(target, err)
+		if err := b.api.Get(ctx, path, query, &page); err != nil {
+			return err
 		}
 		for i := range page.Values {
-			if !l.Add(b.convertRepository(&page.Values[i])) {
-				return false
+			if !do(&page.Values[i]) {
+				return nil
 			}
 		}
 		if page.IsLast {
-			return true
+			return nil
 		}
 		if page.NextPage <= start {
-			return l.Fail(target, hostapi.NewError(hostapi.HostFailed, fmt.Sprintf("the page at %d is not the last one and names no next one", start)))
+			return hostapi.NewError(hostapi.HostFailed, fmt.Sprintf("the page at %d is not the last one and names no next one", start))
 		}
 		start = page.NextPage
 	}

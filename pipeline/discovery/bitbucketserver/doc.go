@@ -8,6 +8,9 @@
 //	repos     GET /projects/{key}/repos/{slug}
 //	all       GET /repos
 //
+// Who may read a repository follows from the permissions of users and of groups for it and for
+// its project, with /admin/groups/more-members.
+//
 // # Invariants
 //
 //  1. The repository's ID comes from the host and Bitbucket's numeric ID, as in

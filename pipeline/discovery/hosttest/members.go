@@ -1,6 +1,7 @@
 package hosttest
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -23,6 +24,10 @@ type MemberSuite struct {
 	Path  string
 	// Host is the name that the IDs of repositories are derived from.
 	Host func(h discovery.Host) string
+	// ID is what the host calls the repository with ID 7; empty for 7.
+	ID string
+	// Name is its display name; empty for acme/vault.
+	Name string
 }
 
 // MemberWorld is what a contract server has.
@@ -55,7 +60,7 @@ func RunMembers(t *testing.T, s MemberSuite) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := code.Repository{ID: code.NewRepositoryID(s.Host(host), "7"), DisplayName: "acme/vault", Private: true}
+	r := code.Repository{ID: code.NewRepositoryID(s.Host(host), cmp.Or(s.ID, "7")), DisplayName: cmp.Or(s.Name, "acme/vault"), Private: true}
 
 	got, err := reader.ReadMembers(t.Context(), r)
 	if err != nil || !slices.Equal(got.Users, want) {

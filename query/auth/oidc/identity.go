@@ -63,6 +63,10 @@ func (c *Client) identifyPerson(ctx context.Context, r *remote, p *providerMetad
 	return arrival, err
 }
 
+// maxHostClaimBytes bounds the ID of a user at a code host that a claim has. Account IDs of
+// Atlassian have up to 128.
+const maxHostClaimBytes = 128
+
 // readHostUser returns the identity of a person at a code host from a claim that is a string
 // or a positive whole number; zero if the claim is absent or anything else.
 func readHostUser(p *Provider, claims map[string]json.RawMessage) account.Identity {
@@ -71,10 +75,10 @@ func readHostUser(p *Provider, claims map[string]json.RawMessage) account.Identi
 	if json.Unmarshal(claims[p.HostClaim], &text) != nil && json.Unmarshal(claims[p.HostClaim], &number) == nil && number > 0 {
 		text = strconv.FormatInt(number, 10)
 	}
-	if text == "" || len(text) > account.MaxHostUserBytes {
+	if text == "" || len(text) > maxHostClaimBytes {
 		return account.Identity{}
 	}
-	return account.Identity{Issuer: HostIssuer(p.Issuer, p.HostClaim), Subject: text}
+	return account.Identity{Issuer: HostIssuer(p.Issuer, p.HostClaim), Subject: account.ShortenHostUser(text)}
 }
 
 // HostIssuer returns the issuer of identities whose subjects are IDs of users at a code host:

@@ -15,7 +15,13 @@ import (
 
 // MemberKinds returns the listers of the kinds of code host whose permissions can be read.
 func MemberKinds() map[code.HostKind]discovery.Open {
-	return map[code.HostKind]discovery.Open{code.GitHub: github.Open, code.GitLab: gitlab.Open, code.Gitea: gitea.Open}
+	return map[code.HostKind]discovery.Open{
+		code.GitHub:          github.Open,
+		code.GitLab:          gitlab.Open,
+		code.Gitea:           gitea.Open,
+		code.BitbucketServer: bitbucketserver.Open,
+		code.BitbucketCloud:  bitbucketcloud.Open,
+	}
 }
 
 // Listers returns the lister of each kind of code host.
