@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -44,12 +45,17 @@ func TestGerrit(t *testing.T) {
 	w.commit("vuvuzela")
 	w.push("HEAD:refs/heads/main")
 
-	s := startGerritIndex(t, root, g)
+	proxy := newSwitchedProxy(t)
+	s := startGerritIndex(t, root, g, proxy.URL)
 	w.server, w.repository = s, strings.TrimPrefix(g.base, "http://")+"/meadow/tool"
 	w.await("vuvuzela", 1)
 	checkGerritListing(t, s, g)
 
+	var silent atomic.Bool
 	g.streamEvents(func(line []byte) {
+		if silent.Load() {
+			return
+		}
 		status, answer, err := sendRequest(http.MethodPost, s.url+"/webhooks/gerrit/review?token="+gerritToken, http.Header{"Content-Type": {"application/json"}}, line)
 		if err != nil || status/100 != 2 {
 			t.Errorf("%s: %d %s, %v", line, status, answer, err)
@@ -76,7 +82,10 @@ func TestGerrit(t *testing.T) {
 	w.commit("sackbut")
 	w.push("HEAD:refs/for/main%topic=review")
 	w.git("checkout", "-q", "next")
-	w.push(":refs/heads/next")
+	w.push("HEAD:refs/heads/renamed", ":refs/heads/next") // which is how git renames a branch
+	w.await("cittern rev:renamed", 1)
+	w.await("cittern rev:next", 0)
+	w.push(":refs/heads/renamed")
 	w.await("cittern rev:*", 0)
 	w.await("sackbut rev:*", 0)
 	checkMirrorRefs(t, filepath.Join(root, "data", "mirrors"))
@@ -88,20 +97,43 @@ func TestGerrit(t *testing.T) {
 	w.push("HEAD:refs/heads/trunk")
 	g.call(http.MethodPut, "projects/meadow%2Ftool/HEAD", object{"ref": "refs/heads/trunk"})
 	w.await("hurdygurdy", 1)
+
+	silent.Store(true)
+	missPushWhileDown(t, root, w, proxy)
+}
+
+// missPushWhileDown has the host down, as far as the server sees, while somebody pushes, and
+// no event says so: nothing is removed, and the push is found once the host is back.
+func missPushWhileDown(t *testing.T, root string, w *hostTree, proxy *switchedProxy) {
+	t.Helper()
+	must(t, w.server.stop())
+	proxy.off.Store(true)
+	w.server = runServer(t, root, "--config", filepath.Join(root, "quarry.yaml"), "--data", filepath.Join(root, "data"),
+		"--set", "pipeline.reconcileInterval=2s", "--set", "pipeline.reconcileGrace=1s")
+	w.commit("crumhorn")
+	w.push("HEAD:refs/heads/trunk")
+	c, _ := w.server.newCommand("connections", "sync", "review", "--wait")
+	if out, err := c.Output(); err == nil || !strings.Contains(string(out), "unreachable") {
+		t.Errorf("a sync of a host that is down: %v\n%s", err, out)
+	}
+	w.await("hurdygurdy", 1)
+	w.await("crumhorn", 0)
+	proxy.off.Store(false)
+	w.await("crumhorn", 1)
 }
 
 // gerritToken is the word in the URL of the webhooks.
 const gerritToken = "a-word-in-the-url"
 
-// startGerritIndex starts a server with a connection to Gerrit.
-func startGerritIndex(t *testing.T, root string, g *gerritServer) *server {
+// startGerritIndex starts a server with a connection to Gerrit, through a proxy.
+func startGerritIndex(t *testing.T, root string, g *gerritServer, proxy string) *server {
 	t.Helper()
 	passwordFile := filepath.Join(root, "password")
 	writeTextFile(t, passwordFile, gerritPassword+"\n")
 	config, err := json.Marshal(object{
 		"git": object{"allowedNetworks": []string{"127.0.0.0/8"}},
 		"connections": []any{object{
-			"name": "review", "kind": "gerrit", "url": g.base + "/a", "user": "admin", "token": "file:" + passwordFile,
+			"name": "review", "kind": "gerrit", "url": g.base + "/a", "user": "admin", "token": "file:" + passwordFile, "proxy": proxy,
 			"secrets": []string{gerritToken}, "discover": object{"projects": []string{"meadow/*"}}, "branches": []string{"*"},
 		}},
 	})
