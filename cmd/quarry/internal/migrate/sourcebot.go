@@ -67,7 +67,7 @@ func (r *Result) addSourcebotConnection(name string, o object) {
 	}
 	if o.flag("enforcePermissions") {
 		r.Config.Access.DefaultVisibility = "private"
-		r.addNote("%senforcePermissions: Quarry decides itself who may read a repository: all are private until an owner shares them (access.defaultVisibility)", o.where)
+		r.addNote("%senforcePermissions: not taken, since it needs an identity provider: all repositories are private until an owner shares them (access.defaultVisibility), or set permissions of the connection", o.where)
 	}
 	if o.flag("enforcePermissionsForPublicRepos") {
 		r.Config.Access.DefaultVisibility = "private"
@@ -293,7 +293,7 @@ func (r *Result) addSettings(o object) {
 		case "maxTrigramCount":
 			r.addNote("settings.%s: not needed: files are indexed whatever number of trigrams they have", key)
 		case "repoDrivenPermissionSyncIntervalMs", "userDrivenPermissionSyncIntervalMs", "maxAccountPermissionSyncJobConcurrency", "maxRepoPermissionSyncJobConcurrency", "experiment_repoDrivenPermissionSyncIntervalMs", "experiment_userDrivenPermissionSyncIntervalMs":
-			r.addNote("settings.%s: not taken: permissions are not read from code hosts", key)
+			r.addNote("settings.%s: not taken: set permissions.interval of a connection", key)
 		case "enablePublicAccess":
 			r.addNote("settings.enablePublicAccess: not taken; access.anonymous says who may read without signing in")
 		case "repoIndexTimeoutMs", "repoGarbageCollectionGracePeriodMs", "repoIndexingPollingIntervalMs", "resyncConnectionPollingIntervalMs", "reindexRepoPollingIntervalMs", "maxRepoGarbageCollectionJobConcurrency":
