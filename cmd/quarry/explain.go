@@ -11,9 +11,6 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// stageNames are the stages of a search, in their order, as the API calls them.
-var stageNames = []string{"parse", "wait", "plan", "candidates", "verify", "rank", "render", "total"}
-
 // maxExplained bounds the segments that are printed one by one.
 const maxExplained = 50
 
@@ -28,10 +25,15 @@ func printExplain(w io.Writer, e *wire.SearchExplain) {
 		_, _ = fmt.Fprintf(w, "pattern %d: %s\n", i+1, a)
 	}
 	var times []string
-	for _, name := range stageNames {
-		if micros, ok := e.Stages[name+"Micros"]; ok {
-			times = append(times, fmt.Sprintf("%s %v", name, time.Duration(micros)*time.Microsecond))
-		}
+	st := &e.Stages
+	for _, stage := range []struct {
+		name   string
+		micros int64
+	}{
+		{"parse", st.ParseMicros}, {"wait", st.WaitMicros}, {"plan", st.PlanMicros}, {"candidates", st.CandidatesMicros},
+		{"verify", st.VerifyMicros}, {"rank", st.RankMicros}, {"render", st.RenderMicros}, {"total", st.TotalMicros},
+	} {
+		times = append(times, fmt.Sprintf("%s %v", stage.name, time.Duration(stage.micros)*time.Microsecond))
 	}
 	_, _ = fmt.Fprintf(w, "time: %s\n", strings.Join(times, ", "))
 	printSegments(w, e.Segments)

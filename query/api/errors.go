@@ -142,17 +142,29 @@ func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 // retryAfterSeconds is the Retry-After of a 503.
 const retryAfterSeconds = 5
 
-// errorReply returns the response to a failed request. Only messages about the
-// client's own request are returned; others are in the log, by request ID.
-func errorReply(err error, requestID string) *reply {
+// newError returns the body that reports a failure. Only messages about the client's own
+// request are returned; others are in the log, by request ID.
+func newError(err error, requestID string) wire.Error {
 	f := failureOf(err)
-	object := wire.Error{StatusCode: f.status, ErrorCode: wire.ErrorErrorCode(f.code), Message: err.Error()}
-	out := &reply{status: f.status, header: http.Header{}, body: &object}
+	out := wire.Error{StatusCode: f.status, ErrorCode: wire.ErrorErrorCode(f.code), Message: err.Error()}
 	switch f.status {
 	case http.StatusInternalServerError:
-		object.Message = fmt.Sprintf("Unexpected error. The server's log has the cause under request ID %s.", requestID)
+		out.Message = fmt.Sprintf("Unexpected error. The server's log has the cause under request ID %s.", requestID)
 	case http.StatusServiceUnavailable:
-		object.Message = failure.Mask(object.Message)
+		out.Message = failure.Mask(out.Message)
+	}
+	if e, ok := errors.AsType[*syntax.Error](err); ok {
+		out.Query = wire.QueryFault{Position: e.Position, Column: e.Column, Advice: e.Advice}
+	}
+	return out
+}
+
+// errorReply returns the response to a failed request.
+func errorReply(err error, requestID string) *reply {
+	body := newError(err, requestID)
+	out := &reply{status: body.StatusCode, header: http.Header{}, body: &body}
+	switch body.StatusCode {
+	case http.StatusServiceUnavailable:
 		out.header.Set("Retry-After", strconv.Itoa(retryAfterSeconds))
 	case http.StatusUnauthorized:
 		out.header.Set("WWW-Authenticate", `Bearer realm="quarry"`)
@@ -166,9 +178,6 @@ func errorReply(err error, requestID string) *reply {
 	case http.StatusMethodNotAllowed:
 		e, _ := errors.AsType[*methodError](err)
 		out.header.Set("Allow", e.allowed)
-	}
-	if e, ok := errors.AsType[*syntax.Error](err); ok {
-		object.Query = wire.QueryFault{Position: e.Position, Column: e.Column, Advice: e.Advice}
 	}
 	return out
 }

@@ -15,59 +15,6 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// searchFile is a file of an answer as the document has it and encoding/json writes
-// it.
-func (s *Server) searchFile(m *search.FileMatch) *wire.SearchFile {
-	ref := m.Ref
-	if len(m.Refs) > 0 {
-		ref = m.Refs[0]
-	}
-	out := &wire.SearchFile{
-		FileName:       wire.FileName{Text: m.Path, MatchRanges: textRanges(m.PathRanges)},
-		WebURL:         s.fileURL(m.Repo.Name, ref, m.Path),
-		ExternalWebURL: externalPage(m.Repo, ref, m.Path),
-		Repository:     m.Repo.Name,
-		RepositoryID:   s.numberOf(m.Repo.ID),
-		Language:       string(m.Language),
-		Chunks:         make([]wire.Chunk, len(m.Chunks)),
-		Branches:       branchNames(m),
-		Content:        string(m.Content),
-	}
-	for i := range m.Chunks {
-		out.Chunks[i] = newChunk(&m.Chunks[i])
-	}
-	return out
-}
-
-func branchNames(m *search.FileMatch) []string {
-	out := make([]string, 0, max(1, len(m.Refs)))
-	for _, ref := range m.Refs {
-		out = append(out, string(ref))
-	}
-	if len(out) == 0 && m.Ref != "" {
-		out = append(out, string(m.Ref))
-	}
-	return out
-}
-
-func newChunk(c *search.Chunk) wire.Chunk {
-	out := wire.Chunk{Content: string(c.Content), MatchRanges: textRanges(c.Ranges), ContentStart: wire.Location(c.Start), Symbols: make([]wire.Symbol, len(c.Symbols))}
-	for i, s := range c.Symbols {
-		if s != nil {
-			out.Symbols[i] = newSymbol(s)
-		}
-	}
-	return out
-}
-
-func newSymbol(s *code.Symbol) wire.Symbol {
-	out := wire.Symbol{Symbol: s.Name, Kind: string(s.Kind)}
-	if s.Parent != "" {
-		out.Parent = wire.SymbolParent{Symbol: s.Parent, Kind: string(s.ParentKind)}
-	}
-	return out
-}
-
 // externalPage is the page of a file on its code host, of GitHub and Azure DevOps.
 func externalPage(r *search.Repository, ref code.Ref, path string) string {
 	elements := strings.Split(path, "/")
@@ -166,7 +113,12 @@ func encodeBothWays(t testing.TB, files []search.FileMatch) (got, want string) {
 	}
 	objects := make([]*wire.SearchFile, len(files))
 	for i := range files {
-		objects[i] = s.searchFile(&files[i])
+		file, ref := s.newSearchFile(&files[i]), files[i].Ref
+		if len(files[i].Refs) > 0 {
+			ref = files[i].Refs[0]
+		}
+		file.WebURL, file.ExternalWebURL = s.fileURL(file.Repository, ref, files[i].Path), externalPage(files[i].Repo, ref, files[i].Path)
+		objects[i] = &file
 	}
 	list, err := encode(objects)
 	if err != nil {
@@ -228,7 +180,7 @@ func BenchmarkFiles(b *testing.B) {
 			e := json.NewEncoder(discard{})
 			e.SetEscapeHTML(false)
 			for i := range files {
-				_ = e.Encode(s.searchFile(&files[i]))
+				_ = e.Encode(s.newSearchFile(&files[i]))
 			}
 		}
 	})
@@ -243,12 +195,4 @@ type cutNumbers struct{ Numbers }
 
 func (cutNumbers) OfRepository(id code.RepositoryID) code.RepositoryNumber {
 	return code.RepositoryNumber(id & code.MaxNumber)
-}
-
-func textRanges(in []search.Range) []wire.Range {
-	out := make([]wire.Range, len(in))
-	for i, r := range in {
-		out[i] = textRange(r)
-	}
-	return out
 }

@@ -75,11 +75,7 @@ func (s *Server) runSearch(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, searchError(r, err)
 	}
-	response, err := s.newSearchResponse(in, result)
-	if err != nil {
-		result.Release()
-		return nil, err
-	}
+	response := s.newSearchResponse(in, result)
 	if response.IncompleteReason != "" {
 		s.metrics.limited.WithLabelValues(response.IncompleteReason).Inc()
 	}

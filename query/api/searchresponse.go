@@ -1,10 +1,7 @@
 package api
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
-	"errors"
 	"slices"
 
 	"github.com/quarrysearch/quarry/query/api/internal/jsonout"
@@ -15,53 +12,29 @@ import (
 	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
-// searchResponse is the answer of POST /api/search. files are converted and
-// written one by one: the answer may be a hundred times a chunk's size.
+// searchResponse is the answer of POST /api/search. Its files are written one by one and
+// without encoding/json, which takes five times as long (BenchmarkFiles) and would hold an
+// answer of a hundred times a chunk's size.
 type searchResponse struct {
 	server *Server
 	files  []search.FileMatch
 
-	Stats          wire.SearchStats      `json:"stats"`
-	RepositoryInfo []wire.RepositoryInfo `json:"repositoryInfo"`
-	Exhaustive     bool                  `json:"isSearchExhaustive"`
-	// Additions.
-	IncompleteReason string              `json:"incompleteReason,omitempty"`
-	Notices          []wire.SearchNotice `json:"notices,omitempty"`
-	Related          []relatedFiles      `json:"related,omitempty"`
-	Facets           []wire.SearchFacet  `json:"facets,omitempty"`
-	Explain          *search.Explain     `json:"explain,omitempty"`
+	wire.SearchResult
+	Files []wire.SearchFile `json:"files,omitempty"` // none: they are written from files
 }
 
-// relatedFiles is a group of files that may be meant besides those that match.
-type relatedFiles struct {
-	Reason wire.RelatedReason `json:"reason"`
-	Query  string             `json:"query"`
-	Files  fileArray          `json:"files"`
-}
-
-// fileArray is an array of files as fileWriter writes it.
-type fileArray json.RawMessage
-
-// MarshalJSON implements json.Marshaler.
-func (l fileArray) MarshalJSON() ([]byte, error) { return l, nil }
-
-func (s *Server) newRelated(groups []search.Related) (out []relatedFiles, err error) {
+func (s *Server) newRelated(groups []search.Related) (out []wire.RelatedFiles) {
 	for _, g := range groups {
-		var b bytes.Buffer
-		w := jsonout.New(&b)
-		s.writeFileArray(w, g.Files)
-		err = errors.Join(err, w.Flush())
-		w.Free()
-		out = append(out, relatedFiles{wire.RelatedReason(g.Reason), g.Query, b.Bytes()})
+		files := make([]wire.SearchFile, len(g.Files))
+		for i := range g.Files {
+			files[i] = s.newSearchFile(&g.Files[i])
+		}
+		out = append(out, wire.RelatedFiles{Reason: wire.RelatedReason(g.Reason), Query: g.Query, Files: files})
 	}
-	return out, err
+	return out
 }
 
-func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) (*searchResponse, error) {
-	out := &searchResponse{
-		server: s, files: r.Files, IncompleteReason: s.incompleteReason(in, r), Facets: newFacets(r.Facets), Explain: r.Explain,
-	}
-	out.Exhaustive = out.IncompleteReason == ""
+func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchResponse {
 	// A query of type:repo or select:repo has no files: repositoryInfo is its answer.
 	repositories := repositoryInfos{server: s}
 	for _, repository := range r.Repositories {
@@ -70,15 +43,33 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) (*searchR
 	for i := range r.Files {
 		repositories.add(r.Files[i].Repo)
 	}
-	out.RepositoryInfo = repositories.listInfos()
-	out.Stats = newSearchStats(r)
-	if out.Explain != nil {
-		out.Explain.Stages.Parse = in.took.Microseconds()
+	reason := s.incompleteReason(in, r)
+	return &searchResponse{server: s, files: r.Files, SearchResult: wire.SearchResult{
+		Stats: newSearchStats(r), RepositoryInfo: repositories.listInfos(), IsSearchExhaustive: reason == "", IncompleteReason: reason,
+		Notices: newNotices(r.Notices, in.Query.Notices), Related: s.newRelated(r.Related), Facets: newFacets(r.Facets), Explain: newExplain(in, r.Explain),
+	}}
+}
+
+// newExplain converts the explanation of a search, if it was asked for.
+func newExplain(in *parsedSearch, e *search.Explain) wire.SearchExplain {
+	if e == nil {
+		return wire.SearchExplain{}
 	}
-	out.Notices = newNotices(r.Notices, in.Query.Notices)
-	var err error
-	out.Related, err = s.newRelated(r.Related)
-	return out, err
+	out := wire.SearchExplain{Query: e.Query, Atoms: e.Atoms, AsOf: e.AsOf, Stages: wire.StageTimes(e.Stages), Stopped: string(e.Stopped)}
+	out.Stages.ParseMicros = in.took.Microseconds()
+	if e.Segments != nil { // nil is null: the index was not searched
+		out.Segments = make([]wire.SegmentExplain, len(e.Segments))
+	}
+	for i := range e.Segments {
+		out.Segments[i] = wire.SegmentExplain(e.Segments[i])
+	}
+	for i := range e.Files {
+		out.Files = append(out.Files, wire.FileExplain(e.Files[i]))
+	}
+	for _, p := range e.Probes {
+		out.Probes = append(out.Probes, wire.ProbeExplain(p))
+	}
+	return out
 }
 
 // newFacets converts facets; nil if there are none.
@@ -174,8 +165,4 @@ func displayName(r *code.Repository) string {
 // writeJSON implements streamer.
 func (p *searchResponse) writeJSON(out *jsonout.Writer) error {
 	return p.server.writeFiles(out, p.files, p)
-}
-
-func textRange(r search.Range) wire.Range {
-	return wire.Range{Start: wire.Location(r.Start), End: wire.Location(r.End)}
 }

@@ -35,7 +35,7 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 		if len(files) == 0 {
 			return f.sendComment("the search continues")
 		}
-		return f.sendFiles(s.newStreamChunk(files, stats))
+		return f.sendFiles(s, files, stats)
 	})
 	if err == nil {
 		defer result.Release()
@@ -52,18 +52,18 @@ func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 
 // finishStream sends the final frame.
 func (s *Server) finishStream(f *frameWriter, in *parsedSearch, result *search.Result) error {
-	response, err := s.newSearchResponse(in, result)
-	if err != nil {
-		return err
-	}
+	response := s.newSearchResponse(in, result)
 	if response.IncompleteReason != "" {
 		s.metrics.limited.WithLabelValues(response.IncompleteReason).Inc()
 	}
+	var err error
 	if len(result.Repositories) > 0 {
-		err = f.sendFrame(&streamChunk{Type: "chunk", Stats: response.Stats, Files: []struct{}{}, RepositoryInfo: response.RepositoryInfo})
+		err = f.sendFrame(&wire.StreamFrame{
+			Type: wire.StreamFrameTypeChunk, Stats: response.Stats, Files: []wire.SearchFile{}, RepositoryInfo: response.RepositoryInfo,
+		})
 	}
-	err = errors.Join(err, f.sendFrame(&streamFinal{
-		Type: "final", Stats: response.Stats, Exhaustive: response.Exhaustive,
+	err = errors.Join(err, f.sendFrame(&wire.StreamFrame{
+		Type: wire.StreamFrameTypeFinal, AccumulatedStats: response.Stats, IsSearchExhaustive: &response.IsSearchExhaustive,
 		IncompleteReason: response.IncompleteReason, Notices: response.Notices, Related: response.Related, Facets: response.Facets, Explain: response.Explain,
 	}), f.sendLine("[DONE]"))
 	if err != nil {
@@ -72,49 +72,6 @@ func (s *Server) finishStream(f *frameWriter, in *parsedSearch, result *search.R
 	// The connection may serve further requests, which are not all bounded.
 	_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout))
 	return nil
-}
-
-// streamChunk is a part of the answer. Its stats and repositories are those of
-// the part alone. Files is there for a part that has none; else they are written
-// one by one.
-type streamChunk struct {
-	server *Server
-	files  []search.FileMatch
-
-	Type           string                `json:"type"`
-	Stats          wire.SearchStats      `json:"stats"`
-	RepositoryInfo []wire.RepositoryInfo `json:"repositoryInfo"`
-	Files          []struct{}            `json:"files,omitzero"`
-}
-
-func (s *Server) newStreamChunk(files []search.FileMatch, stats search.Stats) *streamChunk {
-	repositories := repositoryInfos{server: s}
-	for i := range files {
-		repositories.add(files[i].Repo)
-	}
-	c := &streamChunk{server: s, files: files, Type: "chunk", RepositoryInfo: repositories.listInfos()}
-	c.Stats = newSearchStats(&search.Result{Stats: stats})
-	c.Stats.FlushReason = flushReasonPart
-	return c
-}
-
-// streamFinal ends an answer. Members beyond the first three are additions, as in
-// searchResponse.
-type streamFinal struct {
-	Type             string              `json:"type"`
-	Stats            wire.SearchStats    `json:"accumulatedStats"`
-	Exhaustive       bool                `json:"isSearchExhaustive"`
-	IncompleteReason string              `json:"incompleteReason,omitempty"`
-	Notices          []wire.SearchNotice `json:"notices,omitempty"`
-	Related          []relatedFiles      `json:"related,omitempty"`
-	Facets           []wire.SearchFacet  `json:"facets,omitempty"`
-	Explain          *search.Explain     `json:"explain,omitempty"`
-}
-
-// streamError is a failure after the first part.
-type streamError struct {
-	Type  string `json:"type"`
-	Error any    `json:"error"`
 }
 
 // frames writes the frames of a stream: lines "data: …", each followed by an
@@ -177,9 +134,16 @@ func (f *frameWriter) sendFrame(v any) error {
 	return f.sendLine(string(bytes.TrimRight(mustEncode(v), "\n")))
 }
 
-// sendFiles sends a part.
-func (f *frameWriter) sendFiles(c *streamChunk) error {
-	return f.writeLine("data: ", func(out *jsonout.Writer) error { return c.server.writeFiles(out, c.files, c) })
+// sendFiles sends a part, with the stats and the repositories of the part alone. Its files
+// are written one by one, as those of searchResponse are.
+func (f *frameWriter) sendFiles(s *Server, files []search.FileMatch, stats search.Stats) error {
+	repositories := repositoryInfos{server: s}
+	for i := range files {
+		repositories.add(files[i].Repo)
+	}
+	part := wire.StreamFrame{Type: wire.StreamFrameTypeChunk, Stats: newSearchStats(&search.Result{Stats: stats}), RepositoryInfo: repositories.listInfos()}
+	part.Stats.FlushReason = flushReasonPart
+	return f.writeLine("data: ", func(out *jsonout.Writer) error { return s.writeFiles(out, files, &part) })
 }
 
 // writeLine writes a line that begins with text, and what rest writes, and flushes.
@@ -209,5 +173,5 @@ func (f *frameWriter) writeLine(text string, rest func(*jsonout.Writer) error) e
 
 // sendError reports an error to the reader.
 func (f *frameWriter) sendError(err error, requestID string) {
-	_ = f.sendFrame(&streamError{Type: "error", Error: errorReply(err, requestID).body}) // a reader that has gone needs no answer
+	_ = f.sendFrame(&wire.StreamFrame{Type: wire.StreamFrameTypeError, Error: newError(err, requestID)}) // a reader that has gone needs no answer
 }

@@ -82,7 +82,8 @@ func (c *Client) Collect(ctx context.Context, r wire.SearchRequest, each func([]
 				return nil, err
 			}
 		case wire.StreamFrameTypeFinal:
-			out.Stats, out.Notices, out.IsSearchExhaustive = f.AccumulatedStats, f.Notices, f.IsSearchExhaustive
+			out.Stats, out.Notices = f.AccumulatedStats, f.Notices
+			out.IsSearchExhaustive = f.IsSearchExhaustive != nil && *f.IsSearchExhaustive
 			out.IncompleteReason, out.Related, out.Explain = f.IncompleteReason, f.Related, f.Explain
 		}
 	}

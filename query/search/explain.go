@@ -18,8 +18,8 @@ func (n *searchRun) explainTasks(to int) *Explain {
 // stageTimes returns where the time of a search went.
 func stageTimes(s *Stats) Stages {
 	return Stages{
-		Wait: s.Wait.Microseconds(), Plan: s.Planning.Microseconds(), Candidates: s.Indexing.Microseconds(), Verify: s.Verifying.Microseconds(),
-		Rank: s.Ranking.Microseconds(), Render: s.Rendering.Microseconds(), Total: s.Duration.Microseconds(),
+		WaitMicros: s.Wait.Microseconds(), PlanMicros: s.Planning.Microseconds(), CandidatesMicros: s.Indexing.Microseconds(), VerifyMicros: s.Verifying.Microseconds(),
+		RankMicros: s.Ranking.Microseconds(), RenderMicros: s.Rendering.Microseconds(), TotalMicros: s.Duration.Microseconds(),
 	}
 }
 

@@ -240,21 +240,21 @@ func (s *Stats) add(o *Stats) {
 type Explain struct {
 	// Query is the tree as it was run, Atoms the index lookup of each of its
 	// patterns.
-	Query string   `json:"query"`
-	Atoms []string `json:"atoms"`
+	Query string
+	Atoms []string
 	// AsOf is the moment of the past that was searched; empty for the present.
-	AsOf string `json:"asOf,omitempty"`
+	AsOf string
 	// Stages say where the time went.
-	Stages Stages `json:"stages"`
+	Stages Stages
 	// Segments has a line for each segment, in their order, until the search
 	// stopped.
-	Segments []SegmentExplain `json:"segments"`
+	Segments []SegmentExplain
 	// Files say how the scores came about, the best first, up to maxFilesExplained.
-	Files   []FileExplain `json:"files,omitempty"`
-	Stopped StopReason    `json:"stopped,omitempty"`
+	Files   []FileExplain
+	Stopped StopReason
 	// Probes are the searches for readings, advice and related files, in their order, up to
 	// maxProbesExplained.
-	Probes []ProbeExplain `json:"probes,omitempty"`
+	Probes []ProbeExplain
 }
 
 // maxProbesExplained bounds Explain.Probes.
@@ -262,45 +262,45 @@ const maxProbesExplained = 200
 
 // ProbeExplain is a search that was made in addition to the requested one.
 type ProbeExplain struct {
-	Query   string `json:"query"`
-	Matches int    `json:"matches"`
-	Micros  int64  `json:"micros"`
+	Query   string
+	Matches int
+	Micros  int64
 }
 
 // FileExplain is the score of a file and its parts.
 type FileExplain struct {
-	Repository string   `json:"repository"`
-	Path       string   `json:"path"`
-	Score      float64  `json:"score"`
-	Reasons    []string `json:"reasons"`
+	Repository string
+	Path       string
+	Score      float64
+	Reasons    []string
 }
 
 // Stages are times in microseconds. Candidates and Verify are summed over the
 // workers of the search; Total is what passed, with all stages but Parse.
 type Stages struct {
-	// Parse is set by who parsed.
-	Parse      int64 `json:"parseMicros"`
-	Wait       int64 `json:"waitMicros"`
-	Plan       int64 `json:"planMicros"`
-	Candidates int64 `json:"candidatesMicros"`
-	Verify     int64 `json:"verifyMicros"`
-	Rank       int64 `json:"rankMicros"`
-	Render     int64 `json:"renderMicros"`
-	Total      int64 `json:"totalMicros"`
+	// ParseMicros is set by the caller, who parsed the query.
+	ParseMicros      int64
+	WaitMicros       int64
+	PlanMicros       int64
+	CandidatesMicros int64
+	VerifyMicros     int64
+	RankMicros       int64
+	RenderMicros     int64
+	TotalMicros      int64
 }
 
 // SegmentExplain is what a segment cost.
 type SegmentExplain struct {
-	ID              string `json:"id"`
-	Documents       int    `json:"documents"`
-	CandidateBlocks []int  `json:"candidateBlocks"` // of each atom; -1 for all; none if a filter excludes the segment
-	FilesConsidered int    `json:"filesConsidered"`
-	Matches         int    `json:"matches"`
-	Lists           int    `json:"lists"` // of postings that were read
-	IndexBytes      int64  `json:"indexBytes"`
-	ContentBytes    int64  `json:"contentBytes"`
-	ScannedBytes    int64  `json:"scannedBytes"`
-	Micros          int64  `json:"micros"`
+	ID              string
+	Documents       int
+	CandidateBlocks []int // of each atom; -1 for all; none if a filter excludes the segment
+	FilesConsidered int
+	Matches         int
+	Lists           int // of postings that were read
+	IndexBytes      int64
+	ContentBytes    int64
+	ScannedBytes    int64
+	Micros          int64
 }
 
 // addProbe records the result of a search that was made in addition to the

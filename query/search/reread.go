@@ -62,7 +62,7 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 	if err == nil {
 		result.Stats.Duration = time.Since(started)
 		if result.Explain != nil {
-			result.Explain.Stages.Total = result.Stats.Duration.Microseconds()
+			result.Explain.Stages.TotalMicros = result.Stats.Duration.Microseconds()
 			if result.Explain.Probes = probes; Restricted(view) {
 				for i := range probes {
 					probes[i].Micros = 0 // it says how much text was hidden

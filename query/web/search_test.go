@@ -147,7 +147,7 @@ func TestSearchStates(t *testing.T) {
 		}, "/search?q=kettle", 200, []string{"312,000 of 1,100,000 files, results are partial"}, nil},
 		{"as of", 1, func(f *fakeSearches) { f.asOf = "2026-03-04T03:06:00Z" }, "/search?q=kettle", 200, []string{"This server shows the past: 2026-03-04T03:06:00Z"}, nil},
 		{"explained", 1, func(f *fakeSearches) {
-			f.result.Explain = &search.Explain{Query: "kettle!", Atoms: []string{"ket AND ttl"}, Stages: search.Stages{Verify: 1234}}
+			f.result.Explain = &search.Explain{Query: "kettle!", Atoms: []string{"ket AND ttl"}, Stages: search.Stages{VerifyMicros: 1234}}
 		}, "/search?q=kettle&explain=1", 200, []string{"ket AND ttl", "1,234 µs"}, nil},
 		{"related", 0, func(f *fakeSearches) {
 			f.result.Related = []search.Related{{Reason: "spelling", Query: "kettle", Files: []search.FileMatch{newFile("near.go", 1)}}}

@@ -235,11 +235,11 @@ func (s *Server) otherSwitches(p searchParams, q *syntax.Parsed) (links []facetL
 func newExplainRow(e *search.Explain) *explainRow {
 	st := &e.Stages
 	row := &explainRow{Query: e.Query, Atoms: e.Atoms, Rows: e.Segments, Files: e.Files}
-	total := max(st.Parse+st.Wait+st.Plan+st.Candidates+st.Verify+st.Rank+st.Render, 1)
+	total := max(st.ParseMicros+st.WaitMicros+st.PlanMicros+st.CandidatesMicros+st.VerifyMicros+st.RankMicros+st.RenderMicros, 1)
 	for _, stage := range []struct {
 		name   string
 		micros int64
-	}{{"parse", st.Parse}, {"wait", st.Wait}, {"plan", st.Plan}, {"candidates", st.Candidates}, {"verify", st.Verify}, {"rank", st.Rank}, {"render", st.Render}} {
+	}{{"parse", st.ParseMicros}, {"wait", st.WaitMicros}, {"plan", st.PlanMicros}, {"candidates", st.CandidatesMicros}, {"verify", st.VerifyMicros}, {"rank", st.RankMicros}, {"render", st.RenderMicros}} {
 		row.Stages = append(row.Stages, stageRow{stage.name, int(stage.micros), int(100 * stage.micros / total)})
 	}
 	return row

@@ -1302,7 +1302,7 @@ type FileExplain struct {
 	Repository string   `json:"repository"`
 	Path       string   `json:"path"`
 	Score      float64  `json:"score"`
-	Reasons    []string `json:"reasons,omitempty,omitzero"`
+	Reasons    []string `json:"reasons"`
 }
 
 // FileItem defines model for FileItem.
@@ -2223,14 +2223,12 @@ type ScopedAccessTokenRequest struct {
 type SearchExplain struct {
 	Query string `json:"query"`
 
-	// AsOf The moment of the past that was searched; absent for the present.
-	AsOf string `json:"asOf,omitempty,omitzero"`
-
 	// Atoms The lookups in the index.
 	Atoms []string `json:"atoms"`
 
-	// Stages Microseconds, such as planMicros.
-	Stages   map[string]int64 `json:"stages"`
+	// AsOf The moment of the past that was searched; absent for the present.
+	AsOf     string           `json:"asOf,omitempty,omitzero"`
+	Stages   StageTimes       `json:"stages"`
 	Segments []SegmentExplain `json:"segments"`
 	Files    []FileExplain    `json:"files,omitempty,omitzero"`
 	Stopped  string           `json:"stopped,omitempty,omitzero"`
@@ -2423,14 +2421,14 @@ type SegmentExplain struct {
 	Documents int    `json:"documents"`
 
 	// CandidateBlocks By atom; -1 where the index was not used.
-	CandidateBlocks []int `json:"candidateBlocks,omitempty,omitzero"`
-	FilesConsidered int   `json:"filesConsidered,omitempty,omitzero"`
-	Matches         int   `json:"matches,omitempty,omitzero"`
-	Lists           int   `json:"lists,omitempty,omitzero"`
-	IndexBytes      int64 `json:"indexBytes,omitempty,omitzero"`
-	ContentBytes    int64 `json:"contentBytes,omitempty,omitzero"`
-	ScannedBytes    int64 `json:"scannedBytes,omitempty,omitzero"`
-	Micros          int64 `json:"micros,omitempty,omitzero"`
+	CandidateBlocks []int `json:"candidateBlocks"`
+	FilesConsidered int   `json:"filesConsidered"`
+	Matches         int   `json:"matches"`
+	Lists           int   `json:"lists"`
+	IndexBytes      int64 `json:"indexBytes"`
+	ContentBytes    int64 `json:"contentBytes"`
+	ScannedBytes    int64 `json:"scannedBytes"`
+	Micros          int64 `json:"micros"`
 }
 
 // Session defines model for Session.
@@ -2481,20 +2479,32 @@ type SkippedFile struct {
 // SkippedFileSymbols Present if the text of the file is searchable, and some or all of its symbols are missing.
 type SkippedFileSymbols string
 
+// StageTimes Where the time of a search went. Candidates and verify are summed over its workers; total is what passed, with all stages but parse.
+type StageTimes struct {
+	ParseMicros      int64 `json:"parseMicros"`
+	WaitMicros       int64 `json:"waitMicros"`
+	PlanMicros       int64 `json:"planMicros"`
+	CandidatesMicros int64 `json:"candidatesMicros"`
+	VerifyMicros     int64 `json:"verifyMicros"`
+	RankMicros       int64 `json:"rankMicros"`
+	RenderMicros     int64 `json:"renderMicros"`
+	TotalMicros      int64 `json:"totalMicros"`
+}
+
 // StreamFrame A frame of streamSearch.
 type StreamFrame struct {
 	Type  StreamFrameType `json:"type"`
 	Stats SearchStats     `json:"stats,omitempty,omitzero"`
 
-	// Files Of a chunk, best first within it.
-	Files []SearchFile `json:"files,omitempty,omitzero"`
-
 	// RepositoryInfo The chunk that the repositories belong to.
-	RepositoryInfo   []RepositoryInfo `json:"repositoryInfo,omitempty,omitzero"`
-	AccumulatedStats SearchStats      `json:"accumulatedStats,omitempty,omitzero"`
+	RepositoryInfo []RepositoryInfo `json:"repositoryInfo,omitempty,omitzero"`
+
+	// Files Of a chunk, best first within it.
+	Files            []SearchFile `json:"files,omitzero"`
+	AccumulatedStats SearchStats  `json:"accumulatedStats,omitempty,omitzero"`
 
 	// IsSearchExhaustive Of the final frame, as are the next five; they are those of SearchResult.
-	IsSearchExhaustive bool           `json:"isSearchExhaustive,omitempty,omitzero"`
+	IsSearchExhaustive *bool          `json:"isSearchExhaustive,omitempty"`
 	IncompleteReason   string         `json:"incompleteReason,omitempty,omitzero"`
 	Notices            []SearchNotice `json:"notices,omitempty,omitzero"`
 	Related            []RelatedFiles `json:"related,omitempty,omitzero"`
