@@ -84,10 +84,11 @@ type state struct {
 }
 
 type repository struct {
-	UUID     string `json:"uuid"`
-	FullName string `json:"full_name"`
-	Private  *bool  `json:"is_private"`
-	Project  struct {
+	UUID        string `json:"uuid"`
+	FullName    string `json:"full_name"`
+	Description string `json:"description"`
+	Private     *bool  `json:"is_private"`
+	Project     struct {
 		Key string `json:"key"`
 	} `json:"project"`
 	Parent *struct{} `json:"parent"` // what it is a fork of
@@ -207,6 +208,7 @@ func (t *Translator) repository(r *repository) (code.Repository, error) {
 		CloneURL:      clone + ".git",
 		WebURL:        t.host.PageURL(r.Links.HTML.Href),
 		ImageURL:      code.KeepImageURL(r.Links.Avatar.Href),
+		Description:   code.KeepDescription(r.Description),
 		DefaultBranch: r.MainBranch.Name,
 		Fork:          r.Parent != nil,
 		Private:       r.Private == nil || *r.Private,

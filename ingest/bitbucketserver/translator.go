@@ -82,11 +82,12 @@ type body struct {
 }
 
 type repository struct {
-	ID      int64  `json:"id"`
-	Slug    string `json:"slug"`
-	Name    string `json:"name"`
-	Public  *bool  `json:"public"`
-	Project struct {
+	ID          int64  `json:"id"`
+	Slug        string `json:"slug"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Public      *bool  `json:"public"`
+	Project     struct {
 		Key string `json:"key"`
 	} `json:"project"`
 	Origin   *struct{} `json:"origin"` // what it is a fork of
@@ -171,6 +172,7 @@ func (t *Translator) repository(field string, r *repository) (code.Repository, e
 		DisplayName: r.Project.Key + "/" + r.Slug,
 		CloneURL:    clone,
 		WebURL:      t.webURL(r),
+		Description: code.KeepDescription(r.Description),
 		Fork:        r.Origin != nil,
 		Archived:    r.Archived != nil && *r.Archived,
 		Private:     r.Public == nil || !*r.Public,

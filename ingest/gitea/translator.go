@@ -82,6 +82,7 @@ type repository struct {
 	CloneURL      string `json:"clone_url"`
 	HTMLURL       string `json:"html_url"`
 	AvatarURL     string `json:"avatar_url"`
+	Description   string `json:"description"`
 	DefaultBranch string `json:"default_branch"`
 	Private       *bool  `json:"private"`
 	Internal      bool   `json:"internal"`
@@ -181,6 +182,7 @@ func (t *Translator) repository(r *repository) (code.Repository, error) {
 		CloneURL:      r.CloneURL,
 		WebURL:        t.host.PageURL(r.HTMLURL),
 		ImageURL:      code.KeepImageURL(r.AvatarURL),
+		Description:   code.KeepDescription(r.Description),
 		DefaultBranch: r.DefaultBranch,
 		Fork:          r.Fork,
 		Archived:      r.Archived,

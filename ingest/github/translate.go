@@ -29,6 +29,7 @@ type repository struct {
 	FullName      string `json:"full_name"`
 	CloneURL      string `json:"clone_url"`
 	HTMLURL       string `json:"html_url"`
+	Description   string `json:"description"`
 	DefaultBranch string `json:"default_branch"`
 	Fork          *bool  `json:"fork"`
 	Archived      *bool  `json:"archived"`

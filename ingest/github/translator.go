@@ -78,6 +78,7 @@ func toRepository(host ingest.Host, r *repository) (code.Repository, error) {
 		CloneURL:      r.CloneURL,
 		WebURL:        host.PageURL(r.HTMLURL),
 		ImageURL:      code.KeepImageURL(r.Owner.AvatarURL),
+		Description:   code.KeepDescription(r.Description),
 		DefaultBranch: r.DefaultBranch,
 		Fork:          r.Fork != nil && *r.Fork,
 		Archived:      r.Archived != nil && *r.Archived,

@@ -114,6 +114,7 @@ type project struct {
 	HTTPURL       string `json:"git_http_url"`
 	WebURL        string `json:"web_url"`
 	AvatarURL     string `json:"avatar_url"`
+	Description   string `json:"description"`
 	DefaultBranch string `json:"default_branch"`
 	Visibility    *int   `json:"visibility_level"`
 }
@@ -223,6 +224,7 @@ func (t *Translator) repository(b *body) (code.Repository, error) {
 		CloneURL:      p.HTTPURL,
 		WebURL:        t.host.PageURL(p.WebURL),
 		ImageURL:      code.KeepImageURL(p.AvatarURL),
+		Description:   code.KeepDescription(p.Description),
 		DefaultBranch: p.DefaultBranch,
 		Private:       p.Visibility == nil || *p.Visibility != public,
 	}, nil

@@ -94,6 +94,7 @@ func mergeRepository(registered code.Repository, d *ingest.Delivery, connection 
 	out.CloneURL = described.CloneURL
 	out.WebURL = cmp.Or(described.WebURL, out.WebURL)
 	out.ImageURL = cmp.Or(described.ImageURL, out.ImageURL)
+	out.Description = cmp.Or(described.Description, out.Description)
 	out.DefaultBranch = cmp.Or(described.DefaultBranch, out.DefaultBranch)
 	if !d.Omitted.Fork {
 		out.Fork = described.Fork

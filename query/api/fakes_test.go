@@ -69,7 +69,7 @@ func (fakeNumbers) OfConnection(name string) code.ConnectionNumber {
 var kettle = &search.Repository{
 	Repository: code.Repository{
 		ID: kettleID, Kind: code.GitHub, Name: "github.com/meadow/kettle", DisplayName: "meadow/kettle", CloneURL: "https://github.com/meadow/kettle.git",
-		WebURL: "https://github.com/meadow/kettle", ImageURL: "https://avatars.example/u/9", DefaultBranch: "trunk", Connection: "hub",
+		WebURL: "https://github.com/meadow/kettle", ImageURL: "https://avatars.example/u/9", Description: "Boils water.", DefaultBranch: "trunk", Connection: "hub",
 	},
 	IndexedCommit: "2222222222222222222222222222222222222222", IndexedAt: day, PushedAt: day.Add(-time.Hour),
 }

@@ -152,7 +152,7 @@ func (s *Server) reconcileRegistration(r *http.Request, repository code.Reposito
 	switch {
 	case err == nil:
 		repository.ID, repository.Connection = known.ID, known.Connection
-		repository.DefaultBranch, repository.ImageURL = known.DefaultBranch, known.ImageURL
+		repository.DefaultBranch, repository.ImageURL, repository.Description = known.DefaultBranch, known.ImageURL, known.Description
 		repository.Fork, repository.Archived, repository.Private = known.Fork, known.Archived, known.Private
 		if repository.Branches == nil {
 			repository.Branches = known.Branches

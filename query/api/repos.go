@@ -52,7 +52,7 @@ func (s *Server) listRepositories(r *http.Request) (*reply, error) {
 func (s *Server) newRepository(r *search.Repository) wire.Repository {
 	return wire.Repository{
 		CodeHostType: wire.CodeHostType(r.Kind), RepoID: s.numberOf(r.ID), RepoName: r.Name, WebURL: s.repositoryURL(r.Name),
-		RepoDisplayName: displayName(&r.Repository), ExternalWebURL: pageurl.New(&r.Repository).RepositoryURL(), ImageURL: r.ImageURL,
+		RepoDisplayName: displayName(&r.Repository), ExternalWebURL: pageurl.New(&r.Repository).RepositoryURL(), ImageURL: r.ImageURL, Description: r.Description,
 		IndexedAt: wire.At(r.IndexedAt), PushedAt: wire.At(r.PushedAt),
 		DefaultBranch: r.DefaultBranch, IsFork: r.Fork, IsArchived: r.Archived,
 		Visibility: wire.RepositoryVisibility(s.o.Gate.Visibility(&r.Repository)),

@@ -30,6 +30,7 @@ const (
 type repositoryPage struct {
 	wire.RepositoryStatus
 	Path, Browse, External string // addresses: of this page, of its files, on the code host
+	Description            string // of the code host
 	Image                  string // address of its picture; empty if the code host has none
 	Refs                   []wire.RefStatus
 	MoreRefs               int
@@ -81,7 +82,7 @@ func (s *Server) showRepo(w http.ResponseWriter, v *pageRequest, f form, status 
 	if err != nil {
 		return operationError(v, err)
 	}
-	p.External, p.Branch = row.ExternalWebURL, row.DefaultBranch
+	p.External, p.Branch, p.Description = row.ExternalWebURL, row.DefaultBranch, row.Description
 	if row.ImageURL != "" {
 		p.Image = fmt.Sprintf("/api/repos/%d/image", id)
 	}

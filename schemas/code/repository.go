@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -89,6 +90,8 @@ type Repository struct {
 	WebURL string `json:"webUrl,omitempty"`
 	// ImageURL is its picture, or that of its owner, on any host; see KeepImageURL.
 	ImageURL string `json:"imageUrl,omitempty"`
+	// Description is what its code host says of it, one line; see KeepDescription.
+	Description string `json:"description,omitempty"`
 	// DefaultBranch is the short name of the default branch; empty until known.
 	DefaultBranch string `json:"defaultBranch,omitempty"`
 	// Branches are globs that select, by short name, the branches to index in
@@ -108,6 +111,9 @@ type Repository struct {
 const (
 	MaxNameBytes = 512
 	MaxURLBytes  = 2048
+	// MaxDescriptionBytes bounds Description. Hosts take up to 350 (GitHub) or 2,000
+	// characters (GitLab).
+	MaxDescriptionBytes = 1024
 	// MaxRefGlobs bounds Branches, and Tags as well.
 	MaxRefGlobs     = 256
 	MaxRefGlobBytes = 256
@@ -122,6 +128,21 @@ func KeepImageURL(s string) string {
 		return ""
 	}
 	return s
+}
+
+// KeepDescription returns the description that a Repository can have: s on one line, without
+// control characters, and cut at MaxDescriptionBytes.
+func KeepDescription(s string) string {
+	s = strings.Join(strings.FieldsFunc(strings.ToValidUTF8(s, "\ufffd"), func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	if len(s) <= MaxDescriptionBytes {
+		return s
+	}
+	const more = "…"
+	end := MaxDescriptionBytes - len(more)
+	for !utf8.RuneStart(s[end]) {
+		end--
+	}
+	return strings.TrimRight(s[:end], " ") + more
 }
 
 // DefaultRef returns the full name of the default branch, empty if unknown.

@@ -36,7 +36,7 @@ func fullRepository() code.Repository {
 	return code.Repository{
 		ID: 3141592653589793, Kind: code.GitHub, Name: "github.com/acme/anvil", DisplayName: "anvil",
 		CloneURL: "https://github.com/acme/anvil.git", WebURL: "https://github.com/acme/anvil",
-		ImageURL: "https://github.com/acme.png", DefaultBranch: "main", Branches: []string{"release/*"}, Tags: []string{"v1.*"},
+		ImageURL: "https://github.com/acme.png", Description: "Anvils, by mail.", DefaultBranch: "main", Branches: []string{"release/*"}, Tags: []string{"v1.*"},
 		Connection: "acme", Fork: true, Archived: true, Private: true,
 	}
 }

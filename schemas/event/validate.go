@@ -198,6 +198,7 @@ func (c *checker) checkRepository(r *code.Repository) {
 	c.checkCloneURL("repository.cloneUrl", r.CloneURL)
 	c.checkText("repository.webUrl", r.WebURL, 0, code.MaxURLBytes)
 	c.checkText("repository.imageUrl", r.ImageURL, 0, code.MaxURLBytes)
+	c.checkText("repository.description", r.Description, 0, code.MaxDescriptionBytes)
 	c.checkText("repository.connection", r.Connection, 0, MaxConnectionBytes)
 	c.checkBranch("repository.defaultBranch", r.DefaultBranch)
 	c.checkGlobs("repository.branches", r.Branches)

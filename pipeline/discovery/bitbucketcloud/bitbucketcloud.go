@@ -29,11 +29,12 @@ type lister struct {
 
 // repository is what Bitbucket says of a repository.
 type repository struct {
-	UUID     string `json:"uuid"`
-	FullName string `json:"full_name"`
-	Private  *bool  `json:"is_private"`
-	Size     int64  `json:"size"`
-	Project  struct {
+	UUID        string `json:"uuid"`
+	FullName    string `json:"full_name"`
+	Description string `json:"description"`
+	Private     *bool  `json:"is_private"`
+	Size        int64  `json:"size"`
+	Project     struct {
 		Key string `json:"key"`
 	} `json:"project"`
 	Parent *struct{} `json:"parent"` // what it is a fork of
@@ -149,6 +150,7 @@ func (b *lister) convertRepository(r *repository) *discovery.Found {
 			CloneURL:      b.host.Base + "/" + r.FullName + ".git",
 			WebURL:        b.host.PageURL(r.Links.HTML.Href),
 			ImageURL:      code.KeepImageURL(r.Links.Avatar.Href),
+			Description:   code.KeepDescription(r.Description),
 			DefaultBranch: r.MainBranch.Name,
 			Fork:          r.Parent != nil,
 			Private:       r.Private == nil || *r.Private,

@@ -27,12 +27,13 @@ type lister struct {
 
 // repository is what Bitbucket says of a repository.
 type repository struct {
-	ID       int64     `json:"id"`
-	Slug     string    `json:"slug"`
-	Public   bool      `json:"public"`
-	Archived bool      `json:"archived"`
-	Origin   *struct{} `json:"origin"` // what it is a fork of
-	Project  struct {
+	ID          int64     `json:"id"`
+	Slug        string    `json:"slug"`
+	Description string    `json:"description"`
+	Public      bool      `json:"public"`
+	Archived    bool      `json:"archived"`
+	Origin      *struct{} `json:"origin"` // what it is a fork of
+	Project     struct {
 		Key string `json:"key"`
 	} `json:"project"`
 	Links struct {
@@ -146,6 +147,7 @@ func (b *lister) convertRepository(r *repository) *discovery.Found {
 			DisplayName: display,
 			CloneURL:    b.cloneURL(r),
 			WebURL:      b.webURL(r),
+			Description: code.KeepDescription(r.Description),
 			Fork:        r.Origin != nil,
 			Archived:    r.Archived,
 			Private:     !r.Public,

@@ -37,9 +37,10 @@ type lister struct {
 
 // project is what Gerrit says of a project.
 type project struct {
-	ID    string `json:"id"`
-	State string `json:"state"`
-	More  bool   `json:"_more_projects"`
+	ID          string `json:"id"`
+	State       string `json:"state"`
+	Description string `json:"description"`
+	More        bool   `json:"_more_projects"`
 }
 
 // Open is the discovery.Open of Gerrit.
@@ -106,7 +107,7 @@ func (g *lister) convertProject(name string, p project) *discovery.Found {
 		Repository: code.Repository{
 			ID: code.NewRepositoryID(g.name, name), Kind: code.Gerrit,
 			Name: g.name + "/" + name, DisplayName: name,
-			CloneURL: g.host.Base + "/" + name, WebURL: g.web + "/plugins/gitiles/" + name,
+			CloneURL: g.host.Base + "/" + name, WebURL: g.web + "/plugins/gitiles/" + name, Description: code.KeepDescription(p.Description),
 			Archived: p.State == "READ_ONLY", Private: g.c.Token != "",
 		},
 		Path: name, ReadOnly: p.State == "READ_ONLY", Hidden: p.State == "HIDDEN",

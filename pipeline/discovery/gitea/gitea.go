@@ -33,6 +33,7 @@ type repository struct {
 	CloneURL      string   `json:"clone_url"`
 	HTMLURL       string   `json:"html_url"`
 	AvatarURL     string   `json:"avatar_url"`
+	Description   string   `json:"description"`
 	DefaultBranch string   `json:"default_branch"`
 	Fork          bool     `json:"fork"`
 	Archived      bool     `json:"archived"`
@@ -149,6 +150,7 @@ func (g *lister) convertRepository(r *repository) *discovery.Found {
 			CloneURL:      r.CloneURL,
 			WebURL:        g.host.PageURL(r.HTMLURL),
 			ImageURL:      code.KeepImageURL(r.AvatarURL),
+			Description:   code.KeepDescription(r.Description),
 			DefaultBranch: r.DefaultBranch,
 			Fork:          r.Fork,
 			Archived:      r.Archived,

@@ -171,6 +171,7 @@ func (g *lister) convertRepository(r *github.Repository) *discovery.Found {
 			CloneURL:      r.GetCloneURL(),
 			WebURL:        g.host.PageURL(r.GetHTMLURL()),
 			ImageURL:      code.KeepImageURL(r.GetOwner().GetAvatarURL()),
+			Description:   code.KeepDescription(r.GetDescription()),
 			DefaultBranch: r.GetDefaultBranch(),
 			Fork:          r.GetFork(),
 			Archived:      r.GetArchived(),

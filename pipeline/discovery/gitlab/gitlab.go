@@ -35,6 +35,7 @@ type project struct {
 	HTTPURL       string   `json:"http_url_to_repo"`
 	WebURL        string   `json:"web_url"`
 	AvatarURL     string   `json:"avatar_url"`
+	Description   string   `json:"description"`
 	DefaultBranch string   `json:"default_branch"`
 	Visibility    string   `json:"visibility"`
 	Archived      bool     `json:"archived"`
@@ -157,6 +158,7 @@ func (g *lister) convertProject(p *project) *discovery.Found {
 			CloneURL:      p.HTTPURL,
 			WebURL:        g.host.PageURL(p.WebURL),
 			ImageURL:      code.KeepImageURL(p.AvatarURL),
+			Description:   code.KeepDescription(p.Description),
 			DefaultBranch: p.DefaultBranch,
 			Fork:          p.ForkedFrom != nil,
 			Archived:      p.Archived,

@@ -2057,11 +2057,14 @@ type Repository struct {
 	RepoDisplayName string `json:"repoDisplayName,omitempty,omitzero"`
 	ExternalWebURL  string `json:"externalWebUrl,omitempty,omitzero"`
 	ImageURL        string `json:"imageUrl,omitempty,omitzero"`
-	IndexedAt       Time   `json:"indexedAt,omitempty,omitzero"`
-	PushedAt        Time   `json:"pushedAt,omitempty,omitzero"`
-	DefaultBranch   string `json:"defaultBranch,omitempty,omitzero"`
-	IsFork          bool   `json:"isFork"`
-	IsArchived      bool   `json:"isArchived"`
+
+	// Description Addition. What the code host says of the repository, in one line.
+	Description   string `json:"description,omitempty,omitzero"`
+	IndexedAt     Time   `json:"indexedAt,omitempty,omitzero"`
+	PushedAt      Time   `json:"pushedAt,omitempty,omitzero"`
+	DefaultBranch string `json:"defaultBranch,omitempty,omitzero"`
+	IsFork        bool   `json:"isFork"`
+	IsArchived    bool   `json:"isArchived"`
 
 	// Visibility Addition. Who may read the repository: every caller, signed-in users, or owners and named users.
 	Visibility RepositoryVisibility `json:"visibility,omitempty,omitzero"`

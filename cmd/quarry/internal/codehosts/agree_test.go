@@ -30,23 +30,23 @@ func TestWebhooksAndDiscoveryAgree(t *testing.T) {
 		targets discovery.Targets
 	}{
 		{code.GitHub, "s", http.Header{"X-Github-Event": {"push"}},
-			`{"ref":"refs/heads/main","before":"ZEROS","after":"COMMIT","repository":{"id":7,"full_name":"o/r","clone_url":"BASE/o/r.git","html_url":"BASE/o/r","default_branch":"main","owner":{"avatar_url":"IMAGE"}}}`,
-			"/api/v3/repos/o/r", `{"id":7,"full_name":"o/r","clone_url":"BASE/o/r.git","html_url":"BASE/o/r","default_branch":"main","owner":{"avatar_url":"IMAGE"}}`, discovery.Targets{Repos: []string{"o/r"}}},
+			`{"ref":"refs/heads/main","before":"ZEROS","after":"COMMIT","repository":{"id":7,"full_name":"o/r","description":"A \u0007 kettle,\n\tof tin ","clone_url":"BASE/o/r.git","html_url":"BASE/o/r","default_branch":"main","owner":{"avatar_url":"IMAGE"}}}`,
+			"/api/v3/repos/o/r", `{"id":7,"full_name":"o/r","description":"A \u0007 kettle,\n\tof tin ","clone_url":"BASE/o/r.git","html_url":"BASE/o/r","default_branch":"main","owner":{"avatar_url":"IMAGE"}}`, discovery.Targets{Repos: []string{"o/r"}}},
 		{code.GitLab, "s", http.Header{"X-Gitlab-Event": {"Push Hook"}},
-			`{"object_kind":"push","event_name":"push","ref":"refs/heads/main","before":"ZEROS","after":"COMMIT","project_id":7,"project":{"id":7,"path_with_namespace":"o/r","git_http_url":"BASE/o/r.git","web_url":"BASE/o/r","avatar_url":"IMAGE","default_branch":"main","visibility_level":20}}`,
-			"/api/v4/projects/o/r", `{"id":7,"path_with_namespace":"o/r","http_url_to_repo":"BASE/o/r.git","web_url":"BASE/o/r","avatar_url":"IMAGE","default_branch":"main","visibility":"public"}`, discovery.Targets{Projects: []string{"o/r"}}},
+			`{"object_kind":"push","event_name":"push","ref":"refs/heads/main","before":"ZEROS","after":"COMMIT","project_id":7,"project":{"id":7,"path_with_namespace":"o/r","description":"A \u0007 kettle,\n\tof tin ","git_http_url":"BASE/o/r.git","web_url":"BASE/o/r","avatar_url":"IMAGE","default_branch":"main","visibility_level":20}}`,
+			"/api/v4/projects/o/r", `{"id":7,"path_with_namespace":"o/r","description":"A \u0007 kettle,\n\tof tin ","http_url_to_repo":"BASE/o/r.git","web_url":"BASE/o/r","avatar_url":"IMAGE","default_branch":"main","visibility":"public"}`, discovery.Targets{Projects: []string{"o/r"}}},
 		{code.Gitea, "s", http.Header{"X-Gitea-Event": {"push"}},
-			`{"ref":"refs/heads/main","before":"ZEROS","after":"COMMIT","repository":{"id":7,"full_name":"o/r","clone_url":"BASE/o/r.git","html_url":"BASE/o/r","avatar_url":"IMAGE","default_branch":"main"}}`,
-			"/api/v1/repos/o/r", `{"id":7,"full_name":"o/r","clone_url":"BASE/o/r.git","html_url":"BASE/o/r","avatar_url":"IMAGE","default_branch":"main"}`, discovery.Targets{Repos: []string{"o/r"}}},
+			`{"ref":"refs/heads/main","before":"ZEROS","after":"COMMIT","repository":{"id":7,"full_name":"o/r","description":"A \u0007 kettle,\n\tof tin ","clone_url":"BASE/o/r.git","html_url":"BASE/o/r","avatar_url":"IMAGE","default_branch":"main"}}`,
+			"/api/v1/repos/o/r", `{"id":7,"full_name":"o/r","description":"A \u0007 kettle,\n\tof tin ","clone_url":"BASE/o/r.git","html_url":"BASE/o/r","avatar_url":"IMAGE","default_branch":"main"}`, discovery.Targets{Repos: []string{"o/r"}}},
 		{code.Gerrit, "s", http.Header{},
 			`{"type":"ref-updated","refUpdate":{"oldRev":"ZEROS","newRev":"COMMIT","refName":"refs/heads/main","project":"o/r"}}`,
-			"/a/projects/", `)]}'` + "\n" + `{"o/r":{"id":"o%2Fr","state":"ACTIVE"}}`, discovery.Targets{All: true}},
+			"/a/projects/", `)]}'` + "\n" + `{"o/r":{"id":"o%2Fr","description":"A \u0007 kettle,\n\tof tin ","state":"ACTIVE"}}`, discovery.Targets{All: true}},
 		{code.BitbucketServer, "s", http.Header{"X-Event-Key": {"repo:refs_changed"}},
-			`{"eventKey":"repo:refs_changed","repository":{"id":7,"slug":"r","public":true,"project":{"key":"O"},"links":{"clone":[{"name":"http","href":"BASE/scm/o/r.git"}]}},"changes":[{"ref":{"id":"refs/heads/main"},"fromHash":"ZEROS","toHash":"COMMIT","type":"ADD"}]}`,
-			"/rest/api/1.0/projects/O/repos/r", `{"id":7,"slug":"r","public":true,"project":{"key":"O"},"links":{"clone":[{"name":"http","href":"BASE/scm/o/r.git"}]}}`, discovery.Targets{Repos: []string{"O/r"}}},
+			`{"eventKey":"repo:refs_changed","repository":{"id":7,"slug":"r","description":"A \u0007 kettle,\n\tof tin ","public":true,"project":{"key":"O"},"links":{"clone":[{"name":"http","href":"BASE/scm/o/r.git"}]}},"changes":[{"ref":{"id":"refs/heads/main"},"fromHash":"ZEROS","toHash":"COMMIT","type":"ADD"}]}`,
+			"/rest/api/1.0/projects/O/repos/r", `{"id":7,"slug":"r","description":"A \u0007 kettle,\n\tof tin ","public":true,"project":{"key":"O"},"links":{"clone":[{"name":"http","href":"BASE/scm/o/r.git"}]}}`, discovery.Targets{Repos: []string{"O/r"}}},
 		{code.BitbucketCloud, "s", http.Header{"X-Event-Key": {"repo:push"}},
-			`{"repository":{"uuid":"{7}","full_name":"o/r","is_private":false,"project":{"key":"P"},"links":{"html":{"href":"BASE/o/r"},"avatar":{"href":"IMAGE"}}},"push":{"changes":[{"old":null,"new":{"type":"branch","name":"main","target":{"hash":"COMMIT"}}}]}}`,
-			"/2.0/repositories/o/r", `{"uuid":"{7}","full_name":"o/r","is_private":false,"project":{"key":"P"},"links":{"html":{"href":"BASE/o/r"},"avatar":{"href":"IMAGE"}}}`, discovery.Targets{Repos: []string{"o/r"}}},
+			`{"repository":{"uuid":"{7}","full_name":"o/r","description":"A \u0007 kettle,\n\tof tin ","is_private":false,"project":{"key":"P"},"links":{"html":{"href":"BASE/o/r"},"avatar":{"href":"IMAGE"}}},"push":{"changes":[{"old":null,"new":{"type":"branch","name":"main","target":{"hash":"COMMIT"}}}]}}`,
+			"/2.0/repositories/o/r", `{"uuid":"{7}","full_name":"o/r","description":"A \u0007 kettle,\n\tof tin ","is_private":false,"project":{"key":"P"},"links":{"html":{"href":"BASE/o/r"},"avatar":{"href":"IMAGE"}}}`, discovery.Targets{Repos: []string{"o/r"}}},
 		{code.AzureDevOps, "u:p", http.Header{},
 			`{"id":"e","eventType":"git.push","resource":{"refUpdates":[{"name":"refs/heads/main","oldObjectId":"ZEROS","newObjectId":"COMMIT"}],"repository":{"id":"guid","name":"r","remoteUrl":"BASE/o/p/_git/r","defaultBranch":"refs/heads/main","project":{"name":"p","visibility":"public"}}}}`,
 			"/o/p/_apis/git/repositories/r", `{"id":"guid","name":"r","remoteUrl":"BASE/o/p/_git/r","defaultBranch":"refs/heads/main","project":{"name":"p","visibility":"public"}}`, discovery.Targets{Repos: []string{"o/p/r"}}},
@@ -89,6 +89,13 @@ func TestWebhooksAndDiscoveryAgree(t *testing.T) {
 			if listed.ID != hooked.ID || listed.Kind != hooked.Kind || listed.Name != hooked.Name || listed.DisplayName != hooked.DisplayName ||
 				listed.CloneURL != hooked.CloneURL || listed.WebURL != hooked.WebURL || listed.ImageURL != hooked.ImageURL || listed.Private != hooked.Private {
 				t.Errorf("%s: discovery says %+v\nwebhook says %+v", c.kind, listed, hooked)
+			}
+			description := "A kettle, of tin"
+			if c.kind == code.AzureDevOps {
+				description = "" // it has none
+			}
+			if listed.Description != description || hooked.Description != listed.Description && c.kind != code.Gerrit {
+				t.Errorf("%s: discovery describes it as %q, the webhook as %q", c.kind, listed.Description, hooked.Description)
 			}
 			if !pictured {
 				want = ""

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// TestPicturesOnPages checks that the page of a repository has the picture of its host, that
+// TestPicturesOnPages checks that the page of a repository has the picture and the description of its host, that
 // this server fetches it, and that it does so only from addresses that it may reach.
 func TestPicturesOnPages(t *testing.T) {
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "GIF89a of "+r.URL.Path) }))
 	t.Cleanup(host.Close)
 	pictured, plain := newGitRepository(t, "pictured"), newGitRepository(t, "plain")
-	pictured.ImageURL = host.URL + "/picture"
+	pictured.ImageURL, pictured.Description = host.URL+"/picture", "A <b>kettle</b> of \u202etin"
 	for networks, wants := range map[string]int{"127.0.0.0/8": http.StatusOK, "10.0.0.0/8": http.StatusNotFound} {
 		s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(pictured.dir)+","+filepath.Dir(plain.dir), "git.allowedNetworks="+networks))
 		for _, g := range []*gitRepository{pictured, plain} {
@@ -26,6 +26,9 @@ func TestPicturesOnPages(t *testing.T) {
 		status, _, text := askedAs(t, http.MethodGet, s.URL()+page, "")
 		if status != http.StatusOK || !strings.Contains(text, `src="`+image+`" alt=""`) {
 			t.Errorf("%s: status %d without the picture:\n%s", page, status, text)
+		}
+		if !strings.Contains(text, "A &lt;b&gt;kettle&lt;/b&gt; of <span class=u data-u=U+202E>") {
+			t.Errorf("%s shows the description of the host as it is, or not at all:\n%s", page, text)
 		}
 		if status, header, body := askedAs(t, http.MethodGet, s.URL()+image, ""); status != wants || wants == http.StatusOK && (header.Get("Content-Type") != "image/gif" || body != "GIF89a of /picture") {
 			t.Errorf("%s with git.allowedNetworks %s: %d %s %.200s", image, networks, status, header.Get("Content-Type"), body)

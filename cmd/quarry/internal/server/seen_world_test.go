@@ -60,6 +60,7 @@ func writeSecret(t *testing.T, mark string) *written {
 	g := newGitRepository(t, mark+"name", mark+"*")
 	g.Name, g.DisplayName = "host.example/team/"+mark+"name", mark+"display"
 	g.WebURL, g.ImageURL, g.Connection = "https://"+mark+".example/page", "https://"+mark+".example/image", mark+"connection"
+	g.Description = mark + " description"
 	text := fmt.Sprintf("package %[1]sp\n\n// common words, and %[1]sword\nfunc %[1]sSymbol() { common() }\n", mark)
 	g.commitFiles("shared.go", "package shared\n\nfunc common() { sharedtext() }\n", mark+"dir/"+mark+"file.go", text, mark+"skipped.bin", "\x00\x01\x02")
 	old := g.runGitCommand("rev-parse", "HEAD")
