@@ -58,6 +58,11 @@ func (c *change) sessionStarted(e *event.SessionStarted) (Refusal, error) {
 	if err := c.makeRoom(e.User); err != nil {
 		return "", err
 	}
+	if e.Provider != nil {
+		if err := c.applyProviderClaims(e.User, e.Provider); err != nil {
+			return "", err
+		}
+	}
 	return "", c.putSession(&session{Session: account.Session{
 		ID: e.Session, User: e.User, Hash: e.Hash, CreatedAt: e.At.UTC(), ExpiresAt: e.ExpiresAt.UTC(), Address: e.By.Address, Agent: e.By.Client,
 	}})

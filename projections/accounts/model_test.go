@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/account"
@@ -247,7 +248,10 @@ func (m *model) changeUser(e *event.UserChanged) bool {
 	case event.UserPasswordChanged, event.UserPasswordRehash:
 		ok, u.PasswordHash = u.PasswordHash != e.PasswordHash, e.PasswordHash
 	case event.UserIdentityLinked:
-		ok, u.Identities = !m.hasIdentity(*e.Identity), append(slices.Clone(u.Identities), *e.Identity)
+		ok = !m.hasIdentity(*e.Identity)
+		u.Identities = append(keepIdentities(u.Identities, func(id account.Identity) bool {
+			return !strings.Contains(id.Issuer, account.HostClaimSeparator) || id.Issuer != e.Identity.Issuer
+		}), *e.Identity)
 	}
 	if !ok {
 		return false
@@ -273,6 +277,15 @@ func (m *model) changeUser(e *event.UserChanged) bool {
 	return true
 }
 
+func keepIdentities(list []account.Identity, keep func(account.Identity) bool) (kept []account.Identity) {
+	for _, id := range list {
+		if keep(id) {
+			kept = append(kept, id)
+		}
+	}
+	return kept
+}
+
 func (m *model) start(e *event.SessionStarted) bool {
 	_, taken := m.sessions[e.Session]
 	if taken || !m.isActive(e.User) || any1(m.sessions, func(s modelSession) bool { return s.Hash == e.Hash }) {
@@ -288,6 +301,15 @@ func (m *model) start(e *event.SessionStarted) bool {
 			old.ExpiresAt = end
 		}
 		m.sessions[e.Replaces] = old
+	}
+	if e.Provider != nil {
+		u := m.users[e.User]
+		u.EmailVerified = e.Provider.EmailVerified
+		u.Identities = keepIdentities(u.Identities, func(id account.Identity) bool {
+			issuer, _, atHost := strings.Cut(id.Issuer, account.HostClaimSeparator)
+			return !atHost || issuer != e.Provider.Issuer || e.Provider.HostUser != nil && id == *e.Provider.HostUser
+		})
+		m.users[e.User] = u
 	}
 	m.sessions[e.Session] = modelSession{Session: account.Session{
 		ID: e.Session, User: e.User, Hash: e.Hash, CreatedAt: e.At, ExpiresAt: e.ExpiresAt, Address: e.By.Address, Agent: e.By.Client,

@@ -38,6 +38,11 @@ func (s *script) identity() *account.Identity {
 	return &account.Identity{Issuer: "https://id.example.com", Subject: s.name("", 6)}
 }
 
+// hostUser returns an identity at one of two code hosts.
+func (s *script) hostUser() *account.Identity {
+	return &account.Identity{Issuer: "https://id.example.com" + account.HostClaimSeparator + s.name("claim", 2), Subject: s.name("", 6)}
+}
+
 func (s *script) repositories() (ids []code.RepositoryID) {
 	for range 1 + s.IntN(2) {
 		ids = append(ids, code.RepositoryID(1+s.IntN(4)))
@@ -91,6 +96,11 @@ func (s *script) step() (event.Event, time.Time) {
 		e := &event.SessionStarted{Session: s.session(), User: s.user(), Hash: s.hash(), ExpiresAt: s.expiry(), Method: "password", By: s.randomActor(), At: at}
 		if s.IntN(2) == 0 {
 			e.Replaces, e.Method = s.session(), "rotation"
+		} else if s.IntN(2) == 0 {
+			e.Provider = &event.ProviderClaims{Issuer: "https://id.example.com", EmailVerified: s.IntN(2) == 0}
+			if s.IntN(2) == 0 {
+				e.Provider.HostUser = s.hostUser()
+			}
 		}
 		return e, at
 	case n < 58:
@@ -177,6 +187,9 @@ func (s *script) randomChanged(at time.Time) event.Event {
 		e.Change, e.PasswordHash = event.UserPasswordRehash, "$argon2id$"+s.name("", 3)
 	case 7:
 		e.Change, e.Identity = event.UserIdentityLinked, s.identity()
+		if s.IntN(2) == 0 {
+			e.Identity = s.hostUser()
+		}
 	}
 	return e
 }

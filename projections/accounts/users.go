@@ -146,6 +146,23 @@ func (c *change) linkIdentity(u *account.User, id account.Identity) Refusal {
 	return ""
 }
 
+// applyProviderClaims unlinks the identities at code hosts that a provider no longer names, and
+// takes over whether it has verified the address of the user.
+func (c *change) applyProviderClaims(id account.UserID, said *event.ProviderClaims) error {
+	was := c.s.users[id]
+	u := *was
+	u.Identities, u.EmailVerified = nil, said.EmailVerified
+	for _, held := range was.Identities {
+		if !strings.HasPrefix(held.Issuer, said.Issuer+account.HostClaimSeparator) || said.HostUser != nil && held == *said.HostUser {
+			u.Identities = append(u.Identities, held)
+		}
+	}
+	if u.EmailVerified == was.EmailVerified && len(u.Identities) == len(was.Identities) {
+		return nil
+	}
+	return c.putUser(&u)
+}
+
 func (c *change) userRemoved(e *event.UserRemoved) (Refusal, error) {
 	u := c.s.users[e.User]
 	switch {

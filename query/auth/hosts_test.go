@@ -61,6 +61,16 @@ func (h *hostWorld) signIn(subject, email, id string) *auth.SignedIn {
 	return in
 }
 
+// signInUnverified has a person come back from the provider, which has not verified the address.
+func (h *hostWorld) signInUnverified(subject, email string) *auth.SignedIn {
+	h.t.Helper()
+	in, err := h.SignInIdentity(h.t.Context(), here, auth.Identified{Identity: account.Identity{Issuer: issuer, Subject: subject}, Email: email})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return in
+}
+
 // want checks what a user sees, and that the explanation is the same.
 func (h *hostWorld) want(step string, in *auth.SignedIn, sees bool, why auth.AccessReason) {
 	h.t.Helper()
@@ -117,6 +127,12 @@ func TestHostPermissions(t *testing.T) {
 
 	eve = h.signIn("eve", "eve@example.org", "4711")
 	h.want("the user is another one at the host", eve, false, auth.AccessNotMember)
+	eve = h.signIn("eve", "eve@example.org", "")
+	h.want("the provider no longer names a user of the host", eve, false, auth.AccessNotMember)
+	eve = h.signIn("eve", "eve@example.org", "1042")
+	h.want("and names the user again", eve, true, auth.AccessByHost)
+	eve = h.signIn("eve", "eve@example.org", "77")
+	h.want("the provider names a user of the host who is another user here", eve, false, auth.AccessNotMember)
 	thief := h.signIn("thief", "thief@example.org", "77")
 	h.want("an account of the host that is taken", thief, false, auth.AccessNotMember)
 	if got := h.Visible(&auth.Principal{}).Sees(h.repository); got {
@@ -147,6 +163,12 @@ func TestHostEmails(t *testing.T) {
 	h.read(nil, []string{"eve@example.org", "invited@example.org"})
 	h.want("verified", eve, true, auth.AccessByHost)
 	h.want("not verified", invited, false, auth.AccessNotJoined)
+	eve = h.signInUnverified("eve", "eve@example.org")
+	h.want("no longer verified", eve, false, auth.AccessNotJoined)
+	eve = h.signIn("eve", "other@example.org", "")
+	h.want("another address is verified", eve, false, auth.AccessNotJoined)
+	eve = h.signIn("eve", "Eve@example.org", "")
+	h.want("verified again", eve, true, auth.AccessByHost)
 	h.read([]string{"eve@example.org"}, nil)
 	h.want("an ID that looks like an address", eve, false, auth.AccessNotMember)
 	odd := h.signIn("odd", "odd@example.org", "eve@example.org")

@@ -44,7 +44,7 @@ func (s *Service) SignInIdentity(ctx context.Context, from account.Actor, id Ide
 			return nil, ErrIdentity
 		}
 		if user, found := s.o.Directory.UserByIdentity(id.Identity); found {
-			return s.signInUser(ctx, from, user, id.HostUser)
+			return s.signInUser(ctx, from, user, &id)
 		}
 		email, err := normalEmail(id.Email)
 		if err != nil || !id.EmailVerified || s.o.Directory.Owners() == 0 {
@@ -63,15 +63,29 @@ func isIdentity(id account.Identity) bool {
 		isPrintable(id.Issuer) && isPrintable(id.Subject)
 }
 
-func (s *Service) signInUser(ctx context.Context, from account.Actor, user *account.User, host account.Identity) (*SignedIn, error) {
+func (s *Service) signInUser(ctx context.Context, from account.Actor, user *account.User, id *Identified) (*SignedIn, error) {
 	switch user.State {
 	case account.StateActive:
-		n := s.newSession(user.ID, from, methodOIDC)
-		return s.startSession(ctx, n, linkHostUser(n, user, host)...)
+		n := s.newProviderSession(user.ID, user.Email, from, id)
+		return s.startSession(ctx, n, linkHostUser(n, user, id.HostUser)...)
 	case account.StatePending:
 		return nil, ErrPending
 	}
 	return nil, ErrUnauthenticated
+}
+
+// newProviderSession returns the session of a user who comes from a provider, with what the
+// provider says of them: what it no longer says is taken away.
+func (s *Service) newProviderSession(user account.UserID, email string, from account.Actor, id *Identified) pendingSession {
+	n := s.newSession(user, from, methodOIDC)
+	n.event.Provider = &event.ProviderClaims{Issuer: id.Identity.Issuer}
+	if isIdentity(id.HostUser) {
+		n.event.Provider.HostUser = &id.HostUser
+	}
+	if said, err := normalEmail(id.Email); err == nil {
+		n.event.Provider.EmailVerified = id.EmailVerified && said == email
+	}
+	return n
 }
 
 // linkHostUser returns the event that links a user to an identity at a code host; none if it
@@ -89,7 +103,7 @@ func (s *Service) linkAndSignIn(ctx context.Context, from account.Actor, user *a
 	if !s.o.LinkByEmail || !user.Active() {
 		return nil, ErrIdentity
 	}
-	n := s.newSession(user.ID, from, methodOIDC)
+	n := s.newProviderSession(user.ID, user.Email, from, &id)
 	linked := &event.UserChanged{User: user.ID, Change: event.UserIdentityLinked, Identity: &id.Identity, By: n.event.By, At: n.event.At}
 	return s.startSession(ctx, n, append([]event.Event{linked}, linkHostUser(n, user, id.HostUser)...)...)
 }
@@ -111,7 +125,7 @@ func (s *Service) createIdentityUser(ctx context.Context, from account.Actor, em
 		user.Role, user.State, user.Invitation = i.Role, account.StateActive, i.ID
 	}
 	if user.State == account.StateActive {
-		n := s.newSession(user.User, from, methodOIDC)
+		n := s.newProviderSession(user.User, email, from, &id)
 		return s.startSession(ctx, n, append([]event.Event{user}, linkHostUser(n, nil, id.HostUser)...)...)
 	}
 	if s.countPending() >= maxPending {

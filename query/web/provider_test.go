@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,11 +27,11 @@ func newFederation(t *testing.T, set ...func(*auth.Options)) *federation {
 	f.world = newWorld(t, func(publicURL string) []oidc.Provider {
 		f.provider = oidctest.Start(t, map[string]oidctest.Account{
 			"ada":   {Email: "ada@example.com", Verified: &yes, Name: "Ada Lovelace"},
-			"bob":   {Email: "bob@example.com", Verified: &yes, Name: "Bob"},
+			"bob":   {Email: "bob@example.com", Verified: &yes, Name: "Bob", GitHubID: "1042"},
 			"false": {Email: "ada@example.com", Verified: &no, Name: "Not Ada"},
 			"none":  {},
 		}, map[string]string{"quarry": publicURL + "/auth/oidc/company/callback"})
-		return []oidc.Provider{{Name: "company", Title: "Our Company", Issuer: f.provider.Issuer, ClientID: "quarry", ClientSecret: oidctest.ClientSecret}}
+		return []oidc.Provider{{Name: "company", Title: "Our Company", Issuer: f.provider.Issuer, ClientID: "quarry", ClientSecret: oidctest.ClientSecret, HostClaim: "github_id"}}
 	}, set...)
 	return f
 }
@@ -100,6 +101,29 @@ func TestProviderAndPassword(t *testing.T) {
 	if len(u.Identities) != 1 || u.Identities[0] != (account.Identity{Issuer: linking.provider.Issuer, Subject: "ada"}) {
 		t.Errorf("identities %v", u.Identities)
 	}
+}
+
+// TestProviderNamesHostUser shows that a user is linked to the user of a code host that the
+// provider names, as long as it does, and that their address is verified as long as it is there.
+func TestProviderNamesHostUser(t *testing.T) {
+	f := newFederation(t, func(o *auth.Options) { o.AdmitAll = true })
+	f.setUp()
+	check := func(step string, want []account.Identity, verified bool) {
+		t.Helper()
+		f.visitProvider(f.newBrowser().get("/sign-in?return=/settings/profile"), "bob").leadsTo("/settings/profile")
+		u, _ := f.directory.UserByEmail("bob@example.com")
+		if !slices.Equal(u.Identities, want) || u.EmailVerified != verified {
+			t.Errorf("%s: identities %v, verified %t, want %v and %t", step, u.Identities, u.EmailVerified, want, verified)
+		}
+	}
+	self := account.Identity{Issuer: f.provider.Issuer, Subject: "bob"}
+	atHost := account.Identity{Issuer: f.provider.Issuer + account.HostClaimSeparator + "github_id", Subject: "1042"}
+	check("a newcomer", []account.Identity{self, atHost}, true)
+	check("again", []account.Identity{self, atHost}, true)
+	f.provider.DropClaim("bob", "email_verified")
+	check("the address is no longer verified", []account.Identity{self, atHost}, false)
+	f.provider.DropClaim("bob", "github_id")
+	check("the claim is dropped", []account.Identity{self}, false)
 }
 
 // connectProvider walks from the profile to the provider and back.

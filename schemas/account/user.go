@@ -54,8 +54,8 @@ type Identity struct {
 type User struct {
 	ID    UserID
 	Email string // lower case; unique among users
-	// EmailVerified says that an identity provider had verified the address when the user
-	// came in.
+	// EmailVerified says that an identity provider had verified the address when the user last
+	// came from one.
 	EmailVerified bool
 	Name          string // may be empty
 	Role          Role

@@ -98,6 +98,12 @@ func (c *checker) checkSessionStarted(e *SessionStarted) {
 	c.checkExpiry(e.ExpiresAt, e.At)
 	c.checkOptionalID("replaces", string(e.Replaces))
 	c.checkText("method", e.Method, 1, MaxMethodBytes)
+	if e.Provider != nil {
+		c.checkText("provider.issuer", e.Provider.Issuer, 1, code.MaxURLBytes)
+		if e.Provider.HostUser != nil {
+			c.checkIdentity("provider.hostUser", e.Provider.HostUser)
+		}
+	}
 	c.checkActorAndTime(e.By, e.At)
 }
 

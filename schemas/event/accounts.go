@@ -140,9 +140,22 @@ type SessionStarted struct {
 	Replaces account.SessionID `json:"replaces,omitempty"`
 	// Method is how the user signed in: password, oidc, invitation, setup or
 	// rotation.
-	Method string        `json:"method"`
-	By     account.Actor `json:"by"`
-	At     time.Time     `json:"at"`
+	Method string `json:"method"`
+	// Provider is what the OpenID Connect provider said at this sign-in; nil if the user came
+	// without one.
+	Provider *ProviderClaims `json:"provider,omitempty"`
+	By       account.Actor   `json:"by"`
+	At       time.Time       `json:"at"`
+}
+
+// ProviderClaims is what a provider says of a user at a sign-in. It replaces what the provider
+// said before: an identity at a code host that it no longer names is unlinked.
+type ProviderClaims struct {
+	Issuer string `json:"issuer"`
+	// HostUser is the identity of the user at a code host; nil if the provider names none.
+	HostUser *account.Identity `json:"hostUser,omitempty"`
+	// EmailVerified says that the provider has verified the address of the user.
+	EmailVerified bool `json:"emailVerified,omitempty"`
 }
 
 // SessionEnded ends one session, or all of the user if it names none.

@@ -39,6 +39,7 @@ func fullAccountEvents() []Event {
 		&InvitationRevoked{Invitation: "i01", By: by, At: now},
 		&SessionStarted{
 			Session: "s02", User: "u02", Hash: hash, ExpiresAt: later, Replaces: "s01", Method: "rotation", By: by, At: now,
+			Provider: &ProviderClaims{Issuer: identity.Issuer, HostUser: &identity, EmailVerified: true},
 		},
 		&SessionEnded{User: "u02", Session: "s02", By: by, At: now},
 		&KeyCreated{

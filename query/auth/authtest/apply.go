@@ -197,7 +197,8 @@ func (s *state) endAll(user account.UserID) {
 }
 
 func (s *state) sessionStarted(ev *event.SessionStarted) {
-	if u := s.users[ev.User]; u == nil || !u.Active() {
+	u := s.users[ev.User]
+	if u == nil || !u.Active() {
 		return
 	}
 	if ev.Replaces != "" {
@@ -211,6 +212,16 @@ func (s *state) sessionStarted(ev *event.SessionStarted) {
 			next.ExpiresAt = grace
 		}
 		s.sessions[old.ID] = &next
+	}
+	if said := ev.Provider; said != nil {
+		changed := *u
+		changed.EmailVerified, changed.Identities = said.EmailVerified, nil
+		for _, held := range u.Identities {
+			if !strings.HasPrefix(held.Issuer, said.Issuer+account.HostClaimSeparator) || said.HostUser != nil && held == *said.HostUser {
+				changed.Identities = append(changed.Identities, held)
+			}
+		}
+		s.users[u.ID] = &changed
 	}
 	s.sessions[ev.Session] = &account.Session{
 		ID: ev.Session, User: ev.User, Hash: ev.Hash, CreatedAt: ev.At, ExpiresAt: ev.ExpiresAt, Address: ev.By.Address, Agent: ev.By.Client,

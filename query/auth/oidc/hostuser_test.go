@@ -13,7 +13,7 @@ func TestReadHostUser(t *testing.T) {
 	p := Provider{Name: "company", Issuer: "https://id.example.org", ClientID: "quarry", HostClaim: "github_id"}
 	for value, want := range map[string]string{
 		`"1042"`: "1042", `1042`: "1042", `""`: "", `null`: "", `-1`: "", `1.5`: "", `["1042"]`: "", `true`: "", `{"id": 1042}`: "",
-		`"712020:ba8948b2-49da-43a9-9e8b-e7249b8e324a"`: account.ShortenHostUser("712020:ba8948b2-49da-43a9-9e8b-e7249b8e324a"),
+		`"712020:ba8948b2-49da-43a9-9e8b-e7249b8e324a"`:      account.ShortenHostUser("712020:ba8948b2-49da-43a9-9e8b-e7249b8e324a"),
 		`"` + strings.Repeat("1", maxHostClaimBytes+1) + `"`: "",
 	} {
 		wanted := account.Identity{}

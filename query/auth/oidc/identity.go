@@ -42,10 +42,23 @@ func (c *Client) identifyPerson(ctx context.Context, r *remote, p *providerMetad
 	if err != nil {
 		return nil, err
 	}
+	all := map[string]json.RawMessage{}
+	if err := id.Claims(&all); err != nil {
+		return nil, fmt.Errorf("%w: decode the claims: %w", ErrToken, err)
+	}
 	silent := said.Email == "" || said.EmailVerified == nil && !r.config.TrustEmail
-	if silent && p.provider.UserInfoEndpoint() != "" {
-		if err := addUserinfo(ctx, p, token, id.Subject, said); err != nil {
+	_, found := all[r.config.HostClaim]
+	if (silent || r.config.HostClaim != "" && !found) && p.provider.UserInfoEndpoint() != "" {
+		more, others, err := readUserinfo(ctx, p, token, id.Subject)
+		if err != nil {
 			return nil, err
+		}
+		if silent {
+			said.Email, said.EmailVerified = more.Email, more.EmailVerified
+			said.Name, said.Username = firstOf(said.Name, more.Name), firstOf(said.Username, more.Username)
+		}
+		if !found {
+			all = others
 		}
 	}
 	arrival := &Arrival{
@@ -53,10 +66,6 @@ func (c *Client) identifyPerson(ctx context.Context, r *remote, p *providerMetad
 		Name:     shortName(firstOf(said.Name, said.Username)),
 	}
 	if r.config.HostClaim != "" {
-		var all map[string]json.RawMessage
-		if err := id.Claims(&all); err != nil {
-			return nil, fmt.Errorf("%w: decode the claims: %w", ErrToken, err)
-		}
 		arrival.HostUser = readHostUser(&r.config, all)
 	}
 	arrival.Email, err = verifiedEmail(&r.config, said)
@@ -138,23 +147,20 @@ func (c *Client) checkToken(id *goidc.IDToken, said *claims, client, nonce strin
 	return nil
 }
 
-// addUserinfo adds what the provider says apart from the ID token. It must be about
-// the same person.
-func addUserinfo(ctx context.Context, p *providerMetadata, token *oauth2.Token, subject string, said *claims) error {
+// readUserinfo returns what the provider says apart from the ID token: the claims that we read
+// of every provider, and all of them. It must be about the same person.
+func readUserinfo(ctx context.Context, p *providerMetadata, token *oauth2.Token, subject string) (more claims, all map[string]json.RawMessage, err error) {
 	info, err := p.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
-		return fmt.Errorf("%w: userinfo: %w", ErrUnavailable, err)
+		return claims{}, nil, fmt.Errorf("%w: userinfo: %w", ErrUnavailable, err)
 	}
 	if info.Subject != subject {
-		return fmt.Errorf("%w: userinfo is about another user", ErrToken)
+		return claims{}, nil, fmt.Errorf("%w: userinfo is about another user", ErrToken)
 	}
-	var more claims
-	if err := info.Claims(&more); err != nil {
-		return fmt.Errorf("%w: userinfo: %w", ErrToken, err)
+	if err := errors.Join(info.Claims(&more), info.Claims(&all)); err != nil {
+		return claims{}, nil, fmt.Errorf("%w: userinfo: %w", ErrToken, err)
 	}
-	said.Email, said.EmailVerified = more.Email, more.EmailVerified
-	said.Name, said.Username = firstOf(said.Name, more.Name), firstOf(said.Username, more.Username)
-	return nil
+	return more, all, nil
 }
 
 // verifiedEmail returns the address that counts, empty if there is none. With a list of

@@ -27,6 +27,8 @@ type Account struct {
 	// Verified is what the provider says of Email; nil: nothing.
 	Verified *bool  `json:"email_verified,omitempty"`
 	Name     string `json:"name,omitempty"`
+	// GitHubID is the claim github_id, which says who the user is at a code host.
+	GitHubID string `json:"github_id,omitempty"`
 }
 
 // ClientSecret is that of every client.
@@ -145,11 +147,26 @@ func runProvider(t testing.TB, argument string) *Provider {
 // SetClock moves the provider's clock ahead of the real one.
 func (p *Provider) SetClock(ahead time.Duration) {
 	p.t.Helper()
-	answer, err := http.Get(fmt.Sprintf("%s/test/clock?ahead=%d", p.Issuer, int(ahead.Seconds())))
+	p.command(fmt.Sprintf("/test/clock?ahead=%d", int(ahead.Seconds())))
+}
+
+// DropClaim takes a claim of an account away.
+func (p *Provider) DropClaim(subject, claim string) {
+	p.t.Helper()
+	p.command("/test/drop-claim?" + url.Values{"account": {subject}, "claim": {claim}}.Encode())
+}
+
+// command sends a request that only this provider for tests knows.
+func (p *Provider) command(path string) {
+	p.t.Helper()
+	answer, err := http.Get(p.Issuer + path)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	_ = answer.Body.Close()
+	_ = answer.Body.Close() // its status is enough
+	if answer.StatusCode != http.StatusNoContent {
+		p.t.Fatalf("%s: %s", path, answer.Status)
+	}
 }
 
 // Visit does what a person does at the provider: it follows address, says which

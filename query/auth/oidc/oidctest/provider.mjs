@@ -21,7 +21,7 @@ const issuer = `http://127.0.0.1:${server.address().port}`;
 
 const provider = new Provider(issuer, {
   clients: o.clients,
-  claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
+  claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name', 'github_id'] },
   cookies: { keys: ['for tests'] },
   pkce: { required: () => true },
   features: { devInteractions: { enabled: false } },
@@ -51,6 +51,10 @@ const answer = async (req, res) => {
   const url = new URL(req.url, issuer);
   if (url.pathname === '/test/clock') {
     ahead = Number(url.searchParams.get('ahead'));
+    return res.writeHead(204).end();
+  }
+  if (url.pathname === '/test/drop-claim') {
+    delete o.accounts[url.searchParams.get('account')][url.searchParams.get('claim')];
     return res.writeHead(204).end();
   }
   if (!url.pathname.startsWith('/interaction/')) return callback(req, res);
