@@ -32,7 +32,8 @@
 //	repositories.go  /repos, /admin/register; repository.go /repos/{id}, …/skipped
 //	why.go       /why, the reason for which a file is not found
 //	deliveries.go  /deliveries, …/{key}
-//	admin.go     /admin; deadletters.go, replays.go and auditlog.go what is below it
+//	admin.go     /admin; deadletters.go, replays.go, verification.go and auditlog.go what is
+//	             below it
 //	browse.go    /browse/…: which repository and revision; codepage.go, what its pages
 //	             have in common; missing.go, the 404
 //	file.go      …/-/blob/…, with outline.go, blame.go and rendered.go; raw.go, …/-/raw/…
@@ -53,18 +54,26 @@
 //     a token of the signed-in user's where there is one, and answered by a
 //     redirect. Only the answer that shows a new key or invitation is a page
 //     itself: the value is stored nowhere to be shown later.
+//
 //  2. A page runs and loads nothing from elsewhere and nothing inline; its
 //     Content-Security-Policy says so (pagePolicy). It may not be framed. A page is
 //     not cached, or is asked for again each time (view.revalidates).
+//
 //  3. The visitor is known by session only; pages about code also take the
 //     credentials of the API, since programs follow its links (Code). A page that
 //     needs more than there is leads to /sign-in and back, within this server
 //     (returnPath).
+//
 //  4. Messages are ours: nothing that a provider or another user sent is shown as
 //     an error, and no failure of the server but its request ID.
+//
 //  5. Text of a repository becomes markup in codehtml, diffhtml and document only, which
 //     are internal. A page shows one commit. Raw text is sent as
 //     plain text into a sandbox.
 //
-// A Server is safe for concurrent use and starts no goroutine.
+//  6. What a link of another site makes a browser ask for is not compressed, and the token of
+//     forms is masked for each address (compress.go).
+//
+// A Server is safe for concurrent use. It starts one goroutine for each operation that answers
+// in frames (verification.go), which ends with its page.
 package web

@@ -3,6 +3,7 @@ package web
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -89,7 +90,7 @@ func (s *Server) readForm(w http.ResponseWriter, v *pageRequest) (form, error) {
 		}
 		return form{}, fmt.Errorf("%w: %w", errFormType, err)
 	}
-	if v.access != accessOpen && !hmac.Equal([]byte(r.PostForm.Get("csrf")), []byte(s.formToken(v.user.ID))) {
+	if v.access != accessOpen && !hmac.Equal(unmaskToken(r.PostForm.Get("csrf")), s.formToken(v.user.ID)) {
 		return form{}, errFormStale
 	}
 	return form{values: r.PostForm}, nil
@@ -99,8 +100,36 @@ func (s *Server) readForm(w http.ResponseWriter, v *pageRequest) (form, error) {
 // come first; the token protects where a proxy has removed the headers that they
 // need. It belongs to the user and not to the session, so that forms outlive a
 // session rotation.
-func (s *Server) formToken(user account.UserID) string {
+func (s *Server) formToken(user account.UserID) []byte {
+	return s.sumOf("quarry form 1 " + string(user))
+}
+
+func (s *Server) sumOf(text string) []byte {
 	m := hmac.New(sha256.New, s.o.Secret)
-	m.Write([]byte("quarry form 1 " + user))
-	return hex.EncodeToString(m.Sum(nil))
+	m.Write([]byte(text))
+	return m.Sum(nil)
+}
+
+// maskToken returns the token as the page of an address has it: a pad, and the token with the
+// pad over it. The pad is that of the user and the address, so that a page that has not changed
+// stays the same; pages of two queries have nothing of the token in common.
+func (s *Server) maskToken(r *http.Request, user account.UserID) string {
+	pad := s.sumOf("quarry form pad 1 " + string(user) + " " + r.URL.RequestURI())
+	return hex.EncodeToString(append(pad, xorBytes(pad, s.formToken(user))...))
+}
+
+// unmaskToken returns the token of a form, nil for what is none.
+func unmaskToken(masked string) []byte {
+	raw, err := hex.DecodeString(masked)
+	if err != nil || len(raw) != 2*sha256.Size {
+		return nil
+	}
+	return xorBytes(raw[:sha256.Size], raw[sha256.Size:])
+}
+
+// xorBytes returns the exclusive or of two sums.
+func xorBytes(a, b []byte) []byte {
+	out := make([]byte, len(a))
+	subtle.XORBytes(out, a, b)
+	return out
 }

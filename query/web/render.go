@@ -112,7 +112,7 @@ func (s *Server) newFrame(v *pageRequest, p *view) *frame {
 		f.AsOf = s.o.Search.AsOf()
 	}
 	if v.user != nil {
-		f.User, f.Owner, f.Token = v.user, v.isOwner(), s.formToken(v.user.ID)
+		f.User, f.Owner, f.Token = v.user, v.isOwner(), s.maskToken(v.r, v.user.ID)
 	}
 	return f
 }
@@ -130,15 +130,19 @@ func (s *Server) renderPage(w http.ResponseWriter, v *pageRequest, p view) error
 	if err := s.templates.byName[p.template].ExecuteTemplate(&b, "base", f); err != nil {
 		return fmt.Errorf("web: render %s: %w", p.template, err)
 	}
+	page, err := s.compressPage(w.Header(), v.r, b.Bytes())
+	if err != nil {
+		return err
+	}
 	if p.revalidates && p.status == 0 {
-		sendRevalidated(w, v.r, b.Bytes())
+		sendRevalidated(w, v.r, page)
 		return nil
 	}
-	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
+	w.Header().Set("Content-Length", strconv.Itoa(len(page)))
 	if p.status != 0 {
 		w.WriteHeader(p.status)
 	}
-	_, _ = w.Write(b.Bytes()) // a browser that has gone needs no page
+	_, _ = w.Write(page) // a browser that has gone needs no page
 	return nil
 }
 
@@ -148,7 +152,7 @@ func sendRevalidated(w http.ResponseWriter, r *http.Request, page []byte) {
 	sum := sha256.Sum256(page)
 	h := w.Header()
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Vary", "Cookie, Authorization")
+	h.Add("Vary", "Cookie, Authorization")
 	h.Set("ETag", `"`+hex.EncodeToString(sum[:12])+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(page))
 }

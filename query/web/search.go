@@ -3,6 +3,7 @@ package web
 import (
 	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -85,6 +86,7 @@ func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 		return err
 	}
 	out := s.newResultWriter(w, v, &p)
+	defer out.endCompression()
 	if err := out.begin(); err != nil {
 		return err
 	}
@@ -155,8 +157,10 @@ type resultWriter struct {
 	left     int          // files beyond those that the page shows
 	ranked   []rankedFile // files that wait for the end, for the order of their rank
 	lowest   float64      // the lowest score of the files that were sent
+	begun    bool         // a part was sent
 	unsorted bool         // a file with a higher score came after one with a lower
 	writeErr error        // the reader has gone
+	gzip     *gzip.Writer // nil: the page is not compressed
 }
 
 func (s *Server) newResultWriter(w http.ResponseWriter, v *pageRequest, p *searchParams) *resultWriter {
@@ -193,11 +197,45 @@ func (o *resultWriter) send(name string, part []byte) {
 		part = bytes.ReplaceAll(part, []byte(fragmentEnd), []byte("\u241e"))
 		part = append(append([]byte(name+"\n"), part...), fragmentEnd...)
 	}
-	if _, o.writeErr = o.w.Write(part); o.writeErr == nil {
+	if o.writeErr = o.writePart(part); o.writeErr == nil {
 		if err := o.control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 			o.writeErr = err
 		}
 	}
+}
+
+// writePart writes a part, compressed if the page may be. Each part ends where a browser can
+// show it.
+func (o *resultWriter) writePart(part []byte) error {
+	if !o.begun {
+		o.begun = true
+		o.w.Header().Add("Vary", "Accept-Encoding, Sec-Fetch-Site")
+		if o.s.mayCompress(o.v.r) {
+			o.gzip = o.s.compressors.take(o.w)
+		}
+		if o.gzip != nil {
+			o.w.Header().Set("Content-Encoding", "gzip")
+		}
+	}
+	if o.gzip == nil {
+		_, err := o.w.Write(part)
+		return err
+	}
+	if _, err := o.gzip.Write(part); err != nil {
+		return err
+	}
+	return o.gzip.Flush()
+}
+
+// endCompression ends the compressed page, if it is one.
+func (o *resultWriter) endCompression() {
+	if o.gzip == nil {
+		return
+	}
+	if o.writeErr == nil {
+		_ = o.gzip.Close() // a browser that has gone needs no end
+	}
+	o.s.compressors.release(o.gzip)
 }
 
 // run searches and sends what is found, and the rest of the page.

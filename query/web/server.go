@@ -18,6 +18,7 @@ type Server struct {
 	isSecure  bool // PublicURL is https
 	mux       *http.ServeMux
 	metrics   *metrics
+	compressors
 }
 
 // New returns a Server of what o holds.
@@ -26,7 +27,7 @@ func New(o Options) (*Server, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	s := &Server{o: o, mux: http.NewServeMux(), isSecure: strings.HasPrefix(o.PublicURL, "https:")}
+	s := &Server{o: o, mux: http.NewServeMux(), isSecure: strings.HasPrefix(o.PublicURL, "https:"), compressors: newCompressors()}
 	var err error
 	if s.texts, err = readTexts(); err != nil {
 		return nil, err
