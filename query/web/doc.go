@@ -17,6 +17,7 @@
 //	home.go      /
 //	search.go    /search: streamed results; searchparams.go the address, searchfiles.go files,
 //	             searchstate.go what is said of the whole, searchfacets.go facets
+//	contexts.go  /search/contexts: names for the search box
 //	help.go      /syntax, /shortcuts, /opensearch.xml
 //	preferences.go  /preferences: theme, density, keys, in a cookie
 //	setup.go     /setup, the one-time link that makes the first owner

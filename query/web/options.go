@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/quarrysearch/quarry/query/auth/oidc"
+	"github.com/quarrysearch/quarry/query/search"
 	"github.com/quarrysearch/quarry/query/source"
 	"github.com/quarrysearch/quarry/schemas/code"
 	"github.com/quarrysearch/quarry/schemas/indexing"
@@ -55,6 +56,8 @@ type Options struct {
 	Source *source.Browser
 	// Search is what searches; nil: there are no pages that search, and no search box.
 	Search Searches
+	// Contexts are the search contexts that a query may name.
+	Contexts map[string]search.Context
 	// API answers the operations that pages about repositories and the operation of the
 	// server show; nil: there are no such pages.
 	API http.Handler

@@ -416,3 +416,16 @@ func TestSortByRank(t *testing.T) {
 		t.Error("files in the order of their rank can be sorted")
 	}
 }
+
+// TestContextNames lists search contexts for the search box: those with a repository that exists
+// for the caller.
+func TestContextNames(t *testing.T) {
+	w := searchOf(t, 1, nil)
+	for path, want := range map[string]string{"": `["Opera","open"]`, "?name=OPEN": `["open"]`, "?name=closed": `[]`, "?name=%00": `[]`} {
+		w.browser.get("/search/contexts" + path).expectPage(http.StatusOK)
+		if w.browser.page != want || w.browser.header.Get("Content-Type") != "application/json" {
+			t.Errorf("contexts%s: %s, want %s", path, w.browser.page, want)
+		}
+	}
+	w.browser.postForm("/search/contexts", nil).expectPage(http.StatusMethodNotAllowed)
+}

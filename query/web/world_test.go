@@ -28,6 +28,13 @@ const secret = "thirty-two bytes, as is the least"
 // repositories are two, of which the second is private.
 type repositories struct{}
 
+// testContexts are search contexts: of the public repository, of the private one, and of both.
+var testContexts = map[string]search.Context{
+	"open":   func(name string) bool { return name == "example.com/open" },
+	"closed": func(name string) bool { return name == "example.com/closed" },
+	"Opera":  func(string) bool { return true },
+}
+
 var known = []*search.Repository{
 	{Repository: code.Repository{ID: 1, Name: "example.com/open"}},
 	{Repository: code.Repository{ID: 2, Name: "example.com/closed", Private: true}},
@@ -110,7 +117,7 @@ func newAPIWorld(t testing.TB, operations http.Handler, searches *fakeSearches, 
 		API: operations, Audit: &w.notes, Front: countingFront{w: w}, Ready: func() error { return w.ready }, Now: func() time.Time { return w.now() },
 	}
 	if searches != nil {
-		options.Search = searches
+		options.Search, options.Contexts = searches, testContexts
 	}
 	if providers != nil {
 		options.Providers, err = oidc.New(oidc.Options{

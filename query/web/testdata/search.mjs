@@ -145,6 +145,13 @@ try {
     assert.equal(await page.locator('#q').inputValue(), 'repo:^team/kettle$ rev:refs/heads/next ');
     await page.unroute('**/api/repos**');
 
+    // Search contexts, as the server lists them for the caller.
+    await page.locator('#q').fill('context:o');
+    await until('contexts', async () => /open/.test(await page.locator('.suggestions').innerText()));
+    assert.equal(await page.getByRole('option').count(), 2, 'not the context of a hidden repository');
+    await page.getByRole('option', { name: 'open' }).click();
+    assert.equal(await page.locator('#q').inputValue(), 'context:open ');
+
     // Keys alone.
     await page.goto('/search?q=kettle');
     await until('scripts', async () => (await page.locator('.tools').count()) > 0);

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
@@ -81,7 +82,9 @@ func TestOperationPages(t *testing.T) {
 			"M 100644 inline src/" + name + ".go\ndata 10\npackage p\n\nM 100644 inline picture.bin\ndata 3\n\x00\x01\x02\ncommit refs/heads/other\ncommitter A <a@example.org> 1767229300 +0000\ndata 1\ny\nfrom refs/heads/main\nM 100644 inline new.go\ndata 10\npackage q\n\ndone\n"
 		runGit(t, strings.NewReader(stream), "-C", dir, "fast-import", "--quiet", "--done")
 	}
-	s := runServer(t, testConfig(t, "git.allowedRoots="+root, "limits.anonymousPerSecond=0", "limits.perSecond=0"))
+	c := testConfig(t, "git.allowedRoots="+root, "limits.anonymousPerSecond=0", "limits.perSecond=0")
+	c.Query.Contexts = []config.Context{{Name: "acquisition", Include: []string{"team/closed"}}, {Name: "team", Include: []string{"team/*"}}}
+	s := runServer(t, c)
 	owner := newVisitor(t, s)
 	if status, _, text := owner.requestPage("/setup", htmlPage, url.Values{"token": {s.auth.SetupValue()}, "email": {"ada@example.com"}, "password": {"correct horse battery"}}); status != http.StatusOK {
 		t.Fatalf("set-up: %d\n%s", status, text)
@@ -116,6 +119,8 @@ func TestOperationPages(t *testing.T) {
 		bob := memberVisitor(t, s, owner.in(t), "bob@example.com")
 		waitUntil(t, func() bool { return !strings.Contains(bob.mustShow("/repos"), "closed") })
 		bob.mustShow("/repos", "team/open", "1 repository")
+		bob.mustShow("/search/contexts", `["team"]`)
+		owner.in(t).mustShow("/search/contexts", `["acquisition","team"]`)
 		bob.mustShow(pages["open"], "up to date")
 		decide := func(members string) (int, string) {
 			return owner.in(t).submitPage(pages["closed"], pages["closed"], url.Values{"do": {"access"}, "visibility": {"private"}, "members": {members}})
@@ -159,6 +164,7 @@ func TestOperationPages(t *testing.T) {
 			t.Errorf("somebody who is not signed in sees too much:\n%s", text)
 		}
 		stranger.mustShow(pages["open"], "up to date")
+		stranger.mustShow("/search/contexts", `["team"]`)
 		for _, path := range []string{"/deliveries", "/admin", "/admin/audit"} {
 			if status, _, text := stranger.requestPage(path, htmlPage, nil); status != http.StatusOK || !strings.Contains(text, "Password") || strings.Contains(text, "team/") {
 				t.Errorf("%s: %d for somebody who is not signed in\n%s", path, status, text)

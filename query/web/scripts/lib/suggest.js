@@ -54,6 +54,9 @@ async function findSymbols(text, n, signal) {
   return [...seen].slice(0, n).map(([name, kind]) => ({ kind: 'symbol', icon: 'square-function', text: name, more: kind, insert: `sym:${quote(`^${escape(name)}$`)}` }));
 }
 
+const findContexts = async (text, signal) =>
+  ((await ask(`/search/contexts?name=${encodeURIComponent(text)}`, signal)) ?? []).filter((name) => name !== text).map((name) => ({ kind: 'value', icon: 'layers', text: name, insert: `context:${quote(name)}` }));
+
 // branchesAtOnce bounds the branches that are offered.
 const branchesAtOnce = 10;
 let branches = { of: '', refs: [] };
@@ -94,6 +97,7 @@ export async function suggest(text, caret, signal) {
     return values[key].filter((v) => v.toLowerCase().startsWith(rest.toLowerCase()) && v !== rest).slice(0, 10).map((v) => ({ kind: 'value', icon: 'filter', text: v, insert: key + quote(v) }));
   }
   if (key === 'repo:') return findRepositories(rest, 8, signal);
+  if (key === 'context:') return findContexts(rest, signal);
   if (key === 'file:' && rest) return findFiles(rest, 8, signal, true);
   if (key === 'sym:' && rest) return findSymbols(rest, 8, signal);
   if (key || word.length < 2) return past(5);
