@@ -56,7 +56,7 @@ func loadSettingsAt(s streams, l config.Loader, level *slog.LevelVar) (config.Co
 		return c, nil, err
 	}
 	level.Set(set)
-	logger, err := boot.NewLeveledLogger(s.err, level, c.Logging.Format)
+	logger, err := boot.NewLogger(s.err, level, c.Logging.Format)
 	if err != nil {
 		return c, nil, err
 	}

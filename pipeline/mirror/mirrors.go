@@ -209,16 +209,6 @@ func (m *Mirror) removeLocked() error {
 	return nil
 }
 
-// Reset deletes the bare repository and keeps what Save stored. The indexed state
-// goes too.
-func (m *Mirror) Reset(ctx context.Context) error {
-	if err := m.lockMirror(ctx); err != nil {
-		return err
-	}
-	defer m.unlockMirror()
-	return m.reset()
-}
-
 // reset deletes the bare repository, and keeps what Save stored.
 func (m *Mirror) reset() error {
 	m.dropCaches()

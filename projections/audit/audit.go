@@ -17,10 +17,6 @@ import (
 // SchemaVersion is the version of the rows.
 const SchemaVersion = 1
 
-// DefaultRetention is how long entries are kept unless the configuration says
-// something else.
-const DefaultRetention = 180 * 24 * time.Hour
-
 // Options configure a Projection.
 type Options struct {
 	// Topic is event.TopicAccounts or event.TopicAudit.

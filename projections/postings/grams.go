@@ -80,16 +80,6 @@ type GramSet struct {
 	fold   []byte
 }
 
-// Reset empties the set and keeps its memory.
-func (s *GramSet) Reset() {
-	clear(s.recent[:])
-	s.list = s.list[:0]
-	if s.full {
-		clear(s.bits)
-		s.full = false
-	}
-}
-
 // Add adds the grams that begin in the first n bytes of a window of text.
 func (s *GramSet) Add(window []byte, n int) {
 	window = window[:min(len(window), n+gramOverhang)]

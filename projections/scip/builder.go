@@ -73,9 +73,6 @@ func NewBuilder(w io.Writer, h Header, l Limits) *Builder {
 // SetTool notes the indexer.
 func (b *Builder) SetTool(m *Metadata) { b.header.Tool, b.header.ToolVersion = m.Tool, m.ToolVersion }
 
-// HasDocument reports whether there is a document with that path.
-func (b *Builder) HasDocument(path string) bool { return b.paths[path] }
-
 // AddDocument adds what an index says about the file at path, whose content is the blob,
 // read as text. It returns ErrInvalid if the text has no such positions.
 func (b *Builder) AddDocument(d *Document, path string, blob code.BlobID, text []byte) error {

@@ -76,29 +76,11 @@ func (r *Reader) withPart(key []byte, use func([]byte) error) error {
 	return err
 }
 
-// Meta describes the segment. SizeBytes is only known of a segment opened with
-// OpenFile.
-func (r *Reader) Meta() Meta {
-	return Meta{
-		ID: r.id, SizeBytes: r.size, TextBytes: int64(r.head.textBytes),
-		Documents: r.head.documents, Symbols: r.head.symbols,
-	}
-}
-
 // ID returns the segment's ID.
 func (r *Reader) ID() ID { return r.id }
 
 // Documents returns the number of documents.
 func (r *Reader) Documents() int { return r.head.documents }
-
-// ResidentBytes returns the memory the reader keeps.
-func (r *Reader) ResidentBytes() int {
-	filter := 0
-	if f := r.grams.Load(); f != nil {
-		filter = f.SizeBytes()
-	}
-	return filter + 8*len(r.dir.trigrams) + 4*len(r.dir.bucket) + 15*r.head.documents + 4*(len(r.head.frameLines)+len(r.head.pageStart)+len(r.head.groupFirst))
-}
 
 // Keys returns the keys of all documents, in order.
 func (r *Reader) Keys() ([]code.DocumentKey, error) {

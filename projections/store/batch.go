@@ -35,9 +35,6 @@ func (b *Batch) Read(key []byte) ([]byte, bool, error) { return b.s.Read(key) }
 // Iter implements Reader.
 func (b *Batch) Iter(lo, hi []byte) (*Iterator, error) { return b.s.Iter(lo, hi) }
 
-// Store returns the store that the batch writes to.
-func (b *Batch) Store() *Store { return b.s }
-
 // Set writes a row. The batch keeps neither slice.
 func (b *Batch) Set(key, value []byte) error {
 	if key[0] == byte(FamilySegments) {
@@ -70,9 +67,6 @@ func (b *Batch) SetTopicCheckpoint(topic event.Topic, partition int32, next even
 func (b *Batch) SetSchema(projection string, version int) error {
 	return b.b.Set(schemaKey(projection), binary.BigEndian.AppendUint32(nil, uint32(version)), nil)
 }
-
-// SizeBytes returns the size of what the batch holds.
-func (b *Batch) SizeBytes() int { return b.b.Len() }
 
 // Commit applies the batch and ends it. It does not wait for the disk: see
 // "Durability" in the package documentation.

@@ -41,9 +41,6 @@ func (i *Iterator) SeekGE(key []byte) bool { return i.it.SeekGE(key) }
 // SeekLT moves to the last key before key.
 func (i *Iterator) SeekLT(key []byte) bool { return i.it.SeekLT(key) }
 
-// Valid reports whether the iterator is at a key.
-func (i *Iterator) Valid() bool { return i.it.Valid() }
-
 // Key returns the current key.
 func (i *Iterator) Key() []byte { return i.it.Key() }
 

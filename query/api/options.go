@@ -36,8 +36,6 @@ const (
 	// searcher's own wait and time limit (search.Options), after which it returns
 	// its partial result.
 	DefaultSearchTimeout = 45 * time.Second
-	// MaxContextLines caps the field contextLines of a search.
-	MaxContextLines = 1000
 	// DefaultReadTimeout bounds the arrival of a body, DefaultWriteTimeout the
 	// departure of an answer once it is computed.
 	DefaultReadTimeout  = 10 * time.Second

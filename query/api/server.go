@@ -76,9 +76,6 @@ func New(o Options) (*Server, error) {
 // 404 with an error object.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Paths returns the patterns, for http.ServeMux, below which the server answers.
-func (s *Server) Paths() []string { return []string{"/api/", "/healthz", "/readyz"} }
-
 // Front returns what every request passes, for pages and streams that this process
 // serves too.
 func (s *Server) Front() *front.Front { return s.front }

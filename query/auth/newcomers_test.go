@@ -3,6 +3,7 @@ package auth_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -264,10 +265,12 @@ func TestApproval(t *testing.T) {
 			t.Errorf("before approval: %v", err)
 		}
 	}
-	user, err := w.UserByName(owner, "grace@example.org")
-	if err != nil {
-		t.Fatal(err)
+	users, err := w.Users(owner)
+	at := slices.IndexFunc(users, func(u *account.User) bool { return u.Email == "grace@example.org" })
+	if err != nil || at < 0 {
+		t.Fatalf("users %v: %v, want grace@example.org among them", users, err)
 	}
+	user := users[at]
 	if _, err := w.ChangeRole(t.Context(), owner, user.ID, account.RoleOwner); !errors.Is(err, auth.ErrNotActive) {
 		t.Errorf("a role for who waits: %v", err)
 	}

@@ -45,19 +45,6 @@ func (s *Service) findUser(id account.UserID) (*account.User, error) {
 	return user, nil
 }
 
-// UserByName returns the user with an ID or e-mail address, for people who type.
-func (s *Service) UserByName(p *Principal, name string) (*account.User, error) {
-	if err := needOwner(p); err != nil {
-		return nil, err
-	}
-	if email, err := normalEmail(name); err == nil {
-		if user, found := s.o.Directory.UserByEmail(email); found {
-			return user, nil
-		}
-	}
-	return s.findUser(account.UserID(name))
-}
-
 // Approve lets a waiting user in.
 func (s *Service) Approve(ctx context.Context, p *Principal, id account.UserID) (*account.User, error) {
 	return s.changeState(ctx, p, id, event.UserApproved, account.StatePending, account.StateActive)

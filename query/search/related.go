@@ -40,9 +40,6 @@ const (
 	RelatedFileName RelatedReason = "fileName"
 )
 
-// RelatedReasons lists them.
-var RelatedReasons = []RelatedReason{RelatedSpelling, RelatedDefinition, RelatedStyle, RelatedAccents, RelatedFileName}
-
 // Bounds of related files.
 const (
 	// maxRelated bounds the groups. maxRelatedMatches are shown of all groups of names together: minRelatedMatches of each

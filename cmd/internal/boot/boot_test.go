@@ -187,7 +187,11 @@ func TestNewLogger(t *testing.T) {
 		{"info", "json", `"msg":"hello"`},
 	} {
 		var out bytes.Buffer
-		log, err := NewLogger(&out, c.level, c.format)
+		level, err := ParseLevel(c.level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		log, err := NewLogger(&out, level, c.format)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,10 +200,10 @@ func TestNewLogger(t *testing.T) {
 			t.Errorf("%s %s: %q", c.level, c.format, out.String())
 		}
 	}
-	if _, err := NewLogger(io.Discard, "loud", "text"); err == nil {
+	if _, err := ParseLevel("loud"); err == nil {
 		t.Error("level loud was taken")
 	}
-	if _, err := NewLogger(io.Discard, "info", "xml"); err == nil {
+	if _, err := NewLogger(io.Discard, slog.LevelInfo, "xml"); err == nil {
 		t.Error("format xml was taken")
 	}
 }
@@ -222,7 +226,7 @@ func TestLogHoldsNoCredential(t *testing.T) {
 	const secret = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 	for _, format := range []string{FormatText, FormatJSON} {
 		var out bytes.Buffer
-		log, err := NewLogger(&out, "info", format)
+		log, err := NewLogger(&out, slog.LevelInfo, format)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -238,7 +242,7 @@ func TestLogHoldsNoCredential(t *testing.T) {
 func TestDurationsHaveUnits(t *testing.T) {
 	for format, want := range map[string]string{FormatText: "duration_ms=1500.25", FormatJSON: `"duration_ms":1500.25`} {
 		var out strings.Builder
-		logger, err := NewLogger(&out, "info", format)
+		logger, err := NewLogger(&out, slog.LevelInfo, format)
 		if err != nil {
 			t.Fatal(err)
 		}

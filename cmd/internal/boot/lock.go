@@ -50,9 +50,6 @@ func LockDirectory(dir string) (*Directory, error) {
 	return d, nil
 }
 
-// Path returns the directory.
-func (d *Directory) Path() string { return d.path }
-
 // LockPath returns the file whose lock it is.
 func (d *Directory) LockPath() string { return d.file.Name() }
 

@@ -19,19 +19,6 @@ const (
 // maxLogTextBytes bounds a text in a line of the log; stack traces are the longest.
 const maxLogTextBytes = 16 << 10
 
-// NewLogger returns a logger that writes lines of the given level ("debug", "info",
-// "warn", "error") and above to w, in the given format. What looks like a
-// credential is masked in every line: this is the second safeguard, after the
-// places where texts of git and of hosts become errors. A duration is written in
-// milliseconds: "duration", 2*time.Second is duration_ms=2000.
-func NewLogger(w io.Writer, level, format string) (*slog.Logger, error) {
-	l, err := ParseLevel(level)
-	if err != nil {
-		return nil, err
-	}
-	return NewLeveledLogger(w, l, format)
-}
-
 // ParseLevel reads a level of the log.
 func ParseLevel(level string) (l slog.Level, err error) {
 	if err := l.UnmarshalText([]byte(level)); err != nil {
@@ -40,8 +27,12 @@ func ParseLevel(level string) (l slog.Level, err error) {
 	return l, nil
 }
 
-// NewLeveledLogger is NewLogger with a level that may change while it writes.
-func NewLeveledLogger(w io.Writer, level slog.Leveler, format string) (*slog.Logger, error) {
+// NewLogger returns a logger that writes lines of a level, which may change while it
+// writes, and above to w, in the given format. What looks like a credential is masked in
+// every line: this is the second safeguard, after the places where texts of git and of
+// hosts become errors. A duration is written in milliseconds: "duration", 2*time.Second
+// is duration_ms=2000.
+func NewLogger(w io.Writer, level slog.Leveler, format string) (*slog.Logger, error) {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: writeAttr}
 	var newHandler func(io.Writer) slog.Handler
 	switch format {

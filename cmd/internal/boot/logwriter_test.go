@@ -1,6 +1,7 @@
 package boot
 
 import (
+	"log/slog"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +30,7 @@ func TestLoggingDoesNotWaitForItsReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &stuckWriter{release: make(chan struct{})}
 		lines := NewLogWriter(w)
-		log, err := NewLogger(lines, "info", FormatText)
+		log, err := NewLogger(lines, slog.LevelInfo, FormatText)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -61,7 +62,7 @@ func TestLoggingDoesNotWaitForItsReader(t *testing.T) {
 func TestErrorIsWrittenBeforeItReturns(t *testing.T) {
 	w := &stuckWriter{release: make(chan struct{})}
 	close(w.release)
-	log, err := NewLogger(NewLogWriter(w), "info", FormatJSON)
+	log, err := NewLogger(NewLogWriter(w), slog.LevelInfo, FormatJSON)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -61,7 +62,7 @@ func TestFailureTextIsNotPublished(t *testing.T) {
 	}))
 	defer host.Close()
 	var log logBuffer
-	logger, err := boot.NewLogger(&log, "debug", boot.FormatText)
+	logger, err := boot.NewLogger(&log, slog.LevelDebug, boot.FormatText)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,7 +23,7 @@ func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 	removed.commitFiles("a.txt", was+"\n", "b.txt", "b\n")
 	staying := stays.commitFiles("c.txt", kept+"\n")
 	var log logBuffer
-	logger, err := boot.NewLogger(&log, "info", boot.FormatText)
+	logger, err := boot.NewLogger(&log, slog.LevelInfo, boot.FormatText)
 	if err != nil {
 		t.Fatal(err)
 	}

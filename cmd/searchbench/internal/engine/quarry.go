@@ -124,9 +124,6 @@ func operatorOf(data string) *http.Client {
 	return c
 }
 
-// URL is where the server answers, metrics included.
-func (s *QuarryServer) URL() string { return s.url }
-
 // Flags are those that make a command of the binary use the server as its operator.
 func (s *QuarryServer) Flags() []string { return []string{"--server", s.url, "--data", s.data} }
 

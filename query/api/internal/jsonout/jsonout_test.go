@@ -123,7 +123,7 @@ func TestValuesStandAsTheyAreGiven(t *testing.T) {
 	o := New(p)
 	defer o.Free()
 	o.Raw(`{"a":`)
-	o.Int(-3)
+	o.Raw("-3")
 	o.Raw(`,"b":`)
 	o.Uint(1 << 63)
 	o.Raw(`,"c":`)

@@ -104,9 +104,6 @@ func cutBoundary(s []byte, n int) int {
 	return n // not UTF-8, so each byte is written on its own
 }
 
-// Int appends a number.
-func (o *Writer) Int(n int) { o.b = strconv.AppendInt(o.b, int64(n), 10) }
-
 // Uint appends a number.
 func (o *Writer) Uint(n uint64) { o.b = strconv.AppendUint(o.b, n, 10) }
 

@@ -2,7 +2,6 @@ package codehtml
 
 import (
 	"bytes"
-	"sort"
 	"strconv"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -39,11 +38,6 @@ func (t *Text) Lines() int { return len(t.starts) - 1 }
 
 // Size returns the bytes of the lines from first to last, both from 1.
 func (t *Text) Size(first, last int) int { return t.starts[last] - t.starts[first-1] }
-
-// LineOf returns the number of the line that has the byte at an offset.
-func (t *Text) LineOf(offset int) int {
-	return sort.Search(t.Lines(), func(i int) bool { return t.starts[i] > offset })
-}
 
 // line returns a line with its end.
 func (t *Text) line(number int) []byte { return t.text[t.starts[number-1]:t.starts[number]] }
