@@ -34,9 +34,9 @@ func TestGerrit(t *testing.T) {
 		"delete": object{"rules": object{"global:Registered-Users": object{"action": "ALLOW", "force": true}}},
 	}}}})
 	for _, name := range []string{"meadow%2Ftool", "meadow%2Fold", "forest%2Fother"} {
-		g.call(http.MethodPut, "projects/"+name, object{"create_empty_commit": true, "branches": []string{"main"}, "description": "of " + name})
+		g.call(http.MethodPut, "projects/"+name, object{"create_empty_commit": true, "branches": []string{"main"}, "description": "of " + strings.ReplaceAll(name, "%2F", "/")})
 	}
-	g.call(http.MethodPut, "projects/meadow%2Fold/config", object{"state": "READ_ONLY"})
+	g.call(http.MethodPut, "projects/meadow%2Fold/config", object{"state": "READ_ONLY", "description": "of meadow/old"})
 
 	tree := filepath.Join(root, "tree")
 	clone := strings.Replace(g.base, "://", "://admin:"+gerritPassword+"@", 1) + "/a/meadow/tool"
@@ -163,15 +163,15 @@ func checkGerritListing(t *testing.T, s *server, g *gerritServer) {
 	if !pollUntil(awaitDeadline, func() bool {
 		_, answer, err := sendRequest(http.MethodGet, s.url+"/api/repos", http.Header{}, nil)
 		var listed []struct {
-			RepoDisplayName, DefaultBranch, ExternalWebURL string
-			IsArchived                                     bool
+			RepoDisplayName, DefaultBranch, ExternalWebURL, Description string
+			IsArchived                                                  bool
 		}
 		if err != nil || json.Unmarshal([]byte(answer), &listed) != nil {
 			return false
 		}
 		seen = answer
 		for _, r := range listed {
-			if archived, found := want[r.RepoDisplayName]; !found || archived != r.IsArchived || r.DefaultBranch != "main" {
+			if archived, found := want[r.RepoDisplayName]; !found || archived != r.IsArchived || r.DefaultBranch != "main" || r.Description != "of "+r.RepoDisplayName {
 				return false
 			}
 		}

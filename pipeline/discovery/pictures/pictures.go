@@ -90,8 +90,9 @@ func New(o Options) (*Loader, error) {
 	return l, nil
 }
 
-// Load returns the picture of a repository and its Content-Type. An error wraps
-// code.ErrNotFound, or is that of the context.
+// Load returns the picture of a repository and its Content-Type, within twice
+// Options.Timeout. An error wraps code.ErrNotFound, or that of a context if nothing is known
+// of the picture.
 func (l *Loader) Load(ctx context.Context, r *code.Repository) (body []byte, contentType string, err error) {
 	if r.ImageURL == "" {
 		return nil, "", fmt.Errorf("picture of the repository: %w", code.ErrNotFound)
@@ -100,11 +101,13 @@ func (l *Loader) Load(ctx context.Context, r *code.Repository) (body []byte, con
 	if p, ok := l.findKept(key); ok {
 		return p.body, p.kind, p.err
 	}
+	waiting, cancel := context.WithTimeout(ctx, l.o.Timeout)
+	defer cancel()
 	select {
 	case l.slots <- struct{}{}:
 		defer func() { <-l.slots }()
-	case <-ctx.Done():
-		return nil, "", ctx.Err()
+	case <-waiting.Done():
+		return nil, "", fmt.Errorf("%d other pictures are being fetched: %w", maxRequests, waiting.Err())
 	}
 	if p, ok := l.findKept(key); ok { // another request has loaded it meanwhile
 		return p.body, p.kind, p.err
