@@ -19,8 +19,9 @@
 //     for which an older reading counts.
 //  2. A confirmation is appended only if the rows equal what the host says and include
 //     every event that this process appended for the repository.
-//  3. Each doubt makes a repository due at once. The schedule makes it due once in an
-//     interval, and spreads the readings.
+//  3. Each doubt makes a repository due: at once, or at the end of doubtWindow if there were
+//     many, so that a repeated webhook does not use up the rate limit of the host. The
+//     schedule makes it due once in an interval, and spreads the readings.
 //  4. If a repository was removed, is public now or belongs to another connection, an empty
 //     reading is appended: access is revoked.
 //

@@ -32,6 +32,12 @@ const (
 	// failure, up to maxPause.
 	minPause = 5 * time.Second
 	maxPause = 15 * time.Minute
+	// In doubtWindow, maxDoubts about a repository count at once, and so do
+	// maxConnectionDoubts about all repositories; further ones count at its end. A webhook that
+	// is repeated must not use up the rate limit of the host.
+	doubtWindow         = 10 * time.Minute
+	maxDoubts           = 10
+	maxConnectionDoubts = 5
 	// confirmAfter is how long a confirmation waits for others.
 	confirmAfter = 30 * time.Second
 	// maxReading bounds one reading, with its waits for rate limits.
@@ -54,7 +60,8 @@ type follower struct {
 	// slot is the next free time for an overdue repository.
 	slot time.Time
 	// doubts are those of the last step; nil before the first step.
-	doubts map[account.HostDoubt]time.Time
+	doubts           map[account.HostDoubt]time.Time
+	connectionDoubts doubtWindowCount
 
 	confirmed   []code.RepositoryID
 	confirmedAt time.Time // when the first of their readings began
@@ -70,6 +77,7 @@ type schedule struct {
 	repository code.Repository
 	next       time.Time
 	failures   int
+	doubts     doubtWindowCount
 	// appendedAt is the time of the last HostAccessRead that this process appended.
 	appendedAt time.Time
 }
@@ -206,14 +214,42 @@ func (f *follower) scheduleDoubted(ctx context.Context, now time.Time) {
 		if doubt.Repository != 0 && f.repositories[doubt.Repository] == nil {
 			f.refreshAt = time.Time{} // it may be a new one
 		}
+		dueForAll := now
+		if doubt.Repository == 0 {
+			dueForAll = f.connectionDoubts.admit(now, maxConnectionDoubts)
+		}
 		for id, s := range f.repositories {
 			if doubt.Repository != 0 && doubt.Repository != id || f.doubts == nil && readAt(known, s, f.c.Name).After(at) {
 				continue
 			}
-			s.next, s.failures = now, 0
+			due := dueForAll
+			if doubt.Repository != 0 {
+				due = s.doubts.admit(now, maxDoubts)
+			}
+			s.failures = 0
+			if due.Before(s.next) {
+				s.next = due
+			}
 		}
 	}
 	f.doubts = seen
+}
+
+// doubtWindowCount counts doubts in a doubtWindow.
+type doubtWindowCount struct {
+	begun time.Time
+	n     int
+}
+
+// admit returns when a doubt counts: now, or at the end of the window if it has had most.
+func (c *doubtWindowCount) admit(now time.Time, most int) time.Time {
+	if end := c.begun.Add(doubtWindow); now.Before(c.begun) || !now.Before(end) {
+		c.begun, c.n = now, 0
+	} else if c.n >= most {
+		return end
+	}
+	c.n++
+	return now
 }
 
 // readRepository reads one repository. A failure appends nothing.
@@ -338,7 +374,7 @@ func (f *follower) noteState(now bool) {
 	}
 	f.stateAt = at
 	known, _ := f.r.o.Known.HostAccess()
-	state := State{Name: f.c.Name, Repositories: len(f.repositories), Issue: f.issue}
+	state := State{Name: f.c.Name, Interval: f.c.Interval, Repositories: len(f.repositories), Issue: f.issue}
 	if f.pausedUntil.After(at) {
 		state.PausedUntil = f.pausedUntil
 	}

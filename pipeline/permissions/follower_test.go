@@ -290,7 +290,25 @@ func TestDoubtsAreReadAtOnce(t *testing.T) {
 	if reads, _ := w.runFor(f, 3*time.Second); len(reads) != 3 {
 		t.Errorf("read %v after a doubt about all", reads)
 	}
-	w.runFor(f, time.Minute)
+	for range maxDoubts { // a webhook that is repeated
+		doubt(2)
+		w.runFor(f, time.Second)
+	}
+	doubt(2)
+	doubt(3)
+	if reads, _ := w.runFor(f, 3*time.Second); !slices.Equal(reads, []code.RepositoryID{3}) {
+		t.Errorf("read %v after many doubts about one, and one about another", reads)
+	}
+	for range maxConnectionDoubts {
+		doubt(0)
+		w.runFor(f, time.Second)
+	}
+	if reads, _ := w.runFor(f, time.Minute); len(reads) != 0 {
+		t.Errorf("read %v after many doubts about all", reads)
+	}
+	if reads, _ := w.runFor(f, doubtWindow); len(reads) != 3 {
+		t.Errorf("read %v at the end of the window, want each once", reads)
+	}
 	again := w.follower() // after a start: only what was not read since
 	if reads, _ := w.runFor(again, 3*time.Second); len(reads) != 0 {
 		t.Errorf("read %v after a start", reads)

@@ -35,6 +35,8 @@ var (
 		"Private repositories of a connection whose permissions are read.", []string{"connection"}, nil)
 	failingDesc = prometheus.NewDesc("quarry_permissions_failing_repositories",
 		"Private repositories of a connection whose last reading of permissions failed. The previous reading counts until it is too old.", []string{"connection"}, nil)
+	intervalDesc = prometheus.NewDesc("quarry_permissions_interval_seconds",
+		"Time between two readings of the permissions of a repository of a connection.", []string{"connection"}, nil)
 	oldestDesc = prometheus.NewDesc("quarry_permissions_oldest_read_timestamp_seconds",
 		"Unix time of the oldest reading of permissions among the repositories of a connection; 0 if one was never read.", []string{"connection"}, nil)
 )
@@ -44,6 +46,7 @@ func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- repositoriesDesc
 	out <- failingDesc
 	out <- oldestDesc
+	out <- intervalDesc
 }
 
 // Collect implements prometheus.Collector. A process that does not read shows nothing.
@@ -54,6 +57,7 @@ func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 		}
 		gauge(repositoriesDesc, float64(s.Repositories))
 		gauge(failingDesc, float64(s.Failing))
+		gauge(intervalDesc, s.Interval.Seconds())
 		oldest := 0.0
 		if !s.OldestReadAt.IsZero() {
 			oldest = float64(s.OldestReadAt.Unix())

@@ -85,6 +85,8 @@ type Reader struct {
 // has one.
 type State struct {
 	Name string
+	// Interval is the time between two readings of a repository.
+	Interval time.Duration
 	// Repositories counts the private ones, Failing those of them whose last reading failed.
 	Repositories, Failing int
 	// OldestReadAt is the oldest time of reading among the repositories; zero if one was

@@ -99,7 +99,7 @@ func TestParagraphsHaveAlerts(t *testing.T) {
 }
 
 var (
-	rowPattern      = regexp.MustCompile("(?m)^\\| `(quarry_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*) \\|")
+	rowPattern      = regexp.MustCompile("(?m)^\\| `(quarry_[a-z_]+)` \\| ([a-z]*) \\| ([^|]*) \\|")
 	selectorPattern = regexp.MustCompile(`(quarry_[a-z_]+)(?:\{([^}]*)\})?`)
 	matcherPattern  = regexp.MustCompile(`([a-z_]+)\s*(?:=~|!~|!=|=)`)
 	byPattern       = regexp.MustCompile(`\b(?:by|on)\s*\(([^)]*)\)`)

@@ -64,7 +64,7 @@ func wantedSeries() map[string][]string {
 		"quarry_compactor_failures_total":           splitWords("log store input refused"),
 		"quarry_reconcile_looks_total":              splitWords("equal waiting reported suspect drift failed"),
 		"quarry_discovery_requests_total":           joinLabels(kinds, requests),
-		"quarry_permissions_reads_total":            joinLabels(splitWords("github gitlab"), append(splitWords("ok"), requests[2:]...)),
+		"quarry_permissions_reads_total":            joinLabels(splitWords("github gitlab gitea bitbucketServer bitbucketCloud"), append(splitWords("ok"), requests[2:]...)),
 		"quarry_discovery_syncs_total":              joinLabels(kinds, splitWords("complete incomplete")),
 		"quarry_pictures_loads_total":               splitWords("ok failed"),
 		"quarry_discovery_events_total":             splitWords("registered changed removed"),
