@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"time"
 
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
@@ -45,9 +44,7 @@ type Error struct {
 	Status int
 	// Detail is in the words of the host, masked; for owners.
 	Detail string
-	// RetryAt is when the host may be asked again, if it said so.
-	RetryAt time.Time
-	err     error
+	err    error
 }
 
 // Error implements error.

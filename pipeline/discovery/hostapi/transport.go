@@ -192,9 +192,7 @@ func (t *Transport) waitForGate(ctx context.Context) error {
 		return ctx.Err()
 	}
 	if wait > t.o.MaxWait {
-		e := newError(RateLimited, 0, "the host takes no requests until "+until.UTC().Format(time.RFC3339), nil)
-		e.RetryAt = until
-		return e
+		return newError(RateLimited, 0, "the host takes no requests until "+until.UTC().Format(time.RFC3339), nil)
 	}
 	t.o.Waiting(until)
 	return t.o.Sleep(ctx, wait)
@@ -257,9 +255,7 @@ func (t *Transport) judgeAnswer(r *http.Request, resp *http.Response, text []byt
 	t.gate.closeUntil(until)
 	switch {
 	case refused:
-		e := newError(RateLimited, resp.StatusCode, string(text), nil)
-		e.RetryAt = until
-		return nil, t.countFailure(e)
+		return nil, t.countFailure(newError(RateLimited, resp.StatusCode, string(text), nil))
 	case resp.StatusCode == http.StatusNotModified && known != nil:
 		text, err := known.decompress()
 		if err != nil {

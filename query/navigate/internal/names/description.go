@@ -52,8 +52,6 @@ type description struct {
 	embeds    bool
 	// directories says that the files of a directory share names.
 	directories bool
-	// callMakes says that the call of a type makes an object of it.
-	callMakes bool
 	// typeParameters says that those are in angle brackets, after the name of what is
 	// declared, or before it.
 	typeParameters bool

@@ -34,7 +34,7 @@ var typescript = description{
 
 var python = description{
 	languages: "Python", indented: true, annotation: ":", result: "->", declares: "for as global nonlocal",
-	functions: "def lambda", assigns: "=", selfParameter: true, functionScope: true, heirGroup: true, callMakes: true,
+	functions: "def lambda", assigns: "=", selfParameter: true, functionScope: true, heirGroup: true,
 	keywordArguments: true, super: "super", imports: readPythonImports, places: placesOfPython,
 }
 
