@@ -11,6 +11,9 @@ import (
 
 // HostRule says how the permissions of the code host of a connection count.
 type HostRule struct {
+	// Host is the beginning of the names of the repositories of the host, without a slash at
+	// its end: readings of a host that the connection led to before grant nothing.
+	Host string
 	// MaxAge is the age from which a reading grants nothing.
 	MaxAge time.Duration
 	// Issuer is that of the identities whose subjects are IDs of the host's users; empty
@@ -125,7 +128,7 @@ func (h *hostState) summarize() (granted hostUsers, until time.Time) {
 
 // findAccess returns the last reading of r, nil if there is none, and whether its host counts.
 func (h *hostState) findAccess(r *code.Repository) (rule HostRule, a *account.HostAccess, counts bool) {
-	if rule, counts = h.rules[r.Connection]; !counts || r.Connection == "" || !r.Private {
+	if rule, counts = h.rules[r.Connection]; !counts || r.Connection == "" || !r.Private || !strings.HasPrefix(r.Name, rule.Host+"/") {
 		return HostRule{}, nil, false
 	}
 	if a = h.all[r.ID]; a != nil && a.Connection != r.Connection {

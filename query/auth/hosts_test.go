@@ -25,12 +25,12 @@ type hostWorld struct {
 }
 
 func newHostWorld(t *testing.T) *hostWorld {
-	h := &hostWorld{rules: map[string]auth.HostRule{"hub": {MaxAge: time.Hour, Issuer: hostClaim, Emails: true}}}
+	h := &hostWorld{rules: map[string]auth.HostRule{"hub": {Host: "git.example.org", MaxAge: time.Hour, Issuer: hostClaim, Emails: true}}}
 	h.world = newWorld(t, func(o *auth.Options) {
 		o.HostRules, o.AdmitAll = func() map[string]auth.HostRule { return h.rules }, true
 	})
 	h.owner = h.authenticateAs(h.signInOwner().Value)
-	h.repository = &code.Repository{ID: 2, Name: "r", Private: true, Connection: "hub"}
+	h.repository = &code.Repository{ID: 2, Name: "git.example.org/r", Private: true, Connection: "hub"}
 	return h
 }
 
@@ -122,6 +122,8 @@ func TestHostPermissions(t *testing.T) {
 	rules := h.rules
 	h.rules = map[string]auth.HostRule{}
 	h.want("the option is taken out", eve, false, auth.AccessNotMember)
+	h.rules = map[string]auth.HostRule{"hub": {Host: "git.example.com", MaxAge: time.Hour, Issuer: hostClaim, Emails: true}}
+	h.want("the connection leads to another host", eve, false, auth.AccessNotMember)
 	h.rules = rules
 	h.want("and put back", eve, true, auth.AccessByHost)
 
@@ -174,7 +176,7 @@ func TestHostEmails(t *testing.T) {
 	odd := h.signIn("odd", "odd@example.org", "eve@example.org")
 	h.read(nil, []string{"eve@example.org"})
 	h.want("an ID of the provider that looks like an address", odd, false, auth.AccessNotMember)
-	h.rules = map[string]auth.HostRule{"hub": {MaxAge: time.Hour, Issuer: hostClaim}}
+	h.rules = map[string]auth.HostRule{"hub": {Host: "git.example.org", MaxAge: time.Hour, Issuer: hostClaim}}
 	h.want("addresses do not count", eve, false, auth.AccessNotJoined)
 }
 

@@ -1,6 +1,7 @@
 package codehosts
 
 import (
+	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/pipeline/discovery"
 	"github.com/quarrysearch/quarry/pipeline/discovery/azuredevops"
 	"github.com/quarrysearch/quarry/pipeline/discovery/bitbucketcloud"
@@ -22,6 +23,16 @@ func MemberKinds() map[code.HostKind]discovery.Open {
 		code.BitbucketServer: bitbucketserver.Open,
 		code.BitbucketCloud:  bitbucketcloud.Open,
 	}
+}
+
+// HostName returns the name of the host of a connection whose permissions can be read: the
+// beginning of the names of its repositories.
+func HostName(c *config.Connection) (string, error) {
+	public := map[code.HostKind]string{
+		code.GitHub: github.DefaultURL, code.GitLab: gitlab.DefaultURL, code.Gitea: gitea.DefaultURL, code.BitbucketCloud: bitbucketcloud.DefaultURL,
+	}
+	host, err := discovery.ParseHost(discovery.Connection{Name: c.Name, Kind: c.Kind, URL: c.URL}, public[c.Kind])
+	return host.Name, err
 }
 
 // Listers returns the lister of each kind of code host.

@@ -32,7 +32,11 @@ func (h *hostRules) set(c *config.Config, providers []config.OIDC) {
 		if !p.Read {
 			continue
 		}
-		rule := auth.HostRule{MaxAge: p.EffectiveMaxAge().Std(), Emails: p.Emails}
+		host, err := codehosts.HostName(connection)
+		if err != nil {
+			continue // settings are validated; nothing is granted
+		}
+		rule := auth.HostRule{Host: host, MaxAge: p.EffectiveMaxAge().Std(), Emails: p.Emails}
 		for _, provider := range providers {
 			if provider.Name == p.Provider {
 				rule.Issuer = oidc.HostIssuer(provider.Issuer, provider.HostClaim)
