@@ -453,18 +453,24 @@ func TestSavedSearchesAreBounded(t *testing.T) {
 	saved := func(i int) *event.SavedSearchChanged {
 		return &event.SavedSearchChanged{
 			Search: account.SavedSearchID(fmt.Sprint("q", i)), User: "m", Change: event.SavedSearchCreated, Name: fmt.Sprintf("%03d", i), Query: "x",
-			Shared: i%2 == 0, By: system, At: r.now,
+			Shared: i%5 == 0, By: system, At: r.now,
 		}
 	}
 	for i := range accounts.MaxSavedSearchesPerUser {
 		r.expectRefusal("", saved(i))
 	}
+	more := saved(1)
+	more.Change, more.Shared = event.SavedSearchReplaced, true
+	r.expectRefusal(accounts.TooMany, more) // one more is shared than a user may share
+	again := saved(0)
+	again.Change, again.Query = event.SavedSearchReplaced, "y"
+	r.expectRefusal("", again)
 	r.expectRefusal(accounts.TooMany, saved(accounts.MaxSavedSearchesPerUser))
 	foreign := saved(3)
 	foreign.User, foreign.Change = "o", event.SavedSearchReplaced
 	r.expectRefusal(accounts.SearchGone, foreign)
 	own, others := r.dir.SavedSearches("m"), r.dir.SavedSearches("o")
-	if len(own) != accounts.MaxSavedSearchesPerUser || own[1].Name != "001" || len(others) != accounts.MaxSavedSearchesPerUser/2 || others[1].Name != "002" {
+	if len(own) != accounts.MaxSavedSearchesPerUser || own[1].Name != "001" || len(others) != accounts.MaxSharedSearchesPerUser || others[1].Name != "005" {
 		t.Errorf("%d of one's own, %d of others", len(own), len(others))
 	}
 	r.expectRefusal("", &event.UserRemoved{User: "m", By: system, At: r.now})

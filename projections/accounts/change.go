@@ -25,10 +25,12 @@ const (
 	MaxDecisions   = 100_000
 	MaxMemberships = 1_000_000
 	// MaxSavedSearches bounds those of all users, of which MaxSharedSearches may be
-	// shared: 90 MB of memory and 4 MB of an answer at their longest.
-	MaxSavedSearches        = 20_000
-	MaxSharedSearches       = 1000
-	MaxSavedSearchesPerUser = 100
+	// shared: 90 MB of memory and 4 MB of an answer at their longest. A few users must not
+	// fill the shared ones.
+	MaxSavedSearches         = 20_000
+	MaxSharedSearches        = 1000
+	MaxSavedSearchesPerUser  = 100
+	MaxSharedSearchesPerUser = 20
 )
 
 // change is the effect of one record: rows in a batch, and what happens to the

@@ -47,6 +47,17 @@ func (l *savedSearches) remove(id account.SavedSearchID) {
 	}
 }
 
+// countShared returns how many searches a user shares.
+func (l *savedSearches) countShared(user account.UserID) int {
+	n := 0
+	for _, q := range l.byUser[user] {
+		if q.Shared {
+			n++
+		}
+	}
+	return n
+}
+
 type savedSearchRow struct {
 	User          account.UserID `json:"user"`
 	Name          string         `json:"name"`
@@ -110,7 +121,7 @@ func (c *change) savedSearchChanged(e *event.SavedSearchChanged) (Refusal, error
 			return NameTaken, nil
 		}
 	}
-	if e.Shared && (old == nil || !old.Shared) && len(c.s.searches.shared) >= MaxSharedSearches {
+	if e.Shared && (old == nil || !old.Shared) && (len(c.s.searches.shared) >= MaxSharedSearches || c.s.searches.countShared(e.User) >= MaxSharedSearchesPerUser) {
 		return TooMany, nil
 	}
 	next := &account.SavedSearch{

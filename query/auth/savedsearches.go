@@ -125,7 +125,7 @@ func (s *Service) putSavedSearch(ctx context.Context, p *Principal, q account.Sa
 	case slices.ContainsFunc(s.ownSavedSearches(q.User), sameName):
 		return nil, fmt.Errorf("%w: %q", ErrSavedSearchExists, q.Name)
 	case found || change == event.SavedSearchCreated:
-		return nil, fmt.Errorf("%w: this server keeps no more saved searches, or no more shared ones; delete some, or do not share this one", ErrTooMany)
+		return nil, fmt.Errorf("%w: this server keeps no more saved searches, or no more shared ones of this user or of all; delete some, or do not share this one", ErrTooMany)
 	}
 	return nil, ErrConflict
 }
