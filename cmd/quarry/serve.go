@@ -70,6 +70,7 @@ func loadSettingsAt(s streams, l config.Loader, level *slog.LevelVar) (config.Co
 type serveCommand struct {
 	configFlags
 	Listen        string   `placeholder:"ADDRESS" help:"Address of the API, the web UI and the webhooks. The default is 127.0.0.1:7070."`
+	Ctags         string   `placeholder:"PATH" complete:"path" help:"Absolute path of universal-ctags, for symbols in languages that Quarry has no reader for."`
 	MetricsListen string   `placeholder:"ADDRESS" help:"Separate address for the metrics. By default they are served with the API."`
 	Role          []string `placeholder:"ROLE" complete:"ingest,pipeline,query" help:"Roles of this process: ingest, pipeline, query. The default is all of them."`
 	GitRoot       []string `placeholder:"DIR" sep:"none" complete:"path" help:"Allow repositories below DIR to be read by their paths. May be repeated."`
@@ -140,6 +141,7 @@ func (c *serveCommand) flagOverrides() []string {
 	}
 	add("listen", c.Listen)
 	add("metricsListen", c.MetricsListen)
+	add("pipeline.ctags", c.Ctags)
 	add("roles", strings.Join(c.Role, ","))
 	add("git.allowedRoots", strings.Join(c.GitRoot, ","))
 	return set

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/quarrysearch/quarry/pipeline/analyze/ctags"
 	"github.com/quarrysearch/quarry/pipeline/analyze/internal/outline"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -27,6 +28,9 @@ type Options struct {
 	OutlineTimeout time.Duration
 	// NoSymbols leaves Result.Symbols empty.
 	NoSymbols bool
+	// Ctags finds the symbols of languages that have neither a grammar nor a table. Nil:
+	// they have none. Its time limit is its own.
+	Ctags *ctags.Pool
 }
 
 // The defaults of Options.
@@ -113,23 +117,34 @@ func (a *Analyzer) Skip(content []byte) code.SkipReason {
 
 // extractSymbols adds the symbols.
 func (a *Analyzer) extractSymbols(r *Result) {
-	if a.options.NoSymbols || !outline.Supported(r.Language) {
+	if a.options.NoSymbols {
 		return
+	}
+	symbols, err := a.findSymbols(r.Language, r.Text)
+	r.Symbols, r.SymbolsFailed = symbols, err
+	switch {
+	case errors.Is(err, outline.ErrTimeout), errors.Is(err, ctags.ErrTimeout):
+		r.Flags |= code.PartialTimeout.Flags()
+	case errors.Is(err, outline.ErrLimit), errors.Is(err, ctags.ErrLimit):
+		r.Flags |= code.PartialLimit.Flags()
+	case err != nil:
+		r.Flags |= code.PartialFailed.Flags()
+	}
+}
+
+// findSymbols returns the symbols of a text, none if its language is not supported.
+func (a *Analyzer) findSymbols(language code.Language, text []byte) ([]code.Symbol, error) {
+	if !outline.Supported(language) {
+		if a.options.Ctags == nil {
+			return nil, nil
+		}
+		return a.options.Ctags.FindSymbols(language, text)
 	}
 	var deadline time.Time
 	if a.options.OutlineTimeout > 0 {
 		deadline = time.Now().Add(a.options.OutlineTimeout)
 	}
-	symbols, err := outline.Extract(r.Language, r.Text, deadline)
-	r.Symbols, r.SymbolsFailed = symbols, err
-	switch {
-	case errors.Is(err, outline.ErrTimeout):
-		r.Flags |= code.PartialTimeout.Flags()
-	case errors.Is(err, outline.ErrLimit):
-		r.Flags |= code.PartialLimit.Flags()
-	case err != nil:
-		r.Flags |= code.PartialFailed.Flags()
-	}
+	return outline.Extract(language, text, deadline)
 }
 
 // Place returns the language and the PlaceFlags of a blob at path. head is the

@@ -28,7 +28,7 @@
 // # Invariants
 //
 //  1. Document is a function of path and content, except for the time limit on
-//     symbols; it keeps nothing between calls.
+//     symbols and the program that Options.Ctags runs; it keeps nothing between calls.
 //  2. Place(path, head) gives Document's language and PlaceFlags, if head has the
 //     first HeadBytes of content, or all of a shorter one.
 //  3. A skipped Result has nothing but the reason. Text, if there is any, holds
@@ -36,6 +36,9 @@
 //  4. A failure to find symbols never makes a file unsearchable.
 //
 // An Analyzer is safe for concurrent use: its tables are written by New only.
+//
+// Package ctags below it finds the symbols of further languages, if the operator has
+// installed universal-ctags.
 //
 // The package must not read repositories, write segments or know of the log.
 package analyze

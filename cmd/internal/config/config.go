@@ -107,6 +107,7 @@ type Pipeline struct {
 	Builders      int      `yaml:"builders" doc:"Large segments built at once, by imports and merges together; each takes 1.6 times pipeline.segmentBytes. 0: one per CPU, or fewer for want of memory."`
 	SegmentBytes  Bytes    `yaml:"segmentBytes" doc:"Text of the largest segment. 0: 128 MiB, or less for want of memory: a query visits every segment."`
 	MaxFileBytes  Bytes    `yaml:"maxFileBytes" doc:"Largest file that is indexed; larger ones are listed as skipped."`
+	Ctags         string   `yaml:"ctags" doc:"Absolute path of universal-ctags, built with sandbox and JSON, which finds symbols in languages that Quarry has no reader for. Files that are indexed already stay as they are until they change: give all workers of one log the same. Empty: none."`
 	MaxFiles      int      `yaml:"maxFiles" doc:"Files of the largest repository that is indexed, about 600 bytes of memory each while it is imported. 0: what a third of runtime.memoryBytes holds, at most 4,000,000."`
 	MaxRefs       int      `yaml:"maxRefs" doc:"Branches and tags of one repository that are indexed, at most 200,000. Of more that are selected, those with the newest commits are; the others are listed in the status of the repository. The default is 5,000."`
 	MergeInterval Duration `yaml:"mergeInterval" doc:"How often segments are looked at for dead text; small ones are merged as they come. 0: never merge."`

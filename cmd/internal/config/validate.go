@@ -41,6 +41,7 @@ func (c *Config) validate(secrets bool) error {
 	c.validateAddresses(report)
 	c.validateLog(report)
 	c.validateGit(report)
+	c.validatePipeline(report)
 	c.validateAccess(report)
 	c.validateOIDC(report)
 	c.validateLimits(report)
@@ -189,6 +190,12 @@ func (c *Config) validateGit(report reporter) {
 	}
 	checkNetworks("git.allowedNetworks", c.Git.AllowedNetworks, report)
 	checkNetworks("git.deniedNetworks", c.Git.DeniedNetworks, report)
+}
+
+func (c *Config) validatePipeline(report reporter) {
+	if c.Pipeline.Ctags != "" && !filepath.IsAbs(c.Pipeline.Ctags) {
+		report("pipeline.ctags", "%q is not an absolute path", c.Pipeline.Ctags)
+	}
 }
 
 func checkNetworks(path string, networks []string, report reporter) {

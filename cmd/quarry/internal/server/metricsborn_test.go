@@ -53,6 +53,8 @@ func wantedSeries() map[string][]string {
 		"quarry_indexer_pushes_total":               splitWords("moved coalesced deleted refresh already_indexed not_selected unknown_repository"),
 		"quarry_indexer_skipped_files_total":        splitWords("binary too_large undecodable symlink submodule lfs_pointer unreadable"),
 		"quarry_indexer_symbol_failures_total":      splitWords("symbols_timeout symbols_limit symbols_failed"),
+		"quarry_ctags_files_total":                  splitWords("complete timeout limit failed"),
+		"quarry_ctags_restarts_total":               splitWords("crash timeout limit"),
 		"quarry_embeddedlog_refused_appends_total":  splitWords("disk_full queue_full too_large"),
 		"quarry_kafkalog_retries_total":             splitWords("produce fetch request group"),
 		"quarry_kafkalog_producer_restarts_total":   {"given up", "out of order", "forgotten", "sequences used up"},

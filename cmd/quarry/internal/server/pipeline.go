@@ -9,6 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 	"github.com/quarrysearch/quarry/pipeline/analyze"
+	"github.com/quarrysearch/quarry/pipeline/analyze/ctags"
 	"github.com/quarrysearch/quarry/pipeline/indexer"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/pipeline/reconcile"
@@ -24,6 +25,8 @@ const readMargin = 3 * mirror.DefaultReadTimeout
 // pipeline is what fetches, analyses and builds.
 type pipeline struct {
 	mirrors *mirror.Mirrors
+	// ctags is nil if it is not configured.
+	ctags   *ctags.Pool
 	indexer *indexer.Indexer
 	worker  *worker.Worker
 	// projected is what the worker waits for.
@@ -51,11 +54,14 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	}
 	s.addCloser(mirrors)
 	p := &pipeline{mirrors: mirrors}
+	if p.ctags, err = s.openCtags(ctx, temporary); err != nil {
+		return fmt.Errorf("pipeline.ctags: %w", err)
+	}
 	p.indexer, err = indexer.New(indexer.Options{
 		Log:          s.log,
 		Mirrors:      mirrors,
 		Now:          boot.Now,
-		Analyzer:     analyze.New(analyze.Options{MaxBlobBytes: int64(s.o.Config.Pipeline.MaxFileBytes)}),
+		Analyzer:     analyze.New(analyze.Options{MaxBlobBytes: int64(s.o.Config.Pipeline.MaxFileBytes), Ctags: p.ctags}),
 		Segments:     s.segments,
 		TempDir:      temporary,
 		MaxBlobBytes: int64(s.o.Config.Pipeline.MaxFileBytes),
@@ -96,6 +102,28 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		s.verifier = s.newVerifier()
 	}
 	return err
+}
+
+// openCtags starts ctags; it returns nil if it is not configured.
+func (s *Server) openCtags(ctx context.Context, temporary string) (*ctags.Pool, error) {
+	metrics := ctags.NewMetrics(s.o.Registerer)
+	if s.o.Config.Pipeline.Ctags == "" {
+		return nil, nil
+	}
+	pool, err := ctags.Open(ctx, ctags.Options{Program: s.o.Config.Pipeline.Ctags, TempDir: temporary, Metrics: metrics, Logger: s.o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	s.addCloser(pool)
+	return pool, nil
+}
+
+// openedCtags returns the processes of ctags; nil if there are none.
+func (s *Server) openedCtags() *ctags.Pool {
+	if s.pipeline == nil {
+		return nil
+	}
+	return s.pipeline.ctags
 }
 
 // appliedOffsets says how far the projections are: those of this process, or those that

@@ -22,9 +22,13 @@ func (p *pastRestorer) analyzeDocuments(ctx context.Context, m *mirror.Mirror, i
 		return nil, nil
 	}
 	defer reader.Close()
+	options := analyze.Options{MaxBlobBytes: int64(p.o.Config.Pipeline.MaxFileBytes)}
+	if p.o.Ctags != nil {
+		options.Ctags = p.o.Ctags()
+	}
 	a := &analysis{
 		past: p, seed: fmt.Appendf(nil, "repository %d, of the past", id),
-		analyzer: analyze.New(analyze.Options{MaxBlobBytes: int64(p.o.Config.Pipeline.MaxFileBytes)}),
+		analyzer: analyze.New(options),
 	}
 	a.builder = segment.NewBuilder(segment.Options{Seed: a.seed})
 	ids := make([]mirror.ObjectID, len(documents))

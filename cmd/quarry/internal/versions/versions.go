@@ -15,6 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/erasure"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/repair"
+	"github.com/quarrysearch/quarry/pipeline/analyze/ctags"
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 	"github.com/quarrysearch/quarry/projections"
@@ -64,6 +65,9 @@ type Options struct {
 	EmptyQuarantine func() (int, error)
 	// Mirrors returns those of this process; nil if it has none.
 	Mirrors func() *mirror.Mirrors
+	// Ctags returns the processes of ctags with which this process indexes; nil if it has
+	// none. Not required.
+	Ctags func() *ctags.Pool
 	// FailureReason says why the workers gave an event up.
 	FailureReason func(event.Position) (reason string, given bool)
 	// DiskFull is called by a store that cannot write for want of space; not required.

@@ -1,0 +1,60 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/quarrysearch/quarry/pipeline/analyze/ctags"
+)
+
+// TestCtags indexes files of languages that only ctags reads: symbols are found, and a file
+// that has too many is searchable and listed with the reason.
+func TestCtags(t *testing.T) {
+	program, err := exec.LookPath("ctags")
+	if err != nil && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
+		t.Skip("universal-ctags is missing: ", err)
+	}
+	dir := gitTree(t, map[string]string{
+		"horn.tcl": "proc trombone {} {}\n", "many.tcl": "# tuba\n" + strings.Repeat("proc many {} {}\n", 1<<16+1),
+		"a.go": "package flute\n",
+	})
+	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir), "access.anonymous=on", "pipeline.ctags="+program))
+	var r registration
+	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"horns"}`, dir), &r); status != http.StatusAccepted {
+		t.Fatalf("register: %d %s", status, r.Message)
+	}
+	awaitStatus(t, s, r.RepoID, r.isApplied)
+	for _, c := range []struct{ address, says string }{
+		{"/search?q=sym:trombone+kind:function", "horn.tcl"},
+		{"/search?q=tuba", "many.tcl"},
+		{fmt.Sprintf("/api/repos/%d/skipped", r.RepoID), `{"path":"many.tcl","ref":"refs/heads/main","reason":"symbols_limit","symbols":"partial"`},
+		{"/metrics", `quarry_ctags_files_total{result="complete"} 1`},
+		{"/metrics", `quarry_ctags_files_total{result="limit"} 1`},
+		{"/metrics", `quarry_ctags_restarts_total{reason="limit"} 1`},
+	} {
+		if status, text := getURL(t, s.URL()+c.address); status != http.StatusOK || !strings.Contains(text, c.says) {
+			t.Errorf("%s: %d, want %q:\n%.1500s", c.address, status, c.says, text)
+		}
+	}
+}
+
+// TestUnusableCtags: a server whose ctags cannot do what is needed does not start, and says
+// which setting to change.
+func TestUnusableCtags(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	_, err := Open(t.Context(), Options{
+		Config: testConfig(t, "pipeline.ctags="+filepath.Join(t.TempDir(), "none")), Logger: slog.New(slog.DiscardHandler), Registerer: registry, Gatherer: registry, Version: "test",
+	})
+	if !errors.Is(err, ctags.ErrUnusable) || !strings.Contains(err.Error(), "pipeline.ctags: ") {
+		t.Error(err)
+	}
+}

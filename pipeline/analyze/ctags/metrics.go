@@ -1,0 +1,66 @@
+package ctags
+
+import (
+	"errors"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// What became of a file, and why a process was replaced.
+const (
+	resultComplete = "complete"
+	resultTimeout  = "timeout"
+	resultLimit    = "limit"
+	resultFailed   = "failed"
+	reasonCrash    = "crash"
+)
+
+// Metrics count files and processes.
+type Metrics struct {
+	files    *prometheus.CounterVec
+	restarts *prometheus.CounterVec
+}
+
+// NewMetrics returns metrics that are registered at reg, unless that is nil.
+func NewMetrics(reg prometheus.Registerer) *Metrics {
+	m := &Metrics{
+		files: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_ctags_files_total", Help: "Files read by ctags, by result: complete, timeout, limit (too large, or too many symbols) or failed.",
+		}, []string{"result"}),
+		restarts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "quarry_ctags_restarts_total", Help: "Processes of ctags that were replaced, by reason: crash, timeout or limit.",
+		}, []string{"reason"}),
+	}
+	for _, result := range []string{resultComplete, resultTimeout, resultLimit, resultFailed} {
+		m.files.WithLabelValues(result)
+	}
+	for _, reason := range []string{reasonCrash, resultTimeout, resultLimit} {
+		m.restarts.WithLabelValues(reason)
+	}
+	if reg != nil {
+		reg.MustRegister(m.files, m.restarts)
+	}
+	return m
+}
+
+func (m *Metrics) countFile(err error) {
+	m.files.WithLabelValues(resultOf(err, resultFailed)).Inc()
+}
+
+func (m *Metrics) countRestart(err error) {
+	m.restarts.WithLabelValues(resultOf(err, reasonCrash)).Inc()
+}
+
+// resultOf names an error; other is the name of those that are neither ErrTimeout nor
+// ErrLimit.
+func resultOf(err error, other string) string {
+	switch {
+	case err == nil:
+		return resultComplete
+	case errors.Is(err, ErrTimeout):
+		return resultTimeout
+	case errors.Is(err, ErrLimit):
+		return resultLimit
+	}
+	return other
+}
