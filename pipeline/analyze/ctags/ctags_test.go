@@ -275,6 +275,7 @@ func TestPlaceTags(t *testing.T) {
 		{[]tag{{Name: "x", Kind: "procedure", Line: 2}, {Name: "x", Kind: "procedure", Line: 2}, {Name: "x", Kind: "procedure", Line: 2}}, "function x 2-0\nfunction x 2-0\n"},
 		{[]tag{{Name: "m", Kind: "procedure", Line: 3, Scope: "x.A.b", ScopeKind: "class", End: 4}, {Name: "A.b", Kind: "class", Line: 2, End: 9}}, "class A.b 2-0\nfunction m in class A.b 3-4\n"},
 		{[]tag{{Name: "m", Kind: "procedure", Line: 3, Scope: "::q::r", ScopeKind: "class", End: 1}}, "function m in class r 3-0\n"},
+		{[]tag{{Name: "m", Kind: "procedure", Line: 3, Scope: strings.Repeat("q.", maxScopeNames) + "r", ScopeKind: "class"}}, "function m 3-0\n"},
 		{[]tag{{Name: "m", Kind: "procedure", Line: 3, Scope: "q", ScopeKind: "made up"}}, "function m 3-0\n"},
 		{[]tag{{Name: "m", Kind: "other", Line: 3}, {Name: "m", Kind: "procedure"}, {Name: "m", Kind: "procedure", Line: 5}, {Name: "xy x\n", Kind: "procedure", Line: 2}}, ""},
 	} {

@@ -13,8 +13,9 @@ import (
 const (
 	// maxSearchBytes bounds the part of a line in which names are looked for.
 	maxSearchBytes = 16 << 10
-	// maxScopeBytes bounds the scope of a tag that is read.
+	// maxScopeBytes and maxScopeNames bound the scope of a tag that is read.
 	maxScopeBytes = 1 << 10
+	maxScopeNames = 64
 )
 
 // placeTags returns the tags as symbols. ctags names the line of a definition, not its
@@ -42,7 +43,11 @@ func placeTags(text []byte, tags []tag, kinds kindSet) []code.Symbol {
 		}
 		at := findName(line, t.Name, searched[t.Name])
 		kind := kinds[t.Kind]
-		if at < 0 || kind == "" {
+		if at < 0 {
+			searched[t.Name] = len(line) + 1 // it is not looked for again
+			continue
+		}
+		if kind == "" {
 			continue
 		}
 		searched[t.Name] = at + len(t.Name)
@@ -101,7 +106,10 @@ func findParent(defined map[definition]bool, t *tag, kinds kindSet) (string, cod
 		return "", ""
 	}
 	rest := t.Scope
-	for {
+	for names := 1; ; names++ {
+		if names > maxScopeNames {
+			return "", ""
+		}
 		if defined[definition{t.ScopeKind, rest}] {
 			return rest, kind
 		}
