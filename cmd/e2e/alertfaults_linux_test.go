@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -53,6 +54,7 @@ var alertFaults = []struct {
 	{"poison record", []string{"QuarryPoisonRecords"}, (*alertWorld).appendPoison},
 	{"broker that is killed and loses records", []string{"QuarryUnrecordedChanges", "QuarryKafkaLostRecords"}, (*alertWorld).loseBroker},
 	{"cut audit log", []string{"QuarryAuditNotSealed"}, (*alertWorld).cutAuditLog},
+	{"host that refuses its members", []string{"QuarryPermissionsOld"}, (*alertWorld).refuseMembers},
 }
 
 // TestAlertsOfRealFaults causes faults and checks the alerts that promtool
@@ -250,6 +252,60 @@ func (w *alertWorld) spoilSettings() {
 	e.during = append(e.during, reload("connections: [", isZero))
 	e.after = append(e.after, reload(string(settings), isPositive))
 	w.verifyAlerts(&e, "QuarryReloadFailed")
+}
+
+// refuseMembers has a GitLab whose token may read a private project, but for some time not
+// its members.
+func (w *alertWorld) refuseMembers() {
+	project := object{
+		"id": 7, "path_with_namespace": "meadow/hidden", "default_branch": "main",
+		"visibility": "private",
+	}
+	var allowed atomic.Bool
+	host := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		var answer any
+		switch path := r.URL.EscapedPath(); {
+		case path == "/api/v4/projects/meadow%2Fhidden":
+			answer = project
+		case path != "/api/v4/projects/7/members/all":
+			rw.WriteHeader(http.StatusNotFound)
+			return
+		case !allowed.Load():
+			rw.WriteHeader(http.StatusForbidden)
+			return
+		default:
+			answer = []object{}
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(rw).Encode(answer) // the client says what is missing
+	}))
+	w.t.Cleanup(host.Close)
+	project["git_http_url"], project["http_url_to_repo"], project["web_url"] = host.URL+"/meadow/hidden.git", host.URL+"/meadow/hidden.git", host.URL+"/meadow/hidden"
+	token := filepath.Join(w.dir, "token")
+	writeTextFile(w.t, token, "secret\n")
+	var settings object
+	w.failOnError(json.Unmarshal([]byte(configText(w.dir)), &settings))
+	settings["git"].(object)["allowedNetworks"] = []string{"127.0.0.0/8"}
+	settings["connections"] = append(settings["connections"].([]any), object{
+		"name": "lab", "kind": "gitlab", "url": host.URL, "token": "file:" + token, "discover": object{"projects": []string{"meadow/hidden"}},
+		"permissions": object{"read": true, "emails": true, "interval": "5m"},
+	})
+	text, err := json.Marshal(settings)
+	w.failOnError(err)
+	writeTextFile(w.t, w.config, string(text))
+
+	rest := w.startEpisode()
+	w.runQuarry("connections", "sync", "lab", "--wait")
+	w.restartServer() // which reads all at its start
+	w.awaitMetric("quarry_permissions_failing_repositories", `connection="lab"`, isPositive)
+	old := scrapeServer(w.server)
+	allowed.Store(true)
+	w.restartServer()
+	w.awaitMetric("quarry_permissions_oldest_read_timestamp_seconds", `connection="lab"`, isPositive)
+	w.verifyAlerts(&episode{
+		before: []scrape{rest}, during: []scrape{old}, after: []scrape{scrapeServer(w.server)},
+		renewed: []string{"quarry_permissions_oldest_read_timestamp_seconds"},
+	}, "QuarryPermissionsOld")
 }
 
 func (w *alertWorld) giveUpPush() {

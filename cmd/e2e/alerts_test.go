@@ -81,6 +81,9 @@ type episode struct {
 	// ages are gauges of seconds that grow while the fault lasts: they grew by about a
 	// second in each second between two scrapes, and go on so while the last one holds.
 	ages []string
+	// renewed are gauges of moments that are set anew again and again after the repair: they
+	// stay as recent as in the last scrape.
+	renewed []string
 }
 
 // splitParts returns the parts, each with the minutes for which its last scrape holds.
@@ -115,7 +118,8 @@ func (e *episode) seriesValues(series string) []string {
 			out = append(out, last)
 		}
 		age, err := strconv.ParseFloat(last, 64)
-		grows := i == 1 && slices.Contains(e.ages, name) && err == nil && age > 0
+		grows := i == 1 && slices.Contains(e.ages, name) || i == 2 && slices.Contains(e.renewed, name)
+		grows = grows && err == nil && age > 0
 		for minute := range part.hold {
 			if grows {
 				last = fmt.Sprint(age + float64(60*(minute+1)))
