@@ -81,7 +81,7 @@ type episode struct {
 	// ages are gauges of seconds that grow while the fault lasts: they grew by about a
 	// second in each second between two scrapes, and go on so while the last one holds.
 	ages []string
-	// renewed are gauges of moments that are set anew again and again after the repair: they
+	// renewed are gauges of moments that are renewed again and again after the repair: they
 	// stay as recent as in the last scrape.
 	renewed []string
 }
