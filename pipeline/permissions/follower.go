@@ -216,7 +216,7 @@ func (f *follower) scheduleDoubted(ctx context.Context, now time.Time) {
 		}
 		dueForAll := now
 		if doubt.Repository == 0 {
-			dueForAll = f.connectionDoubts.admit(now, maxConnectionDoubts)
+			dueForAll = f.connectionDoubts.admitDoubt(now, maxConnectionDoubts)
 		}
 		for id, s := range f.repositories {
 			if doubt.Repository != 0 && doubt.Repository != id || f.doubts == nil && readAt(known, s, f.c.Name).After(at) {
@@ -224,7 +224,7 @@ func (f *follower) scheduleDoubted(ctx context.Context, now time.Time) {
 			}
 			due := dueForAll
 			if doubt.Repository != 0 {
-				due = s.doubts.admit(now, maxDoubts)
+				due = s.doubts.admitDoubt(now, maxDoubts)
 			}
 			s.failures = 0
 			if due.Before(s.next) {
@@ -241,8 +241,8 @@ type doubtWindowCount struct {
 	n     int
 }
 
-// admit returns when a doubt counts: now, or at the end of the window if it has had most.
-func (c *doubtWindowCount) admit(now time.Time, most int) time.Time {
+// admitDoubt returns when a doubt counts: now, or at the end of the window if it has had most.
+func (c *doubtWindowCount) admitDoubt(now time.Time, most int) time.Time {
 	if end := c.begun.Add(doubtWindow); now.Before(c.begun) || !now.Before(end) {
 		c.begun, c.n = now, 0
 	} else if c.n >= most {

@@ -51,7 +51,7 @@ func (s *Server) operationRoutes() []route {
 	for i := range routes {
 		routes[i].page = limitTime(routes[i].page)
 	}
-	return append(routes, route{http.MethodGet, verifyPath, accessOwner, s.verifyPage}, route{http.MethodPost, verifyPath, accessOwner, s.verify})
+	return append(routes, route{http.MethodGet, verifyPath, accessOwner, s.verifyPage}, route{http.MethodPost, verifyPath, accessOwner, s.showVerification})
 }
 
 // limitTime bounds the operations of a page.

@@ -44,9 +44,9 @@ func (s *Server) showVerifyForm(w http.ResponseWriter, v *pageRequest, f form, s
 	return s.renderPage(w, v, view{template: "verify", title: s.texts.mustFormat("verify"), status: status, form: f, data: d})
 }
 
-// verify runs a verification as the visitor and sends what it says as it comes. It ends when
+// showVerification runs a verification as the visitor and sends each difference as it is found. It ends when
 // the browser leaves.
-func (s *Server) verify(w http.ResponseWriter, v *pageRequest) error {
+func (s *Server) showVerification(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
 		return err
@@ -69,8 +69,8 @@ func (s *Server) verify(w http.ResponseWriter, v *pageRequest) error {
 	if !out.begun {
 		return errors.New("web: a verification without a frame")
 	}
-	_ = out.send("verified", out)
-	_ = out.send("close", out.frame)
+	_ = out.sendPart("verified", out)
+	_ = out.sendPart("close", out.frame)
 	return nil
 }
 
@@ -88,8 +88,8 @@ type verificationWriter struct {
 	Shown, Left int // differences and what was not compared: on the page, and beyond it
 }
 
-// send sends a part of the page, at once.
-func (o *verificationWriter) send(template string, data any) error {
+// sendPart sends a part of the page immediately.
+func (o *verificationWriter) sendPart(template string, data any) error {
 	var b bytes.Buffer
 	page := o.s.templates.byName["verify"]
 	if !o.begun {
@@ -134,13 +134,13 @@ func (o *verificationWriter) sendFrame(f *wire.VerificationFrame) error {
 	default:
 		return nil
 	}
-	return o.send("frame", verificationRow{f, o.s.texts})
+	return o.sendPart("frame", verificationRow{f, o.s.texts})
 }
 
 // sendFailure says why a verification ended early. What was sent stays.
 func (o *verificationWriter) sendFailure(err error) error {
 	text := o.s.explainError(o.w, o.v, err).text
-	return o.send("broken", text)
+	return o.sendPart("broken", text)
 }
 
 // verificationRow is a frame with what to do about it.

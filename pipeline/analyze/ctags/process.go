@@ -39,8 +39,8 @@ type tag struct {
 	Message   string `json:"message"`
 }
 
-// command returns a command of ctags that sees neither options nor the environment.
-func command(program, directory string, arguments ...string) *exec.Cmd {
+// newCommand returns a command of ctags that sees neither options nor the environment.
+func newCommand(program, directory string, arguments ...string) *exec.Cmd {
 	cmd := exec.Command(program, append([]string{"--options=NONE"}, arguments...)...)
 	cmd.Dir, cmd.Env = directory, []string{"PATH=/usr/bin:/bin"}
 	return cmd
@@ -52,7 +52,7 @@ func startProcess(program, directory string, languages languageSet) (*process, e
 		"--_interactive=sandbox", "--output-format=json",
 		"--fields=", "--fields=+{name}{line}{end}{kind}{scope}{scopeKind}", "--fields=+KZ",
 	}
-	cmd := command(program, directory, append(arguments, languages.mapArguments()...)...)
+	cmd := newCommand(program, directory, append(arguments, languages.mapArguments()...)...)
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err

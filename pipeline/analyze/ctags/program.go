@@ -79,13 +79,13 @@ type languageSet map[code.Language]string
 func (l languageSet) mapArguments() []string {
 	arguments := make([]string, 0, len(l))
 	for _, name := range l {
-		arguments = append(arguments, "--map-"+name+"=+."+extension(name))
+		arguments = append(arguments, "--map-"+name+"=+."+makeExtension(name))
 	}
 	slices.Sort(arguments)
 	return arguments
 }
 
-func extension(ctagsName string) string { return "quarry" + strings.ToLower(ctagsName) }
+func makeExtension(ctagsName string) string { return "quarry" + strings.ToLower(ctagsName) }
 
 // fileName is what a process takes for the name of a file.
-func fileName(ctagsName string) string { return "text." + extension(ctagsName) }
+func fileName(ctagsName string) string { return "text." + makeExtension(ctagsName) }

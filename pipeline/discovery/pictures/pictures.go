@@ -116,7 +116,7 @@ func (l *Loader) Load(ctx context.Context, r *code.Repository) (body []byte, con
 	if err := ctx.Err(); err != nil {
 		return nil, "", err // the caller is gone, which says nothing about the picture
 	}
-	l.keep(key, p)
+	l.keepPicture(key, p)
 	return p.body, p.kind, p.err
 }
 
@@ -127,7 +127,7 @@ func (l *Loader) findKept(key pictureKey) (picture, bool) {
 	return p, ok && l.o.Now().Before(p.until)
 }
 
-func (l *Loader) keep(key pictureKey, p picture) {
+func (l *Loader) keepPicture(key pictureKey, p picture) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.mu.kept.Put(key, p, int64(len(p.body)+entryBytes))
