@@ -169,7 +169,7 @@ func TestBadPrograms(t *testing.T) {
 		{"refuses", read + `echo '{"_type":"error","message":"no"}'; exec cat`, ErrFailed, 0, 2},
 		{"hangs", read + tagOfX + "exec sleep 60", ErrTimeout, 1, 1},
 		{"does not read", deaf, ErrTimeout, 0, 1},
-		{"ends no line", read + "exec tr '\\0' a </dev/zero", ErrLimit, 0, 1},
+		{"ends no line", read + "exec 3<&0; exec tr '\\0' a </dev/zero", ErrLimit, 0, 1},
 		{"has long names", read + tagOfX + `printf '{"_type":"tag","name":"%070000d"}\n' 1` + "\n" + tagOfX + completed + "exec cat", nil, 1, 0},
 		{"lies", read + `echo '{"_type":"tag","name":"x","kind":"made up","line":1}'; echo '{"_type":"tag","name":"x","kind":"procedure","line":9}'; echo '{"_type":"tag","name":"zz","kind":"procedure","line":1}'` + "\n" + completed + "exec cat", nil, 0, 0},
 	} {
