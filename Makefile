@@ -86,7 +86,7 @@ simulate: ## a simulated world of webhooks, workers and projections: EVENTS=1000
 
 cover: ## every test, and fail where packages or all statements are covered too little; go tool cover -html=.cache/cover.out shows the lines
 	@mkdir -p .cache
-	$(GO) test -vet=off -timeout 60m -coverpkg=./... -coverprofile=.cache/cover.out ./...
+	$(GO) test -vet=off -timeout 30m -coverpkg=./... -coverprofile=.cache/cover.out ./...
 	$(GO) run ./cmd/internal/tasks cover --least 70 --all 85 --floors .ci/coverage.txt .cache/cover.out
 
 bench: build ## the tables of docs/performance.md, to OUT=FILE; CORPORA=DIR ZOEKT_BIN=DIR QUICK=1 BENCHFLAGS=

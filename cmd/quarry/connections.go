@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -146,7 +147,10 @@ func (c *syncConnectionsCommand) Run(ctx context.Context, s streams) error {
 	if err != nil {
 		return err
 	}
-	begun := time.Now()
+	before, err := to.ListConnections(ctx)
+	if err != nil {
+		return err
+	}
 	accepted, err := to.SyncConnections(ctx, wire.ConnectionSyncRequest{Name: c.Connection, Remove: c.Remove})
 	if err != nil {
 		return err
@@ -155,35 +159,52 @@ func (c *syncConnectionsCommand) Run(ctx context.Context, s streams) error {
 		_, err := fmt.Fprintf(s.out, "syncing %s\n", escapeCell(strings.Join(accepted.Names, ", ")))
 		return err
 	}
-	return c.waitForSyncs(ctx, s, to, begun, accepted.Names)
+	return c.waitForSyncs(ctx, s, to, before, accepted.Names)
 }
 
 // pollSyncs is the time between two looks at the syncs that are waited for.
 const pollSyncs = 500 * time.Millisecond
 
-// waitForSyncs waits until the connections have synced since begun. The clocks of both
-// machines may differ: a sync counts if its end was seen to change.
-func (c *syncConnectionsCommand) waitForSyncs(ctx context.Context, s streams, to *client.Client, begun time.Time, names []string) error {
-	waiting := map[string]wire.Time{}
-	for _, name := range names {
-		waiting[name] = wire.At(begun)
+// maxElsewhere bounds the wait while the server says that another process syncs: a server
+// that has just started may take over soon.
+const maxElsewhere = time.Minute
+
+// waitForSyncs waits until the connections have synced since they were as before. It
+// compares times of the server alone, since the clocks of both machines may differ. It
+// fails if a connection is gone, or is synced by another process for longer than
+// maxElsewhere.
+func (*syncConnectionsCommand) waitForSyncs(ctx context.Context, s streams, to *client.Client, before []wire.Connection, names []string) error {
+	started := make(map[string]wire.Time, len(before))
+	for i := range before {
+		started[before[i].Name] = before[i].Sync.StartedAt
 	}
+	giveUp := time.Now().Add(maxElsewhere)
 	for {
 		found, err := to.ListConnections(ctx)
 		if err != nil {
 			return err
 		}
-		var done []wire.Connection
-		for _, x := range found {
-			if at, ok := waiting[x.Name]; ok && x.Sync.State != "running" && x.Sync.State != "waiting" && x.Sync.StartedAt.After(at.Time) {
-				done = append(done, x)
+		found = slices.DeleteFunc(found, func(x wire.Connection) bool { return !slices.Contains(names, x.Name) })
+		if len(found) < len(names) {
+			return fmt.Errorf("some of the connections %s are gone since their sync was requested; run quarry connections", escapeCell(strings.Join(names, ", ")))
+		}
+		done := true
+		for i := range found {
+			x := &found[i]
+			if x.Sync.State == wire.ConnectionSyncStateElsewhere {
+				if time.Now().After(giveUp) {
+					return fmt.Errorf("another process syncs the connection %s; ask its server", escapeCell(x.Name))
+				}
+				done = false
+			} else if !endedSince(&x.Sync, started[x.Name]) {
+				done = false
 			}
 		}
-		if len(done) == len(names) {
-			if err := printConnections(s.out, done); err != nil {
+		if done {
+			if err := printConnections(s.out, found); err != nil {
 				return err
 			}
-			return issuesError(done)
+			return issuesError(found)
 		}
 		select {
 		case <-time.After(pollSyncs):
@@ -191,6 +212,12 @@ func (c *syncConnectionsCommand) waitForSyncs(ctx context.Context, s streams, to
 			return nil
 		}
 	}
+}
+
+// endedSince reports whether a sync has ended that is not the one that started at before.
+func endedSince(x *wire.ConnectionSync, before wire.Time) bool {
+	return x.State != wire.ConnectionSyncStateRunning && x.State != wire.ConnectionSyncStateWaiting &&
+		!x.StartedAt.IsZero() && !x.StartedAt.Equal(before.Time)
 }
 
 type checkConnectionsCommand struct {

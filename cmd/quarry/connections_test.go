@@ -1,0 +1,67 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// syncingServer has one connection, whose sync starts when it is requested, and ends two
+// looks later.
+type syncingServer struct {
+	state     string
+	startedAt time.Time
+	requested bool
+	looks     int  // since the sync was requested
+	removed   bool // by the request
+}
+
+func (x *syncingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	var answer any = map[string]any{"names": []string{"lab"}}
+	switch {
+	case r.Method == http.MethodPost:
+		x.requested, x.startedAt = true, x.startedAt.Add(time.Millisecond)
+		w.WriteHeader(http.StatusAccepted)
+	case x.removed && x.requested:
+		answer = []any{}
+	default:
+		state := x.state
+		if x.requested {
+			if x.looks++; x.looks <= 2 {
+				state = "running"
+			}
+		}
+		answer = []any{map[string]any{
+			"name": "lab", "kind": "gitea",
+			"sync": map[string]any{"state": state, "startedAt": x.startedAt.UTC().Format("2006-01-02T15:04:05.000Z")},
+		}}
+	}
+	_ = json.NewEncoder(w).Encode(answer) // the client says what is missing
+}
+
+// TestSyncWaits has the clock of the server an hour behind, at the same moment, and an hour
+// ahead of that of the command.
+func TestSyncWaits(t *testing.T) {
+	for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
+		x := &syncingServer{state: "complete", startedAt: time.Now().Add(ahead)}
+		server := httptest.NewServer(x)
+		t.Cleanup(server.Close)
+		code, out, stderr := runQuarry(t.Context(), "connections", "sync", "lab", "--wait", "--server", server.URL)
+		if code != exitOK || !strings.Contains(out, "complete") || x.looks != 3 {
+			t.Errorf("clock %s ahead: exit code %d after %d looks\n%s%s", ahead, code, x.looks, out, stderr)
+		}
+	}
+}
+
+func TestSyncWaitsForNoRemovedConnection(t *testing.T) {
+	server := httptest.NewServer(&syncingServer{state: "complete", startedAt: time.Now(), removed: true})
+	defer server.Close()
+	code, _, stderr := runQuarry(t.Context(), "connections", "sync", "lab", "--wait", "--server", server.URL)
+	if code == exitOK || !strings.Contains(stderr, "are gone since their sync was requested") {
+		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}
