@@ -65,8 +65,9 @@ func TestReaderThatCannotBeRestarted(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := trees.Commit(ended, commit); err == nil {
-		t.Fatal("a commit was read behind the end of the context")
+	// git may answer before it is killed. The reader does not use it again in either case.
+	if _, err := trees.Commit(ended, commit); err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatalf("Commit after the end of the context: %v, want the commit or %v", err, context.Canceled)
 	}
 	if err := errors.Join(os.RemoveAll(dir), os.WriteFile(dir, nil, 0o600)); err != nil {
 		t.Fatal(err)

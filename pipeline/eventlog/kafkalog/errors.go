@@ -105,10 +105,11 @@ func (b *backoff) waitNext(ctx context.Context) error {
 	return clock.Sleep(ctx, b.last)
 }
 
-// withRetry calls do until it succeeds, fails for good or ctx ends; the last error
-// of do is then part of the result.
+// withRetry calls do until it succeeds, fails for good or ctx ends. The result then
+// wraps the error of the last attempt that ctx did not end, if there was one.
 func (l *Log) withRetry(ctx context.Context, operation string, do func(context.Context) error) error {
 	var pause backoff
+	var lastErr error
 	for {
 		err := do(ctx)
 		if err == nil || !isRetriable(err) {
@@ -117,13 +118,16 @@ func (l *Log) withRetry(ctx context.Context, operation string, do func(context.C
 		if l.isClosed() {
 			return eventlog.ErrClosed
 		}
+		if ctx.Err() == nil || !errors.Is(err, ctx.Err()) {
+			lastErr = err
+		}
 		l.metrics.retries.WithLabelValues(operation).Inc()
 		l.refreshLayout(ctx)
 		if ctxErr := pause.waitNext(ctx); ctxErr != nil {
-			if errors.Is(err, ctxErr) {
+			if lastErr == nil {
 				return err
 			}
-			return fmt.Errorf("%w, last attempt: %w", ctxErr, err)
+			return fmt.Errorf("%w, last attempt: %w", ctxErr, lastErr)
 		}
 	}
 }

@@ -86,6 +86,30 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestRetriesEndWithTheLastAnswer has the time of a call end during its second attempt:
+// what the brokers answered to the first one is the reason.
+func TestRetriesEndWithTheLastAnswer(t *testing.T) {
+	opts, err := Options{Brokers: []string{"127.0.0.1:1"}}.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLog(opts, nil)
+	t.Cleanup(func() { _ = l.Close() })
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	attempts := 0
+	err = l.withRetry(ctx, operationRequest, func(ctx context.Context) error {
+		if attempts++; attempts == 1 {
+			return kafka.UnknownTopicOrPartition
+		}
+		cancel()
+		return fmt.Errorf("call: %w", ctx.Err())
+	})
+	if !errors.Is(err, kafka.UnknownTopicOrPartition) || !errors.Is(err, context.Canceled) || attempts != 2 {
+		t.Errorf("%v after %d attempts, want %v and %v after 2", err, attempts, kafka.UnknownTopicOrPartition, context.Canceled)
+	}
+}
+
 func TestJoinPasses(t *testing.T) {
 	for err, want := range map[error]bool{
 		io.EOF: true, kafka.UnknownMemberId: true, kafka.IllegalGeneration: true, kafka.RebalanceInProgress: true,
