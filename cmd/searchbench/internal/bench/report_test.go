@@ -82,7 +82,7 @@ func TestReport(t *testing.T) {
 		"| 8 clients, interactive mix, 15s | 100.0 queries/s, p50 , p99  | 400.0 queries/s, p50 , p99  | 4.00 × | ≥ 4 × | reached |",
 		"| 2.0 queries/s, p50 , p99 ; RE2 6.0 queries/s, p50 , p99  | 45.0 queries/s, p50 , p99  | 7.50 × | ≥ 15 × | missed: 0.50 of the goal |",
 		"| slowest p99 of any query of the suite and the scans | 600 ms the better of each (scan-if) | 100 ms (scan-if) | 6.00 × | ≤ 1/5 of the better | reached |",
-		"| 4 at the most; up to 102000 matches (l) | 1 at the most; up to 101 matches (l) |  | always the same list | reached |",
+		"| at most 4; up to 102000 matches (l) | at most 1; up to 101 matches (l) |  | always the same list | reached |",
 		"|  | p50 90.0 ms, p99 90.0 ms |  | p50 no more than its delta mode's | no comparison |",
 		"| 10,000 matches in parts: the first part / the whole answer |  | `return` 2.00 ms / 30.0 ms in 9 |  |  | no goal |",
 		"- something: no",

@@ -131,7 +131,7 @@ func stableRow(zoekt, quarry *figures) report.Row {
 		if lists == 0 {
 			return "", 0
 		}
-		return fmt.Sprintf("%d at the most; up to %d matches (%s)", lists, counted, name), lists
+		return fmt.Sprintf("at most %d; up to %d matches (%s)", lists, counted, name), lists
 	}
 	var ours int
 	row.Zoekt, _ = describe(zoekt.plain.stable)

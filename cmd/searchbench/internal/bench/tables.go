@@ -66,8 +66,8 @@ func (b *bench) worstQuery(best, quarry []timing, in func(int) bool) (name strin
 func (b *bench) queryTable(zoekt, quarry *figures) report.Table {
 	t := report.Table{
 		Title: "Queries",
-		Note: "First run / median. Matches are what the program says it counted up to the limit; zoekt lets a bare term match paths too, and counts " +
-			"differently there. Whether Quarry's counts are right is checked by searchbench verify.",
+		Note: "First run / median. Matches are the count that each program reports, up to the limit; zoekt lets a bare term match paths too, and counts " +
+			"differently there. `searchbench verify` checks whether Quarry's counts are right.",
 		Header: []string{"query", "limit", "zoekt", "zoekt RE2", "quarry", "matches zoekt", "matches quarry"},
 	}
 	cell := func(timings []timing, i int) string {
