@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
@@ -65,17 +66,29 @@ func TestStatistics(t *testing.T) {
 	}
 }
 
+// slowFake takes as long as its answers say.
+type slowFake struct{ fake }
+
+func (f *slowFake) Search(ctx context.Context, request engine.Request) (engine.Answer, error) {
+	answer, err := f.fake.Search(ctx, request)
+	<-time.After(answer.Elapsed) // of the bubble
+	return answer, err
+}
+
 func TestLoadCountsQueriesAndErrors(t *testing.T) {
+	const ms = time.Millisecond
 	queries := []suite.Query{{Text: "a"}, {Text: "b"}}
-	f := &fake{times: []time.Duration{time.Millisecond, 3 * time.Millisecond}}
-	load := measureLoad(context.Background(), f, queries, zoektRequest, 20*time.Millisecond)
-	if int64(load.Queries) != f.asked.Load() || load.Errors != 0 || load.P99 != 3*time.Millisecond || load.perSecond() <= 0 {
-		t.Errorf("%+v after %d questions", load, f.asked.Load())
-	}
-	f = &fake{times: []time.Duration{1}, err: errors.New("no")}
-	if load := measureLoad(context.Background(), f, queries, zoektRequest, 5*time.Millisecond); load.Queries != 0 || load.Errors == 0 {
-		t.Errorf("failing server: %+v", load)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &slowFake{fake{times: []time.Duration{ms, 3 * ms}}}
+		load := measureLoad(t.Context(), f, queries, zoektRequest, 20*ms)
+		if int64(load.Queries) != f.asked.Load() || load.Errors != 0 || load.P99 != 3*ms || load.Wall < 20*ms || load.Wall > 23*ms {
+			t.Errorf("%+v after %d questions, want as many queries without errors in 20 to 23 ms, the slowest 3 ms", load, f.asked.Load())
+		}
+		f = &slowFake{fake{times: []time.Duration{ms}, err: errors.New("no")}}
+		if load := measureLoad(t.Context(), f, queries, zoektRequest, 5*ms); load.Queries != 0 || load.Errors != 5*loadClients {
+			t.Errorf("failing server: %+v, want %d errors", load, 5*loadClients)
+		}
+	})
 }
 
 func TestWaitForWord(t *testing.T) {
