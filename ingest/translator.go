@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -42,6 +43,9 @@ type Connection struct {
 	// Secrets authenticate deliveries, in the form the kind defines. Several are
 	// accepted at once, so that a secret can be rotated without a gap.
 	Secrets []string
+	// Addresses are networks that deliveries have to come from; empty: any. Only a kind of
+	// host that does not sign has them, and needs no secret with them.
+	Addresses []netip.Prefix
 	// AllowToken accepts the secret itself as "Authorization: Bearer …" from
 	// senders that cannot sign, where the kind of host has no other rule.
 	AllowToken bool
@@ -63,6 +67,9 @@ type Open func(c Connection) (Translator, error)
 // Request is one delivery as it came in.
 type Request struct {
 	Header http.Header
+	// Client is the address of the sender, behind trusted proxies as well; invalid if it is
+	// not known.
+	Client netip.Addr
 	// Query is that of the URL, for hosts that neither sign nor send headers.
 	Query url.Values
 	// Body is the raw body. The translator must not keep or change it.
@@ -75,8 +82,8 @@ type Request struct {
 // Translator reads the deliveries of one connection.
 type Translator interface {
 	// Verify returns nil if one of the connection's secrets authenticates the
-	// delivery, in constant time, and an error that wraps ErrUnauthenticated
-	// otherwise.
+	// delivery, in constant time, or its Addresses do without a secret, and an error
+	// that wraps ErrUnauthenticated otherwise.
 	Verify(r *Request) error
 	// DeliveryID returns what the sender calls the delivery, verified or not, and
 	// as it came: any text. Empty if it does not say.

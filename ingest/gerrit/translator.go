@@ -2,6 +2,8 @@ package gerrit
 
 import (
 	"fmt"
+	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,8 +18,11 @@ const queryToken = "token"
 
 // Translator reads the deliveries of one Gerrit connection.
 type Translator struct {
-	host    ingest.Host
-	secrets [][]byte
+	host ingest.Host
+	// secrets and addresses authenticate a delivery: one of each that is not empty. Not
+	// both are.
+	secrets   [][]byte
+	addresses []netip.Prefix
 }
 
 var _ ingest.Translator = (*Translator)(nil)
@@ -28,15 +33,25 @@ func Open(c ingest.Connection) (ingest.Translator, error) {
 	if err != nil {
 		return nil, err
 	}
-	secrets, err := ingest.ParseSecrets(c, "make one, and end the URL in webhooks.config with ?token=SECRET")
+	t := &Translator{host: host, addresses: c.Addresses}
+	if len(c.Secrets) == 0 && len(c.Addresses) > 0 {
+		return t, nil
+	}
+	t.secrets, err = ingest.ParseSecrets(c, "make one, and end the URL in webhooks.config with ?token=SECRET; or set addresses")
 	if err != nil {
 		return nil, err
 	}
-	return &Translator{host: host, secrets: secrets}, nil
+	return t, nil
 }
 
 // Verify implements ingest.Translator.
 func (t *Translator) Verify(r *ingest.Request) error {
+	if len(t.addresses) > 0 && !slices.ContainsFunc(t.addresses, func(p netip.Prefix) bool { return p.Contains(r.Client) }) {
+		return fmt.Errorf("%w: the sender's address %s is not in addresses of the connection", ingest.ErrUnauthenticated, r.Client)
+	}
+	if len(t.secrets) == 0 {
+		return nil
+	}
 	if err := signature.Token(r.Query.Get(queryToken), t.secrets...); err != nil {
 		return fmt.Errorf("%w: parameter %s of the URL: %w", ingest.ErrUnauthenticated, queryToken, err)
 	}

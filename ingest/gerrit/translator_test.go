@@ -3,6 +3,7 @@ package gerrit
 import (
 	"errors"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"testing"
 
@@ -26,6 +27,39 @@ func TestVerify(t *testing.T) {
 		if (err == nil) != good || err != nil && !errors.Is(err, ingest.ErrUnauthenticated) {
 			t.Errorf("token %q: %v", token, err)
 		}
+	}
+}
+
+// TestVerifyAddress has the sender's address and the secret, one of them, and none.
+func TestVerifyAddress(t *testing.T) {
+	networks := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::7/128")}
+	for _, c := range []struct {
+		secrets       []string
+		client, token string
+		good          bool
+	}{
+		{nil, "192.0.2.9", "", true},
+		{nil, "2001:db8::7", "", true},
+		{nil, "192.0.3.9", "", false},
+		{nil, "2001:db8::8", "", false},
+		{nil, "", "", false}, // the sender is not known
+		{nil, "192.0.3.9", "s3cret", false},
+		{[]string{"s3cret"}, "192.0.2.9", "s3cret", true},
+		{[]string{"s3cret"}, "192.0.2.9", "", false},
+		{[]string{"s3cret"}, "192.0.3.9", "s3cret", false},
+	} {
+		translator, err := Open(ingest.Connection{Name: "a", Kind: "gerrit", URL: "https://review.example.org", Secrets: c.secrets, Addresses: networks})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client, _ := netip.ParseAddr(c.client)
+		err = translator.Verify(&ingest.Request{Client: client, Query: url.Values{queryToken: {c.token}}, Header: http.Header{"X-Forwarded-For": {"192.0.2.9"}}})
+		if (err == nil) != c.good || err != nil && !errors.Is(err, ingest.ErrUnauthenticated) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+	if _, err := Open(ingest.Connection{Name: "a", Kind: "gerrit", URL: "https://review.example.org"}); err == nil {
+		t.Error("a connection without secrets and addresses is opened")
 	}
 }
 

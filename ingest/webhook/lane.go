@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/netip"
 	"sync"
 )
 
@@ -133,4 +134,10 @@ func addressOf(remote string) string {
 		return host
 	}
 	return remote
+}
+
+// parseClient returns the sender's address; the zero value if remote has none.
+func parseClient(remote string) netip.Addr {
+	a, _ := netip.ParseAddr(addressOf(remote))
+	return a.Unmap().WithZone("")
 }

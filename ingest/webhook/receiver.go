@@ -218,7 +218,7 @@ func (r *Receiver) receiveDelivery(w http.ResponseWriter, req *http.Request, c *
 		return answer{}, err
 	}
 	defer r.releaseBody(place)
-	in := &ingest.Request{Header: req.Header, Query: req.URL.Query(), Body: body, ReceivedAt: r.o.Now().UTC()}
+	in := &ingest.Request{Header: req.Header, Client: parseClient(req.RemoteAddr), Query: req.URL.Query(), Body: body, ReceivedAt: r.o.Now().UTC()}
 	a, err := r.processDelivery(req.Context(), c, in, place)
 	if !errors.Is(err, ingest.ErrUnsignedTest) {
 		r.queueDelivery(c, in, a, err)

@@ -26,11 +26,7 @@ func (c *Config) validateAccess(report reporter) {
 	if ttl := c.Access.InvitationTTL.Std(); ttl < minSession || ttl > maxInvitation {
 		report("access.invitationTtl", "%s: want %s to %s", ttl, minSession, maxInvitation)
 	}
-	for _, proxy := range c.Access.TrustedProxies {
-		if _, err := parseNetwork(proxy); err != nil {
-			report("access.trustedProxies", "%q is no address or network: want 10.0.0.5 or 10.0.0.0/8", proxy)
-		}
-	}
+	checkAddresses("access.trustedProxies", c.Access.TrustedProxies, report)
 	for _, origin := range c.Access.AllowedOrigins {
 		u, err := url.Parse(origin)
 		if origin != anyValue && (err != nil || u.Scheme+"://"+u.Host != origin || u.Host == "" || u.User != nil) {
@@ -59,6 +55,14 @@ func (c *Config) validateLimits(report reporter) {
 	}
 }
 
+func checkAddresses(path string, addresses []string, report reporter) {
+	for _, text := range addresses {
+		if _, err := parseNetwork(text); err != nil {
+			report(path, "%q is no address or network: want 10.0.0.5 or 10.0.0.0/8", text)
+		}
+	}
+}
+
 // parseNetwork takes an address for the network of it alone.
 func parseNetwork(text string) (netip.Prefix, error) {
 	if a, err := netip.ParseAddr(text); err == nil {
@@ -68,10 +72,12 @@ func parseNetwork(text string) (netip.Prefix, error) {
 }
 
 // Proxies returns the networks of trusted proxies. The settings are valid.
-func (c *Config) Proxies() []netip.Prefix {
-	var out []netip.Prefix
-	for _, proxy := range c.Access.TrustedProxies {
-		if p, err := parseNetwork(proxy); err == nil {
+func (c *Config) Proxies() []netip.Prefix { return parseNetworks(c.Access.TrustedProxies) }
+
+// parseNetworks returns the networks of a list that is valid.
+func parseNetworks(list []string) (out []netip.Prefix) {
+	for _, text := range list {
+		if p, err := parseNetwork(text); err == nil {
 			out = append(out, p)
 		}
 	}

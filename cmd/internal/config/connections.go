@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"net/netip"
 	"time"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -16,7 +17,7 @@ type Discovery struct {
 }
 
 // Connection is a code host. It sends webhooks to /webhooks/{kind}/{name} if there are
-// secrets, and its repositories are found through its API if Discover says which.
+// secrets or addresses, and its repositories are found through its API if Discover says which.
 type Connection struct {
 	Name         string            `yaml:"name" doc:"Name of the connection and last part of its webhook URL: letters, digits, dash and underscore."`
 	Kind         code.HostKind     `yaml:"kind" enum:"github,gitlab,gitea,gerrit,bitbucketServer,bitbucketCloud,genericGitHost,azuredevops" doc:"Kind of code host."`
@@ -30,13 +31,20 @@ type Connection struct {
 	Discover     Discover          `yaml:"discover" doc:"Which repositories of the host are registered. Empty: none, only webhooks are accepted."`
 	Exclude      Exclude           `yaml:"exclude" doc:"Which of them are not."`
 	Permissions  Permissions       `yaml:"permissions" doc:"Permissions that are read from the host. Empty: only members that an owner names read private repositories."`
-	Secrets      []Secret          `yaml:"secrets" doc:"Secrets that sign the deliveries. More than one while a secret is changed. Empty, with discover: no webhooks are accepted."`
+	Secrets      []Secret          `yaml:"secrets" doc:"Secrets that sign the deliveries. More than one while a secret is changed. Empty, with discover and without addresses: no webhooks are accepted."`
+	Addresses    []string          `yaml:"addresses" doc:"gerrit: addresses or networks, as CIDR, that deliveries have to come from. In place of secrets, or in addition to them. access.trustedProxies says who the sender is behind a proxy."`
 	AllowToken   bool              `yaml:"allowToken" doc:"Accept a secret itself from senders that cannot sign: as Authorization: Bearer, or for bitbucketServer as user:password."`
 	AutoRegister bool              `yaml:"autoRegister" doc:"Register a repository at its first delivery. Otherwise its deliveries are refused."`
 	Repositories map[string]string `yaml:"repositories" doc:"Names that a delivery may use instead of a clone URL."`
 	Branches     []string          `yaml:"branches" doc:"Globs of branches to index in addition to the default branch, for repositories that this connection registers."`
 	Tags         []string          `yaml:"tags" doc:"Globs of tags that a repository registered by this connection gets."`
 }
+
+// Hooked reports whether webhooks of the connection are accepted.
+func (c *Connection) Hooked() bool { return len(c.Secrets)+len(c.Addresses) > 0 }
+
+// Networks returns Addresses. The settings are valid.
+func (c *Connection) Networks() []netip.Prefix { return parseNetworks(c.Addresses) }
 
 // GitHubApp authenticates as an installation of a GitHub App.
 type GitHubApp struct {

@@ -40,6 +40,9 @@ func TestConnectionsAreChecked(t *testing.T) {
 		{"permissions too often", "kind: gitlab, token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}, permissions: {read: true, emails: true, interval: 1m}", "connections[0].permissions.interval: 1m0s is too short"},
 		{"permissions that are always too old", "kind: gitlab, token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}, permissions: {read: true, emails: true, interval: 1h, maxAge: 1h}", "connections[0].permissions.maxAge"},
 		{"permissions of another kind", "kind: gerrit, url: \"https://review.example.org\", token: \"env:QUARRY_TEST_TOKEN\", discover: {all: true}, permissions: {read: true}", "gerrit does not have it; it is for github, gitlab, gitea, bitbucketServer, bitbucketCloud"},
+		{"addresses in place of secrets", "kind: gerrit, url: \"https://review.example.org\", addresses: [10.0.0.5, \"fd00::/8\"]", ""},
+		{"addresses of another kind", "kind: github, secrets: [s], addresses: [10.0.0.5]", "connections[0].addresses: github signs its deliveries: set secrets"},
+		{"names in place of addresses", "kind: gerrit, url: \"https://review.example.org\", addresses: [review.example.org]", "connections[0].addresses: \"review.example.org\" is no address or network"},
 		{"a URL with a password", "kind: gitea, url: \"https://u:hunter2@git.example.org\", discover: {all: true}", "connections[0].url: want the base URL of the host without a user"},
 	} {
 		_, _, err := Loader{File: writeConfigFile(t, "connections: [{name: a, "+c.text+"}]")}.Load()

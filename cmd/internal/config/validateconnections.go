@@ -55,9 +55,13 @@ func (c *Config) validateConnections(report reporter) {
 }
 
 func (c *Connection) validate(path string, report reporter) {
-	if len(c.Secrets) == 0 && !c.Discovers() {
+	if !c.Hooked() && !c.Discovers() {
 		report(path+".secrets", "at least one is needed: unsigned deliveries are refused; or set discover")
 	}
+	if len(c.Addresses) > 0 && c.Kind != "gerrit" {
+		report(path+".addresses", "%s signs its deliveries: set secrets; addresses are for gerrit", c.Kind)
+	}
+	checkAddresses(path+".addresses", c.Addresses, report)
 	kind, _ := reflect.TypeFor[Connection]().FieldByName("Kind")
 	if want := allowedValues(kind); !slices.Contains(want, string(c.Kind)) {
 		report(path+".kind", "%q is not one of %s", c.Kind, strings.Join(want, ", "))

@@ -41,7 +41,7 @@ func ReadConnections(c *config.Config) (out Connections, err error) {
 func readHooked(c *config.Config) ([]ingest.Connection, error) {
 	var connections []ingest.Connection
 	for _, from := range c.Connections {
-		if len(from.Secrets) == 0 {
+		if !from.Hooked() {
 			continue // its repositories are discovered; it takes no webhooks
 		}
 		secrets := make([]string, len(from.Secrets))
@@ -52,7 +52,7 @@ func readHooked(c *config.Config) ([]ingest.Connection, error) {
 			}
 		}
 		connections = append(connections, ingest.Connection{
-			Name: from.Name, Kind: from.Kind, URL: from.URL, Secrets: secrets, AllowToken: from.AllowToken,
+			Name: from.Name, Kind: from.Kind, URL: from.URL, Secrets: secrets, Addresses: from.Networks(), AllowToken: from.AllowToken,
 			AutoRegister: from.AutoRegister, Repositories: from.Repositories, Branches: from.Branches, Tags: from.Tags,
 		})
 	}

@@ -44,7 +44,7 @@ func (c *Connectivity) States() []api.ConnectionState {
 	}
 	out := make([]api.ConnectionState, len(*configured))
 	for i, from := range *configured {
-		out[i] = api.ConnectionState{Name: from.Name, Hooked: len(from.Secrets) > 0, Sync: syncs[from.Name]}
+		out[i] = api.ConnectionState{Name: from.Name, Hooked: from.Hooked(), Sync: syncs[from.Name]}
 	}
 	return out
 }
