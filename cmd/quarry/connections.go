@@ -31,7 +31,7 @@ type listConnectionsCommand struct {
 
 // Help implements kong.HelpProvider.
 func (*listConnectionsCommand) Help() string {
-	return `Prints a line for each connection and one for each issue of its last sync, with what helps.
+	return `Prints a line for each connection, and one for each issue of its last sync and of the last readings of its permissions, with what helps.
 
 Exit status: 1 if there is an issue.`
 }
@@ -60,7 +60,7 @@ func (c *listConnectionsCommand) Run(ctx context.Context, s streams) error {
 // issuesError is the exit status 1 if a connection has an issue.
 func issuesError(found []wire.Connection) error {
 	for i := range found {
-		if len(found[i].Sync.Issues) > 0 {
+		if len(found[i].Sync.Issues)+len(found[i].Permissions.Issues) > 0 {
 			return exitError(exitFailed)
 		}
 	}
@@ -74,32 +74,43 @@ func printConnections(out io.Writer, found []wire.Connection) error {
 		return err
 	}
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "NAME\tTYPE\tSYNC\tFOUND\tLAST\tNEXT\tHOOKS") // a tabwriter keeps its error for Flush
+	_, _ = fmt.Fprintln(w, "NAME\tTYPE\tSYNC\tFOUND\tLAST\tNEXT\tHOOKS\tPERMISSIONS") // a tabwriter keeps its error for Flush
 	for i := range found {
 		c := &found[i]
 		repositories := "-"
 		if c.Sync.State != "" {
 			repositories = fmt.Sprint(c.Sync.Found)
 		}
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(c.Name), c.ConnectionType, cmp.Or(string(c.Sync.State), "-"), repositories,
-			timeCell(c.Sync.FinishedAt), timeCell(c.Sync.NextAt), hooksCell(&c.Hooks))
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", escapeCell(c.Name), c.ConnectionType, cmp.Or(string(c.Sync.State), "-"), repositories,
+			timeCell(c.Sync.FinishedAt), timeCell(c.Sync.NextAt), hooksCell(&c.Hooks), permissionsCell(&c.Permissions))
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
 	for i := range found {
-		for _, issue := range found[i].Sync.Issues {
-			if err := printIssue(out, found[i].Name, &issue); err != nil {
-				return err
-			}
+		c := &found[i]
+		if err := printIssues(out, c.Name, c.Sync.Issues, c.Sync.MoreIssues); err != nil {
+			return err
 		}
-		if more := found[i].Sync.MoreIssues; more > 0 {
-			if _, err := fmt.Fprintf(out, "%s: %d more issues\n", escapeCell(found[i].Name), more); err != nil {
-				return err
-			}
+		if err := printIssues(out, c.Name+": permissions", c.Permissions.Issues, c.Permissions.MoreIssues); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// printIssues prints issues, and the number of those that are not listed.
+func printIssues(out io.Writer, about string, issues []wire.ConnectionIssue, more int) error {
+	for i := range issues {
+		if err := printIssue(out, about, &issues[i]); err != nil {
+			return err
+		}
+	}
+	if more == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(out, "%s: %d more issues\n", escapeCell(about), more)
+	return err
 }
 
 func timeCell(t wire.Time) string {
@@ -116,9 +127,20 @@ func hooksCell(h *wire.ConnectionHooks) string {
 	return fmt.Sprintf("%s, last %s", h.State, timeCell(h.LastAt))
 }
 
+// permissionsCell has the state of the readings and the oldest of them.
+func permissionsCell(p *wire.ConnectionPermissions) string {
+	cell := cmp.Or(string(p.State), "-")
+	if p.Failing > 0 {
+		cell += fmt.Sprintf(", %d of %d failing", p.Failing, p.Repositories)
+	}
+	if !p.OldestReadAt.IsZero() {
+		cell += ", oldest " + timeCell(p.OldestReadAt)
+	}
+	return cell
+}
+
 // printIssue prints an issue as a line, and the words of the host as another.
-func printIssue(out io.Writer, connection string, i *wire.ConnectionIssue) error {
-	about := connection
+func printIssue(out io.Writer, about string, i *wire.ConnectionIssue) error {
 	if i.Target != "" {
 		about += ": " + i.Target
 	}

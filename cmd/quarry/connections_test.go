@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -63,5 +64,21 @@ func TestSyncWaitsForNoRemovedConnection(t *testing.T) {
 	code, _, stderr := runQuarry(t.Context(), "connections", "sync", "lab", "--wait", "--server", server.URL)
 	if code == exitOK || !strings.Contains(stderr, "are gone since their sync was requested") {
 		t.Errorf("exit code %d, %q", code, stderr)
+	}
+}
+
+// TestConnectionsPrintPermissions prints readings that fail, and exits with 1.
+func TestConnectionsPrintPermissions(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `[{"id":1,"name":"hub","connectionType":"github","permissions":{"state":"incomplete","repositories":8,"failing":2,"oldestReadAt":"2026-03-03T22:11:00.000Z",
+			"issues":[{"code":"forbidden","target":"hub.example/acme/vault","message":"The token may not list this.","detail":"Must have push access"}],"moreIssues":1}},
+			{"id":2,"name":"lab","connectionType":"gitlab","permissions":{"state":"elsewhere","repositories":0,"failing":0,"issues":[],"moreIssues":0}}]`) // the client says what is missing
+	}))
+	defer server.Close()
+	code, out, stderr := runQuarry(t.Context(), "connections", "--server", server.URL)
+	if code != exitFailed || !strings.Contains(out, "incomplete, 2 of 8 failing, oldest 2026-03-0") || !strings.Contains(out, "elsewhere\n") ||
+		!strings.Contains(out, "hub: permissions: hub.example/acme/vault: forbidden: The token may not list this.\n  Must have push access\nhub: permissions: 1 more issues\n") {
+		t.Errorf("exit code %d\n%s%s", code, out, stderr)
 	}
 }

@@ -1,6 +1,7 @@
 package permissions
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -44,6 +45,9 @@ const (
 	maxReading = 2 * time.Hour
 )
 
+// maxIssues bounds State.Issues.
+const maxIssues = 20
+
 // eventSource is the CloudEvents source of events of this package.
 const eventSource = "/pipeline/permissions"
 
@@ -68,8 +72,9 @@ type follower struct {
 
 	pausedUntil time.Time
 	pauses      int
-	issue       discovery.Issue
-	stateAt     time.Time
+	// issue is what failed last for the connection as a whole; empty after a success.
+	issue   discovery.Issue
+	stateAt time.Time
 }
 
 // schedule is what a follower knows of a repository.
@@ -77,7 +82,9 @@ type schedule struct {
 	repository code.Repository
 	next       time.Time
 	failures   int
-	doubts     doubtWindowCount
+	// issue is why the last reading failed; empty if it did not.
+	issue  discovery.Issue
+	doubts doubtWindowCount
 	// appendedAt is the time of the last HostAccessRead that this process appended.
 	appendedAt time.Time
 }
@@ -90,7 +97,9 @@ func newFollower(r *Reader, c Connection) *follower {
 func (f *follower) followConnection(ctx context.Context) {
 	for ctx.Err() == nil {
 		wait := f.runStep(ctx)
-		f.noteState(false)
+		if f.r.o.Now().Sub(f.stateAt) >= stateEvery {
+			f.noteState()
+		}
 		if wait > 0 && clock.Sleep(ctx, wait) != nil {
 			return
 		}
@@ -102,7 +111,7 @@ func (f *follower) runStep(ctx context.Context) time.Duration {
 	now := f.r.o.Now()
 	if !now.Before(f.refreshAt) {
 		if err := f.refreshRepositories(ctx, now); err != nil {
-			f.noteFailure(ctx, "", err)
+			f.issue = f.noteFailure(ctx, "", err)
 			return maxIdle
 		}
 		f.refreshAt = now.Add(refreshEvery)
@@ -270,10 +279,13 @@ func (f *follower) readRepository(ctx context.Context, s *schedule) {
 	if err != nil {
 		s.failures++
 		s.next = f.r.o.Now().Add(min(minRetry<<min(s.failures-1, 10), f.c.Interval))
-		f.noteFailure(ctx, s.repository.Name, err)
+		s.issue = f.noteFailure(ctx, s.repository.Name, err)
 		return
 	}
-	s.failures = 0
+	if s.issue.Code != "" {
+		f.stateAt = time.Time{}
+	}
+	s.failures, s.issue = 0, discovery.Issue{}
 	s.next = started.Add(f.c.Interval - f.c.Interval/10 + mathrand.N(f.c.Interval/5+1))
 	f.pauses, f.issue = 0, discovery.Issue{}
 }
@@ -325,7 +337,7 @@ func (f *follower) appendConfirmed(ctx context.Context) {
 	slices.Sort(f.confirmed)
 	err := f.appendEvent(ctx, &event.HostAccessConfirmed{Connection: f.c.Name, Repositories: slices.Compact(f.confirmed), At: f.confirmedAt.UTC()})
 	if err != nil {
-		f.noteFailure(ctx, "", err) // the next reading confirms them
+		f.issue = f.noteFailure(ctx, "", err) // the next reading confirms them
 	}
 	f.confirmed = nil
 }
@@ -344,11 +356,11 @@ func (f *follower) appendEvent(ctx context.Context, ev event.Event) error {
 	return nil
 }
 
-// noteFailure notes a failure, and pauses the connection if it is not about one repository.
-func (f *follower) noteFailure(ctx context.Context, repository string, err error) {
-	f.issue = discovery.NewIssue(repository, err)
+// noteFailure describes a failure, and pauses the connection if it is not about one repository.
+func (f *follower) noteFailure(ctx context.Context, repository string, err error) discovery.Issue {
+	issue := discovery.NewIssue(repository, err)
 	if errors.Is(err, errAppend) {
-		f.issue.Code = discovery.LogFailed
+		issue.Code = discovery.LogFailed
 	}
 	switch hostapi.CodeOf(err) {
 	case hostapi.NotFound, hostapi.Forbidden, hostapi.TooLarge:
@@ -356,35 +368,56 @@ func (f *follower) noteFailure(ctx context.Context, repository string, err error
 		f.pausedUntil = f.r.o.Now().Add(min(minPause<<min(f.pauses, 10), maxPause))
 		f.pauses++
 	}
-	f.noteState(true)
+	f.stateAt = time.Time{} // the state is updated after this step
 	if ctx.Err() == nil {
 		f.r.o.Logger.Warn("reading permissions failed; the previous reading counts until it is too old",
-			"connection", f.c.Name, "repository", repository, "code", string(f.issue.Code), "error", f.issue.Detail)
+			"connection", f.c.Name, "repository", repository, "code", string(issue.Code), "error", issue.Detail)
 	}
+	return issue
 }
 
 // stateEvery is how old the State of a connection may be.
 const stateEvery = 5 * time.Second
 
-// noteState updates the State of the connection, at most every stateEvery unless now is set.
-func (f *follower) noteState(now bool) {
+// noteState updates the State of the connection.
+func (f *follower) noteState() {
 	at := f.r.o.Now()
-	if !now && at.Sub(f.stateAt) < stateEvery {
-		return
-	}
 	f.stateAt = at
 	known, _ := f.r.o.Known.HostAccess()
-	state := State{Name: f.c.Name, Interval: f.c.Interval, Repositories: len(f.repositories), Issue: f.issue}
-	if f.pausedUntil.After(at) {
-		state.PausedUntil = f.pausedUntil
+	state := State{Name: f.c.Name, Interval: f.c.Interval, Repositories: len(f.repositories)}
+	if f.issue.Code != "" {
+		state.Issues = append(state.Issues, f.issue)
 	}
+	var failing []*schedule
 	first := true
 	for _, s := range f.repositories {
-		if s.failures > 0 {
-			state.Failing++
+		if s.issue.Code != "" {
+			failing = append(failing, s)
 		}
-		if read := readAt(known, s, f.c.Name); first || read.Before(state.OldestReadAt) {
+		read := readAt(known, s, f.c.Name)
+		if read.After(state.LastReadAt) {
+			state.LastReadAt = read
+		}
+		if first || read.Before(state.OldestReadAt) {
 			state.OldestReadAt, first = read, false
+		}
+	}
+	state.Failing = len(failing)
+	slices.SortFunc(failing, func(a, b *schedule) int { return cmp.Compare(a.repository.Name, b.repository.Name) })
+	for _, s := range failing[:min(len(failing), maxIssues-len(state.Issues))] {
+		state.Issues = append(state.Issues, s.issue)
+	}
+	if f.issue.Code != "" {
+		state.MoreIssues = 1
+	}
+	state.MoreIssues += len(failing) - len(state.Issues)
+	if due := f.findDue(); due != nil {
+		state.NextAt = due.next
+	}
+	if f.pausedUntil.After(at) {
+		state.PausedUntil = f.pausedUntil
+		if state.NextAt.Before(f.pausedUntil) {
+			state.NextAt = f.pausedUntil
 		}
 	}
 	f.r.setState(state)

@@ -236,12 +236,20 @@ func TestFailuresGrantNothing(t *testing.T) {
 	if age := w.now().Sub(w.mu.rows[2].ReadAt); age > 75*time.Minute {
 		t.Errorf("another repository is %v old", age)
 	}
-	f.noteState(true)
-	if s := w.reader.States()[0]; s.Failing != 1 || s.Repositories != 3 || !s.OldestReadAt.Equal(first) {
+	f.noteState()
+	s := w.reader.States()[0]
+	if s.Failing != 1 || s.Repositories != 3 || !s.OldestReadAt.Equal(first) || !s.LastReadAt.Equal(w.mu.rows[2].ReadAt) && !s.LastReadAt.Equal(w.mu.rows[3].ReadAt) || !s.NextAt.After(w.now()) {
 		t.Errorf("state %+v", s)
+	}
+	if len(s.Issues) != 1 || s.Issues[0].Code != "not_found" || s.Issues[0].Target != "r1" || s.MoreIssues != 0 {
+		t.Errorf("issues %+v and %d more", s.Issues, s.MoreIssues)
 	}
 	w.change(func() { clear(w.mu.errs) })
 	w.runFor(f, time.Hour)
+	f.noteState()
+	if s := w.reader.States()[0]; s.Failing != 0 || len(s.Issues) != 0 || !s.OldestReadAt.After(first) {
+		t.Errorf("state after the host answers again %+v", s)
+	}
 	if a := w.mu.rows[1]; !slices.Equal(a.Users, []string{"1042", "666"}) {
 		t.Errorf("after the host answers again: %+v", a)
 	}
@@ -261,8 +269,30 @@ func TestHostThatFailsIsPaused(t *testing.T) {
 	if len(events) > 0 || len(reads) < 8 || len(reads) > 25 {
 		t.Errorf("%d readings and events %q in two hours", len(reads), events)
 	}
-	if s := w.reader.States()[0]; s.PausedUntil.IsZero() || s.Issue.Code != "unreachable" || !s.OldestReadAt.IsZero() {
+	f.noteState()
+	if s := w.reader.States()[0]; s.PausedUntil.IsZero() || s.NextAt.Before(s.PausedUntil) || len(s.Issues) == 0 || s.Issues[0].Code != "unreachable" || !s.OldestReadAt.IsZero() || !s.LastReadAt.IsZero() {
 		t.Errorf("state %+v", s)
+	}
+}
+
+// TestIssuesAreBounded has all repositories refused, and the log fail for the connection as a whole.
+func TestIssuesAreBounded(t *testing.T) {
+	w := newWorld(t, maxIssues+30)
+	f := w.follower()
+	w.change(func() {
+		for id := range w.mu.repositories {
+			w.mu.errs[id] = hostapi.NewError(hostapi.Forbidden, "no push access")
+		}
+	})
+	w.runFor(f, 2*time.Hour)
+	f.noteState()
+	if s := w.reader.States()[0]; len(s.Issues) != maxIssues || s.MoreIssues != 30 || s.Failing != maxIssues+30 || s.Issues[0].Target != "r1" {
+		t.Errorf("%d issues and %d more of %d failing, the first %+v", len(s.Issues), s.MoreIssues, s.Failing, s.Issues[0])
+	}
+	f.issue = discovery.Issue{Code: discovery.LogFailed}
+	f.noteState()
+	if s := w.reader.States()[0]; len(s.Issues) != maxIssues || s.MoreIssues != 31 || s.Issues[0].Code != discovery.LogFailed {
+		t.Errorf("with an issue of the connection: %d issues and %d more, the first %+v", len(s.Issues), s.MoreIssues, s.Issues[0])
 	}
 }
 

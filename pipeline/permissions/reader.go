@@ -89,13 +89,18 @@ type State struct {
 	Interval time.Duration
 	// Repositories counts the private ones, Failing those of them whose last reading failed.
 	Repositories, Failing int
-	// OldestReadAt is the oldest time of reading among the repositories; zero if one was
-	// never read.
-	OldestReadAt time.Time
-	// Issue is why the last reading failed, PausedUntil when the host is tried again; both
-	// are empty after a reading that succeeded.
-	Issue       discovery.Issue
+	// LastReadAt is the newest time of reading among the repositories, OldestReadAt the
+	// oldest; the latter is zero if one was never read.
+	LastReadAt, OldestReadAt time.Time
+	// NextAt is when the next repository is due; zero if there is none.
+	NextAt time.Time
+	// PausedUntil is when a host that failed is tried again; zero if it does not pause.
 	PausedUntil time.Time
+	// Issues say why the last readings of failing repositories failed, by name; the first
+	// may be of the connection as a whole, without a target. MoreIssues counts the ones
+	// beyond maxIssues.
+	Issues     []discovery.Issue
+	MoreIssues int
 }
 
 // New returns a Reader without connections.

@@ -49,6 +49,9 @@ func (s *Server) listConnections(r *http.Request) (*reply, error) {
 		if st.Sync != nil {
 			item.Sync = wireSync(st.Sync)
 		}
+		if st.Permissions != nil {
+			item.Permissions = wirePermissions(st.Permissions)
+		}
 		if st.Hooked && s.o.Deliveries != nil {
 			if item.Hooks, err = s.connectionHooks(r.Context(), name); err != nil {
 				return nil, fmt.Errorf("list connections: %w", err)

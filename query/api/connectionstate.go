@@ -30,6 +30,8 @@ type ConnectionState struct {
 	Hooked bool
 	// Sync is nil for a connection whose repositories are not looked for.
 	Sync *ConnectionSync
+	// Permissions is nil for a connection whose permissions are not read.
+	Permissions *ConnectionPermissions
 }
 
 // ConnectionSync is the last sync of a connection.
@@ -43,7 +45,16 @@ type ConnectionSync struct {
 	Issues []ConnectionIssue
 }
 
-// ConnectionIssue is what went wrong in a sync.
+// ConnectionPermissions is the state of the readings of permissions of a connection.
+type ConnectionPermissions struct {
+	// State is one of those of the API.
+	State                                         string
+	Repositories, Failing, MoreIssues             int
+	LastReadAt, OldestReadAt, NextAt, PausedUntil time.Time
+	Issues                                        []ConnectionIssue
+}
+
+// ConnectionIssue is what went wrong in a sync or in a reading of permissions.
 type ConnectionIssue struct{ Code, Target, Message, Detail string }
 
 // withConfigured adds the configured connections to those that have repositories.
@@ -69,13 +80,24 @@ func (s *Server) connectionStates() map[string]ConnectionState {
 }
 
 func wireSync(in *ConnectionSync) wire.ConnectionSync {
-	out := wire.ConnectionSync{
+	return wire.ConnectionSync{
 		State: wire.ConnectionSyncState(in.State), Found: in.Found, Excluded: in.Excluded, Registered: in.Registered, Changed: in.Changed, Removed: in.Removed,
-		Absent: in.Absent, MoreIssues: in.MoreIssues, Issues: make([]wire.ConnectionIssue, len(in.Issues)),
+		Absent: in.Absent, MoreIssues: in.MoreIssues, Issues: wireIssues(in.Issues),
 		StartedAt: wire.At(in.StartedAt), FinishedAt: wire.At(in.FinishedAt), CompleteAt: wire.At(in.CompleteAt), NextAt: wire.At(in.NextAt), WaitingUntil: wire.At(in.WaitingUntil),
 	}
-	for i, issue := range in.Issues {
-		out.Issues[i] = wire.ConnectionIssue(issue)
+}
+
+func wirePermissions(in *ConnectionPermissions) wire.ConnectionPermissions {
+	return wire.ConnectionPermissions{
+		State: wire.ConnectionPermissionsState(in.State), Repositories: in.Repositories, Failing: in.Failing, MoreIssues: in.MoreIssues, Issues: wireIssues(in.Issues),
+		LastReadAt: wire.At(in.LastReadAt), OldestReadAt: wire.At(in.OldestReadAt), NextAt: wire.At(in.NextAt), PausedUntil: wire.At(in.PausedUntil),
+	}
+}
+
+func wireIssues(in []ConnectionIssue) []wire.ConnectionIssue {
+	out := make([]wire.ConnectionIssue, len(in))
+	for i, issue := range in {
+		out[i] = wire.ConnectionIssue(issue)
 	}
 	return out
 }

@@ -249,7 +249,8 @@ func (c *Client) ListCommitAuthorsAll(ctx context.Context, params ListCommitAuth
 // ListConnections: List connections. It sends GET /api/connections.
 //
 // The connections by which the repositories came that you may see, by name. Owners see every
-// connection of the settings, with the state of its syncs and webhooks.
+// connection of the settings, with the state of its syncs, its webhooks and the readings of its
+// permissions.
 func (c *Client) ListConnections(ctx context.Context) ([]wire.Connection, error) {
 	return receive[[]wire.Connection](ctx, c, request{method: "GET", path: "/api/connections", reads: true})
 }

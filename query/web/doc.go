@@ -33,8 +33,8 @@
 //	repositories.go  /repos, /admin/register; repository.go /repos/{id}, …/skipped
 //	why.go       /why, the reason for which a file is not found
 //	deliveries.go  /deliveries, …/{key}
-//	admin.go     /admin; deadletters.go, replays.go, verification.go and auditlog.go what is
-//	             below it
+//	admin.go     /admin; connections.go, deadletters.go, replays.go, verification.go and
+//	             auditlog.go what is below it
 //	browse.go    /browse/…: which repository and revision; codepage.go, what its pages
 //	             have in common; missing.go, the 404
 //	file.go      …/-/blob/…, with outline.go, blame.go and rendered.go; raw.go, …/-/raw/…

@@ -94,6 +94,7 @@ func (s *Server) findPages(v *pageRequest, letters string) (rows []foundRow) {
 		{"preferences", "settings", "/preferences", accessOpen}, {"navAPI", "code", "/api/docs", accessOpen}, {"navSettings", "user", "/settings/keys", accessUser},
 		{"deliveries", "layers", "/deliveries", accessOwner}, {"navOperate", "info", "/admin", accessOwner}, {"audit", "scale", "/admin/audit", accessOwner},
 		{"replays", "history", "/admin/replays", accessOwner}, {"deadletters", "triangle-alert", "/admin/deadletters", accessOwner}, {"verify", "git-compare", verifyPath, accessOwner},
+		{"connections", "link", connectionsPath, accessOwner},
 	} {
 		if p.access == accessUser && v.user == nil || p.access == accessOwner && !v.isOwner() {
 			continue

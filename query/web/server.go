@@ -219,6 +219,7 @@ var notices = map[string]string{
 	"reindex-asked":    "Every branch is indexed again.",
 	"repo-removed":     "The repository is removed. It may be listed for a few seconds more.",
 	"access":           "The decision is saved.",
+	"sync-asked":       "The repositories of the connection are listed at its code host now.",
 	"redelivered":      "The delivery is handled again: it is listed as a new one.",
 	"letter-replayed":  "The event is in the log again.",
 	"letter-dropped":   "The dead letter is dropped. The log keeps it.",

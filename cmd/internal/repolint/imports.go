@@ -38,7 +38,7 @@ var directions = []direction{
 	{"cmd/quarry/internal/logdriver", []string{"schemas", "pipeline/eventlog", "cmd/internal", "cmd/quarry/internal/datadir"}},
 	{"cmd/quarry/internal/backuplease", []string{"schemas", "pipeline/eventlog", "projections/segmentstore", "query/api", "cmd/internal", "cmd/quarry/internal/backup"}},
 	{"cmd/quarry/internal/codehosts", []string{"schemas", "ingest", "pipeline/discovery", "pipeline/mirror", "cmd/internal/config"}},
-	{"cmd/quarry/internal/connections", []string{"schemas", "pipeline/discovery", "query/api", "cmd/internal", "cmd/quarry/internal/codehosts"}},
+	{"cmd/quarry/internal/connections", []string{"schemas", "pipeline/discovery", "pipeline/permissions", "query/api", "cmd/internal", "cmd/quarry/internal/codehosts"}},
 	{"cmd/quarry/internal/registry", []string{
 		"schemas", "ingest/webhook", "pipeline/discovery", "pipeline/eventlog", "pipeline/mirror", "projections", "query/api", "query/search",
 		"cmd/internal/boot", "cmd/internal/config", "cmd/quarry/internal/versions",

@@ -101,6 +101,13 @@ const (
 	ConnectionHooksStateOk   ConnectionHooksState = "ok"
 )
 
+// Defines values for ConnectionPermissionsState.
+const (
+	ConnectionPermissionsStateComplete   ConnectionPermissionsState = "complete"
+	ConnectionPermissionsStateElsewhere  ConnectionPermissionsState = "elsewhere"
+	ConnectionPermissionsStateIncomplete ConnectionPermissionsState = "incomplete"
+)
+
 // Defines values for ConnectionSyncState.
 const (
 	ConnectionSyncStateComplete   ConnectionSyncState = "complete"
@@ -814,6 +821,7 @@ type Connection struct {
 	ConnectionType ConnectionConnectionType `json:"connectionType"`
 	Sync           ConnectionSync           `json:"sync,omitempty,omitzero"`
 	Hooks          ConnectionHooks          `json:"hooks,omitempty,omitzero"`
+	Permissions    ConnectionPermissions    `json:"permissions,omitempty,omitzero"`
 }
 
 // ConnectionConnectionType defines model for Connection.ConnectionType.
@@ -839,7 +847,7 @@ type ConnectionIssue struct {
 	// Code Example: unauthorized
 	Code string `json:"code"`
 
-	// Target What was to be listed, as the settings have it; absent for all.
+	// Target What was to be listed, as the settings have it, or the repository whose permissions were to be read; absent for all.
 	Target string `json:"target,omitempty,omitzero"`
 
 	// Message What the code means and what to do.
@@ -851,6 +859,37 @@ type ConnectionIssue struct {
 
 // ConnectionNumber The ID of a connection. It stays as long as the name of the connection does.
 type ConnectionNumber = code.ConnectionNumber
+
+// ConnectionPermissions Addition, for owners. The readings of who may read the private repositories at the code host; absent if the settings do not have them read.
+type ConnectionPermissions struct {
+	// State complete: the last reading of every private repository succeeded. incomplete: one failed, or has not been made; what was read before counts until it is too old. elsewhere: another process reads, or this one has just started; it knows none of the rest.
+	State ConnectionPermissionsState `json:"state"`
+
+	// Repositories Private repositories of the connection.
+	Repositories int `json:"repositories"`
+
+	// Failing Those whose last reading failed.
+	Failing int `json:"failing"`
+
+	// LastReadAt Newest time of reading among the repositories; absent if none was read.
+	LastReadAt Time `json:"lastReadAt,omitempty,omitzero"`
+
+	// OldestReadAt Oldest time of reading among the repositories; absent if one was never read.
+	OldestReadAt Time `json:"oldestReadAt,omitempty,omitzero"`
+
+	// NextAt When the next repository is due; absent if there is none.
+	NextAt Time `json:"nextAt,omitempty,omitzero"`
+
+	// PausedUntil When a host that failed is tried again; absent if it does not pause.
+	PausedUntil Time              `json:"pausedUntil,omitempty,omitzero"`
+	Issues      []ConnectionIssue `json:"issues"`
+
+	// MoreIssues Issues that are not listed.
+	MoreIssues int `json:"moreIssues"`
+}
+
+// ConnectionPermissionsState complete: the last reading of every private repository succeeded. incomplete: one failed, or has not been made; what was read before counts until it is too old. elsewhere: another process reads, or this one has just started; it knows none of the rest.
+type ConnectionPermissionsState string
 
 // ConnectionSync Addition, for owners. The last sync of a connection that finds its repositories through the API of the host; absent for one that does not.
 type ConnectionSync struct {

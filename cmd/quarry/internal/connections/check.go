@@ -84,8 +84,6 @@ func checkConnection(ctx context.Context, connection discovery.Connection, hosts
 		}
 	}
 	slices.Sort(check.Repositories)
-	for _, i := range issues {
-		check.Issues = append(check.Issues, convertIssue(i))
-	}
+	check.Issues = convertIssues(issues)
 	return check, nil
 }

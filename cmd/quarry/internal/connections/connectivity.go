@@ -9,6 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
 	"github.com/quarrysearch/quarry/pipeline/discovery"
+	"github.com/quarrysearch/quarry/pipeline/permissions"
 	"github.com/quarrysearch/quarry/query/api"
 	"github.com/quarrysearch/quarry/schemas/code"
 )
@@ -16,13 +17,17 @@ import (
 // Connectivity is the state of the connections as the API sees it.
 type Connectivity struct {
 	syncer     *discovery.Syncer
+	reader     *permissions.Reader
 	configured atomic.Pointer[[]config.Connection]
 }
 
 var _ api.Connectivity = (*Connectivity)(nil)
 
-// New returns the state of the connections whose repositories syncer finds.
-func New(syncer *discovery.Syncer) *Connectivity { return &Connectivity{syncer: syncer} }
+// New returns the state of the connections whose repositories syncer finds, and whose
+// permissions reader reads.
+func New(syncer *discovery.Syncer, reader *permissions.Reader) *Connectivity {
+	return &Connectivity{syncer: syncer, reader: reader}
+}
 
 // SetConnections replaces the connections: settings have all, discovered are those whose
 // repositories are looked for.
@@ -42,20 +47,45 @@ func (c *Connectivity) States() []api.ConnectionState {
 	for _, st := range c.syncer.States() {
 		syncs[st.Name] = convertSync(&st)
 	}
+	read := map[string]*permissions.State{}
+	for _, st := range c.reader.States() {
+		read[st.Name] = &st
+	}
 	out := make([]api.ConnectionState, len(*configured))
 	for i, from := range *configured {
 		out[i] = api.ConnectionState{Name: from.Name, Hooked: from.Hooked(), Sync: syncs[from.Name]}
+		if from.Permissions.Read {
+			out[i].Permissions = convertPermissions(read[from.Name])
+		}
+	}
+	return out
+}
+
+// convertPermissions converts the state of readings; nil is that of a process that does not read.
+func convertPermissions(st *permissions.State) *api.ConnectionPermissions {
+	if st == nil {
+		return &api.ConnectionPermissions{State: "elsewhere"}
+	}
+	out := &api.ConnectionPermissions{
+		State: "complete", Repositories: st.Repositories, Failing: st.Failing, MoreIssues: st.MoreIssues, Issues: convertIssues(st.Issues),
+		LastReadAt: st.LastReadAt, OldestReadAt: st.OldestReadAt, NextAt: st.NextAt, PausedUntil: st.PausedUntil,
+	}
+	if len(st.Issues) > 0 || st.Repositories > 0 && st.OldestReadAt.IsZero() {
+		out.State = "incomplete"
 	}
 	return out
 }
 
 func convertSync(st *discovery.State) *api.ConnectionSync {
-	out := &api.ConnectionSync{
+	return &api.ConnectionSync{
 		State: syncState(st), StartedAt: st.StartedAt, FinishedAt: st.FinishedAt, CompleteAt: st.CompleteAt, NextAt: st.NextAt, WaitingUntil: st.WaitingUntil,
-		Found: st.Found, Excluded: st.Excluded, Registered: st.Registered, Changed: st.Changed, Removed: st.Removed, Absent: st.Absent, MoreIssues: st.MoreIssues,
+		Found: st.Found, Excluded: st.Excluded, Registered: st.Registered, Changed: st.Changed, Removed: st.Removed, Absent: st.Absent, MoreIssues: st.MoreIssues, Issues: convertIssues(st.Issues),
 	}
-	for _, i := range st.Issues {
-		out.Issues = append(out.Issues, convertIssue(i))
+}
+
+func convertIssues(issues []discovery.Issue) (out []api.ConnectionIssue) {
+	for _, i := range issues {
+		out = append(out, convertIssue(i))
 	}
 	return out
 }

@@ -4,7 +4,8 @@
 //
 // # Files
 //
-//	connectivity.go  the last and the next sync of each connection, as api.Connectivity
+//	connectivity.go  the last and the next sync of each connection and the readings of its
+//	                 permissions, as api.Connectivity
 //	check.go         what connections would find, for quarry connections check
 //	hooks.go         registers their webhooks, for quarry hooks
 //

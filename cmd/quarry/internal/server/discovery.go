@@ -26,7 +26,7 @@ func (s *Server) openDiscovery() (err error) {
 	if err != nil {
 		return err
 	}
-	s.connectivity = connections.New(s.discovery)
+	s.connectivity = connections.New(s.discovery, s.permissions)
 	s.setConnections(s.o.Config, s.connections.Discovered)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 	"github.com/quarrysearch/quarry/schemas/account"
 	"github.com/quarrysearch/quarry/schemas/code"
+	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
 // memberHost is the part of GitHub's API that a private repository with collaborators needs.
@@ -150,13 +152,30 @@ func TestHostPermissionsAreFollowed(t *testing.T) {
 	waitUntil(t, sees)
 	host.set(true)
 	sendHook()
-	waitUntil(t, func() bool { return len(s.permissions.States()) == 1 && s.permissions.States()[0].Failing == 1 })
+	state := func() wire.ConnectionPermissions {
+		var found []wire.Connection
+		if _, body := getURL(t, s.URL()+"/api/connections"); json.Unmarshal([]byte(body), &found) != nil || len(found) != 1 {
+			t.Fatalf("connections: %s", body)
+		}
+		return found[0].Permissions
+	}
+	waitUntil(t, func() bool { return state().Failing == 1 })
+	if p := state(); p.State != "incomplete" || p.Repositories != 1 || p.OldestReadAt.IsZero() || !p.NextAt.After(p.LastReadAt.Time) ||
+		len(p.Issues) != 1 || p.Issues[0].Code != "not_found" || !strings.HasSuffix(p.Issues[0].Target, "/acme/vault") || !strings.Contains(p.Issues[0].Message, "give the token access") {
+		t.Errorf("while the host fails: %+v", p)
+	}
+	owner := newVisitor(t, s)
+	if status, _, text := owner.requestPage("/sign-in", htmlPage, url.Values{"email": {"ada@example.org"}, "password": {"correct horse battery"}}); status != http.StatusOK {
+		t.Fatalf("sign in: %d\n%s", status, text)
+	}
+	owner.mustShow("/admin/connections", "1 of 1 failing", "not_found", "/acme/vault", "oldest reading")
 	if !sees() {
 		t.Error("access is gone while the host fails, before it is too old")
 	}
 	host.set(false, 9)
 	sendHook()
 	waitUntil(t, func() bool { return !sees() })
+	waitUntil(t, func() bool { p := state(); return p.State == "complete" && p.Failing == 0 && len(p.Issues) == 0 })
 	host.set(false, 9, 1042)
 	sendHook()
 	waitUntil(t, sees)

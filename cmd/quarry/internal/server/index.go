@@ -47,10 +47,10 @@ func (s *Server) openQuery(ctx context.Context) error {
 	if s.auth, err = s.newAuth(); err != nil {
 		return err
 	}
-	if err := s.openDiscovery(); err != nil {
+	if err := s.openPermissions(); err != nil {
 		return err
 	}
-	if err := s.openPermissions(); err != nil {
+	if err := s.openDiscovery(); err != nil {
 		return err
 	}
 	return s.openAPI()

@@ -147,7 +147,7 @@ func TestOperationPages(t *testing.T) {
 		if text := bob.mustShow("/why?file=team/closed/src/closed.go", "No repository of this address"); strings.Contains(text, "<dl") {
 			t.Errorf("the page says something of a hidden repository:\n%s", text)
 		}
-		for _, path := range []string{"/deliveries", "/deliveries/0-0", "/admin", "/admin/register", "/admin/deadletters", "/admin/replays", "/admin/verify", "/admin/audit"} {
+		for _, path := range []string{"/deliveries", "/deliveries/0-0", "/admin", "/admin/register", "/admin/connections", "/admin/deadletters", "/admin/replays", "/admin/verify", "/admin/audit"} {
 			if status, _, text := bob.requestPage(path, htmlPage, nil); status != http.StatusForbidden || strings.Contains(text, "team/") {
 				t.Errorf("%s: %d for a member\n%s", path, status, text)
 			}
@@ -233,6 +233,7 @@ func operatePages(t *testing.T, owner *visitor, repo string) {
 	if status, _, text := owner.requestPage("/deliveries?repository=no/such", htmlPage, nil); status != http.StatusUnprocessableEntity || !strings.Contains(text, "role=\"alert\"") {
 		t.Errorf("deliveries of no repository: %d\n%s", status, text)
 	}
+	owner.mustShow("/admin/connections", "There are no connections in the settings")
 	owner.mustShow("/admin/deadletters", "There are no dead letters")
 	if status, text := owner.submitPage("/admin/replays", "/admin/replays", url.Values{"do": {"start"}}); status != http.StatusOK || !strings.Contains(text, "The replay has begun.") {
 		t.Fatalf("replay: %d\n%s", status, text)
