@@ -2,9 +2,11 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,12 +24,40 @@ const maxFilterBytes = 1024
 
 // repositoryList is what the page of all repositories shows.
 type repositoryList struct {
-	Repositories   []wire.Repository
+	Repositories []listedRepository
+	// Pictured says that one of them has a picture: the others have its space.
+	Pictured       bool
 	Total          int
 	Filter         string
 	Sorts          []choice
 	Next, Previous string // addresses of pages, empty where there are none
 }
+
+// listedRepository is a row of the list.
+type listedRepository struct {
+	wire.Repository
+	Picture string // address of its picture; empty if the code host has none
+}
+
+// listRepositories returns the rows of the list. Repositories with the same picture, which
+// may be that of their owner, have one address of it, so that a browser loads it once.
+func listRepositories(found []wire.Repository) []listedRepository {
+	rows, loaded := make([]listedRepository, len(found)), map[string]string{}
+	for i, r := range found {
+		rows[i].Repository = r
+		if r.ImageURL == "" {
+			continue
+		}
+		if loaded[r.ImageURL] == "" {
+			loaded[r.ImageURL] = picturePath(int64(r.RepoID))
+		}
+		rows[i].Picture = loaded[r.ImageURL]
+	}
+	return rows
+}
+
+// picturePath is the address of the picture of a repository.
+func picturePath(id int64) string { return fmt.Sprintf("/api/repos/%d/image", id) }
 
 func (s *Server) reposPage(w http.ResponseWriter, v *pageRequest) error {
 	ctx := v.r.Context()
@@ -41,9 +71,10 @@ func (s *Server) reposPage(w http.ResponseWriter, v *pageRequest) error {
 		return operationError(v, err)
 	}
 	list := &repositoryList{
-		Repositories: page.Items, Total: page.Total, Filter: params.Query,
+		Repositories: listRepositories(page.Items), Total: page.Total, Filter: params.Query,
 		Sorts: markChosen(asked.Get("sort"), choice{Value: "name", Label: s.texts.mustFormat("repos_sort_name")}, choice{Value: "pushed", Label: s.texts.mustFormat("repos_sort_pushed")}),
 	}
+	list.Pictured = slices.ContainsFunc(list.Repositories, func(r listedRepository) bool { return r.Picture != "" })
 	list.Previous, list.Next = pageLinks("/repos", asked, params.Page, !page.Last())
 	return s.renderPage(w, v, view{template: "repos", title: s.texts.mustFormat("repos"), data: list})
 }

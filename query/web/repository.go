@@ -84,7 +84,7 @@ func (s *Server) showRepo(w http.ResponseWriter, v *pageRequest, f form, status 
 	}
 	p.External, p.Branch, p.Description = row.ExternalWebURL, row.DefaultBranch, row.Description
 	if row.ImageURL != "" {
-		p.Image = fmt.Sprintf("/api/repos/%d/image", id)
+		p.Image = picturePath(id)
 	}
 	if v.isOwner() {
 		if page, err := api.ListDeliveries(ctx, client.ListDeliveriesParams{Repository: strconv.FormatInt(id, 10), Limit: maxShownDeliveries}); err == nil {

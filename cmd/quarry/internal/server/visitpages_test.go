@@ -3,7 +3,12 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
 	"os/exec"
@@ -12,7 +17,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/quarrysearch/quarry/cmd/internal/config"
 	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
+	"github.com/quarrysearch/quarry/schemas/code"
 )
 
 // visitedHistory is the input of git fast-import for two commits: a few small files with some of
@@ -44,6 +51,20 @@ func visitedHistory(t *testing.T) string {
 	return b.String() + "done\n"
 }
 
+// newPictureHost starts a host with one picture, and returns its address.
+func newPictureHost(t *testing.T) string {
+	t.Helper()
+	picture := image.NewRGBA(image.Rect(0, 0, 64, 64))
+	draw.Draw(picture, picture.Bounds(), image.NewUniform(color.RGBA{R: 120, G: 60, B: 160, A: 255}), image.Point{}, draw.Src)
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if err := png.Encode(w, picture); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(host.Close)
+	return host.URL
+}
+
 // TestEveryPageInABrowser visits the pages of a server with a repository in a real browser:
 // each fits a phone, has no error, loads nothing from elsewhere, and passes axe-core.
 // QUARRY_WEB_SHOTS=DIR keeps pictures of them.
@@ -53,7 +74,15 @@ func TestEveryPageInABrowser(t *testing.T) {
 	dir := filepath.Join(root, "kettle.git")
 	runGit(t, nil, "init", "--quiet", "--bare", "--initial-branch=main", dir)
 	runGit(t, strings.NewReader(visitedHistory(t)), "-C", dir, "fast-import", "--quiet", "--done")
-	s := runServer(t, testConfig(t, "git.allowedRoots="+root, "limits.anonymousPerSecond=0", "limits.perSecond=0"))
+	spoon := newGitRepository(t, "spoon")
+	spoon.ImageURL = newPictureHost(t)
+	c := testConfig(t, "git.allowedRoots="+root+","+filepath.Dir(spoon.dir), "git.allowedNetworks=127.0.0.0/8", "limits.anonymousPerSecond=0", "limits.perSecond=0")
+	c.Connections = []config.Connection{ // both have issues
+		{Name: "shelf", Kind: code.GenericGitHost, Discover: config.Discover{Repos: []string{"file://" + root + "/nothing/*"}}},
+		{Name: "hub", Kind: code.GitHub, URL: "http://127.0.0.1:1", Permissions: config.Permissions{Read: true}},
+	}
+	s := runServer(t, c)
+	s.registerAt(t, spoon, spoon.commitFiles("spoon.go", "package spoon\n"))
 	owner := newVisitor(t, s)
 	if status, _, text := owner.requestPage("/setup", htmlPage, url.Values{"token": {s.auth.SetupValue()}, "email": {"ada@example.com"}, "password": {"correct horse battery"}}); status != http.StatusOK {
 		t.Fatalf("set-up: %d\n%s", status, text)
@@ -63,7 +92,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 	}
 	repo := ""
 	waitUntil(t, func() bool {
-		if found := regexp.MustCompile(`href="(/repos/\d+)"><strong>`).FindStringSubmatch(owner.mustShow("/repos")); found != nil {
+		if found := regexp.MustCompile(`href="(/repos/\d+)"><strong><bdi>team/kettle<`).FindStringSubmatch(owner.mustShow("/repos")); found != nil {
 			repo = found[1]
 		}
 		return repo != "" && strings.Contains(owner.mustShow(repo), "up to date")
@@ -91,7 +120,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 		"pages": []string{
 			"/", "/search?q=boil", "/search?q=nothing_is_named_so", "/symbols", "/symbols?name=Boil", "/find", "/find?q=ket", "/find?q=%40Boil", "/find?q=%3E", "/syntax", "/shortcuts", "/preferences",
 			"/repos", repo, repo + "/skipped", "/why", "/why?file=team/kettle/cup.bin", "/deliveries", delivery,
-			"/admin", "/admin/register", "/admin/deadletters", "/admin/replays", "/admin/verify", "/admin/audit", "/repos/99999",
+			"/admin", "/admin/register", "/admin/connections", "/admin/deadletters", "/admin/replays", "/admin/verify", "/admin/audit", "/repos/99999",
 			"/browse/team/kettle", "/browse/team/kettle/-/blob/kettle.go", "/browse/team/kettle/-/blob/README.md", "/browse/team/kettle/-/blob/cup.bin", "/browse/team/kettle/-/blob/none",
 			"/search?q=writer", "/browse/team/kettle/-/blob/pages/search.go?L=60-70", "/browse/team/kettle/-/blob/pages/searchparams.go?blame=1", "/browse/team/kettle/-/blob/kettle.go?L=99",
 			"/browse/team/kettle/-/commits/", "/browse/team/kettle/-/commit/HEAD", "/browse/team/kettle/-/compare/HEAD~1...HEAD", "/symbols?name=fileWriter&repo=team/kettle", "/search?q=a(b",
