@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// ClientAddresses lets next see the address of the client, as RemoteAddr with port
-// 0, where a request comes through one of the trusted proxies. Of the addresses
-// that proxies have added, the right-most that is none of theirs is the client's:
-// any client can have written the ones left of it. Without proxies it is next
-// itself, and headers mean nothing.
+// ClientAddresses returns a handler that passes requests to next with the client's
+// address as RemoteAddr (port 0) if they arrive through a trusted proxy. Among the
+// addresses that proxies have added, the client is the right-most one that is not a
+// trusted proxy: any client can forge the addresses to the left of it. Without proxies,
+// ClientAddresses returns next itself and ignores the headers.
 //
-// A proxy has to set X-Forwarded-For or Forwarded and to take away the other. If
-// both are there and name different clients, one of them is the client's own
-// invention: then the proxy's address stays.
+// A proxy must set one of X-Forwarded-For and Forwarded and remove the other. If both are
+// present and name different clients, the client has forged one of them, so RemoteAddr
+// keeps the proxy's address.
 func ClientAddresses(proxies []netip.Prefix, next http.Handler) http.Handler {
 	if len(proxies) == 0 {
 		return next
@@ -31,7 +31,7 @@ func ClientAddresses(proxies []netip.Prefix, next http.Handler) http.Handler {
 	})
 }
 
-// maxHops bounds how many addresses of a request are looked at.
+// maxHops bounds how many addresses of a request are checked.
 const maxHops = 32
 
 type trustedProxies []netip.Prefix
@@ -65,8 +65,8 @@ func (t trustedProxies) clientAddress(r *http.Request) (netip.Addr, bool) {
 	return a, a == b
 }
 
-// rightmostClient returns the first hop from the right that is no proxy; the last proxy
-// before what cannot be read.
+// rightmostClient returns the right-most hop that is not a proxy. At a hop that cannot be
+// parsed, it returns the last proxy before it.
 func (t trustedProxies) rightmostClient(peer netip.Addr, hops []string) netip.Addr {
 	last := peer
 	for i := len(hops) - 1; i >= max(0, len(hops)-maxHops); i-- {
@@ -90,8 +90,8 @@ func splitList(values []string) []string {
 	return out
 }
 
-// forwardedFor returns the parameter for of each element of Forwarded (RFC 7239);
-// an element without one is a hop that cannot be read.
+// forwardedFor returns the "for" parameter of each element of Forwarded (RFC 7239). An
+// element without one counts as a hop that cannot be parsed.
 func forwardedFor(values []string) []string {
 	out := splitList(values)
 	for i, element := range out {
@@ -105,7 +105,7 @@ func forwardedFor(values []string) []string {
 	return out
 }
 
-// parseHop reads an address with or without port, in brackets or not.
+// parseHop parses an address with or without a port and brackets.
 func parseHop(text string) (netip.Addr, bool) {
 	text = strings.TrimSpace(text)
 	if host, _, err := net.SplitHostPort(text); err == nil {

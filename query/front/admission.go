@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// admitRequest authenticates the caller and checks that it may send this request now. The
-// request it returns carries the principal.
+// admitRequest authenticates the caller and checks that it may send this request now. It
+// returns the request with the principal in its context.
 func (f *Front) admitRequest(rt *Route, r *http.Request) (*http.Request, error) {
 	x := exchangeOf(r)
 	x.principal = anonymousPrincipal(r)
@@ -42,9 +42,8 @@ func (f *Front) admitRequest(rt *Route, r *http.Request) (*http.Request, error) 
 	return r, nil
 }
 
-// checkRequest checks the form of a request, apart from its body. A request that is
-// refused for another reason, or that matches no route, gets that error whatever its
-// form.
+// checkRequest checks the form of a request, except its body. It runs last: a request
+// that is refused for another reason, or that matches no route, gets that error instead.
 func (f *Front) checkRequest(rt *Route, r *http.Request) (*http.Request, error) {
 	if rt.Path == UnknownRoute {
 		return r, nil
@@ -58,8 +57,8 @@ func (f *Front) checkRequest(rt *Route, r *http.Request) (*http.Request, error) 
 	return rt.Check(r)
 }
 
-// rotateSession has the session of a request that reads take a new value, if it is due.
-// What changes accounts goes by the session that it came with.
+// rotateSession gives the session of a read request a new value if one is due. Requests
+// that change accounts keep the session that they arrived with.
 func (f *Front) rotateSession(rt *Route, r *http.Request, x *Exchange) {
 	if f.o.Accounts == nil || rt.Access != AccessSearch && rt.Access != AccessGit {
 		return
@@ -74,8 +73,8 @@ func (f *Front) rotateSession(rt *Route, r *http.Request, x *Exchange) {
 	}
 }
 
-// refuseCredential returns the error for a missing or invalid credential. Callers that try many
-// are rate limited.
+// refuseCredential returns the error for a missing or invalid credential. Callers that
+// send many of them are rate limited.
 func (f *Front) refuseCredential(x *Exchange, rt *Route, r *http.Request, err error) error {
 	if !errors.Is(err, auth.ErrUnauthenticated) {
 		return err
@@ -91,7 +90,7 @@ func (f *Front) refuseCredential(x *Exchange, rt *Route, r *http.Request, err er
 	return fmt.Errorf("%w: %s", auth.ErrUnauthenticated, advice)
 }
 
-// checkAccess says whether p may ask for the route.
+// checkAccess returns an error if p may not use the route.
 func (rt *Route) checkAccess(p *auth.Principal) error {
 	switch rt.Access {
 	case AccessOpen:
@@ -129,7 +128,7 @@ func (rt *Route) checkAccess(p *auth.Principal) error {
 	return fmt.Errorf("%w: no caller may do this", auth.ErrForbidden)
 }
 
-// needScope lets anonymous requests pass: whether there are any is the Gate's decision.
+// needScope lets anonymous requests pass: the Gate decides whether to accept them.
 func needScope(p *auth.Principal, scope account.Scope) error {
 	if p.Anonymous() {
 		return nil
@@ -137,8 +136,8 @@ func needScope(p *auth.Principal, scope account.Scope) error {
 	return p.Need(scope)
 }
 
-// needOwner lets a restricted credential of an owner change its own repositories
-// only: operations on the whole instance would reveal the others.
+// needOwner lets an owner's restricted credential change only its own repositories:
+// operations on the whole instance would reveal the others.
 func (rt *Route) needOwner(p *auth.Principal) error {
 	switch {
 	case p.Owner() && p.Repositories != nil && !strings.Contains(rt.Path, "{repoId}"):
@@ -153,8 +152,8 @@ func (rt *Route) needOwner(p *auth.Principal) error {
 	return fmt.Errorf("%w: this needs the role %s", auth.ErrForbidden, account.RoleOwner)
 }
 
-// needOperator admits only callers that can read the data directory. An API key of
-// an owner may come from anywhere.
+// needOperator admits only callers that can read the data directory. An owner's API key
+// is not enough, because it may be used from anywhere.
 func needOperator(p *auth.Principal) error {
 	switch {
 	case p.Actor.Kind == account.ActorOperator:

@@ -12,19 +12,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// auditTimeout bounds how long an answer waits for the audit log.
+// auditTimeout bounds how long a response waits for the audit log.
 const auditTimeout = 10 * time.Second
 
-// refusalRecords is how many refused requests of one address are recorded one by
-// one; the next recorded one says how many others there were. Refused credentials
-// are bounded by the rate limit alone: each is a record, within allRefusalRecords,
-// which bounds those of all addresses.
+// refusalRecords is how many refused requests of one address get their own records; the
+// next record after them counts the ones left out. Refused credentials are bounded by the
+// rate limit and by allRefusalRecords, which bounds the records of all addresses.
 var (
 	refusalRecords    = pace.Limit{PerSecond: 1, Burst: 20}
 	allRefusalRecords = pace.Limit{PerSecond: 20, Burst: 20_000}
 )
 
-// checkWritable refuses a request that changes something while nothing can be kept.
+// checkWritable refuses a request that makes a change while changes cannot be stored.
 func (f *Front) checkWritable(rt *Route) error {
 	check := f.o.Writable
 	if rt.FreesSpace {
@@ -39,8 +38,8 @@ func (f *Front) checkWritable(rt *Route) error {
 	return nil
 }
 
-// writeAuditRecord records a request: a read soon, a change before this returns. On an error the
-// request fails with it: what cannot be recorded is not answered.
+// writeAuditRecord records a request: a read soon, a change before this returns. If it
+// returns an error, the request fails, because unrecorded requests get no data.
 func (f *Front) writeAuditRecord(rt *Route, r *http.Request, x *Exchange) error {
 	x.done = true
 	if x.recorded || x.principal == nil {
@@ -56,7 +55,7 @@ func (f *Front) writeAuditRecord(rt *Route, r *http.Request, x *Exchange) error 
 	defer cancel()
 	switch {
 	case x.refusal != "":
-		_ = f.o.Audit.Note(ctx, rec) // the answer says no, whether it is written down or not
+		_ = f.o.Audit.Note(ctx, rec) // the response is a refusal, recorded or not
 		return nil
 	case !rt.ChangesState() || x.status >= http.StatusBadRequest:
 		return f.o.Audit.Note(ctx, rec)
@@ -64,8 +63,8 @@ func (f *Front) writeAuditRecord(rt *Route, r *http.Request, x *Exchange) error 
 	return f.o.Audit.Record(ctx, rec)
 }
 
-// unrecordedError is the response to a request whose record could not be written, for
-// the given reason: if it made a change, the response says so.
+// unrecordedError returns the response to a request whose record could not be written. If
+// the request made a change, the response reports it.
 func (f *Front) unrecordedError(rt *Route, x *Exchange, reason error) error {
 	if !rt.ChangesState() || x.status >= http.StatusBadRequest {
 		return reason
@@ -74,16 +73,16 @@ func (f *Front) unrecordedError(rt *Route, x *Exchange, reason error) error {
 	return fmt.Errorf("%w: %w", ErrNotRecorded, reason)
 }
 
-// recordPanic is deferred: it makes the record of a request that ends in a
-// panic, which it lets pass.
+// recordPanic must be deferred. It records a request that ends in a panic, and lets the
+// panic continue.
 func (f *Front) recordPanic(rt *Route, r *http.Request, x *Exchange) {
 	if !x.done {
 		x.status = http.StatusInternalServerError
-		_ = f.writeAuditRecord(rt, r, x) // there is no better answer than the panic's
+		_ = f.writeAuditRecord(rt, r, x) // the panic takes precedence over this error
 	}
 }
 
-// auditRecord returns the entry of a request, if there is to be one.
+// auditRecord returns the audit entry of a request; wanted is false if it needs none.
 func (f *Front) auditRecord(rt *Route, r *http.Request, x *Exchange) (rec audit.Record, wanted bool) {
 	rec = audit.Record{
 		At: f.o.Now().UTC(), Action: rt.Action, Actor: x.principal.Actor,

@@ -9,8 +9,8 @@ import (
 // noDeadline lifts a deadline.
 var noDeadline time.Time
 
-// limitBody limits the size of what comes in, and the time in which it comes and the
-// answer goes. Writers without deadlines (tests) are fine.
+// limitBody limits the size of a body, and the time to read it and to write the response.
+// It ignores writers that do not support deadlines, as in tests.
 func (f *Front) limitBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)
@@ -19,8 +19,8 @@ func (f *Front) limitBody(next http.Handler) http.Handler {
 		x := exchangeOf(r)
 		x.body, x.control = body{w, r.Body}, control
 		if r.ContentLength != 0 {
-			// Also for bodies that no handler reads: net/http reads them after the
-			// response.
+			// The deadline covers bodies that no handler reads, too: net/http reads them
+			// after the response.
 			_ = control.SetReadDeadline(now.Add(f.o.ReadTimeout))
 			r.Body = &timedBody{http.MaxBytesReader(w, r.Body, f.o.MaxBodyBytes), control}
 		}
@@ -28,14 +28,13 @@ func (f *Front) limitBody(next http.Handler) http.Handler {
 	})
 }
 
-// body is what a request brings, before it is bounded.
+// body is a request's body before limits are applied.
 type body struct {
 	w http.ResponseWriter
 	io.ReadCloser
 }
 
-// admitUpload replaces the bounds of a body, of which nothing was read, by those of its
-// route.
+// admitUpload replaces the bounds of an unread body with those of its route.
 func (f *Front) admitUpload(rt *Route, x *Exchange, r *http.Request) {
 	now := time.Now()
 	_ = x.control.SetReadDeadline(now.Add(rt.BodyTime))
@@ -45,14 +44,13 @@ func (f *Front) admitUpload(rt *Route, x *Exchange, r *http.Request) {
 	}
 }
 
-// timedBody lifts the deadline of the connection once the body has come: it would
-// end the request.
+// timedBody lifts the read deadline once the body has been read; otherwise the deadline
+// would end the request.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
 }
 
-// Read implements io.Reader.
 func (b *timedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {

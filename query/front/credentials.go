@@ -8,14 +8,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// credentialHeaders and the session's cookie are where a credential may be; the
-// Authenticator reads it.
+// credentialHeaders are the headers that may carry a credential, as the session cookie
+// may. The Authenticator reads them.
 var credentialHeaders = []string{"Authorization", "X-Service-Api-Key", "X-Sourcebot-Api-Key"}
 
-// hasCredential reports whether r shows anything that could be one.
+// hasCredential reports whether r carries a possible credential.
 func hasCredential(r *http.Request) bool { return hasKey(r) || hasCookie(r) }
 
-// hasKey reports whether r carries what a browser sends to another origin only
+// hasKey reports whether r carries a header that a browser sends to another origin only
 // after a preflight.
 func hasKey(r *http.Request) bool {
 	for _, name := range credentialHeaders {
@@ -26,23 +26,24 @@ func hasKey(r *http.Request) bool {
 	return false
 }
 
-// hasCookie reports whether r carries what a browser sends by itself.
+// hasCookie reports whether r carries a session cookie, which browsers send
+// automatically.
 func hasCookie(r *http.Request) bool {
 	_, err := r.Cookie(auth.CookieName)
 	return err == nil
 }
 
-// anonymousPrincipal returns the sender of r before authentication. Behind a trusted proxy,
-// ClientAddresses has put the client's address there.
+// anonymousPrincipal returns the principal of r before authentication. ClientAddresses
+// has already replaced the address of a trusted proxy with the client's.
 func anonymousPrincipal(r *http.Request) *auth.Principal {
 	return &auth.Principal{Actor: account.Actor{Kind: account.ActorAnonymous, Address: auth.PeerAddress(r), Client: auth.ClientOf(r)}}
 }
 
-// checkMediaType refuses a body that is declared as something other than JSON, if
-// only a session's cookie authenticates the caller. A form of another origin's page
-// could send that cookie with such a body, and JSON only after a preflight: this is
-// a second line of defense after checkOrigin. Elsewhere a body is JSON whatever it
-// declares: fetch declares text/plain, and curl -d a form.
+// checkMediaType refuses a body that is declared as something other than JSON if only a
+// session cookie authenticates the caller. A form on another origin's page could send
+// that cookie with such a body, but JSON only after a preflight, so this is a second line
+// of defense after checkOrigin. Other callers may declare any type: fetch declares
+// text/plain, and curl -d a form.
 func checkMediaType(r *http.Request) error {
 	declared := r.Header.Get("Content-Type")
 	if r.ContentLength == 0 || declared == "" || !hasCookie(r) || hasKey(r) {

@@ -9,49 +9,49 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Exchange is a request and its response, as the layers and the handler share them. Its
-// methods are for the goroutine of the request; on nil, which is what a context outside
-// of a Front has, they do nothing.
+// Exchange is a request and its response, as the layers and the handler share them. Only
+// the goroutine of the request may call its methods. They do nothing on nil, which
+// ExchangeIn returns for contexts outside a Front.
 type Exchange struct {
 	id    string
 	route string
-	// status is that of metrics and of the audit log: of a stream that failed half-way,
-	// the status of its error.
+	// status is the status for metrics and the audit log. For a stream that failed
+	// halfway, it is the status of the error.
 	status int
 	err    error
-	// response is what the client gets.
+	// response is the writer of the client's response.
 	response *responseTracker
 	// control sets the deadlines of the connection.
 	control *http.ResponseController
-	// body is that of the request, without bounds.
+	// body is the request's body without limits.
 	body body
 
 	// Principal, client address and rate limit of the caller; see admission.go.
 	principal *auth.Principal
 	address   string
 	pace      *paceState
-	// cookie is a session that has taken the place of the one that was sent.
+	// cookie is the session that replaces the one in the request.
 	cookie *http.Cookie
-	// What the audit log says; see audit.go. refusal is set where the request did not
-	// get through.
+	// Fields of the audit record; see audit.go. refusal is set if the request was
+	// refused.
 	targetType audit.TargetType
 	target     string
 	metadata   map[string]string
 	refusal    audit.Action
 	recorded   bool
-	done       bool // the handler has returned, without a panic
+	done       bool // the handler returned without a panic
 }
 
 // exchangeKey is the key of the Exchange in a request's context.
 type exchangeKey struct{}
 
-// ExchangeIn returns the Exchange of a request by its context, nil if there is none.
+// ExchangeIn returns the Exchange of a request by its context, or nil if there is none.
 func ExchangeIn(ctx context.Context) *Exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*Exchange)
 	return x
 }
 
-// exchangeOf returns the Exchange of a request that came through withObservation.
+// exchangeOf returns the Exchange of a request that passed through withObservation.
 func exchangeOf(r *http.Request) *Exchange {
 	return r.Context().Value(exchangeKey{}).(*Exchange)
 }
@@ -64,10 +64,10 @@ func (x *Exchange) ID() string {
 	return x.id
 }
 
-// Control returns what sets the deadlines of the connection.
+// Control returns the controller of the connection's deadlines.
 func (x *Exchange) Control() *http.ResponseController { return x.control }
 
-// SetAuditTarget notes what a request reads or changes, for the audit log. Metadata are
+// SetAuditTarget sets what a request reads or changes, for the audit log. metadata holds
 // pairs of name and value; empty values are left out.
 func (x *Exchange) SetAuditTarget(kind audit.TargetType, name string, metadata ...string) {
 	if x == nil {
@@ -90,15 +90,15 @@ func (x *Exchange) AddMetadata(name, value string) {
 	x.metadata[name] = failure.Cut(value, audit.MaxMetadataBytes)
 }
 
-// Deny makes the audit record one of a denied request: a handler calls it where it
-// refuses what the route admitted.
+// Deny marks the audit record as that of a denied request. A handler calls it when it
+// refuses a request that the route admitted.
 func (x *Exchange) Deny() {
 	if x != nil {
 		x.refusal = audit.RequestDenied
 	}
 }
 
-// setHeaders sets what the layers around a handler have to say.
+// setHeaders sets the headers that the layers around a handler contribute.
 func (x *Exchange) setHeaders(h http.Header) {
 	x.pace.setHeaders(h)
 	if x.cookie != nil {

@@ -14,12 +14,12 @@ type Front struct {
 	o        Options
 	metrics  *metrics
 	origins  *http.CrossOriginProtection
-	hosts    map[string]bool // nil: any
+	hosts    map[string]bool // nil accepts any host
 	secure   bool            // the public URL is https
 	pace     *pace.Table
 	refusals *refusalThrottle
 	streams  *pace.Streams
-	// followers are the streams that may go on until the caller leaves.
+	// followers counts the streams that stay open until the caller leaves.
 	followers *pace.Streams
 	limits    atomic.Pointer[Limits] // see SetLimits
 }
@@ -48,15 +48,15 @@ func New(o Options) (*Front, error) {
 	return f, nil
 }
 
-// WithChecks puts around a handler what every request passes, from outside in:
-// measuring, recovery, the checks of hosts and origins, bounds. Routes below it are
-// made by HandleRoute and StreamRoute.
+// WithChecks wraps a handler in the checks of every request. From the outside in, they
+// are: metrics, panic recovery, checks of hosts and origins, bounds. HandleRoute and
+// StreamRoute create the routes below it.
 func (f *Front) WithChecks(next http.Handler) http.Handler {
 	return f.withChecks(next, f.mayBeginSession)
 }
 
-// withChecks is WithChecks for requests that are from this origin alone if ownOrigin
-// says so.
+// withChecks is WithChecks, except that requests for which ownOrigin returns true must
+// come from this origin even if other origins are allowed.
 func (f *Front) withChecks(next http.Handler, ownOrigin func(*http.Request) bool) http.Handler {
 	return f.withObservation(f.withRecovery(f.checkHost(f.withCORS(f.checkOrigin(f.limitBody(next), ownOrigin)))))
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// everyone authenticates each request as the same principal, and keeps audit records.
+// everyone authenticates every request as the same principal and collects audit records.
 type everyone struct {
 	principal *auth.Principal
 	records   []audit.Record
@@ -39,7 +39,7 @@ func (e *everyone) Note(_ context.Context, rec audit.Record) error {
 // Record implements front.Auditor.
 func (e *everyone) Record(ctx context.Context, rec audit.Record) error { return e.Note(ctx, rec) }
 
-// textAnswer is an answer of some words.
+// textAnswer is a plain-text Answer.
 type textAnswer struct {
 	status int
 	text   string
@@ -78,9 +78,9 @@ func newFront(t *testing.T, change func(o *front.Options)) (*front.Front, *every
 	return f, callers, reg, log
 }
 
-// TestResponseIsNotFollowedByAnother: a handler that panics or fails gets one error
-// answer if it sent nothing, and a broken connection if its response has begun, in
-// whichever way.
+// TestResponseIsNotFollowedByAnother checks that a handler that panics or fails produces
+// one error response if it sent nothing, and a broken connection if its response has
+// begun in any way.
 func TestResponseIsNotFollowedByAnother(t *testing.T) {
 	begin := map[string]func(w http.ResponseWriter){
 		"nothing":         func(http.ResponseWriter) {},
@@ -135,7 +135,8 @@ func TestResponseIsNotFollowedByAnother(t *testing.T) {
 	}
 }
 
-// TestRequestsThatSendNothing are logged and counted as the 200 that net/http sends.
+// TestRequestsThatSendNothing checks that they are logged and counted as the 200 that
+// net/http sends.
 func TestRequestsThatSendNothing(t *testing.T) {
 	f, _, reg, _ := newFront(t, nil)
 	rec := httptest.NewRecorder()
@@ -157,8 +158,8 @@ func TestRequestsThatSendNothing(t *testing.T) {
 	t.Error("the request is in no metric")
 }
 
-// TestPagesOfThisOriginOnly: a page's form is not for other origins, even where the API
-// is open to all.
+// TestPagesOfThisOriginOnly checks that other origins cannot submit a page's form, even
+// if the API is open to all origins.
 func TestPagesOfThisOriginOnly(t *testing.T) {
 	f, _, _, _ := newFront(t, func(o *front.Options) {
 		o.AllowedOrigins = []string{"*"}
@@ -188,7 +189,7 @@ func TestPagesOfThisOriginOnly(t *testing.T) {
 	}
 }
 
-// TestOptions refuses what would leave a request unbounded or unchecked.
+// TestOptions checks that New refuses options that leave requests unbounded or unchecked.
 func TestOptions(t *testing.T) {
 	callers := &everyone{}
 	good := front.Options{

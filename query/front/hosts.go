@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// checkHost refuses requests for a name that is not the server's: a page whose name
-// suddenly leads to this machine (DNS rebinding) would be of the same origin as
-// the API. Addresses, and names without a dot, cannot be such a page's.
+// checkHost refuses requests for a host name that is not the server's: a page whose name
+// suddenly resolves to this machine (DNS rebinding) would share the origin of the API. IP
+// addresses and names without a dot cannot belong to such a page.
 func (f *Front) checkHost(next http.Handler) http.Handler {
 	if f.hosts == nil {
 		return next
@@ -42,7 +42,7 @@ func hostName(host string) string {
 	return strings.ToLower(strings.TrimSuffix(strings.Trim(host, "[]"), "."))
 }
 
-// hostSet returns the names, nil for none.
+// hostSet returns the set of names, or nil if there are none.
 func hostSet(hosts []string) map[string]bool {
 	if hosts == nil {
 		return nil

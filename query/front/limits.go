@@ -14,19 +14,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/network"
 )
 
-// Limits bound how often, and how much at once, one caller may send requests. Zero
-// values mean the defaults, negative ones no limit.
+// Limits bound the request rate and the concurrent streams of one caller. Zero values
+// mean the defaults; negative values mean no limit.
 type Limits struct {
-	// PerSecond and Burst are of an API key, a token, or a user who is signed in.
+	// PerSecond and Burst apply to an API key, a token or a signed-in user.
 	PerSecond, Burst int
 	// AnonymousPerSecond and AnonymousBurst limit each address, for requests
 	// without a credential or with an invalid one.
 	AnonymousPerSecond, AnonymousBurst int
-	// Streams bounds the streams of one caller at once; those of events are counted apart.
+	// Streams bounds the concurrent streams of one caller; streams of events are counted
+	// separately.
 	Streams int
 }
 
-// Defaults of Limits: above what a person's typing and an agent's steps need.
+// Defaults of Limits. They exceed what a person typing or an agent needs.
 const (
 	DefaultPerSecond          = 50
 	DefaultBurst              = 200
@@ -36,9 +37,9 @@ const (
 )
 
 const (
-	// maxCallers bounds the callers whose pace is remembered, at about 200 bytes.
+	// maxCallers bounds the callers whose rates are tracked, at about 200 bytes each.
 	maxCallers = 65536
-	// costRequest and costBadCredential are what a request takes of a limit.
+	// costRequest and costBadCredential are charged against a rate limit.
 	costRequest       = 1
 	costBadCredential = 5
 )
@@ -58,7 +59,7 @@ func (l *Limits) ensureDefaults() {
 	}
 }
 
-// SetLimits replaces the limits, for requests that come from now on.
+// SetLimits replaces the limits for future requests.
 func (f *Front) SetLimits(l Limits) {
 	l.ensureDefaults()
 	f.streams.SetEach(max(l.Streams, 0))
@@ -66,7 +67,7 @@ func (f *Front) SetLimits(l Limits) {
 	f.limits.Store(&l)
 }
 
-// rateLimitOf returns under which name a request is counted, and the limit.
+// rateLimitOf returns the key under which a request is counted, and its limit.
 func (f *Front) rateLimitOf(x *Exchange) (key string, l pace.Limit) {
 	a, limits := &x.principal.Actor, f.limits.Load()
 	switch {
@@ -82,11 +83,11 @@ func (f *Front) rateLimitOf(x *Exchange) (key string, l pace.Limit) {
 	return key, pace.Limit{PerSecond: limits.PerSecond, Burst: limits.Burst}
 }
 
-// isOperator reports whether p is the operator, who can read the data directory and
-// could as well stop the server.
+// isOperator reports whether p is the operator. The operator is not limited: it can read
+// the data directory and could just as well stop the server.
 func isOperator(p *auth.Principal) bool { return p.Actor.Kind == account.ActorOperator }
 
-// chargeLimit takes the cost of a request from what its caller may do.
+// chargeLimit charges the cost of a request to its caller's rate limit.
 func (f *Front) chargeLimit(x *Exchange, rt *Route, cost int) error {
 	if !rt.isRateLimited() {
 		return nil
@@ -111,7 +112,7 @@ type paceState struct {
 	pace.Decision
 }
 
-// setHeaders reports the rate limit to the client, in the format of the IETF's draft.
+// setHeaders reports the rate limit to the client in the format of the IETF draft.
 func (p *paceState) setHeaders(h http.Header) {
 	if p == nil {
 		return
@@ -122,7 +123,7 @@ func (p *paceState) setHeaders(h http.Header) {
 	h.Set("RateLimit-Policy", fmt.Sprintf("%d;w=%d", p.limit.Burst, max(1, p.limit.Burst/max(p.limit.PerSecond, 1))))
 }
 
-// wholeSeconds rounds up, so that a caller who waits that long has waited long enough.
+// wholeSeconds rounds up so that a caller who waits that long has waited long enough.
 func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // enterStream counts a stream.

@@ -7,17 +7,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics of all requests. Routes are rows of tables in code, so labels are bounded.
+// metrics covers all requests. Routes are rows of tables in code, so labels are bounded.
 type metrics struct {
 	seconds  *prometheus.HistogramVec
 	inFlight prometheus.Gauge
 	panics   prometheus.Counter
-	// refusals counts requests that came too often, by the bound.
+	// refusals counts requests that exceeded a limit, by limit.
 	refusals   *prometheus.CounterVec
 	unrecorded prometheus.Counter
 }
 
-// The bounds that refuse.
+// Values of the label of refusals.
 const (
 	refusalRate    = "rate"
 	refusalStreams = "streams"

@@ -11,8 +11,8 @@ import (
 
 var requestIDPattern = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// withObservation gives the request its ID and the response its headers, and measures
-// and logs the exchange.
+// withObservation assigns the request ID, sets the response headers, and measures and
+// logs the exchange.
 func (f *Front) withObservation(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		start := time.Now()
@@ -22,7 +22,7 @@ func (f *Front) withObservation(next http.Handler) http.Handler {
 		}
 		f.setHeaders(w.Header(), x.id)
 		f.metrics.inFlight.Inc()
-		defer func() { // also for a connection that is cut off
+		defer func() { // also runs if the connection is cut off
 			f.metrics.inFlight.Dec()
 			if x.status == 0 {
 				x.status = x.response.sentStatus()
@@ -35,8 +35,8 @@ func (f *Front) withObservation(next http.Handler) http.Handler {
 	})
 }
 
-// setHeaders sets what every response carries. The API serves data, no pages:
-// nothing in an answer may run or be framed. Pages replace what differs.
+// setHeaders sets the headers of every response. The API serves data, not pages, so
+// nothing in a response may run or be framed. Pages override these headers.
 func (f *Front) setHeaders(h http.Header, id string) {
 	h.Set("X-Request-Id", id)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -50,8 +50,8 @@ func (f *Front) setHeaders(h http.Header, id string) {
 	}
 }
 
-// logExchange writes one line: at debug level for successes and client errors, as
-// an error for our own failures.
+// logExchange logs one line: at debug level for successes and client errors, as an error
+// for server failures.
 func (f *Front) logExchange(r *http.Request, x *Exchange, took time.Duration) {
 	level := slog.LevelDebug
 	if x.status == http.StatusInternalServerError {

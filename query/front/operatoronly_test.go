@@ -8,7 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/query/front"
 )
 
-// A process that knows no accounts has its events for its operator alone.
+// TestOperatorOnly checks that a process without accounts shows its events to its
+// operator alone.
 func TestOperatorOnly(t *testing.T) {
 	h := front.OperatorOnly("qx_1", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	for credential, want := range map[string]int{"": 401, "Bearer ": 401, "Bearer qx_2": 401, "qx_1": 401, "bearer qx_1": 401, "Bearer qx_12": 401, "Bearer qx_1": 204, "Bearer qx_1 ": 401} {

@@ -15,29 +15,29 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// maxStreams bounds the streams at once, whose readers may be slow.
+// maxStreams bounds concurrent streams, whose readers may be slow.
 const maxStreams = 256
 
-// maxFollowers bounds the streams of events at once: one for each page that is looked at.
+// maxFollowers bounds concurrent streams of events: each open page holds one.
 const maxFollowers = 1024
 
 // Authenticator authenticates callers; auth.Service is one.
 type Authenticator interface {
-	// Authenticate returns the sender of r. The error wraps auth.ErrUnauthenticated
-	// if a credential is invalid, or is missing where anonymous requests are not
-	// allowed; it wraps auth.ErrNotReady until the accounts have been read.
+	// Authenticate returns the sender of r. The error wraps auth.ErrUnauthenticated if a
+	// credential is invalid, or is missing where anonymous requests are not allowed. It
+	// wraps auth.ErrNotReady until the accounts have been loaded.
 	Authenticate(r *http.Request) (*auth.Principal, error)
 }
 
-// Auditor records what was done. Its errors are answered by Options.ErrorAnswer.
+// Auditor records requests. Options.ErrorAnswer renders its errors.
 type Auditor interface {
-	// Note takes a record of something read, which is written shortly. Where too
-	// many wait already it waits for a bounded time; an error then says that the record
-	// is not taken and that the answer must not be given. It is called before the
-	// answer goes out where that is possible.
+	// Note queues the record of a read, which is written shortly. If the queue is full,
+	// it waits for a bounded time; an error means that the record was not queued and that
+	// the response must not be sent. It is called before the response is sent if
+	// possible.
 	Note(ctx context.Context, rec audit.Record) error
-	// Record returns once the record is durable, or after a bounded time with an
-	// error: then the action must not be done, or if it was, not be reported as
+	// Record returns once the record is durable, or with an error after a bounded time.
+	// On an error, the action must not be done or, if it was, must not be reported as
 	// done.
 	Record(ctx context.Context, rec audit.Record) error
 }
@@ -45,7 +45,7 @@ type Auditor interface {
 // Answer is a response before it is written.
 type Answer interface {
 	Status() int
-	// Write sends the response. An error means that the client has gone or that the
+	// Write sends the response. An error means that the client disconnected or that the
 	// response cannot be completed.
 	Write(w http.ResponseWriter) error
 	// Release is called once, after Write.
@@ -58,15 +58,15 @@ type Options struct {
 	Audit         Auditor
 	// ErrorAnswer returns the response to a request that failed with err.
 	ErrorAnswer func(err error, requestID string) Answer
-	// Accounts rotates sessions; nil in a process without.
+	// Accounts rotates sessions; nil in a process without accounts.
 	Accounts *auth.Service
-	// Writable says why nothing may be changed now; nil is always writable. What is read
-	// is not affected.
+	// Writable returns an error with the reason if changes are not possible now. Reads
+	// are not affected. Nil means always writable.
 	Writable func() error
-	// Removable is Writable for requests that free space; nil is Writable.
+	// Removable is Writable for requests that free space; nil means Writable.
 	Removable func() error
 
-	// PublicURL is the base of links; its origin is trusted.
+	// PublicURL is the base of links. Its origin is trusted.
 	PublicURL string
 	// Hosts are host names that the server accepts, in addition to IP addresses and
 	// names without a dot; nil accepts any name.
@@ -76,13 +76,13 @@ type Options struct {
 	// AllowedOrigins are the origins whose pages may send requests, such as
 	// https://tools.example; "*" is any, without cookies.
 	AllowedOrigins []string
-	// SignInPaths are paths whose requests may begin a session: pages of other
-	// origins never reach them unless their origin is named.
+	// SignInPaths are paths whose requests may begin a session: pages of other origins
+	// reach them only if their origin is listed explicitly.
 	SignInPaths []string
 
 	Limits Limits
-	// MaxBodyBytes bounds a body. ReadTimeout bounds its arrival, HandlerTimeout what
-	// the handler does, WriteTimeout the departure of the response.
+	// MaxBodyBytes bounds a body. ReadTimeout bounds reading it, HandlerTimeout the
+	// handler, and WriteTimeout writing the response.
 	MaxBodyBytes                              int64
 	ReadTimeout, HandlerTimeout, WriteTimeout time.Duration
 

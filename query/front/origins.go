@@ -7,19 +7,19 @@ import (
 	"slices"
 )
 
-// anyOrigin is the allowed origin that means all.
+// anyOrigin is the wildcard for allowed origins.
 const anyOrigin = "*"
 
-// What pages of other origins may send and see.
+// Headers that pages of other origins may send and read.
 const (
 	sharedMethods  = "GET, HEAD, POST, PUT, PATCH, DELETE"
 	sharedHeaders  = "Authorization, Content-Type, X-Service-Api-Key, X-Sourcebot-Api-Key, X-Request-Id, X-Quarry-Client-Source, X-Sourcebot-Client-Source, Mcp-Session-Id, Mcp-Protocol-Version, Last-Event-Id"
 	exposedHeaders = "Link, X-Total-Count, X-Request-Id, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, RateLimit-Policy, WWW-Authenticate, Mcp-Session-Id"
-	// preflightAge is how many seconds a browser need not ask again.
+	// preflightAge is how many seconds a browser may cache a preflight response.
 	preflightAge = "600"
 )
 
-// configureOrigins makes what checkOrigin needs.
+// configureOrigins configures what checkOrigin uses.
 func (f *Front) configureOrigins() error {
 	f.origins = http.NewCrossOriginProtection()
 	for _, origin := range append([]string{f.publicOrigin()}, f.o.AllowedOrigins...) {
@@ -34,14 +34,14 @@ func (f *Front) configureOrigins() error {
 	return nil
 }
 
-// publicOrigin returns the scheme and host of the public URL, which was checked.
+// publicOrigin returns the scheme and host of the public URL, which has been validated.
 func (f *Front) publicOrigin() string {
 	u, _ := url.Parse(f.o.PublicURL)
 	return u.Scheme + "://" + u.Host
 }
 
-// withCORS answers browsers that ask whether a page of another origin may read
-// answers (CORS). Without allowed origins it does nothing, and none may.
+// withCORS answers browsers that ask whether a page of another origin may read responses
+// (CORS). Without allowed origins it does nothing, and no other origin may.
 func (f *Front) withCORS(next http.Handler) http.Handler {
 	if len(f.o.AllowedOrigins) == 0 {
 		return next
@@ -65,8 +65,8 @@ func (f *Front) withCORS(next http.Handler) http.Handler {
 	})
 }
 
-// allowOrigin says which origin may read the response. Cookies are allowed only for
-// named origins: "*" would give every page the session of its visitor.
+// allowOrigin sets which origin may read the response. Cookies are allowed only for named
+// origins: "*" would give every page the session of its visitor.
 func (f *Front) allowOrigin(h http.Header, origin string) bool {
 	switch {
 	case origin == "":
@@ -82,11 +82,11 @@ func (f *Front) allowOrigin(h http.Header, origin string) bool {
 	return false
 }
 
-// checkOrigin refuses requests that may change something and come from a page of
-// another origin. It checks requests without a cookie, too: a server on loopback
-// trusts callers by address, and a page runs on that machine. If every origin is
-// allowed, it still checks requests that carry a session, and those that are from this
-// origin alone: a page must not sign its reader in as another user.
+// checkOrigin refuses requests that may change something and come from a page of another
+// origin. It also checks requests without a cookie: a server on loopback trusts callers
+// by address, and a page runs on that machine. Even if every origin is allowed, it checks
+// requests that carry a session, and requests for which ownOrigin returns true: a page
+// must not sign its reader in as another user.
 func (f *Front) checkOrigin(next http.Handler, ownOrigin func(*http.Request) bool) http.Handler {
 	checked := f.origins.Handler(next)
 	if !slices.Contains(f.o.AllowedOrigins, anyOrigin) {

@@ -10,10 +10,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// Page wraps a page in the checks of every request: a request ID, metrics under the
-// label, the checks of host and origin, limits of body and time, and the rate limit of
-// an address. The page authenticates the caller. Requests that change something must
-// come from this origin, even if all origins are allowed.
+// Page wraps a page in the checks of every request: request ID, metrics under the given
+// label, checks of host and origin, limits of body and time, and the rate limit of an
+// address. The page authenticates the caller. Requests that change something must come
+// from this origin, even if all origins are allowed.
 func (f *Front) Page(label string, page http.Handler) http.Handler {
 	rt := &Route{Method: http.MethodPost, Path: label, Access: AccessOpen}
 	return f.withChecks(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -28,17 +28,17 @@ func (f *Front) Page(label string, page http.Handler) http.Handler {
 	}), func(*http.Request) bool { return true })
 }
 
-// CodePage wraps a page that shows code in the checks of GET /api/source: those of
-// Page, the credential with its scope, and its rate limit. The page finds the
-// principal in its context (auth.From) and records what it shows. fail writes the
-// response for callers who may not read code, or who cannot be authenticated yet.
+// CodePage wraps a page that shows code in the checks of GET /api/source: those of Page,
+// the credential with its scope, and its rate limit. The page gets the principal from its
+// context (auth.From) and records what it shows. fail writes the response for callers who
+// may not read code, or who cannot be authenticated yet.
 func (f *Front) CodePage(label string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler {
 	return f.admittedPage(&Route{Method: http.MethodGet, Path: label, Access: AccessGit}, page, fail)
 }
 
-// SearchPage is CodePage for a page that searches: it needs the scope of searches, counts
-// as one of the caller's streams, and fail also writes the response for a caller who sends
-// too many requests.
+// SearchPage is CodePage for a page that searches: it requires the search scope and
+// counts as one of the caller's streams, and fail also writes the response for a caller
+// that sends too many requests.
 func (f *Front) SearchPage(label string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler {
 	rt := &Route{Method: http.MethodGet, Path: label, Access: AccessSearch}
 	return f.admittedPage(rt, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -74,8 +74,8 @@ func (f *Front) admittedPage(rt *Route, page http.Handler, fail func(w http.Resp
 	}))
 }
 
-// refusePage answers with the error object of the API: for what a page cannot say
-// better.
+// refusePage responds with the API's error object, for errors that the page cannot
+// explain better.
 func (f *Front) refusePage(w http.ResponseWriter, r *http.Request, rt *Route, err error) {
 	x := exchangeOf(r)
 	f.recordRefusal(rt, r, x, err)
@@ -83,8 +83,8 @@ func (f *Front) refusePage(w http.ResponseWriter, r *http.Request, rt *Route, er
 	f.writeError(w, x, err)
 }
 
-// recordRefusal records a request that did not get through, if it is one of the audit
-// log. The answer is a refusal whether or not it is recorded.
+// recordRefusal records a refused request if its route is audited. The response is a
+// refusal whether or not the record is written.
 func (f *Front) recordRefusal(rt *Route, r *http.Request, x *Exchange, err error) {
 	x.err = err
 	if x.refusal == "" {
@@ -92,23 +92,23 @@ func (f *Front) recordRefusal(rt *Route, r *http.Request, x *Exchange, err error
 	}
 	x.status = f.o.ErrorAnswer(err, x.id).Status()
 	_ = f.writeAuditRecord(rt, r, x)
-	x.status = 0 // the page decides
+	x.status = 0 // the page sets it
 }
 
-// OwnersOnly puts the check for an owner, the bounds and the audit log in front of
-// a handler that streams.
+// OwnersOnly wraps a handler that streams in the owner check, the bounds and the audit
+// log.
 func (f *Front) OwnersOnly(label string, action audit.Action, next http.Handler) http.Handler {
 	rt := &Route{Method: http.MethodGet, Path: label, Access: AccessOwner, Action: action}
 	return f.WithChecks(f.StreamRoute(rt, func(w http.ResponseWriter, r *http.Request) error {
-		// The stream may take as long as its reader wants.
+		// The stream may take as long as its reader needs.
 		_ = http.NewResponseController(w).SetWriteDeadline(noDeadline)
 		next.ServeHTTP(w, r)
 		return nil
 	}))
 }
 
-// OperatorOnly admits requests with the token of the data directory. It is for processes
-// that have no accounts, and so no Front.
+// OperatorOnly admits requests that carry the token of the data directory. It is for
+// processes that have no accounts, and therefore no Front.
 func OperatorOnly(token string, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte("Bearer " + token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,7 +121,7 @@ func OperatorOnly(token string, next http.Handler) http.Handler {
 		h.Set("Content-Type", "application/json")
 		h.Set("WWW-Authenticate", `Bearer realm="quarry"`)
 		w.WriteHeader(http.StatusUnauthorized)
-		// A client that has gone needs no answer.
+		// Ignore the error: the client may have disconnected.
 		_, _ = w.Write([]byte(`{"statusCode":401,"errorCode":"NOT_AUTHENTICATED","message":"not authenticated: this process knows no accounts; send the token of its data directory"}` + "\n"))
 	})
 }

@@ -6,8 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// withRecovery turns a panic into a 500. If the response has begun, the connection is
-// closed by net/http instead, so that no client takes half an answer for a whole one.
+// withRecovery turns a panic into a 500. If the response has begun, net/http closes the
+// connection instead, so that no client mistakes a partial response for a complete one.
 func (f *Front) withRecovery(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -15,7 +15,7 @@ func (f *Front) withRecovery(next http.Handler) http.Handler {
 			if p == nil {
 				return
 			}
-			if p == http.ErrAbortHandler { // no mistake: an answer that is to break off
+			if p == http.ErrAbortHandler { // deliberate: the response must be cut off
 				panic(p)
 			}
 			x := exchangeOf(r)
@@ -32,10 +32,10 @@ func (f *Front) withRecovery(next http.Handler) http.Handler {
 	})
 }
 
-// responseTracker knows whether the response has begun, and with which status.
+// responseTracker tracks whether the response has begun, and with which status.
 type responseTracker struct {
 	http.ResponseWriter
-	status int // 0: not begun
+	status int // 0 if the response has not begun
 }
 
 func (t *responseTracker) hasBegun() bool { return t.status != 0 }
@@ -63,8 +63,8 @@ func (t *responseTracker) Write(b []byte) (int, error) {
 	return t.ResponseWriter.Write(b)
 }
 
-// FlushError sends what is buffered, and 200 before it if there was no status; it
-// serves http.ResponseController.
+// FlushError sends buffered data, preceded by a 200 if no status has been written;
+// http.ResponseController calls it.
 func (t *responseTracker) FlushError() error {
 	err := http.NewResponseController(t.ResponseWriter).Flush()
 	if !errors.Is(err, http.ErrNotSupported) {
@@ -73,5 +73,5 @@ func (t *responseTracker) FlushError() error {
 	return err
 }
 
-// Unwrap serves http.ResponseController.
+// Unwrap returns the underlying writer for http.ResponseController.
 func (t *responseTracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }

@@ -14,8 +14,8 @@ type refusalThrottle struct {
 	pace *pace.Table
 	mu   struct {
 		sync.Mutex
-		// suppressed counts, by address, the refusals since the last recorded one.
-		// It is cleared when it has maxSuppressed addresses.
+		// suppressed counts, by address, the refusals since the last recorded one. It is
+		// cleared when it reaches maxSuppressed addresses.
 		suppressed map[string]int64
 	}
 }
@@ -29,13 +29,12 @@ func newRefusalThrottle() *refusalThrottle {
 	return f
 }
 
-// allAddresses is the key under which the records of all addresses are counted.
-// Otherwise an attacker with many addresses could fill the disk: a record is about
-// 500 bytes in all.
+// allAddresses is the key for the records of all addresses together. Without that limit,
+// an attacker with many addresses could fill the disk: a record takes about 500 bytes.
 const allAddresses = "everybody"
 
-// admitRecord reports whether a refusal is recorded, and how many before it, of the same
-// address or beyond the limit of all, were not.
+// admitRecord reports whether a refusal is recorded, and how many earlier ones, of the
+// same address or beyond the limit of all addresses, were not.
 func (f *refusalThrottle) admitRecord(x *Exchange, now time.Time) (suppressed int64, wanted bool) {
 	key := network.ClientNetwork(x.address)
 	wanted = x.refusal == audit.CredentialRefused || f.pace.Take(key, refusalRecords, 1, now).Allowed

@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// Each refused credential is recorded, up to a limit shared by many addresses; the
-// next record says how many were not.
+// TestRefusalsOfManyAddresses checks that each refused credential is recorded, up to a
+// limit shared by all addresses, and that the next record counts the suppressed ones.
 func TestRefusalsOfManyAddresses(t *testing.T) {
 	f, now := newRefusalThrottle(), time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 	refused := func(i int) *Exchange {

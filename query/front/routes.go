@@ -9,29 +9,29 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// UnknownRoute is the label of requests that no route takes.
+// UnknownRoute is the metrics label of requests that match no route.
 const UnknownRoute = "unknown"
 
 // Route is one operation.
 type Route struct {
-	// Method and Path say which requests it takes; Path is the label of its metrics.
+	// Method and Path select the route's requests; Path is the label of its metrics.
 	Method, Path string
-	// Access is the access rule, Action the name of the request in the audit log;
-	// empty: not audited.
+	// Access is the access rule, Action the name of the request in the audit log; an
+	// empty Action is not audited.
 	Access Access
 	Action audit.Action
-	// FreesSpace says that the request frees space, and so is accepted when other
+	// FreesSpace marks a request that frees space, and is therefore accepted when other
 	// changes are not.
 	FreesSpace bool
-	// Follows says that the response may go on until the caller leaves: it is counted
-	// apart from other streams, recorded when it begins, and its credential is checked
-	// for each write.
+	// Follows marks a response that may stay open until the caller leaves. It is counted
+	// separately from other streams and recorded when it begins, and its credential is
+	// checked at each write.
 	Follows bool
 	// MaxBodyBytes and BodyTime bound the body of an upload; 0 for other requests.
 	MaxBodyBytes int64
 	BodyTime     time.Duration
-	// Check is called once the caller is admitted, and before the handler: it returns
-	// the request that the handler gets, or what is wrong with its form. Nil checks
+	// Check is called after the caller is admitted and before the handler. It returns the
+	// request for the handler, or an error about the form of the request. Nil checks
 	// nothing.
 	Check func(r *http.Request) (*http.Request, error)
 }
@@ -43,16 +43,16 @@ type Access int
 const (
 	AccessNobody   Access = iota
 	AccessOpen            // nothing
-	AccessSearch          // the scope search; anonymous requests where they are allowed
-	AccessGit             // the scope git; anonymous requests where they are allowed
-	AccessRead            // one of those two, depending on the request
-	AccessMember          // a user, by session or key
-	AccessOwner           // an owner with the scope admin, or the operator
-	AccessScip            // the scope scip, which owners and their keys have
+	AccessSearch          // the search scope; anonymous requests where they are allowed
+	AccessGit             // the git scope; anonymous requests where they are allowed
+	AccessRead            // the search or the git scope, depending on the request
+	AccessMember          // a user, by session or API key
+	AccessOwner           // an owner with the admin scope, or the operator
+	AccessScip            // the scip scope, which owners and their keys have
 	AccessOperator        // the operator
 )
 
-// Validate returns an error for a route without an access rule, or with an invalid one.
+// Validate returns an error for a route without a valid access rule.
 func (rt *Route) Validate() error {
 	if rt.Access <= AccessNobody || rt.Access > AccessOperator {
 		return fmt.Errorf("%s %s: it has no access rule", rt.Method, rt.Path)
@@ -60,8 +60,8 @@ func (rt *Route) Validate() error {
 	return nil
 }
 
-// ChangesState reports whether a request of the route makes a change that no account
-// event records.
+// ChangesState reports whether requests of the route make changes that no account event
+// records.
 func (rt *Route) ChangesState() bool {
 	return rt.Action != "" && rt.Access >= AccessOwner && rt.Method != http.MethodGet
 }
@@ -70,16 +70,16 @@ func (rt *Route) ChangesState() bool {
 // that change something, such as a sign-in.
 func (rt *Route) BeginsSession() bool { return rt.isOpen() && rt.Method != http.MethodGet }
 
-// isOpen reports whether the route is open to every caller. It ignores credentials: a
-// probe or a sign-in works whatever is sent with it.
+// isOpen reports whether the route is open to every caller. Open routes ignore
+// credentials: a probe or a sign-in works regardless of the credential sent with it.
 func (rt *Route) isOpen() bool { return rt.Access == AccessOpen }
 
-// isRateLimited reports whether the route counts against a rate limit: all do but what
-// probes ask for, which costs nothing and has to be answered.
+// isRateLimited reports whether the route counts against a rate limit. All routes do
+// except those of probes, which cost nothing and must be answered.
 func (rt *Route) isRateLimited() bool { return !rt.isOpen() || rt.Method != http.MethodGet }
 
 // HandleRoute returns the handler of a route: it labels the request, authorizes the
-// caller, runs handle, and records the request in the audit log before the answer.
+// caller, runs handle, and records the request in the audit log before it responds.
 func (f *Front) HandleRoute(rt *Route, handle func(r *http.Request) (Answer, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
@@ -118,22 +118,23 @@ func (f *Front) answerRoute(rt *Route, r *http.Request, handle func(r *http.Requ
 	return handle(admitted)
 }
 
-// writeError answers with an error, which is kept for metrics and log.
+// writeError responds with an error and keeps it for metrics and the log.
 func (f *Front) writeError(w http.ResponseWriter, x *Exchange, err error) {
 	answer := f.o.ErrorAnswer(err, x.id)
 	defer answer.Release()
 	x.status, x.err = answer.Status(), err
-	_ = answer.Write(w) // a client that has gone needs no answer
+	_ = answer.Write(w) // the client may have disconnected
 }
 
-// Refuse returns a handler, below WithChecks, that answers every request with err.
+// Refuse returns a handler, for use below WithChecks, that answers every request with
+// err.
 func (f *Front) Refuse(err error) http.Handler {
 	rt := &Route{Method: http.MethodGet, Path: UnknownRoute, Access: AccessOpen}
 	return f.HandleRoute(rt, func(*http.Request) (Answer, error) { return nil, err })
 }
 
-// StreamRoute returns the handler of a route that writes its answer by itself. An
-// error of stream is answered here unless the answer has begun.
+// StreamRoute returns the handler of a route that writes its own response. If stream
+// returns an error before the response has begun, StreamRoute writes the error response.
 func (f *Front) StreamRoute(rt *Route, stream func(w http.ResponseWriter, r *http.Request) error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := exchangeOf(r)
@@ -155,9 +156,9 @@ func (f *Front) StreamRoute(rt *Route, stream func(w http.ResponseWriter, r *htt
 	})
 }
 
-// answerStream authorizes a request and runs its handler. An owner's action, and one that
-// may last, is recorded before it begins, because the response cannot be changed once it
-// has begun.
+// answerStream authorizes a request and runs its handler. Actions of owners and requests
+// that may stay open are recorded before they begin, because the response cannot be
+// changed after that.
 func (f *Front) answerStream(rt *Route, w http.ResponseWriter, r *http.Request, stream func(w http.ResponseWriter, r *http.Request) error) error {
 	x := exchangeOf(r)
 	admitted, err := f.admitRequest(rt, r)

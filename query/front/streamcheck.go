@@ -5,19 +5,19 @@ import (
 	"net/http"
 )
 
-// watchedWriter lets nothing more out of a stream once its request would not be let
-// in any more: a stream of an owner may last for days, and a key that is deleted
-// ends at once. The check is made for each write, which costs what the admission of
-// a request does, about a microsecond: a stream that says nothing has no need of it.
+// watchedWriter stops a stream once its request would no longer be authorized: an owner's
+// stream may last for days, but must end as soon as its key is deleted. It checks at each
+// write, which costs about a microsecond, as the admission of a request does. An idle
+// stream needs no check.
 type watchedWriter struct {
 	http.ResponseWriter
 	admitted func() error
 	end      context.CancelFunc
-	refused  error // stays
+	refused  error // sticky
 }
 
-// watchStream returns w and r as a stream has to use them. The caller calls stop at its
-// end.
+// watchStream returns w and r for use by a stream. The caller must call stop when the
+// stream ends.
 func (f *Front) watchStream(rt *Route, w http.ResponseWriter, r *http.Request) (_ *watchedWriter, _ *http.Request, stop func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	watched := &watchedWriter{ResponseWriter: w, end: cancel, admitted: func() error {
@@ -42,13 +42,13 @@ func (w *watchedWriter) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// cutOff breaks the connection off if something was kept back: what was sent is no
-// whole answer, and looks like one otherwise.
+// cutOff aborts the connection if data was withheld: the response is incomplete, and
+// would look complete otherwise.
 func (w *watchedWriter) cutOff() {
 	if w.refused != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// Unwrap serves http.ResponseController.
+// Unwrap returns the underlying writer for http.ResponseController.
 func (w *watchedWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

@@ -2,7 +2,7 @@ package pace
 
 import "sync"
 
-// Streams counts what goes on at once, of each caller and in all.
+// Streams counts open streams, in total and per caller.
 type Streams struct {
 	all int
 	mu  struct {
@@ -13,8 +13,8 @@ type Streams struct {
 	}
 }
 
-// NewStreams returns a count of at most all in all, and each of a caller; 0 is no
-// bound.
+// NewStreams returns a counter that allows at most all streams in total and each per
+// caller; 0 means no bound.
 func NewStreams(all, each int) *Streams {
 	s := &Streams{all: all}
 	s.mu.each = each
@@ -22,15 +22,15 @@ func NewStreams(all, each int) *Streams {
 	return s
 }
 
-// SetEach replaces the bound of a caller. Streams that are open go on.
+// SetEach replaces the bound per caller. Open streams are not affected.
 func (s *Streams) SetEach(each int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.each = each
 }
 
-// Enter counts one more of key, or returns the limit that is reached. The caller
-// calls leave once if there is room.
+// Enter counts a stream of key, or returns the bound that is reached. If the stream is
+// admitted, the caller must call leave when it ends; later calls do nothing.
 func (s *Streams) Enter(key string, exempt bool) (leave func(), full Full) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -54,14 +54,14 @@ func (s *Streams) leaveStream(key string) {
 	}
 }
 
-// Open returns how many there are.
+// Open returns the number of open streams.
 func (s *Streams) Open() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.open
 }
 
-// Full says which bound is reached.
+// Full names the bound that is reached.
 type Full int
 
 // The bounds.

@@ -7,32 +7,32 @@ import (
 	"github.com/quarrysearch/quarry/schemas/lru"
 )
 
-// Limit is a rate limit. PerSecond 0 is no limit.
+// Limit is a rate limit. A PerSecond of 0 means no limit.
 type Limit struct {
 	PerSecond int
-	// Burst is how many requests may come at once; at least 1.
+	// Burst is how many requests may arrive at the same time; at least 1.
 	Burst int
 }
 
-// Unlimited reports whether everything passes.
+// Unlimited reports whether l admits every request.
 func (l Limit) Unlimited() bool { return l.PerSecond <= 0 }
 
-// Decision is what happened to a request.
+// Decision is the result of a request.
 type Decision struct {
 	Allowed bool
-	// Remaining is how many requests of cost 1 would pass at once now.
+	// Remaining is how many requests of cost 1 would pass now.
 	Remaining int
-	// Reset is the time until the whole burst is there again.
+	// Reset is the time until the full burst is available again.
 	Reset time.Duration
 	// Wait is the time until the request would pass; 0 if it was allowed.
 	Wait time.Duration
 }
 
-// Table is who came when.
+// Table remembers the recent requests of callers.
 type Table struct {
 	mu struct {
 		sync.Mutex
-		// paid is when everything that a caller has taken is paid back.
+		// paid holds, by caller, the time at which its past requests are paid back.
 		paid *lru.Cache[string, time.Time]
 	}
 }
@@ -44,7 +44,7 @@ func New(limit int) *Table {
 	return t
 }
 
-// Take takes cost from what key may do by l. A cost above the burst is the burst.
+// Take charges cost to key under l. A cost above the burst counts as the burst.
 func (t *Table) Take(key string, l Limit, cost int, now time.Time) Decision {
 	if l.Unlimited() {
 		return Decision{Allowed: true}
@@ -74,7 +74,7 @@ func (t *Table) Take(key string, l Limit, cost int, now time.Time) Decision {
 	return Decision{Allowed: true, Remaining: int((window - ahead) / interval), Reset: ahead}
 }
 
-// Len returns how many callers are remembered.
+// Len returns the number of remembered callers.
 func (t *Table) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()

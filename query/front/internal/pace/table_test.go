@@ -37,7 +37,8 @@ func TestTake(t *testing.T) {
 	}
 }
 
-// A clock that goes back blocks no caller for longer than a burst takes.
+// TestClockGoesBack checks that a clock that is set back blocks no caller for longer than
+// a burst takes.
 func TestClockGoesBack(t *testing.T) {
 	table, l := New(10), Limit{PerSecond: 10, Burst: 5}
 	table.Take("a", l, 5, start)
@@ -48,7 +49,7 @@ func TestClockGoesBack(t *testing.T) {
 
 func TestTableIsBounded(t *testing.T) {
 	table, l := New(3), Limit{PerSecond: 1, Burst: 1}
-	for _, key := range []string{"a", "b", "c", "a", "d"} { // d takes the place of b
+	for _, key := range []string{"a", "b", "c", "a", "d"} { // d replaces b
 		table.Take(key, l, 1, start)
 	}
 	if table.Len() != 3 {
@@ -64,8 +65,8 @@ func TestTableIsBounded(t *testing.T) {
 	}
 }
 
-// In no window does a caller get more than the burst and the refill, and the
-// returned wait is sufficient.
+// TestNeverMoreThanTheLimit checks that no caller gets more than the burst and the refill
+// in any window, and that the returned wait is sufficient.
 func TestNeverMoreThanTheLimit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 50 {
@@ -106,7 +107,7 @@ func TestStreams(t *testing.T) {
 		t.Errorf("a fourth in all: %v, want %v", full, FullOfAll)
 	}
 	leave()
-	leave() // does nothing
+	leave() // has no effect
 	if _, full := s.Enter("b", false); full != Room || s.Open() != 3 {
 		t.Errorf("after one left: %v, %d", full, s.Open())
 	}
