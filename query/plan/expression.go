@@ -10,16 +10,16 @@ import (
 	"unicode/utf8"
 )
 
-// formatExpression returns an expression that parses to tree. Unlike syntax.Regexp.String it
-// does not look for the fewest flags, which takes 2 ms for each negated class because every
-// letter of Unicode in it is folded.
+// formatExpression returns an expression that parses to tree. Unlike
+// syntax.Regexp.String, it does not minimize flags, which takes 2 ms for each negated
+// class because it folds every letter of Unicode in the class.
 func formatExpression(tree *syntax.Regexp) string {
 	var b strings.Builder
 	writeExpression(&b, tree)
 	return b.String()
 }
 
-// operands has the text of the operators that have neither runes nor subexpressions.
+// operands maps operators without runes and subexpressions to their text.
 var operands = map[syntax.Op]string{
 	syntax.OpNoMatch: `[^\x00-\x{10FFFF}]`, syntax.OpEmptyMatch: `(?:)`,
 	syntax.OpAnyCharNotNL: `(?-s:.)`, syntax.OpAnyChar: `(?s:.)`,
@@ -73,7 +73,8 @@ func writeExpression(b *strings.Builder, re *syntax.Regexp) {
 	}
 }
 
-// writeLiteral writes runes as they are, and surrogates, which no text has, by number.
+// writeLiteral writes runes as they are, and surrogates, which no text contains, by
+// number.
 func writeLiteral(b *strings.Builder, runes []rune) {
 	for _, r := range runes {
 		if utf8.ValidRune(r) {
@@ -103,7 +104,7 @@ func writeGroup(b *strings.Builder, re *syntax.Regexp) {
 	b.WriteString(")")
 }
 
-// writeClass writes ranges of runes, pairs of bounds.
+// writeClass writes a class of rune ranges, given as pairs of bounds.
 func writeClass(b *strings.Builder, ranges []rune) {
 	if len(ranges) == 0 {
 		b.WriteString(operands[syntax.OpNoMatch])
@@ -124,8 +125,8 @@ func writeClass(b *strings.Builder, ranges []rune) {
 	b.WriteString("]")
 }
 
-// complementRanges returns the ranges between those given, the first of which begins and the
-// last of which ends with what Unicode has.
+// complementRanges returns the gaps between ranges, which must begin and end at the
+// bounds of Unicode.
 func complementRanges(ranges []rune) []rune {
 	var between []rune
 	for i := 1; i+1 < len(ranges); i += 2 {
@@ -134,8 +135,8 @@ func complementRanges(ranges []rune) []rune {
 	return between
 }
 
-// writeRune writes a bound of a class: by its number if it is a control or could be
-// taken for syntax.
+// writeRune writes a bound of a class: by number if it is a control character or could be
+// mistaken for syntax.
 func writeRune(b *strings.Builder, r rune) {
 	if unicode.IsPrint(r) && (r >= utf8.RuneSelf || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r)) {
 		b.WriteRune(r)

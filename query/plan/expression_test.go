@@ -13,7 +13,8 @@ var expressions = []string{
 	"a\nb", `\Q[(\E`, `$`, `(?:^)*`, `(?U)a+b+?`, `(?i)straße`, `[\]\-^]`, `\x{D800}`, `(?i)\x{DFFF}x`, `\x{FFFD}`,
 }
 
-// TestFormatExpression wants the program that the expression of syntax.Regexp.String has.
+// TestFormatExpression checks that formatExpression compiles to the same program as
+// syntax.Regexp.String.
 func TestFormatExpression(t *testing.T) {
 	for _, e := range expressions {
 		checkFormat(t, e)
@@ -34,7 +35,7 @@ func checkFormat(t *testing.T, expression string) {
 	}
 }
 
-// program returns the instructions that an expression compiles to.
+// program returns the instructions of a compiled expression.
 func program(t *testing.T, expression string) string {
 	t.Helper()
 	tree, err := syntax.Parse(expression, syntax.Perl)

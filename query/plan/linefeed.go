@@ -7,15 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// namesLineFeed reports whether a pattern contains an explicit line feed: as a
-// character, alone or in a class that is not negated, or by a dot under (?s).
-// Classes such as \s or [^x] contain one implicitly.
+// namesLineFeed reports whether a pattern names a line feed explicitly: as a character,
+// alone or in a class that is not negated, or by a dot under (?s). Classes such as \s or
+// [^x] only contain one implicitly.
 func namesLineFeed(expression string, tree *syntax.Regexp) bool {
 	return namesRune(tree, '\n') || hasOp(tree, syntax.OpCharClass) && classNamesLineFeed(expression)
 }
 
-// classNamesLineFeed reports whether a class of an expression, which compiles, names
-// the line feed.
+// classNamesLineFeed reports whether a class of a valid expression names the line feed.
 func classNamesLineFeed(expression string) bool {
 	within, negated := false, false
 	for rest := expression; rest != ""; {
@@ -36,8 +35,8 @@ func classNamesLineFeed(expression string) bool {
 	return false
 }
 
-// classHead returns the length of what begins a class: [ or [^, and a ] that is
-// itself there.
+// classHead returns the length of the beginning of a class: [ or [^, and a ] right after
+// it, which is literal there.
 func classHead(rest string) int {
 	size := 1
 	if strings.HasPrefix(rest, "[^") {
@@ -52,7 +51,7 @@ func classHead(rest string) int {
 // lineFeeds are the ways to write a line feed.
 var lineFeeds = []string{"\n", `\n`, `\x0a`, `\x0A`, `\012`}
 
-// characterAt returns the length of the character that an expression begins with, as
+// characterAt returns the length of the character at the beginning of an expression, as
 // it is written, and whether it is a line feed.
 func characterAt(rest string) (size int, lineFeed bool) {
 	for _, s := range lineFeeds {
@@ -78,10 +77,10 @@ func characterAt(rest string) (size int, lineFeed bool) {
 	return size, false
 }
 
-// relaxRune returns a tree that matches what re does, and more: where re names r, it
-// matches anything. It is for a rune that a match may show as other bytes: U+FFFD
-// also represents bytes that are not UTF-8, and a line feed also a carriage return
-// followed by one. class and findRun handle U+FFFD in a class.
+// relaxRune returns a tree that matches at least what re matches: where re names r, it
+// matches anything. It is for runes that may appear as other bytes: U+FFFD also
+// represents bytes that are not UTF-8, and a line feed also represents a carriage return
+// and line feed. classOf and findRun handle U+FFFD in a class.
 func relaxRune(re *syntax.Regexp, r rune) *syntax.Regexp {
 	switch re.Op {
 	case syntax.OpLiteral:

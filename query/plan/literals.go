@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 )
 
-// Bounds on what is derived. A class of more than maxClassRunes runes is no
-// choice among literals any more; a product of choices stops at maxLiterals.
+// Bounds on derived literals. A class of more than maxClassRunes runes is not expanded
+// into literals; a product of choices stops at maxLiterals.
 const (
 	maxLiterals     = 32
 	maxLiteralBytes = 128
@@ -17,18 +17,18 @@ const (
 	maxSets         = 16
 )
 
-// literalInfo is what is known of the matches of a subexpression.
+// literalInfo describes the matches of a subexpression.
 type literalInfo struct {
-	// exact is the set of all texts it matches, in order of preference; nil if
-	// they are not few. The texts are folded if the pattern ignores case.
+	// exact is the set of all texts that it matches, in order of preference; nil if there
+	// are too many. The texts are folded if the pattern ignores case.
 	exact []string
-	// sets are sets of which every match contains one.
+	// sets are sets of literals; every match contains a member of each.
 	sets [][]string
-	// asserts says that exact leaves out an assertion (^, $, \b).
+	// asserts is set if exact leaves out an assertion (^, $, \b).
 	asserts bool
 }
 
-// requiredSets returns the sets that every match obeys, the best first.
+// requiredSets returns the sets that hold for every match, the best first.
 func (in literalInfo) requiredSets() [][]string {
 	sets := in.sets
 	if in.exact != nil && isUsable(in.exact) {
@@ -38,7 +38,8 @@ func (in literalInfo) requiredSets() [][]string {
 	return sets[:min(len(sets), maxSets)]
 }
 
-// setWorth orders sets: a long shortest literal says most, few literals cost least.
+// setWorth orders sets by how selective they are: a long shortest literal selects best,
+// and few literals cost least.
 func setWorth(set []string) int {
 	shortest := maxLiteralBytes
 	for _, s := range set {
@@ -85,7 +86,7 @@ func deriveLiteral(s string, fold bool) literalInfo {
 	return literalInfo{exact: []string{s}}
 }
 
-// cutLiteral shortens a literal at the end of a rune.
+// cutLiteral truncates a literal at a rune boundary.
 func cutLiteral(s string) string {
 	n := maxLiteralBytes
 	for n > 0 && s[n]&0xc0 == 0x80 {
@@ -102,7 +103,7 @@ func deriveClass(ranges []rune, fold bool) literalInfo {
 		}
 		for r := ranges[i]; r <= ranges[i+1]; r++ {
 			if r == '�' {
-				return literalInfo{} // stands for bytes that are no UTF-8, too
+				return literalInfo{} // also matches bytes that are not UTF-8
 			}
 			s := string(r)
 			if fold {
@@ -119,8 +120,8 @@ func deriveClass(ranges []rune, fold bool) literalInfo {
 	return literalInfo{exact: exact}
 }
 
-// deriveConcat multiplies exact sets as far as they stay small; where that ends, the
-// product so far is required, and a new one begins.
+// deriveConcat multiplies exact sets while the product stays small. When it grows too
+// large, the product so far becomes a required set, and a new one begins.
 func deriveConcat(subs []*syntax.Regexp, fold bool) literalInfo {
 	out := literalInfo{exact: []string{""}}
 	running, whole := []string{""}, true
@@ -171,8 +172,8 @@ func crossProduct(a, b []string) []string {
 	return out
 }
 
-// deriveAlternate requires one literal of each branch: the union of the best set of
-// every branch.
+// deriveAlternate requires one literal of any branch: the union of the best sets of all
+// branches.
 func deriveAlternate(subs []*syntax.Regexp, fold bool) literalInfo {
 	var exact, either []string
 	out := literalInfo{}
@@ -210,7 +211,7 @@ func dedupeTexts(set []string) []string {
 	return out
 }
 
-// deriveQuest adds the empty text, preferred last by x? and first by x??.
+// deriveQuest adds the empty text: last in preference for x?, first for x??.
 func deriveQuest(re *syntax.Regexp, fold bool) literalInfo {
 	in := deriveInfo(re.Sub[0], fold)
 	if in.exact == nil || len(in.exact) >= maxLiterals {

@@ -13,53 +13,50 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 )
 
-// ErrPattern says that a regular expression does not compile.
+// ErrPattern reports a regular expression that does not compile.
 var ErrPattern = errors.New("invalid regular expression")
 
 // A Pattern is a compiled pattern. See the package documentation.
 type Pattern struct {
 	// Regexp finds the matches; nil if Exact.
 	Regexp *regexp.Regexp
-	// Expression is the expression that Regexp was compiled from, Instructions the
-	// size of its program: matching takes up to about 7 ns for each instruction and
-	// byte of text.
+	// Expression is the source of Regexp, and Instructions the size of its program:
+	// matching takes up to about 7 ns for each instruction and byte of text.
 	Expression   string
 	Instructions int
-	// Exact says that the pattern matches the literals of Sets[0] and nothing
-	// else, the earlier of two that start at one place.
+	// Exact is set if the pattern matches exactly the literals of Sets[0]. If two match
+	// at the same place, the earlier one in the set wins.
 	Exact bool
-	// Fold says that case is ignored: literals are folded.
+	// Fold is set if case is ignored: literals are folded.
 	Fold bool
-	// Multiline says that a match may have line feeds.
+	// Multiline is set if a match may contain line feeds.
 	Multiline bool
-	// KeepCR says that a carriage return at the end of a line is text: the pattern
-	// neither has line feeds nor looks for the end of the line, or it names the
+	// KeepCR is set if a carriage return at the end of a line counts as text: the pattern
+	// neither contains line feeds nor matches the end of the line, or it names the
 	// carriage return.
 	KeepCR bool
-	// TextAnchors says that the pattern has \A or \z, which mean the ends of the
-	// line it is matched in.
+	// TextAnchors is set if the pattern has \A or \z, which match the ends of the line.
 	TextAnchors bool
-	// Sets are sets of literals of which every match contains one, none empty.
+	// Sets are non-empty sets of literals; every match contains a member of each.
 	Sets [][]string
-	// LineStart and LineEnd say that every match is the one literal of Sets[0], at
-	// the beginning of a line and at the end of one, and that each such place is a
-	// match.
+	// LineStart and LineEnd are set if every match is the one literal of Sets[0] at the
+	// beginning or end of a line, and each such occurrence is a match.
 	LineStart, LineEnd bool
-	// Foreign says that every match has a byte outside ASCII.
+	// Foreign is set if every match contains a byte outside ASCII.
 	Foreign bool
-	// Run is a run of bytes that every match contains; Bytes is 0 if none helps.
+	// Run is a run of bytes that every match contains; Bytes is 0 if no run is useful.
 	Run Run
 }
 
-// Run is a run of successive bytes of a class.
+// Run is a run of successive bytes of one class.
 type Run struct {
 	Class [256]bool
 	Bytes int
 }
 
-// Literal returns the Pattern of a literal. One with line feeds becomes a regular
-// expression, since they match those of any file, unless it names the carriage
-// return.
+// Literal returns the Pattern of a literal. A literal with line feeds becomes a regular
+// expression, because its line feeds match the line endings of any file, unless it names
+// the carriage return.
 func Literal(text string, fold bool) *Pattern {
 	if strings.Contains(text, "\n") && !strings.Contains(text, "\r") {
 		if p, err := Regexp(regexp.QuoteMeta(text), fold); err == nil {
@@ -114,7 +111,7 @@ func Regexp(expression string, fold bool) (*Pattern, error) {
 	return p, nil
 }
 
-// compileRegexp makes Regexp, where simple is the simplified tree of Expression.
+// compileRegexp sets Regexp; simple is the simplified tree of Expression.
 func (p *Pattern) compileRegexp(simple *syntax.Regexp) (err error) {
 	if p.Regexp, err = regexp.Compile(p.Expression); err != nil {
 		return err
@@ -126,10 +123,10 @@ func (p *Pattern) compileRegexp(simple *syntax.Regexp) (err error) {
 	return err
 }
 
-// Bounded reports whether the pattern is a literal with bounds of lines.
+// Bounded reports whether the pattern is a literal anchored to a line's beginning or end.
 func (p *Pattern) Bounded() bool { return p.LineStart || p.LineEnd }
 
-// setLineBounds recognises ^literal, literal$ and ^literal$.
+// setLineBounds recognizes ^literal, literal$ and ^literal$.
 func (p *Pattern) setLineBounds(tree *syntax.Regexp) {
 	if tree.Op != syntax.OpConcat {
 		return
@@ -174,7 +171,7 @@ func isASCII(s string) bool {
 	return true
 }
 
-// isUsable reports whether every literal of a set says something.
+// isUsable reports whether a set has literals and none of them is empty.
 func isUsable(set []string) bool {
 	for _, s := range set {
 		if s == "" {
@@ -184,20 +181,20 @@ func isUsable(set []string) bool {
 	return len(set) > 0
 }
 
-// anyNode reports whether a node of a pattern satisfies is.
+// anyNode reports whether any node of a pattern satisfies is.
 func anyNode(re *syntax.Regexp, is func(*syntax.Regexp) bool) bool {
 	return is(re) || slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return anyNode(sub, is) })
 }
 
-// namesRune reports whether a pattern contains r explicitly, or, if r is the line
-// feed, by a dot under (?s).
+// namesRune reports whether a pattern names r explicitly or, if r is the line feed, by a
+// dot under (?s).
 func namesRune(re *syntax.Regexp, r rune) bool {
 	return anyNode(re, func(re *syntax.Regexp) bool {
 		return re.Op == syntax.OpAnyChar && r == '\n' || re.Op == syntax.OpLiteral && slices.Contains(re.Rune, r)
 	})
 }
 
-// hasOp reports whether one of the operators occurs in a pattern.
+// hasOp reports whether a pattern contains one of the operators.
 func hasOp(re *syntax.Regexp, ops ...syntax.Op) bool {
 	return anyNode(re, func(re *syntax.Regexp) bool { return slices.Contains(ops, re.Op) })
 }
@@ -207,7 +204,7 @@ func hasFoldCase(re *syntax.Regexp) bool {
 	return anyNode(re, func(re *syntax.Regexp) bool { return re.Op == syntax.OpLiteral && re.Flags&syntax.FoldCase != 0 })
 }
 
-// withoutLineFeed takes the line feed out of every class, in place.
+// withoutLineFeed removes the line feed from every class, in place.
 func withoutLineFeed(re *syntax.Regexp) *syntax.Regexp {
 	if re.Op == syntax.OpCharClass {
 		re.Rune = removeRune(re.Rune, '\n')
@@ -221,7 +218,7 @@ func withoutLineFeed(re *syntax.Regexp) *syntax.Regexp {
 	return re
 }
 
-// removeRune takes r out of ranges of runes (pairs of bounds).
+// removeRune removes r from ranges of runes (pairs of bounds).
 func removeRune(ranges []rune, r rune) []rune {
 	out := make([]rune, 0, len(ranges)+2)
 	for i := 0; i+1 < len(ranges); i += 2 {
@@ -240,8 +237,8 @@ func removeRune(ranges []rune, r rune) []rune {
 	return out
 }
 
-// byteShare is roughly how often a byte occurs in source code, in thousandths:
-// enough to distinguish a class that skips from one that does not.
+// byteShare returns roughly how often a byte occurs in source code, in thousandths. That
+// is precise enough to tell classes that skip well from classes that do not.
 func byteShare(b int) int {
 	switch {
 	case b == ' ':

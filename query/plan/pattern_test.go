@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/postings"
 )
 
-// TestPatterns shows what is derived from a pattern. Commands: exact and fold,
+// TestPatterns prints the conditions derived from a pattern. Commands: exact and fold,
 // with the regular expression as input.
 func TestPatterns(t *testing.T) {
 	datadriven.RunTest(t, "testdata/patterns", func(t *testing.T, d *datadriven.TestData) string {
@@ -36,8 +36,8 @@ func TestPatterns(t *testing.T) {
 	})
 }
 
-// randomExpression writes a random regular expression over a small alphabet, so
-// that it often matches.
+// randomExpression returns a random regular expression over a small alphabet, so that it
+// matches often.
 func randomExpression(rng *rand.Rand, depth int) string {
 	atoms := []string{"a", "b", "c", "k", "S", "é", "[ab]", "[^a]", ".", `\w`, `\s`, `\b`, "^", "$", "abc", "[0-9]", `\d`, "ſ", "[a-z]", `\(`,
 		`\n`, "\n", `[\n\r]`, `[a\x{a}]`, `(?s:.)`, `\r`, "\ufffd", `\x{fffd}a`, "abc$", `\pL`, "[^\\n]", `\z`, `\A`}
@@ -66,8 +66,8 @@ func randomText(rng *rand.Rand) string {
 	return b.String()
 }
 
-// matchSpans lists the texts that an expression matches, by a plain scan with the rules
-// of the package documentation.
+// matchSpans returns the texts that an expression matches, by a plain scan that follows
+// the rules of the package documentation.
 func matchSpans(p *Pattern, reference *regexp.Regexp, text string) []string {
 	var all []string
 	if !p.Multiline {
@@ -94,7 +94,7 @@ func matchSpans(p *Pattern, reference *regexp.Regexp, text string) []string {
 	return all
 }
 
-// checkSuperset holds invariants 1 and 2 for every match of an expression.
+// checkSuperset checks invariants 1 and 2 for every match of an expression.
 func checkSuperset(t *testing.T, expression string, fold bool, text string) {
 	t.Helper()
 	p, err := Regexp(expression, fold)

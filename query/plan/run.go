@@ -5,15 +5,15 @@ import (
 	"unicode/utf8"
 )
 
-// A run is worth using if it is at least this long and its class is rare enough.
+// A run is worth using if it is at least minRunBytes long and its class is rare enough.
 const (
 	minRunBytes    = 4
 	maxRunShare    = 400 // thousandths of the bytes of source code
 	unboundedShare = 1000
 )
 
-// findRun returns the best run of a simplified tree: the longest stretch of one
-// class, by how little of a text it stops at.
+// findRun returns the best run of a simplified tree: the longest run of one class,
+// weighted by how rarely the class occurs in text.
 func findRun(re *syntax.Regexp) Run {
 	var best, current Run
 	bestWorth := 0
@@ -26,15 +26,15 @@ func findRun(re *syntax.Regexp) Run {
 		if w := current.runWorth(); w > bestWorth {
 			best, bestWorth = current, w
 		}
-		if !certain { // x+ : what follows is not next to the run's counted part
+		if !certain { // x+ : what follows is not adjacent to the counted part of the run
 			current = Run{}
 		}
 	}
 	return best
 }
 
-// flattenConcat appends the parts of nested concatenations, such as Simplify leaves of
-// x{3}, in order.
+// flattenConcat appends the parts of nested concatenations in order. Simplify leaves such
+// nesting for x{3}.
 func flattenConcat(dst []*syntax.Regexp, re *syntax.Regexp) []*syntax.Regexp {
 	switch re.Op {
 	case syntax.OpCapture:
@@ -61,8 +61,8 @@ func (r Run) runWorth() int {
 	return r.Bytes * (unboundedShare - share)
 }
 
-// classOf returns the bytes that a single-rune subexpression can consist of and
-// how many of them it has at least; certain is false if it may have more.
+// classOf returns the bytes of a single-rune subexpression and its minimum count; certain
+// is false if it may repeat more often.
 func classOf(re *syntax.Regexp) (class [256]bool, n int, certain bool) {
 	switch re.Op {
 	case syntax.OpCapture:
