@@ -11,7 +11,7 @@ import (
 
 const adviceEscape = `Put a backslash before characters that are meant as text, or search for the text with regular expressions off.`
 
-// regexpAdvice says what to write instead of a broken regular expression.
+// regexpAdvice returns advice on how to fix a broken regular expression.
 func regexpAdvice(e *syntax.Error) string {
 	switch e.Code {
 	case syntax.ErrMissingParen:
@@ -52,7 +52,7 @@ func escapeAdvice(expr string) string {
 	return `Write \\ for a backslash, or leave it away.`
 }
 
-// perlAdvice is for what Perl has and linear-time engines do not.
+// perlAdvice returns advice on Perl syntax that linear-time engines do not support.
 func perlAdvice(expr string) string {
 	for _, prefix := range []string{"(?=", "(?!", "(?<=", "(?<!"} {
 		if strings.HasPrefix(expr, prefix) {
@@ -62,7 +62,7 @@ func perlAdvice(expr string) string {
 	return `Use (…), (?:…), (?P<name>…) or the flags (?i), (?s), (?U).`
 }
 
-// wordAdvice lists the values of a filter that takes one of a few words.
+// wordAdvice lists the values of a filter that accepts only certain words.
 func wordAdvice(f *filter, key, value string) string {
 	const maxListed = 10
 	values := key + ": and one of " + strings.Join(f.words, ", ")
@@ -72,7 +72,8 @@ func wordAdvice(f *filter, key, value string) string {
 	return fmt.Sprintf(`Write %s, or "%s:%s" in quotes to search for the text.`, values, key, value)
 }
 
-// nearWords returns the words of a filter nearest to a value, "" if one of the words of the value is near none.
+// nearWords returns the words of a filter that are nearest to a value, or "" if a word of
+// the value is near none of them.
 func nearWords(f *filter, value string) string {
 	words := strings.Split(value, ",")
 	for i, word := range words {

@@ -7,8 +7,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// kindWords are the values of kind:, with the kinds of symbols that each selects, in the words of docs/languages.md. Kinds that languages call
-// differently and people do not distinguish have one word.
+// kindWords maps the values of kind: to the kinds of symbols that each selects, in the
+// words of docs/languages.md. Kinds that languages name differently and people do not
+// distinguish share one word.
 var kindWords = map[string][]code.SymbolKind{
 	"accessor":   {"accessor"},
 	"alias":      {"alias", "typedef"},
@@ -60,15 +61,16 @@ func (k *Kinds) Has(kind code.SymbolKind) bool {
 	return isOne != k.Not
 }
 
-// conditions are what kind: and line: say of the matches of one conjunction.
+// conditions are the kind: and line: filters on the matches of one conjunction.
 type conditions struct {
 	kinds []Kinds
 	lines []Line
 }
 
-// bindConditions makes kind: and line: a part of the patterns that they are about: those of the same conjunction, and of the
-// parentheses in it that have no such condition. Where there is kind:, terms are names of symbols, as with type:symbol.
-// A condition without a pattern is about every symbol, or every line with text.
+// bindConditions moves kind: and line: into the patterns that they apply to: those of the
+// same conjunction, and of its parentheses that have no such condition. With kind:, terms
+// are names of symbols, as with type:symbol. A condition without a pattern applies to
+// every symbol, or to every non-empty line.
 func (p *parser) bindConditions(q Query) Query {
 	found := false
 	Walk(q, func(q Query) bool {
@@ -113,7 +115,7 @@ func (p *parser) bindAll(qs []Query, c conditions) []Query {
 	return out
 }
 
-// bindConjunction binds the conditions of a conjunction to what is left of it.
+// bindConjunction binds the conditions of a conjunction to its remaining operands.
 func (p *parser) bindConjunction(q Query, rest []Query, c conditions) Query {
 	bound := p.bindAll(rest, c)
 	hasPattern := false
@@ -130,7 +132,7 @@ func (p *parser) bindConjunction(q Query, rest []Query, c conditions) Query {
 	return &And{Children: bound, At: q.Span()}
 }
 
-// hasPattern reports whether a tree has a pattern in content that is not below a negation.
+// hasPattern reports whether a tree has a content pattern that is not negated.
 func (p *parser) hasPattern(q Query) bool {
 	switch q := q.(type) {
 	case *Text, *Symbol:
@@ -141,12 +143,14 @@ func (p *parser) hasPattern(q Query) bool {
 	return false
 }
 
-// isName reports whether a leaf is a term that type: makes the name of a file or a repository.
+// isName reports whether a leaf is a term that type: turns into the name of a file or a
+// repository.
 func (p *parser) isName(q Query) bool {
 	return p.bare[q] && (p.kind == TypeFile || p.kind == TypeRepo)
 }
 
-// everyMatch returns the pattern for conditions alone. Of a line that contains something, that is the match.
+// everyMatch returns the pattern for conditions without one. If a line must contain
+// something, that is the match.
 func everyMatch(q Query, c *conditions) Query {
 	if len(c.kinds) > 0 {
 		return &Symbol{Pattern: ".", Case: CaseNo, At: q.Span()}
@@ -188,8 +192,8 @@ func (p *parser) bindLeaf(q Query, c conditions) Query {
 	return q
 }
 
-// splitConditions returns the conditions of a conjunction and its other operands. A tree that is none is a conjunction
-// of one.
+// splitConditions returns the conditions of a conjunction and its other operands. A tree
+// that is not a conjunction counts as a conjunction of one operand.
 func splitConditions(q Query) (c conditions, rest []Query) {
 	operands := conjunctsOf(q)
 	for _, operand := range operands {
@@ -200,7 +204,7 @@ func splitConditions(q Query) (c conditions, rest []Query) {
 	return c, rest
 }
 
-// add takes an operand that is a condition; of kinds, so is a choice of such.
+// add adds an operand if it is a condition. A choice of kind conditions is one, too.
 func (c *conditions) add(q Query) bool {
 	switch q := q.(type) {
 	case *Kinds:

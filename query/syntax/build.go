@@ -1,6 +1,7 @@
 package syntax
 
-// buildTree makes the tree of a group from its items. Blanks and "and" bind more than "or", negation more than both.
+// buildTree builds the tree of a group from its items. Blanks and "and" bind more tightly
+// than "or", and negation binds most tightly.
 func (p *parser) buildTree(g *group, depth int) (Query, settings, *Error) {
 	if len(g.items) == 0 {
 		return p.buildEmpty(g)
@@ -28,7 +29,8 @@ func (p *parser) buildTree(g *group, depth int) (Query, settings, *Error) {
 	return q, settings{kind: g.settings.kind, sel: g.settings.sel, at: g.settings.at}, nil
 }
 
-// buildEmpty is for groups with nothing but settings: type:repo alone means every repository.
+// buildEmpty builds the tree of a group with nothing but settings: type:repo alone means
+// every repository.
 func (p *parser) buildEmpty(g *group) (Query, settings, *Error) {
 	if !g.settings.areQueryWide() {
 		return nil, settings{}, p.newError(g.settings.at.Start, "case: stands alone", "Write a term or a filter next to it, in the same parentheses.")
@@ -36,8 +38,8 @@ func (p *parser) buildEmpty(g *group) (Query, settings, *Error) {
 	return &Const{Value: true, At: g.at}, g.settings, nil
 }
 
-// textOfEmpty makes "()" next to other tokens the literal two characters, as in code. As a regular expression they would be an empty match, which
-// is useless too.
+// textOfEmpty turns "()" next to other tokens into the two literal characters, as in
+// code. As a regular expression they would match the empty text, which is useless, too.
 func (p *parser) textOfEmpty(items []item) {
 	if p.o.Regexp || len(items) == 1 {
 		return
@@ -57,7 +59,7 @@ type treeBuilder struct {
 	next  int
 	depth int
 	arms  int // operands of or
-	nots  int // negations by word
+	nots  int // negations by the word not
 }
 
 func (b *treeBuilder) readOr() (Query, *Error) {
@@ -82,7 +84,7 @@ func (b *treeBuilder) readOr() (Query, *Error) {
 	return &Or{Children: arms, At: spanOf(arms)}, nil
 }
 
-// readAnd reads operands up to an or, on which it stops.
+// readAnd reads operands up to an or, and stops at the or.
 func (b *treeBuilder) readAnd() (Query, *Error) {
 	var operands []Query
 	for b.next < len(b.items) {
@@ -106,14 +108,15 @@ func (b *treeBuilder) readAnd() (Query, *Error) {
 	return &And{Children: operands, At: spanOf(operands)}, nil
 }
 
-// addOperator notes down an operator that the established server does not have.
+// addOperator records an operator that the established server does not support.
 func (b *treeBuilder) addOperator(i int) {
 	if at := b.items[i].at; b.p.text[at.Start:at.End] != "or" {
 		b.p.addAddition(at, additionOperator)
 	}
 }
 
-// nextOperator reports whether the next item is an and or an or between operands. Without an operand before and after it, the word is a term.
+// nextOperator reports whether the next item is an and or an or between operands. Without
+// an operand before and after it, the word is a term.
 func (b *treeBuilder) nextOperator(afterOperand bool) operator {
 	op := b.items[b.next].operator
 	if op == opNot || !afterOperand || b.next+1 == len(b.items) {
@@ -122,7 +125,7 @@ func (b *treeBuilder) nextOperator(afterOperand bool) operator {
 	return op
 }
 
-// readOperand reads an operand with the words "not" before it.
+// readOperand reads an operand and any words "not" before it.
 func (b *treeBuilder) readOperand() (Query, *Error) {
 	start := b.next
 	for b.isNot() {
@@ -155,7 +158,8 @@ func (b *treeBuilder) isNot() bool {
 	return op != opAnd && op != opOr || b.next+2 == len(b.items)
 }
 
-// checkDoubledOperator refuses an operator where an operand is due. A word at the very beginning or end is a term.
+// checkDoubledOperator refuses an operator where an operand must follow. A word at the
+// very beginning or end is a term.
 func (b *treeBuilder) checkDoubledOperator() *Error {
 	it := b.items[b.next]
 	if b.next == 0 || b.next+1 == len(b.items) || it.operator != opAnd && it.operator != opOr {
@@ -169,8 +173,9 @@ func spanOf(qs []Query) Span {
 	return Span{qs[0].Span().Start, qs[len(qs)-1].Span().End}
 }
 
-// resolveDefaults gives the leaves that no case: reached the case of the request. Repository names are not case-sensitive on
-// the hosts people know, so the switch for terms does not reach repo:.
+// resolveDefaults gives the leaves without a case: the case of the request. The option
+// for terms does not apply to repo:, because repository names are not case-sensitive on
+// the usual code hosts.
 func (p *parser) resolveDefaults(q Query) {
 	terms := "no"
 	if p.o.CaseSensitive {
@@ -179,7 +184,7 @@ func (p *parser) resolveDefaults(q Query) {
 	resolveCases(q, terms, "no")
 }
 
-// resolveCases decides the case of the leaves of q that have none yet.
+// resolveCases sets the case of the leaves of q that have none yet.
 func resolveCases(q Query, terms, repos string) {
 	Walk(q, func(q Query) bool {
 		switch q := q.(type) {

@@ -6,8 +6,9 @@ import (
 	"strings"
 )
 
-// Correct returns the text of a query in which a leaf has another name: that of a filter is its value, that of a term the part that corresponds to
-// word. It returns "" if the leaf was not read from the text, or the query would be longer than a suggestion may be.
+// Correct returns the text of a query in which a leaf has another name: the value of a
+// filter, or the part of a term that corresponds to word. It returns "" if the leaf was
+// not read from the text, or if the query would be too long for a suggestion.
 func (q *Parsed) Correct(leaf Query, word, name string) string {
 	at := leaf.Span()
 	if at.Start >= at.End || at.End > len(q.Text) {
@@ -35,12 +36,12 @@ func correctLeaf(leaf Query, written, word, name string) string {
 	}
 	key, _, hasKey := strings.Cut(written, ":")
 	if !hasKey || keywords[key] == nil {
-		return quoteValue(name) // a term that type: is about
+		return quoteValue(name) // a term that type: applies to
 	}
 	return key + ":" + quoteValue(name)
 }
 
-// quoteValue puts a value in quotes, if it would not be read as one word.
+// quoteValue quotes a value that would not be read as one word.
 func quoteValue(name string) string {
 	if isBareTerm(name, false) && isBareTerm(name, true) && !isGlob(name) {
 		return name
@@ -48,7 +49,7 @@ func quoteValue(name string) string {
 	return quoteTerm(name)
 }
 
-// Replace returns a tree in which a leaf is another one. Leaves are the same if they are one pointer.
+// Replace returns root with leaf replaced. Leaves are compared by pointer.
 func Replace(root, leaf, by Query) Query {
 	return Map(root, func(q Query) Query {
 		if q == leaf {
@@ -58,5 +59,5 @@ func Replace(root, leaf, by Query) Query {
 	})
 }
 
-// Operands returns what must all be true for a tree to be.
+// Operands returns the operands that must all be true for root to be true.
 func Operands(root Query) []Query { return slices.Clone(conjunctsOf(Simplify(root))) }

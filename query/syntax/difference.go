@@ -10,7 +10,7 @@ import (
 // maxSuggestedBytes bounds a query that a notice suggests.
 const maxSuggestedBytes = 1024
 
-// addition is a part of a query that is syntax here and text for the established server.
+// addition is a part of a query that is syntax here and text to the established server.
 type addition struct {
 	at   Span
 	kind additionKind
@@ -25,7 +25,8 @@ const (
 	additionFilter
 )
 
-// additionTexts say what the part does here and what the established server does with it.
+// additionTexts explain what the part does here and what the established server does with
+// it.
 var additionTexts = [...]string{
 	additionMinus:    "%s excludes files. The established server searches for the text",
 	additionNot:      "%s excludes files. The established server searches for the word",
@@ -33,14 +34,14 @@ var additionTexts = [...]string{
 	additionFilter:   "%s is a filter. The established server searches for the text",
 }
 
-// addAddition records an addition; one notice lists at most as many as there may be notices.
+// addAddition records an addition. One notice lists at most MaxNotices of them.
 func (p *parser) addAddition(at Span, kind additionKind) {
 	if len(p.additions) < MaxNotices {
 		p.additions = append(p.additions, addition{at, kind})
 	}
 }
 
-// noticeDifference compares a query with what the established server reads.
+// noticeDifference adds a notice if the established server reads the query differently.
 func (p *parser) noticeDifference(ours *Parsed) {
 	e := newEstablishedParser(p.text, p.o)
 	theirs := e.readTree()
@@ -74,7 +75,7 @@ func (p *parser) noticeDifference(ours *Parsed) {
 	p.addNotice(Notice{Code: DifferentMeaning, At: at, Message: message, Suggestions: suggestions})
 }
 
-// suggestQuery prints a tree as a query to write here.
+// suggestQuery prints a tree as a suggested query in this language.
 func (p *parser) suggestQuery(q Query) []string {
 	text := Print(q, p.o)
 	if len(text) > maxSuggestedBytes {
@@ -88,8 +89,9 @@ func (p *parser) printTrees(qs []Query) string {
 	return showOnLine(Print(joinAnd(qs), p.o))
 }
 
-// meansSame reports whether a query is the same for the established server. The letter case of repo: does not count: it
-// decides only where names differ in nothing else, so that search notices it there.
+// meansSame reports whether the established server reads the query the same way. It
+// ignores the letter case of repo:, which matters only for names that differ in nothing
+// else; package search adds that notice.
 func meansSame(ours *Parsed, theirs Query) bool {
 	return ours.Type == TypeDefault && ours.Select == SelectDefault && sameTree(Simplify(ours.Root), Simplify(theirs))
 }
@@ -121,7 +123,7 @@ func sameTree(a, b Query) bool {
 	return Equal(a, b)
 }
 
-// sameExpression reports whether two expressions are the same, however their characters are escaped.
+// sameExpression reports whether two expressions are the same apart from escapes.
 func sameExpression(a, b string) bool {
 	if a == b {
 		return true
@@ -131,8 +133,9 @@ func sameExpression(a, b string) bool {
 	return errX == nil && errY == nil && x.Equal(y)
 }
 
-// findDifference returns the part of a query that the established server reads otherwise, and what it reads there: what is
-// left of both without the operands that they begin and end with alike.
+// findDifference returns the part of a query that the established server reads
+// differently, and what it reads there: both trees without their common operands at the
+// beginning and end.
 func findDifference(ours, theirs Query) (Span, []Query) {
 	a, b := conjunctsOf(Simplify(ours)), conjunctsOf(Simplify(theirs))
 	for len(a) > 0 && len(b) > 0 && sameTree(a[0], b[0]) {
@@ -158,8 +161,8 @@ func conjunctsOf(q Query) []Query {
 	return []Query{q}
 }
 
-// noticeRevisions is for rev: where a query reads alike and the refs searched differ: in some operands of an or only, and
-// twice in a conjunction.
+// noticeRevisions adds notices about rev: for queries that read alike but search
+// different refs: with rev: in only some operands of an or, or twice in a conjunction.
 func (p *parser) noticeRevisions(root Query) {
 	Walk(root, func(q Query) bool {
 		switch q := q.(type) {
@@ -174,7 +177,7 @@ func (p *parser) noticeRevisions(root Query) {
 	})
 }
 
-// countRevisions returns how many of some trees have a rev:.
+// countRevisions returns how many of the trees contain a rev:.
 func countRevisions(qs []Query) int {
 	n := 0
 	for _, q := range qs {
@@ -193,7 +196,7 @@ func (p *parser) noticeRevisionArms(root Query, or *Or) {
 	})
 }
 
-// withAllRevisions gives the operands of the or at a place, as far as they have none, a rev:*.
+// withAllRevisions adds rev:* to the operands of the or at a place that have no rev:.
 func withAllRevisions(root Query, at Span) Query {
 	return Map(root, func(q Query) Query {
 		or, ok := q.(*Or)
@@ -210,7 +213,7 @@ func withAllRevisions(root Query, at Span) Query {
 	})
 }
 
-// noticeRevisionPair is for two rev: that a ref has to match both.
+// noticeRevisionPair adds a notice for two rev: that a ref must both match.
 func (p *parser) noticeRevisionPair(and *And) {
 	var first *Revision
 	for _, q := range and.Children {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// checkCompared holds the promise of Parse about the established server.
+// checkCompared checks invariant 5 of the package: what Parse guarantees about the
+// established server.
 func checkCompared(t *testing.T, text string, o Options, ours *Parsed, err error) {
 	t.Helper()
 	theirs := readEstablished(text, o)
@@ -19,7 +20,7 @@ func checkCompared(t *testing.T, text string, o Options, ours *Parsed, err error
 	}
 	i := slices.IndexFunc(ours.Notices, func(n Notice) bool { return n.Code == DifferentMeaning && n.Filter == "" })
 	if meansSame(ours, theirs) {
-		// The refs of rev: may differ anyway.
+		// The refs of rev: may differ in any case.
 		if i >= 0 && !strings.Contains(ours.Notices[i].Message, "rev:") {
 			t.Fatalf("%q (%+v) means %s here and there, and has the notice %q", text, o, dumpTree(theirs), ours.Notices[i].Message)
 		}
@@ -43,12 +44,12 @@ func checkCompared(t *testing.T, text string, o Options, ours *Parsed, err error
 	}
 }
 
-// comparedPieces are what queries are made of that read differently here and there.
+// comparedPieces are query fragments that the two servers read differently.
 var comparedPieces = []string{"a", "Foo", "-", "or", "OR", "and", "AND", "not", "NOT", " ", " ", " ", "\t", "\n", "\r", "(", ")", "()", `"`, `"a b"`, `\"`, `\`, ":", "::", "//", "|", "*", "[", "]", "1", ",", ";",
 	"file:", "f:", "repo:", "r:", "content:", "c:", "lang:", "sym:", "rev:", "context:", "reposet:", "archived:", "fork:", "visibility:", "yes", "no", "only", "public", "any",
 	"case:", "type:", "select:", "branch:", "language:", "l:", "regex:", "literal:", "path:", "foo:", "string", "é"}
 
-// TestNothingIsSilentlyDifferent makes queries of such pieces.
+// TestNothingIsSilentlyDifferent checks random queries built from such fragments.
 func TestNothingIsSilentlyDifferent(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 7))
 	taken, differs := 0, 0

@@ -19,9 +19,10 @@ func readPage(t *testing.T) string {
 	return string(page)
 }
 
-// TestDocumentedExamples parses every line of every query block of docs/query-language.md. The words after "query" on
-// the fence say how: regexp for the mode, error if it must be refused, read-as-established if it is taken only because
-// the established server takes it.
+// TestDocumentedExamples parses every line of every query block of
+// docs/query-language.md. Words after "query" on the fence set options: regexp for the
+// mode, error if the query must be refused, and read-as-established if it is accepted
+// only because the established server accepts it.
 func TestDocumentedExamples(t *testing.T) {
 	examples, fence := 0, ""
 	for line := range strings.SplitSeq(readPage(t), "\n") {
@@ -47,7 +48,7 @@ func TestDocumentedExamples(t *testing.T) {
 	}
 }
 
-// isReadAsEstablished reports whether our own language refuses a text.
+// isReadAsEstablished reports whether only the established server accepts a text.
 func isReadAsEstablished(text string, o Options) bool {
 	p := &parser{scanner: newScanner(text, o.Regexp), o: o}
 	_, err := p.parse()
@@ -59,8 +60,9 @@ var (
 	codeSpan = regexp.MustCompile("`([^`]+)`( rx)?")
 )
 
-// TestDocumentedDifferences checks the tables of differences: each query of the first column has the notice in the last one. The table of what is
-// matched is about more than reading, so package search tests its notices.
+// TestDocumentedDifferences checks the tables of differences: each query of the first
+// column must have the notice in the last one. The table about matching concerns more
+// than parsing, so package search tests its notices.
 func TestDocumentedDifferences(t *testing.T) {
 	_, section, _ := strings.Cut(readPage(t), "## Differences from the established server")
 	section, _, _ = strings.Cut(section, "### What is matched")
@@ -101,7 +103,7 @@ func checkDifference(t *testing.T, text string, o Options, notice string) {
 	}
 }
 
-// TestDocumentedBounds holds the table of bounds.
+// TestDocumentedBounds checks the table of bounds.
 func TestDocumentedBounds(t *testing.T) {
 	page := readPage(t)
 	for name, bound := range map[string]string{
@@ -117,7 +119,7 @@ func TestDocumentedBounds(t *testing.T) {
 
 func formatThousands(n int) string { return fmt.Sprintf("%d,%03d", n/1000, n%1000) }
 
-// TestDocumentedKeywords holds the page to name every keyword.
+// TestDocumentedKeywords checks that the page names every keyword.
 func TestDocumentedKeywords(t *testing.T) {
 	page := readPage(t)
 	for keyword := range keywords {

@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// ErrInvalid is what every *Error is, for errors.Is.
+// ErrInvalid matches every *Error in errors.Is.
 var ErrInvalid = errors.New("invalid query")
 
-// Error says why a text is no query, where, and what to write instead.
+// Error explains why a text is not a query, where, and what to write instead.
 type Error struct {
-	Message  string // what is wrong, without a full stop
+	Message  string // what is wrong, without a period
 	Position int    // byte offset in the query
 	Column   int    // the same place in code points, 1-based
 	Advice   string // what to do about it, one sentence
@@ -23,12 +23,12 @@ type Error struct {
 // maxErrorQuery bounds the part of a query that an error repeats, in bytes.
 const maxErrorQuery = 1024
 
-// Error gives the message, the column and the advice in one line.
+// Error returns the message, the column and the advice in one line.
 func (e *Error) Error() string {
 	return fmt.Sprintf("invalid query at column %d: %s. %s", e.Column, e.Message, e.Advice)
 }
 
-// Is makes every *Error an ErrInvalid.
+// Is reports whether target is ErrInvalid.
 func (e *Error) Is(target error) bool { return target == ErrInvalid }
 
 func newError(text string, position int, message, advice string) *Error {

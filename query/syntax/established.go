@@ -6,22 +6,25 @@ import (
 	"strings"
 )
 
-// establishedParser reads a query as the server does whose API this one speaks, by what was observed of its version 5.1.9.
-// Parse compares its own reading with this one, so that no query means something else here without a notice, and takes
-// this one where its own would refuse the query.
+// establishedParser reads a query as the server whose API Quarry implements does. It
+// follows the observed behavior of that server's version 5.1.9. Parse compares its own
+// reading with this one, so that no query means something else here without a notice, and
+// uses this one where its own would refuse the query.
 //
-// The language there is smaller: terms, quoted strings, the filters of establishedKeywords, blanks, "or", parentheses,
-// and a minus before a filter or a group. Everything else is text.
+// The language there is smaller: terms, quoted strings, the filters of
+// establishedKeywords, blanks, "or", parentheses, and a minus before a filter or a group.
+// Everything else is text.
 type establishedParser struct {
 	parser      // counts terms and checks expressions
-	ok     bool // false once the server refuses the text, or it is not known what the server does
+	ok     bool // false once the server refuses the text, or its behavior is unknown
 }
 
-// establishedKeywords are the filters that the established server has.
+// establishedKeywords are the filters that the established server supports.
 var establishedKeywords = []string{"file", "f", "repo", "r", "content", "c", "lang", "sym", "rev", "context", "reposet", "archived", "fork", "visibility"}
 
-// readEstablished returns the tree that the established server reads a text as; nil if it refuses the text, if it is not
-// known how it reads it, or if the tree is beyond our limits.
+// readEstablished returns the tree that the established server reads from a text. It
+// returns nil if that server refuses the text, if its behavior is unknown, or if the tree
+// exceeds our limits.
 func readEstablished(text string, o Options) Query {
 	e := newEstablishedParser(text, o)
 	q := e.readTree()
@@ -35,7 +38,8 @@ func newEstablishedParser(text string, o Options) *establishedParser {
 	return &establishedParser{parser: parser{scanner: newScanner(text, o.Regexp), o: o}, ok: true}
 }
 
-// readTree does all but to check the expressions, which costs most: those of a query that reads alike have been checked.
+// readTree reads the tree without checking its expressions, which is the most expensive
+// part: if both readings are alike, the expressions have been checked already.
 func (e *establishedParser) readTree() Query {
 	if e.checkText() != nil {
 		return nil
@@ -48,7 +52,7 @@ func (e *establishedParser) readTree() Query {
 	return q
 }
 
-// compilesAll reports whether all expressions of a tree do, within the limits.
+// compilesAll reports whether all expressions of a tree compile within the limits.
 func (e *establishedParser) compilesAll(q Query) bool {
 	ok := true
 	Walk(q, func(q Query) bool {
@@ -76,7 +80,8 @@ func patternOf(q Query) (pattern string, isRegexp bool) {
 	return "", false
 }
 
-// acceptEstablished reads a refused query as the established server does; nil if that refuses it, too.
+// acceptEstablished reads a refused query as the established server does, or returns nil
+// if that server refuses it, too.
 func (p *parser) acceptEstablished(refusal *Error) *Parsed {
 	q := readEstablished(p.text, p.o)
 	if q == nil {
@@ -96,7 +101,7 @@ func (p *parser) acceptEstablished(refusal *Error) *Parsed {
 	return &Parsed{Root: q, Text: p.text, Options: p.o}
 }
 
-// isEstablishedBlank reports whether c separates tokens there.
+// isEstablishedBlank reports whether c separates tokens on the established server.
 func isEstablishedBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' }
 
 func (e *establishedParser) skipBlanks(i, end int) int {
@@ -118,7 +123,7 @@ func (e *establishedParser) refuseQuery() Query {
 	return &Const{}
 }
 
-// readOr reads the operands of a range.
+// readOr reads the operands of an or in a range.
 func (e *establishedParser) readOr(i, end, depth int) Query {
 	if depth > MaxDepth {
 		return e.refuseQuery()
@@ -154,8 +159,8 @@ func joinAnd(operands []Query) Query {
 	return &And{Children: operands, At: spanOf(operands)}
 }
 
-// isOr reports whether the operator is at i: in lower case, not at the beginning of the query, before a character that belongs to no word and more
-// text.
+// isOr reports whether the operator "or" is at i: in lower case, not at the beginning of
+// the query, and followed by a character that belongs to no word and by more text.
 func (e *establishedParser) isOr(i, end int) bool {
 	next := i + len("or")
 	if i == 0 || !strings.HasPrefix(e.text[i:end], "or") || e.skipBlanks(next, len(e.text)) == len(e.text) {
@@ -188,13 +193,14 @@ func (e *establishedParser) readUnit(i, end, depth int) (Query, int) {
 	return e.newLeaf(filterContent, i, Span{i, next}, next), next
 }
 
-// isCutAtParen reports whether a parenthesis follows the first colon of a word: foo:(a) is refused as literal text.
+// isCutAtParen reports whether a parenthesis follows the first colon of a word: the
+// server refuses foo:(a) as literal text.
 func (e *establishedParser) isCutAtParen(i, end int) bool {
 	n := strings.IndexByte(e.text[i:end], ':')
 	return !e.o.Regexp && n >= 0 && i+n+1 < end && e.text[i+n+1] == '('
 }
 
-// filterOrGroup reads the filter or the group at i; nil if there is none.
+// filterOrGroup reads the filter or the group at i, or returns nil if there is none.
 func (e *establishedParser) filterOrGroup(i, end, depth int) (Query, int) {
 	if e.text[i] == '(' {
 		close := e.groupEnd(i, end)
@@ -214,7 +220,7 @@ func (e *establishedParser) filterOrGroup(i, end, depth int) (Query, int) {
 	return e.readFilter(keywords[e.text[i:v-1]], i, v, end)
 }
 
-// readFilter reads the value at v of a filter. A blank before it belongs to it.
+// readFilter reads the value of a filter at v. A blank before the value belongs to it.
 func (e *establishedParser) readFilter(f *filter, i, v, end int) (Query, int) {
 	from := e.skipBlanks(v, end)
 	if close := e.quotedEnd(from, end); close > 0 && from == v && !f.isWord() {
@@ -226,14 +232,15 @@ func (e *establishedParser) readFilter(f *filter, i, v, end int) (Query, int) {
 	case value == "", f.isWord() && (from > v || !f.allowsValue(value)):
 		return e.refuseQuery(), next
 	case value[0] == '(' && strings.Count(value, "(") != strings.Count(value, ")"):
-		return e.refuseQuery(), next // a blank stands in the parentheses
+		return e.refuseQuery(), next // a blank is in the parentheses
 	case from > v && (value[0] == '"' || value[0] == '('):
-		return e.refuseQuery(), next // it was not observed what the server does
+		return e.refuseQuery(), next // the server's behavior was not observed
 	}
 	return e.newLeaf(f, i, Span{v, next}, next), next
 }
 
-// newLeaf makes the leaf of a filter or a term whose value is at raw. Escapes in quotes are not decoded. An empty value restricts nothing.
+// newLeaf creates the leaf of a filter or a term whose value is at raw. It does not
+// decode escapes in quotes. An empty value restricts nothing.
 func (e *establishedParser) newLeaf(f *filter, i int, raw Span, next int) Query {
 	at := Span{i, next}
 	value := e.text[raw.Start:raw.End]
@@ -254,8 +261,8 @@ func (e *establishedParser) newLeaf(f *filter, i int, raw Span, next int) Query 
 	return f.newLeaf(value, at)
 }
 
-// establishedSet is the value of reposet:. Names are taken as they are written, and none begins or ends with a blank; so
-// the set is empty if there is no other.
+// establishedSet returns the set of reposet:. Names are used as written, and no name
+// begins or ends with a blank, so without any other name the set is empty.
 func establishedSet(value string, at Span) Query {
 	names := slices.DeleteFunc(strings.Split(value, ","), func(name string) bool { return name == "" || strings.TrimSpace(name) != name })
 	if len(names) == 0 {
@@ -264,7 +271,8 @@ func establishedSet(value string, at Span) Query {
 	return &RepoSet{Names: names, At: at}
 }
 
-// quotedEnd returns the place after the quote that closes the one at i, or -1. A quoted string holds no line feed.
+// quotedEnd returns the position after the quote that closes the one at i, or -1. A
+// quoted string contains no line feed.
 func (e *establishedParser) quotedEnd(i, end int) int {
 	if i == end || e.text[i] != '"' {
 		return -1
@@ -276,8 +284,9 @@ func (e *establishedParser) quotedEnd(i, end int) int {
 	return close
 }
 
-// groupEnd returns the place of the parenthesis that closes the group at i, or -1 if the one at i belongs to a word. As
-// an expression it does unless it holds several tokens, or begins with a quoted string, a filter or such a group.
+// groupEnd returns the position of the parenthesis that closes the group at i, or -1 if
+// the one at i belongs to a word. In an expression it does, unless it holds several
+// tokens, or begins with a quoted string, a filter or such a group.
 func (e *establishedParser) groupEnd(i, end int) int {
 	close := e.parenEnd(i, end)
 	last := close
@@ -294,7 +303,7 @@ func (e *establishedParser) groupEnd(i, end int) int {
 	return close
 }
 
-// parenEnd returns the place of the parenthesis that closes the one at i, or -1.
+// parenEnd returns the position of the parenthesis that closes the one at i, or -1.
 func (e *establishedParser) parenEnd(i, end int) int {
 	depth := 0
 	for j := i; j < end; j++ {
@@ -311,7 +320,8 @@ func (e *establishedParser) parenEnd(i, end int) int {
 	return -1
 }
 
-// hidesParen reports whether, from i to last, a parenthesis is in quotes or in a class, or is escaped.
+// hidesParen reports whether a parenthesis from i to last is quoted, escaped or in a
+// class.
 func (e *establishedParser) hidesParen(i, last, end int) bool {
 	for i < last && !e.isExhausted() {
 		next := i + 1
@@ -331,7 +341,7 @@ func (e *establishedParser) hidesParen(i, last, end int) bool {
 	return false
 }
 
-// groupsTokens reports whether a range in parentheses is a group where terms are expressions.
+// groupsTokens reports whether a range in parentheses is a group in regexp mode.
 func (e *establishedParser) groupsTokens(i, end int) bool {
 	i = e.skipBlanks(i, end)
 	if i == end || e.text[i] == '-' {

@@ -7,27 +7,27 @@ import (
 
 // filter describes one keyword of the language.
 type filter struct {
-	name    string    // canonical, as it is printed and documented
+	name    string    // canonical name, as printed and documented
 	value   valueKind // how the value is read
-	words   []string  // the values allowed, for valueWord
-	wanted  string    // what a value is, for messages
+	words   []string  // allowed values, for valueWord
+	wanted  string    // description of a valid value, for messages
 	newLeaf func(value string, at Span) Query
-	// takesGlobs is set if a value without quotes may be a glob.
+	// takesGlobs is set if an unquoted value may be a glob.
 	takesGlobs bool
 }
 
-// valueKind says how the value of a filter is read.
+// valueKind is how the value of a filter is read.
 type valueKind uint8
 
 const (
 	valueText    valueKind = iota // anything up to the next blank, or quoted
 	valueRegexp                   // a regular expression in every mode
-	valueTerm                     // as a bare term of the mode
+	valueTerm                     // like a bare term of the mode
 	valueLiteral                  // a literal term in every mode
 	valuePattern                  // a regular expression term in every mode
-	valueWord                     // one of a few words, never quoted
-	valueWords                    // some of a few words with commas between, never quoted
-	valueSetting                  // one of a few words, about the group or the whole query; gives no leaf
+	valueWord                     // one of certain words, never quoted
+	valueWords                    // certain words with commas between them, never quoted
+	valueSetting                  // one of certain words, about the group or the whole query; produces no leaf
 )
 
 // isRegexp reports whether the value is scanned as a regular expression.
@@ -35,15 +35,16 @@ func (f *filter) isRegexp(mode bool) bool {
 	return f.value == valueRegexp || f.value == valuePattern || f.value == valueTerm && mode
 }
 
-// isWord reports whether the value is one of f.words, or some of them.
+// isWord reports whether the value consists of words of f.words.
 func (f *filter) isWord() bool {
 	return f.value == valueWord || f.value == valueWords || f.value == valueSetting
 }
 
 var inclusionWords = []string{"yes", "no", "only"}
 
-// Keywords of the language. The names and most aliases are those people know from the established servers; regex:
-// and literal: are ours, so that one term can be of the other kind, and so that any tree can be printed.
+// Keywords of the language. The names and most aliases are those that people know from
+// the established servers. regex: and literal: are ours: they let one term use the other
+// kind, and let any tree be printed.
 var (
 	filterRepo = &filter{name: "repo", value: valueRegexp, takesGlobs: true, wanted: "a regular expression on the repository name",
 		newLeaf: func(v string, at Span) Query { return &Repo{Pattern: v, At: at} }}
@@ -70,7 +71,8 @@ var (
 		newLeaf: func(v string, at Span) Query { return &Visibility{Want: accessOf(v), At: at} }}
 
 	filterIs = &filter{name: "is", value: valueWord, words: slices.Concat(traitWords[:], []string{"archived", "fork"}), newLeaf: isLeaf}
-	// kind: and line: are conditions on matches; bind makes them a part of the patterns.
+	// kind: and line: are conditions on matches; bindConditions moves them into the
+	// patterns.
 	filterKind = &filter{name: "kind", value: valueWords, words: KindWords(),
 		newLeaf: func(v string, at Span) Query { return &Kinds{Words: strings.Split(v, ","), At: at} }}
 	filterLine = &filter{name: "line", value: valueRegexp, wanted: "a regular expression on the line",
@@ -124,7 +126,8 @@ func accessOf(word string) Access       { return Access(indexOf(accessWords[:], 
 func typeOf(word string) TypeKind       { return TypeKind(indexOf(typeWords[:], word)) }
 func selectOf(word string) SelectKind   { return SelectKind(indexOf(selectWords[:], word)) }
 
-// allowsValue reports whether a value is one of f.words or, for valueWords, some of them.
+// allowsValue reports whether a value is one of f.words or, for valueWords, a list of
+// them.
 func (f *filter) allowsValue(value string) bool {
 	if f.value != valueWords {
 		return indexOf(f.words, value) >= 0
@@ -137,7 +140,7 @@ func (f *filter) allowsValue(value string) bool {
 	return true
 }
 
-// isLeaf returns the leaf of is:. An archived repository and a fork have filters of their own.
+// isLeaf returns the leaf of is:. Archived repositories and forks have their own filters.
 func isLeaf(v string, at Span) Query {
 	switch v {
 	case "archived":
@@ -157,7 +160,7 @@ func indexOf(words []string, word string) int {
 	return -1
 }
 
-// repoSetLeaf returns nil if the value holds no name.
+// repoSetLeaf returns the leaf of reposet:, or nil if the value contains no name.
 func repoSetLeaf(v string, at Span) Query {
 	var names []string
 	for name := range strings.SplitSeq(v, ",") {
@@ -171,7 +174,7 @@ func repoSetLeaf(v string, at Span) Query {
 	return &RepoSet{Names: names, At: at}
 }
 
-// keywordEnd returns the place after the colon of the run of lower-case letters at i, or -1.
+// keywordEnd returns the position after the colon of the lower-case word at i, or -1.
 func (s *scanner) keywordEnd(i, end int) int {
 	const longest = 16
 	for j := i; j < min(end, i+longest); j++ {
@@ -186,9 +189,11 @@ func (s *scanner) keywordEnd(i, end int) int {
 	return -1
 }
 
-// filterAt returns the filter whose keyword and colon are at i with a value attached, and where the value begins. A keyword before a blank, the
-// end, a second colon or two slashes is text, which is frequent in YAML, C++ and addresses. So is one that takes words if they are followed by
-// punctuation (visibility:hidden;), and one whose quoted value goes on after the quote (path:"a",).
+// filterAt returns the filter whose keyword and colon are at i with a value attached, and
+// the position of the value. A keyword before a blank, the end, a second colon or two
+// slashes is text, which is frequent in YAML, C++ and URLs. Also text are a keyword whose
+// words are followed by punctuation (visibility:hidden;), and one whose quoted value
+// continues after the quote (path:"a",).
 func (s *scanner) filterAt(i, end int) (*filter, int) {
 	v := s.keywordEnd(i, end)
 	if v < 0 || v == end || isBlank(s.text[v]) || s.text[v] == ':' || strings.HasPrefix(s.text[v:end], "//") {
@@ -207,8 +212,8 @@ func (s *scanner) filterAt(i, end int) (*filter, int) {
 	return f, v
 }
 
-// isPlainWord reports whether the token at i consists of letters and digits, with commas between, up to its end or to the
-// end of a group.
+// isPlainWord reports whether the token at i consists of letters, digits and commas up to
+// its end or to the end of a group.
 func (s *scanner) isPlainWord(i, end int) bool {
 	j := i
 	for j < end && (isLetter(s.text[j]) || isDigit(s.text[j]) || s.text[j] == ',' && j > i && j+1 < end && isLetter(s.text[j+1])) {
@@ -217,8 +222,9 @@ func (s *scanner) isPlainWord(i, end int) bool {
 	return j > i && (s.endsToken(j, end) || s.text[j] == ')')
 }
 
-// filterToken is filterAt for a token whose range is known. It takes a keyword of one letter for text if the value ends
-// as the parameter of a function does: b:int, and b:int) are far more often code than filters.
+// filterToken is filterAt for a token whose range is known. It treats a one-letter
+// keyword as text if the value ends like a function parameter: b:int, and b:int) are far
+// more often code than filters.
 func (s *scanner) filterToken(i, end int) (*filter, int) {
 	f, v := s.filterAt(i, end)
 	if f == nil || v > i+2 || s.text[v] == '"' {
@@ -231,7 +237,8 @@ func (s *scanner) filterToken(i, end int) (*filter, int) {
 	return f, v
 }
 
-// closesMore reports whether a text closes a parenthesis that it did not open. Escaped ones do not count.
+// closesMore reports whether a text closes a parenthesis that it did not open. Escaped
+// parentheses do not count.
 func closesMore(text string) bool {
 	depth := 0
 	for i := 0; i < len(text) && depth >= 0; i++ {

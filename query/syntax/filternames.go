@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// FilterWords returns the values of a filter that takes one of a few words, nil for another filter.
+// FilterWords returns the values of a filter that accepts only certain words, or nil for
+// other filters.
 func FilterWords(name string) []string {
 	if f := keywords[name]; f != nil {
 		return f.words

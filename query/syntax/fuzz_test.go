@@ -8,8 +8,9 @@ import (
 	"unicode/utf8"
 )
 
-// FuzzParse holds the invariants of doc.go for any text: no panic, errors that point into the text, trees of the
-// promised shape, and the same tree again after printing, whatever the options.
+// FuzzParse checks the invariants of doc.go for any text: no panic, errors that point
+// into the text, trees of the specified shape, and the same tree again after printing
+// with any options.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"foo bar", `"a\"b" or -c`, "(a (b or c)) -(d)", "case:yes type:file x", "type:symbol a content:b -(regex:c literal:d)", `t:repo "a.b" select:file c:"(x"`, `file:"a b" r:(x|y)`,
 		"not not a", "() (()) -()", "if (err != nil) {", `[ \t]+ (a b)c`, "repo:x a or b", "case:auto (case:no A) regex:B literal:("} {
@@ -73,13 +74,14 @@ func checkShape(t *testing.T, p *Parsed) {
 	}
 }
 
-// hasUndecidedCase reports whether q is a leaf whose case is open.
+// hasUndecidedCase reports whether q is a leaf whose case is not resolved.
 func hasUndecidedCase(q Query) bool {
 	is, given := (&printer{terms: CaseYes, repos: CaseYes}).caseOf(q)
 	return given != CaseDefault && is == CaseDefault
 }
 
-// checkParsedRoundTrip skips texts that printing brings near a limit: quotes and case: make them longer and deeper.
+// checkParsedRoundTrip skips texts whose printed form may exceed a limit: quotes and
+// case: make them longer and more deeply nested.
 func checkParsedRoundTrip(t *testing.T, p *Parsed) {
 	t.Helper()
 	if len(p.Text) > MaxQueryBytes/16 || depthOf(p.Root) > MaxDepth-3 {
@@ -108,7 +110,7 @@ func depthOf(q Query) int {
 	return deepest + 1
 }
 
-// FuzzPrint is TestPrintThenParseIsIdentity for any seed and any text in it.
+// FuzzPrint is TestPrintThenParseIsIdentity for any seed with any text in the tree.
 func FuzzPrint(f *testing.F) {
 	f.Add(uint64(1), "foo")
 	f.Add(uint64(2), `(" \`)

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// GlobRegexp returns the regular expression for paths that a glob matches: * is
-// any run within an element, ** any run at all, ? one character but a slash, [a-z]
-// and {a,b} as in shells. It ends where the path ends and begins at any element
+// GlobRegexp returns the regular expression for paths that a glob matches: * matches any
+// run within an element, ** any run at all, ? one character except a slash, and [a-z] and
+// {a,b} work as in shells. A match ends at the end of the path and begins at any element
 // of it, or at the first if the glob begins with a slash.
 func GlobRegexp(glob string) (string, error) {
 	g := globTranslator{rest: strings.TrimPrefix(glob, "./")}
@@ -20,7 +20,7 @@ func GlobRegexp(glob string) (string, error) {
 		g.out.WriteString("^")
 	}
 	if strings.HasSuffix(g.rest, "/") {
-		g.rest += "**" // what is below a directory
+		g.rest += "**" // anything below a directory
 	}
 	for g.rest != "" {
 		if err := g.writeNext(); err != nil {
@@ -36,8 +36,9 @@ func GlobRegexp(glob string) (string, error) {
 }
 
 // isGlob reports whether the value of a filter on names or paths is a glob rather than a
-// regular expression: a star begins it or follows a slash, or there are two stars, and
-// nothing in it has a meaning in expressions alone. Quotes make any value an expression.
+// regular expression: a star begins it or follows a slash, or it has two stars, and it
+// contains nothing that has a meaning in expressions only. A quoted value is always an
+// expression.
 func isGlob(value string) bool {
 	return (strings.HasPrefix(value, "*") || strings.Contains(value, "/*") || strings.Contains(value, "**")) &&
 		!strings.ContainsAny(value, `^$()|+\`) && !strings.Contains(value, ".*") && !strings.Contains(value, "]*")
@@ -46,7 +47,7 @@ func isGlob(value string) bool {
 type globTranslator struct {
 	rest  string
 	out   strings.Builder
-	depth int // of braces
+	depth int // nesting of braces
 }
 
 func (g *globTranslator) writeNext() error {

@@ -66,8 +66,8 @@ func FuzzGlob(f *testing.F) {
 	})
 }
 
-// TestGlobValues holds which values of a filter are globs: none that is likelier an
-// expression.
+// TestGlobValues checks which filter values are globs: values that are more likely
+// expressions are not.
 func TestGlobValues(t *testing.T) {
 	for value, want := range map[string]bool{
 		"*.go": true, "**/testdata/*.txt": true, "src/*.go": true, "src/**": true, "*kettle*": true, "*.{go,ts}": true, "/*.go": true,

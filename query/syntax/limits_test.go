@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// TestLimits holds every bound of limits.go: what is just within it is read, what is beyond is refused with a reason.
+// TestLimits checks every bound of limits.go: a text just within it is parsed, and one
+// beyond it is refused with a reason.
 func TestLimits(t *testing.T) {
 	words := func(n int) string { return strings.TrimSpace(strings.Repeat("a ", n)) }
 	nested := func(n int) string { return strings.Repeat("(", n) + "a b" + strings.Repeat(")", n) }
@@ -15,7 +16,7 @@ func TestLimits(t *testing.T) {
 		name    string
 		text    string
 		o       Options
-		message string // empty: within the bounds
+		message string // empty if within the bounds
 	}{
 		{"longest", strings.Repeat("x", MaxQueryBytes), Options{}, ""},
 		{"too long", strings.Repeat("x", MaxQueryBytes+1), Options{}, "longer than"},
@@ -57,9 +58,10 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestHostileTexts bounds the work of a parse for texts built to make it look ahead in vain.
+// TestHostileTexts bounds the work of parsing texts that are crafted to make the parser
+// look ahead in vain.
 func TestHostileTexts(t *testing.T) {
-	const most = maxScanBytes + 8*MaxQueryBytes // the looks under way when the budget is spent, too
+	const most = maxScanBytes + 8*MaxQueryBytes // includes lookahead in progress when the budget is spent
 	for _, unit := range []string{"(", "[", `[\]`, "((", "( ", "(a ", "[ ", `"`, `" `, `"a" (`, "-(", "-(a ", `\Q`, `\Q(`, "not ", "- ",
 		"(a b) ", "[[:", "(?:", `(\`, "file:(", "file:[", `file:"a`, "(file:[", "(\"a ", "x[(", "a(b ", ":", "f:f:", "((a b) ", "or "} {
 		text := strings.Repeat(unit, MaxQueryBytes/len(unit))

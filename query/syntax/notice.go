@@ -9,42 +9,47 @@ import (
 	"unicode"
 )
 
-// NoticeCode says what a Notice is about.
+// NoticeCode identifies the kind of a Notice.
 type NoticeCode string
 
 // The codes of notices.
 const (
-	// AmbiguousQuery is for a part that was read in one way, where another was likely meant.
+	// AmbiguousQuery marks a part that was read one way although another was likely
+	// meant.
 	AmbiguousQuery NoticeCode = "AMBIGUOUS_QUERY"
-	// DifferentMeaning is for a query that means something else to the established server.
+	// DifferentMeaning marks a query that means something else to the established server.
 	DifferentMeaning NoticeCode = "DIFFERENT_MEANING"
-	// FilterSelectsNothing is for a filter that leaves nothing to search, or, negated, excludes nothing.
+	// FilterSelectsNothing marks a filter that leaves nothing to search or, negated,
+	// excludes nothing.
 	FilterSelectsNothing NoticeCode = "FILTER_SELECTS_NOTHING"
-	// TermFindsNothing is for a term without a match in a search that found nothing.
+	// TermFindsNothing marks a term without a match in a search that found nothing.
 	TermFindsNothing NoticeCode = "TERM_FINDS_NOTHING"
-	// PastedText is for a query that was read as something pasted: code, an error message or a stack trace.
+	// PastedText marks a query that was read as pasted text: code, an error message or a
+	// stack trace.
 	PastedText NoticeCode = "PASTED_TEXT"
-	// RelatedMatches is for a term that files contain in other forms as well, which come after the answer.
+	// RelatedMatches marks a term that files also contain in other forms; these matches
+	// follow the results.
 	RelatedMatches NoticeCode = "RELATED_MATCHES"
-	// PositionWithoutSymbol is for a request with a position at which its symbol is not.
+	// PositionWithoutSymbol marks a request whose symbol is not at the given position.
 	PositionWithoutSymbol NoticeCode = "POSITION_WITHOUT_SYMBOL"
 )
 
-// Notice says what a valid query may not have been meant to say.
+// Notice reports that a valid query may not mean what its writer intended.
 type Notice struct {
 	Code    NoticeCode
-	At      Span // of the part that the notice is about
+	At      Span // the part that the notice is about
 	Message string
 	// Parameter is the parameter that the notice is about, such as language, in a request
-	// without a query; At is then a part of its value. Empty for a search.
+	// without a query; At is then a part of its value. It is empty for a search.
 	Parameter string
-	// Filter is the filter that the notice is about, as it is printed; empty if it is about something else.
+	// Filter is the filter that the notice is about, as printed; empty if there is none.
 	Filter string
-	// Suggestions are at most MaxSuggestions: for DifferentMeaning the query that has the meaning of the established
-	// server here, for PastedText the query for the literal meaning, for AmbiguousQuery queries that may have been meant,
-	// else names that the value of the filter may have been meant to be.
+	// Suggestions are at most MaxSuggestions. For DifferentMeaning they hold the query
+	// that has the established server's meaning here, for PastedText the query for the
+	// literal meaning, for AmbiguousQuery likely intended queries, and otherwise likely
+	// intended names for the value of the filter.
 	Suggestions []string
-	// Queries are, where Suggestions are names, the queries with each of them in place.
+	// Queries are, if Suggestions are names, the queries with each name in place.
 	Queries []string
 }
 
@@ -58,14 +63,14 @@ func (p *parser) addNotice(n Notice) {
 	}
 }
 
-// sortNotices puts notices in order of place.
+// sortNotices sorts notices by position.
 func sortNotices(notices []Notice) {
 	slices.SortStableFunc(notices, func(a, b Notice) int {
 		return cmp.Or(cmp.Compare(a.At.Start, b.At.Start), cmp.Compare(a.At.End, b.At.End))
 	})
 }
 
-// noticeKeyword is for a word that looks like a filter and is none.
+// noticeKeyword adds a notice for a word that looks like a filter but is not one.
 func (p *parser) noticeKeyword(i, end int) {
 	const longest = 16
 	colon := i
@@ -95,10 +100,10 @@ func (p *parser) noticeKeyword(i, end int) {
 	}
 }
 
-// showSpan is what a notice repeats of the query, on one line.
+// showSpan returns a part of the query for a notice, on one line.
 func (p *parser) showSpan(at Span) string { return showOnLine(p.text[at.Start:at.End]) }
 
-// showOnLine cuts a text and writes its control characters as escapes: a notice is one line.
+// showOnLine truncates a text and escapes its control characters: a notice is one line.
 func showOnLine(s string) string {
 	s = shortenPattern(s)
 	if !strings.ContainsFunc(s, unicode.IsControl) {
@@ -115,7 +120,7 @@ func showOnLine(s string) string {
 	return b.String()
 }
 
-// noticeScope is for filters that reach only one operand of an or.
+// noticeScope adds a notice for filters that apply to only one operand of an or.
 func (p *parser) noticeScope(arms []Query) {
 	and, ok := arms[0].(*And)
 	if !ok || !isRestriction(and.Children[0]) {
@@ -130,7 +135,7 @@ func (p *parser) noticeScope(arms []Query) {
 	p.noticeAmbiguous(at, fmt.Sprintf("%s is about the terms up to the first or only; use parentheses to filter all of them: %[1]s (a or b).", p.showSpan(at)))
 }
 
-// isRestriction reports whether q is a filter or a negated one.
+// isRestriction reports whether q is a filter or a negated filter.
 func isRestriction(q Query) bool {
 	if not, ok := q.(*Not); ok {
 		q = not.Child

@@ -7,10 +7,11 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads a query. The error is always an *Error.
+// Parse parses a query. The error is always an *Error.
 //
-// A query that this language refuses and the established server takes is read as the established server reads it. A
-// query that means something else there has a notice with the query to write for that meaning.
+// If this language refuses a query that the established server accepts, Parse reads it as
+// that server does. If a query means something else there, Parse adds a notice with the
+// query to write for that meaning.
 func Parse(text string, o Options) (*Parsed, error) {
 	p := &parser{scanner: newScanner(text, o.Regexp), o: o}
 	parsed, err := p.parse()
@@ -24,7 +25,7 @@ func Parse(text string, o Options) (*Parsed, error) {
 	return parsed, nil
 }
 
-// parser reads one query. The counters are compared with the Max constants.
+// parser parses one query. The counters are compared with the Max constants.
 type parser struct {
 	scanner
 	o            Options
@@ -33,11 +34,11 @@ type parser struct {
 	classes      int
 	notices      []Notice
 	additions    []addition
-	kind         TypeKind       // of the query, once it is read
-	bare         map[Query]bool // terms without a keyword: what type: is about
+	kind         TypeKind       // of the query, once parsed
+	bare         map[Query]bool // terms without a keyword: type: applies to them
 }
 
-// operator is a word between operands; zero is none.
+// operator is an operator word between operands; zero means none.
 type operator uint8
 
 const (
@@ -46,8 +47,9 @@ const (
 	opNot
 )
 
-// operatorOf returns the operator that a word may be. Upper case counts as well: users who write OR want the operator far more often than the
-// letters, and would see no result without a reason.
+// operatorOf returns the operator that a word may be. Upper case counts as well: users
+// who write OR want the operator far more often than the word, and would otherwise get no
+// results without an explanation.
 func operatorOf(word string) operator {
 	switch word {
 	case "and", "AND":
@@ -63,19 +65,19 @@ func operatorOf(word string) operator {
 // item is a token of a group: an operand, or a word that may be an operator.
 type item struct {
 	query    Query
-	operator operator // of a bare word that may be one; query is the word as a term
+	operator operator // of a bare word that may be one; query holds the word as a term
 	empty    bool     // the query is a bare "()"
 	grouped  bool     // the query is in parentheses
 	settings settings // of a group
 	at       Span
 }
 
-// settings are what type:, select: and case: say in a group.
+// settings are the type:, select: and case: filters of a group.
 type settings struct {
 	kind    TypeKind
 	sel     SelectKind
 	letters string // value of case:, empty if not given
-	at      Span   // of the last of them
+	at      Span   // of the last setting
 }
 
 func (s settings) areQueryWide() bool { return s.kind != TypeDefault || s.sel != SelectDefault }
@@ -126,7 +128,7 @@ func (p *parser) parseGroup(start, end, depth int) (Query, settings, *Error) {
 	for i := p.skipBlanks(start, end); i < end; i = p.skipBlanks(i, end) {
 		next, err := p.parseToken(&g, i, end, depth)
 		if limit := p.checkLimits(i); limit != nil {
-			err = limit // it explains what else went wrong
+			err = limit // it explains other errors as well
 		}
 		if err != nil {
 			return nil, settings{}, err
@@ -174,8 +176,9 @@ func (p *parser) parseToken(g *group, i, end, depth int) (int, *Error) {
 	return next, err
 }
 
-// negationOperand returns where the operand of a minus at i begins, or -1 if there is none. Arrows, decrements, long options
-// and numbers are text. A blank may follow only before a filter: a lone minus is found in many a line of code.
+// negationOperand returns the position of the operand of a minus at i, or -1 if there is
+// none. Arrows, decrements, long options and numbers are text. A blank may follow the
+// minus only before a filter: a lone minus is frequent in code.
 func (p *parser) negationOperand(i, end int) int {
 	if p.text[i] != '-' || i+1 == end {
 		return -1
@@ -210,7 +213,7 @@ func (p *parser) parseNegated(i, operand, end, depth int) (item, int, *Error) {
 	return item{query: negateQuery(it.query, Span{i, next})}, next, nil
 }
 
-// negateQuery folds constants, so that -() is true and not the negation of something false.
+// negateQuery folds constants, so that -() is true and not a negated false.
 func negateQuery(q Query, at Span) Query {
 	if c, ok := q.(*Const); ok {
 		return &Const{Value: !c.Value, At: at}
@@ -259,8 +262,9 @@ func (p *parser) groupToken(i, end int) int {
 	return close
 }
 
-// groupsQueries reports whether a range in parentheses must be a group and cannot be part of a regular expression: it is empty, has several tokens,
-// or begins with a filter, a quoted string or such a group.
+// groupsQueries reports whether a range in parentheses must be a group and cannot be part
+// of a regular expression: it is empty, has several tokens, or begins with a filter, a
+// quoted string or such a group.
 func (p *parser) groupsQueries(start, end int) bool {
 	i := p.skipBlanks(start, end)
 	if i == end {
@@ -294,7 +298,7 @@ func (p *parser) parseParentheses(i, close, depth int) (item, int, *Error) {
 	return item{query: q, settings: set, grouped: true}, close + 1, err
 }
 
-// parseBareTerm is term for one without a keyword, which type: may be about.
+// parseBareTerm is parseTerm for a term without a keyword, which type: may apply to.
 func (p *parser) parseBareTerm(at, raw Span, quoted bool) (Query, *Error) {
 	q, err := p.parseTerm(at, raw, quoted, p.o.Regexp)
 	if err != nil {
@@ -307,7 +311,7 @@ func (p *parser) parseBareTerm(at, raw Span, quoted bool) (Query, *Error) {
 	return q, nil
 }
 
-// parseTerm makes a Text of the value at raw.
+// parseTerm returns a Text for the value at raw.
 func (p *parser) parseTerm(at, raw Span, quoted, isRegexp bool) (Query, *Error) {
 	pattern, err := p.parsePattern(raw, quoted, isRegexp)
 	if err != nil {
@@ -336,8 +340,8 @@ func (p *parser) parsePattern(raw Span, quoted, isRegexp bool) (string, *Error) 
 	return pattern, nil
 }
 
-// checkedPattern checks a regular expression and counts it. The error has no place; offset is where in the expression
-// it is.
+// checkedPattern checks a regular expression and counts it. The error has no position;
+// offset is the place in the expression.
 func (p *parser) checkedPattern(pattern string) (offset int, err *Error) {
 	if p.classes += unicodeClasses(pattern); p.classes > MaxUnicodeClasses {
 		return 0, &Error{Message: fmt.Sprintf(`the query has more than %d \p classes`, MaxUnicodeClasses), Advice: "Name each class once."}
@@ -383,8 +387,8 @@ func (p *parser) parseFilter(f *filter, i, v, end int) (Query, int, *Error) {
 	return q, next, nil
 }
 
-// filterPattern decodes and checks the value of a filter. One on names or paths that
-// looks like a glob is read as one.
+// filterPattern decodes and checks the value of a filter. A value of a filter on names or
+// paths that looks like a glob is read as a glob.
 func (p *parser) filterPattern(f *filter, at, raw Span, quoted bool) (string, *Error) {
 	value := p.text[raw.Start:raw.End]
 	if !f.takesGlobs || quoted || !isGlob(value) {
@@ -405,14 +409,15 @@ func (p *parser) filterPattern(f *filter, at, raw Span, quoted bool) (string, *E
 	return pattern, nil
 }
 
-// findValue finds the value at v: where the token ends, and what of it is the value.
+// findValue finds the value at v. It returns the end of the token and the range of the
+// value.
 func (p *parser) findValue(f *filter, v, end int) (next int, raw Span, quoted bool, err *Error) {
 	if p.text[v] == '"' {
 		close := p.quoteEnd(v, end)
 		if close < 0 {
 			return 0, raw, false, p.newError(v, "the quote is not closed", `Close it with ", or write \" for the character.`)
 		}
-		if close == v+2 && f != filterLanguage { // lang:"" is about files of no known language
+		if close == v+2 && f != filterLanguage { // lang:"" selects files of no known language
 			return 0, raw, false, p.newError(v, f.name+": has no value", "Write "+f.wanted+" in the quotes.")
 		}
 		return close, Span{v + 1, close - 1}, true, nil
@@ -460,7 +465,7 @@ func (p *parser) parseSetting(s *settings, f *filter, i, v, end int) (int, *Erro
 	return next, p.mergeSettings(s, add)
 }
 
-// mergeSettings adds settings to others of the same scope, which must not contradict them.
+// mergeSettings merges settings of the same scope, which must not contradict each other.
 func (p *parser) mergeSettings(s *settings, add settings) *Error {
 	kind := s.kind != TypeDefault && add.kind != TypeDefault && s.kind != add.kind
 	sel := s.sel != SelectDefault && add.sel != SelectDefault && s.sel != add.sel

@@ -5,12 +5,15 @@ import (
 	"strings"
 )
 
-// Print writes a tree as a query from which Parse, with the same Options, reads the same tree.
+// Print formats a tree as a query from which Parse, with the same Options, reads the same
+// tree.
 //
-// A term that is not of the mode of o is written with regex: or literal:, a case that is not that of o with case:.
+// A term that is not of the mode of o is written with regex: or literal:, and a case
+// other than that of o with case:.
 func Print(q Query, o Options) string { return printTyped(q, o, TypeDefault) }
 
-// printTyped prints a tree as the root of a query of that type: where there is one, a term needs its keyword.
+// printTyped prints a tree as the root of a query of the given type: with a type, a
+// content term needs its keyword.
 func printTyped(q Query, o Options, kind TypeKind) string {
 	p := newPrinter(q, o)
 	p.keywords = kind != TypeDefault
@@ -18,7 +21,8 @@ func printTyped(q Query, o Options, kind TypeKind) string {
 	return p.b.String()
 }
 
-// newPrinter begins with the case of all leaves of a tree, where it has to be written.
+// newPrinter returns a printer that has written the common case of the leaves of q, if it
+// must be written.
 func newPrinter(q Query, o Options) *printer {
 	p := &printer{o: o, terms: CaseNo, repos: CaseNo}
 	if o.CaseSensitive {
@@ -31,7 +35,7 @@ func newPrinter(q Query, o Options) *printer {
 	return p
 }
 
-// Print writes the whole query as Parse reads it with the same Options.
+// Print formats the whole query so that Parse with the same Options reads it again.
 func (q *Parsed) Print(o Options) string {
 	settings := ""
 	if q.Type != TypeDefault {
@@ -43,8 +47,9 @@ func (q *Parsed) Print(o Options) string {
 	return settings + printTyped(q.Root, o, q.Type)
 }
 
-// PrintLiteral writes the whole query with each term in quotes or after a keyword, as Parse reads it with the same Options: a text that is always
-// taken for a query, whatever it looks like.
+// PrintLiteral formats the whole query with each term in quotes or after a keyword, so
+// that Parse with the same Options reads it again. The text is always read as a query,
+// never as pasted text.
 func (q *Parsed) PrintLiteral(o Options) string {
 	if q.Type != TypeDefault || q.Select != SelectDefault {
 		return q.Print(o)
@@ -55,14 +60,14 @@ func (q *Parsed) PrintLiteral(o Options) string {
 	return p.b.String()
 }
 
-// String writes the whole query as Parse reads it with zero Options.
+// String formats the whole query for Parse with zero Options.
 func (q *Parsed) String() string { return q.Print(Options{}) }
 
-// printer writes a tree. terms and repos are the cases that a leaf gets where none is written.
+// printer writes a tree. terms and repos are the cases of leaves without a written case.
 type printer struct {
 	o            Options
-	keywords     bool // content: is written
-	quoted       bool // terms are in quotes
+	keywords     bool // content: must be written
+	quoted       bool // terms must be quoted
 	terms, repos Case
 	b            strings.Builder
 }
@@ -74,7 +79,8 @@ func caseSetting(c Case) string {
 	return "case:no "
 }
 
-// commonCase returns the case of all leaves of q that have one, if they agree and it has to be written.
+// commonCase returns the case of all leaves of q that have one, if they agree and the
+// case must be written.
 func (p *printer) commonCase(q Query) Case {
 	common, mixed, written := CaseDefault, false, false
 	Walk(q, func(q Query) bool {
@@ -93,7 +99,8 @@ func (p *printer) commonCase(q Query) Case {
 	return common
 }
 
-// caseOf returns the case of a leaf and the one it would get unwritten; CaseDefault for nodes without one.
+// caseOf returns the case of a leaf and the one that it would get by default; CaseDefault
+// for nodes without a case.
 func (p *printer) caseOf(q Query) (is, given Case) {
 	switch q := q.(type) {
 	case *Text:
@@ -108,7 +115,7 @@ func (p *printer) caseOf(q Query) (is, given Case) {
 	return CaseDefault, CaseDefault
 }
 
-// writeRoot writes a node that no parentheses surround.
+// writeRoot writes a node without parentheses around it.
 func (p *printer) writeRoot(q Query) {
 	switch q := q.(type) {
 	case *And:
@@ -134,7 +141,7 @@ func (p *printer) writeList(qs []Query, between string, write func(Query)) {
 	}
 }
 
-// writeArm writes an operand of or, which binds less than the And of blanks.
+// writeArm writes an operand of or, which binds less tightly than blanks.
 func (p *printer) writeArm(q Query) {
 	if and, ok := q.(*And); ok && len(and.Children) > 1 {
 		p.writeRoot(and)
@@ -163,7 +170,8 @@ func (p *printer) writeGroup(q Query) {
 	p.b.WriteByte(')')
 }
 
-// writeConst writes () in its own parentheses: next to other terms a bare () is text.
+// writeConst writes () in another pair of parentheses: next to other terms a bare () is
+// text.
 func (p *printer) writeConst(q *Const) {
 	if q.Value {
 		p.b.WriteString("-()")
@@ -172,7 +180,7 @@ func (p *printer) writeConst(q *Const) {
 	p.b.WriteString("(())")
 }
 
-// writeNot writes the word where a minus would be text, as in --x and -1.
+// writeNot writes the word "not" where a minus would be text, as in --x and -1.
 func (p *printer) writeNot(q *Not) {
 	if minusIsText(q.Child) {
 		p.b.WriteString("not ")
@@ -219,7 +227,8 @@ func hasConditions(q Query) bool {
 	return false
 }
 
-// writeConditions writes those of a leaf, in parentheses with it, where c is the case of the parentheses.
+// writeConditions writes the conditions of a leaf, in parentheses with it; c is the case
+// of the parentheses.
 func (p *printer) writeConditions(q Query, c Case) {
 	var lines []Line
 	switch q := q.(type) {
@@ -316,13 +325,14 @@ func (p *printer) writeFilter(f *filter, v string) {
 	p.b.WriteString(quoteTerm(v))
 }
 
-// isBareTerm reports whether a term reads back unquoted. It quotes too much rather than too little.
+// isBareTerm reports whether an unquoted term reads back unchanged. When in doubt it
+// returns false, so that the term is quoted.
 func isBareTerm(pattern string, isRegexp bool) bool {
 	return operatorOf(pattern) == 0 && !strings.HasPrefix(pattern, "-") && !strings.HasPrefix(pattern, "(") &&
 		!strings.Contains(pattern, ":") && isBareValue(pattern, isRegexp)
 }
 
-// isBareValue reports whether the value of a filter reads back unquoted.
+// isBareValue reports whether an unquoted filter value reads back unchanged.
 func isBareValue(v string, isRegexp bool) bool {
 	if v == "" || v[0] == ':' || v[0] == '/' || strings.ContainsAny(v, "\" \t\n\r\v\f") {
 		return false
@@ -335,11 +345,12 @@ func isBareValue(v string, isRegexp bool) bool {
 
 var quoter = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 
-// quoteTerm is the inverse of unquote.
+// quoteTerm is the inverse of unquoteTerm.
 func quoteTerm(s string) string { return `"` + quoter.Replace(s) + `"` }
 
-// unquoteTerm decodes the text between quotes: \" and \\ lose their backslash, any other pair stays as it is, so that \n in a pasted string and \w in
-// an expression keep their meaning.
+// unquoteTerm decodes the text between quotes: \" and \\ lose their backslash, and any
+// other pair is kept, so that \n in a pasted string and \w in an expression keep their
+// meaning.
 func unquoteTerm(s string) string {
 	if !strings.Contains(s, `\`) {
 		return s
@@ -359,7 +370,8 @@ func isEscapePair(s string, i int) bool {
 	return s[i] == '\\' && i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\')
 }
 
-// rawOffset returns the offset in a quoted text s of the byte at offset of its decoded form.
+// rawOffset returns the offset in a quoted text s of the byte at offset of its decoded
+// form.
 func rawOffset(s string, offset int) int {
 	i := 0
 	for ; i < len(s) && offset > 0; offset-- {

@@ -2,29 +2,32 @@ package syntax
 
 // Query is a node of a query tree: one of the pointer types of this file.
 type Query interface {
-	// String prints the node as a query that Parse reads with zero Options.
+	// String formats the node as a query for Parse with zero Options.
 	String() string
 	// Span is the position of the node in the text of the query.
 	Span() Span
 	queryNode()
 }
 
-// Span is a range of byte offsets in the text of a query. It is zero for nodes that were not read from text.
+// Span is a range of byte offsets in the text of a query. It is zero for nodes that were
+// not read from text.
 type Span struct{ Start, End int }
 
-// And is true where every child is. Parse gives it at least two children; one without children is true.
+// And is true if every child is. Parse creates it with at least two children; without
+// children it is true.
 type And struct {
 	Children []Query
 	At       Span
 }
 
-// Or is true where any child is. Parse gives it at least two children; one without children is false.
+// Or is true if any child is. Parse creates it with at least two children; without
+// children it is false.
 type Or struct {
 	Children []Query
 	At       Span
 }
 
-// Not is true where its child is not.
+// Not is true if its child is false.
 type Not struct {
 	Child Query
 	At    Span
@@ -36,51 +39,54 @@ type Const struct {
 	At    Span
 }
 
-// Text is a pattern in the content of a file: a bare word, a quoted string, or the value of content:, regex: or
-// literal:. It never matches the path.
+// Text is a pattern in the content of a file: a bare word, a quoted string, or the value
+// of content:, regex: or literal:. It never matches the path.
 type Text struct {
-	Pattern string // not empty; a regular expression if Regexp, else the very characters
+	Pattern string // not empty; a regular expression if Regexp, otherwise literal text
 	Regexp  bool
 	Case    Case
-	Lines   []Line // conditions on the line of the match; all of them hold
+	Lines   []Line // conditions on the line of the match; all must hold
 	At      Span
 }
 
-// File is a regular expression somewhere in the path of a file.
+// File is a regular expression that matches anywhere in the path of a file.
 type File struct {
 	Pattern string
 	Case    Case
 	At      Span
 }
 
-// Repo is a regular expression somewhere in the full name of a repository.
+// Repo is a regular expression that matches anywhere in the full name of a repository.
 type Repo struct {
 	Pattern string
 	Case    Case
 	At      Span
 }
 
-// Symbol is a regular expression somewhere in the name of a symbol that the file defines.
+// Symbol is a regular expression that matches anywhere in the name of a symbol that the
+// file defines.
 type Symbol struct {
 	Pattern string
 	Case    Case
-	Kinds   []Kinds // of the symbol; all of them hold
-	Lines   []Line  // conditions on the line of the symbol; all of them hold
-	// Parent is the name of the definition around the symbol, exactly; empty for any. No
-	// text of a query gives it.
+	Kinds   []Kinds // conditions on the kind of the symbol; all must hold
+	Lines   []Line  // conditions on the line of the symbol; all must hold
+	// Parent is the exact name of the definition that contains the symbol; empty for any.
+	// No query text sets it.
 	Parent string
 	At     Span
 }
 
-// Kinds is a condition on the kind of a symbol, the value of kind:. In a tree from Parse it is a part of a Symbol.
+// Kinds is a condition on the kind of a symbol, the value of kind:. In a tree from Parse
+// it is part of a Symbol.
 type Kinds struct {
 	Words []string // at least one, each a key of kindWords
 	Not   bool     // the symbol has none of these kinds
 	At    Span
 }
 
-// Line is a condition on the line of a match: the regular expression matches in it, or, with Not, it does not. It is the
-// value of line:. In a tree from Parse it is a part of a Text or a Symbol.
+// Line is a condition on the line of a match: the regular expression matches in it or,
+// with Not, does not. It is the value of line:. In a tree from Parse it is part of a Text
+// or a Symbol.
 type Line struct {
 	Pattern string
 	Case    Case
@@ -88,7 +94,7 @@ type Line struct {
 	At      Span
 }
 
-// Is says what a file is: the value of is:.
+// Is is a condition on a trait of a file: the value of is:.
 type Is struct {
 	Trait Trait
 	At    Span
@@ -97,7 +103,7 @@ type Is struct {
 // Trait is a fact about a file.
 type Trait uint8
 
-// The traits. docs/query-language.md says how each is decided.
+// The traits. docs/query-language.md describes how each is determined.
 const (
 	Test Trait = iota
 	Vendored
@@ -105,38 +111,40 @@ const (
 	Docs // documentation
 )
 
-// Language is the name or alias of a language as it was written; the search resolves it, without regard to case.
+// Language is the name or alias of a language as written; the search resolves it,
+// ignoring case.
 type Language struct {
 	Name string
 	At   Span
 }
 
-// Revision selects refs: a substring of the full ref name (refs/heads/main), AllRevisions or DefaultRevision.
-// A tree without any Revision is about the default branch of each repository: see HasRevision.
+// Revision selects refs: a substring of the full ref name (refs/heads/main), AllRevisions
+// or DefaultRevision. A tree without any Revision searches the default branch of each
+// repository: see HasRevision.
 type Revision struct {
 	Pattern string
 	At      Span
 }
 
-// Patterns of Revision with a meaning of their own.
+// Revision patterns with a special meaning.
 const (
 	AllRevisions    = "*"
 	DefaultRevision = "HEAD"
 )
 
-// Archived says whether files of archived repositories are wanted.
+// Archived selects or excludes files of archived repositories.
 type Archived struct {
 	Want Inclusion
 	At   Span
 }
 
-// Fork says whether files of forks are wanted.
+// Fork selects or excludes files of forks.
 type Fork struct {
 	Want Inclusion
 	At   Span
 }
 
-// Visibility says of which visibility a repository must be.
+// Visibility selects repositories by their visibility.
 type Visibility struct {
 	Want Access
 	At   Span
@@ -148,17 +156,17 @@ type Context struct {
 	At   Span
 }
 
-// RepoSet is a set of full repository names, matched exactly. Names hold no comma.
+// RepoSet is a set of full repository names, matched exactly. Names contain no comma.
 type RepoSet struct {
-	Names []string // at least one, none empty
+	Names []string // at least one; no name is empty
 	At    Span
 }
 
-// Case says whether the letters of a pattern must match exactly.
+// Case is whether the letter case of a pattern must match exactly.
 type Case uint8
 
 const (
-	CaseDefault Case = iota // not decided yet; never in a tree from Parse
+	CaseDefault Case = iota // not resolved yet; never in a tree from Parse
 	CaseYes                 // exact
 	CaseNo                  // folded, by simple Unicode case folding
 )
@@ -167,9 +175,9 @@ const (
 type Inclusion uint8
 
 const (
-	Yes  Inclusion = iota // included with the others: no restriction
-	No                    // not wanted
-	Only                  // nothing else is wanted
+	Yes  Inclusion = iota // included: no restriction
+	No                    // excluded
+	Only                  // everything else is excluded
 )
 
 // Access is the value of visibility:.
@@ -181,7 +189,7 @@ const (
 	Private
 )
 
-// TypeKind is the value of type:, the kind of thing that is looked for by name and listed.
+// TypeKind is the value of type:, the kind of thing to match by name and to list.
 type TypeKind uint8
 
 const (
@@ -191,7 +199,7 @@ const (
 	TypeSymbol                  // terms match symbol names, results are symbols
 )
 
-// SelectKind is the value of select:, what of each result is shown.
+// SelectKind is the value of select:, the part of each result to show.
 type SelectKind uint8
 
 const (
@@ -202,17 +210,18 @@ const (
 	SelectContent                   // only matches in content, not those in the path
 )
 
-// Parsed is a whole query: the condition, and what applies to the answer as a whole.
+// Parsed is a whole query: the condition, and settings for the whole answer.
 type Parsed struct {
 	Root    Query // never nil
 	Type    TypeKind
 	Select  SelectKind
-	Text    string   // as it was given to Parse
-	Options Options  // that it was read with
-	Notices []Notice // what the writer may not have meant, in order of place; at most MaxNotices
+	Text    string   // as given to Parse
+	Options Options  // the options it was parsed with
+	Notices []Notice // what the writer may not have meant, by position; at most MaxNotices
 }
 
-// Options are the switches of a request. The zero value is the default: literal terms in any case.
+// Options are the options of a request. The zero value is the default: literal terms,
+// ignoring case.
 type Options struct {
 	Regexp        bool // terms are regular expressions
 	CaseSensitive bool // terms, file: and sym: match case exactly, unless case: says otherwise

@@ -8,21 +8,23 @@ import (
 	"unicode/utf8"
 )
 
-// RegexpFlags are the flags with which regular expressions of a query are read: the syntax of RE2 as Go has it, with ^ and $
-// at line ends.
+// RegexpFlags are the flags for parsing regular expressions of a query: Go's RE2 syntax,
+// with ^ and $ at line ends.
 const RegexpFlags = syntax.Perl &^ syntax.OneLine
 
-// maxErrorCandidates bounds the places tried for where a regular expression is wrong.
+// maxErrorCandidates bounds the places tried to locate an error in a regular expression.
 const maxErrorCandidates = 64
 
-// regexpFault is a broken regular expression: what is wrong, where in the pattern, and what to do.
+// regexpFault describes a broken regular expression: what is wrong, where in the pattern,
+// and what to do.
 type regexpFault struct {
 	message  string
 	position int
 	advice   string
 }
 
-// regexpSize checks pattern and counts the instructions it compiles to, up to some more than limit.
+// regexpSize checks pattern and counts the instructions it compiles to. It stops counting
+// soon after limit.
 func regexpSize(pattern string, limit int) (int, *regexpFault) {
 	re, err := syntax.Parse(pattern, RegexpFlags)
 	if err == nil {
@@ -39,8 +41,9 @@ func regexpSize(pattern string, limit int) (int, *regexpFault) {
 	}
 }
 
-// countInstructions counts what re compiles to, and stops counting beyond limit. It walks the tree before repetitions are
-// unrolled, so a small pattern that unfolds into a huge program costs nothing.
+// countInstructions counts the instructions that re compiles to, and stops counting
+// beyond limit. It walks the tree before repetitions are unrolled, so a small pattern
+// that expands into a huge program costs nothing.
 func countInstructions(re *syntax.Regexp, limit int) int {
 	n := 0
 	switch re.Op {
@@ -70,7 +73,7 @@ func faultMessage(e *syntax.Error) string {
 	return "bad regular expression: " + e.Code.String() + " " + shortenPattern(e.Expr)
 }
 
-// shortenPattern cuts what a message repeats of a pattern.
+// shortenPattern truncates a pattern for a message.
 func shortenPattern(s string) string {
 	const most = 40
 	if utf8.RuneCountInString(s) <= most {
@@ -79,7 +82,7 @@ func shortenPattern(s string) string {
 	return string([]rune(s)[:most]) + "…"
 }
 
-// faultPosition finds the position of a fault, which the standard library does not report.
+// faultPosition locates a fault; the standard library does not report its position.
 func faultPosition(pattern string, e *syntax.Error) int {
 	switch e.Code {
 	case syntax.ErrMissingParen, syntax.ErrUnexpectedParen:
@@ -94,8 +97,9 @@ func faultPosition(pattern string, e *syntax.Error) int {
 	return faultFragment(pattern, e)
 }
 
-// faultFragment finds the first occurrence of the fragment e.Expr whose end brings out the same fault. The parser
-// works from left to right, so that is the one it stumbled over.
+// faultFragment finds the first occurrence of the fragment e.Expr whose end causes the
+// same fault. The parser works from left to right, so that occurrence is the one at
+// fault.
 func faultFragment(pattern string, e *syntax.Error) int {
 	first, from := -1, 0
 	for range maxErrorCandidates {
@@ -120,8 +124,8 @@ func faultFragment(pattern string, e *syntax.Error) int {
 	return max(first, 0)
 }
 
-// unbalancedParen returns the place of a parenthesis without partner: the first that closes nothing, else the last
-// that is not closed.
+// unbalancedParen returns the position of an unmatched parenthesis: the first that closes
+// nothing, or else the last that is not closed.
 func unbalancedParen(pattern string) int {
 	s := newScanner(pattern, true)
 	var open []int
@@ -143,8 +147,8 @@ func unbalancedParen(pattern string) int {
 	return open[len(open)-1]
 }
 
-// isBalanced reports whether every class and parenthesis of a pattern is closed as the scanner sees it, whatever
-// surrounds the pattern.
+// isBalanced reports whether the scanner sees every class and parenthesis of a pattern as
+// closed, regardless of what surrounds the pattern.
 func isBalanced(pattern string) bool {
 	s := newScanner(pattern, true)
 	depth := 0
@@ -166,8 +170,8 @@ func isBalanced(pattern string) bool {
 	return depth == 0
 }
 
-// hasUpper reports whether a pattern has an upper-case letter to be matched: letters of escapes, of flags and of group names
-// do not count.
+// hasUpper reports whether a pattern has an upper-case letter that must match: letters of
+// escapes, flags and group names do not count.
 func hasUpper(pattern string, isRegexp bool) bool {
 	for i := 0; i < len(pattern); {
 		if isRegexp {
@@ -185,7 +189,8 @@ func hasUpper(pattern string, isRegexp bool) bool {
 	return false
 }
 
-// syntaxLetters returns how many bytes at the beginning of a pattern are syntax with letters in it.
+// syntaxLetters returns how many bytes at the beginning of a pattern are syntax that
+// contains letters.
 func syntaxLetters(s string) int {
 	switch {
 	case strings.HasPrefix(s, `\p{`), strings.HasPrefix(s, `\P{`), strings.HasPrefix(s, `\x{`):
@@ -204,7 +209,7 @@ func syntaxLetters(s string) int {
 	return 0
 }
 
-// unicodeClasses counts the escapes of a pattern that unfold into Unicode tables.
+// unicodeClasses counts the escapes of a pattern that expand to Unicode tables.
 func unicodeClasses(pattern string) int {
 	return strings.Count(pattern, `\p`) + strings.Count(pattern, `\P`)
 }

@@ -2,8 +2,9 @@ package syntax
 
 import "regexp"
 
-// retargetTerms makes the bare terms of a query match the names selected by its type:. A term with a keyword (content:, regex:, literal:) stays one in
-// the content: type:file content:TODO finds files by their content.
+// retargetTerms makes the bare terms of a query match the names selected by its type:. A
+// term with a keyword (content:, regex:, literal:) still matches content: type:file
+// content:TODO finds files by their content.
 func (p *parser) retargetTerms(q Query, kind TypeKind) Query {
 	if kind == TypeDefault {
 		return q
@@ -16,7 +17,7 @@ func (p *parser) retargetTerms(q Query, kind TypeKind) Query {
 	})
 }
 
-// asNamePattern is a term as a pattern on names.
+// asNamePattern converts a term to a pattern on names.
 func asNamePattern(q *Text, kind TypeKind) Query {
 	pattern := q.Pattern
 	if !q.Regexp {

@@ -2,13 +2,14 @@ package syntax
 
 import "strings"
 
-// scanner finds where tokens end. It looks ahead for closing brackets, so its work is counted: when the budget is
-// spent, or brackets nest deeper than MaxDepth, every further answer is "not closed" and the parser gives up.
+// scanner finds the ends of tokens. It looks ahead for closing brackets, so its work is
+// counted: when the budget is spent, or brackets nest deeper than MaxDepth, it reports
+// every bracket as not closed and the parser stops.
 type scanner struct {
 	text         string
 	regexp       bool // words are regular expressions
-	scannedBytes int  // bytes looked at
-	tooDeepAt    int  // where nesting went beyond MaxDepth; -1 if nowhere
+	scannedBytes int  // bytes read
+	tooDeepAt    int  // where nesting exceeded MaxDepth; -1 if nowhere
 }
 
 func newScanner(text string, regexp bool) scanner {
@@ -36,7 +37,7 @@ func (s *scanner) skipBlanks(i, end int) int {
 // endsToken reports whether a token can end before i.
 func (s *scanner) endsToken(i, end int) bool { return i == end || isBlank(s.text[i]) }
 
-// quoteEnd returns the place after the quote that closes the one at i, or -1.
+// quoteEnd returns the position after the quote that closes the one at i, or -1.
 func (s *scanner) quoteEnd(i, end int) int {
 	for j := i + 1; j < end; j++ {
 		switch s.text[j] {
@@ -60,7 +61,7 @@ func (s *scanner) quotedToken(i, end int) int {
 	return close
 }
 
-// wordEnd returns the end of the word at i: of a term in the mode of the request.
+// wordEnd returns the end of the word at i, a term in the mode of the request.
 func (s *scanner) wordEnd(i, end int) int {
 	if s.regexp {
 		return s.regexpEnd(i, end, false)
@@ -76,9 +77,9 @@ func (s *scanner) runEnd(i, end int) int {
 	return i
 }
 
-// regexpEnd returns the end of the regular expression at i. A blank ends it, but not one that is escaped, in a class or
-// in parentheses: cut there, the expression could only be a broken one. In a group, a parenthesis that closes
-// nothing of the expression ends it too.
+// regexpEnd returns the end of the regular expression at i. A blank ends it, unless it is
+// escaped, in a class or in parentheses: cut there, the expression would be broken. In a
+// group, a parenthesis that closes nothing in the expression ends it, too.
 func (s *scanner) regexpEnd(i, end int, inGroup bool) int {
 	for i < end {
 		switch c := s.text[i]; {
@@ -96,7 +97,8 @@ func (s *scanner) regexpEnd(i, end int, inGroup bool) int {
 	return i
 }
 
-// regexpParenEnd returns the place after the parenthesis that closes the one at i, or after i if none does.
+// regexpParenEnd returns the position after the parenthesis that closes the one at i, or
+// i+1 if none does.
 func (s *scanner) regexpParenEnd(i, end int) int {
 	depth := 0
 	for j := i; j < end && !s.isExhausted(); {
@@ -130,7 +132,7 @@ func (s *scanner) regexpAtomEnd(i, end int) int {
 	return i + 1
 }
 
-// escapeEnd returns the end of the escape at i; \Q reaches up to its \E, if it has one.
+// escapeEnd returns the end of the escape at i; \Q extends to its \E, if it has one.
 func (s *scanner) escapeEnd(i, end int) int {
 	if strings.HasPrefix(s.text[i:end], `\Q`) {
 		n := strings.Index(s.text[i:end], `\E`)
@@ -143,14 +145,14 @@ func (s *scanner) escapeEnd(i, end int) int {
 	return min(i+2, end)
 }
 
-// classEnd returns the end of the class at i, or the place after i if it is not closed.
+// classEnd returns the end of the class at i, or i+1 if it is not closed.
 func (s *scanner) classEnd(i, end int) int {
 	j := i + 1
 	if j < end && s.text[j] == '^' {
 		j++
 	}
 	if j < end && s.text[j] == ']' {
-		j++ // first in a class, a bracket is itself
+		j++ // the first bracket in a class is literal
 	}
 	for j < end {
 		switch {
@@ -169,7 +171,8 @@ func (s *scanner) classEnd(i, end int) int {
 	return i + 1
 }
 
-// namedClassEnd returns the end of a [:name:] at i, or the place after i. Names are short, so it looks no further.
+// namedClassEnd returns the end of a [:name:] at i, or i+1. Names are short, so it does
+// not look further.
 func (s *scanner) namedClassEnd(i, end int) int {
 	const longest = len("[:^xdigit:]")
 	if n := strings.Index(s.text[i:min(end, i+longest)], ":]"); n > 0 {
@@ -178,8 +181,9 @@ func (s *scanner) namedClassEnd(i, end int) int {
 	return i + 1
 }
 
-// groupClose returns the position of the parenthesis that closes the one at i, which begins a token, or -1. It ignores quoted tokens and, where a
-// token is a regular expression, escaped characters and classes.
+// groupClose returns the position of the parenthesis that closes the one at i, which
+// begins a token, or -1. It ignores quoted tokens and, where a token is a regular
+// expression, escaped characters and classes.
 func (s *scanner) groupClose(i, end int) int {
 	depth, start := 0, true // start: a token may begin here
 	from := i
@@ -218,8 +222,9 @@ func (s *scanner) groupClose(i, end int) int {
 	return -1
 }
 
-// skipHead skips what is special at the beginning of a token within a group: a minus, a keyword, a quoted string, a
-// regular expression. It may stop in the middle of the token, but always moves on.
+// skipHead skips the special beginning of a token within a group: a minus, a keyword, a
+// quoted string, a regular expression. It may stop in the middle of the token, but always
+// advances.
 func (s *scanner) skipHead(i, end int) int {
 	from := i
 	if s.text[i] == '-' && i+1 < end {

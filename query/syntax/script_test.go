@@ -84,8 +84,9 @@ func writeNotice(b *strings.Builder, n Notice) {
 	}
 }
 
-// writeCompared writes how a query is read here and there, and checks that every query accepted there is accepted here, and that a notice says
-// where the readings differ, with a query that is read here as this one is there.
+// writeCompared writes how a query is read here and by the established server. It checks
+// that every query accepted there is accepted here, and that a notice reports differing
+// readings, with a query that is read here as the original is read there.
 func writeCompared(t *testing.T, b *strings.Builder, text string, o Options, ours *Parsed, err error) {
 	theirs := readEstablished(text, o)
 	if theirs == nil {
@@ -105,7 +106,8 @@ func writeCompared(t *testing.T, b *strings.Builder, text string, o Options, our
 	checkCompared(t, text, o, ours, err)
 }
 
-// dumpTree writes a readable tree: "x" is text, /x/ an expression, a ! after it means exact case.
+// dumpTree writes a readable tree: "x" is text, /x/ an expression, and a ! after it means
+// exact case.
 func dumpTree(q Query) string {
 	switch q := q.(type) {
 	case *And:

@@ -1,12 +1,13 @@
 package syntax
 
-// Simplify returns a tree that is true for the same documents: nested And and Or are flattened, double negations and
-// constants are folded, filters that restrict nothing are true. q stays as it is.
+// Simplify returns a tree that is true for the same documents: it flattens nested And and
+// Or, folds double negations and constants, and replaces filters that restrict nothing
+// with true. It does not change q.
 //
-// It may drop a Revision whose truth does not matter, so ask HasRevision before.
+// It may drop a Revision whose truth does not matter, so call HasRevision first.
 func Simplify(q Query) Query { return Map(q, simplifyNode) }
 
-// simplifyNode simplifies a node whose children are simple.
+// simplifyNode simplifies a node whose children are already simplified.
 func simplifyNode(q Query) Query {
 	switch q := q.(type) {
 	case *And:

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// randomTree builds a tree of the shape that Parse promises.
+// randomTree builds a tree of the shape that Parse guarantees.
 func randomTree(r *rand.Rand, depth int) Query {
 	if depth == 0 || r.IntN(4) == 0 {
 		return randomLeaf(r)
@@ -86,7 +86,7 @@ func randomLines(r *rand.Rand) []Line {
 	return all
 }
 
-// fragments are what makes texts hard to print.
+// fragments are texts that are hard to print.
 var fragments = []string{"a", "B", "1", " ", "\t", "\n", `"`, `\`, "(", ")", "[", "]", ":", "-", "--", "->", "or", "and", "NOT", "not ", "file:",
 	"case:yes", "()", `""`, "é", "{", "}", "*", "|", "^", "$", ".", ",", "/", "//", `\Q`, `\E`, `\"`, "\u00a0", "\x00"}
 
@@ -110,7 +110,7 @@ func randomRegexp(r *rand.Rand) string {
 
 var allOptions = []Options{{}, {Regexp: true}, {CaseSensitive: true}, {Regexp: true, CaseSensitive: true}}
 
-// checkRoundTrip holds print∘parse to be the identity on a tree, for all options.
+// checkRoundTrip checks that Parse(Print(q)) returns q for all options.
 func checkRoundTrip(t *testing.T, q Query) {
 	t.Helper()
 	for _, o := range allOptions {
@@ -135,7 +135,8 @@ func TestPrintThenParseIsIdentity(t *testing.T) {
 	}
 }
 
-// TestPrintThenParseIsIdentityUnderType is the same for whole queries, where type: makes bare terms patterns on names.
+// TestPrintThenParseIsIdentityUnderType does the same for whole queries, where type:
+// makes bare terms patterns on names.
 func TestPrintThenParseIsIdentityUnderType(t *testing.T) {
 	for seed := range uint64(2_000) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -157,7 +158,8 @@ func TestPrintThenParseIsIdentityUnderType(t *testing.T) {
 	}
 }
 
-// TestRandomLeafKnowsEveryLeaf holds the generator to every leaf that a filter or a term can make.
+// TestRandomLeafKnowsEveryLeaf checks that the generator produces every leaf that a
+// filter or a term can produce.
 func TestRandomLeafKnowsEveryLeaf(t *testing.T) {
 	made := map[string]bool{}
 	r := rand.New(rand.NewPCG(1, 8))
@@ -184,7 +186,7 @@ func TestRandomLeafKnowsEveryLeaf(t *testing.T) {
 	}
 }
 
-// evaluateTree gives a tree its value where each leaf has the one that truth says.
+// evaluateTree evaluates a tree with truth as the value of each leaf.
 func evaluateTree(q Query, truth func(leaf Query) bool) bool {
 	switch q := q.(type) {
 	case *And:
@@ -205,8 +207,8 @@ func evaluateTree(q Query, truth func(leaf Query) bool) bool {
 	return truth(q)
 }
 
-// TestSimplifyKeepsMeaning evaluates random trees and their simple forms under random truths, and checks that the
-// simple form is simple and the tree untouched.
+// TestSimplifyKeepsMeaning evaluates random trees and their simplified forms under random
+// truth values, and checks that the result is simple and the tree unchanged.
 func TestSimplifyKeepsMeaning(t *testing.T) {
 	for seed := range uint64(5_000) {
 		r := rand.New(rand.NewPCG(seed, 5))

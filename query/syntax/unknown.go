@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unknownFilters are words before a colon that other search tools have for filters, or that people try, with what to write here. A % is replaced by
-// the value.
+// unknownFilters maps words before a colon that are filters in other search tools, or
+// that people try, to what to write here. A % is replaced by the value.
 var unknownFilters = map[string]string{
 	"ext": "file:*.%", "extension": "file:*.%", "filetype": "file:*.%", "suffix": "file:*.%",
 	"filename": "file:%", "dir": "file:%/", "directory": "file:%/", "folder": "file:%/", "in": "file:%",
@@ -17,7 +17,7 @@ var unknownFilters = map[string]string{
 	"definition": "sym:%", "name": "file:%", "regexp": "regex:%", "pattern": "regex:%", "grep": "regex:%",
 }
 
-// notOfQuery are words that are about a request or about history, with where to say so.
+// notOfQuery maps words about a request or about history to where they can be set.
 var notOfQuery = map[string]string{
 	"count":  "how many matches are shown is no part of a query: the API has matches, the command line -n",
 	"limit":  "how many matches are shown is no part of a query: the API has matches, the command line -n",
@@ -27,7 +27,8 @@ var notOfQuery = map[string]string{
 	"until":  "when a line was written is no part of a query: quarry log and the API's commits know dates",
 }
 
-// noticeUnknown is for a word that is a filter elsewhere and text here. It reports whether it is one.
+// noticeUnknown adds a notice for a word that is a filter elsewhere and text here. It
+// reports whether key is one.
 func (p *parser) noticeUnknown(key string, i, end int) bool {
 	at, value := Span{i, end}, p.text[i+len(key)+1:end]
 	if !isPlainValue(value) {
@@ -54,14 +55,15 @@ func (p *parser) noticeUnknown(key string, i, end int) bool {
 	return true
 }
 
-// isPlainValue reports whether a value looks like one of a filter, and not like code.
+// isPlainValue reports whether a value looks like a filter value rather than code.
 func isPlainValue(value string) bool {
 	return strings.Trim(value, "*.") != "" && !strings.ContainsFunc(value, func(r rune) bool {
 		return r < 0x80 && !isLetter(byte(r)) && !isDigit(byte(r)) && !strings.ContainsRune("_-.*/+#", r)
 	})
 }
 
-// replaceSpan returns the query with another text at a place; "" if nothing is left of it, or too much to be suggested.
+// replaceSpan returns the query with the text at a place replaced, or "" if nothing is
+// left or the result is too long to suggest.
 func (p *parser) replaceSpan(at Span, by string) string {
 	before := p.text[:at.Start]
 	if by == "" {

@@ -2,7 +2,8 @@ package syntax
 
 import "slices"
 
-// Walk calls visit for q and, while visit returns true, for everything below it, parents first, left to right.
+// Walk calls visit for q and, while visit returns true, for the nodes below it, parents
+// first, from left to right.
 func Walk(q Query, visit func(Query) bool) {
 	if !visit(q) {
 		return
@@ -12,8 +13,8 @@ func Walk(q Query, visit func(Query) bool) {
 	}
 }
 
-// Map rebuilds q from its leaves up, replacing every node by f(node). f sees nodes whose children are replaced
-// already and must not change them; q itself stays as it is.
+// Map rebuilds q from its leaves up, replacing every node by f(node). f gets nodes whose
+// children have been replaced and must not change them; q itself is not changed.
 func Map(q Query, f func(Query) Query) Query {
 	switch q := q.(type) {
 	case *And:
@@ -46,8 +47,9 @@ func childrenOf(q Query) []Query {
 	return nil
 }
 
-// HasRevision reports whether a Revision occurs anywhere in q, even negated. If none does, a search is about default branches. Call it before
-// Simplify, which may remove the part that names one.
+// HasRevision reports whether a Revision occurs anywhere in q, even negated. If none
+// does, the search covers default branches. Call it before Simplify, which may remove the
+// part that names one.
 func HasRevision(q Query) bool {
 	found := false
 	Walk(q, func(q Query) bool {
@@ -59,7 +61,7 @@ func HasRevision(q Query) bool {
 	return found
 }
 
-// Equal reports whether two trees are the same, spans apart.
+// Equal reports whether two trees are the same apart from spans.
 func Equal(a, b Query) bool {
 	switch a := a.(type) {
 	case *And:
