@@ -13,7 +13,8 @@ const (
 	minCodeNames  = 1
 )
 
-// isCode recognizes a paste of code: a few tokens, a name and punctuation that belongs to no query.
+// isCode recognizes pasted code: a few tokens, a name, and punctuation that does not
+// occur in queries.
 func (p *Paste) isCode(t *queryShape) bool {
 	if !t.punctuated {
 		return false
@@ -35,15 +36,16 @@ func (p *Paste) isCode(t *queryShape) bool {
 	return true
 }
 
-// looksLikeMessage reports whether a text with brackets reads as a sentence: far more words than punctuation, and none of
-// the signs of code.
+// looksLikeMessage reports whether a text with brackets reads as a sentence: it has far
+// more words than punctuation, and no sign of code.
 func (p *Paste) looksLikeMessage() bool {
 	return len(p.Lines) == 1 && len(plainWords.FindAllString(p.Lines[0], -1)) >= minMessageWords && !codeSigns.MatchString(p.Lines[0])
 }
 
 var (
 	plainWords = regexp.MustCompile(`(?:^|[\s(\["'])[A-Za-z][a-z']+(?:[,.:;)\]"']*(?:\s|$))`)
-	// codeSigns are what sentences do not have: operators, calls, statements that end, openings of blocks.
+	// codeSigns match what sentences do not contain: operators, calls, ends of
+	// statements, beginnings of blocks.
 	codeSigns = regexp.MustCompile(`:=|[!=<>+\-*/|&]=|=>|->|&&|\|\||\w\(|[;{]\s*$|^\s*(?:if|for|while|return|func|def|class|public|private|static|const|let|var|import|fn|pub|else|case|switch|type|struct|elif|try|except|raise|throw|assert|yield|with|from|go|defer|async|await|impl|match|use|export|package)\b.*[(){}=:\[]|^[^"'` + "`" + `]*\s=\s|^\s*[}\])]`)
 )
 
@@ -94,8 +96,8 @@ func isWord(s string) bool {
 	return isWordRune(c)
 }
 
-// Expression returns a regular expression for lines of code, one after the other, in which blanks between tokens are free. It is empty if there are
-// no tokens.
+// Expression returns a regular expression that matches consecutive lines of code with any
+// blanks between tokens. It is empty if there are no tokens.
 func Expression(lines []string) string {
 	var b strings.Builder
 	n := 0
@@ -131,8 +133,8 @@ func writeTokens(b *strings.Builder, tokens []token) {
 	}
 }
 
-// pastedLines returns the lines of a text that are not blank, without what tools put before each: the number of the line,
-// or the marks of a diff and of a quotation.
+// pastedLines returns the non-blank lines of a text without the prefixes that tools add:
+// line numbers, or the marks of a diff or a quotation.
 func pastedLines(text string) (lines []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		if line = strings.TrimRight(line, " \t\r"); strings.TrimSpace(line) != "" {
@@ -155,7 +157,8 @@ var (
 	markPrefix   = regexp.MustCompile(`^[+\->]\s+`)
 )
 
-// cutPrefixes cuts a prefix off all lines; nil if one has none, or if nothing is left of it.
+// cutPrefixes removes a prefix from all lines. It returns nil if a line lacks the prefix
+// or if nothing remains.
 func cutPrefixes(lines []string, prefix *regexp.Regexp) []string {
 	cut := make([]string, len(lines))
 	for i, line := range lines {

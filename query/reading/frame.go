@@ -10,15 +10,17 @@ import (
 
 // Frame is a line of a stack trace: a place in a file, a symbol, or both.
 type Frame struct {
-	Language string // of Go, Java, Python, JavaScript, Rust, C++, C#; empty if the shape is ambiguous
-	// Path is as the trace has it, with slashes, without host, drive and versions of modules; empty if there is none.
+	Language string // Go, Java, Python, JavaScript, Rust, C++ or C#; empty if the shape is ambiguous
+	// Path is the path in the trace, with slashes, without host, drive and module
+	// versions; empty if there is none.
 	Path string
 	Line int // from 1; 0 if there is none
-	// Package has the path or the dotted name of a package or namespace, Type the type or class that contains Function.
+	// Package is the path or the dotted name of a package or namespace, and Type the type
+	// or class that contains Function.
 	Package, Type, Function string
-	// Text is the line that it was read from.
+	// Text is the line that the frame was read from.
 	Text string
-	// sure says that nothing but a trace has such lines.
+	// sure is set if only traces contain such lines.
 	sure bool
 }
 
@@ -59,7 +61,7 @@ func (p *Paste) isTrace() bool {
 	return true
 }
 
-// addPlace adds the place of the line after a symbol, as Go and Rust write them.
+// addPlace adds the place in the line after a symbol, as Go and Rust print it.
 func (f *Frame) addPlace(next *Frame) bool {
 	if f.Path != "" || next.Path == "" || next.HasSymbol() || f.Language != "Go" && f.Language != "Rust" {
 		return false
@@ -68,7 +70,7 @@ func (f *Frame) addPlace(next *Frame) bool {
 	return true
 }
 
-// frameShape is a shape that lines of traces have.
+// frameShape is a form of the lines of traces.
 type frameShape struct {
 	language   string
 	expression *regexp.Regexp // names groups: package, type, function, symbol, path, line
@@ -97,7 +99,7 @@ var frameShapes = []frameShape{
 	{"", regexp.MustCompile(`^` + pathLine + `:(?P<line>\d+)(?::\d+)?:\s?`), true},
 }
 
-// maxFrameBytes bounds a line that can be a frame.
+// maxFrameBytes bounds a line that may be a frame.
 const maxFrameBytes = 2 << 10
 
 func parseFrame(line string) (f Frame, ok bool) {
@@ -144,7 +146,7 @@ var (
 	rustHash      = regexp.MustCompile(`::h[0-9a-f]{16}$`)
 )
 
-// cleanPath returns a path with slashes, without the parts before it in a URL.
+// cleanPath returns a path with slashes, without the leading parts of a URL.
 func cleanPath(p string) string {
 	p = strings.ReplaceAll(p, `\`, "/")
 	if i := strings.Index(p, "://"); i >= 0 {
@@ -163,7 +165,7 @@ func cleanPath(p string) string {
 	return moduleVersion.ReplaceAllString(strings.TrimPrefix(path.Clean("/"+p), "/"), "")
 }
 
-// setSymbol takes a qualified name apart.
+// setSymbol splits a qualified name.
 func (f *Frame) setSymbol(symbol string) {
 	if strings.Contains(symbol, "<anonymous>") {
 		return
@@ -203,7 +205,8 @@ func (f *Frame) setSymbol(symbol string) {
 
 var plainName = regexp.MustCompile(`^[\pL_$][\pL\pN_$]*$`)
 
-// normalizeNames drops names that no source has, and adds the path that follows from a class. It reports whether anything is left.
+// normalizeNames drops names that do not occur in source code, and adds the path that
+// follows from a class. It reports whether anything is left.
 func (f *Frame) normalizeNames() bool {
 	if f.Language == "Java" {
 		if lambda := strings.Split(f.Function, "$"); len(lambda) == 3 && lambda[0] == "lambda" {

@@ -8,16 +8,17 @@ import (
 )
 
 const (
-	// minMessageWords is how many words make a message; one less if it has values.
+	// minMessageWords is how many words make a message; with values, one less suffices.
 	minMessageWords = 3
-	// minSentenceWords is how many words are seldom typed but as a sentence.
+	// minSentenceWords is how many words are rarely typed except as a sentence.
 	minSentenceWords = 5
-	// maxMessageBytes bounds the part of a message that is looked at.
+	// maxMessageBytes bounds the part of a message that is read.
 	maxMessageBytes = 2 << 10
 )
 
-// valuePattern is what programs fill into format strings: numbers with or without a unit, hexadecimal digits, UUIDs, paths,
-// addresses, times, and what has an equals sign or an at.
+// valuePattern matches values that programs fill into format strings: numbers with or
+// without a unit, hexadecimal digits, UUIDs, paths, addresses, times, and words with an
+// equals sign or an @.
 var valuePattern = regexp.MustCompile(`^[("'\[<{]*(?:` +
 	`[-+]?\d[\d.,_]*(?:[a-zA-Z%µ]{0,3}\d*)*` + // 12, 1.5s, 2h3m, 99%, 10GiB
 	`|(?:0x)?[0-9a-fA-F]*\d[0-9a-fA-F]*` + // hexadecimal digits
@@ -27,7 +28,7 @@ var valuePattern = regexp.MustCompile(`^[("'\[<{]*(?:` +
 	`|[\w.-]+:\d+` +
 	`)[)"'\]>},;:.!?]*$`)
 
-// isMessage recognizes an error message: words with values between, or a few words.
+// isMessage recognizes an error message: words with values between them, or enough words.
 func (p *Paste) isMessage(t *queryShape) bool {
 	if p.isPath(t) {
 		return true
@@ -55,8 +56,8 @@ func (p *Paste) isMessage(t *queryShape) bool {
 	return true
 }
 
-// isSentence reports whether the words or, and and not of a text are those of a sentence, not operators: something is not
-// found, or a function word is in it.
+// isSentence reports whether the words or, and and not of a text belong to a sentence
+// rather than being operators: something is not found, or the text has a function word.
 func (p *Paste) isSentence() bool {
 	if strings.Contains(p.Text, ": ") {
 		return true
@@ -65,19 +66,21 @@ func (p *Paste) isSentence() bool {
 }
 
 var (
-	// operatorSigns are what only queries have: operators in capitals, negated terms, groups.
+	// operatorSigns match what only queries contain: operators in capitals, negated
+	// terms, groups.
 	operatorSigns = regexp.MustCompile(`\b(?:OR|AND|NOT)\b|(?:^|\s)(?:-["(\pL]|\()`)
 	functionWords = regexp.MustCompile(`(?i)\b(?:(?:is|are|was|were|be|do|does|did|has|have|had|can|could|should|must|may|will|would|if|or|but) not|` +
 		`not (?:a|an|the|be|been|in|of|to|yet|enough|able|[a-z]+ed|found|set|valid|available|empty|exist|exists|match|equal|open|ready|running|known)|no such|` +
 		`(?:is|are|was|were|the|an?|to|of|for|must|cannot|failed|unable|invalid|unexpected|expected)) `)
 )
 
-// isPath recognizes a path with values in it, as /repos/acme/kettle/issues/12 is: one term, some parts of which may be constant.
+// isPath recognizes a path with values in it, such as /repos/acme/kettle/issues/12: one
+// term, some parts of which may be constant.
 func (p *Paste) isPath(t *queryShape) bool {
 	return t.words == 1 && !t.blanks && strings.Count(p.Text, "/") >= minPathParts-1 && len(pathPart.FindAllString(p.Text, minPathParts)) >= minPathParts
 }
 
-// minPathParts is how many parts a path has.
+// minPathParts is how many parts a path must have.
 const minPathParts = 3
 
 var pathPart = regexp.MustCompile(`[^\s/?&=:]*\pL[^\s/?&=:]*`)
@@ -86,17 +89,17 @@ func cutMessage(text string) string {
 	return strings.ToValidUTF8(text[:min(len(text), maxMessageBytes)], "")
 }
 
-// Words is a message as a text of one line, and the runs of words in it that may be constant: the values between them are
-// left out. Each word is a range of the text.
+// Words is a message as a text of one line, and the runs of words in it that may be
+// constant; the values between them are left out. Each word is a range of the text.
 type Words struct {
 	Text string
 	Runs [][]Range
 }
 
-// Range is half-open, in bytes.
+// Range is a half-open range of bytes.
 type Range struct{ Start, End int }
 
-// Words takes a message apart. A run ends at a value, a quote, a colon and an equals sign.
+// Words splits a message. A run ends at a value, a quote, a colon or an equals sign.
 func (p *Paste) Words() *Words {
 	w := &Words{Text: strings.Map(func(c rune) rune {
 		if unicode.IsSpace(c) {
@@ -134,7 +137,8 @@ func (p *Paste) Words() *Words {
 	return w
 }
 
-// PathRuns returns the parts of the paths in a message, a run for each path: a format string may have some of them.
+// PathRuns returns the parts of the paths in a message, one run for each path: a format
+// string may contain some of them.
 func (w *Words) PathRuns() (runs [][]Range) {
 	for _, at := range pathToken.FindAllStringIndex(w.Text, MaxWords) {
 		var run []Range
@@ -148,12 +152,13 @@ func (w *Words) PathRuns() (runs [][]Range) {
 	return runs
 }
 
-// pathToken is a word with slashes in it.
+// pathToken matches a word with slashes in it.
 var pathToken = regexp.MustCompile(`\S*/\S*/\S*`)
 
 var (
 	messageWord = regexp.MustCompile(`[\pL_][\pL\pN_.\-']*`)
-	// filledInPattern are the values that may hold words: quoted text, paths, UUIDs, hexadecimal digits, numbers with units.
+	// filledInPattern matches values that may contain words: quoted text, paths, UUIDs,
+	// hexadecimal digits, numbers with units.
 	filledInPattern = regexp.MustCompile(`"[^"]*"|'[^']*'|` + "`[^`]*`" + `|\S*[/\\@]\S*|\b[0-9a-fA-F]+(?:-[0-9a-fA-F]+){2,}\b|\b(?:0x)?[0-9a-fA-F]*\d[0-9a-fA-F]{3,}\b|\b\d[\d.,:]*[a-zA-Z%µ]{0,3}(?:\d+[a-zA-Zµ]{1,3})*\b`)
 )
 
@@ -168,41 +173,47 @@ func (w *Words) Letters() int {
 	return n
 }
 
-// Template is a string literal that can have been the format of a message.
+// Template is a string literal that may have been the format of a message.
 type Template struct {
-	// Literal is the text of the literal as it is written, in pieces that follow each other on the line.
+	// Literal is the text of the literal as written, in pieces that follow each other on
+	// the line.
 	Literal []string
-	// Weight is the number of its letters and digits that the message has as well, Words of its words.
+	// Weight is the number of its letters and digits that also occur in the message, and
+	// Words the number of its words that do.
 	Weight, Words int
 	// Gaps is the number of its placeholders.
 	Gaps int
-	// Ends counts the ends of the message, or of a part between colons, at which the template begins or ends: 0 to 2.
+	// Ends counts the ends of the message, or of a part between colons, at which the
+	// template begins or ends: 0 to 2.
 	Ends int
-	// Quoted says that it is in quotes, and not all text of a line.
+	// Quoted is set if the literal is in quotes, and not the whole text of a line.
 	Quoted bool
-	// Covers are the ranges of the message that are its constant parts, Spans the range from its begin to its end, gaps included.
+	// Covers are the ranges of the message that match its constant parts, and Spans the
+	// range from its first to its last part, gaps included.
 	Covers []Range
 	Spans  Range
 }
 
-// placeholderPattern is a gap of a format string, in the ways of many languages: %s %5.2f %(name)s {} {0} {name:>5} ${x} #{x} \(x)
-// {{.X}}.
+// placeholderPattern matches a placeholder of a format string in many languages: %s %5.2f
+// %(name)s {} {0} {name:>5} ${x} #{x} \(x) {{.X}}.
 var placeholderPattern = regexp.MustCompile(`%\(\w+\)[-+#0 ]*[\d.]*[a-zA-Z]|%[-+# 0]*(?:\[\d+\])?[*\d]*(?:\.[*\d]+)?(?:hh|h|ll|l|z|j|t|L|I64)?[a-zA-Z]|\{\{[^{}]*\}\}|[$#]?\{[^{}]*\}|\\\([^()]*\)|\$\w+`)
 
-// stringLiterals are the literals of a line, by their quotes.
+// stringLiterals match the literals of a line, by kind of quote.
 var stringLiterals = []*regexp.Regexp{
 	regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`), regexp.MustCompile("`([^`]*)`"), regexp.MustCompile(`'((?:[^'\\]|\\.)*)'`),
 }
 
 const (
-	// maxTemplateLine bounds a line that is looked at for literals, maxTemplates the literals of it.
+	// maxTemplateLine bounds a line that is searched for literals, and maxTemplates the
+	// literals in it.
 	maxTemplateLine = 1 << 10
 	maxTemplates    = 16
-	// minTemplateWeight is the weight below which a template says nothing.
+	// minTemplateWeight is the weight below which a template is not significant.
 	minTemplateWeight = 6
 )
 
-// BestTemplate returns the literal of a line that explains most of a message; ok is false if none explains any.
+// BestTemplate returns the literal of a line that explains most of a message; ok is false
+// if none explains any of it.
 func (w *Words) BestTemplate(line string) (best Template, ok bool) {
 	if len(line) > maxTemplateLine {
 		return best, false
@@ -225,7 +236,7 @@ func (w *Words) BestTemplate(line string) (best Template, ok bool) {
 			}
 		}
 		if len(pieces) > 1 {
-			try(pieces, true) // put together by an operator
+			try(pieces, true) // pieces joined by an operator
 		}
 	}
 	if !ok {
@@ -234,7 +245,7 @@ func (w *Words) BestTemplate(line string) (best Template, ok bool) {
 	return best, ok
 }
 
-// Better reports whether t explains a message better than o.
+// Better reports whether t explains more of a message than o.
 func (t *Template) Better(o *Template) bool {
 	if a, b := t.templateScore(), o.templateScore(); a != b {
 		return a > b
@@ -320,7 +331,8 @@ var (
 	blankPattern  = regexp.MustCompile(`(?:\s|\\n|\\t)+`)
 )
 
-// isBoundary reports whether a message, or the part between colons, begins after or ends before a text.
+// isBoundary reports whether a message, or a part between colons, begins after text
+// (before is set) or ends before it.
 func isBoundary(text string, before bool) bool {
 	if before {
 		text = strings.TrimRight(text, " ")
@@ -329,7 +341,8 @@ func isBoundary(text string, before bool) bool {
 	return text == "" || strings.ContainsAny(text[:1], ":;,.\"')]\n")
 }
 
-// IsValueOf reports whether a template without gaps lies in a gap of another one, as the text of a cause does.
+// IsValueOf reports whether t has no gaps and lies in a gap of o, as the text of a cause
+// does.
 func (t *Template) IsValueOf(o *Template) bool {
 	if t.Gaps > 0 || o.Gaps == 0 || t.Spans.Start < o.Spans.Start || t.Spans.End > o.Spans.End {
 		return false
@@ -342,7 +355,7 @@ func (t *Template) IsValueOf(o *Template) bool {
 	return true
 }
 
-// gapOf returns an expression for the values that a placeholder can be filled with.
+// gapOf returns an expression for the possible values of a placeholder.
 func gapOf(placeholder string) string {
 	if placeholder[0] != '%' {
 		return `.*?`
@@ -360,7 +373,7 @@ func gapOf(placeholder string) string {
 	return `.*?`
 }
 
-// decodeEscapes decodes the escapes of a literal that messages show.
+// decodeEscapes decodes the escapes in a literal that appear decoded in messages.
 func decodeEscapes(s string) string {
 	if !strings.ContainsAny(s, `\%`) {
 		return s
@@ -370,7 +383,7 @@ func decodeEscapes(s string) string {
 
 var unescaper = strings.NewReplacer(`\"`, `"`, `\'`, `'`, `\\`, `\`, `\n`, ` `, `\t`, ` `, "%%", "%", "\\`", "`")
 
-// Overlaps reports whether a fifth of the letters that t covers are covered by o as well.
+// Overlaps reports whether o also covers at least a fifth of the letters that t covers.
 func (t *Template) Overlaps(o *Template) bool {
 	shared, all := 0, 0
 	for _, a := range t.Covers {
@@ -382,7 +395,8 @@ func (t *Template) Overlaps(o *Template) bool {
 	return shared*5 > all
 }
 
-// Expression returns a regular expression for the literal as it is written, between quotes if it is in quotes.
+// Expression returns a regular expression for the literal as written, between quotes if
+// it is quoted.
 func (t *Template) Expression() string {
 	pieces := make([]string, len(t.Literal))
 	for i, piece := range t.Literal {

@@ -87,7 +87,8 @@ func describeReading(t *testing.T, text string) string {
 	return b.String()
 }
 
-// TestDocumentedPastes holds docs/query-language.md: each block that begins with ```paste KIND is recognized as that kind.
+// TestDocumentedPastes checks docs/query-language.md: each block that begins with
+// ```paste KIND must be recognized as that kind.
 func TestDocumentedPastes(t *testing.T) {
 	page, err := os.ReadFile("../../docs/query-language.md")
 	if err != nil {

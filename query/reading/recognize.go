@@ -10,17 +10,19 @@ import (
 
 // Bounds of a paste.
 const (
-	// MaxLines bounds the lines of a paste that are looked at, MaxFrames the frames of a trace.
+	// MaxLines bounds the lines of a paste that are read, and MaxFrames the frames of a
+	// trace.
 	MaxLines  = 200
 	MaxFrames = 50
-	// MaxCodeLines bounds the lines of an expression for pasted code, MaxTokens its tokens.
+	// MaxCodeLines bounds the lines of an expression for pasted code, and MaxTokens its
+	// tokens.
 	MaxCodeLines = 12
 	MaxTokens    = 400
-	// MaxWords bounds the words of a message that are looked at.
+	// MaxWords bounds the words of a message that are read.
 	MaxWords = 60
 )
 
-// Kind is what a text was recognized as.
+// Kind is the kind of a recognized text.
 type Kind string
 
 // The kinds.
@@ -30,32 +32,33 @@ const (
 	Trace   Kind = "trace"
 )
 
-// Kinds lists them.
+// Kinds lists all kinds.
 var Kinds = []Kind{Code, Message, Trace}
 
-// Paste is a text that was recognized.
+// Paste is a recognized text.
 type Paste struct {
-	// Kinds are what the text may be, the likeliest first.
+	// Kinds are what the text may be, most likely first.
 	Kinds []Kind
 	// Text is the query without its filters; At is its position in the query.
 	Text string
 	At   syntax.Span
-	// Filters are those around the text.
+	// Filters are the filters around the text.
 	Filters []syntax.Query
-	// Sure says that the shape leaves no doubt: the reading comes before the literal one. Otherwise it is tried when the
-	// literal one finds nothing.
+	// Sure is set if the form is unmistakable: this reading is then tried before the
+	// literal one. Otherwise it is tried if the literal one finds nothing.
 	Sure bool
-	// Long says that a message without values has as many words as a sentence: it is tried first, and must be explained
-	// from its begin to its end.
+	// Long is set if a message without values has as many words as a sentence: it is
+	// tried first, and must be explained from beginning to end.
 	Long bool
-	// Frames are those of a trace, in the order in which they are to be looked for.
+	// Frames are the frames of a trace, in search order.
 	Frames []Frame
-	// Lines are those of the text that are not blank, without what tools put before them, such as + and line numbers;
-	// at most MaxLines.
+	// Lines are the non-blank lines of the text without the prefixes that tools add, such
+	// as + and line numbers; at most MaxLines.
 	Lines []string
 }
 
-// Recognize returns what the text of a query is beyond its literal reading, nil if it is meant literally.
+// Recognize returns the possible readings of a query as pasted text, or nil if the query
+// is meant literally.
 func Recognize(q *syntax.Parsed) *Paste {
 	if q.Type != syntax.TypeDefault || q.Select != syntax.SelectDefault || q.Text == "" || caseSetting.MatchString(q.Text) {
 		return nil
@@ -91,19 +94,19 @@ func Recognize(q *syntax.Parsed) *Paste {
 	return p
 }
 
-// caseSetting is a filter that leaves no trace in a tree but on its leaves.
+// caseSetting matches a filter that appears in a tree only as the case of its leaves.
 var caseSetting = regexp.MustCompile(`(?:^|[\s(])case:(?:yes|no|auto)(?:[\s)]|$)`)
 
-// queryShape is what the leaves of a query say of its shape.
+// queryShape describes the form of a query by its leaves.
 type queryShape struct {
-	keyword    bool // a leaf has a keyword, or is a regular expression: the query is meant literally
-	words      int  // terms that are not in quotes
-	punctuated bool // one of them has a character that the query language has no use for there
-	blanks     bool // there is more than one leaf
-	operators  bool // there is an or, or a negation
+	keyword    bool // a leaf has a keyword or is a regular expression: the query is meant literally
+	words      int  // terms that are not quoted
+	punctuated bool // one of them has a character that the query language does not use there
+	blanks     bool // more than one leaf
+	operators  bool // an or or a negation
 }
 
-// codeCharacters are those that words of people seldom have.
+// codeCharacters are rare in words that people type.
 const codeCharacters = "()[]{};=<>&|*\"`"
 
 func inspectLeaves(q *syntax.Parsed) (t queryShape) {
@@ -148,7 +151,8 @@ func hasKeyword(written, pattern string) bool {
 	return false
 }
 
-// cutFilters removes the filters from both ends of a query; nil if nothing is left, or if filters are elsewhere.
+// cutFilters removes the filters from both ends of a query. It returns nil if nothing is
+// left, or if there are filters elsewhere.
 func cutFilters(q *syntax.Parsed) *Paste {
 	p := &Paste{At: syntax.Span{Start: 0, End: len(q.Text)}}
 	children := []syntax.Query{q.Root}
@@ -185,7 +189,7 @@ func cutFilters(q *syntax.Parsed) *Paste {
 	return p
 }
 
-// isFilter reports whether a node is a filter on places, or a negated one.
+// isFilter reports whether a node is a filter on places or a negated one.
 func isFilter(q syntax.Query) bool {
 	if not, ok := q.(*syntax.Not); ok {
 		q = not.Child
