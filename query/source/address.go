@@ -8,10 +8,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
-// AddressPrefix begins the address of every page about code.
+// AddressPrefix is the prefix of the address of every page about code.
 const AddressPrefix = "/browse/"
 
-// PageKind is what a page about code shows.
+// PageKind is the kind of a page about code.
 type PageKind string
 
 // The kinds of pages, as addresses spell them.
@@ -19,9 +19,9 @@ const (
 	PageBlob PageKind = "blob" // a file, with line numbers
 	PageRaw  PageKind = "raw"  // the text of a file and nothing else
 	PageTree PageKind = "tree" // a directory; the root if the path is empty
-	// PageCommits is the history of a file or directory, or of everything.
+	// PageCommits is the history of a file, a directory or the whole repository.
 	PageCommits PageKind = "commits"
-	// PageCommit and PageCompare have a commit, and BASE...HEAD, in place of the path.
+	// PageCommit and PageCompare have a commit or BASE...HEAD in place of the path.
 	PageCommit  PageKind = "commit"
 	PageCompare PageKind = "compare"
 )
@@ -29,12 +29,12 @@ const (
 // pageKinds are the kinds that an address may name.
 var pageKinds = map[PageKind]bool{PageBlob: true, PageRaw: true, PageTree: true, PageCommits: true, PageCommit: true, PageCompare: true}
 
-// Address names a page about code:
+// Address is the address of a page about code:
 //
 //	/browse/REPOSITORY[@REVISION]/-/KIND/PATH
 //
-// The API, the agents' tools and the pages build and read addresses here only, so
-// that no link leads to a page that is not served.
+// The API, the agents' tools and the pages format and parse addresses only here, so that
+// no link leads to a page that does not exist.
 type Address struct {
 	Repository string
 	// Revision is a branch, tag or commit; empty means the default branch.
@@ -43,8 +43,8 @@ type Address struct {
 	Path     string
 }
 
-// String returns the address as an escaped path. The slashes of the path are
-// escaped, those of the repository and the revision are not.
+// String returns the address as an escaped path. The slashes of the path are escaped;
+// those of the repository and the revision are not.
 func (a Address) String() string {
 	b := []byte(AddressPrefix + escapeRepository(a.Repository))
 	if a.Revision != "" {
@@ -54,25 +54,25 @@ func (a Address) String() string {
 	return string(pageurl.AppendPath(b, a.Path, false))
 }
 
-// separator is between the repository and the kind.
+// separator separates the repository from the kind.
 const separator = "/-/"
 
-// escapeRepository also escapes what separates the parts of an address.
+// escapeRepository also escapes the separators of an address.
 func escapeRepository(name string) string {
 	escaped := strings.ReplaceAll(string(pageurl.AppendPath(nil, name, true)), "@", "%40")
 	return strings.ReplaceAll(escaped, separator, "/%2D/")
 }
 
-// Limits of an address, which anybody may send.
+// Limits of an address, which is untrusted input.
 const (
 	maxReadings     = 32
-	maxAddressBytes = 3 * (code.MaxNameBytes + code.MaxRefBytes + code.MaxPathBytes + 64) // all of it escaped
+	maxAddressBytes = 3 * (code.MaxNameBytes + code.MaxRefBytes + code.MaxPathBytes + 64) // the whole address, escaped
 )
 
-// ReadAddress returns the readings of the escaped path of a page, the likeliest
-// first. There is more than one if a name contains a separator that is not
-// escaped: then the first reading with a known repository counts. Slashes may be
-// escaped or not. An address without a kind is the root of a repository.
+// ReadAddress returns the readings of the escaped path of a page, most likely first.
+// There is more than one if a name contains an unescaped separator; the first reading
+// with a known repository then counts. Slashes may be escaped or not. An address without
+// a kind is the root of a repository.
 func ReadAddress(escaped string) []Address {
 	rest, ok := strings.CutPrefix(escaped, AddressPrefix)
 	if !ok || len(escaped) > maxAddressBytes {
@@ -88,8 +88,8 @@ func ReadAddress(escaped string) []Address {
 	return appendReadings(readings, strings.TrimSuffix(rest, "/"), PageTree, "")
 }
 
-// appendReadings adds an address for each "@" after which the revision may begin,
-// then the one without a revision.
+// appendReadings adds a reading for each "@" that may separate the revision, then the one
+// without a revision.
 func appendReadings(readings []Address, name string, kind PageKind, path string) []Address {
 	if !pageKinds[kind] {
 		return readings

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 )
 
-// oddAddresses have everything in their parts that addresses use as separators.
+// oddAddresses contain every separator of addresses in their parts.
 var oddAddresses = []source.Address{
 	{"github.com/meadow/kettle", "", source.PageBlob, "src/boil.go"},
 	{"github.com/meadow/kettle", "refs/heads/release/1", source.PageTree, ""},
@@ -38,7 +38,7 @@ func TestAddressIsReadAsItWasWritten(t *testing.T) {
 }
 
 func TestReadAddress(t *testing.T) {
-	// The first of the readings, as REPOSITORY REVISION KIND PATH, or none.
+	// want is the first reading, as REPOSITORY REVISION KIND PATH, or none.
 	for escaped, want := range map[string]string{
 		"/browse/a/b@main/-/blob/c/d.go":                      "a/b main blob c/d.go",
 		"/browse/a%2Fb/-/tree/c%2Fd/":                         "a/b  tree c/d",
@@ -65,7 +65,7 @@ func TestReadAddress(t *testing.T) {
 			t.Errorf("%.100s: have %q, want %q", escaped, have, want)
 		}
 	}
-	// Names with separators in them are found in a later reading.
+	// Names that contain separators are found in a later reading.
 	if read := source.ReadAddress("/browse/a@b/-/tree/c/-/blob/d"); !slices.Contains(read, source.Address{Repository: "a@b/-/tree/c", Kind: source.PageBlob, Path: "d"}) {
 		t.Errorf("readings %+v", read)
 	}
@@ -84,7 +84,7 @@ func FuzzAddress(f *testing.F) {
 		}
 		a := source.Address{Repository: repository, Revision: revision, Kind: source.PageBlob, Path: path}
 		if strings.HasPrefix(revision, "-/") || strings.Contains(revision, "/-/") || strings.HasSuffix(revision, "/-") || strings.HasSuffix(repository, "/-") {
-			return // no ref has such an element
+			return // no ref contains such an element
 		}
 		if read := source.ReadAddress(a.String()); len(read) == 0 || read[0] != a {
 			t.Errorf("%s is read as %+v, want %+v", a, read, a)

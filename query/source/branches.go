@@ -16,16 +16,16 @@ import (
 type Branch struct {
 	Ref    code.Ref
 	Commit code.CommitID
-	// Time is the committer's.
+	// Time is the committer's time.
 	Time time.Time
-	// Indexed says that it can be searched; Commit is then the indexed one. Default
-	// says that it is searched by default.
+	// Indexed is set if the branch can be searched; Commit is then the indexed commit.
+	// Default is set if it is searched by default.
 	Indexed, Default bool
 }
 
-// Branches returns the branches of a repository: the default branch, then those that
-// are indexed, then, where a mirror is at hand, the others; the one with the newest
-// commit first within each group.
+// Branches returns the branches of a repository: the default branch, then the other
+// indexed branches, then, if a mirror is available, the remaining ones. Within each
+// group, the branch with the newest commit comes first.
 func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, error) {
 	s, err := b.o.Index.Snapshot(ctx)
 	if err != nil {
@@ -48,8 +48,8 @@ func (b *Browser) Branches(ctx context.Context, r *code.Repository) ([]Branch, e
 	return mergeBranches(branches, others, head), nil
 }
 
-// Tags returns the tags of a repository that are indexed, the one with the newest commit first. Commit is the one that a
-// tag leads to.
+// Tags returns the indexed tags of a repository, the one with the newest commit first.
+// Commit is the commit that the tag points to.
 func (b *Browser) Tags(ctx context.Context, r *code.Repository) ([]Branch, error) {
 	s, err := b.o.Index.Snapshot(ctx)
 	if err != nil {
@@ -60,7 +60,8 @@ func (b *Browser) Tags(ctx context.Context, r *code.Repository) ([]Branch, error
 	return mergeBranches(tags, nil, ""), nil
 }
 
-// mergeBranches adds the others to the indexed branches: a name means what is indexed.
+// mergeBranches adds other branches to the indexed ones. If a name is in both lists, the
+// indexed branch wins.
 func mergeBranches(indexed, others []Branch, head code.Ref) []Branch {
 	known := make(map[code.Ref]bool, len(indexed))
 	for _, b := range indexed {
@@ -84,7 +85,7 @@ func mergeBranches(indexed, others []Branch, head code.Ref) []Branch {
 	return all
 }
 
-// sortGroup is the place of a branch in the order of Branches.
+// sortGroup returns the group of a branch in the order of Branches.
 func (b *Branch) sortGroup() int {
 	switch {
 	case b.Default:

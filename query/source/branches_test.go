@@ -20,7 +20,7 @@ func TestBranches(t *testing.T) {
 	for _, b := range branches {
 		fmt.Fprintf(&have, "%s %.1s indexed=%v default=%v\n", b.Ref.Short(), b.Commit, b.Indexed, b.Default)
 	}
-	// What is indexed of trunk counts, not what the mirror has.
+	// The indexed commit of trunk counts, not the one in the mirror.
 	want := "trunk 1 indexed=true default=true\nside 2 indexed=false default=false\nold 3 indexed=false default=false\n"
 	if have.String() != want {
 		t.Errorf("have\n%swant\n%s", have.String(), want)

@@ -32,16 +32,16 @@ func New(o Options) (*Browser, error) {
 	return b, nil
 }
 
-// revision is a commit of a repository; ref is an indexed ref at that commit, if
-// there is one.
+// revision is a commit of a repository; ref is an indexed ref at that commit, if there is
+// one.
 type revision struct {
 	id     code.RepositoryID
 	commit code.CommitID
 	ref    code.Ref
 }
 
-// withRevision calls read with a state of the index and the revision that a name means in
-// it; the empty name is the default branch.
+// withRevision calls read with a snapshot of the index and the revision that a name
+// refers to in it; the empty name is the default branch.
 func (b *Browser) withRevision(ctx context.Context, r *code.Repository, name string, read func(Snapshot, revision) error) error {
 	parsed := code.RevisionName{Head: true}
 	if name != "" {
@@ -62,9 +62,9 @@ func (b *Browser) withRevision(ctx context.Context, r *code.Repository, name str
 	return read(s, rev)
 }
 
-// resolveRevision checks the index first: a branch means its indexed commit. A commit that
-// is named by its ID must be one that a ref leads to: a mirror also has commits
-// that a forced push has dropped.
+// resolveRevision checks the index first: a branch name refers to its indexed commit. A
+// commit ID is accepted only if a ref leads to the commit, because a mirror also contains
+// commits that a forced push has dropped.
 func (b *Browser) resolveRevision(ctx context.Context, s Snapshot, r *code.Repository, name code.RevisionName) (revision, error) {
 	rev := revision{id: r.ID}
 	head, mustReach := s.Default(r.ID), false
@@ -96,8 +96,7 @@ func (b *Browser) resolveRevision(ctx context.Context, s Snapshot, r *code.Repos
 	return rev, err
 }
 
-// findIndexed returns the ref and commit that the index has for a name, its steps
-// aside.
+// findIndexed returns the indexed ref and commit for a name, ignoring its steps.
 func findIndexed(s Snapshot, id code.RepositoryID, name code.RevisionName, head code.Ref) (code.Ref, code.CommitID) {
 	if name.Head {
 		if head == "" {
@@ -114,7 +113,7 @@ func findIndexed(s Snapshot, id code.RepositoryID, name code.RevisionName, head 
 	return name.Refs[0], s.Commit(id, name.Refs[0])
 }
 
-// callGit runs a call of git within the bounds.
+// callGit runs a git call within the bounds.
 func (b *Browser) callGit(ctx context.Context, p *callPool, operation string, call func(context.Context) error) error {
 	if b.o.Git == nil {
 		return fmt.Errorf("%w in this process", ErrUnavailable)
@@ -133,8 +132,8 @@ func (b *Browser) callGit(ctx context.Context, p *callPool, operation string, ca
 	return err
 }
 
-// File returns a file at a revision. A symbolic link has its target as its text.
-// The error wraps ErrDirectory or ErrSubmodule if the path is one.
+// File returns a file at a revision. The text of a symbolic link is its target. The error
+// wraps ErrDirectory or ErrSubmodule if the path is one.
 func (b *Browser) File(ctx context.Context, r *code.Repository, name, path string) (File, error) {
 	if err := code.ValidatePath(path); err != nil {
 		return File{}, fmt.Errorf("%w: %w", ErrInvalidPath, err)
@@ -184,7 +183,7 @@ func (b *Browser) Files(ctx context.Context, r *code.Repository, name string) ([
 		if rev = at; rev.ref == "" {
 			return ErrNotIndexed
 		}
-		// The only answer from the index that can be large.
+		// This is the only result from the index that can be large.
 		if err := b.walks.acquireSlot(ctx); err != nil {
 			return err
 		}
@@ -207,8 +206,8 @@ func (b *Browser) Files(ctx context.Context, r *code.Repository, name string) ([
 	return files, nil
 }
 
-// Folder returns the entries of one directory at a revision, directories first;
-// "" is the root.
+// Folder returns the entries of one directory at a revision, directories first; "" is the
+// root.
 func (b *Browser) Folder(ctx context.Context, r *code.Repository, name, path string) ([]Entry, error) {
 	path, err := cleanDirectory(path)
 	if err != nil {
@@ -226,7 +225,7 @@ func (b *Browser) Folder(ctx context.Context, r *code.Repository, name, path str
 	return entries, nil
 }
 
-// readDirectories returns those of the directories that are there.
+// readDirectories returns the entries of the directories that exist.
 func (b *Browser) readDirectories(ctx context.Context, r *code.Repository, name string, paths []string) (map[string][]Entry, error) {
 	var found map[string][]Entry
 	var rev revision
@@ -266,7 +265,7 @@ func listAll(ctx context.Context, s Snapshot, rev revision, paths []string) (map
 	return found, nil
 }
 
-// cleanDirectory takes the slashes around a path off and checks it.
+// cleanDirectory removes the slashes around a path and validates it.
 func cleanDirectory(path string) (string, error) {
 	path = strings.TrimSuffix(strings.TrimPrefix(path, "/"), "/")
 	if path == "" {
@@ -278,7 +277,7 @@ func cleanDirectory(path string) (string, error) {
 	return path, nil
 }
 
-// sortEntries puts directories first, then orders by name in any case.
+// sortEntries puts directories first, then sorts by name, ignoring case.
 func sortEntries(entries []Entry) {
 	slices.SortFunc(entries, func(a, b Entry) int {
 		if (a.Kind == KindTree) != (b.Kind == KindTree) {

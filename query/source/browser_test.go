@@ -29,8 +29,8 @@ var (
 	kettle        = &code.Repository{ID: 42, Name: "kettle", DefaultBranch: "trunk"}
 )
 
-// fakeIndex has refs/heads/trunk at indexedCommit, with the files a.txt and
-// dir/b.txt, and large.txt that it knows without its text.
+// fakeIndex has refs/heads/trunk at indexedCommit, with the files a.txt and dir/b.txt,
+// and large.txt without its text.
 type fakeIndex struct{ open atomic.Int64 }
 
 func (x *fakeIndex) Snapshot(context.Context) (source.Snapshot, error) {
@@ -207,9 +207,9 @@ func TestIndexAnswersForItsRevisions(t *testing.T) {
 	}
 }
 
-// TestReach calls git once to check whether an indexed ref leads to a commit, and
-// each time to check another ref, which may be deleted at any time. A commit that
-// no ref leads to is not found, unless it is to be served.
+// TestReach checks that git is called once to find out whether an indexed ref leads to a
+// commit, and each time for another ref, which may be deleted at any time. A commit that
+// no ref leads to is not found unless ServeUnreachable is set.
 func TestReach(t *testing.T) {
 	dropped := code.CommitID(strings.Repeat("4", 40))
 	git := &fakeGit{}
@@ -388,7 +388,8 @@ func TestCallsEndWithTheRequest(t *testing.T) {
 	})
 }
 
-// Of several concurrent requests for one blame, one runs git.
+// TestWhoWaitedFindsTheBlame checks that only one of several concurrent requests for a
+// blame runs git.
 func TestWhoWaitedFindsTheBlame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		git := &fakeGit{slow: time.Second}

@@ -7,18 +7,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/lru"
 )
 
-// cacheKey names an answer that never changes: everything in it is a hash, a
-// path or a filter.
+// cacheKey identifies a result that never changes: it consists of hashes, paths and
+// filters.
 type cacheKey struct {
 	operation string
 	id        code.RepositoryID
 	commit    code.CommitID
 	path      string
-	// query is the rest of a log query: its page aside.
+	// query is the rest of a log query, without its page.
 	query LogQuery
 }
 
-// cache keeps answers within a bound in bytes; those used last stay.
+// cache is a least-recently-used cache that is bounded in bytes.
 type cache struct {
 	mu struct {
 		sync.Mutex
@@ -38,8 +38,7 @@ func (c *cache) get(key cacheKey) (any, bool) {
 	return c.mu.answers.Get(key)
 }
 
-// entryOverhead is what a key and its places in map and list take, its texts
-// aside.
+// entryOverhead is the size of a key and its map and list entries, without the strings.
 const entryOverhead = 400
 
 func (c *cache) put(key cacheKey, value any, bytes int64) {

@@ -7,77 +7,74 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Git is what the role that holds the mirrors answers. Paths are spelled by
-// code.SpellPath in both directions. Errors wrap ErrNoRevision, ErrNoPath,
-// ErrBinary, ErrTooLarge, ErrTimeout or ErrUnavailable where one fits. All methods
-// end with the context and are safe for concurrent use; what they return is the
-// caller's.
+// Git is implemented by the role that holds the mirrors. Paths are encoded by
+// code.SpellPath in both directions. Errors wrap ErrNoRevision, ErrNoPath, ErrBinary,
+// ErrTooLarge, ErrTimeout or ErrUnavailable where one fits. All methods end with the
+// context and are safe for concurrent use; the caller owns the results.
 type Git interface {
-	// Resolve returns the commit that a name means; HEAD is the branch head.
+	// Resolve returns the commit that a name refers to; HEAD is the branch head.
 	Resolve(ctx context.Context, id code.RepositoryID, name code.RevisionName, head code.Ref) (code.CommitID, error)
-	// Reach returns which refs lead to a commit.
+	// Reach returns which kind of ref leads to a commit.
 	Reach(ctx context.Context, id code.RepositoryID, commit code.CommitID) (Reach, error)
-	// Branches returns the branches as last fetched, in any order; Indexed and
+	// Branches returns the branches as of the last fetch, in any order; Indexed and
 	// Default are not set.
 	Branches(ctx context.Context, id code.RepositoryID) ([]Branch, error)
 	// File returns a file, or the target of a symbolic link, of at most maxBytes.
 	File(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (File, error)
-	// Directories returns those of the given directories that are there, "" being
-	// the root; together at most limit entries, or ErrTooLarge.
+	// Directories returns the entries of the given directories that exist, "" being the
+	// root. It returns at most limit entries in total, or ErrTooLarge.
 	Directories(ctx context.Context, id code.RepositoryID, commit code.CommitID, paths []string, limit int) (map[string][]Entry, error)
-	// Files returns the paths of all files, in order; at most limit, or ErrTooLarge.
+	// Files returns the paths of all files in order: at most limit, or ErrTooLarge.
 	Files(ctx context.Context, id code.RepositoryID, commit code.CommitID, limit int) ([]string, error)
 	// Log returns a page of a history, newest first.
 	Log(ctx context.Context, id code.RepositoryID, q LogQuery) ([]Commit, error)
-	// CountLog returns how many commits q selects; Skip and Limit do not count.
+	// CountLog returns how many commits q selects; it ignores Skip and Limit.
 	CountLog(ctx context.Context, id code.RepositoryID, q LogQuery) (int, error)
-	// Authors returns who wrote the commits that lead to a commit, below a path if
-	// it is not empty, who wrote most first.
+	// Authors returns the authors of the commits reachable from a commit, below a path if
+	// it is not empty, most commits first.
 	Authors(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string) ([]Author, error)
-	// Content returns the bytes of a file as they are in git, or the target of a
-	// symbolic link, of at most maxBytes.
+	// Content returns the bytes of a file as they are in git, or the target of a symbolic
+	// link, of at most maxBytes.
 	Content(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) ([]byte, error)
-	// MergeBase returns the best common ancestor of two commits; ErrNoRevision if they
+	// MergeBase returns the best common ancestor of two commits, or ErrNoRevision if they
 	// have none.
 	MergeBase(ctx context.Context, id code.RepositoryID, a, b code.CommitID) (code.CommitID, error)
-	// Diff returns what differs between two commits, below a path if it is not
-	// empty; ErrTooLarge if it takes more than maxBytes. base may be the tree without
-	// entries.
+	// Diff returns the differences between two commits, below a path if it is not empty,
+	// or ErrTooLarge if they exceed maxBytes. base may be the empty tree.
 	Diff(ctx context.Context, id code.RepositoryID, base, head code.CommitID, path string, maxBytes int64) ([]FileDiff, error)
-	// Blame returns who wrote the lines of a file of at most maxBytes.
+	// Blame returns the origin of each line of a file of at most maxBytes.
 	Blame(ctx context.Context, id code.RepositoryID, commit code.CommitID, path string, maxBytes int64) (*Blame, error)
 }
 
-// Reach says which refs of a repository lead to a commit.
+// Reach is the kind of ref that leads to a commit.
 type Reach int
 
 // The values of Reach.
 const (
-	// ReachNone: no ref that a client may name.
+	// ReachNone: no ref that a client may name leads to it.
 	ReachNone Reach = iota
-	// ReachFetched: one that is not indexed, or not yet.
+	// ReachFetched: a ref that is not indexed, or not yet.
 	ReachFetched
-	// ReachIndexed: one that is indexed.
+	// ReachIndexed: an indexed ref.
 	ReachIndexed
 )
 
 // File is the text of a file.
 type File struct {
-	// Text is UTF-8 as a rule, whatever the encoding in git.
+	// Text is usually UTF-8, whatever the encoding in git.
 	Text     []byte
 	Language code.Language
-	// Blob is git's name of the content; empty if the index knows only its
-	// beginning.
+	// Blob is git's name of the content; empty if the index contains only its beginning.
 	Blob string
-	// Skipped is the reason for which searches do not find the file; empty if they
-	// do, or if its revision is not indexed.
+	// Skipped is the reason why searches do not find the file; empty if they do, or if
+	// its revision is not indexed.
 	Skipped code.SkipReason
-	// PartialSymbols is the reason for which symbols of the index are missing; empty if
-	// none are.
+	// PartialSymbols is the reason why symbols are missing in the index; empty if none
+	// are.
 	PartialSymbols code.PartialReason
 }
 
-// Kind is what an entry of a directory is, in git's words.
+// Kind is the type of a directory entry, in git's terms.
 type Kind string
 
 // The kinds of entries. A symbolic link is a blob; a commit is a submodule.
@@ -91,35 +88,35 @@ const (
 type Entry struct {
 	Name string
 	Kind Kind
-	// Commit is what a submodule points to; known to git only.
+	// Commit is the commit that a submodule points to; set only by git.
 	Commit code.CommitID
 }
 
 // LogQuery selects commits. Only Commit is required; Log needs Limit as well.
 type LogQuery struct {
 	Commit code.CommitID
-	// Except leaves out what leads to this commit, and the commit itself; empty is none.
+	// Except excludes this commit and the commits reachable from it; empty excludes none.
 	Except code.CommitID
-	// Path keeps the commits that change it or something below it.
+	// Path selects the commits that change it or something below it.
 	Path string
-	// Follow goes on under the former name of a renamed file.
+	// Follow continues under the former name of a renamed file.
 	Follow bool
-	// FirstLine and LastLine keep the commits that changed these lines of the file Path,
-	// where they were then and under its former names; 0 is none.
+	// FirstLine and LastLine select the commits that changed these lines of the file
+	// Path, wherever the lines were then and under its former names; 0 means none.
 	FirstLine, LastLine int
-	// Message and Author keep commits of which a line matches: POSIX basic regular
-	// expressions, in any case.
+	// Message and Author select commits with a matching line: POSIX basic regular
+	// expressions, ignoring case.
 	Message, Author string
-	// Since and Until bound the committer's time, in seconds; 0 is no bound.
+	// Since and Until bound the committer's time, in seconds; 0 means no bound.
 	Since, Until int64
 	Skip, Limit  int
 }
 
-// Commit is a commit in a history. Names are those of the repository's mailmap.
+// Commit is a commit in a history. Names are mapped by the repository's mailmap.
 type Commit struct {
 	ID      code.CommitID
 	Parents []code.CommitID
-	// Date is the author's, as ISO 8601 in the author's zone.
+	// Date is the author date as ISO 8601 in the author's time zone.
 	Date        string
 	AuthorName  string
 	AuthorEmail string
@@ -137,30 +134,30 @@ type Author struct {
 	Commits int
 }
 
-// FileDiff is what differs in one file.
+// FileDiff is the difference in one file.
 type FileDiff struct {
-	// Old is empty for a file that was added, New for one that was deleted.
+	// Old is empty for an added file, New for a deleted one.
 	Old, New string
-	// Hunks are empty for a binary file and for a change of name or mode alone.
+	// Hunks are empty for a binary file and if only the name or mode changed.
 	Hunks []Hunk
 }
 
-// Hunk is a run of changed lines with three lines around them.
+// Hunk is a run of changed lines with three lines of context.
 type Hunk struct {
 	Old, New LineSpan
-	// Heading is what git shows of the place; may be empty.
+	// Heading is the context that git shows for the place; may be empty.
 	Heading string
-	// Body has the lines with their ' ', '+' or '-', without the last line feed.
+	// Body holds the lines with their ' ', '+' or '-', without the last line feed.
 	Body string
 }
 
-// LineSpan is a run of lines; Start is 0 where there are none.
+// LineSpan is a run of lines; Start is 0 if there are none.
 type LineSpan struct{ Start, Lines int }
 
-// Blame says which commit wrote which line of a file. It is shared and must not be
-// modified.
+// Blame maps each line of a file to the commit that wrote it. It is shared and must not
+// be modified.
 type Blame struct {
-	// Ranges cover the file in order; neighbours differ in commit or path.
+	// Ranges cover the file in order; adjacent ranges differ in commit or path.
 	Ranges  []BlameRange
 	Commits map[code.CommitID]BlameCommit
 }
@@ -169,18 +166,18 @@ type Blame struct {
 type BlameRange struct {
 	Commit code.CommitID
 	Path   string
-	Start  int // line, from 1
+	Start  int // first line, from 1
 	Lines  int
 }
 
-// BlameCommit is the information that a blame has about a commit.
+// BlameCommit describes a commit of a blame.
 type BlameCommit struct {
-	Time        time.Time // the author's
+	Time        time.Time // the author's time
 	Subject     string
 	AuthorName  string
 	AuthorEmail string
-	// Previous and PreviousPath say where the predecessors of the lines are; empty
-	// if the commit made the file.
+	// Previous and PreviousPath locate the predecessors of the lines; empty if the commit
+	// created the file.
 	Previous     code.CommitID
 	PreviousPath string
 }

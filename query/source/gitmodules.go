@@ -5,18 +5,18 @@ import (
 	"strings"
 )
 
-// Bounds of a .gitmodules file. The URLs of a larger one are not known.
+// Bounds of a .gitmodules file. The URLs of a larger file are ignored.
 const (
 	maxModulesBytes = 1 << 20
 	maxModules      = 10_000
 )
 
-// errModules is returned for a .gitmodules file that git does not read either.
+// errModules is returned for a .gitmodules file that git would not read either.
 var errModules = errors.New("not a git configuration file")
 
-// parseModules returns the URLs of the submodules in a .gitmodules file by their paths. The
-// last value of a key counts. Whoever may push writes the file, so git does not read it here:
-// git would follow its includes. Paths and URLs that begin with a dash are left out, as git
+// parseModules returns the URLs of the submodules in a .gitmodules file by path. The last
+// value of a key counts. The file is untrusted, so git does not parse it here: git would
+// follow its includes. Paths and URLs that begin with a dash are left out, because git
 // refuses them.
 func parseModules(text string) (map[string]string, error) {
 	p := &configParser{rest: strings.TrimPrefix(text, "\ufeff")}
@@ -52,15 +52,16 @@ func parseModules(text string) (map[string]string, error) {
 	return urls, nil
 }
 
-// configParser reads the format of git-config(1), one variable at a time.
+// configParser parses the format of git-config(1), one variable at a time.
 type configParser struct {
 	rest string
-	// section and key are in lower case, name is that of a subsection, as it is written.
+	// section and key are in lower case; name is the subsection's name as written.
 	section, name, key, value string
 	err                       error
 }
 
-// next reads the next variable. It returns false at the end, and at an error, which is in err.
+// next reads the next variable. It returns false at the end and on an error, which it
+// stores in err.
 func (p *configParser) next() bool {
 	for {
 		p.rest = strings.TrimLeft(p.rest, " \t\r\n")
@@ -110,7 +111,7 @@ func (p *configParser) readSection() {
 	p.rest = p.rest[1:]
 }
 
-// readSubsection reads a name in quotes, in which a backslash takes the next byte as it is.
+// readSubsection reads a quoted name, in which a backslash escapes the next byte.
 func (p *configParser) readSubsection() {
 	var name strings.Builder
 	for i := 1; i < len(p.rest); i++ {
@@ -148,7 +149,7 @@ func (p *configParser) readVariable() {
 	p.rest = strings.TrimLeft(p.rest[n:], " \t")
 	p.rest = strings.TrimPrefix(p.rest, "\r")
 	switch {
-	case p.rest == "" || p.rest[0] == '\n': // a key alone
+	case p.rest == "" || p.rest[0] == '\n': // a key without a value
 	case p.rest[0] == '=':
 		p.rest = p.rest[1:]
 		p.readValue()
@@ -157,11 +158,11 @@ func (p *configParser) readVariable() {
 	}
 }
 
-// readValue reads to the end of the line: quotes keep spaces and comments, a backslash
-// begins an escape or continues the line.
+// readValue reads to the end of the line: quotes preserve spaces and comment characters,
+// and a backslash begins an escape or continues the line.
 func (p *configParser) readValue() {
 	var value strings.Builder
-	quoted, kept := false, 0 // kept is the length without spaces at the end
+	quoted, kept := false, 0 // kept is the length without trailing spaces
 	i := 0
 	for ; i < len(p.rest); i++ {
 		c := p.rest[i]

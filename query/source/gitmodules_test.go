@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// gitModules is what git reads of a file .gitmodules; false if it reads none of it.
+// gitModules returns what git reads from a .gitmodules file; false if git rejects it.
 func gitModules(t *testing.T, text string) (map[string]string, bool) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), "git", "config", "--no-includes", "-z", "--file", "-", "--list")
@@ -41,7 +41,7 @@ func gitModules(t *testing.T, text string) (map[string]string, bool) {
 	return out2, true
 }
 
-// moduleFiles are files that people, and attackers, write.
+// moduleFiles are files as people, and attackers, write them.
 var moduleFiles = []string{
 	"",
 	"[submodule \"a\"]\n\tpath = lib/a\n\turl = https://git.example/a.git\n",
@@ -76,7 +76,7 @@ func TestModulesAsGitReadsThem(t *testing.T) {
 	}
 }
 
-// More submodules than the bound are none.
+// TestModulesAreBounded checks that a file with too many submodules yields none.
 func TestModulesAreBounded(t *testing.T) {
 	var text strings.Builder
 	for i := range maxModules + 1 {

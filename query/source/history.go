@@ -11,14 +11,15 @@ import (
 
 // CommitsRequest selects a page of a history.
 type CommitsRequest struct {
-	// Revision is where it begins; empty for the default branch. base..head is what head
-	// has and base has not; either side may be empty for the default branch.
+	// Revision is where the history begins; empty for the default branch. base..head
+	// selects the commits of head that are not in base; either side may be empty for the
+	// default branch.
 	Revision string
 	LogQuery // Commit and Except are not used
 }
 
-// Commits returns a page of a history, newest first, and how many commits there
-// are in all. A path need not be there: it may have been.
+// Commits returns a page of a history, newest first, and the total number of commits. The
+// path need not exist at the revision: it may have existed before.
 func (b *Browser) Commits(ctx context.Context, r *code.Repository, q CommitsRequest) ([]Commit, int, error) {
 	if err := q.checkBounds(); err != nil {
 		return nil, 0, err
@@ -51,7 +52,7 @@ func (b *Browser) Commits(ctx context.Context, r *code.Repository, q CommitsRequ
 	return commits, total, nil
 }
 
-// findRevision returns what a name means, without keeping the state of the index.
+// findRevision returns the revision of a name and releases the snapshot.
 func (b *Browser) findRevision(ctx context.Context, r *code.Repository, name string) (rev revision, err error) {
 	err = b.withRevision(ctx, r, name, func(_ Snapshot, at revision) error {
 		rev = at
@@ -60,14 +61,14 @@ func (b *Browser) findRevision(ctx context.Context, r *code.Repository, name str
 	return rev, err
 }
 
-// countResult is how a count ended.
+// countResult is the result of a count.
 type countResult struct {
 	n   int
 	err error
 }
 
-// readPage reads a page and, concurrently, the total count. A page that ends the
-// history gives the count by itself.
+// readPage reads a page and, concurrently, the total count. The last page of a history
+// implies the count.
 func (b *Browser) readPage(ctx context.Context, id code.RepositoryID, q LogQuery) ([]Commit, int, error) {
 	key := cacheKey{operation: operationCount, id: id, commit: q.Commit, query: q}
 	key.query.Skip, key.query.Limit, key.query.Commit = 0, 0, ""
@@ -100,7 +101,7 @@ func (b *Browser) readPage(ctx context.Context, id code.RepositoryID, q LogQuery
 	return commits, count.n, count.err
 }
 
-// checkBounds refuses what must not reach git.
+// checkBounds refuses values that must not reach git.
 func (q *CommitsRequest) checkBounds() (err error) {
 	if q.Path, err = cleanDirectory(q.Path); err != nil {
 		return err
@@ -121,8 +122,8 @@ func (q *CommitsRequest) checkBounds() (err error) {
 	return cmp.Or(checkPattern("query", q.Message), checkPattern("author", q.Author))
 }
 
-// checkPattern refuses what git's regular expressions would take much memory for:
-// a{32767} nested in itself. name is that of the parameter.
+// checkPattern refuses patterns for which git's regular expressions would need too much
+// memory, such as a{32767} nested in itself. name is the name of the parameter.
 func checkPattern(name, p string) error {
 	switch {
 	case len(p) > MaxPatternBytes:
@@ -135,7 +136,7 @@ func checkPattern(name, p string) error {
 	return nil
 }
 
-// Commit returns the commit that a name means.
+// Commit returns the commit that a name refers to.
 func (b *Browser) Commit(ctx context.Context, r *code.Repository, name string) (Commit, error) {
 	rev, err := b.findRevision(ctx, r, name)
 	if err != nil {
@@ -158,8 +159,8 @@ func (b *Browser) Commit(ctx context.Context, r *code.Repository, name string) (
 // authorOverhead is the memory that an Author takes in addition to its strings.
 const authorOverhead = 48
 
-// Authors returns who wrote the commits that lead to a revision, below a path if
-// it is not empty, who wrote most first. The caller does not change the slice.
+// Authors returns the authors of the commits reachable from a revision, below a path if
+// it is not empty, most commits first. The caller must not modify the slice.
 func (b *Browser) Authors(ctx context.Context, r *code.Repository, name, path string) ([]Author, error) {
 	path, err := cleanDirectory(path)
 	if err != nil {
@@ -187,7 +188,7 @@ func authorsBytes(authors []Author) (n int64) {
 }
 
 // readCached returns the cached value of a key, or calls ask and caches the result. Of
-// several concurrent callers, those that had to wait find it.
+// several concurrent callers, only the first calls ask; the others find the cached value.
 func readCached[T any](ctx context.Context, b *Browser, key cacheKey, size func(T) int64, ask func(context.Context) (T, error)) (T, error) {
 	known, hit := b.cache.get(key)
 	b.metrics.observeLookup(key.operation, hit)
@@ -208,8 +209,8 @@ func readCached[T any](ctx context.Context, b *Browser, key cacheKey, size func(
 	return value, err
 }
 
-// Diff returns what differs between two revisions, below a path if it is not
-// empty, ordered by path.
+// Diff returns the differences between two revisions, below a path if it is not empty,
+// ordered by path.
 func (b *Browser) Diff(ctx context.Context, r *code.Repository, base, head, path string) ([]FileDiff, error) {
 	path, err := cleanDirectory(path)
 	if err != nil {
@@ -232,7 +233,7 @@ const (
 	blameCommitOverhead = 300
 )
 
-// Blame returns who wrote the lines of a file. The caller does not change it.
+// Blame returns the origin of each line of a file. The caller must not modify it.
 func (b *Browser) Blame(ctx context.Context, r *code.Repository, name, path string) (*Blame, error) {
 	if err := code.ValidatePath(path); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidPath, err)
@@ -251,8 +252,8 @@ func (b *Browser) Blame(ctx context.Context, r *code.Repository, name, path stri
 	return blame, nil
 }
 
-// sizeBytes is about the memory that b takes. Paths are counted for each range,
-// though most share theirs.
+// sizeBytes returns the approximate memory size of b. It counts the path of each range,
+// although most ranges share theirs.
 func (b *Blame) sizeBytes() int64 {
 	n := int64(0)
 	for _, r := range b.Ranges {

@@ -6,34 +6,33 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Index gives the current state of the index.
+// Index provides snapshots of the index.
 type Index interface {
-	// Snapshot returns a state that stays as it is until it is released.
+	// Snapshot returns a state of the index that does not change until it is released.
 	Snapshot(ctx context.Context) (Snapshot, error)
 }
 
-// Snapshot is one state of the index.
+// Snapshot is a consistent state of the index.
 type Snapshot interface {
 	// Default returns the default branch; empty if it is not indexed.
 	Default(id code.RepositoryID) code.Ref
-	// Commit returns the commit that is indexed of a ref; empty if none is.
+	// Commit returns the indexed commit of a ref; empty if there is none.
 	Commit(id code.RepositoryID, ref code.Ref) code.CommitID
-	// RefAt returns an indexed ref at a commit, empty if there is none.
+	// RefAt returns an indexed ref at a commit, or empty if there is none.
 	RefAt(id code.RepositoryID, commit code.CommitID) code.Ref
-	// Branches returns the indexed refs in any order; Indexed and Default are not
-	// set. The slice is the caller's.
+	// Branches returns the indexed refs in any order; Indexed and Default are not set.
+	// The caller owns the slice.
 	Branches(id code.RepositoryID) []Branch
-	// File returns a file of an indexed ref. The error wraps ErrNoPath if there is
-	// none, ErrBinary if it is no text, and ErrNotIndexed if the caller has to use
-	// git.
+	// File returns a file of an indexed ref. The error wraps ErrNoPath if it does not
+	// exist, ErrBinary if it is not text, and ErrNotIndexed if the caller must use git.
 	File(id code.RepositoryID, ref code.Ref, path string) (File, error)
-	// List returns a directory of an indexed ref in any order, "" being the root;
-	// at most limit entries, or ErrTooLarge. The error wraps ErrNoPath if there is
-	// no such directory.
+	// List returns a directory of an indexed ref in any order, "" being the root: at most
+	// limit entries, or ErrTooLarge. The error wraps ErrNoPath if there is no such
+	// directory.
 	List(ctx context.Context, id code.RepositoryID, ref code.Ref, path string, limit int) ([]Entry, error)
-	// Files returns the paths of all files of an indexed ref, in order; at most
-	// limit, or ErrTooLarge.
+	// Files returns the paths of all files of an indexed ref in order: at most limit, or
+	// ErrTooLarge.
 	Files(ctx context.Context, id code.RepositoryID, ref code.Ref, limit int) ([]string, error)
-	// Release gives the snapshot back.
+	// Release releases the snapshot.
 	Release()
 }

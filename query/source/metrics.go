@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Calls of git: the label operation.
+// Git calls: values of the label operation.
 const (
 	operationBranches    = "branches"
 	operationResolve     = "resolve"
@@ -18,7 +18,7 @@ const (
 	operationDiff        = "diff"
 	operationMergeBase   = "merge_base"
 	operationContent     = "content"
-	// Those whose answers are cached:
+	// Operations with cached results:
 	operationCount   = "count"
 	operationAuthors = "authors"
 	operationBlame   = "blame"
@@ -82,7 +82,7 @@ func newMetrics(reg prometheus.Registerer, cacheBytes func() float64) *metrics {
 	return m
 }
 
-// poolMetrics are those of one pool.
+// poolMetrics are the metrics of one pool.
 type poolMetrics struct {
 	running, queued prometheus.Gauge
 	refused         prometheus.Counter

@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// momentLayouts are the absolute times that since and until take; one without a
-// zone is in UTC.
+// momentLayouts are the absolute times that since and until accept; a time without a zone
+// is in UTC.
 var momentLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02 15:04"}
 
 const dayLayout = "2006-01-02"
 
 var agoPattern = regexp.MustCompile(`^(\d{1,6}) (second|minute|hour|day|week|month|year)s? ago$`)
 
-// ErrMoment says that a text names no time.
+// ErrMoment reports a text that is not a time.
 var ErrMoment = errors.New(`want a time such as 2026-01-31, 2026-01-31T12:00:00Z, "3 weeks ago", yesterday or "last month"`)
 
-// ParseMoment returns a time in seconds, 0 for the empty text: an absolute time, a
-// day, "N days ago", "yesterday" or "last week". A day means its beginning or, for
-// the end of a span, its last second. Errors wrap ErrMoment.
+// ParseMoment parses a time and returns it in seconds, or 0 for the empty text: an
+// absolute time, a day, "N days ago", "yesterday" or "last week". A day means its first
+// second or, if end is set, its last. Errors wrap ErrMoment.
 func ParseMoment(text string, now time.Time, end bool) (int64, error) {
 	text = strings.TrimSpace(text)
 	if text == "" {
@@ -45,7 +45,7 @@ func ParseMoment(text string, now time.Time, end bool) (int64, error) {
 	return 0, fmt.Errorf("%w, have %.40q", ErrMoment, text)
 }
 
-// clampSeconds keeps a time within what git can compare; 0 would mean none.
+// clampSeconds clamps a time to the range that git can compare; 0 would mean no bound.
 func clampSeconds(t time.Time) (int64, error) {
 	if t.Year() > 9999 || t.Year() < 0 {
 		return 0, fmt.Errorf("%w: want a year from 0 to 9999", ErrMoment)

@@ -21,25 +21,25 @@ const (
 // Options configure a Browser. Index is required.
 type Options struct {
 	Index Index
-	// Git is nil in a process that cannot reach a mirror: then what only git knows
-	// fails with ErrUnavailable.
+	// Git is nil in a process that cannot reach a mirror; operations that need git then
+	// fail with ErrUnavailable.
 	Git Git
-	// ServeUnreachable answers for commits that no ref leads to, by their IDs, as long
-	// as a mirror has them.
+	// ServeUnreachable serves commits that no ref leads to, by commit ID, as long as a
+	// mirror has them.
 	ServeUnreachable bool
-	// MaxFileBytes bounds a file that is shown or blamed, MaxDiffBytes what git
-	// writes of a difference.
+	// MaxFileBytes bounds a file that is shown or blamed, and MaxDiffBytes the output of
+	// git for a difference.
 	MaxFileBytes int64
 	MaxDiffBytes int64
-	// Timeout bounds a call of git, MaxWait the wait before it.
+	// Timeout bounds a git call, and MaxWait the wait for a slot.
 	Timeout time.Duration
 	MaxWait time.Duration
-	// MaxReads bounds the reads of objects at once, each of which takes
-	// milliseconds; MaxWalks the calls that go through history, with at most two
-	// processes each. Defaults: 4 for each processor, and 1 for each but at least 2.
+	// MaxReads bounds concurrent reads of objects, each of which takes milliseconds.
+	// MaxWalks bounds concurrent walks through history, which use at most two processes
+	// each. Defaults: 4 for each processor, and 1 for each but at least 2.
 	MaxReads int
 	MaxWalks int
-	// CacheBytes bounds the blames and counts that are kept.
+	// CacheBytes bounds the cached blames and counts.
 	CacheBytes int64
 	Now        func() time.Time
 	Registerer prometheus.Registerer

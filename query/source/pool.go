@@ -7,10 +7,10 @@ import (
 	"time"
 )
 
-// waitingShare is how many calls may wait for each that may run.
+// waitingShare is how many calls may wait for each slot.
 const waitingShare = 16
 
-// callPool bounds the calls of one sort that run at once.
+// callPool bounds the concurrent calls of one kind.
 type callPool struct {
 	slots   chan struct{}
 	waiting atomic.Int64
@@ -22,8 +22,8 @@ func newPool(name string, size int, maxWait time.Duration, m *metrics) *callPool
 	return &callPool{slots: make(chan struct{}, size), maxWait: maxWait, poolMetrics: m.newPoolMetrics(name)}
 }
 
-// acquireSlot waits for a slot, which leave gives back. It fails with ErrBusy if too
-// many wait, or for too long.
+// acquireSlot waits for a slot; the caller must release it with leave. It fails with
+// ErrBusy if too many calls wait, or if the wait takes too long.
 func (p *callPool) acquireSlot(ctx context.Context) error {
 	select {
 	case p.slots <- struct{}{}:

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// checkReach returns ErrNoRevision if no ref leads to the commit. That an indexed ref
-// does is kept until another commit is indexed: it walks through history.
+// checkReach returns ErrNoRevision if no ref leads to the commit. If an indexed ref does,
+// the result is cached until another commit is indexed, because the check walks through
+// history.
 func (b *Browser) checkReach(ctx context.Context, s Snapshot, rev revision) error {
 	key := cacheKey{operation: "reach", id: rev.id, commit: rev.commit, path: tipsDigest(s.Branches(rev.id))}
 	_, hit := b.cache.get(key)
@@ -27,14 +28,14 @@ func (b *Browser) checkReach(ctx context.Context, s Snapshot, rev revision) erro
 	case err != nil:
 		return err
 	case reach == ReachNone:
-		return ErrNoRevision // in the words for a commit that is nowhere
+		return ErrNoRevision // the same error as for a commit that does not exist
 	case reach == ReachIndexed:
 		b.cache.put(key, struct{}{}, 0)
 	}
 	return nil
 }
 
-// tipsDigest names the indexed commits of a repository.
+// tipsDigest returns a digest of the indexed commits of a repository.
 func tipsDigest(branches []Branch) string {
 	slices.SortFunc(branches, func(a, b Branch) int { return strings.Compare(string(a.Ref), string(b.Ref)) })
 	h := sha256.New()

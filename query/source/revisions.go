@@ -10,14 +10,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Revision is what the name of a revision means.
+// Revision is a resolved revision name.
 type Revision struct {
 	Commit code.CommitID
 	// Ref is an indexed ref at the commit; empty if searches do not find the revision.
 	Ref code.Ref
 }
 
-// Resolve returns what a name means; the empty name is the default branch.
+// Resolve resolves a revision name; the empty name is the default branch.
 func (b *Browser) Resolve(ctx context.Context, r *code.Repository, name string) (Revision, error) {
 	rev, err := b.findRevision(ctx, r, name)
 	return Revision{rev.commit, rev.ref}, err
@@ -45,14 +45,14 @@ func (b *Browser) MergeBase(ctx context.Context, r *code.Repository, base, head 
 	return ancestor, nil
 }
 
-// Names of the tree without entries, which git knows in every repository.
+// Names of the empty tree, which git knows in every repository.
 const (
 	emptyTreeSHA1   code.CommitID = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 	emptyTreeSHA256 code.CommitID = "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"
 )
 
-// CommitDiff returns what a commit of Commit or Commits changed since its first parent,
-// below a path if it is not empty; a commit without parents has added everything.
+// CommitDiff returns what a commit of Commit or Commits changed relative to its first
+// parent, below a path if it is not empty; a commit without parents adds everything.
 func (b *Browser) CommitDiff(ctx context.Context, r *code.Repository, c Commit, path string) ([]FileDiff, error) {
 	path, err := cleanDirectory(path)
 	if err != nil {
@@ -68,7 +68,7 @@ func (b *Browser) CommitDiff(ctx context.Context, r *code.Repository, c Commit, 
 	return b.diffCommits(ctx, r, base, c.ID, path)
 }
 
-// diffCommits returns what differs between two commits that a client may see.
+// diffCommits returns the differences between two commits that the client may see.
 func (b *Browser) diffCommits(ctx context.Context, r *code.Repository, base, head code.CommitID, path string) (files []FileDiff, err error) {
 	err = b.callGit(ctx, b.walks, operationDiff, func(ctx context.Context) (err error) {
 		files, err = b.o.Git.Diff(ctx, r.ID, base, head, path, b.o.MaxDiffBytes)
@@ -80,8 +80,8 @@ func (b *Browser) diffCommits(ctx context.Context, r *code.Repository, base, hea
 	return files, nil
 }
 
-// Content returns the bytes of a file at a revision as git has them, at most
-// MaxFileBytes. A symbolic link has its target as its content.
+// Content returns the bytes of a file at a revision as stored in git, at most
+// MaxFileBytes. The content of a symbolic link is its target.
 func (b *Browser) Content(ctx context.Context, r *code.Repository, name, path string) ([]byte, error) {
 	if err := code.ValidatePath(path); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrInvalidPath, err)
@@ -102,7 +102,8 @@ func (b *Browser) Content(ctx context.Context, r *code.Repository, name, path st
 }
 
 // IndexedRefs returns the branches and tags that searches find: the default branch, other
-// branches, tags, the one with the newest commit first within each group. It needs no git.
+// branches, then tags. Within each group, the ref with the newest commit comes first. It
+// does not need git.
 func (b *Browser) IndexedRefs(ctx context.Context, r *code.Repository) ([]Branch, error) {
 	s, err := b.o.Index.Snapshot(ctx)
 	if err != nil {

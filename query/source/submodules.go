@@ -11,22 +11,22 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Submodule is the place of another repository in a tree.
+// Submodule is a reference to another repository in a tree.
 type Submodule struct {
 	Path string
-	// Commit is the one that the tree has of the other repository.
+	// Commit is the commit of the other repository that the tree refers to.
 	Commit code.CommitID
-	// CloneURL is the URL of the other repository from .gitmodules, without a user and a
-	// password; empty if it is no URL that Quarry could clone. Whoever may push writes it:
-	// nothing may be fetched from it.
+	// CloneURL is the URL of the other repository from .gitmodules, without user and
+	// password; empty if Quarry could not clone it. It is untrusted: nothing may be
+	// fetched from it.
 	CloneURL string
-	// Repository is the full name of the registered repository with that URL; empty if there
-	// is none that the caller may read. The callers of a Browser fill it in.
+	// Repository is the full name of the registered repository with that URL; empty if
+	// there is none that the caller may read. The callers of a Browser fill it in.
 	Repository string
 }
 
-// PageAddress returns the address of the page of the other repository at the commit; empty
-// if Quarry does not have it.
+// PageAddress returns the address of the other repository's page at the commit; empty if
+// Quarry does not have the repository.
 func (m *Submodule) PageAddress() string {
 	if m.Repository == "" {
 		return ""
@@ -34,8 +34,8 @@ func (m *Submodule) PageAddress() string {
 	return Address{Repository: m.Repository, Revision: string(m.Commit), Kind: PageTree}.String()
 }
 
-// Submodules returns the submodules in a directory of a revision, "" being the root. They are
-// read from git: without a mirror, the error wraps ErrUnavailable.
+// Submodules returns the submodules in a directory of a revision, "" being the root. It
+// reads them from git: without a mirror, the error wraps ErrUnavailable.
 func (b *Browser) Submodules(ctx context.Context, r *code.Repository, name, directory string) ([]Submodule, error) {
 	directory, err := cleanDirectory(directory)
 	if err != nil {
@@ -72,8 +72,8 @@ func (b *Browser) Submodules(ctx context.Context, r *code.Repository, name, dire
 	return out, nil
 }
 
-// readModules returns the URLs of .gitmodules by paths, as they are written; none for a
-// file that is missing, too large or no configuration.
+// readModules returns the URLs in .gitmodules by path, as written; none if the file is
+// missing, too large or not a valid configuration.
 func (b *Browser) readModules(ctx context.Context, r *code.Repository, rev revision) (map[string]string, error) {
 	var text []byte
 	err := b.callGit(ctx, b.reads, operationContent, func(ctx context.Context) (err error) {
@@ -97,9 +97,9 @@ func (b *Browser) readModules(ctx context.Context, r *code.Repository, rev revis
 	return spelled, nil
 }
 
-// resolveModuleURL returns a clone URL for a URL of .gitmodules; empty for one that Quarry
-// would not hand to git. As in git, one that begins with ./ or ../ is relative to the clone
-// URL of the repository it is in.
+// resolveModuleURL returns a clone URL for a URL of .gitmodules; empty for a URL that
+// Quarry would not pass to git. As in git, a URL that begins with ./ or ../ is relative
+// to the clone URL of the containing repository.
 func resolveModuleURL(base, text string) string {
 	if len(text) > code.MaxURLBytes {
 		return ""
@@ -108,7 +108,7 @@ func resolveModuleURL(base, text string) string {
 		return resolveRelativeURL(base, text)
 	}
 	if u, err := url.Parse(text); err == nil && u.User != nil && (u.Scheme == "https" || u.Scheme == "http") {
-		u.User = nil // a user names nothing, and a password must not be shown
+		u.User = nil // a user is not part of the name, and a password must not be shown
 		text = u.String()
 	}
 	clone, err := code.ParseCloneURL(text)
@@ -116,7 +116,7 @@ func resolveModuleURL(base, text string) string {
 		return ""
 	}
 	if host, path, ok := strings.Cut(text, ":"); ok && !strings.HasPrefix(text, "/") && !strings.HasPrefix(path, "//") {
-		// user@host:path, in which a script of a page could hide, as a URL.
+		// Convert user@host:path to a URL: otherwise it could contain script for a page.
 		text = "ssh://" + host + (&url.URL{Path: "/" + strings.TrimPrefix(path, "/")}).EscapedPath()
 		if same, err := code.ParseCloneURL(text); err != nil || !same.Same(clone) {
 			return ""
@@ -125,8 +125,8 @@ func resolveModuleURL(base, text string) string {
 	return text
 }
 
-// resolveRelativeURL resolves a URL that begins with ./ or ../ against the clone URL base;
-// empty if it leads above the root of the host.
+// resolveRelativeURL resolves a URL that begins with ./ or ../ against the clone URL
+// base; empty if it leads above the root of the host.
 func resolveRelativeURL(base, text string) string {
 	clone, err := code.ParseCloneURL(base)
 	if err != nil {
@@ -147,7 +147,8 @@ func resolveRelativeURL(base, text string) string {
 		}
 		text, elements = rest, elements[:len(elements)-1]
 	}
-	// What is left may not climb again: git takes it as it is, a host may not.
+	// The rest must not contain ".." again: git passes it on as it is, and a host may
+	// resolve it.
 	if text == "" || path.Clean("/"+text) != "/"+strings.TrimSuffix(text, "/") {
 		return ""
 	}

@@ -10,19 +10,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Node is a name in a tree.
+// Node is an entry of a tree.
 type Node struct {
 	Entry
 	Path string
-	// Children are there for directories that were opened.
+	// Children are set for opened directories.
 	Children []*Node
-	// Opened says that a directory has its Children; see Subtree.
+	// Opened is set for a directory with its Children; see Subtree.
 	Opened bool
 }
 
-// Tree returns the root of a revision with its children and, for every path, with
-// the children of that directory and of those above it. A path that is no
-// directory opens those above it.
+// Tree returns the root of a revision with its children and, for every path, the children
+// of that directory and of the directories above it. A path that is not a directory opens
+// the directories above it.
 func (b *Browser) Tree(ctx context.Context, r *code.Repository, name string, paths []string) (*Node, error) {
 	opened, err := openedDirectories(paths)
 	if err != nil {
@@ -54,8 +54,8 @@ func (n *Node) addChildren(directories map[string][]Entry) {
 	}
 }
 
-// openedDirectories returns the root, the paths and all directories between them,
-// in order and each once.
+// openedDirectories returns the root, the paths and all directories between them, sorted
+// and without duplicates.
 func openedDirectories(paths []string) ([]string, error) {
 	if len(paths) > MaxTreePaths {
 		return nil, fmt.Errorf("%w: %d paths, at most %d", ErrTooLarge, len(paths), MaxTreePaths)
@@ -80,13 +80,12 @@ func openedDirectories(paths []string) ([]string, error) {
 	return all, nil
 }
 
-// subtreeStep is how many directories Subtree opens between two looks at its limit.
+// subtreeStep is how many directories Subtree opens between checks of its limit.
 const subtreeStep = 64
 
-// Subtree returns a directory of a revision with the entries at most depth levels
-// below it. Once it has seen limit entries it opens no other directory. Entries
-// near the root come first, so only deep ones are missing. All entries come from
-// one commit.
+// Subtree returns a directory of a revision with the entries at most depth levels below
+// it. After limit entries it opens no more directories. Entries near the root come first,
+// so only deep ones are missing. All entries come from one commit.
 func (b *Browser) Subtree(ctx context.Context, r *code.Repository, name, path string, depth, limit int) (*Node, error) {
 	path, err := cleanDirectory(path)
 	if err != nil {
@@ -137,7 +136,7 @@ func (b *Browser) openLevels(ctx context.Context, r *code.Repository, commit, pa
 	return all, nil
 }
 
-// subdirectoryPaths returns the paths of the directories in one, in order.
+// subdirectoryPaths returns the paths of the subdirectories of a directory, in order.
 func subdirectoryPaths(path string, entries []Entry) []string {
 	if path != "" {
 		path += "/"
