@@ -16,14 +16,14 @@ import (
 
 // Bounds of a Feed.
 const (
-	// ringNotices bounds the notices that are kept, at about 1 KiB each.
+	// ringNotices bounds the stored notices, at about 1 KiB each.
 	ringNotices = 4096
 	// backfillRecords is how many records of each partition are read at the start, so
-	// that readers can go on after a restart.
+	// that readers can resume after a restart.
 	backfillRecords = 256
 )
 
-// Log is what a Feed follows.
+// Log is the log that a Feed follows.
 type Log interface {
 	event.Tailer
 	// HighWater returns the offset that the next record of each partition will get.
@@ -34,18 +34,19 @@ type Log interface {
 type Options struct {
 	Log Log
 	// AwaitApplied returns once searches of this process see the effect of the record at
-	// the position, which is about the repository, or about none.
+	// the position. The record is about the given repository, or about none.
 	AwaitApplied func(ctx context.Context, at event.Position, id code.RepositoryID) error
 	// Repository returns a registered repository.
 	Repository func(id code.RepositoryID) (code.Repository, bool)
-	// DeliveryOfPush returns the position of the first event of the delivery that a push
-	// came with.
+	// DeliveryOfPush returns the position of the first event of the delivery that
+	// announced a push.
 	DeliveryOfPush func(push event.Position) (event.Position, bool)
-	// Running returns the work that this process does now, WorkOn what it did last on a
+	// Running returns the current work of this process, and WorkOn its last work on a
 	// repository.
 	Running func() []Work
 	WorkOn  func(id code.RepositoryID) (Work, bool)
-	// Secret encrypts positions, 32 bytes; processes with the same one read each other's.
+	// Secret encrypts positions, 32 bytes; processes with the same secret accept each
+	// other's positions.
 	Secret []byte
 
 	Now        func() time.Time
@@ -61,10 +62,10 @@ type Feed struct {
 
 	mu struct {
 		sync.Mutex
-		// next is the offset of each partition that is read next, nil before Run. kept is
-		// the offset from which on the ring has all notices of the partition.
+		// next is the next offset to read of each partition, nil before Run. kept is the
+		// offset from which on the ring has all notices of the partition.
 		next, kept []event.Offset
-		// ring has the notices from the sequence number first on.
+		// ring holds the notices, beginning with the sequence number first.
 		ring  []*Notice
 		first uint64
 		// changed is closed, and replaced, when the ring grows or the feed closes.
@@ -74,7 +75,7 @@ type Feed struct {
 	}
 }
 
-// New returns a Feed that is empty before Run.
+// New returns a Feed. It is empty before Run.
 func New(o Options) (*Feed, error) {
 	if o.Log == nil || o.AwaitApplied == nil || o.Repository == nil || o.DeliveryOfPush == nil || o.Running == nil || o.WorkOn == nil {
 		return nil, errors.New("live: Log, AwaitApplied, Repository, DeliveryOfPush, Running and WorkOn are required")
@@ -95,7 +96,7 @@ func New(o Options) (*Feed, error) {
 	return f, nil
 }
 
-// Close ends all subscriptions: the process stops.
+// Close ends all subscriptions because the process stops.
 func (f *Feed) Close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -108,8 +109,8 @@ func (f *Feed) announceLocked() {
 	f.mu.changed = make(chan struct{})
 }
 
-// add appends the notices of a record that has been applied, and moves the position of
-// its partition; partition is -1 for notices without a position.
+// add appends the notices of an applied record, and advances the position of its
+// partition; partition is -1 for notices without a position.
 func (f *Feed) add(partition int32, next event.Offset, notices ...*Notice) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,22 +144,23 @@ func (f *Feed) hasReaders() bool {
 	return f.mu.readers > 0
 }
 
-// A Subscription is the place of one reader in the feed.
+// A Subscription is the position of one reader in the feed.
 type Subscription struct {
 	feed *Feed
-	// sequence is that of the next notice; those of work below live are old news.
+	// sequence is the number of the next notice; work notices with numbers below live are
+	// outdated.
 	sequence, live uint64
 	next           []event.Offset
-	// partial says that further notices of the last record follow.
+	// partial is set if more notices of the last record follow.
 	partial bool
 }
 
-// ErrNotReady says that the feed has not begun to follow the log.
+// ErrNotReady reports that the feed has not begun to follow the log.
 var ErrNotReady = errors.New("the events cannot be followed yet; try again in a moment")
 
-// Subscribe returns a subscription from a position on, or from now on if it is empty. It
-// is lost if the feed does not reach back to the position, or cannot read it: the
-// subscription begins now. The error is ErrNotReady. The caller calls Close.
+// Subscribe returns a subscription from a position on, or from now on if it is empty.
+// lost is true if the feed does not reach back to the position or cannot decrypt it; the
+// subscription then begins now. The error is ErrNotReady. The caller must call Close.
 func (f *Feed) Subscribe(position string) (s *Subscription, lost bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,15 +194,15 @@ func (s *Subscription) Close() {
 	s.feed.mu.readers--
 }
 
-// ErrLost says that the reader was so slow that notices are gone which it has not seen.
+// ErrLost reports that a slow reader missed notices that are no longer available.
 var ErrLost = errors.New("the reader has lost its place")
 
-// ErrClosed says that the process stops.
+// ErrClosed reports that the process stops.
 var ErrClosed = errors.New("the feed is closed")
 
-// Next returns the next notice, nil if there is none now: then changed is closed when
-// there may be one. The error is ErrLost or ErrClosed. Once a notice was returned,
-// Position is behind it.
+// Next returns the next notice. If there is none yet, it returns nil, and changed is
+// closed when there may be one. The error is ErrLost or ErrClosed. Position is then after
+// the returned notice.
 func (s *Subscription) Next() (n *Notice, changed <-chan struct{}, err error) {
 	f := s.feed
 	f.mu.Lock()
@@ -233,7 +235,7 @@ func (s *Subscription) isNewLocked(n *Notice) bool {
 	return n.offset >= s.next[n.partition]
 }
 
-// advanceLocked moves the position behind n, unless the same record has further notices:
+// advanceLocked moves the position past n, unless more notices of the same record follow:
 // they would be skipped.
 func (s *Subscription) advanceLocked(n *Notice) {
 	f := s.feed
@@ -250,7 +252,7 @@ func (s *Subscription) advanceLocked(n *Notice) {
 	}
 }
 
-// Position returns where to go on; empty while further notices of the last record follow.
+// Position returns where to resume; empty while more notices of the last record follow.
 func (s *Subscription) Position() string {
 	if s.partial {
 		return ""

@@ -24,12 +24,12 @@ const testPartitions = 2
 
 var day = time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
 
-// world is a log, and a process that has applied all of it.
+// world is a log and a process that has applied all of it.
 type world struct {
 	log eventlog.Log
 	now time.Time
 	mu  sync.Mutex
-	// repositories are registered; work is what runs, and done what ended.
+	// repositories are registered; work is running, and done has ended.
 	repositories map[code.RepositoryID]code.Repository
 	work, done   []Work
 }
@@ -93,7 +93,7 @@ func (w *world) startFeed(t *testing.T) (f *Feed, stop func()) {
 	return f, stop
 }
 
-// append appends events and returns the position of the last.
+// append appends events and returns the position of the last one.
 func (w *world) append(t *testing.T, events ...event.Event) event.Position {
 	t.Helper()
 	var at event.Position
@@ -141,7 +141,7 @@ func subscribe(t *testing.T, f *Feed, position string) (*Subscription, bool) {
 	}
 }
 
-// read returns the next n notices as text, with the position behind the last.
+// read returns the next n notices as text, and the position after the last one.
 func read(t *testing.T, s *Subscription, n int) (lines []string, position string) {
 	t.Helper()
 	late := time.After(30 * time.Second)
@@ -182,8 +182,8 @@ func wantLines(t *testing.T, got []string, want ...string) {
 	}
 }
 
-// TestFeedOfEitherLog follows a log on each driver, goes on from a position, and goes on
-// from it again on a process that was started later.
+// TestFeedOfEitherLog follows a log with each driver, resumes from a position, and
+// resumes from it again in a process that was started later.
 func TestFeedOfEitherLog(t *testing.T) {
 	t.Run("embedded", func(t *testing.T) { followAndResume(t, openEmbedded(t)) })
 	t.Run("Kafka", func(t *testing.T) {
@@ -231,8 +231,8 @@ func followAndResume(t *testing.T, log eventlog.Log) {
 	}
 }
 
-// TestDeliveriesComeOnce wants the notices of one record to have one position, behind the
-// last of them.
+// TestDeliveriesComeOnce checks that the notices of one record share one position, after
+// the last of them.
 func TestDeliveriesComeOnce(t *testing.T) {
 	w := newWorld(openEmbedded(t))
 	f, _ := w.startFeed(t)
@@ -252,8 +252,8 @@ func TestDeliveriesComeOnce(t *testing.T) {
 	wantLines(t, lines, "delivery unchanged", "delivery absent")
 }
 
-// TestPositionsSayNothing wants positions to differ whatever happened, to be of one
-// length, and to be refused once they are changed, old, or of another server.
+// TestPositionsSayNothing checks that positions differ even if nothing happened, have one
+// length, and are refused if they are modified, old, or from another server.
 func TestPositionsSayNothing(t *testing.T) {
 	w := newWorld(openEmbedded(t))
 	f, _ := w.startFeed(t)
@@ -286,8 +286,8 @@ func TestPositionsSayNothing(t *testing.T) {
 	}
 }
 
-// TestSlowReaderIsLost wants an error for a reader behind the ring, and for a position
-// before it.
+// TestSlowReaderIsLost checks for an error for a reader that fell behind the ring, and
+// for a position before it.
 func TestSlowReaderIsLost(t *testing.T) {
 	w := newWorld(openEmbedded(t))
 	f, _ := w.startFeed(t)
@@ -311,8 +311,8 @@ func TestSlowReaderIsLost(t *testing.T) {
 	}
 }
 
-// TestWorkIsShownWhileItRuns wants a notice for what moved, one for what ended, and none
-// again after a reconnection.
+// TestWorkIsShownWhileItRuns checks for one notice for progress, one for the end, and
+// none again after a reconnection.
 func TestWorkIsShownWhileItRuns(t *testing.T) {
 	w := newWorld(openEmbedded(t))
 	f, _ := w.startFeed(t)

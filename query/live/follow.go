@@ -13,10 +13,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// retryAfter is the pause after the log failed.
+// retryAfter is the pause after an error of the log.
 const retryAfter = 5 * time.Second
 
-// Run follows the log until ctx ends. A log that fails is tried again.
+// Run follows the log until ctx ends. It retries after errors of the log.
 func (f *Feed) Run(ctx context.Context) error {
 	defer f.Close()
 	for ctx.Err() == nil {
@@ -30,7 +30,7 @@ func (f *Feed) Run(ctx context.Context) error {
 	return nil
 }
 
-// followLog reads every partition, from where it was left or, at the start, from a little
+// followLog reads every partition from where it stopped or, at the start, from shortly
 // before the end.
 func (f *Feed) followLog(ctx context.Context) error {
 	if err := f.findStart(ctx); err != nil {
@@ -45,7 +45,7 @@ func (f *Feed) followLog(ctx context.Context) error {
 	return g.Wait()
 }
 
-// findStart sets the position of the feed if it has none.
+// findStart sets the start offsets of the feed if it has none.
 func (f *Feed) findStart(ctx context.Context) error {
 	if f.nextOffsets() != nil {
 		return nil
@@ -87,17 +87,17 @@ func (f *Feed) followPartition(ctx context.Context, partition int32) (err error)
 	}
 }
 
-// takeRecord adds what a record has to say, once it has been applied.
+// takeRecord adds the notices of a record once the record has been applied.
 func (f *Feed) takeRecord(ctx context.Context, rec event.Record) error {
 	_, ev, err := event.Decode(rec)
 	if err != nil {
-		ev = nil // the projections bury it
+		ev = nil // the projections make it a dead letter
 	}
 	var id code.RepositoryID
 	if ev != nil {
 		id = ev.Key()
 	}
-	known, registered := f.o.Repository(id) // a removal takes it out
+	known, registered := f.o.Repository(id) // a removal deletes it from the catalog
 	if err := f.o.AwaitApplied(ctx, rec.Position, id); err != nil {
 		return err
 	}
@@ -112,10 +112,10 @@ func (f *Feed) takeRecord(ctx context.Context, rec event.Record) error {
 	return nil
 }
 
-// lagInterval is how often the end of the log is looked at.
+// lagInterval is how often the end of the log is read.
 const lagInterval = 5 * time.Second
 
-// watchLag keeps the gauge of the lag current.
+// watchLag keeps the lag gauge current.
 func (f *Feed) watchLag(ctx context.Context) error {
 	tick := time.NewTicker(lagInterval)
 	defer tick.Stop()

@@ -7,7 +7,7 @@ type metrics struct {
 	lag                prometheus.Gauge
 }
 
-// Whether a reader could go on from its position.
+// Values of the label result: whether a reader could resume from its position.
 const (
 	positionKept = "kept"
 	positionLost = "lost"

@@ -7,18 +7,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Kind says what happened.
+// Kind is the kind of a notice.
 type Kind string
 
 // The kinds of notices.
 const (
-	// KindSearchable says that a push became searchable, or a ref was deleted.
+	// KindSearchable reports that a push became searchable, or a ref was deleted.
 	KindSearchable Kind = "searchable"
-	// KindRepository says that a repository was registered, changed or removed.
+	// KindRepository reports that a repository was registered, changed or removed.
 	KindRepository Kind = "repository"
-	// KindWork says how far the work on a repository is.
+	// KindWork reports the progress of the work on a repository.
 	KindWork Kind = "work"
-	// KindDelivery says what became of a webhook delivery.
+	// KindDelivery reports the outcome of a webhook delivery.
 	KindDelivery Kind = "delivery"
 )
 
@@ -29,53 +29,54 @@ const (
 	ChangeRemoved    = "removed"
 )
 
-// Notice is one thing that happened. It is shared and not changed.
+// Notice is one thing that happened. It is shared and must not be modified.
 type Notice struct {
 	Kind Kind
-	// At is the time at which the log took the record, or the work was looked at.
+	// At is the time at which the record was appended, or the work was sampled.
 	At time.Time
-	// Repository is what it is about, as registered then; its ID is 0 for a delivery that
-	// led to none.
+	// Repository is the repository concerned, as registered then; its ID is 0 for a
+	// delivery without a repository.
 	Repository code.Repository
 
-	// Of KindRepository: what happened to it.
+	// Change is set for KindRepository: what happened to the repository.
 	Change string
 
-	// Of KindSearchable: the ref and its commit, empty if the ref was deleted.
+	// Ref and Commit are set for KindSearchable; Commit is empty if the ref was deleted.
 	Ref    code.Ref
 	Commit code.CommitID
-	// Files counts the files that changed; -1 where the event does not say.
+	// Files counts the files that changed; -1 if the event does not contain the count.
 	Files int
-	// PushedAt is when the push was received, IndexedAt when the worker was done.
+	// PushedAt is when the push was received, IndexedAt when the worker finished.
 	PushedAt, IndexedAt time.Time
 
-	// Of KindWork.
+	// Work is set for KindWork.
 	Work Work
 
-	// Of KindDelivery.
+	// Delivery is set for KindDelivery.
 	Delivery Delivery
 
-	// partition and offset are the record's; partition is -1 for KindWork.
+	// partition and offset are those of the record; partition is -1 for KindWork.
 	partition int32
 	offset    event.Offset
 }
 
-// Delivery is what became of one webhook delivery, or of one of its pushes.
+// Delivery is the outcome of one webhook delivery, or of one of its pushes.
 type Delivery struct {
-	// Position is that of the first event of the delivery, which names it.
+	// Position is the position of the delivery's first event, which identifies the
+	// delivery.
 	Position event.Position
 	// Outcome is waiting, indexed, or one of event.PushOutcome and event.DeliveryOutcome.
 	Outcome string
 }
 
-// The outcomes that are no constants of package event.
+// The outcomes that are not constants of package event.
 const (
 	OutcomeWaiting = "waiting"
 	OutcomeIndexed = "indexed"
 )
 
-// noticesOf returns what a record has to say; nothing for most types of events. known is
-// the repository before the record was applied, if it was registered.
+// noticesOf returns the notices of a record; most types of events have none. known is the
+// repository before the record was applied, if it was registered.
 func (f *Feed) noticesOf(rec event.Record, ev event.Event, known code.Repository) []*Notice {
 	base := Notice{At: rec.Time, partition: rec.Position.Partition, offset: rec.Position.Offset}
 	base.Repository = known
@@ -87,7 +88,7 @@ func (f *Feed) noticesOf(rec event.Record, ev event.Event, known code.Repository
 	case *event.RepositoryRemoved:
 		return []*Notice{base.ofRepository(&known, ChangeRemoved)}
 	case *event.RevisionIndexed:
-		// What all readers may see comes last: the position follows it.
+		// The notice for all readers comes last: the position follows it.
 		return append(f.deliveryNotices(base, OutcomeIndexed, e.Cause), base.ofRevision(e))
 	case *event.Push:
 		return f.deliveryNotices(base, OutcomeWaiting, rec.Position)
@@ -117,7 +118,7 @@ func (n Notice) ofRevision(e *event.RevisionIndexed) *Notice {
 	return &n
 }
 
-// deliveryNotices returns the notice of the delivery that a push came with; none for a
+// deliveryNotices returns the notice of the delivery that announced a push; none for a
 // push that no webhook announced.
 func (f *Feed) deliveryNotices(base Notice, outcome string, push event.Position) []*Notice {
 	at, ok := f.o.DeliveryOfPush(push)
@@ -128,7 +129,7 @@ func (f *Feed) deliveryNotices(base Notice, outcome string, push event.Position)
 	return []*Notice{&base}
 }
 
-// handledNotices has one notice for each delivery and outcome of the pushes.
+// handledNotices returns one notice for each delivery and outcome of the pushes.
 func (f *Feed) handledNotices(base Notice, e *event.PushesHandled) (out []*Notice) {
 	seen := map[Delivery]bool{}
 	for _, p := range e.Pushes {

@@ -13,19 +13,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// MaxPositionBytes bounds the text of a position, of a log with 1,000 partitions.
+// MaxPositionBytes bounds the text of a position for a log with 1,000 partitions.
 const MaxPositionBytes = 16 << 10
 
-// maxPositionAge is how long a position is good for.
+// maxPositionAge is how long a position is valid.
 const maxPositionAge = 15 * time.Minute
 
-// ErrPosition says that a text is no position of this server.
+// ErrPosition reports a text that is not a position of this server.
 var ErrPosition = errors.New("not a position of this server")
 
-// positionCipher makes texts of offsets, all of one length.
+// positionCipher encrypts offsets as texts of equal length.
 type positionCipher struct{ aead cipher.AEAD }
 
-// newPositionCipher takes a secret of 32 bytes.
+// newPositionCipher returns a cipher for a secret of 32 bytes.
 func newPositionCipher(secret []byte) (positionCipher, error) {
 	block, err := aes.NewCipher(secret)
 	if err != nil {
@@ -35,10 +35,10 @@ func newPositionCipher(secret []byte) (positionCipher, error) {
 	return positionCipher{aead}, err
 }
 
-// purpose keeps texts of other purposes from being taken for positions.
+// purpose keeps texts for other purposes from being accepted as positions.
 var purpose = []byte("position of GET /api/events, 1")
 
-// encrypt returns the text of the next offset of each partition, at a time.
+// encrypt returns the text for the next offset of each partition at a time.
 func (c positionCipher) encrypt(next []event.Offset, at time.Time) string {
 	size := c.aead.NonceSize()
 	b := make([]byte, size, size+8*(len(next)+1)+c.aead.Overhead())
@@ -50,7 +50,7 @@ func (c positionCipher) encrypt(next []event.Offset, at time.Time) string {
 	return base64.RawURLEncoding.EncodeToString(c.aead.Seal(b, b, text, purpose))
 }
 
-// decrypt returns what encrypt was given.
+// decrypt returns the offsets and the time of a position.
 func (c positionCipher) decrypt(position string) (next []event.Offset, at time.Time, err error) {
 	b, err := base64.RawURLEncoding.Strict().DecodeString(position)
 	if err != nil || len(position) > MaxPositionBytes || len(b) < c.aead.NonceSize() {

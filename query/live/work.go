@@ -8,27 +8,27 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Work is how far the indexing of a repository is.
+// Work is the progress of indexing a repository.
 type Work struct {
 	Repository code.RepositoryID
-	// State is one of a repository's: registered, importing, indexed, failed.
+	// State is the state of a repository: registered, importing, indexed, failed.
 	State string
-	// Running says that the counts are of work that goes on; totals are 0 until known.
+	// Running is set if the counts are of unfinished work; totals are 0 until known.
 	Running           bool
 	Files, FilesTotal int
 	Bytes, BytesTotal int64
-	// Code says why the last attempt failed; empty if it did not.
+	// Code is the reason why the last attempt failed; empty if it did not.
 	Code failure.Code
 }
 
 const (
-	// workInterval is how often the work is looked at, while there are readers.
+	// workInterval is how often the work is sampled while there are readers.
 	workInterval = time.Second
-	// maxWork bounds the repositories whose work is compared with that of the last look.
+	// maxWork bounds the repositories whose work is compared with the previous sample.
 	maxWork = 1024
 )
 
-// watchWork adds a notice for work that has moved, and one for work that has ended.
+// watchWork adds a notice for work that has progressed or ended.
 func (f *Feed) watchWork(ctx context.Context) error {
 	tick := time.NewTicker(workInterval)
 	defer tick.Stop()
@@ -45,7 +45,8 @@ func (f *Feed) watchWork(ctx context.Context) error {
 	}
 }
 
-// compareWork adds notices of what differs from last, and returns the work that goes on.
+// compareWork adds notices for the differences from last, and returns the unfinished
+// work.
 func (f *Feed) compareWork(last map[code.RepositoryID]Work) map[code.RepositoryID]Work {
 	now := map[code.RepositoryID]Work{}
 	for _, w := range f.o.Running() {
