@@ -11,9 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Clean returns r as it may be written: texts cut to their bounds and made UTF-8,
-// credentials masked. It does not change what
-// r refers to.
+// Clean returns a copy of r that is safe to write: texts are truncated to their bounds
+// and made valid UTF-8, credentials are masked. It does not modify what r refers to.
 func Clean(r audit.Record) audit.Record {
 	r.Action = audit.Action(cleanLine(string(r.Action), event.MaxActionBytes))
 	if r.TargetType == "" {
@@ -40,8 +39,8 @@ func cleanActor(a account.Actor) account.Actor {
 	return a
 }
 
-// cleanMetadata keeps the first names in their order, as many as may be, and
-// leaves out empty values.
+// cleanMetadata keeps the first names in order, up to the limit, and leaves out empty
+// values.
 func cleanMetadata(m map[string]string) map[string]string {
 	if len(m) == 0 {
 		return nil
@@ -55,13 +54,13 @@ func cleanMetadata(m map[string]string) map[string]string {
 	return out
 }
 
-// cleanText returns s as UTF-8 of at most max bytes without credentials. It may hold
+// cleanText returns s as UTF-8 of at most max bytes without credentials. It may contain
 // control characters, as paths and queries do.
 func cleanText(s string, max int) string {
 	return failure.Cut(strings.ToValidUTF8(failure.MaskKnown(s), "\uFFFD"), max)
 }
 
-// cleanLine is text without control characters.
+// cleanLine is cleanText without control characters.
 func cleanLine(s string, max int) string {
 	s = cleanText(s, max)
 	if strings.IndexFunc(s, isControl) < 0 {
@@ -77,10 +76,10 @@ func cleanLine(s string, max int) string {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// queryText are the names of metadata that say what was searched for.
+// queryText are the metadata names whose values reveal what was searched for.
 var queryText = []string{"query", "symbol", "pattern"}
 
-// withoutQuery returns a copy of m without what was searched for.
+// withoutQuery returns a copy of m without the values that reveal what was searched for.
 func withoutQuery(m map[string]string) map[string]string {
 	m = maps.Clone(m)
 	for _, name := range queryText {

@@ -13,12 +13,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// partition is the only one of event.TopicAudit.
+// partition is the only partition of event.TopicAudit.
 const partition int32 = 0
 
-// Run writes what an earlier process kept, then records until ctx ends, and then what
-// is still there, within Options.DrainTimeout. What the log does not take at the end is
-// kept in Options.PendingFile. It is called once.
+// Run writes the pending records of an earlier process, then records until ctx ends, and
+// then drains the queue within Options.DrainTimeout. Records that the log does not accept
+// by then are stored in Options.PendingFile. Run must be called once.
 func (r *Recorder) Run(ctx context.Context) error {
 	r.appendPending(ctx)
 	for r.awaitGroup(ctx) {
@@ -29,9 +29,9 @@ func (r *Recorder) Run(ctx context.Context) error {
 	return r.drainQueue(drain)
 }
 
-// awaitGroup returns true once there is a group to write, false when ctx has ended. A
-// group is the entries of Options.FlushEvery, or fewer if a caller waits for one or
-// an event is full.
+// awaitGroup returns true once there is a group to write, and false when ctx has ended. A
+// group is the entries of Options.FlushEvery, or fewer if a caller waits for one or an
+// event is full.
 func (r *Recorder) awaitGroup(ctx context.Context) bool {
 	var timer <-chan time.Time
 	for {
@@ -62,16 +62,16 @@ func (r *Recorder) countPending() (n int, awaited bool) {
 	return r.mu.queue.len(), r.mu.queue.awaited > 0
 }
 
-// group is what one event holds.
+// group holds the entries of one event.
 type group struct {
 	entries []entry
 	event   event.Record
-	lost    int64 // how many lost records it reports
+	lost    int64 // the number of lost records that it reports
 }
 
-// flushGroup writes the oldest group and reports whether it did. It tries until ctx ends,
-// or as often as attempts says, if that is not 0. A group that was begun goes first:
-// another attempt is the same event.
+// flushGroup writes the oldest group and reports whether it did. It retries until ctx
+// ends, or for the given number of attempts if that is not 0. An unfinished group goes
+// first: another attempt sends the same event.
 func (r *Recorder) flushGroup(ctx context.Context, attempts int) bool {
 	if r.currentGroup == nil && !r.beginGroup() {
 		return true
@@ -84,8 +84,8 @@ func (r *Recorder) flushGroup(ctx context.Context, attempts int) bool {
 	return true
 }
 
-// appendUntilWritten appends a record, however often it takes, until ctx ends, or as
-// often as attempts says, if that is not 0.
+// appendUntilWritten appends a record, retrying until ctx ends, or for the given number
+// of attempts if that is not 0.
 func (r *Recorder) appendUntilWritten(ctx context.Context, rec event.Record, attempts int) bool {
 	wait := minWait
 	for attempt := 1; ; attempt++ {
@@ -124,7 +124,7 @@ func (r *Recorder) appendOnce(ctx context.Context, rec event.Record) error {
 	return err
 }
 
-// reportFailure says so once until it succeeds again.
+// reportFailure logs a failure once until an append succeeds again.
 func (r *Recorder) reportFailure(err error) {
 	r.metrics.failures.Inc()
 	if !r.failing {
@@ -135,7 +135,7 @@ func (r *Recorder) reportFailure(err error) {
 	r.failing = true
 }
 
-// completeGroup takes a group out of the queue.
+// completeGroup removes a group from the queue.
 func (r *Recorder) completeGroup(g *group) {
 	if r.failing {
 		r.o.Logger.Info("audit log recovered")
@@ -154,7 +154,7 @@ func (r *Recorder) completeGroup(g *group) {
 	r.signalLocked()
 }
 
-// encodeGroup makes the event of entries, with what was lost before.
+// encodeGroup creates the event of entries and of earlier losses.
 func (r *Recorder) encodeGroup(entries []entry, lost loss) *group {
 	ev := &event.AuditRecorded{Records: make([]audit.Record, 0, len(entries)+1)}
 	for i := range entries {
@@ -177,7 +177,7 @@ func (r *Recorder) encodeGroup(entries []entry, lost loss) *group {
 	return g
 }
 
-// replaceInvalid replaces records in which Clean has missed something.
+// replaceInvalid replaces records that are invalid in spite of Clean.
 func (r *Recorder) replaceInvalid(env event.Envelope, ev *event.AuditRecorded) {
 	for i := range ev.Records {
 		if _, err := event.Encode(env, &event.AuditRecorded{Records: ev.Records[i : i+1]}); err != nil {
@@ -187,7 +187,7 @@ func (r *Recorder) replaceInvalid(env event.Envelope, ev *event.AuditRecorded) {
 	}
 }
 
-// invalidRecord replaces a record that breaks a rule.
+// invalidRecord returns the replacement of an invalid record.
 func invalidRecord(r *audit.Record, at time.Time, reason error) audit.Record {
 	return Clean(audit.Record{
 		At: at, Action: audit.RecordInvalid, Actor: account.Actor{Kind: account.ActorSystem}, TargetType: audit.TargetInstance,
@@ -195,7 +195,7 @@ func invalidRecord(r *audit.Record, at time.Time, reason error) audit.Record {
 	})
 }
 
-// lostRecord is what the log says of records that are not in it.
+// lostRecord returns the record that reports lost records.
 func (l loss) lostRecord() audit.Record {
 	return audit.Record{
 		At: l.last, Action: audit.RecordsLost, Actor: account.Actor{Kind: account.ActorSystem}, TargetType: audit.TargetInstance,
@@ -206,8 +206,8 @@ func (l loss) lostRecord() audit.Record {
 	}
 }
 
-// drainQueue writes the remaining records. Those that the log does not accept are kept
-// in a file; those that cannot be kept are counted.
+// drainQueue writes the remaining records. It stores records that the log does not accept
+// in a file, and counts those that it cannot store.
 func (r *Recorder) drainQueue(ctx context.Context) error {
 	attempts := 0
 	if r.o.PendingFile != "" {
@@ -237,7 +237,7 @@ func (r *Recorder) drainQueue(ctx context.Context) error {
 	return errors.Join(fmt.Errorf("audit: %d records are lost: %w within %s", lost, ErrUnavailable, r.o.DrainTimeout), err)
 }
 
-// endIfEmpty takes no more if the queue is still empty.
+// endIfEmpty stops accepting records if the queue is still empty.
 func (r *Recorder) endIfEmpty() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

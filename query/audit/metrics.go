@@ -11,14 +11,14 @@ import (
 
 // metrics are:
 //
-//	quarry_audit_records_total{action}  records taken, by what was done
-//	quarry_audit_queue_records          records that wait to be written
+//	quarry_audit_records_total{action}  records accepted, by action
+//	quarry_audit_queue_records          records waiting to be written
 //	quarry_audit_queue_bytes            the same in bytes, of audit.queueBytes
 //	quarry_audit_queue_oldest_seconds   how long the oldest has waited
 //	quarry_audit_append_seconds         time of one append
 //	quarry_audit_group_records          records of one append
-//	quarry_audit_append_failures_total  attempts that failed
-//	quarry_audit_refused_total          records that found no room
+//	quarry_audit_append_failures_total  failed attempts
+//	quarry_audit_refused_total          records refused because the queue was full
 //	quarry_audit_lost_total             records that will never be written
 //	quarry_audit_invalid_total          records written without their text
 type metrics struct {
@@ -28,7 +28,7 @@ type metrics struct {
 	failures, refused, lost, invalid prometheus.Counter
 }
 
-// otherAction counts actions that schemas/audit does not name.
+// otherAction counts actions that schemas/audit does not define.
 const otherAction = "other"
 
 func newMetrics(reg prometheus.Registerer, r *Recorder) (*metrics, error) {
@@ -72,7 +72,7 @@ func newMetrics(reg prometheus.Registerer, r *Recorder) (*metrics, error) {
 	return m, nil
 }
 
-// countRecord counts a record under its action, which is one of a bounded number.
+// countRecord counts a record under its action; the number of actions is bounded.
 func (m *metrics) countRecord(action audit.Action) {
 	if !action.Known() {
 		action = otherAction

@@ -15,25 +15,27 @@ import (
 )
 
 const (
-	// drainAttempts is how often a group is tried at the end before it is kept in
+	// drainAttempts is how often a group is tried at the end before it is stored in
 	// Options.PendingFile.
 	drainAttempts = 3
-	// pendingFactor bounds the file, in times Options.QueueBytes: records of several
-	// ends wait in it if the log takes none between them.
+	// pendingFactor bounds the file, as a multiple of Options.QueueBytes: records of
+	// several runs accumulate in it if the log accepts none in between.
 	pendingFactor = 4
-	// maxPendingLine is a record as JSON, whose value has a third more bytes as text.
+	// maxPendingLine bounds a record as JSON, whose value takes a third more bytes as
+	// text.
 	maxPendingLine = 2 * event.MaxValueBytes
 )
 
-// pendingRecord is a record of the log as a line of the file.
+// pendingRecord is a log record as a line of the file.
 type pendingRecord struct {
 	Key     []byte         `json:"key"`
 	Value   []byte         `json:"value"`
 	Headers []event.Header `json:"headers"`
 }
 
-// appendPending appends what an earlier process could not, and removes the file. It
-// tries until ctx ends. A record that is there already is known by its event's ID.
+// appendPending appends the records that an earlier process could not append, and removes
+// the file. It retries until ctx ends. A record that was appended already is recognized
+// by the ID of its event.
 func (r *Recorder) appendPending(ctx context.Context) {
 	if r.o.PendingFile == "" {
 		return
@@ -57,8 +59,8 @@ func (r *Recorder) appendPending(ctx context.Context) {
 	r.o.Logger.Info("wrote records of the audit log that an earlier process kept", "events", len(records))
 }
 
-// readPending returns the records of the file up to the first that cannot be read; none
-// if there is no file.
+// readPending returns the records of the file up to the first unreadable one; none if
+// there is no file.
 func readPending(path string) (records []event.Record, err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +82,8 @@ func readPending(path string) (records []event.Record, err error) {
 	return records, lines.Err()
 }
 
-// keepPending writes what is left to the file and returns how many records did not get there.
+// keepPending writes the remaining records to the file and returns how many could not be
+// stored.
 func (r *Recorder) keepPending(left []entry) (lost int, err error) {
 	if r.o.PendingFile == "" {
 		return len(left), nil
@@ -104,7 +107,7 @@ func (r *Recorder) keepPending(left []entry) (lost int, err error) {
 	for i := range records {
 		line, err := json.Marshal(pendingRecord{records[i].Key, records[i].Value, records[i].Headers})
 		if err != nil {
-			return 0, err // of bytes and strings: it cannot happen
+			return 0, err // marshals only bytes and strings: cannot happen
 		}
 		text.Write(append(line, '\n'))
 	}
@@ -118,7 +121,7 @@ func (r *Recorder) keepPending(left []entry) (lost int, err error) {
 	return 0, nil
 }
 
-// replaceFile writes all of a file durably, or leaves it as it is.
+// replaceFile replaces the content of a file durably and atomically.
 func replaceFile(path string, content []byte) error {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, filepath.Base(path)+"~") // mode 0600

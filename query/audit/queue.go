@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// entry is a record that waits to be written.
+// entry is a record waiting to be written.
 type entry struct {
 	record audit.Record
 	size   int
@@ -23,8 +23,8 @@ func (e *entry) reportOutcome(err error) {
 	}
 }
 
-// queue holds entries, the oldest first. What was taken stays in it until it is
-// written, and counts.
+// queue holds entries, the oldest first. Entries stay in it, and count, until they are
+// written.
 type queue struct {
 	entries []entry
 	bytes   int
@@ -42,7 +42,7 @@ func (q *queue) pushEntry(e entry) {
 	}
 }
 
-// oldestSince is when the oldest came; zero for none.
+// oldestSince returns when the oldest entry arrived; zero if there is none.
 func (q *queue) oldestSince() time.Time {
 	if len(q.entries) == 0 {
 		return time.Time{}
@@ -50,7 +50,7 @@ func (q *queue) oldestSince() time.Time {
 	return q.entries[0].since
 }
 
-// firstGroup returns a copy of the first entries that fit into one event: one at least.
+// firstGroup returns a copy of the first entries that fit into one event, at least one.
 func (q *queue) firstGroup() []entry {
 	n, bytes := 0, 0
 	for n < min(len(q.entries), event.MaxAuditRecords) && (n == 0 || bytes+q.entries[n].size <= maxGroupBytes) {
@@ -60,7 +60,7 @@ func (q *queue) firstGroup() []entry {
 	return append([]entry(nil), q.entries[:n]...)
 }
 
-// dropFirst removes the first n.
+// dropFirst removes the first n entries.
 func (q *queue) dropFirst(n int) {
 	for i := range n {
 		q.bytes -= q.entries[i].size
@@ -74,11 +74,10 @@ func (q *queue) dropFirst(n int) {
 	}
 }
 
-// overheadBytes is what a record needs in addition to its text: field names, times,
-// Go headers.
+// overheadBytes is the size of a record without its text: field names, times, Go headers.
 const overheadBytes = 384
 
-// sizeOf returns about what a record needs, in memory and in the log.
+// sizeOf returns the approximate size of a record, in memory and in the log.
 func sizeOf(r *audit.Record) int {
 	n := overheadBytes + len(r.Action) + len(r.Actor.User) + len(r.Actor.Credential) + len(r.Actor.Address) + len(r.Actor.Client) +
 		len(r.Target) + len(r.RequestID)

@@ -15,18 +15,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// ErrUnavailable says that the audit log does not take a record now.
+// ErrUnavailable reports that the audit log does not accept a record now.
 var ErrUnavailable = errors.New("the audit log does not answer")
 
 // Defaults of Options.
 const (
 	// DefaultQueueBytes holds about 60,000 records of searches.
 	DefaultQueueBytes = 32 << 20
-	// DefaultMaxWait is what a request waits for the log.
+	// DefaultMaxWait is how long a request waits for the log.
 	DefaultMaxWait = 5 * time.Second
-	// DefaultFlushEvery is how long a record of something read waits for others.
+	// DefaultFlushEvery is how long the record of a read waits for more records.
 	DefaultFlushEvery = 100 * time.Millisecond
-	// DefaultDrainTimeout bounds the end.
+	// DefaultDrainTimeout bounds the time to drain the queue at the end.
 	DefaultDrainTimeout = 10 * time.Second
 )
 
@@ -37,40 +37,40 @@ const (
 	appendTimeout = 10 * time.Second
 	minWait       = 50 * time.Millisecond
 	maxWait       = 2 * time.Second
-	// maxGroupBytes keeps an event below event.MaxValueBytes, whatever JSON makes of
-	// its text: a byte becomes six at most.
+	// maxGroupBytes keeps an event below event.MaxValueBytes even if JSON escapes all of
+	// its text: a byte becomes at most six.
 	maxGroupBytes = event.MaxValueBytes / 6
 )
 
 // source is the CloudEvents source of the records.
 const source = "/quarry/audit"
 
-// Appender takes the events; the event log is one.
+// Appender accepts the events; the event log is one.
 type Appender interface {
 	// Append adds records to topic and returns once they are durable.
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
 }
 
-// Options configure a Recorder. The zero value of all but Log works.
+// Options configure a Recorder. All fields but Log may be zero.
 type Options struct {
 	Log Appender
-	// Instance distinguishes this process from others, and from itself after a
-	// restart. Default: random.
+	// Instance distinguishes this process from others, and from itself after a restart.
+	// Default: random.
 	Instance string
 	// QueueBytes roughly bounds the records queued for the log.
 	QueueBytes int
-	// MaxWait bounds what a request waits for the log.
+	// MaxWait bounds how long a request waits for the log.
 	MaxWait time.Duration
-	// Lossy has requests answered though the queue is full.
+	// Lossy answers requests even if the queue is full.
 	Lossy bool
 	// HideQueries leaves out what was searched for.
 	HideQueries bool
-	// FlushEvery is how long a record may wait for others.
+	// FlushEvery is how long a record may wait for more records.
 	FlushEvery time.Duration
-	// DrainTimeout bounds the end of Run.
+	// DrainTimeout bounds the time to drain the queue at the end of Run.
 	DrainTimeout time.Duration
-	// PendingFile keeps what the log does not take at the end, for the next process to
-	// write. Empty: that is lost.
+	// PendingFile stores records that the log does not accept at the end, for the next
+	// process to append. If it is empty, these records are lost.
 	PendingFile string
 
 	Now        func() time.Time
@@ -106,27 +106,27 @@ func (o *Options) ensureDefaults() {
 type Recorder struct {
 	o       Options
 	metrics *metrics
-	// wake has a value when there is something to look at.
+	// wake holds a value when there is work.
 	wake chan struct{}
 
 	mu struct {
 		sync.Mutex
 		queue queue
-		// room is closed, and replaced, when the queue gets shorter.
+		// room is closed, and replaced, when the queue shrinks.
 		room chan struct{}
-		// ended says that nothing is written any more.
+		// ended is set once nothing is written anymore.
 		ended bool
 		lost  loss
 	}
-	// Of the goroutine of Run:
+	// Used only by the goroutine of Run:
 	groups       uint64
-	currentGroup *group // that was not acknowledged yet
-	// pendingRecords are those of Options.PendingFile that are not written yet.
+	currentGroup *group // not acknowledged yet
+	// pendingRecords are the records of Options.PendingFile that are not written yet.
 	pendingRecords []event.Record
 	failing        bool
 }
 
-// New returns a Recorder; Run writes what it takes.
+// New returns a Recorder. Run writes its records.
 func New(o Options) (*Recorder, error) {
 	if o.Log == nil {
 		return nil, errors.New("audit: want a log")
@@ -139,9 +139,9 @@ func New(o Options) (*Recorder, error) {
 	return r, err
 }
 
-// Note takes a record of something read; it is durable shortly. If the queue is
-// full it waits for Options.MaxWait at most, and then fails with
-// ErrUnavailable, unless the recorder is lossy.
+// Note queues the record of a read; it becomes durable shortly. If the queue is full,
+// Note waits for at most Options.MaxWait and then fails with ErrUnavailable, unless the
+// recorder is lossy.
 func (r *Recorder) Note(ctx context.Context, rec audit.Record) error {
 	err := r.enqueueEntry(ctx, entry{record: r.cleanRecord(rec)})
 	if err == nil || !r.o.Lossy {
@@ -152,8 +152,7 @@ func (r *Recorder) Note(ctx context.Context, rec audit.Record) error {
 }
 
 // Record returns once the record is durable. It fails with ErrUnavailable after
-// Options.MaxWait, or with the error of ctx; the record may then become durable
-// anyway.
+// Options.MaxWait, or with the error of ctx; the record may still become durable later.
 func (r *Recorder) Record(ctx context.Context, rec audit.Record) error {
 	ctx, cancel := context.WithTimeout(ctx, r.o.MaxWait)
 	defer cancel()
@@ -169,7 +168,7 @@ func (r *Recorder) Record(ctx context.Context, rec audit.Record) error {
 	}
 }
 
-// cleanRecord cuts a record and dates one without a time.
+// cleanRecord cleans a record and sets its time if it has none.
 func (r *Recorder) cleanRecord(rec audit.Record) audit.Record {
 	if rec.At.IsZero() {
 		rec.At = r.o.Now()
@@ -180,7 +179,7 @@ func (r *Recorder) cleanRecord(rec audit.Record) audit.Record {
 	return Clean(rec)
 }
 
-// enqueueEntry puts e into the queue, and waits for room there.
+// enqueueEntry adds e to the queue, and waits if the queue is full.
 func (r *Recorder) enqueueEntry(ctx context.Context, e entry) error {
 	e.size, e.since = sizeOf(&e.record), r.o.Now()
 	room, err := r.tryEnqueue(&e)
@@ -205,7 +204,7 @@ func (r *Recorder) enqueueEntry(ctx context.Context, e entry) error {
 	return err
 }
 
-// tryEnqueue returns what to wait for if there is no room.
+// tryEnqueue adds e, or returns the channel to wait on if the queue is full.
 func (r *Recorder) tryEnqueue(e *entry) (room <-chan struct{}, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -227,11 +226,11 @@ func (r *Recorder) tryEnqueue(e *entry) (room <-chan struct{}, err error) {
 func (r *Recorder) signalLocked() {
 	select {
 	case r.wake <- struct{}{}:
-	default: // a value is there
+	default: // a value is pending
 	}
 }
 
-// loss is what was not written.
+// loss describes records that were not written.
 type loss struct {
 	count       int64
 	first, last time.Time
@@ -251,7 +250,8 @@ func (r *Recorder) countLost(n int) {
 	r.metrics.lost.Add(float64(n))
 }
 
-// queueState returns how many records wait, their bytes, and since when.
+// queueState returns the number of waiting records, their bytes, and since when they
+// wait.
 func (r *Recorder) queueState() (records, bytes int, since time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -21,12 +21,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// memory is a log that fails while fail is set, and blocks while gate is.
+// memory is a log that fails while fail is set, and blocks while gate is set.
 type memory struct {
 	mu      sync.Mutex
 	fail    error
 	gate    chan struct{}
-	lose    bool // takes the record, and says that it has not
+	lose    bool // accepts the record, but reports an error
 	records []event.Record
 	tries   int
 }
@@ -67,7 +67,7 @@ func (m *memory) setFailure(fail error) {
 	m.fail = fail
 }
 
-// appendedEvents decodes what was appended.
+// appendedEvents decodes the appended events.
 func (m *memory) appendedEvents(t *testing.T) (ids []string, groups [][]audit.Record) {
 	t.Helper()
 	m.mu.Lock()
@@ -89,7 +89,7 @@ func searchRecord(n int) audit.Record {
 	}
 }
 
-// runDuring runs f while a recorder runs, and returns what Run said.
+// runDuring runs f while a recorder runs, and returns the result of Run.
 func runDuring(t *testing.T, o Options, f func(r *Recorder)) (err error) {
 	t.Helper()
 	r, newErr := New(o)
@@ -190,8 +190,8 @@ func TestRecordsShareAnAppend(t *testing.T) {
 	})
 }
 
-// TestALogThatFails takes what was not acknowledged for not written, though it
-// was: the other attempt has the same ID.
+// TestALogThatFails checks that an append without an acknowledgement is retried with the
+// same ID, even if the log has accepted the event.
 func TestALogThatFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{fail: errors.New("no leader"), lose: true}
@@ -296,8 +296,9 @@ func TestTheEndIsBounded(t *testing.T) {
 	})
 }
 
-// TestRecordsSurviveAStopWithoutTheLog stops recorders while the log takes nothing, one
-// of them while it writes what another kept, and finds every record once, in order.
+// TestRecordsSurviveAStopWithoutTheLog stops recorders while the log accepts nothing, one
+// of them while it writes the pending records of another, and checks that every record is
+// appended once, in order.
 func TestRecordsSurviveAStopWithoutTheLog(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pending")
 	synctest.Test(t, func(t *testing.T) {
@@ -337,7 +338,8 @@ func TestRecordsSurviveAStopWithoutTheLog(t *testing.T) {
 	})
 }
 
-// TestDamagedPendingFileIsKept writes what can be read of a file and leaves it there.
+// TestDamagedPendingFileIsKept checks that the readable records of a file are appended
+// and the file is kept.
 func TestDamagedPendingFileIsKept(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "pending")
 	synctest.Test(t, func(t *testing.T) {
@@ -366,7 +368,7 @@ func TestDamagedPendingFileIsKept(t *testing.T) {
 	})
 }
 
-// TestTheLargestRecordsFit has every byte escaped, as JSON does at worst.
+// TestTheLargestRecordsFit uses records in which JSON escapes every byte, the worst case.
 func TestTheLargestRecordsFit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		log := &memory{}
