@@ -10,10 +10,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Access is who may see a repository.
+// Access describes who may see a repository.
 type Access struct {
-	// Effective is what counts now; Decided is an owner's decision, empty where the
-	// code host's word or the configured default counts.
+	// Effective is the current visibility. Decided is an owner's decision, empty if the
+	// code host's setting or the configured default applies.
 	Effective, Decided account.Visibility
 	// Members may see the repository while it is private, in order.
 	Members []account.UserID
@@ -32,8 +32,8 @@ func (s *Service) Access(p *Principal, r *code.Repository) (Access, error) {
 	return out, nil
 }
 
-// SetAccess decides who may see r, wholly: no visibility and no members take the
-// decision back.
+// SetAccess replaces the decision on who may see r. No visibility and no members remove
+// the decision.
 func (s *Service) SetAccess(ctx context.Context, p *Principal, r *code.Repository, v account.Visibility, members []account.UserID) (Access, error) {
 	if err := needOwner(p); err != nil {
 		return Access{}, err
@@ -59,55 +59,55 @@ func (s *Service) SetAccess(ctx context.Context, p *Principal, r *code.Repositor
 	return s.Access(p, r)
 }
 
-// AccessReason is the rule by which a user may read a repository, or may not.
+// AccessReason is the rule that lets a user read a repository, or keeps the user from it.
 type AccessReason string
 
 // The reasons.
 const (
 	AccessByRole    AccessReason = "owner"      // an owner reads every repository
-	AccessPublic    AccessReason = "public"     // everybody reads a public one
-	AccessInternal  AccessReason = "internal"   // every user reads an internal one
+	AccessPublic    AccessReason = "public"     // every caller reads a public repository
+	AccessInternal  AccessReason = "internal"   // every user reads an internal repository
 	AccessMember    AccessReason = "member"     // it is private, and the user is a member
-	AccessNotMember AccessReason = "not_member" // it is private, and the user is none
-	AccessInactive  AccessReason = "not_active" // the user waits for approval, or is suspended
-	// It is private, and the permissions of its code host are read.
+	AccessNotMember AccessReason = "not_member" // it is private, and the user is not a member
+	AccessInactive  AccessReason = "not_active" // the user is waiting for approval, or is suspended
+	// The repository is private, and the permissions of its code host are read.
 	AccessByHost     AccessReason = "host_member" // the host lets the user read it
-	AccessHostStale  AccessReason = "host_stale"  // it did when it was read, which is too long ago
-	AccessNotJoined  AccessReason = "not_joined"  // the user's ID at the host is not known
-	AccessNotRead    AccessReason = "not_read"    // the host was not read yet
-	accessRestricted AccessReason = "restricted"  // the credential is for other repositories; no user has one
+	AccessHostStale  AccessReason = "host_stale"  // it did when last read, but that reading is too old
+	AccessNotJoined  AccessReason = "not_joined"  // the user's ID at the host is unknown
+	AccessNotRead    AccessReason = "not_read"    // the host has not been read yet
+	accessRestricted AccessReason = "restricted"  // the credential is restricted to other repositories; users have no such restriction
 )
 
-// AccessSource is what decides the visibility of a repository.
+// AccessSource is where the visibility of a repository comes from.
 type AccessSource string
 
-// The sources, in the order in which they count.
+// The sources, in order of precedence.
 const (
-	SourceDecision AccessSource = "decision" // of an owner
-	SourceHost     AccessSource = "host"     // the code host says that it is private
+	SourceDecision AccessSource = "decision" // an owner's decision
+	SourceHost     AccessSource = "host"     // the code host reports it as private
 	SourceDefault  AccessSource = "default"  // access.defaultVisibility
 )
 
-// AccessExplanation says whether a user may read a repository, and why. It is what a
-// session or an API key without restrictions of that user gets.
+// AccessExplanation reports whether a user may read a repository, and why. It holds for
+// sessions and unrestricted API keys of the user.
 type AccessExplanation struct {
 	Readable   bool
 	Reason     AccessReason
 	Visibility account.Visibility
 	Source     AccessSource
-	// Host is the last reading of its code host; nil where that does not count.
+	// Host is the last reading of its code host; nil if host permissions do not apply.
 	Host *HostReading
 }
 
-// HostReading says when the permissions of a repository were read from its code host.
+// HostReading is when the permissions of a repository were read from its code host.
 type HostReading struct {
 	Connection string
-	// ReadAt is zero if they were never read. They count until ExpiresAt.
+	// ReadAt is zero if they were never read. They are valid until ExpiresAt.
 	ReadAt, ExpiresAt time.Time
 }
 
-// ExplainAccess explains to an owner whether a user may read r, by the rules that every
-// request of the user passes.
+// ExplainAccess explains to an owner whether a user may read r. It applies the rules that
+// every request of the user is checked against.
 func (s *Service) ExplainAccess(p *Principal, r *code.Repository, id account.UserID) (AccessExplanation, error) {
 	if err := needOwner(p); err != nil {
 		return AccessExplanation{}, err

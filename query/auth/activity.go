@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// activityPrecision is how exact LastActivityAt and LastUsedAt are.
+	// activityPrecision is the precision of LastActivityAt and LastUsedAt.
 	activityPrecision = 5 * time.Minute
-	// activityInterval is how often those seen since are recorded.
+	// activityInterval is how often new activity is recorded.
 	activityInterval = time.Minute
-	// finalWriteTimeout bounds the last time, at the end of Run.
+	// finalWriteTimeout bounds the last write, at the end of Run.
 	finalWriteTimeout = 5 * time.Second
 )
 
-// activity is who was seen since the last event that said so, at most
-// event.MaxActivity each.
+// activity holds the users and keys seen since the last recorded event, at most
+// event.MaxActivity of each.
 type activity struct {
 	mu struct {
 		sync.Mutex
@@ -29,7 +29,7 @@ type activity struct {
 	}
 }
 
-// markSeen remembers that an ID was seen, unless that is known well enough.
+// markSeen records that an ID was seen, unless the known time is recent enough.
 func markSeen[ID comparable](seen *map[ID]time.Time, id ID, known, now time.Time) {
 	if now.Sub(known) < activityPrecision || id == *new(ID) {
 		return
@@ -73,7 +73,7 @@ func (a *activity) takeSeen(now time.Time) *event.ActivityNoted {
 	return ev
 }
 
-// Run records who was seen, until ctx ends, and once more then.
+// Run records activity until ctx ends, and once more then.
 func (s *Service) Run(ctx context.Context) error {
 	ticker := time.NewTicker(activityInterval)
 	defer ticker.Stop()
@@ -90,7 +90,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// noteActivity does not try again: the next request of the same user is as good.
+// noteActivity does not retry: the next request of the same user is recorded instead.
 func (s *Service) noteActivity(ctx context.Context) {
 	ev := s.activity.takeSeen(s.nowUTC())
 	if ev == nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Concurrent requests and changes: no caller sees a private repository without
-// permission, in any intermediate state. The test is also run with the race
-// detector.
+// TestAtOnce runs requests and changes concurrently and checks that no caller sees a
+// private repository without permission in any intermediate state. The test is also run
+// with the race detector.
 func TestAtOnce(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
 	owner := w.authenticateAs(w.signInOwner().Value)

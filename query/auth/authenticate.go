@@ -14,13 +14,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Authenticate returns who sends r. The error is ErrNotReady while the accounts are
-// being read, or else ErrUnauthenticated, whatever is wrong: a credential that is malformed, unknown, expired or of a user who may not
-// sign in, several that disagree, or none where anonymous requests are not allowed.
+// Authenticate returns the sender of r. The error is ErrNotReady while the accounts are
+// loading. Otherwise it is ErrUnauthenticated, whatever the cause: the credential is
+// malformed, unknown, expired or of a user who may not sign in, several credentials
+// disagree, or there is none and anonymous requests are not allowed.
 //
-// A request may carry a credential in a header and a session in its cookie, as a
-// page of ours does that tries a key: both have to be good and of one user, and the
-// header's counts.
+// A request may carry a credential in a header and a session in its cookie, as our own
+// page that tests a key does. Both must then be valid and belong to one user, and the
+// header's credential applies.
 func (s *Service) Authenticate(r *http.Request) (*Principal, error) {
 	shown, ok := readCredentials(r)
 	if !ok {
@@ -41,7 +42,7 @@ func (s *Service) Authenticate(r *http.Request) (*Principal, error) {
 	return p, nil
 }
 
-// checkReady returns ErrNotReady while the accounts are not as the log had them at the
+// checkReady returns ErrNotReady until the accounts have caught up with the log as of the
 // start.
 func (s *Service) checkReady() error {
 	if err := s.o.Ready(); err != nil {
@@ -64,8 +65,8 @@ func (s *Service) anonymousPrincipal(r *http.Request) (*Principal, error) {
 	return p, nil
 }
 
-// principalOf returns the principal of the credentials, or the reason why there is
-// none.
+// principalOf returns the principal of the credentials, or the reason why they are
+// refused.
 func (s *Service) principalOf(shown shownCredentials, now time.Time) (*Principal, string) {
 	var bySession *Principal
 	if shown.cookie != "" {
@@ -120,8 +121,8 @@ func (s *Service) keyPrincipal(hash string, now time.Time) (*Principal, string) 
 	return p, ""
 }
 
-// tokenPrincipal ends with the key that minted the token, and is never good for
-// more than it.
+// tokenPrincipal returns the principal of a token. A token ends with the key that minted
+// it, and never grants more than that key.
 func (s *Service) tokenPrincipal(hash string, now time.Time) (*Principal, string) {
 	token, found := s.o.Directory.TokenByHash(hash)
 	if !found || !equalHashes(hash, token.Hash) {
@@ -175,21 +176,21 @@ func (s *Service) activeUser(id account.UserID, now time.Time) (*account.User, s
 	return user, ""
 }
 
-// equalHashes compares keyed hashes in constant time. The lookup that found one of them
-// is by the keyed hash, too: its time reveals nothing about the value.
+// equalHashes compares keyed hashes in constant time. The preceding lookup uses the keyed
+// hash, too, so its duration reveals nothing about the value.
 func equalHashes(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// hasExpired reports whether end has come; the zero time never does.
+// hasExpired reports whether end has passed; the zero time never does.
 func hasExpired(end, now time.Time) bool { return !end.IsZero() && !now.Before(end) }
 
-// setOrigin says where a request comes from.
+// setOrigin sets where a request comes from.
 func (s *Service) setOrigin(r *http.Request, a *account.Actor) {
 	a.Address = cleanText(s.o.Address(r), event.MaxAddressBytes)
 	a.Client = ClientOf(r)
 }
 
-// ClientOf returns what the client of r calls itself, as account.Actor has it;
-// empty if it says nothing.
+// ClientOf returns how the client of r identifies itself, in the form of account.Actor;
+// empty if it does not.
 func ClientOf(r *http.Request) string {
 	for _, name := range [...]string{"X-Quarry-Client-Source", "X-Sourcebot-Client-Source", "User-Agent"} {
 		if values := r.Header[name]; len(values) > 0 && values[0] != "" {
@@ -199,14 +200,14 @@ func ClientOf(r *http.Request) string {
 	return ""
 }
 
-// cleanActor returns an actor whose words fit into an event: what clients call
-// themselves may hold anything that a header may.
+// cleanActor returns an actor whose texts fit into an event: the client's name may
+// contain anything that a header may.
 func cleanActor(a account.Actor) account.Actor {
 	a.Address, a.Client = cleanText(a.Address, event.MaxAddressBytes), cleanText(a.Client, account.MaxClientBytes)
 	return a
 }
 
-// cleanText cuts text to max bytes and takes out what is not printable.
+// cleanText truncates text to max bytes and removes characters that are not printable.
 func cleanText(text string, max int) string {
 	text = text[:min(len(text), max)]
 	clean := true
@@ -230,7 +231,7 @@ var (
 	readScopes = []account.Scope{account.ScopeSearch, account.ScopeGit}
 )
 
-// scopesOf returns what a session of user is good for now.
+// scopesOf returns the scopes that a session of user has now.
 func scopesOf(user *account.User) []account.Scope {
 	if user.Role == account.RoleOwner {
 		return allScopes
@@ -238,10 +239,10 @@ func scopesOf(user *account.User) []account.Scope {
 	return readScopes
 }
 
-// keyScopes returns what a key of user is good for now. The scope admin of a
-// member is nothing, and so is that of a key for some repositories: what it
-// administers is the whole instance. The scope scip of an owner counts in the repositories
-// of the key.
+// keyScopes returns the scopes that a key of user has now. The admin scope of a member
+// has no effect, and neither has that of a key restricted to some repositories, because
+// it covers the whole instance. An owner's scip scope applies to the repositories of the
+// key.
 func keyScopes(key *account.Key, user *account.User) []account.Scope {
 	if user.Role == account.RoleOwner && len(key.Repositories) == 0 {
 		return key.Scopes
@@ -253,7 +254,7 @@ func keyScopes(key *account.Key, user *account.User) []account.Scope {
 	return scopes
 }
 
-// readingScopes returns the scopes that only read, without an allocation.
+// readingScopes returns the scopes that only read, without allocating.
 func readingScopes(scopes []account.Scope) []account.Scope {
 	search, git := false, false
 	for _, s := range scopes {
@@ -270,7 +271,7 @@ func readingScopes(scopes []account.Scope) []account.Scope {
 	return []account.Scope{}
 }
 
-// asSet returns those of ids that are among only, or all if only is empty.
+// asSet returns the IDs that are also in only, or all IDs if only is empty.
 func asSet(ids, only []code.RepositoryID) map[code.RepositoryID]struct{} {
 	set := make(map[code.RepositoryID]struct{}, len(ids))
 	for _, id := range ids {

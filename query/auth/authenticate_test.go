@@ -96,8 +96,9 @@ func TestCredentialsInHeaders(t *testing.T) {
 	}
 }
 
-// Keys and tokens have the form of the established interface, and one that was
-// handed out before it is the same credential.
+// TestPrefixesOfTheEstablishedInterface checks that keys and tokens have the form of the
+// established interface, and that one issued before with another prefix is the same
+// credential.
 func TestPrefixesOfTheEstablishedInterface(t *testing.T) {
 	w := newWorld(t)
 	owner := w.authenticateAs(w.signInOwner().Value)
@@ -125,8 +126,8 @@ func TestPrefixesOfTheEstablishedInterface(t *testing.T) {
 	}
 }
 
-// Keys and tokens of earlier releases, whose hashes are of the values with the
-// prefixes of those releases, work until they expire.
+// TestCredentialsOfEarlierReleases checks that keys and tokens of earlier releases, whose
+// hashes include the prefixes of those releases, work until they expire.
 func TestCredentialsOfEarlierReleases(t *testing.T) {
 	w := newWorld(t)
 	in := w.signInOwner()
@@ -177,7 +178,8 @@ func TestWithoutAnonymousRequestsNothingIsRefused(t *testing.T) {
 	}
 }
 
-// What ends a credential ends it for the next request.
+// TestCredentialsEnd checks that whatever ends a credential takes effect with the next
+// request.
 func TestCredentialsEnd(t *testing.T) {
 	ends := map[string]func(w *world, owner, bob *auth.Principal, key *account.Key, token *account.Token){
 		"suspended": func(w *world, owner, bob *auth.Principal, _ *account.Key, _ *account.Token) {
@@ -226,7 +228,8 @@ func TestTokenEndsWithItsKey(t *testing.T) {
 	w.checkRefused("the token", token)
 }
 
-// A role counts from the next request on, for every credential.
+// TestRoleIsOfNow checks that a role takes effect with the next request of every
+// credential.
 func TestRoleIsOfNow(t *testing.T) {
 	w := newWorld(t)
 	owner := w.authenticateAs(w.signInOwner().Value)
@@ -249,7 +252,8 @@ func TestRoleIsOfNow(t *testing.T) {
 	}
 }
 
-// A narrower credential never shows more, and each shows what the table says.
+// TestVisible checks that a narrower credential never sees more, and that each sees what
+// the table lists.
 func TestVisible(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
 	owner := w.authenticateAs(w.signInOwner().Value)
@@ -262,7 +266,7 @@ func TestVisible(t *testing.T) {
 	decide(3, account.Internal)
 	decide(4, account.Public)
 	decide(5, account.Private, bob.User.ID)
-	decide(6, "", bob.User.ID) // private by the code host's word
+	decide(6, "", bob.User.ID) // private at the code host
 	ownersKey := w.createKey(owner, auth.NewKey{Name: "some", Repositories: []code.RepositoryID{2, 5, 1}})
 	bobsKey := w.createKey(w.authenticateAs(bob.Value), auth.NewKey{Name: "some", Repositories: []code.RepositoryID{5, 6, 1}})
 	_, bobsToken := w.mintToken(w.authenticateAs(bobsKey), 5, 1)

@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// appendChange appends events and returns once the directory has them: from then on this
-// process answers by them. What happened to them, the caller reads there.
+// appendChange appends events and returns once the directory has applied them: from then
+// on this process uses them. The caller reads the result from the directory.
 func (s *Service) appendChange(ctx context.Context, events ...event.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, changeTimeout)
 	defer cancel()
@@ -29,10 +29,10 @@ func (s *Service) appendChange(ctx context.Context, events ...event.Event) error
 	return ErrUnavailable
 }
 
-// nowUTC is the time that events carry.
+// nowUTC returns the time for events.
 func (s *Service) nowUTC() time.Time { return s.o.Now().UTC() }
 
-// Origin returns the origin of r, for open routes: the actor is not authenticated.
+// Origin returns the origin of r for open routes; the actor is not authenticated.
 func (s *Service) Origin(r *http.Request) account.Actor {
 	a := account.Actor{Kind: account.ActorAnonymous}
 	s.setOrigin(r, &a)
@@ -50,8 +50,8 @@ func needOwner(p *Principal) error {
 	return fmt.Errorf("%w: an owner with the scope %q may", ErrForbidden, string(account.ScopeAdmin))
 }
 
-// needPerson returns the user of p, who has to be there in person, by a session:
-// what a key or token could do here would outlive it.
+// needPerson returns the user of p, who must be signed in with a session: what a key or
+// token could do here would outlive it.
 func (s *Service) needPerson(p *Principal) (*account.User, error) {
 	if p.Anonymous() {
 		return nil, ErrUnauthenticated
@@ -66,8 +66,8 @@ func (s *Service) needPerson(p *Principal) (*account.User, error) {
 	return user, nil
 }
 
-// normalEmail returns an e-mail address in the form that accounts keep. It cannot
-// check that the address receives mail.
+// normalEmail returns an e-mail address in the form that accounts store. It cannot check
+// that the address receives mail.
 func normalEmail(text string) (string, error) {
 	email := account.LowerEmail(strings.TrimSpace(text))
 	local, domain, found := strings.Cut(email, "@")
@@ -82,7 +82,7 @@ func normalEmail(text string) (string, error) {
 	return email, nil
 }
 
-// normalName returns a name without what cannot be seen.
+// normalName returns a name without invisible characters.
 func normalName(field, text string, least, most int) (string, error) {
 	name := strings.TrimSpace(text)
 	if len(name) < least || len(name) > most || !isPrintable(name) {

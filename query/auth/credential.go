@@ -19,12 +19,12 @@ const (
 	// kindBytes is the length of every prefix in kinds.
 	kindBytes      = 3
 	secretHexBytes = 64
-	// shownHexBytes of a secret are kept for people to recognize the credential by.
+	// shownHexBytes of a secret are stored so that people can recognize the credential.
 	shownHexBytes = 6
 )
 
-// kinds are the accepted prefixes, each with the prefix used in keyed hashes: a key
-// has one hash, whichever of its prefixes is sent.
+// kinds are the accepted prefixes, each with the prefix used in keyed hashes: a key has
+// one hash, whichever of its prefixes is sent.
 var kinds = [...]struct{ prefix, kind string }{
 	{account.PublicPrefixKey, account.PrefixKey},
 	{account.PrefixKey, account.PrefixKey},
@@ -37,7 +37,7 @@ var kinds = [...]struct{ prefix, kind string }{
 	{account.PrefixOperator, account.PrefixOperator},
 }
 
-// CookieName is the cookie that holds a session.
+// CookieName is the name of the session cookie.
 const CookieName = "quarry_session"
 
 // newValue returns a new credential with a prefix.
@@ -49,21 +49,22 @@ func newSecret() string {
 	return hex.EncodeToString(b[:])
 }
 
-// newID returns a name for something, that is no secret.
+// newID returns a random ID, which is not secret.
 func newID() string {
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// kindOf returns the kind of a credential, empty if value is none.
+// kindOf returns the kind of a credential, or empty if value is not one.
 func kindOf(value string) string {
 	kind, _ := splitCredential(value)
 	return kind
 }
 
-// splitCredential returns the kind and the secret of a credential, or nothing if value is
-// none. It compares lengths first, so that no work depends on how long a value is.
+// splitCredential returns the kind and the secret of a credential, or empty strings if
+// value is not one. It compares lengths first, so that its cost does not depend on the
+// length of value.
 func splitCredential(value string) (kind, secret string) {
 	for _, k := range kinds {
 		if len(value) != len(k.prefix)+secretHexBytes || !strings.HasPrefix(value, k.prefix) {
@@ -80,15 +81,15 @@ func splitCredential(value string) (kind, secret string) {
 	return "", ""
 }
 
-// shownCredentials is what a request shows of its sender; empty where it shows nothing.
+// shownCredentials are the credentials in a request; fields are empty if absent.
 type shownCredentials struct {
-	header string // of Authorization or one of the key headers
+	header string // from Authorization or one of the key headers
 	cookie string
 }
 
-// readCredentials reads the credentials of r. It reports false for what is not well
-// formed and for headers that contradict one another: which of them is meant, a
-// proxy and we might see differently.
+// readCredentials reads the credentials of r. It returns false if they are malformed or
+// if headers contradict each other, because a proxy might pick a different one than we
+// do.
 func readCredentials(r *http.Request) (shownCredentials, bool) {
 	var p shownCredentials
 	if values := r.Header["Authorization"]; len(values) > 0 {
@@ -130,8 +131,8 @@ func isHeaderKind(kind string) bool {
 	return kind == account.PrefixKey || kind == account.PrefixToken || kind == account.PrefixOperator
 }
 
-// sessionCookie returns the session of the header Cookie, empty if it has none. It
-// splits by itself, without memory for the cookies of others.
+// sessionCookie returns the session in the Cookie header, empty if there is none. It
+// parses the header itself, so that it allocates nothing for other cookies.
 func sessionCookie(lines []string) (string, bool) {
 	found := ""
 	for _, line := range lines {
@@ -151,7 +152,7 @@ func sessionCookie(lines []string) (string, bool) {
 	return found, true
 }
 
-// digests makes keyed hashes. The zero value with a key works.
+// digests computes keyed hashes. The zero value with a key is usable.
 type digests struct {
 	key  []byte
 	pool sync.Pool // of *digest
@@ -164,8 +165,9 @@ type digest struct {
 	text [2 * sha256.Size]byte
 }
 
-// hashCredential returns HMAC-SHA256 of a credential's kind and secret in hexadecimal. What is
-// no credential has the digest of nothing, which no credential has.
+// hashCredential returns the HMAC-SHA256 of a credential's kind and secret in
+// hexadecimal. For an invalid credential it returns the hash of the empty text, which no
+// credential has.
 func (d *digests) hashCredential(value string) string {
 	h, ok := d.pool.Get().(*digest)
 	if !ok {

@@ -8,53 +8,52 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Directory is the state of the accounts as of the last event that was applied;
-// projections/accounts has one. Its values are the caller's to read, not to change.
-// Whether something has expired is for the reader to see.
+// Directory is the state of the accounts as of the last applied event;
+// projections/accounts implements it. The caller must not modify its values. It does not
+// check expiry; its callers do.
 type Directory interface {
-	// Await returns once what the record at that position says can be read, or the
-	// error of ctx.
+	// Await returns once the effect of the record at that position can be read, or
+	// returns the error of ctx.
 	Await(ctx context.Context, at event.Position) error
 
 	User(id account.UserID) (*account.User, bool)
-	// UserByEmail wants lower case.
+	// UserByEmail expects lower case.
 	UserByEmail(email string) (*account.User, bool)
 	UserByIdentity(identity account.Identity) (*account.User, bool)
 	// Users are ordered by CreatedAt, then ID.
 	Users() []*account.User
-	// Owners counts the active owners.
+	// Owners returns the number of active owners.
 	Owners() int
 
 	// Credentials are found by their keyed hash.
 	KeyByHash(hash string) (*account.Key, bool)
 	Key(id account.KeyID) (*account.Key, bool)
-	// Keys returns those of a user, newest first.
+	// Keys returns the keys of a user, newest first.
 	Keys(user account.UserID) []*account.Key
 	TokenByHash(hash string) (*account.Token, bool)
 	Token(id account.TokenID) (*account.Token, bool)
 	SessionByHash(hash string) (*account.Session, bool)
-	// Sessions returns those of a user, newest first.
+	// Sessions returns the sessions of a user, newest first.
 	Sessions(user account.UserID) []*account.Session
 	InvitationByHash(hash string) (*account.Invitation, bool)
-	// Invitations are ordered newest first.
+	// Invitations returns all invitations, newest first.
 	Invitations() []*account.Invitation
 
 	SavedSearch(id account.SavedSearchID) (*account.SavedSearch, bool)
-	// SavedSearches returns those of a user and, after them, those that others share,
-	// each by name. The slice is the caller's.
+	// SavedSearches returns the searches of a user, followed by those that other users
+	// share, each sorted by name. The caller owns the slice.
 	SavedSearches(user account.UserID) []*account.SavedSearch
 
-	// Access returns the decisions on repositories: one immutable state, the same
-	// map while nothing has changed.
+	// Access returns the decisions on repositories: one immutable state, the same map as
+	// long as nothing changes.
 	Access() map[code.RepositoryID]*account.Access
-	// HostAccess returns who may read which repository at its code host, as it was read
-	// last: a map that does not change any more. The version changes with it, unless
-	// only times of reading have changed.
+	// HostAccess returns who may read which repository at its code host, as last read: an
+	// immutable map. version changes with it, unless only reading times have changed.
 	HostAccess() (all map[code.RepositoryID]*account.HostAccess, version uint64)
 }
 
-// Appender appends events to event.TopicAccounts and returns the position of the
-// last once the log has acknowledged all of them.
+// Appender appends events to event.TopicAccounts and returns the position of the last one
+// once the log has acknowledged all of them.
 type Appender interface {
 	Append(ctx context.Context, events ...event.Event) (event.Position, error)
 }

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// Errors of the Service, in addition to ErrUnauthenticated and ErrForbidden. All
-// except ErrUnavailable, ErrNotReady and ErrBusy are caused by the caller, and
-// their texts are written for the caller.
+// Errors of the Service, in addition to ErrUnauthenticated and ErrForbidden. All except
+// ErrUnavailable, ErrNotReady and ErrBusy are caused by the caller, and their texts are
+// written for the caller.
 var (
 	// ErrInvalid refuses values of a request; a FieldError names the field.
 	ErrInvalid = errors.New("not valid")
-	// ErrBusy says that too many passwords are being checked; it passes.
+	// ErrBusy reports that too many passwords are being checked. It is temporary.
 	ErrBusy = errors.New("too many sign-ins at once")
-	// ErrUnavailable says that the log or the directory did not answer in time. The
+	// ErrUnavailable reports that the log or the directory did not respond in time. The
 	// change may still take effect.
 	ErrUnavailable = errors.New("accounts are not available")
-	// ErrNotReady says that the accounts are still being read after a start. Nothing
-	// was done.
+	// ErrNotReady reports that the accounts are still loading after a start. Nothing was
+	// changed.
 	ErrNotReady = errors.New("the accounts are still loading")
-	// ErrTooMany says that a bound on how many there may be is reached.
+	// ErrTooMany reports that a limit on the number of objects is reached.
 	ErrTooMany = errors.New("too many")
-	// ErrConflict says that another request has changed the same at the same time.
+	// ErrConflict reports a conflict with a concurrent change.
 	ErrConflict = errors.New("the change had no effect: it conflicts with a concurrent change")
 
 	ErrUserNotFound        = errors.New("no such user")
@@ -38,28 +38,27 @@ var (
 	ErrInvitationNotFound  = errors.New("no such invitation")
 	ErrSavedSearchNotFound = errors.New("no such saved search")
 	ErrSavedSearchExists   = errors.New("there is a saved search of that name")
-	// ErrInvitation has one text for every reason, or it would reveal whether an
+	// ErrInvitation has one text for every reason; otherwise it would reveal whether an
 	// e-mail address has an account.
 	ErrInvitation = errors.New("the invitation has expired, was used or taken back, or is not for this e-mail address")
-	// ErrIdentity says that a provider's word is not enough to sign in by.
+	// ErrIdentity reports that the provider's statement is not sufficient for a sign-in.
 	ErrIdentity = errors.New("this sign-in cannot be matched to an account")
 )
 
-// ThrottledError says that there were too many failures. It is returned to callers
-// over the limit, whether or not there is such an account.
+// ThrottledError reports too many failures. It is returned to callers over the limit,
+// whether or not the account exists.
 type ThrottledError struct {
-	// RetryAfter is how long the next try has to wait.
+	// RetryAfter is how long to wait before the next attempt.
 	RetryAfter time.Duration
 }
 
-// Error implements error.
 func (e *ThrottledError) Error() string {
 	return fmt.Sprintf("too many failed attempts; wait %s", e.RetryAfter.Round(time.Second))
 }
 
-// FieldError says what is wrong with one field of a request. It wraps ErrInvalid.
+// FieldError reports an invalid field of a request. It wraps ErrInvalid.
 type FieldError struct {
-	// Field is its name in the API, Reason a phrase for people.
+	// Field is the name of the field in the API, and Reason a phrase for people.
 	Field, Reason string
 }
 

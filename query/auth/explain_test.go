@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// What is explained is what the user's own requests get, whatever was decided: random
-// decisions, roles and states, each compared with the Visible of a session.
+// TestExplanationIsWhatRequestsGet compares explanations with the Visible of the user's
+// session for random decisions, roles and states.
 func TestExplanationIsWhatRequestsGet(t *testing.T) {
 	for seed := range uint64(4) {
 		random := rand.New(rand.NewPCG(seed, 19))

@@ -6,10 +6,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// MaxThrottled is the bound of what a throttle remembers.
+// MaxThrottled is the maximum number of entries of a throttle.
 const MaxThrottled = maxThrottled
 
-// Throttled returns how many addresses and accounts are remembered.
+// Throttled returns the number of remembered addresses and accounts.
 func (s *Service) Throttled() int {
 	s.throttle.mu.Lock()
 	defer s.throttle.mu.Unlock()
@@ -24,5 +24,5 @@ func NewHasher(o Hashing) Hasher {
 	return Hasher{newHasher(o, newMetrics(prometheus.NewRegistry()))}
 }
 
-// Acquire takes a slot.
+// Acquire acquires a slot.
 func (h Hasher) Acquire(ctx context.Context) (func(), error) { return h.acquireSlot(ctx) }

@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// Limits of the audit log's entries about failed sign-ins. Each attempt is one; but
-// an attacker who guesses from many addresses, each of which is throttled
-// separately, would fill the disk at about 900 bytes an attempt. Beyond
-// failedNotes, which refill at failedNotesPerSecond, the next entry says how many
-// had none.
+// Limits of the audit entries about failed sign-ins. Each attempt gets an entry; but an
+// attacker who guesses from many addresses, each of which is throttled separately, would
+// fill the disk at about 900 bytes per attempt. Beyond failedNotes, which refill at
+// failedNotesPerSecond, the next entry reports how many attempts had no entry.
 const (
 	failedNotes          = 20_000
 	failedNotesPerSecond = 20
 )
 
-// failedNoter says which failed sign-ins are recorded.
+// failedNoter decides which failed sign-ins are recorded.
 type failedNoter struct {
 	mu struct {
 		sync.Mutex
-		taken      float64 // of failedNotes, at last
+		taken      float64 // of failedNotes, as of last
 		last       time.Time
 		suppressed int64
 	}
 }
 
-// allowEntry reports whether one more is recorded, and how many before it were not.
+// allowEntry reports whether the next failed sign-in is recorded, and how many before it
+// were not.
 func (f *failedNoter) allowEntry(now time.Time) (suppressed int64, wanted bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

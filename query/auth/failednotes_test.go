@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Each failed sign-in is recorded, up to a limit shared by all addresses; the next
-// entry says how many were not.
+// TestFailedSignInsOfManyAddresses checks that each failed sign-in is recorded, up to a
+// limit shared by all addresses, and that the next entry reports how many were not.
 func TestFailedSignInsOfManyAddresses(t *testing.T) {
 	w := newWorld(t)
 	const bound, more = 20_000, 1000

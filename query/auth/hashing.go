@@ -15,13 +15,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Hashing sets the cost of a password, for us and for attackers. The zero value is
-// the minimum that OWASP recommends: 19 MiB, twice, in one thread.
+// Hashing sets the cost of checking a password, for the server and for attackers. The
+// zero value is the minimum that OWASP recommends: 19 MiB, two passes, one thread.
 type Hashing struct {
 	MemoryKiB uint32
 	Passes    uint32
-	// Concurrency bounds the hashings at once, Waiting those that wait and Wait how
-	// long one does; beyond them is ErrBusy.
+	// Concurrency bounds concurrent hash computations, Waiting the number of waiting
+	// ones, and Wait how long each waits; beyond these bounds the error is ErrBusy.
 	Concurrency int
 	Waiting     int
 	Wait        time.Duration
@@ -34,7 +34,7 @@ const (
 	DefaultConcurrency = 2
 	DefaultWaiting     = 32
 	DefaultWait        = 5 * time.Second
-	// maxMemoryKiB, maxPasses and maxThreads bound what a stored hash may ask for.
+	// maxMemoryKiB, maxPasses and maxThreads bound the parameters of a stored hash.
 	maxMemoryKiB = 1 << 20
 	maxPasses    = 16
 	maxThreads   = 16
@@ -58,15 +58,15 @@ func (h *Hashing) validate() error {
 	return nil
 }
 
-// hasher hashes passwords, a few at once: each takes memory and a processor, and
+// hasher hashes a few passwords at a time: each takes memory and a processor, and
 // sign-ins must not take them from searches.
 type hasher struct {
 	o       Hashing
 	slots   chan struct{}
 	waiting atomic.Int64
 	metrics *metrics
-	// unknownUserHash is a hash that no password has. It is checked for unknown users, so
-	// that they take as long as known ones.
+	// unknownUserHash is a hash that matches no password. It is checked for unknown
+	// users, so that they take as long as known ones.
 	unknownUserHash string
 }
 
@@ -79,7 +79,7 @@ func newHasher(o Hashing, m *metrics) *hasher {
 	return h
 }
 
-// acquireSlot takes a slot, which the caller gives back by calling what it returns.
+// acquireSlot acquires a slot. The caller must call the returned function to release it.
 func (h *hasher) acquireSlot(ctx context.Context) (func(), error) {
 	release := func() { <-h.slots }
 	select {
@@ -118,9 +118,9 @@ func (h *hasher) hashPassword(ctx context.Context, password string) (string, err
 	return p.String(), nil
 }
 
-// matchesHash reports whether a password has the hash, and whether the hash is made
-// with other parameters than ours. A hash that cannot be read, and an empty one,
-// costs the same and never matches.
+// matchesHash reports whether a password matches the hash, and whether the hash was
+// computed with other parameters than the current ones. A hash that cannot be parsed and
+// an empty hash take as long to check and never match.
 func (h *hasher) matchesHash(ctx context.Context, hash, password string) (matches, stale bool, err error) {
 	p, readable := parsePHC(hash)
 	if !readable {
@@ -136,8 +136,8 @@ func (h *hasher) matchesHash(ctx context.Context, hash, password string) (matche
 	return matches, p.memory != h.o.MemoryKiB || p.passes != h.o.Passes || p.threads != 1, nil
 }
 
-// deriveHash hashes. People type the same password as different characters on different
-// machines: NFKC, as NIST SP 800-63B has it, makes them one.
+// deriveHash computes the hash. It normalizes the password with NFKC, as NIST SP 800-63B
+// recommends, because different machines encode the same typed password differently.
 func (h *hasher) deriveHash(p phc, password string, size int) []byte {
 	h.metrics.hashings.Inc()
 	h.metrics.hashing.Inc()
@@ -152,14 +152,14 @@ type phc struct {
 	salt, sum      []byte
 }
 
-// String returns the PHC string format.
+// String returns the hash in PHC string format.
 func (p phc) String() string {
 	b64 := base64.RawStdEncoding
 	return fmt.Sprintf("$argon2id$v=%d$m=%d,t=%d,p=%d$%s$%s", argon2.Version, p.memory, p.passes, p.threads,
 		b64.EncodeToString(p.salt), b64.EncodeToString(p.sum))
 }
 
-// parsePHC reads what String writes, within the bounds of what a hash may cost.
+// parsePHC parses the output of String, within the bounds on the cost of a hash.
 func parsePHC(text string) (phc, bool) {
 	var p phc
 	parts := strings.Split(text, "$")

@@ -9,73 +9,73 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// HostRule says how the permissions of the code host of a connection count.
+// HostRule configures how the permissions of a connection's code host apply.
 type HostRule struct {
-	// Host is the beginning of the names of the repositories of the host, without a slash at
-	// its end: readings of a host that the connection led to before grant nothing.
+	// Host is the prefix of the names of the host's repositories, without a trailing
+	// slash. Readings from a previous host of the connection grant nothing.
 	Host string
-	// MaxAge is the age from which a reading grants nothing.
+	// MaxAge is the age from which on a reading grants nothing.
 	MaxAge time.Duration
-	// Issuer is that of the identities whose subjects are IDs of the host's users; empty
-	// for none.
+	// Issuer is the issuer of identities whose subjects are IDs of the host's users;
+	// empty for none.
 	Issuer string
 	// Emails joins users by e-mail addresses that both the host and an identity provider
 	// have verified.
 	Emails bool
 }
 
-// maxClockAhead is how far clocks may differ. A reading that is further to come was made by a
-// clock that was wrong, and grants nothing: it would for too long.
+// maxClockAhead is how far clocks may differ. A reading from further in the future was
+// made with a wrong clock and grants nothing: it would be valid for too long.
 const maxClockAhead = 5 * time.Minute
 
-// counts reports whether a reading grants something now.
+// counts reports whether a reading is valid now.
 func (r *HostRule) counts(readAt, now time.Time) bool {
 	return now.Before(readAt.Add(r.MaxAge)) && !readAt.After(now.Add(maxClockAhead))
 }
 
-// staleRecheck is how often the state is read again while a reading is too old: a newer time
-// of reading alone does not change the version of the rows.
+// staleRecheck is how often the state is read again while a reading is too old: a newer
+// reading time alone does not change the version of the rows.
 const staleRecheck = 5 * time.Second
 
-// hostState has the permissions of code hosts, and the rules by which they count, as of one
-// moment.
+// hostState holds the permissions of code hosts, and the rules for them, at one moment.
 type hostState struct {
-	all     map[code.RepositoryID]*account.HostAccess // not changed
+	all     map[code.RepositoryID]*account.HostAccess // immutable
 	version uint64
-	rules   map[string]HostRule // not changed
+	rules   map[string]HostRule // immutable
 	now     time.Time
 }
 
-// readHosts returns the state as of now.
+// readHosts returns the current state.
 func (s *Service) readHosts() hostState {
-	h := hostState{rules: s.o.HostRules(), now: s.o.Now().Round(0)} // by the clock, as times of reading are
+	h := hostState{rules: s.o.HostRules(), now: s.o.Now().Round(0)} // wall clock, like the reading times
 	if len(h.rules) > 0 {
 		h.all, h.version = s.o.Directory.HostAccess()
 	}
 	return h
 }
 
-// isSame reports whether h and other grant the same, apart from the age of readings.
+// isSame reports whether h and other grant the same, ignoring the age of readings.
 func (h *hostState) isSame(other *hostState) bool {
 	return h.version == other.version && isSameMap(h.rules, other.rules)
 }
 
-// hostUser is a user of the host of a connection. The name is an ID, or an e-mail address,
+// hostUser is a user of a connection's code host. The name is an ID or an e-mail address,
 // which contains an @.
 type hostUser struct{ connection, name string }
 
 // hostUsers is the set of users who may read at least one repository.
 type hostUsers map[hostUser]struct{}
 
-// joinedUser lists the users of code hosts that a user of this server is.
+// joinedUser lists the code host users that belong to a user of this server.
 type joinedUser []hostUser
 
-// joinUser returns the users of code hosts that a user is, ordered by connection and name.
+// joinUser returns the code host users that belong to a user, ordered by connection and
+// name.
 func (h *hostState) joinUser(user *account.User) joinedUser {
 	var joined joinedUser
 	for connection, rule := range h.rules {
 		for _, id := range user.Identities {
-			// With an @, the ID would be taken for an address.
+			// Skip IDs with an @, which would be mistaken for addresses.
 			if rule.Issuer != "" && id.Issuer == rule.Issuer && !strings.Contains(id.Subject, "@") {
 				joined = append(joined, hostUser{connection, account.ShortenHostUser(id.Subject)})
 			}
@@ -90,7 +90,8 @@ func (h *hostState) joinUser(user *account.User) joinedUser {
 	return joined
 }
 
-// formatGranted returns those of joined that may read at least one repository, as one string.
+// formatGranted returns the users in joined that may read at least one repository, as one
+// string.
 func (u hostUsers) formatGranted(joined joinedUser) string {
 	var out strings.Builder
 	for _, j := range joined {
@@ -101,8 +102,8 @@ func (u hostUsers) formatGranted(joined joinedUser) string {
 	return out.String()
 }
 
-// summarize returns the users who may read at least one repository, and the time at which the
-// next reading becomes too old.
+// summarize returns the users who may read at least one repository, and the time at which
+// the next reading becomes too old.
 func (h *hostState) summarize() (granted hostUsers, until time.Time) {
 	granted, until = hostUsers{}, h.now.Add(100*365*24*time.Hour)
 	for _, a := range h.all {
@@ -126,7 +127,8 @@ func (h *hostState) summarize() (granted hostUsers, until time.Time) {
 	return granted, until
 }
 
-// findAccess returns the last reading of r, nil if there is none, and whether its host counts.
+// findAccess returns the last reading of r, nil if there is none, and whether its host's
+// permissions apply.
 func (h *hostState) findAccess(r *code.Repository) (rule HostRule, a *account.HostAccess, counts bool) {
 	if rule, counts = h.rules[r.Connection]; !counts || r.Connection == "" || !r.Private || !strings.HasPrefix(r.Name, rule.Host+"/") {
 		return HostRule{}, nil, false
@@ -137,7 +139,7 @@ func (h *hostState) findAccess(r *code.Repository) (rule HostRule, a *account.Ho
 	return rule, a, true
 }
 
-// findReading returns when r was read; nil where its host does not count.
+// findReading returns when r was read, or nil if its host's permissions do not apply.
 func (h *hostState) findReading(r *code.Repository) *HostReading {
 	rule, a, counts := h.findAccess(r)
 	if !counts {
@@ -150,7 +152,7 @@ func (h *hostState) findReading(r *code.Repository) *HostReading {
 	return out
 }
 
-// explain says whether the host of r lets the user read it, and by which rule.
+// explain reports whether the host of r lets the user read it, and by which rule.
 func (h *hostState) explain(r *code.Repository, joined joinedUser) (sees bool, why AccessReason) {
 	rule, a, counts := h.findAccess(r)
 	if !counts {

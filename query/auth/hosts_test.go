@@ -15,8 +15,8 @@ const (
 	hostClaim = issuer + account.HostClaimSeparator + "github_id"
 )
 
-// hostWorld is a world with the connection hub, whose permissions count for an hour, and a
-// private repository of it.
+// hostWorld is a world with the connection hub, whose permissions are valid for an hour,
+// and one of its private repositories.
 type hostWorld struct {
 	*world
 	rules      map[string]auth.HostRule
@@ -41,13 +41,13 @@ func (h *hostWorld) append(ev event.Event) {
 	}
 }
 
-// read has the host say who may read the repository.
+// read simulates a reading from the host: who may read the repository.
 func (h *hostWorld) read(users, emails []string) {
 	h.t.Helper()
 	h.append(&event.HostAccessRead{ID: h.repository.ID, Connection: "hub", Users: users, Emails: emails, At: h.clock.Now()})
 }
 
-// signIn has a person come from the provider, who is id at the host.
+// signIn signs a person in with the provider; id is their ID at the host.
 func (h *hostWorld) signIn(subject, email, id string) *auth.SignedIn {
 	h.t.Helper()
 	who := auth.Identified{Identity: account.Identity{Issuer: issuer, Subject: subject}, Email: email, EmailVerified: true}
@@ -61,7 +61,7 @@ func (h *hostWorld) signIn(subject, email, id string) *auth.SignedIn {
 	return in
 }
 
-// signInUnverified has a person come back from the provider, which has not verified the address.
+// signInUnverified signs a person in whose address the provider has not verified.
 func (h *hostWorld) signInUnverified(subject, email string) *auth.SignedIn {
 	h.t.Helper()
 	in, err := h.SignInIdentity(h.t.Context(), here, auth.Identified{Identity: account.Identity{Issuer: issuer, Subject: subject}, Email: email})
@@ -83,8 +83,8 @@ func (h *hostWorld) want(step string, in *auth.SignedIn, sees bool, why auth.Acc
 	}
 }
 
-// TestHostPermissions takes a user through what a host can do to them. Each step counts at
-// once, for Visible values that were made before as well.
+// TestHostPermissions takes a user through everything a host can change. Each step takes
+// effect immediately, including for Visible values that were created before it.
 func TestHostPermissions(t *testing.T) {
 	h := newHostWorld(t)
 	eve, bob := h.signIn("eve", "eve@example.org", "1042"), h.signIn("bob", "bob@example.org", "77")
@@ -142,7 +142,7 @@ func TestHostPermissions(t *testing.T) {
 	}
 }
 
-// TestHostReadingsToCome shows that what a clock that was wrong has read grants nothing.
+// TestHostReadingsToCome checks that readings made with a wrong clock grant nothing.
 func TestHostReadingsToCome(t *testing.T) {
 	h := newHostWorld(t)
 	eve := h.signIn("eve", "eve@example.org", "1042")
@@ -157,10 +157,10 @@ func TestHostReadingsToCome(t *testing.T) {
 	h.want("the clocks differ by a minute", eve, true, auth.AccessByHost)
 }
 
-// TestHostEmails shows that only addresses count that were verified on both sides.
+// TestHostEmails checks that only addresses verified on both sides count.
 func TestHostEmails(t *testing.T) {
 	h := newHostWorld(t)
-	invited := h.signInMember(h.owner, "invited@example.org") // by a password, with an address that is not verified
+	invited := h.signInMember(h.owner, "invited@example.org") // by a password, with an unverified address
 	eve := h.signIn("eve", "eve@example.org", "")
 	h.read(nil, []string{"eve@example.org", "invited@example.org"})
 	h.want("verified", eve, true, auth.AccessByHost)
@@ -180,7 +180,8 @@ func TestHostEmails(t *testing.T) {
 	h.want("addresses do not count", eve, false, auth.AccessNotJoined)
 }
 
-// TestHostUserSignsNobodyIn shows that who somebody is at a code host is no way in.
+// TestHostUserSignsNobodyIn checks that an identity at a code host cannot be used to sign
+// in.
 func TestHostUserSignsNobodyIn(t *testing.T) {
 	h := newHostWorld(t)
 	h.signIn("eve", "eve@example.org", "1042")

@@ -10,33 +10,35 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Identified is what an OpenID Connect provider says about a person.
+// Identified is a person as an OpenID Connect provider identifies them.
 type Identified struct {
 	Identity account.Identity
-	// HostUser is their identity at a code host; zero if the provider does not say.
+	// HostUser is the person's identity at a code host; zero if the provider does not
+	// send one.
 	HostUser account.Identity
 	Email    string
-	// EmailVerified says that the provider knows the address to be theirs. Nothing
-	// is decided by an address without it.
+	// EmailVerified is set if the provider has verified the address. Without it, no
+	// decision depends on the address.
 	EmailVerified bool
 	Name          string
-	// Invitation is the value of an invitation that they came with, or empty.
+	// Invitation is the value of the invitation that the person followed, or empty.
 	Invitation string
 }
 
-// SignInIdentity starts a session for who has shown a provider who they are:
+// SignInIdentity starts a session for a person whom a provider has identified. The user
+// is:
 //
 //  1. the user who has the identity;
-//  2. else, if Options.LinkByEmail, the active user with the verified e-mail
-//     address, who has the identity from then on;
-//  3. else a new user: by the invitation, if it is good and not for another
-//     address; without one a member who waits for approval, or is active at once
-//     if Options.AdmitAll.
+//  2. else, if Options.LinkByEmail is set, the active user with the verified e-mail
+//     address, to whom the identity is then linked;
+//  3. else a new user: by the invitation, if it is valid and not for another address;
+//     without one a member who waits for approval, or is active immediately if
+//     Options.AdmitAll is set.
 //
-// The error is ErrPending for users who wait, ErrInvitation for a bad invitation,
+// The error is ErrPending for users who wait, ErrInvitation for an invalid invitation,
 // ErrIdentity if the address is missing, not verified, or used by another user, and
-// ErrUnauthenticated for users who may not sign in. The first owner is created by
-// the setup link; until then no user can sign in.
+// ErrUnauthenticated for users who may not sign in. The setup link creates the first
+// owner; until then no user can sign in.
 func (s *Service) SignInIdentity(ctx context.Context, from account.Actor, id Identified) (*SignedIn, error) {
 	from = cleanActor(from)
 	return s.throttleAttempt(ctx, methodOIDC, from, func() (*SignedIn, error) {
@@ -74,8 +76,8 @@ func (s *Service) signInUser(ctx context.Context, from account.Actor, user *acco
 	return nil, ErrUnauthenticated
 }
 
-// newProviderSession returns the session of a user who comes from a provider, with what the
-// provider says of them: what it no longer says is taken away.
+// newProviderSession returns the session of a user who signs in with a provider, and
+// updates what the provider asserts: claims that it no longer sends are removed.
 func (s *Service) newProviderSession(user account.UserID, email string, from account.Actor, id *Identified) pendingSession {
 	n := s.newSession(user, from, methodOIDC)
 	n.event.Provider = &event.ProviderClaims{Issuer: id.Identity.Issuer}
@@ -88,9 +90,9 @@ func (s *Service) newProviderSession(user account.UserID, email string, from acc
 	return n
 }
 
-// linkHostUser returns the event that links a user to an identity at a code host; none if it
-// is linked already. The event replaces an earlier identity at that host, and has no effect
-// if another user has the identity: the sign-in goes on without it.
+// linkHostUser returns the event that links a user to an identity at a code host; none if
+// it is already linked. The event replaces an earlier identity at that host, and has no
+// effect if another user has the identity: the sign-in proceeds without it.
 func linkHostUser(n pendingSession, user *account.User, host account.Identity) []event.Event {
 	if !isIdentity(host) || user != nil && slices.Contains(user.Identities, host) {
 		return nil
@@ -98,7 +100,7 @@ func linkHostUser(n pendingSession, user *account.User, host account.Identity) [
 	return []event.Event{&event.UserChanged{User: n.event.User, Change: event.UserIdentityLinked, Identity: &host, By: n.event.By, At: n.event.At}}
 }
 
-// linkAndSignIn gives an identity to the user with its verified e-mail address.
+// linkAndSignIn links an identity to the user with its verified e-mail address.
 func (s *Service) linkAndSignIn(ctx context.Context, from account.Actor, user *account.User, id Identified) (*SignedIn, error) {
 	if !s.o.LinkByEmail || !user.Active() {
 		return nil, ErrIdentity
@@ -108,7 +110,7 @@ func (s *Service) linkAndSignIn(ctx context.Context, from account.Actor, user *a
 	return s.startSession(ctx, n, append([]event.Event{linked}, linkHostUser(n, user, id.HostUser)...)...)
 }
 
-// createIdentityUser makes a new user.
+// createIdentityUser creates a new user.
 func (s *Service) createIdentityUser(ctx context.Context, from account.Actor, email string, id Identified) (*SignedIn, error) {
 	user := &event.UserCreated{
 		User: account.UserID(newID()), Email: email, Name: cleanText(id.Name, account.MaxNameBytes), Role: account.RoleMember,
@@ -147,8 +149,8 @@ func (s *Service) countPending() int {
 	return n
 }
 
-// LinkIdentity links p's user to the identity that a provider has confirmed, and to host, an
-// identity at a code host, unless that is zero.
+// LinkIdentity links p's user to the identity that a provider has confirmed, and to host,
+// an identity at a code host, unless host is zero.
 func (s *Service) LinkIdentity(ctx context.Context, p *Principal, id, host account.Identity) error {
 	user, err := s.needPerson(p)
 	if err != nil {

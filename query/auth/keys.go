@@ -16,26 +16,27 @@ import (
 const (
 	// maxKeys bounds the keys of a user.
 	maxKeys = 100
-	// MaxKeyTTL bounds how far ahead a key may expire; one without a time does not.
+	// MaxKeyTTL bounds how far in the future a key may expire; a key without an expiry
+	// time never expires.
 	MaxKeyTTL = 10 * 365 * 24 * time.Hour
 )
 
-// NewKey has the settings of a new key.
+// NewKey holds the settings of a new key.
 type NewKey struct {
-	// User is whose key it is: for the operator, who is no user, to say. Others make
-	// keys for themselves.
+	// User is the owner of the key. Only the operator, who is not a user, sets it; users
+	// create keys for themselves.
 	User account.UserID
 	Name string
-	// Scopes are search and git if there are none.
+	// Scopes default to search and git.
 	Scopes []account.Scope
-	// Repositories restrict the key; none is no restriction.
+	// Repositories restrict the key; empty means no restriction.
 	Repositories []code.RepositoryID
 	ExpiresAt    time.Time
 }
 
-// CreateKey makes a key. Its value is returned this once. Users make keys in
-// person, by a session: a key that could make keys would outlive its deletion. The
-// operator may make them for any user.
+// CreateKey creates a key. Its value is returned only here. Users must create keys with a
+// session: a key that could create keys would outlive its deletion. The operator may
+// create them for any user.
 func (s *Service) CreateKey(ctx context.Context, p *Principal, n NewKey) (*account.Key, string, error) {
 	user, err := s.keyOwner(p, n.User)
 	if err != nil {
@@ -69,7 +70,7 @@ func (s *Service) CreateKey(ctx context.Context, p *Principal, n NewKey) (*accou
 	return key, value, nil
 }
 
-// keyRefusal says why the directory did not take a key: something happened at once.
+// keyRefusal returns the reason why the directory refused a key: a concurrent change.
 func (s *Service) keyRefusal(id account.UserID, name string) error {
 	if user, found := s.o.Directory.User(id); !found || !user.Active() {
 		return ErrUnauthenticated
@@ -80,7 +81,7 @@ func (s *Service) keyRefusal(id account.UserID, name string) error {
 	return fmt.Errorf("%w: a user has at most %d API keys; delete some", ErrTooMany, maxKeys)
 }
 
-// keyOwner returns the user who gets a key that p makes.
+// keyOwner returns the owner of a key that p creates.
 func (s *Service) keyOwner(p *Principal, id account.UserID) (*account.User, error) {
 	if p.Actor.Kind == account.ActorOperator {
 		if id == "" {
@@ -99,7 +100,7 @@ func (s *Service) keyOwner(p *Principal, id account.UserID) (*account.User, erro
 	return user, err
 }
 
-// checkKey fills in and checks n, which is to be a key of user.
+// checkKey validates n, a new key of user, and sets its defaults.
 func (s *Service) checkKey(ctx context.Context, user *account.User, n *NewKey) error {
 	var err error
 	if n.Name, err = normalName("name", n.Name, 1, account.MaxKeyNameBytes); err != nil {
@@ -150,8 +151,8 @@ func normalScopes(scopes []account.Scope) ([]account.Scope, error) {
 	return out, nil
 }
 
-// checkRestriction returns ids without those that occur before, in their order. All of
-// them have to exist for p.
+// checkRestriction returns ids without duplicates, in order. All of them must exist for
+// p.
 func (s *Service) checkRestriction(ctx context.Context, p *Principal, ids []code.RepositoryID) ([]code.RepositoryID, error) {
 	var out []code.RepositoryID
 	seen := make(map[code.RepositoryID]struct{}, min(len(ids), event.MaxRestriction))
@@ -221,8 +222,8 @@ func (s *Service) AllKeys(p *Principal) ([]*account.Key, error) {
 	return out, nil
 }
 
-// DeleteKey ends a key, by its ID or, for one's own, its name. Owners may end any
-// user's key: a leaked key has to end at once.
+// DeleteKey deletes a key, by its ID or, for the caller's own keys, by name. Owners may
+// delete any user's key, so that a leaked key can be revoked immediately.
 func (s *Service) DeleteKey(ctx context.Context, p *Principal, name string) error {
 	if !p.Owner() {
 		if _, err := s.needPerson(p); err != nil {

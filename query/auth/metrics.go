@@ -2,7 +2,7 @@ package auth
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Why a credential was refused: the label reason.
+// Why a credential was refused: values of the label reason.
 const (
 	refusedMissing   = "missing"
 	refusedMalformed = "malformed"

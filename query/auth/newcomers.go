@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// maxInvitations bounds the invitations that wait, maxPending the people who do.
+// maxInvitations bounds open invitations, and maxPending the users waiting for approval.
 const (
 	maxInvitations = 1000
 	maxPending     = 1000
@@ -18,17 +18,16 @@ const (
 
 // Newcomer is a person who wants to become a user.
 type Newcomer struct {
-	// Value is that of the setup link or of the invitation.
+	// Value is the value of the setup link or the invitation.
 	Value    string
-	Email    string // of an invitation that names one: the same or empty
+	Email    string // if the invitation names an address: that address or empty
 	Name     string
 	Password string
 }
 
-// SetupValue returns the one-time value that creates the first owner; empty once
-// there is a user: before, only the operator can admit users. It differs in every
-// process and after every start, and must be stored where only the operator can
-// read it.
+// SetupValue returns the one-time value that creates the first owner. It is empty once
+// there is a user: before that, only the operator can admit users. Each process generates
+// a new value at its start, which must be stored where only the operator can read it.
 func (s *Service) SetupValue() string {
 	if s.o.Directory.Owners() > 0 || len(s.o.Directory.Users()) > 0 {
 		return ""
@@ -36,8 +35,8 @@ func (s *Service) SetupValue() string {
 	return s.setup
 }
 
-// Setup makes the first owner and signs them in. Of two at once the directory
-// takes one.
+// Setup creates the first owner and signs them in. Of two concurrent calls, the directory
+// accepts one.
 func (s *Service) Setup(ctx context.Context, from account.Actor, n Newcomer) (*SignedIn, error) {
 	from = cleanActor(from)
 	return s.throttleAttempt(ctx, methodSetup, from, func() (*SignedIn, error) {
@@ -50,8 +49,8 @@ func (s *Service) Setup(ctx context.Context, from account.Actor, n Newcomer) (*S
 	})
 }
 
-// createPasswordUser creates a user with a password and signs them in; ErrUnauthenticated says
-// that the directory did not take them.
+// createPasswordUser creates a user with a password and signs them in. The error is
+// ErrUnauthenticated if the directory refused the user.
 func (s *Service) createPasswordUser(ctx context.Context, from account.Actor, n Newcomer, user event.UserCreated, method string) (*SignedIn, error) {
 	var err error
 	if user.Email, err = normalEmail(n.Email); err != nil {
@@ -70,17 +69,16 @@ func (s *Service) createPasswordUser(ctx context.Context, from account.Actor, n 
 	return s.startSession(ctx, s.newSession(user.User, from, method), &user)
 }
 
-// Invitation is what an owner decides about one.
+// Invitation holds the settings of a new invitation.
 type Invitation struct {
 	Email string // the only address that may accept; empty: anyone with the value
 	Role  account.Role
-	// ExpiresIn is the configured time if it is zero.
+	// ExpiresIn defaults to the configured time.
 	ExpiresIn time.Duration
 }
 
-// Invite creates an invitation. The value, which is all that is needed to accept
-// it, is returned only here. Invite does not reveal whether the address already has
-// an account.
+// Invite creates an invitation. The value, which is all that is needed to accept it, is
+// returned only here. Invite does not reveal whether the address already has an account.
 func (s *Service) Invite(ctx context.Context, p *Principal, i Invitation) (*account.Invitation, string, error) {
 	if err := needOwner(p); err != nil {
 		return nil, "", err
@@ -129,8 +127,7 @@ func (s *Service) openInvitations() []*account.Invitation {
 }
 
 // isAcceptable reports whether an invitation can be accepted: it has not expired, and its
-// creator is still an owner. An owner who was removed does not come back by their
-// own invitation.
+// creator is still an owner. A removed owner cannot return by their own invitation.
 func (s *Service) isAcceptable(i *account.Invitation) bool {
 	if hasExpired(i.ExpiresAt, s.o.Now()) {
 		return false
@@ -139,7 +136,7 @@ func (s *Service) isAcceptable(i *account.Invitation) bool {
 	return i.By == "" || found && by.Active() && by.Role == account.RoleOwner
 }
 
-// Invitations returns those that wait, newest first.
+// Invitations returns the open invitations, newest first.
 func (s *Service) Invitations(p *Principal) ([]*account.Invitation, error) {
 	if err := needOwner(p); err != nil {
 		return nil, err
@@ -147,7 +144,7 @@ func (s *Service) Invitations(p *Principal) ([]*account.Invitation, error) {
 	return s.openInvitations(), nil
 }
 
-// RevokeInvitation takes one back.
+// RevokeInvitation revokes an invitation.
 func (s *Service) RevokeInvitation(ctx context.Context, p *Principal, id account.InvitationID) error {
 	if err := needOwner(p); err != nil {
 		return err
@@ -160,7 +157,7 @@ func (s *Service) RevokeInvitation(ctx context.Context, p *Principal, id account
 	return fmt.Errorf("%w: %.80q", ErrInvitationNotFound, string(id))
 }
 
-// InvitationOf returns the invitation of value, for the page that shows the form.
+// InvitationOf returns the invitation with a value, for the page that shows the form.
 func (s *Service) InvitationOf(value string) (*account.Invitation, bool) {
 	if kindOf(value) != account.PrefixInvitation {
 		return nil, false
@@ -173,9 +170,9 @@ func (s *Service) InvitationOf(value string) (*account.Invitation, bool) {
 	return i, true
 }
 
-// Accept makes an invited person a user, with a password, and signs them in. The
-// error is ErrInvitation for any problem with the invitation, the e-mail address or
-// both: neither reveals whether an address has an account.
+// Accept makes an invited person a user, with a password, and signs them in. The error is
+// ErrInvitation for any problem with the invitation, the e-mail address or both: neither
+// reveals whether an address has an account.
 func (s *Service) Accept(ctx context.Context, from account.Actor, n Newcomer) (*SignedIn, error) {
 	from = cleanActor(from)
 	return s.throttleAttempt(ctx, methodInvitation, from, func() (*SignedIn, error) {

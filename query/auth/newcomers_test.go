@@ -54,7 +54,8 @@ func TestSetup(t *testing.T) {
 	}
 }
 
-// Of several who use the setup link at once, one becomes the owner.
+// TestSetupAtOnce checks that only one of several concurrent users of the setup link
+// becomes the owner.
 func TestSetupAtOnce(t *testing.T) {
 	w := newWorld(t)
 	value := w.SetupValue()
@@ -103,7 +104,7 @@ func TestInvitations(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// An address that is taken and an invalid invitation give the same error.
+	// A used address and an invalid invitation give the same error.
 	taken, unknown := accept(openValue, ownerEmail), accept(flipSecret(openValue), "new@example.org")
 	if !errors.Is(taken, auth.ErrInvitation) || taken.Error() != unknown.Error() {
 		t.Errorf("%v; %v", taken, unknown)
@@ -127,8 +128,8 @@ func TestInvitations(t *testing.T) {
 	}
 }
 
-// An owner who was removed, suspended or made a member does not come back by an
-// invitation that they have made before.
+// TestInvitationsEndWithTheirOwner checks that an owner who was removed, suspended or
+// made a member does not return by an invitation that they created before.
 func TestInvitationsEndWithTheirOwner(t *testing.T) {
 	for name, end := range map[string]func(w *world, id account.UserID) error{
 		"removed": func(w *world, id account.UserID) error { return w.Remove(t.Context(), w.authenticateAs(operator), id) },
@@ -162,7 +163,7 @@ func TestInvitationsEndWithTheirOwner(t *testing.T) {
 	}
 }
 
-// Only one person can accept an invitation, the first.
+// TestInvitationAtOnce checks that only one person can accept an invitation.
 func TestInvitationAtOnce(t *testing.T) {
 	w := newWorld(t)
 	_, value, err := w.Invite(t.Context(), w.authenticateAs(w.signInOwner().Value), auth.Invitation{})
@@ -191,7 +192,7 @@ func TestSignInIdentity(t *testing.T) {
 	cases := []struct {
 		name string
 		set  func(*auth.Options)
-		id   func(w *world, id *auth.Identified) // nil: as it is
+		id   func(w *world, id *auth.Identified) // nil leaves it unchanged
 		want error
 		role account.Role
 	}{
@@ -250,8 +251,8 @@ func (w *world) createInvitation(email string, role account.Role) string {
 	return value
 }
 
-// Before there is an owner, single sign-on admits no user. A user who waits for
-// approval can sign in once approved, and not when suspended.
+// TestApproval checks that single sign-on admits no user before there is an owner, and
+// that a waiting user can sign in once approved, but not when suspended.
 func TestApproval(t *testing.T) {
 	w := newWorld(t)
 	grace := auth.Identified{Identity: account.Identity{Issuer: "i", Subject: "1"}, Email: "grace@example.org", EmailVerified: true}

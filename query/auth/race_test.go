@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// racing has something happen right after a sign-in has looked who it is.
+// racing triggers an action right after a sign-in has looked up its user.
 type racing struct {
 	auth.Directory
 	meanwhile func()
@@ -24,8 +24,8 @@ func (r *racing) UserByEmail(email string) (*account.User, bool) {
 	return user, found
 }
 
-// A sign-in may wait in the queue for seconds. If the password changes meanwhile,
-// the old one starts no session, and is not restored where it had to be rehashed.
+// TestPasswordChangesDuringSignIn checks that the old password starts no session if it
+// changes while a sign-in waits in the queue, and that rehashing does not restore it.
 func TestPasswordChangesDuringSignIn(t *testing.T) {
 	for name, hashing := range map[string]auth.Hashing{
 		"same parameters": {MemoryKiB: 8, Passes: 1}, "stale": {MemoryKiB: 16, Passes: 1},

@@ -9,9 +9,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// While the accounts are still loading no caller is let in, or turned away, by what they
-// were before: a key may have been deleted meanwhile, a repository hidden. The
-// operator's token is in no account.
+// TestAccountsThatAreBeingRead checks that no caller is admitted or rejected by outdated
+// accounts while they are loading: a key may have been deleted in the meantime, a
+// repository hidden. The operator's token does not depend on accounts.
 func TestAccountsThatAreBeingRead(t *testing.T) {
 	reading := errors.New("3 of 5 records")
 	w := newWorld(t, func(o *auth.Options) { o.Ready = func() error { return reading } })
@@ -37,7 +37,7 @@ func TestAccountsThatAreBeingRead(t *testing.T) {
 	}
 }
 
-// A session says what its user may do, and follows the role.
+// TestScopesOfSessions checks that the scopes of a session follow the role of its user.
 func TestScopesOfSessions(t *testing.T) {
 	w := newWorld(t)
 	owner := w.authenticateAs(w.signInOwner().Value)

@@ -6,7 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// Recorder writes entries of the audit log.
+// Recorder writes entries to the audit log.
 type Recorder interface {
 	// Record returns once rec is durable.
 	Record(ctx context.Context, rec audit.Record) error

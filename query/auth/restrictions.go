@@ -6,13 +6,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxRestrictions bounds the cached sets. When it is exceeded all are dropped: they
-// are quickly rebuilt, and so many restricted credentials are rarely in use.
+// maxRestrictions bounds the cached sets. When it is exceeded, all are dropped: they are
+// quickly rebuilt, and so many restricted credentials are rarely in use.
 const maxRestrictions = 1024
 
-// restrictions keeps the sets of repositories of restricted keys and tokens, by
-// the hash of the credential, so that a request does not build one. A credential's
-// repositories never change.
+// restrictions caches the repository sets of restricted keys and tokens by the hash of
+// the credential, so that requests do not rebuild them. A credential's repositories never
+// change.
 type restrictions struct {
 	mu struct {
 		sync.RWMutex
@@ -20,7 +20,7 @@ type restrictions struct {
 	}
 }
 
-// repositorySet returns the set of what is in ids and, unless that is empty, in only.
+// repositorySet returns the set of the IDs in ids, limited to only unless only is empty.
 func (r *restrictions) repositorySet(hash string, ids, only []code.RepositoryID) map[code.RepositoryID]struct{} {
 	r.mu.RLock()
 	set, found := r.mu.sets[hash]

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Who may do what, by every kind of credential. An attempt is one that would
+// TestWhoMayDoWhat checks the permissions of every kind of credential. Each attempt would
 // succeed for a permitted caller.
 func TestWhoMayDoWhat(t *testing.T) {
 	w := newWorld(t, func(o *auth.Options) { o.Anonymous = true })
@@ -27,7 +27,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := []account.Scope{account.ScopeSearch, account.ScopeGit, account.ScopeAdmin}
-	// A key of a time when its user was an owner.
+	// A key created while its user was an owner.
 	if _, err := w.ChangeRole(t.Context(), owner, bob.Actor.User, account.RoleOwner); err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 	}
 }
 
-// A credential is never good for more than what made it.
+// TestNoMoreThanWhatMadeIt checks that a credential never grants more than the one that
+// created it.
 func TestNoMoreThanWhatMadeIt(t *testing.T) {
 	w := newWorld(t)
 	owner := w.authenticateAs(w.signInOwner().Value)
@@ -226,7 +227,8 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// The last active owner stays one, also when owners turn on one another.
+// TestLastOwner checks that the last active owner stays, even if owners remove each other
+// concurrently.
 func TestLastOwner(t *testing.T) {
 	w := newWorld(t)
 	in := w.signInOwner()

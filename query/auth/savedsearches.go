@@ -11,18 +11,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// maxSavedSearches bounds the saved searches of one user; the directory bounds those of all.
+// maxSavedSearches bounds the saved searches of one user; the directory bounds the total.
 const maxSavedSearches = 100
 
-// SavedSearchEdit has the new values of a saved search; nil leaves one as it is.
+// SavedSearchEdit holds the new values of a saved search; nil leaves a value unchanged.
 type SavedSearchEdit struct {
 	Name, Query                   *string
 	Regexp, CaseSensitive, Shared *bool
 }
 
 // SavedSearches returns the saved searches that p may read: the user's own by name, then
-// those that others share. A restricted credential reads none, because the text of a
-// query may name repositories that the credential is not for.
+// those that other users share. A restricted credential reads none, because the text of a
+// query may name repositories outside the restriction.
 func (s *Service) SavedSearches(p *Principal) ([]*account.SavedSearch, error) {
 	if err := needWholeUser(p); err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func needWholeUser(p *Principal) error {
 	return p.Need(account.ScopeSearch)
 }
 
-// SaveSearch keeps a search under a name.
+// SaveSearch saves a search under a name.
 func (s *Service) SaveSearch(ctx context.Context, p *Principal, edit SavedSearchEdit) (*account.SavedSearch, error) {
 	user, err := s.needPerson(p)
 	if err != nil {
@@ -83,7 +83,7 @@ func (s *Service) ChangeSavedSearch(ctx context.Context, p *Principal, id accoun
 	return s.putSavedSearch(ctx, p, *q, edit, event.SavedSearchReplaced)
 }
 
-// putSavedSearch appends q with the values of edit, unless nothing differs.
+// putSavedSearch appends q with the values of edit, unless nothing changes.
 func (s *Service) putSavedSearch(ctx context.Context, p *Principal, q account.SavedSearch, edit SavedSearchEdit, change event.SavedSearchChange) (*account.SavedSearch, error) {
 	before := q
 	if edit.Name != nil {
@@ -134,8 +134,8 @@ func (s *Service) ownSavedSearches(user account.UserID) []*account.SavedSearch {
 	return slices.DeleteFunc(s.o.Directory.SavedSearches(user), func(q *account.SavedSearch) bool { return q.User != user })
 }
 
-// normalizeQuery returns the text of a query without surrounding space, and with line feeds
-// alone: forms send carriage returns as well.
+// normalizeQuery returns the text of a query without surrounding space and with plain
+// line feeds, because forms send carriage returns as well.
 func normalizeQuery(text string) (string, error) {
 	query := strings.TrimSpace(strings.ReplaceAll(text, "\r\n", "\n"))
 	if query == "" || len(query) > account.MaxSavedQueryBytes || !utf8.ValidString(query) || strings.ContainsFunc(query, account.IsQueryControl) {
@@ -144,8 +144,8 @@ func normalizeQuery(text string) (string, error) {
 	return query, nil
 }
 
-// DeleteSavedSearch deletes a saved search of p's user. Owners may also delete those that
-// others share.
+// DeleteSavedSearch deletes a saved search of p's user. Owners may also delete shared
+// searches of other users.
 func (s *Service) DeleteSavedSearch(ctx context.Context, p *Principal, id account.SavedSearchID) error {
 	if _, err := s.needPerson(p); err != nil {
 		return err

@@ -17,18 +17,19 @@ import (
 
 // Defaults and bounds of Options.
 const (
-	// MinSecretBytes is the least that Options.Secret may hold.
+	// MinSecretBytes is the minimum length of Options.Secret.
 	MinSecretBytes = 32
-	// DefaultSessionTTL is how long a sign-in lasts, however often it rotates.
+	// DefaultSessionTTL is how long a sign-in lasts, regardless of rotation.
 	DefaultSessionTTL = 30 * 24 * time.Hour
 	// DefaultRotateAfter is the age at which a session gets a new value.
 	DefaultRotateAfter = 24 * time.Hour
-	// DefaultInvitationTTL is how long an invitation waits, MaxInvitationTTL how
-	// long it may be made to.
+	// DefaultInvitationTTL is how long an invitation is valid, and MaxInvitationTTL the
+	// maximum.
 	DefaultInvitationTTL = 7 * 24 * time.Hour
 	MaxInvitationTTL     = 90 * 24 * time.Hour
-	// changeTimeout bounds the time from an event's append until the directory has
-	// it; then the caller gets ErrUnavailable, and the event may still take effect.
+	// changeTimeout bounds the time from the append of an event until the directory has
+	// applied it. After that the caller gets ErrUnavailable, and the event may still take
+	// effect.
 	changeTimeout = 10 * time.Second
 )
 
@@ -36,46 +37,46 @@ const (
 type Options struct {
 	Directory Directory
 	Appender  Appender
-	// Recorder writes failed sign-ins down; nil does not.
+	// Recorder records failed sign-ins; nil disables that.
 	Recorder Recorder
-	// Secret keys the hashes of credentials: at least MinSecretBytes, the same in
-	// every query process. Another one ends every credential.
+	// Secret keys the hashes of credentials: at least MinSecretBytes, the same in every
+	// query process. Changing it invalidates every credential.
 	Secret []byte
-	// Operator is the value of the operator's token; empty: there is none.
+	// Operator is the value of the operator's token; empty means there is none.
 	Operator string
 	// Anonymous lets requests without a credential read public repositories.
 	Anonymous bool
-	// DefaultVisibility applies to repositories for which neither an owner nor the
-	// code host has set a visibility; public unless set.
+	// DefaultVisibility applies to repositories for which neither an owner nor the code
+	// host has set a visibility; the default is public.
 	DefaultVisibility account.Visibility
-	// HostRules returns how the permissions of the code hosts count, by the name of the
-	// connection: the same map until the settings change. Nil: they do not.
+	// HostRules returns, by connection name, how the permissions of the code hosts apply:
+	// the same map until the settings change. Nil means that they do not apply.
 	HostRules func() map[string]HostRule
-	// AdmitAll makes people active who come by single sign-on without an
-	// invitation; without it they wait for an owner's approval.
+	// AdmitAll activates people who use single sign-on without an invitation; otherwise
+	// they wait for an owner's approval.
 	AdmitAll bool
-	// LinkByEmail lets an identity with a verified e-mail address sign in as the
-	// user with that address. It trusts the provider with every account.
+	// LinkByEmail lets an identity with a verified e-mail address sign in as the user
+	// with that address. It trusts the provider with every account.
 	LinkByEmail bool
-	// SecureCookies is set where people come by https only.
+	// SecureCookies is set if people connect by https only.
 	SecureCookies bool
 
 	SessionTTL    time.Duration
 	RotateAfter   time.Duration
 	InvitationTTL time.Duration
-	// Hashing bounds what passwords cost.
+	// Hashing bounds the cost of passwords.
 	Hashing Hashing
 
-	// Ready returns why the Directory has not caught up with the log as of the
-	// start; nil is always ready. Until then only the operator is admitted, and no
-	// caller is rejected: a key may have been deleted meanwhile, or created. It is
-	// called for every request.
+	// Ready returns an error until the Directory has caught up with the log as of the
+	// start; nil is always ready. Until then only the operator is admitted, and no caller
+	// is rejected: a key may have been deleted or created in the meantime. It is called
+	// for every request.
 	Ready func() error
-	// Address returns the client address of a request, without port; the peer's
-	// unless set. Set it behind proxies that send the client address in a header.
+	// Address returns the client address of a request, without port; the default is the
+	// peer's address. Set it behind proxies that send the client address in a header.
 	Address func(r *http.Request) string
-	// Catalog knows the registered repositories. Without it no credential can be
-	// restricted to some.
+	// Catalog finds the registered repositories. Without it no credential can be
+	// restricted to repositories.
 	Catalog Catalog
 
 	Now        func() time.Time
@@ -139,11 +140,12 @@ type Catalog interface {
 	Find(ctx context.Context, candidate code.Repository) (code.Repository, error)
 }
 
-// Service authenticates callers, says what exists for them, and changes accounts.
+// Service authenticates callers, decides which repositories exist for them, and changes
+// accounts.
 type Service struct {
 	o            Options
 	digests      digests
-	operator     string // keyed hash of the operator's token, empty if there is none
+	operator     string // keyed hash of the operator's token; empty if there is none
 	restrictions restrictions
 	visibilities visibilityCache
 	rotations    rotations
@@ -156,7 +158,7 @@ type Service struct {
 	metrics      *metrics
 }
 
-// NewService returns a Service of what o holds.
+// NewService returns a Service configured by o.
 func NewService(o Options) (*Service, error) {
 	o.ensureDefaults()
 	if err := o.validate(); err != nil {
@@ -172,7 +174,7 @@ func NewService(o Options) (*Service, error) {
 	return s, nil
 }
 
-// PeerAddress returns the address of the connection of r, without port.
+// PeerAddress returns the peer address of the connection of r, without port.
 func PeerAddress(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// maxSessions bounds the sessions of a user; with one more, the oldest ends.
+// maxSessions bounds the sessions of a user; one more ends the oldest.
 const maxSessions = 100
 
-// How a session came to be: event.SessionStarted.Method.
+// How a session was started: event.SessionStarted.Method.
 const (
 	methodPassword   = "password"
 	methodOIDC       = "oidc"
@@ -25,20 +25,20 @@ const (
 	methodRotation   = "rotation"
 )
 
-// SignedIn is a session that has just begun. Its value is never to be seen again.
+// SignedIn is a session that has just started. Its value cannot be retrieved again.
 type SignedIn struct {
 	User    *account.User
 	Session *account.Session
 	Value   string
 }
 
-// pendingSession is a session before it is recorded.
+// pendingSession is a session that has not been recorded yet.
 type pendingSession struct {
 	value string
 	event *event.SessionStarted
 }
 
-// newSession returns a session of user. Its value is always new: one that the browser
+// newSession returns a session of user. Its value is always new: a value that the browser
 // sent is never reused.
 func (s *Service) newSession(user account.UserID, from account.Actor, method string) pendingSession {
 	now, id, value := s.nowUTC(), newID(), newValue(account.PrefixSession)
@@ -49,7 +49,7 @@ func (s *Service) newSession(user account.UserID, from account.Actor, method str
 	}}
 }
 
-// startSession writes a session down, after what comes before it, and returns it.
+// startSession appends the events before and then the session, and returns it.
 func (s *Service) startSession(ctx context.Context, n pendingSession, before ...event.Event) (*SignedIn, error) {
 	events := append(slices.Clip(before), event.Event(n.event))
 	if err := s.appendChange(ctx, append(events, s.oldestSessions(n.event)...)...); err != nil {
@@ -63,7 +63,7 @@ func (s *Service) startSession(ctx context.Context, n pendingSession, before ...
 	return &SignedIn{User: user, Session: session, Value: n.value}, nil
 }
 
-// oldestSessions ends those for which a new one is too many.
+// oldestSessions returns the events that end the oldest sessions beyond maxSessions.
 func (s *Service) oldestSessions(begun *event.SessionStarted) []event.Event {
 	sessions := s.o.Directory.Sessions(begun.User)
 	var events []event.Event
@@ -77,7 +77,7 @@ func (s *Service) oldestSessions(begun *event.SessionStarted) []event.Event {
 type rotations struct {
 	mu struct {
 		sync.Mutex
-		underWay map[account.SessionID]struct{} // at most one for a request
+		underWay map[account.SessionID]struct{} // at most one per request
 	}
 }
 
@@ -100,22 +100,22 @@ func (r *rotations) endRotation(id account.SessionID) {
 	delete(r.mu.underWay, id)
 }
 
-// Rotate gives the session of p a new value if it is due; nil if it is not. The old
-// value is good for event.SessionGrace, for requests that are under way. The end of
-// the session stays where the sign-in set it.
+// Rotate returns a new value for the session of p if one is due, and nil otherwise. The
+// old value stays valid for event.SessionGrace, for concurrent requests. The session's
+// expiry does not change.
 func (s *Service) Rotate(ctx context.Context, p *Principal) (*SignedIn, error) {
 	if p.Actor.Kind != account.ActorUser {
 		return nil, nil
 	}
 	id := account.SessionID(p.Actor.Credential)
-	// It begins before the look at the session: a rotation that ends between the two
-	// would replace what was looked at.
+	// Begin before the session is read: otherwise a rotation that ends in between would
+	// rotate a session that was just replaced.
 	if !s.rotations.beginRotation(id) {
 		return nil, nil
 	}
 	defer s.rotations.endRotation(id)
 	old, found := s.sessionOf(p.Actor.User, id)
-	// What has been replaced has no more than the grace left.
+	// A replaced session has only the grace period left.
 	if !found || s.o.Now().Sub(old.CreatedAt) < s.o.RotateAfter || old.ExpiresAt.Sub(s.o.Now()) <= event.SessionGrace {
 		return nil, nil
 	}
@@ -124,7 +124,7 @@ func (s *Service) Rotate(ctx context.Context, p *Principal) (*SignedIn, error) {
 	return s.startSession(ctx, n)
 }
 
-// sessionOf finds a session that has not expired.
+// sessionOf returns a session that has not expired.
 func (s *Service) sessionOf(user account.UserID, id account.SessionID) (*account.Session, bool) {
 	for _, session := range s.o.Directory.Sessions(user) {
 		if session.ID == id && !hasExpired(session.ExpiresAt, s.o.Now()) {
@@ -172,21 +172,21 @@ func (s *Service) SignOutEverywhere(ctx context.Context, p *Principal) error {
 	return s.appendChange(ctx, &event.SessionEnded{User: user.ID, By: p.Actor, At: s.nowUTC()})
 }
 
-// Cookie returns what the browser is to keep of a session.
+// Cookie returns the cookie of a session for the browser.
 func (s *Service) Cookie(in *SignedIn) *http.Cookie {
 	c := s.NoCookie()
 	c.Value, c.MaxAge = in.Value, int(in.Session.ExpiresAt.Sub(s.o.Now())/time.Second)
 	return c
 }
 
-// NoCookie returns what makes the browser forget its session.
+// NoCookie returns a cookie that deletes the session in the browser.
 func (s *Service) NoCookie() *http.Cookie {
 	return &http.Cookie{
 		Name: CookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteLaxMode, Secure: s.o.SecureCookies,
 	}
 }
 
-// HasCookie reports whether r brings a session along, good or not.
+// HasCookie reports whether r carries a session cookie, valid or not.
 func HasCookie(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header["Cookie"], func(line string) bool { return strings.Contains(line, CookieName+"=") })
 }

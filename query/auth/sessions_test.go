@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A session gets a new value once a day; the old one is good for a minute, and
-// neither outlives the sign-in.
+// TestRotation checks that a session gets a new value once a day, that the old value
+// stays valid for a minute, and that neither outlives the sign-in.
 func TestRotation(t *testing.T) {
 	w := newWorld(t)
 	in := w.signInOwner()
@@ -40,7 +40,7 @@ func TestRotation(t *testing.T) {
 	w.checkRefused("the new value", next.Value)
 }
 
-// Requests at once rotate a session once.
+// TestRotationAtOnce checks that concurrent requests rotate a session once.
 func TestRotationAtOnce(t *testing.T) {
 	w := newWorld(t)
 	p := w.authenticateAs(w.signInOwner().Value)
@@ -67,7 +67,7 @@ func TestRotationAtOnce(t *testing.T) {
 	}
 }
 
-// A sign-in never reuses a session that the browser sent.
+// TestSessionsAreNew checks that a sign-in never reuses a session that the browser sent.
 func TestSessionsAreNew(t *testing.T) {
 	w := newWorld(t)
 	in := w.signInOwner()
@@ -165,7 +165,8 @@ func TestChangePassword(t *testing.T) {
 	}
 }
 
-// An open browser is no place to guess the password.
+// TestOldPasswordIsThrottled checks that an unattended browser does not allow guessing
+// the password.
 func TestOldPasswordIsThrottled(t *testing.T) {
 	w := newWorld(t)
 	p := w.authenticateAs(w.signInOwner().Value)
@@ -180,10 +181,11 @@ func TestOldPasswordIsThrottled(t *testing.T) {
 	}
 }
 
-// sleepFor returns once d has passed, in a bubble at once.
+// sleepFor returns once d has passed; in a synctest bubble, immediately.
 func sleepFor(d time.Duration) { <-time.After(d) }
 
-// Who was seen is recorded, at most every few minutes, and at the end.
+// TestActivity checks that activity is recorded at most every few minutes, and at the
+// end.
 func TestActivity(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *auth.Options) { o.Now = time.Now })
@@ -201,7 +203,7 @@ func TestActivity(t *testing.T) {
 			}
 			return n
 		}
-		sleepFor(time.Second) // not at the moments at which Run writes
+		sleepFor(time.Second) // not at the moments when Run writes
 		for range 100 {       // five minutes
 			w.authenticateAs(value)
 			sleepFor(3 * time.Second)

@@ -12,10 +12,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/network"
 )
 
-// SignIn starts a session with the password of a user. The error is
-// ErrUnauthenticated whether there is no such user, the password is wrong or the
-// user may not sign in, after the same work; or a ThrottledError, ErrBusy or
-// ErrUnavailable. Every failure is an entry of the audit log.
+// SignIn starts a session with the password of a user. The error is ErrUnauthenticated if
+// there is no such user, the password is wrong or the user may not sign in, all after the
+// same work; or it is a ThrottledError, ErrBusy or ErrUnavailable. Every failure is
+// recorded in the audit log.
 func (s *Service) SignIn(ctx context.Context, from account.Actor, email, password string) (*SignedIn, error) {
 	from = cleanActor(from)
 	in, err := s.signIn(ctx, from, email, password)
@@ -29,7 +29,7 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 	}
 	name, err := normalEmail(email)
 	if err != nil {
-		name = "" // counts for the address alone
+		name = "" // counts for the address only
 	}
 	user, found := s.o.Directory.UserByEmail(name)
 	limits := limitsOf(name, from.Address, found && s.knowsNetwork(user, from.Address))
@@ -50,8 +50,8 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 	}
 	n := s.newSession(user.ID, from, methodPassword)
 	rehashed := s.rehashPassword(ctx, n.event, stale, password)
-	// Hashing may have waited: a session started with a password that has changed
-	// meanwhile would outlive the change. A user who knows the new one tries again.
+	// Hashing may have waited: a session started with a password that has changed in the
+	// meantime would outlive the change. A user who knows the new password can retry.
 	if now, still := s.o.Directory.User(user.ID); !still || now.PasswordHash != hash {
 		s.throttle.forgetAttempt(limits, false)
 		return nil, ErrBusy
@@ -60,7 +60,8 @@ func (s *Service) signIn(ctx context.Context, from account.Actor, email, passwor
 	return s.startSession(ctx, n, rehashed...)
 }
 
-// checkPasswordHash hashes a password that may be one: what none can be is wrong without it.
+// checkPasswordHash checks a password. Texts that cannot be a password are wrong without
+// hashing.
 func (s *Service) checkPasswordHash(ctx context.Context, hash, password string) (matches, stale bool, err error) {
 	if len(password) > account.MaxPasswordBytes {
 		return false, false, nil
@@ -75,8 +76,8 @@ func (s *Service) knowsNetwork(user *account.User, address string) bool {
 	})
 }
 
-// rehashPassword keeps the password with the parameters of today, if it was kept with
-// others. If it cannot be hashed now, then another time.
+// rehashPassword stores the password's hash with the current parameters, if it was hashed
+// with others. If hashing is not possible now, a later sign-in does it.
 func (s *Service) rehashPassword(ctx context.Context, begun *event.SessionStarted, stale bool, password string) []event.Event {
 	if !stale {
 		return nil
@@ -90,8 +91,8 @@ func (s *Service) rehashPassword(ctx context.Context, begun *event.SessionStarte
 	}}
 }
 
-// noteSignIn counts an attempt, and records one that failed. A failure to record it
-// does not change the response.
+// noteSignIn counts an attempt, and records a failed one. A failure to record it does not
+// change the response.
 func (s *Service) noteSignIn(ctx context.Context, method string, from account.Actor, email string, err error) {
 	reason := outcomeOf(err)
 	s.metrics.signIns.WithLabelValues(method, reason).Inc()
@@ -110,7 +111,7 @@ func (s *Service) noteSignIn(ctx context.Context, method string, from account.Ac
 		rec.Metadata["suppressed"] = strconv.FormatInt(suppressed, 10)
 	}
 	if name, err := normalEmail(email); err == nil {
-		// Of an unknown address, nothing is kept: it may be anything.
+		// Do not record an unknown address: it may be anything.
 		if user, found := s.o.Directory.UserByEmail(name); found {
 			rec.Target = string(user.ID)
 		}
@@ -120,14 +121,14 @@ func (s *Service) noteSignIn(ctx context.Context, method string, from account.Ac
 	}
 }
 
-// What happened to an attempt: the label outcome.
+// Outcomes of an attempt: values of the label outcome.
 const (
 	outcomeStarted     = "started"
 	outcomeFailed      = "failed"
 	outcomeThrottled   = "throttled"
 	outcomeUnavailable = "unavailable"
-	// outcomeUnfinished is for incomplete forms and for users who wait for
-	// approval: they are not counted as failures.
+	// outcomeUnfinished is for incomplete forms and for users who wait for approval: they
+	// do not count as failures.
 	outcomeUnfinished = "unfinished"
 )
 
@@ -146,8 +147,8 @@ func outcomeOf(err error) string {
 	return outcomeFailed
 }
 
-// throttleAttempt runs try, a sign-in by a secret, under the limits for failed sign-ins of
-// the address.
+// throttleAttempt runs try, a sign-in with a secret, under the limits for failed sign-ins
+// of the address.
 func (s *Service) throttleAttempt(ctx context.Context, method string, from account.Actor, try func() (*SignedIn, error)) (*SignedIn, error) {
 	if err := s.checkReady(); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ func actorFrom(address string) account.Actor {
 	return account.Actor{Kind: account.ActorAnonymous, Address: address, Client: "test"}
 }
 
-// trySignIn signs in and returns what happened to it.
+// trySignIn signs in and returns the outcome.
 func (w *world) trySignIn(address, email, password string) (outcome string, wait time.Duration) {
 	w.t.Helper()
 	_, err := w.SignIn(w.t.Context(), actorFrom(address), email, password)
@@ -38,8 +38,8 @@ func (w *world) trySignIn(address, email, password string) (outcome string, wait
 	return "", 0
 }
 
-// Ten thousand wrong passwords, a tenth of a second apart: refused at first, then
-// kept waiting, longer and longer, with an entry each.
+// TestManyWrongPasswords tries ten thousand wrong passwords, a tenth of a second apart:
+// at first they are refused, then delayed longer and longer, and each is recorded.
 func TestManyWrongPasswords(t *testing.T) {
 	for _, email := range []string{ownerEmail, "nobody@example.org"} {
 		t.Run(email, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestManyWrongPasswords(t *testing.T) {
 			if n := w.records.len() - asked; n != 10_000 {
 				t.Errorf("%d entries in the audit log for 10000 failures", n)
 			}
-			// The person whose account it is comes in, from where they are.
+			// The account's user can sign in from their own address.
 			if outcome, wait := w.trySignIn("192.0.2.77", ownerEmail, password); outcome != "in" {
 				t.Errorf("the user is %s for %s", outcome, wait)
 			}
@@ -77,7 +77,7 @@ func TestManyWrongPasswords(t *testing.T) {
 	}
 }
 
-// Whether there is an account shows in nothing that is counted.
+// TestThrottleTellsNoAccounts checks that no count reveals whether an account exists.
 func TestThrottleTellsNoAccounts(t *testing.T) {
 	w := newWorld(t)
 	w.signInOwner()
@@ -91,8 +91,8 @@ func TestThrottleTellsNoAccounts(t *testing.T) {
 	}
 }
 
-// Guessing one account from many addresses is bounded, and does not keep out who
-// signs in from an address that the account knows.
+// TestGuessingFromManyAddresses checks that guessing one account from many addresses is
+// bounded, and does not lock out users who sign in from an address known to the account.
 func TestGuessingFromManyAddresses(t *testing.T) {
 	w := newWorld(t)
 	w.signInOwner() // from 192.0.2.1
@@ -115,8 +115,8 @@ func TestGuessingFromManyAddresses(t *testing.T) {
 	}
 }
 
-// An address with one valid account cannot guess the passwords of others without
-// limit.
+// TestSuccessDoesNotForgiveAnAddress checks that an address with one valid account cannot
+// guess the passwords of other accounts without limit.
 func TestSuccessDoesNotForgiveAnAddress(t *testing.T) {
 	w := newWorld(t)
 	w.signInOwner()
@@ -133,7 +133,7 @@ func TestSuccessDoesNotForgiveAnAddress(t *testing.T) {
 	}
 }
 
-// IPv6 hands out networks, not addresses.
+// TestNetworkOfAnAddress checks that IPv6 addresses are limited by network.
 func TestNetworkOfAnAddress(t *testing.T) {
 	w := newWorld(t)
 	w.signInOwner()
@@ -148,7 +148,7 @@ func TestNetworkOfAnAddress(t *testing.T) {
 	}
 }
 
-// Attempts at once are as many as attempts one after the other.
+// TestAttemptsAtOnce checks that concurrent attempts are limited like sequential ones.
 func TestAttemptsAtOnce(t *testing.T) {
 	w := newWorld(t)
 	w.signInOwner()
@@ -186,7 +186,8 @@ func TestSignInFailuresAreAlike(t *testing.T) {
 	}
 }
 
-// The client's user agent never prevents a sign-in, whatever the header contains.
+// TestOddClients checks that no user agent prevents a sign-in, whatever the header
+// contains.
 func TestOddClients(t *testing.T) {
 	w := newWorld(t)
 	w.signInOwner()
@@ -212,7 +213,8 @@ func TestOddClients(t *testing.T) {
 	}
 }
 
-// Addresses are the same in whatever case, passwords in whatever form they are typed.
+// TestNormalForms checks that the case of an address and the Unicode form of a typed
+// password do not matter.
 func TestNormalForms(t *testing.T) {
 	w := newWorld(t)
 	if _, err := w.Setup(t.Context(), here, auth.Newcomer{Value: w.SetupValue(), Email: " Ada@Example.ORG ", Password: "pässwörter"}); err != nil {
@@ -223,8 +225,8 @@ func TestNormalForms(t *testing.T) {
 	}
 }
 
-// A password that was kept with weaker parameters is kept with today's after the
-// next sign-in, and nothing ends by it.
+// TestRehash checks that a password hashed with weaker parameters is rehashed with the
+// current ones at the next sign-in, and that no session ends because of it.
 func TestRehash(t *testing.T) {
 	w := newWorld(t)
 	in := w.signInOwner()
@@ -257,7 +259,8 @@ func TestRehash(t *testing.T) {
 	w.authenticateAs(in.Value)
 }
 
-// Hashings are few at once, and who waits does so for a bounded time.
+// TestHashingsAreBounded checks that few hash computations run concurrently, and that
+// waiting is bounded.
 func TestHashingsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})
@@ -279,7 +282,7 @@ func TestHashingsAreBounded(t *testing.T) {
 		if _, err := h.Acquire(t.Context()); !errors.Is(err, auth.ErrBusy) {
 			t.Errorf("a second one waits: %v", err)
 		}
-		if err := <-waiting; !errors.Is(err, auth.ErrBusy) { // a second has passed
+		if err := <-waiting; !errors.Is(err, auth.ErrBusy) { // after a second
 			t.Errorf("it waited forever: %v", err)
 		}
 		close(release)
@@ -292,7 +295,8 @@ func TestHashingsAreBounded(t *testing.T) {
 	})
 }
 
-// A sign-in that could not be decided is no failed one.
+// TestUndecidedSignIns checks that a sign-in that could not be decided does not count as
+// a failed one.
 func TestUndecidedSignIns(t *testing.T) {
 	w := newWorld(t)
 	w.signInOwner()
@@ -310,8 +314,8 @@ func TestUndecidedSignIns(t *testing.T) {
 	}
 }
 
-// BenchmarkSignIn is what a wrong password costs, with the parameters of servers:
-// the same whether there is such a user or not.
+// BenchmarkSignIn measures a wrong password with the parameters of servers: the cost is
+// the same whether the user exists or not.
 func BenchmarkSignIn(b *testing.B) {
 	w := newWorld(b, func(o *auth.Options) { o.Hashing = auth.Hashing{} })
 	w.signInOwner()
@@ -327,7 +331,8 @@ func BenchmarkSignIn(b *testing.B) {
 	}
 }
 
-// However many addresses guess, what is remembered of them is bounded.
+// TestThrottleIsBounded checks that the throttle's memory is bounded for any number of
+// addresses.
 func TestThrottleIsBounded(t *testing.T) {
 	w := newWorld(t)
 	for i := range auth.MaxThrottled {

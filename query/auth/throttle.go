@@ -8,35 +8,34 @@ import (
 	"github.com/quarrysearch/quarry/schemas/network"
 )
 
-// Bounds of failed sign-ins. An attempt counts when it begins, and is taken back if
-// it succeeds: attempts at once are no way around.
+// Bounds of failed sign-ins. An attempt counts when it begins, and is uncounted if it
+// succeeds, so that concurrent attempts do not bypass the bounds.
 //
-// An account is throttled for each address by itself: who guesses keeps themselves
-// out, not the person whose account it is. So that guessing from many addresses is
-// bounded, too, an account has a limit over all addresses; from it are excepted
-// those from which its user has signed in before.
+// An account is throttled separately for each address: guessing locks out the attacker,
+// not the user of the account. To bound guessing from many addresses, too, an account has
+// a limit over all addresses except those from which its user has signed in before.
 const (
-	// failuresOfPair are free for an account from one address, failuresOfAddress
-	// for all accounts from one address, failuresOfAccount for an account from all
-	// addresses that it does not know.
+	// failuresOfPair are free for an account from one address, failuresOfAddress for all
+	// accounts from one address, and failuresOfAccount for an account from all addresses
+	// unknown to it.
 	failuresOfPair    = 5
 	failuresOfAddress = 50
 	failuresOfAccount = 100
-	// firstDelay follows the last free failure, and each that follows has twice the
-	// delay, up to maxDelay; of a whole account, up to maxAccountDelay, which leaves
-	// its user a chance from any address.
+	// firstDelay follows the last free failure, and each further failure doubles the
+	// delay, up to maxDelay. For a whole account it grows up to maxAccountDelay, which
+	// leaves its user a chance from any address.
 	firstDelay      = time.Second
 	maxDelay        = 15 * time.Minute
 	maxAccountDelay = 30 * time.Second
-	// A failure of a pair is forgotten after drainOfPair, one of an address or an
-	// account after drain: many people may share an address.
+	// A failure of a pair is forgotten after drainOfPair, one of an address or an account
+	// after drainOfOthers: many people may share an address.
 	drainOfPair   = 15 * time.Minute
 	drainOfOthers = time.Minute
-	// maxDoublings bounds what counts beyond the free failures, so that an end of
-	// the failures is soon the end of the delays.
+	// maxDoublings bounds the failures counted beyond the free ones, so that the delays
+	// end soon after the failures do.
 	maxDoublings = 12
-	// maxThrottled bounds what is remembered; beyond it the longest unused is
-	// forgotten. Who has so many addresses is bounded by what a hash costs.
+	// maxThrottled bounds the entries; beyond it the least recently used one is dropped.
+	// An attacker with that many addresses is limited by the cost of hashing.
 	maxThrottled = 20_000
 )
 
@@ -52,10 +51,10 @@ type throttle struct {
 type failures struct {
 	count   int
 	last    time.Time
-	blocked time.Time // until
+	blocked time.Time // end of the delay
 }
 
-// limit is one of the bounds that an attempt is under.
+// limit is one of the bounds of an attempt.
 type limit struct {
 	name  string
 	free  int
@@ -69,8 +68,8 @@ func newThrottle(m *metrics) *throttle {
 	return t
 }
 
-// limitsOf returns the bounds of an attempt on account from address; account may
-// be empty.
+// limitsOf returns the bounds of an attempt on account from address; account may be
+// empty.
 func limitsOf(account, address string, known bool) []limit {
 	address = network.ClientNetwork(address)
 	limits := []limit{{"address " + address, failuresOfAddress, drainOfOthers, maxDelay}}
@@ -84,7 +83,7 @@ func limitsOf(account, address string, known bool) []limit {
 	return limits
 }
 
-// beginAttempt counts an attempt, or says how long to wait.
+// beginAttempt counts an attempt, or returns an error with the time to wait.
 func (t *throttle) beginAttempt(limits []limit, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,14 +117,14 @@ func (t *throttle) countLocked(l limit, now time.Time) {
 	}
 }
 
-// failureDelay doubles with each failure.
+// failureDelay returns the delay, which doubles with each failure.
 func failureDelay(doublings int, most time.Duration) time.Duration {
 	return min(firstDelay<<doublings, most)
 }
 
-// forgetAttempt takes an attempt back, because it succeeded or was none. It forgets the
-// failures of the pair if it succeeded; those of the address stay, or who has one
-// account could guess others without end.
+// forgetAttempt uncounts an attempt that succeeded or was not a real attempt. If it
+// succeeded, it also clears the failures of the pair. It keeps those of the address;
+// otherwise anyone with one account could guess others without limit.
 func (t *throttle) forgetAttempt(limits []limit, succeeded bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -14,12 +14,12 @@ import (
 const (
 	// TokenTTL is how long a scoped access token lasts.
 	TokenTTL = time.Hour
-	// maxMints bounds the tokens that a key mints within TokenTTL here, and so the
-	// tokens that there are.
+	// maxMints bounds the tokens that a key mints within TokenTTL in this process, and
+	// thereby the number of tokens.
 	maxMints = 1000
 )
 
-// tokenMints counts the tokens of keys.
+// tokenMints counts the tokens minted by each key.
 type tokenMints struct {
 	mu struct {
 		sync.Mutex
@@ -43,8 +43,8 @@ func (m *tokenMints) allowMint(key account.KeyID, now time.Time) bool {
 	return true
 }
 
-// needKey returns an error unless p has shown an API key: what may mint and revoke
-// tokens is the credential that ends with them.
+// needKey returns an error unless p has authenticated with an API key: tokens end with
+// the credential that minted them, and only that kind may mint and revoke them.
 func needKey(p *Principal) error {
 	switch p.Actor.Kind {
 	case account.ActorKey:
@@ -55,9 +55,9 @@ func needKey(p *Principal) error {
 	return fmt.Errorf("%w: scoped access tokens are minted and revoked with an API key", ErrForbidden)
 }
 
-// MintToken makes a token that reads some repositories for TokenTTL, with the
-// scopes of the key but admin. Its value is returned this once. Every repository
-// has to exist for the key.
+// MintToken creates a token that reads some repositories for TokenTTL, with the scopes of
+// the key except admin. Its value is returned only here. Every repository must exist for
+// the key.
 func (s *Service) MintToken(ctx context.Context, p *Principal, ids []code.RepositoryID) (*account.Token, string, error) {
 	if err := needKey(p); err != nil {
 		return nil, "", err
@@ -82,7 +82,7 @@ func (s *Service) MintToken(ctx context.Context, p *Principal, ids []code.Reposi
 	}
 	token, found := s.o.Directory.Token(ev.Token)
 	if _, minter := s.o.Directory.Key(ev.MintedBy); !minter {
-		return nil, "", ErrUnauthenticated // it has just been deleted
+		return nil, "", ErrUnauthenticated // the key has just been deleted
 	}
 	if !found {
 		return nil, "", fmt.Errorf("%w: the key has too many tokens; they expire within %s", ErrTooMany, TokenTTL)
@@ -90,7 +90,7 @@ func (s *Service) MintToken(ctx context.Context, p *Principal, ids []code.Reposi
 	return token, value, nil
 }
 
-// RevokeToken ends a token that a key of p's user has minted.
+// RevokeToken revokes a token that a key of p's user has minted.
 func (s *Service) RevokeToken(ctx context.Context, p *Principal, id account.TokenID) error {
 	if err := needKey(p); err != nil {
 		return err

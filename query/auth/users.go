@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Me returns the user of p; nil for the operator, who is none.
+// Me returns the user of p, or nil for the operator, who is not a user.
 func (s *Service) Me(p *Principal) (*account.User, error) {
 	if p.Actor.Kind == account.ActorOperator {
 		return nil, nil
@@ -21,7 +21,7 @@ func (s *Service) Me(p *Principal) (*account.User, error) {
 	return user, nil
 }
 
-// Users returns all users, whatever their state, the oldest first.
+// Users returns all users in any state, oldest first.
 func (s *Service) Users(p *Principal) ([]*account.User, error) {
 	if err := needOwner(p); err != nil {
 		return nil, err
@@ -45,13 +45,13 @@ func (s *Service) findUser(id account.UserID) (*account.User, error) {
 	return user, nil
 }
 
-// Approve lets a waiting user in.
+// Approve activates a waiting user.
 func (s *Service) Approve(ctx context.Context, p *Principal, id account.UserID) (*account.User, error) {
 	return s.changeState(ctx, p, id, event.UserApproved, account.StatePending, account.StateActive)
 }
 
-// Suspend keeps a user out until they are reinstated: their sessions, keys and
-// tokens end at once.
+// Suspend locks a user out until they are reinstated: their sessions, keys and tokens end
+// immediately.
 func (s *Service) Suspend(ctx context.Context, p *Principal, id account.UserID) (*account.User, error) {
 	user, err := s.changeState(ctx, p, id, event.UserSuspended, account.StateActive, account.StateSuspended)
 	if errors.Is(err, ErrConflict) {
@@ -60,12 +60,12 @@ func (s *Service) Suspend(ctx context.Context, p *Principal, id account.UserID) 
 	return user, err
 }
 
-// Reinstate lets a suspended user in again. What ended stays ended.
+// Reinstate activates a suspended user again. Ended credentials stay invalid.
 func (s *Service) Reinstate(ctx context.Context, p *Principal, id account.UserID) (*account.User, error) {
 	return s.changeState(ctx, p, id, event.UserReinstated, account.StateSuspended, account.StateActive)
 }
 
-// changeState does nothing for a user who is in the wanted state already.
+// changeState does nothing for a user who is already in the given state.
 func (s *Service) changeState(ctx context.Context, p *Principal, id account.UserID, c event.UserChange, from, to account.UserState) (*account.User, error) {
 	if err := needOwner(p); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (s *Service) changeState(ctx context.Context, p *Principal, id account.User
 	return s.changeUser(ctx, id, ev, func(u *account.User) bool { return u.State == to })
 }
 
-// changeUser appends ev and returns the user as they are then.
+// changeUser appends ev and returns the resulting user.
 func (s *Service) changeUser(ctx context.Context, id account.UserID, ev event.Event, done func(*account.User) bool) (*account.User, error) {
 	if err := s.appendChange(ctx, ev); err != nil {
 		return nil, err
@@ -103,8 +103,8 @@ func (s *Service) isLastOwner(u *account.User) bool {
 	return u.Active() && u.Role == account.RoleOwner && s.o.Directory.Owners() <= 1
 }
 
-// ChangeRole makes an active user an owner or a member. It counts from their next
-// request on.
+// ChangeRole makes an active user an owner or a member. The role takes effect with their
+// next request.
 func (s *Service) ChangeRole(ctx context.Context, p *Principal, id account.UserID, role account.Role) (*account.User, error) {
 	if err := needOwner(p); err != nil {
 		return nil, err
@@ -131,8 +131,8 @@ func (s *Service) ChangeRole(ctx context.Context, p *Principal, id account.UserI
 	return user, err
 }
 
-// Remove takes a user out, with all that is theirs. Owners may remove themselves,
-// except for the last of them.
+// Remove deletes a user and everything that belongs to them. Owners may remove
+// themselves, except for the last one.
 func (s *Service) Remove(ctx context.Context, p *Principal, id account.UserID) error {
 	if err := needOwner(p); err != nil {
 		return err
@@ -166,9 +166,9 @@ func (s *Service) Rename(ctx context.Context, p *Principal, name string) (*accou
 	return s.changeUser(ctx, user.ID, ev, func(*account.User) bool { return true })
 }
 
-// ChangePassword changes the password of p's user, who has to know the old one, and
-// ends their other sessions. Wrong old ones count as failed sign-ins: who finds an
-// open browser may not guess in it without end.
+// ChangePassword changes the password of p's user, who must know the old one, and ends
+// their other sessions. Wrong old passwords count as failed sign-ins, so that an
+// unattended browser does not allow unlimited guessing.
 func (s *Service) ChangePassword(ctx context.Context, p *Principal, old, password string) error {
 	user, err := s.needPerson(p)
 	if err != nil {

@@ -10,30 +10,29 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxVisibilities bounds the Visible values that are kept for one state of the
-// decisions. Beyond it all are forgotten, and lists that were made for them are
-// made again.
+// maxVisibilities bounds the Visible values cached for one state of the decisions. Beyond
+// it all are dropped, and lists cached by them are rebuilt.
 const maxVisibilities = 1024
 
-// accessState has everything that decides who may read which repository, as of one moment.
+// accessState holds everything that decides who may read which repository, at one moment.
 type accessState struct {
-	access map[code.RepositoryID]*account.Access // not changed
+	access map[code.RepositoryID]*account.Access // immutable
 	hosts  hostState
-	// defaultVisibility counts where neither an owner nor the host decides.
+	// defaultVisibility applies if neither an owner nor the host decides.
 	defaultVisibility account.Visibility
 }
 
-// readAccess returns the state as of now.
+// readAccess returns the current state.
 func (s *Service) readAccess() accessState {
 	return accessState{access: s.o.Directory.Access(), hosts: s.readHosts(), defaultVisibility: s.o.DefaultVisibility}
 }
 
-// visibilityCache keeps the Visible values of one state.
+// visibilityCache caches the Visible values of one state.
 type visibilityCache struct {
 	mu struct {
 		sync.RWMutex
-		// state is the one that the other fields were derived from. Its references keep the
-		// addresses from being reused for another state.
+		// state is the state that the other fields were derived from. Its references keep
+		// the addresses from being reused for another state.
 		state accessState
 		// until is when the permissions of a code host become too old to grant anything.
 		until   time.Time
@@ -43,19 +42,19 @@ type visibilityCache struct {
 	}
 }
 
-// visibilityKey is what two principals share who see the same.
+// visibilityKey is the same for principals that see the same repositories.
 type visibilityKey struct {
 	role account.Role
-	user account.UserID // empty where no decision names the user
-	// host has the user's names at code hosts; empty if they may read nothing there.
+	user account.UserID // empty if no decision names the user
+	// host holds the user's names at code hosts; empty if they may read nothing there.
 	host string
-	// credential is empty for those without a restriction.
+	// credential is empty for unrestricted credentials.
 	credential string
 }
 
-// Visible returns which repositories exist for p, by the decisions and the permissions of
-// code hosts as they are now. It is the same value for all who see the same, until one of
-// them changes.
+// Visible returns which repositories exist for p, by the current decisions and the
+// current permissions of code hosts. It is the same value for all callers that see the
+// same repositories, until one of the inputs changes.
 func (s *Service) Visible(p *Principal) Visible {
 	if p.Repositories == nil && p.Role == account.RoleOwner {
 		return Visible{}
@@ -97,7 +96,7 @@ func (s *visibilityCache) isCurrentLocked(state *accessState) bool {
 	return s.mu.known != nil && isSameMap(s.mu.state.access, state.access) && s.mu.state.hosts.isSame(&state.hosts) && state.hosts.now.Before(s.mu.until) && !clockSetBack
 }
 
-// isSameMap reports whether a and b are one map.
+// isSameMap reports whether a and b are the same map.
 func isSameMap(a, b any) bool { return reflect.ValueOf(a).Pointer() == reflect.ValueOf(b).Pointer() }
 
 func (s *visibilityCache) keyLocked(p *Principal, joined joinedUser) visibilityKey {
@@ -128,14 +127,14 @@ type visibility struct {
 	joined joinedUser
 }
 
-// canSee implements Visible.
+// canSee reports whether the principal may read r; Visible calls it.
 func (v *visibility) canSee(r *code.Repository) bool {
 	sees, _ := v.explain(r)
 	return sees
 }
 
-// explain says whether the principal may read r, and by which rule. The credential's
-// restriction comes first: it takes away, and never gives.
+// explain reports whether the principal may read r, and by which rule. The credential's
+// restriction comes first: it only removes repositories, never adds any.
 func (v *visibility) explain(r *code.Repository) (sees bool, why AccessReason) {
 	if v.p.Repositories != nil {
 		if _, named := v.p.Repositories[r.ID]; !named {
@@ -157,20 +156,20 @@ func (v *visibility) explain(r *code.Repository) (sees bool, why AccessReason) {
 			return false, AccessNotMember
 		case access != nil && slices.Contains(access.Members, v.p.Actor.User):
 			return true, AccessMember
-		case access == nil || access.Visibility == "": // a decision of an owner is whole
+		case access == nil || access.Visibility == "": // an owner's decision overrides all of the host's
 			return v.hosts.explain(r, v.joined)
 		}
 	}
 	return false, AccessNotMember
 }
 
-// Visibility returns the visibility of r as it is now.
+// Visibility returns the current visibility of r.
 func (s *Service) Visibility(r *code.Repository) account.Visibility {
 	return visibilityOf(r, s.o.Directory.Access()[r.ID], s.o.DefaultVisibility)
 }
 
-// visibilityOf returns the owner's decision, else the code host's setting, else
-// unsaid, the default.
+// visibilityOf returns the owner's decision, else the code host's setting, else unsaid,
+// the default.
 func visibilityOf(r *code.Repository, access *account.Access, unsaid account.Visibility) account.Visibility {
 	switch {
 	case access != nil && access.Visibility != "":

@@ -88,7 +88,7 @@ func newWorld(t testing.TB, set ...func(*auth.Options)) *world {
 	return w
 }
 
-// signInOwner makes the first owner and returns their session.
+// signInOwner creates the first owner and returns their session.
 func (w *world) signInOwner() *auth.SignedIn {
 	w.t.Helper()
 	in, err := w.Setup(w.t.Context(), here, auth.Newcomer{Value: w.SetupValue(), Email: ownerEmail, Name: "Ada", Password: password})
@@ -112,7 +112,7 @@ func (w *world) signInMember(owner *auth.Principal, email string) *auth.SignedIn
 	return in
 }
 
-// createKey makes a key for a session.
+// createKey creates a key for a session.
 func (w *world) createKey(p *auth.Principal, n auth.NewKey) string {
 	w.t.Helper()
 	_, value, err := w.CreateKey(w.t.Context(), p, n)
@@ -131,7 +131,7 @@ func (w *world) mintToken(p *auth.Principal, ids ...code.RepositoryID) (*account
 	return token, value
 }
 
-// newRequest returns a request with headers, given as name and value in turn.
+// newRequest returns a request with headers, given as alternating names and values.
 func newRequest(headers ...string) *http.Request {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	for i := 0; i < len(headers); i += 2 {

@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// apply changes the state by one event, unless a rule is against it.
+// apply applies one event to the state, unless a rule forbids it.
 func (s *state) apply(ev event.Event) {
 	switch ev := ev.(type) {
 	case *event.UserCreated:
@@ -114,7 +114,7 @@ func (s *state) userChanged(ev *event.UserChanged) {
 
 func isActiveOwner(u *account.User) bool { return u.Active() && u.Role == account.RoleOwner }
 
-// alterUser changes u, and reports whether that makes a difference.
+// alterUser changes u, and reports whether anything changed.
 func (s *state) alterUser(u *account.User, ev *event.UserChanged) bool {
 	old := *u
 	switch ev.Change {
@@ -158,8 +158,7 @@ func (s *state) endSessions(user account.UserID, kept account.SessionID) {
 	})
 }
 
-// signIn returns the first of the sessions that took the place of one another, of
-// which id is one.
+// signIn returns the first session of the chain of rotated sessions that contains id.
 func (s *state) signIn(id account.SessionID) account.SessionID {
 	for s.replaced[id] != "" {
 		id = s.replaced[id]

@@ -18,7 +18,7 @@ var (
 	_ auth.Appender  = (*Directory)(nil)
 )
 
-// Directory is the accounts in memory. The zero value is not usable; see New.
+// Directory holds accounts in memory. The zero value is not usable; see New.
 type Directory struct {
 	mu struct {
 		sync.RWMutex
@@ -37,9 +37,9 @@ type state struct {
 	access      map[code.RepositoryID]*account.Access
 	searches    map[account.SavedSearchID]*account.SavedSearch
 	hosts       map[code.RepositoryID]*account.HostAccess
-	// hostsVersion counts the changes of hosts but those of HostAccess.ReadAt.
+	// hostsVersion counts the changes of hosts, except those of HostAccess.ReadAt.
 	hostsVersion uint64
-	// replaced says of a session which one it took the place of.
+	// replaced maps a session to the one that it replaced.
 	replaced map[account.SessionID]account.SessionID
 }
 
@@ -55,21 +55,21 @@ func New() *Directory {
 	return d
 }
 
-// Fail makes every Append fail with err, until it is nil.
+// Fail makes every Append fail with err; nil ends that.
 func (d *Directory) Fail(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.mu.fail = err
 }
 
-// Events returns what was appended.
+// Events returns the appended events.
 func (d *Directory) Events() []event.Event {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	return slices.Clone(d.mu.events)
 }
 
-// Append implements auth.Appender. Events that could not be encoded are refused.
+// Append implements auth.Appender. It refuses events that cannot be encoded.
 func (d *Directory) Append(_ context.Context, events ...event.Event) (event.Position, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,10 +88,10 @@ func (d *Directory) Append(_ context.Context, events ...event.Event) (event.Posi
 	return event.Position{Topic: event.TopicAccounts, Offset: event.Offset(len(d.mu.events) - 1)}, nil
 }
 
-// Await implements auth.Directory: what was appended can be read.
+// Await implements auth.Directory: appended events can be read immediately.
 func (d *Directory) Await(ctx context.Context, _ event.Position) error { return ctx.Err() }
 
-// findFirst returns the one value of m that is wanted.
+// findFirst returns a value of m that wanted selects.
 func findFirst[K comparable, V any](d *Directory, m map[K]*V, wanted func(*V) bool) (*V, bool) {
 	d.mu.RLock()
 	defer d.mu.RUnlock()

@@ -16,7 +16,7 @@ import (
 // Client signs in with the configured providers.
 type Client struct {
 	o       Options
-	key     []byte // of cookies
+	key     []byte // of the cookies
 	http    *http.Client
 	remotes map[string]*remote
 	used    usedFlows
@@ -38,22 +38,23 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Providers returns the configured providers in their order.
+// Providers returns the configured providers in order.
 func (c *Client) Providers() []Provider { return c.o.Providers }
 
-// CallbackURL is where a provider sends people back to; it is registered there.
+// CallbackURL returns the address that a provider redirects people to. It must be
+// registered at the provider.
 func (c *Client) CallbackURL(name string) string {
 	return c.o.PublicURL + "/auth/oidc/" + name + "/callback"
 }
 
-// Departure is a browser on its way to a provider.
+// Departure is the redirect of a browser to a provider.
 type Departure struct {
 	URL    string
 	Cookie *http.Cookie
 }
 
-// Depart begins a sign-in. What is carried, at most 1024 bytes, comes back with the
-// Arrival; the person can read it.
+// Depart begins a sign-in. The Arrival returns carried, at most 1024 bytes, which the
+// person can read.
 func (c *Client) Depart(name, carried string) (*Departure, error) {
 	r, ok := c.remotes[name]
 	if !ok {
@@ -78,20 +79,20 @@ func (c *Client) Depart(name, carried string) (*Departure, error) {
 	return &Departure{URL: target, Cookie: c.flowCookie(sealed, MaxFlowAge)}, nil
 }
 
-// Arrival is a person that a provider has sent back.
+// Arrival is a person that a provider has redirected back.
 type Arrival struct {
 	Identity account.Identity
-	// Email is in lower case and verified; empty if the provider vouches for none.
+	// Email is in lower case and verified; empty if the provider verifies none.
 	Email string
-	// HostUser is the identity of the person at a code host, from Provider.HostClaim; zero
-	// if the token does not have it.
+	// HostUser is the identity of the person at a code host, from Provider.HostClaim;
+	// zero if the token does not contain the claim.
 	HostUser account.Identity
-	// Name is what the provider calls the person; may be empty.
+	// Name is the person's name at the provider; may be empty.
 	Name    string
 	Carried string
 }
 
-// Arrive ends a sign-in: r is the provider's callback.
+// Arrive completes a sign-in: r is the provider's callback.
 func (c *Client) Arrive(ctx context.Context, name string, r *http.Request) (*Arrival, error) {
 	remote, ok := c.remotes[name]
 	if !ok {
@@ -109,7 +110,7 @@ func (c *Client) Arrive(ctx context.Context, name string, r *http.Request) (*Arr
 	if err != nil {
 		return nil, err
 	}
-	// RFC 9207: an answer of another provider is not for us.
+	// RFC 9207: reject the response of another provider.
 	if issuer := query.Get("iss"); issuer != remote.config.Issuer && (issuer != "" || provider.saysIssuer) {
 		return nil, fmt.Errorf("%w: it comes from the issuer %.200q", ErrFlow, issuer)
 	}

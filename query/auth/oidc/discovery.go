@@ -13,36 +13,37 @@ import (
 	"golang.org/x/oauth2"
 )
 
-// Times of a provider's metadata.
+// Times for a provider's metadata.
 const (
-	// retryInterval is how long a failure is kept before the provider is contacted
+	// retryInterval is how long a failure is cached before the provider is contacted
 	// again.
 	retryInterval = 2 * time.Second
-	// metadataAge is how long metadata is cached. Keys are fetched again as soon as
-	// a token names an unknown one, regardless of age.
+	// metadataAge is how long metadata is cached. Keys are fetched again as soon as a
+	// token names an unknown one, regardless of age.
 	metadataAge = 12 * time.Hour
 )
 
-// remote is a provider as it describes itself.
+// remote is a provider with its cached metadata.
 type remote struct {
 	config Provider
 	mu     struct {
-		sync.Mutex // held during the request to the provider: others wait for the same answer
+		sync.Mutex // held during the request to the provider: concurrent callers wait for the same response
 		found      *providerMetadata
 		err        error
-		at         time.Time // of found or err
+		at         time.Time // time of found or err
 	}
 }
 
-// providerMetadata is what a provider has said. It is not changed.
+// providerMetadata is what a provider has published. It is immutable.
 type providerMetadata struct {
 	provider *goidc.Provider
 	oauth    oauth2.Config
-	// saysIssuer is the provider's promise that its answers name it (RFC 9207).
+	// saysIssuer is set if the provider promises that its responses name it (RFC 9207).
 	saysIssuer bool
 }
 
-// discoverProvider returns the provider's metadata, from memory if it is young enough.
+// discoverProvider returns the provider's metadata, from the cache if it is recent
+// enough.
 func (c *Client) discoverProvider(r *remote) (*providerMetadata, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -61,7 +62,8 @@ func (c *Client) discoverProvider(r *remote) (*providerMetadata, error) {
 	return r.mu.found, r.failedLocked()
 }
 
-// failedLocked returns why there is no metadata: old metadata is better than none.
+// failedLocked returns the error if there is no metadata: old metadata is better than
+// none.
 func (r *remote) failedLocked() error {
 	if r.mu.found != nil {
 		return nil
@@ -69,8 +71,8 @@ func (r *remote) failedLocked() error {
 	return r.mu.err
 }
 
-// fetchMetadata fetches the metadata. It uses its own timeout, not that of the request that
-// happens to need it, since other requests wait for the result too.
+// fetchMetadata fetches the metadata. It uses its own timeout, not that of the request
+// that triggered it, because other requests wait for the result, too.
 func (c *Client) fetchMetadata(p *Provider) (*providerMetadata, error) {
 	ctx, cancel := context.WithTimeout(goidc.ClientContext(context.Background(), c.http), requestTimeout)
 	defer cancel()
@@ -94,8 +96,8 @@ func (c *Client) fetchMetadata(p *Provider) (*providerMetadata, error) {
 	}}, nil
 }
 
-// authStyle is how we show the provider who we are; the header is what providers
-// take that say nothing.
+// authStyle returns how the client authenticates to the provider. The header is the
+// default for providers that do not list methods.
 func authStyle(secret string, methods []string) oauth2.AuthStyle {
 	if secret == "" || len(methods) > 0 && !slices.Contains(methods, "client_secret_basic") {
 		return oauth2.AuthStyleInParams
@@ -103,7 +105,7 @@ func authStyle(secret string, methods []string) oauth2.AuthStyle {
 	return oauth2.AuthStyleInHeader
 }
 
-// boundedTransport is a transport whose answers end after maxAnswerBytes.
+// boundedTransport is a transport that cuts responses off after maxAnswerBytes.
 type boundedTransport struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -118,8 +120,8 @@ func (b boundedTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, err
 }
 
-// sameHost keeps what is sent to a provider, our secret among it, from going
-// elsewhere.
+// sameHost refuses redirects to other hosts, so that requests, which contain our secret,
+// reach only the provider.
 func sameHost(r *http.Request, via []*http.Request) error {
 	if len(via) > 3 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
 		return http.ErrUseLastResponse

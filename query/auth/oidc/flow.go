@@ -13,21 +13,21 @@ import (
 	"time"
 )
 
-// flow is what a browser keeps between departure and arrival. It is signed, not
+// flow is the state that a browser holds between departure and arrival. It is signed, not
 // encrypted: the person that it belongs to may read it.
 type flow struct {
 	Provider string `json:"p"`
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
-	Verifier string `json:"v"` // of PKCE
+	Verifier string `json:"v"` // PKCE verifier
 	Carried  string `json:"c,omitempty"`
-	// Until is in seconds.
+	// Until is the expiry time in Unix seconds.
 	Until int64 `json:"u"`
 }
 
-// cookieName has the prefix __Host- where the browser honors it: a neighboring
-// domain cannot then plant the cookie of another flow, and sign the user in as
-// somebody else.
+// cookieName returns the name of the flow cookie. It has the prefix __Host- if the
+// browser accepts that: a sibling domain cannot then plant the cookie of another flow and
+// sign the user in as another person.
 func (c *Client) cookieName() string {
 	if c.isSecure() {
 		return "__Host-quarry_oidc"
@@ -37,8 +37,8 @@ func (c *Client) cookieName() string {
 
 func (c *Client) isSecure() bool { return strings.HasPrefix(c.o.PublicURL, "https:") }
 
-// flowCookie is sent along when the provider leads the browser back: that is a
-// navigation, which SameSite=Lax lets through.
+// flowCookie returns the cookie of a flow. SameSite=Lax lets browsers send it with the
+// provider's redirect, which is a navigation.
 func (c *Client) flowCookie(value string, age time.Duration) *http.Cookie {
 	return &http.Cookie{
 		Name: c.cookieName(), Value: value, Path: "/", MaxAge: int(age.Seconds()),
@@ -46,15 +46,16 @@ func (c *Client) flowCookie(value string, age time.Duration) *http.Cookie {
 	}
 }
 
-// EndCookie takes the cookie of a flow back. It goes with every answer to an
-// arrival.
+// EndCookie returns a cookie that deletes the flow's cookie. It is part of every response
+// to an arrival.
 func (c *Client) EndCookie() *http.Cookie {
 	out := c.flowCookie("", 0)
 	out.MaxAge = -1
 	return out
 }
 
-// flowKey keeps the keys of different uses of one secret apart.
+// flowKey derives a key for flows, so that different uses of one secret have different
+// keys.
 func flowKey(secret []byte) []byte { return computeMAC(secret, []byte("quarry oidc flow 1")) }
 
 func computeMAC(key, text []byte) []byte {
@@ -63,7 +64,7 @@ func computeMAC(key, text []byte) []byte {
 	return m.Sum(nil)
 }
 
-// sealFlow returns f and its signature.
+// sealFlow returns f with its signature.
 func (c *Client) sealFlow(f *flow) (string, error) {
 	text, err := json.Marshal(f)
 	if err != nil {
@@ -72,10 +73,10 @@ func (c *Client) sealFlow(f *flow) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(append(computeMAC(c.key, text), text...)), nil
 }
 
-// maxSealed bounds the cookie that is looked at: a browser keeps 4096 bytes.
+// maxSealed bounds the accepted cookie: browsers store up to 4096 bytes.
 const maxSealed = 4096
 
-// openFlow returns the flow that r's cookie holds for provider, if r arrives from it.
+// openFlow returns the flow for provider in the cookie of r, if r arrives from it.
 func (c *Client) openFlow(r *http.Request, provider string) (*flow, error) {
 	cookie, err := r.Cookie(c.cookieName())
 	if err != nil || len(cookie.Value) > maxSealed {

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// TestReadHostUser shows which values of the claim say who somebody is at a code host.
+// TestReadHostUser checks which values of the claim identify a user at a code host.
 func TestReadHostUser(t *testing.T) {
 	p := Provider{Name: "company", Issuer: "https://id.example.org", ClientID: "quarry", HostClaim: "github_id"}
 	for value, want := range map[string]string{
@@ -36,8 +36,8 @@ func TestReadHostUser(t *testing.T) {
 	}
 }
 
-// TestVerifiedEmailOfSomebodyElse shows that no other letter makes the verified address of
-// one person that of another, or of a domain that may sign in.
+// TestVerifiedEmailOfSomebodyElse checks that no special letter turns the verified
+// address of one person into that of another, or into one of an allowed domain.
 func TestVerifiedEmailOfSomebodyElse(t *testing.T) {
 	verified := boolean(true)
 	p := Provider{Name: "company", Issuer: "https://id.example.org", ClientID: "quarry"}

@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// claims are those of an ID token or a userinfo answer that we read.
+// claims are the claims that we read from an ID token or a userinfo response.
 type claims struct {
 	AuthorizedParty string   `json:"azp"`
 	Email           string   `json:"email"`
@@ -27,7 +27,7 @@ type claims struct {
 	Username        string   `json:"preferred_username"`
 }
 
-// boolean takes "true" as well: some providers write it so.
+// boolean also accepts "true": some providers write it that way.
 type boolean bool
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -36,7 +36,7 @@ func (b *boolean) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// identifyPerson says who a token is about.
+// identifyPerson returns the person that a token identifies.
 func (c *Client) identifyPerson(ctx context.Context, r *remote, p *providerMetadata, token *oauth2.Token, nonce string) (*Arrival, error) {
 	id, said, err := c.verifyToken(ctx, r, p, token, nonce)
 	if err != nil {
@@ -72,12 +72,12 @@ func (c *Client) identifyPerson(ctx context.Context, r *remote, p *providerMetad
 	return arrival, err
 }
 
-// maxHostClaimBytes bounds the ID of a user at a code host that a claim has. Account IDs of
-// Atlassian have up to 128.
+// maxHostClaimBytes bounds the ID of a code host user in a claim. Account IDs of
+// Atlassian have up to 128 bytes.
 const maxHostClaimBytes = 128
 
-// readHostUser returns the identity of a person at a code host from a claim that is a string
-// or a positive whole number; zero if the claim is absent or anything else.
+// readHostUser returns the identity of a person at a code host from a claim that is a
+// string or a positive integer; zero if the claim is absent or anything else.
 func readHostUser(p *Provider, claims map[string]json.RawMessage) account.Identity {
 	var text string
 	var number int64
@@ -90,8 +90,8 @@ func readHostUser(p *Provider, claims map[string]json.RawMessage) account.Identi
 	return account.Identity{Issuer: HostIssuer(p.Issuer, p.HostClaim), Subject: account.ShortenHostUser(text)}
 }
 
-// HostIssuer returns the issuer of identities whose subjects are IDs of users at a code host:
-// the provider itself, or its claim.
+// HostIssuer returns the issuer of identities whose subjects are IDs of users at a code
+// host: the provider itself, or its claim.
 func HostIssuer(issuer, claim string) string {
 	if claim == "" {
 		return issuer
@@ -99,8 +99,7 @@ func HostIssuer(issuer, claim string) string {
 	return issuer + account.HostClaimSeparator + claim
 }
 
-// verifyToken returns the ID token that comes with token, once everything in it is as it
-// must be.
+// verifyToken verifies the ID token that comes with token and returns it.
 func (c *Client) verifyToken(ctx context.Context, r *remote, p *providerMetadata, token *oauth2.Token, nonce string) (*goidc.IDToken, *claims, error) {
 	raw, ok := token.Extra("id_token").(string)
 	if !ok {
@@ -132,7 +131,7 @@ func (c *Client) verifyToken(ctx context.Context, r *remote, p *providerMetadata
 // maxSubjectBytes is the bound of OpenID Connect Core, section 2.
 const maxSubjectBytes = 255
 
-// checkToken looks at what the library leaves to its caller.
+// checkToken checks what the library leaves to its caller.
 func (c *Client) checkToken(id *goidc.IDToken, said *claims, client, nonce string) error {
 	switch {
 	case subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(nonce)) != 1:
@@ -147,8 +146,8 @@ func (c *Client) checkToken(id *goidc.IDToken, said *claims, client, nonce strin
 	return nil
 }
 
-// readUserinfo returns what the provider says apart from the ID token: the claims that we read
-// of every provider, and all of them. It must be about the same person.
+// readUserinfo returns the claims of the userinfo endpoint: those that we read for every
+// provider, and all of them. They must be about the same person.
 func readUserinfo(ctx context.Context, p *providerMetadata, token *oauth2.Token, subject string) (more claims, all map[string]json.RawMessage, err error) {
 	info, err := p.provider.UserInfo(ctx, oauth2.StaticTokenSource(token))
 	if err != nil {
@@ -163,8 +162,8 @@ func readUserinfo(ctx context.Context, p *providerMetadata, token *oauth2.Token,
 	return more, all, nil
 }
 
-// verifiedEmail returns the address that counts, empty if there is none. With a list of
-// domains there must be one.
+// verifiedEmail returns the address if it counts as verified, and empty if there is none.
+// With a list of domains there must be one.
 func verifiedEmail(p *Provider, said *claims) (string, error) {
 	address := account.LowerEmail(strings.TrimSpace(said.Email))
 	if parsed, err := mail.ParseAddress(address); err != nil || parsed.Address != address || len(address) > account.MaxEmailBytes {
@@ -193,7 +192,7 @@ func firstOf(a, b string) string {
 	return b
 }
 
-// shortName cuts a name at a character, to account.MaxNameBytes.
+// shortName truncates a name to account.MaxNameBytes at a character boundary.
 func shortName(name string) string {
 	name = strings.TrimSpace(strings.ToValidUTF8(name, ""))
 	for len(name) > account.MaxNameBytes {

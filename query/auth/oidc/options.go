@@ -17,21 +17,21 @@ import (
 
 // Bounds of a sign-in.
 const (
-	// MaxFlowAge is how long a person may take at the provider.
+	// MaxFlowAge is how long a person may spend at the provider.
 	MaxFlowAge = 10 * time.Minute
 	// MaxSkew is how far the clocks of the provider and of this machine may differ.
 	MaxSkew = time.Minute
 
-	requestTimeout = 10 * time.Second // of one request to a provider
-	maxAnswerBytes = 1 << 20          // of one answer of a provider
-	maxCarried     = 1024             // bytes of what a flow carries for its caller
+	requestTimeout = 10 * time.Second // for one request to a provider
+	maxAnswerBytes = 1 << 20          // for one response of a provider
+	maxCarried     = 1024             // bytes that a flow carries for its caller
 )
 
 // Provider is an OpenID Connect provider.
 type Provider struct {
 	// Name is used in addresses: letters, digits, dash and underscore, at most 64.
 	Name string
-	// Title is what people call the provider. Empty: Name.
+	// Title is the provider's name for people. Empty: Name.
 	Title string
 	// Issuer is an https URL, or http on loopback.
 	Issuer   string
@@ -40,10 +40,11 @@ type Provider struct {
 	ClientSecret string
 	// Scopes are requested in addition to openid. None: profile and email.
 	Scopes []string
-	// AllowedDomains are those of e-mail addresses that may sign in. None: any.
+	// AllowedDomains are the domains of e-mail addresses that may sign in. None: any.
 	AllowedDomains []string
-	// TrustEmail takes the provider's e-mail addresses for verified where it says
-	// nothing of it. For directories whose addresses only their administrators set.
+	// TrustEmail treats the provider's e-mail addresses as verified if the provider does
+	// not report whether they are. It is for directories in which only administrators set
+	// addresses.
 	TrustEmail bool
 	// HostClaim is the claim of the ID token with the user's ID at a code host. Empty: none.
 	HostClaim string
@@ -51,7 +52,7 @@ type Provider struct {
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Validate reports what cannot work.
+// Validate returns an error for an invalid configuration.
 func (p *Provider) Validate() error {
 	u, err := url.Parse(p.Issuer)
 	switch {
@@ -78,11 +79,11 @@ func (p *Provider) Validate() error {
 // Options configure a Client. PublicURL and Secret are required.
 type Options struct {
 	Providers []Provider
-	// PublicURL is the base of our own addresses, without a final slash.
+	// PublicURL is the base of our own addresses, without a trailing slash.
 	PublicURL string
-	// Secret is the server's; the key of the cookies follows from it.
+	// Secret is the server's secret; the key of the cookies is derived from it.
 	Secret []byte
-	// Transport takes requests to the providers.
+	// Transport sends requests to the providers.
 	Transport http.RoundTripper
 	Now       func() time.Time
 }

@@ -32,14 +32,13 @@ var people = map[string]oidctest.Account{
 	"long": {Email: "long@example.com", Verified: truePointer(), Name: strings.Repeat("ä", 150)},
 }
 
-// world is a client with a real provider, whose answers a test may change on the
-// way.
+// world is a client with a real provider, whose responses a test may modify in transit.
 type world struct {
 	t        *testing.T
 	provider *oidctest.Provider
 	client   *oidc.Client
 	now      func() time.Time
-	change   func(*http.Request, *http.Response) // nil: nothing
+	change   func(*http.Request, *http.Response) // nil changes nothing
 	seen     []*http.Request
 }
 
@@ -76,7 +75,7 @@ func newWorld(t *testing.T, provider *oidctest.Provider, adjust func(*oidc.Provi
 	return w
 }
 
-// startFlow returns the address that a browser is sent to, and its cookie.
+// startFlow returns the address that a browser is redirected to, and its cookie.
 func (w *world) startFlow() *oidc.Departure {
 	w.t.Helper()
 	d, err := w.client.Depart("company", "carried")
@@ -94,7 +93,7 @@ func (w *world) finishFlow(back *url.URL, cookies ...*http.Cookie) (*oidc.Arriva
 	return w.client.Arrive(w.t.Context(), "company", r)
 }
 
-// signIn is a whole sign-in.
+// signIn runs a complete sign-in.
 func (w *world) signIn(subject string) (*oidc.Arrival, error) {
 	w.t.Helper()
 	d := w.startFlow()
@@ -155,7 +154,7 @@ func TestDepartureHasPKCEStateAndNonce(t *testing.T) {
 	}
 }
 
-// TestArrivalsThatDoNotCount sends requests that an attacker could send.
+// TestArrivalsThatDoNotCount sends forged requests.
 func TestArrivalsThatDoNotCount(t *testing.T) {
 	provider := startProvider(t)
 	fresh := func(t *testing.T) (*world, *oidc.Departure, *url.URL) {
@@ -230,7 +229,7 @@ func TestArrivalsThatDoNotCount(t *testing.T) {
 	}
 }
 
-// TestArrivalFromAnotherProvider brings the answer of one provider to the callback of
+// TestArrivalFromAnotherProvider sends the response of one provider to the callback of
 // another.
 func TestArrivalFromAnotherProvider(t *testing.T) {
 	provider := startProvider(t)
@@ -275,14 +274,15 @@ func TestNoArrivalTwice(t *testing.T) {
 	if len(w.seen) != asked {
 		t.Error("the provider was asked again")
 	}
-	// Another process of the server does not know of the first: the provider does.
+	// Another process of the server does not know that the flow is used, but the provider
+	// does.
 	other := newWorld(t, w.provider, nil)
 	if _, err := other.finishFlow(back, d.Cookie); !errors.Is(err, oidc.ErrFlow) {
 		t.Errorf("a second arrival elsewhere: %v", err)
 	}
 }
 
-// swapIDToken puts the ID token of raw into the answer to an exchange.
+// swapIDToken replaces the ID token in the response to an exchange with raw.
 func swapIDToken(raw string) func(*http.Request, *http.Response) {
 	return func(r *http.Request, answer *http.Response) {
 		if r.Method != http.MethodPost {
@@ -321,8 +321,8 @@ func tokenOf(t *testing.T, provider *oidctest.Provider, client string) (raw stri
 	return raw
 }
 
-// TestTokensThatDoNotCount puts tokens that a real provider has signed where they
-// do not belong.
+// TestTokensThatDoNotCount uses tokens that a real provider has signed where they do not
+// belong.
 func TestTokensThatDoNotCount(t *testing.T) {
 	provider, stranger := startProvider(t), startProvider(t)
 	for _, c := range []struct{ name, raw string }{
@@ -366,7 +366,7 @@ func TestClocksThatDiffer(t *testing.T) {
 		err   error
 	}{
 		{30 * time.Second, nil}, {5 * time.Minute, oidc.ErrToken},
-		{-10*time.Minute - 30*time.Second, nil}, {-12 * time.Minute, oidc.ErrToken}, // tokens live ten minutes
+		{-10*time.Minute - 30*time.Second, nil}, {-12 * time.Minute, oidc.ErrToken}, // tokens are valid for ten minutes
 	} {
 		t.Run(fmt.Sprint(c.ahead), func(t *testing.T) {
 			provider.SetClock(c.ahead)
@@ -413,7 +413,7 @@ func TestProviderThatIsDown(t *testing.T) {
 	if _, err := client.Depart("company", ""); err != nil {
 		t.Errorf("when it is down again: %v", err)
 	}
-	// But the exchange does not work then.
+	// But the exchange fails then.
 	d, err := client.Depart("company", "")
 	if err != nil {
 		t.Fatal(err)

@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// maxUsed bounds the flows that are remembered. Beyond it the oldest is forgotten:
-// the provider still takes its code only once.
+// maxUsed bounds the remembered flows. Beyond it the oldest is dropped: the provider
+// still accepts its code only once.
 const maxUsed = 1 << 14
 
-// usedFlows remembers the flows that have arrived until they expire by themselves, so
-// that none arrives twice.
+// usedFlows remembers the flows that have arrived until they expire, so that none arrives
+// twice.
 type usedFlows struct {
 	mu struct {
 		sync.Mutex
@@ -19,7 +19,7 @@ type usedFlows struct {
 	}
 }
 
-// markUsed reports whether state was not taken before.
+// markUsed marks a state as used, and reports whether it was unused before.
 func (u *usedFlows) markUsed(state string, until, now time.Time) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Browser returns the program of a browser, or skips.
+// Browser returns the path of a browser, or skips the test.
 func Browser(t testing.TB) string {
 	t.Helper()
 	for _, name := range []string{os.Getenv("QUARRY_BROWSER"), "chromium", "chromium-browser", "google-chrome"} {

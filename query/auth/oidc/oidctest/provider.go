@@ -24,14 +24,14 @@ var script []byte
 // Account is a user that the provider knows.
 type Account struct {
 	Email string `json:"email,omitempty"`
-	// Verified is what the provider says of Email; nil: nothing.
+	// Verified is the claim about Email; nil omits it.
 	Verified *bool  `json:"email_verified,omitempty"`
 	Name     string `json:"name,omitempty"`
-	// GitHubID is the claim github_id, which says who the user is at a code host.
+	// GitHubID is the claim github_id, the user's ID at a code host.
 	GitHubID string `json:"github_id,omitempty"`
 }
 
-// ClientSecret is that of every client.
+// ClientSecret is the secret of every client.
 const ClientSecret = "a secret for tests"
 
 // Provider is a running provider.
@@ -40,7 +40,7 @@ type Provider struct {
 	t      testing.TB
 }
 
-// Modules returns the directory of the npm packages that tests use, or skips.
+// Modules returns the directory of an npm package that tests use, or skips the test.
 func Modules(t testing.TB, name string) string {
 	t.Helper()
 	modules := os.Getenv("QUARRY_NODE_MODULES")
@@ -76,7 +76,7 @@ func nodeMissing() error {
 	return nil
 }
 
-// moduleRoot returns the directory of go.mod above the working directory.
+// moduleRoot returns the directory of go.mod, at or above the working directory.
 func moduleRoot() string {
 	directory, err := os.Getwd()
 	for err == nil && directory != filepath.Dir(directory) {
@@ -88,8 +88,8 @@ func moduleRoot() string {
 	return "."
 }
 
-// Start runs a provider that knows accounts by their subject, and clients by their
-// ID with the address that each is called back at. It ends with the test.
+// Start runs a provider with accounts by subject, and clients by ID with their callback
+// address. It ends with the test.
 func Start(t testing.TB, accounts map[string]Account, clients map[string]string) *Provider {
 	t.Helper()
 	type client struct {
@@ -129,7 +129,7 @@ func runProvider(t testing.TB, argument string) *Provider {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = in.Close() // makes it end
+		_ = in.Close() // ends the process
 		_ = command.Wait()
 	})
 	p := &Provider{t: t}
@@ -144,33 +144,33 @@ func runProvider(t testing.TB, argument string) *Provider {
 	return p
 }
 
-// SetClock moves the provider's clock ahead of the real one.
+// SetClock sets how far the provider's clock is ahead of the real one.
 func (p *Provider) SetClock(ahead time.Duration) {
 	p.t.Helper()
 	p.command(fmt.Sprintf("/test/clock?ahead=%d", int(ahead.Seconds())))
 }
 
-// DropClaim takes a claim of an account away.
+// DropClaim removes a claim of an account.
 func (p *Provider) DropClaim(subject, claim string) {
 	p.t.Helper()
 	p.command("/test/drop-claim?" + url.Values{"account": {subject}, "claim": {claim}}.Encode())
 }
 
-// command sends a request that only this provider for tests knows.
+// command sends a request that only this test provider supports.
 func (p *Provider) command(path string) {
 	p.t.Helper()
 	answer, err := http.Get(p.Issuer + path)
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	_ = answer.Body.Close() // its status is enough
+	_ = answer.Body.Close() // only the status matters
 	if answer.StatusCode != http.StatusNoContent {
 		p.t.Fatalf("%s: %s", path, answer.Status)
 	}
 }
 
-// Visit does what a person does at the provider: it follows address, says which
-// account is meant, none to say no, and returns where the provider leads back to.
+// Visit does what a person does at the provider: it follows address, signs in as subject,
+// or cancels if subject is empty, and returns the address that the provider redirects to.
 func (p *Provider) Visit(address, subject string) *url.URL {
 	p.t.Helper()
 	jar, err := cookiejar.New(nil)
