@@ -15,15 +15,15 @@ import (
 
 // Bounds and defaults.
 const (
-	// MaxAnswerBytes bounds an answer that is read whole.
+	// MaxAnswerBytes bounds a response that is read as a whole.
 	MaxAnswerBytes = 1 << 30
 	// MaxFrameBytes bounds one frame of a stream.
 	MaxFrameBytes = 256 << 20
-	// DefaultRetries is how often a request is sent again.
+	// DefaultRetries is how often a request is retried.
 	DefaultRetries = 2
-	// DefaultMaxWait bounds the wait before that.
+	// DefaultMaxWait bounds the wait before a retry.
 	DefaultMaxWait = 30 * time.Second
-	// NoRetries, as Options.Retries, sends a request once.
+	// NoRetries, as Options.Retries, disables retries.
 	NoRetries = -1
 )
 
@@ -32,19 +32,19 @@ const (
 	contentTypeBytes = "application/octet-stream"
 )
 
-// maxErrorBytes bounds the body of a failure that is read.
+// maxErrorBytes bounds how much of an error response is read.
 const maxErrorBytes = 64 << 10
 
 // Options configure a Client. The zero value sends no credential.
 type Options struct {
 	// APIKey is an API key or a scoped access token.
 	APIKey string
-	// UserAgent is sent along; "quarry-client" if empty.
+	// UserAgent is the User-Agent header; "quarry-client" if empty.
 	UserAgent string
-	// Retries is how often a request that was not taken is sent again; 0 means
+	// Retries is how often a request that was not accepted is retried; 0 means
 	// DefaultRetries.
 	Retries int
-	// MaxWait bounds the wait before that; 0 means DefaultMaxWait.
+	// MaxWait bounds the wait before a retry; 0 means DefaultMaxWait.
 	MaxWait time.Duration
 	// Transport sends the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
@@ -64,7 +64,7 @@ func (o *Options) ensureDefaults() {
 
 // Client sends requests to one server.
 type Client struct {
-	base *url.URL // without a final slash
+	base *url.URL // without a trailing slash
 	o    Options
 	http *http.Client
 }
@@ -81,10 +81,10 @@ func New(base string, o Options) (*Client, error) {
 	return c, nil
 }
 
-// maxRedirects bounds redirections.
+// maxRedirects bounds redirects.
 const maxRedirects = 5
 
-// checkRedirect refuses to carry a credential to another server.
+// checkRedirect refuses to send a credential to another server.
 func (c *Client) checkRedirect(r *http.Request, via []*http.Request) error {
 	if len(via) >= maxRedirects {
 		return errors.New("too many redirections")
@@ -99,12 +99,12 @@ func (c *Client) sameOrigin(u *url.URL) error {
 	return nil
 }
 
-// request is an operation to be sent.
+// request is a request of an operation.
 type request struct {
 	method, path string
 	query        url.Values
 	body         any
-	// reads says that nothing changes, however often it is sent.
+	// reads is set if the request changes nothing, however often it is sent.
 	reads bool
 }
 
@@ -115,15 +115,15 @@ func (r *request) pathWithQuery() string {
 	return r.path + "?" + r.query.Encode()
 }
 
-// Raw sends a request to path, which may have a query, and returns the response,
-// whose body the caller closes. body is sent as JSON; nil sends none. The error
-// wraps an *Error if the server returned an error.
+// Raw sends a request to path, which may contain a query, and returns the response. The
+// caller must close its body. body is sent as JSON; nil sends none. The error wraps an
+// *Error if the server returned an error.
 func (c *Client) Raw(ctx context.Context, method, path string, body any) (*http.Response, error) {
 	return c.sendWithRetries(ctx, request{method: method, path: path, body: body, reads: method == http.MethodGet})
 }
 
-// Upload sends a body as it comes, once, and decodes the answer into v. The error wraps an
-// *Error if the server returned an error.
+// Upload sends a body as it is, without retries, and decodes the response into v. The
+// error wraps an *Error if the server returned an error.
 func (c *Client) Upload(ctx context.Context, path string, query url.Values, body io.Reader, v any) error {
 	r := request{method: http.MethodPost, path: path, query: query}
 	response, err := c.sendBody(ctx, &r, body, contentTypeBytes)
@@ -137,7 +137,8 @@ func (c *Client) Upload(ctx context.Context, path string, query url.Values, body
 	return nil
 }
 
-// sendWithRetries sends a request, again if need be, and returns an answer that is no failure.
+// sendWithRetries sends a request, with retries if necessary, and returns a successful
+// response.
 func (c *Client) sendWithRetries(ctx context.Context, r request) (*http.Response, error) {
 	var body []byte
 	if r.body != nil {
@@ -192,8 +193,8 @@ func (c *Client) setCredential(r *http.Request) {
 	}
 }
 
-// noAnswerError takes what net/http says of the request out of an error: its address
-// is the server's.
+// noAnswerError strips the request that net/http adds to an error: its address is the
+// server's.
 func (c *Client) noAnswerError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -204,7 +205,7 @@ func (c *Client) noAnswerError(ctx context.Context, err error) error {
 	return fmt.Errorf("%w at %s: %w", ErrNoAnswer, c.base, err)
 }
 
-// receive decodes the answer to a request.
+// receive sends a request and decodes the response.
 func receive[T any](ctx context.Context, c *Client, r request) (T, error) {
 	out, _, err := receiveHeader[T](ctx, c, r)
 	return out, err
@@ -222,7 +223,7 @@ func receiveHeader[T any](ctx context.Context, c *Client, r request) (out T, h h
 	return out, response.Header, nil
 }
 
-// discard sends a request whose answer says nothing.
+// discard sends a request whose response has no content.
 func (c *Client) discard(ctx context.Context, r request) error {
 	response, err := c.sendWithRetries(ctx, r)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// server answers requests in turn, and keeps them as "METHOD /path?query body".
+// server responds to requests in turn, and records them as "METHOD /path?query body".
 type server struct {
 	answers []answer
 	asked   []string

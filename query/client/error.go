@@ -12,29 +12,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// ErrNoAnswer says that the server could not be reached.
+// ErrNoAnswer reports that the server could not be reached.
 var ErrNoAnswer = errors.New("no server answers")
 
-// errCutOff says that a stream had no end.
+// errCutOff reports that a stream ended without its final frame.
 var errCutOff = errors.New("the answer ended in the middle")
 
 // Error is an error returned by the server.
 type Error struct {
 	StatusCode int
-	// ErrorCode is the code by which programs distinguish failures.
+	// ErrorCode identifies the failure for programs.
 	ErrorCode wire.ErrorErrorCode
 	// Message is for people.
 	Message string
-	// Query says where a query is wrong; it is zero for other failures.
+	// Query locates the error in a query; it is zero for other failures.
 	Query wire.QueryFault
-	// RequestID is the name of the request in the server's log.
+	// RequestID is the ID of the request in the server's log.
 	RequestID string
-	// RetryAfter is the wait that the server requests before a retry; 0 if it sends
-	// none.
+	// RetryAfter is the wait that the server requests before a retry; 0 if it sends none.
 	RetryAfter time.Duration
 }
 
-// Error returns what the server said.
+// Error returns the server's message.
 func (e *Error) Error() string {
 	if e.Message == "" {
 		return fmt.Sprintf("the server answered %d %s", e.StatusCode, http.StatusText(e.StatusCode))
@@ -42,8 +41,8 @@ func (e *Error) Error() string {
 	return e.Message
 }
 
-// newError reads a failure. What is no error object leaves the status, which says
-// enough.
+// newError parses an error response. If the body is not an error object, the status must
+// suffice.
 func newError(response *http.Response) *Error {
 	var told wire.Error
 	b, _ := io.ReadAll(io.LimitReader(response.Body, maxErrorBytes))

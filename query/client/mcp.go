@@ -10,11 +10,10 @@ import (
 	"time"
 )
 
-// MaxMessageBytes bounds an answer of /api/mcp, whose texts are bounded.
+// MaxMessageBytes bounds a response of /api/mcp, whose texts are bounded.
 const MaxMessageBytes = 8 << 20
 
-// Later is a failure that may be over soon: the server cannot be reached, or
-// requests a pause.
+// Later is a temporary failure: the server cannot be reached, or requests a pause.
 type Later struct {
 	Err   error
 	After time.Duration
@@ -26,9 +25,9 @@ func (l *Later) Error() string { return l.Err.Error() }
 // Unwrap returns the cause.
 func (l *Later) Unwrap() error { return l.Err }
 
-// Message posts a message of the Model Context Protocol, once, and returns the
-// answer, which is empty to a notification. Errors of messages are answers too; the
-// error is a *Later where another try may help.
+// Message posts a message of the Model Context Protocol, once, and returns the response,
+// which is empty for a notification. A JSON-RPC error is a response, too; the error is a
+// *Later if a retry may succeed.
 func (c *Client) Message(ctx context.Context, message []byte, header http.Header) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.base.String()+"/api/mcp", bytes.NewReader(message))
 	if err != nil {
@@ -60,7 +59,7 @@ func (c *Client) Message(ctx context.Context, message []byte, header http.Header
 	return nil, failure
 }
 
-// isMessage reports whether an answer is one of JSON-RPC.
+// isMessage reports whether a body is a JSON-RPC message.
 func isMessage(body []byte) bool {
 	var m struct {
 		Version string `json:"jsonrpc"`

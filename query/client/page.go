@@ -13,16 +13,16 @@ import (
 // Page is a page of a list.
 type Page[T any] struct {
 	Items []T
-	// Total counts the elements of all pages.
+	// Total is the number of elements on all pages.
 	Total int
-	// next is the path of the following page; empty for the last one.
+	// next is the path of the next page; empty for the last page.
 	next string
 }
 
-// Last reports whether no page comes after p.
+// Last reports whether p is the last page.
 func (p *Page[T]) Last() bool { return p.next == "" }
 
-// page receives one page.
+// receivePage receives one page.
 func receivePage[T any](ctx context.Context, c *Client, r request) (*Page[T], error) {
 	items, header, err := receiveHeader[[]T](ctx, c, r)
 	if err != nil {
@@ -34,7 +34,7 @@ func receivePage[T any](ctx context.Context, c *Client, r request) (*Page[T], er
 	return out, err
 }
 
-// pages goes through the elements of a page and of the following ones.
+// receivePages iterates over the elements of a page and of the following ones.
 func receivePages[T any](ctx context.Context, c *Client, r request) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for {
@@ -57,7 +57,7 @@ func receivePages[T any](ctx context.Context, c *Client, r request) iter.Seq2[T,
 	}
 }
 
-// nextPath returns the target of rel="next" in the header Link (RFC 8288), as a path of
+// nextPath returns the target of rel="next" in the Link header (RFC 8288), as a path of
 // the server.
 func (c *Client) nextPath(h http.Header) (string, error) {
 	for link := range strings.SplitSeq(h.Get("Link"), ",") {
@@ -78,7 +78,7 @@ func (c *Client) nextPath(h http.Header) (string, error) {
 	return "", nil
 }
 
-// set adds a parameter that is not its zero value.
+// setParam sets a parameter unless it has its zero value.
 func setParam[T comparable](v url.Values, name string, value T) {
 	var zero T
 	if value != zero {
@@ -86,10 +86,10 @@ func setParam[T comparable](v url.Values, name string, value T) {
 	}
 }
 
-// require adds a parameter.
+// setRequired sets a parameter.
 func setRequired[T any](v url.Values, name string, value T) { v.Set(name, formatValue(value)) }
 
-// escape returns a value as an element of a path.
+// escape returns a value escaped as an element of a path.
 func escape[T any](value T) string { return url.PathEscape(formatValue(value)) }
 
 // formatValue returns a value as written in a URL.

@@ -9,11 +9,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// firstWait is the wait where the server names none.
+// firstWait is the wait if the server requests none.
 const firstWait = time.Second
 
-// awaitRetry reports whether a request that failed is to be sent again, and waits until
-// it may be.
+// awaitRetry reports whether to retry a failed request, after waiting as long as
+// necessary.
 func (c *Client) awaitRetry(ctx context.Context, r *request, err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {

@@ -14,11 +14,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// frameError is the type of the frames that end a stream with a failure.
+// frameError is the type of the frame that ends a stream with an error.
 const frameError = "error"
 
-// frames goes through the frames of a stream. An error frame is the error that ends
-// it.
+// receiveFrames iterates over the frames of a stream. An error frame ends it with an
+// error.
 func receiveFrames[T any](ctx context.Context, c *Client, r request) iter.Seq2[*T, error] {
 	return func(yield func(*T, error) bool) {
 		response, err := c.sendWithRetries(ctx, r)
@@ -32,7 +32,7 @@ func receiveFrames[T any](ctx context.Context, c *Client, r request) iter.Seq2[*
 		for lines.Scan() {
 			data, ok := bytes.CutPrefix(lines.Bytes(), []byte("data: "))
 			if !ok {
-				continue // a sign of life, or the end of a frame
+				continue // a heartbeat, or the end of a frame
 			}
 			if string(data) == "[DONE]" {
 				return
@@ -66,9 +66,9 @@ func decodeFrame[T any](response *http.Response, data []byte) (*T, error) {
 	return nil, toError(&failed.Error, response)
 }
 
-// Collect runs a search in parts: each is called with the files of a part, and the
-// last frame, which counts and explains, is returned with the repositories of all of
-// them. An error of each ends the search and is returned.
+// Collect runs a search in parts. It calls each with the files of a part, and returns the
+// final frame, which holds statistics and notices, with the repositories of all parts. An
+// error of each ends the search and is returned.
 func (c *Client) Collect(ctx context.Context, r wire.SearchRequest, each func([]wire.SearchFile) error) (*wire.SearchResult, error) {
 	out := new(wire.SearchResult)
 	for f, err := range c.StreamSearch(ctx, r) {
