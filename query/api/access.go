@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// newAccess says who may see a repository. Visibility is what counts; Decided is an owner's
-// decision, absent if there is none.
+// newAccess converts who may see a repository. Visibility is the effective one; Decided
+// is an owner's decision, absent if there is none.
 func newAccess(a auth.Access) wire.Access {
 	out := wire.Access{Visibility: wire.Visibility(a.Effective), Decided: wire.Visibility(a.Decided), Members: make([]string, len(a.Members))}
 	for i, id := range a.Members {
@@ -34,7 +34,7 @@ func (s *Server) repositoryAccess(a *auth.Service, r *http.Request) (*reply, err
 	return okReply(newAccess(access)), nil
 }
 
-// accessExplanations are the sentences for each reason.
+// accessExplanations maps each reason to a sentence.
 var accessExplanations = map[auth.AccessReason]string{
 	auth.AccessByRole:    "Owners read every repository.",
 	auth.AccessPublic:    "The repository is public.",

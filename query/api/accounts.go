@@ -36,11 +36,11 @@ var accountFailures = []errorStatus{
 	{auth.ErrUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE"},
 }
 
-// accountHandler is a handler that needs the accounts.
+// accountHandler is a handler that requires accounts.
 type accountHandler func(a *auth.Service, r *http.Request) (*reply, error)
 
-// withAccounts makes a handler of h. What the Service denies is an entry of the audit
-// log, as what the route denies is.
+// withAccounts converts h to a handler. Requests that the Service denies are recorded in
+// the audit log, like those that the route denies.
 func (s *Server) withAccounts(h accountHandler) handler {
 	return func(r *http.Request) (*reply, error) {
 		if s.o.Accounts == nil {
@@ -54,7 +54,7 @@ func (s *Server) withAccounts(h accountHandler) handler {
 	}
 }
 
-// newUser returns an account as the established interface shows it; the state is an
+// newUser converts an account as the established interface does; the state is an
 // addition. Absent values are null there.
 func newUser(u *account.User) wire.User {
 	out := wire.User{
@@ -67,7 +67,7 @@ func newUser(u *account.User) wire.User {
 	return out
 }
 
-// newScopes is never nil: it is an array in JSON.
+// newScopes never returns nil: it is an array in JSON.
 func newScopes(scopes []account.Scope) []wire.Scope {
 	out := make([]wire.Scope, len(scopes))
 	for i, scope := range scopes {
@@ -76,13 +76,13 @@ func newScopes(scopes []account.Scope) []wire.Scope {
 	return out
 }
 
-// createdReply is the answer to what made something, noContentReply to what leaves nothing
-// to say.
+// createdReply is the response of a request that created something, and noContentReply of
+// one without a result.
 func createdReply(body any) *reply { return &reply{status: http.StatusCreated, body: body} }
 
 func noContentReply() *reply { return &reply{status: http.StatusNoContent} }
 
-// noContentOrError answers with no content unless there was an error.
+// noContentOrError returns noContentReply unless there was an error.
 func noContentOrError(err error) (*reply, error) {
 	if err != nil {
 		return nil, err

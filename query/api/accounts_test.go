@@ -19,8 +19,8 @@ import (
 
 const operatorToken = account.PrefixOperator + "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"
 
-// accountWorld is an API with accounts in memory. What is random has a name in
-// scripts, by the order in which it is seen: id1 and, of credentials, qk1.
+// accountWorld is an API with accounts in memory. Scripts name random values by the order
+// in which they are seen: id1 and, for credentials, qk1.
 type accountWorld struct {
 	*api.Server
 	accounts *auth.Service
@@ -52,7 +52,7 @@ func newAccountWorld(t *testing.T) *accountWorld {
 
 var random = regexp.MustCompile(`\b(?:q[a-z]|sbk|sbst)_[0-9a-f]{64}\b|\b[0-9a-f]{24}\b|\b(?:q[a-z]|sbk)_[0-9a-f]{6}\b`)
 
-// nameValue returns the name of something random.
+// nameValue returns the name of a random value.
 func (w *accountWorld) nameValue(kind, value string) string {
 	if known, found := w.names[value]; found {
 		return known

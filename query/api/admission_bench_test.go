@@ -9,9 +9,9 @@ import (
 	"github.com/quarrysearch/quarry/query/front"
 )
 
-// BenchmarkAdmission measures the work before and after a handler, for the two
-// extremes: an open route, and one that authenticates, limits and audits. The
-// handlers do next to nothing.
+// BenchmarkAdmission measures the work before and after a handler, for the two extremes:
+// an open route, and one that authenticates, limits and audits. The handlers do almost
+// nothing.
 func BenchmarkAdmission(b *testing.B) {
 	w := newWorld()
 	w.repositories = nil

@@ -32,7 +32,7 @@ func sendRequest(s http.Handler, method, path, body, credential string) *httptes
 
 var pathParameter = regexp.MustCompile(`\{[A-Za-z]+\}`)
 
-// fillPath returns a path of a route, with its parameters filled in.
+// fillPath returns a route's path with its parameters filled in.
 func fillPath(path string) string { return pathParameter.ReplaceAllString(path, "1") }
 
 func closedWorld() *world {
@@ -46,9 +46,9 @@ func without429(o api.Options) api.Options {
 	return o
 }
 
-// Access rules: every route, with every kind of caller.
+// TestAccess checks the access rule of every route with every kind of caller.
 func TestAccess(t *testing.T) {
-	want := map[int]map[string]int{ // 0: let in
+	want := map[int]map[string]int{ // 0: admitted
 		api.AccessOpen:     {"": 0, "wrong": 0, "token": 0, "searcher": 0, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
 		api.AccessSearch:   {"": 0, "wrong": 401, "token": 0, "searcher": 0, "gitter": 403, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
 		api.AccessGit:      {"": 0, "wrong": 401, "token": 0, "searcher": 403, "gitter": 0, "member": 0, "ownerkey": 0, "owner": 0, "operator": 0},
@@ -83,7 +83,8 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// The server does not start with a route that has no access rule.
+// TestRouteHasToSayWhoMayAsk checks that the server does not start with a route without
+// an access rule.
 func TestRouteHasToSayWhoMayAsk(t *testing.T) {
 	for access, fine := range map[int]bool{0: false, api.AccessOpen: true, api.AccessOwner: true, api.AccessOperator: true, api.AccessOperator + 1: false, -1: false} {
 		if err := api.CheckRoute(access); (err == nil) != fine {
@@ -92,7 +93,8 @@ func TestRouteHasToSayWhoMayAsk(t *testing.T) {
 	}
 }
 
-// The response to an unknown route does not depend on the caller.
+// TestUnknownRouteAsksNobody checks that the response for an unknown route does not
+// depend on the caller.
 func TestUnknownRouteAsksNobody(t *testing.T) {
 	w := closedWorld()
 	w.gate.closed = true
@@ -105,7 +107,7 @@ func TestUnknownRouteAsksNobody(t *testing.T) {
 	}
 }
 
-// A Gate that fails to authenticate admits no caller.
+// TestGateThatFails checks that no caller is admitted if the Gate fails to authenticate.
 func TestGateThatFails(t *testing.T) {
 	w := newWorld()
 	w.gate.err = errDisk
@@ -115,8 +117,8 @@ func TestGateThatFails(t *testing.T) {
 	}
 }
 
-// Every route with an action leaves one record, with the caller and the result;
-// those of completed changes are durable.
+// TestEveryActionIsWrittenDown checks that every route with an action leaves one record,
+// with the caller and the result, and that the records of completed changes are durable.
 func TestEveryActionIsWrittenDown(t *testing.T) {
 	w := closedWorld()
 	s := newServer(t, without429(w.serverOptions()))
@@ -145,7 +147,7 @@ func TestEveryActionIsWrittenDown(t *testing.T) {
 	}
 }
 
-// What a record says of the target.
+// TestTargets checks the targets of audit records.
 func TestTargets(t *testing.T) {
 	w := newWorld()
 	s := newServer(t, w.serverOptions())
@@ -190,7 +192,8 @@ func mapsEqual(a, b map[string]string) bool {
 	return true
 }
 
-// Without an audit record no data is returned and no change is reported as made.
+// TestAuditLogIsOut checks that without an audit record no data is returned and no change
+// is reported as made.
 func TestAuditLogIsOut(t *testing.T) {
 	w := newWorld()
 	w.audit.err = fmt.Errorf("%w: the log is full", api.ErrUnavailable)
@@ -212,8 +215,8 @@ func TestAuditLogIsOut(t *testing.T) {
 	}
 }
 
-// TestNothingIsChangedOnAFullDisk refuses every change before it is made, in the audit
-// log as well, and answers everything else.
+// TestNothingIsChangedOnAFullDisk checks that every change is refused before it is made,
+// and recorded as refused, and that all other requests work.
 func TestNothingIsChangedOnAFullDisk(t *testing.T) {
 	w := closedWorld()
 	o := without429(w.serverOptions())
@@ -246,7 +249,8 @@ func TestNothingIsChangedOnAFullDisk(t *testing.T) {
 	}
 }
 
-// Refusals are records: each refused credential, of others a bounded number.
+// TestRefusalsAreWrittenDown checks that each refused credential is recorded, and of
+// other refusals a bounded number.
 func TestRefusalsAreWrittenDown(t *testing.T) {
 	w := closedWorld()
 	s := newServer(t, without429(w.serverOptions()))

@@ -18,25 +18,25 @@ import (
 type AuditLog interface {
 	// List returns a page, newest first.
 	List(ctx context.Context, q auditlog.Query) (auditlog.Page, error)
-	// Export calls emit with entries, oldest first, until it has emitted all that
-	// existed at the beginning or ctx ends; the error is that of emit or ctx. It
-	// returns the cursor to continue from. Invalid cursors fail with ErrCursor.
+	// Export calls emit with entries, oldest first, until it has emitted all entries that
+	// existed at the beginning or ctx ends; the error is that of emit or ctx. It returns
+	// the cursor to continue from. Invalid cursors fail with ErrCursor.
 	Export(ctx context.Context, q auditlog.Query, after string, emit func(*auditlog.Entry) error) (next string, err error)
-	// Heads returns how far the hash chains are.
+	// Heads returns the current heads of the hash chains.
 	Heads(ctx context.Context) ([]auditlog.Head, error)
-	// Verify compares the log with its chains, and calls progress now and then, in this
-	// goroutine. Heads are what auditlog.Head.Pin was once; one that cannot be read fails
+	// Verify compares the log with its chains, and calls progress from time to time, in
+	// this goroutine. heads are earlier values of auditlog.Head.Pin; an invalid one fails
 	// with ErrAuditHead.
 	Verify(ctx context.Context, heads []string, progress func(auditlog.Report) error) (*auditlog.Report, error)
 }
 
-// organization is the ID of the only one there is.
+// organization is the ID of the only organization.
 const organization = 1
 
 // maxActorBytes bounds the filter by actor.
 const maxActorBytes = 128
 
-// auditLog returns the log, or why there is none.
+// auditLog returns the audit log, or an error if there is none.
 func (s *Server) auditLog() (AuditLog, error) {
 	if s.o.AuditLog == nil {
 		return nil, fmt.Errorf("%w: this process has no audit log; use one with the role query", ErrUnavailable)
@@ -44,7 +44,7 @@ func (s *Server) auditLog() (AuditLog, error) {
 	return s.o.AuditLog, nil
 }
 
-// auditQuery reads what lists and exports have in common.
+// auditQuery reads the parameters that lists and exports share.
 func (p *params) auditQuery() auditlog.Query {
 	q := auditlog.Query{
 		Since: p.timeParam("since"), Until: p.timeParam("until"),
@@ -56,7 +56,7 @@ func (p *params) auditQuery() auditlog.Query {
 	return q
 }
 
-// listAudit answers GET /api/ee/audit.
+// listAudit handles GET /api/ee/audit.
 func (s *Server) listAudit(r *http.Request) (*reply, error) {
 	p := queryParams(r)
 	q, page := p.auditQuery(), p.pageParam()
@@ -81,8 +81,8 @@ func (s *Server) listAudit(r *http.Request) (*reply, error) {
 	return out, nil
 }
 
-// newAuditRecord makes a record whose actor is the user, whatever the credential, as
-// the established interface has it; metadata name the credential.
+// newAuditRecord converts an entry. Its actor is the user, whatever the credential, as in
+// the established interface; the metadata name the credential.
 func (s *Server) newAuditRecord(e *auditlog.Entry) wire.AuditRecord {
 	out := wire.AuditRecord{
 		ID: e.ID, Timestamp: wire.At(e.At), Action: string(e.Action), ActorID: string(e.Actor.User), ActorType: wire.AuditRecordActorType(account.ActorUser),
@@ -97,8 +97,8 @@ func (s *Server) newAuditRecord(e *auditlog.Entry) wire.AuditRecord {
 	return out
 }
 
-// entryMetadata returns what the record has in addition to the fields of wire.AuditRecord; nil if
-// none.
+// entryMetadata returns the fields of an entry that wire.AuditRecord lacks; nil if there
+// are none.
 func entryMetadata(e *auditlog.Entry) map[string]string {
 	out := maps.Clone(e.Metadata)
 	set := func(name, value string) {
@@ -123,7 +123,7 @@ func entryMetadata(e *auditlog.Entry) map[string]string {
 	return out
 }
 
-// auditHead answers GET /api/ee/audit/head.
+// auditHead handles GET /api/ee/audit/head.
 func (s *Server) auditHead(r *http.Request) (*reply, error) {
 	log, err := s.auditLog()
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// Bounds of what reads the whole audit log.
+// Bounds of operations that read the whole audit log.
 const (
-	// maxExportTime bounds an export: what is left then is for the next one.
+	// maxExportTime bounds an export; the next export returns the rest.
 	maxExportTime = 15 * time.Minute
 	// maxAuditVerification bounds a verification.
 	maxAuditVerification = 4 * time.Hour
-	// exportFlush is after how many entries a line leaves for sure.
+	// exportFlush is the number of entries after which the output is flushed.
 	exportFlush = 100
 	// maxAuditHeads bounds the heads that a verification compares.
 	maxAuditHeads = 100
@@ -29,14 +29,14 @@ const (
 
 // exportEnd is the last line of an export.
 type exportEnd struct {
-	// Next is what to give as after, to go on.
+	// Next is the value of the parameter after that continues the export.
 	Next string `json:"next"`
-	// Complete says that there was no more when the export began.
+	// Complete is set if the export contains everything that existed when it began.
 	Complete bool `json:"complete"`
 }
 
-// exportAudit answers GET /api/ee/audit/export: one item a line, oldest first,
-// then an exportEnd.
+// exportAudit handles GET /api/ee/audit/export: one entry per line, oldest first, then an
+// exportEnd.
 func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
 	p := queryParams(r)
 	q, after := p.auditQuery(), p.textParam("after", maxAuditCursor)
@@ -54,7 +54,7 @@ func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
 	next, err := log.Export(ctx, q, after, func(e *auditlog.Entry) error { return l.write(s.newAuditRecord(e)) })
 	complete := err == nil
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
-		err = nil // the rest is for the next one
+		err = nil // the next export returns the rest
 	}
 	if err == nil {
 		err = errors.Join(l.write(exportEnd{Next: next, Complete: complete}), l.flush())
@@ -65,11 +65,11 @@ func (s *Server) exportAudit(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("export the audit log: %w", err)
 	}
-	_ = l.f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // the connection may serve others
+	_ = l.f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // restore it for later requests on the connection
 	return nil
 }
 
-// jsonLines writes JSON, one value a line, with the time limits of a stream.
+// jsonLines writes JSON, one value per line, with the time limits of a stream.
 type jsonLines struct {
 	f     *frameWriter
 	lines int
@@ -95,15 +95,15 @@ func (l *jsonLines) flush() error {
 	return nil
 }
 
-// ErrAuditHead says that a head is none that the audit log ever had the form of.
+// ErrAuditHead reports a text that does not have the form of an audit log head.
 var ErrAuditHead = errors.New("not a head of the audit log")
 
-// AuditProgress returns the frame that says how far a verification is.
+// AuditProgress returns the frame that reports the progress of a verification.
 func AuditProgress(r *auditlog.Report) *wire.AuditFrame {
 	return &wire.AuditFrame{Type: wire.AuditFrameTypeProgress, Counts: newAuditCounts(r)}
 }
 
-// AuditFindings returns the frames of a finished verification, the summary last.
+// AuditFindings returns the frames of a finished verification, with the summary last.
 func AuditFindings(r *auditlog.Report) []*wire.AuditFrame {
 	out := make([]*wire.AuditFrame, 0, len(r.Findings)+1)
 	for i := range r.Findings {
@@ -119,7 +119,7 @@ func AuditFindings(r *auditlog.Report) []*wire.AuditFrame {
 	return append(out, &wire.AuditFrame{Type: wire.AuditFrameTypeSummary, Counts: counts})
 }
 
-// newAuditCounts sums up both topics.
+// newAuditCounts sums the counts of both topics.
 func newAuditCounts(r *auditlog.Report) *wire.AuditCounts {
 	c := &wire.AuditCounts{
 		Seals: r.Seals, SealsUnchecked: r.SealsUnchecked, SealedAt: wire.At(r.SealedAt), Heads: r.Pins, Findings: len(r.Findings) + r.More,
@@ -132,7 +132,7 @@ func newAuditCounts(r *auditlog.Report) *wire.AuditCounts {
 	return c
 }
 
-// verifyAudit answers POST /api/ee/audit/verifications: frames, as they come.
+// verifyAudit handles POST /api/ee/audit/verifications and streams frames.
 func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
 	var in wire.AuditVerificationRequest
 	if err := s.decodeBody(r, &in); err != nil {
@@ -160,7 +160,7 @@ func (s *Server) verifyAudit(w http.ResponseWriter, r *http.Request) error {
 		if err = f.sendLine("[DONE]"); err != nil {
 			return err
 		}
-		_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // the connection may serve others
+		_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // restore it for later requests on the connection
 		return nil
 	}
 	if !f.begun {

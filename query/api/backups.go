@@ -12,14 +12,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// Backups holds files for a process that copies them.
+// Backups keeps files unchanged for a process that copies them.
 type Backups interface {
-	// Begin makes a checkpoint of the log and keeps objects from being deleted, for a
-	// time. The error wraps ErrConflict while another backup is running.
+	// Begin creates a checkpoint of the log and prevents the deletion of objects for a
+	// limited time. The error wraps ErrConflict while another backup is running.
 	Begin(ctx context.Context) (Backup, error)
-	// Renew gives a backup more time. The error wraps code.ErrNotFound.
+	// Renew extends the time of a backup. The error wraps code.ErrNotFound.
 	Renew(ctx context.Context, id string) (Backup, error)
-	// End removes the checkpoint and lets objects go. The error wraps code.ErrNotFound.
+	// End removes the checkpoint and allows deletions again. The error wraps
+	// code.ErrNotFound.
 	End(ctx context.Context, id string) error
 }
 
@@ -28,12 +29,12 @@ type Backup struct {
 	ID string
 	// Log is embedded or kafka.
 	Log string
-	// Checkpoint is the name of a directory in that of an embedded log.
+	// Checkpoint is the name of a subdirectory of the embedded log's directory.
 	Checkpoint string
-	// Positions are, for each partition, that of the next record when it began. A
-	// checkpoint may have more.
+	// Positions are the positions of the next record of each partition when the backup
+	// began. The checkpoint may contain more records.
 	Positions []event.Position
-	// ExpiresAt is when it ends unless it is renewed.
+	// ExpiresAt is when the backup ends unless it is renewed.
 	ExpiresAt time.Time
 }
 

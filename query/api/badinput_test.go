@@ -88,17 +88,17 @@ func (g *emptyGit) Blame(_ context.Context, _ code.RepositoryID, _ code.CommitID
 	return nil, g.recordMissing(path)
 }
 
-// sample is a request of an operation that is made of the document's examples.
+// sample is a request for an operation, built from the document's examples.
 type sample struct {
 	method, path string
 	operation    *openapi3.Operation
 	parameters   []*openapi3.Parameter
 	query        url.Values
-	body         map[string]any // nil: none
-	header       http.Header    // sent, too
+	body         map[string]any // nil: no body
+	header       http.Header    // additional headers
 }
 
-// withHeader returns the sample with headers, given as name and value in turn.
+// withHeader returns the sample with headers, given as alternating names and values.
 func (q *sample) withHeader(pairs ...string) *sample {
 	out := *q
 	out.header = http.Header{}
@@ -110,7 +110,7 @@ func (q *sample) withHeader(pairs ...string) *sample {
 
 func (q *sample) String() string { return q.method + " " + q.path }
 
-// requestSamples returns one for every operation of the document.
+// requestSamples returns a sample for every operation of the document.
 func requestSamples(t *testing.T) []*sample {
 	doc, _ := loadDocument(t)
 	var out []*sample
@@ -172,7 +172,7 @@ func exampleOf(p *openapi3.Parameter) string {
 	return "1"
 }
 
-// sendSample sends the sample with what the test has made of it; nil leaves it as it is.
+// sendSample sends the sample with the given changes; nil changes nothing.
 func (q *sample) sendSample(s http.Handler, path map[string]string, query url.Values, body []byte, contentType string) *httptest.ResponseRecorder {
 	target := q.path
 	for _, p := range q.parameters {
@@ -204,7 +204,7 @@ func (q *sample) sendSample(s http.Handler, path map[string]string, query url.Va
 }
 
 // checkRefusal checks the status of a response, that it is an error object with one of
-// the codes, and that its message names what is wrong.
+// the codes, and that its message names the error.
 func checkRefusal(t *testing.T, what string, rec *httptest.ResponseRecorder, status int, codes, names string) {
 	t.Helper()
 	var e struct {
@@ -245,7 +245,8 @@ func noAccounts(t *testing.T) *auth.Service {
 
 const bodyCodes = "INVALID_REQUEST_BODY"
 
-// What is no JSON object is refused by every operation with a body.
+// TestBodiesThatAreNone checks that every operation with a body refuses one that is not a
+// JSON object.
 func TestBodiesThatAreNone(t *testing.T) {
 	s, _ := badServer(t)
 	for _, q := range requestSamples(t) {
@@ -264,8 +265,9 @@ func TestBodiesThatAreNone(t *testing.T) {
 	}
 }
 
-// A body is JSON whatever its Content-Type, unless a session's cookie alone shows
-// who calls: a page could send that cookie with a form.
+// TestContentTypes checks that a body is read as JSON whatever its Content-Type, unless
+// only a session cookie authenticates the caller: a page could send that cookie with a
+// form.
 func TestContentTypes(t *testing.T) {
 	const cookie = auth.CookieName + "=qs_1"
 	s, _ := badServer(t)
@@ -328,7 +330,7 @@ func invalidValues(s *openapi3.Schema) (out []any) {
 	return out
 }
 
-// A field that is missing or is not what the document says is named.
+// TestFieldsThatAreWrong checks that errors name a field that is missing or invalid.
 func TestFieldsThatAreWrong(t *testing.T) {
 	s, _ := badServer(t)
 	for _, q := range requestSamples(t) {
@@ -351,7 +353,7 @@ func TestFieldsThatAreWrong(t *testing.T) {
 				rec := q.sendSample(s, nil, nil, with(func(b map[string]any) { b[name] = value }), "")
 				codes := bodyCodes
 				if name == "query" && value == "" && !strings.Contains(fmt.Sprint(q), "/api/saved_searches") {
-					codes = "FAILED_TO_PARSE_QUERY" // as the established interface has it
+					codes = "FAILED_TO_PARSE_QUERY" // as in the established interface
 				}
 				checkRefusal(t, fmt.Sprintf("%s with %s: %.60v", q, name, value), rec, 400, codes, name)
 			}
@@ -359,7 +361,8 @@ func TestFieldsThatAreWrong(t *testing.T) {
 	}
 }
 
-// So is a parameter: page 0, perPage 101, a word that is none of those.
+// TestParametersThatAreWrong checks the same for parameters: page 0, perPage 101, a word
+// that is not allowed.
 func TestParametersThatAreWrong(t *testing.T) {
 	s, _ := badServer(t)
 	for _, q := range requestSamples(t) {
@@ -404,14 +407,14 @@ func TestParametersThatAreWrong(t *testing.T) {
 	}
 }
 
-// hostile are values that must reach neither a program nor a file.
+// hostile are values that must not reach a program or a file.
 var hostile = []string{
 	"--upload-pack=touch /tmp/x", "-x", "../../etc/passwd", "/etc/passwd", "a\x00b", "a\nb", "$(touch x)", "`id`", "%2e%2e%2fetc", "..\\..\\x", "\xff\xfe",
 	strings.Repeat("a", 100_000), strings.Repeat("../", 5000) + "x", "{", "' OR 1=1 --", "https://evil.example/",
 }
 
-// Whatever text a field or parameter contains, the response is a client error or a
-// success, and git sees only names.
+// TestHostileText checks that, whatever text a field or parameter contains, the response
+// is a client error or a success, and git gets only names.
 func TestHostileText(t *testing.T) {
 	s, git := badServer(t)
 	check := func(what string, rec *httptest.ResponseRecorder) {
@@ -461,7 +464,7 @@ func propertiesOf(o *openapi3.Operation) openapi3.Schemas {
 	return nil
 }
 
-// Every path says which methods it has.
+// TestWrongMethods checks that every path lists its methods.
 func TestWrongMethods(t *testing.T) {
 	s, _ := badServer(t)
 	methods := map[string][]string{}
@@ -471,7 +474,7 @@ func TestWrongMethods(t *testing.T) {
 			methods[q.path] = append(methods[q.path], http.MethodHead)
 		}
 	}
-	delete(methods, "/api/replays/rollback") // also a replay's path, with a number that is none
+	delete(methods, "/api/replays/rollback") // also the path of a replay, with an invalid number
 	for path, has := range methods {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "PROPFIND"} {
 			if slices.Contains(has, method) {

@@ -80,7 +80,7 @@ func (s *Server) showCommit(r *http.Request) (*reply, error) {
 	}
 	c, err := s.o.Source.Commit(r.Context(), repository, ref)
 	if errors.Is(err, source.ErrNoRevision) {
-		// Here the commit is the object of the request, not where to look.
+		// Here the commit is the object of the request, not a revision to read from.
 		return nil, fmt.Errorf("commit %.200q of %s: %w", ref, repository.Name, code.ErrNotFound)
 	}
 	if err != nil {
@@ -122,8 +122,8 @@ func (s *Server) commitAuthors(r *http.Request) (*reply, error) {
 	return out, nil
 }
 
-// directoryParam returns the path of a file or directory, with or without slashes
-// around it; empty if it is absent.
+// directoryParam returns the path of a file or directory, with or without slashes around
+// it; empty if it is absent.
 func (p *params) directoryParam(name string) string {
 	path := strings.TrimSuffix(strings.TrimPrefix(p.textParam(name, maxPathParameter), "/"), "/")
 	if path == "" {

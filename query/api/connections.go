@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// connectionType is what the public API calls a kind of code host here.
+// connectionType returns the public API's name for a kind of code host.
 func connectionType(kind code.HostKind) string {
 	switch kind {
 	case code.BitbucketCloud, code.BitbucketServer:
@@ -25,8 +25,8 @@ func connectionType(kind code.HostKind) string {
 	return "git"
 }
 
-// listConnections returns the connections of the repositories that the caller may
-// see, without their configuration; to owners all, with their state.
+// listConnections returns the connections of the repositories that the caller may see,
+// without their configuration. Owners get all connections, with their state.
 func (s *Server) listConnections(r *http.Request) (*reply, error) {
 	front.ExchangeIn(r.Context()).SetAuditTarget(audit.TargetInstance, "")
 	all, err := s.o.Catalog.Repositories(r.Context())
@@ -63,8 +63,8 @@ func (s *Server) listConnections(r *http.Request) (*reply, error) {
 	return okReply(items), nil
 }
 
-// connectionsByName returns the kinds of connections by name: as they are configured, or
-// else, for one that is not any more, as the first of its repositories is.
+// connectionsByName maps connection names to kinds: the configured kind or, for
+// connections that are no longer configured, the kind of their first repository.
 func (s *Server) connectionsByName(all []*search.Repository, visible auth.Visible) map[string]code.HostKind {
 	return s.listings.connectionKinds(all, visible, func(seen []*search.Repository) map[string]code.HostKind {
 		kinds, configured := map[string]code.HostKind{}, *s.connectionKinds.Load()
@@ -78,8 +78,8 @@ func (s *Server) connectionsByName(all []*search.Repository, visible auth.Visibl
 	})
 }
 
-// connectionName returns the name of a connection that has a repository which the
-// caller may see.
+// connectionName returns the name of a connection with a repository that the caller may
+// see.
 func (s *Server) connectionName(all []*search.Repository, visible auth.Visible, id int) (name string, known bool) {
 	if id == 0 {
 		return "", false

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// A server without a repository has no connections, at its first request too, and
-// after repositories came and went.
+// TestConnectionsWithoutRepositories checks that a server without repositories has no
+// connections, at its first request and after repositories were added and removed.
 func TestConnectionsWithoutRepositories(t *testing.T) {
 	for _, path := range []string{"/api/connections", "/api/repos?connectionId=1"} {
 		w := newWorld()

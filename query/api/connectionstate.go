@@ -14,21 +14,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// Connectivity knows the state of the configured connections.
+// Connectivity provides the state of the configured connections.
 type Connectivity interface {
 	// States returns the state of every configured connection.
 	States() []ConnectionState
-	// Sync has one connection synced, all for an empty name, and returns their names. An
-	// error that wraps code.ErrNotFound is answered 404, ErrConflict 409.
+	// Sync starts a sync of one connection, or of all for an empty name, and returns
+	// their names. An error that wraps code.ErrNotFound becomes a 404, ErrConflict a 409.
 	Sync(name string, remove bool) ([]string, error)
 }
 
 // ConnectionState is the state of a configured connection.
 type ConnectionState struct {
 	Name string
-	// Hooked says that it accepts webhooks.
+	// Hooked is set if the connection accepts webhooks.
 	Hooked bool
-	// Sync is nil for a connection whose repositories are not looked for.
+	// Sync is nil for a connection without discovery.
 	Sync *ConnectionSync
 	// Permissions is nil for a connection whose permissions are not read.
 	Permissions *ConnectionPermissions
@@ -36,11 +36,11 @@ type ConnectionState struct {
 
 // ConnectionSync is the last sync of a connection.
 type ConnectionSync struct {
-	// State is one of those of the API.
+	// State is one of the states of the API.
 	State                                                     string
 	StartedAt, FinishedAt, CompleteAt, NextAt, WaitingUntil   time.Time
 	Found, Excluded, Registered, Changed, Removed, MoreIssues int
-	// Absent counts repositories that the last listing missed.
+	// Absent counts repositories that were missing in the last listing.
 	Absent int
 	Issues []ConnectionIssue
 }
@@ -54,7 +54,7 @@ type ConnectionPermissions struct {
 	Issues                                        []ConnectionIssue
 }
 
-// ConnectionIssue is what went wrong in a sync or in a reading of permissions.
+// ConnectionIssue is an issue of a sync or of a reading of permissions.
 type ConnectionIssue struct{ Code, Target, Message, Detail string }
 
 // withConfigured adds the configured connections to those that have repositories.
@@ -67,7 +67,7 @@ func withConfigured(kinds, configured map[string]code.HostKind) map[string]code.
 	return out
 }
 
-// connectionStates returns the states by name; none in a process that has none.
+// connectionStates returns the states by name; none if the process has no Connectivity.
 func (s *Server) connectionStates() map[string]ConnectionState {
 	if s.o.Connectivity == nil {
 		return nil
@@ -102,12 +102,12 @@ func wireIssues(in []ConnectionIssue) []wire.ConnectionIssue {
 	return out
 }
 
-// Bounds of the health of webhooks.
+// Bounds for judging the health of webhooks.
 const (
-	// healthDeliveries are looked at, and minGaps gaps between them give a usual one.
+	// healthDeliveries are read, and at least minGaps gaps between them make a usual gap.
 	healthDeliveries = 20
 	minGaps          = 4
-	// A connection is late after so many usual gaps, and after minLate.
+	// A connection is late after lateGaps usual gaps, and at least minLate.
 	lateGaps = 10
 	minLate  = 24 * time.Hour
 )
@@ -120,14 +120,14 @@ func (s *Server) connectionHooks(ctx context.Context, name string) (wire.Connect
 	}
 	var times []time.Time
 	for _, d := range page.Deliveries {
-		if d.Outcome != string(event.DeliveryRefused) { // anybody can send those
+		if d.Outcome != string(event.DeliveryRefused) { // anyone can send refused ones
 			times = append(times, d.ReceivedAt)
 		}
 	}
 	return judgeHooks(times, s.o.Now()), nil
 }
 
-// judgeHooks judges the times of deliveries, newest first.
+// judgeHooks judges webhooks by the times of deliveries, newest first.
 func judgeHooks(times []time.Time, now time.Time) wire.ConnectionHooks {
 	if len(times) == 0 {
 		return wire.ConnectionHooks{State: wire.ConnectionHooksStateNone}
@@ -150,7 +150,7 @@ func judgeHooks(times []time.Time, now time.Time) wire.ConnectionHooks {
 	return out
 }
 
-// syncConnections has connections synced now.
+// syncConnections starts a sync of connections.
 func (s *Server) syncConnections(r *http.Request) (*reply, error) {
 	var in wire.ConnectionSyncRequest
 	if err := s.decodeBody(r, &in); err != nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// indexedCorpus is what the tests search: a file with symbols, a word twice in a line, and
-// a path that addresses escape; and a repository without a default branch.
+// indexedCorpus is the corpus that the tests search: a file with symbols, a word twice in
+// a line, and a path that addresses escape; and a repository without a default branch.
 var indexedCorpus = sync.OnceValue(func() *searchtest.Corpus {
 	analyzer := analyze.New(analyze.Options{})
 	c, err := searchtest.New(func(path string, text []byte) (segment.Document, code.Flags) {
@@ -42,7 +42,8 @@ var whistle = "<boil>"
 	return c
 })
 
-// searchCorpus returns what the search of servers finds, or what a test makes of it.
+// searchCorpus returns the result of a search of the corpus, possibly changed by the
+// test.
 func (w *world) searchCorpus(ctx context.Context, v search.View, r search.Request) (*search.Result, error) {
 	out, err := w.searcher.Search(ctx, v, r)
 	if err != nil {
@@ -52,8 +53,8 @@ func (w *world) searchCorpus(ctx context.Context, v search.View, r search.Reques
 	return out, nil
 }
 
-// settleResult gives a result the times, and the bytes that were not in the cache, of every
-// run, and makes of it what the test wants.
+// settleResult replaces varying values of a result, times and uncached bytes, with fixed
+// ones, and applies the test's change.
 func (w *world) settleResult(r *search.Result) {
 	r.Stats.ContentBytes = 4
 	r.Stats.Duration, r.Stats.Wait, r.Stats.Planning, r.Stats.Searching = 1500*time.Millisecond, 1, 2, 3
@@ -62,7 +63,7 @@ func (w *world) settleResult(r *search.Result) {
 	}
 }
 
-// filesOf returns the files with a word.
+// filesOf returns the files that contain a word.
 func (w *world) filesOf(word string) []search.FileMatch {
 	query, err := syntax.Parse(word, syntax.Options{})
 	if err != nil {
@@ -75,7 +76,7 @@ func (w *world) filesOf(word string) []search.FileMatch {
 	return slices.Clone(result.Files)
 }
 
-// Search fails as the test says, or searches the corpus.
+// Search fails as the test requests, or searches the corpus.
 func (w *world) Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error) {
 	w.request = r
 	if w.panics {
@@ -91,8 +92,8 @@ func (w *world) Search(ctx context.Context, v search.View, r search.Request) (*s
 	return w.searchCorpus(ctx, v, r)
 }
 
-// Stream fails as the test says, after a part with files if it is to fail late, or searches
-// the corpus.
+// Stream fails as the test requests, after a part with files if the failure must be late,
+// or searches the corpus.
 func (w *world) Stream(ctx context.Context, v search.View, r search.Request, emit search.Emit) (*search.Result, error) {
 	if w.late {
 		if err := emit(w.filesOf("boil")[:1], search.Stats{Matches: 3, Files: 1, Displayed: 3}); err != nil {

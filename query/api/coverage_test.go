@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// unrecorded are the routes that make no record of their own, and why.
+// unrecorded maps the routes that make no audit record to the reason.
 var unrecorded = map[string]string{
 	"GET /api/models":                            "always an empty list",
 	"GET /api/repos/{repoId}/image":              "a picture shows no code, and pages load it on each visit",
@@ -41,8 +41,8 @@ var unrecorded = map[string]string{
 	"PUT /api/repos/{repoId}/access":             "repo.access_changed is an event",
 }
 
-// TestEveryRouteIsWrittenDown holds each route that reads or changes something to
-// having an action of schemas/audit, or a reason in unrecorded.
+// TestEveryRouteIsWrittenDown checks that each route that reads or changes something has
+// an action of schemas/audit, or a reason in unrecorded.
 func TestEveryRouteIsWrittenDown(t *testing.T) {
 	s := newServer(t, newWorld().serverOptions())
 	left := map[string]bool{}
@@ -52,7 +52,7 @@ func TestEveryRouteIsWrittenDown(t *testing.T) {
 	for _, r := range s.Access() {
 		name := r.Method + " " + r.Path
 		delete(left, name)
-		open := r.Access == api.AccessOpen && r.Method == http.MethodGet // has no information about a person
+		open := r.Access == api.AccessOpen && r.Method == http.MethodGet // contains no information about a person
 		_, excused := unrecorded[name]
 		switch {
 		case r.Action != "" && excused:

@@ -17,23 +17,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// DeadLetters are the records that were given up. Errors that wrap
-// code.ErrNotFound are answered 404, ErrConflict 409, ErrUnavailable 503.
+// DeadLetters provides the dead letters. Errors that wrap code.ErrNotFound become a 404,
+// ErrConflict a 409, ErrUnavailable a 503.
 type DeadLetters interface {
-	// ListDeadLetters returns those known that the query selects, the newest first, and how
-	// many are open in all.
+	// ListDeadLetters returns the known dead letters that the query selects, newest
+	// first, and the total number of open ones.
 	ListDeadLetters(ctx context.Context, q ledger.DeadLetterQuery) (letters []ledger.DeadLetter, open int, err error)
-	// GetDeadLetter returns one as it is in the log, and what is known of it.
+	// GetDeadLetter returns a dead letter and its record in the log.
 	GetDeadLetter(ctx context.Context, at event.Position) (ledger.DeadLetter, event.Record, error)
-	// ReplayDeadLetter appends what takes the place of a letter and resolves it. What
-	// cannot be replayed, or was overtaken, is ErrConflict.
+	// ReplayDeadLetter appends the replacement of a dead letter and resolves it. A dead
+	// letter that cannot be replayed, or was superseded, fails with ErrConflict.
 	ReplayDeadLetter(ctx context.Context, at event.Position) (event.Position, error)
-	// DropDeadLetter resolves a letter without anything in its place.
+	// DropDeadLetter resolves a dead letter without a replacement.
 	DropDeadLetter(ctx context.Context, at event.Position, reason string) error
 }
 
-// maxResolved bounds the letters that one request resolves, and those that it is
-// refused: some seconds of appends.
+// maxResolved bounds the dead letters that one request resolves, and those refused in it:
+// some seconds of appends.
 const maxResolved = 1000
 
 func deadLetterID(at event.Position) string { return fmt.Sprintf("%d-%d", at.Partition, at.Offset) }
@@ -46,7 +46,7 @@ func (s *Server) newDeadLetter(l *ledger.DeadLetter) wire.DeadLetter {
 	}
 }
 
-// deadLetterQuery reads the filter of a request, and whether it has one.
+// deadLetterQuery reads the filter of a request, and reports whether it has one.
 func (s *Server) deadLetterQuery(r *http.Request, p *params) (ledger.DeadLetterQuery, error) {
 	q := ledger.DeadLetterQuery{Stage: p.textParam("stage", event.MaxSourceBytes), Type: event.Type(p.textParam("type", event.MaxSourceBytes))}
 	repository := p.textParam("repository", code.MaxNameBytes)
@@ -91,7 +91,7 @@ func (s *Server) showDeadLetter(r *http.Request) (*reply, error) {
 	return okReply(newDeadLetterDetails(s.newDeadLetter(&l), event.Original(rec))), nil
 }
 
-// newDeadLetterDetails returns a letter with the record that was given up.
+// newDeadLetterDetails returns a dead letter with its original record.
 func newDeadLetterDetails(l wire.DeadLetter, given event.Record) wire.DeadLetterDetails {
 	body := wire.DeadLetterDetails{
 		ID: l.ID, Position: l.Position, RecordPosition: l.RecordPosition, Stage: l.Stage, Code: l.Code, Remedy: l.Remedy, Reason: l.Reason,
@@ -112,7 +112,7 @@ func newDeadLetterDetails(l wire.DeadLetter, given event.Record) wire.DeadLetter
 	return body
 }
 
-// printableText makes text of bytes that should be some.
+// printableText converts bytes that should be text to printable text.
 func printableText(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
@@ -156,12 +156,12 @@ func (s *Server) replayDeadLetters(r *http.Request) (*reply, error) {
 }
 
 func (s *Server) dropDeadLetters(r *http.Request) (*reply, error) {
-	reason := queryParams(r).textParam("reason", event.MaxReasonBytes) // what is wrong with it resolveDeadLetters says
+	reason := queryParams(r).textParam("reason", event.MaxReasonBytes) // resolveDeadLetters reports invalid reasons
 	return s.resolveDeadLetters(r, func(at event.Position) error { return s.o.DeadLetters.DropDeadLetter(r.Context(), at, reason) })
 }
 
-// resolveDeadLetters resolves the letters that a request selects, the oldest first. One
-// that is refused does not hold up the others; a log that fails ends it.
+// resolveDeadLetters resolves the dead letters that a request selects, oldest first. A
+// refused one does not block the rest; an error of the log ends the operation.
 func (s *Server) resolveDeadLetters(r *http.Request, resolve func(event.Position) error) (*reply, error) {
 	p := queryParams(r)
 	p.textParam("reason", event.MaxReasonBytes)
@@ -182,7 +182,7 @@ func (s *Server) resolveDeadLetters(r *http.Request, resolve func(event.Position
 		at := letters[i].Position
 		err := resolve(at)
 		switch {
-		case err == nil, errors.Is(err, code.ErrNotFound): // another request was quicker
+		case err == nil, errors.Is(err, code.ErrNotFound): // a concurrent request has resolved it
 			out.Resolved++
 			out.Remaining--
 		case errors.Is(err, ErrConflict):
@@ -194,7 +194,7 @@ func (s *Server) resolveDeadLetters(r *http.Request, resolve func(event.Position
 	return acceptedReply(out), nil
 }
 
-// deadLetterPosition reads {partition} and {offset} of the path.
+// deadLetterPosition reads {partition} and {offset} from the path.
 func deadLetterPosition(r *http.Request) (event.Position, error) {
 	vars := mux.Vars(r)
 	partition, err1 := strconv.ParseUint(vars["partition"], 10, 31)

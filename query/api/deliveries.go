@@ -16,21 +16,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// Deliveries is the ledger of what was delivered and what happened to it. Errors
-// that wrap code.ErrNotFound are answered 404, ErrConflict 409, ErrUnavailable 503.
+// Deliveries is the ledger of deliveries and their outcomes. Errors that wrap
+// code.ErrNotFound become a 404, ErrConflict a 409, ErrUnavailable a 503.
 type Deliveries interface {
-	// List returns a page, newest first. An error that wraps ErrCursor is answered
-	// 400.
+	// List returns a page, newest first. An error that wraps ErrCursor becomes a 400.
 	List(ctx context.Context, q ledger.Query) (ledger.Page, error)
-	// Delivery returns the one whose first event is at the position.
+	// Delivery returns the delivery whose first event is at the position.
 	Delivery(ctx context.Context, at event.Position) (*ledger.Delivery, error)
-	// Redeliver appends a request to look at each ref of the delivery again, under
-	// a delivery ID that names the first, and returns once it is durable. A
-	// delivery that led to no push is ErrConflict.
+	// Redeliver appends a request to check each ref of the delivery again, under a
+	// delivery ID that refers to the original, and returns once it is durable. A delivery
+	// that led to no push fails with ErrConflict.
 	Redeliver(ctx context.Context, at event.Position) (deliveryID string, positions []event.Position, err error)
 }
 
-// Bounds of the filters of a list.
+// maxCursorBytes bounds the cursor of a list.
 const maxCursorBytes = 16 << 10
 
 func (s *Server) listDeliveries(r *http.Request) (*reply, error) {
@@ -59,8 +58,8 @@ func (s *Server) listDeliveries(r *http.Request) (*reply, error) {
 	return okReply(out), nil
 }
 
-// repositoryNamed returns the ID of a filter: the number of a repository that is, or
-// was, registered, or else the full name of one that is.
+// repositoryNamed returns the repository ID for a filter: the number of a repository that
+// is or was registered, or the full name of a registered one.
 func (s *Server) repositoryNamed(ctx context.Context, name string) (code.RepositoryID, error) {
 	if name == "" {
 		return 0, nil
@@ -106,7 +105,7 @@ func (s *Server) redeliverDelivery(r *http.Request) (*reply, error) {
 	return acceptedReply(out), nil
 }
 
-// deliveryPosition reads {deliveryKey} of the path: partition-offset.
+// deliveryPosition reads {deliveryKey} from the path: partition-offset.
 func deliveryPosition(r *http.Request) (event.Position, error) {
 	text := mux.Vars(r)["deliveryKey"]
 	left, right, _ := strings.Cut(text, "-")
@@ -118,7 +117,7 @@ func deliveryPosition(r *http.Request) (event.Position, error) {
 	return event.Position{Topic: event.TopicEvents, Partition: int32(partition), Offset: event.Offset(offset)}, nil
 }
 
-// spellDeliveryKey returns what deliveryPosition reads.
+// spellDeliveryKey formats a position for deliveryPosition.
 func spellDeliveryKey(at event.Position) string {
 	return fmt.Sprintf("%d-%d", at.Partition, at.Offset)
 }
@@ -146,8 +145,8 @@ func (s *Server) newDelivery(d *ledger.Delivery) wire.Delivery {
 	return out
 }
 
-// overallOutcome is that of a delivery as a whole: it waits as long as one of its pushes
-// does, it failed if one failed, and it is indexed if one was.
+// overallOutcome returns the outcome of a whole delivery: waiting as long as one of its
+// pushes waits, failed if one failed, and indexed if one was indexed.
 func overallOutcome(d *ledger.Delivery) string {
 	if d.Outcome != "" || len(d.Pushes) == 0 {
 		return d.Outcome

@@ -10,11 +10,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// descriptions document the API for people and programs. They do not change while
-// the server runs.
+// descriptions document the API for people and programs. They do not change while the
+// server runs.
 type descriptions struct{ json, page description }
 
-// description is an answer that a client may keep.
+// description is a response that clients may cache.
 type description struct {
 	header http.Header
 	etag   string
@@ -23,11 +23,11 @@ type description struct {
 
 const (
 	contentTypeOpenAPI = "application/vnd.oai.openapi+json;version=3.0.3"
-	// descriptionCache is for how long a client need not ask whether there is another.
+	// descriptionCache is how long a client may cache a description without revalidation.
 	descriptionCache = "public, max-age=300"
 )
 
-// newDescriptions returns those of this server.
+// newDescriptions returns the descriptions of this server.
 func newDescriptions(d *openapi.Document, publicURL, version string) (out descriptions, err error) {
 	own := *d
 	own.Servers = []openapi.Server{{URL: publicURL, Description: "Quarry " + version}}
@@ -70,7 +70,7 @@ func (s *Server) describePage(r *http.Request) (*reply, error) {
 	return d.page.replyTo(r), nil
 }
 
-// replyTo sends the description, or says that the client has it.
+// replyTo returns the description, or a 304 if the client has it.
 func (d *description) replyTo(r *http.Request) *reply {
 	for tag := range strings.SplitSeq(r.Header.Get("If-None-Match"), ",") {
 		if tag = strings.TrimPrefix(strings.TrimSpace(tag), "W/"); tag == d.etag || tag == "*" {

@@ -10,7 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// The description names this server, and is sent once.
+// TestDescriptionIsOfThisServer checks that the description names this server, and is
+// sent once.
 func TestDescriptionIsOfThisServer(t *testing.T) {
 	s := newServer(t, newWorld().serverOptions())
 	get := func(tag string) *httptest.ResponseRecorder {
@@ -33,7 +34,7 @@ func TestDescriptionIsOfThisServer(t *testing.T) {
 	}
 }
 
-// The page may be shown, and run nothing.
+// TestPageHasItsPolicy checks that the page may be displayed, but may not run anything.
 func TestPageHasItsPolicy(t *testing.T) {
 	rec := httptest.NewRecorder()
 	newServer(t, newWorld().serverOptions()).ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/api/docs", nil))

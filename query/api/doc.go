@@ -1,8 +1,8 @@
 // Package api serves the public JSON API and the small administration API.
 //
-// It answers the question "which request gets which answer?". The interface is
-// described in schemas/openapi/quarry.yaml, which this package serves, and for
-// people in docs/api.md. Routes are in routes.go, one file per resource:
+// It answers the question "which request gets which response?". The interface is
+// described in schemas/openapi/quarry.yaml, which this package serves, and for people in
+// docs/api.md. Routes are in routes.go, handlers in one file per resource:
 //
 //	search.go     POST /api/search
 //	stream.go     POST /api/stream_search
@@ -21,34 +21,32 @@
 //	deadletters.go GET, DELETE /api/deadletters, …/{partition}/{offset}, POST …/replay
 //	system.go     GET /api/models, /api/version, /api/health, /healthz, /readyz, /api/openapi.json
 //
-// IDs become the numbers that the API shows, and numbers IDs, in numbers.go.
+// numbers.go converts between IDs and the numbers that the API shows.
 //
-// The layers before a handler are package front's; form.go checks a request by the
-// document between them and the handler.
+// The layers before a handler are in package front; between them and the handler, form.go
+// checks a request against the document.
 //
 // # Main types
 //
-//	Server   an http.Handler for all of them
-//	Options  what it needs: Searcher and Views for answers, Catalog and Status
+//	Server   an http.Handler for all routes
+//	Options  its dependencies: Searcher and Views for results, Catalog and Status
 //	         for repositories, Registrar for changes, Deliveries and DeadLetters
-//	         for what became of pushes,
-//	         Source for files and history, Gate to authenticate callers, Auditor
-//	         to record what they did
+//	         for the outcomes of pushes, Source for files and history, Gate to
+//	         authenticate callers, Auditor to record requests
 //
 // # Invariants
 //
-//  1. Every answer that is not of the 200 family is an error object
-//     {statusCode, errorCode, message}; the one table is in errors.go.
-//  2. A view is released when its answer has been written, whatever happened.
-//  3. Nothing in a request makes the server take unbounded time or memory: body,
-//     query, matches, context and time have bounds, named in options.go.
+//  1. Every response outside the 2xx range is an error object {statusCode,
+//     errorCode, message}; errors.go has the only table of errors.
+//  2. A view is released when its response has been written, even after a failure.
+//  3. No request takes unbounded time or memory: bodies, queries, matches, context and
+//     time have bounds, named in options.go.
 //  4. Every route has an access rule; without one the server does not start. A
 //     request that cannot be recorded in the audit log gets no data.
-//  5. No ID of a repository or connection leaves but as a number, and nothing without
-//     a number is shown: members of answers have the type code.RepositoryNumber.
-//  6. Absent optional values are left out of JSON; times are UTC with
-//     milliseconds.
+//  5. IDs of repositories and connections leave the server only as numbers, and
+//     nothing without a number is shown: fields have the type code.RepositoryNumber.
+//  6. Absent optional values are omitted from JSON; times are UTC with milliseconds.
 //
-// A Server is safe for concurrent use and starts no goroutine. It decides
-// nothing about matching or ranking, and does not know the log.
+// A Server is safe for concurrent use and starts no goroutine. It makes no decisions
+// about matching or ranking, and does not depend on the log.
 package api

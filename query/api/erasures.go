@@ -12,12 +12,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// Erasures take text out of every file of the data directory, now.
+// Erasures erases text from every file of the data directory.
 type Erasures interface {
-	// Erase requests it, durably, and returns what was begun. The error wraps
-	// ErrConflict if it is not possible in the current state.
+	// Erase requests an erasure durably and returns it. The error wraps ErrConflict if it
+	// is not possible in the current state.
 	Erase(ctx context.Context, r erasure.Request) (erasure.Erasure, error)
-	// List returns the erasures that this process knows, the newest first.
+	// List returns the erasures that this process knows, newest first.
 	List(ctx context.Context) ([]erasure.Erasure, error)
 }
 
@@ -68,7 +68,7 @@ func (s *Server) listErasures(r *http.Request) (*reply, error) {
 	return okReply(out), nil
 }
 
-// newErasure is an erasure as it is written. What was erased has no name any more.
+// newErasure converts an erasure. An erased object no longer has a name.
 func (s *Server) newErasure(e erasure.Erasure) wire.Erasure {
 	out := wire.Erasure{
 		ID: fmt.Sprintf("%d-%d", e.At.Partition, e.At.Offset), RepoID: int(s.numberOf(e.Repository)), Commit: string(e.Commit), Path: e.Path,

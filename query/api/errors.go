@@ -47,7 +47,7 @@ func (e *methodError) Error() string {
 	return "method is not allowed here; want " + e.allowed
 }
 
-// errorStatus is a row of the table of errors: their status and code.
+// errorStatus is a row of the table of errors: errors with their status and code.
 type errorStatus struct {
 	err    error
 	status int
@@ -57,7 +57,7 @@ type errorStatus struct {
 // statusClientGone counts requests whose client disconnected; it is never sent.
 const statusClientGone = 499
 
-// failures maps errors to statuses and codes. The first row that matches counts.
+// failures maps errors to statuses and codes. The first matching row counts.
 var failures = []errorStatus{
 	{front.ErrNotChanged, http.StatusServiceUnavailable, "UNAVAILABLE"},
 	{front.ErrNotRecorded, http.StatusServiceUnavailable, "UNAVAILABLE"},
@@ -136,14 +136,14 @@ func failureOf(err error) errorStatus {
 	return errorStatus{nil, http.StatusInternalServerError, "UNEXPECTED_ERROR"}
 }
 
-// wholeSeconds rounds up, so that a caller who waits that long has waited long enough.
+// wholeSeconds rounds up so that a caller who waits that long has waited long enough.
 func wholeSeconds(d time.Duration) int { return int(math.Ceil(d.Seconds())) }
 
 // retryAfterSeconds is the Retry-After of a 503.
 const retryAfterSeconds = 5
 
-// newError returns the body that reports a failure. Only messages about the client's own
-// request are returned; others are in the log, by request ID.
+// newError returns the body of an error response. It contains only messages about the
+// client's own request; other messages are in the log, by request ID.
 func newError(err error, requestID string) wire.Error {
 	f := failureOf(err)
 	out := wire.Error{StatusCode: f.status, ErrorCode: wire.ErrorErrorCode(f.code), Message: err.Error()}

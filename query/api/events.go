@@ -18,16 +18,16 @@ import (
 
 // Bounds of GET /api/events.
 const (
-	// maxFollowTime ends a stream, whose caller then goes on from its position.
+	// maxFollowTime ends a stream; its caller then resumes from its position.
 	maxFollowTime = time.Hour
-	// followHeartbeat is how often a position is sent, whatever happens: its time says
-	// nothing about what the caller may not see.
+	// followHeartbeat is the fixed interval at which a position is sent: its timing
+	// reveals nothing about events that the caller may not see.
 	followHeartbeat = 15 * time.Second
-	// reconnectMillis is how long browsers wait before they connect again.
+	// reconnectMillis is how long browsers wait before they reconnect.
 	reconnectMillis = 2000
 )
 
-// Types of event frames that are no kinds of notices.
+// Types of event frames that are not kinds of notices.
 const (
 	eventReady    = "ready"
 	eventLost     = "lost"
@@ -36,13 +36,13 @@ const (
 
 // Why a stream of events ended.
 const (
-	followedToEnd = "end" // of what there was, or of maxFollowTime
+	followedToEnd = "end" // of the available notices, or of maxFollowTime
 	followStopped = "stopped"
 	followLost    = "slow_reader"
 	followFailed  = "failed"
 )
 
-// followEvents answers GET /api/events.
+// followEvents handles GET /api/events.
 func (s *Server) followEvents(w http.ResponseWriter, r *http.Request) error {
 	p := queryParams(r)
 	since := cmp.Or(r.Header.Get("Last-Event-ID"), p.textParam("since", live.MaxPositionBytes))
@@ -70,10 +70,10 @@ func (s *Server) followEvents(w http.ResponseWriter, r *http.Request) error {
 	s.metrics.followed.WithLabelValues(followResult(err)).Inc()
 	if errors.Is(err, live.ErrLost) || errors.Is(err, live.ErrClosed) {
 		s.o.Logger.Info("ended a stream of events", "request_id", front.ExchangeIn(r.Context()).ID(), "reason", err)
-		err = nil // the caller goes on from its position
+		err = nil // the caller resumes from its position
 	}
 	if err == nil {
-		_ = frames.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // the connection may serve others
+		_ = frames.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // restore it for later requests on the connection
 	}
 	return err
 }
@@ -99,7 +99,7 @@ type follower struct {
 	follow       bool
 }
 
-// run writes what there is and, if the caller follows, what comes until ctx ends.
+// run writes the available notices and, if the caller follows, new ones until ctx ends.
 func (f *follower) run(ctx context.Context, lost bool) error {
 	if lost {
 		if err := f.send(&wire.EventFrame{Type: eventLost}); err != nil {
@@ -132,7 +132,7 @@ func (f *follower) run(ctx context.Context, lost bool) error {
 	}
 }
 
-// begin sends the first frame, which has a position: browsers go on from it.
+// begin sends the first frame with a position, from which browsers resume.
 func (f *follower) begin() error {
 	f.frames.beginAnswer()
 	f.frames.out.Raw(fmt.Sprintf("retry: %d\n", reconnectMillis))
@@ -146,8 +146,8 @@ func (f *follower) send(frame *wire.EventFrame) error {
 	return f.frames.sendFrame(frame)
 }
 
-// sendNotices sends what there is now. It authenticates the caller, and looks up what it
-// may see, for each notice.
+// sendNotices sends the available notices. It authenticates the caller, and determines
+// what it may see, for each notice.
 func (f *follower) sendNotices() (changed <-chan struct{}, err error) {
 	for {
 		n, changed, err := f.subscription.Next()
@@ -200,7 +200,7 @@ func (f *follower) newFrame(n *live.Notice) (*wire.EventFrame, error) {
 }
 
 // maySee reports whether the repository of a notice exists for the caller: as it is now
-// and, if it was removed, as it was.
+// or, if it was removed, as it was.
 func (f *follower) maySee(caller *auth.Principal, n *live.Notice) bool {
 	repository, err := f.s.o.Catalog.Find(f.r.Context(), code.Repository{ID: n.Repository.ID})
 	if err != nil {

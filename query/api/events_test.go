@@ -57,7 +57,7 @@ func (w *eventWorld) hide(names ...string) {
 	w.gate.invisible = hidden
 }
 
-// eventGate takes what changes while a stream goes on from the world.
+// eventGate reads the permissions that change during a stream from the world.
 type eventGate struct {
 	api.Gate
 	w *eventWorld
@@ -98,8 +98,7 @@ func newEventWorld(t *testing.T) (*eventWorld, *api.Server) {
 	return w, newServer(t, o)
 }
 
-// push appends that a push of a repository became searchable, and waits until the feed has
-// it.
+// push appends a record that makes a push searchable, and waits until the feed has it.
 func (w *eventWorld) push(t *testing.T, id code.RepositoryID, commit string) {
 	t.Helper()
 	s := w.subscribe(t)
@@ -152,7 +151,7 @@ func summarize(f *wire.EventFrame) string {
 	return string(f.Type)
 }
 
-// eventsSince returns what a caller reads from a position on.
+// eventsSince returns the events that a caller reads from a position on.
 func eventsSince(t *testing.T, s *api.Server, credential, since string) (lines []string, position string) {
 	t.Helper()
 	rec := sendRequest(s, http.MethodGet, "/api/events?since="+since, "", credential)
@@ -182,8 +181,8 @@ func eventsSince(t *testing.T, s *api.Server, credential, since string) (lines [
 	return lines, position
 }
 
-// TestEventsAreOfTheCaller wants each caller to read what happened to the repositories
-// that exist for them now, and owners what became of deliveries.
+// TestEventsAreOfTheCaller checks that each caller reads the events of the repositories
+// that exist for them now, and owners the outcomes of deliveries.
 func TestEventsAreOfTheCaller(t *testing.T) {
 	w, s := newEventWorld(t)
 	w.hide(bare.Name)
@@ -196,7 +195,7 @@ func TestEventsAreOfTheCaller(t *testing.T) {
 		"":         {"ready", kettleB},
 		"member":   {"ready", kettleB},
 		"searcher": {"ready", kettleB},
-		"ownerkey": {"ready", bareA, kettleB}, // sees all repositories, and administers nothing
+		"ownerkey": {"ready", bareA, kettleB}, // sees all repositories, but does not administer
 		"owner":    {"ready", "delivery 0-7 indexed", bareA, "delivery 0-7 indexed", kettleB},
 	} {
 		if got, _ := eventsSince(t, s, credential, start); !slices.Equal(got, want) {
@@ -269,7 +268,7 @@ func TestFollowedEventsEndWithTheirCredential(t *testing.T) {
 	w.gate.err = auth.ErrUnauthenticated
 	w.mu.Unlock()
 	w.push(t, kettleID, "d")
-	if rest := nextFrame(); rest != "" { // nor [DONE], which is no frame
+	if rest := nextFrame(); rest != "" { // nor [DONE], which is not a frame
 		t.Errorf("after the deletion: %q", rest)
 	}
 }

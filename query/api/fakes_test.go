@@ -22,8 +22,8 @@ import (
 
 var day = time.Date(2026, 3, 4, 5, 6, 7, 8_900_000, time.FixedZone("", 7200))
 
-// IDs as the rest of the system has them. The API shows numbers in their place: 42, 43
-// and, of a repository that is not registered any more, 44.
+// Internal IDs. The API shows numbers in their place: 42, 43 and, for a repository that
+// is no longer registered, 44.
 const (
 	kettleID code.RepositoryID = 3141592653589793
 	bareID   code.RepositoryID = 2718281828459045
@@ -39,7 +39,7 @@ func (fakeNumbers) OfRepository(id code.RepositoryID) code.RepositoryNumber {
 			return number
 		}
 	}
-	if id <= code.MaxNumber { // of a test that has others
+	if id <= code.MaxNumber { // of a test with other numbers
 		return code.RepositoryNumber(id)
 	}
 	return 0
@@ -57,8 +57,8 @@ func (fakeNumbers) Repository(number code.RepositoryNumber) code.RepositoryID {
 	return 0
 }
 
-// OfConnection returns 3 for hub, and a number that follows from the last letter for
-// others.
+// OfConnection returns 3 for hub, and a number derived from the last letter for other
+// names.
 func (fakeNumbers) OfConnection(name string) code.ConnectionNumber {
 	if name == "hub" {
 		return 3
@@ -76,10 +76,10 @@ var kettle = &search.Repository{
 
 var bare = &search.Repository{Repository: code.Repository{ID: bareID, Kind: code.GenericGitHost, Name: "srv/git/Bare", CloneURL: "/srv/git/Bare", Fork: true, Archived: true}}
 
-// world is everything a Server needs, in memory. Searches are those of a small corpus.
+// world provides everything a Server needs, in memory. Searches run on a small corpus.
 type world struct {
 	searcher *search.Searcher
-	change   func(*search.Result) // what the test makes of an answer, if not nil
+	change   func(*search.Result) // the test's change of a result, if not nil
 	late     bool                 // a stream fails after its first part
 	err      error
 	panics   bool

@@ -8,12 +8,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// rangesAtOnce is how many ranges are written between two looks at the buffer.
+// rangesAtOnce is how many ranges are written between checks of the buffer.
 const rangesAtOnce = 64
 
-// fileWriter writes the files of a response as JSON, by hand: a response has
-// hundreds of ranges with six numbers each. The OpenAPI document explains the
-// members.
+// fileWriter writes the files of a response as JSON without encoding/json: a response has
+// hundreds of ranges with six numbers each. The OpenAPI document describes the members.
 type fileWriter struct {
 	server *Server
 	out    *jsonout.Writer
@@ -21,8 +20,8 @@ type fileWriter struct {
 	url    []byte    // buffer
 }
 
-// writeFiles writes an object with files, one by one, and the members of another
-// object.
+// writeFiles writes an object with files, one at a time, followed by the members of
+// another object.
 func (s *Server) writeFiles(out *jsonout.Writer, files []search.FileMatch, others any) error {
 	out.Raw(`{"files":`)
 	if s.writeFileArray(out, files); out.Err() != nil {
@@ -33,7 +32,7 @@ func (s *Server) writeFiles(out *jsonout.Writer, files []search.FileMatch, other
 	return err
 }
 
-// writeFileArray writes an array of files, until the first error.
+// writeFileArray writes an array of files, and stops at the first error.
 func (s *Server) writeFileArray(out *jsonout.Writer, files []search.FileMatch) {
 	w := fileWriter{server: s, out: out}
 	out.Raw("[")
@@ -78,7 +77,7 @@ func (w *fileWriter) writeFile(m *search.FileMatch) {
 	out.Raw("}")
 }
 
-// writePages writes where the file can be looked at.
+// writePages writes the addresses of the file's pages.
 func (w *fileWriter) writePages(m *search.FileMatch) {
 	ref := m.Ref
 	if len(m.Refs) > 0 {
@@ -144,8 +143,8 @@ func (w *fileWriter) writeChunk(c *search.Chunk) {
 	w.out.Raw("]}")
 }
 
-// writeSymbol writes the definition that contains a match. For a match outside of every
-// definition its fields are empty if another match of the file has one.
+// writeSymbol writes the definition that contains a match. If a match has no containing
+// definition, but another match of the file does, the fields are empty.
 func (w *fileWriter) writeSymbol(s *code.Symbol) {
 	if s == nil {
 		w.out.Raw(`{"symbol":"","kind":""}`)

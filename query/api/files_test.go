@@ -15,7 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// externalPage is the page of a file on its code host, of GitHub and Azure DevOps.
+// externalPage returns the page of a file on its code host, for GitHub and Azure DevOps.
 func externalPage(r *search.Repository, ref code.Ref, path string) string {
 	elements := strings.Split(path, "/")
 	for i := range elements {
@@ -35,7 +35,7 @@ func externalPage(r *search.Repository, ref code.Ref, path string) string {
 	if ref.IsTag() {
 		version = "GT" + branch
 	}
-	// As url.QueryEscape, but for slashes and blanks.
+	// Like url.QueryEscape, except for slashes and blanks.
 	escape := strings.NewReplacer("%2F", "/", "+", "%20").Replace
 	link := r.WebURL + "?path=/" + escape(url.QueryEscape(path))
 	if ref != "" {
@@ -44,8 +44,8 @@ func externalPage(r *search.Repository, ref code.Ref, path string) string {
 	return link
 }
 
-// words are what texts and names are made of: code, what JSON escapes, what URLs
-// escape, and what is not UTF-8.
+// words are the parts of texts and names: code, characters that JSON escapes, characters
+// that URLs escape, and bytes that are not UTF-8.
 var words = []string{
 	"func", " ", "\n", "\t", `"`, `\`, "<a&b>", "\x00", "\x1b", "\x7f", "é", "世界", "\u2028", "\u2029", "\xff", "\xe2\x82", "\ufffd", "/", "#", "?", "%", "a b", "+", "..", "😀",
 }
@@ -97,7 +97,7 @@ func randomFile(r *rand.Rand) search.FileMatch {
 	return m
 }
 
-// encodeBothWays is files as writeFiles writes them, and as encoding/json does.
+// encodeBothWays returns files as writeFiles writes them, and as encoding/json does.
 func encodeBothWays(t testing.TB, files []search.FileMatch) (got, want string) {
 	t.Helper()
 	s := &Server{o: Options{Numbers: cutNumbers{}, PublicURL: "https://code.example.com"}}
@@ -131,7 +131,8 @@ func encodeBothWays(t testing.TB, files []search.FileMatch) (got, want string) {
 	return b.String(), fmt.Sprintf(`{"files":%s,%s`, bytes.TrimSpace(list), bytes.TrimSpace(rest[1:]))
 }
 
-// The bytes of an answer are those of encoding/json, for any text in it.
+// TestFilesAreThoseOfEncodingJSON checks that the output is that of encoding/json for any
+// text.
 func TestFilesAreThoseOfEncodingJSON(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// findFunc is Definitions or References of a Navigator.
+// findFunc is the method Definitions or References of a Navigator.
 type findFunc func(ctx context.Context, v search.View, r navigate.Request) (*navigate.Result, error)
 
 func (s *Server) findDefinitions(r *http.Request) (*reply, error) {
@@ -27,7 +27,7 @@ func (s *Server) findImplementations(r *http.Request) (*reply, error) {
 	return s.findSymbols(r, s.navigator.Implementations)
 }
 
-// describeSymbol says what is known about the symbol at a position.
+// describeSymbol returns what is known about the symbol at a position.
 func (s *Server) describeSymbol(r *http.Request) (*reply, error) {
 	var out *wire.Hover
 	_, err := s.findSymbols(r, func(ctx context.Context, v search.View, request navigate.Request) (*navigate.Result, error) {
@@ -75,7 +75,8 @@ func (s *Server) findSymbols(r *http.Request, find findFunc) (*reply, error) {
 	return okReply(s.newFindResponse(result)), nil
 }
 
-// newFindResponse copies: the view may be released before it is written.
+// newFindResponse copies the result: the view may be released before the response is
+// written.
 func (s *Server) newFindResponse(r *navigate.Result) *wire.FindSymbolsResponse {
 	out := &wire.FindSymbolsResponse{
 		Stats: wire.FindStats{MatchCount: r.Matches, TextMatchCount: r.TextMatches}, Files: make([]wire.FindFile, len(r.Files)), IsSearchExhaustive: r.Exhaustive,

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// findFiles finds files by letters of their paths.
+// findFiles finds files by characters of their paths.
 func (s *Server) findFiles(r *http.Request) (*reply, error) {
 	p := queryParams(r)
 	letters, repository, limit := p.textParam("query", search.MaxFileLetters), p.textParam("repo", code.MaxNameBytes), p.intParam("limit")

@@ -12,24 +12,24 @@ import (
 	"github.com/quarrysearch/quarry/query/api/internal/contract"
 )
 
-// requestForm is a request checked against the document.
+// requestForm is a request that was checked against the document.
 type requestForm struct {
 	operation *contract.Operation
-	values    url.Values // of the query
+	values    url.Values // of the query string
 }
 
-// pathOfUser is the one operation whose missing parameter has an error code of its
-// own in the established interface.
+// pathOfUser is the one operation whose missing parameter has a separate error code in
+// the established interface.
 const pathOfUser = "/api/ee/user"
 
 // formKey is the key of the requestForm in a request's context.
 type formKey struct{}
 
-// formOf returns the form of a request that came through checkParameters.
+// formOf returns the form of a request that passed through checkParameters.
 func formOf(r *http.Request) *requestForm { return r.Context().Value(formKey{}).(*requestForm) }
 
-// checkParameters checks the path and the query of a request by the document; decodeBody
-// does the body. The request it returns carries the form.
+// checkParameters checks the path and the query of a request against the document;
+// decodeBody checks the body. It returns the request with the form in its context.
 func (s *Server) checkParameters(rt *route, r *http.Request) (*http.Request, error) {
 	f := &requestForm{operation: s.contract.Operation(rt.Method, rt.Path)}
 	vars := mux.Vars(r)

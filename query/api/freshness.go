@@ -30,8 +30,8 @@ func newFreshness(f *indexing.Freshness, now time.Time) wire.Freshness {
 // maxSkippedShown bounds the skipped files in a status.
 const maxSkippedShown = 10
 
-// firstSkipped returns the first skipped files of the default branch, and where all of them
-// are listed; its zero value if no file is skipped.
+// firstSkipped returns the first skipped files of the default branch, and the address of
+// the full list; its zero value if no file is skipped.
 func (s *Server) firstSkipped(ctx context.Context, id code.RepositoryID) (out wire.FirstSkippedFiles, err error) {
 	files, _, err := s.o.Status.Skipped(ctx, id, "", "", 0, maxSkippedShown)
 	if errors.Is(err, code.ErrNotFound) || err == nil && len(files) == 0 {
@@ -54,9 +54,9 @@ func newSkippedFiles(files []indexing.SkippedFile) []wire.SkippedFile {
 	return items
 }
 
-// reindexRepository re-indexes every indexed ref of a repository from scratch: files are
-// read again and checked against the current limits. Texts that are indexed already are
-// kept as they are.
+// reindexRepository re-indexes every indexed ref of a repository from scratch: it reads
+// files again and checks them against the current limits. Documents that are already
+// indexed are reused.
 func (s *Server) reindexRepository(r *http.Request) (*reply, error) {
 	known, err := s.knownRepository(r)
 	if err != nil {
@@ -69,7 +69,7 @@ func (s *Server) reindexRepository(r *http.Request) (*reply, error) {
 	refs := make([]code.Ref, 0, len(st.Refs))
 	for _, ref := range st.Refs {
 		if ref.Ref == st.Repository.DefaultRef() {
-			refs = append([]code.Ref{ref.Ref}, refs...) // the others are announced as their difference from it
+			refs = append([]code.Ref{ref.Ref}, refs...) // the other refs are announced as differences from it
 		} else {
 			refs = append(refs, ref.Ref)
 		}

@@ -7,12 +7,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Gate authenticates callers and decides what exists for them; auth.Service is one.
+// Gate authenticates callers and decides which repositories exist for them; auth.Service
+// implements it.
 type Gate interface {
 	front.Authenticator
-	// Visible returns which repositories exist for p now.
+	// Visible returns which repositories currently exist for p.
 	Visible(p *auth.Principal) auth.Visible
-	// Visibility returns the visibility of r now: what an owner has decided, else
-	// what the code host says, else the default.
+	// Visibility returns the current visibility of r: an owner's decision, else the code
+	// host's setting, else the default.
 	Visibility(r *code.Repository) account.Visibility
 }

@@ -13,15 +13,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// fakeGate knows credentials by the word after Bearer:
+// fakeGate identifies callers by the word after Bearer:
 //
-//	operator  owner  member  searcher (a key with the scope search)
-//	gitter (a key with the scope git)  token (a scoped access token)
+//	operator  owner  member  searcher (a key with the search scope)
+//	gitter (a key with the git scope)  token (a scoped access token)
 //
-// A request without a credential acts as the operator, or is anonymous if strict.
+// A request without a credential acts as the operator, or is anonymous if strict is set.
 type fakeGate struct {
 	strict    bool // requests without a credential are anonymous
-	closed    bool // and refused
+	closed    bool // and anonymous requests are refused
 	err       error
 	invisible map[string]bool // names of repositories that only owners see
 }
@@ -74,7 +74,7 @@ func (g *fakeGate) Visibility(r *code.Repository) account.Visibility {
 	return account.Public
 }
 
-// fakeAudit keeps what is recorded.
+// fakeAudit collects records.
 type fakeAudit struct {
 	mu      sync.Mutex
 	err     error
@@ -106,7 +106,7 @@ func (a *fakeAudit) Record(_ context.Context, rec audit.Record) error {
 	return err
 }
 
-// lastRecord returns the newest record, and how many there are.
+// lastRecord returns the newest record, and the number of records.
 func (a *fakeAudit) lastRecord() (audit.Record, int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

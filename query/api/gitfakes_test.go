@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// noIndex is an index of nothing: everything is read from git.
+// noIndex is an empty index: everything is read from git.
 type noIndex struct{}
 
 func (noIndex) Snapshot(context.Context) (source.Snapshot, error) { return nothing{}, nil }
@@ -20,7 +20,7 @@ func (nothing) Default(code.RepositoryID) code.Ref               { return "" }
 func (nothing) Commit(code.RepositoryID, code.Ref) code.CommitID { return "" }
 func (nothing) RefAt(code.RepositoryID, code.CommitID) code.Ref  { return "" }
 
-// failingGit resolves revisions; of everything else, the path says how it fails.
+// failingGit resolves revisions; for other calls, the path selects the error.
 type failingGit struct{ source.Git }
 
 func (failingGit) Resolve(context.Context, code.RepositoryID, code.RevisionName, code.Ref) (code.CommitID, error) {
@@ -61,7 +61,7 @@ func newBrowser(git source.Git) *source.Browser {
 	return b
 }
 
-// noOutline finds nothing: no file of these tests can be read.
+// noOutline finds nothing: the tests that use it read no file.
 type noOutline struct{}
 
 func (noOutline) Tokens(code.Language, []byte, int) ([]code.Token, bool) { return nil, true }

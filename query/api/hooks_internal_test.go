@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// TestHooks judges webhooks by the last delivery and the usual gap.
+// TestHooks checks how webhooks are judged by the last delivery and the usual gap.
 func TestHooks(t *testing.T) {
 	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	every := func(last, gap time.Duration, n int) (out []time.Time) {

@@ -7,12 +7,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// imageCache is for how long a browser need not ask whether there is another picture. No
-// other cache may keep it: only some callers may see that the repository exists.
+// imageCache is how long a browser may cache a picture. Shared caches must not store it:
+// only some callers may know that the repository exists.
 const imageCache = "private, max-age=3600"
 
-// showImage answers with the picture of a repository. What the caller learns of a failure is
-// that there is no picture: the reason may name addresses of our own network.
+// showImage responds with the picture of a repository. On an error the caller only learns
+// that there is no picture: the reason may contain addresses of our own network.
 func (s *Server) showImage(r *http.Request) (*reply, error) {
 	repository, err := s.visibleByID(r)
 	if err != nil {

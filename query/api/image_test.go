@@ -22,8 +22,8 @@ func (f *fakePictures) Load(_ context.Context, r *code.Repository) (body []byte,
 	return []byte("GIF89a"), "image/gif", f.err
 }
 
-// TestPicturesOfRepositories checks that a picture is for those who may read its repository,
-// and that a failure says nothing about the network.
+// TestPicturesOfRepositories checks that only callers who may read a repository get its
+// picture, and that an error reveals nothing about the network.
 func TestPicturesOfRepositories(t *testing.T) {
 	w, pictures := newWorld(), &fakePictures{}
 	o := w.serverOptions()

@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// newInvitation leaves out Value and URL, which are all that is needed to accept an
-// invitation: only the answer that creates it has them.
+// newInvitation omits Value and URL, which are all that is needed to accept an
+// invitation: only the response that creates the invitation contains them.
 func newInvitation(i *account.Invitation) wire.Invitation {
 	return wire.Invitation{ID: string(i.ID), Email: i.Email, Role: wire.Role(i.Role), CreatedAt: wire.At(i.CreatedAt), ExpiresAt: wire.At(i.ExpiresAt)}
 }
@@ -29,7 +29,7 @@ func (s *Server) createInvitation(a *auth.Service, r *http.Request) (*reply, err
 	}
 	wanted := auth.Invitation{Email: body.Email, Role: body.Role}
 	if body.ExpiresAt != nil {
-		// What is past is no default.
+		// A time in the past must not become the default.
 		wanted.ExpiresIn = max(body.ExpiresAt.Sub(s.o.Now()), 1)
 	}
 	made, value, err := a.Invite(r.Context(), auth.From(r.Context()), wanted)

@@ -11,8 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// newKey leaves out the value of a key, which is in the answer that made it and in no
-// other.
+// newKey omits the value of a key: only the response that creates the key contains it.
 func (s *Server) newKey(k *account.Key) wire.Key {
 	return wire.Key{
 		ID: string(k.ID), UserID: string(k.User), Name: k.Name, Prefix: k.Prefix, Scopes: newScopes(k.Scopes), RepoIds: s.numbersOf(k.Repositories),

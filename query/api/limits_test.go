@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// newLimitedServer is a server whose clock the test moves.
+// newLimitedServer returns a server whose clock the test controls.
 func newLimitedServer(t *testing.T, l front.Limits) (*world, *api.Server, *time.Time, *prometheus.Registry) {
 	w, now, reg := closedWorld(), day, prometheus.NewRegistry()
 	o := w.serverOptions()
@@ -72,8 +72,9 @@ quarry_api_limited_callers 4
 	}
 }
 
-// Each address is limited separately, of IPv6 the network of a client; attempts
-// with credentials have a lower limit than other requests.
+// TestLimitsOfAddresses checks that each address is limited separately, for IPv6 the
+// client's network, and that attempts with credentials have a lower limit than other
+// requests.
 func TestLimitsOfAddresses(t *testing.T) {
 	_, s, now, _ := newLimitedServer(t, front.Limits{AnonymousPerSecond: 1, AnonymousBurst: 10})
 	from := func(address, credential string) int {
@@ -112,7 +113,7 @@ func TestLimitsOfAddresses(t *testing.T) {
 	}
 }
 
-// holding is a searcher whose streams begin and go on until the client leaves.
+// holding is a searcher whose streams run until the client leaves.
 type holding struct{ *world }
 
 func (h holding) Stream(ctx context.Context, _ search.View, _ search.Request, emit search.Emit) (*search.Result, error) {
@@ -123,7 +124,7 @@ func (h holding) Stream(ctx context.Context, _ search.View, _ search.Request, em
 	return nil, ctx.Err()
 }
 
-// One caller cannot take all streams.
+// TestStreamsOfOneCaller checks that one caller cannot occupy all streams.
 func TestStreamsOfOneCaller(t *testing.T) {
 	w := closedWorld()
 	o := without429(w.serverOptions())
@@ -151,8 +152,8 @@ func TestStreamsOfOneCaller(t *testing.T) {
 	}
 }
 
-// TestReconfigure: limits that change while the server runs hold from the next
-// request on.
+// TestReconfigure checks that limits that change while the server runs apply from the
+// next request on.
 func TestReconfigure(t *testing.T) {
 	_, s, _, _ := newLimitedServer(t, front.Limits{PerSecond: 10, Burst: 1})
 	passed := func() (n int) {

@@ -7,14 +7,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
-// fileLinks are what the pages of all files of one ref of a repository have in common.
+// fileLinks holds what the page addresses of all files of one ref have in common.
 type fileLinks struct {
 	repo   *search.Repository
 	number code.RepositoryNumber // of repo
 	ref    code.Ref
-	// web precedes the path in the address of the page on this server.
+	// web is the address prefix of a file's page on this server.
 	web string
-	// external are the pages of the files on the code host.
+	// external formats the addresses of pages on the code host.
 	external pageurl.Files
 }
 
@@ -27,17 +27,17 @@ func (l *fileLinks) appendFile(b []byte, path string) []byte {
 	return pageurl.AppendPath(append(b, l.web...), path, false)
 }
 
-// filesURL is what precedes the path of a file in the address of its page.
+// filesURL returns the prefix of the page addresses of files.
 func (s *Server) filesURL(repository string, ref code.Ref) string {
 	return s.o.PublicURL + source.Address{Repository: repository, Revision: string(ref), Kind: source.PageBlob}.String()
 }
 
-// fileURL is the address of the page of a file.
+// fileURL returns the address of the page of a file.
 func (s *Server) fileURL(repository string, ref code.Ref, path string) string {
 	return s.o.PublicURL + source.Address{Repository: repository, Revision: string(ref), Kind: source.PageBlob, Path: path}.String()
 }
 
-// repositoryURL is the address of the root page of a repository.
+// repositoryURL returns the address of the root page of a repository.
 func (s *Server) repositoryURL(repository string) string {
 	return s.o.PublicURL + source.Address{Repository: repository, Kind: source.PageTree}.String()
 }

@@ -10,21 +10,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxListed bounds the repositories in all lists that are kept: 8 MiB of pointers.
+// maxListed bounds the repositories in all cached lists: 8 MiB of pointers.
 const maxListed = 1 << 20
 
-// A listKey says which repositories are in a list, and in which order.
+// A listKey identifies a list: the repositories in it, and their order.
 type listKey struct {
 	visible auth.Visible
 	sort    string // name or pushed
-	// filter is a part of the name, in lower case, connection the name of one;
-	// empty: all.
+	// filter is a part of the name, in lower case, and connection the name of a
+	// connection; empty means all.
 	filter, connection string
 }
 
-// listings caches lists of repositories, for requests of one page after the other:
-// to make a list costs a look at all repositories, a page of it does not. All lists
-// belong to one state of the catalog; the oldest are dropped first.
+// listings caches lists of repositories for requests of successive pages: building a list
+// reads all repositories, returning a page does not. All lists belong to one state of the
+// catalog; the oldest are dropped first.
 type listings struct {
 	mu struct {
 		sync.Mutex
@@ -36,8 +36,7 @@ type listings struct {
 	}
 }
 
-// catalogID identifies a state of the catalog, and keeps that state from being
-// freed.
+// catalogID identifies a state of the catalog, and keeps that state from being freed.
 type catalogID struct {
 	first **search.Repository
 	n     int
@@ -50,8 +49,8 @@ func idOf(all []*search.Repository) catalogID {
 	return catalogID{&all[0], len(all)}
 }
 
-// listFor returns the repositories of all, which are ordered by name and ID, that
-// match a key, in its order. The slice is not to be changed.
+// listFor returns the repositories in all that match a key, in the key's order. all must
+// be ordered by name and ID. The caller must not modify the slice.
 func (l *listings) listFor(all []*search.Repository, key listKey) []*search.Repository {
 	if key == (listKey{sort: "name"}) || len(all) == 0 {
 		return all
@@ -96,15 +95,15 @@ func (l *listings) beginLocked(id catalogID) {
 	l.mu.kinds = map[auth.Visible]map[string]code.HostKind{}
 }
 
-// maxKinds bounds the number of callers whose list of connections is cached.
+// maxKinds bounds the number of callers whose connection kinds are cached.
 const maxKinds = 1024
 
-// connectionKinds returns the kinds of the connections of the repositories that a
-// caller sees, by name, which made computes from these. The map must not be
-// modified.
+// connectionKinds returns the kinds of the connections, by name, of the repositories that
+// a caller sees; made computes them from those repositories. The caller must not modify
+// the map.
 func (l *listings) connectionKinds(all []*search.Repository, visible auth.Visible, made func([]*search.Repository) map[string]code.HostKind) map[string]code.HostKind {
 	if len(all) == 0 {
-		return nil // the zero catalogID is that of l before its first list, too
+		return nil // the zero catalogID is also that of l before its first list
 	}
 	id := idOf(all)
 	l.mu.Lock()
@@ -127,7 +126,7 @@ func (l *listings) connectionKinds(all []*search.Repository, visible auth.Visibl
 	return kinds
 }
 
-// makeList takes a list from the one with a condition less.
+// makeList derives a list from the one with one condition less.
 func (l *listings) makeList(all []*search.Repository, key listKey) []*search.Repository {
 	wider := key
 	switch {
@@ -156,8 +155,8 @@ func filterRepositories(list []*search.Repository, match func(*search.Repository
 	return out
 }
 
-// comparePush orders by the time of the last push, repositories that have none at the
-// late end.
+// comparePush orders by the time of the last push; repositories without a push count as
+// the oldest.
 func comparePush(a, b *search.Repository) int {
 	if a.PushedAt.IsZero() != b.PushedAt.IsZero() {
 		if a.PushedAt.IsZero() {
@@ -168,7 +167,8 @@ func comparePush(a, b *search.Repository) int {
 	return a.PushedAt.Compare(b.PushedAt)
 }
 
-// repositoriesNamed returns the repositories of that full name, of all by name and ID.
+// repositoriesNamed returns the repositories with a full name, from all repositories
+// ordered by name and ID.
 func repositoriesNamed(all []*search.Repository, name string) []*search.Repository {
 	from, _ := slices.BinarySearchFunc(all, name, func(r *search.Repository, name string) int { return strings.Compare(r.Name, name) })
 	to := from

@@ -19,8 +19,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// manyRepositories is a catalog of n, and a gate that hides every third from all but
-// owners.
+// manyRepositories is a catalog of n repositories, and a gate that hides every third from
+// all callers except owners.
 type manyRepositories struct {
 	*world
 	*fakeGate
@@ -61,8 +61,8 @@ func newMany(t testing.TB, n int) *api.Server {
 	return s
 }
 
-// BenchmarkRepositoryPages requests the first and the last page of the list of a
-// hundred and of ten thousand repositories, in turn: in the process, and over HTTP.
+// BenchmarkRepositoryPages requests the first and the last page of the list of a hundred
+// and of ten thousand repositories: in the process, and over HTTP.
 func BenchmarkRepositoryPages(b *testing.B) {
 	sizes := []int{100, 10_000}
 	servers := map[int]*api.Server{}
@@ -127,7 +127,7 @@ type pageAsked struct {
 	n          int
 }
 
-// pagesOf has full pages, at both ends.
+// pagesOf returns full pages at both ends of a list.
 func pagesOf(what, as string, sizes []int) (out []pageAsked) {
 	for _, n := range sizes {
 		length := n

@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestListsAreThoseMadeAnew requests lists of catalogs that change, as callers who
-// see more or less, and compares them with a plain sort and filter.
+// TestListsAreThoseMadeAnew requests lists of changing catalogs as callers with different
+// permissions, and compares them with a plain sort and filter.
 func TestListsAreThoseMadeAnew(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	var l listings
@@ -71,7 +71,7 @@ func TestListsAreBounded(t *testing.T) {
 	}
 }
 
-// compareNameAndID is the order of Catalog.Repositories.
+// compareNameAndID implements the order of Catalog.Repositories.
 func compareNameAndID(a, b *search.Repository) int {
 	return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 }

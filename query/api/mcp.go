@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// newMCP returns the tools for AI agents, over the same services.
+// newMCP returns the tools for AI agents, which use the same services.
 func (s *Server) newMCP() (*mcp.Server, error) {
 	return mcp.New(mcp.Options{
 		Searcher: s.o.Searcher, Index: visibleIndex{s}, Source: s.o.Source, Outline: s.o.Outline, Precise: s.o.Precise, Note: s.noteCall,
@@ -44,13 +44,13 @@ func (g visibleIndex) Repositories(ctx context.Context, sort, filter string) ([]
 	return g.server.listings.listFor(all, listKey{visible: g.server.callerVisibility(ctx), sort: sort, filter: strings.ToLower(filter)}), nil
 }
 
-// noteCall records what an agent did: a request may be several calls, or none.
+// noteCall records a tool call of an agent: a request may contain several calls, or none.
 func (s *Server) noteCall(ctx context.Context, rec audit.Record) error {
 	rec.RequestID = front.ExchangeIn(ctx).ID()
 	return s.o.Audit.Note(ctx, rec)
 }
 
-// postMCP answers messages of the Model Context Protocol.
+// postMCP handles messages of the Model Context Protocol.
 func (s *Server) postMCP(r *http.Request) (*reply, error) {
 	out, err := s.mcp.Post(r)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // metrics of the API, in addition to those of its front.
 type metrics struct {
 	limited *prometheus.CounterVec
-	// followed counts streams of events that ended, by the reason.
+	// followed counts streams of events that ended, by reason.
 	followed *prometheus.CounterVec
 }
 
@@ -37,8 +37,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-// hookHealth shows the health of the webhooks of each connection, as GET /api/connections
-// has it, at each scrape.
+// hookHealth exports the health of each connection's webhooks at each scrape, as GET
+// /api/connections reports it.
 type hookHealth struct{ s *Server }
 
 var (
@@ -48,8 +48,8 @@ var (
 		"Median time between the latest deliveries of a connection; 0 for fewer than five.", []string{"connection"}, nil)
 )
 
-// hookHealthTimeout bounds the reads of one scrape: at most healthDeliveries rows for each
-// connection.
+// hookHealthTimeout bounds the reads of one scrape: at most healthDeliveries rows for
+// each connection.
 const hookHealthTimeout = 5 * time.Second
 
 // Describe implements prometheus.Collector.
@@ -58,8 +58,8 @@ func (hookHealth) Describe(descs chan<- *prometheus.Desc) {
 	descs <- deliveryGapDesc
 }
 
-// Collect implements prometheus.Collector. A connection whose deliveries cannot be read is
-// left out of the scrape.
+// Collect implements prometheus.Collector. It omits a connection whose deliveries cannot
+// be read.
 func (h hookHealth) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), hookHealthTimeout)
 	defer cancel()

@@ -18,7 +18,7 @@ type fixedConnectivity []ConnectionState
 func (c fixedConnectivity) States() []ConnectionState         { return c }
 func (fixedConnectivity) Sync(string, bool) ([]string, error) { return nil, nil }
 
-// fixedDeliveries has the ages of the deliveries of each connection.
+// fixedDeliveries holds the ages of each connection's deliveries.
 type fixedDeliveries struct {
 	Deliveries
 	now  time.Time
@@ -37,7 +37,8 @@ func (d fixedDeliveries) List(_ context.Context, q ledger.Query) (ledger.Page, e
 	return page, nil
 }
 
-// The metrics have each connection that accepts webhooks, and count no refused delivery.
+// TestHookHealth checks that the metrics cover each connection that accepts webhooks, and
+// ignore refused deliveries.
 func TestHookHealth(t *testing.T) {
 	now := time.Unix(1_800_000_000, 0)
 	s := &Server{o: Options{

@@ -6,7 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 )
 
-// momentParam returns a time in seconds, 0 if it is absent; see source.ParseMoment.
+// momentParam returns a time in seconds, or 0 if it is absent; see source.ParseMoment.
 func (p *params) momentParam(name string, now time.Time, end bool) int64 {
 	at, err := source.ParseMoment(p.textParam(name, maxMomentBytes), now, end)
 	if err != nil {
@@ -15,5 +15,5 @@ func (p *params) momentParam(name string, now time.Time, end bool) int64 {
 	return at
 }
 
-// maxMomentBytes is above the longest time that is read.
+// maxMomentBytes exceeds the length of any valid time.
 const maxMomentBytes = 100

@@ -10,29 +10,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// This file is the one place where IDs become the numbers that the API shows, and
-// numbers become IDs.
+// Only this file converts between IDs and the numbers that the API shows.
 
-// Numbers knows the numbers that the API shows as IDs. What has a number keeps it, and
-// every repository that Catalog lists or a View shows has one.
+// Numbers maps IDs to the numbers that the API shows. Numbers are permanent, and every
+// repository that Catalog lists or a View shows has one.
 type Numbers interface {
-	// OfRepository returns the number of a repository, 0 if it has none.
+	// OfRepository returns the number of a repository, or 0 if it has none.
 	OfRepository(id code.RepositoryID) code.RepositoryNumber
-	// Repository returns the repository with that number, registered or not, 0 if there
-	// is none.
+	// Repository returns the repository with that number, registered or not, or 0 if
+	// there is none.
 	Repository(number code.RepositoryNumber) code.RepositoryID
-	// OfConnection returns the number of a connection, 0 if it has none.
+	// OfConnection returns the number of a connection, or 0 if it has none.
 	OfConnection(name string) code.ConnectionNumber
 }
 
-// numberOf returns the number of a repository. Only one that was removed before there
-// were numbers has none: the number is then 0, and is left out.
+// numberOf returns the number of a repository. It is 0, and omitted, only for
+// repositories that were removed before numbers were introduced.
 func (s *Server) numberOf(id code.RepositoryID) code.RepositoryNumber {
 	return s.o.Numbers.OfRepository(id)
 }
 
-// numbersOf returns the numbers of repositories, nil for nil: of a restriction, which is
-// not the same as an empty one.
+// numbersOf returns the numbers of repositories, and nil for nil: a missing restriction
+// is not the same as an empty one.
 func (s *Server) numbersOf(ids []code.RepositoryID) []code.RepositoryNumber {
 	if ids == nil {
 		return nil
@@ -46,9 +45,9 @@ func (s *Server) numbersOf(ids []code.RepositoryID) []code.RepositoryNumber {
 	return out
 }
 
-// RepositoryWith returns the repository that a caller names by its number, or by the ID
-// that servers showed before there were numbers: IDs begin where numbers end, except for
-// one in 2^28. It is 0 for a number that no repository has.
+// RepositoryWith returns the repository that a caller identifies by its number, or by the
+// ID that servers showed before there were numbers: IDs begin where numbers end, except
+// for one in 2^28. It is 0 for a number that no repository has.
 func RepositoryWith(n Numbers, number uint64) code.RepositoryID {
 	if number <= code.MaxNumber {
 		return n.Repository(code.RepositoryNumber(number))
@@ -60,7 +59,7 @@ func (s *Server) repositoryWith(number uint64) code.RepositoryID {
 	return RepositoryWith(s.o.Numbers, number)
 }
 
-// repositoriesWith is repositoryWith for a field of a body.
+// repositoriesWith is RepositoryWith for a field of a body.
 func (s *Server) repositoriesWith(field string, numbers []float64) ([]code.RepositoryID, error) {
 	var out []code.RepositoryID
 	for _, n := range numbers {
@@ -72,7 +71,7 @@ func (s *Server) repositoriesWith(field string, numbers []float64) ([]code.Repos
 	return out, nil
 }
 
-// repositoryNumber reads {repoId} of the path, which repositoryWith takes.
+// repositoryNumber reads {repoId} from the path for RepositoryWith.
 func repositoryNumber(r *http.Request) (uint64, error) {
 	text := mux.Vars(r)["repoId"]
 	number, err := strconv.ParseUint(text, 10, 64)
@@ -82,8 +81,8 @@ func repositoryNumber(r *http.Request) (uint64, error) {
 	return number, nil
 }
 
-// isConnection reports whether a caller who gives this number, or the ID that servers
-// showed before there were numbers, means the connection of that name.
+// isConnection reports whether this number, or an ID that servers showed before there
+// were numbers, identifies the connection of that name.
 func (s *Server) isConnection(name string, number uint64) bool {
 	if number <= code.MaxNumber {
 		return uint64(s.o.Numbers.OfConnection(name)) == number

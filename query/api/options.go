@@ -26,113 +26,113 @@ import (
 
 // Defaults and bounds of Options.
 const (
-	// DefaultMaxMatches caps the field matches of a search. A request for more is
-	// answered up to the cap, and says so.
+	// DefaultMaxMatches caps the matches of a search. A request for more returns at most
+	// that many, and reports that it was capped.
 	DefaultMaxMatches = 1_000_000
-	// DefaultMaxBodyBytes is above the longest query that syntax takes, so that an
-	// overlong query gets its advice and not a bare 413.
+	// DefaultMaxBodyBytes exceeds the longest query that syntax accepts, so that an
+	// overlong query gets advice instead of a bare 413.
 	DefaultMaxBodyBytes = 2 << 20
-	// DefaultSearchTimeout ends a search that did not end itself. It is above the
-	// searcher's own wait and time limit (search.Options), after which it returns
-	// its partial result.
+	// DefaultSearchTimeout ends a search that did not end by itself. It exceeds the
+	// searcher's own wait and time limit (search.Options), after which the searcher
+	// returns a partial result.
 	DefaultSearchTimeout = 45 * time.Second
-	// DefaultReadTimeout bounds the arrival of a body, DefaultWriteTimeout the
-	// departure of an answer once it is computed.
+	// DefaultReadTimeout bounds reading a body, and DefaultWriteTimeout writing a
+	// response once it is computed.
 	DefaultReadTimeout  = 10 * time.Second
 	DefaultWriteTimeout = 2 * time.Minute
-	// DefaultPartTimeout bounds the departure of 64 KiB of a stream: a reader that
-	// is slower is left.
+	// DefaultPartTimeout bounds writing 64 KiB of a stream: slower readers are
+	// disconnected.
 	DefaultPartTimeout = 15 * time.Second
 )
 
-// Searcher runs a query; search.Searcher is one.
+// Searcher runs queries; search.Searcher implements it.
 type Searcher interface {
-	// Search returns the matches of r in v, or the context's error. It bounds the
-	// searches at once and their time by itself.
+	// Search returns the matches of r in v, or the context's error. It bounds concurrent
+	// searches and their time.
 	Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error)
-	// Stream is Search with the files given to emit in parts, in this goroutine.
+	// Stream is Search, except that it passes the files to emit in parts, in this
+	// goroutine.
 	Stream(ctx context.Context, v search.View, r search.Request, emit search.Emit) (*search.Result, error)
-	// FindFiles returns files by letters of their paths.
+	// FindFiles returns files by characters of their paths.
 	FindFiles(ctx context.Context, v search.View, r search.FileRequest) (*search.FoundFiles, error)
 }
 
-// Views gives the current state of the index.
+// Views provides views of the index.
 type Views interface {
-	// View returns a view that stays as it is until it is released. An error that
-	// wraps ErrUnavailable is answered 503.
+	// View returns a view that does not change until it is released. An error that wraps
+	// ErrUnavailable becomes a 503.
 	View(ctx context.Context) (search.View, error)
 }
 
-// Catalog knows the registered repositories, indexed or not.
+// Catalog provides the registered repositories, indexed or not.
 type Catalog interface {
-	// Repositories returns all of them by name, then ID. Nothing of it is to be
-	// changed; it is the same slice as long as nothing has changed.
+	// Repositories returns all repositories ordered by name, then ID. The caller must not
+	// modify the result; it is the same slice as long as nothing changes.
 	Repositories(ctx context.Context) ([]*search.Repository, error)
-	// Find returns the registered repository that candidate names: the one with
-	// its ID; else the one whose clone URL is the same (code.CloneURL.Same); else,
-	// if candidate has no clone URL, the one with its name. The error wraps
-	// code.ErrNotFound if there is none.
+	// Find returns the registered repository that candidate identifies: the one with its
+	// ID; else the one whose clone URL is the same (code.CloneURL.Same); else, if
+	// candidate has no clone URL, the one with its name. The error wraps code.ErrNotFound
+	// if there is none.
 	Find(ctx context.Context, candidate code.Repository) (code.Repository, error)
 }
 
-// Registrar changes the set of registered repositories. Its methods return once
-// the event is durable. Errors that wrap ErrRefused are answered 403, ones that
-// wrap ErrUnavailable 503.
+// Registrar changes the set of registered repositories. Its methods return once the event
+// is durable. Errors that wrap ErrRefused become a 403, ErrUnavailable a 503.
 type Registrar interface {
-	// Register appends a RepositoryRegistered, and returns the number of the
-	// repository. It checks the policy on clone URLs first: the repository comes from a
-	// client. An error that wraps ErrConflict says that no number is left.
+	// Register appends a RepositoryRegistered, and returns the number of the repository.
+	// It first checks the policy on clone URLs, because the repository comes from a
+	// client. The error wraps ErrConflict if no number is left.
 	Register(ctx context.Context, r code.Repository) (code.RepositoryNumber, event.Position, error)
 	// Remove appends a RepositoryRemoved.
 	Remove(ctx context.Context, id code.RepositoryID, reason string) (event.Position, error)
-	// Refresh appends a Push with ActionRefresh of all refs.
+	// Refresh appends a Push with ActionRefresh for all refs.
 	Refresh(ctx context.Context, id code.RepositoryID) (event.Position, error)
-	// Reindex appends a Push with ActionRefresh for each of refs, in their order,
-	// or for all refs if there is none, so that each ref is announced again. It
-	// returns the position of the last.
+	// Reindex appends a Push with ActionRefresh for each ref in refs, in order, or for
+	// all refs if refs is empty, so that each ref is announced again. It returns the
+	// position of the last event.
 	Reindex(ctx context.Context, id code.RepositoryID, refs []code.Ref) (event.Position, error)
 }
 
-// Status knows how far the indexing of a repository is.
+// Status provides the indexing status of repositories.
 type Status interface {
-	// Status returns an error that wraps code.ErrNotFound for a repository that is
-	// not registered.
+	// Status returns the status of a repository. The error wraps code.ErrNotFound if it
+	// is not registered.
 	Status(ctx context.Context, id code.RepositoryID) (indexing.Status, error)
-	// Skipped returns the files of a ref that are not indexed, ordered by path,
-	// from offset on and at most limit, and how many there are in all. An empty
-	// ref means the default branch, an empty reason means all. The error wraps
-	// code.ErrNotFound for an unknown repository or ref.
+	// Skipped returns the skipped files of a ref, ordered by path, at most limit from
+	// offset on, and their total number. An empty ref means the default branch, an empty
+	// reason means all. The error wraps code.ErrNotFound for an unknown repository or
+	// ref.
 	Skipped(ctx context.Context, id code.RepositoryID, ref code.Ref, reason string, offset, limit int) (files []indexing.SkippedFile, total int, err error)
 }
 
-// Pictures knows the pictures of repositories.
+// Pictures provides the pictures of repositories.
 type Pictures interface {
-	// Load returns the picture of a repository and its Content-Type, which is of a kind
-	// that runs nothing. Any error but that of the context means that there is none.
+	// Load returns the picture of a repository and its Content-Type, which must not allow
+	// active content. Any error except that of the context means that there is none.
 	Load(ctx context.Context, r *code.Repository) (body []byte, contentType string, err error)
 }
 
 // Errors that the interfaces above may wrap.
 var (
-	// ErrRefused says that a policy forbids the request, with the reason.
+	// ErrRefused reports that a policy forbids the request, with the reason.
 	ErrRefused = errors.New("refused")
-	// ErrConflict says that the current state does not allow the request.
+	// ErrConflict reports that the current state does not allow the request.
 	ErrConflict = errors.New("conflict")
-	// ErrCursor says that a cursor is none of a page before.
+	// ErrCursor reports a cursor that no earlier page returned.
 	ErrCursor = errors.New("cursor is not valid")
-	// ErrUnavailable says that it cannot be done now, such as a search.
+	// ErrUnavailable reports that the operation, such as a search, is not possible now.
 	ErrUnavailable = search.ErrUnavailable
 )
 
 // Options configure a Server. Searcher, Views, Catalog, Numbers, Registrar, Status,
 // Deliveries, DeadLetters, Source, Outline, Gate and Audit are required.
 type Options struct {
-	// Accounts is nil in a process without: their routes answer 503.
+	// Accounts is nil in a process without accounts: their routes return 503.
 	Accounts *auth.Service
-	// Gate authenticates callers, Audit records what they did.
+	// Gate authenticates callers, and Audit records requests.
 	Gate  Gate
 	Audit front.Auditor
-	// AuditLog reads that; nil in a process that has none: its routes answer 503.
+	// AuditLog reads the audit log; nil in a process without one: its routes return 503.
 	AuditLog  AuditLog
 	Searcher  Searcher
 	Views     Views
@@ -140,60 +140,59 @@ type Options struct {
 	Numbers   Numbers
 	Registrar Registrar
 	Status    Status
-	// SelectRefs says which refs the globs of a repository select, by a look at the
-	// code host; nothing if that fails. It is nil in a process without mirrors.
-	SelectRefs func(ctx context.Context, r code.Repository) wire.RefSelection
-	// Deliveries is the ledger.
+	// SelectRefs returns the refs that the globs of a repository select, as listed by the
+	// code host; empty if that fails. It is nil in a process without mirrors.
+	SelectRefs  func(ctx context.Context, r code.Repository) wire.RefSelection
 	Deliveries  Deliveries
 	DeadLetters DeadLetters
-	// Replays is nil in a process that has none: its routes answer 503.
+	// Replays is nil in a process without replays: their routes return 503.
 	Replays Replays
-	// Erasures is nil in a process that makes none: its routes answer 503.
+	// Erasures is nil in a process without erasures: their routes return 503.
 	Erasures Erasures
-	// Backups is nil in a process that makes none: its routes answer 503.
+	// Backups is nil in a process without backups: their routes return 503.
 	Backups Backups
-	// AsOf says which moment of the past answers show; nil, and empty, is the
-	// present.
+	// AsOf returns the moment in the past that responses show; nil or an empty result
+	// means the present.
 	AsOf func() string
-	// Missing says what searches and rebuilds lack; nil is nothing.
+	// Missing returns what searches and rebuilds lack; nil means nothing.
 	Missing func() replay.Missing
-	// Events are what callers follow; nil in a process that has none: the route answers
-	// 503.
+	// Events is the feed that callers follow; nil in a process without one: the route
+	// returns 503.
 	Events *live.Feed
 	// Source reads files and history of repositories.
 	Source *source.Browser
 	// Outline reads tokens and symbols of files.
 	Outline Outline
-	// Precise has the precise indexes; nil in a process that has none: their routes answer
-	// 503.
+	// Precise holds the precise indexes; nil in a process without them: their routes
+	// return 503.
 	Precise *precise.Store
-	// MaxScipBytes bounds an upload of one.
+	// MaxScipBytes bounds an upload of a precise index.
 	MaxScipBytes int64
 	// Verifier is nil in a process without mirrors.
 	Verifier Verifier
-	// Screen filters out repositories that the caller may not read; nil creates
-	// one.
+	// Screen filters out repositories that the caller may not read; nil creates one.
 	Screen *search.Screen
-	// Connections are the kinds of the configured connections, by name.
+	// Connections maps the names of the configured connections to their kinds.
 	Connections map[string]code.HostKind
-	// Pictures is nil in a process that fetches none: their route answers 503.
+	// Pictures is nil in a process that fetches none: their route returns 503.
 	Pictures Pictures
-	// Connectivity is nil in a process that knows no state of connections.
+	// Connectivity is nil in a process without the state of connections.
 	Connectivity Connectivity
-	// Ready says why the server should get no requests yet; nil is always ready.
+	// Ready returns an error if the server should get no requests yet; nil is always
+	// ready.
 	Ready func(ctx context.Context) error
-	// Writable says why nothing may be changed now; nil is always writable. What is read
-	// is not affected.
+	// Writable returns an error with the reason if changes are not possible now. Reads
+	// are not affected. Nil means always writable.
 	Writable func() error
-	// Removable says why no repository may be removed now, which frees space; nil is
-	// Writable.
+	// Removable returns an error if repositories cannot be removed now, which frees
+	// space; nil means Writable.
 	Removable func() error
-	// Version is what GET /api/version says.
+	// Version is the result of GET /api/version.
 	Version string
-	// Secret signs the IDs of sessions of the Model Context Protocol; processes with
-	// the same one know each other's. Nil: they end with the process.
+	// Secret signs the session IDs of the Model Context Protocol; processes with the same
+	// secret accept each other's sessions. Nil: they end with the process.
 	Secret []byte
-	// PublicURL is the base of links, without a final slash.
+	// PublicURL is the base of links, without a trailing slash.
 	PublicURL string
 
 	MaxMatches    int
@@ -206,7 +205,7 @@ type Options struct {
 	// Hosts are host names that the server accepts, in addition to IP addresses and
 	// names without a dot; nil accepts any name.
 	Hosts []string
-	// AllowedOrigins are the origins whose pages may ask, such as
+	// AllowedOrigins are the origins whose pages may send requests, such as
 	// https://tools.example; "*" is any, without cookies.
 	AllowedOrigins []string
 

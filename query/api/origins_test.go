@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 )
 
-// fromPage sends what a browser would for a page of an origin.
+// fromPage sends what a browser would send for a page of an origin.
 func fromPage(s http.Handler, method, origin, site string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "https://code.example/api/search", strings.NewReader(`{"query":"x","matches":1}`))
 	r.Header.Set("Content-Type", "application/json")
@@ -65,9 +65,9 @@ func TestOtherOrigins(t *testing.T) {
 	}
 }
 
-// A page of another origin can neither change data nor sign in a user, whatever a
-// browser sends for it without a preflight: forms and text/plain, with or without
-// cookies, and with the headers that browsers of different ages set.
+// TestPagesOfOthersChangeNothing checks that a page of another origin can neither change
+// data nor sign in a user, whatever a browser sends for it without a preflight: forms and
+// text/plain, with or without cookies, and with the headers of old and new browsers.
 func TestPagesOfOthersChangeNothing(t *testing.T) {
 	browsers := map[string][]string{
 		"fetch metadata":        {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
@@ -80,7 +80,7 @@ func TestPagesOfOthersChangeNothing(t *testing.T) {
 		"a session of the user": {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example", "Cookie", auth.CookieName + "=qs_1"},
 	}
 	for _, allowed := range [][]string{nil, {"https://tools.example"}, {"*"}} {
-		w := newWorld() // whose requests without a credential are the operator's
+		w := newWorld() // requests without a credential are the operator's
 		o := without429(w.serverOptions())
 		o.PublicURL, o.Accounts, o.AllowedOrigins = "http://127.0.0.1:7070", noAccounts(t), allowed
 		s := newServer(t, o)
@@ -91,7 +91,7 @@ func TestPagesOfOthersChangeNothing(t *testing.T) {
 			for name, header := range browsers {
 				withCookie := len(header) > 4
 				if slices.Contains(allowed, "*") && !withCookie && !startsSession(q) {
-					continue // allowed to every page
+					continue // allowed for every page
 				}
 				for _, kind := range []string{"text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/json"} {
 					rec := q.withHeader(header...).sendSample(s, nil, nil, nil, kind)
@@ -105,7 +105,8 @@ func TestPagesOfOthersChangeNothing(t *testing.T) {
 	}
 }
 
-// What no route takes, or what is refused, is answered so whatever its form is.
+// TestRefusalsGoBeforeTheForm checks that requests that match no route, or are refused,
+// get that error regardless of their form.
 func TestRefusalsGoBeforeTheForm(t *testing.T) {
 	o := newWorld().serverOptions()
 	o.Hosts = []string{"code.example"}
@@ -130,12 +131,12 @@ func TestRefusalsGoBeforeTheForm(t *testing.T) {
 	}
 }
 
-// startsSession reports whether an answer may set the cookie of a session.
+// startsSession reports whether a response may set a session cookie.
 func startsSession(q *sample) bool {
 	return q.path == "/api/auth/setup" || q.path == "/api/auth/sign_in" || q.path == "/api/invitations/accept"
 }
 
-// A browser sends a preflight before it sends a key, and the preflight has no
+// TestPreflight checks that a preflight, which browsers send before a key, needs no
 // credential.
 func TestPreflight(t *testing.T) {
 	w := closedWorld()
@@ -153,14 +154,14 @@ func TestPreflight(t *testing.T) {
 	if rec.Code != 405 || rec.Header().Get("Access-Control-Allow-Origin") != "" {
 		t.Errorf("another origin: %d %v", rec.Code, rec.Header())
 	}
-	// The refusal that follows can be read by the page.
+	// The page can read the refusal that follows.
 	rec = fromPage(s, http.MethodPost, "https://tools.example", "cross-site")
 	if rec.Code != 401 || rec.Header().Get("Access-Control-Allow-Origin") == "" {
 		t.Errorf("without a key: %d %v", rec.Code, rec.Header())
 	}
 }
 
-// A page whose name suddenly leads here is not of this server.
+// TestHosts checks that a page whose name suddenly resolves here is not trusted.
 func TestHosts(t *testing.T) {
 	o := newWorld().serverOptions()
 	o.Hosts = []string{"code.example", "127.0.0.1", "Q.Example:7070"}
@@ -185,8 +186,8 @@ func TestHosts(t *testing.T) {
 	}
 }
 
-// A client that came by https once must stay with it; other clients get no such
-// header.
+// TestSecureTransport checks that clients that connect by https must keep using it, and
+// that other clients get no such header.
 func TestSecureTransport(t *testing.T) {
 	for url, want := range map[string]bool{"https://code.example": true, "http://code.example": false} {
 		o := newWorld().serverOptions()

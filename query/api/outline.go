@@ -7,27 +7,26 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// Outline reads the tokens and the symbols of a text. Both bound their time.
+// Outline extracts the tokens and the symbols of a text. Both methods bound their time.
 type Outline interface {
-	// Tokens returns the first tokens of a text, in order, at most max, and whether they
-	// are all.
+	// Tokens returns at most max tokens of a text, in order, and whether these are all.
 	Tokens(language code.Language, text []byte, max int) (tokens []code.Token, whole bool)
-	// Describe returns what a text defines, in the order of the names. The error says
-	// why something is missing.
+	// Describe returns the definitions of a text, ordered by name. The error explains why
+	// definitions are missing.
 	Describe(language code.Language, text []byte) ([]code.Definition, error)
 }
 
-// maxTokens bounds the tokens of one answer, which has some six bytes for each.
+// maxTokens bounds the tokens of one response, at about six bytes each.
 const maxTokens = 500_000
 
-// addOutline adds the tokens and symbols of the text that the answer has. Offsets are
-// those of the text as the answer spells it: bytes that are no UTF-8 are replaced.
+// addOutline adds the tokens and symbols of the text in the response. Offsets refer to
+// the text as the response encodes it: bytes that are not UTF-8 are replaced.
 func (s *Server) addOutline(answer *wire.FileSource, language code.Language, tokens, symbols bool) {
 	if !tokens && !symbols {
 		return
 	}
 	if !utf8.ValidString(answer.Source) {
-		answer.Source = string([]rune(answer.Source)) // each byte by itself, as in JSON
+		answer.Source = string([]rune(answer.Source)) // each byte separately, as in JSON
 	}
 	text := []byte(answer.Source)
 	if tokens {

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// pageWindow is a window on a list.
+// pageWindow selects a page of a list.
 type pageWindow struct{ number, perPage int }
 
-// pageParam returns the requested page; the document has its bounds and its default
+// pageParam returns the requested page; the document defines its bounds and default
 // length.
 func (p *params) pageParam() pageWindow { return pageWindow{p.intParam("page"), p.intParam("perPage")} }
 
 func (p pageWindow) itemOffset() int { return (p.number - 1) * p.perPage }
 
-// itemRange returns the window on a list of n elements.
+// itemRange returns the range of the page in a list of n elements.
 func (p pageWindow) itemRange(n int) (from, to int) {
 	from = min(p.itemOffset(), n)
 	return from, min(from+p.perPage, n)
 }
 
-// pageHeader returns X-Total-Count and, if there is more than one page, Link
-// (RFC 8288). Its targets are paths relative to the server: page and perPage,
-// then the parameters of the request that select and order, as they were given.
+// pageHeader returns X-Total-Count and, if there is more than one page, Link (RFC 8288).
+// The link targets are paths relative to the server: page and perPage, then the request's
+// parameters that select and order, as given.
 func (p pageWindow) pageHeader(path string, total int, given *params, keep ...string) http.Header {
 	h := http.Header{}
 	h.Set("X-Total-Count", strconv.Itoa(total))

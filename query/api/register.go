@@ -19,7 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
-// newAccepted says that an event is durable; its effect follows.
+// newAccepted reports a durable event whose effect follows.
 func newAccepted(number code.RepositoryNumber, r *code.Repository, at event.Position) wire.Accepted {
 	return wire.Accepted{RepoID: number, RepoName: r.Name, Position: wirePosition(at)}
 }
@@ -47,11 +47,11 @@ func (s *Server) registerRepository(r *http.Request) (*reply, error) {
 	return acceptedReply(out), nil
 }
 
-// selectTimeout bounds the time that an answer waits for a code host to list its refs.
+// selectTimeout bounds how long a response waits for a code host to list its refs.
 const selectTimeout = 5 * time.Second
 
-// selectRefs says which refs the globs of a repository select; nothing if it has none,
-// or if that cannot be said now.
+// selectRefs returns the refs that the globs of a repository select; empty if it has no
+// globs, or if the refs cannot be listed now.
 func (s *Server) selectRefs(ctx context.Context, repository code.Repository) wire.RefSelection {
 	if s.o.SelectRefs == nil || len(repository.Branches)+len(repository.Tags) == 0 {
 		return wire.RefSelection{}
@@ -61,7 +61,7 @@ func (s *Server) selectRefs(ctx context.Context, repository code.Repository) wir
 	return s.o.SelectRefs(ctx, repository)
 }
 
-// newRepository checks the request and fills in what it leaves out.
+// newRepository validates the request and fills in defaults.
 func newRepository(in *wire.RegisterRequest) (code.Repository, error) {
 	address := in.CloneURL + in.Path
 	clone, err := code.ParseCloneURL(address)
@@ -79,7 +79,8 @@ func newRepository(in *wire.RegisterRequest) (code.Repository, error) {
 	return r, checkRepository(&r)
 }
 
-// publicHosts are the hosts whose kind and pages follow from the clone URL.
+// publicHost returns the kind of a well-known host, for which kind and pages follow from
+// the clone URL.
 func publicHost(host string) (code.HostKind, bool) {
 	switch host {
 	case "github.com":
@@ -131,7 +132,7 @@ func checkGlobs(field string, globs []string) error {
 	return nil
 }
 
-// checkName keeps names within what a page's address and a query can say.
+// checkName limits names to those that a page address and a query can express.
 func checkName(name string) error {
 	if len(name) > code.MaxNameBytes || hasControl(name) || !utf8.ValidString(name) || strings.ContainsAny(name, "@,") {
 		return fmt.Errorf("%w: name: want 1 to %d bytes of one line without '@' and ','; give another name", errBody, code.MaxNameBytes)
@@ -144,9 +145,9 @@ func checkName(name string) error {
 
 func hasControl(s string) bool { return strings.ContainsFunc(s, unicode.IsControl) }
 
-// reconcileRegistration keeps the ID, and unless others are given the name and the globs,
-// of a repository that is registered under the same clone URL, and refuses a
-// name that another repository has.
+// reconcileRegistration preserves the ID and, unless the request sets them, the name and
+// the globs of a repository that is registered with the same clone URL. It refuses a name
+// that another repository has.
 func (s *Server) reconcileRegistration(r *http.Request, repository code.Repository, named bool) (code.Repository, error) {
 	known, err := s.o.Catalog.Find(r.Context(), repository)
 	switch {
@@ -202,7 +203,7 @@ func (s *Server) refreshRepository(r *http.Request) (*reply, error) {
 	return acceptedReply(out), nil
 }
 
-// knownRepository returns the registered repository of {repoId}, which is about to change.
+// knownRepository returns the registered repository of {repoId} for a change.
 func (s *Server) knownRepository(r *http.Request) (code.Repository, error) {
 	known, err := s.visibleByID(r)
 	if err != nil {

@@ -12,19 +12,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
-// Replays builds versions of the index next to the live one, and switches between
-// them.
+// Replays builds versions of the index next to the live one, and switches between them.
 type Replays interface {
-	// Start begins a replay and returns it. The error wraps replay.ErrRefused for
-	// what can never be, replay.ErrBusy if one is running.
+	// Start starts a replay and returns it. The error wraps replay.ErrRefused if the
+	// request can never succeed, and replay.ErrBusy if a replay is running.
 	Start(ctx context.Context, r replay.Request) (replay.Replay, error)
-	// Rollback begins to return to the version before. The error wraps replay.ErrBusy
-	// if a replay is running or there is none to return to.
+	// Rollback starts to return to the previous version. The error wraps replay.ErrBusy
+	// if a replay is running or there is no previous version.
 	Rollback(ctx context.Context) (replay.Replay, error)
-	// Cancel ends a replay that is running; one that has ended stays as it is. The
-	// error wraps code.ErrNotFound.
+	// Cancel cancels a running replay; one that has ended does not change. The error
+	// wraps code.ErrNotFound.
 	Cancel(ctx context.Context, id int) (replay.Replay, error)
-	// List returns the latest replays, the newest first, and the versions.
+	// List returns the latest replays, newest first, and the versions.
 	List(ctx context.Context) (replay.List, error)
 }
 
@@ -66,7 +65,7 @@ func (s *Server) cancelReplay(r *http.Request) (*reply, error) {
 	return s.replyWithReplay(func(replays Replays) (replay.Replay, error) { return replays.Cancel(r.Context(), id) })
 }
 
-// replyWithReplay answers 202 with the replay.
+// replyWithReplay responds with 202 and the replay.
 func (s *Server) replyWithReplay(f func(Replays) (replay.Replay, error)) (*reply, error) {
 	if s.o.Replays == nil {
 		return nil, errNoReplays

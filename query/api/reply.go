@@ -13,11 +13,11 @@ import (
 // handler computes the reply to a request; the front writes it.
 type handler func(r *http.Request) (*reply, error)
 
-// streamHandler writes the answer to a request by itself; what it returns before
-// that is answered by the front.
+// streamHandler writes the response to a request itself. If it returns an error before
+// that, the front responds.
 type streamHandler func(w http.ResponseWriter, r *http.Request) error
 
-// reply is an answer before it is written.
+// reply is a response before it is written.
 type reply struct {
 	status int
 	header http.Header
@@ -27,8 +27,7 @@ type reply struct {
 	release func()
 }
 
-// streamer writes a body in parts, where one buffer for all of it would be
-// large.
+// streamer writes a body in parts if one buffer for all of it would be too large.
 type streamer interface {
 	writeJSON(out *jsonout.Writer) error
 }
@@ -49,8 +48,9 @@ func acceptedReply(body any) *reply { return &reply{status: http.StatusAccepted,
 
 const contentTypeJSON = "application/json"
 
-// Write implements front.Answer. An error means that the client is gone or an encoder failed after
-// the status was sent: it cannot be reported to the client any more.
+// Write implements front.Answer. An error means that the client disconnected or that an
+// encoder failed after the status was sent, when it can no longer be reported to the
+// client.
 func (p *reply) Write(w http.ResponseWriter) error {
 	h := w.Header()
 	for name, values := range p.header {
@@ -75,8 +75,8 @@ func (p *reply) Write(w http.ResponseWriter) error {
 	return err
 }
 
-// streamBody writes a body in parts; one that fits into the buffer is written at once
-// and with its length.
+// streamBody writes a body in parts; a body that fits into the buffer is written in one
+// piece with its length.
 func streamBody(w http.ResponseWriter, status int, body streamer) error {
 	out := jsonout.New(&statusFirst{w, status, false})
 	defer out.Free()
@@ -89,8 +89,8 @@ func streamBody(w http.ResponseWriter, status int, body streamer) error {
 	return out.Flush()
 }
 
-// statusFirst sends the status before the first byte, so that a body that panics
-// before it can still be answered by a failure.
+// statusFirst sends the status before the first byte, so that a body that panics before
+// that can still get an error response.
 type statusFirst struct {
 	http.ResponseWriter
 	status int
@@ -115,8 +115,8 @@ func mustEncode(v any) []byte {
 	return b
 }
 
-// encode returns v as JSON without escapes for HTML, which no reader of ours
-// needs and which makes code hard to read.
+// encode returns v as JSON without HTML escapes, which our clients do not need and which
+// make code hard to read.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

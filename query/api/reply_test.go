@@ -35,8 +35,8 @@ func TestBodyThatFitsHasALength(t *testing.T) {
 	}
 }
 
-// A body that cannot be encoded is a defect of ours: it panics before its status
-// is sent, so that the failure can be answered.
+// TestBodyThatFailsSendsNoStatus checks that a body that cannot be encoded, a bug of
+// ours, panics before its status is sent, so that an error can be sent.
 func TestBodyThatFailsSendsNoStatus(t *testing.T) {
 	w := httptest.NewRecorder()
 	w.Code = 0

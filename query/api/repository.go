@@ -15,12 +15,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// This file is the one place that decides whether a repository exists for the
-// caller: one that they may not see has to look like one that does not exist, in
-// the response and in the work done to find out.
+// Only this file decides whether a repository exists for the caller: a repository that
+// the caller may not see must look like one that does not exist, both in the response and
+// in the work done to find out.
 
-// visibleRepository returns the repository with that full name, for every operation
-// on its files and history. Of several it returns the one with the lowest ID that
+// visibleRepository returns the repository with that full name, for every operation on
+// its files and history. If there are several, it returns the one with the lowest ID that
 // the caller may see. The error wraps code.ErrNotFound.
 func (s *Server) visibleRepository(ctx context.Context, name string) (*code.Repository, error) {
 	front.ExchangeIn(ctx).SetAuditTarget(audit.TargetRepository, name)
@@ -70,7 +70,7 @@ func (s *Server) visibleByID(r *http.Request) (code.Repository, error) {
 	return known, nil
 }
 
-// unknownRepository names nothing but what the request did.
+// unknownRepository returns an error that contains only what the request contained.
 func unknownRepository(r *http.Request, err error) error {
 	if failureOf(err).status == http.StatusNotFound {
 		err = code.ErrNotFound
@@ -78,7 +78,7 @@ func unknownRepository(r *http.Request, err error) error {
 	return fmt.Errorf("repository %s: %w", mux.Vars(r)["repoId"], err)
 }
 
-// repositoryOf reads the parameter repo.
+// repositoryOf returns the repository of the parameter repo.
 func (s *Server) repositoryOf(ctx context.Context, p *params) (*code.Repository, error) {
 	name := p.textParam("repo", code.MaxNameBytes)
 	if p.err != nil {
@@ -94,7 +94,7 @@ func (s *Server) repositoryOf(ctx context.Context, p *params) (*code.Repository,
 	return repository, err
 }
 
-// openView returns the current state of the index, limited to what exists for the
+// openView returns a view of the index, limited to the repositories that exist for the
 // caller.
 func (s *Server) openView(ctx context.Context) (search.View, error) {
 	v, err := s.o.Views.View(ctx)
@@ -107,5 +107,5 @@ func (s *Server) openView(ctx context.Context) (search.View, error) {
 	return v, nil
 }
 
-// isPublic is what visibility:public means: internal repositories are not public.
+// isPublic implements visibility:public: internal repositories are not public.
 func (s *Server) isPublic(r *code.Repository) bool { return s.o.Gate.Visibility(r) == account.Public }

@@ -14,9 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/query/api/internal/contract"
 )
 
-// decodeBody reads the JSON object of a request, checked by the document, into v.
-// Types are strict, unknown fields are skipped, as the established interface
-// does.
+// decodeBody checks the JSON object of a request against the document and decodes it into
+// v. Types are strict and unknown fields are ignored, as in the established interface.
 func (s *Server) decodeBody(r *http.Request, v any) error {
 	b, err := s.readBody(r)
 	if err != nil {
@@ -29,7 +28,7 @@ func (s *Server) decodeBody(r *http.Request, v any) error {
 }
 
 func (s *Server) readBody(r *http.Request) ([]byte, error) {
-	// The middleware bounds the size and the time, see package front.
+	// Package front bounds the size and the time.
 	b, err := io.ReadAll(r.Body)
 	if err == nil {
 		return b, nil
@@ -43,9 +42,9 @@ func (s *Server) readBody(r *http.Request) ([]byte, error) {
 	return nil, fmt.Errorf("%w: %w", errBody, err)
 }
 
-// params reads the query parameters of a request, which were checked by the
-// document. The first of several of one name counts; unknown ones are skipped.
-// It keeps the first error of what the document cannot say.
+// params reads the query parameters of a request, which were checked against the
+// document. The first of several with one name counts; unknown ones are ignored. It keeps
+// the first error that the document cannot express.
 type params struct {
 	operation *contract.Operation
 	values    url.Values
@@ -63,9 +62,9 @@ func (p *params) addErrorf(format string, args ...any) {
 	}
 }
 
-// intParam returns a whole number: the document's default if it is absent, or 0.
+// intParam returns an integer: if it is absent, the document's default or 0.
 func (p *params) intParam(name string) int {
-	n, _ := strconv.Atoi(p.wordParam(name)) // it was checked
+	n, _ := strconv.Atoi(p.wordParam(name)) // already checked
 	return n
 }
 
@@ -80,14 +79,14 @@ func (p *params) wordParam(name string) string {
 // boolParam reports whether a parameter is true.
 func (p *params) boolParam(name string) bool { return p.wordParam(name) == "true" }
 
-// timeParam returns a time in the form of RFC 3339, or none if it is absent.
+// timeParam returns an RFC 3339 time, or the zero time if it is absent.
 func (p *params) timeParam(name string) time.Time {
-	t, _ := time.Parse(time.RFC3339, p.values.Get(name)) // it was checked
+	t, _ := time.Parse(time.RFC3339, p.values.Get(name)) // already checked
 	return t
 }
 
-// textParam returns a string of at most max bytes, which the document, in whose words a
-// text has characters, cannot say.
+// textParam returns a string of at most max bytes. The document cannot express this
+// bound: its limits are in characters.
 func (p *params) textParam(name string, max int) string {
 	v := p.values.Get(name)
 	if len(v) > max || !utf8.ValidString(v) {

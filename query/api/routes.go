@@ -14,11 +14,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// route is one operation. The coverage test compares the table with the
-// OpenAPI document.
+// route is one operation. The coverage test compares the table with the OpenAPI document.
 type route struct {
 	front.Route
-	// One of the two: stream where the answer is written as it comes.
+	// One of the two: stream is for responses that are written in parts.
 	handler handler
 	stream  streamHandler
 }
@@ -43,7 +42,8 @@ func (s *Server) routeTable() []route {
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/erasures", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.listErasures},
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/repos/{repoId}/refresh", Access: front.AccessOwner, Action: audit.ReindexedRepository}, handler: s.refreshRepository},
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/repos/{repoId}/reindex", Access: front.AccessOwner, Action: audit.ReindexedRepository}, handler: s.reindexRepository},
-		// A picture shows no code: pages load it on each visit, and it is not worth an entry each.
+		// A picture shows no code: pages load it on each visit, and it is not worth an
+		// entry each time.
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/image", Access: front.AccessSearch}, handler: s.showImage},
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/status", Access: front.AccessSearch, Action: audit.ReadRepository}, handler: s.repositoryStatus},
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/repos/{repoId}/skipped", Access: front.AccessSearch, Action: audit.ReadRepository}, handler: s.skippedFiles},
@@ -78,7 +78,7 @@ func (s *Server) routeTable() []route {
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/deadletters/{partition}/{offset}", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.showDeadLetter},
 		{Route: front.Route{Method: http.MethodDelete, Path: "/api/deadletters/{partition}/{offset}", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.dropDeadLetter},
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/deadletters/{partition}/{offset}/replay", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.replayDeadLetter},
-		// What agents do is recorded call by call; see noteCall.
+		// Tool calls of agents are recorded one by one; see noteCall.
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/mcp", Access: front.AccessRead}, handler: s.postMCP},
 		{Route: front.Route{Method: http.MethodDelete, Path: "/api/mcp", Access: front.AccessRead}, handler: s.endMCP},
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/auth/setup", Access: front.AccessOpen}, handler: s.withAccounts(s.setUp)},
@@ -126,7 +126,7 @@ func (s *Server) routeTable() []route {
 	}
 }
 
-// newRouter takes a path's own methods, and answers 405 to its others.
+// newRouter routes each path's methods, and responds with 405 to its other methods.
 func (s *Server) newRouter() *mux.Router {
 	router := mux.NewRouter().SkipClean(true)
 	allowed := make(map[string][]string)
@@ -145,8 +145,8 @@ func (s *Server) newRouter() *mux.Router {
 	return router
 }
 
-// literalFirst groups the routes by path, and puts paths without parameters before
-// those with some: "rollback" is a separate path, and not an ID of a replay.
+// literalFirst groups the routes by path, and puts paths without parameters before paths
+// with parameters: "rollback" is a separate path, and not the ID of a replay.
 func literalFirst(routes []route) []route {
 	slices.SortStableFunc(routes, func(a, b route) int {
 		return cmp.Or(strings.Count(a.Path, "{")-strings.Count(b.Path, "{"), strings.Compare(a.Path, b.Path))
@@ -154,8 +154,7 @@ func literalFirst(routes []route) []route {
 	return routes
 }
 
-// checkDefinition returns an error for a route without an access rule, or with an invalid
-// one.
+// checkDefinition returns an error for a route without a valid access rule.
 func (rt *route) checkDefinition() error {
 	if err := rt.Validate(); err != nil {
 		return fmt.Errorf("api: %w", err)
@@ -166,7 +165,7 @@ func (rt *route) checkDefinition() error {
 	return nil
 }
 
-// handleRoute returns the handler of a route, behind the front.
+// handleRoute returns the handler of a route, wrapped by the front.
 func (s *Server) handleRoute(rt *route) http.Handler {
 	rt.Check = func(r *http.Request) (*http.Request, error) { return s.checkParameters(rt, r) }
 	if rt.stream != nil {
@@ -175,7 +174,7 @@ func (s *Server) handleRoute(rt *route) http.Handler {
 	return s.front.HandleRoute(&rt.Route, func(r *http.Request) (front.Answer, error) { return rt.handler(r) })
 }
 
-// routeMethods adds HEAD to GET: net/http leaves out the body by itself.
+// routeMethods adds HEAD to GET: net/http omits the body automatically.
 func routeMethods(method string) []string {
 	if method == http.MethodGet {
 		return []string{http.MethodGet, http.MethodHead}

@@ -10,10 +10,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// savedSearchPath begins the links of saved searches.
+// savedSearchPath is the path prefix of links to saved searches.
 const savedSearchPath = "/saved/"
 
-// newSavedSearch returns q as p sees it. It does not name the user of a shared one, because
+// newSavedSearch converts q for p. It does not name the owner of a shared search, because
 // members do not see each other's accounts.
 func (s *Server) newSavedSearch(p *auth.Principal, q *account.SavedSearch) wire.SavedSearch {
 	return wire.SavedSearch{
@@ -35,7 +35,7 @@ func (s *Server) listSavedSearches(a *auth.Service, r *http.Request) (*reply, er
 	return okReply(out), nil
 }
 
-// readSavedSearch reads the body of a saved search that is created or changed.
+// readSavedSearch reads the body of a request that creates or changes a saved search.
 func (s *Server) readSavedSearch(r *http.Request) (auth.SavedSearchEdit, error) {
 	var body struct {
 		Name          *string `json:"name"`

@@ -17,7 +17,7 @@ import (
 
 var errNoPrecise = fmt.Errorf("%w: this process has no precise indexes", ErrUnavailable)
 
-// uploadScip takes the precise index of a commit.
+// uploadScip stores the precise index of a commit.
 func (s *Server) uploadScip(r *http.Request) (*reply, error) {
 	if s.o.Precise == nil {
 		return nil, errNoPrecise

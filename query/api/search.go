@@ -16,19 +16,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// parsedSearch is a request that passed the checks.
+// parsedSearch is a validated request.
 type parsedSearch struct {
 	search.Request
-	// capped says that more matches were requested than the server looks for.
+	// capped is set if the request asks for more matches than the server returns.
 	capped bool
-	took   time.Duration // to parse the query
+	took   time.Duration // time to parse the query
 }
 
 func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 	var in wire.SearchRequest
 	err := s.decodeBody(r, &in)
 	if fault, ok := errors.AsType[*contract.Fault](err); ok && fault.Empty("query") {
-		err = nil // the parser says so with advice and the code of a query
+		err = nil // the parser reports it with advice and the code for queries
 	}
 	if err != nil {
 		return nil, err
@@ -42,7 +42,8 @@ func (s *Server) parseSearch(r *http.Request) (*parsedSearch, error) {
 	return out, err
 }
 
-// newParsedSearch takes what the document lets through and the server does not look for.
+// newParsedSearch adjusts options that the document allows but the server does not
+// support.
 func newParsedSearch(in *wire.SearchRequest, maxMatches int) *parsedSearch {
 	return &parsedSearch{
 		Request: search.Request{
@@ -63,8 +64,8 @@ func (s *Server) runSearch(r *http.Request) (*reply, error) {
 	if err != nil {
 		return nil, fmt.Errorf("search: %w", err)
 	}
-	// What the result holds may be the view's memory: on success it is released
-	// once the answer has been written, else here, even after a panic.
+	// The result may refer to the view's memory: on success the view is released once the
+	// response has been written, otherwise here, even after a panic.
 	out := &reply{status: http.StatusOK}
 	defer func() {
 		if out.release == nil {
@@ -84,8 +85,8 @@ func (s *Server) runSearch(r *http.Request) (*reply, error) {
 	return out, nil
 }
 
-// searchError distinguishes the server's timeout from a client that left. The only
-// thing that a search may look for and not find is a search context.
+// searchError distinguishes the server's timeout from a client that disconnected. The
+// only thing that a search can fail to find is a search context.
 func searchError(r *http.Request, err error) error {
 	if errors.Is(err, code.ErrNotFound) {
 		return fmt.Errorf("%w: %w", errContext, err)

@@ -6,8 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// newSearchFile returns a file as fileWriter writes it: for the few files of an answer that
-// are not among its matches.
+// newSearchFile returns a file in the format of fileWriter, for the few files of a
+// response that are not among its matches.
 func (s *Server) newSearchFile(m *search.FileMatch) wire.SearchFile {
 	ref := m.Ref
 	if len(m.Refs) > 0 {

@@ -10,10 +10,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
-// RunSearch runs a search for a page, as POST /api/stream_search does: emit gets the files
-// as they are found, and finish the result with the reason why it is not complete, empty
-// if it is. What both get may be memory of the view and is not to be kept. The principal
-// is that of the context, which page requests have from Front.
+// RunSearch runs a search for a page, as POST /api/stream_search does. emit gets the
+// files as they are found, and finish the result with the reason why it is incomplete, or
+// empty. Both may get memory of the view, and must not keep it. The principal is that of
+// the context, which Front sets for page requests.
 func (s *Server) RunSearch(ctx context.Context, r search.Request, emit search.Emit, finish func(r *search.Result, incompleteReason string) error) error {
 	matches := r.Matches
 	r.Matches, r.Display = min(r.Matches, s.o.MaxMatches), min(r.Display, s.o.MaxMatches)
@@ -41,7 +41,7 @@ func (s *Server) RunSearch(ctx context.Context, r search.Request, emit search.Em
 }
 
 // SearchableRepositories returns the repositories that exist for the context's principal,
-// by name. The slice is not to be changed.
+// ordered by name. The caller must not modify the slice.
 func (s *Server) SearchableRepositories(ctx context.Context) ([]*search.Repository, error) {
 	all, err := s.o.Catalog.Repositories(ctx)
 	if err != nil {
@@ -50,11 +50,11 @@ func (s *Server) SearchableRepositories(ctx context.Context) ([]*search.Reposito
 	return s.listings.listFor(all, listKey{visible: s.callerVisibility(ctx), sort: "name"}), nil
 }
 
-// maxFreshnessRepositories bounds the repositories that one page looks at.
+// maxFreshnessRepositories bounds the repositories that one page checks.
 const maxFreshnessRepositories = 10
 
-// Freshness looks at the first of some repositories, which have to exist for the caller.
-// Those that are gone meanwhile are left out.
+// Freshness returns the freshness of the first of some repositories, which must exist for
+// the caller. It omits those that were removed in the meantime.
 func (s *Server) Freshness(ctx context.Context, repositories []code.RepositoryID) (out indexing.Summary, err error) {
 	for _, id := range repositories[:min(len(repositories), maxFreshnessRepositories)] {
 		st, err := s.o.Status.Status(ctx, id)
@@ -82,5 +82,5 @@ func (s *Server) Freshness(ctx context.Context, repositories []code.RepositoryID
 	return out, nil
 }
 
-// AsOf returns the moment of the past that this server shows; empty for the present.
+// AsOf returns the moment in the past that this server shows; empty for the present.
 func (s *Server) AsOf() string { return s.o.AsOf() }

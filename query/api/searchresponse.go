@@ -12,9 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
-// searchResponse is the answer of POST /api/search. Its files are written one by one and
-// without encoding/json, which takes five times as long (BenchmarkFiles) and would hold an
-// answer of a hundred times a chunk's size.
+// searchResponse is the response of POST /api/search. It writes its files one at a time
+// and without encoding/json, which takes five times as long (BenchmarkFiles) and would
+// buffer a response of a hundred times a chunk's size.
 type searchResponse struct {
 	server *Server
 	files  []search.FileMatch
@@ -35,7 +35,7 @@ func (s *Server) newRelated(groups []search.Related) (out []wire.RelatedFiles) {
 }
 
 func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchResponse {
-	// A query of type:repo or select:repo has no files: repositoryInfo is its answer.
+	// A query with type:repo or select:repo returns no files, only repositoryInfo.
 	repositories := repositoryInfos{server: s}
 	for _, repository := range r.Repositories {
 		repositories.add(repository)
@@ -50,14 +50,14 @@ func (s *Server) newSearchResponse(in *parsedSearch, r *search.Result) *searchRe
 	}}
 }
 
-// newExplain converts the explanation of a search, if it was asked for.
+// newExplain converts the explanation of a search, if it was requested.
 func newExplain(in *parsedSearch, e *search.Explain) wire.SearchExplain {
 	if e == nil {
 		return wire.SearchExplain{}
 	}
 	out := wire.SearchExplain{Query: e.Query, Atoms: e.Atoms, AsOf: e.AsOf, Stages: wire.StageTimes(e.Stages), Stopped: string(e.Stopped)}
 	out.Stages.ParseMicros = in.took.Microseconds()
-	if e.Segments != nil { // nil is null: the index was not searched
+	if e.Segments != nil { // nil becomes null: the index was not searched
 		out.Segments = make([]wire.SegmentExplain, len(e.Segments))
 	}
 	for i := range e.Segments {
@@ -84,8 +84,9 @@ func newFacets(in []search.Facet) (out []wire.SearchFacet) {
 	return out
 }
 
-// newNotices converts the notices of a search and of its query, in the order of their places; nil if there are none.
-// If there are too many, those of the search remain: the answer may be empty because of what they are about.
+// newNotices converts the notices of a search and of its query, ordered by position; nil
+// if there are none. If there are too many, those of the search are kept, because they
+// may explain an empty result.
 func newNotices(ofSearch, ofQuery []syntax.Notice) (out []wire.SearchNotice) {
 	notices := slices.Concat(ofSearch, ofQuery)
 	notices = notices[:min(len(notices), syntax.MaxNotices)]
@@ -99,15 +100,15 @@ func newNotices(ofSearch, ofQuery []syntax.Notice) (out []wire.SearchNotice) {
 	return out
 }
 
-// Reasons of an answer in part that the search does not give.
+// Reasons for a partial result that the search does not set.
 const (
 	incompleteDisplay = "display limit"
 	incompleteServer  = "server match limit"
 	incompleteOther   = "not all was searched"
 )
 
-// incompleteReason says why the answer does not hold every match there is; empty
-// if it does. With "display limit" totalMatchCount is exact nevertheless.
+// incompleteReason returns why the response does not contain every match; empty if it
+// does. With "display limit", totalMatchCount is exact nevertheless.
 func (s *Server) incompleteReason(in *parsedSearch, r *search.Result) string {
 	switch missing := s.o.Missing(); {
 	case missing.Documents > 0 || missing.Refs > 0:
@@ -126,7 +127,8 @@ func (s *Server) incompleteReason(in *parsedSearch, r *search.Result) string {
 	return incompleteOther
 }
 
-// repositoryInfos collects those of an answer, in order and once each.
+// repositoryInfos collects the repositories of a response, in order and without
+// duplicates.
 type repositoryInfos struct {
 	server *Server
 	seen   map[code.RepositoryID]bool
@@ -147,7 +149,7 @@ func (l *repositoryInfos) add(r *search.Repository) {
 	})
 }
 
-// listInfos is never nil: it is an array in JSON.
+// listInfos never returns nil: it is an array in JSON.
 func (l *repositoryInfos) listInfos() []wire.RepositoryInfo {
 	if l.list == nil {
 		return []wire.RepositoryInfo{}

@@ -6,14 +6,15 @@ import (
 )
 
 const (
-	// flushReasonFinal: a blocking search answers once, at its end.
+	// flushReasonFinal is the reason of a blocking search, which responds once, at its
+	// end.
 	flushReasonFinal = wire.SearchStatsFlushReasonFLUSHREASONFINALFLUSH
-	// flushReasonPart is that of a part: its size, or there is no more for now.
+	// flushReasonPart is the reason of a part: it is full, or there is no more for now.
 	flushReasonPart = wire.SearchStatsFlushReasonFLUSHREASONUNKNOWNUNSPECIFIED
 )
 
-// newSearchStats returns the 21 members of stats. Each is counted, or the document
-// says why it cannot be other than it is.
+// newSearchStats returns the 21 members of stats. Each is either counted, or the document
+// explains why its value is fixed.
 func newSearchStats(r *search.Result) wire.SearchStats {
 	st := &r.Stats
 	return wire.SearchStats{

@@ -21,18 +21,18 @@ import (
 type Server struct {
 	o         Options
 	navigator *navigate.Navigator
-	openapi   func() (descriptions, error) // made when first asked for
+	openapi   func() (descriptions, error) // created at the first request
 	contract  *contract.Contract
 	metrics   *metrics
 	handler   http.Handler
 	listings  listings
 	front     *front.Front
-	// connectionKinds begins as the options have it; see Reconfigure.
+	// connectionKinds is initialized from the options; see Reconfigure.
 	connectionKinds atomic.Pointer[map[string]code.HostKind]
 	mcp             *mcp.Server
 }
 
-// New returns a Server of what o holds.
+// New returns a Server configured by o.
 func New(o Options) (*Server, error) {
 	o.ensureDefaults()
 	if err := o.validate(); err != nil {
@@ -72,12 +72,11 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP implements http.Handler. Every path that is not of the API gets a
-// 404 with an error object.
+// ServeHTTP implements http.Handler. Every path outside the API gets a 404 with an error
+// object.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// Front returns what every request passes, for pages and streams that this process
-// serves too.
+// Front returns the layers for other pages and streams of this process.
 func (s *Server) Front() *front.Front { return s.front }
 
 // newFront returns the front of the API's listener.
@@ -100,24 +99,23 @@ func (s *Server) newFront() (*front.Front, error) {
 	})
 }
 
-// probes are the paths of monitors, which accept any host name.
+// probes are the paths of monitoring probes, which accept any host name.
 var probes = []string{"/healthz", "/readyz", "/api/health"}
 
-// Reconfigure replaces the limits and the kinds of the connections, for requests that
-// come from now on.
+// Reconfigure replaces the limits and the kinds of the connections for future requests.
 func (s *Server) Reconfigure(l front.Limits, connections map[string]code.HostKind) {
 	s.front.SetLimits(l)
 	s.connectionKinds.Store(&connections)
 }
 
-// Repository returns the repository with that full name if it exists for the
-// context's principal. The error wraps code.ErrNotFound.
+// Repository returns the repository with that full name if it exists for the context's
+// principal. The error wraps code.ErrNotFound.
 func (s *Server) Repository(ctx context.Context, name string) (*code.Repository, error) {
 	return s.visibleRepository(ctx, name)
 }
 
-// Note records like the API; on error the data that the record is about must not be
-// shown.
+// Note writes an audit record as the API does. On an error, the caller must not show the
+// recorded data.
 func (s *Server) Note(ctx context.Context, rec audit.Record) error { return s.o.Audit.Note(ctx, rec) }
 
 // callerVisibility returns which repositories exist for the caller in the context.

@@ -90,7 +90,7 @@ func runCommand(t *testing.T, s *api.Server, w *world, router routers.Router, d 
 	return printAnswer(t, rec, w)
 }
 
-// argValue puts back the "=" at which datadriven cut the path.
+// argValue restores the "=" at which datadriven split the path.
 func argValue(a datadriven.CmdArg) string {
 	if len(a.Vals) == 0 {
 		return ""
@@ -121,7 +121,7 @@ func (w *world) setFailure(what string) {
 	}
 }
 
-// validateAnswer checks an answer against the document, where the document knows the
+// validateAnswer checks a response against the document if the document contains the
 // request.
 func validateAnswer(t *testing.T, pos string, router routers.Router, req *http.Request, rec *httptest.ResponseRecorder) {
 	t.Helper()
@@ -166,8 +166,8 @@ func printAnswer(t *testing.T, rec *httptest.ResponseRecorder, w *world) string 
 	return b.String()
 }
 
-// Every route is in the document with its access, every operation of the document
-// is a route, and the codes of errors are the document's.
+// TestDocumentIsComplete checks that every route is in the document with its access, that
+// every operation of the document is a route, and that the error codes match.
 func TestDocumentIsComplete(t *testing.T) {
 	doc, _ := loadDocument(t)
 	s := newServer(t, newWorld().serverOptions())
@@ -209,7 +209,8 @@ func TestBodyMustBeText(t *testing.T) {
 	}
 }
 
-// The options of a request reach the search, within the limits.
+// TestSearchRequest checks that the options of a request reach the search, within the
+// limits.
 func TestSearchRequest(t *testing.T) {
 	w := newWorld()
 	s := newServer(t, w.serverOptions())
@@ -236,8 +237,8 @@ func TestSearchRequest(t *testing.T) {
 	}
 }
 
-// A query above the limit of the language gets its advice; a body above the
-// server's limit is not read to its end.
+// TestLargeRequests checks that a query above the limit of the language gets advice, and
+// that a body above the server's limit is not read to its end.
 func TestLargeRequests(t *testing.T) {
 	s := newServer(t, newWorld().serverOptions())
 	rec := postRequest(s, "/api/search", `{"matches":1,"query":"`+strings.Repeat("x", 70_000)+`"}`)
@@ -283,7 +284,7 @@ func TestIncompleteReason(t *testing.T) {
 	}
 }
 
-// Links to files on each kind of host.
+// TestExternalLinks checks links to files on each kind of host.
 func TestExternalLinks(t *testing.T) {
 	for _, tc := range []struct {
 		kind code.HostKind
@@ -323,7 +324,8 @@ func TestExternalLinks(t *testing.T) {
 	}
 }
 
-// Sorting by push puts what was never pushed at the late end, and is stable.
+// TestOrderAndPages checks that sorting by push treats repositories without a push as the
+// oldest, and is stable.
 func TestOrderAndPages(t *testing.T) {
 	w := newWorld()
 	w.repositories = nil
@@ -422,7 +424,8 @@ quarry_api_panics_total 1
 	}
 }
 
-// Headers of every answer, and the request ID: kept if it is harmless.
+// TestHeaders checks the headers of every response, and that a harmless request ID is
+// kept.
 func TestHeaders(t *testing.T) {
 	s := newServer(t, newWorld().serverOptions())
 	for id, kept := range map[string]bool{"abc-1.2_3": true, "": false, "a b": false, strings.Repeat("x", 65): false, "<script>": false} {
@@ -442,8 +445,8 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// A body that stops arriving does not hold a connection forever, and the deadline
-// of the body does not end the response.
+// TestOverTheWire checks that a body that stops arriving does not hold a connection
+// forever, and that the deadline of the body does not end the response.
 func TestOverTheWire(t *testing.T) {
 	w := newWorld()
 	server := httptest.NewServer(newServer(t, w.serverOptions()))
@@ -483,7 +486,7 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// FuzzBodies: whatever the body, an answer of the 200 or 400 family in JSON.
+// FuzzBodies checks that any body gets a 2xx or 4xx response in JSON.
 func FuzzBodies(f *testing.F) {
 	for _, body := range []string{`{"query":"x","matches":1}`, `{"query":"(","matches":1}`, `{}`, `null`, `{"symbolName":"x"}`, `{"cloneUrl":"https://h/a"}`} {
 		f.Add(body)

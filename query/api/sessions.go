@@ -15,13 +15,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// newcomerOf reads the body of POST /api/auth/setup; that of the acceptance of an invitation
-// is the same, with an address that may be absent.
+// newcomerOf converts the body of POST /api/auth/setup. The body for accepting an
+// invitation is the same, except that the address is optional.
 func newcomerOf(in *wire.NewcomerRequest) auth.Newcomer {
 	return auth.Newcomer{Value: in.Value, Email: in.Email, Name: in.Name, Password: in.Password}
 }
 
-// signedInReply answers with the session in a cookie, and nowhere else.
+// signedInReply returns the session in a cookie, and nowhere else.
 func signedInReply(a *auth.Service, status int, in *auth.SignedIn, err error) (*reply, error) {
 	if err != nil {
 		return nil, err
@@ -32,7 +32,8 @@ func signedInReply(a *auth.Service, status int, in *auth.SignedIn, err error) (*
 	}, nil
 }
 
-// explainUnauthenticated says in words what was not good enough, the same whatever it was.
+// explainUnauthenticated explains a failed sign-in with the given words, which are the
+// same for every cause.
 func explainUnauthenticated(err error, words string) error {
 	if errors.Is(err, auth.ErrUnauthenticated) {
 		return fmt.Errorf("%w: %s", auth.ErrUnauthenticated, words)
@@ -63,7 +64,7 @@ func (s *Server) signOut(a *auth.Service, r *http.Request) (*reply, error) {
 	return signedOutReply(a, a.SignOut(r.Context(), auth.From(r.Context())))
 }
 
-// signedOutReply answers that a session is no more, and has the browser forget it.
+// signedOutReply responds that the session has ended, and deletes it in the browser.
 func signedOutReply(a *auth.Service, err error) (*reply, error) {
 	p, err := noContentOrError(err)
 	if err == nil {
@@ -73,7 +74,7 @@ func signedOutReply(a *auth.Service, err error) (*reply, error) {
 }
 
 // restrictionOf returns the numbers of the repositories that a credential is restricted
-// to, in order; nil for one that is not restricted.
+// to, in order; nil for an unrestricted credential.
 func (s *Server) restrictionOf(p *auth.Principal) []code.RepositoryNumber {
 	if p.Repositories == nil {
 		return nil
@@ -94,8 +95,8 @@ func (s *Server) showMe(a *auth.Service, r *http.Request) (*reply, error) {
 	return okReply(out), nil
 }
 
-// changeMe changes the caller's name, password or both. The password comes first,
-// because that change may be refused.
+// changeMe changes the caller's name, password or both. The password comes first, because
+// that change may be refused.
 func (s *Server) changeMe(a *auth.Service, r *http.Request) (*reply, error) {
 	var body struct {
 		Name        *string `json:"name"`

@@ -15,12 +15,11 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 )
 
-// patience bounds what the tests here wait for; the server's own bounds are far
-// below.
+// patience bounds the waits of these tests; the server's own bounds are far below.
 const patience = 20 * time.Second
 
-// startSocketServer is a server on a socket with short times, and done gets a value whenever a
-// request has ended.
+// startSocketServer returns a server on a socket with short timeouts; done gets a value
+// when a request has ended.
 func startSocketServer(t *testing.T, w *world) (server *httptest.Server, done chan struct{}) {
 	o := without429(w.serverOptions())
 	o.ReadTimeout, o.WriteTimeout, o.SearchTimeout = 60*time.Millisecond, 60*time.Millisecond, 60*time.Millisecond
@@ -44,8 +43,8 @@ func dialServer(t *testing.T, server *httptest.Server) net.Conn {
 	return conn
 }
 
-// A body that does not come is not waited for, whether the route reads one or not,
-// and the connection is not kept.
+// TestSlowBody checks that the server does not wait for a body that does not arrive,
+// whether the route reads one or not, and closes the connection.
 func TestSlowBody(t *testing.T) {
 	for path, want := range map[string]int{
 		"/api/search": 408, "/api/tree": 408, "/api/repos": 408, "/api/verifications": 408,
@@ -74,7 +73,7 @@ func isTimeout(err error) bool {
 	return ok && e.Timeout()
 }
 
-// A body that comes byte by byte has no more time than any other.
+// TestTricklingBody checks that a body that arrives byte by byte gets no extra time.
 func TestTricklingBody(t *testing.T) {
 	server, _ := startSocketServer(t, newWorld())
 	conn := dialServer(t, server)
@@ -101,10 +100,11 @@ func TestTricklingBody(t *testing.T) {
 	}
 }
 
-// The deadline of a body does not end a request whose body has come.
+// TestBodyHasCome checks that the deadline of a body does not end a request whose body
+// has arrived.
 func TestBodyHasCome(t *testing.T) {
 	w := newWorld()
-	w.block = true // until the search's own time is over
+	w.block = true // until the search's own timeout
 	server, _ := startSocketServer(t, w)
 	response, err := http.Post(server.URL+"/api/search", "application/json", strings.NewReader(`{"query":"x","matches":1}`))
 	if err != nil {
@@ -116,8 +116,8 @@ func TestBodyHasCome(t *testing.T) {
 	}
 }
 
-// A response that the client does not read is aborted, and its resources are
-// released.
+// TestSlowReader checks that a response that the client does not read is aborted and its
+// resources are released.
 func TestSlowReader(t *testing.T) {
 	w := newWorld()
 	text := bytes.Repeat([]byte("all work and no play\n"), 1<<20)

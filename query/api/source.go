@@ -15,7 +15,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
-// maxPathParameter lets a path that is too long be no path, not a bad parameter.
+// maxPathParameter lets a path that is too long be reported as an invalid path, not as a
+// bad parameter.
 const maxPathParameter = 64 << 10
 
 func (s *Server) showSource(r *http.Request) (*reply, error) {
@@ -39,8 +40,7 @@ func (s *Server) showSource(r *http.Request) (*reply, error) {
 	return okReply(answer), nil
 }
 
-// namedRevision refuses the empty name of a revision, which elsewhere means the
-// default branch.
+// namedRevision refuses an empty revision name, which elsewhere means the default branch.
 func (s *Server) namedRevision(r *http.Request, repository, revision string) (*code.Repository, error) {
 	if revision == "" {
 		return nil, fmt.Errorf("%w: it is empty; HEAD is the default branch", source.ErrInvalidRevision)

@@ -26,7 +26,7 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 		return nil, unknownRepository(r, err)
 	}
 	if !s.callerVisibility(r.Context()).Everything() {
-		st.Applied = nil // it counts what happens in others
+		st.Applied = nil // it counts the events of other repositories
 	}
 	out := &wire.RepositoryStatus{
 		RepoID: s.numberOf(id), RepoName: st.Repository.Name, State: wire.RepositoryStatusState(st.State), Refs: make([]wire.RefStatus, len(st.Refs)),
@@ -55,8 +55,8 @@ func (s *Server) repositoryStatus(r *http.Request) (*reply, error) {
 	return okReply(out), nil
 }
 
-// detailFor returns the detail of a failure for an owner with the scope admin and for the
-// operator; empty for other callers.
+// detailFor returns the detail of a failure for the operator and for owners with the
+// admin scope; empty for other callers.
 func detailFor(r *http.Request, f *indexing.Failure) string {
 	if !auth.From(r.Context()).Owner() {
 		return ""
@@ -87,7 +87,7 @@ func (s *Server) skippedFiles(r *http.Request) (*reply, error) {
 	return out, nil
 }
 
-// fullRef takes a short name for a branch.
+// fullRef interprets a short name as a branch.
 func fullRef(name string) code.Ref {
 	if name == "" || strings.HasPrefix(name, "refs/") {
 		return code.Ref(name)

@@ -14,9 +14,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// streamSearch answers POST /api/stream_search: what /api/search answers, in
-// parts, as they are found. A failure before the first part is an error object
-// like any other, a later one a frame.
+// streamSearch handles POST /api/stream_search: it returns the results of /api/search in
+// parts, as they are found. An error before the first part is a normal error response; a
+// later one is a frame.
 func (s *Server) streamSearch(w http.ResponseWriter, r *http.Request) error {
 	in, err := s.parseSearch(r)
 	if err != nil {
@@ -69,18 +69,18 @@ func (s *Server) finishStream(f *frameWriter, in *parsedSearch, result *search.R
 	if err != nil {
 		return err
 	}
-	// The connection may serve further requests, which are not all bounded.
+	// The connection may serve more requests, which are not all bounded.
 	_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout))
 	return nil
 }
 
-// frames writes the frames of a stream: lines "data: …", each followed by an
-// empty one. It keeps its first error.
+// frameWriter writes the frames of a stream: lines "data: …", each followed by an empty
+// line. It keeps its first error.
 type frameWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
-	limit   time.Duration // of one write
-	end     time.Time     // of the whole answer
+	limit   time.Duration // for one write
+	end     time.Time     // of the whole response
 	begun   bool
 	err     error
 	out     *jsonout.Writer
@@ -92,11 +92,11 @@ func newFrameWriter(w http.ResponseWriter, control *http.ResponseController, lim
 	return f
 }
 
-// close ends the use of f.
+// close releases the buffer of f.
 func (f *frameWriter) close() { f.out.Free() }
 
-// deadlineWriter gives every write of a stream its time. Writers without deadlines
-// (tests) are fine.
+// deadlineWriter sets a deadline for every write of a stream. It ignores writers that do
+// not support deadlines, as in tests.
 type deadlineWriter struct{ *frameWriter }
 
 // Write implements io.Writer.
@@ -109,7 +109,7 @@ func (t deadlineWriter) Write(b []byte) (int, error) {
 	return t.w.Write(b)
 }
 
-// beginAnswer sends the header.
+// beginAnswer sends the headers.
 func (f *frameWriter) beginAnswer() {
 	if f.begun {
 		return
@@ -123,10 +123,10 @@ func (f *frameWriter) beginAnswer() {
 	f.w.WriteHeader(http.StatusOK)
 }
 
-// sendLine sends one frame of text without line feeds.
+// sendLine sends one frame with text that contains no line feeds.
 func (f *frameWriter) sendLine(text string) error { return f.writeLine("data: "+text, nil) }
 
-// sendComment sends a line that readers of frames skip.
+// sendComment sends a comment line, which stream readers skip.
 func (f *frameWriter) sendComment(text string) error { return f.writeLine(": "+text, nil) }
 
 // sendFrame sends v as JSON.
@@ -134,8 +134,8 @@ func (f *frameWriter) sendFrame(v any) error {
 	return f.sendLine(string(bytes.TrimRight(mustEncode(v), "\n")))
 }
 
-// sendFiles sends a part, with the stats and the repositories of the part alone. Its files
-// are written one by one, as those of searchResponse are.
+// sendFiles sends a part, with the stats and the repositories of that part only. Like
+// searchResponse, it writes the files one at a time.
 func (f *frameWriter) sendFiles(s *Server, files []search.FileMatch, stats search.Stats) error {
 	repositories := repositoryInfos{server: s}
 	for i := range files {
@@ -146,8 +146,8 @@ func (f *frameWriter) sendFiles(s *Server, files []search.FileMatch, stats searc
 	return f.writeLine("data: ", func(out *jsonout.Writer) error { return s.writeFiles(out, files, &part) })
 }
 
-// writeLine writes a line that begins with text, and what rest writes, and flushes.
-// JSON has no line feed here, so it is one line.
+// writeLine writes a line that consists of text and the output of rest, and flushes it.
+// JSON contains no line feeds here, so it is one line.
 func (f *frameWriter) writeLine(text string, rest func(*jsonout.Writer) error) error {
 	if f.err != nil {
 		return f.err
@@ -171,7 +171,7 @@ func (f *frameWriter) writeLine(text string, rest func(*jsonout.Writer) error) e
 	return f.err
 }
 
-// sendError reports an error to the reader.
+// sendError sends an error frame.
 func (f *frameWriter) sendError(err error, requestID string) {
-	_ = f.sendFrame(&wire.StreamFrame{Type: wire.StreamFrameTypeError, Error: newError(err, requestID)}) // a reader that has gone needs no answer
+	_ = f.sendFrame(&wire.StreamFrame{Type: wire.StreamFrameTypeError, Error: newError(err, requestID)}) // the reader may have disconnected
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 )
 
-// frameWriter returns the data of the frames of a stream, as its clients read them.
+// frameWriter returns the data of the frames of a stream, as clients read them.
 func frameWriter(t *testing.T, body io.Reader) []string {
 	t.Helper()
 	var out []string
@@ -103,7 +103,8 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// TestStreamNotices checks that the final frame has the notices of the answer, of the query and of the search, and its related files.
+// TestStreamNotices checks that the final frame contains the notices of the query and of
+// the search, and the related files.
 func TestStreamNotices(t *testing.T) {
 	s := newServer(t, newWorld().serverOptions())
 	for query, want := range map[string][]string{"boil": nil, "boil -kettle lang:tetx": {"DIFFERENT_MEANING", "FILTER_SELECTS_NOTHING"}, "kettel": {"TERM_FINDS_NOTHING"}} {
@@ -136,7 +137,8 @@ func TestStreamOfRepositories(t *testing.T) {
 	}
 }
 
-// What fails before the first part is an answer like any other.
+// TestStreamFailsBeforeItBegins checks that an error before the first part is a normal
+// error response.
 func TestStreamFailsBeforeItBegins(t *testing.T) {
 	w := newWorld()
 	s := newServer(t, w.serverOptions())
@@ -163,7 +165,7 @@ func TestStreamFailsBeforeItBegins(t *testing.T) {
 	}
 }
 
-// What fails later is the last frame, without [DONE].
+// TestStreamFailsLater checks that a later error is the last frame, without [DONE].
 func TestStreamFailsLater(t *testing.T) {
 	w := newWorld()
 	w.err, w.late = errors.New("disk"), true
@@ -177,8 +179,8 @@ func TestStreamFailsLater(t *testing.T) {
 	}
 }
 
-// A client that goes away in the middle of a stream ends its search, and so does
-// one that stalls.
+// TestStreamOfLeavingClient checks that a client that disconnects in the middle of a
+// stream ends its search, and so does one that stalls.
 func TestStreamOfLeavingClient(t *testing.T) {
 	w := newWorld()
 	w.block, w.late = true, true
@@ -195,13 +197,13 @@ func TestStreamOfLeavingClient(t *testing.T) {
 	}
 	cancel()
 	_ = response.Body.Close()
-	server.Close() // waits for the handler, whose search ends with the client alone
+	server.Close() // waits for the handler, whose search ends only when the client leaves
 	if a, r := w.acquired.Load(), w.released.Load(); a != 1 || r != 1 {
 		t.Errorf("%d views acquired, %d released", a, r)
 	}
 }
 
-// stalling is a searcher whose answer has no end.
+// stalling is a searcher with endless results.
 type stalling struct {
 	*world
 	err chan error
@@ -216,7 +218,8 @@ func (s *stalling) Stream(ctx context.Context, _ search.View, _ search.Request, 
 	}
 }
 
-// A client that does not read is left after a time.
+// TestStreamOfStallingClient checks that a client that does not read is disconnected
+// after a time.
 func TestStreamOfStallingClient(t *testing.T) {
 	s := &stalling{newWorld(), make(chan error, 1)}
 	o := s.serverOptions()

@@ -12,7 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// A stream that outlives its credential says nothing more, and does not look whole.
+// TestStreamEndsWithItsCredential checks that a stream that outlives its credential sends
+// nothing more, and does not look complete.
 func TestStreamEndsWithItsCredential(t *testing.T) {
 	w := closedWorld()
 	s := newServer(t, w.serverOptions())

@@ -8,10 +8,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// Submodules returns the submodules in a directory of a revision by their paths. The name of
-// the other repository is filled in only if the context's principal may read it: .gitmodules
-// may name any repository, and must not reveal whether it is here. Nothing is fetched, and
-// submodules of submodules are not resolved.
+// Submodules returns the submodules in a directory of a revision by path. The name of the
+// other repository is filled in only if the context's principal may read it: .gitmodules
+// may name any repository, and must not reveal whether it is registered here. Nothing is
+// fetched, and nested submodules are not resolved.
 func (s *Server) Submodules(ctx context.Context, r *code.Repository, revision, directory string) (map[string]source.Submodule, error) {
 	found, err := s.o.Source.Submodules(ctx, r, revision, directory)
 	if err != nil || len(found) == 0 {
@@ -33,8 +33,8 @@ func (s *Server) Submodules(ctx context.Context, r *code.Repository, revision, d
 	return out, nil
 }
 
-// listSubmodules returns Submodules for a listing, which is complete without them: an error is
-// logged, and the submodules are left out.
+// listSubmodules returns Submodules for a listing, which is useful without them: it logs
+// an error and omits the submodules.
 func (s *Server) listSubmodules(ctx context.Context, r *code.Repository, revision, directory string) map[string]source.Submodule {
 	found, err := s.Submodules(ctx, r, revision, directory)
 	if err != nil {

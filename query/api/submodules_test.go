@@ -39,8 +39,8 @@ func (g *moduleGit) Content(_ context.Context, _ code.RepositoryID, _ code.Commi
 	return []byte(g.modules), nil
 }
 
-// moduleCases are URLs in .gitmodules of github.com/meadow/kettle, with what the API says of
-// them.
+// moduleCases are URLs in .gitmodules of github.com/meadow/kettle, with the API's
+// results.
 var moduleCases = []struct{ name, url, clone, repository string }{
 	{"absolute", "https://github.com/meadow/kettle", "https://github.com/meadow/kettle", "github.com/meadow/kettle"},
 	{"ssh", "git@github.com:meadow/kettle.git", "ssh://git@github.com/meadow/kettle.git", "github.com/meadow/kettle"},
@@ -62,7 +62,7 @@ var moduleCases = []struct{ name, url, clone, repository string }{
 	{"nowhere", "", "", ""},
 }
 
-// modulesText is a file .gitmodules of moduleCases.
+// modulesText returns a .gitmodules file with moduleCases.
 func modulesText() string {
 	var b strings.Builder
 	for _, c := range moduleCases {
@@ -117,7 +117,7 @@ func TestSubmodules(t *testing.T) {
 			t.Errorf("%s: %s", credential, text)
 		}
 	}
-	// A file that says nothing, is too large, or cannot be read now.
+	// A file that is invalid, too large, or cannot be read now.
 	for _, broken := range []*moduleGit{{modules: "[submodule"}, {modules: strings.Repeat("# \n", 1<<20)}, {content: source.ErrNoPath}} {
 		git.modules, git.content = broken.modules, broken.content
 		if _, items := list("owner"); items["absolute"].Submodule == nil || items["absolute"].Submodule.CloneURL != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// listSymbols lists what a repository or a file defines.
+// listSymbols lists the definitions of a repository or a file.
 func (s *Server) listSymbols(r *http.Request) (*reply, error) {
 	p := queryParams(r)
 	request := navigate.SymbolsRequest{
@@ -48,10 +48,11 @@ func (s *Server) listSymbols(r *http.Request) (*reply, error) {
 	return okReply(s.newListedSymbols(found, found.Symbols[first:min(first+perPage, len(found.Symbols))])), nil
 }
 
-// maxKindParameter is above the longest value of the filter kind.
+// maxKindParameter exceeds the longest value of the filter kind.
 const maxKindParameter = 64
 
-// newListedSymbols copies: the view may be released before it is written.
+// newListedSymbols copies the symbols: the view may be released before the response is
+// written.
 func (s *Server) newListedSymbols(found *navigate.SymbolList, page []navigate.ListedSymbol) *wire.ListedSymbols {
 	out := &wire.ListedSymbols{
 		TotalCount: len(found.Symbols), IsExhaustive: found.Exhaustive,

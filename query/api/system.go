@@ -11,19 +11,19 @@ func (s *Server) showVersion(*http.Request) (*reply, error) {
 	return okReply(wire.Version{Version: s.o.Version}), nil
 }
 
-// listModels answers with the language models, of which this server has none.
-// Clients of the established interface ask for them when they start.
+// listModels returns the language models, of which this server has none. Clients of the
+// established interface request them when they start.
 func (s *Server) listModels(*http.Request) (*reply, error) {
 	return okReply([]wire.LanguageModel{}), nil
 }
 
-// reportHealth says that the process serves; it looks at nothing else, so that a slow
-// disk does not get the process killed.
+// reportHealth reports that the process serves requests. It checks nothing else, so that
+// a slow disk does not get the process killed.
 func (s *Server) reportHealth(*http.Request) (*reply, error) {
 	return okReply(wire.Health{Status: wire.HealthStatusOk}), nil
 }
 
-// reportReadiness says whether answers would be of use yet.
+// reportReadiness reports whether the server can return useful results yet.
 func (s *Server) reportReadiness(r *http.Request) (*reply, error) {
 	if err := s.o.Ready(r.Context()); err != nil {
 		return nil, fmt.Errorf("%w: %w", errNotReady, err)

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// maxUserIDBytes is above what any ID of a user has.
+// maxUserIDBytes exceeds the length of any user ID.
 const maxUserIDBytes = 256
 
 // namedUser reads the query parameter userId.
@@ -62,10 +62,10 @@ func (s *Server) listUsers(a *auth.Service, r *http.Request) (*reply, error) {
 	return okReply(out), nil
 }
 
-// changeOfUser is what an owner does to the user of the path.
+// changeOfUser is an owner's change of the user in the path.
 type changeOfUser func(ctx context.Context, p *auth.Principal, id account.UserID) (*account.User, error)
 
-// changeUser answers a change with the user as they are then.
+// changeUser applies a change and responds with the changed user.
 func changeUser(r *http.Request, change changeOfUser) (*reply, error) {
 	user, err := change(r.Context(), auth.From(r.Context()), account.UserID(mux.Vars(r)["userId"]))
 	if err != nil {

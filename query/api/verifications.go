@@ -15,22 +15,21 @@ import (
 
 // Bounds of a verification.
 const (
-	// maxVerificationTime ends one.
+	// maxVerificationTime bounds the time of a verification.
 	maxVerificationTime = 24 * time.Hour
 	// maxVerified bounds the repositories that a request names.
 	maxVerified = 10_000
 )
 
-// Verifier compares what is indexed with the repositories.
+// Verifier compares the index with the repositories.
 type Verifier interface {
-	// Verify calls emit with everything it has to say, in this goroutine, the
-	// summary last. It fails with ErrUnavailable, before the first call, if it
-	// cannot be done here or now.
+	// Verify calls emit with every finding, in this goroutine, and the summary last. It
+	// fails with ErrUnavailable, before the first call, if verification is not possible
+	// here or now.
 	Verify(ctx context.Context, r verification.Request, emit func(*verification.Finding) error) error
 }
 
-// NewVerificationFrame returns a finding as it is answered, with the number of its
-// repository.
+// NewVerificationFrame converts a finding, with the number of its repository.
 func NewVerificationFrame(f *verification.Finding, number code.RepositoryNumber) *wire.VerificationFrame {
 	out := &wire.VerificationFrame{
 		Type: wire.VerificationFrameType(f.Type), RepoID: number, RepoName: f.Name, Ref: string(f.Ref), Kind: wire.VerificationFrameKind(f.Kind),
@@ -45,7 +44,7 @@ func NewVerificationFrame(f *verification.Finding, number code.RepositoryNumber)
 	return out
 }
 
-// verifyIndex answers POST /api/verifications: frames, as they come.
+// verifyIndex handles POST /api/verifications and streams frames.
 func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 	var in wire.VerificationRequest
 	if err := s.decodeBody(r, &in); err != nil {
@@ -70,7 +69,7 @@ func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 		if err = f.sendLine("[DONE]"); err != nil {
 			return err
 		}
-		_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // the connection may serve others
+		_ = f.control.SetWriteDeadline(time.Now().Add(s.o.WriteTimeout)) // restore it for later requests on the connection
 		return nil
 	}
 	if !f.begun {
@@ -82,7 +81,7 @@ func (s *Server) verifyIndex(w http.ResponseWriter, r *http.Request) error {
 	return err
 }
 
-// resolveRepositories returns the repositories of names or numbers.
+// resolveRepositories returns the repositories for names or numbers.
 func (s *Server) resolveRepositories(ctx context.Context, names []string) ([]code.RepositoryID, error) {
 	if len(names) > maxVerified {
 		return nil, fmt.Errorf("%w: repositories: %d, at most %d", errBody, len(names), maxVerified)

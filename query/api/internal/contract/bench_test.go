@@ -16,9 +16,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// BenchmarkSearchBody is what a search pays for its checks: decoding alone, decoding
-// with this package, and kin-openapi's validator of requests, which wants decoding
-// after it.
+// BenchmarkSearchBody measures the cost of checking a search: decoding alone, decoding
+// with this package, and kin-openapi's request validator, which needs decoding
+// afterwards.
 func BenchmarkSearchBody(b *testing.B) {
 	const body = `{"query":"boil lang:go repo:kettle","matches":100,"contextLines":3,"isRegexEnabled":false}`
 	b.Run("decode", func(b *testing.B) {

@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxWhole is the largest whole number passed to a handler; larger ones are reduced
-// to it. JSON's numbers are not exact beyond it.
+// maxWhole is the largest integer passed to a handler; larger ones are clamped to it.
+// JSON numbers are not exact beyond it.
 const maxWhole = 1 << 53
 
-// Body checks a body and decodes it into v, which has a field for every member that
+// Body checks a body and decodes it into v, which must have a field for every member that
 // the handler reads.
 func (o *Operation) Body(b []byte, v any) error {
 	if o == nil || o.body == nil {
@@ -39,9 +39,8 @@ func (o *Operation) Body(b []byte, v any) error {
 	if exact && json.Unmarshal(b, v) == nil {
 		return nil
 	}
-	// encoding/json does not follow JSON's rules for a number such as 1e3, a name
-	// such as Query for query, or a duplicate member. Encode the tree again without
-	// them first.
+	// encoding/json does not follow JSON's rules for a number such as 1e3, a name such as
+	// Query for query, or a duplicate member. Encode the tree again without them first.
 	plain, err := json.Marshal(o.body.plainValue(tree))
 	if err != nil {
 		return fmt.Errorf("spell a body out: %w", err)
@@ -59,7 +58,7 @@ func syntaxFault(err error) *Fault {
 	return &Fault{Want: "valid JSON", Have: quoteText(err.Error())}
 }
 
-// checkValue checks a value. exact is unset if encoding/json would read it otherwise.
+// checkValue checks a value. It clears exact if encoding/json would read it differently.
 func (s *schema) checkValue(v any, exact *bool) *Fault {
 	if v == nil && s.nullable {
 		return nil
@@ -153,7 +152,8 @@ func (s *schema) checkObject(v any, exact *bool) *Fault {
 		if f == nil {
 			continue
 		}
-		// Of several, the one that comes first in the alphabet, so that answers repeat.
+		// Report the first of several faults alphabetically, so that responses are
+		// reproducible.
 		if f.prefixField(name); fault == nil || f.Field < fault.Field {
 			fault = f
 		}
@@ -161,7 +161,7 @@ func (s *schema) checkObject(v any, exact *bool) *Fault {
 	return fault
 }
 
-// checkOneOf checks that one set of members is there, and no other.
+// checkOneOf checks that exactly one set of members is present.
 func (s *schema) checkOneOf(object map[string]any) *Fault {
 	if len(s.oneOf) == 0 {
 		return nil
@@ -183,7 +183,7 @@ func (s *schema) checkOneOf(object map[string]any) *Fault {
 	return &Fault{Want: strings.Join(names, " or ") + ", one of them", Have: have}
 }
 
-// matchesMember reports whether encoding/json would take name for a member's.
+// matchesMember reports whether encoding/json would match name to a member.
 func (s *schema) matchesMember(name string) bool {
 	for member := range s.members {
 		if strings.EqualFold(name, member) {
@@ -193,8 +193,8 @@ func (s *schema) matchesMember(name string) bool {
 	return false
 }
 
-// plainValue returns a checked value as encoding/json reads it: without unknown
-// members, and whole numbers in digits.
+// plainValue returns a checked value in a form that encoding/json reads correctly:
+// without unknown members, and with integers in plain digits.
 func (s *schema) plainValue(v any) any {
 	switch v := v.(type) {
 	case float64:
@@ -219,7 +219,7 @@ func (s *schema) plainValue(v any) any {
 	return v
 }
 
-// kindOf names the type of a value of JSON.
+// kindOf returns the JSON type of a value.
 func kindOf(v any) string {
 	switch v.(type) {
 	case nil:

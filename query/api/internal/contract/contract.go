@@ -10,7 +10,7 @@ import (
 // Contract holds the operations of a document, by method and path.
 type Contract struct{ operations map[string]*Operation }
 
-// Operation checks requests of one operation. A nil Operation finds no fault.
+// Operation checks requests for one operation. A nil Operation accepts everything.
 type Operation struct {
 	path, query  []parameter
 	body         *schema
@@ -22,11 +22,12 @@ type parameter struct {
 	name     string
 	required bool
 	schema   *schema
-	// fallback is the value of an absent parameter, as it would be sent.
+	// fallback is the value of an absent parameter, in the form in which it would be
+	// sent.
 	fallback string
 }
 
-// Compile returns the checks of a document.
+// Compile compiles the checks of a document.
 func Compile(d *openapi.Document) (*Contract, error) {
 	c := &compiler{document: d, named: make(map[string]*schema)}
 	out := &Contract{operations: make(map[string]*Operation)}
@@ -42,11 +43,11 @@ func Compile(d *openapi.Document) (*Contract, error) {
 	return out, nil
 }
 
-// Operation returns the operation of a method and a path as the document spells
-// it, or nil.
+// Operation returns the operation of a method and a path as written in the document, or
+// nil.
 func (c *Contract) Operation(method, path string) *Operation { return c.operations[method+" "+path] }
 
-// Path checks the parameters of the path, which value returns by name.
+// Path checks the parameters of the path; value returns them by name.
 func (o *Operation) Path(value func(name string) string) error {
 	if o == nil {
 		return nil
@@ -81,8 +82,7 @@ func (o *Operation) Query(values url.Values) error {
 	return nil
 }
 
-// Fallback returns the value that counts where a query parameter is absent, or
-// nothing.
+// Fallback returns the default of a query parameter, or the empty string.
 func (o *Operation) Fallback(name string) string {
 	if o == nil {
 		return ""

@@ -53,7 +53,8 @@ func TestBody(t *testing.T) {
 	}
 }
 
-// The decoded value follows JSON's rules where encoding/json differs from them.
+// TestBodyMeansWhatJSONSays checks that the decoded value follows JSON's rules where
+// encoding/json deviates from them.
 func TestBodyMeansWhatJSONSays(t *testing.T) {
 	o := compile(t).Operation("POST", "/api/search")
 	for _, body := range []string{
@@ -124,7 +125,7 @@ func TestPath(t *testing.T) {
 	}
 }
 
-// Nothing that a client sent makes a long answer of a fault.
+// TestFaultsAreShort checks that no input makes the message of a fault long.
 func TestFaultsAreShort(t *testing.T) {
 	long := make([]byte, 1<<20)
 	for i := range long {

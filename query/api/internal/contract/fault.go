@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// Fault says what is wrong with a request.
+// Fault describes what is wrong with a request.
 type Fault struct {
-	// Field is the parameter, or the way to the member of a body, such as
-	// branches[2]; empty for the body itself.
+	// Field is the parameter, or the path to the member of a body, such as branches[2];
+	// empty for the body itself.
 	Field string
-	// Want says what would be right.
+	// Want describes a valid value.
 	Want string
-	// Have is what was sent, cut short; empty if it is missing.
+	// Have is the invalid value, truncated; empty if it is missing.
 	Have string
 }
 
@@ -27,7 +27,7 @@ func (f *Fault) Error() string {
 	return fmt.Sprintf("%s: want %s, have %s", f.Field, f.Want, f.Have)
 }
 
-// Empty reports whether the fault is that a text has no characters.
+// Empty reports whether f reports that the text of a field is empty.
 func (f *Fault) Empty(field string) bool { return f.Field == field && f.Have == formatCharacters(0) }
 
 // prefixField returns f as the fault of a member of name.

@@ -13,7 +13,7 @@ import (
 type schema struct {
 	kind     string // a type of JSON Schema; empty for any
 	nullable bool
-	want     string // in words
+	want     string // description in words
 
 	enum                 []string
 	minimum, maximum     *float64
@@ -25,14 +25,14 @@ type schema struct {
 	minItems, maxItems   int // maxItems -1: no bound
 	members              map[string]*schema
 	required             []string
-	oneOf                [][]string // members, of which one set is there
+	oneOf                [][]string // sets of members; exactly one set must be present
 	closed               bool
-	rest                 *schema // of members that have no name; nil: anything
+	rest                 *schema // of members without a schema of their own; nil: anything
 	all                  []*schema
 }
 
-// compiler makes schemas of a document. A named one is made once, since it may
-// hold itself.
+// compiler compiles the schemas of a document. A named schema is compiled once, because
+// it may contain itself.
 type compiler struct {
 	document *openapi.Document
 	named    map[string]*schema
@@ -165,7 +165,7 @@ func boundOrNone(n *int) int {
 	return *n
 }
 
-// describeValue says in words what a value has to be.
+// describeValue describes valid values in words.
 func (s *schema) describeValue() string {
 	switch s.kind {
 	case "object":
@@ -218,7 +218,7 @@ func (s *schema) describeLimits() string {
 		low = *s.minimum
 	}
 	if s.exclusive && s.kind == "integer" {
-		low++ // "above 0" is "at least 1" then
+		low++ // "above 0" then means "at least 1"
 	}
 	switch {
 	case s.minimum != nil && s.maximum != nil:
@@ -233,7 +233,7 @@ func (s *schema) describeLimits() string {
 
 func formatCharacters(n int) string { return fmt.Sprintf("%d characters", n) }
 
-// checkString checks a string, in any position.
+// checkString checks a string in a path, a query or a body.
 func (s *schema) checkString(text string) *Fault {
 	have := ""
 	switch {

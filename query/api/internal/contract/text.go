@@ -10,7 +10,7 @@ func isTime(text string) bool {
 	return err == nil
 }
 
-// checkText checks a value that is spelled in a path or query.
+// checkText checks a value in a path or query.
 func (s *schema) checkText(text string) *Fault {
 	switch s.kind {
 	case "integer":

@@ -1,20 +1,20 @@
-// Package jsonout writes JSON by hand where encoding/json takes too long.
+// Package jsonout writes JSON where encoding/json is too slow.
 //
-// It answers the question "how does an answer of a thousand ranges and a megabyte
-// of minified code leave in a fraction of the time that it took to find?": half of
-// the time of a quick search was reflection, one copy of each text into a string,
-// and a look at each byte of it on its own.
+// It answers the question "how does a response with a thousand ranges and a megabyte of
+// minified code get written in a fraction of the time that it took to find?". Half of the
+// time of a quick search was spent on reflection, on copying each text into a string, and
+// on checking each byte separately.
 //
-// A Writer appends to a buffer that is used again. AppendString has the rules of
-// encoding/json without its escapes for HTML, so that answers stay what they were.
-// The caller sees to commas and braces; Raw takes them as they are.
+// A Writer appends to a reusable buffer. AppendString follows the rules of encoding/json
+// without its HTML escapes, so that responses do not change. The caller writes commas and
+// braces with Raw, which does not check them.
 //
 // # Invariants
 //
-//  1. A string is written as encoding/json writes it: what is not UTF-8 becomes
+//  1. A string is written as encoding/json writes it: bytes that are not UTF-8 become
 //     U+FFFD, and U+2028 and U+2029 are escaped.
-//  2. A buffer has at most PieceBytes when a value begins, and a string adds at
-//     most maxGrowth between two looks at it: what is larger leaves in pieces.
+//  2. A buffer holds at most PieceBytes when a value begins, and a string adds at most
+//     maxGrowth between size checks: larger values are written in pieces.
 //  3. Nothing is written after an error; Flush returns it.
 //
 // A Writer belongs to one goroutine.

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// reference is what encoding/json writes for a string.
+// reference returns the output of encoding/json for a string.
 func reference(t testing.TB, s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -65,7 +65,7 @@ func FuzzString(f *testing.F) {
 	})
 }
 
-// pieces notes what is written, and fails from the given piece on.
+// pieces records writes, and fails from the given piece on.
 type pieces struct {
 	sizes  []int
 	text   bytes.Buffer

@@ -10,8 +10,8 @@ import (
 
 const hex = "0123456789abcdef"
 
-// escapes has what follows the backslash for bytes with a short escape, 'u' for
-// others that need one, and 1 for bytes outside ASCII, which need a look.
+// escapes holds the character after the backslash for bytes with a short escape, 'u' for
+// other bytes that need one, and 1 for bytes outside ASCII, which must be checked.
 var escapes = func() (t [256]byte) {
 	for c := range 0x20 {
 		t[c] = 'u'
@@ -27,20 +27,20 @@ var escapes = func() (t [256]byte) {
 
 // AppendString appends s as a JSON string, quotes included.
 func AppendString(b []byte, s string) []byte {
-	// The bytes are only read, and not kept.
+	// The bytes are only read, and not retained.
 	return append(appendText(append(b, '"'), unsafe.Slice(unsafe.StringData(s), len(s))), '"')
 }
 
-// wordBytes are looked at and copied at once.
+// wordBytes is the number of bytes checked and copied together.
 const wordBytes = 8
 
-// appendText appends s without quotes. Lines of code have something to be escaped
-// in every other word, and no processor foresees where: a table without branches
-// for the bytes of such a word was tried, and was no faster.
+// appendText appends s without quotes. In lines of code, every other word contains a byte
+// that must be escaped, and no processor predicts where. A branch-free table for the
+// bytes of such a word was tried, and was no faster.
 func appendText(b, s []byte) []byte {
 	for len(s) > 0 {
 		b = slices.Grow(b, len(s)+2*wordBytes)
-		for len(s) >= wordBytes && cap(b)-len(b) >= 2*wordBytes { // until escapes took the room
+		for len(s) >= wordBytes && cap(b)-len(b) >= 2*wordBytes { // until escapes use up the room
 			x, at := binary.LittleEndian.Uint64(s), len(b)
 			b = b[:at+wordBytes]
 			binary.LittleEndian.PutUint64(b[at:], x)
@@ -63,17 +63,17 @@ func appendText(b, s []byte) []byte {
 	return b
 }
 
-// oddBytes sets the top bit of the first byte of a word, from the lowest, that
-// needs escaping, and maybe of bytes above it; 0 if there is none. A borrow only
-// comes from a byte below, which then is one, too.
+// oddBytes sets the top bit of the lowest byte of a word that needs escaping, and
+// possibly of bytes above it; it returns 0 if there is none. A borrow comes only from a
+// lower byte, which then needs escaping, too.
 func oddBytes(x uint64) uint64 {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	quote, slash := x^ones*'"', x^ones*'\\'
 	return (x | (x-ones*0x20)&^x | (quote-ones)&^quote | (slash-ones)&^slash) & tops
 }
 
-// appendOdd appends what s begins with: one character to be escaped, or all up to
-// the next one in ASCII. It returns what follows.
+// appendOdd appends the beginning of s: one character that must be escaped, or everything
+// up to the next ASCII character that must be. It returns the rest.
 func appendOdd(b, s []byte) ([]byte, []byte) {
 	c := s[0]
 	if c >= utf8.RuneSelf {
@@ -85,8 +85,8 @@ func appendOdd(b, s []byte) ([]byte, []byte) {
 	return append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&15]), s[1:]
 }
 
-// appendRunes appends the characters outside ASCII that s begins with. It returns
-// what follows.
+// appendRunes appends the characters outside ASCII at the beginning of s. It returns the
+// rest.
 func appendRunes(b, s []byte) ([]byte, []byte) {
 	for len(s) > 0 && s[0] >= utf8.RuneSelf {
 		r, size := utf8.DecodeRune(s)

@@ -9,18 +9,18 @@ import (
 	"unicode/utf8"
 )
 
-// PieceBytes is the size from which on what was written leaves: nearly every
-// answer fits, and then has a length and one call of the system.
+// PieceBytes is the size from which on buffered output is written: nearly every response
+// fits, and is then sent with a length in one system call.
 const PieceBytes = 256 << 10
 
-// sliceBytes of a text are escaped between two looks at the buffer; each byte may
-// become six.
+// sliceBytes of a text are escaped between checks of the buffer; each byte may become
+// six.
 const (
 	sliceBytes = 16 << 10
 	maxGrowth  = 6 * sliceBytes
 )
 
-// A Writer takes JSON to an io.Writer, in few pieces.
+// A Writer writes JSON to an io.Writer in few pieces.
 type Writer struct {
 	w    io.Writer
 	b    []byte
@@ -28,17 +28,17 @@ type Writer struct {
 	err  error
 }
 
-// writers are those not in use; the collector takes them when it likes.
+// writers are unused Writers; the garbage collector may free them.
 var writers = sync.Pool{New: func() any { return &Writer{b: make([]byte, 0, 32<<10)} }}
 
-// New returns a Writer to w. Free gives its buffer to others.
+// New returns a Writer to w. Free releases its buffer for reuse.
 func New(w io.Writer) *Writer {
 	o := writers.Get().(*Writer)
 	o.w, o.b, o.sent, o.err = w, o.b[:0], false, nil
 	return o
 }
 
-// Free ends the use of o. What was not flushed is lost.
+// Free releases o. Output that was not flushed is lost.
 func (o *Writer) Free() {
 	if o.w = nil; cap(o.b) <= 2*(PieceBytes+maxGrowth) {
 		writers.Put(o)
@@ -55,14 +55,13 @@ func (o *Writer) Flush() error {
 	return o.err
 }
 
-// Err returns the first error of a piece that was written.
+// Err returns the first write error.
 func (o *Writer) Err() error { return o.err }
 
-// Whole returns the size of all that was written, and false if some of it has left
-// already.
+// Whole returns the size of the output, and false if part of it has already been written.
 func (o *Writer) Whole() (int, bool) { return len(o.b), !o.sent }
 
-// flushIfFull flushes a buffer that is full.
+// flushIfFull flushes the buffer if it is full.
 func (o *Writer) flushIfFull() {
 	if len(o.b) >= PieceBytes {
 		_ = o.Flush() // kept in err
@@ -94,27 +93,27 @@ func (o *Writer) Text(s []byte) {
 	o.flushIfFull()
 }
 
-// cutBoundary returns n or a little less, so that no character of s is cut.
+// cutBoundary returns n or a little less, so that no character of s is split.
 func cutBoundary(s []byte, n int) int {
 	for i := n; i > n-utf8.UTFMax; i-- {
 		if utf8.RuneStart(s[i]) {
 			return i
 		}
 	}
-	return n // not UTF-8, so each byte is written on its own
+	return n // not UTF-8: each byte is written separately
 }
 
 // Uint appends a number.
 func (o *Writer) Uint(n uint64) { o.b = strconv.AppendUint(o.b, n, 10) }
 
-// Append lets f append JSON to the buffer: at most some kilobytes.
+// Append lets f append JSON to the buffer, at most some kilobytes.
 func (o *Writer) Append(f func(b []byte) []byte) {
 	o.b = f(o.b)
 	o.flushIfFull()
 }
 
-// Members appends the members of the object that encoding/json makes of v, each
-// after a comma, and returns its error. They are held whole.
+// Members appends the members of the object that encoding/json produces for v, each after
+// a comma, and returns its error. It buffers them completely.
 func (o *Writer) Members(v any) error {
 	at := len(o.b)
 	e := json.NewEncoder((*sink)(o))
@@ -123,7 +122,7 @@ func (o *Writer) Members(v any) error {
 		return err
 	}
 	if o.b = bytes.TrimSuffix(o.b, []byte("}\n")); len(o.b) == at+1 {
-		o.b = o.b[:at] // it has none
+		o.b = o.b[:at] // the object has no members
 		return nil
 	}
 	o.b[at] = ','
@@ -131,7 +130,7 @@ func (o *Writer) Members(v any) error {
 	return nil
 }
 
-// sink is what the encoder of Members writes to.
+// sink is the writer of Members' encoder.
 type sink Writer
 
 // Write implements io.Writer.

@@ -19,14 +19,14 @@ var pageText string
 //go:embed page.css
 var style string
 
-// Style is the source of styles that a Content-Security-Policy has to allow: that
-// of the page, by its hash.
+// Style returns the style source that a Content-Security-Policy must allow for the page,
+// by its hash.
 func Style() string {
 	sum := sha256.Sum256([]byte(style))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	*openapi.Document
 	Style  template.CSS
@@ -87,7 +87,7 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"anchor": tagAnchor,
 }).Parse(pageText))
 
-// tagAnchor returns a tag as an id that needs no escapes in a link.
+// tagAnchor returns a tag as an HTML ID that needs no escapes in a link.
 func tagAnchor(tag string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(tag), func(r rune) bool { return r < 'a' || r > 'z' }), "-")
 }
@@ -104,10 +104,10 @@ var accessWords = map[openapi.Access]string{
 	openapi.AccessOperator: "Needs the operator: the token in the data directory of the server.",
 }
 
-// Page returns d as HTML. It fails where d holds a reference that leads nowhere.
+// Page returns d as HTML. It fails if d contains a broken reference.
 func Page(d *openapi.Document) ([]byte, error) {
 	r := &renderer{d}
-	p := page{Document: d, Style: template.CSS(style)} // embedded, ours
+	p := page{Document: d, Style: template.CSS(style)} // embedded, trusted
 	for _, tag := range d.Tags {
 		p.Groups = append(p.Groups, group{Tag: tag})
 	}

@@ -26,8 +26,8 @@ func page(t *testing.T) (*openapi.Document, string) {
 	return d, string(b)
 }
 
-// The page is well-formed, runs nothing, fetches nothing, and every link within it
-// leads somewhere.
+// TestPageStandsAlone checks that the page is well-formed, runs nothing and fetches
+// nothing, and that every link within it has a target.
 func TestPageStandsAlone(t *testing.T) {
 	_, text := page(t)
 	ids, links := make(map[string]bool), make(map[string]bool)
@@ -69,7 +69,7 @@ func TestPageStandsAlone(t *testing.T) {
 	}
 }
 
-// Everything of the document is on the page.
+// TestPageIsWhole checks that everything in the document is on the page.
 func TestPageIsWhole(t *testing.T) {
 	d, text := page(t)
 	wanted := func(what string) {

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// renderer makes what the template shows of what the document says.
+// renderer converts the document to the data of the template.
 type renderer struct{ document *openapi.Document }
 
 func (r *renderer) renderOperation(method, path string, p *openapi.Path, o *openapi.Operation) operation {
@@ -43,7 +43,7 @@ func (r *renderer) renderAnswer(status string, a *openapi.Answer) answer {
 	return out
 }
 
-// renderBody shows the first content type: no body has two.
+// renderBody renders the first content type: no body has two.
 func (r *renderer) renderBody(content openapi.List[*openapi.Media]) *body {
 	if len(content) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func (r *renderer) renderBody(content openapi.List[*openapi.Media]) *body {
 	return &body{r.typeOf(shown), indentExample(example)}
 }
 
-// renderCurl returns a curl line for the operation with the values of its examples.
+// renderCurl returns a curl command for the operation with its example values.
 func (r *renderer) renderCurl(o *operation) string {
 	var b strings.Builder
 	b.WriteString("curl")
@@ -107,7 +107,7 @@ func (r *renderer) renderShape(name string, s *openapi.Schema) shape {
 	return out
 }
 
-// typeOf says what a value is, with links to schemas that have a name.
+// typeOf describes a type, with links to named schemas.
 func (r *renderer) typeOf(s *openapi.Schema) template.HTML {
 	text := template.HTMLEscapeString
 	var out string
@@ -138,7 +138,7 @@ func (r *renderer) typeOf(s *openapi.Schema) template.HTML {
 	return template.HTML(out) // every text is escaped above
 }
 
-// describeLimits says the bounds of a value.
+// describeLimits describes the bounds of a value.
 func describeLimits(s *openapi.Schema) string {
 	var parts []string
 	number := func(n float64) string { return strconv.FormatFloat(n, 'f', -1, 64) }
@@ -176,7 +176,7 @@ func describeLimits(s *openapi.Schema) string {
 	return ", " + strings.Join(parts, ", ")
 }
 
-// literalValue returns a value as written in a URL: text without its quotes.
+// literalValue returns a value as written in a URL: text without quotes.
 func literalValue(v openapi.Value) string {
 	var text string
 	if json.Unmarshal(v, &text) == nil {
@@ -185,7 +185,7 @@ func literalValue(v openapi.Value) string {
 	return string(v)
 }
 
-// indentExample returns an example over several lines; one of text stays text.
+// indentExample returns an example over several lines; text examples stay text.
 func indentExample(v openapi.Value) string {
 	var b bytes.Buffer
 	if len(v) == 0 || v[0] == '"' || json.Indent(&b, v, "", "  ") != nil {
