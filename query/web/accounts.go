@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// Accounts authenticates visitors and changes accounts: auth.Service, which
+// Accounts authenticates visitors and changes accounts. auth.Service implements it, and
 // documents each method and its errors.
 type Accounts interface {
 	Authenticate(r *http.Request) (*auth.Principal, error)
@@ -60,13 +60,13 @@ type Accounts interface {
 
 var _ Accounts = (*auth.Service)(nil)
 
-// Repositories knows the registered repositories; api.Catalog does.
+// Repositories finds the registered repositories; api.Catalog implements it.
 type Repositories interface {
 	Repositories(ctx context.Context) ([]*search.Repository, error)
 }
 
-// Auditor records what was read. An error says that it is not taken, and that
-// the page must not be shown.
+// Auditor records reads. An error means that the record was not accepted, and that the
+// page must not be shown.
 type Auditor interface {
 	Note(ctx context.Context, rec audit.Record) error
 }

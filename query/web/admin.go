@@ -12,10 +12,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// failedShown is how many failed deliveries the first page of the operation lists.
+// failedShown is how many failed deliveries the overview lists.
 const failedShown = 5
 
-// adminOverview is what the first page of the operation shows.
+// adminOverview is the data of the overview of the administration pages.
 type adminOverview struct {
 	Readiness    *wire.Readiness
 	Version      string
@@ -32,15 +32,15 @@ type figureGroup struct {
 	Figures []figure
 }
 
-// A figure is a metric of this process, as people read it.
+// A figure is a metric of this process, formatted for people.
 type figure struct{ Name, Label, Value string }
 
-// Gatherer gives the metrics of this process; a registry does.
+// Gatherer provides the metrics of this process; a Prometheus registry implements it.
 type Gatherer interface {
 	Gather() ([]*dto.MetricFamily, error)
 }
 
-// unit is what a metric counts.
+// unit is the unit of a metric.
 type unit int
 
 const (
@@ -49,7 +49,7 @@ const (
 	unitSeconds
 )
 
-// shownMetrics are the metrics of the page, by group: the key of a text for each.
+// shownMetrics are the metrics of the page, by group; each has the key of a text.
 var shownMetrics = []struct {
 	group   string
 	metrics []shownMetric
@@ -82,8 +82,8 @@ var shownMetrics = []struct {
 	}},
 }
 
-// A shownMetric is a figure made of the series of a metric: their sum, the largest or the
-// smallest of them, or one figure for each value of a label.
+// A shownMetric is a figure derived from the series of a metric: their sum, maximum or
+// minimum, or one figure for each value of a label.
 type shownMetric struct {
 	name, text string
 	unit       unit
@@ -126,8 +126,8 @@ func (s *Server) adminPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "admin", title: s.texts.mustFormat("admin"), data: o})
 }
 
-// gatherFigures reads the metrics of the page. One with labels has a figure for each of
-// their values; one that this process does not have is left out.
+// gatherFigures reads the metrics of the page. A metric with a label has a figure for
+// each of its values; metrics that this process does not have are omitted.
 func (s *Server) gatherFigures() ([]figureGroup, error) {
 	if s.o.Gatherer == nil {
 		return nil, nil
@@ -160,8 +160,8 @@ func (s *Server) gatherFigures() ([]figureGroup, error) {
 	return groups, nil
 }
 
-// valuesByLabel returns the values of the series by the value of the label; under "" if
-// there is none.
+// valuesByLabel returns the values of the series by the value of the label; the key is ""
+// if there is no label.
 func (m *shownMetric) valuesByLabel(series []*dto.Metric) map[string][]float64 {
 	values := map[string][]float64{}
 	for _, one := range series {
@@ -176,7 +176,7 @@ func (m *shownMetric) valuesByLabel(series []*dto.Metric) map[string][]float64 {
 	return values
 }
 
-// format writes a value with its unit.
+// format formats a value with its unit.
 func (u unit) format(value float64) string {
 	switch u {
 	case unitBytes:
@@ -187,7 +187,7 @@ func (u unit) format(value float64) string {
 	return formatNumber(int(value))
 }
 
-// formatBytes writes a size with the largest unit of which there is one.
+// formatBytes formats a size in the largest unit that it reaches.
 func formatBytes(n int64) string {
 	const units = "kMGTP"
 	if n < 1000 {

@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// recordRead records in the audit log that the visitor has read, or was refused,
-// something. Metadata are pairs of name and value.
+// recordRead records in the audit log that the visitor has read something, or was
+// refused. metadata holds pairs of name and value.
 func (s *Server) recordRead(w http.ResponseWriter, v *pageRequest, action audit.Action, status int, metadata ...string) error {
 	if s.o.Audit == nil {
 		return nil
@@ -26,8 +26,8 @@ func (s *Server) recordRead(w http.ResponseWriter, v *pageRequest, action audit.
 	return s.o.Audit.Note(v.r.Context(), rec)
 }
 
-// recordRefusal is note for what is refused in any case: that it is not taken does
-// not make the answer another.
+// recordRefusal is recordRead for a request that is refused in any case: an error of the
+// audit log does not change the response.
 func (s *Server) recordRefusal(w http.ResponseWriter, v *pageRequest, action audit.Action, status int, metadata ...string) {
 	if err := s.recordRead(w, v, action, status, metadata...); err != nil {
 		s.o.Logger.WarnContext(v.r.Context(), "a refusal is not in the audit log", "action", string(action), "error", err)

@@ -14,7 +14,7 @@ import (
 // auditPerPage is how many entries of the audit log a page lists.
 const auditPerPage = 50
 
-// auditList is what the page of the audit log shows.
+// auditList is the data of the page of the audit log.
 type auditList struct {
 	Entries        []auditRow
 	Total          int
@@ -30,7 +30,7 @@ type auditRow struct {
 	Who string
 }
 
-// Details returns the metadata as pairs in the order of their names; templates call it.
+// Details returns the metadata as pairs, sorted by name; templates call it.
 func (r auditRow) Details() [][2]string {
 	pairs := make([][2]string, 0, len(r.Metadata))
 	for _, name := range slices.Sorted(maps.Keys(r.Metadata)) {

@@ -14,7 +14,7 @@ import (
 // maxBlameSubject bounds the subject of a commit next to its lines, in characters.
 const maxBlameSubject = 80
 
-// appendBlame shows the lines with the commits that wrote them.
+// appendBlame appends the lines with the commits that wrote them.
 func (s *Server) appendBlame(ctx context.Context, p *codePage, d *codeData, body *fileBody, text *codehtml.Text, shown part, mark codehtml.Range) error {
 	blame, err := s.o.Source.Blame(ctx, p.repository, p.commit(), p.Path)
 	if err != nil {
@@ -38,7 +38,7 @@ func (s *Server) appendBlame(ctx context.Context, p *codePage, d *codeData, body
 	return nil
 }
 
-// blameWriter writes what is next to the lines of a commit.
+// blameWriter writes the commit information next to the lines.
 type blameWriter struct {
 	server *Server
 	page   *codePage
@@ -46,7 +46,7 @@ type blameWriter struct {
 	now    time.Time
 }
 
-// appendAuthor opens the element of a range and says who wrote it, and when.
+// appendAuthor opens the element of a range and writes who wrote it, and when.
 func (w *blameWriter) appendAuthor(out []byte, r *source.BlameRange) []byte {
 	c := w.blame.Commits[r.Commit]
 	age := w.now.Sub(c.Time)
@@ -72,7 +72,7 @@ func (w *blameWriter) appendAuthor(out []byte, r *source.BlameRange) []byte {
 	return append(out, `</div>`...)
 }
 
-// ageLevel is the level of an age among six, for a color from new to old.
+// ageLevel returns the level of an age among six, for a color from new to old.
 func ageLevel(age time.Duration) int {
 	const day = 24 * time.Hour
 	for i, most := range []time.Duration{30 * day, 180 * day, 365 * day, 3 * 365 * day, 8 * 365 * day} {
@@ -83,7 +83,7 @@ func ageLevel(age time.Duration) int {
 	return 5
 }
 
-// commitAddress is the address of the page of a commit.
+// commitAddress returns the address of the page of a commit.
 func commitAddress(repository string, id code.CommitID) string {
 	return source.Address{Repository: repository, Kind: source.PageCommit, Path: string(id)}.String()
 }

@@ -16,21 +16,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Code gives the pages about code what the API has; api.Server does.
+// Code provides the API's data to pages about code; api.Server implements it.
 type Code interface {
-	// Repository returns the repository with that full name that exists for the
-	// context's principal. The error wraps code.ErrNotFound if there is none.
+	// Repository returns the repository with that full name that exists for the context's
+	// principal. The error wraps code.ErrNotFound if there is none.
 	Repository(ctx context.Context, name string) (*code.Repository, error)
 	// RepositoryNames returns the full names of the repositories that exist for the
 	// context's principal.
 	RepositoryNames(ctx context.Context) (iter.Seq[string], error)
-	// Submodules returns the submodules in a directory of a revision by their paths, with
-	// those of their repositories that exist for the context's principal.
+	// Submodules returns the submodules in a directory of a revision by path. The names
+	// of their repositories are set if these exist for the context's principal.
 	Submodules(ctx context.Context, r *code.Repository, revision, directory string) (map[string]source.Submodule, error)
 }
 
-// Failures of pages about code. One that may not be seen looks like one that is not
-// there.
+// Errors of pages about code. A page that the visitor may not see looks like one that
+// does not exist.
 var (
 	errNoCode     = errors.New("no such page about code")
 	errNoFile     = errors.New("no such file or directory")
@@ -57,18 +57,18 @@ func (s *Server) browseHandler() http.Handler {
 	}), s.refuseCode)
 }
 
-// codeVisit is the visit of a request that has passed the checks.
+// codeVisit returns the visit of a request that has passed the checks.
 func (s *Server) codeVisit(w http.ResponseWriter, r *http.Request) *pageRequest {
 	setHeaders(w.Header())
 	v := &pageRequest{r: r, principal: auth.From(r.Context()), access: accessOpen}
 	if v.principal.Actor.Kind == account.ActorUser {
-		v.user, _ = s.o.Accounts.Me(v.principal) // without it the page has no menu
+		v.user, _ = s.o.Accounts.Me(v.principal) // without the user the page has no menu
 	}
 	return v
 }
 
-// refuseCode answers a request that may not read code: a browser is sent to sign in
-// and back.
+// refuseCode responds to a request that may not read code: it redirects a browser to the
+// sign-in page, which leads back.
 func (s *Server) refuseCode(w http.ResponseWriter, r *http.Request, err error) {
 	setHeaders(w.Header())
 	v := &pageRequest{r: r, access: accessOpen}
@@ -88,8 +88,8 @@ func (s *Server) refuseCode(w http.ResponseWriter, r *http.Request, err error) {
 	s.showError(w, v, err)
 }
 
-// showCode finds out what an address shows, notes it in the audit log and then
-// shows it.
+// showCode resolves an address, records the read in the audit log and then shows the
+// page.
 func (s *Server) showCode(w http.ResponseWriter, v *pageRequest) (*codePage, error) {
 	p, err := s.findCode(v.r)
 	if err == nil {
@@ -115,9 +115,9 @@ func (s *Server) showCode(w http.ResponseWriter, v *pageRequest) (*codePage, err
 }
 
 // findCode returns the first reading of the address whose repository exists for the
-// visitor; if none does, the likeliest reading and errNoCode.
+// visitor. If there is none, it returns the most likely reading and errNoCode.
 func (s *Server) findCode(r *http.Request) (*codePage, error) {
-	// A path of many elements is expensive to show: none is longer than MaxPathBytes.
+	// A path of many elements is expensive to show, so limit paths to MaxPathBytes.
 	readings := slices.DeleteFunc(source.ReadAddress(r.URL.EscapedPath()), func(a source.Address) bool { return len(a.Path) > code.MaxPathBytes })
 	for _, a := range readings {
 		repository, err := s.o.Code.Repository(r.Context(), a.Repository)
@@ -135,7 +135,7 @@ func (s *Server) findCode(r *http.Request) (*codePage, error) {
 	return p, errNoCode
 }
 
-// noteCode makes the entry that the API makes of the same read.
+// noteCode records the read as the API does.
 func (s *Server) noteCode(w http.ResponseWriter, v *pageRequest, p *codePage, status int) error {
 	if s.o.Audit == nil {
 		return nil
@@ -173,7 +173,7 @@ func cutText(s string, n int) string {
 	return strings.ToValidUTF8(s[:min(len(s), n)], "")
 }
 
-// readCode fills in what the page shows.
+// readCode fills in the data of the page.
 func (s *Server) readCode(v *pageRequest, p *codePage) error {
 	err := s.readKind(v, p)
 	switch {
@@ -185,8 +185,8 @@ func (s *Server) readCode(v *pageRequest, p *codePage) error {
 	return err
 }
 
-// readKind reads the page of a kind. A page shows one commit, so the revision is
-// resolved first; commits and comparisons name theirs in the place of the path.
+// readKind reads the page of a kind. A page shows one commit, so the revision is resolved
+// first; commits and comparisons are named in place of the path.
 func (s *Server) readKind(v *pageRequest, p *codePage) error {
 	switch p.Kind {
 	case source.PageCommit:

@@ -13,7 +13,7 @@ import (
 )
 
 // TestBrowser walks through the pages in a real browser, with scripts and without.
-// QUARRY_WEB_SHOTS=DIR keeps pictures of them.
+// QUARRY_WEB_SHOTS=DIR saves screenshots.
 func TestBrowser(t *testing.T) {
 	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
 	for _, scripts := range []bool{false, true} {

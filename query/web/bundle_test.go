@@ -18,7 +18,7 @@ import (
 )
 
 // TestBundleIsCurrent builds the scripts, the icons and the licenses of both again, and
-// compares them with the committed files byte for byte; with QUARRY_GENERATE it writes
+// compares them with the committed files byte by byte; with QUARRY_GENERATE it writes
 // them. Every scripts/*.js is the script of a page.
 func TestBundleIsCurrent(t *testing.T) {
 	modules := oidctest.Modules(t, "lit")
@@ -43,15 +43,15 @@ func TestBundleIsCurrent(t *testing.T) {
 	}
 }
 
-// buildScripts returns the bundle of each entry by its name, and under "meta" what they
-// are made of.
+// buildScripts returns the bundle of each entry by name, and under "meta" the list of
+// inputs.
 func buildScripts(t *testing.T, modules string) map[string][]byte {
 	t.Helper()
 	entries, err := filepath.Glob("scripts/*.js")
 	if err != nil || len(entries) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
-	// In the bundle nothing may say where it was built.
+	// The bundle must not contain the path where it was built.
 	working, err := filepath.Abs("scripts")
 	if err != nil {
 		t.Fatal(err)
@@ -114,8 +114,7 @@ func buildSprite(t *testing.T, modules string) []byte {
 	return b.Bytes()
 }
 
-// collectLicenses returns the licenses of the npm packages that the scripts and the
-// sprite are made of.
+// collectLicenses returns the licenses of the npm packages in the scripts and the sprite.
 func collectLicenses(t *testing.T, modules string, metafile []byte) []byte {
 	t.Helper()
 	var meta struct {

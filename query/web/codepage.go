@@ -13,32 +13,33 @@ import (
 	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
-// markup is HTML that codehtml, diffhtml or document has made of text of a repository.
+// markup is HTML that codehtml, diffhtml or document has produced from a repository's
+// text.
 type markup = template.HTML
 
-// codePage is an address that was found, and the page of it.
+// codePage is a resolved address and its page.
 type codePage struct {
 	source.Address
 	repository *code.Repository
-	found      source.Revision // what the revision of the address means
+	found      source.Revision // what the revision of the address refers to
 	view       view
-	raw        *rawFile // the answer, where it is no page
-	redirectTo string   // another address that shows what is there
+	raw        *rawFile // the response, if it is not a page
+	redirectTo string   // another address, which shows the content
 }
 
-// commit is the revision that the page reads. A page shows one commit, even while the ref
-// moves.
+// commit returns the commit that the page reads. A page shows one commit, even while the
+// ref moves.
 func (p *codePage) commit() string { return string(p.found.Commit) }
 
-// codeData is what the templates of pages about code have in common.
+// codeData is the common data of the templates of pages about code.
 type codeData struct {
 	Kind             source.PageKind
 	Repository, Root string
-	Revision         string // as the address has it; empty is the default branch
-	Ref              string // what searches call the revision; empty is the default branch, and what they do not know
+	Revision         string // as in the address; empty means the default branch
+	Ref              string // the ref for searches; empty for the default branch and for revisions that searches do not cover
 	Commit           string
 	Path             string
-	Up               []crumb // the directories above
+	Up               []crumb // the parent directories
 	Name             string  // of the file or directory; empty at the root
 	Refs             []refLink
 	MoreRefs         bool
@@ -47,16 +48,17 @@ type codeData struct {
 	Notes            []string
 	Problem          *problem // why there is nothing to show, and what to do
 	Tree             []treeRow
-	Body             any // what the kind of the page adds
+	Body             any // the data of this kind of page
 }
 
-// codeLinks are the other pages of the same file or directory; empty ones are left out.
+// codeLinks are links to other pages of the same file or directory; empty ones are
+// omitted.
 type codeLinks struct {
 	Blob, Blame, History, Raw, Permalink, Host, Editor, EditorSetup string
 	Source, Rendered, Wrap, Unwrap                                  string
 }
 
-// problem says why there is no text, and what can be done.
+// problem explains why there is no text, and what the reader can do.
 type problem struct {
 	Icon, Title, Text string
 	Links             []crumb
@@ -71,16 +73,16 @@ type refLink struct {
 	Tag, Current bool
 }
 
-// badge says how far searches are behind the pushes of a repository.
+// badge shows how far the index is behind the pushes of a repository.
 type badge struct{ State, Text, Title string }
 
-// Bounds of what surrounds a file.
+// Bounds of the elements around a file.
 const (
-	maxCrumbs   = 64  // links to the directories above, the nearest of them
+	maxCrumbs   = 64  // links to the nearest parent directories
 	maxMenuRefs = 100 // branches and tags in the menu
 )
 
-// newCodeData returns what all pages about code show.
+// newCodeData returns the data of all pages about code.
 func (s *Server) newCodeData(r *http.Request, p *codePage) (*codeData, error) {
 	d := &codeData{
 		Kind: p.Kind, Repository: p.repository.Name, Root: p.pageURL(source.PageTree, ""), Revision: p.Revision, Commit: p.commit(), Path: p.Path,
@@ -105,17 +107,17 @@ func (s *Server) newCodeData(r *http.Request, p *codePage) (*codeData, error) {
 	return d, nil
 }
 
-// pageURL is the address of another page of the same revision.
+// pageURL returns the address of another page of the same revision.
 func (p *codePage) pageURL(kind source.PageKind, path string) string {
 	return source.Address{Repository: p.Repository, Revision: p.Revision, Kind: kind, Path: path}.String()
 }
 
-// commitURL is the address of a page at a commit.
+// commitURL returns the address of a page at a commit.
 func (p *codePage) commitURL(commit code.CommitID, kind source.PageKind, path string) string {
 	return source.Address{Repository: p.Repository, Revision: string(commit), Kind: kind, Path: path}.String()
 }
 
-// permalink is the address of this page that always shows the same commit.
+// permalink returns the address of this page at its commit.
 func (p *codePage) permalink(r *http.Request) string {
 	u := p.commitURL(p.found.Commit, p.Kind, p.Path)
 	if r.URL.RawQuery != "" && len(r.URL.RawQuery) < maxReturnBytes {
@@ -124,7 +126,7 @@ func (p *codePage) permalink(r *http.Request) string {
 	return u
 }
 
-// hostURL is the page of the file or directory on its code host.
+// hostURL returns the page of the file or directory on its code host.
 func (p *codePage) hostURL(first, last int) string {
 	pages, ref := pageurl.New(p.repository), code.Ref(p.Revision)
 	switch {
@@ -136,7 +138,7 @@ func (p *codePage) hostURL(first, last int) string {
 	return pages.LinesURL(ref, p.Path, first, last)
 }
 
-// addRefs fills the menu of branches and tags: those that searches find.
+// addRefs fills the menu with the branches and tags that searches find.
 func (s *Server) addRefs(ctx context.Context, p *codePage, d *codeData) error {
 	refs, err := s.o.Source.IndexedRefs(ctx, p.repository)
 	if err != nil {
@@ -161,14 +163,14 @@ func (s *Server) addRefs(ctx context.Context, p *codePage, d *codeData) error {
 	return nil
 }
 
-// newBadge says how fresh the index of a repository is; nil if nothing is known.
+// newBadge returns the freshness of a repository's index; nil if it is unknown.
 func (s *Server) newBadge(ctx context.Context, id code.RepositoryID) *badge {
 	if s.o.Status == nil {
 		return nil
 	}
 	st, err := s.o.Status.Status(ctx, id)
 	if err != nil {
-		return nil // the page is as good without it
+		return nil // the page works without it
 	}
 	now := s.o.Now()
 	b := &badge{State: "ok"}
@@ -193,7 +195,7 @@ func (s *Server) newBadge(ctx context.Context, id code.RepositoryID) *badge {
 	return b
 }
 
-// setView sets the page. Its title begins with what is special.
+// setView sets the page. The most specific part of its title comes first.
 func (p *codePage) setView(template string, d *codeData) {
 	title := strings.TrimPrefix(p.Path+" · "+p.Repository, " · ")
 	p.view = view{template: template, title: codehtml.SpellHidden(title), data: d, broad: true, script: codeScript, revalidates: true}
@@ -202,13 +204,13 @@ func (p *codePage) setView(template string, d *codeData) {
 // codeScript is the script of pages about code.
 const codeScript = "code.js"
 
-// markVisible writes a name with its hidden characters shown, for templates.
+// markVisible formats a name with its hidden characters made visible, for templates.
 func markVisible(s string) markup { return markup(codehtml.AppendName(nil, s)) }
 
 // markText is markVisible for a text of several lines.
 func markText(s string) markup { return markup(codehtml.AppendText(nil, []byte(s))) }
 
-// isOneOf reports whether err is one of the errors.
+// isOneOf reports whether err is one of errs.
 func isOneOf(err error, errs ...error) bool {
 	for _, e := range errs {
 		if errors.Is(err, e) {

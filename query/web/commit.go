@@ -13,44 +13,44 @@ import (
 
 // Bounds of a difference on one page.
 const (
-	maxFoldedLines    = 1000   // changed lines of a file above which it is folded
-	maxDiffLines      = 20_000 // lines of all files; the others have a link each
+	maxFoldedLines    = 1000   // changed lines above which a file is folded
+	maxDiffLines      = 20_000 // lines of all files; files beyond the bound get a link each
 	maxDiffFiles      = 3000
 	maxCompareCommits = 100
 )
 
-// diffBody is what the page of a commit or a comparison shows.
+// diffBody is the data of the page of a commit or a comparison.
 type diffBody struct {
 	Commit         *commitRow
 	Parents        []crumb
 	HostURL        string
-	Base, Head     string // of a comparison, as they were written
+	Base, Head     string // of a comparison, as written
 	BaseURL        string
 	HeadURL        string
-	Direct         string // the comparison of the commits themselves
+	Direct         string // the direct comparison of the commits
 	Commits        []commitRow
 	MoreCommits    bool
 	Files          []diffFile
 	MoreFiles      int
 	Added, Removed int
-	OnlyPath       string // the only file of the difference; empty for all
+	OnlyPath       string // the only file shown of the difference; empty for all
 	AllURL         string
 }
 
-// diffFile is a file that differs.
+// diffFile is a file of a difference.
 type diffFile struct {
-	ID             string // of the element; the list of files links to it
+	ID             string // of the element, for links from the list of files
 	Old, New       string
 	State          string // "added", "deleted", "renamed", "changed"
 	StateText      string
-	URL, OldURL    string // of the file before and after
+	URL, OldURL    string // address of the file before and after
 	Added, Removed int
 	Folded         bool
-	Later          string // the page that shows it, where this one does not
-	Text           markup // empty: nothing to show line by line
+	Later          string // the page that shows it, if this one does not
+	Text           markup // empty if there are no lines to show
 }
 
-// Name is the path of a file, or what it was before.
+// Name returns the path of a file; for a deleted file its previous path.
 func (f diffFile) Name() string {
 	if f.New == "" {
 		return f.Old
@@ -58,7 +58,7 @@ func (f diffFile) Name() string {
 	return f.New
 }
 
-// readCommit makes the page of a commit.
+// readCommit fills in the page of a commit.
 func (s *Server) readCommit(v *pageRequest, p *codePage) error {
 	ctx := v.r.Context()
 	if p.Path == "" {
@@ -87,7 +87,7 @@ func (s *Server) readCommit(v *pageRequest, p *codePage) error {
 	return s.fillDiff(p, d, body, files, err, base, c.ID)
 }
 
-// newDiffData returns what pages of differences have in common.
+// newDiffData returns the common data of pages that show differences.
 func (s *Server) newDiffData(v *pageRequest, p *codePage) (*codeData, *diffBody, error) {
 	shown := *p
 	shown.Path = ""
@@ -108,8 +108,8 @@ func (s *Server) newDiffData(v *pageRequest, p *codePage) (*codeData, *diffBody,
 	return d, body, nil
 }
 
-// readComparison makes the page of a comparison: BASE...HEAD is what HEAD has since it
-// left BASE, BASE..HEAD is what differs between the two.
+// readComparison fills in the page of a comparison: BASE...HEAD shows the changes of HEAD
+// since it branched off from BASE, BASE..HEAD the differences between the two.
 func (s *Server) readComparison(v *pageRequest, p *codePage) error {
 	query := v.r.URL.Query()
 	if base, head := query.Get("base"), query.Get("head"); base != "" || head != "" {
@@ -157,8 +157,8 @@ func (s *Server) readComparison(v *pageRequest, p *codePage) error {
 	return s.fillDiff(p, d, body, files, err, start, to.Commit)
 }
 
-// splitComparison takes BASE...HEAD or BASE..HEAD apart; a missing side is the default
-// branch. No name of a revision has two dots.
+// splitComparison splits BASE...HEAD or BASE..HEAD; a missing side is the default branch.
+// No revision name contains two dots.
 func splitComparison(text string) (base, head string, direct bool) {
 	if base, head, ok := strings.Cut(text, "..."); ok {
 		return base, head, false
@@ -170,7 +170,7 @@ func splitComparison(text string) (base, head string, direct bool) {
 	return base, head, direct
 }
 
-// fillDiff puts files into the page of a difference.
+// fillDiff adds files to the page of a difference.
 func (s *Server) fillDiff(p *codePage, d *codeData, body *diffBody, files []source.FileDiff, err error, base, head code.CommitID) error {
 	if errors.Is(err, source.ErrTooLarge) {
 		d.Problem = &problem{Icon: "file-x", Title: s.texts.mustFormat("codeLargeDiff"), Text: s.texts.mustFormat("codeLargeDiffText", "size", formatBytes(source.DefaultMaxDiffBytes))}
@@ -209,7 +209,7 @@ func countLines(f *source.FileDiff) (lines int) {
 	return lines
 }
 
-// newDiffFile returns what is shown of a file, without its lines.
+// newDiffFile returns the data of a file, without its lines.
 func (p *codePage) newDiffFile(f *source.FileDiff, base, head code.CommitID) diffFile {
 	out := diffFile{Old: f.Old, New: f.New, State: "changed"}
 	out.Added, out.Removed = diffhtml.Count(f)
@@ -230,7 +230,7 @@ func (p *codePage) newDiffFile(f *source.FileDiff, base, head code.CommitID) dif
 	return out
 }
 
-// renderHunks renders the lines of a file. The head of a hunk leads to its lines.
+// renderHunks renders the lines of a file. The head of a hunk links to its lines.
 func (s *Server) renderHunks(f *source.FileDiff, shown diffFile) markup {
 	var language code.Language
 	if s.o.Outline != nil {
@@ -250,7 +250,7 @@ func (s *Server) renderHunks(f *source.FileDiff, shown diffFile) markup {
 	return markup(out)
 }
 
-// linesURL is the address of lines of a file.
+// linesURL returns the address of lines of a file.
 func linesURL(address string, span source.LineSpan) string {
 	if address == "" || span.Lines == 0 {
 		return address

@@ -8,24 +8,24 @@ import (
 	"net/http"
 )
 
-// Compressed pages. A page has both what a link of another site may put into it, the query, and
-// what that site may not know: the token of forms, and code. Whoever sees the lengths of
-// encrypted answers and makes a browser ask for many of them could guess the second by the
-// first (BREACH), if they were compressed together. So an answer is compressed only if the
-// browser says that the request is from a page of this server or from the reader
-// (Sec-Fetch-Site), and only if it answers a GET: what shows a new key or invitation answers a
-// POST. And the token is masked for each address (maskToken), so that it never stands in two
-// answers to different queries.
+// Compressed pages. A page contains the query, which a link on another site can set, and
+// secrets of the reader: the token of forms, and code. An attacker who sees the lengths
+// of encrypted responses and makes a browser request many of them could infer the secrets
+// from the injected query (BREACH) if both were compressed together. So a response is
+// compressed only if the browser reports that the request comes from a page of this
+// server or from the reader (Sec-Fetch-Site), and only if it responds to a GET: pages
+// that show a new key or invitation respond to a POST. And the token is masked for each
+// address (maskToken), so that it never appears in two responses to different queries.
 
 const (
-	// maxCompressors bounds the pages that are compressed at a time, each with some
-	// 800 kB of memory; further ones are sent as they are.
+	// maxCompressors bounds the pages that are compressed concurrently, each with about
+	// 800 kB of memory; more pages are sent uncompressed.
 	maxCompressors = 32
-	// minCompressed is the size below which a page is not worth it.
+	// minCompressed is the size below which compression is not worthwhile.
 	minCompressed = 1400
 )
 
-// compressors are the writers that are free, nil for one that is not made yet.
+// compressors are the free writers; nil for one that has not been created yet.
 type compressors chan *gzip.Writer
 
 func newCompressors() compressors {
@@ -36,7 +36,7 @@ func newCompressors() compressors {
 	return c
 }
 
-// take returns a free writer to w, or nil. Give it back by release.
+// take returns a free writer to w, or nil. The caller must release it.
 func (c compressors) take(w io.Writer) *gzip.Writer {
 	select {
 	case z := <-c:
@@ -56,9 +56,9 @@ func (c compressors) release(z *gzip.Writer) {
 	c <- z
 }
 
-// mayCompress reports whether the answer to a request may be compressed. Old browsers and
-// programs do not say where a request is from: over http, where nothing is encrypted,
-// that makes no difference.
+// mayCompress reports whether the response to a request may be compressed. Old browsers
+// and programs do not report where a request comes from: over http, where nothing is
+// encrypted, that does not matter.
 func (s *Server) mayCompress(r *http.Request) bool {
 	switch r.Header.Get("Sec-Fetch-Site") {
 	case "same-origin", "none":
@@ -72,8 +72,8 @@ func (s *Server) mayCompress(r *http.Request) bool {
 	return r.Method == http.MethodGet && acceptsGzip(r)
 }
 
-// compressPage returns a whole page, compressed if that may be and is worth it, and says so in
-// the header.
+// compressPage returns a whole page, compressed if that is allowed and worthwhile, and
+// sets the header accordingly.
 func (s *Server) compressPage(h http.Header, r *http.Request, page []byte) ([]byte, error) {
 	h.Add("Vary", "Accept-Encoding, Sec-Fetch-Site")
 	if len(page) < minCompressed || !s.mayCompress(r) {

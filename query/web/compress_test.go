@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// requestEncoded requests a page as the browser of the world does, with further headers.
+// requestEncoded requests a page as the browser of the world does, with more headers.
 func (b *browser) requestEncoded(path string, headers ...string) *http.Response {
 	b.w.t.Helper()
 	r, err := http.NewRequestWithContext(b.w.t.Context(), http.MethodGet, b.w.server.URL+path, http.NoBody)
@@ -29,12 +29,12 @@ func (b *browser) requestEncoded(path string, headers ...string) *http.Response 
 	return response
 }
 
-// TestCompressedPages compares the compressed page with the plain one, and shows that what another
-// site makes a browser ask for is plain.
+// TestCompressedPages compares the compressed page with the plain one, and checks that
+// responses to requests from another site are not compressed.
 func TestCompressedPages(t *testing.T) {
 	w := searchOf(t, 20, nil)
 	now := time.Now()
-	w.now = func() time.Time { return now } // the page says how long the search took
+	w.now = func() time.Time { return now } // the page shows how long the search took
 	b := w.setUp()
 	for _, path := range []string{"/search?q=kettle", "/settings/members", "/syntax"} {
 		plain, _ := io.ReadAll(b.requestEncoded(path, "Sec-Fetch-Site", "cross-site").Body)
@@ -61,8 +61,8 @@ func TestCompressedPages(t *testing.T) {
 	}
 }
 
-// TestMaskedTokens shows that tokens of two addresses have nothing in common and open the same
-// forms, and that the token itself is on no page.
+// TestMaskedTokens checks that tokens of two addresses have nothing in common and are
+// valid for the same forms, and that no page contains the token itself.
 func TestMaskedTokens(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.setUp()

@@ -13,16 +13,15 @@ import (
 const contextsPath = searchPath + "/contexts"
 
 const (
-	// maxContextNames bounds the names of a list.
+	// maxContextNames bounds the names in a list.
 	maxContextNames = 10
-	// maxContextChecks bounds the repositories that are looked at for one: a name after
-	// that many is not offered.
+	// maxContextChecks bounds the repositories that are checked for one list; names
+	// beyond it are not suggested.
 	maxContextChecks = 200_000
 )
 
-// contextNames answers with the names of search contexts that contain some letters, as
-// JSON. A context exists for callers who may see one of its repositories, as for their
-// searches.
+// contextNames responds with the names of search contexts that contain some letters, as
+// JSON. As in searches, a context exists for callers who may see one of its repositories.
 func (s *Server) contextNames(w http.ResponseWriter, v *pageRequest) error {
 	repositories, err := s.o.Search.SearchableRepositories(v.r.Context())
 	if err != nil {
@@ -50,6 +49,6 @@ func (s *Server) contextNames(w http.ResponseWriter, v *pageRequest) error {
 		return fmt.Errorf("web: names of contexts: %w", err)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write(body) // a browser that has gone needs no names
+	_, _ = w.Write(body) // the browser may have disconnected
 	return nil
 }

@@ -14,13 +14,13 @@ import (
 // lettersPerPage is how many dead letters a page lists.
 const lettersPerPage = 50
 
-// maxReasonBytes bounds why a dead letter is dropped.
+// maxReasonBytes bounds the reason for dropping a dead letter.
 const maxReasonBytes = 1024
 
-// deadLetterList is what the page of dead letters shows.
+// deadLetterList is the data of the page of dead letters.
 type deadLetterList struct {
 	Letters        []wire.DeadLetter
-	Open           int // of all, whatever the filter
+	Open           int // in total, whatever the filter
 	Repository     string
 	Next, Previous string
 }
@@ -48,7 +48,7 @@ func (s *Server) showDeadLetters(w http.ResponseWriter, v *pageRequest, f form, 
 	return s.renderPage(w, v, view{template: "deadletters", title: s.texts.mustFormat("deadletters"), status: status, form: f, data: list})
 }
 
-// deadLetterPosition reads {id} of the path: partition-offset.
+// deadLetterPosition parses {id} of the path: partition-offset.
 func deadLetterPosition(id string) (partition int, offset int64, err error) {
 	left, right, _ := strings.Cut(id, "-")
 	partition, err1 := strconv.Atoi(left)
@@ -72,7 +72,7 @@ func (s *Server) deadLetterPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "deadletter", title: s.texts.mustFormat("deadletter", "id", letter.ID), data: letter})
 }
 
-// resolveDeadLetter replays or drops the dead letter that the form names.
+// resolveDeadLetter replays or drops the dead letter in the form.
 func (s *Server) resolveDeadLetter(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {

@@ -13,16 +13,16 @@ import (
 // deliveriesPerPage is how many deliveries a page lists.
 const deliveriesPerPage = 50
 
-// deliveryList is what the ledger shows.
+// deliveryList is the data of the page of deliveries.
 type deliveryList struct {
 	Deliveries             []wire.Delivery
 	Repository, Connection string
 	Outcomes               []choice
-	Next                   string // the address of the next page, empty for none
-	First                  string // that of the first, empty on it
+	Next                   string // the address of the next page; empty if there is none
+	First                  string // the address of the first page; empty on it
 }
 
-// shownOutcomes are the outcomes that the filter offers.
+// shownOutcomes are the outcomes in the filter.
 var shownOutcomes = []wire.DeliveryOutcome{
 	wire.DeliveryOutcomeWaiting, wire.DeliveryOutcomeIndexed, wire.DeliveryOutcomeFailed, wire.DeliveryOutcomeRefused, wire.DeliveryOutcomeIgnored,
 	wire.DeliveryOutcomeUnregistered, wire.DeliveryOutcomeUnselected, wire.DeliveryOutcomeUnchanged, wire.DeliveryOutcomeDuplicate,
@@ -71,12 +71,12 @@ func (s *Server) deliveriesPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "deliveries", title: s.texts.mustFormat("deliveries"), form: f, data: list})
 }
 
-// outcomeText is an outcome in words.
+// outcomeText returns an outcome in words.
 func (s *Server) outcomeText(outcome wire.DeliveryOutcome) string {
 	return s.texts.mustFormat("outcome_" + string(outcome))
 }
 
-// deliveryStory is the story of one delivery.
+// deliveryStory is the history of one delivery.
 type deliveryStory struct {
 	*wire.Delivery
 	CanRedeliver bool
@@ -99,13 +99,13 @@ func (s *Server) showDelivery(w http.ResponseWriter, v *pageRequest, f form, sta
 	return s.renderPage(w, v, view{template: "delivery", title: s.texts.mustFormat("delivery", "id", delivery.ID), status: status, form: f, data: page})
 }
 
-// asRefusal makes errNoPage of a failure with that status: an address that no page has.
+// asRefusal returns errNoPage for an error with that status: no page has that address.
 func asRefusal(err error, status int) (error, bool) {
 	_, got, ok := refusedOperation(err)
 	return errNoPage, ok && got == status
 }
 
-// redeliver asks for the refs of a delivery to be looked at again.
+// redeliver requests that the refs of a delivery be checked again.
 func (s *Server) redeliver(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
@@ -118,7 +118,7 @@ func (s *Server) redeliver(w http.ResponseWriter, v *pageRequest) error {
 	return redirectDone(w, v, "/deliveries", "redelivered")
 }
 
-// formatElapsed writes the time from one moment to another, empty if one is missing.
+// formatElapsed formats the time between two moments; empty if one is missing.
 func formatElapsed(from, to wire.Time) string {
 	if from.IsZero() || to.IsZero() || to.Before(from.Time) {
 		return ""

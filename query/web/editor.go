@@ -10,15 +10,16 @@ import (
 	"strings"
 )
 
-// editorCookie keeps the editor in which a reader opens files, and where their clones
-// are. It is a cookie for the reason that preferencesCookie is one.
+// editorCookie stores the editor in which a reader opens files, and where their clones
+// are. It is a cookie for the same reason as preferencesCookie.
 const editorCookie = "quarry_editor"
 
-// editor is a program that opens a file by an address.
+// editor is a program that opens a file from a URL.
 type editor struct{ Key, Title, Template string }
 
-// editors are the known ones. {file} is the path of the file on the reader's machine,
-// {path} that in the repository, {name} the last element of the repository's name.
+// editors are the known editors. {file} is the path of the file on the reader's machine,
+// {path} the path in the repository, and {name} the last element of the repository's
+// name.
 var editors = []editor{
 	{"vscode", "VS Code", "vscode://file/{file}:{line}"},
 	{"vscodium", "VSCodium", "vscodium://file/{file}:{line}"},
@@ -33,17 +34,17 @@ var editors = []editor{
 	{"other", "Another", ""},
 }
 
-// editorSchemes are the schemes that a template of the reader may have: none of them
-// runs something in a browser.
+// editorSchemes are the schemes allowed in a reader's template: none of them runs
+// anything in a browser.
 var editorSchemes = []string{"vscode", "vscode-insiders", "vscodium", "cursor", "windsurf", "zed", "jetbrains", "idea", "mvim", "nvim", "vim", "emacs", "org-protocol", "subl", "txmt", "atom", "x-mine", "helix"}
 
-// Bounds of what the cookie keeps.
+// Bounds of the cookie's content.
 const (
 	maxEditorRoot     = 400
 	maxEditorTemplate = 400
 )
 
-// editorChoice is what a reader chose.
+// editorChoice is a reader's choice.
 type editorChoice struct{ Key, Root, Template string }
 
 func readEditor(r *http.Request) editorChoice {
@@ -62,7 +63,7 @@ func readEditor(r *http.Request) editorChoice {
 	return choice
 }
 
-// check returns what is wrong, as texts of the page name it; empty if nothing is.
+// check returns the key of the text that explains an error; empty if there is none.
 func (c editorChoice) check() string {
 	known := slices.IndexFunc(editors, func(e editor) bool { return e.Key == c.Key })
 	switch {
@@ -80,13 +81,13 @@ func (c editorChoice) check() string {
 
 func isControl(r rune) bool { return r < ' ' || r == 0x7f }
 
-// isEditorTemplate reports whether a template of a reader has a scheme of an editor.
+// isEditorTemplate reports whether a reader's template has the scheme of an editor.
 func isEditorTemplate(template string) bool {
 	scheme, _, ok := strings.Cut(template, ":")
 	return ok && len(template) <= maxEditorTemplate && slices.Contains(editorSchemes, scheme) && !strings.ContainsFunc(template, isControl)
 }
 
-// editorURL is the address that opens a file in the reader's editor; empty if none was
+// editorURL returns the URL that opens a file in the reader's editor; empty if none was
 // chosen.
 func (s *Server) editorURL(r *http.Request, p *codePage, line int) string {
 	choice := readEditor(r)
@@ -111,7 +112,7 @@ func (s *Server) editorURL(r *http.Request, p *codePage, line int) string {
 	).Replace(template)
 }
 
-// editorForm is the page on which an editor is chosen.
+// editorForm is the data of the page on which an editor is chosen.
 type editorForm struct {
 	Editors []editor
 	Choice  editorChoice
@@ -119,14 +120,14 @@ type editorForm struct {
 	Wrong   string
 }
 
-// editorPage shows which editor files are opened in. It needs no account.
+// editorPage shows the chosen editor. It requires no account.
 func (s *Server) editorPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "editor", title: s.texts.mustFormat("editorTitle"), narrow: true, data: editorForm{
 		Editors: editors, Choice: readEditor(v.r), Return: returnPath(v.r.URL.Query().Get("return")),
 	}})
 }
 
-// saveEditor keeps the choice in the browser and leads back.
+// saveEditor stores the choice in the browser and redirects back.
 func (s *Server) saveEditor(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
@@ -153,8 +154,8 @@ func (s *Server) saveEditor(w http.ResponseWriter, v *pageRequest) error {
 	return nil
 }
 
-// trustEditorURL lets an address of editorURL become a link: its scheme is that of an
-// editor, which templates would refuse.
+// trustEditorURL allows a result of editorURL as a link: templates would refuse its
+// scheme, which is that of an editor.
 func trustEditorURL(address string) template.URL {
 	if scheme, _, ok := strings.Cut(address, ":"); !ok || !slices.Contains(editorSchemes, scheme) {
 		return ""

@@ -20,15 +20,15 @@ import (
 // ErrNotReady is wrapped by errors of Options.Ready.
 var ErrNotReady = errors.New("the accounts are not read yet")
 
-// failure is how an error is shown. An empty text shows the error's own sentinel.
+// failure is how an error is shown. An empty text shows the text of the sentinel error.
 type failure struct {
 	err    error
 	status int
 	text   string
 }
 
-// failures maps errors to what people read. The first row that matches counts;
-// what is in none is a defect of ours, and its text is for the log.
+// failures maps errors to the texts for people. The first matching row counts. An error
+// that matches none is a bug of ours, and its text goes to the log only.
 var failures = []failure{
 	{errNoPage, http.StatusNotFound, "There is no such page."},
 	{errNoCode, http.StatusNotFound, "There is no such page, or you may not see what it shows. If it belongs to a private repository, sign in with an account that may read it."},
@@ -93,7 +93,7 @@ func failureOf(err error) failure {
 	return failure{err: err, status: http.StatusInternalServerError}
 }
 
-// formatWait writes a time to wait.
+// formatWait formats a time to wait.
 func formatWait(d time.Duration) string {
 	if d < time.Minute {
 		return fmt.Sprintf("%d seconds", max(int(d.Seconds()+0.999), 1))
@@ -101,7 +101,7 @@ func formatWait(d time.Duration) string {
 	return fmt.Sprintf("%d minutes", int(d.Minutes()+0.999))
 }
 
-// showError answers with a page that says what went wrong, and where to go on.
+// showError responds with a page that explains the error and how to continue.
 func (s *Server) showError(w http.ResponseWriter, v *pageRequest, err error) {
 	f := s.explainError(w, v, err)
 	page := view{template: "error", title: "Not done", narrow: true, status: f.status, data: f.text}
@@ -136,9 +136,9 @@ func (s *Server) explainError(w http.ResponseWriter, v *pageRequest, err error) 
 	return f
 }
 
-// formWithError shows a form again with the error: next to the field that err names, else
-// above the form. Fields maps names of the API to those of the form where they differ;
-// "" is the form as a whole.
+// formWithError shows a form again with the error: next to the field that err names, or
+// above the form. Fields maps names of the API to those of the form where they differ; ""
+// is the form as a whole.
 func (s *Server) formWithError(w http.ResponseWriter, v *pageRequest, f form, err error, fields map[string]string) (form, int) {
 	if invalid, ok := errors.AsType[*auth.FieldError](err); ok {
 		name := invalid.Field
@@ -153,7 +153,8 @@ func (s *Server) formWithError(w http.ResponseWriter, v *pageRequest, f form, er
 	return f, shown.status
 }
 
-// toSentence makes a sentence of an error's text. People count characters.
+// toSentence turns an error's text into a sentence. It writes "characters" for "bytes",
+// which is the word that people know.
 func toSentence(text string) string {
 	text = strings.ReplaceAll(text, " bytes", " characters")
 	if text == "" {

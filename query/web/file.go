@@ -15,26 +15,26 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Bounds of the part of a file that one page shows: a larger file has several pages.
+// Bounds of the part of a file on one page: a larger file has several pages.
 const (
 	maxPartBytes    = 4 << 20
 	maxPartLines    = 150_000
-	maxWrappedLines = 20_000 // lines that wrap are an element each
+	maxWrappedLines = 20_000 // each line is an element if lines wrap
 	maxPageTokens   = 1_000_000
 )
 
-// Outline reads tokens and symbols of a text; analyze.Outline does. All methods bound their
-// time.
+// Outline extracts tokens and symbols from a text; analyze.Outline implements it. All
+// methods bound their time.
 type Outline interface {
 	Tokens(language code.Language, text []byte, max int) (tokens []code.Token, whole bool)
 	Describe(language code.Language, text []byte) ([]code.Definition, error)
-	// FragmentTokens returns tokens of a part of a text, none of them a definition.
+	// FragmentTokens returns the tokens of a part of a text, without definitions.
 	FragmentTokens(language code.Language, text []byte, max int) []code.Token
-	// LanguageOf returns the language that a path has, as far as the path says it.
+	// LanguageOf returns the language of a path, as far as the path determines it.
 	LanguageOf(path string, head []byte) code.Language
 }
 
-// fileBody is what the page of a file shows.
+// fileBody is the data of the page of a file.
 type fileBody struct {
 	Lines          int
 	Size, Language string
@@ -44,15 +44,15 @@ type fileBody struct {
 	Image          string // the address of an image
 	Blamed         bool
 	Mark           string // the marked lines
-	Previous, Next string // other parts of a long file
+	Previous, Next string // addresses of other parts of a long file
 	Outline        []outlineRow
 	OutlineNote    string
 }
 
-// fileRequest is what the query of the address of a file asks for.
+// fileRequest is the query part of a file's address.
 type fileRequest struct {
 	mark          codehtml.Range
-	part          int // from 1; 0 is the one with the mark
+	part          int // from 1; 0 is the part with the mark
 	source, blame bool
 	wrap          bool
 }
@@ -63,7 +63,7 @@ func readFileRequest(r *http.Request) fileRequest {
 	if q.mark.IsEmpty() {
 		q.mark = codehtml.ParseRange(query.Get("highlightRange"))
 	}
-	q.part, _ = strconv.Atoi(query.Get("part")) // what is no number is no part
+	q.part, _ = strconv.Atoi(query.Get("part")) // 0 if it is not a number
 	switch query.Get("wrap") {
 	case "1":
 		q.wrap = true
@@ -76,8 +76,7 @@ func readFileRequest(r *http.Request) fileRequest {
 	return q
 }
 
-// isPhone reports whether a browser says that it runs on a phone, where code wraps unless
-// the reader wants otherwise.
+// isPhone reports whether a browser runs on a phone, where code wraps by default.
 func isPhone(r *http.Request) bool {
 	if hint := r.Header.Get("Sec-CH-UA-Mobile"); hint != "" {
 		return hint == "?1"
@@ -85,7 +84,7 @@ func isPhone(r *http.Request) bool {
 	return strings.Contains(r.UserAgent(), "Mobi")
 }
 
-// readFile makes the page of a file. A directory has a page of another kind.
+// readFile fills in the page of a file. A directory redirects to a page of another kind.
 func (s *Server) readFile(v *pageRequest, p *codePage) error {
 	ctx := v.r.Context()
 	file, err := s.o.Source.File(ctx, p.repository, p.commit(), p.Path)
@@ -131,7 +130,7 @@ func (s *Server) readFile(v *pageRequest, p *codePage) error {
 	return s.fillFile(ctx, v.r, p, d, body, &file, q)
 }
 
-// fillFile puts the requested part of a file into its page, rendered or as code.
+// fillFile adds the requested part of a file to its page, rendered or as code.
 func (s *Server) fillFile(ctx context.Context, r *http.Request, p *codePage, d *codeData, body *fileBody, file *source.File, q fileRequest) error {
 	body.Language, body.Size = string(file.Language), formatBytes(int64(len(file.Text)))
 	if len(file.Text) == 0 {
@@ -181,11 +180,11 @@ func (s *Server) readTokens(file *source.File) []code.Token {
 	if s.o.Outline == nil {
 		return nil
 	}
-	tokens, _ := s.o.Outline.Tokens(file.Language, file.Text, maxPageTokens) // the rest of a giant file is plain
+	tokens, _ := s.o.Outline.Tokens(file.Language, file.Text, maxPageTokens) // the rest of a huge file has no colors
 	return tokens
 }
 
-// maxFragmentTokens bounds the tokens of a part of a text; the rest of it is plain.
+// maxFragmentTokens bounds the tokens of a part of a text; the rest has no colors.
 const maxFragmentTokens = 20_000
 
 // readFragment returns the tokens of a part of a text; without an Outline there are none.
@@ -196,11 +195,11 @@ func (s *Server) readFragment(language code.Language, text []byte) []code.Token 
 	return s.o.Outline.FragmentTokens(language, text, maxFragmentTokens)
 }
 
-// part is a run of lines of a file.
+// part is a range of lines of a file.
 type part struct{ first, last int }
 
-// cutParts cuts a text into parts of whole lines. A line larger than maxPartBytes is a
-// part by itself.
+// cutParts splits a text into parts of whole lines. A line larger than maxPartBytes is a
+// part of its own.
 func cutParts(t *codehtml.Text) []part {
 	var parts []part
 	first := 1
@@ -213,7 +212,8 @@ func cutParts(t *codehtml.Text) []part {
 	return append(parts, part{first, t.Lines()})
 }
 
-// choosePart returns the index of the part by its number, or of the one with the mark.
+// choosePart returns the index of the part with the given number, or of the part with the
+// mark.
 func choosePart(parts []part, number int, mark codehtml.Range) int {
 	if number >= 1 && number <= len(parts) {
 		return number - 1
@@ -226,7 +226,8 @@ func choosePart(parts []part, number int, mark codehtml.Range) int {
 	return 0
 }
 
-// describePart says which part of a long file the page has, and what is odd about it.
+// describePart describes which part of a long file the page shows, and anything unusual
+// in it.
 func (s *Server) describePart(p *codePage, d *codeData, body *fileBody, t *codehtml.Text, parts []part, shown int) {
 	if len(parts) > 1 {
 		d.Notes = append(d.Notes, s.texts.mustFormat("codePart", "first", parts[shown].first, "last", parts[shown].last, "lines", t.Lines()))
@@ -237,7 +238,7 @@ func (s *Server) describePart(p *codePage, d *codeData, body *fileBody, t *codeh
 	}
 }
 
-// partURL is the address of a part by its number from 1; empty if there is none.
+// partURL returns the address of a part by its number from 1; empty if there is none.
 func partURL(p *codePage, number, parts int) string {
 	if number < 1 || number > parts {
 		return ""
@@ -245,8 +246,8 @@ func partURL(p *codePage, number, parts int) string {
 	return p.pageURL(source.PageBlob, p.Path) + "?part=" + strconv.Itoa(number)
 }
 
-// withQuery returns an address with the parameters of a request that choose lines, and
-// one more.
+// withQuery returns an address with the request's parameters that select lines, and one
+// more parameter.
 func withQuery(address string, r *http.Request, name, value string) string {
 	kept := url.Values{name: {value}}
 	for _, k := range []string{"L", "highlightRange", "part", "view"} {
@@ -257,7 +258,7 @@ func withQuery(address string, r *http.Request, name, value string) string {
 	return address + "?" + kept.Encode()
 }
 
-// explainUnreadable says why an existing file has no text to show, and what to do.
+// explainUnreadable explains why an existing file has no text to show, and what to do.
 func (s *Server) explainUnreadable(err error, p *codePage) *problem {
 	switch {
 	case errors.Is(err, source.ErrBinary):
@@ -267,8 +268,8 @@ func (s *Server) explainUnreadable(err error, p *codePage) *problem {
 	return &problem{Icon: "file-x", Title: s.texts.mustFormat("codeTooLarge"), Text: s.texts.mustFormat("codeTooLargeText", "size", formatBytes(source.DefaultMaxFileBytes))}
 }
 
-// explainSubmodule says where a submodule is, with a link if Quarry has its repository. A
-// URL from elsewhere is text: whoever may push wrote it.
+// explainSubmodule explains where a submodule is, with a link if Quarry has its
+// repository. Other URLs are shown as text, because they are untrusted.
 func (s *Server) explainSubmodule(ctx context.Context, p *codePage) *problem {
 	out := &problem{Icon: "folder-git-2", Title: s.texts.mustFormat("codeSubmodule"), Text: code.SkipSubmodule.Advice()}
 	directory := strings.TrimPrefix(path.Dir("/"+p.Path), "/")
@@ -285,7 +286,7 @@ func (s *Server) explainSubmodule(ctx context.Context, p *codePage) *problem {
 	return out
 }
 
-// explainLink says where a symbolic link leads.
+// explainLink shows the target of a symbolic link.
 func (s *Server) explainLink(p *codePage, target string) *problem {
 	out := &problem{Icon: "file-symlink", Title: s.texts.mustFormat("codeSymlink"), Text: s.texts.mustFormat("codeSymlinkText", "target", codehtml.SpellHidden(target))}
 	resolved := path.Clean(path.Join(path.Dir("/"+p.Path), target))
@@ -295,10 +296,11 @@ func (s *Server) explainLink(p *codePage, target string) *problem {
 	return out
 }
 
-// lfsPrefix begins the text that git has in place of a file that Git LFS stores.
+// lfsPrefix is the prefix of the text that git has in place of a file that Git LFS
+// stores.
 var lfsPrefix = []byte("version https://git-lfs.github.com/spec/v1\n")
 
-// lfsSize returns the size of the file that a pointer of Git LFS stands for.
+// lfsSize returns the size of the file that a Git LFS pointer refers to.
 func lfsSize(text []byte) (int64, bool) {
 	if len(text) > 1024 || !bytes.HasPrefix(text, lfsPrefix) {
 		return 0, false

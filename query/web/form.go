@@ -15,19 +15,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// form is what was typed and what is wrong with it. The zero value is an empty one.
+// form holds the submitted values and their errors. The zero value is an empty form.
 type form struct {
 	values url.Values
 	errors map[string]string // by field; "" is the form as a whole
 }
 
-// Get returns what was typed into a field, without space around it.
+// Get returns the value of a field without surrounding space.
 func (f form) Get(name string) string { return strings.TrimSpace(f.values.Get(name)) }
 
-// Secret returns a password as it was typed.
+// Secret returns a password as typed.
 func (f form) Secret(name string) string { return f.values.Get(name) }
 
-// Has reports whether value is among those of a field: a box that is ticked.
+// Has reports whether value is among the values of a field, as of a checked box.
 func (f form) Has(name, value string) bool {
 	for _, v := range f.values[name] {
 		if v == value {
@@ -37,7 +37,7 @@ func (f form) Has(name, value string) bool {
 	return false
 }
 
-// Error returns what is wrong with a field; templates call it.
+// Error returns the error of a field; templates call it.
 func (f form) Error(name string) string { return f.errors[name] }
 
 func (f *form) addError(name, message string) {
@@ -49,15 +49,15 @@ func (f *form) addError(name, message string) {
 	}
 }
 
-// input is a field as its template wants it.
+// input is the data of a field's template.
 type input struct {
 	Name, Label, Type, Value, Complete, Hint, Error string
 	Required, ReadOnly                              bool
 	Max                                             int
 }
 
-// newInput returns an input with what was typed and what is wrong with it. Passwords
-// are not shown again.
+// newInput returns an input with the submitted value and its error. Passwords are not
+// shown again.
 func (f form) newInput(in input) input {
 	if in.Type == "" {
 		in.Type = "text"
@@ -76,8 +76,8 @@ var (
 	errFormStale    = errors.New("this form is from another sign-in; please try again")
 )
 
-// readForm reads the form of a POST, and checks the token of a form that belongs to
-// a user.
+// readForm reads the form of a POST, and checks the token of a form that belongs to a
+// user.
 func (s *Server) readForm(w http.ResponseWriter, v *pageRequest) (form, error) {
 	r := v.r
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != "application/x-www-form-urlencoded" {
@@ -96,10 +96,9 @@ func (s *Server) readForm(w http.ResponseWriter, v *pageRequest) (form, error) {
 	return form{values: r.PostForm}, nil
 }
 
-// formToken is the CSRF token of a user's forms. The checks of origin and SameSite
-// come first; the token protects where a proxy has removed the headers that they
-// need. It belongs to the user and not to the session, so that forms outlive a
-// session rotation.
+// formToken returns the CSRF token of a user's forms. The checks of origin and SameSite
+// come first; the token protects if a proxy has removed the headers that they need. It
+// belongs to the user and not to the session, so that forms survive a session rotation.
 func (s *Server) formToken(user account.UserID) []byte {
 	return s.sumOf("quarry form 1 " + string(user))
 }
@@ -110,15 +109,15 @@ func (s *Server) sumOf(text string) []byte {
 	return m.Sum(nil)
 }
 
-// maskToken returns the token as the page of an address has it: a pad, and the token with the
-// pad over it. The pad is that of the user and the address, so that a page that has not changed
-// stays the same; pages of two queries have nothing of the token in common.
+// maskToken returns the token for the page at an address: a pad, and the token XORed with
+// the pad. The pad is derived from the user and the address, so that an unchanged page
+// stays the same, while pages of two queries have no part of the token in common.
 func (s *Server) maskToken(r *http.Request, user account.UserID) string {
 	pad := s.sumOf("quarry form pad 1 " + string(user) + " " + r.URL.RequestURI())
 	return hex.EncodeToString(append(pad, xorBytes(pad, s.formToken(user))...))
 }
 
-// unmaskToken returns the token of a form, nil for what is none.
+// unmaskToken returns the token of a form, or nil if it is malformed.
 func unmaskToken(masked string) []byte {
 	raw, err := hex.DecodeString(masked)
 	if err != nil || len(raw) != 2*sha256.Size {
@@ -127,7 +126,7 @@ func unmaskToken(masked string) []byte {
 	return xorBytes(raw[:sha256.Size], raw[sha256.Size:])
 }
 
-// xorBytes returns the exclusive or of two sums.
+// xorBytes returns the XOR of two hashes.
 func xorBytes(a, b []byte) []byte {
 	out := make([]byte, len(a))
 	subtle.XORBytes(out, a, b)

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// TestPreferences chooses how pages look, and finds it in the first byte of the next one.
+// TestPreferences sets display preferences, and finds them in the first bytes of the next
+// page.
 func TestPreferences(t *testing.T) {
 	w := newWorld(t, nil)
 	b := w.browser
@@ -28,7 +29,8 @@ func TestPreferences(t *testing.T) {
 	if b.get("/preferences"); strings.Count(b.page, " checked") != 3 || !strings.Contains(b.page, `value="dark" checked`) {
 		t.Errorf("the page does not show what was chosen:\n%s", b.page)
 	}
-	// What no page offers is not taken, from a form or a cookie; nor is a way out.
+	// Values that no page offers are rejected, in a form and in a cookie; so is an open
+	// redirect.
 	b.postForm("/preferences", map[string][]string{"theme": {`"><script>`}, "return": {"//evil.test"}}).leadsTo("/")
 	if b.get("/"); !strings.Contains(b.page, `<html lang="en">`) {
 		t.Errorf("an unknown theme was taken: %.120s", b.page)
@@ -43,7 +45,7 @@ func TestPreferences(t *testing.T) {
 	}
 }
 
-// TestStaticFiles holds that a file is sent compressed, and not again to a browser that
+// TestStaticFiles checks that a file is sent compressed, and not again to a browser that
 // has it, and that the files of a page fit their budgets.
 func TestStaticFiles(t *testing.T) {
 	w := newWorld(t, nil)
@@ -84,7 +86,7 @@ func TestStaticFiles(t *testing.T) {
 	}
 }
 
-// TestScriptBudgets holds the bytes of the scripts of results and of files, compressed.
+// TestScriptBudgets checks the compressed sizes of the scripts of results and of files.
 func TestScriptBudgets(t *testing.T) {
 	for _, name := range []string{"results.js", "code.js"} {
 		body, err := os.ReadFile(filepath.Join("static", name))
@@ -102,8 +104,8 @@ func TestScriptBudgets(t *testing.T) {
 	}
 }
 
-// TestTexts holds that every text that a page or script names is in the catalogue, and
-// that the catalogue has no other.
+// TestTexts checks that every text that a page or script uses is in the catalog, and that
+// the catalog contains no unused text.
 func TestTexts(t *testing.T) {
 	files, err := filepath.Glob("text/en*.json")
 	if err != nil || len(files) == 0 {

@@ -6,21 +6,22 @@ import (
 	"net/http"
 )
 
-// syntaxPage explains the query language in short.
+// syntaxPage explains the query language briefly.
 func (s *Server) syntaxPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "syntax", title: s.texts.mustFormat("syntaxTitle"), data: syntaxRows})
 }
 
-// syntaxRow is a line of the page about the query language: an example and what it finds.
+// syntaxRow is an example of a query and what it finds.
 type syntaxRow struct{ Query, Text string }
 
-// syntaxGroup is a part of that page.
+// syntaxGroup is a section of that page.
 type syntaxGroup struct {
 	Title string
 	Rows  []syntaxRow
 }
 
-// syntaxRows are examples of what docs/query-language.md explains; a test reads each.
+// syntaxRows are examples of what docs/query-language.md explains; a test parses each
+// one.
 var syntaxRows = []syntaxGroup{
 	{"Text", []syntaxRow{
 		{"read header", "files with both words, anywhere in the file"},
@@ -54,18 +55,18 @@ var syntaxRows = []syntaxGroup{
 	}},
 }
 
-// shortcutRow is a line of the page about keys.
+// shortcutRow is a line of the page about keyboard shortcuts.
 type shortcutRow struct {
 	Keys []string
 	Text string
 }
 
-// shortcutsPage lists the keys.
+// shortcutsPage lists the keyboard shortcuts.
 func (s *Server) shortcutsPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "shortcuts", title: s.texts.mustFormat("keysTitle"), narrow: true, data: s.shortcutRows()})
 }
 
-// shortcutRows are the keys of pages, as the help shows them.
+// shortcutRows returns the shortcuts of pages for the help.
 func (s *Server) shortcutRows() (rows []shortcutRow) {
 	for _, k := range []struct {
 		keys []string
@@ -83,7 +84,7 @@ func (s *Server) shortcutRows() (rows []shortcutRow) {
 	return rows
 }
 
-// openSearch tells a browser how to search here from its address bar.
+// openSearch tells a browser how to search this server from its address bar.
 func (s *Server) openSearch(w http.ResponseWriter, _ *pageRequest) error {
 	type address struct {
 		Type     string `xml:"type,attr"`
@@ -102,6 +103,6 @@ func (s *Server) openSearch(w http.ResponseWriter, _ *pageRequest) error {
 	}
 	w.Header().Set("Content-Type", "application/opensearchdescription+xml")
 	w.Header().Set("Cache-Control", "public, max-age=86400")
-	_, _ = w.Write(append([]byte(xml.Header), b...)) // a browser that has gone needs no answer
+	_, _ = w.Write(append([]byte(xml.Header), b...)) // the browser may have disconnected
 	return nil
 }

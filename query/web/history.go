@@ -15,20 +15,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/pageurl"
 )
 
-// historyPageSize is how many commits a page of a history has.
+// historyPageSize is how many commits a page of a history lists.
 const historyPageSize = 50
 
-// commitsBody is what the page of a history shows.
+// commitsBody is the data of the page of a history.
 type commitsBody struct {
-	Author, Since, Until, Query, Lines string // the filters, as they were typed
+	Author, Since, Until, Query, Lines string // the filters, as typed
 	Filtered                           bool
-	Wrong                              string // what is wrong with a filter
+	Wrong                              string // the error of a filter
 	Total                              int
 	Days                               []commitDay
 	Newer, Older                       string
 }
 
-// commitDay are commits of one day, in the zone of each author.
+// commitDay holds the commits of one day, in the time zone of each author.
 type commitDay struct {
 	Day     string
 	Commits []commitRow
@@ -41,11 +41,11 @@ type commitRow struct {
 	Body                   string
 	Date, Age              string
 	Refs                   []string
-	// When is Date as people read it, in UTC.
+	// When is Date formatted for people, in UTC.
 	When string
 }
 
-// readCommits makes the page of a history.
+// readCommits fills in the page of a history.
 func (s *Server) readCommits(v *pageRequest, p *codePage) error {
 	d, err := s.newCodeData(v.r, p)
 	if err != nil {
@@ -57,7 +57,7 @@ func (s *Server) readCommits(v *pageRequest, p *codePage) error {
 	d.Body = body
 	d.Links.History = ""
 	p.setView("commits", d)
-	page, _ := strconv.Atoi(query.Get("page")) // what is no number is the first page
+	page, _ := strconv.Atoi(query.Get("page")) // the first page if it is not a number
 	page = min(max(page, 1), source.MaxSkippedCommits/historyPageSize)
 	request, err := s.newCommitsRequest(p, body)
 	if err == nil {
@@ -77,7 +77,7 @@ func (s *Server) readCommits(v *pageRequest, p *codePage) error {
 		return err
 	}
 	if body.Total == 0 && !body.Filtered && p.Path != "" && page == 1 {
-		return source.ErrNoPath // it never was
+		return source.ErrNoPath // it never existed
 	}
 	link := func(n int) string {
 		query.Set("page", strconv.Itoa(n))
@@ -116,7 +116,7 @@ func (s *Server) isFile(v *pageRequest, p *codePage) bool {
 	return err == nil || isOneOf(err, source.ErrBinary, source.ErrTooLarge)
 }
 
-// sentenceOf is an error that a reader may see, without what was done.
+// sentenceOf returns the text of an error for readers, without the failed operation.
 func sentenceOf(err error) string {
 	text := err.Error()
 	for _, sentinel := range []error{source.ErrMoment, source.ErrNoLine} {
@@ -127,7 +127,7 @@ func sentenceOf(err error) string {
 	return toSentence(text)
 }
 
-// groupByDay puts commits, newest first, under the days of their authors.
+// groupByDay groups commits, newest first, by the days of their authors.
 func (p *codePage) groupByDay(commits []source.Commit, t *texts, now time.Time) []commitDay {
 	var days []commitDay
 	for _, c := range commits {
@@ -145,7 +145,7 @@ func (p *codePage) groupByDay(commits []source.Commit, t *texts, now time.Time) 
 	return days
 }
 
-// newCommitRow returns a commit as pages show it.
+// newCommitRow formats a commit for pages.
 func (p *codePage) newCommitRow(c source.Commit, t *texts, now time.Time) commitRow {
 	row := commitRow{
 		ID: string(c.ID), Short: shortCommit(string(c.ID)), URL: commitAddress(p.Repository, c.ID), Browse: p.commitURL(c.ID, source.PageTree, ""),
@@ -168,12 +168,12 @@ func (p *codePage) newCommitRow(c source.Commit, t *texts, now time.Time) commit
 	return row
 }
 
-// hostCommitURL is the page of a commit on the code host.
+// hostCommitURL returns the page of a commit on the code host.
 func (p *codePage) hostCommitURL(id code.CommitID) string {
 	return pageurl.New(p.repository).CommitURL(id)
 }
 
-// withPath returns an address of a difference that shows one file.
+// withPath returns the address of a difference limited to one file.
 func withPath(address, path string) string {
 	return address + "?" + url.Values{"path": {path}}.Encode()
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// homeHandler returns the handler of the first page. It looks up examples as the visitor;
-// a visitor who may not search gets the page without.
+// homeHandler returns the handler of the home page. It looks up examples as the visitor;
+// a visitor who may not search gets the page without them.
 func (s *Server) homeHandler() http.Handler {
 	plain := s.handleRoute(route{method: http.MethodGet, path: "/", page: s.homePage})
 	page := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -30,7 +30,7 @@ func (s *Server) homeHandler() http.Handler {
 	})
 }
 
-// homeData is what the first page shows. Without CanSearch, there is a way to sign in.
+// homeData is the data of the home page. Without CanSearch, it offers the sign-in.
 type homeData struct {
 	URL          string
 	CanSearch    bool
@@ -42,7 +42,7 @@ type homeData struct {
 
 type homeRepository struct{ Name, URL, Age string }
 
-// homePage is the first page for a visitor who may not search.
+// homePage shows the home page to a visitor who may not search.
 func (s *Server) homePage(w http.ResponseWriter, v *pageRequest) error {
 	return s.showHome(w, v, &homeData{})
 }
@@ -52,14 +52,14 @@ func (s *Server) showHome(w http.ResponseWriter, v *pageRequest, d *homeData) er
 	return s.renderPage(w, v, view{template: "home", title: s.texts.mustFormat("homeTitle"), isHome: true, data: d})
 }
 
-// Bounds of what the first page looks up.
+// Bounds of the lookups of the home page.
 const (
 	homeRepositories = 8
 	homeTimeout      = 400 * time.Millisecond
 )
 
-// readHome looks up the repositories that changed last, and examples that have results.
-// What cannot be had in time is left out.
+// readHome looks up the most recently changed repositories, and examples that have
+// results. It omits what takes too long.
 func (s *Server) readHome(ctx context.Context) *homeData {
 	d := &homeData{CanSearch: true}
 	repositories, err := s.o.Search.SearchableRepositories(ctx)
@@ -99,8 +99,8 @@ func newestRepositories(all []*search.Repository, n int) []*search.Repository {
 	return newest
 }
 
-// findExamples returns queries of several kinds that find something: their filters are
-// those of a search for files.
+// findExamples returns queries of several kinds that find something: their filters come
+// from a search for files.
 func (s *Server) findExamples(ctx context.Context) (examples []facetLink) {
 	ctx, cancel := context.WithTimeout(ctx, homeTimeout)
 	defer cancel()

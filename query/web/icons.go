@@ -5,12 +5,12 @@ import (
 	"html/template"
 )
 
-// iconSprite has the icons that scripts/icons.txt names, as symbols; `make generate`
-// makes it.
+// iconSprite contains the icons in scripts/icons.txt as symbols; `make generate` builds
+// it.
 const iconSprite = "icons.svg"
 
-// renderIcon returns an icon of the sprite, for templates. It is decoration: the text
-// next to it, or a label, says the same.
+// renderIcon returns an icon of the sprite, for templates. It is decorative: the adjacent
+// text, or a label, has the same meaning.
 func (a *assets) renderIcon(name string) (template.HTML, error) {
 	u, err := a.assetURL(iconSprite)
 	if err != nil {

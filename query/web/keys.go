@@ -14,10 +14,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// keyRow is a key as the list shows it.
+// keyRow is a row of the list of keys.
 type keyRow struct {
 	*account.Key
-	Repositories []string // names; of what is gone or hidden, its ID
+	Repositories []string // names; the ID if the repository was removed or is hidden
 	Expired      bool
 }
 
@@ -40,8 +40,8 @@ func (s *Server) keysPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "keys", title: "API Keys", section: "keys", data: rows})
 }
 
-// repositoryNames returns the names of the repositories that keys are for, as far
-// as the visitor may see them.
+// repositoryNames returns the names of the repositories that keys are restricted to, if
+// the visitor may see them.
 func (s *Server) repositoryNames(v *pageRequest, keys ...*account.Key) (map[code.RepositoryID]string, error) {
 	names := map[code.RepositoryID]string{}
 	for _, k := range keys {
@@ -109,8 +109,8 @@ func (s *Server) showNewKey(w http.ResponseWriter, v *pageRequest, f form, statu
 	}})
 }
 
-// createKey responds with the page that shows the new key, and not with a redirect:
-// its value cannot be shown again. Reloading the page submits a second key of the
+// createKey responds with the page that shows the new key, and not with a redirect,
+// because the value cannot be shown again. Reloading the page submits a second key of the
 // same name, which is refused.
 func (s *Server) createKey(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
@@ -139,7 +139,7 @@ func (s *Server) createKey(w http.ResponseWriter, v *pageRequest) error {
 	}{key, value, s.o.PublicURL}})
 }
 
-// newKey reads the form of a key, and notes in it what is wrong.
+// newKey reads the form of a key, and adds errors to it.
 func (s *Server) newKey(v *pageRequest, f *form) (auth.NewKey, error) {
 	n := auth.NewKey{Name: f.Get("name")}
 	for _, scope := range f.values["scope"] {
@@ -159,7 +159,7 @@ func (s *Server) newKey(v *pageRequest, f *form) (auth.NewKey, error) {
 	return n, err
 }
 
-// repositoriesNamed returns the repositories of the field, one full name a line.
+// repositoriesNamed returns the repositories of the field, one full name per line.
 func (s *Server) repositoriesNamed(ctx context.Context, v *pageRequest, f *form) ([]code.RepositoryID, error) {
 	wanted := strings.Fields(f.values.Get("repositories"))
 	if len(wanted) == 0 || s.o.Repositories == nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// memberRow is a user as the list shows them.
+// memberRow is a row of the list of members.
 type memberRow struct {
 	*account.User
 	This bool
 }
 
-// Waiting, Gone and IsOwner say what the list offers for a member.
+// Waiting reports whether the member waits for approval.
 func (m memberRow) Waiting() bool { return m.State == account.StatePending }
 
 // Gone reports whether the member is suspended.
@@ -33,21 +33,21 @@ func (s *Server) membersPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.showMembers(w, v, form{}, "", 0)
 }
 
-// Bounds of lists: what is beyond is counted and found by the filter.
+// Bounds of lists: users beyond them are counted, and found with the filter.
 const (
 	membersPerPage = 100
-	maxShown       = 100 // of those who wait, and of invitations
+	maxShown       = 100 // of waiting users, and of invitations
 )
 
-// memberList is what the page shows.
+// memberList is the data of the page.
 type memberList struct {
 	Members, Waiting []memberRow
-	Matching, More   int    // members that the filter lets through; people who wait beyond those shown
+	Matching, More   int    // members that match the filter; waiting users that are not shown
 	Filter           string // part of a name or address
-	Next, Previous   string // addresses of pages, empty where there are none
+	Next, Previous   string // addresses of pages; empty if there are none
 	Invitations      []*account.Invitation
 	MoreInvitations  int
-	Link             string // of an invitation that was just made
+	Link             string // of the invitation that was just created
 	Email            input
 	Roles, Days      []choice
 }
@@ -76,7 +76,7 @@ func (s *Server) showMembers(w http.ResponseWriter, v *pageRequest, f form, link
 	return s.renderPage(w, v, view{template: "members", title: "Members", section: "members", status: status, form: f, data: &list})
 }
 
-// partitionUsers adds the users that match the filter to the lists they belong in.
+// partitionUsers adds the users that match the filter to their lists.
 func (l *memberList) partitionUsers(users []*account.User, visitor account.UserID) {
 	filter := strings.ToLower(l.Filter)
 	for _, u := range users {
@@ -92,7 +92,7 @@ func (l *memberList) partitionUsers(users []*account.User, visitor account.UserI
 	}
 }
 
-// cutPage leaves one page; one that is no number is the first.
+// cutPage limits the list to one page; an invalid number selects the first.
 func (l *memberList) cutPage(asked string) {
 	l.Matching, l.More = len(l.Members), max(len(l.Waiting)-maxShown, 0)
 	l.Waiting = l.Waiting[:min(len(l.Waiting), maxShown)]
@@ -122,7 +122,7 @@ func markChosen(value string, choices ...choice) []choice {
 	return choices
 }
 
-// changeMember does to a member what the button says.
+// changeMember applies the action of the button to a member.
 func (s *Server) changeMember(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
@@ -154,8 +154,8 @@ func (s *Server) changeMember(w http.ResponseWriter, v *pageRequest) error {
 	return redirectDone(w, v, "/settings/members", what)
 }
 
-// createInvitation answers with the page that shows the link, and not by a redirect: the link
-// is nowhere to be shown again.
+// createInvitation responds with the page that shows the link, and not with a redirect,
+// because the link cannot be shown again.
 func (s *Server) createInvitation(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 )
 
-// metrics of what the API, which measures requests, does not see.
+// metrics covers what the API's request metrics do not.
 type metrics struct {
 	providerFailures *prometheus.CounterVec
 }

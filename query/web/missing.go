@@ -14,33 +14,34 @@ import (
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
-// Bounds of what a page that is not there offers instead. What takes longer is left out.
+// Bounds of the suggestions on a page for a missing address. Suggestions that take longer
+// are omitted.
 const (
 	maxSuggestions = 8
 	missingTimeout = 2 * time.Second
 )
 
-// missingBody is the page for an address with nothing to show. An unknown repository and
-// one that the visitor may not read have the same.
+// missingBody is the page for an address with nothing to show. It is the same for an
+// unknown repository and for one that the visitor may not read.
 type missingBody struct {
 	Text        string
-	Query       string // what the search box begins with
+	Query       string // the initial content of the search box
 	Suggestions []crumb
 	Deleted     *deletedFile
 	Root        string
 	Repository  string
 }
 
-// deletedFile is a file that an earlier commit had.
+// deletedFile is a file that an earlier commit contained.
 type deletedFile struct {
-	Commit        commitRow // the one that removed it
-	Before        string    // the file as it was before
-	Renamed       string    // its path now; empty if it is gone
+	Commit        commitRow // the commit that removed it
+	Before        string    // the address of the file before that
+	Renamed       string    // its current path; empty if it was deleted
 	RenamedURL    string
 	HistoryOfPath string
 }
 
-// showMissing answers with the 404 page of pages about code.
+// showMissing responds with the 404 page of pages about code.
 func (s *Server) showMissing(w http.ResponseWriter, v *pageRequest, p *codePage, cause error) {
 	f := s.explainError(w, v, cause)
 	ctx, cancel := context.WithTimeout(v.r.Context(), missingTimeout)
@@ -67,8 +68,8 @@ func (s *Server) showMissing(w http.ResponseWriter, v *pageRequest, p *codePage,
 	}
 }
 
-// suggestRepositories offers repositories with a similar name, of those that the visitor
-// may read.
+// suggestRepositories suggests repositories with a similar name that the visitor may
+// read.
 func (s *Server) suggestRepositories(ctx context.Context, p *codePage, body *missingBody) {
 	names, err := s.o.Code.RepositoryNames(ctx)
 	if err != nil || p.Repository == "" || len(p.Repository) > code.MaxNameBytes {
@@ -79,7 +80,7 @@ func (s *Server) suggestRepositories(ctx context.Context, p *codePage, body *mis
 	}
 }
 
-// suggestRevisions offers branches and tags with a similar name.
+// suggestRevisions suggests branches and tags with a similar name.
 func (s *Server) suggestRevisions(ctx context.Context, p *codePage, body *missingBody) {
 	refs, err := s.o.Source.IndexedRefs(ctx, p.repository)
 	if err != nil {
@@ -101,8 +102,8 @@ func (s *Server) suggestRevisions(ctx context.Context, p *codePage, body *missin
 	}
 }
 
-// suggestPaths offers the nearest directory that is there, files in it with a similar
-// name, and files of the same name elsewhere.
+// suggestPaths suggests the nearest existing directory, files in it with a similar name,
+// and files of the same name elsewhere.
 func (s *Server) suggestPaths(ctx context.Context, p *codePage, body *missingBody) {
 	directory, entries := s.nearestDirectory(ctx, p)
 	if files, err := s.o.Source.Files(ctx, p.repository, p.commit()); err == nil {
@@ -145,10 +146,10 @@ func entryNames(entries []source.Entry) iter.Seq[string] {
 	}
 }
 
-// maxAncestors bounds the directories above a path that are looked for.
+// maxAncestors bounds the parent directories that are checked.
 const maxAncestors = 32
 
-// nearestDirectory returns the longest directory above a path that is there.
+// nearestDirectory returns the nearest existing directory above a path.
 func (s *Server) nearestDirectory(ctx context.Context, p *codePage) (string, []source.Entry) {
 	directory := p.Path
 	for range maxAncestors {
@@ -164,7 +165,7 @@ func (s *Server) nearestDirectory(ctx context.Context, p *codePage) (string, []s
 	return "", nil
 }
 
-// findDeleted returns the last commit that changed a path that is not there any more.
+// findDeleted returns the last commit that changed a path that no longer exists.
 func (s *Server) findDeleted(ctx context.Context, p *codePage) *deletedFile {
 	if code.ValidatePath(p.Path) != nil {
 		return nil

@@ -13,20 +13,20 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 )
 
-// Pages that show and change the state of the server do it by operations of the API, in
-// this process and as the visitor: what an operation checks, hides, bounds and records is
-// the same for a page.
+// Pages that show and change the state of the server call operations of the API, in this
+// process and as the visitor: an operation checks, hides, bounds and records the same for
+// a page as for other callers.
 
-// maxOperationBytes bounds the answer of an operation that a page shows.
+// maxOperationBytes bounds the response of an operation that a page shows.
 const maxOperationBytes = 16 << 20
 
 // operationsTimeout bounds the operations of one page.
 const operationsTimeout = 20 * time.Second
 
-// errAnswerTooLarge says that an operation answers more than a page may show.
+// errAnswerTooLarge reports that the response of an operation is too large for a page.
 var errAnswerTooLarge = errors.New("the answer is too large for a page")
 
-// operationRoutes are the pages that operations of the API answer.
+// operationRoutes returns the routes of pages that call operations of the API.
 func (s *Server) operationRoutes() []route {
 	routes := []route{
 		{http.MethodGet, "/repos", accessOpen, s.reposPage},
@@ -63,17 +63,17 @@ func limitTime(page pageHandler) pageHandler {
 		defer cancel()
 		visit := v.r
 		v.r = visit.WithContext(ctx)
-		defer func() { v.r = visit }() // an error page follows
+		defer func() { v.r = visit }() // for an error page that may follow
 		return page(w, v)
 	}
 }
 
-// operationsOf returns a client that sends operations to the API as the visitor.
+// operationsOf returns a client that calls operations of the API as the visitor.
 func (s *Server) operationsOf(v *pageRequest) *client.Client {
 	return s.clientOf(v, inProcess{s.o.API, v.r})
 }
 
-// clientOf returns a client of the API by a transport to this process.
+// clientOf returns a client of the API with a transport to this process.
 func (s *Server) clientOf(v *pageRequest, transport http.RoundTripper) *client.Client {
 	c, err := client.New(s.o.PublicURL, client.Options{Transport: transport, Retries: client.NoRetries, UserAgent: v.r.UserAgent()})
 	if err != nil {
@@ -82,17 +82,17 @@ func (s *Server) clientOf(v *pageRequest, transport http.RoundTripper) *client.C
 	return c
 }
 
-// inProcess is a transport to a handler of this process, which takes each request for
-// one of the visitor.
+// inProcess is a transport to a handler of this process, which sends each request as the
+// visitor.
 type inProcess struct {
 	api   http.Handler
 	visit *http.Request
 }
 
-// forwarded are the headers of a visit that say who sends it, and from where.
+// forwarded are the headers of a visit that identify its sender and origin.
 var forwarded = []string{"Cookie", "Authorization", "Origin", "Sec-Fetch-Site", "Sec-Fetch-Mode", "Sec-Fetch-Dest", "Forwarded", "X-Forwarded-For", "X-Forwarded-Proto", "X-Forwarded-Host", "X-Real-Ip"}
 
-// asVisitor returns a request as the visitor would send it.
+// asVisitor returns a request in the form in which the visitor would send it.
 func (t inProcess) asVisitor(r *http.Request) *http.Request {
 	in := r.Clone(r.Context())
 	in.RequestURI = r.URL.RequestURI()
@@ -119,7 +119,7 @@ func (t inProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return newAnswer(r, w.status, w.header, io.NopCloser(&w.body), int64(w.body.Len())), nil
 }
 
-// newAnswer returns what a handler of this process answered.
+// newAnswer returns the response of a handler of this process.
 func newAnswer(r *http.Request, status int, header http.Header, body io.ReadCloser, length int64) *http.Response {
 	return &http.Response{
 		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
@@ -127,7 +127,7 @@ func newAnswer(r *http.Request, status int, header http.Header, body io.ReadClos
 	}
 }
 
-// answer keeps what a handler writes.
+// answer buffers the response of a handler.
 type answer struct {
 	header   http.Header
 	status   int // 0 until the header is written
@@ -155,8 +155,9 @@ func (a *answer) Write(b []byte) (int, error) {
 	return a.body.Write(b)
 }
 
-// operationError makes an error of pages of one of an operation: who may not do it must
-// sign in or be an owner, and what is hidden looks like what does not exist.
+// operationError converts an error of an operation to one of pages: visitors without the
+// permission must sign in or be an owner, and hidden objects look as if they did not
+// exist.
 func operationError(v *pageRequest, err error) error {
 	refusal, ok := errors.AsType[*client.Error](err)
 	if !ok {
@@ -176,7 +177,7 @@ func operationError(v *pageRequest, err error) error {
 	return err
 }
 
-// refusalOf returns how a failure of an operation is shown, if the API says why.
+// refusalOf returns how an error of an operation is shown, if the API explains it.
 func refusalOf(err error) (failure, bool) {
 	refusal, ok := errors.AsType[*client.Error](err)
 	if !ok || refusal.Message == "" || refusal.StatusCode == http.StatusInternalServerError {
@@ -185,8 +186,8 @@ func refusalOf(err error) (failure, bool) {
 	return failure{err, refusal.StatusCode, toSentence(refusal.Message)}, true
 }
 
-// refusedOperation returns what an operation of a form says against it; the form is shown
-// again with that. ok is false for failures that a page of their own shows.
+// refusedOperation returns the message of a refused operation, with which its form is
+// shown again. ok is false for errors that have a separate page.
 func refusedOperation(err error) (message string, status int, ok bool) {
 	refusal, found := errors.AsType[*client.Error](err)
 	if !found || refusal.Message == "" {
@@ -199,8 +200,8 @@ func refusedOperation(err error) (message string, status int, ok bool) {
 	return "", 0, false
 }
 
-// showRefusal shows the page of a form again with what an operation has against it; a
-// failure without a text for people becomes an error page.
+// showRefusal shows the page of a form again with the error of its operation; an error
+// without a text for people becomes an error page.
 func (s *Server) showRefusal(w http.ResponseWriter, v *pageRequest, f form, err error, show func(http.ResponseWriter, *pageRequest, form, int) error) error {
 	message, status, ok := refusedOperation(err)
 	if !ok {

@@ -17,7 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
-// Bounds of what pages take and show.
+// Bounds of what pages accept.
 const (
 	// maxFormBytes bounds a form.
 	maxFormBytes = 64 << 10
@@ -25,20 +25,20 @@ const (
 	maxReturnBytes = 512
 )
 
-// Front wraps pages in the checks of every request; front.Front is one.
+// Front wraps pages in the checks of every request; front.Front implements it.
 type Front interface {
-	// Page checks what is the same for all requests; label is the name of the page in
-	// metrics.
+	// Page applies the checks that are the same for all requests; label is the name of
+	// the page in metrics.
 	Page(label string, page http.Handler) http.Handler
-	// CodePage wraps a page in the checks of a request that reads code. fail writes
-	// the response for callers without permission.
+	// CodePage wraps a page in the checks of a request that reads code. fail writes the
+	// response for callers without permission.
 	CodePage(label string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler
-	// SearchPage does the same for a request that searches, and fail also writes the
-	// response for callers who send too many.
+	// SearchPage does the same for a request that searches; fail also writes the response
+	// for callers who send too many requests.
 	SearchPage(label string, page http.Handler, fail func(w http.ResponseWriter, r *http.Request, err error)) http.Handler
 }
 
-// Status knows how far the indexing of a repository is.
+// Status provides the indexing status of repositories.
 type Status interface {
 	Status(ctx context.Context, id code.RepositoryID) (indexing.Status, error)
 }
@@ -46,42 +46,42 @@ type Status interface {
 // Options configure a Server. Front, Accounts, Secret and PublicURL are required.
 type Options struct {
 	Accounts Accounts
-	// Repositories are found by name, for keys that are restricted to some. Nil:
-	// no key can be.
+	// Repositories finds repositories by name, for keys that are restricted to some. If
+	// it is nil, keys cannot be restricted.
 	Repositories Repositories
-	// Providers are those of single sign-on; nil: none.
+	// Providers are the providers of single sign-on; nil means none.
 	Providers *oidc.Client
-	// Code and Source are what pages about code show; nil: there are none.
+	// Code and Source provide the data of pages about code; nil disables these pages.
 	Code   Code
 	Source *source.Browser
-	// Search is what searches; nil: there are no pages that search, and no search box.
+	// Search runs searches; nil disables the search pages and the search box.
 	Search Searches
 	// Contexts are the search contexts that a query may name.
 	Contexts map[string]search.Context
-	// API answers the operations that pages about repositories and the operation of the
-	// server show; nil: there are no such pages.
+	// API handles the operations for pages about repositories and administration; nil
+	// disables these pages.
 	API http.Handler
-	// Gatherer gives the figures of the page of operation; nil: it shows none.
+	// Gatherer provides the figures of the administration page; nil shows none.
 	Gatherer Gatherer
-	// Outline reads tokens and symbols; nil: code is plain.
+	// Outline extracts tokens and symbols; nil shows code without colors.
 	Outline Outline
-	// Status says how fresh the index of a repository is; nil: pages do not say.
+	// Status provides the freshness of a repository's index; nil hides it.
 	Status Status
-	// Audit records who views the list of members, who requests a page that is for
-	// owners, and sign-ins that fail between the browser and a provider; nil
-	// records nothing. Accounts records its own changes, and other sign-ins.
+	// Audit records who views the list of members, who requests a page for owners, and
+	// sign-ins that fail between the browser and a provider; nil records nothing.
+	// Accounts records its own changes, and other sign-ins.
 	Audit Auditor
-	// Secret is the server's; the key of the tokens of forms follows from it.
+	// Secret is the server's secret; the key of form tokens is derived from it.
 	Secret []byte
-	// PublicURL is the base of links, without a final slash.
+	// PublicURL is the base of links, without a trailing slash.
 	PublicURL string
-	// Version is what pages say at their foot.
+	// Version is shown at the bottom of pages.
 	Version string
-	// Front is what every request passes before a page.
+	// Front holds the layers that every request passes before a page.
 	Front Front
 
-	// Ready says why accounts cannot be looked at yet, with an error that wraps
-	// ErrNotReady; nil is always ready.
+	// Ready returns an error that wraps ErrNotReady while accounts are not available yet;
+	// nil is always ready.
 	Ready func() error
 
 	Now        func() time.Time

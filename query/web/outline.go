@@ -12,7 +12,7 @@ type outlineRow struct {
 	Name, Kind, URL, Signature string
 	UsesURL                    string // the page of its definitions and references
 	Line, EndLine              int
-	Depth                      int // definitions around it
+	Depth                      int // number of enclosing definitions
 }
 
 // Bounds of an outline.
@@ -21,7 +21,7 @@ const (
 	maxOutlineDepth = 6
 )
 
-// addOutline lists what a file defines, in the order of its lines.
+// addOutline lists the definitions of a file, in line order.
 func (s *Server) addOutline(p *codePage, body *fileBody, file *source.File) {
 	if s.o.Outline == nil {
 		return
@@ -50,7 +50,7 @@ func (s *Server) addOutline(p *codePage, body *fileBody, file *source.File) {
 
 func newOutlineRows(found []code.Definition, address string) []outlineRow {
 	rows := make([]outlineRow, 0, len(found))
-	var around []int // last lines of the definitions around the next one
+	var around []int // last lines of the definitions that enclose the next one
 	for _, d := range found {
 		line, end := int(d.Line), max(int(d.EndLine), int(d.Line))
 		for len(around) > 0 && around[len(around)-1] < line {

@@ -121,8 +121,8 @@ func TestKeys(t *testing.T) {
 	b.postForm("/settings/keys/delete", url.Values{"key": {"gone"}, "csrf": {formTokenOf(b)}}).expectPage(http.StatusNotFound, "no such key")
 }
 
-// TestSavedSearches saves, shares, opens, changes and deletes searches, and holds that
-// no other user reaches one that is not shared.
+// TestSavedSearches saves, shares, opens, changes and deletes searches, and checks that
+// no other user can access one that is not shared.
 func TestSavedSearches(t *testing.T) {
 	w := newWorld(t, nil)
 	const edit = "/settings/saved/edit/"
@@ -158,7 +158,7 @@ func TestSavedSearches(t *testing.T) {
 	ada.get("/settings/saved").submitForm("/settings/saved/delete", "").leadsTo("/settings/saved?done=search-deleted").expectPage(http.StatusOK, "The saved search is deleted.", "own")
 }
 
-// formTokenOf returns what forms of the last page carry.
+// formTokenOf returns the form token on the last page.
 func formTokenOf(b *browser) string {
 	found := regexp.MustCompile(`name="csrf" value="([^"]*)"`).FindStringSubmatch(b.page)
 	if found == nil {
@@ -186,7 +186,7 @@ func TestMembersSeeTheirOwn(t *testing.T) {
 		t.Error("a member is offered the scope admin")
 	}
 	bob.submitForm("/settings/keys/new", "", "name=k", "scope=admin", "days=7").expectPage(http.StatusForbidden, "You may not do this.")
-	// A repository that bob may not see is none.
+	// A repository that bob may not see does not exist for him.
 	bob.submitForm("/settings/keys/new", "", "name=k", "scope=search", "days=7", "repositories=example.com/closed").
 		expectPage(http.StatusUnprocessableEntity, `There is no repository "example.com/closed".`)
 }
@@ -280,7 +280,7 @@ func TestProfileAndSessions(t *testing.T) {
 	other.get("/settings/keys").leadsTo("/sign-in?return=%2Fsettings%2Fkeys")
 }
 
-// notes is an audit log that may be full.
+// notes is an audit log that can be full.
 type notes struct {
 	records []audit.Record
 	fail    error
@@ -307,7 +307,7 @@ func TestTheListOfMembersIsWrittenDown(t *testing.T) {
 	}
 }
 
-// TestForms sends forms that are not from our pages.
+// TestForms sends forms that do not come from our pages.
 func TestForms(t *testing.T) {
 	w := newWorld(t, nil)
 	ada := w.setUp()
@@ -341,10 +341,10 @@ func TestForms(t *testing.T) {
 	send(nothing, good).leadsTo("/settings/profile?done=renamed")
 }
 
-// scriptTag is the one script that a page may have: a file of ours.
+// scriptTag matches the one script that a page may have: one of our files.
 var scriptTag = regexp.MustCompile(`<script src="/static/[a-z]+-[0-9a-f]{12}\.js" type="module"></script>`)
 
-// TestEveryPage holds what is true of all of them.
+// TestEveryPage checks what must hold for every page.
 func TestEveryPage(t *testing.T) {
 	w := newWorld(t, nil)
 	ada := w.setUp()
@@ -382,8 +382,7 @@ func TestEveryPage(t *testing.T) {
 	}
 }
 
-// checkLabels fails unless every field that can be seen has a label, and every ID is
-// one thing's.
+// checkLabels fails unless every visible field has a label, and every ID is unique.
 func checkLabels(t *testing.T, path, page string) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -416,7 +415,7 @@ func TestFailuresAreNotShown(t *testing.T) {
 	if strings.Contains(ada.page, "disk 7") {
 		t.Error("a page tells of the disk")
 	}
-	// Metrics have a name for each page, and for nothing else.
+	// Metrics have a label for each page, and no other labels.
 	for route := range w.routes {
 		if strings.Contains(route, "?") || strings.Contains(route, "qo_") {
 			t.Errorf("route %q", route)
@@ -424,7 +423,7 @@ func TestFailuresAreNotShown(t *testing.T) {
 	}
 }
 
-// TestSessionsRotate looks whether pages hand out the new value.
+// TestSessionsRotate checks that pages send the new value.
 func TestSessionsRotate(t *testing.T) {
 	w := newWorld(t, nil)
 	ada := w.setUp()

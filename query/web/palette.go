@@ -16,39 +16,39 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// findPath is the page that finds files, repositories, symbols and pages by a few letters.
-// Scripts show its list (fragment=1) over every other page.
+// findPath is the page that finds files, repositories, symbols and pages by a few
+// letters. Scripts show its list (fragment=1) as an overlay on every other page.
 const findPath = "/find"
 
-// Bounds of what the page finds.
+// Bounds of the results of the page.
 const (
-	maxFindBytes  = 128 // of what is typed
+	maxFindBytes  = 128 // of the input
 	foundFiles    = 20
-	foundNearFile = 8 // of the repository that the visitor reads
+	foundNearFile = 8 // files of the repository that the visitor reads
 	foundOthers   = 5 // repositories
 	foundSymbols  = 20
 )
 
-// findRequest is what is typed, and the page that it was typed on.
+// findRequest is the input, and the page on which it was typed.
 type findRequest struct {
 	Query                      string
 	Repository, Revision, Path string
 }
 
-// foundRow is a line of the list.
+// foundRow is a row of the list.
 type foundRow struct {
 	Icon, More, URL string
 	Name            markup
 }
 
-// findData is what the page shows.
+// findData is the data of the page.
 type findData struct {
 	findRequest
 	Rows []foundRow
 }
 
-// findPage finds what the letters may mean: after @ symbols, after > pages, after : a line
-// of the file, and otherwise repositories and files.
+// findPage finds what the letters may refer to: symbols after @, pages after >, a line of
+// the file after :, and otherwise repositories and files.
 func (s *Server) findPage(w http.ResponseWriter, v *pageRequest) error {
 	q := v.r.URL.Query()
 	d := &findData{findRequest: findRequest{cutText(q.Get("q"), maxFindBytes), q.Get("repo"), q.Get("rev"), q.Get("path")}}
@@ -74,7 +74,7 @@ func (s *Server) findPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "find", title: s.texts.mustFormat("findTitle"), data: d})
 }
 
-// cutKind takes the sign off that says what is looked for.
+// cutKind removes the prefix that selects what to find.
 func cutKind(query string) (kind, rest string) {
 	query = strings.TrimSpace(query)
 	if query != "" && strings.Contains(">:@", query[:1]) {
@@ -83,7 +83,7 @@ func cutKind(query string) (kind, rest string) {
 	return "", query
 }
 
-// findPages returns the pages whose names have the letters.
+// findPages returns the pages whose names contain the letters.
 func (s *Server) findPages(v *pageRequest, letters string) (rows []foundRow) {
 	for _, p := range []struct {
 		text, icon, url string
@@ -107,8 +107,8 @@ func (s *Server) findPages(v *pageRequest, letters string) (rows []foundRow) {
 	return rows
 }
 
-// placeInName returns the places of letters in a name, in any letter case and with others
-// between; ok is false if they are not all there.
+// placeInName returns the positions of letters in a name, ignoring case and skipping
+// other letters; ok is false if some are missing.
 func placeInName(name, letters string) (at []int, ok bool) {
 	name, letters = strings.ToLower(name), strings.ToLower(letters)
 	for i := 0; i < len(name) && len(at) < len(letters); i++ {
@@ -119,7 +119,7 @@ func placeInName(name, letters string) (at []int, ok bool) {
 	return at, len(at) == len(letters)
 }
 
-// findLine leads to a line of the file that the visitor reads.
+// findLine returns the link to a line of the file that the visitor reads.
 func (s *Server) findLine(q findRequest, digits string) []foundRow {
 	lines := codehtml.ParseLines(digits)
 	if lines.IsEmpty() || q.Repository == "" || q.Path == "" {
@@ -157,7 +157,7 @@ func (s *Server) findSymbolRows(ctx context.Context, api *client.Client, name st
 }
 
 // findFileRows returns repositories and files; those of the repository that the visitor
-// reads come first. A line may follow the letters after a colon.
+// reads come first. A colon and a line may follow the letters.
 func (s *Server) findFileRows(ctx context.Context, api *client.Client, q findRequest, letters string) ([]foundRow, error) {
 	suffix := ""
 	if before, line, ok := strings.Cut(letters, ":"); ok {
@@ -209,8 +209,8 @@ func (s *Server) findFileRows(ctx context.Context, api *client.Client, q findReq
 	return rows, nil
 }
 
-// pagePath is the address of a page of this server without its host, so that it leads to
-// where the visitor is.
+// pagePath returns the address of a page of this server without its host, so that it
+// works under the host name that the visitor uses.
 func pagePath(webURL string) string {
 	if i := strings.Index(webURL, source.AddressPrefix); i >= 0 {
 		return webURL[i:]
@@ -218,7 +218,7 @@ func pagePath(webURL string) string {
 	return webURL
 }
 
-// markPositions writes a name in which the bytes at some offsets stand out.
+// markPositions formats a name with the bytes at some offsets highlighted.
 func markPositions(name string, positions []int) markup {
 	var out []byte
 	at := 0

@@ -6,26 +6,26 @@ import (
 	"slices"
 )
 
-// preferencesCookie keeps how a browser wants pages to look. It is a cookie, and not
-// of the account, so that the first byte of a page has it, and it differs from one
-// machine to the next.
+// preferencesCookie stores a browser's display preferences. It is a cookie, and not part
+// of the account, so that the first byte of a page already depends on it, and because
+// preferences differ between machines.
 const preferencesCookie = "quarry_preferences"
 
-// preference is a choice of the reader; its first value is the default, and empty in
-// the cookie.
+// preference is an option of the reader. Its first value is the default, and is not
+// stored in the cookie.
 type preference struct {
 	Name   string
 	Values []string
 }
 
-// preferenceList has every preference. Values that are not listed are ignored.
+// preferenceList contains every preference. Unlisted values are ignored.
 var preferenceList = []preference{
 	{"theme", []string{"system", "light", "dark", "contrast"}},
 	{"density", []string{"normal", "compact"}},
 	{"keys", []string{"on", "off"}},
 }
 
-// preferences are the chosen values by name; a default is missing.
+// preferences are the chosen values by name, without defaults.
 type preferences map[string]string
 
 // readPreferences reads the cookie of a request.
@@ -41,7 +41,7 @@ func readPreferences(r *http.Request) preferences {
 	return choosePreferences(values)
 }
 
-// choosePreferences takes the known values that are not the default.
+// choosePreferences returns the known values that are not the default.
 func choosePreferences(values url.Values) preferences {
 	chosen := preferences{}
 	for _, p := range preferenceList {
@@ -52,7 +52,7 @@ func choosePreferences(values url.Values) preferences {
 	return chosen
 }
 
-// preferenceRow is a preference as its page shows it.
+// preferenceRow is a preference on its page.
 type preferenceRow struct {
 	Name, Title string
 	Options     []preferenceOption
@@ -63,7 +63,7 @@ type preferenceOption struct {
 	Chosen       bool
 }
 
-// preferencesPage shows the choices. It needs no account.
+// preferencesPage shows the preferences. It requires no account.
 func (s *Server) preferencesPage(w http.ResponseWriter, v *pageRequest) error {
 	chosen := readPreferences(v.r)
 	var rows []preferenceRow
@@ -83,7 +83,7 @@ func (s *Server) preferencesPage(w http.ResponseWriter, v *pageRequest) error {
 	}{rows, returnPath(v.r.URL.Query().Get("return"))}})
 }
 
-// savePreferences keeps the choices in the browser and leads back.
+// savePreferences stores the preferences in the browser and redirects back.
 func (s *Server) savePreferences(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {

@@ -25,7 +25,7 @@ func (s *Server) showProfile(w http.ResponseWriter, v *pageRequest, f form, stat
 	}})
 }
 
-// connection is a provider, and whether the user may sign in with it.
+// connection is a provider, and whether the user can sign in with it.
 type connection struct {
 	Name, Title string
 	There       bool

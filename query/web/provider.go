@@ -12,16 +12,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// providerRequest is what a person does at a provider; the flow carries it there and back.
+// providerRequest is the purpose of a visit to a provider; the flow carries it there and
+// back.
 type providerRequest struct {
 	Return     string `json:"r,omitempty"`
 	Invitation string `json:"i,omitempty"`
-	// Link is the user who wants to sign in with the provider from now on.
+	// Link is the user to be linked to the provider.
 	Link account.UserID `json:"l,omitempty"`
 }
 
-// departToProvider sends the browser to a provider. Another site that leads here gets the
-// sign-in page instead: whether to sign in is for the person to say.
+// departToProvider redirects the browser to a provider. A request from another site gets
+// the sign-in page instead: the person must choose to sign in.
 func (s *Server) departToProvider(w http.ResponseWriter, v *pageRequest) error {
 	query := v.r.URL.Query()
 	e := providerRequest{Return: returnPath(query.Get("return")), Invitation: query.Get("invitation")}
@@ -39,7 +40,7 @@ func (s *Server) departToProvider(w http.ResponseWriter, v *pageRequest) error {
 	return nil
 }
 
-// startFlow gives the browser what it needs on an errand, and returns where it goes.
+// startFlow sets the cookie of a flow, and returns the address of the provider.
 func (s *Server) startFlow(w http.ResponseWriter, provider string, e providerRequest) (string, error) {
 	carried, err := json.Marshal(e)
 	if err != nil {
@@ -53,8 +54,8 @@ func (s *Server) startFlow(w http.ResponseWriter, provider string, e providerReq
 	return d.URL, nil
 }
 
-// connectProvider starts to link an identity of a provider to the user. It responds with a
-// page that has a link, and not with a redirect: browsers check the target of a
+// connectProvider begins to link an identity of a provider to the user. It responds with
+// a page that contains a link, and not with a redirect: browsers check the target of a
 // form's redirect against form-action, which allows only this site.
 func (s *Server) connectProvider(w http.ResponseWriter, v *pageRequest) error {
 	if _, err := s.readForm(w, v); err != nil {
@@ -77,8 +78,8 @@ func (s *Server) titleOf(provider string) string {
 	return provider
 }
 
-// finishConnect ends it. The flow carries who began it, and the same user has to be
-// signed in still.
+// finishConnect links the identity. The flow names the user who began it, who must still
+// be signed in.
 func (s *Server) finishConnect(w http.ResponseWriter, v *pageRequest, user account.UserID, arrival *oidc.Arrival) error {
 	if v.user == nil || v.user.ID != user {
 		return fmt.Errorf("%w: another user is signed in", oidc.ErrFlow)
@@ -89,7 +90,7 @@ func (s *Server) finishConnect(w http.ResponseWriter, v *pageRequest, user accou
 	return redirectDone(w, v, "/settings/profile", "connected")
 }
 
-// finishFlow takes the person that a provider has sent back.
+// finishFlow handles a person whom a provider has redirected back.
 func (s *Server) finishFlow(w http.ResponseWriter, v *pageRequest) error {
 	http.SetCookie(w, s.o.Providers.EndCookie())
 	arrival, err := s.o.Providers.Arrive(v.r.Context(), v.r.PathValue("provider"), v.r)
@@ -117,8 +118,8 @@ func (s *Server) finishFlow(w http.ResponseWriter, v *pageRequest) error {
 	return nil
 }
 
-// providerFailures are what can be between a browser and a provider, and its name
-// in metrics and the audit log.
+// providerFailures are the errors of a sign-in with a provider, with their names in
+// metrics and the audit log.
 var providerFailures = []struct {
 	err    error
 	reason string
@@ -127,7 +128,7 @@ var providerFailures = []struct {
 	{oidc.ErrToken, "token"}, {oidc.ErrEmail, "email"}, {oidc.ErrDomain, "domain"},
 }
 
-// showProviderError shows the sign-in page with what is between it and the provider.
+// showProviderError shows the sign-in page with the error of the provider sign-in.
 func (s *Server) showProviderError(w http.ResponseWriter, v *pageRequest, err error) error {
 	for _, f := range providerFailures {
 		if errors.Is(err, f.err) {

@@ -36,7 +36,8 @@ func newFederation(t *testing.T, set ...func(*auth.Options)) *federation {
 	return f
 }
 
-// visitProvider presses the provider's button on the last page, and comes back.
+// visitProvider presses the provider's button on the last page, signs in there, and
+// returns.
 func (f *federation) visitProvider(b *browser, subject string) *browser {
 	f.t.Helper()
 	_, rest, found := strings.Cut(b.page, `href="/auth/oidc/company?`)
@@ -86,8 +87,8 @@ func TestProviderAndPassword(t *testing.T) {
 	f.setUp()
 	b := f.newBrowser()
 	for _, subject := range []string{"ada", "false", "none"} {
-		// The address of a user with a password is not enough unless that is
-		// configured, and one that is not verified never is.
+		// The address of a user with a password is not enough unless configured, and an
+		// unverified address never is.
 		f.visitProvider(b.get("/sign-in"), subject).expectPage(http.StatusForbidden, "could not be matched")
 	}
 	f.visitProvider(b.get("/sign-in"), "").expectPage(http.StatusForbidden, "The provider did not sign you in.", "Continue with Our Company")
@@ -103,8 +104,9 @@ func TestProviderAndPassword(t *testing.T) {
 	}
 }
 
-// TestProviderNamesHostUser shows that a user is linked to the user of a code host that the
-// provider names, as long as it does, and that their address is verified as long as it is there.
+// TestProviderNamesHostUser checks that a user is linked to the code host user that the
+// provider names as long as it does, and that the address counts as verified as long as
+// the provider sends it.
 func TestProviderNamesHostUser(t *testing.T) {
 	f := newFederation(t, func(o *auth.Options) { o.AdmitAll = true })
 	f.setUp()
@@ -126,7 +128,7 @@ func TestProviderNamesHostUser(t *testing.T) {
 	check("the claim is dropped", []account.Identity{self}, false)
 }
 
-// connectProvider walks from the profile to the provider and back.
+// connectProvider goes from the profile to the provider and back.
 func (f *federation) connectProvider(b *browser, subject string) *browser {
 	f.t.Helper()
 	b.get("/settings/profile").submitForm("/settings/profile/connect/company", "").expectPage(http.StatusOK, "Continue to Our Company")
@@ -141,9 +143,9 @@ func TestProviderIsConnected(t *testing.T) {
 	bob := f.joinMember("bob")
 	f.connectProvider(ada, "none").leadsTo("/settings/profile?done=connected").expectPage(http.StatusOK, "connected")
 	f.visitProvider(f.newBrowser().get("/sign-in"), "none").leadsTo("/")
-	// An identity is one user's.
+	// An identity belongs to one user.
 	f.connectProvider(bob, "none").expectPage(http.StatusForbidden, "could not be matched")
-	// Who comes back has to be who went: by a form of theirs, in their browser.
+	// The same user must return: from their own form, in their browser.
 	bob.postForm("/settings/profile/connect/company", nil).expectPage(http.StatusForbidden, "another sign-in")
 	bob.get("/settings/profile").submitForm("/settings/profile/connect/company", "").expectPage(http.StatusOK)
 	_, rest, _ := strings.Cut(bob.page, `<a class="button" href="`)
@@ -160,7 +162,7 @@ func TestProviderIsConnected(t *testing.T) {
 func TestProviderArrivals(t *testing.T) {
 	f := newFederation(t, func(o *auth.Options) { o.AdmitAll = true })
 	f.setUp()
-	// From another site, the button is still to be pressed.
+	// From another site, the user must still press the button.
 	b := f.newBrowser()
 	r, err := http.NewRequest(http.MethodGet, f.server.URL+"/auth/oidc/company", nil)
 	if err != nil {
@@ -173,7 +175,7 @@ func TestProviderArrivals(t *testing.T) {
 	f.visitProvider(b.get("/sign-in"), "bob").leadsTo("/")
 	b = f.newBrowser().get("/auth/oidc/company?return=//evil.test")
 	b.get(f.provider.Visit(b.header.Get("Location"), "bob").String()).leadsTo("/")
-	// An attacker's callback in this browser would sign the user in as another.
+	// An attacker's callback in this browser must not sign the user in as someone else.
 	eve := f.newBrowser().get("/auth/oidc/company")
 	back := f.provider.Visit(eve.header.Get("Location"), "bob").String()
 	f.newBrowser().get(back).expectPage(http.StatusBadRequest, "begun in another browser")

@@ -14,30 +14,31 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// rawFile is the answer of the raw route.
+// rawFile is the response of the raw route.
 type rawFile struct {
 	body []byte
 	kind string // Content-Type
-	save bool   // to a file: no browser shows it
+	save bool   // as a download: no browser displays it
 }
 
-// Types of raw files. Everything else is text, or is saved.
+// Types of raw files. Everything else is text, or is downloaded.
 const (
 	rawText   = "text/plain; charset=utf-8"
 	rawBinary = "application/octet-stream"
 	rawSVG    = "image/svg+xml"
 )
 
-// imageTypes are the images that browsers decode without running anything, by extension.
+// imageTypes maps extensions to the image types that browsers decode without running
+// anything.
 var imageTypes = map[string]string{
 	".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp", ".avif": "image/avif", ".bmp": "image/bmp", ".ico": "image/x-icon",
 }
 
-// imageType returns the type of an image by the name of its file; empty if it is none.
+// imageType returns the image type for a file name; empty if it is not an image.
 func imageType(name string) string { return imageTypes[strings.ToLower(path.Ext(name))] }
 
-// readRaw reads a file as it is. What has no text is an image or is saved; what cannot be
-// read leads to its page, which says why.
+// readRaw reads a file as it is. A file without text is an image or a download; an
+// unreadable file redirects to its page, which explains why.
 func (s *Server) readRaw(v *pageRequest, p *codePage) error {
 	ctx := v.r.Context()
 	file, err := s.o.Source.File(ctx, p.repository, p.commit(), p.Path)
@@ -60,15 +61,15 @@ func (s *Server) readRaw(v *pageRequest, p *codePage) error {
 		}
 		return nil
 	}
-	// An SVG file is an image within a page of ours, where it runs nothing; by itself it
-	// is text, whatever the sandbox holds.
+	// An SVG file is an image within one of our pages, where it cannot run anything; on
+	// its own it is sent as text, in spite of the sandbox.
 	if strings.EqualFold(path.Ext(p.Path), ".svg") && v.r.Header.Get("Sec-Fetch-Dest") == "image" {
 		p.raw.kind = rawSVG
 	}
 	return nil
 }
 
-// readBinary reads the bytes of a file that is no text.
+// readBinary reads the bytes of a binary file.
 func (s *Server) readBinary(v *pageRequest, p *codePage) error {
 	body, err := s.o.Source.Content(v.r.Context(), p.repository, p.commit(), p.Path)
 	if isOneOf(err, source.ErrTooLarge, source.ErrUnavailable) {
@@ -85,8 +86,8 @@ func (s *Server) readBinary(v *pageRequest, p *codePage) error {
 	return nil
 }
 
-// sendRaw answers with a file. Whatever it contains, a browser shows it as the type says,
-// in an origin that has nothing.
+// sendRaw sends a file. Whatever it contains, a browser displays it according to the
+// type, in an opaque origin.
 func sendRaw(w http.ResponseWriter, p *codePage) error {
 	h := w.Header()
 	h.Set("Content-Type", p.raw.kind)
@@ -103,6 +104,6 @@ func sendRaw(w http.ResponseWriter, p *codePage) error {
 		h.Set("Content-Disposition", named)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(p.raw.body)))
-	_, _ = w.Write(p.raw.body) // a browser that has gone needs no answer
+	_, _ = w.Write(p.raw.body) // the browser may have disconnected
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 //go:embed pages
 var pageFiles embed.FS
 
-// templates are the pages, each with the frame around it.
+// templates are the pages, each within the frame.
 type templates struct {
 	byName map[string]*template.Template
 }
@@ -56,49 +56,49 @@ func newTemplates(a *assets, t *texts, now func() time.Time) (*templates, error)
 	return pages, nil
 }
 
-// frame is what every page is given.
+// frame is the common data of all pages.
 type frame struct {
 	Title       string
-	User        *account.User // nil: not signed in
+	User        *account.User // nil if not signed in
 	Owner       bool
-	Operations  bool   // there are pages about repositories and the operation
+	Operations  bool   // whether there are pages about repositories and administration
 	Token       string // of forms
-	Section     string // of the settings; empty: none of them
+	Section     string // of the settings; empty elsewhere
 	Narrow      bool
 	Broad       bool
 	Script      string
 	Preferences preferences
-	Here        string // the path and query of the page, to come back to
+	Here        string // the path and query of the page, for the way back
 	Version     string
 	Notice      string
-	HasSearch   bool          // the server searches: there is a search box
-	Search      *searchParams // what it holds; nil: nothing
-	IsHome      bool          // the box is in the page, not in the bar
-	AsOf        string        // the moment of the past that the server shows
+	HasSearch   bool          // whether there is a search box
+	Search      *searchParams // its content; nil if empty
+	IsHome      bool          // the search box is in the page, not in the bar
+	AsOf        string        // the moment in the past that the server shows
 	Form        form
 	Data        any
 }
 
-// commonScript is the script of pages that name no other: the search box and the keys.
+// commonScript is the default script of pages: the search box and the keyboard shortcuts.
 const commonScript = "quarry.js"
 
-// view is a page to show. Status 0 is 200.
+// view is a page to show. Status 0 means 200.
 type view struct {
 	template, title, section string
-	narrow                   bool   // as wide as a form
+	narrow                   bool   // as narrow as a form
 	broad                    bool   // as wide as the window: results, code
 	script                   string // instead of commonScript, which it contains
 	status                   int
 	form                     form
 	data                     any
-	search                   *searchParams // what the search box holds
+	search                   *searchParams // the content of the search box
 	isHome                   bool
-	// revalidates says that the browser may keep the page and ask whether it has
-	// changed. Other pages are not kept: they have what is for one person.
+	// revalidates lets the browser cache the page and revalidate it. Other pages are not
+	// cached, because they contain personal data.
 	revalidates bool
 }
 
-// newFrame returns what the frame of a page is given.
+// newFrame returns the frame data of a page.
 func (s *Server) newFrame(v *pageRequest, p *view) *frame {
 	f := &frame{
 		Title: p.title, Operations: s.o.API != nil, Section: p.section, Narrow: p.narrow, Broad: p.broad, Script: cmp.Or(p.script, commonScript), Version: s.o.Version, Form: p.form, Data: p.data,
@@ -106,7 +106,7 @@ func (s *Server) newFrame(v *pageRequest, p *view) *frame {
 		HasSearch: s.o.Search != nil, Search: p.search, IsHome: p.isHome,
 	}
 	if p.template == "error" {
-		f.Here = "/" // what cannot be shown is nothing to come back to
+		f.Here = "/" // a page that cannot be shown again is no way back
 	}
 	if s.o.Search != nil {
 		f.AsOf = s.o.Search.AsOf()
@@ -117,7 +117,7 @@ func (s *Server) newFrame(v *pageRequest, p *view) *frame {
 	return f
 }
 
-// renderPage renders a page whole before the first byte is sent.
+// renderPage renders the whole page before it sends the first byte.
 func (s *Server) renderPage(w http.ResponseWriter, v *pageRequest, p view) error {
 	f := s.newFrame(v, &p)
 	if len(p.form.errors) > 0 {
@@ -142,12 +142,12 @@ func (s *Server) renderPage(w http.ResponseWriter, v *pageRequest, p view) error
 	if p.status != 0 {
 		w.WriteHeader(p.status)
 	}
-	_, _ = w.Write(page) // a browser that has gone needs no page
+	_, _ = w.Write(page) // the browser may have disconnected
 	return nil
 }
 
-// sendRevalidated sends a page that the browser may keep, or says that the kept one is
-// the same.
+// sendRevalidated sends a page that the browser may cache, or a 304 if the cached page is
+// current.
 func sendRevalidated(w http.ResponseWriter, r *http.Request, page []byte) {
 	sum := sha256.Sum256(page)
 	h := w.Header()
@@ -157,7 +157,7 @@ func sendRevalidated(w http.ResponseWriter, r *http.Request, page []byte) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(page))
 }
 
-// formatDay and moment write times for people; empty for none.
+// formatDay formats a day for people; empty for the zero time.
 func formatDay(t time.Time) string { return formatTime(t, "2 Jan 2006") }
 
 func formatMoment(t time.Time) string { return formatTime(t, "2 Jan 2006, 15:04 UTC") }
@@ -184,7 +184,7 @@ func joinWords(words any) string {
 	return fmt.Sprint(words)
 }
 
-// repositoryURL is the page of a repository's root; templates call it.
+// repositoryURL returns the page of a repository's root; templates call it.
 func repositoryURL(name string) string {
 	return source.Address{Repository: name, Kind: source.PageTree}.String()
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// notebookBody is a notebook, for its template.
+// notebookBody is the data of the template for notebooks.
 type notebookBody struct{ Cells []document.Cell }
 
-// renderFile shows a file rendered, if its kind can be rendered and the reader did not ask
-// for its text, and reports whether it did.
+// renderFile renders a file if its kind can be rendered and the reader did not request
+// its text, and reports whether it did.
 func (s *Server) renderFile(p *codePage, d *codeData, body *fileBody, file *source.File, q fileRequest) bool {
 	extension := strings.ToLower(path.Ext(p.Path))
 	isRendered := isMarkdown(p.Path) || extension == ".ipynb" || extension == ".svg"
@@ -29,7 +29,7 @@ func (s *Server) renderFile(p *codePage, d *codeData, body *fileBody, file *sour
 	var err error
 	switch extension {
 	case ".svg":
-		body.Image = d.Links.Raw // above its text
+		body.Image = d.Links.Raw // shown above its text
 		return false
 	case ".ipynb":
 		err = s.renderNotebook(p, d, body, file.Text)
@@ -62,8 +62,8 @@ func (s *Server) renderNotebook(p *codePage, d *codeData, body *fileBody, text [
 	return nil
 }
 
-// documentOptions make a document part of a repository: its links are relative to a
-// directory.
+// documentOptions returns the options for a document of a repository: its links are
+// relative to a directory.
 func (s *Server) documentOptions(p *codePage, directory string) document.Options {
 	return document.Options{
 		Link: func(target string, image bool) string {

@@ -7,12 +7,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// replayList is what the page of replays shows.
+// replayList is the data of the page of replays.
 type replayList struct {
 	*wire.Replays
 	Projection []choice
 	To         input
-	Running    *wire.Replay // nil if none runs
+	Running    *wire.Replay // nil if none is running
 }
 
 func (s *Server) replaysPage(w http.ResponseWriter, v *pageRequest) error {
@@ -42,7 +42,7 @@ func (s *Server) showReplays(w http.ResponseWriter, v *pageRequest, f form, stat
 	return s.renderPage(w, v, view{template: "replays", title: s.texts.mustFormat("replays"), status: status, form: f, data: list})
 }
 
-// changeReplays starts or cancels a replay, or returns to the version before.
+// changeReplays starts or cancels a replay, or rolls back to the previous version.
 func (s *Server) changeReplays(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Server) changeReplays(w http.ResponseWriter, v *pageRequest) error {
 	return redirectDone(w, v, "/admin/replays", done)
 }
 
-// Percent is how much of a replay is done; templates call it.
+// Percent returns how much of a replay is done; templates call it.
 func (l *replayList) Percent(r *wire.Replay) int {
 	if r.RecordsTotal <= 0 {
 		return 0

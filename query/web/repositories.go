@@ -19,10 +19,10 @@ import (
 // reposPerPage is how many repositories a page lists.
 const reposPerPage = 50
 
-// maxFilterBytes bounds what is typed into the filter of a list.
+// maxFilterBytes bounds the filter of a list.
 const maxFilterBytes = 1024
 
-// repositoryList is what the page of all repositories shows.
+// repositoryList is the data of the page of all repositories.
 type repositoryList struct {
 	Repositories []listedRepository
 	// Pictured says that one of them has a picture: the others have its space.
@@ -30,7 +30,7 @@ type repositoryList struct {
 	Total          int
 	Filter         string
 	Sorts          []choice
-	Next, Previous string // addresses of pages, empty where there are none
+	Next, Previous string // addresses of pages; empty if there are none
 }
 
 // listedRepository is a row of the list.
@@ -79,7 +79,7 @@ func (s *Server) reposPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "repos", title: s.texts.mustFormat("repos"), data: list})
 }
 
-// pageNumber reads the parameter page; what is no number is the first.
+// pageNumber reads the parameter page; an invalid number selects the first page.
 func pageNumber(asked url.Values) int {
 	n, err := strconv.Atoi(asked.Get("page"))
 	if err != nil || n < 1 || n > 1<<20 {
@@ -88,7 +88,7 @@ func pageNumber(asked url.Values) int {
 	return n
 }
 
-// pageLinks returns the addresses of the pages before and after one, empty where there is
+// pageLinks returns the addresses of the previous and the next page, empty if there is
 // none. They keep the other parameters.
 func pageLinks(path string, asked url.Values, number int, more bool) (previous, next string) {
 	link := func(n int) string {
@@ -106,7 +106,7 @@ func pageLinks(path string, asked url.Values, number int, more bool) (previous, 
 	return previous, next
 }
 
-// newRepoPage asks for a repository to register.
+// newRepoPage shows the form for registering a repository.
 func (s *Server) newRepoPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.showNewRepo(w, v, form{}, 0)
 }
@@ -119,7 +119,7 @@ func (s *Server) showNewRepo(w http.ResponseWriter, v *pageRequest, f form, stat
 	return s.renderPage(w, v, view{template: "newrepo", title: s.texts.mustFormat("newrepo"), narrow: true, status: status, form: f, data: fields})
 }
 
-// registerRepo registers the repository that the form names.
+// registerRepo registers the repository in the form.
 func (s *Server) registerRepo(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
@@ -139,11 +139,11 @@ func (s *Server) registerRepo(w http.ResponseWriter, v *pageRequest) error {
 	return redirectDone(w, v, s.awaitRegistered(ctx, v, int64(accepted.RepoID)), "registered")
 }
 
-// registeredWait bounds the wait until a repository that was registered is listed.
+// registeredWait bounds the wait until a registered repository is listed.
 const registeredWait = 3 * time.Second
 
-// awaitRegistered returns the page of a repository that was just registered, once it is
-// listed, and the page of all if that takes too long.
+// awaitRegistered returns the page of a newly registered repository once it is listed, or
+// the page of all repositories if that takes too long.
 func (s *Server) awaitRegistered(ctx context.Context, v *pageRequest, id int64) string {
 	ctx, cancel := context.WithTimeout(ctx, registeredWait)
 	defer cancel()
@@ -161,5 +161,5 @@ func (s *Server) awaitRegistered(ctx context.Context, v *pageRequest, id int64) 
 	}
 }
 
-// repoPath is the address of the page of a repository.
+// repoPath returns the address of the page of a repository.
 func repoPath(id int64) string { return "/repos/" + strconv.FormatInt(id, 10) }

@@ -19,36 +19,36 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// Bounds of the page of a repository; what is beyond is counted.
+// Bounds of the page of a repository; more entries are counted.
 const (
 	maxShownRefs       = 100
 	maxShownDeliveries = 5
 	skippedPerPage     = 100
 )
 
-// repositoryPage is what the page of a repository shows.
+// repositoryPage is the data of the page of a repository.
 type repositoryPage struct {
 	wire.RepositoryStatus
 	Path, Browse, External string // addresses: of this page, of its files, on the code host
-	Description            string // of the code host
+	Description            string // from the code host
 	Image                  string // address of its picture; empty if the code host has none
 	Refs                   []wire.RefStatus
 	MoreRefs               int
 	Branch                 string // the default branch
 	Badge, BadgeText       string
-	Lag                    string // from the last push to its being indexed, in seconds
-	Percent                int    // of an import, -1 if its size is not known
+	Lag                    string // seconds from the last push until it was indexed
+	Percent                int    // of an import; -1 if its size is unknown
 	Deliveries             []wire.Delivery
 	Access                 *wire.Access
 	Visibilities           []choice
-	Members                string // addresses of those who may see it while it is private, a line each
+	Members                string // addresses of those who may see it while it is private, one per line
 }
 
 func (s *Server) repoPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.showRepo(w, v, form{}, 0)
 }
 
-// repoNumber reads {id} of the path. What is no number is no page.
+// repoNumber parses {id} of the path. There is no page for an invalid number.
 func repoNumber(v *pageRequest) (int64, error) {
 	id, err := strconv.ParseInt(v.r.PathValue("id"), 10, 64)
 	if err != nil || id <= 0 {
@@ -109,8 +109,8 @@ func (s *Server) showRepo(w http.ResponseWriter, v *pageRequest, f form, status 
 	return s.renderPage(w, v, view{template: "repo", title: st.RepoName, status: status, form: f, data: p})
 }
 
-// findRow returns the row of a repository in the list of all; an empty one if it was removed
-// meanwhile.
+// findRow returns the row of a repository in the list of all repositories; an empty one
+// if it was removed in the meantime.
 func findRow(ctx context.Context, api *client.Client, name string) (wire.Repository, error) {
 	for row, err := range api.ListRepositoriesAll(ctx, client.ListRepositoriesParams{Query: name, PerPage: reposPerPage}) {
 		if err != nil || row.RepoName == name {
@@ -120,13 +120,14 @@ func findRow(ctx context.Context, api *client.Client, name string) (wire.Reposit
 	return wire.Repository{}, nil
 }
 
-// isMissing reports whether this process has no such operation now.
+// isMissing reports whether this process does not support the operation now.
 func isMissing(err error) bool {
 	_, status, _ := refusedOperation(err)
 	return status == http.StatusServiceUnavailable
 }
 
-// repoBadge returns the state of a repository in a word, with the class of its color.
+// repoBadge returns the state of a repository as a short text, with the class of its
+// color.
 func (s *Server) repoBadge(st *wire.RepositoryStatus) (class, text string) {
 	waiting := time.Duration(st.Freshness.StaleSeconds * float64(time.Second))
 	switch {
@@ -144,7 +145,7 @@ func (s *Server) repoBadge(st *wire.RepositoryStatus) (class, text string) {
 	return "good", s.texts.mustFormat("state_indexed")
 }
 
-// changeRepo does to a repository what the button of the form says.
+// changeRepo applies the action of the form's button to a repository.
 func (s *Server) changeRepo(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
@@ -182,8 +183,8 @@ func (s *Server) changeRepo(w http.ResponseWriter, v *pageRequest) error {
 	return redirectDone(w, v, back, done)
 }
 
-// memberAddresses returns what the field of members shows: what was typed, or else the
-// addresses of those who are members now.
+// memberAddresses returns the content of the members field: what was typed, or otherwise
+// the addresses of the current members.
 func (s *Server) memberAddresses(ctx context.Context, api *client.Client, f form, members []string) (string, error) {
 	if f.values.Has("members") || len(members) == 0 {
 		return f.Get("members"), nil
@@ -201,13 +202,12 @@ func (s *Server) memberAddresses(ctx context.Context, api *client.Client, f form
 	return strings.Join(addresses, "\n"), nil
 }
 
-// noMemberError says that no user has an address.
+// noMemberError reports that no user has an address.
 type noMemberError struct{ message string }
 
-// Error implements error.
 func (e *noMemberError) Error() string { return e.message }
 
-// findMembers returns the users that the form names by their addresses.
+// findMembers returns the users with the addresses in the form.
 func (s *Server) findMembers(ctx context.Context, api *client.Client, text string) ([]string, error) {
 	addresses := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return unicode.IsSpace(r) || r == ',' || r == ';' })
 	if len(addresses) == 0 {
@@ -234,8 +234,8 @@ func (s *Server) findMembers(ctx context.Context, api *client.Client, text strin
 	return members, nil
 }
 
-// decideAccess decides who may see a repository. A form without members keeps those that
-// are named.
+// decideAccess sets who may see a repository. A form without members keeps the current
+// ones.
 func (s *Server) decideAccess(ctx context.Context, api *client.Client, id int64, f *form) error {
 	now, err := api.GetRepositoryAccess(ctx, id)
 	if err != nil {
@@ -255,7 +255,7 @@ func (s *Server) decideAccess(ctx context.Context, api *client.Client, id int64,
 	return err
 }
 
-// skippedPage is what the page of skipped files shows.
+// skippedPage is the data of the page of skipped files.
 type skippedPage struct {
 	Repository     *wire.RepositoryStatus
 	Path           string // of the page of the repository
@@ -287,7 +287,7 @@ func (s *Server) skippedFilesPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "skipped", title: fmt.Sprintf("%s: %s", s.texts.mustFormat("skipped"), st.RepoName), data: list})
 }
 
-// skipReasons are the choices of the filter.
+// skipReasons returns the choices of the filter.
 func (s *Server) skipReasons(chosen string) []choice {
 	choices := []choice{{Value: "", Label: s.texts.mustFormat("skipped_any")}}
 	for _, reason := range code.SkipReasons {
@@ -299,20 +299,20 @@ func (s *Server) skipReasons(chosen string) []choice {
 	return markChosen(chosen, choices...)
 }
 
-// BrowseURL is the page of a skipped file; templates call it.
+// BrowseURL returns the page of a skipped file; templates call it.
 func (p *skippedPage) BrowseURL(path string) string {
 	return source.Address{Repository: p.Repository.RepoName, Revision: p.Ref, Kind: source.PageBlob, Path: path}.String()
 }
 
-// BrowseURL is the root of the repository at a ref; templates call it.
+// BrowseURL returns the root of the repository at a ref; templates call it.
 func (p *repositoryPage) BrowseURL(ref string) string {
 	return source.Address{Repository: p.RepoName, Revision: shortRef(ref), Kind: source.PageTree}.String()
 }
 
-// shortRef is the name of a branch or tag as people write it; templates call it.
+// shortRef returns the short name of a branch or tag; templates call it.
 func shortRef(ref string) string { return code.Ref(ref).Short() }
 
-// DeliveriesURL lists the deliveries of the repository; templates call it.
+// DeliveriesURL returns the list of the repository's deliveries; templates call it.
 func (p *repositoryPage) DeliveriesURL() string {
 	return "/deliveries?" + url.Values{"repository": {p.RepoName}}.Encode()
 }

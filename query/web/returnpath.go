@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// returnPath returns where to go after a sign-in: path if it leads to a page of
-// ours, else the first page. What a browser may take for another host is not a
-// path: two slashes at the beginning, backslashes, which browsers turn into
-// slashes, and control characters, which they drop.
+// returnPath returns where to go after a sign-in: path if it leads to one of our pages,
+// and otherwise the home page. It rejects texts that a browser may interpret as another
+// host: two slashes at the beginning, backslashes, which browsers turn into slashes, and
+// control characters, which they drop.
 func returnPath(path string) string {
 	const home = "/"
 	if !strings.HasPrefix(path, "/") || strings.HasPrefix(path, "//") || len(path) > maxReturnBytes {
@@ -28,8 +28,8 @@ func returnPath(path string) string {
 			return home
 		}
 	}
-	// A decoded path that begins with two slashes or has a backslash is harmless to
-	// browsers, and of no use to us.
+	// A decoded path that begins with two slashes or contains a backslash is harmless to
+	// browsers, but no page has it.
 	if strings.HasPrefix(u.Path, "//") || strings.Contains(u.Path, `\`) {
 		return home
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestOpenRedirect signs in with paths that a browser might take for another site.
+// TestOpenRedirect signs in with paths that a browser might interpret as another site.
 func TestOpenRedirect(t *testing.T) {
 	w := newWorld(t, nil)
 	w.setUp()
@@ -34,7 +34,7 @@ func TestOpenRedirect(t *testing.T) {
 			t.Errorf("%q leads to %q, which a browser may take for another site", path, location)
 		}
 	}
-	// The same by hand in the form, and what is ours.
+	// The same paths typed into the form, and paths of our own.
 	for path, want := range map[string]string{
 		"//evil.test": "/", "/settings/keys?a=b#c": "/settings/keys?a=b#c", "/browse/a%20b@v1/-/blob/c.go": "/browse/a%20b@v1/-/blob/c.go", "": "/",
 	} {

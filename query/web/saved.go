@@ -8,16 +8,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// savedPath is the list of saved searches. The link of one is /saved/ID, which is short.
+// savedPath is the list of saved searches. The link of a saved search is /saved/ID, which
+// is short.
 const savedPath = "/settings/saved"
 
-// savedRow is a saved search as the list shows it.
+// savedRow is a row of the list of saved searches.
 type savedRow struct {
 	*account.SavedSearch
 	Own bool
 }
 
-// savedPage lists the searches that the visitor saved and those that others share.
+// savedPage lists the searches that the visitor saved and those that other users share.
 func (s *Server) savedPage(w http.ResponseWriter, v *pageRequest) error {
 	found, err := s.o.Accounts.SavedSearches(v.principal)
 	if err != nil {
@@ -72,7 +73,7 @@ func (s *Server) ownSavedSearch(v *pageRequest) (*account.SavedSearch, error) {
 	return q, err
 }
 
-// showSavedForm shows the form of a new search, which has no ID, or of one that exists.
+// showSavedForm shows the form of a new search, which has no ID, or of an existing one.
 func (s *Server) showSavedForm(w http.ResponseWriter, v *pageRequest, q *account.SavedSearch, f form, status int) error {
 	title, shown := s.texts.mustFormat("savedEdit"), *q
 	if q.ID == "" {

@@ -23,7 +23,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
-// Searches runs searches for the principal of a context; api.Server does.
+// Searches runs searches for the principal of a context; api.Server implements it.
 type Searches interface {
 	RunSearch(ctx context.Context, r search.Request, emit search.Emit, finish func(r *search.Result, incompleteReason string) error) error
 	SearchableRepositories(ctx context.Context) ([]*search.Repository, error)
@@ -34,14 +34,14 @@ type Searches interface {
 // searchPath is the address of results.
 const searchPath = "/search"
 
-// partTimeout bounds the departure of a part of the page: a reader that is slower is left.
+// partTimeout bounds writing a part of the page: slower readers are disconnected.
 const partTimeout = 15 * time.Second
 
-// fragmentEnd ends each part of the page that a script asks for. Where a file has this
-// control character, the part has the symbol for it.
+// fragmentEnd ends each part of the page that a script requests. If a file contains this
+// control character, the part contains its symbol instead.
 const fragmentEnd = "\x1e"
 
-// errNoContext says that a query names a search context that there is not.
+// errNoContext reports that a query names a search context that does not exist.
 var errNoContext = errors.New("no such search context")
 
 // searchHandler returns the handler of results.
@@ -60,7 +60,7 @@ func (s *Server) searchHandler(page pageHandler, label string) http.Handler {
 }
 
 // searchPage shows the results of a query: the head first, then files as they are found,
-// then what there is to say of the whole.
+// then the summary.
 func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 	p := readSearchParams(v.r)
 	if strings.TrimSpace(p.Query) == "" {
@@ -94,7 +94,7 @@ func (s *Server) searchPage(w http.ResponseWriter, v *pageRequest) error {
 	return nil
 }
 
-// recordSearch makes the entry of the audit log that the API makes of a search.
+// recordSearch records a search in the audit log as the API does.
 func (s *Server) recordSearch(w http.ResponseWriter, v *pageRequest, p *searchParams, status int) error {
 	if s.o.Audit == nil {
 		return nil
@@ -105,13 +105,13 @@ func (s *Server) recordSearch(w http.ResponseWriter, v *pageRequest, p *searchPa
 	})
 }
 
-// refusedQuery is a query that cannot be read, with the place of the mistake.
+// refusedQuery is an invalid query, with the position of the error.
 type refusedQuery struct {
 	Before, At, After, Message, Advice string
 	Column                             int
 }
 
-// maxShownQuery bounds the part of a refused query before and after the mark.
+// maxShownQuery bounds the parts of an invalid query before and after the mark.
 const maxShownQuery = 200
 
 func (s *Server) showRefusedQuery(w http.ResponseWriter, v *pageRequest, p *searchParams, refused *syntax.Error) error {
@@ -138,7 +138,7 @@ func (s *Server) showRefusedQuery(w http.ResponseWriter, v *pageRequest, p *sear
 // resultsScript is the script of results.
 const resultsScript = "results.js"
 
-// resultsData is what the template of results is given before anything is found.
+// resultsData is the data of the results template before anything is found.
 type resultsData struct {
 	searchParams
 	Refused *refusedQuery
@@ -154,13 +154,13 @@ type resultWriter struct {
 	files    fileWriter
 	frame    *frame
 	seen     []*search.Repository
-	left     int          // files beyond those that the page shows
-	ranked   []rankedFile // files that wait for the end, for the order of their rank
-	lowest   float64      // the lowest score of the files that were sent
-	begun    bool         // a part was sent
-	unsorted bool         // a file with a higher score came after one with a lower
-	writeErr error        // the reader has gone
-	gzip     *gzip.Writer // nil: the page is not compressed
+	left     int          // files that the page does not show
+	ranked   []rankedFile // files that are held back until they can be sorted by rank
+	lowest   float64      // the lowest score of the files sent so far
+	begun    bool         // a part has been sent
+	unsorted bool         // a file with a higher score followed one with a lower score
+	writeErr error        // the reader has disconnected
+	gzip     *gzip.Writer // nil if the page is not compressed
 }
 
 func (s *Server) newResultWriter(w http.ResponseWriter, v *pageRequest, p *searchParams) *resultWriter {
@@ -172,7 +172,7 @@ func (s *Server) newResultWriter(w http.ResponseWriter, v *pageRequest, p *searc
 
 // begin sends the head and the form.
 func (o *resultWriter) begin() error {
-	o.w.Header().Set("X-Accel-Buffering", "no") // of proxies, which would hold parts back
+	o.w.Header().Set("X-Accel-Buffering", "no") // for proxies, which would buffer parts
 	if o.p.isFragment {
 		return nil
 	}
@@ -187,12 +187,12 @@ func (o *resultWriter) begin() error {
 	return nil
 }
 
-// send sends a part of the page, and at once. Parts for scripts begin with their names.
+// send sends a part of the page immediately. Parts for scripts begin with their names.
 func (o *resultWriter) send(name string, part []byte) {
 	if o.writeErr != nil {
 		return
 	}
-	_ = o.control.SetWriteDeadline(time.Now().Add(partTimeout)) // tests have writers without deadlines
+	_ = o.control.SetWriteDeadline(time.Now().Add(partTimeout)) // writers in tests have no deadlines
 	if o.p.isFragment {
 		part = bytes.ReplaceAll(part, []byte(fragmentEnd), []byte("\u241e"))
 		part = append(append([]byte(name+"\n"), part...), fragmentEnd...)
@@ -204,8 +204,8 @@ func (o *resultWriter) send(name string, part []byte) {
 	}
 }
 
-// writePart writes a part, compressed if the page may be. Each part ends where a browser can
-// show it.
+// writePart writes a part, compressed if the page is. The browser can display each part
+// as it arrives.
 func (o *resultWriter) writePart(part []byte) error {
 	if !o.begun {
 		o.begun = true
@@ -227,18 +227,18 @@ func (o *resultWriter) writePart(part []byte) error {
 	return o.gzip.Flush()
 }
 
-// endCompression ends the compressed page, if it is one.
+// endCompression ends a compressed page.
 func (o *resultWriter) endCompression() {
 	if o.gzip == nil {
 		return
 	}
 	if o.writeErr == nil {
-		_ = o.gzip.Close() // a browser that has gone needs no end
+		_ = o.gzip.Close() // the browser may have disconnected
 	}
 	o.s.compressors.release(o.gzip)
 }
 
-// run searches and sends what is found, and the rest of the page.
+// run searches, and sends the results and the rest of the page.
 func (o *resultWriter) run(ctx context.Context, q *syntax.Parsed, started time.Time) {
 	var state *resultState
 	err := o.s.o.Search.RunSearch(ctx, o.p.request(q), o.sendFiles, func(r *search.Result, reason string) error {
@@ -254,7 +254,7 @@ func (o *resultWriter) run(ctx context.Context, q *syntax.Parsed, started time.T
 	}
 	switch {
 	case o.writeErr != nil:
-		return // the reader has gone
+		return // the reader has disconnected
 	case err != nil:
 		o.sendFailure(err)
 	default:
@@ -269,7 +269,7 @@ func (o *resultWriter) run(ctx context.Context, q *syntax.Parsed, started time.T
 	}
 }
 
-// describeRest says what follows from all files together.
+// describeRest sends the summary of all files.
 func (o *resultWriter) describeRest(ctx context.Context, state *resultState) {
 	ids := make([]code.RepositoryID, len(o.seen))
 	for i, r := range o.seen {
@@ -300,7 +300,7 @@ func (o *resultWriter) describeRest(ctx context.Context, state *resultState) {
 // sendFiles is the search.Emit of a page.
 func (o *resultWriter) sendFiles(files []search.FileMatch, _ search.Stats) error {
 	if len(files) == 0 {
-		return o.writeErr // the search goes on
+		return o.writeErr // the search continues
 	}
 	o.seen = collectRepositories(o.seen, files)
 	o.files.out = o.files.out[:0]
@@ -317,7 +317,7 @@ func (o *resultWriter) sendFiles(files []search.FileMatch, _ search.Stats) error
 	return o.writeErr
 }
 
-// rankedFile is a file as it is shown, with its rank.
+// rankedFile is a rendered file with its rank.
 type rankedFile struct {
 	score  float64
 	markup []byte
@@ -339,7 +339,7 @@ func (o *resultWriter) writeFile(f *search.FileMatch) {
 	}
 }
 
-// sendRanked sends the files that were kept, in the order of their rank.
+// sendRanked sends the kept files, sorted by rank.
 func (o *resultWriter) sendRanked() {
 	slices.SortStableFunc(o.ranked, func(a, b rankedFile) int { return cmp.Compare(b.score, a.score) })
 	var out []byte
@@ -351,7 +351,7 @@ func (o *resultWriter) sendRanked() {
 	}
 }
 
-// sendTemplate sends a part that a template makes.
+// sendTemplate sends a part rendered by a template.
 func (o *resultWriter) sendTemplate(name, template string, data any) {
 	var b bytes.Buffer
 	if err := o.s.templates.byName["results"].ExecuteTemplate(&b, template, data); err != nil {
@@ -361,7 +361,7 @@ func (o *resultWriter) sendTemplate(name, template string, data any) {
 	o.send(name, b.Bytes())
 }
 
-// failureRow is a search that failed after the page had begun.
+// failureRow describes a search that failed after the page had begun.
 type failureRow struct {
 	searchParams
 	Message, RequestID string
@@ -369,7 +369,7 @@ type failureRow struct {
 	URL                string
 }
 
-// sendFailure says why there is no more. What was sent stays.
+// sendFailure explains why the results end. The parts already sent stay.
 func (o *resultWriter) sendFailure(err error) {
 	if errors.Is(err, code.ErrNotFound) {
 		err = fmt.Errorf("%w: %w", errNoContext, err)
@@ -382,7 +382,8 @@ func (o *resultWriter) sendFailure(err error) {
 	o.sendTemplate("failure", "failure", row)
 }
 
-// secondsToWait returns after how many seconds a refused request may be sent again.
+// secondsToWait returns the number of seconds after which a refused request may be
+// retried.
 func secondsToWait(err error) (int, bool) {
 	limited, ok := errors.AsType[*front.RateError](err)
 	if !ok {
@@ -391,5 +392,4 @@ func secondsToWait(err error) (int, bool) {
 	return max(int(limited.Wait.Seconds()+0.999), 1), true
 }
 
-// setRetryAfter says so in the header.
 func setRetryAfter(h http.Header, seconds int) { h.Set("Retry-After", strconv.Itoa(seconds)) }

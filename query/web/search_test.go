@@ -20,7 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
-// fakeSearches answers searches with what a test sets, to drive pages into every state.
+// fakeSearches returns the results that a test sets, to bring pages into every state.
 type fakeSearches struct {
 	files     []search.FileMatch
 	result    search.Result
@@ -32,7 +32,7 @@ type fakeSearches struct {
 	freshness indexing.Summary
 	asOf      string
 	request   search.Request // the last one
-	canceled  chan struct{}  // gets a value for each search whose caller has gone
+	canceled  chan struct{}  // gets a value for each search whose caller has disconnected
 }
 
 func (f *fakeSearches) RunSearch(ctx context.Context, r search.Request, emit search.Emit, finish func(*search.Result, string) error) error {
@@ -73,7 +73,7 @@ func (f *fakeSearches) Freshness(context.Context, []code.RepositoryID) (indexing
 
 func (f *fakeSearches) AsOf() string { return f.asOf }
 
-// newFile returns a file with n matches of a word, a line each.
+// newFile returns a file with n matches of a word, one per line.
 func newFile(path string, n int) search.FileMatch {
 	f := search.FileMatch{Repo: known[0], Path: path, Language: "Go"}
 	for i := range n {
@@ -86,7 +86,7 @@ func newFile(path string, n int) search.FileMatch {
 	return f
 }
 
-// searchOf returns a world whose searches find some files.
+// searchOf returns a world whose searches find the given number of files.
 func searchOf(t *testing.T, files int, set func(*fakeSearches)) *world {
 	f := &fakeSearches{canceled: make(chan struct{}, 1)}
 	for i := range files {
@@ -99,7 +99,7 @@ func searchOf(t *testing.T, files int, set func(*fakeSearches)) *world {
 	return newSearchWorld(t, f, nil)
 }
 
-// TestSearchStates drives the page of results into each of its states.
+// TestSearchStates brings the page of results into each of its states.
 func TestSearchStates(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
@@ -179,7 +179,8 @@ func TestSearchStates(t *testing.T) {
 	}
 }
 
-// TestSearchIsRefused shows pages to callers who may not search, or search too often.
+// TestSearchIsRefused checks the pages for callers who may not search, or search too
+// often.
 func TestSearchIsRefused(t *testing.T) {
 	w := searchOf(t, 1, nil)
 	w.refuse = fmt.Errorf("no: %w", auth.ErrForbidden)
@@ -218,7 +219,7 @@ func TestFacetsEditTheQuery(t *testing.T) {
 	}
 }
 
-// TestResultsStream reads the head, then a file, while the search still runs.
+// TestResultsStream reads the head, then a file, while the search is still running.
 func TestResultsStream(t *testing.T) {
 	w := searchOf(t, 3, func(f *fakeSearches) { f.pause = make(chan struct{}) })
 	response, err := http.Get(w.server.URL + "/search?q=kettle")
@@ -250,7 +251,7 @@ func TestResultsStream(t *testing.T) {
 	}
 }
 
-// TestReaderWhoLeavesEndsTheSearch closes the connection in the middle.
+// TestReaderWhoLeavesEndsTheSearch closes the connection in the middle of the results.
 func TestReaderWhoLeavesEndsTheSearch(t *testing.T) {
 	w := searchOf(t, 3, func(f *fakeSearches) { f.pause = make(chan struct{}) })
 	ctx, cancel := context.WithCancel(t.Context())
@@ -268,7 +269,7 @@ func TestReaderWhoLeavesEndsTheSearch(t *testing.T) {
 	<-w.searches.canceled
 }
 
-// TestHostileResults shows names and lines that try to be markup, or other text.
+// TestHostileResults shows names and lines that try to be markup or other text.
 func TestHostileResults(t *testing.T) {
 	const bad = "<img src=x onerror=alert(1)>"
 	repository := &search.Repository{Repository: code.Repository{ID: 9, Name: "host/" + bad + `"@/-/x`, DefaultBranch: "main"}}
@@ -318,7 +319,7 @@ func TestResultsFitTheirBudget(t *testing.T) {
 	}
 }
 
-// TestTypingIsCheap looks at what a page asks for while the query is typed.
+// TestTypingIsCheap checks what a page requests while the query is typed.
 func TestTypingIsCheap(t *testing.T) {
 	w := searchOf(t, 1, nil)
 	w.browser.get("/search?q=kettle&fragment=1&typing=1&n=5000")
@@ -331,7 +332,7 @@ func TestTypingIsCheap(t *testing.T) {
 	}
 }
 
-// TestHomePage shows examples, repositories and the state.
+// TestHomePage checks the examples, the repositories and the state.
 func TestHomePage(t *testing.T) {
 	w := searchOf(t, 0, func(f *fakeSearches) {
 		f.result.Facets = []search.Facet{{Name: search.FacetLanguage, Values: []search.FacetValue{{Value: "Go", Filter: "lang:Go"}}}}
@@ -355,7 +356,7 @@ func TestHomePage(t *testing.T) {
 	}
 }
 
-// TestSyntaxExamples reads every example of the page about the syntax.
+// TestSyntaxExamples parses every example of the page about the syntax.
 func TestSyntaxExamples(t *testing.T) {
 	w := searchOf(t, 0, nil)
 	page := w.browser.get("/syntax").page
@@ -385,8 +386,8 @@ func TestLongLinesShowTheirMatch(t *testing.T) {
 	}
 }
 
-// TestSortByRank holds that a page whose files came in another order than that of their rank
-// leads to one that has them in it.
+// TestSortByRank checks that a page whose files did not arrive in rank order links to one
+// that is sorted by rank.
 func TestSortByRank(t *testing.T) {
 	w := searchOf(t, 3, func(f *fakeSearches) {
 		for i, score := range []float64{2, 1, 3} {
@@ -417,8 +418,8 @@ func TestSortByRank(t *testing.T) {
 	}
 }
 
-// TestContextNames lists search contexts for the search box: those with a repository that exists
-// for the caller.
+// TestContextNames lists search contexts for the search box: those with a repository that
+// exists for the caller.
 func TestContextNames(t *testing.T) {
 	w := searchOf(t, 1, nil)
 	for path, want := range map[string]string{"": `["Opera","open"]`, "?name=OPEN": `["open"]`, "?name=closed": `[]`, "?name=%00": `[]`} {

@@ -17,11 +17,12 @@ import (
 )
 
 // TestSearchInABrowser walks through the search pages in a real browser: with scripts and
-// without, by keys alone, on a phone, with a search that never ends, and with names that
-// try to be markup. axe-core looks at each page. QUARRY_WEB_SHOTS=DIR keeps pictures.
+// without, by keyboard only, on a phone, with a search that never ends, and with names
+// that try to be markup. axe-core checks each page. QUARRY_WEB_SHOTS=DIR saves
+// screenshots.
 func TestSearchInABrowser(t *testing.T) {
 	modules, program := oidctest.Modules(t, "axe-core"), oidctest.Browser(t)
-	// Only a query with "slow" waits, forever; the others are quick.
+	// Only a query with "slow" waits, forever; the other ones are quick.
 	hostile := search.FileMatch{Repo: known[0], Path: `<img src=x onerror=alert(1)>/` + "\u202E" + `@main/-/blob/a%2Fb".go`, Language: "<b>"}
 	hostile.Chunks = []search.Chunk{{Content: []byte("<script>alert(1)</script> kettle \u202E \x1e end\n"), Start: search.Location{LineNumber: 1, Column: 1},
 		Ranges: []search.Range{{Start: search.Location{ByteOffset: 26}, End: search.Location{ByteOffset: 32}}}}}

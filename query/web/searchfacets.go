@@ -8,9 +8,9 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// newFacetRows shows facets. Every value is a link to a search with its filter, so that
-// the count is that of another page; a value whose filter the query has leads to the
-// query without.
+// newFacetRows converts facets. Every value links to a search with its filter, whose
+// count is that of the value; a value whose filter is in the query links to the query
+// without it.
 func (s *Server) newFacetRows(p searchParams, q *syntax.Parsed, facets []search.Facet) (rows []facetRow) {
 	next := p.fresh()
 	for _, f := range facets {
@@ -39,7 +39,7 @@ func (s *Server) newFacetRows(p searchParams, q *syntax.Parsed, facets []search.
 	return rows
 }
 
-// facetText is a value as people read it.
+// facetText returns the text of a value for people.
 func facetText(name search.FacetName, value string) string {
 	switch name {
 	case search.FacetExtension:
@@ -50,7 +50,7 @@ func facetText(name search.FacetName, value string) string {
 	return value
 }
 
-// addFilter returns a query with one more filter, which is to hold for all of it.
+// addFilter returns a query with one more filter, which applies to all of it.
 func addFilter(q *syntax.Parsed, query, filter string) string {
 	query = strings.TrimSpace(query)
 	if _, isOr := q.Root.(*syntax.Or); isOr {
@@ -60,12 +60,12 @@ func addFilter(q *syntax.Parsed, query, filter string) string {
 }
 
 // removeFilter returns a query without a filter, and whether the query ends with it or
-// has it between blanks.
+// contains it between blanks.
 func removeFilter(query, filter string) (string, bool) {
 	words := strings.Split(query, " ")
 	i := slices.Index(words, filter)
 	if i < 0 {
-		if rest, ok := strings.CutSuffix(query, " "+filter); ok { // a filter with blanks in quotes
+		if rest, ok := strings.CutSuffix(query, " "+filter); ok { // a filter with quoted blanks
 			return rest, true
 		}
 		return query, false
@@ -74,7 +74,7 @@ func removeFilter(query, filter string) (string, bool) {
 	return rest, rest != ""
 }
 
-// selectNarrowest returns up to three filters that leave the least, but something.
+// selectNarrowest returns up to three filters that leave the fewest results, but some.
 func selectNarrowest(rows []facetRow) (links []facetLink) {
 	for _, row := range rows {
 		if len(row.Values) < 2 && !row.More || row.Name == "trait" || row.Name == "kind" || len(links) == 3 {

@@ -13,24 +13,25 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Bounds of a file among results.
+// Bounds of a file in the results.
 const (
-	// openChunks are shown, the others are folded.
+	// openChunks chunks are shown; the rest are folded.
 	openChunks = 3
-	// maxLineBytes of a line are shown, around its first match; of a line whose first match
-	// is beyond wideBytes, which most windows do not show, those from shortly before it.
+	// maxLineBytes of a line are shown, around its first match. If that match is beyond
+	// wideBytes, which most windows do not show, the line is shown from shortly before
+	// it.
 	maxLineBytes, wideBytes = 400, 100
 )
 
-// fileWriter writes the files of an answer as HTML. It is the hot part of the page, so it
-// appends bytes; text passes codehtml.AppendText.
+// fileWriter writes the files of a response as HTML. It is the hot path of the page, so
+// it appends bytes; text passes through codehtml.AppendText.
 type fileWriter struct {
 	out       []byte
 	assets    *assets
 	texts     *texts
 	filesOnly bool
-	files     int // written
-	open      int // chunks of a file that are not folded
+	files     int // number of files written
+	open      int // chunks per file that are not folded
 	after     int // the number of the line after the last chunk
 	// tokens returns the tokens of a part of a file.
 	tokens func(language code.Language, text []byte) []code.Token
@@ -45,7 +46,7 @@ func (w *fileWriter) raw(s string)  { w.out = append(w.out, s...) }
 func (w *fileWriter) text(s string) { w.out = codehtml.AppendText(w.out, []byte(s)) }
 func (w *fileWriter) number(n int)  { w.out = strconv.AppendInt(w.out, int64(n), 10) }
 
-// attribute appends an attribute, for which other characters count than for text.
+// attribute appends an attribute, which requires other escapes than text.
 func (w *fileWriter) attribute(name, value string) {
 	w.raw(" " + name + `="`)
 	w.raw(attributeEscaper.Replace(strings.ToValidUTF8(value, "\uFFFD")))
@@ -83,8 +84,8 @@ func (w *fileWriter) writeFile(f *search.FileMatch) {
 	w.raw("</article>\n")
 }
 
-// addressOf returns the page of a file. A default branch is not named, so that the link
-// stays right when it moves on.
+// addressOf returns the page of a file. It does not name a default branch, so that the
+// link stays valid if the default branch changes.
 func addressOf(f *search.FileMatch) source.Address {
 	a := source.Address{Repository: f.Repo.Name, Kind: source.PageBlob, Path: f.Path}
 	if f.Ref != f.Repo.DefaultRef() {
@@ -100,7 +101,7 @@ func displayName(r *search.Repository) string {
 	return r.Name
 }
 
-// writePath appends a path with what matched in it; the name of the file stands out.
+// writePath appends a path with its matches and with the file name highlighted.
 func (w *fileWriter) writePath(f *search.FileMatch) {
 	name := strings.LastIndexByte(f.Path, '/') + 1
 	at := 0
@@ -169,8 +170,8 @@ func countRanges(chunks []search.Chunk) (n int) {
 	return n
 }
 
-// writeChunks appends the chunks of a file: the best ones first are open, in the order of
-// the file, the others folded.
+// writeChunks appends the chunks of a file: the best ones are open and come first, in
+// file order; the rest are folded.
 func (w *fileWriter) writeChunks(f *search.FileMatch, href string) {
 	if len(f.Chunks) == 0 {
 		return
@@ -193,8 +194,7 @@ func (w *fileWriter) writeChunks(f *search.FileMatch, href string) {
 	w.raw("</div>\n")
 }
 
-// writeChunk appends the lines of a chunk. A number links to its line, and so does each
-// match.
+// writeChunk appends the lines of a chunk. Line numbers and matches link to their lines.
 func (w *fileWriter) writeChunk(language code.Language, c *search.Chunk, href string) {
 	text := codehtml.New(c.Content, w.tokens(language, c.Content)).NewCursor()
 	if c.Start.LineNumber == w.after {
@@ -217,7 +217,7 @@ func (w *fileWriter) writeChunk(language code.Language, c *search.Chunk, href st
 				marks = append(marks, span{min(from, len(line)), max(to, min(from, len(line)))})
 			}
 			if r.End.ByteOffset > offset+size {
-				break // it goes on in the next line
+				break // it continues in the next line
 			}
 		}
 		w.writeLine(text, offset-c.Start.ByteOffset, line, marks, number, href)
@@ -227,10 +227,10 @@ func (w *fileWriter) writeChunk(language code.Language, c *search.Chunk, href st
 	w.raw("</div>")
 }
 
-// span is a range of bytes of a line.
+// span is a byte range of a line.
 type span struct{ from, to int }
 
-// writeLine appends a line, which begins at an offset of a text.
+// writeLine appends a line that begins at an offset of a text.
 func (w *fileWriter) writeLine(text *codehtml.Cursor, start int, line []byte, marks []span, number int, href string) {
 	if len(marks) > 0 {
 		w.raw(`<div class="line hit">`)
@@ -284,7 +284,7 @@ func cutLine(line []byte, marks []span) (from, to int) {
 	return from, to
 }
 
-// collectRepositories adds the repositories of files, the first few of them.
+// collectRepositories adds the first few repositories of files.
 func collectRepositories(seen []*search.Repository, files []search.FileMatch) []*search.Repository {
 	for i := range files {
 		if len(seen) >= 64 {

@@ -12,20 +12,20 @@ import (
 
 // Bounds of a page of results.
 const (
-	// defaultMatches are shown unless the address says otherwise, at most maxMatches.
+	// defaultMatches are shown unless the address sets a number, at most maxMatches.
 	defaultMatches, maxMatches = 1000, 10_000
 	// countedMatches are counted, so that the number and the facets are exact for most
-	// queries; as you type, fewer are.
+	// queries. Fewer are counted while the query is typed.
 	countedMatches, countedTyping = 100_000, 5000
 	// typingMatches are shown while the query is typed.
 	typingMatches = 50
-	// defaultFiles are shown, at most maxFiles: a page of more is slow to lay out.
+	// defaultFiles are shown, at most maxFiles: a page with more is slow to lay out.
 	defaultFiles, maxFiles = 500, 5000
-	// defaultContext lines are around a match, at most maxContext.
+	// defaultContext lines are shown around a match, at most maxContext.
 	defaultContext, maxContext = 1, 20
 )
 
-// searchParams are the query and the switches of an address: the state of the page.
+// searchParams are the query and the options of an address: the state of the page.
 type searchParams struct {
 	Query        string
 	Regexp, Case bool
@@ -34,13 +34,13 @@ type searchParams struct {
 	Context      int
 	FilesOnly    bool
 	Explain      bool
-	ByRank       bool // files in the order of their rank, once all are found
-	isFragment   bool // a script asks for the parts of the page
+	ByRank       bool // sort files by rank once all are found
+	isFragment   bool // a script requests the parts of the page
 	isTyping     bool // while the query is being typed
 }
 
-// readSearchParams reads an address. Other programs' names of the parameters are read
-// too. Values that make no sense are as if they were not there.
+// readSearchParams reads an address. It also accepts the parameter names of other
+// programs, and ignores invalid values.
 func readSearchParams(r *http.Request) searchParams {
 	v := r.URL.Query()
 	first := func(names ...string) string {
@@ -109,17 +109,17 @@ func (p searchParams) URL(query string) string {
 	return "/search?" + v.Encode()
 }
 
-// IsMultiline reports whether the query has several lines, which want a larger field;
+// IsMultiline reports whether the query has several lines, which need a larger field;
 // templates call it.
 func (p *searchParams) IsMultiline() bool { return strings.Contains(p.Query, "\n") }
 
-// fresh returns the parameters without what belongs to one answer.
+// fresh returns the parameters without those of a single response.
 func (p searchParams) fresh() searchParams {
 	p.Matches, p.Files, p.Explain, p.ByRank = defaultMatches, defaultFiles, false, false
 	return p
 }
 
-// plainParams are the parameters of an address that has none.
+// plainParams returns the parameters of an address without any.
 func plainParams() searchParams {
 	return searchParams{Matches: defaultMatches, Files: defaultFiles, Context: defaultContext}
 }

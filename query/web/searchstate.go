@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
-// resultState is what a page says of a search: how much was found, whether that is all,
-// what else may be meant, and where to go on.
+// resultState is the summary of a search on a page: how much was found, whether that is
+// all, what else may be meant, and how to continue.
 type resultState struct {
 	searchParams
 	Count    string // "1,204 matches in 310 files"
@@ -22,34 +22,34 @@ type resultState struct {
 	Fresh    string
 	Level    string // of Fresh: ok, warn, bad
 	None     bool   // nothing was found
-	Advice   string // what to do where the answer is a part
+	Advice   string // what to do if the result is partial
 	MoreURL  string
 	More     string
 	Notices  []noticeRow
 	Facets   []facetRow
-	Narrow   []facetLink // the filters that narrow most, where the answer is cut
+	Narrow   []facetLink // the filters that narrow most, if the result is cut
 	Related  []relatedRow
-	Switches []facetLink // other ways to ask, where nothing was found
+	Switches []facetLink // other ways to search, if nothing was found
 	Explain  *explainRow
 
 	ViewURL, ExplainURL string
-	SaveURL             string // keeps the query under a name; empty for visitors without an account
-	RankURL             string // the files in the order of their rank; empty if they are
+	SaveURL             string // saves the query under a name; empty for visitors without an account
+	RankURL             string // the files sorted by rank; empty if they are
 
-	Repositories []*search.Repository // for a query whose answer they are
+	Repositories []*search.Repository // for a query that finds repositories
 }
 
-// noticeRow is a remark on the query, with other queries as links.
+// noticeRow is a notice about the query, with other queries as links.
 type noticeRow struct {
 	Message string
 	Links   []facetLink
-	Quiet   bool // it compares with another server: of interest to few
+	Quiet   bool // it compares with another server, which interests few readers
 }
 
 // facetLink is a link to another search.
 type facetLink struct{ Text, URL string }
 
-// facetRow is a facet as the page shows it.
+// facetRow is a facet on the page.
 type facetRow struct {
 	Name, Title string
 	Values      []facetValueRow
@@ -58,17 +58,17 @@ type facetRow struct {
 
 type facetValueRow struct {
 	Value, Count string
-	URL, NotURL  string // NotURL leaves the value out
-	Chosen       bool   // the query has the filter; URL takes it away
+	URL, NotURL  string // NotURL excludes the value
+	Chosen       bool   // the query contains the filter; URL removes it
 }
 
-// relatedRow is a group of files that may be meant besides.
+// relatedRow is a group of files that may also be meant.
 type relatedRow struct {
 	Title, Query, URL string
 	Markup            template.HTML // of fileWriter
 }
 
-// explainRow says how the search was run.
+// explainRow shows how the search was run.
 type explainRow struct {
 	Query  string
 	Stages []stageRow
@@ -80,10 +80,10 @@ type explainRow struct {
 type stageRow struct {
 	Name   string
 	Micros int
-	Share  int // of 100
+	Share  int // in percent
 }
 
-// describeResult fills in what a finished search says.
+// describeResult fills in the summary of a finished search.
 func (s *Server) describeResult(p searchParams, q *syntax.Parsed, r *search.Result, reason string, took time.Duration) *resultState {
 	d := &resultState{searchParams: p, None: r.Stats.Matches == 0, Partial: reason != "", Took: formatTook(took), Repositories: r.Repositories}
 	d.describeCount(s.texts, r, reason)
@@ -111,7 +111,7 @@ func (s *Server) describeResult(p searchParams, q *syntax.Parsed, r *search.Resu
 	return d
 }
 
-// describeCount says how many matches there are and whether that is all.
+// describeCount describes how many matches there are and whether that is all.
 func (d *resultState) describeCount(t *texts, r *search.Result, reason string) {
 	st := &r.Stats
 	matches, files := st.Matches, st.Files
@@ -151,7 +151,7 @@ func (d *resultState) describeCount(t *texts, r *search.Result, reason string) {
 	}
 }
 
-// formatTook writes a duration as people say it.
+// formatTook formats a duration for people.
 func formatTook(d time.Duration) string {
 	switch {
 	case d < time.Millisecond:
@@ -162,13 +162,13 @@ func formatTook(d time.Duration) string {
 	return fmt.Sprintf("%.1f s", d.Seconds())
 }
 
-// Ages of the oldest waiting push from which a page says so in another color.
+// Ages of the oldest waiting push from which on a page highlights it.
 const (
 	staleWarning = time.Minute
 	staleFailure = 15 * time.Minute
 )
 
-// describeFreshness says how far the index is behind.
+// describeFreshness describes how far the index is behind.
 func (d *resultState) describeFreshness(t *texts, f indexing.Summary, now time.Time) {
 	switch age := now.Sub(f.OldestAt); {
 	case f.Importing != "":
@@ -188,7 +188,8 @@ func (d *resultState) describeFreshness(t *texts, f indexing.Summary, now time.T
 	}
 }
 
-// newNoticeRows shows notices. Queries are links; so are suggestions that are queries.
+// newNoticeRows converts notices. Queries become links; so do suggestions that are
+// queries.
 func (s *Server) newNoticeRows(p searchParams, notices []syntax.Notice) (rows []noticeRow) {
 	for _, n := range notices[:min(len(notices), syntax.MaxNotices)] {
 		row := noticeRow{Message: n.Message, Quiet: n.Code == syntax.DifferentMeaning}
@@ -204,7 +205,7 @@ func (s *Server) newNoticeRows(p searchParams, notices []syntax.Notice) (rows []
 	return rows
 }
 
-// otherSwitches are other ways to ask where nothing was found.
+// otherSwitches returns other ways to search if nothing was found.
 func (s *Server) otherSwitches(p searchParams, q *syntax.Parsed) (links []facetLink) {
 	add := func(key string, p searchParams) {
 		links = append(links, facetLink{s.texts.mustFormat(key), p.fresh().URL(p.Query)})
@@ -231,7 +232,7 @@ func (s *Server) otherSwitches(p searchParams, q *syntax.Parsed) (links []facetL
 	return links
 }
 
-// newExplainRow shows the stages as a bar.
+// newExplainRow converts the stages to a bar.
 func newExplainRow(e *search.Explain) *explainRow {
 	st := &e.Stages
 	row := &explainRow{Query: e.Query, Atoms: e.Atoms, Rows: e.Segments, Files: e.Files}

@@ -21,7 +21,7 @@ type Server struct {
 	compressors
 }
 
-// New returns a Server of what o holds.
+// New returns a Server configured by o.
 func New(o Options) (*Server, error) {
 	o.ensureDefaults()
 	if err := o.validate(); err != nil {
@@ -63,13 +63,13 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// routeLabel is the name of a path in metrics and logs.
+// routeLabel returns the name of a path in metrics and logs.
 func routeLabel(path string) string { return strings.TrimSuffix(path, "{$}") }
 
-// unknownRoute is the name of all paths that have no page.
+// unknownRoute is the label of all paths without a page.
 const unknownRoute = "unknown"
 
-// otherMethod answers requests with a method that a page does not have.
+// otherMethod responds to requests with a method that a page does not support.
 func otherMethod(allowed []string) pageHandler {
 	return func(w http.ResponseWriter, _ *pageRequest) error {
 		w.Header().Set("Allow", strings.Join(allowed, ", "))
@@ -77,10 +77,10 @@ func otherMethod(allowed []string) pageHandler {
 	}
 }
 
-// ServeHTTP implements http.Handler. Paths without a page get one that says so.
+// ServeHTTP implements http.Handler. Paths without a page get a page that explains that.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Paths returns the patterns, for http.ServeMux, that the server answers.
+// Paths returns the patterns, for http.ServeMux, that the server handles.
 func (s *Server) Paths() []string {
 	paths := []string{staticPrefix}
 	if s.o.Code != nil {
@@ -100,23 +100,23 @@ func (s *Server) Paths() []string {
 	return paths
 }
 
-// route is a page, or what a form of one does.
+// route is a page, or the action of a form.
 type route struct {
 	method, path string
 	access       access
 	page         pageHandler
 }
 
-// access says what a page needs.
+// access is what a page requires.
 type access int
 
 const (
 	accessOpen  access = iota // nothing
 	accessUser                // a session
-	accessOwner               // that of an owner
+	accessOwner               // the session of an owner
 )
 
-// pageHandler answers a visit. An error is shown as a separate page.
+// pageHandler handles a visit. An error is shown as a separate page.
 type pageHandler func(w http.ResponseWriter, v *pageRequest) error
 
 func (s *Server) routeTable() []route {
@@ -175,18 +175,18 @@ func (s *Server) routeTable() []route {
 	return routes
 }
 
-// settingsPage leads to the first of its pages.
+// settingsPage redirects to the first settings page.
 func (s *Server) settingsPage(w http.ResponseWriter, v *pageRequest) error {
 	seeOther(w, v, "/settings/keys")
 	return nil
 }
 
-// seeOther leads to a page of ours after a form.
+// seeOther redirects to one of our pages after a form.
 func seeOther(w http.ResponseWriter, v *pageRequest, path string) {
 	http.Redirect(w, v.r, path, http.StatusSeeOther)
 }
 
-// redirectDone leads to a page that says what was done.
+// redirectDone redirects to a page that confirms what was done.
 func redirectDone(w http.ResponseWriter, v *pageRequest, path, what string) error {
 	if notices[what] == "" {
 		return fmt.Errorf("web: no notice %q", what)
@@ -195,8 +195,8 @@ func redirectDone(w http.ResponseWriter, v *pageRequest, path, what string) erro
 	return nil
 }
 
-// notices are the messages of pages after a redirect, by the parameter done: any
-// other value is not shown.
+// notices are the messages of pages after a redirect, by the parameter done. Other values
+// are not shown.
 var notices = map[string]string{
 	"key-deleted":      "The key is deleted. It no longer works.",
 	"search-saved":     "The search is saved.",

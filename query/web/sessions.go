@@ -7,20 +7,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// sessionRow is a session as the list shows it.
+// sessionRow is a row of the list of sessions.
 type sessionRow struct {
 	*account.Session
 	This bool
 }
 
-// agents are words of user agents and what they mean, the more telling first: most
-// browsers claim to be others as well.
+// agents are words of user agents and their meaning, the more specific ones first: most
+// browsers claim to be other browsers as well.
 var (
 	browsers = [][2]string{{"Edg", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrom", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}}
 	systems  = [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"CrOS", "ChromeOS"}, {"Linux", "Linux"}}
 )
 
-// Browser is the user agent in a few words; templates call it.
+// Browser describes the user agent in a few words; templates call it.
 func (r sessionRow) Browser() string {
 	if r.Agent == "" {
 		return "unknown"
@@ -56,7 +56,7 @@ func (s *Server) sessionsPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.renderPage(w, v, view{template: "sessions", title: "Sessions", section: "sessions", data: rows})
 }
 
-// endSession ends the session that the form names, or all of them.
+// endSession ends the session in the form, or all sessions.
 func (s *Server) endSession(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {

@@ -7,8 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/query/auth"
 )
 
-// setupPage is where the one-time link leads that the server prints at its first
-// start.
+// setupPage is the target of the one-time link that the server prints at its first start.
 func (s *Server) setupPage(w http.ResponseWriter, v *pageRequest) error {
 	if s.o.Accounts.SetupValue() == "" {
 		return s.renderPage(w, v, view{template: "setup", title: "Set up", narrow: true, status: http.StatusGone})

@@ -16,7 +16,7 @@ func (s *Server) signInPage(w http.ResponseWriter, v *pageRequest) error {
 	return s.showSignIn(w, v, form{}, back, 0)
 }
 
-// button leads to a provider.
+// button is a link to a provider.
 type button struct{ Name, Title string }
 
 func (s *Server) providerButtons() []button {
@@ -80,7 +80,7 @@ func (s *Server) signOutHere(w http.ResponseWriter, v *pageRequest) error {
 	return redirectDone(w, v, "/sign-in", "signed-out")
 }
 
-// welcomePage is for those who wait for an owner's approval.
+// welcomePage is for users who wait for an owner's approval.
 func (s *Server) welcomePage(w http.ResponseWriter, v *pageRequest) error {
 	if v.user != nil {
 		seeOther(w, v, "/")

@@ -20,16 +20,16 @@ import (
 //go:embed static styles/*.css
 var staticFiles embed.FS
 
-// styleSheet is the name of the style sheet: the files of styles/ in the order of their
-// names, so that a page loads one.
+// styleSheet is the name of the style sheet: the files of styles/ in name order, so that
+// a page loads one.
 const styleSheet = "quarry.css"
 
-// styleNoise is what a browser does not need of a style sheet, a tenth of its bytes: comments,
-// and blanks at the ends of lines and next to punctuation, which is kept.
+// styleNoise matches what a browser does not need in a style sheet, a tenth of its bytes:
+// comments, and blanks at the ends of lines and next to punctuation, which is kept.
 var styleNoise = regexp.MustCompile(`(?s)/\*.*?\*/|\s*([{};,])\s*|\s*\n\s*`)
 
-// assets are the static files under names that contain a hash of their content, so
-// that browsers may cache them forever.
+// assets are the static files under names that contain a hash of their content, so that
+// browsers may cache them forever.
 type assets struct {
 	urls map[string]string // by plain name
 	body map[string]asset  // by URL
@@ -75,7 +75,7 @@ func newAssets() (*assets, error) {
 	return a, a.addFile(styleSheet, styleNoise.ReplaceAll(sheet, []byte("$1")))
 }
 
-// addFile keeps a file under a name with the hash of its content, compressed as well.
+// addFile adds a file under a name with the hash of its content, plain and compressed.
 func (a *assets) addFile(name string, body []byte) error {
 	sum := sha256.Sum256(body)
 	hash, extension := hex.EncodeToString(sum[:6]), path.Ext(name)
@@ -126,8 +126,8 @@ func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(body))
 }
 
-// acceptsGzip reports whether a browser takes gzip. A quality of 0 refuses it; other
-// qualities make no difference, since there is one coding.
+// acceptsGzip reports whether a browser accepts gzip. A quality of 0 refuses it; other
+// qualities make no difference, because there is only one encoding.
 func acceptsGzip(r *http.Request) bool {
 	for coding := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
 		name, quality, _ := strings.Cut(strings.TrimSpace(coding), ";")

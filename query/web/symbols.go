@@ -20,18 +20,18 @@ import (
 )
 
 // symbolsPath is the address of the page of a name: where it is defined, and where it is
-// used. fragment=card is the part that a script shows next to the name, fragment=count says
-// how often it is used, and go=definition leads to where it is defined.
+// used. fragment=card is the part that a script shows next to the name, fragment=count
+// returns how often it is used, and go=definition redirects to its definition.
 const symbolsPath = "/symbols"
 
-// openReferences are the lines of a file that are not folded.
+// openReferences is the number of lines of a file that are not folded.
 const openReferences = 10
 
-// symbolRequest is what the address of the page names.
+// symbolRequest holds the parameters of the page's address.
 type symbolRequest struct {
 	Name, Repository, Revision, Path, Language string
 	Line, Column                               int
-	IncludeText                                bool // comments and strings, too
+	IncludeText                                bool // include comments and strings
 }
 
 func readSymbolRequest(r *http.Request) symbolRequest {
@@ -39,7 +39,7 @@ func readSymbolRequest(r *http.Request) symbolRequest {
 	q := symbolRequest{
 		Name: strings.TrimSpace(v.Get("name")), Repository: v.Get("repo"), Revision: v.Get("rev"), Path: v.Get("path"), Language: v.Get("lang"), IncludeText: v.Get("text") == "1",
 	}
-	q.Line, _ = strconv.Atoi(v.Get("line"))     // what is no number is no line
+	q.Line, _ = strconv.Atoi(v.Get("line"))     // 0 if it is not a number
 	q.Column, _ = strconv.Atoi(v.Get("column")) // likewise
 	return q
 }
@@ -63,14 +63,15 @@ func (q symbolRequest) URL() string {
 	return symbolsPath + "?" + v.Encode()
 }
 
-// TextURL is the address of the same page with comments and strings; templates call it.
+// TextURL returns the address of the same page with comments and strings; templates call
+// it.
 func (q symbolRequest) TextURL() string {
 	q.IncludeText = true
 	return q.URL()
 }
 
-// findSymbols runs an operation for the name at its position. If the index does not have the
-// name there, as for a commit that is not indexed, it looks for the name without it.
+// findSymbols runs an operation for the name at its position. If the index does not have
+// the name there, as for a commit that is not indexed, it searches for the name alone.
 func (q symbolRequest) findSymbols(ctx context.Context, find func(context.Context, wire.FindSymbolsRequest) (*wire.FindSymbolsResponse, error)) (*wire.FindSymbolsResponse, error) {
 	in := wire.FindSymbolsRequest{SymbolName: q.Name, Language: q.Language, RevisionName: q.Revision, IncludeText: q.IncludeText}
 	if q.Repository != "" && q.Path != "" && q.Line > 0 {
@@ -84,13 +85,13 @@ func (q symbolRequest) findSymbols(ctx context.Context, find func(context.Contex
 	return found, err
 }
 
-// symbolData is what the page shows.
+// symbolData is the data of the page.
 type symbolData struct {
 	symbolRequest
-	Definition *symbolDefinition // the likeliest one
-	Sections   []symbolSection   // definitions first, then uses, the nearest ones first
-	Found      int               // definitions
-	Uses, Text int               // references, and those in comments and strings that are left out
+	Definition *symbolDefinition // the most likely one
+	Sections   []symbolSection   // definitions first, then uses, the nearest first
+	Found      int               // number of definitions
+	Uses, Text int               // references, and omitted ones in comments and strings
 	Cut        bool              // there are more
 }
 
@@ -100,7 +101,7 @@ type symbolDefinition struct {
 	Kind, Doc       string
 	Place, URL      string
 	Repository      string
-	IsOther, IsSure bool // in another repository; what the name means at the position
+	IsOther, IsSure bool // in another repository; certain for the name at the position
 }
 
 // symbolSection is a group of files.
@@ -144,7 +145,7 @@ func (s *Server) renderPart(w http.ResponseWriter, page, part string, data any) 
 		return fmt.Errorf("web: render %s: %w", part, err)
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(b.Len()))
-	_, _ = w.Write(b.Bytes()) // a browser that has gone needs no part
+	_, _ = w.Write(b.Bytes()) // the browser may have disconnected
 	return nil
 }
 
@@ -173,7 +174,7 @@ func (s *Server) addDefinitions(ctx context.Context, api *client.Client, d *symb
 	return nil
 }
 
-// renderCode writes a piece of code with its colors.
+// renderCode renders a piece of code with colors.
 func (s *Server) renderCode(language code.Language, text string) markup {
 	out := codehtml.New([]byte(text), s.readFragment(language, []byte(text))).NewCursor().AppendSpan(nil, 0, len(text))
 	return markup(out)
@@ -202,7 +203,7 @@ func (s *Server) addReferences(ctx context.Context, api *client.Client, d *symbo
 	return nil
 }
 
-// placeOf says how near a file is to the position.
+// placeOf returns how near a file is to the position.
 func (q symbolRequest) placeOf(f *wire.FindFile) string {
 	if f.Repository == q.Repository && f.FileName == q.Path {
 		return "file"
@@ -221,7 +222,7 @@ func (q symbolRequest) placeOf(f *wire.FindFile) string {
 	return "repository"
 }
 
-// newSymbolSection shows files as results are shown, a line for each match.
+// newSymbolSection renders files like results, with a line for each match.
 func (s *Server) newSymbolSection(id string, d *symbolData, files []wire.FindFile) symbolSection {
 	w := s.newFileWriter(false)
 	w.open = openReferences
@@ -234,7 +235,7 @@ func (s *Server) newSymbolSection(id string, d *symbolData, files []wire.FindFil
 	return symbolSection{ID: id, Title: s.texts.mustFormat("symbolsPlace_" + id), Count: formatNumber(matches), Files: markup(w.out)}
 }
 
-// newFileMatch makes a result of a file, with a chunk for each line.
+// newFileMatch converts a file to a result with a chunk for each line.
 func (q symbolRequest) newFileMatch(f *wire.FindFile) search.FileMatch {
 	repo := &search.Repository{Repository: code.Repository{Name: f.Repository}}
 	out := search.FileMatch{Repo: repo, Ref: repo.DefaultRef(), Path: f.FileName, Language: code.Language(f.Language)}
@@ -271,7 +272,7 @@ func byteOfColumn(line string, column int) int {
 	return len(line)
 }
 
-// fileURL is the page of a file at the revision that was searched.
+// fileURL returns the page of a file at the revision that was searched.
 func (q symbolRequest) fileURL(f *wire.FindFile) string {
 	m := q.newFileMatch(&wire.FindFile{Repository: f.Repository, FileName: f.FileName})
 	a := addressOf(&m)

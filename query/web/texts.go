@@ -13,16 +13,17 @@ import (
 //go:embed text
 var textFiles embed.FS
 
-// texts is the catalogue of what pages say: text/en*.json, a text for each key, in
-// a file for each part. Scripts import en.json, and the bundle has the texts that they name.
+// texts is the catalog of the texts on pages: text/en*.json, a text for each key, in a
+// file for each part. Scripts import en.json, and the bundle contains the texts that they
+// use.
 //
-// A text may have {name} for each argument. A text that depends on a number n has the
+// A text may contain {name} for each argument. A text that depends on a number n has the
 // forms "one" and "other".
 type texts struct {
 	byKey map[string]textForms
 }
 
-// textForms are the forms of a text; one is empty where there is a single form.
+// textForms are the forms of a text; one is empty if there is a single form.
 type textForms struct{ one, other string }
 
 // UnmarshalJSON reads a string, or an object with the forms one and other.
@@ -63,8 +64,8 @@ func readTexts() (*texts, error) {
 	return t, nil
 }
 
-// format returns a text with its arguments, which are pairs of name and value; templates
-// call it as text. Numbers are grouped by thousands. The number n chooses the form.
+// format formats a text with its arguments, which are pairs of name and value; templates
+// call it as text. Numbers are grouped by thousands. The number n selects the form.
 func (t *texts) format(key string, arguments ...any) (string, error) {
 	forms, ok := t.byKey[key]
 	if !ok {
@@ -87,7 +88,7 @@ func (t *texts) format(key string, arguments ...any) (string, error) {
 	return strings.NewReplacer(pairs...).Replace(text), nil
 }
 
-// wholeNumber returns a number of one of the types that answers of the API have.
+// wholeNumber returns a number of any of the types in API responses.
 func wholeNumber(value any) (n int, ok bool) {
 	switch value := value.(type) {
 	case int:
@@ -102,7 +103,7 @@ func wholeNumber(value any) (n int, ok bool) {
 	return 0, false
 }
 
-// mustFormat is format for keys that the code names: TestTexts checks that they exist.
+// mustFormat is format for keys in the code: TestTexts checks that they exist.
 func (t *texts) mustFormat(key string, arguments ...any) string {
 	text, err := t.format(key, arguments...)
 	if err != nil {
@@ -111,7 +112,7 @@ func (t *texts) mustFormat(key string, arguments ...any) string {
 	return text
 }
 
-// formatNumber writes a number with its digits grouped by three.
+// formatNumber formats a number with its digits grouped by three.
 func formatNumber(n int) string {
 	s := strconv.Itoa(n)
 	sign := ""
@@ -124,7 +125,7 @@ func formatNumber(n int) string {
 	return sign + s
 }
 
-// spans are the units of a span of time, the largest first, with their texts.
+// spans are the units of a time span, the largest first, with their texts.
 var spans = []struct {
 	size time.Duration
 	text string
@@ -132,7 +133,7 @@ var spans = []struct {
 	{365 * 24 * time.Hour, "years"}, {30 * 24 * time.Hour, "months"}, {24 * time.Hour, "days"}, {time.Hour, "hours"}, {time.Minute, "minutes"}, {time.Second, "seconds"},
 }
 
-// formatSpan writes a span of time in its largest unit.
+// formatSpan formats a time span in its largest unit.
 func (t *texts) formatSpan(d time.Duration) string {
 	for _, unit := range spans {
 		if n := int(d / unit.size); n > 0 {
@@ -142,7 +143,7 @@ func (t *texts) formatSpan(d time.Duration) string {
 	return t.mustFormat("span_seconds", "n", 0)
 }
 
-// formatAge writes how long ago a moment was; empty for none.
+// formatAge formats how long ago a moment was; empty for the zero time.
 func (t *texts) formatAge(at, now time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -150,5 +151,5 @@ func (t *texts) formatAge(at, now time.Time) string {
 	return t.mustFormat("ago", "age", t.formatSpan(now.Sub(at)))
 }
 
-// shortCommit is the beginning of a commit's name.
+// shortCommit returns the abbreviated ID of a commit.
 func shortCommit(commit string) string { return commit[:min(len(commit), 8)] }

@@ -13,10 +13,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// treeBody is what the page of a directory shows.
+// treeBody is the data of the page of a directory.
 type treeBody struct {
 	Entries  []treeRow
-	Readme   string // its name; empty if there is none
+	Readme   string // the name of the README; empty if there is none
 	ReadmeAt string
 	Rendered markup
 	Text     markup // of a README that is not Markdown
@@ -28,8 +28,8 @@ const (
 	maxReadmeLines = 2000
 )
 
-// readTree makes the page of a directory. The root of a repository of which nothing is
-// indexed yet says so.
+// readTree fills in the page of a directory. The root page of a repository that is not
+// indexed yet explains that.
 func (s *Server) readTree(v *pageRequest, p *codePage) error {
 	ctx := v.r.Context()
 	entries, err := s.o.Source.Folder(ctx, p.repository, p.commit(), p.Path)
@@ -50,7 +50,7 @@ func (s *Server) readTree(v *pageRequest, p *codePage) error {
 		d.Problem = &problem{Icon: "folder", Title: s.texts.mustFormat("codeLargeDirectory"), Text: s.texts.mustFormat("codeLargeDirectoryText", "n", source.MaxEntries)}
 		return nil
 	}
-	if p.Path != "" { // the page of the root lists what the pane would
+	if p.Path != "" { // the root page lists what the pane would
 		s.addTree(ctx, p, d)
 	}
 	if readme := findReadme(entries); readme != "" {
@@ -67,8 +67,8 @@ func (s *Server) readTree(v *pageRequest, p *codePage) error {
 	return nil
 }
 
-// linkSubmodules links the submodules among the entries to their commits in the repositories
-// that Quarry has. Without git they keep the links to their own pages.
+// linkSubmodules links the submodules among the entries to their commits in repositories
+// that Quarry has. Without git they link to their own pages.
 func (s *Server) linkSubmodules(ctx context.Context, p *codePage, rows []treeRow) {
 	if !slices.ContainsFunc(rows, func(row treeRow) bool { return row.Kind == source.KindCommit }) {
 		return
@@ -85,7 +85,7 @@ func (s *Server) linkSubmodules(ctx context.Context, p *codePage, rows []treeRow
 	}
 }
 
-// showNothingIndexed makes the root page of a repository that has no index yet.
+// showNothingIndexed fills in the root page of a repository that has no index yet.
 func (s *Server) showNothingIndexed(p *codePage) {
 	d := &codeData{Kind: p.Kind, Repository: p.repository.Name, Root: p.pageURL(source.PageTree, ""), Body: &treeBody{}}
 	d.Problem = &problem{Icon: "clock", Title: s.texts.mustFormat("codeNotYet"), Text: s.texts.mustFormat("codeNotYetText")}
@@ -115,7 +115,7 @@ func findReadme(entries []source.Entry) string {
 	return name
 }
 
-// addReadme shows the README below the entries; one that cannot be read is left out.
+// addReadme shows the README below the entries; an unreadable one is omitted.
 func (s *Server) addReadme(ctx context.Context, p *codePage, body *treeBody, name string) {
 	path := strings.TrimPrefix(p.Path+"/"+name, "/")
 	file, err := s.o.Source.File(ctx, p.repository, p.commit(), path)

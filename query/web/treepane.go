@@ -7,23 +7,23 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 )
 
-// treeRow is an entry of a directory. In the pane next to a file, open directories have
-// their entries.
+// treeRow is an entry of a directory. In the pane next to a file, open directories
+// contain their entries.
 type treeRow struct {
 	Name, URL string
 	Kind      source.Kind
-	Commit    string // of a submodule, short; empty if it is not known
+	Commit    string // of a submodule, abbreviated; empty if unknown
 	Open      bool   // a directory whose entries follow
 	Current   bool
 	Children  []treeRow
-	More      int // entries that are not shown
+	More      int // number of entries that are not shown
 }
 
 // maxPaneEntries bounds the entries of each directory of the pane.
 const maxPaneEntries = 500
 
-// addTree fills the pane with the directories above a path opened. A directory that is
-// too large for it leaves the pane empty: the page of the directory says so.
+// addTree fills the pane with the directories above a path opened. If a directory is too
+// large, the pane stays empty; the page of the directory explains that.
 func (s *Server) addTree(ctx context.Context, p *codePage, d *codeData) {
 	directory := path.Dir("/" + p.Path)[1:]
 	if p.Kind == source.PageTree {
@@ -36,7 +36,7 @@ func (s *Server) addTree(ctx context.Context, p *codePage, d *codeData) {
 	d.Tree = p.newTreeRows(root.Children)
 }
 
-// newTreeRows keeps the first entries, and those that lead to the page's own path.
+// newTreeRows returns the first entries, and those on the way to the page's own path.
 func (p *codePage) newTreeRows(nodes []*source.Node) []treeRow {
 	var rows []treeRow
 	for i, n := range nodes {
@@ -61,7 +61,7 @@ func (p *codePage) newEntryRow(path string, e source.Entry) treeRow {
 	switch e.Kind {
 	case source.KindTree:
 		row.URL = p.pageURL(source.PageTree, path)
-	default: // the page of a submodule says where it is
+	default: // the page of a submodule shows where it is
 		row.URL = p.pageURL(source.PageBlob, path)
 	}
 	return row

@@ -13,21 +13,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// verifyPath is the page that compares the index with the repositories. No result is kept:
-// the page shows one while it runs.
+// verifyPath is the page that compares the index with the repositories. Results are not
+// stored: the page shows a verification while it runs.
 const verifyPath = "/admin/verify"
 
 const (
-	// maxShownFrames bounds the differences that the page shows; the summary counts all.
+	// maxShownFrames bounds the differences that the page shows; the summary counts all
+	// of them.
 	maxShownFrames = 1000
-	// progressEvery is the least time between two figures of the progress; it becomes a
-	// hundredth of the time that has passed, so that a page of a day has some thousand.
+	// progressEvery is the minimum time between two progress updates. It grows to a
+	// hundredth of the elapsed time, so that a page that takes a day has some thousand
+	// updates.
 	progressEvery = time.Second
 	// maxVerifiedBytes bounds the names of the repositories to compare.
 	maxVerifiedBytes = 4096
 )
 
-// verificationForm is what the page shows before a verification.
+// verificationForm is the data of the page before a verification.
 type verificationForm struct {
 	Repositories   input
 	Remote, Repair bool
@@ -44,8 +46,8 @@ func (s *Server) showVerifyForm(w http.ResponseWriter, v *pageRequest, f form, s
 	return s.renderPage(w, v, view{template: "verify", title: s.texts.mustFormat("verify"), status: status, form: f, data: d})
 }
 
-// showVerification runs a verification as the visitor and sends each difference as it is found. It ends when
-// the browser leaves.
+// showVerification runs a verification as the visitor and sends each difference as it is
+// found. It ends when the browser disconnects.
 func (s *Server) showVerification(w http.ResponseWriter, v *pageRequest) error {
 	f, err := s.readForm(w, v)
 	if err != nil {
@@ -83,9 +85,9 @@ type verificationWriter struct {
 	frame   *frame
 	begun   bool
 	started time.Time
-	moved   time.Time // of the last figure of the progress
+	moved   time.Time // time of the last progress update
 
-	Shown, Left int // differences and what was not compared: on the page, and beyond it
+	Shown, Left int // differences and uncompared repositories: on the page, and beyond its bound
 }
 
 // sendPart sends a part of the page immediately.
@@ -94,7 +96,7 @@ func (o *verificationWriter) sendPart(template string, data any) error {
 	page := o.s.templates.byName["verify"]
 	if !o.begun {
 		o.begun = true
-		o.w.Header().Set("X-Accel-Buffering", "no") // of proxies, which would hold parts back
+		o.w.Header().Set("X-Accel-Buffering", "no") // for proxies, which would buffer parts
 		o.frame = o.s.newFrame(o.v, &view{title: o.s.texts.mustFormat("verify")})
 		for _, part := range []string{"open", "verifying"} {
 			if err := page.ExecuteTemplate(&b, part, o.frame); err != nil {
@@ -105,7 +107,7 @@ func (o *verificationWriter) sendPart(template string, data any) error {
 	if err := page.ExecuteTemplate(&b, template, data); err != nil {
 		return fmt.Errorf("web: render a verification: %w", err)
 	}
-	_ = o.control.SetWriteDeadline(time.Now().Add(partTimeout)) // tests have writers without deadlines
+	_ = o.control.SetWriteDeadline(time.Now().Add(partTimeout)) // writers in tests have no deadlines
 	if _, err := o.w.Write(b.Bytes()); err != nil {
 		return err
 	}
@@ -115,7 +117,8 @@ func (o *verificationWriter) sendPart(template string, data any) error {
 	return nil
 }
 
-// sendFrame sends one frame: differences up to a bound, and the progress from time to time.
+// sendFrame sends one frame: differences up to a bound, and the progress from time to
+// time.
 func (o *verificationWriter) sendFrame(f *wire.VerificationFrame) error {
 	switch f.Type {
 	case wire.VerificationFrameTypeProgress:
@@ -137,19 +140,19 @@ func (o *verificationWriter) sendFrame(f *wire.VerificationFrame) error {
 	return o.sendPart("frame", verificationRow{f, o.s.texts})
 }
 
-// sendFailure says why a verification ended early. What was sent stays.
+// sendFailure explains why a verification ended early. The parts already sent stay.
 func (o *verificationWriter) sendFailure(err error) error {
 	text := o.s.explainError(o.w, o.v, err).text
 	return o.sendPart("broken", text)
 }
 
-// verificationRow is a frame with what to do about it.
+// verificationRow is a frame with its remedy.
 type verificationRow struct {
 	*wire.VerificationFrame
 	texts *texts
 }
 
-// Remedy says what corrects a difference; templates call it.
+// Remedy returns what corrects a difference; templates call it.
 func (r verificationRow) Remedy() string {
 	if r.Type != wire.VerificationFrameTypeDifference {
 		return ""
@@ -166,15 +169,15 @@ func (r verificationRow) Remedy() string {
 	return r.texts.mustFormat("verify_remedy_rows")
 }
 
-// streamsOf is operationsOf for operations that answer in frames, as they come.
+// streamsOf is operationsOf for operations that stream frames.
 func (s *Server) streamsOf(v *pageRequest) *client.Client {
 	return s.clientOf(v, streamInProcess{inProcess{s.o.API, v.r}})
 }
 
-// streamInProcess is inProcess for answers that are read while they are written.
+// streamInProcess is inProcess for responses that are read while they are written.
 type streamInProcess struct{ inProcess }
 
-// RoundTrip implements http.RoundTripper. It returns once the header is written; to close
+// RoundTrip implements http.RoundTripper. It returns once the header is written; closing
 // the body ends the operation and waits for its end.
 func (t streamInProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, out := io.Pipe()
@@ -183,7 +186,7 @@ func (t streamInProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	go func() {
 		defer close(ended)
 		defer func() {
-			if recover() != nil { // the API has logged it, and wants the connection to break
+			if recover() != nil { // the API has logged it, and requires the connection to be cut off
 				w.WriteHeader(http.StatusInternalServerError)
 				_ = out.CloseWithError(io.ErrUnexpectedEOF)
 			}
@@ -196,7 +199,7 @@ func (t streamInProcess) RoundTrip(r *http.Request) (*http.Response, error) {
 	return newAnswer(r, w.status, w.sent, streamedBody{body, ended}, -1), nil
 }
 
-// streamedAnswer hands on what a handler writes.
+// streamedAnswer passes on the output of a handler.
 type streamedAnswer struct {
 	header http.Header
 	// status and sent, the header as it was sent, are valid once begun is closed.

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// verifications is an API that verifies: it sends the frames, and what ends them.
+// verifications is an API that verifies: it sends the frames, and then the given ending.
 type verifications struct {
 	frames []string
 	fail   func(w http.ResponseWriter)

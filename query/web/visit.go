@@ -10,18 +10,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// pageRequest is one request and who sends it.
+// pageRequest is one request and its sender.
 type pageRequest struct {
 	r         *http.Request
 	principal *auth.Principal
-	user      *account.User // nil: not signed in
+	user      *account.User // nil if not signed in
 	access    access        // of the route
 }
 
 // isOwner reports whether the visitor administers the server.
 func (v *pageRequest) isOwner() bool { return v.user != nil && v.principal.Owner() }
 
-// handleRoute makes a handler of a route: it authenticates the visitor, and redirects
+// handleRoute returns the handler of a route: it authenticates the visitor, and redirects
 // visitors who must sign in to the sign-in page.
 func (s *Server) handleRoute(rt route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -48,11 +48,12 @@ func (s *Server) handleRoute(rt route) http.Handler {
 }
 
 // pagePolicy is the Content-Security-Policy of pages: one style sheet, one script and
-// images, all of ours and none of them in the page itself.
+// images, all of them ours and none of them inline.
 const pagePolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
-// setHeaders replaces what the API says of its answers. The referrer goes to ourselves only, since addresses of
-// invitations are secrets; without any, browsers would not say a form's origin.
+// setHeaders replaces the headers of API responses. The referrer is sent only to this
+// server, since addresses of invitations are secret; without any, browsers would not send
+// a form's origin.
 func setHeaders(h http.Header) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", pagePolicy)
@@ -65,8 +66,8 @@ func setHeaders(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// identifyUser authenticates the visitor. It ignores a session that is no longer
-// valid, and makes the browser delete its cookie.
+// identifyUser authenticates the visitor. It ignores a session that is no longer valid,
+// and deletes its cookie in the browser.
 func (s *Server) identifyUser(w http.ResponseWriter, v *pageRequest) {
 	r := v.r
 	if !auth.HasCookie(r) {
@@ -86,8 +87,8 @@ func (s *Server) identifyUser(w http.ResponseWriter, v *pageRequest) {
 	}
 }
 
-// rotateSession gives the browser a new value of its session when it is due. That it
-// cannot be had now does no harm.
+// rotateSession gives the browser a new value of its session when one is due. An error is
+// harmless.
 func (s *Server) rotateSession(w http.ResponseWriter, v *pageRequest) {
 	in, err := s.o.Accounts.Rotate(v.r.Context(), v.principal)
 	if err != nil {
@@ -118,8 +119,8 @@ func checkAccess(v *pageRequest) error {
 	return nil
 }
 
-// signInFirst is the page to sign in on, which leads back to r. A form cannot be
-// led back to: its page is.
+// signInFirst returns the address of the sign-in page, which leads back to r, or for a
+// form to the form's page.
 func signInFirst(r *http.Request) string {
 	back := r.URL.RequestURI()
 	if r.Method != http.MethodGet {
@@ -128,7 +129,7 @@ func signInFirst(r *http.Request) string {
 	return "/sign-in?return=" + url.QueryEscape(returnPath(back))
 }
 
-// enterSession gives the browser a session that has just begun and leads on.
+// enterSession gives the browser a session that has just begun and redirects it.
 func (s *Server) enterSession(w http.ResponseWriter, v *pageRequest, in *auth.SignedIn, path string) {
 	http.SetCookie(w, s.o.Accounts.Cookie(in))
 	seeOther(w, v, path)

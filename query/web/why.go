@@ -14,31 +14,31 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// "Why is my file not here?": somebody pastes the address of a file, on this server, on
-// its code host or as repository/path, and gets the reason and what to do.
+// "Why is my file not here?": people paste the address of a file, on this server, on its
+// code host or as repository/path, and get the reason and what to do.
 
 const (
 	whyPath = "/why"
-	// maxWhyBytes bounds what is pasted.
+	// maxWhyBytes bounds the pasted text.
 	maxWhyBytes = 8 << 10
-	// maxWhyElements bounds the elements of which a repository's name may be made: each
-	// prefix is looked up.
+	// maxWhyElements bounds the elements of a repository's name: each prefix is looked
+	// up.
 	maxWhyElements = 16
 )
 
-// whyPage is what the page shows.
+// whyPage is the data of the page.
 type whyPage struct {
 	Asked      string
 	Repository *code.Repository // nil if none was found
 	RepoPath   string
 	Path       string
 	Ref        string
-	// Verdict is the key of a text, Detail what it depends on. Good says that the file is
+	// Verdict is the key of a text, and Detail its argument. Good is set if the file is
 	// searchable.
 	Verdict, Detail string
 	Good            bool
 	Found           bool   // the path exists at the revision
-	Link            string // where the file or the reason is shown
+	Link            string // the address of the file or the reason
 	Status          *wire.RepositoryStatus
 }
 
@@ -100,7 +100,7 @@ func (s *Server) explainFile(ctx context.Context, v *pageRequest, p *whyPage) er
 		p.Verdict = s.texts.mustFormat("why_nopath")
 		return nil
 	}
-	for i := len(readings) - 1; i >= 0; i-- { // the first reading counts, unless another leads to a file
+	for i := len(readings) - 1; i >= 0; i-- { // the first reading counts, unless another one leads to a file
 		other := *p
 		other.Ref, other.Path = readings[i].ref, readings[i].path
 		if err := s.explainPath(ctx, &other); err != nil {
@@ -114,7 +114,7 @@ func (s *Server) explainFile(ctx context.Context, v *pageRequest, p *whyPage) er
 	return nil
 }
 
-// explainPath says what the index has of a path at an indexed or other revision.
+// explainPath determines what the index knows of a path at a revision.
 func (s *Server) explainPath(ctx context.Context, p *whyPage) error {
 	p.Link = source.Address{Repository: p.Repository.Name, Revision: p.Ref, Kind: source.PageBlob, Path: p.Path}.String()
 	revision, err := s.o.Source.Resolve(ctx, p.Repository, p.Ref)
@@ -158,9 +158,9 @@ func (s *Server) explainPath(ctx context.Context, p *whyPage) error {
 	return nil
 }
 
-// findPasted returns the repository that what was pasted begins with, the longest name
-// first: the address of a page of this server, or the rest of another text. The error wraps
-// code.ErrNotFound if none exists for the visitor.
+// findPasted returns the repository at the beginning of the pasted text, preferring the
+// longest name: the text is the address of a page of this server or any other text. The
+// error wraps code.ErrNotFound if none exists for the visitor.
 func (s *Server) findPasted(ctx context.Context, text string) (r *code.Repository, address source.Address, rest string, err error) {
 	u, err := url.Parse(text)
 	if err == nil && strings.HasPrefix(u.EscapedPath(), source.AddressPrefix) {
@@ -191,16 +191,17 @@ func (s *Server) findPasted(ctx context.Context, text string) (r *code.Repositor
 	return nil, address, "", code.ErrNotFound
 }
 
-// pathMarks are what code hosts put between a repository and a revision, the longer ones
-// first.
+// pathMarks are the separators that code hosts put between a repository and a revision,
+// the longer ones first.
 var pathMarks = []string{"-/blob/", "-/tree/", "-/raw/", "src/branch/", "src/tag/", "src/commit/", "raw/branch/", "blob/", "tree/", "raw/", "src/", "blame/", "edit/"}
 
-// A pastedPath is a reading of what follows a repository in an address.
+// A pastedPath is a reading of the text after a repository in an address.
 type pastedPath struct{ ref, path string }
 
-// readPastedPath returns the readings, the likeliest first: after a mark of a code host the
-// longest indexed ref that begins it, or else its first element; and all of it as a path of
-// the default branch, which may have a directory named as a mark.
+// readPastedPath returns the readings, most likely first: after a separator of a code
+// host the longest indexed ref at the beginning, or else the first element; and the whole
+// text as a path of the default branch, which may have a directory named like a
+// separator.
 func readPastedPath(rest string, refs []wire.RefStatus) []pastedPath {
 	plain := pastedPath{path: rest}
 	i := slices.IndexFunc(pathMarks, func(mark string) bool { return strings.HasPrefix(rest, mark) })
@@ -219,7 +220,7 @@ func readPastedPath(rest string, refs []wire.RefStatus) []pastedPath {
 		marked.ref, marked.path, _ = strings.Cut(rest, "/")
 	}
 	if marked.path == "" {
-		return []pastedPath{plain} // a directory that is named as a mark, with a file
+		return []pastedPath{plain} // a directory named like a separator, with a file
 	}
 	return []pastedPath{marked, plain}
 }

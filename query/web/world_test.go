@@ -25,10 +25,11 @@ import (
 
 const secret = "thirty-two bytes, as is the least"
 
-// repositories are two, of which the second is private.
+// repositories are two repositories, the second of which is private.
 type repositories struct{}
 
-// testContexts are search contexts: of the public repository, of the private one, and of both.
+// testContexts are search contexts: of the public repository, of the private one, and of
+// both.
 var testContexts = map[string]search.Context{
 	"open":   func(name string) bool { return name == "example.com/open" },
 	"closed": func(name string) bool { return name == "example.com/closed" },
@@ -59,18 +60,19 @@ type world struct {
 	server    *httptest.Server
 	now       func() time.Time
 	mu        sync.Mutex
-	routes    map[string]int // as countingFront has seen them
+	routes    map[string]int // counted by countingFront
 	browser   *browser
 	notes     notes
 	ready     error
 	searches  *fakeSearches // nil: the server does not search
-	refuse    error         // what refuses searches
-	// refuseQueries refuse searches for queries with a word; queries counts all.
+	refuse    error         // the error that refuses searches
+	// refuseQueries refuses searches for queries with a word; queries counts all
+	// searches.
 	refuseQueries map[string]error
 	queries       map[string]int
 }
 
-// newWorld serves pages; with providers, they are made for the server's address.
+// newWorld serves pages; providers gets the server's address.
 func newWorld(t testing.TB, providers func(publicURL string) []oidc.Provider, set ...func(*auth.Options)) *world {
 	t.Helper()
 	return newSearchWorld(t, nil, providers, set...)
@@ -82,7 +84,7 @@ func newSearchWorld(t testing.TB, searches *fakeSearches, providers func(publicU
 	return newAPIWorld(t, nil, searches, providers, set...)
 }
 
-// newAPIWorld is newSearchWorld with pages that show operations of an API.
+// newAPIWorld is newSearchWorld with pages that call operations of an API.
 func newAPIWorld(t testing.TB, operations http.Handler, searches *fakeSearches, providers func(publicURL string) []oidc.Provider, set ...func(*auth.Options)) *world {
 	t.Helper()
 	w := &world{t: t, searches: searches, directory: authtest.New(), routes: map[string]int{}, queries: map[string]int{}, now: time.Now}
@@ -134,8 +136,8 @@ func newAPIWorld(t testing.TB, operations http.Handler, searches *fakeSearches, 
 	return w
 }
 
-// countingFront is front.Front as far as pages rely on it. There are no pages about
-// code here: cmd/quarry tests them with the whole server.
+// countingFront implements what pages need of front.Front. There are no pages about code
+// here: cmd/quarry tests them with the whole server.
 type countingFront struct {
 	web.Front
 	w *world
@@ -178,12 +180,12 @@ func (f countingFront) SearchPage(route string, page http.Handler, fail func(htt
 	}))
 }
 
-// browser keeps cookies, follows nothing by itself, and fills in forms as they are
-// on the page: what is hidden in them goes along.
+// browser stores cookies, does not follow redirects automatically, and submits forms as
+// they are on the page, including hidden fields.
 type browser struct {
 	w      *world
 	client *http.Client
-	page   string // the last one
+	page   string // the last page
 	status int
 	header http.Header
 	at     string
@@ -225,7 +227,7 @@ func (b *browser) get(path string) *browser {
 	return b
 }
 
-// followRedirect goes where the last answer leads.
+// followRedirect follows the redirect of the last response.
 func (b *browser) followRedirect() *browser {
 	b.w.t.Helper()
 	location := b.header.Get("Location")
@@ -240,8 +242,8 @@ var (
 	hiddenTag = regexp.MustCompile(`<input type="hidden" name="([^"]*)"(?: autocomplete="[^"]*")? value="([^"]*)"`)
 )
 
-// submitForm sends the first form of the page that leads to action and holds the text
-// with, with what is hidden in it and the fields, name=value.
+// submitForm sends the first form of the page that leads to action and contains the text
+// with, including its hidden fields and the given fields, name=value.
 func (b *browser) submitForm(action, with string, fields ...string) *browser {
 	b.w.t.Helper()
 	for _, form := range formTag.FindAllStringSubmatch(b.page, -1) {
@@ -287,7 +289,7 @@ var (
 	begins   = regexp.MustCompile(`sbk_[0-9a-f]{6}…`)
 )
 
-// pageText is what a person reads on the page, line by line, without what differs from
+// pageText returns the visible text of the page, line by line, without what varies from
 // run to run.
 func (b *browser) pageText() string {
 	main := mainTag.FindStringSubmatch(b.page)
@@ -303,7 +305,7 @@ func (b *browser) pageText() string {
 	return strings.TrimSpace(blanks.ReplaceAllString("\n"+text, "\n"))
 }
 
-// expectPage fails unless the page has the status and all of words.
+// expectPage fails unless the page has the status and contains all of words.
 func (b *browser) expectPage(status int, words ...string) *browser {
 	b.w.t.Helper()
 	text := b.pageText()
@@ -318,7 +320,7 @@ func (b *browser) expectPage(status int, words ...string) *browser {
 	return b
 }
 
-// leadsTo fails unless the last answer redirects there, and goes.
+// leadsTo fails unless the last response redirects there, and follows it.
 func (b *browser) leadsTo(path string) *browser {
 	b.w.t.Helper()
 	if b.status != http.StatusSeeOther || b.header.Get("Location") != path {
@@ -327,7 +329,7 @@ func (b *browser) leadsTo(path string) *browser {
 	return b.followRedirect()
 }
 
-// shownText returns the value that the page shows this once.
+// shownText returns the value that the page shows only once.
 func (b *browser) shownText() string {
 	b.w.t.Helper()
 	found := regexp.MustCompile(`id="value">([^<]*)<`).FindStringSubmatch(b.page)
@@ -339,14 +341,14 @@ func (b *browser) shownText() string {
 
 const password = "correct horse battery"
 
-// setUp makes the first owner, ada, who is signed in with the world's browser.
+// setUp creates the first owner, ada, who is signed in with the world's browser.
 func (w *world) setUp() *browser {
 	w.t.Helper()
 	w.browser.get("/setup?token="+w.accounts.SetupValue()).submitForm("/setup", "", "name=Ada", "email=ada@example.com", "password="+password)
 	return w.browser.leadsTo("/settings/keys?done=set-up")
 }
 
-// joinMember makes a member by an invitation, and returns the browser in which they are
+// joinMember creates a member by an invitation, and returns the browser in which they are
 // signed in.
 func (w *world) joinMember(name string) *browser {
 	w.t.Helper()

@@ -6,10 +6,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Cursor writes spans of a Text in ascending order. It is for one goroutine.
+// Cursor writes spans of a Text in ascending order. It belongs to one goroutine.
 type Cursor struct {
 	*Text
-	next int // the first token that may reach into the next span
+	next int // the first token that may overlap the next span
 }
 
 // NewCursor returns a Cursor at the beginning of the text.
@@ -20,13 +20,13 @@ func (t *Text) cursorAt(line int) *Cursor {
 	return &Cursor{t, sort.Search(len(t.tokens), func(i int) bool { return t.tokens[i].End > start })}
 }
 
-// classNames are the classes of tokens in the style sheet; without one, a token is
-// plain text.
+// classNames are the classes of tokens in the style sheet; a token without one is plain
+// text.
 var classNames = [...]string{
 	code.TokenComment: "c", code.TokenString: "s", code.TokenNumber: "n", code.TokenKeyword: "k", code.TokenDefinition: "d", code.TokenOperator: "",
 }
 
-// appendLine appends a line with its end.
+// appendLine appends a line with its line ending.
 func (k *Cursor) appendLine(out []byte, number int, mark Range) []byte {
 	start, end := k.starts[number-1], k.starts[number]
 	from, to := mark.columnsOf(number, k.line(number))
@@ -38,8 +38,8 @@ func (k *Cursor) appendLine(out []byte, number int, mark Range) []byte {
 	return k.AppendSpan(out, start, end)
 }
 
-// AppendSpan appends the text from one byte offset to another, within a line and not before
-// the last span.
+// AppendSpan appends the text from one byte offset to another, within a line and not
+// before the last span.
 func (k *Cursor) AppendSpan(out []byte, at, end int) []byte {
 	for ; k.next < len(k.tokens) && int(k.tokens[k.next].Start) < end; k.next++ {
 		token := k.tokens[k.next]
@@ -54,14 +54,14 @@ func (k *Cursor) AppendSpan(out []byte, at, end int) []byte {
 			}
 		}
 		if int(token.End) > end {
-			break // the rest of it is in what follows
+			break // its rest is in the following spans
 		}
 	}
 	return k.appendPlain(out, at, end)
 }
 
-// appendPlain appends text without tokens. The end of the line is within the tags of a
-// comment over several lines, or behind them: that makes no difference on a page.
+// appendPlain appends text without tokens. The end of the line is inside the tags of a
+// comment over several lines, or after them: that makes no difference on a page.
 func (k *Cursor) appendPlain(out []byte, from, to int) []byte {
 	if from >= to {
 		return out

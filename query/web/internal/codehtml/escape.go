@@ -6,17 +6,17 @@ import (
 	"unicode/utf8"
 )
 
-// class says what AppendText does with a byte.
+// byteClass is how AppendText handles a byte.
 type byteClass uint8
 
 const (
 	plainByte   byteClass = iota
 	specialByte           // has a reference in entities
-	controlByte           // a control that has no effect on a page
-	wideByte              // the beginning of a character of several bytes, or no UTF-8
+	controlByte           // a control character without an effect on a page
+	wideByte              // the beginning of a multibyte character, or not UTF-8
 )
 
-// Byte-indexed tables: AppendText looks at each byte of a file once.
+// Byte-indexed tables: AppendText reads each byte of a file once.
 var (
 	byteClasses = func() (classes [256]byteClass) {
 		for c := range classes {
@@ -65,13 +65,13 @@ func AppendText(out, text []byte) []byte {
 	return append(out, text[plain:]...)
 }
 
-// appendOdd appends a character that could not be seen, or what takes the place of a
-// byte that is none.
+// appendOdd appends an invisible character in visible form, or the replacement of an
+// invalid byte.
 func appendOdd(out, text []byte, i int, r rune, size int) []byte {
 	c := text[i]
 	switch {
 	case c == '\r' && (i+1 == len(text) || text[i+1] == '\n'):
-		return append(out, "&#13;"...) // the end of a line; by itself a browser would make a line feed of it
+		return append(out, "&#13;"...) // the end of a line; a browser would turn a bare one into a line feed
 	case c == '\r':
 		return append(out, `<span class=u data-u=CR>&#13;</span>`...)
 	case c == 0 || r == utf8.RuneError:
@@ -82,21 +82,20 @@ func appendOdd(out, text []byte, i int, r rune, size int) []byte {
 	return append(append(fmt.Appendf(out, "<span class=u data-u=U+%04X>", r), text[i:i+size]...), "</span>"...)
 }
 
-// isHidden reports whether a character changes the direction of writing, has no width,
-// or ends a line in some programs. The joiners are not hidden: scripts and emoji need
-// them.
+// isHidden reports whether a character changes the direction of writing, has no width, or
+// ends a line in some programs. Joiners are not hidden: scripts and emoji need them.
 func isHidden(r rune) bool {
 	switch {
 	case r < 0x80 || r > 0xFFFF && r < 0xE0000:
 		return false
-	case r <= 0x9F: // controls of ISO 6429
+	case r <= 0x9F: // ISO 6429 control characters
 		return true
 	case r == 0xAD, r == 0x61C, r == 0x180E, r == 0x200B, r == 0x200E, r == 0x200F, r == 0xFEFF:
 		return true
 	case r >= 0x2028 && r <= 0x202E, r >= 0x2060 && r <= 0x206F, r >= 0xFFF9 && r <= 0xFFFB:
 		return true
 	}
-	return r >= 0xE0000 && r <= 0xE007F // tags, which spell hidden text
+	return r >= 0xE0000 && r <= 0xE007F // tags, which can spell hidden text
 }
 
 // AppendName appends a text of one line, such as the name of a file: line feeds and tabs
@@ -113,8 +112,8 @@ func AppendName(out []byte, name string) []byte {
 	}
 }
 
-// HasDirectionMarks reports whether a text has characters that override or isolate
-// the direction of writing, with which code can look like other code.
+// HasDirectionMarks reports whether a text contains characters that override or isolate
+// the direction of writing, with which code can be made to look like other code.
 func HasDirectionMarks(text []byte) bool {
 	for i := 0; i+2 < len(text); i++ {
 		if text[i] != 0xE2 {
@@ -127,8 +126,8 @@ func HasDirectionMarks(text []byte) bool {
 	return false
 }
 
-// SpellHidden replaces hidden characters by their names, for titles and other texts that
-// cannot have elements.
+// SpellHidden replaces hidden characters with their names, for titles and other texts
+// that cannot contain elements.
 func SpellHidden(s string) string {
 	if !strings.ContainsFunc(s, isOddRune) {
 		return s

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Position is a line and a column in characters, both from 1; column 0 is none.
+// Position is a line and a column in characters, both from 1; column 0 means none.
 type Position struct{ Line, Column int }
 
-// Range is what is marked in a file. Its end is exclusive where it has a column. The
-// zero value is none.
+// Range is a marked range of a file. Its end is exclusive if it has a column. The zero
+// value means no mark.
 type Range struct{ From, To Position }
 
 var (
@@ -18,7 +18,7 @@ var (
 	rangePattern = regexp.MustCompile(`^(\d{1,9})(?::(\d{1,9}))?(?:,(\d{1,9})(?::(\d{1,9}))?)?$`)
 )
 
-// ParseLines reads "12" or "12-30"; anything else is no range.
+// ParseLines parses "12" or "12-30"; other texts yield the zero Range.
 func ParseLines(s string) Range {
 	m := linePattern.FindStringSubmatch(s)
 	if m == nil {
@@ -27,7 +27,7 @@ func ParseLines(s string) Range {
 	return newRange(Position{Line: parseNumber(m[1])}, Position{Line: parseNumber(m[2])})
 }
 
-// ParseRange reads LINE[:COLUMN][,LINE[:COLUMN]]; anything else is no range.
+// ParseRange parses LINE[:COLUMN][,LINE[:COLUMN]]; other texts yield the zero Range.
 func ParseRange(s string) Range {
 	m := rangePattern.FindStringSubmatch(s)
 	if m == nil {
@@ -36,7 +36,7 @@ func ParseRange(s string) Range {
 	return newRange(Position{parseNumber(m[1]), parseNumber(m[2])}, Position{parseNumber(m[3]), parseNumber(m[4])})
 }
 
-// parseNumber reads at most nine digits; none are 0.
+// parseNumber parses at most nine digits; no digits yield 0.
 func parseNumber(s string) int { n, _ := strconv.Atoi(s); return n }
 
 func newRange(from, to Position) Range {
@@ -52,7 +52,7 @@ func newRange(from, to Position) Range {
 // IsEmpty reports whether nothing is marked.
 func (r Range) IsEmpty() bool { return r.From.Line == 0 }
 
-// Clamp returns the range within a file of some lines, and whether it was within it.
+// Clamp returns the range limited to a file of some lines, and whether it was within it.
 func (r Range) Clamp(lines int) (Range, bool) {
 	switch {
 	case r.IsEmpty() || r.To.Line <= lines:
@@ -65,7 +65,7 @@ func (r Range) Clamp(lines int) (Range, bool) {
 	return Range{r.From, Position{Line: lines}}, false
 }
 
-// String writes the lines as ParseLines reads them.
+// String formats the lines for ParseLines.
 func (r Range) String() string {
 	switch {
 	case r.IsEmpty():
@@ -76,10 +76,10 @@ func (r Range) String() string {
 	return strconv.Itoa(r.From.Line) + "-" + strconv.Itoa(r.To.Line)
 }
 
-// hasColumns reports whether less than whole lines is marked.
+// hasColumns reports whether the range marks less than whole lines.
 func (r Range) hasColumns() bool { return r.From.Column > 0 || r.To.Column > 0 }
 
-// columnsOf returns which bytes of a line are marked; none where all of it is.
+// columnsOf returns which bytes of a line are marked; none if the whole line is.
 func (r Range) columnsOf(number int, line []byte) (from, to int) {
 	if !r.hasColumns() || number < r.From.Line || number > r.To.Line {
 		return 0, 0
@@ -97,7 +97,7 @@ func (r Range) columnsOf(number int, line []byte) (from, to int) {
 	return from, to
 }
 
-// byteOfColumn returns where the character of a column begins.
+// byteOfColumn returns the offset of the character at a column.
 func byteOfColumn(line []byte, column int) int {
 	at := 0
 	for ; column > 1 && at < len(line); column-- {

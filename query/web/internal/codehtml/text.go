@@ -7,18 +7,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// ChunkLines is how many lines have their numbers in one text. The style sheet has
-// the height of a chunk.
+// ChunkLines is the number of lines in a chunk. The style sheet contains the height of a
+// chunk.
 const ChunkLines = 500
 
-// Text is the text of a file, cut into lines.
+// Text is the text of a file, split into lines.
 type Text struct {
 	text   []byte
-	starts []int // of the lines, and the end of the text
+	starts []int // offsets of the lines, and the end of the text
 	tokens []code.Token
 }
 
-// New returns a Text. The tokens are in order and may be the first ones only.
+// New returns a Text. The tokens must be in order, and may cover only the beginning.
 func New(text []byte, tokens []code.Token) *Text {
 	t := &Text{text: text, tokens: tokens, starts: make([]int, 0, bytes.Count(text, []byte("\n"))+2)}
 	for at := 0; at < len(text); {
@@ -33,18 +33,18 @@ func New(text []byte, tokens []code.Token) *Text {
 	return t
 }
 
-// Lines returns how many lines the text has.
+// Lines returns the number of lines.
 func (t *Text) Lines() int { return len(t.starts) - 1 }
 
-// Size returns the bytes of the lines from first to last, both from 1.
+// Size returns the size in bytes of the lines from first to last, both from 1.
 func (t *Text) Size(first, last int) int { return t.starts[last] - t.starts[first-1] }
 
-// line returns a line with its end.
+// line returns a line with its line ending.
 func (t *Text) line(number int) []byte { return t.text[t.starts[number-1]:t.starts[number]] }
 
-// AppendChunks appends the lines from first to last, which are marked where they are
-// within mark. Only the last chunk can be shorter than the others: it has another class,
-// because its height is not known to the style sheet.
+// AppendChunks appends the lines from first to last, marked where they are within mark.
+// Only the last chunk can be shorter than the other ones: it has another class, because
+// the style sheet does not know its height.
 func (t *Text) AppendChunks(out []byte, first, last int, mark Range) []byte {
 	for from := first; from <= last; from += ChunkLines {
 		to := min(from+ChunkLines-1, last)
@@ -86,7 +86,7 @@ func (t *Text) AppendLines(out []byte, from, to int, mark Range) []byte {
 	return out
 }
 
-// AppendWrapped appends the lines as list items, whose numbers the browser writes.
+// AppendWrapped appends the lines as list items, which the browser numbers.
 func (t *Text) AppendWrapped(out []byte, first, last int, mark Range) []byte {
 	k := t.cursorAt(first)
 	for from := first; from <= last; from += ChunkLines {
@@ -106,8 +106,8 @@ func (t *Text) AppendWrapped(out []byte, first, last int, mark Range) []byte {
 	return out
 }
 
-// appendMarkStart opens the element of marked lines. The first one has the focus: a
-// browser scrolls there by itself, unless the address names a fragment.
+// appendMarkStart opens the element of marked lines. The first one gets the focus: a
+// browser scrolls there automatically, unless the address names a fragment.
 func appendMarkStart(out []byte, element string, first bool) []byte {
 	out = append(append(append(out, '<'), element...), ` class=at`...)
 	if first {
@@ -116,8 +116,8 @@ func appendMarkStart(out []byte, element string, first bool) []byte {
 	return append(out, '>')
 }
 
-// HasDirectionMarks reports whether lines have characters that override or isolate the
-// direction of writing, with which code can look like other code.
+// HasDirectionMarks reports whether lines contain characters that override or isolate the
+// direction of writing, with which code can be made to look like other code.
 func (t *Text) HasDirectionMarks(first, last int) bool {
 	return HasDirectionMarks(t.text[t.starts[first-1]:t.starts[last]])
 }

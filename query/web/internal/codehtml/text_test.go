@@ -15,7 +15,7 @@ var (
 	ownTags = regexp.MustCompile(`<(?:span class=(?:[csnkd]|u data-u=[A-Zx+0-9]{2,7})|(?:span|li) class=at(?: id=at tabindex=-1 autofocus)?|li|ol class="wrapped" start=\d+|div class="chunk(?: rest)?"|pre class=t|code|mark|/span|/mark|/code|/pre|/div|/ol)>`)
 )
 
-// stripTags takes off what this package writes around text, and fails if there is other
+// stripTags removes what this package writes around text, and fails if there is other
 // markup.
 func stripTags(t *testing.T, out []byte) string {
 	t.Helper()
@@ -24,11 +24,11 @@ func stripTags(t *testing.T, out []byte) string {
 	if strings.ContainsAny(text, `<>"'`) {
 		t.Fatalf("markup that is not ours: %q", text)
 	}
-	// The decoder of html makes a line feed of the reference, as a browser does not.
+	// The decoder of html turns the reference into a line feed; a browser does not.
 	return html.UnescapeString(strings.ReplaceAll(text, "&#13;", "\r"))
 }
 
-// readable is the text as a page may show it.
+// readable returns the text as a page may show it.
 func readable(text []byte) string {
 	var b strings.Builder
 	for len(text) > 0 {
@@ -70,7 +70,7 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// makeTokens cuts a text at characters, as a Tokenizer does.
+// makeTokens cuts a text at character boundaries, as a Tokenizer does.
 func makeTokens(text []byte, seed uint64) (tokens []code.Token) {
 	at := 0
 	for at < len(text) {

@@ -26,7 +26,7 @@ func Count(f *source.FileDiff) (added, removed int) {
 	return added, removed
 }
 
-// run is lines that changed together, or did not.
+// run is a group of consecutive lines that all changed or all did not.
 type run struct {
 	old, new     []string
 	hasChanged   bool
@@ -37,7 +37,7 @@ type run struct {
 // Tokenize returns the tokens of a part of a file, for colors.
 type Tokenize func(text []byte) []code.Token
 
-// AppendHunk appends a hunk. Without tokenize, its code is plain.
+// AppendHunk appends a hunk. Without tokenize, its code has no colors.
 func AppendHunk(out []byte, h *source.Hunk, tokenize Tokenize) []byte {
 	runs := cutRuns(h)
 	old, new := newSide(runs, tokenize, func(r *run) []string { return r.old }), newSide(runs, tokenize, func(r *run) []string { return r.new })
@@ -51,7 +51,7 @@ func AppendHunk(out []byte, h *source.Hunk, tokenize Tokenize) []byte {
 	return out
 }
 
-// side is the text of one side of a hunk, of which at bytes are written.
+// side is the text of one side of a hunk, of which the first at bytes are written.
 type side struct {
 	text *codehtml.Cursor
 	at   int
@@ -78,8 +78,8 @@ func (s *side) appendNext(out []byte, n int) []byte {
 	return s.text.AppendSpan(out, s.at-n, s.at)
 }
 
-// cutRuns takes a hunk apart. A line "\ No newline at end of file" belongs to the line
-// before it.
+// cutRuns splits a hunk into runs. A line "\ No newline at end of file" belongs to the
+// line before it.
 func cutRuns(h *source.Hunk) []run {
 	var runs []run
 	oldAt, newAt := h.Old.Start, h.New.Start
@@ -115,7 +115,7 @@ func cutRuns(h *source.Hunk) []run {
 	return runs
 }
 
-// appendContext appends lines that did not change, once for each side.
+// appendContext appends unchanged lines, once for each side.
 func (r *run) appendContext(out []byte, old, new *side) []byte {
 	out = append(out, `<div class="run">`...)
 	out = appendNumbers(out, "go", r.oldAt, len(r.old), "")
@@ -131,7 +131,7 @@ func (r *run) appendContext(out []byte, old, new *side) []byte {
 	return append(out, "</div>\n"...)
 }
 
-// appendChange appends lines that changed.
+// appendChange appends changed lines.
 func (r *run) appendChange(out []byte, old, new *side) []byte {
 	removed, added := markWords(r.old, r.new)
 	out = append(out, `<div class="run changed">`...)
@@ -159,8 +159,7 @@ func appendNumbers(out []byte, class string, first, lines int, sign string) []by
 	return append(out, "</pre>"...)
 }
 
-// appendLines appends the lines of one side, whose changed words are in an element of
-// their own.
+// appendLines appends the lines of one side, with an element around changed words.
 func (s *side) appendLines(out []byte, open string, lines [][]piece, element string, noFeed bool) []byte {
 	out = append(out, open...)
 	for _, pieces := range lines {
@@ -183,8 +182,8 @@ func (s *side) appendLines(out []byte, open string, lines [][]piece, element str
 	return append(out, "</pre>"...)
 }
 
-// AppendHead appends the line above a hunk: where it is, and what git shows of the place.
-// It leads to an address, if there is one.
+// AppendHead appends the line above a hunk: its position, and the context that git shows.
+// It links to an address if there is one.
 func AppendHead(out []byte, h *source.Hunk, address string) []byte {
 	out = append(out, `<div class="hunk-head">`...)
 	element := "span"

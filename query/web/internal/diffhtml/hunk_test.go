@@ -36,8 +36,8 @@ func TestAppendHunk(t *testing.T) {
 	}
 }
 
-// TestTokensOfHunk holds that the colors of both sides are where their words are, in lines
-// that changed and others.
+// TestTokensOfHunk checks that the colors of both sides are at the right words, in
+// changed and unchanged lines.
 func TestTokensOfHunk(t *testing.T) {
 	h := &source.Hunk{Old: source.LineSpan{Start: 1, Lines: 3}, New: source.LineSpan{Start: 1, Lines: 2}, Body: " if a\n-\treturn one\n-\tif b\n+\treturn two\n if c"}
 	tokenize := func(text []byte) (tokens []code.Token) {
@@ -64,7 +64,8 @@ func TestRunsOfOneSide(t *testing.T) {
 	}
 }
 
-// FuzzWords checks that the pieces of both sides are the lines, and that what is equal is.
+// FuzzWords checks that the pieces of both sides make up the lines, and that equal pieces
+// are equal.
 func FuzzWords(f *testing.F) {
 	f.Add("return a + 1", "return b+1 // größe")
 	f.Add("\xff\xfe a", "a\u202e")

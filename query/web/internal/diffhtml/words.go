@@ -12,8 +12,8 @@ import (
 const (
 	maxPairBytes = 2000 // of a line
 	maxPairs     = 500  // lines of a run
-	// minCommonShare is how much of two lines has to be the same, in percent, for their
-	// words to be compared: two lines with nothing in common are just two lines.
+	// minCommonShare is how much of two lines must be equal, in percent, for their words
+	// to be compared: lines with little in common are shown as wholly changed.
 	minCommonShare = 35
 )
 
@@ -23,8 +23,8 @@ type piece struct {
 	changed bool
 }
 
-// markWords pairs the lines of both sides in their order, and finds the words that
-// differ in each pair.
+// markWords pairs the lines of both sides in order, and finds the words that differ in
+// each pair.
 func markWords(old, new []string) (removed, added [][]piece) {
 	removed, added = wholeLines(old), wholeLines(new)
 	if len(old) != len(new) || len(old) > maxPairs {
@@ -46,14 +46,15 @@ func wholeLines(lines []string) [][]piece {
 	return out
 }
 
-// compareWords returns both lines in pieces; ok is false if they have too little in common.
+// compareWords splits both lines into pieces; ok is false if they have too little in
+// common.
 func compareWords(old, new string) (removed, added []piece, ok bool) {
 	if len(old) > maxPairBytes || len(new) > maxPairBytes {
 		return nil, nil, false
 	}
 	table := wordTable{ids: map[string]rune{}}
 	differ := diffmatchpatch.New()
-	differ.DiffTimeout = 0 // bounded by maxPairBytes: the outcome may not depend on the machine
+	differ.DiffTimeout = 0 // bounded by maxPairBytes: the result must not depend on the machine
 	common, total := 0, 0
 	for _, d := range differ.DiffMainRunes(table.encode(old), table.encode(new), false) {
 		text := table.decode(d.Text)
@@ -73,15 +74,14 @@ func compareWords(old, new string) (removed, added []piece, ok bool) {
 	return removed, added, total == 0 || common*100 >= total*minCommonShare
 }
 
-// wordTable gives each word its own character, so that lines can be compared by
-// words.
+// wordTable assigns each word a character, so that lines can be compared by words.
 type wordTable struct {
 	ids   map[string]rune
 	words []string
 }
 
-// firstWord is where the private characters begin that stand for words: no line has as
-// many words as there are.
+// firstWord is the first of the private-use characters that represent words: there are
+// more of them than words in any line.
 const firstWord = 0xF0000
 
 func (t *wordTable) encode(line string) []rune {
@@ -107,8 +107,8 @@ func (t *wordTable) decode(encoded string) string {
 	return b.String()
 }
 
-// wordEnd returns the bytes of the first word: letters and digits, blanks, or one other
-// character.
+// wordEnd returns the length in bytes of the first word: letters and digits, blanks, or
+// one other character.
 func wordEnd(line string) int {
 	first, size := utf8.DecodeRuneInString(line)
 	kind := wordKind(first)

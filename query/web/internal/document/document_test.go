@@ -51,7 +51,7 @@ func TestRenderMarkdown(t *testing.T) {
 	}
 }
 
-// attacks try to run something, to load something, or to look like the page.
+// attacks try to run something, to load something, or to imitate the page.
 var attacks = []string{
 	"<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[a](javascript:alert(1))", "[a](JaVaScRiPt&colon;alert(1))", "<a href=\"java\nscript:alert(1)\">x</a>",
 	"<svg onload=alert(1)><use href=\"https://x.example/y#z\"/></svg>", "<iframe src=//x.example></iframe>", "<object data=x></object>", "<style>*{display:none}</style>",
@@ -64,7 +64,7 @@ var attacks = []string{
 
 var allowedAttribute = regexp.MustCompile(`^(?:id|class|data-u|open|start|colspan|rowspan|title|href|src|alt|loading|width|height|rel)$`)
 
-// checkHarmless fails if markup could do something to the page that it is in.
+// checkHarmless fails if markup could affect the page that contains it.
 func checkHarmless(t *testing.T, from string, out string) {
 	t.Helper()
 	z := nethtml.NewTokenizer(strings.NewReader(out))
@@ -132,7 +132,7 @@ func TestRenderNotebook(t *testing.T) {
 	}
 }
 
-// TestNotebookImages shows images of outputs that browsers only decode, and no others.
+// TestNotebookImages checks that only images that browsers merely decode are shown.
 func TestNotebookImages(t *testing.T) {
 	notebook := []byte(`{"nbformat":4,"cells":[
 		{"cell_type":"code","source":"a","outputs":[{"data":{"image/svg+xml":"<svg onload='x'/>","text/plain":"figure"}},{"data":{"image/png":"aGVs\nbG8="}}]},

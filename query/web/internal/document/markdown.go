@@ -24,24 +24,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Bounds of what is rendered.
+// Bounds of rendering.
 const (
 	MaxBytes = 1 << 20
-	// IDPrefix begins the IDs of a document.
+	// IDPrefix is the prefix of IDs in a document.
 	IDPrefix = "user-"
-	maxDepth = 100 // elements within one another
+	maxDepth = 100 // nested elements
 )
 
-// ErrTooLarge says that a document is shown as text only.
+// ErrTooLarge reports that a document can be shown as text only.
 var ErrTooLarge = errors.New("document is too large to render")
 
-// Options say how a document is part of a repository.
+// Options describe how a document is part of a repository.
 type Options struct {
-	// Link returns the address of a file or directory by its path from the document, or
-	// from the root if it begins with a slash; empty if there is none. image asks for the
-	// bytes of the file.
+	// Link returns the address of a file or directory by its path relative to the
+	// document, or to the root if it begins with a slash; empty if there is none. image
+	// requests the bytes of the file.
 	Link func(path string, image bool) string
-	// Tokens returns the tokens of a block of code; nil shows it as plain text.
+	// Tokens returns the tokens of a block of code; nil shows it without colors.
 	Tokens func(language code.Language, text []byte) []code.Token
 }
 
@@ -92,7 +92,7 @@ func (o Options) renderCode(language code.Language, text []byte) []byte {
 	return append(t.AppendLines([]byte("<pre><code>"), 1, t.Lines(), codehtml.Range{}), "</code></pre>\n"...)
 }
 
-// languages are the languages of code blocks by the names that people write.
+// languages maps the names that people write to the languages of code blocks.
 var languages = map[string]code.Language{
 	"go": "Go", "golang": "Go", "js": "JavaScript", "javascript": "JavaScript", "jsx": "JavaScript", "ts": "TypeScript", "typescript": "TypeScript", "tsx": "TSX",
 	"py": "Python", "python": "Python", "python3": "Python", "rb": "Ruby", "ruby": "Ruby", "rs": "Rust", "rust": "Rust", "java": "Java", "kotlin": "Kotlin", "kt": "Kotlin",
@@ -103,7 +103,7 @@ var languages = map[string]code.Language{
 
 func languageOf(name string) code.Language { return languages[strings.ToLower(name)] }
 
-// policy is what a document may consist of. It is applied last.
+// policy is what a document may contain. It is applied last.
 var policy = func() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
 	p.AllowElements("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code", "em", "strong", "b", "i", "u", "s", "del", "ins", "sub", "sup", "kbd", "samp",
@@ -125,7 +125,7 @@ var policy = func() *bluemonday.Policy {
 	return p
 }()
 
-// cleanHTML resolves the links of a document and takes out what is not allowed.
+// cleanHTML resolves the links of a document and removes what is not allowed.
 func (o Options) cleanHTML(document []byte) template.HTML {
 	var out bytes.Buffer
 	z := nethtml.NewTokenizer(bytes.NewReader(document))
@@ -133,7 +133,7 @@ func (o Options) cleanHTML(document []byte) template.HTML {
 	for {
 		kind := z.Next()
 		if kind == nethtml.ErrorToken {
-			break // the end, or a tag that does not end
+			break // the end, or an unclosed tag
 		}
 		token := z.Token()
 		switch kind {
@@ -166,7 +166,7 @@ func isVoid(element string) bool {
 	return false
 }
 
-// resolveTag changes the addresses and IDs of a tag, or returns what takes its place.
+// resolveTag changes the addresses and IDs of a tag, or returns its replacement.
 func (o Options) resolveTag(t *nethtml.Token) (instead string, replaced bool) {
 	var source, alt string
 	checked := false
@@ -194,7 +194,7 @@ func (o Options) resolveTag(t *nethtml.Token) (instead string, replaced bool) {
 	case t.Data == "input":
 		return "☐ ", true
 	case t.Data == "img" && isElsewhere(source):
-		// It would tell its server who reads this page.
+		// An external image would tell its server who reads this page.
 		label := alt
 		if label == "" {
 			label = source
@@ -203,7 +203,7 @@ func (o Options) resolveTag(t *nethtml.Token) (instead string, replaced bool) {
 	case t.Data == "img":
 		t.Attr = append(t.Attr, nethtml.Attribute{Key: "loading", Val: "lazy"})
 		if alt == "" && !hasAttribute(t, "alt") {
-			t.Attr = append(t.Attr, nethtml.Attribute{Key: "alt"}) // decoration
+			t.Attr = append(t.Attr, nethtml.Attribute{Key: "alt"}) // decorative
 		}
 	}
 	return "", false
@@ -218,7 +218,7 @@ func isElsewhere(address string) bool {
 	return err != nil || u.Scheme != "" || u.Host != ""
 }
 
-// resolveLink returns the address on this server of what a document links to.
+// resolveLink returns the address on this server for a link of a document.
 func (o Options) resolveLink(address string, image bool) string {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
@@ -226,7 +226,7 @@ func (o Options) resolveLink(address string, image bool) string {
 		return ""
 	case u.Scheme != "":
 		return address
-	case u.Host != "": // another server, by the scheme of this one
+	case u.Host != "": // another server, with the scheme of this one
 		u.Scheme = "https"
 		return u.String()
 	case u.Path == "" && u.Fragment != "":

@@ -20,7 +20,7 @@ const (
 	maxImages        = 200      // of a notebook
 )
 
-// ErrNotebook says that a file is no notebook of the known format.
+// ErrNotebook reports a file that is not a notebook of the known format.
 var ErrNotebook = errors.New("not a notebook")
 
 // Cell is a cell of a notebook, rendered.
@@ -29,11 +29,11 @@ type Cell struct {
 	Number string // of the execution; empty if it was not run
 	Input  template.HTML
 	Output template.HTML // text only
-	Images []int         // outputs that NotebookImage returns, by their numbers
-	Hidden int           // images that are not shown
+	Images []int         // numbers of the outputs for NotebookImage
+	Hidden int           // number of images that are not shown
 }
 
-// multiline is a text that may be written as a list of its lines.
+// multiline is a text that may be encoded as a list of lines.
 type multiline string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -72,8 +72,8 @@ type output struct {
 	Value string                     `json:"evalue"`
 }
 
-// RenderNotebook renders the cells of a Jupyter notebook of format 4, and whether they
-// are all.
+// RenderNotebook renders the cells of a Jupyter notebook of format 4, and reports whether
+// these are all.
 func RenderNotebook(text []byte, o Options) (cells []Cell, whole bool, err error) {
 	if len(text) > MaxNotebookBytes {
 		return nil, false, ErrTooLarge
@@ -119,11 +119,11 @@ func RenderNotebook(text []byte, o Options) (cells []Cell, whole bool, err error
 	return cells, true, nil
 }
 
-// imageTypes are the images of outputs that are shown: browsers decode them without running
-// anything.
+// imageTypes are the types of images in outputs that are shown: browsers decode them
+// without running anything.
 var imageTypes = []string{"image/png", "image/jpeg", "image/gif", "image/webp"}
 
-// findImage returns the image of an output that is shown, and its type.
+// findImage returns the image of an output if it can be shown, and its type.
 func (o *output) findImage() (kind string, encoded multiline, ok bool) {
 	for _, kind := range imageTypes {
 		if data, ok := o.Data[kind]; ok && json.Unmarshal(data, &encoded) == nil {
@@ -143,8 +143,8 @@ func (o *output) hasImage() bool {
 	return false
 }
 
-// NotebookImage returns an image of a notebook by its number, from 1, and its type, which is
-// one of a few that browsers only decode. The error wraps ErrNotebook if there is none.
+// NotebookImage returns an image of a notebook by its number, from 1, and its type, which
+// is one that browsers only decode. The error wraps ErrNotebook if there is none.
 func NotebookImage(text []byte, number int) (body []byte, kind string, err error) {
 	if len(text) > MaxNotebookBytes || number < 1 || number > maxImages {
 		return nil, "", ErrNotebook
@@ -172,7 +172,7 @@ func NotebookImage(text []byte, number int) (body []byte, kind string, err error
 	return nil, "", ErrNotebook
 }
 
-// renderOutputs renders the text of outputs; that of images is only their description.
+// renderOutputs renders the text of outputs; of images only their description.
 func renderOutputs(outputs []output) template.HTML {
 	var text bytes.Buffer
 	for _, o := range outputs {
