@@ -156,7 +156,7 @@ func (v *visibility) explain(r *code.Repository) (sees bool, why AccessReason) {
 			return false, AccessNotMember
 		case access != nil && slices.Contains(access.Members, v.p.Actor.User):
 			return true, AccessMember
-		case access == nil || access.Visibility == "": // an owner's decision overrides all of the host's
+		case access == nil || access.Visibility == "": // host permissions apply only without an owner's decision
 			return v.hosts.explain(r, v.joined)
 		}
 	}

@@ -187,8 +187,8 @@ func authorsBytes(authors []Author) (n int64) {
 	return n
 }
 
-// readCached returns the cached value of a key, or calls ask and caches the result. Of
-// several concurrent callers, only the first calls ask; the others find the cached value.
+// readCached returns the cached value of a key, or calls ask and caches the result.
+// Callers that wait for a slot find the value that a concurrent caller has cached.
 func readCached[T any](ctx context.Context, b *Browser, key cacheKey, size func(T) int64, ask func(context.Context) (T, error)) (T, error) {
 	known, hit := b.cache.get(key)
 	b.metrics.observeLookup(key.operation, hit)
