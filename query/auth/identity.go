@@ -25,12 +25,12 @@ type Identified struct {
 	Invitation string
 }
 
-// SignInIdentity starts a session for a person whom a provider has identified. The user
+// SignInIdentity starts a session for a person that a provider has identified. The user
 // is:
 //
 //  1. the user who has the identity;
 //  2. else, if Options.LinkByEmail is set, the active user with the verified e-mail
-//     address, to whom the identity is then linked;
+//     address; the identity is then linked to that user;
 //  3. else a new user: by the invitation, if it is valid and not for another address;
 //     without one a member who waits for approval, or is active immediately if
 //     Options.AdmitAll is set.

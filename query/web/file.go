@@ -199,7 +199,7 @@ func (s *Server) readFragment(language code.Language, text []byte) []code.Token 
 type part struct{ first, last int }
 
 // cutParts splits a text into parts of whole lines. A line larger than maxPartBytes is a
-// part of its own.
+// separate part.
 func cutParts(t *codehtml.Text) []part {
 	var parts []part
 	first := 1

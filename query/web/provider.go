@@ -90,7 +90,7 @@ func (s *Server) finishConnect(w http.ResponseWriter, v *pageRequest, user accou
 	return redirectDone(w, v, "/settings/profile", "connected")
 }
 
-// finishFlow handles a person whom a provider has redirected back.
+// finishFlow handles a person that a provider has redirected back.
 func (s *Server) finishFlow(w http.ResponseWriter, v *pageRequest) error {
 	http.SetCookie(w, s.o.Providers.EndCookie())
 	arrival, err := s.o.Providers.Arrive(v.r.Context(), v.r.PathValue("provider"), v.r)

@@ -1,6 +1,6 @@
 // Package oidc signs people in with OpenID Connect providers.
 //
-// It answers the question "whom has this provider authenticated, and did the sign-in
+// It answers the question "which person has this provider authenticated, and did the sign-in
 // begin in this browser?". The flow is the authorization code flow with PKCE (S256),
 // state and nonce; a provider calls back at {publicUrl}/auth/oidc/{name}/callback. The
 // main types are Client, which holds all configured providers, Departure and Arrival.
