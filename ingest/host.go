@@ -16,17 +16,17 @@ import (
 
 // Host is the code host of a connection.
 type Host struct {
-	// Name is host, port and path of the base URL, in lower case up to the path:
-	// "git.example.org:8443/gitlab". Names of repositories begin with it.
+	// Name is the host, port and path of the base URL; the host is in lower case. Names
+	// of repositories begin with it.
 	Name string
-	// Address is host and port alone: where URLs of a payload must lead.
+	// Address is host and port. URLs in a payload must be on it.
 	Address string
-	// Base is the base URL without a slash at its end.
+	// Base is the base URL without a trailing slash.
 	Base string
 }
 
-// ParseHost returns the host of a connection; publicURL is used for an empty URL,
-// and is empty for kinds that have no public host.
+// ParseHost returns the host of a connection. If url is empty, publicURL is used, which
+// is empty for kinds without a public host.
 func ParseHost(c Connection, publicURL string) (Host, error) {
 	base := c.URL
 	if base == "" {
@@ -40,8 +40,8 @@ func ParseHost(c Connection, publicURL string) (Host, error) {
 	return Host{Name: address + below, Address: address, Base: u.Scheme + "://" + address + below}, nil
 }
 
-// ParseSecrets returns the secrets of a connection as keys. how says where the host has
-// them.
+// ParseSecrets returns the secrets of a connection as keys. how tells the operator where
+// to find them at the host.
 func ParseSecrets(c Connection, how string) ([][]byte, error) {
 	if len(c.Secrets) == 0 {
 		return nil, fmt.Errorf("connection %s: no secret: %s", c.Name, how)
@@ -56,9 +56,8 @@ func ParseSecrets(c Connection, how string) ([][]byte, error) {
 	return keys, nil
 }
 
-// CheckCloneURL takes a clone URL of a payload apart. It must lead to the host: a hook
-// cannot make Quarry fetch from elsewhere. Errors wrap ErrInvalidPayload and name the
-// field.
+// CheckCloneURL parses a clone URL of a payload. It must be on the host: a webhook cannot
+// make Quarry fetch from elsewhere. Errors wrap ErrInvalidPayload and name the field.
 func (h Host) CheckCloneURL(field, s string) (code.CloneURL, error) {
 	clone, err := code.ParseCloneURL(s)
 	if err != nil {
@@ -70,7 +69,7 @@ func (h Host) CheckCloneURL(field, s string) (code.CloneURL, error) {
 	return clone, nil
 }
 
-// ProjectURL returns the address of a project whose payload has its path alone. Errors
+// ProjectURL returns the URL of a project whose payload contains only its path. Errors
 // wrap ErrInvalidPayload and name the field.
 func (h Host) ProjectURL(field, project string) (string, error) {
 	if project == "" || path.Clean("/"+project) != "/"+project {
@@ -81,8 +80,8 @@ func (h Host) ProjectURL(field, project string) (string, error) {
 	return address, err
 }
 
-// PageURL returns s if it is an http(s) URL on the host, and nothing otherwise: it
-// becomes a link in pages.
+// PageURL returns s if it is an http(s) URL on the host, and an empty string otherwise,
+// because it becomes a link in pages.
 func (h Host) PageURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || !strings.EqualFold(u.Host, h.Address) || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
@@ -91,12 +90,13 @@ func (h Host) PageURL(s string) string {
 	return s
 }
 
-// Ignore is the delivery of an event that does not affect the index, with the reason.
+// Ignore returns the delivery of an event that does not affect the index, with the
+// reason.
 func Ignore(reason string) Delivery { return Delivery{Outcome: Ignored, Reason: reason} }
 
-// IgnoreEvent is the delivery of an event that a translator does not read. Its payload
-// must be JSON all the same: a misconfigured hook is better noticed at its first delivery
-// than at its first push.
+// IgnoreEvent returns the delivery of an event that a translator does not read. Its
+// payload must still be JSON, so that a misconfigured webhook is noticed at its first
+// delivery rather than at its first push.
 func IgnoreEvent(name string, payload []byte) (Delivery, error) {
 	if !json.Valid(trimByteOrderMark(payload)) {
 		return Delivery{}, ErrNotJSON
@@ -104,12 +104,12 @@ func IgnoreEvent(name string, payload []byte) (Delivery, error) {
 	return IgnoreKind(name), nil
 }
 
-// IgnoreKind is IgnoreEvent for a payload that was decoded.
+// IgnoreKind is IgnoreEvent for a payload that has been decoded.
 func IgnoreKind(name string) Delivery {
 	return Ignore(fmt.Sprintf("event %.40q does not affect the index", name))
 }
 
-// IgnoreAction is the delivery of an action on a repository that a translator does not
+// IgnoreAction returns the delivery of a repository action that a translator does not
 // read.
 func IgnoreAction(action string, r code.Repository) Delivery {
 	d := Ignore(fmt.Sprintf("repository action %.40q does not affect the index", action))
@@ -117,8 +117,8 @@ func IgnoreAction(action string, r code.Repository) Delivery {
 	return d
 }
 
-// FormPayload returns the JSON of a delivery: the body, or the field payload of a hook
-// that is set to send forms.
+// FormPayload returns the JSON of a delivery: the body, or the payload field if the
+// webhook sends forms.
 func FormPayload(h http.Header, body []byte) ([]byte, error) {
 	media, _, err := mime.ParseMediaType(h.Get("Content-Type"))
 	if err != nil || media != "application/x-www-form-urlencoded" {
@@ -131,21 +131,21 @@ func FormPayload(h http.Header, body []byte) ([]byte, error) {
 	return []byte(form.Get("payload")), nil
 }
 
-// bodyIDBytes of a hash tell the deliveries of one host apart.
+// bodyIDBytes of a hash are enough to identify the deliveries of one host.
 const bodyIDBytes = 16
 
-// BodyID identifies a delivery whose host gives none by its content, which is the same
-// when it is sent again.
+// BodyID returns an ID derived from the content, which stays the same when the delivery
+// is resent, for hosts that send no ID.
 func BodyID(prefix string, body []byte) string {
 	sum := sha256.Sum256(body)
 	return prefix + hex.EncodeToString(sum[:bodyIDBytes])
 }
 
-// Zeros is how hosts write the commit of a ref that does not exist.
+// Zeros is the commit that hosts send for a ref that does not exist.
 const Zeros = "0000000000000000000000000000000000000000"
 
-// FullRef returns the full name of a ref that a host names by its type, branch or tag, and
-// its short name. Empty for other types.
+// FullRef returns the full name of a ref from its type, branch or tag, and its short
+// name. It returns an empty string for other types.
 func FullRef(kind, short string) string {
 	switch strings.ToLower(kind) {
 	case "branch":

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// DecodeJSON decodes a payload. It ignores fields that into does not have, because
-// hosts add new ones, and a byte order mark. Its errors wrap ErrNotJSON or
-// ErrInvalidPayload, and name the field.
+// DecodeJSON decodes a payload. It ignores a byte order mark and fields that into lacks,
+// because hosts add fields. Its errors wrap ErrNotJSON or ErrInvalidPayload and name the
+// field.
 func DecodeJSON(payload []byte, into any) error {
 	err := json.Unmarshal(trimByteOrderMark(payload), into)
 	if err == nil {
@@ -32,7 +32,7 @@ func DecodeJSON(payload []byte, into any) error {
 	return fmt.Errorf("%w: %w", ErrInvalidPayload, err)
 }
 
-// trimByteOrderMark removes the mark that some senders begin UTF-8 with.
+// trimByteOrderMark removes the byte order mark that some senders prepend to UTF-8.
 func trimByteOrderMark(payload []byte) []byte {
 	return bytes.TrimPrefix(payload, []byte("\xef\xbb\xbf"))
 }

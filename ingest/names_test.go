@@ -19,8 +19,8 @@ import (
 
 const newCommit = "00000000000000000000000000000000000000aa"
 
-// What a repository of each kind of host is called, where it is cloned from, and where
-// its pages are, for hosts below a path and with a port as well.
+// The names, clone URLs and pages of repositories for each kind of host, also for hosts
+// with a path and a port.
 func TestNamesAndLinks(t *testing.T) {
 	moves := `"ref":"refs/heads/main","before":"` + ingest.Zeros + `","after":"` + newCommit + `"`
 	for _, c := range []struct {

@@ -19,11 +19,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// samplesModule has recorded payloads of six kinds of hosts (MIT license).
+// samplesModule contains recorded payloads of six kinds of hosts (MIT license).
 const samplesModule = "github.com/go-playground/webhooks/v6@v6.4.0"
 
-// TestPublicSamples translates payloads that others have recorded. They come by the module
-// proxy; without one the test is skipped.
+// TestPublicSamples translates payloads recorded by another project. They are downloaded
+// through the module proxy; without a proxy the test is skipped.
 func TestPublicSamples(t *testing.T) {
 	dir := samplesDir(t)
 	for _, c := range []struct {
@@ -75,7 +75,7 @@ func TestPublicSamples(t *testing.T) {
 	}
 }
 
-// samplesDir downloads the module of the samples, outside of this one.
+// samplesDir downloads the module of samples, outside of this module.
 func samplesDir(t *testing.T) string {
 	t.Helper()
 	download := exec.CommandContext(t.Context(), "go", "mod", "download", "-json", samplesModule)
@@ -91,11 +91,11 @@ func samplesDir(t *testing.T) string {
 	return module.Dir
 }
 
-// samplesPackage has the recorded payloads of GitHub itself (MIT license).
+// samplesPackage contains the recorded payloads that GitHub publishes (MIT license).
 const samplesPackage = "@octokit/webhooks-examples@7.6.1"
 
-// TestGitHubSamples translates every payload that GitHub's own package has recorded. It
-// comes from the npm registry.
+// TestGitHubSamples translates every payload in GitHub's package, which is downloaded
+// from the npm registry.
 func TestGitHubSamples(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(unpackSamples(t), "package", "api.github.com", "index.json"))
 	if err != nil {
@@ -137,7 +137,7 @@ func TestGitHubSamples(t *testing.T) {
 	}
 }
 
-// unpackSamples downloads the package of the samples.
+// unpackSamples downloads and unpacks the package of samples.
 func unpackSamples(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

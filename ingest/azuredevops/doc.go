@@ -1,15 +1,16 @@
 // Package azuredevops translates the deliveries of service hooks of Azure DevOps Services
 // and Azure DevOps Server.
 //
-// It answers the question "what does this delivery of Azure DevOps mean?". Open gives the
-// translator of a connection. Service hooks do not sign: the secret is user:password of
-// HTTP basic authentication, or a word for the header "Authorization: Bearer".
+// It answers the question "what does this delivery of Azure DevOps mean?". Open returns
+// the translator of a connection. Service hooks do not sign deliveries: the secret is
+// user:password for HTTP basic authentication, or a token for the header "Authorization:
+// Bearer".
 //
 //	eventType                                outcome
 //	git.push                                 Pushed, all refs of the push
 //	git.repo.renamed, git.repo.statuschanged  Changed
 //	git.repo.deleted                         Removed
-//	others                                   Ignored
+//	other events                             Ignored
 //
 // # Invariants
 //

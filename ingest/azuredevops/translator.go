@@ -13,10 +13,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// DefaultURL is the host of a connection that names none.
+// DefaultURL is the host of a connection without a URL.
 const DefaultURL = "https://dev.azure.com"
 
-// Translator reads the deliveries of one Azure DevOps connection.
+// Translator translates the deliveries of one Azure DevOps connection.
 type Translator struct {
 	host    ingest.Host
 	secrets [][]byte
@@ -24,7 +24,7 @@ type Translator struct {
 
 var _ ingest.Translator = (*Translator)(nil)
 
-// Open is the ingest.Open of Azure DevOps.
+// Open implements ingest.Open for Azure DevOps.
 func Open(c ingest.Connection) (ingest.Translator, error) {
 	host, err := ingest.ParseHost(c, DefaultURL)
 	if err != nil {
@@ -52,11 +52,11 @@ func (t *Translator) Verify(r *ingest.Request) error {
 	return nil
 }
 
-// DeliveryID implements ingest.Translator. The ID is in the body, which is not parsed
-// before it is verified.
+// DeliveryID implements ingest.Translator. It returns nothing: the ID is in the body,
+// which is not parsed before it is verified.
 func (t *Translator) DeliveryID(*ingest.Request) string { return "" }
 
-// body holds the fields that are read of all events.
+// body holds the fields that are read from events.
 type body struct {
 	ID        string    `json:"id"`
 	EventType string    `json:"eventType"`
@@ -171,8 +171,8 @@ func (t *Translator) repository(r *repository) (code.Repository, error) {
 	}, nil
 }
 
-// withoutUser removes the name of the organization that clone URLs of the service have in
-// the place of a user.
+// withoutUser removes the organization name that clone URLs of the service contain in
+// place of a user.
 func withoutUser(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -42,7 +42,8 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestByteOrderMark: some clients begin the body with one.
+// TestByteOrderMark checks bodies that begin with a byte order mark, as some clients
+// send.
 func TestByteOrderMark(t *testing.T) {
 	translator, err := open("")
 	if err != nil {

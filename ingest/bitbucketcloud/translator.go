@@ -19,10 +19,10 @@ const (
 	headerSignature = "X-Hub-Signature"
 )
 
-// DefaultURL is the host of a connection that names none.
+// DefaultURL is the host of a connection without a URL.
 const DefaultURL = "https://bitbucket.org"
 
-// Translator reads the deliveries of one Bitbucket Cloud connection.
+// Translator translates the deliveries of one Bitbucket Cloud connection.
 type Translator struct {
 	host    ingest.Host
 	secrets [][]byte
@@ -30,7 +30,7 @@ type Translator struct {
 
 var _ ingest.Translator = (*Translator)(nil)
 
-// Open is the ingest.Open of Bitbucket Cloud.
+// Open implements ingest.Open for Bitbucket Cloud.
 func Open(c ingest.Connection) (ingest.Translator, error) {
 	host, err := ingest.ParseHost(c, DefaultURL)
 	if err != nil {
@@ -43,8 +43,8 @@ func Open(c ingest.Connection) (ingest.Translator, error) {
 	return &Translator{host: host, secrets: secrets}, nil
 }
 
-// Verify implements ingest.Translator. The header has GitHub's name of a SHA-1, and holds a
-// SHA-256.
+// Verify implements ingest.Translator. The header has the name that GitHub uses for a
+// SHA-1 signature but holds a SHA-256 one.
 func (t *Translator) Verify(r *ingest.Request) error {
 	if err := signature.HMAC(r.Header.Get(headerSignature), signature.GitHubPrefix, r.Body, t.secrets...); err != nil {
 		return fmt.Errorf("%w: %s: %w", ingest.ErrUnauthenticated, headerSignature, err)
@@ -55,7 +55,7 @@ func (t *Translator) Verify(r *ingest.Request) error {
 // DeliveryID implements ingest.Translator.
 func (t *Translator) DeliveryID(r *ingest.Request) string { return r.Header.Get(headerDelivery) }
 
-// body holds the fields that are read of all payloads.
+// body holds the fields that are read from payloads.
 type body struct {
 	Actor struct {
 		Nickname    string `json:"nickname"`
@@ -73,7 +73,7 @@ type change struct {
 	Forced *bool  `json:"forced"`
 }
 
-// state is what a ref was, or is.
+// state is the state of a ref before or after a push.
 type state struct {
 	Type   string `json:"type"`
 	Name   string `json:"name"`
@@ -91,7 +91,7 @@ type repository struct {
 	Project     struct {
 		Key string `json:"key"`
 	} `json:"project"`
-	Parent *struct{} `json:"parent"` // what it is a fork of
+	Parent *struct{} `json:"parent"` // the repository that this one is a fork of
 	Links  struct {
 		HTML   link `json:"html"`
 		Avatar link `json:"avatar"`
@@ -156,7 +156,8 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}, nil
 }
 
-// translate reads the move of one ref; ok is false for what is neither a branch nor a tag.
+// translate translates the move of one ref; ok is false if it is neither a branch nor a
+// tag.
 func (c *change) translate() (p event.Push, ok bool, err error) {
 	is := cmp.Or(c.New, c.Old)
 	if is == nil {

@@ -1,15 +1,15 @@
 // Package bitbucketserver translates the webhook deliveries of Bitbucket Server and
 // Bitbucket Data Center.
 //
-// It answers the question "what does this delivery of Bitbucket Server mean?". Open gives
-// the translator of a connection, whose URL is the base URL of the server; its secrets are
-// those of the webhook.
+// It answers the question "what does this delivery of Bitbucket Server mean?". Open
+// returns the translator of a connection, whose URL is the base URL of the server and
+// whose secrets are those of the webhook.
 //
 //	X-Event-Key        outcome
 //	repo:refs_changed  Pushed, all refs of the push
 //	repo:modified      Changed
 //	repo:deleted       Removed
-//	others             Ignored, diagnostics:ping among them
+//	other events       Ignored, including diagnostics:ping
 //
 // # Invariants
 //

@@ -18,10 +18,10 @@ const (
 	headerSignature = "X-Hub-Signature"
 )
 
-// eventTest is the event of the connection test, which Bitbucket sends without a signature.
+// eventTest is the connection test, which Bitbucket sends without a signature.
 const eventTest = "diagnostics:ping"
 
-// Translator reads the deliveries of one Bitbucket Server connection.
+// Translator translates the deliveries of one Bitbucket Server connection.
 type Translator struct {
 	host       ingest.Host
 	secrets    [][]byte
@@ -30,8 +30,8 @@ type Translator struct {
 
 var _ ingest.Translator = (*Translator)(nil)
 
-// Open is the ingest.Open of Bitbucket Server. With AllowToken a secret user:password is
-// taken by HTTP basic authentication as well.
+// Open implements ingest.Open for Bitbucket Server. With AllowToken, a secret of the form
+// user:password is also accepted through HTTP basic authentication.
 func Open(c ingest.Connection) (ingest.Translator, error) {
 	host, err := ingest.ParseHost(c, "")
 	if err != nil {
@@ -65,13 +65,13 @@ func (t *Translator) Verify(r *ingest.Request) error {
 // DeliveryID implements ingest.Translator.
 func (t *Translator) DeliveryID(r *ingest.Request) string { return r.Header.Get(headerDelivery) }
 
-// body holds the fields that are read of all payloads.
+// body holds the fields that are read from payloads.
 type body struct {
 	Actor struct {
 		Name string `json:"name"`
 	} `json:"actor"`
 	Repository *repository `json:"repository"`
-	New        *repository `json:"new"` // of repo:modified
+	New        *repository `json:"new"` // sent with repo:modified
 	Changes    []struct {
 		Ref struct {
 			ID string `json:"id"`
@@ -90,7 +90,7 @@ type repository struct {
 	Project     struct {
 		Key string `json:"key"`
 	} `json:"project"`
-	Origin   *struct{} `json:"origin"` // what it is a fork of
+	Origin   *struct{} `json:"origin"` // the repository that this one is a fork of
 	Archived *bool     `json:"archived"`
 	Links    struct {
 		Clone []struct {
@@ -111,7 +111,7 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	switch name {
 	case "repo:refs_changed", "repo:modified", "repo:deleted":
 	case eventTest:
-		return ingest.IgnoreKind(name), nil // whatever its body is
+		return ingest.IgnoreKind(name), nil // regardless of its body
 	case "":
 		return ingest.Delivery{}, fmt.Errorf("%w: header %s is missing", ingest.ErrInvalidPayload, headerEvent)
 	default:
@@ -179,8 +179,8 @@ func (t *Translator) repository(field string, r *repository) (code.Repository, e
 	}, nil
 }
 
-// cloneURL is the link for HTTP; servers before 5.8 send none, and it follows from the
-// project.
+// cloneURL returns the HTTP clone link. Servers before 5.8 send none; the URL is then
+// derived from the project.
 func (t *Translator) cloneURL(field string, r *repository) (string, error) {
 	for _, link := range r.Links.Clone {
 		if link.Name == "http" || link.Name == "https" {
@@ -191,7 +191,8 @@ func (t *Translator) cloneURL(field string, r *repository) (string, error) {
 	return t.host.ProjectURL(field, "scm/"+strings.ToLower(r.Project.Key)+"/"+r.Slug+".git")
 }
 
-// webURL is the page of a repository of a project, or of a person, whose key begins with ~.
+// webURL returns the page of a repository of a project, or of a user, whose key begins
+// with ~.
 func (t *Translator) webURL(r *repository) string {
 	if user, personal := strings.CutPrefix(r.Project.Key, "~"); personal {
 		return t.host.Base + "/users/" + strings.ToLower(user) + "/repos/" + r.Slug

@@ -16,8 +16,8 @@ func open(base string) (ingest.Translator, error) {
 
 func TestTranslate(t *testing.T) { ingesttest.RunScripts(t, open) }
 
-// TestVerify takes signatures, and basic authentication only where tokens are allowed and
-// nothing is signed. A short header is an error, no panic.
+// TestVerify checks that signatures are accepted, and basic authentication only if tokens
+// are allowed and the delivery is unsigned. A short header is an error, not a panic.
 func TestVerify(t *testing.T) {
 	body := []byte(`{}`)
 	header := func(name, value string) http.Header { h := http.Header{}; h.Set(name, value); return h }

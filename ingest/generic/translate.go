@@ -31,7 +31,7 @@ type refMove struct {
 }
 
 func (t *Translator) translatePayload(payload []byte) (ingest.Delivery, error) {
-	// Some senders put a byte order mark in front.
+	// Some senders prepend a byte order mark.
 	payload = bytes.TrimSpace(bytes.TrimPrefix(payload, []byte("\ufeff")))
 	if len(payload) == 0 {
 		r, err := t.onlyRepository()
@@ -102,9 +102,9 @@ func refreshDelivery(r code.Repository) ingest.Delivery {
 	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{{Action: event.ActionRefresh}}}
 }
 
-// decodeStrict decodes one JSON object without unknown fields.
+// decodeStrict decodes one JSON object and rejects unknown fields.
 func decodeStrict(payload []byte, b *body) error {
-	// A first pass distinguishes broken JSON from a wrong shape, with a position.
+	// A first pass tells malformed JSON, with its position, from an unexpected structure.
 	if err := ingest.DecodeJSON(payload, b); err != nil {
 		return err
 	}

@@ -18,9 +18,8 @@ import (
 
 const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 
-// TestTranslate runs the scripts of testdata: translate [one] [url=URL] with the
-// payload as input; the connection knows the names kettle (and teapot unless
-// "one" is given).
+// TestTranslate runs the scripts of testdata: translate [one] [url=URL] with the payload
+// as input. The connection knows the names kettle and, without "one", teapot.
 func TestTranslate(t *testing.T) {
 	datadriven.Walk(t, "testdata/translate", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {

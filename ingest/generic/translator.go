@@ -10,9 +10,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Translator reads the deliveries of one connection to plain git.
+// Translator translates the deliveries of one plain git connection.
 type Translator struct {
-	host         string // where clone URLs must be; empty means anywhere
+	host         string // the host that clone URLs must be on; empty allows any
 	secrets      [][]byte
 	tokens       [][]byte // nil unless the connection allows tokens
 	repositories map[string]code.Repository
@@ -20,7 +20,7 @@ type Translator struct {
 
 var _ ingest.Translator = (*Translator)(nil)
 
-// Open is the ingest.Open of genericGitHost.
+// Open implements ingest.Open for genericGitHost.
 func Open(c ingest.Connection) (ingest.Translator, error) {
 	t := &Translator{repositories: make(map[string]code.Repository, len(c.Repositories))}
 	if err := t.setHost(c.URL); err != nil {
@@ -91,7 +91,7 @@ func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
 	return d, err
 }
 
-// resolveRepository resolves what a payload calls a repository.
+// resolveRepository resolves the name or URL of a repository in a payload.
 func (t *Translator) resolveRepository(s string) (code.Repository, error) {
 	if r, ok := t.repositories[s]; ok {
 		return r, nil
@@ -99,7 +99,7 @@ func (t *Translator) resolveRepository(s string) (code.Repository, error) {
 	if s == "" || len(s) > code.MaxURLBytes {
 		return code.Repository{}, fmt.Errorf("%w: repository: want a clone URL or a name", ingest.ErrInvalidPayload)
 	}
-	// Only a value that looks like an address is taken as one; a name goes to the
+	// Only a value that looks like an address is treated as one; a name goes to the
 	// receiver, which looks it up in the catalog.
 	if !strings.Contains(s, ":") && !strings.HasPrefix(s, "/") {
 		return code.Repository{Kind: code.GenericGitHost, Name: s}, nil

@@ -13,21 +13,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// queryToken is the parameter of the URL that holds the secret.
+// queryToken is the URL parameter that holds the secret.
 const queryToken = "token"
 
-// Translator reads the deliveries of one Gerrit connection.
+// Translator translates the deliveries of one Gerrit connection.
 type Translator struct {
 	host ingest.Host
-	// secrets and addresses authenticate a delivery: one of each that is not empty. Not
-	// both are.
+	// secrets and addresses authenticate a delivery: it must match one element of each
+	// list that is not empty. At least one of the lists is not empty.
 	secrets   [][]byte
 	addresses []netip.Prefix
 }
 
 var _ ingest.Translator = (*Translator)(nil)
 
-// Open is the ingest.Open of Gerrit.
+// Open implements ingest.Open for Gerrit.
 func Open(c ingest.Connection) (ingest.Translator, error) {
 	host, err := ingest.ParseHost(c, "")
 	if err != nil {
@@ -58,10 +58,10 @@ func (t *Translator) Verify(r *ingest.Request) error {
 	return nil
 }
 
-// DeliveryID implements ingest.Translator: Gerrit gives none.
+// DeliveryID implements ingest.Translator. It returns nothing: Gerrit sends no ID.
 func (t *Translator) DeliveryID(*ingest.Request) string { return "" }
 
-// body holds the fields that are read of all events.
+// body holds the fields that are read from events.
 type body struct {
 	Type      string `json:"type"`
 	Submitter struct {
@@ -83,7 +83,7 @@ type refUpdate struct {
 }
 
 // Translate implements ingest.Translator. The delivery is identified by its content,
-// which is the same when the plugin tries again.
+// which stays the same when the plugin retries.
 func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
 	d, err := t.translate(r.Body)
 	d.ID = ingest.BodyID("gerrit_", r.Body)
@@ -159,7 +159,8 @@ func (t *Translator) repository(project string) (code.Repository, error) {
 	if err != nil {
 		return code.Repository{}, err
 	}
-	// Links lead to the pages for people, not to those below /a/ that want a password.
+	// Links lead to the pages for people, not to those under /a/, which require a
+	// password.
 	web, name := strings.TrimSuffix(t.host.Base, "/a"), strings.TrimSuffix(t.host.Name, "/a")
 	return code.Repository{
 		ID: code.NewRepositoryID(name, project), Kind: code.Gerrit,

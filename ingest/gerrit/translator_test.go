@@ -30,7 +30,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyAddress has the sender's address and the secret, one of them, and none.
+// TestVerifyAddress checks the sender's address and the secret, alone and together.
 func TestVerifyAddress(t *testing.T) {
 	networks := []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24"), netip.MustParsePrefix("2001:db8::7/128")}
 	for _, c := range []struct {
@@ -42,7 +42,7 @@ func TestVerifyAddress(t *testing.T) {
 		{nil, "2001:db8::7", "", true},
 		{nil, "192.0.3.9", "", false},
 		{nil, "2001:db8::8", "", false},
-		{nil, "", "", false}, // the sender is not known
+		{nil, "", "", false}, // unknown sender
 		{nil, "192.0.3.9", "s3cret", false},
 		{[]string{"s3cret"}, "192.0.2.9", "s3cret", true},
 		{[]string{"s3cret"}, "192.0.2.9", "", false},
@@ -63,7 +63,8 @@ func TestVerifyAddress(t *testing.T) {
 	}
 }
 
-// TestSameEventHasSameID: the plugin sends no ID, and sends an event again that failed.
+// TestSameEventHasSameID checks resent events: the plugin sends no ID, and retries events
+// that failed.
 func TestSameEventHasSameID(t *testing.T) {
 	translator, err := open("https://review.example.org")
 	if err != nil {

@@ -17,10 +17,10 @@ const (
 	headerSignature = "X-Gitea-Signature"
 )
 
-// DefaultURL is the host of a connection that names none.
+// DefaultURL is the host of a connection without a URL.
 const DefaultURL = "https://gitea.com"
 
-// Translator reads the deliveries of one Gitea connection.
+// Translator translates the deliveries of one Gitea connection.
 type Translator struct {
 	host    ingest.Host
 	secrets [][]byte
@@ -28,7 +28,7 @@ type Translator struct {
 
 var _ ingest.Translator = (*Translator)(nil)
 
-// Open is the ingest.Open of Gitea.
+// Open implements ingest.Open for Gitea.
 func Open(c ingest.Connection) (ingest.Translator, error) {
 	host, err := ingest.ParseHost(c, DefaultURL)
 	if err != nil {
@@ -41,7 +41,7 @@ func Open(c ingest.Connection) (ingest.Translator, error) {
 	return &Translator{host: host, secrets: secrets}, nil
 }
 
-// Verify implements ingest.Translator. Of a form, the JSON in it is signed.
+// Verify implements ingest.Translator. For a form, the signature covers the JSON in it.
 func (t *Translator) Verify(r *ingest.Request) error {
 	payload, err := ingest.FormPayload(r.Header, r.Body)
 	if err != nil {
@@ -56,7 +56,7 @@ func (t *Translator) Verify(r *ingest.Request) error {
 // DeliveryID implements ingest.Translator.
 func (t *Translator) DeliveryID(r *ingest.Request) string { return r.Header.Get(headerDelivery) }
 
-// body holds the fields that are read of all payloads.
+// body holds the fields that are read from payloads.
 type body struct {
 	Action     string      `json:"action"`
 	Ref        string      `json:"ref"`
@@ -93,8 +93,8 @@ type repository struct {
 	} `json:"owner"`
 }
 
-// isPrivate reports whether not everybody may read the repository. One that is not private
-// itself may belong to an owner that only signed-in users, or only members, may see.
+// isPrivate reports whether some users may not read the repository. A repository that is
+// not private may still belong to an owner visible only to signed-in users or members.
 func (r *repository) isPrivate() bool {
 	return r.Private == nil || *r.Private || r.Internal || r.Owner.Visibility == "limited" || r.Owner.Visibility == "private"
 }
@@ -139,14 +139,14 @@ func (t *Translator) translate(name string, payload []byte) (ingest.Delivery, er
 	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{p}}, nil
 }
 
-// movedRef reads the ref of a push, or of a branch or tag that was created or deleted.
+// movedRef translates a push, or the creation or deletion of a branch or tag.
 func movedRef(name string, b *body) (event.Push, error) {
 	ref, before, after, pusher := b.Ref, b.Before, b.After, b.Pusher
 	switch name {
 	case "create":
 		ref, before, after, pusher = ingest.FullRef(b.RefType, b.Ref), ingest.Zeros, b.SHA, b.Sender
 	case "delete":
-		// What it was before, Gitea does not say.
+		// Gitea does not send the previous commit.
 		ref, after, pusher = ingest.FullRef(b.RefType, b.Ref), ingest.Zeros, b.Sender
 	default:
 		if before == "" {

@@ -16,7 +16,7 @@ func open(base string) (ingest.Translator, error) {
 
 func TestTranslate(t *testing.T) { ingesttest.RunScripts(t, open) }
 
-// TestVerify signs JSON, and the JSON in a form.
+// TestVerify signs JSON and JSON in a form.
 func TestVerify(t *testing.T) {
 	translator, err := open("")
 	if err != nil {

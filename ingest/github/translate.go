@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// body holds the fields that are read of the payloads of push and repository.
+// body holds the fields that are read from payloads of push and repository events.
 type body struct {
 	Action     string      `json:"action"`
 	Ref        string      `json:"ref"`
@@ -39,8 +39,8 @@ type repository struct {
 	} `json:"owner"`
 }
 
-// Translate reads the payload of an event of the host. The result's ID is not
-// set: it is in a header.
+// Translate translates the payload of an event. It does not set the delivery's ID, which
+// is in a header.
 func Translate(host ingest.Host, eventName string, payload []byte) (ingest.Delivery, error) {
 	switch eventName {
 	case "push", "repository", "member", "membership", "organization", "team", "team_add":
@@ -62,12 +62,12 @@ func Translate(host ingest.Host, eventName string, payload []byte) (ingest.Deliv
 	return translateAccess(host, eventName, &b)
 }
 
-// translateAccess reads an event about collaborators, teams and members. One that names no
-// repository is about all of its organization.
+// translateAccess translates an event about collaborators, teams and members. An event
+// that names no repository concerns the whole organization.
 func translateAccess(host ingest.Host, eventName string, b *body) (ingest.Delivery, error) {
 	d := ingest.IgnoreKind(eventName)
 	if eventName == "organization" && b.Action == "member_invited" || eventName == "team" && b.Action == "created" {
-		return d, nil // that grants no access
+		return d, nil // grants no access
 	}
 	d.Outcome = ingest.AccessChanged
 	if b.Repository == nil {

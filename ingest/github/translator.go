@@ -15,10 +15,10 @@ const (
 	headerSignature = "X-Hub-Signature-256"
 )
 
-// DefaultURL is the host of a connection that names none.
+// DefaultURL is the host of a connection without a URL.
 const DefaultURL = "https://github.com"
 
-// Translator reads the deliveries of one GitHub connection.
+// Translator translates the deliveries of one GitHub connection.
 type Translator struct {
 	host    ingest.Host
 	secrets [][]byte
@@ -26,7 +26,7 @@ type Translator struct {
 
 var _ ingest.Translator = (*Translator)(nil)
 
-// Open is the ingest.Open of GitHub.
+// Open implements ingest.Open for GitHub.
 func Open(c ingest.Connection) (ingest.Translator, error) {
 	host, err := ingest.ParseHost(c, DefaultURL)
 	if err != nil {
@@ -62,7 +62,7 @@ func (t *Translator) Translate(r *ingest.Request) (ingest.Delivery, error) {
 	return d, err
 }
 
-// toRepository is the repository of a payload in our words.
+// toRepository converts the repository of a payload to a code.Repository.
 func toRepository(host ingest.Host, r *repository) (code.Repository, error) {
 	if r == nil || r.ID <= 0 || r.FullName == "" {
 		return code.Repository{}, fmt.Errorf("%w: repository.id and repository.full_name are required", ingest.ErrInvalidPayload)
@@ -82,6 +82,6 @@ func toRepository(host ingest.Host, r *repository) (code.Repository, error) {
 		DefaultBranch: r.DefaultBranch,
 		Fork:          r.Fork != nil && *r.Fork,
 		Archived:      r.Archived != nil && *r.Archived,
-		Private:       r.Private == nil || *r.Private, // what does not say that it is public is not
+		Private:       r.Private == nil || *r.Private, // private unless stated otherwise
 	}, nil
 }

@@ -19,16 +19,16 @@ const (
 	headerUUID  = "X-Gitlab-Event-UUID"
 )
 
-// DefaultURL is the host of a connection that names none.
+// DefaultURL is the host of a connection without a URL.
 const DefaultURL = "https://gitlab.com"
 
-// signingPrefix begins a signing token.
+// signingPrefix is the prefix of signing tokens.
 const signingPrefix = "whsec_"
 
 // public is the visibility level of a public project.
 const public = 20
 
-// Translator reads the deliveries of one GitLab connection.
+// Translator translates the deliveries of one GitLab connection.
 type Translator struct {
 	host          ingest.Host
 	tokens, signs [][]byte
@@ -36,7 +36,7 @@ type Translator struct {
 
 var _ ingest.Translator = (*Translator)(nil)
 
-// Open is the ingest.Open of GitLab.
+// Open implements ingest.Open for GitLab.
 func Open(c ingest.Connection) (ingest.Translator, error) {
 	host, err := ingest.ParseHost(c, DefaultURL)
 	if err != nil {
@@ -61,7 +61,7 @@ func Open(c ingest.Connection) (ingest.Translator, error) {
 	return t, nil
 }
 
-// Verify implements ingest.Translator. A signature is checked where the connection has a
+// Verify implements ingest.Translator. It checks the signature if the connection has a
 // signing token, and the secret token otherwise.
 func (t *Translator) Verify(r *ingest.Request) error {
 	if len(t.signs) > 0 && (len(t.tokens) == 0 || r.Header.Get(signature.HeaderSignature) != "") {
@@ -81,13 +81,13 @@ func (t *Translator) Verify(r *ingest.Request) error {
 	return nil
 }
 
-// DeliveryID implements ingest.Translator. The key stays the same when a delivery is sent
-// again.
+// DeliveryID implements ingest.Translator. The key stays the same when a delivery is
+// resent.
 func (t *Translator) DeliveryID(r *ingest.Request) string {
 	return cmp.Or(r.Header.Get(headerKey), r.Header.Get(signature.HeaderID), r.Header.Get(headerUUID))
 }
 
-// body holds the fields that are read of all payloads.
+// body holds the fields that are read from payloads.
 type body struct {
 	ObjectKind string   `json:"object_kind"`
 	EventName  string   `json:"event_name"`
@@ -102,7 +102,7 @@ type body struct {
 		Ref    string `json:"ref"`
 	} `json:"changes"`
 
-	// Of system hooks on a project.
+	// For system hooks about a project.
 	ProjectID  int64  `json:"project_id"`
 	Path       string `json:"path_with_namespace"`
 	Visibility string `json:"project_visibility"`
@@ -182,7 +182,7 @@ func (t *Translator) translatePush(b *body) (ingest.Delivery, error) {
 	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: []event.Push{p}}, nil
 }
 
-// translateUpdate reads a system hook that tells of all refs of one push.
+// translateUpdate translates a system hook that lists all refs of one push.
 func (t *Translator) translateUpdate(b *body) (ingest.Delivery, error) {
 	r, err := t.repository(b)
 	if err != nil {
@@ -203,13 +203,13 @@ func (t *Translator) translateUpdate(b *body) (ingest.Delivery, error) {
 	return ingest.Delivery{Outcome: ingest.Pushed, Repository: r, Pushes: pushes}, nil
 }
 
-// repository is the project of a push.
+// repository returns the project of a push.
 func (t *Translator) repository(b *body) (code.Repository, error) {
 	p := b.Project
 	if p == nil || p.Path == "" {
 		return code.Repository{}, fmt.Errorf("%w: project.path_with_namespace is required", ingest.ErrInvalidPayload)
 	}
-	id := cmp.Or(p.ID, b.ProjectID) // older versions send project_id alone
+	id := cmp.Or(p.ID, b.ProjectID) // older versions send only project_id
 	if id <= 0 {
 		return code.Repository{}, fmt.Errorf("%w: project.id is required", ingest.ErrInvalidPayload)
 	}
@@ -230,7 +230,7 @@ func (t *Translator) repository(b *body) (code.Repository, error) {
 	}, nil
 }
 
-// projectOf is the project of a system hook that has no URLs.
+// projectOf returns the project of a system hook that contains no URLs.
 func (t *Translator) projectOf(b *body) (code.Repository, error) {
 	if b.ProjectID <= 0 {
 		return code.Repository{}, fmt.Errorf("%w: project_id is required", ingest.ErrInvalidPayload)

@@ -17,8 +17,9 @@ func open(base string) (ingest.Translator, error) {
 
 func TestTranslate(t *testing.T) { ingesttest.RunScripts(t, open) }
 
-// TestVerify wants the secret token or a signature, each of two secrets, and no unsigned
-// delivery where only a signing token is configured.
+// TestVerify checks that the secret token or a signature is required, with either of two
+// secrets, and that an unsigned delivery is rejected if only a signing token is
+// configured.
 func TestVerify(t *testing.T) {
 	const signing = "whsec_MDEyMzQ1Njc4OWFiY2RlZg=="
 	now := time.Unix(1_700_000_000, 0)

@@ -1,6 +1,7 @@
-// Package ingesttest holds translators to the contract of package ingest: it is for tests.
+// Package ingesttest checks translators against the contract of package ingest. It is for
+// tests.
 //
-// It answers the question "does this translator keep what ingest.Translator promises?".
+// It answers the question "does this translator keep the promises of ingest.Translator?".
 package ingesttest
 
 import (
@@ -20,7 +21,7 @@ import (
 
 // RunScripts runs the scripts of testdata/translate: "translate [url=BASE]
 // [header=(NAME,VALUE)]…" with the payload as input. open returns the translator of a
-// connection with that base URL, or with the kind's own for none.
+// connection with that base URL, or with the kind's default if it is empty.
 func RunScripts(t *testing.T, open func(base string) (ingest.Translator, error)) {
 	t.Helper()
 	datadriven.Walk(t, "testdata/translate", func(t *testing.T, path string) {
@@ -52,7 +53,7 @@ func RunScripts(t *testing.T, open func(base string) (ingest.Translator, error))
 }
 
 // CheckDelivery fails the test if a translation breaks the contract: an error without a
-// sentinel, too many pushes, a ref that is none, a repository without an ID.
+// sentinel, too many pushes, an invalid ref, a repository without an ID.
 func CheckDelivery(t *testing.T, d ingest.Delivery, err error) {
 	t.Helper()
 	if err != nil {
@@ -87,7 +88,7 @@ func CheckDelivery(t *testing.T, d ingest.Delivery, err error) {
 	}
 }
 
-// Fuzz sends mutations of the payloads, with a header that names the event, to a
+// Fuzz passes mutations of the payloads, with a header that names the event, to a
 // translator.
 func Fuzz(f *testing.F, header string, translator ingest.Translator, seeds map[string]string) {
 	for name, payload := range seeds {

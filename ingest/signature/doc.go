@@ -1,8 +1,8 @@
-// Package signature checks that a webhook delivery comes from someone who knows
-// the secret.
+// Package signature checks that a webhook delivery comes from a sender that knows the
+// secret.
 //
-// It answers the question "is this body authentic?" for the schemes of the code
-// hosts, and signs in the same schemes, for senders and tests:
+// It answers the question "is this body authentic?" for the schemes of the code hosts. It
+// also signs in these schemes, for senders and tests:
 //
 //	HMAC               hex HMAC-SHA256 of the body after a fixed prefix:
 //	                   "sha256=" for GitHub and both Bitbuckets, none for Gitea

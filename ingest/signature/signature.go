@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// Errors of the checks. A caller answers 401 to each of them.
+// Errors of the checks. Callers answer each with 401.
 var (
-	// ErrMissing says that the delivery carries no signature.
+	// ErrMissing means that the delivery carries no signature.
 	ErrMissing = errors.New("signature is missing")
-	// ErrMalformed says that the signature is not written as the scheme wants it.
+	// ErrMalformed means that the signature does not have the format of the scheme.
 	ErrMalformed = errors.New("signature is malformed")
-	// ErrMismatch says that no secret gives this signature: the secret differs,
-	// or the body was changed on its way.
+	// ErrMismatch means that no secret produces this signature: the secret differs, or
+	// the body was changed in transit.
 	ErrMismatch = errors.New("signature does not match the body and any configured secret")
-	// ErrOutsideWindow says that the signed time is too far from now.
+	// ErrOutsideWindow means that the signed time is too far from now.
 	ErrOutsideWindow = errors.New("signed time is outside the accepted window")
 )
 
-// GitHubPrefix is what GitHub and both Bitbuckets write before the hexadecimal.
+// GitHubPrefix precedes the hexadecimal signature of GitHub and both Bitbuckets.
 const GitHubPrefix = "sha256="
 
 // HMAC checks that signature is prefix followed by the hexadecimal HMAC-SHA256
@@ -84,7 +84,7 @@ func computeHMAC(secret []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// equalMAC returns 1 if got is want and the secret that gave want is not empty.
+// equalMAC returns 1 if got equals want and the secret behind want is not empty.
 func equalMAC(got, want, secret []byte) int {
 	notEmpty := 0
 	if len(secret) > 0 {

@@ -16,24 +16,24 @@ const (
 	HeaderTimestamp = "webhook-timestamp"
 	HeaderSignature = "webhook-signature"
 
-	// Window is how far the signed time may be from now, in either direction.
+	// Window is how far the signed time may be from now, before or after.
 	Window = 5 * time.Minute
-	// MaxSignatures bounds the signatures that one delivery may offer; further
-	// ones are not looked at.
+	// MaxSignatures bounds the signatures of one delivery that are checked; the rest are
+	// ignored.
 	MaxSignatures = 16
 
 	secretPrefix  = "whsec_"
 	versionPrefix = "v1,"
 )
 
-// MinSecretBytes is the shortest secret that ParseSecret takes.
+// MinSecretBytes is the length of the shortest secret that ParseSecret accepts.
 const MinSecretBytes = 16
 
-// ErrSecret says that a configured secret cannot be used.
+// ErrSecret means that a configured secret cannot be used.
 var ErrSecret = errors.New("secret is not usable")
 
-// ParseSecret decodes a secret of the form whsec_ + base64. Its error does not
-// repeat the secret.
+// ParseSecret decodes a secret of the form whsec_ + base64. Its error does not contain
+// the secret.
 func ParseSecret(s string) ([]byte, error) {
 	encoded, found := strings.CutPrefix(s, secretPrefix)
 	if !found {
@@ -49,13 +49,13 @@ func ParseSecret(s string) ([]byte, error) {
 	return key, nil
 }
 
-// Standard is what the three headers of Standard Webhooks say.
+// Standard holds the three headers of Standard Webhooks.
 type Standard struct {
 	ID, Timestamp, Signature string
 }
 
-// Verify checks the signature of body at the time now. Secrets are decoded ones
-// (see ParseSecret).
+// Verify checks the signature of body at the time now. Secrets are decoded by
+// ParseSecret.
 func (s Standard) Verify(body []byte, now time.Time, secrets ...[]byte) error {
 	if s.Signature == "" {
 		return ErrMissing
@@ -78,7 +78,7 @@ func (s Standard) Verify(body []byte, now time.Time, secrets ...[]byte) error {
 	if err := matchError(matched); err != nil {
 		return err
 	}
-	// Only now: the time of an unauthentic delivery means nothing.
+	// Checked last: the time of an unauthenticated delivery means nothing.
 	if age := now.Sub(time.Unix(seconds, 0)); age > Window || age < -Window {
 		return fmt.Errorf("%w: it is %s from the receiver's clock, at most %s", ErrOutsideWindow, age.Round(time.Second).Abs(), Window)
 	}
@@ -94,8 +94,8 @@ func (s Standard) computeMAC(body, secret []byte) []byte {
 	return computeHMAC(secret, []byte(s.ID+"."+s.Timestamp+"."), body)
 }
 
-// decodeSignatures returns the v1 signatures of a header; others are of later
-// versions of the scheme and are skipped.
+// decodeSignatures returns the v1 signatures of a header. It skips signatures of later
+// versions of the scheme.
 func decodeSignatures(header string) [][]byte {
 	var out [][]byte
 	for field := range strings.FieldsSeq(header) {

@@ -17,8 +17,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestAccessIsDoubted shows which deliveries have permissions read again, and that one that
-// could not be noted is refused, so that its sender repeats it.
+// TestAccessIsDoubted checks which deliveries cause permissions to be reread, and that a
+// delivery is refused if this could not be recorded, so that its sender retries.
 func TestAccessIsDoubted(t *testing.T) {
 	log, doubts, failure := &memoryLog{}, []string(nil), error(nil)
 	o := newOptions(log)
@@ -43,7 +43,7 @@ func TestAccessIsDoubted(t *testing.T) {
 		status              int
 		want                string
 	}{
-		{"member", `{"action": "removed", ` + repository + `}`, "s3cret", 200, "hub 43 true"}, // by its clone URL
+		{"member", `{"action": "removed", ` + repository + `}`, "s3cret", 200, "hub 43 true"}, // found by its clone URL
 		{"membership", `{"action": "removed"}`, "s3cret", 200, "hub 0 true"},
 		{"repository", `{"action": "transferred", ` + repository + `}`, "s3cret", 202, "hub 43 true"},
 		{"member", `{"action": "removed", ` + repository + `}`, "forged", 401, ""},

@@ -25,41 +25,44 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Hashes of payloads.
+// Hashes in payloads.
 const (
 	oldHash  = "1111111111111111111111111111111111111111"
 	newHash  = "2222222222222222222222222222222222222222"
 	zeroHash = "0000000000000000000000000000000000000000"
 )
 
-// badInput is one kind of host: how it sends, and what it may send wrongly.
+// badInput describes one kind of host: how it sends deliveries, and what may be wrong
+// with them.
 type badInput struct {
 	kind   code.HostKind
 	open   ingest.Open
-	url    string // of the connection
+	url    string // the connection's
 	secret string
-	// header names the event.
+	// header names the header with the event.
 	header http.Header
 	// sign authenticates a delivery.
 	sign func(r *http.Request, body []byte)
-	// credential is the header that sign sets, short, malformed and algorithm are values
-	// that it may not have. The token of Gerrit is in the URL.
+	// credential is the header that sign sets; short, malformed and algorithm are values
+	// that must be rejected. Gerrit's token is in the URL.
 	credential                  string
 	short, malformed, algorithm string
-	// payload is one of n refs that moved between two hashes, each a JSON value.
+	// payload returns a payload of n refs that moved between two hashes, each a JSON
+	// value.
 	payload func(n int, before, after string) string
-	// batch says that one delivery may be of several refs; the others tell of several
+	// batch is set if one delivery may contain several refs. Other hosts send several
 	// commits of one ref.
 	batch bool
-	// withoutSubject lacks what the event is about; wrongType has a value of a wrong type
-	// where the event or the ref is named.
+	// withoutSubject lacks the subject of the event; wrongType has a value of the wrong
+	// type where the event or the ref is named.
 	withoutSubject, wrongType string
-	// nullHashes is the status for a ref without hashes, noRefs that for a payload without
-	// refs. A generic sender means "look", and others tell of no list of refs.
+	// nullHashes is the status for a ref without hashes, noRefs for a payload without
+	// refs. From a generic sender they request a lookup; other hosts send no list of
+	// refs.
 	nullHashes, noRefs int
 }
 
-// repeatObject joins n objects that format makes of a number.
+// repeatObject joins n objects formatted with a number.
 func repeatObject(n int, format func(i int) string) string {
 	out := make([]string, n)
 	for i := range out {
@@ -72,21 +75,21 @@ func commitList(n int) string {
 	return repeatObject(n, func(i int) string { return fmt.Sprintf(`{"id":"%040x","modified":["a.go"]}`, i+1) })
 }
 
-// signHMAC returns a sign that puts the HMAC of the body into a header.
+// signHMAC returns a sign function that sets a header to the HMAC of the body.
 func signHMAC(header, prefix, secret string) func(*http.Request, []byte) {
 	return func(r *http.Request, body []byte) {
 		r.Header.Set(header, signature.SignHMAC(prefix, body, []byte(secret)))
 	}
 }
 
-// sha1Signature is right, with an algorithm that is not accepted.
+// sha1Signature is valid but uses an algorithm that is not accepted.
 func sha1Signature(secret, body string) string {
 	mac := hmac.New(sha1.New, []byte(secret))
 	_, _ = mac.Write([]byte(body))
 	return "sha1=" + hex.EncodeToString(mac.Sum(nil))
 }
 
-// badInputs has every kind of host.
+// badInputs covers every kind of host.
 func badInputs() []badInput {
 	notHex := strings.Repeat("zz", 32)
 	return []badInput{
@@ -189,8 +192,8 @@ func badInputs() []badInput {
 	}
 }
 
-// TestBadInput sends what is wrong, too much or too large to the receiver, as each kind of
-// host would.
+// TestBadInput sends malformed and oversized deliveries to the receiver in the format of
+// each kind of host.
 func TestBadInput(t *testing.T) {
 	kinds := badInputs()
 	if len(kinds) != 8 {
@@ -217,7 +220,8 @@ func TestBadInput(t *testing.T) {
 		for _, c := range []struct {
 			name    string
 			payload string
-			// credential replaces what sign made, unless it is empty; "-" removes it.
+			// credential replaces the value that sign set, unless it is empty; "-"
+			// removes it.
 			credential string
 			want       int
 		}{
@@ -256,7 +260,8 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// postAs sends a payload as a kind of host does and returns how many pushes were appended.
+// postAs sends a payload in the format of a kind of host and returns how many pushes were
+// appended.
 func postAs(t *testing.T, r http.Handler, log *memoryLog, k *badInput, payload, credential string) (*httptest.ResponseRecorder, int) {
 	t.Helper()
 	req := httptest.NewRequest(http.MethodPost, "/webhooks/"+string(k.kind)+"/hub", strings.NewReader(payload))
@@ -287,8 +292,8 @@ func postAs(t *testing.T, r http.Handler, log *memoryLog, k *badInput, payload, 
 	return w, pushes
 }
 
-// TestConnectionTest sends the connection test of Bitbucket Server, which it does not sign, and
-// what could pass for one.
+// TestConnectionTest sends the unsigned connection test of Bitbucket Server, and
+// deliveries that resemble it.
 func TestConnectionTest(t *testing.T) {
 	log := new(memoryLog)
 	o := newOptions(log)

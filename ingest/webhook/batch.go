@@ -17,16 +17,16 @@ import (
 // batch collects the records of one delivery.
 type batch struct {
 	connection *connection
-	id         string // of the delivery
+	id         string // the delivery's
 	key        [sha256.Size]byte
-	body       string // hash, in hexadecimal
+	body       string // hexadecimal hash
 	at         time.Time
 	repository code.Repository
 	records    []event.Record
 }
 
-// addEvents fills b with the events of d, and returns the repository that this
-// registers, if any. A reason says why there is nothing to append.
+// addEvents fills b with the events of d and returns the repository that they register,
+// if any. If there is nothing to append, it returns the reason.
 func (r *Receiver) addEvents(ctx context.Context, b *batch, d ingest.Delivery) (registering code.RepositoryID, reason string, err error) {
 	found, known, err := r.findRepository(ctx, b.connection, d.Repository)
 	if err != nil {
@@ -53,7 +53,7 @@ func (r *Receiver) addEvents(ctx context.Context, b *batch, d ingest.Delivery) (
 }
 
 // findRepository returns the registered repository, or, without a catalog, the payload's
-// own, known unless its connection has yet to register it.
+// repository, which counts as known unless its connection has yet to register it.
 func (r *Receiver) findRepository(ctx context.Context, c *connection, candidate code.Repository) (code.Repository, bool, error) {
 	if r.o.Repositories == nil {
 		known := candidate.ID != 0 && (!c.AutoRegister || r.registered.containsID(candidate.ID))
@@ -69,7 +69,7 @@ func (r *Receiver) findRepository(ctx context.Context, c *connection, candidate 
 	return found, true, nil
 }
 
-// addRegistration puts the registration before the pushes.
+// addRegistration adds the registration before the pushes.
 func (r *Receiver) addRegistration(ctx context.Context, b *batch, d ingest.Delivery) error {
 	b.repository = d.Repository
 	b.repository.Connection = b.connection.Name
@@ -83,9 +83,9 @@ func (r *Receiver) addRegistration(ctx context.Context, b *batch, d ingest.Deliv
 	return b.addPushes(d.Pushes)
 }
 
-// mergeRepository applies the host's description of a registered repository, and keeps the
-// settings decided here and what the payload omits. A name chosen at registration is kept
-// as well.
+// mergeRepository applies the host's description of a registered repository. It keeps
+// Quarry's own settings, members that the payload omits, and a name chosen at
+// registration.
 func mergeRepository(registered code.Repository, d *ingest.Delivery, connection string) code.Repository {
 	out, described := registered, &d.Repository
 	if registered.Connection == connection {
@@ -128,15 +128,15 @@ func (b *batch) addEvent(step string, ev event.Event) error {
 		Time:   b.at,
 	}, ev)
 	if err != nil {
-		// What is wrong came with the payload: too long a name, say.
+		// The payload caused the error, for example with a name that is too long.
 		return fmt.Errorf("%w: %w", ingest.ErrInvalidPayload, err)
 	}
 	b.records = append(b.records, rec)
 	return nil
 }
 
-// deliveryKey identifies a delivery. The body is part of it: a sender that uses
-// one ID for everything is mistaken, but its pushes are not to be lost.
+// deliveryKey identifies a delivery. It covers the body, so that no pushes are lost if a
+// sender uses the same ID for several deliveries.
 func deliveryKey(connection, id string, body [sha256.Size]byte) [sha256.Size]byte {
 	h := sha256.New()
 	_, _ = fmt.Fprintf(h, "%s\x00%s\x00", connection, id)

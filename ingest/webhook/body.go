@@ -10,12 +10,11 @@ import (
 	"time"
 )
 
-// admissionWait is how long a delivery waits for memory before it is turned
-// away.
+// admissionWait is how long a delivery waits for memory before it is rejected.
 const admissionWait = 2 * time.Second
 
-// readBody reads the whole body within MaxBodyBytes and ReadTimeout. The caller
-// leaves the place that its bytes have.
+// readBody reads the whole body within MaxBodyBytes and ReadTimeout. The caller must
+// release the reservation.
 func (r *Receiver) readBody(w http.ResponseWriter, req *http.Request) (body []byte, p *reservation, err error) {
 	size, err := r.admittedBytes(req)
 	if err != nil {
@@ -47,7 +46,7 @@ func (r *Receiver) releaseBody(p *reservation) {
 	p.releaseBytes()
 }
 
-// admittedBytes is the most that the body can be: what the sender announced, or
+// admittedBytes returns the largest possible size of the body: the announced length, or
 // the bound.
 func (r *Receiver) admittedBytes(req *http.Request) (int64, error) {
 	switch n := req.ContentLength; {
@@ -60,8 +59,8 @@ func (r *Receiver) admittedBytes(req *http.Request) (int64, error) {
 }
 
 func (r *Receiver) readAll(w http.ResponseWriter, req *http.Request, size int64) ([]byte, error) {
-	// The read deadline belongs to the connection. Lift it before waiting for the
-	// log, or it would end the request. Ignore writers without deadlines (tests).
+	// The read deadline applies to the connection. Remove it before the wait for the log,
+	// or it would end the request. Ignore writers without deadlines (tests).
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(r.o.ReadTimeout))
 	defer func() { _ = control.SetReadDeadline(time.Time{}) }()

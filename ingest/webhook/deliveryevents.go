@@ -12,20 +12,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Limits of the recording of deliveries that led to no push.
+// Limits on the events that record deliveries without a push.
 const (
-	// toldQueue bounds the events that wait for the log; further ones are dropped
-	// and counted.
+	// maxQueuedDeliveries bounds the events that wait for the log; more are dropped and
+	// counted.
 	maxQueuedDeliveries = 1024
-	// toldGroup bounds those that are appended together.
+	// maxGroupDeliveries bounds the events that are appended together.
 	maxGroupDeliveries = 64
 )
 
-// Reasons why a delivery that led to no push is not recorded.
+// Reasons why a delivery without a push is not recorded.
 const (
-	droppedRate   = "rate"   // too many of the connection were refused
-	droppedQueue  = "queue"  // too many wait for the log
-	droppedAppend = "append" // the log did not take it, or it could not be written down
+	droppedRate   = "rate"   // too many refusals on the connection
+	droppedQueue  = "queue"  // too many events wait for the log
+	droppedAppend = "append" // the event could not be encoded or appended
 )
 
 // queueDelivery queues the event that records a delivery without a push. It never blocks:
@@ -64,7 +64,7 @@ func (r *Receiver) queueDelivery(c *connection, in *ingest.Request, a answer, er
 }
 
 // isRefusal reports whether the delivery arrived completely and was refused for its
-// content. A delivery that the log could not append is not refused: the sender
+// content. A delivery that could not be appended to the log is not a refusal: the sender
 // retries it.
 func isRefusal(err error) bool {
 	for _, refusal := range []error{ingest.ErrUnauthenticated, ingest.ErrNotJSON, ingest.ErrInvalidPayload, errRefused, errUnknownRepository} {
@@ -75,7 +75,7 @@ func isRefusal(err error) bool {
 	return false
 }
 
-// queuedDelivery is an event that is not in the log yet.
+// queuedDelivery is an event that waits to be appended.
 type queuedDelivery struct {
 	connection *connection
 	ev         *event.Delivery
@@ -90,8 +90,8 @@ func (r *Receiver) countDropped(u queuedDelivery, why string) {
 	}
 }
 
-// Run appends the queued events until ctx ends, and then those that are still
-// queued. It is called once; without it, deliveries are answered all the same.
+// Run appends queued events until ctx ends, and then those still in the queue. It must be
+// called at most once. Deliveries are answered without it, too.
 func (r *Receiver) Run(ctx context.Context) error {
 	for {
 		select {
@@ -132,8 +132,8 @@ func (r *Receiver) takeGroup(first queuedDelivery) []queuedDelivery {
 	return group
 }
 
-// appendDeliveries appends a group, one append for each partition. What the log does not
-// take is dropped: these events are not worth holding up others.
+// appendDeliveries appends a group, with one append per partition. Events that the log
+// rejects are dropped: they are not worth delaying the rest.
 func (r *Receiver) appendDeliveries(ctx context.Context, group []queuedDelivery) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.AppendTimeout)
 	defer cancel()
@@ -160,7 +160,7 @@ func (r *Receiver) appendDeliveries(ctx context.Context, group []queuedDelivery)
 	}
 }
 
-// deliveryRecord returns the record of an event, and its partition.
+// deliveryRecord returns the record of an event and its partition.
 func (r *Receiver) deliveryRecord(ctx context.Context, u queuedDelivery) (partition int32, rec event.Record, err error) {
 	if u.ev.Of != nil {
 		partition = u.ev.Of.Partition

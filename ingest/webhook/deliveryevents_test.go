@@ -18,8 +18,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// partitionedLog is a memoryLog of several partitions: events that are delivered
-// go to partition 3.
+// partitionedLog is a memoryLog of several partitions. It keeps the events of partition
+// 3, where deliveries go.
 type partitionedLog struct {
 	memoryLog
 	told []event.Record
@@ -44,7 +44,7 @@ func (l *partitionedLog) Append(ctx context.Context, topic event.Topic, partitio
 	return make([]event.Position, len(records)), nil
 }
 
-// teller is a receiver whose events are appended when flush is called.
+// teller is a receiver whose events are appended when flushDeliveries is called.
 type teller struct {
 	*webhook.Receiver
 	t   *testing.T
@@ -101,7 +101,7 @@ quarry_webhook_dropped_events_total{reason="rate"} %d
 	}
 }
 
-// sendRefused sends a delivery that is not signed.
+// sendRefused sends an unsigned delivery.
 func (x *teller) sendRefused(id string) {
 	x.t.Helper()
 	req := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", strings.NewReader(push))
@@ -117,7 +117,7 @@ func TestTold(t *testing.T) {
 	x := newTeller(t)
 	postDelivery(x, "d-1", push)
 	postDelivery(x, "d-1", push)
-	postDelivery(x, "d-22", "{}") // valid JSON of no repository
+	postDelivery(x, "d-22", "{}") // valid JSON without a repository
 	req := httptest.NewRequest(http.MethodPost, "/webhooks/github/closed", strings.NewReader(push))
 	req.Header.Set("X-Hub-Signature-256", signature.SignHMAC("sha256=", []byte(push), []byte("s3cret")))
 	req.Header.Set("X-GitHub-Event", "push")
@@ -156,9 +156,9 @@ func TestTold(t *testing.T) {
 	x.checkDropped(0, 0, 0)
 }
 
-// TestRefusalsAreBounded checks that strangers cannot fill the log: a connection
-// records ten refusals at once, then one a second with the number suppressed
-// between.
+// TestRefusalsAreBounded checks that unauthenticated senders cannot fill the log: a
+// connection records a burst of ten refusals, then one per second with the number
+// suppressed in between.
 func TestRefusalsAreBounded(t *testing.T) {
 	x := newTeller(t)
 	for range 25 {
@@ -175,7 +175,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	if n := len(told); n != 11 || told[10].DeliveryID != "e" || told[10].Suppressed != 15 {
 		t.Errorf("a second later: %+v", told[len(told)-1])
 	}
-	// Another connection has its own bound, and a clock that is set back does no harm.
+	// Another connection has its own limit, and a clock that is set back does no harm.
 	x.now = now.Add(-time.Hour)
 	x.sendRefused("g")
 	if told := x.flushDeliveries(); told[len(told)-1].DeliveryID != "g" || told[len(told)-1].Suppressed != 1 {
@@ -183,7 +183,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
-// An answer waits for no log, and what does not fit is dropped.
+// Responses do not wait for the log, and events beyond the queue are dropped.
 func TestQueueIsBounded(t *testing.T) {
 	x := newTeller(t)
 	postDelivery(x, "d-1", push)
@@ -199,8 +199,7 @@ func TestQueueIsBounded(t *testing.T) {
 	}
 }
 
-// Events that the log rejects are dropped; the next event counts the dropped
-// refusals.
+// Events that the log rejects are dropped; the next event counts the dropped refusals.
 func TestLogThatFails(t *testing.T) {
 	x := newTeller(t)
 	x.log.fail = errors.New("disk is full")

@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/ingest"
 )
 
-// Failures of the receiver itself.
+// Errors of the receiver itself.
 var (
 	errNoRoute           = errors.New("want POST /webhooks/{kind}/{connection}")
 	errMethod            = errors.New("method is not allowed: want POST")
@@ -22,7 +22,7 @@ var (
 	errUnavailable       = errors.New("events cannot be taken now, send the delivery again later")
 )
 
-// retryAfterSeconds is the Retry-After of a 503.
+// retryAfterSeconds is the Retry-After value of a 503.
 const retryAfterSeconds = 5
 
 // failure is a row of the table of failures.
@@ -34,7 +34,7 @@ type failure struct {
 	result string
 }
 
-// failures maps errors to statuses; the first row that matches counts.
+// failures maps errors to statuses; the first matching row applies.
 var failures = []failure{
 	{errUnavailable, http.StatusServiceUnavailable, "UNAVAILABLE", "unavailable"},
 	{ingest.ErrUnauthenticated, http.StatusUnauthorized, "NOT_AUTHENTICATED", "unauthenticated"},
@@ -50,7 +50,7 @@ var failures = []failure{
 	{errMethod, http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", "method"},
 }
 
-// unexpected is the row of everything else: an internal error.
+// unexpected is the row for every other error: an internal error.
 var unexpected = failure{nil, http.StatusInternalServerError, "UNEXPECTED_ERROR", "error"}
 
 func failureOf(err error) failure {
@@ -75,7 +75,7 @@ func writeError(w http.ResponseWriter, err error) {
 	switch f.status {
 	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", strconv.Itoa(retryAfterSeconds))
-		// The cause is for the operator only, and is logged.
+		// The cause is for the operator only; it is logged.
 		message = f.err.Error()
 	case http.StatusInternalServerError:
 		message = "unexpected error, see the server's log"
@@ -83,7 +83,7 @@ func writeError(w http.ResponseWriter, err error) {
 	writeJSON(w, f.status, errorObject{f.status, f.code, message})
 }
 
-// Results of deliveries that did not fail.
+// Results of successful deliveries.
 const (
 	resultAccepted  = "accepted"
 	resultDuplicate = "duplicate"
@@ -102,7 +102,7 @@ func resultOf(a answer, err error) string {
 	return resultAccepted
 }
 
-// connectionResults lists the results of deliveries to a connection.
+// connectionResults lists the possible results of deliveries to a connection.
 func connectionResults() []string {
 	results := []string{resultAccepted, resultDuplicate, resultIgnored, unexpected.result}
 	for _, f := range failures {

@@ -8,43 +8,43 @@ import (
 	"sync"
 )
 
-// Bodies wait for memory in two lanes, so that small bodies do not wait for large
-// ones. The sender of a body is unknown until the whole body was read and verified.
-// Each address is therefore limited to a share of each lane, and to a number of
-// deliveries that are read and verified at once.
+// Bodies draw on two memory budgets, so that small bodies do not wait for large ones. The
+// sender of a body is unknown until the whole body has been read and verified. Each
+// address is therefore limited to a share of each budget and to a number of deliveries
+// that are read and verified concurrently.
 const (
-	// smallBodyBytes is the size up to which a body goes into the lane of small ones.
-	// A push of a hundred commits is about 200 kB.
+	// smallBodyBytes is the size up to which a body uses the budget for small ones. A
+	// push of a hundred commits is about 200 kB.
 	smallBodyBytes = 1 << 20
-	// smallShare is the part of MaxInFlightBytes that the small lane has besides,
-	// addressShare the part of a lane that one address may have.
+	// smallShare divides MaxInFlightBytes into the additional budget for small bodies;
+	// addressShare divides a budget into the part that one address may use.
 	smallShare   = 4
 	addressShare = 4
-	// maxUnverified bounds the deliveries of one address that are read and verified at
-	// once in a lane.
+	// maxUnverified bounds the deliveries of one address that are read and verified
+	// concurrently in one budget.
 	maxUnverified = 16
 )
 
-// lane bounds the bytes of bodies, and what each address has of them.
+// bodyBudget bounds the bytes of bodies, in total and per address.
 type bodyBudget struct {
 	total, share int64
 	mu           struct {
 		sync.Mutex
 		used      int64
-		addresses map[string]*sender // that have something in the lane
-		// freed is closed, and replaced, when something leaves.
+		addresses map[string]*sender // those with reservations
+		// freed is closed and replaced when a reservation changes or ends.
 		freed chan struct{}
 	}
 }
 
-// sender is what one address has in a lane.
+// sender counts what one address has reserved.
 type sender struct {
 	bytes      int64
 	deliveries int
 	unverified int
 }
 
-// newBodyBudget returns a lane of total bytes, of which one address may use a part, but
+// newBodyBudget returns a budget of total bytes. One address may use a share of it, but
 // at least one body of largest bytes.
 func newBodyBudget(total, largest int64) *bodyBudget {
 	l := &bodyBudget{total: total, share: max(total/addressShare, largest)}
@@ -53,7 +53,7 @@ func newBodyBudget(total, largest int64) *bodyBudget {
 	return l
 }
 
-// place is what a delivery has in a lane.
+// reservation is the part of a budget that a delivery holds.
 type reservation struct {
 	budget   *bodyBudget
 	address  string
@@ -61,7 +61,7 @@ type reservation struct {
 	verified bool
 }
 
-// reserveBytes waits until there is room for so many bytes of an address.
+// reserveBytes waits until there is room for the given bytes of an address.
 func (l *bodyBudget) reserveBytes(ctx context.Context, address string, bytes int64) (*reservation, error) {
 	for {
 		p, freed := l.tryReserve(address, bytes)
@@ -76,7 +76,7 @@ func (l *bodyBudget) reserveBytes(ctx context.Context, address string, bytes int
 	}
 }
 
-// tryReserve returns what to wait for if there is no room.
+// tryReserve returns a reservation, or a channel to wait on if there is no room.
 func (l *bodyBudget) tryReserve(address string, bytes int64) (*reservation, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -92,8 +92,8 @@ func (l *bodyBudget) tryReserve(address string, bytes int64) (*reservation, <-ch
 	return &reservation{budget: l, address: address, bytes: bytes}, nil
 }
 
-// markVerified says that the delivery does not count as unverified any more: its sender is
-// known, and it is about to wait for the log.
+// markVerified stops counting the delivery as unverified: its sender is known, and it is
+// about to wait for the log.
 func (p *reservation) markVerified() {
 	p.budget.mu.Lock()
 	defer p.budget.mu.Unlock()
@@ -108,7 +108,7 @@ func (p *reservation) verifyLocked() {
 	}
 }
 
-// releaseBytes gives the place up.
+// releaseBytes returns the bytes to the budget.
 func (p *reservation) releaseBytes() {
 	l := p.budget
 	l.mu.Lock()
@@ -136,7 +136,7 @@ func addressOf(remote string) string {
 	return remote
 }
 
-// parseClient returns the sender's address; the zero value if remote has none.
+// parseClient returns the sender's address, or the zero value if remote contains none.
 func parseClient(remote string) netip.Addr {
 	a, _ := netip.ParseAddr(addressOf(remote))
 	return a.Unmap().WithZone("")

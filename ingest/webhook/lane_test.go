@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/ingest/webhook"
 )
 
-// stalledBody is a body that never comes to its end before the test does.
+// stalledBody is a body that does not end before the test does.
 type stalledBody struct{ end chan struct{} }
 
 func (b stalledBody) Read([]byte) (int, error) {
@@ -24,7 +24,7 @@ func (b stalledBody) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// lanes is a receiver with the defaults' bounds and senders that it waits for.
+// lanes is a receiver with default limits and the stalled senders that it waits for.
 type lanes struct {
 	t        *testing.T
 	receiver *webhook.Receiver
@@ -40,7 +40,7 @@ func newLanes(t *testing.T, change func(*webhook.Options)) *lanes {
 	return &lanes{t: t, receiver: newReceiver(t, o), end: make(chan struct{})}
 }
 
-// stallBodies sends deliveries whose bodies are announced and do not come.
+// stallBodies sends deliveries whose announced bodies never arrive.
 func (l *lanes) stallBodies(n int, address string, bytes int64) {
 	for range n {
 		req := httptest.NewRequest(http.MethodPost, "/webhooks/github/hub", stalledBody{l.end})
@@ -50,8 +50,8 @@ func (l *lanes) stallBodies(n int, address string, bytes int64) {
 	synctest.Wait()
 }
 
-// pushBody sends a good delivery with a text of so many bytes, and wants its status
-// without a wait, or after one.
+// pushBody sends a valid delivery with a body of the given size and checks its status,
+// and whether it had to wait.
 func (l *lanes) pushBody(address string, bytes, status int, waits bool) {
 	l.t.Helper()
 	body := strings.TrimSpace(push)
@@ -77,8 +77,8 @@ func (l *lanes) pushBody(address string, bytes, status int, waits bool) {
 	}
 }
 
-// TestLargeBodiesHoldUpNoSmallOnes fills the memory with large bodies of several
-// senders: another large body is rejected with a retry, a push is accepted at once.
+// TestLargeBodiesHoldUpNoSmallOnes fills the memory with large bodies of several senders:
+// another large body is rejected with Retry-After, a push is accepted immediately.
 func TestLargeBodiesHoldUpNoSmallOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(t, func(o *webhook.Options) { o.MaxInFlightBytes = 50 << 20 })
@@ -92,8 +92,8 @@ func TestLargeBodiesHoldUpNoSmallOnes(t *testing.T) {
 	})
 }
 
-// TestAddressHasAShare has one address announce more than there is memory, and
-// another one more deliveries than are read at once: they hold up themselves.
+// TestAddressHasAShare has one address announce more than fits into memory, and another
+// send more deliveries than are read concurrently: they delay only themselves.
 func TestAddressHasAShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLanes(t, nil)

@@ -9,12 +9,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Each delivery has one line in the log of the process. Accepted deliveries come
-// from senders that know a secret. Anybody can send the others, so for each result
-// of each connection ten lines are written at once and one a second, and the next
-// line says how many were suppressed.
+// Each delivery is logged with one line. Accepted deliveries come from senders that know
+// a secret. Anyone can send the rest, so each result of each connection may log a burst
+// of ten lines and then one per second; the next line reports how many were suppressed.
 
-// samplers bound the lines of failures by result.
+// logSamplers limit the log lines of failures, by result.
 type logSamplers map[string]*refusalLimiter
 
 func newLogSamplers(results []string) logSamplers {
@@ -25,7 +24,7 @@ func newLogSamplers(results []string) logSamplers {
 	return s
 }
 
-// logTaken says what happened to a delivery that was taken, ignored or repeated.
+// logTaken logs a delivery that was accepted, ignored or recognized as a duplicate.
 func (r *Receiver) logTaken(req *http.Request, c *connection, a answer, took time.Duration) {
 	attrs := []slog.Attr{
 		slog.String("delivery_id", a.DeliveryID), slog.String("connection", c.Name), slog.String("repository", repositoryName(a.repository)),
@@ -47,8 +46,8 @@ func (r *Receiver) logTaken(req *http.Request, c *connection, a answer, took tim
 	r.o.Logger.LogAttrs(req.Context(), slog.LevelInfo, message, append(attrs, slog.Duration("duration", took))...)
 }
 
-// logFailure says why a delivery was not taken. Its ID is what the sender says,
-// verified or not.
+// logFailure logs why a delivery was not accepted. Its ID comes from the sender, verified
+// or not.
 func (r *Receiver) logFailure(req *http.Request, c *connection, result string, err error) {
 	sampled, name, id := r.unknownSamplers, unknownLabel, ""
 	if c != nil {

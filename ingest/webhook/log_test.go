@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// TestFloodOfRefusals checks that bad signatures, and deliveries to connections
-// that do not exist, write ten lines and one a second, and suppress no other lines.
+// TestFloodOfRefusals checks that bad signatures and deliveries to unknown connections
+// log a burst of ten lines and then one per second, and suppress no other lines.
 func TestFloodOfRefusals(t *testing.T) {
 	for _, path := range []string{"/webhooks/github/hub", "/webhooks/github/guess"} {
 		var written bytes.Buffer
@@ -31,7 +31,7 @@ func TestFloodOfRefusals(t *testing.T) {
 		for range flood {
 			attempt()
 		}
-		postDelivery(r, "a", push) // of a sender who knows the secret
+		postDelivery(r, "a", push) // from a sender that knows the secret
 		lines := logLines(t, &written)
 		refused, accepted := lines["delivery not taken"], lines["delivery accepted"]
 		if len(refused) != 10 || len(accepted) != 1 {
@@ -52,7 +52,7 @@ func TestFloodOfRefusals(t *testing.T) {
 	}
 }
 
-// logLines takes the lines out of written, by message.
+// logLines collects the lines in written, by message.
 func logLines(t *testing.T, written *bytes.Buffer) map[string][]map[string]any {
 	t.Helper()
 	lines := map[string][]map[string]any{}

@@ -6,11 +6,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// unknownLabel counts paths that name no connection.
+// unknownLabel is the label for paths that name no connection.
 const unknownLabel = "unknown"
 
-// metrics of the receiver. Connections are configured, at most MaxConnections, so
-// their names are a bounded label.
+// metrics are the metrics of the receiver. Connections are configured, at most
+// MaxConnections, so their names are a bounded label.
 type metrics struct {
 	deliveries    *prometheus.CounterVec
 	seconds       *prometheus.HistogramVec
@@ -56,8 +56,8 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-// createSeries makes the series of connections before they count: increase() does not see
-// the first value of a series that appears with it.
+// createSeries creates the series of connections before their first delivery, because
+// increase() misses the first value of a new series.
 func (m *metrics) createSeries(connections map[string]*connection) {
 	for _, c := range connections {
 		for _, result := range connectionResults() {
@@ -69,7 +69,7 @@ func (m *metrics) createSeries(connections map[string]*connection) {
 	m.seconds.WithLabelValues(unknownLabel)
 }
 
-// dropSeries drops the series of connections that are no more.
+// dropSeries drops the series of removed connections.
 func (m *metrics) dropSeries(former, next map[string]*connection) {
 	for name, c := range former {
 		if n := next[name]; n == nil || n.Kind != c.Kind {

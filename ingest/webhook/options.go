@@ -17,12 +17,12 @@ import (
 
 // Defaults of Options.
 const (
-	// DefaultMaxBodyBytes is GitHub's own cap of a payload.
+	// DefaultMaxBodyBytes is GitHub's own limit for payloads.
 	DefaultMaxBodyBytes     = 25 << 20
 	DefaultMaxInFlightBytes = 64 << 20
 	DefaultRecentDeliveries = 4096
-	// DefaultReadTimeout and DefaultAppendTimeout stay within the 10 seconds that
-	// GitHub, GitLab and Bitbucket wait, for bodies of ordinary size.
+	// DefaultReadTimeout and DefaultAppendTimeout, for bodies of ordinary size, fit into
+	// the 10 seconds that GitHub, GitLab and Bitbucket wait.
 	DefaultReadTimeout   = 10 * time.Second
 	DefaultAppendTimeout = 8 * time.Second
 )
@@ -30,53 +30,53 @@ const (
 // anyPartition lets the log choose the partition by the record's key.
 const anyPartition int32 = -1
 
-// Appender is the log as the receiver sees it; eventlog.Log is one.
+// Appender is the part of the log that the receiver uses; eventlog.Log implements it.
 type Appender interface {
-	// Append adds records to topic in order and returns their positions once all
-	// of them are durable. On error none, some or all may have been added.
+	// Append adds records to topic in order and returns their positions once all are
+	// durable. On error, none, some or all may have been added.
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
 }
 
-// Repositories is the catalog as the receiver sees it.
+// Repositories is the part of the catalog that the receiver uses.
 type Repositories interface {
-	// Find returns the registered repository that candidate names: the one with
-	// its ID; else the one whose clone URL is the same (code.CloneURL.Same); else,
-	// if candidate has no clone URL, the one with its name. The error wraps
-	// code.ErrNotFound if there is none.
+	// Find returns the registered repository that candidate names: the one with its ID,
+	// or else with the same clone URL (code.CloneURL.Same), or else, if candidate has no
+	// clone URL, with its name. If there is none, the error wraps code.ErrNotFound.
 	Find(ctx context.Context, candidate code.Repository) (code.Repository, error)
 }
 
 // Options configure a Receiver. Kinds and Appender are required.
 type Options struct {
-	// Kinds has the translator of each kind of host.
+	// Kinds maps each kind of host to its translator.
 	Kinds map[code.HostKind]ingest.Open
-	// Connections are the hooks, at most MaxConnections, with distinct names.
+	// Connections are the configured webhooks, at most MaxConnections, with distinct
+	// names.
 	Connections []ingest.Connection
 	Appender    Appender
-	// PartitionOf returns the partition of a key, for events without one of their
-	// own. Nil means partition 0.
+	// PartitionOf returns the partition of a key, for events that do not determine it.
+	// Nil means partition 0.
 	PartitionOf func(ctx context.Context, key []byte) (int32, error)
-	// Repositories is nil in a process without a catalog (the ingest role alone):
-	// then every repository that a delivery identifies counts as registered, or is
-	// registered once per process where the connection says so.
+	// Repositories is nil in a process without a catalog (the ingest role alone). Every
+	// repository that a delivery identifies then counts as registered, or is registered
+	// once per process if the connection is configured to.
 	Repositories Repositories
-	// Admit refuses repositories that may not be registered, with a reason for
-	// the sender. Nil admits all.
+	// Admit returns an error for repositories that may not be registered, with a reason
+	// for the sender. Nil admits all.
 	Admit func(ctx context.Context, r code.Repository) error
-	// DoubtAccess requests that the permissions of a repository, or of all repositories of
-	// the connection if it is zero, are read again from the host. It reports whether
-	// permissions of the connection are read at all. Nil: they are not.
+	// DoubtAccess requests that the permissions of a repository are reread from the host,
+	// or those of all repositories of the connection if it is zero. It reports whether
+	// permissions of the connection are read at all. Nil means that they are not.
 	DoubtAccess func(ctx context.Context, connection string, repository code.RepositoryID, at time.Time) (bool, error)
-	// Full reports that the backlog is full: the receiver then rejects every
-	// delivery, before it reads the body, and the sender retries. It is called for
-	// each delivery. Nil means never.
+	// Full reports whether the backlog is full. The receiver then rejects every delivery
+	// before it reads the body, and the sender retries. It is called for each delivery.
+	// Nil means never full.
 	Full func() bool
 
 	MaxBodyBytes int64
-	// MaxInFlightBytes bounds the bodies above a megabyte in memory; at least
-	// MaxBodyBytes. Smaller ones have a fourth of it besides.
+	// MaxInFlightBytes bounds the bodies above one megabyte in memory; it is at least
+	// MaxBodyBytes. Smaller bodies have an additional budget of a fourth of it.
 	MaxInFlightBytes int64
-	// RecentDeliveries is how many deliveries are recalled.
+	// RecentDeliveries is the number of deliveries that are recalled.
 	RecentDeliveries int
 	ReadTimeout      time.Duration
 	AppendTimeout    time.Duration
@@ -86,7 +86,7 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// MaxConnections bounds the configured hooks and with them a metric label.
+// MaxConnections bounds the configured webhooks, and thereby a metric label.
 const MaxConnections = 1000
 
 var connectionName = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)

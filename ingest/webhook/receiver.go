@@ -25,25 +25,25 @@ type Receiver struct {
 	// connections are replaced as a whole.
 	connections atomic.Pointer[map[string]*connection]
 	router      *mux.Router
-	small       *bodyBudget // of bodies up to smallBodyBytes
-	large       *bodyBudget // of all others
-	// checking is held while a large body is verified and translated, which takes a
-	// processor for some time.
+	small       *bodyBudget // for bodies up to smallBodyBytes
+	large       *bodyBudget // for larger bodies
+	// largeBodySlot is held while a large body is verified and translated, which occupies
+	// a processor for some time.
 	largeBodySlot chan struct{}
 	recent        *recentDeliveries
 	registered    *registeredIDs
 	queued        chan queuedDelivery
-	// unknown samples the log of deliveries to connections that do not exist.
+	// unknownSamplers limits the log lines of deliveries to unknown connections.
 	unknownSamplers logSamplers
 	metrics         *metrics
 }
 
-// connection is a configured hook with its translator.
+// connection is a configured webhook with its translator.
 type connection struct {
 	ingest.Connection
 	translator     ingest.Translator
 	refusalLimiter *refusalLimiter
-	// logged samples the lines of failures, by result.
+	// logSamplers limits the log lines of failures, by result.
 	logSamplers logSamplers
 }
 
@@ -60,7 +60,7 @@ func New(o Options) (*Receiver, error) {
 		o:               o,
 		small:           newBodyBudget(max(o.MaxInFlightBytes/smallShare, smallBodyBytes), smallBodyBytes),
 		large:           newBodyBudget(o.MaxInFlightBytes, o.MaxBodyBytes),
-		largeBodySlot:   make(chan struct{}, 1), // one holder
+		largeBodySlot:   make(chan struct{}, 1), // capacity 1: one holder
 		recent:          newRecentDeliveries(o.RecentDeliveries),
 		registered:      newRegisteredIDs(),
 		queued:          make(chan queuedDelivery, maxQueuedDeliveries),
@@ -74,9 +74,8 @@ func New(o Options) (*Receiver, error) {
 	return r, nil
 }
 
-// SetConnections replaces the connections, all of them or, with an error, none.
-// Deliveries that are being answered end by the former ones. It is not called by two
-// at once.
+// SetConnections replaces all connections, or none if it returns an error. Deliveries in
+// progress finish with the previous ones. It must not be called concurrently.
 func (r *Receiver) SetConnections(list []ingest.Connection) error {
 	if len(list) > MaxConnections {
 		return fmt.Errorf("webhook: %d connections, at most %d", len(list), MaxConnections)
@@ -119,8 +118,8 @@ func (r *Receiver) openConnection(c ingest.Connection) (*connection, error) {
 	return &connection{Connection: c, translator: t, refusalLimiter: new(refusalLimiter), logSamplers: newLogSamplers(connectionResults())}, nil
 }
 
-// keepBounds lets a connection go on with what its predecessor, which may be nil, has
-// counted.
+// keepBounds takes over the limiters of the previous connection of this name, which may
+// be nil.
 func (c *connection) keepBounds(former *connection) {
 	if former != nil {
 		c.refusalLimiter, c.logSamplers = former.refusalLimiter, former.logSamplers
@@ -154,20 +153,19 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.router.ServeHTTP(w, req)
 }
 
-// answer is the body of a delivery that was taken or ignored.
+// answer is the response body for a delivery that was accepted or ignored.
 type answer struct {
-	// Accepted is the number of events in the log because of this delivery.
+	// Accepted is the number of events that the delivery appended to the log.
 	Accepted   int              `json:"accepted"`
 	Positions  []event.Position `json:"positions"`
 	DeliveryID string           `json:"deliveryId"`
-	// Duplicate says that the positions are those of an earlier delivery.
+	// Duplicate means that the positions are those of an earlier delivery.
 	Duplicate bool `json:"duplicate,omitempty"`
-	// Ignored says why nothing was appended.
+	// Ignored explains why nothing was appended.
 	Ignored string `json:"ignored,omitempty"`
-	// taken says what was appended, if it is no push.
+	// appended describes the appended event if it is not a push.
 	appended string
-	// repository is the repository of the delivery and outcome its result, for
-	// logging.
+	// repository and outcome are the delivery's, for logging.
 	repository code.Repository
 	outcome    string
 }
@@ -181,7 +179,8 @@ func (r *Receiver) serveDelivery(w http.ResponseWriter, req *http.Request) {
 		a, err = r.receiveDelivery(w, req, c)
 	}
 	if errors.Is(err, ingest.ErrUnsignedTest) {
-		// Anybody can send it: it has no effect and leaves no record and no line in the log.
+		// Anyone can send it: it has no effect and leaves neither a record nor a log
+		// line.
 		r.metrics.observeDelivery(c, resultIgnored, r.o.Now().Sub(start))
 		writeJSON(w, http.StatusOK, ignoredAnswer("", "connection test: it is not signed, so it does not check the secret"))
 		return
@@ -226,8 +225,8 @@ func (r *Receiver) receiveDelivery(w http.ResponseWriter, req *http.Request, c *
 	return a, err
 }
 
-// verifyAndTranslate verifies and translates a delivery. It processes one large delivery at a
-// time, so that these use at most one processor.
+// verifyAndTranslate verifies and translates a delivery. It processes one large delivery
+// at a time, so that they use at most one processor.
 func (r *Receiver) verifyAndTranslate(ctx context.Context, c *connection, in *ingest.Request) (ingest.Delivery, error) {
 	if len(in.Body) > smallBodyBytes {
 		select {
@@ -243,7 +242,7 @@ func (r *Receiver) verifyAndTranslate(ctx context.Context, c *connection, in *in
 	return c.translator.Translate(in)
 }
 
-// processDelivery takes a delivery, or says why not.
+// processDelivery accepts a delivery or returns why not.
 func (r *Receiver) processDelivery(ctx context.Context, c *connection, in *ingest.Request, place *reservation) (answer, error) {
 	d, err := r.verifyAndTranslate(ctx, c, in)
 	if err != nil {
@@ -261,8 +260,8 @@ func (r *Receiver) processDelivery(ctx context.Context, c *connection, in *inges
 	return r.acceptDelivery(ctx, c, in, d)
 }
 
-// doubtAccess requests a new reading of the permissions that a delivery may have changed. The
-// outcome of a delivery about permissions alone becomes Ignored.
+// doubtAccess requests that the permissions that a delivery may have changed are reread.
+// It changes the outcome of a delivery about permissions alone to Ignored.
 func (r *Receiver) doubtAccess(ctx context.Context, c *connection, in *ingest.Request, d *ingest.Delivery) error {
 	if d.Outcome != ingest.AccessChanged && d.Outcome != ingest.Changed {
 		return nil
@@ -292,7 +291,7 @@ func (r *Receiver) doubtAccess(ctx context.Context, c *connection, in *ingest.Re
 	return nil
 }
 
-// acceptDelivery appends what a delivery says, unless it was just appended.
+// acceptDelivery appends the events of a delivery unless they were appended recently.
 func (r *Receiver) acceptDelivery(ctx context.Context, c *connection, in *ingest.Request, d ingest.Delivery) (answer, error) {
 	sum := sha256.Sum256(in.Body)
 	key := deliveryKey(c.Name, d.ID, sum)
@@ -334,7 +333,7 @@ func ignoredAnswer(id, reason string) answer {
 	return answer{Positions: []event.Position{}, DeliveryID: id, Ignored: reason}
 }
 
-// appendBatch writes the batch to the log and waits for the acknowledgement.
+// appendBatch appends the batch to the log and waits for the acknowledgment.
 func (r *Receiver) appendBatch(ctx context.Context, b *batch) ([]event.Position, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.o.AppendTimeout)
 	defer cancel()
@@ -354,7 +353,7 @@ func (r *Receiver) appendBatch(ctx context.Context, b *batch) ([]event.Position,
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	b, err := json.Marshal(v)
 	if err != nil {
-		// Only our own structs are written.
+		// Only Quarry's own structs are written.
 		panic(fmt.Sprintf("webhook: encode %T: %v", v, err))
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -363,7 +362,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_, _ = w.Write(append(b, '\n'))
 }
 
-// repositoryName is what messages call a repository of a payload.
+// repositoryName returns the name that messages use for a repository of a payload.
 func repositoryName(r code.Repository) string {
 	if r.Name != "" {
 		return r.Name

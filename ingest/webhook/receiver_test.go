@@ -29,7 +29,7 @@ import (
 
 const genericSecret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3"
 
-// memoryLog is an Appender that keeps the records, or fails as configured.
+// memoryLog is an Appender that keeps the records, or fails if so configured.
 type memoryLog struct {
 	mu      sync.Mutex
 	records []event.Record
@@ -59,7 +59,7 @@ func (l *memoryLog) Append(ctx context.Context, topic event.Topic, partition int
 	return positions, nil
 }
 
-// catalog is a Repositories of a few.
+// catalog is a Repositories with a fixed list.
 type catalog []code.Repository
 
 func (c catalog) Find(_ context.Context, candidate code.Repository) (code.Repository, error) {
@@ -116,7 +116,7 @@ func newReceiver(t *testing.T, o webhook.Options) *webhook.Receiver {
 //	deliver path=/webhooks/… [method=M] [sign=SECRET|standard] [event=E] [id=ID] [log=full|blocked]
 //	log
 //
-// deliver posts the input and prints the answer; log prints the events appended
+// deliver posts the input and prints the response; log prints the events appended
 // since the last log.
 func TestReceiver(t *testing.T) {
 	datadriven.Walk(t, "testdata/receiver", func(t *testing.T, path string) {
@@ -218,8 +218,8 @@ func recordIDs(t *testing.T, records []event.Record) []string {
 	return out
 }
 
-// A delivery that is repeated to another process, or after the recall table has
-// forgotten it, gives the same event IDs; another delivery gives others.
+// A delivery that is repeated to another process, or after the recall table has forgotten
+// it, has the same event IDs; other deliveries have different ones.
 func TestEventIDsRepeat(t *testing.T) {
 	first, second := new(memoryLog), new(memoryLog)
 	postDelivery(newReceiver(t, newOptions(first)), "d-1", push)
@@ -249,7 +249,7 @@ func TestRecallIsBounded(t *testing.T) {
 			t.Fatalf("%s: %d", id, w.Code)
 		}
 	}
-	// The second c is recalled, the second a was forgotten.
+	// The second c is recalled, the second a has been forgotten.
 	if got := len(log.records); got != 4*2 {
 		t.Errorf("%d events, want 8", got)
 	}
@@ -321,7 +321,8 @@ quarry_webhook_inflight_bytes 0
 	}
 }
 
-// TestFull takes nothing, and reads nothing, while too much waits.
+// TestFull checks that a delivery is rejected and its body not read while the backlog is
+// full.
 func TestFull(t *testing.T) {
 	log, full := new(memoryLog), true
 	o := newOptions(log)
@@ -341,7 +342,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// A sender that does not go on sending is cut off.
+// A sender that stops sending is cut off.
 func TestSlowBody(t *testing.T) {
 	o := newOptions(new(memoryLog))
 	o.ReadTimeout = 20 * time.Millisecond

@@ -9,8 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// recentDeliveries recalls the last deliveries that were acknowledged: a ring of
-// keys and a map. The oldest is forgotten first; recall does not renew.
+// recentDeliveries recalls the last acknowledged deliveries in a ring of keys and a map.
+// The oldest is forgotten first; a recall does not renew a delivery.
 type recentDeliveries struct {
 	mu struct {
 		sync.Mutex
@@ -27,8 +27,7 @@ func newRecentDeliveries(n int) *recentDeliveries {
 	return d
 }
 
-// get returns the positions of a delivery. The slice is shared: it is not to be
-// changed.
+// get returns the positions of a delivery. The slice is shared and must not be modified.
 func (d *recentDeliveries) get(key [sha256.Size]byte) ([]event.Position, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -48,12 +47,12 @@ func (d *recentDeliveries) put(key [sha256.Size]byte, positions []event.Position
 	d.mu.positions[key] = positions
 }
 
-// maxRegistered bounds what registered remembers; beyond it, repositories are
+// maxRegistered bounds registeredIDs. When an ID is forgotten, its repository is
 // registered again, which changes nothing.
 const maxRegistered = 1 << 16
 
-// registered remembers the repositories that this process registered, for a
-// process that has no catalog to ask.
+// registeredIDs remembers the repositories that this process registered, for a process
+// without a catalog.
 type registeredIDs struct {
 	mu struct {
 		sync.Mutex
@@ -74,7 +73,7 @@ func (r *registeredIDs) containsID(id code.RepositoryID) bool {
 	return ok
 }
 
-// addID remembers id; 0 is none.
+// addID remembers id; 0 stands for none.
 func (r *registeredIDs) addID(id code.RepositoryID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -87,5 +86,5 @@ func (r *registeredIDs) addID(id code.RepositoryID) {
 	r.mu.ids[id] = struct{}{}
 }
 
-// newDeliveryID names a delivery whose sender did not.
+// newDeliveryID returns an ID for a delivery whose sender provided none.
 func newDeliveryID() string { return "quarry-" + rand.Text() }

@@ -5,32 +5,32 @@ import (
 	"time"
 )
 
-// Limits on the events of refused deliveries, per connection: anyone who knows the
-// URL of a connection can cause refusals, and must not be able to fill the log.
+// Limits on the events of refused deliveries, per connection. Anyone who knows the URL of
+// a connection can cause refusals and must not be able to fill the log.
 const (
 	refusalBurst = 10
 	refusalEvery = time.Second
 )
 
-// refusals is a token bucket of size refusalBurst that refills by one token every
+// refusalLimiter is a token bucket of size refusalBurst that refills by one token every
 // refusalEvery. It also counts the refusals since the last recorded one.
 type refusalLimiter struct {
 	mu struct {
 		sync.Mutex
-		// full is when the bucket will be full.
+		// full is the time at which the bucket will be full.
 		full       time.Time
 		suppressed int64
 	}
 }
 
-// tryTake reports whether a refusal at now may be recorded, and how many before it
-// were suppressed. If it may not, take counts it as suppressed.
+// tryTake reports whether a refusal at now may be recorded, and how many before it were
+// suppressed. If it may not, tryTake counts it as suppressed.
 func (r *refusalLimiter) tryTake(now time.Time) (suppressed int64, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	full := r.mu.full
 	if latest := now.Add(refusalBurst * refusalEvery); full.Before(now) || full.After(latest) {
-		full = now // or the clock was set back
+		full = now // the bucket is full, or the clock was set back
 	}
 	if full = full.Add(refusalEvery); full.Sub(now) > refusalBurst*refusalEvery {
 		r.mu.suppressed++
@@ -41,7 +41,7 @@ func (r *refusalLimiter) tryTake(now time.Time) (suppressed int64, ok bool) {
 	return suppressed, true
 }
 
-// addSuppressed adds refusals that got a token but could not be recorded after all.
+// addSuppressed adds refusals that got a token but could not be recorded.
 func (r *refusalLimiter) addSuppressed(n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
