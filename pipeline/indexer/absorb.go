@@ -15,13 +15,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// The indexed state of a mirror can be behind the log: this process may have
-// died between an append and what follows it, or another worker may have held
-// the partition meanwhile. An event built on such a state would name a base that
-// the projections do not have. So what the log says is read and the mirrors
-// follow it: all of a partition when it is assigned, and those of one repository
-// after an announcement of which it is not known whether the log has it. In
-// between, no other process announces, and the mirrors stay current.
+// The indexed state of a mirror can lag behind the log: this process may have died
+// between an append and the update of the mirror, or another worker may have held the
+// partition in between. An event built on such a state would name a base that the
+// projections lack. The mirrors therefore catch up with the log: all mirrors of a
+// partition when it is assigned, and that of one repository after an announcement that
+// may or may not have reached the log. In between, no other process announces, and the
+// mirrors stay current.
 
 // refKey names a ref of a repository.
 type refKey struct {
@@ -29,25 +29,25 @@ type refKey struct {
 	ref  code.Ref
 }
 
-// announcedRefs holds the last announcement that the log has of each ref.
+// announcedRefs holds the last announcement of each ref in the log.
 type announcedRefs struct {
 	last  map[refKey]code.CommitID
 	heads map[code.RepositoryID]code.Ref
-	// removed are the repositories that were removed, whether or not they came back.
+	// removed are the repositories that were removed, including those registered again.
 	removed map[code.RepositoryID]bool
-	// causes has the causes that come at or after the record to be handled next.
+	// causes holds the causes at or after the next record to handle.
 	causes map[refKey]event.Offset
 }
 
-// sortedRefs returns the refs in an order of their own, the same each time: a failure in the
-// middle can then be repeated.
+// sortedRefs returns the refs in a fixed order, so that a failure halfway can be
+// reproduced.
 func (t *announcedRefs) sortedRefs() []refKey {
 	return slices.SortedFunc(maps.Keys(t.last), func(a, b refKey) int {
 		return cmp.Or(cmp.Compare(a.repo, b.repo), cmp.Compare(a.ref, b.ref))
 	})
 }
 
-// add takes an event over, for a record at offset at.
+// add applies the event of a record at offset at.
 func (t *announcedRefs) add(ev event.Event, at event.Offset) {
 	switch ev := ev.(type) {
 	case *event.RevisionIndexed:
@@ -69,10 +69,10 @@ func (t *announcedRefs) add(ev event.Event, at event.Offset) {
 	}
 }
 
-// Assigned implements worker.Handler: it makes the mirrors follow the log of a
-// partition, from the last mark, or from its beginning, to its end. A million
-// records take about a second. A mirror that cannot is looked at again before the
-// next record of its repository, which then fails alone.
+// Assigned implements worker.Handler. It makes the mirrors of a partition catch up with
+// the log, from the last mark, or from its beginning, to its end. A million records take
+// about a second. A mirror that fails to catch up is tried again before the next record
+// of its repository, which then fails alone.
 func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 	from, err := x.catchUpFrom(ctx, first)
 	if err != nil {
@@ -101,10 +101,10 @@ func (x *Indexer) Assigned(ctx context.Context, first event.Position) error {
 	return nil
 }
 
-// catchUpFrom returns the offset from which to catch up with the log of a
-// partition. In a process that never held the partition and has no mirror of it,
-// nothing can be out of date: announcements that overtake the records to come are
-// after them.
+// catchUpFrom returns the offset from which to catch up with the log of a partition. If
+// this process has no mark and no mirror of the partition, nothing can be out of date, so
+// it returns the offset of the first record: announcements with later causes than that
+// record come after it.
 func (x *Indexer) catchUpFrom(ctx context.Context, first event.Position) (event.Offset, error) {
 	from, err := x.readMark(ctx, first)
 	if err != nil || from > 0 {
@@ -126,8 +126,8 @@ func (x *Indexer) catchUpFrom(ctx context.Context, first event.Position) (event.
 	return first.Offset, nil
 }
 
-// catchUpRepository makes the mirror of one repository follow the log, if it is in doubt
-// whether it does.
+// catchUpRepository makes the mirror of one repository catch up with the log if it may
+// lag behind.
 func (x *Indexer) catchUpRepository(ctx context.Context, repo code.RepositoryID, at event.Position) error {
 	since, doubtful := x.partitions.staleSince(at.Partition, repo)
 	if !doubtful {
@@ -146,8 +146,8 @@ func (x *Indexer) catchUpRepository(ctx context.Context, repo code.RepositoryID,
 	return nil
 }
 
-// readAnnounced reads the announcements of a repository, or of all repositories if repo is
-// 0, from an offset to the end of the log. at is the position of the record to handle.
+// readAnnounced reads the announcements of a repository, or of all if repo is 0, from an
+// offset to the end of the log. at is the position of the record to handle.
 func (x *Indexer) readAnnounced(ctx context.Context, from event.Offset, at event.Position, repo code.RepositoryID) (announcedRefs, error) {
 	what := announcedRefs{map[refKey]code.CommitID{}, map[code.RepositoryID]code.Ref{}, map[code.RepositoryID]bool{}, map[refKey]event.Offset{}}
 	high, err := x.o.Log.HighWater(ctx, at.Topic)
@@ -162,9 +162,9 @@ func (x *Indexer) readAnnounced(ctx context.Context, from event.Offset, at event
 	return what, nil
 }
 
-// forgetIndexed forgets the refs of a repository that was removed, perhaps by another
-// process: a mirror that it left here has nothing that the log has. Those that came
-// after a removal are followed again.
+// forgetIndexed clears the indexed refs of a repository that was removed, perhaps by
+// another process: its leftover mirror shares no state with the log. Refs announced after
+// the removal are synchronized afterwards.
 func (x *Indexer) forgetIndexed(ctx context.Context, repo code.RepositoryID) error {
 	m := x.o.Mirrors.Mirror(repo)
 	indexed, err := m.IndexedRevisions(ctx)
@@ -179,9 +179,9 @@ func (x *Indexer) forgetIndexed(ctx context.Context, repo code.RepositoryID) err
 	return m.SetIndexedComplete(false)
 }
 
-// syncIndexedCommit sets the indexed commit of a ref to the one in the log. If the mirror lacks
-// that commit, the next announcement of the ref is a full manifest, and the next index
-// of all refs reads the log, because the ref may have been deleted by then.
+// syncIndexedCommit sets the indexed commit of a ref to the one in the log. If the mirror
+// lacks that commit, the next announcement of the ref is a full manifest, and the next
+// run over all refs reads the log, because the ref may have been deleted by then.
 func (x *Indexer) syncIndexedCommit(ctx context.Context, k refKey, commit code.CommitID, head code.Ref) error {
 	m := x.o.Mirrors.Mirror(k.repo)
 	if _, err := m.Repository(); errors.Is(err, code.ErrNotFound) || !m.Exists() {
@@ -206,7 +206,7 @@ func (x *Indexer) syncIndexedCommit(ctx context.Context, k refKey, commit code.C
 }
 
 // scanEvents calls visit for the events of the given types in a partition, of one
-// repository or, for 0, of all, from an offset up to but not including a position.
+// repository or, for 0, of all, from an offset up to but excluding a position.
 func (x *Indexer) scanEvents(ctx context.Context, from event.Offset, end event.Position, repo code.RepositoryID, visit func(event.Event), types ...event.Type) error {
 	wanted := map[event.Type]bool{}
 	for _, t := range types {

@@ -10,11 +10,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// maxAppendBytes bounds what one append brings of a batch: the embedded log writes it
-// whole or not at all, and a broker takes that much in one request, or in two where
-// other appends wait. Documents of a segment that the first event of a batch brings may
-// be named by its last alone; a merge in between would find them dead. Changes that do
-// not fit go to the segment store.
+// maxAppendBytes bounds the events of a batch in one append: the embedded log writes an
+// append completely or not at all, and a broker accepts that much in one request, or in
+// two while other appends wait. Only the last event of a batch may name documents of a
+// segment that its first event adds; a merge between the two would consider them dead.
+// Changes that do not fit go to the segment store.
 const maxAppendBytes = 800 << 10
 
 // newAnnouncements returns an event for each ref of a batch whose documents are sealed.
@@ -33,8 +33,8 @@ func (h *indexRun) newAnnouncements(ctx context.Context, b *batch) ([]*event.Rev
 	return events, nil
 }
 
-// announceBatch appends the events of a batch and, once the log has them, moves the
-// indexed state on.
+// announceBatch appends the events of a batch and then updates the indexed state of the
+// mirror.
 func (h *indexRun) announceBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) error {
 	records, err := h.encodeBatch(ctx, b, events)
 	if err != nil {
@@ -59,7 +59,7 @@ func (h *indexRun) announceBatch(ctx context.Context, b *batch, events []*event.
 		}
 		err = h.m.SetIndexed(ctx, ref.Ref, ref.Commit, ref.head)
 	}
-	if err != nil { // the log may have what the mirror does not know
+	if err != nil { // the log may be ahead of the mirror
 		for _, ref := range b.refs {
 			h.x.partitions.markStale(ref.cause.position.Partition, h.repo, ref.cause.position.Offset)
 		}
@@ -68,7 +68,7 @@ func (h *indexRun) announceBatch(ctx context.Context, b *batch, events []*event.
 }
 
 // encodeBatch returns the records of a batch. If the batch exceeds the limit of one
-// append, the largest lists of changes are put to the segment store.
+// append, the largest lists of changes are stored in the segment store.
 func (h *indexRun) encodeBatch(ctx context.Context, b *batch, events []*event.RevisionIndexed) ([]event.Record, error) {
 	records := make([]event.Record, len(events))
 	share := maxAppendBytes / len(events)
@@ -98,19 +98,19 @@ func (h *indexRun) encodeBatch(ctx context.Context, b *batch, events []*event.Re
 	return records, nil
 }
 
-// fillAnnouncement fills in what every announcement of a ref has.
+// fillAnnouncement sets the fields that all announcements of a ref share.
 func (x *Indexer) fillAnnouncement(ev *event.RevisionIndexed, rev revision, c cause) {
 	ev.DefaultBranch = rev.head.Short()
 	ev.Cause, ev.PushedAt, ev.IndexedAt = c.position, c.receivedAt, x.o.Now()
 }
 
-// eventID derives the ID of an announcement, so that its repetition is recognized.
+// eventID derives the ID of an announcement, so that readers recognize its repetition.
 func eventID(ev *event.RevisionIndexed) string {
 	return event.DerivedID(ev.Cause, "indexed/"+string(ev.Ref))
 }
 
-// encode returns the record of an event, with its changes in the segment store where
-// they are too many for it, or it would be larger than most bytes.
+// encode returns the record of an event. It stores the changes in the segment store if
+// they are too many for the event, or if the record would exceed most bytes.
 func (x *Indexer) encode(ctx context.Context, ev *event.RevisionIndexed, id string, most int) (event.Record, error) {
 	env := event.Envelope{ID: id, Source: source, Time: ev.IndexedAt}
 	if len(ev.Changes) <= event.MaxInlineChanges {

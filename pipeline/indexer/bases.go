@@ -11,17 +11,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxDerivations bounds the refs of one import that build on each other. The
-// projection of places allows places.MaxDepth ancestors; beyond it a manifest copies.
+// maxDerivations bounds the chain of new refs in one import that build on each other. The
+// projection of places allows places.MaxDepth ancestors; beyond that it copies the
+// manifest.
 const maxDerivations = 7
 
-// chooseBases returns refs in the order in which they are announced, each with the
-// revision that its changes are relative to. A ref that was indexed before builds on
-// itself. A new one builds on the default branch, or on that of a few refs nearby from
-// which it differs least: refs of one history are ordered by time, and every one of
-// some, then of those in between, builds on one of its neighbors in the step before.
-// So a ref costs some times the difference to its neighbor, not to the default branch,
-// and no chain is longer than maxDerivations.
+// chooseBases returns refs in the order of their announcement, each with the revision
+// that its changes are relative to. A ref that is already indexed builds on its indexed
+// commit. A new ref builds on the default branch or on a ref nearby, whichever differs
+// least. For this, the new refs are ordered by time: evenly spaced refs come first, then,
+// step by step, the refs between them, each of which may build on its neighbors of the
+// step before. A ref thus costs a few times the difference to its neighbor, rather than
+// the difference to the default branch, and no chain exceeds maxDerivations.
 func (h *indexRun) chooseBases(ctx context.Context, pending []*refChange) ([]*refChange, error) {
 	var ordered, fresh []*refChange
 	for _, ref := range pending {
@@ -61,9 +62,10 @@ func (h *indexRun) chooseBases(ctx context.Context, pending []*refChange) ([]*re
 	return d.ordered, err
 }
 
-// announcedDefault returns the default branch as it is announced before a ref, which
-// may be another one than the repository has by now: then it was renamed, and the new
-// one has most of its files. It returns none if there is none, or if it is the ref.
+// announcedDefault returns the revision of the default branch that is announced before a
+// ref. It may differ from the current default branch, which was then renamed and shares
+// most files with the old one. It returns none if there is no such branch, or if it is
+// the ref itself.
 func (h *indexRun) announcedDefault(ref code.Ref, before []*refChange) code.Revision {
 	from := h.m.AnnouncedDefault()
 	for _, other := range before {
@@ -86,7 +88,7 @@ func (h *indexRun) announcedDefault(ref code.Ref, before []*refChange) code.Revi
 	return code.Revision{Ref: from, Commit: commit}
 }
 
-// refAt returns an indexed ref that is at a commit.
+// refAt returns an indexed ref at the given commit.
 func (h *indexRun) refAt(commit code.CommitID) (code.Revision, bool) {
 	if h.indexed[h.head] == commit {
 		return code.Revision{Ref: h.head, Commit: commit}, true
@@ -100,15 +102,15 @@ func (h *indexRun) refAt(commit code.CommitID) (code.Revision, bool) {
 	return found, found.Ref != ""
 }
 
-// A derivation orders new refs and gives them bases.
+// derivation orders new refs and chooses their bases.
 type derivation struct {
 	h       *indexRun
 	ordered []*refChange
 	root    code.Revision
 }
 
-// orderRefs takes some of refs, which are ordered by time and are between before and
-// after, and then those between them, in at most steps.
+// orderRefs orders refs, which are sorted by time and lie between before and after, in at
+// most the given number of steps: evenly spaced refs first, then those between them.
 func (d *derivation) orderRefs(ctx context.Context, refs []*refChange, before, after *refChange, steps int) error {
 	if len(refs) == 0 {
 		return nil
@@ -147,7 +149,7 @@ func (d *derivation) orderRefs(ctx context.Context, refs []*refChange, before, a
 
 var errFarther = errors.New("another base is nearer")
 
-// chooseBase gives a ref that of the possible bases from which it differs least.
+// chooseBase sets the base of a ref to the candidate from which it differs least.
 func (d *derivation) chooseBase(ctx context.Context, ref, before, after *refChange) error {
 	d.h.job.report()
 	candidates := []code.Revision{d.root}

@@ -13,39 +13,39 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Bounds of a batch: the refs whose blobs are read together and that are announced in
-// one append. A ref may exceed maxBatchChanges alone.
+// Bounds of a batch: the refs whose blobs are read together and that are announced in one
+// append. A single ref may exceed maxBatchChanges.
 const (
 	maxBatchRefs    = 256
 	maxBatchChanges = 200_000
 )
 
-// A batch is refs that are indexed together: a blob that several of them bring is read
-// once.
+// batch is a set of refs that are indexed together: a blob that several of them add is
+// read once.
 type batch struct {
 	refs []*refChange
-	// items are the blobs that the refs bring.
+	// items are the blobs that the refs add.
 	items  []item
 	byBlob map[mirror.ObjectID]int // index into items
-	// changes counts those of all refs.
+	// changes counts the changes of all refs.
 	changes int
-	// readings are what the blobs that were read are read as.
+	// readings are the results of reading the blobs.
 	readings map[readingKey]reading
-	// relatives are the repositories that have what the batch takes for known.
+	// relatives are the repositories whose documents the batch relies on.
 	relatives []*relative
 }
 
-// refChange is how the manifest of a ref changes.
+// refChange is the change of the manifest of a ref.
 type refChange struct {
 	revision
 	base  code.Revision
 	cause cause
-	// changes are ordered by path; documents, flags and reasons are filled in when the
+	// changes are ordered by path; documents, flags and reasons are filled in once the
 	// blobs are known.
 	changes []event.Change
-	// documents counts the blobs that the changes bring.
+	// documents counts the blobs that the changes add.
 	documents int
-	// segments hold documents that this ref is the first of the batch to name.
+	// segments hold documents that this ref is the first in the batch to name.
 	segments []event.SegmentRef
 }
 
@@ -54,21 +54,21 @@ type item struct {
 	id        mirror.ObjectID
 	size      int64
 	places    []place
-	basePaths []string // paths in the bases: the document may be known
-	// known are the languages in which a live segment has the blob.
+	basePaths []string // paths in the bases, whose documents may be known
+	// known are the languages for which a live segment holds the blob.
 	known []code.Language
-	// mustRead says that the blob is read though a segment is believed to have it.
+	// mustRead is set if the blob must be read even if a segment should hold it.
 	mustRead bool
 }
 
-// place is a path of a ref: indices into batch.refs and into its changes.
+// place is a path in a ref: indices into batch.refs and into its changes.
 type place struct{ ref, change int }
 
 func newBatch() *batch {
 	return &batch{byBlob: map[mirror.ObjectID]int{}, readings: map[readingKey]reading{}}
 }
 
-// isFull reports whether a further ref belongs into the next batch.
+// isFull reports whether the next ref belongs into another batch.
 func (b *batch) isFull() bool { return len(b.refs) >= maxBatchRefs || b.changes >= maxBatchChanges }
 
 func (b *batch) hasRef(ref code.Ref) bool {
@@ -77,20 +77,20 @@ func (b *batch) hasRef(ref code.Ref) bool {
 
 func (b *batch) changeAt(p place) *event.Change { return &b.refs[p.ref].changes[p.change] }
 
-// addRef adds a ref with what differs between its base and its commit; without a base
-// everything is new. The documents of a base count as known if the log has announced it,
-// and if it is not among the refs of the batch: it may be refreshed there.
+// addRef adds a ref with the differences between its base and its commit; without a base,
+// all files are new. The documents of a base count as known if the log contains its
+// announcement and the base is not a ref of the batch, where it may be refreshed.
 func (h *indexRun) addRef(ctx context.Context, b *batch, ref *refChange) error {
 	x, t := h.x, h.trees
 	between, err := changeset.Compare(ctx, t, ref.base.Commit, ref.Commit, x.o.MaxFiles)
 	if errors.Is(err, mirror.ErrMissing) && ref.base.Commit != "" {
-		// The base was pruned from the mirror: say everything again.
+		// The base was pruned from the mirror: announce the full manifest.
 		ref.base = code.Revision{}
 		between, err = changeset.Compare(ctx, t, "", ref.Commit, x.o.MaxFiles)
 	}
 	if errors.Is(err, mirror.ErrTooLarge) {
-		// What was listed may be most of the heap, and nothing else may make the
-		// collector run for minutes.
+		// The listing may be most of the heap, and the collector might not run for
+		// minutes otherwise.
 		debug.FreeOSMemory()
 	}
 	if err != nil {
@@ -116,7 +116,7 @@ func (h *indexRun) addRef(ctx context.Context, b *batch, ref *refChange) error {
 	return nil
 }
 
-// addChange adds the change of one path of the batch's last ref.
+// addChange adds the change of one path to the last ref of the batch.
 func (x *Indexer) addChange(b *batch, ref *refChange, c *changeset.Change) {
 	now, change := c.New, event.Change{Path: c.Path}
 	switch {
@@ -140,7 +140,7 @@ func (x *Indexer) addChange(b *batch, ref *refChange, c *changeset.Change) {
 	ref.changes = append(ref.changes, change)
 }
 
-// addItem notes that a place has a blob that may have to be read.
+// addItem records that the blob at a place may have to be read.
 func (b *batch) addItem(e mirror.Entry, at place, always bool) {
 	i, ok := b.byBlob[e.ID]
 	if !ok {
@@ -153,10 +153,9 @@ func (b *batch) addItem(e mirror.Entry, at place, always bool) {
 	it.mustRead = it.mustRead || always
 }
 
-// unreadItems returns the items that are not named whole by now: those of the default
-// branch, whose documents nearly every search looks at, and the others. Both are
-// ordered by path, so that the versions of a file, of which git has the differences,
-// follow each other.
+// unreadItems returns the items without documents so far: those of the default branch,
+// which nearly every search covers, and the rest. Both are ordered by path, so that
+// versions of a file, which git stores as deltas, are adjacent.
 func (b *batch) unreadItems() (ofDefault, others []item) {
 	for i := range b.items {
 		it := &b.items[i]

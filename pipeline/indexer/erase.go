@@ -14,10 +14,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// errOnDisk says that a copy would bring the text back.
+// errOnDisk means that a copy would restore the text.
 var errOnDisk = errors.New("the repository on disk still holds it: run git reflog expire --expire=now --all and git gc --prune=now in it, then erase it again")
 
-// eraseText removes text that no ref leads to from the mirror.
+// eraseText removes text that no ref reaches from the mirror.
 func (x *Indexer) eraseText(ctx context.Context, ev *event.ErasureRequested, at event.Position, job *job) error {
 	m := x.o.Mirrors.Mirror(ev.Repository)
 	var err error
@@ -32,10 +32,10 @@ func (x *Indexer) eraseText(ctx context.Context, ev *event.ErasureRequested, at 
 	if err != nil {
 		return err
 	}
-	if err := readingsOf(m).removeFiles(); err != nil { // they have the names of its blobs
+	if err := readingsOf(m).removeFiles(); err != nil { // they contain the names of its blobs
 		return err
 	}
-	if !m.Exists() { // it was a copy
+	if !m.Exists() { // it was a copy of a repository on disk
 		if err := x.copyAgain(ctx, m, ev, at, job); err != nil {
 			return err
 		}
@@ -44,11 +44,11 @@ func (x *Indexer) eraseText(ctx context.Context, ev *event.ErasureRequested, at 
 	return nil
 }
 
-// copyAgain makes a copy of a repository on disk from scratch, without the text.
+// copyAgain copies a repository on disk from scratch, without the erased text.
 func (x *Indexer) copyAgain(ctx context.Context, m *mirror.Mirror, ev *event.ErasureRequested, at event.Position, job *job) error {
 	r, err := x.loadRepository(ctx, m, ev.Repository, at)
 	if errors.Is(err, code.ErrNotFound) {
-		return nil // it was removed before
+		return nil // it has been removed
 	}
 	if err == nil {
 		_, err = x.indexRepository(ctx, m, r, indexRequest{cause: sameCause(cause{position: at, receivedAt: ev.At})}, job)
@@ -68,9 +68,9 @@ func (x *Indexer) copyAgain(ctx context.Context, m *mirror.Mirror, ev *event.Era
 	return err
 }
 
-// deleteUnannounced deletes the segments that were built for a repository and that the
-// log does not name. No other repository can name them: their IDs depend on the
-// repository.
+// deleteUnannounced deletes the segments that were built for a repository and that no
+// event in the log names. No other repository can name them, because their IDs depend on
+// the repository.
 func (x *Indexer) deleteUnannounced(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, at event.Position) error {
 	segments, err := m.UnannouncedSegments()
 	if err != nil || len(segments) == 0 {
@@ -94,7 +94,7 @@ func (x *Indexer) deleteUnannounced(ctx context.Context, m *mirror.Mirror, id co
 	for _, text := range segments {
 		parsed, err := segment.ParseID(text)
 		if err != nil {
-			continue // torn by a crash: it was not put
+			continue // torn by a crash: the segment was never stored
 		}
 		err = x.o.Segments.Delete(ctx, segmentstore.SegmentName(parsed))
 		if errors.Is(err, segmentstore.ErrHeld) { // a backup is running

@@ -15,40 +15,40 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Repositories whose histories begin with one commit are a family: forks, mirrors and
-// clones under several names (docs/adr/0024). Documents are located by the partition, so
-// what a relative in the same partition has announced is held by a live segment for all
-// of them. A relative may give it up at any time, so what was taken for known is looked
-// up once more before the append, and until then no relative announces anything.
+// Repositories whose histories begin with the same commit are a family: forks, mirrors
+// and clones under several names (docs/adr/0024). Documents are located per partition, so
+// documents that a relative in the same partition has announced are in a live segment for
+// all of them. A relative may drop them at any time, so the documents that a batch relies
+// on are verified before the append, and no relative announces until it is done.
 
 const (
-	// maxRelatives bounds the relatives that are looked at for one batch.
+	// maxRelatives bounds the relatives that are searched for one batch.
 	maxRelatives = 8
 	// maxFamilyWalk bounds the directories of relatives that are visited for one batch,
-	// and walkPerBlob how many more for each blob in question: the trees of a relative
-	// may be as large as its owner likes.
+	// and walkPerBlob those added for each blob in question: the owner of a relative
+	// controls the size of its trees.
 	maxFamilyWalk = 1 << 16
 	walkPerBlob   = 4
 )
 
-// errFamilyChanged says that a relative gave up documents that a batch relies on.
+// errFamilyChanged means that a relative dropped documents that a batch relies on.
 var errFamilyChanged = errors.New("a relative no longer has what was taken for known")
 
-// families are the repositories that this process has mirrors of, by the root of their
-// history.
+// families maps the root of a history to the repositories that this process has mirrors
+// of.
 type families struct {
 	mu struct {
 		sync.Mutex
 		loaded  bool
 		roots   map[code.RepositoryID]code.CommitID
-		members map[code.CommitID][]code.RepositoryID // in the order in which they came
+		members map[code.CommitID][]code.RepositoryID // in the order of joining
 		locks   map[familyLock]chan struct{}
-		// changes counts what was announced of a repository, begun and ended.
+		// changes counts the announcements of a repository, each at its begin and end.
 		changes map[code.RepositoryID]uint64
 	}
 }
 
-// loadLocked reads the families of the mirrors there are.
+// loadLocked reads the families of the existing mirrors. It must be called with mu held.
 func (f *families) loadLocked(ms *mirror.Mirrors) error {
 	if f.mu.loaded {
 		return nil
@@ -97,7 +97,8 @@ func (f *families) leaveLocked(id code.RepositoryID) {
 	}
 }
 
-// familyOf returns the root that names the family of a repository, empty for none.
+// familyOf returns the root commit that identifies the family of a repository, or an
+// empty string.
 func (x *Indexer) familyOf(id code.RepositoryID) (code.CommitID, error) {
 	f := &x.families
 	f.mu.Lock()
@@ -106,7 +107,7 @@ func (x *Indexer) familyOf(id code.RepositoryID) (code.CommitID, error) {
 	return f.mu.roots[id], err
 }
 
-// leaveFamily forgets a repository whose mirror is removed.
+// leaveFamily removes a repository whose mirror is deleted.
 func (x *Indexer) leaveFamily(id code.RepositoryID) {
 	f := &x.families
 	f.mu.Lock()
@@ -117,8 +118,8 @@ func (x *Indexer) leaveFamily(id code.RepositoryID) {
 	}
 }
 
-// joinFamily finds the family of the repository by the commit of its default branch, if
-// it is not known yet. A history that is too long has none.
+// joinFamily determines the family of the repository from the commit of its default
+// branch, unless it is known. A history that is too long has no family.
 func (h *indexRun) joinFamily(ctx context.Context, revs []revision) error {
 	root, err := h.x.familyOf(h.repo)
 	if err != nil {
@@ -154,8 +155,7 @@ func (h *indexRun) joinFamily(ctx context.Context, revs []revision) error {
 	return nil
 }
 
-// noteChange says that what the log has of a repository is about to change, or has
-// changed.
+// noteChange records that an announcement of a repository begins or has ended.
 func (x *Indexer) noteChange(id code.RepositoryID) {
 	f := &x.families
 	f.mu.Lock()
@@ -165,7 +165,7 @@ func (x *Indexer) noteChange(id code.RepositoryID) {
 	}
 }
 
-// changesOf returns how often that was said.
+// changesOf returns the number of calls of noteChange for a repository.
 func (x *Indexer) changesOf(id code.RepositoryID) uint64 {
 	f := &x.families
 	f.mu.Lock()
@@ -173,18 +173,18 @@ func (x *Indexer) changesOf(id code.RepositoryID) uint64 {
 	return f.mu.changes[id]
 }
 
-// A relative is a repository of the family, and what a batch takes for known because of
-// it.
+// relative is a repository of the family, with the blobs that a batch relies on because
+// of it.
 type relative struct {
 	id   code.RepositoryID
 	m    *mirror.Mirror
 	used map[mirror.ObjectID][]readingKey
-	// changes is what was announced of it before it was looked at.
+	// changes is the value of changesOf before the relative was searched.
 	changes uint64
 }
 
-// relatives returns the members of the family whose documents lie in the same
-// partition, those first that came first: forks come behind what they were made of.
+// relatives returns the members of the family whose documents lie in the same partition,
+// in the order of joining: a fork comes after its origin.
 func (h *indexRun) relatives(ctx context.Context) ([]*relative, error) {
 	if h.root == "" || h.alone {
 		return nil, nil
@@ -217,8 +217,8 @@ func (h *indexRun) relatives(ctx context.Context) ([]*relative, error) {
 	return out, nil
 }
 
-// nameFromFamily names the documents that relatives have, by what they read them as.
-// found are the readings that are known, and those of relatives are added.
+// nameFromFamily sets the documents of blobs that relatives have announced. It adds the
+// readings of relatives to found, which holds the known ones.
 func (h *indexRun) nameFromFamily(ctx context.Context, b *batch, found map[readingKey]reading) error {
 	relatives, err := h.relatives(ctx)
 	if err != nil || len(relatives) == 0 {
@@ -232,7 +232,7 @@ func (h *indexRun) nameFromFamily(ctx context.Context, b *batch, found map[readi
 	}
 	for _, r := range relatives {
 		if err := h.addReadings(b, r, found); err != nil {
-			continue // without them it knows nothing
+			continue // without its readings, a relative cannot help
 		}
 		wanted := h.wantedFrom(b, found)
 		if len(wanted) == 0 {
@@ -260,8 +260,7 @@ func (h *indexRun) nameFromFamily(ctx context.Context, b *batch, found map[readi
 	return nil
 }
 
-// addReadings adds what a relative has read blobs of the batch as, of which nothing is
-// known.
+// addReadings adds a relative's readings of blobs in the batch that have none yet.
 func (h *indexRun) addReadings(b *batch, r *relative, found map[readingKey]reading) error {
 	missing := map[readingKey]struct{}{}
 	h.eachKey(b, func(k readingKey, it *item, _ string) {
@@ -272,8 +271,8 @@ func (h *indexRun) addReadings(b *batch, r *relative, found map[readingKey]readi
 	return readingsOf(r.m).findReadings(missing, func(k readingKey, r reading) { found[k] = r })
 }
 
-// wantedFrom returns the blobs of which all is known but whether a live segment has
-// them, with the keys of their places.
+// wantedFrom returns the blobs, with the keys of their places, of which everything is
+// known except whether a live segment holds them.
 func (h *indexRun) wantedFrom(b *batch, found map[readingKey]reading) map[mirror.ObjectID][]readingKey {
 	wanted := map[mirror.ObjectID][]readingKey{}
 	for i := range b.items {
@@ -300,8 +299,8 @@ func (h *indexRun) wantedFrom(b *batch, found map[readingKey]reading) map[mirror
 	return wanted
 }
 
-// nameItems names the blobs of which everything is known by now, and keeps what they are
-// read as, so that the next push does not depend on relatives for it.
+// nameItems sets the documents of blobs that are completely known, and stores their
+// readings, so that the next push does not depend on relatives for them.
 func (h *indexRun) nameItems(b *batch, found map[readingKey]reading) {
 	for i := range b.items {
 		it := &b.items[i]
@@ -319,9 +318,9 @@ func (h *indexRun) nameItems(b *batch, found map[readingKey]reading) {
 	}
 }
 
-// find calls live for those of the wanted keys under which a ref of the relative has the
-// blob, and takes them from wanted. It visits at most so many directories, and returns
-// how many.
+// find calls live for each wanted key for which a ref of the relative contains the blob,
+// and removes the key from wanted. It visits at most the given number of directories and
+// returns how many it visited.
 func (r *relative) find(ctx context.Context, wanted map[mirror.ObjectID][]readingKey, most int, class func(string) string, live func(mirror.ObjectID, readingKey)) (visited int, err error) {
 	indexed, err := indexedCommits(ctx, r.m)
 	if err != nil {
@@ -347,12 +346,12 @@ func (r *relative) find(ctx context.Context, wanted map[mirror.ObjectID][]readin
 	return walkLive(ctx, trees, commits, most, class, wanted, live)
 }
 
-// maxRelativeCommits bounds the commits of a relative that are looked at.
+// maxRelativeCommits bounds the commits of a relative that are searched.
 const maxRelativeCommits = 1 << 12
 
-// confirmRelatives fails with errFamilyChanged if a relative does not have any more what
-// the batch relies on, or the log says that it was removed. The caller holds the lock of
-// the family.
+// confirmRelatives returns errFamilyChanged if a relative no longer has the blobs that
+// the batch relies on, or if the log contains its removal. The caller must hold the lock
+// of the family.
 func (h *indexRun) confirmRelatives(ctx context.Context, b *batch) error {
 	if len(b.relatives) == 0 {
 		return nil
@@ -381,8 +380,8 @@ func (h *indexRun) confirmRelatives(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// checkRemovals looks for a removal of a relative that this process has not handled yet:
-// readers have, and a merge may drop documents that no repository names.
+// checkRemovals looks for the removal of a relative that this process has not handled
+// yet. Readers have applied it, and a merge may drop documents that no repository names.
 func (h *indexRun) checkRemovals(ctx context.Context, b *batch) error {
 	at := b.refs[0].cause.position
 	from := h.x.partitions.markedAt(h.partition)
@@ -410,7 +409,8 @@ func (h *indexRun) checkRemovals(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// retryAlone makes the refs of a batch ready to be indexed again, without the family.
+// retryAlone resets the refs of a batch, so that they can be indexed again without the
+// family.
 func (h *indexRun) retryAlone(ctx context.Context, b *batch, cause error) error {
 	h.alone = true
 	h.x.o.Logger.Info("index without the family", "repository_id", h.repo, "refs", len(b.refs), "reason", cause)

@@ -7,21 +7,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxImportWait bounds how long a first import waits for that of a relative. Then it
-// reads everything itself, and the next merge drops what both have.
+// maxImportWait bounds how long a first import waits for that of a relative. After that,
+// it reads all blobs itself, and the next merge drops the duplicates.
 const maxImportWait = 30 * time.Minute
 
-// A familyLock is what one member of a family does at a time: announce, or bring its first
-// documents to a partition.
+// familyLock identifies a lock of a family: only one member at a time may announce, and
+// only one may import its first documents into a partition.
 type familyLock struct {
 	root      code.CommitID
-	partition int32 // announcing if negative
+	partition int32 // a partition, or announcing
 }
 
-// announcing is held by the member that appends, in whichever partition.
+// announcing identifies the lock that a member holds while it appends, in any partition.
 const announcing = -1
 
-// lock returns the lock of a family, which is taken by a send.
+// lock returns the lock of a family as a channel. A send acquires it.
 func (f *families) lock(l familyLock) chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -33,10 +33,10 @@ func (f *families) lock(l familyLock) chan struct{} {
 	return lock
 }
 
-// beginFirstImport waits until no relative brings its first documents to the partition,
-// and keeps others from it until done is called: clones that are registered at the same
-// moment find what the first of them has announced. It does nothing for a repository that
-// is indexed already, or that has no family.
+// beginFirstImport waits until no relative imports its first documents into the
+// partition, and then keeps relatives from doing so until done is called. Clones that are
+// registered at the same time thus find the announcements of the first. It does nothing
+// if the repository is already indexed or has no family.
 func (h *indexRun) beginFirstImport(ctx context.Context) (done func(), err error) {
 	if h.root == "" || len(h.indexed) > 0 {
 		return func() {}, nil
@@ -57,7 +57,7 @@ func (h *indexRun) beginFirstImport(ctx context.Context) (done func(), err error
 		case lock <- struct{}{}:
 			return release, nil
 		case <-progress.C:
-			h.job.report() // it is not stuck
+			h.job.report() // the record is not stuck
 		case <-limit.C:
 			return func() {}, nil
 		case <-ctx.Done():
@@ -66,8 +66,9 @@ func (h *indexRun) beginFirstImport(ctx context.Context) (done func(), err error
 	}
 }
 
-// beginAnnouncement waits until no relative of a repository announces anything, and
-// keeps them from it until done is called. It does nothing for one without a family.
+// beginAnnouncement waits until no relative of a repository announces, and keeps
+// relatives from announcing until done is called. It does nothing for a repository
+// without a family.
 func (x *Indexer) beginAnnouncement(ctx context.Context, root code.CommitID, repo code.RepositoryID) (done func(), err error) {
 	if root == "" {
 		return func() {}, nil

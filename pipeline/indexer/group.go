@@ -7,13 +7,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A pushGroup is pushes of one repository that are handled as one: state wins, so each
-// ref is fetched once and indexed as it stands then.
+// pushGroup is a set of pushes of one repository that are handled as one: state wins, so
+// each ref is fetched once and indexed as fetched.
 type pushGroup struct {
 	repo   code.RepositoryID
 	pushes []push
-	// refs are those of the pushes, in the order of their first; byRef finds them.
-	// The empty ref means all refs.
+	// refs are the refs of the pushes, in the order of their first push, and byRef
+	// indexes them. The empty ref stands for all refs.
 	refs  []*pushedRef
 	byRef map[code.Ref]*pushedRef
 }
@@ -24,17 +24,17 @@ type push struct {
 	at event.Position
 }
 
-// pushedRef is the pushes of one ref, and what happened to them.
+// pushedRef holds the pushes of one ref and their outcome.
 type pushedRef struct {
 	ref    code.Ref
 	pushes []push
 	refOutcome
-	// outcome is why there was no news.
+	// outcome is the reason why the ref was not announced.
 	outcome event.PushOutcome
 }
 
-// groupPushes makes a group of first, which is the first record, and of the pushes of
-// its repository that follow at once.
+// groupPushes groups first, the first record, with the consecutive pushes of its
+// repository that follow.
 func groupPushes(first *event.Push, records []event.Record) *pushGroup {
 	g := &pushGroup{repo: first.Repository, byRef: map[code.Ref]*pushedRef{}}
 	g.add(push{first, records[0].Position})
@@ -42,7 +42,7 @@ func groupPushes(first *event.Push, records []event.Record) *pushGroup {
 		_, ev, err := event.Decode(records[i])
 		p, ok := ev.(*event.Push)
 		if err != nil || !ok || p.Repository != g.repo {
-			break // it comes first the next time
+			break // it is the first of the next group
 		}
 		g.add(push{p, records[i].Position})
 	}
@@ -60,8 +60,8 @@ func (g *pushGroup) add(p push) {
 	g.pushes = append(g.pushes, p)
 }
 
-// causeOf returns the cause of an announcement of a ref: its pushes and those of all
-// refs or, if there are none, all pushes of the group.
+// causeOf returns the cause of an announcement of a ref: its pushes and those of all refs
+// or, if there are none, all pushes of the group.
 func (g *pushGroup) causeOf(ref code.Ref) cause {
 	var c cause
 	for _, of := range []*pushedRef{g.byRef[ref], g.byRef[""]} {
@@ -75,19 +75,19 @@ func (g *pushGroup) causeOf(ref code.Ref) cause {
 	return c
 }
 
-// cause is what led to an announcement: the last event that is handled with it, and
-// when the first reached Quarry.
+// cause is the reason of an announcement: the position of the last event that led to it,
+// and the time at which Quarry received the first.
 type cause struct {
 	position   event.Position
 	receivedAt time.Time
-	// delivery is what the code host calls the last push, for the log of the process.
+	// delivery is the code host's ID of the last push, for log lines.
 	delivery string
 }
 
-// sameCause returns a function that gives every ref one cause.
+// sameCause returns a function that returns the same cause for every ref.
 func sameCause(c cause) func(code.Ref) cause { return func(code.Ref) cause { return c } }
 
-// withPushes returns the cause with more pushes.
+// withPushes returns the cause extended by pushes.
 func (c cause) withPushes(pushes []push) cause {
 	first, last := pushes[0].ReceivedAt, pushes[len(pushes)-1].at
 	if c.receivedAt.IsZero() || first.Before(c.receivedAt) {
@@ -99,7 +99,7 @@ func (c cause) withPushes(pushes []push) cause {
 	return c
 }
 
-// cameTo reports whether every push of the ref says that it came to commit.
+// cameTo reports whether every push of the ref reports that it moved to commit.
 func (of *pushedRef) cameTo(commit code.CommitID) bool {
 	for _, p := range of.pushes {
 		if p.After != commit {
@@ -109,7 +109,7 @@ func (of *pushedRef) cameTo(commit code.CommitID) bool {
 	return commit != ""
 }
 
-// wantsRefresh reports whether a push asks for the ref to be announced again.
+// wantsRefresh reports whether a push requests a new announcement of the ref.
 func (of *pushedRef) wantsRefresh() bool {
 	for _, p := range of.pushes {
 		if p.Action == event.ActionRefresh {
@@ -119,13 +119,13 @@ func (of *pushedRef) wantsRefresh() bool {
 	return false
 }
 
-// refreshRequested reports whether a push requests to announce a ref again.
+// refreshRequested reports whether a push requests a new announcement of a ref.
 func (g *pushGroup) refreshRequested(ref code.Ref) bool {
 	of := g.byRef[ref]
 	return ref != "" && of != nil && of.wantsRefresh()
 }
 
-// setOutcome notes what happened to the ref.
+// setOutcome records the outcome of the ref.
 func (of *pushedRef) setOutcome(b refOutcome) {
 	of.refOutcome, of.outcome = b, event.PushUnchanged
 	if b.commit == "" {
@@ -133,8 +133,8 @@ func (of *pushedRef) setOutcome(b refOutcome) {
 	}
 }
 
-// handledEvent returns the outcomes of the pushes whose ref was announced neither now
-// nor, according to answered, before.
+// handledEvent returns the outcomes of the pushes whose ref was not announced, neither
+// now nor, according to answered, before.
 func (g *pushGroup) handledEvent(answered func(code.Ref) event.Offset, now time.Time) *event.PushesHandled {
 	ev := &event.PushesHandled{Repository: g.repo, At: now}
 	for _, p := range g.pushes {

@@ -33,26 +33,26 @@ type Log interface {
 	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
 }
 
-// Options configure an Indexer. Log, Mirrors, Analyzer and Segments are required.
+// Options configures an Indexer. Log, Mirrors, Analyzer and Segments are required.
 type Options struct {
 	Log      Log
 	Mirrors  *mirror.Mirrors
 	Analyzer *analyze.Analyzer
 	Segments segmentstore.Store
-	// TempDir is where segments are written before they go to the store; on the
-	// file system of a Directory they are moved, not copied. Default os.TempDir.
+	// TempDir is where segments are written before they are stored. If it is on the file
+	// system of a Directory, they are moved rather than copied. Default os.TempDir.
 	TempDir string
-	// MaxBlobBytes is that of the analyzer; larger blobs are not read. Default
+	// MaxBlobBytes is the limit of the analyzer; larger blobs are not read. Default
 	// analyze.DefaultMaxBlobBytes.
 	MaxBlobBytes int64
-	// MaxFiles bounds the files that differ between two commits, at about 600 bytes of
-	// memory each. Default: changeset.MaxChanges.
+	// MaxFiles bounds the files that differ between two commits. Each takes about 600
+	// bytes of memory. Default changeset.MaxChanges.
 	MaxFiles int
-	// SegmentBytes is the text of the largest segment. Default:
+	// SegmentBytes is the text of the largest segment. Default
 	// segment.DefaultMaxTextBytes.
 	SegmentBytes int64
-	// Slots bounds the large segments built at once, in the whole process. Default:
-	// as many as there are processors.
+	// Slots bounds the large segments that the process builds concurrently. Default: the
+	// number of processors.
 	Slots *segment.Slots
 	// Now is the clock, for IndexedAt. Default time.Now.
 	Now        func() time.Time
@@ -88,13 +88,13 @@ func (o *Options) ensureDefaults() error {
 	return nil
 }
 
-// An Indexer implements worker.Handler.
+// Indexer implements worker.Handler.
 type Indexer struct {
 	o               Options
-	smallBuildSlots *segment.Slots // of segments below segment.SmallBytes
+	smallBuildSlots *segment.Slots // for segments below segment.SmallBytes
 	partitions      partitions
 	families        families
-	// markEvery is the constant but in tests.
+	// markEvery is the constant markEvery except in tests.
 	markEvery int
 	builders  sync.Pool // of *segment.Builder
 	jobs      jobs
@@ -113,19 +113,19 @@ func New(o Options) (*Indexer, error) {
 	return x, nil
 }
 
-// Wants implements worker.Handler. It includes what no stage can read, for Handle
-// to refuse.
+// Wants implements worker.Handler. It includes records that no stage can read, so that
+// Handle refuses them.
 func (x *Indexer) Wants(rec event.Record) bool {
 	return event.ForWorkers(event.TypeOf(rec))
 }
 
-// IsImport reports whether a record may ask for a whole repository, which can take
-// many minutes.
+// IsImport reports whether a record may require the import of a whole repository, which
+// can take many minutes.
 func IsImport(rec event.Record) bool {
 	return event.TypeOf(rec) == event.TypeRepositoryRegistered || event.SourceOf(rec) == event.RepairSource
 }
 
-// Handle implements worker.Handler. Pushes that follow each other are one.
+// Handle implements worker.Handler. It handles consecutive pushes as one group.
 func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, error) {
 	at := records[0].Position
 	_, ev, err := event.Decode(records[0])
@@ -151,9 +151,9 @@ func (x *Indexer) Handle(ctx context.Context, records []event.Record) (int, erro
 	return n, err
 }
 
-// handleWithMirror calls handle, and if the existing mirror is damaged, recreates
-// the mirror and calls handle again. It does not retry with a mirror that was just
-// fetched: its objects are missing from the repository itself.
+// handleWithMirror calls handle. If the existing mirror is damaged, it recreates the
+// mirror and calls handle again. It does not retry with a mirror that was just fetched,
+// because the repository itself then lacks the objects.
 func (x *Indexer) handleWithMirror(ctx context.Context, repo code.RepositoryID, job *job, handle func() error) error {
 	m := x.o.Mirrors.Mirror(repo)
 	if !m.Exists() {
@@ -187,12 +187,12 @@ func (x *Indexer) handleEvent(ctx context.Context, ev event.Event, at event.Posi
 	return nil
 }
 
-// IsRemoval reports whether a record removes its repository, which makes what came
-// before it pointless.
+// IsRemoval reports whether a record removes its repository, which makes its earlier
+// records irrelevant.
 func IsRemoval(rec event.Record) bool { return event.TypeOf(rec) == event.TypeRepositoryRemoved }
 
-// Name returns the name of the repository of a record: what a registration says, or
-// what the mirror knows; empty for neither.
+// Name returns the name of the repository of a record, from a registration or from the
+// mirror, or an empty string.
 func (x *Indexer) Name(rec event.Record) string {
 	switch _, ev, _ := event.Decode(rec); ev := ev.(type) {
 	case *event.RepositoryRegistered:
@@ -211,7 +211,7 @@ func (x *Indexer) Name(rec event.Record) string {
 	return r.Name
 }
 
-// classifyError says to the worker what an error means.
+// classifyError wraps an error for the worker, which decides by it whether to retry.
 func classifyError(err error) error {
 	switch {
 	case err == nil:

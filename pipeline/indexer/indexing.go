@@ -10,23 +10,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// revision is a ref to index, at a commit, in a repository whose default branch
-// is head.
+// revision is a ref to index at a commit, in a repository whose default branch is head.
 type revision struct {
 	repo code.RepositoryID
 	code.Revision
 	head code.Ref
-	// refresh says that a reader lacks the commit that was indexed last: it is not the
-	// base, and the ref is news though nothing has changed.
+	// refresh means that a reader lacks the last indexed commit: it cannot be the base,
+	// and the ref is indexed even if it is unchanged.
 	refresh bool
 }
 
-// isOvertaken reports whether the log has an announcement of the ref with a later cause.
+// isOvertaken reports whether the log contains an announcement of the ref with a later
+// cause.
 func (x *Indexer) isOvertaken(rev revision, c cause) bool {
 	return x.partitions.lastCause(refKey{rev.repo, rev.Ref}, c.position.Partition) > c.position.Offset
 }
 
-// An indexRun indexes refs of one repository, for one record or one group.
+// indexRun indexes refs of one repository for one record or one group.
 type indexRun struct {
 	x        *Indexer
 	m        *mirror.Mirror
@@ -35,26 +35,25 @@ type indexRun struct {
 	job      *job
 	trees    *mirror.Trees
 	readings readings
-	// indexed are the commits of the refs as the log has them.
+	// indexed are the announced commits of the refs.
 	indexed map[code.Ref]code.CommitID
 	// announced are the refs that this run announced, named their documents.
 	announced map[code.Ref]bool
 	named     namedDocuments
 	partition int32
-	// root names the family, empty for none; alone says that it is not looked at.
+	// root identifies the family, if any; alone means that the family is not searched.
 	root  code.CommitID
 	alone bool
 }
 
-// indexRefs indexes refs at their commits, those whose commit is not news excepted, and
-// reports which were news. Refs that come together are read together: a blob is read,
-// analyzed and sealed once, whichever of them have it, and not at all if a ref that is
-// indexed has it.
+// indexRefs indexes refs at their commits, except those already indexed there, and
+// reports which it announced. Refs are read together: a blob is read, analyzed and sealed
+// once for all of them, and not at all if an indexed ref contains it.
 //
-//	pendingRefs      which are news                            indexing.go
-//	joinFamily       which relatives may have the documents    family.go
-//	chooseBases      what each is compared with                bases.go
-//	indexNextBatch   as many as fit into one batch             indexing.go
+//	pendingRefs      refs to index                           indexing.go
+//	joinFamily       relatives that may have the documents   family.go
+//	chooseBases      the base of each ref                    bases.go
+//	indexNextBatch   as many refs as fit into a batch        indexing.go
 func (x *Indexer) indexRefs(ctx context.Context, m *mirror.Mirror, revs []revision, causeOf func(code.Ref) cause, job *job) (indexed map[code.Ref]bool, err error) {
 	indexed = map[code.Ref]bool{}
 	if len(revs) == 0 {
@@ -107,7 +106,7 @@ func indexedCommits(ctx context.Context, m *mirror.Mirror) (map[code.Ref]code.Co
 	return commits, nil
 }
 
-// pendingRefs returns the refs that are news.
+// pendingRefs returns the refs that must be indexed.
 func (h *indexRun) pendingRefs(revs []revision, causeOf func(code.Ref) cause) []*refChange {
 	announcedDefault := h.m.AnnouncedDefault()
 	var pending []*refChange
@@ -125,9 +124,9 @@ func (h *indexRun) pendingRefs(revs []revision, causeOf func(code.Ref) cause) []
 	return pending
 }
 
-// indexNextBatch indexes the first of pending, as many as fit into a batch, notes them in
-// indexed and returns the others. If a relative changed meanwhile, none is indexed, and
-// the next call does without relatives.
+// indexNextBatch indexes the first refs of pending that fit into a batch, records them in
+// indexed and returns the rest. If a relative changed in the meantime, it indexes none,
+// and the next call does not use relatives.
 func (h *indexRun) indexNextBatch(ctx context.Context, pending []*refChange, indexed map[code.Ref]bool) ([]*refChange, error) {
 	started, b := h.x.o.Now(), newBatch()
 	for len(pending) > 0 && !b.isFull() {
@@ -152,11 +151,11 @@ func (h *indexRun) indexNextBatch(ctx context.Context, pending []*refChange, ind
 	return pending, nil
 }
 
-// indexBatch brings the documents of a batch into segments and announces its refs. More
-// says that another batch of the run follows.
+// indexBatch seals the documents of a batch in segments and announces its refs. more
+// means that another batch of the run follows.
 //
-//	nameKnown           documents that live segments have    known.go
-//	sealBatch           the others are read and sealed       units.go
+//	nameKnown           documents that live segments hold    known.go
+//	sealBatch           read and seal the rest               units.go
 //	newAnnouncements    an event for each ref                announce.go
 //	announceBatch       log, then mirror                     announce.go
 func (h *indexRun) indexBatch(ctx context.Context, b *batch, started time.Time, more bool) error {
@@ -184,7 +183,7 @@ func (h *indexRun) indexBatch(ctx context.Context, b *batch, started time.Time, 
 	return nil
 }
 
-// noteAnnounced notes what the log has of a batch now, and logs it.
+// noteAnnounced records and logs the announcement of a batch.
 func (h *indexRun) noteAnnounced(b *batch, took time.Duration) {
 	for _, ref := range b.refs {
 		h.announced[ref.Ref], h.indexed[ref.Ref] = true, ref.Commit

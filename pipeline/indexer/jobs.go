@@ -13,32 +13,32 @@ import (
 // MaxJobs bounds the repositories whose last job is remembered.
 const MaxJobs = 4096
 
-// Status is what an Indexer did last, or does now, for a repository.
+// Status describes the current or last work of an Indexer on a repository.
 type Status struct {
-	// Running says that a record of the repository is being handled.
+	// Running is set while a record of the repository is being handled.
 	Running bool
-	// Files and Bytes are read of FilesTotal and BytesTotal; totals are 0 until
-	// known.
+	// Files and Bytes count the progress toward FilesTotal and BytesTotal, which are 0
+	// until known.
 	Files, FilesTotal int64
 	Bytes, BytesTotal int64
-	// Code is the kind of the failure of the last attempt, at FailedAt, and Detail
-	// its text without credentials, for owners; empty if it succeeded.
+	// Code is the kind of failure of the last attempt, at FailedAt, and Detail its text
+	// without credentials, for owners. Both are empty if the attempt succeeded.
 	Code     failure.Code
 	Detail   string
 	FailedAt time.Time
 }
 
-// A job is one record of a repository being handled.
+// job is one record of a repository in progress.
 type job struct {
-	// report says to the worker that the handling goes on.
+	// report tells the worker that there is progress.
 	report func()
-	// skipUnreadable leaves out blobs that cannot be read because the repository
-	// itself lacks them. Without it they count as damage of the mirror.
+	// skipUnreadable skips blobs that cannot be read because the repository itself lacks
+	// them. Otherwise they count as damage of the mirror.
 	skipUnreadable                       bool
 	files, filesTotal, bytes, bytesTotal atomic.Int64
 }
 
-// planReads adds what is to be read; a record may lead to several refs.
+// planReads adds to the totals; a record may lead to several refs.
 func (j *job) planReads(files int, bytes int64) {
 	j.filesTotal.Add(int64(files))
 	j.bytesTotal.Add(bytes)
@@ -51,12 +51,12 @@ func (j *job) addProgress(files, bytes int64) {
 	j.report()
 }
 
-// jobs remembers the last job of each repository, the oldest forgotten first.
+// jobs remembers the last job of each repository; the oldest is forgotten first.
 type jobs struct {
 	mu struct {
 		sync.Mutex
 		entries map[code.RepositoryID]*jobEntry
-		order   []code.RepositoryID // of first appearance
+		order   []code.RepositoryID // in order of first appearance
 	}
 }
 
@@ -88,7 +88,7 @@ func (s *jobs) beginJob(id code.RepositoryID, report func()) *job {
 	return e.job
 }
 
-// forgetRepository drops what is known of a repository that was removed.
+// forgetRepository drops the status of a removed repository.
 func (s *jobs) forgetRepository(id code.RepositoryID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,8 +111,7 @@ func (s *jobs) endJob(id code.RepositoryID, j *job, err error, now time.Time) {
 	}
 }
 
-// Status returns what is known of the work on a repository; ok is false if
-// nothing is.
+// Status returns the status of the work on a repository; ok is false if it is unknown.
 func (x *Indexer) Status(id code.RepositoryID) (s Status, ok bool) {
 	x.jobs.mu.Lock()
 	defer x.jobs.mu.Unlock()
@@ -123,7 +122,7 @@ func (x *Indexer) Status(id code.RepositoryID) (s Status, ok bool) {
 	return e.status(), true
 }
 
-// Running returns the status of every repository that is being worked on.
+// Running returns the status of every repository in progress.
 func (x *Indexer) Running() map[code.RepositoryID]Status {
 	x.jobs.mu.Lock()
 	defer x.jobs.mu.Unlock()

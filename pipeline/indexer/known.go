@@ -10,23 +10,22 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxWalk bounds the directories that are visited to find blobs that the refs of a
-// repository have already. Beyond it a blob is read though a segment has it, which
-// costs work and no truth.
+// maxWalk bounds the directories that are visited to find blobs that refs of a repository
+// already contain. Beyond it, a blob is read even if a segment holds it, which costs only
+// work.
 const maxWalk = 1 << 20
 
-// maxNamed bounds the documents of one handling that are remembered, at about 60 bytes
-// each.
+// maxNamed bounds the documents of one run that are remembered, at about 60 bytes each.
 const maxNamed = 1 << 20
 
 // namedDocuments are the documents of the refs announced in one run.
 type namedDocuments struct {
-	// documents are true if a segment of this handling holds them.
+	// documents are true if a segment of this run holds them.
 	documents map[code.DocumentKey]bool
 	overflow  bool
 }
 
-// add adds the documents of the refs of a batch that was announced.
+// add adds the documents of an announced batch.
 func (n *namedDocuments) add(b *batch, sealed map[code.DocumentKey]bool) {
 	for _, ref := range b.refs {
 		for i := range ref.changes {
@@ -44,10 +43,10 @@ func (n *namedDocuments) add(b *batch, sealed map[code.DocumentKey]bool) {
 	}
 }
 
-// nameKnown names the documents that a live segment holds, without reading their blobs:
-// what a blob is read as is known from an earlier time, and a ref of the log as it is
-// before the batch has it, or the batch's own base. A blob that is skipped whatever
-// holds it is skipped again.
+// nameKnown sets the documents of blobs that a live segment holds, without reading the
+// blobs: their readings are known, and an announced ref, as it was before the batch, or
+// the batch's own base contains them. A blob that was skipped for its content is skipped
+// again.
 func (h *indexRun) nameKnown(ctx context.Context, b *batch) error {
 	keys := map[readingKey]struct{}{}
 	h.eachKey(b, func(k readingKey, _ *item, _ string) { keys[k] = struct{}{} })
@@ -75,7 +74,7 @@ func (h *indexRun) nameKnown(ctx context.Context, b *batch) error {
 	return h.nameFromFamily(ctx, b, found)
 }
 
-// eachKey calls visit with the keys of all items, and the paths they are for.
+// eachKey calls visit with the keys of all items and the paths they stand for.
 func (h *indexRun) eachKey(b *batch, visit func(k readingKey, it *item, path string)) {
 	for i := range b.items {
 		it := &b.items[i]
@@ -93,9 +92,9 @@ func (h *indexRun) itemKey(it *item, path string) readingKey {
 	return keyOfReading(it.id.Blob(), h.x.o.Analyzer.NameClass(path))
 }
 
-// knownBefore adds the languages in which the bases, and the refs announced in this
-// handling, have the blob. It returns the keys of the places for which that is not
-// enough; none if the blob has to be read in any case.
+// knownBefore adds the languages for which the bases, and the refs announced in this run,
+// contain the blob. It returns the keys of the places that remain open, or none if the
+// blob must be read in any case.
 func (h *indexRun) knownBefore(b *batch, it *item, found map[readingKey]reading) (open []readingKey) {
 	for _, path := range it.basePaths {
 		if r, ok := found[h.itemKey(it, path)]; ok && r.skipped == "" {
@@ -122,8 +121,8 @@ func (h *indexRun) knownBefore(b *batch, it *item, found map[readingKey]reading)
 	return open
 }
 
-// findLive calls live for those of the wanted keys under which a ref has the blob now.
-// What this handling announced is known without.
+// findLive calls live for each wanted key for which an indexed ref contains the blob. It
+// omits refs whose documents this run remembers.
 func (h *indexRun) findLive(ctx context.Context, wanted map[mirror.ObjectID][]readingKey, live func(mirror.ObjectID, readingKey)) error {
 	if len(wanted) == 0 {
 		return nil
@@ -146,8 +145,9 @@ func (h *indexRun) findLive(ctx context.Context, wanted map[mirror.ObjectID][]re
 	return err
 }
 
-// walkLive calls live for those of the wanted keys under which commits have the blob, and
-// takes them from wanted. It visits at most so many directories, and returns how many.
+// walkLive calls live for each wanted key for which a commit contains the blob, and
+// removes the key from wanted. It visits at most the given number of directories and
+// returns how many it visited.
 func walkLive(ctx context.Context, trees *mirror.Trees, commits []code.CommitID, most int, class func(string) string, wanted map[mirror.ObjectID][]readingKey, live func(mirror.ObjectID, readingKey)) (visited int, err error) {
 	visited, err = trees.Walk(ctx, commits, most, func(name string, e mirror.Entry) bool {
 		open, ok := wanted[e.ID]
@@ -165,12 +165,13 @@ func walkLive(ctx context.Context, trees *mirror.Trees, commits []code.CommitID,
 		return len(wanted) > 0
 	})
 	if errors.Is(err, mirror.ErrTooLarge) || errors.Is(err, mirror.ErrMissing) {
-		return visited, nil // what was not found is read
+		return visited, nil // blobs that were not found are read
 	}
 	return visited, err
 }
 
-// nameItem names the places of a blob if all of them are known, and leaves none.
+// nameItem sets the documents of all places of a blob if all are known, and then clears
+// the places.
 func (h *indexRun) nameItem(b *batch, it *item, found map[readingKey]reading) {
 	for _, p := range it.places {
 		r, ok := found[h.itemKey(it, b.changeAt(p).Path)]

@@ -5,18 +5,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// What happens to a push is in the log of the process under the ID that its code host
-// gave the delivery: a line for each fetch, for each revision, and for each push that
-// led to none.
+// The process log shows each push under the delivery ID of its code host: a line for each
+// fetch, for each revision, and for each push that led to no revision.
 
-// logFetched says that a repository was fetched because of c.
+// logFetched logs that a repository was fetched because of c.
 func (x *Indexer) logFetched(r code.Repository, c cause, more ...any) {
 	x.o.Logger.Info("fetched", append([]any{
 		"delivery_id", c.delivery, "repository", r.Name, "repository_id", r.ID, "position", c.position.String(),
 	}, more...)...)
 }
 
-// logHandled says what happened to the pushes that no line of a revision names.
+// logHandled logs the outcome of pushes that no "revision indexed" line names.
 func (x *Indexer) logHandled(g *pushGroup) {
 	name := nameOf(x.o.Mirrors.Mirror(g.repo))
 	for _, of := range g.refs {
@@ -35,7 +34,7 @@ func (x *Indexer) logHandled(g *pushGroup) {
 	}
 }
 
-// nameOf returns the name of the repository of a mirror, empty if it is not known.
+// nameOf returns the name of the repository of a mirror, or an empty string.
 func nameOf(m *mirror.Mirror) string {
 	r, err := m.Repository()
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A mirror loses the indexed state of a repository when the mirror is lost, and that
-// of a ref when another worker indexed commits that this mirror never had. A ref that
+// The indexed state of a repository is lost together with its mirror, and that of a ref
+// is unusable if another worker indexed commits that this mirror never had. A ref that
 // still exists then costs a full manifest. The deletion of a ref that no longer exists
 // would never be announced, so the last announcements are read from the log.
 
 // lastAnnounced returns the last announced commit of each ref of a repository, without
-// deleted refs. It reads the partition from its beginning, about a million records per
-// second; it is rarely needed.
+// deleted refs. It reads the partition from its beginning, at about a million records per
+// second. It is rarely needed.
 func (x *Indexer) lastAnnounced(ctx context.Context, repo code.RepositoryID, at event.Position) (map[code.Ref]code.CommitID, error) {
 	what, err := x.readAnnounced(ctx, 0, at, repo)
 	if err != nil {
@@ -32,9 +32,9 @@ func (x *Indexer) lastAnnounced(ctx context.Context, repo code.RepositoryID, at 
 	return commits, nil
 }
 
-// announceDeletions announces the deletion of refs that were announced and that the fetched
-// repository no longer has, and records them in l. It reports whether it covered all of
-// them: refs that a later cause has announced are left to that cause.
+// announceDeletions announces the deletion of announced refs that the fetched repository
+// no longer contains, and records them in l. It reports whether it covered all of them:
+// refs that a later cause has announced are left to that cause.
 func (x *Indexer) announceDeletions(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, state mirror.State, v indexRequest, l repositoryOutcome) (all bool, err error) {
 	commits, err := x.lastAnnounced(ctx, repo, v.cause("").position)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// markEvery is how many records of a partition lie between two marks. It bounds
-// what is read again after a start.
+// markEvery is the number of records of a partition between two marks. It bounds the
+// records that are read again after a start.
 const markEvery = 64
 
-// A mark says that the mirrors are up to date with a partition up to an offset. It
-// is stored with the mirrors and lost with them. Without it Assigned reads the
-// partition from its beginning. It is made from committed offsets: a record above
-// the low-water mark is announced above it as well.
+// mark records that the mirrors are current with a partition up to an offset. It is
+// stored and lost with the mirrors. Without it, Assigned reads the partition from its
+// beginning. It is derived from committed offsets: a record above the low-water mark is
+// also announced above it.
 type mark struct {
 	Next event.Offset `json:"next"`
-	// Last is the hash of the record before Next: in another log it is another.
+	// Last is the hash of the record before Next, which identifies the log.
 	Last []byte `json:"last"`
 }
 
@@ -36,9 +36,9 @@ func hashOf(rec *event.Record) []byte {
 	return h.Sum(nil)
 }
 
-// Committed implements worker.Handler: every record up to and with rec is done, and
-// what followed from it is in the mirrors. Every so many records that is made a
-// mark, for the next process.
+// Committed implements worker.Handler: every record up to and including rec is done, and
+// its results are in the mirrors. After every markEvery records, it saves a mark for the
+// next process.
 func (x *Indexer) Committed(rec event.Record) {
 	next := rec.Position.Offset + 1
 	if !x.partitions.advanceMark(rec.Position.Partition, next, x.markEvery) {
@@ -53,13 +53,13 @@ func (x *Indexer) Committed(rec event.Record) {
 	}
 }
 
-// readMark returns the offset from which to catch up with the log before the record
-// at is handled: the mark, if there is one for this log. A mark past that record is
-// ignored: announcements that overtake the record may lie below it.
+// readMark returns the offset from which to catch up with the log before the record at is
+// handled: the mark, if there is one for this log. A mark past that record is ignored:
+// announcements that overtake the record may lie below it.
 func (x *Indexer) readMark(ctx context.Context, at event.Position) (event.Offset, error) {
 	b, err := x.o.Mirrors.Note(markName(at.Topic, at.Partition))
 	if err != nil {
-		return 0, nil // there is none
+		return 0, nil // there is no mark
 	}
 	var m mark
 	if err := json.Unmarshal(b, &m); err != nil || m.Next <= 0 || m.Next > at.Offset+1 {

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// What happened to a push.
+// Outcomes of a push.
 const (
 	pushMoved      = "moved"
 	pushCoalesced  = "coalesced" // with a later one of its ref

@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Skip implements worker.Handler. The repository of the records is removed after
-// them: its pushes are answered as those of one that is not registered.
+// Skip implements worker.Handler. The repository of the records is removed later in the
+// log: its pushes are answered as for an unregistered repository.
 func (x *Indexer) Skip(ctx context.Context, records []event.Record) (int, error) {
 	_, ev, err := event.Decode(records[0])
 	if err != nil {
@@ -28,7 +28,8 @@ func (x *Indexer) Skip(ctx context.Context, records []event.Record) (int, error)
 	return len(g.pushes), x.reportOutcomes(ctx, g)
 }
 
-// reportOutcomes appends a PushesHandled for the pushes that no RevisionIndexed of their ref answers.
+// reportOutcomes appends a PushesHandled for the pushes that no RevisionIndexed of their
+// ref answers.
 func (x *Indexer) reportOutcomes(ctx context.Context, g *pushGroup) error {
 	partition := g.pushes[0].at.Partition
 	ev := g.handledEvent(func(ref code.Ref) event.Offset {
@@ -55,7 +56,7 @@ func (x *Indexer) appendPushesHandled(ctx context.Context, g *pushGroup, ev *eve
 	return err
 }
 
-// countPushes counts the pushes of a group by what happened to them.
+// countPushes counts the pushes of a group by outcome.
 func (x *Indexer) countPushes(g *pushGroup) {
 	for _, of := range g.refs {
 		n := len(of.pushes)
@@ -67,7 +68,7 @@ func (x *Indexer) countPushes(g *pushGroup) {
 	}
 }
 
-// metricLabel returns the label of a ref's last push in the metrics.
+// metricLabel returns the metric label of the ref's last push.
 func (of *pushedRef) metricLabel() string {
 	switch {
 	case of.announced && of.commit != "":

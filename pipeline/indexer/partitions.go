@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// partitions is what this process knows of those it holds.
+// partitions holds what this process knows about its partitions.
 type partitions struct {
 	mu struct {
 		sync.Mutex
@@ -15,21 +15,20 @@ type partitions struct {
 	}
 }
 
-// partitionState is what this process knows about an assigned partition. It is reset
-// at each assignment.
+// partitionState is the state of an assigned partition. It is reset at each assignment.
 type partitionState struct {
-	// causes maps a ref to the cause of its last announcement, if that cause is going
-	// to be handled again. Readers drop announcements with an earlier cause. The span
-	// of the worker's window bounds the map.
+	// causes maps a ref to the cause of its last announcement if that cause is about to
+	// be handled again. Readers drop announcements with an earlier cause. The span of the
+	// worker's window bounds the map.
 	causes map[refKey]event.Offset
 	// stale maps a repository whose mirror may lag behind the log to the offset from
-	// which on it may.
+	// which to catch up.
 	stale map[code.RepositoryID]event.Offset
 	// lastMark is the offset of the last mark; -1 before the first.
 	lastMark event.Offset
 }
 
-// stateLocked returns what is known of a partition.
+// stateLocked returns the state of a partition. It must be called with mu held.
 func (p *partitions) stateLocked(number int32) *partitionState {
 	h := p.mu.held[number]
 	if h == nil {
@@ -42,7 +41,7 @@ func (p *partitions) stateLocked(number int32) *partitionState {
 	return h
 }
 
-// beginPartition notes that a partition was assigned.
+// beginPartition records that a partition was assigned.
 func (p *partitions) beginPartition(number int32, causes map[refKey]event.Offset) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +50,7 @@ func (p *partitions) beginPartition(number int32, causes map[refKey]event.Offset
 }
 
 // lastCause returns the cause of the last announcement of a ref that was read from the
-// log, or -1 if that cause precedes the record that was to be handled.
+// log, or -1 if that cause precedes the first record to handle.
 func (p *partitions) lastCause(k refKey, number int32) event.Offset {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,8 +60,8 @@ func (p *partitions) lastCause(k refKey, number int32) event.Offset {
 	return -1
 }
 
-// markStale records that the mirror of a repository may lag behind the log from an
-// offset on.
+// markStale records that the mirror of a repository may lag behind the log from an offset
+// on.
 func (p *partitions) markStale(number int32, repo code.RepositoryID, since event.Offset) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,7 +78,8 @@ func (p *partitions) staleSince(number int32, repo code.RepositoryID) (since eve
 	return since, ok
 }
 
-// markCaughtUp records that a mirror has caught up with the log, and the causes that were read.
+// markCaughtUp records that a mirror has caught up with the log, and the causes that were
+// read.
 func (p *partitions) markCaughtUp(number int32, repo code.RepositoryID, causes map[refKey]event.Offset) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -90,16 +90,16 @@ func (p *partitions) markCaughtUp(number int32, repo code.RepositoryID, causes m
 	}
 }
 
-// markedAt returns the offset of the last mark of a partition; -1 if this process has made
-// none.
+// markedAt returns the offset of the last mark of a partition, or -1 if this process has
+// saved none.
 func (p *partitions) markedAt(number int32) event.Offset {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.stateLocked(number).lastMark
 }
 
-// advanceMark reports whether a mark is due at next, and restarts the count if so. No mark
-// is made while a mirror is stale: the stale mirror still has to read older records.
+// advanceMark reports whether a mark is due at next, and if so restarts the count. No
+// mark is due while a mirror is stale, because it still has to read older records.
 func (p *partitions) advanceMark(number int32, next event.Offset, every int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,13 +10,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// handlePushes is the life of the pushes of a group, from the fetch to their answer:
+// handlePushes handles a group of pushes, from the fetch to the answer:
 //
-//	loadRepository    what is registered                     repository.go
-//	indexPushedRefs   which refs are fetched                 pushes.go
-//	reindexAll        or all of them, where that is needed   repository.go
+//	loadRepository    the registration                       repository.go
+//	indexPushedRefs   the refs to fetch                      pushes.go
+//	reindexAll        or all refs, if necessary              repository.go
 //	indexRefs         bases, changes, segments, events       indexing.go
-//	removeRefs        refs that were deleted                 removedrefs.go
+//	removeRefs        deleted refs                           removedrefs.go
 //	reportOutcomes    pushes that led to no event            outcomes.go
 func (x *Indexer) handlePushes(ctx context.Context, g *pushGroup, job *job) error {
 	m := x.o.Mirrors.Mirror(g.repo)
@@ -38,7 +38,7 @@ func (x *Indexer) handlePushes(ctx context.Context, g *pushGroup, job *job) erro
 	return x.reportOutcomes(ctx, g)
 }
 
-// indexPushedRefs makes the index what the repository is, as far as the pushes ask for it.
+// indexPushedRefs updates the index to the state of the pushed refs.
 func (x *Indexer) indexPushedRefs(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, job *job) error {
 	head := m.AnnouncedDefault()
 	if g.byRef[""] != nil || !x.isIndexed(ctx, m, head) {
@@ -58,8 +58,8 @@ func (x *Indexer) indexPushedRefs(ctx context.Context, m *mirror.Mirror, r code.
 	return x.indexFetchedRefs(ctx, m, g, wanted, commits, head, job)
 }
 
-// isIndexed reports whether the mirror has the indexed state of a default branch. Without
-// it the branch was never announced, or HEAD names another one because it is damaged.
+// isIndexed reports whether the mirror has an indexed commit of the default branch. If
+// not, the branch was never announced, or a damaged HEAD names another one.
 func (x *Indexer) isIndexed(ctx context.Context, m *mirror.Mirror, head code.Ref) bool {
 	if head == "" {
 		return false
@@ -68,7 +68,7 @@ func (x *Indexer) isIndexed(ctx context.Context, m *mirror.Mirror, head code.Ref
 	return err == nil && commit != ""
 }
 
-// refsToFetch returns the refs that have to be fetched, the default branch first: new ones
+// refsToFetch returns the refs to fetch. The default branch is first, because new refs
 // are derived from it.
 func (x *Indexer) refsToFetch(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, head code.Ref) []*pushedRef {
 	var wanted []*pushedRef
@@ -90,12 +90,12 @@ func (x *Indexer) refsToFetch(ctx context.Context, m *mirror.Mirror, r code.Repo
 	return wanted
 }
 
-// errNeedsAllRefs says that a look at the pushed refs alone does not suffice.
+// errNeedsAllRefs means that it does not suffice to fetch the pushed refs.
 var errNeedsAllRefs = errors.New("all refs of the repository have to be fetched")
 
-// fetchPushedRefs fetches refs, and returns the commit of each; one that was deleted has
-// none. It fails with errNeedsAllRefs if there are too many refs to say which are the
-// newest, the mirror is lost, or the default branch is another now.
+// fetchPushedRefs fetches refs and returns the commit of each; deleted refs have none. It
+// returns errNeedsAllRefs if there are too many refs to determine the newest ones, if the
+// mirror is lost, or if the default branch has changed.
 func (x *Indexer) fetchPushedRefs(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, wanted []*pushedRef, head code.Ref) (map[code.Ref]code.CommitID, error) {
 	full, err := x.exceedsLimit(ctx, m, wanted)
 	if err != nil {
@@ -123,8 +123,8 @@ func (x *Indexer) fetchPushedRefs(ctx context.Context, m *mirror.Mirror, r code.
 	return commits, nil
 }
 
-// indexFetchedRefs indexes refs at their commits and notes the outcome of each. Deleted
-// refs come last: their documents may be all that a new one has.
+// indexFetchedRefs indexes refs at their commits and records the outcome of each. Deleted
+// refs come last, because new refs may rely on their documents.
 func (x *Indexer) indexFetchedRefs(ctx context.Context, m *mirror.Mirror, g *pushGroup, wanted []*pushedRef, commits map[code.Ref]code.CommitID, head code.Ref, job *job) error {
 	var revs []revision
 	var deleted []code.Ref

@@ -18,24 +18,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// What a blob is read as depends only on its content and on the class of its name.
-// So the result is stored next to the mirror, for a blob that comes again with
-// another ref: in a sorted file and in one that is appended to, with records of the
-// form
+// A reading, the result of reading a blob, depends only on its content and on the class
+// of its name. Readings are stored next to the mirror, for blobs that appear again in
+// another ref, in a sorted file and in one that is appended to. Records have the form
 //
 //	blob(20) class(8) kind(1) generated(1) length(1) language or reason(37) CRC-32C(4)
 //
-// A record whose checksum is wrong does not count. Losing the files costs reading the
-// blobs again, no more: they are never synced.
+// Records with a wrong checksum are ignored. The files are never synced: if they are
+// lost, the blobs are read again.
 const (
 	readingBytes   = 72
 	readingKeyLen  = 28
 	readingNameLen = 37
-	// Up to readingsUnsorted and a sixteenth of the sorted file are appended before
-	// both are merged.
+	// readingsUnsorted plus a sixteenth of the sorted file is the size of appended
+	// records at which both files are merged.
 	readingsUnsorted = 256 << 10
-	// maxReadings bounds the readings kept of a repository, at 72 bytes each: more are
-	// read again.
+	// maxReadings bounds the stored readings of a repository, at 72 bytes each; further
+	// blobs are read again.
 	maxReadings = 1_000_000
 )
 
@@ -46,7 +45,7 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// readingKey names a blob as it is read under names of one class.
+// readingKey identifies a reading: a blob and a class of names.
 type readingKey [readingKeyLen]byte
 
 func keyOfReading(blob code.BlobID, class string) (k readingKey) {
@@ -56,7 +55,7 @@ func keyOfReading(blob code.BlobID, class string) (k readingKey) {
 	return k
 }
 
-// A reading is what a blob is read as: text in a language, or nothing, for a reason.
+// reading is the result of reading a blob: text in a language, or skipped for a reason.
 type reading struct {
 	analyze.Reading
 	skipped code.SkipReason
@@ -71,7 +70,7 @@ func appendReading(b []byte, k readingKey, r reading) []byte {
 		generated = 1
 	}
 	if len(name) > readingNameLen {
-		return b // it is read again
+		return b // the blob is read again
 	}
 	start := len(b)
 	b = append(append(b, k[:]...), kind, generated, byte(len(name)))
@@ -94,10 +93,10 @@ func parseReading(b []byte) (r reading, ok bool) {
 	return reading{Reading: analyze.Reading{Language: code.Language(name), Generated: generated == 1}}, true
 }
 
-// readings is the table of one mirror. It is used by one goroutine at a time.
+// readings is the table of one mirror. It must be used by one goroutine at a time.
 type readings struct {
 	sorted, unsorted string
-	// most is maxReadings but in tests.
+	// most is maxReadings except in tests.
 	most int64
 }
 
@@ -105,7 +104,7 @@ func readingsOf(m *mirror.Mirror) readings {
 	return readings{m.File("readings"), m.File("readings.tail"), maxReadings}
 }
 
-// findReadings calls found for those of keys that the table has.
+// findReadings calls found for each of keys in the table.
 func (t readings) findReadings(keys map[readingKey]struct{}, found func(readingKey, reading)) error {
 	if len(keys) == 0 {
 		return nil
@@ -125,7 +124,7 @@ func (t readings) findReadings(keys map[readingKey]struct{}, found func(readingK
 	return t.findSorted(keys, take)
 }
 
-// findSorted looks keys up in the sorted file: all of it is read where they are many.
+// findSorted looks up keys in the sorted file. It reads the whole file if there are many.
 func (t readings) findSorted(keys map[readingKey]struct{}, take func([]byte)) error {
 	f, err := os.Open(t.sorted)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -166,7 +165,7 @@ func (t readings) findSorted(keys map[readingKey]struct{}, take func([]byte)) er
 	return nil
 }
 
-// eachReading calls visit for the records of a file, which may not exist.
+// eachReading calls visit for each record of a file, which need not exist.
 func eachReading(path string, visit func([]byte)) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -190,7 +189,7 @@ func eachReading(path string, visit func([]byte)) error {
 	}
 }
 
-// add appends readings, and merges the files when enough have come.
+// add appends readings and merges the files if necessary.
 func (t readings) add(news map[readingKey]reading) error {
 	if len(news) == 0 {
 		return nil
@@ -218,12 +217,12 @@ func (t readings) add(news map[readingKey]reading) error {
 func fileSize(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil {
-		return 0 // it is made
+		return 0 // it will be created
 	}
 	return info.Size()
 }
 
-// appendAligned writes b at an offset, over what a crash left of a record.
+// appendAligned writes b at an offset, over a record torn by a crash.
 func appendAligned(path string, at int64, b []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
@@ -233,7 +232,7 @@ func appendAligned(path string, at int64, b []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// mergeFiles makes one sorted file of both. A crash leaves what was there.
+// mergeFiles merges both files into one sorted file. A crash leaves them unchanged.
 func (t readings) mergeFiles() error {
 	var records [][]byte
 	for _, path := range []string{t.sorted, t.unsorted} {

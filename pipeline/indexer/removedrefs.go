@@ -10,16 +10,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A refRemoval is a ref that the repository does not have any more, and the commit at
-// which the log has it.
+// refRemoval is a ref that the repository no longer has, and its announced commit.
 type refRemoval struct {
 	ref   code.Ref
 	was   code.CommitID
 	cause cause
 }
 
-// removeRefs announces that refs are gone of which the log knows, and reports which
-// these were.
+// removeRefs announces the deletion of those refs that the log contains, and reports
+// which these were.
 func (x *Indexer) removeRefs(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, head code.Ref, refs []code.Ref, causeOf func(code.Ref) cause) (announced map[code.Ref]bool, err error) {
 	announced = map[code.Ref]bool{}
 	var removals []refRemoval
@@ -39,7 +38,7 @@ func (x *Indexer) removeRefs(ctx context.Context, m *mirror.Mirror, repo code.Re
 	n := 0
 	for _, r := range removals {
 		if r.was = known[r.ref]; r.was == "" {
-			// The mirror may have forgotten it.
+			// The mirror may have lost it.
 			if fromLog == nil {
 				if fromLog, err = x.lastAnnounced(ctx, repo, r.cause.position); err != nil {
 					return announced, err
@@ -55,8 +54,8 @@ func (x *Indexer) removeRefs(ctx context.Context, m *mirror.Mirror, repo code.Re
 	return announced, x.announceRemovals(ctx, m, repo, head, removals[:n])
 }
 
-// announceRemovals announces that refs are gone, in as few appends as the bound of one
-// allows, and moves the indexed state on after each.
+// announceRemovals announces the deletion of refs in as few appends as the limit allows,
+// and updates the indexed state after each.
 func (x *Indexer) announceRemovals(ctx context.Context, m *mirror.Mirror, repo code.RepositoryID, head code.Ref, removals []refRemoval) error {
 	var records []event.Record
 	size, first := 0, 0
@@ -83,7 +82,7 @@ func (x *Indexer) announceRemovals(ctx context.Context, m *mirror.Mirror, repo c
 			}
 			err = m.RemoveIndexed(ctx, refs, head)
 		}
-		if err != nil { // the log may have what the mirror does not know
+		if err != nil { // the log may be ahead of the mirror
 			for _, r := range removals[first:end] {
 				x.partitions.markStale(r.cause.position.Partition, repo, r.cause.position.Offset)
 			}

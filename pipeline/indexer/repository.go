@@ -11,13 +11,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// reindexAll looks at every ref of the repository.
+// reindexAll fetches and indexes all refs of the repository.
 func (x *Indexer) reindexAll(ctx context.Context, m *mirror.Mirror, r code.Repository, g *pushGroup, job *job) error {
 	l, err := x.indexRepository(ctx, m, r, indexRequest{cause: g.causeOf, refreshes: g.refreshRequested}, job)
 	if err != nil {
 		return err
 	}
-	var forgotten []code.Ref // by the mirror, perhaps
+	var forgotten []code.Ref // those that the mirror may have lost
 	for _, of := range g.refs {
 		b, known := l.refs[of.ref]
 		switch {
@@ -41,27 +41,27 @@ func (x *Indexer) reindexAll(ctx context.Context, m *mirror.Mirror, r code.Repos
 	return nil
 }
 
-// handleRegistration stores what is known of a repository and indexes all of it.
+// handleRegistration stores the registration of a repository and indexes all of it.
 func (x *Indexer) handleRegistration(ctx context.Context, r code.Repository, v indexRequest, job *job) error {
 	m := x.o.Mirrors.Mirror(r.ID)
 	if err := m.Save(r); err != nil {
 		return err
 	}
-	if err := m.ForgetFamily(); err != nil { // its history may be another by now
+	if err := m.ForgetFamily(); err != nil { // its history may have been replaced
 		return err
 	}
 	_, err := x.indexRepository(ctx, m, r, v, job)
 	return err
 }
 
-// An indexRequest asks for all refs of a repository to be indexed.
+// indexRequest requests that all refs of a repository are indexed.
 type indexRequest struct {
-	// cause is that of what is announced of a ref.
+	// cause returns the cause of the announcement of a ref.
 	cause func(code.Ref) cause
-	// refreshes reports whether a ref is to be announced without its last commit as the
-	// base; nil for none.
+	// refreshes reports whether a ref must be announced without its last commit as the
+	// base; nil means none.
 	refreshes func(code.Ref) bool
-	// first says that nothing was announced of the repository before.
+	// first means that nothing of the repository has been announced.
 	first bool
 }
 
@@ -69,7 +69,7 @@ type indexRequest struct {
 type repositoryOutcome struct {
 	head code.Ref
 	refs map[code.Ref]refOutcome
-	// leavesOut reports whether a ref is selected and beyond the limit of refs.
+	// leavesOut reports whether a ref is selected but exceeds the limit of refs.
 	leavesOut func(code.Ref) bool
 }
 
@@ -81,9 +81,8 @@ type refOutcome struct {
 }
 
 // indexRepository fetches a repository and indexes its selected refs together. If the
-// mirror may lack refs that the log has, the deletion of refs that no longer exist is
-// announced first. The mirror is marked complete once it has every ref of the
-// repository.
+// mirror may lack announced refs, it first announces the deletion of refs that no longer
+// exist. It marks the mirror complete once it has every ref of the repository.
 func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.Repository, v indexRequest, job *job) (repositoryOutcome, error) {
 	started := x.o.Now()
 	state, err := m.Fetch(ctx, r)
@@ -137,7 +136,7 @@ func (x *Indexer) indexRepository(ctx context.Context, m *mirror.Mirror, r code.
 	return l, err
 }
 
-// containsRefs reports whether every ref of some is a ref of all.
+// containsRefs reports whether all contains every ref of some.
 func containsRefs(all, some []code.Revision) bool {
 	refs := map[code.Ref]bool{}
 	for _, rev := range all {
@@ -146,11 +145,11 @@ func containsRefs(all, some []code.Revision) bool {
 	return !slices.ContainsFunc(some, func(rev code.Revision) bool { return !refs[rev.Ref] })
 }
 
-// removeMirror removes the mirror of a repository. A mirror in doubt is not made to follow
-// the log before: the repository may be removed because git hangs at it.
+// removeMirror removes the mirror of a repository. A stale mirror does not catch up
+// first: the repository may be removed because git hangs on it.
 func (x *Indexer) removeMirror(ctx context.Context, ev *event.RepositoryRemoved, at event.Position) error {
 	m := x.o.Mirrors.Mirror(ev.Repository)
-	r, _ := m.Repository() // one that was never fetched has no name here
+	r, _ := m.Repository() // a repository that was never fetched has no name here
 	if err := x.deleteUnannounced(ctx, m, ev.Repository, at); err != nil {
 		return err
 	}
@@ -163,8 +162,8 @@ func (x *Indexer) removeMirror(ctx context.Context, ev *event.RepositoryRemoved,
 	return x.catchUpRepository(ctx, ev.Repository, at)
 }
 
-// loadRepository returns what was registered: from the mirror, or, where that was
-// lost, from the log.
+// loadRepository returns the registration from the mirror, or from the log if the mirror
+// is lost.
 func (x *Indexer) loadRepository(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, before event.Position) (code.Repository, error) {
 	r, err := m.Repository()
 	if !errors.Is(err, code.ErrNotFound) {

@@ -7,13 +7,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxLoggedRefs bounds the refs that one line of the log names.
+// maxLoggedRefs bounds the refs in one log line.
 const maxLoggedRefs = 10
 
 // noteSelection stores, counts and logs which refs of a repository are selected.
 func (x *Indexer) noteSelection(m *mirror.Mirror, r code.Repository, s *mirror.Selection) error {
 	if s.Branches == (mirror.Count{}) && s.Tags == (mirror.Count{}) {
-		return m.SaveSelection(mirror.Selection{}) // a repository without commits
+		return m.SaveSelection(mirror.Selection{}) // the repository has no commits
 	}
 	for _, u := range s.Unmatched {
 		x.o.Logger.Warn("glob selects no ref", "repository", r.Name, "repository_id", r.ID, "glob", u.Glob, "tag", u.Tag, "near", u.Near)
@@ -26,8 +26,8 @@ func (x *Indexer) noteSelection(m *mirror.Mirror, r code.Repository, s *mirror.S
 	return m.SaveSelection(*s)
 }
 
-// exceedsLimit reports whether refs that are pushed bring more refs to the index than
-// the limit.
+// exceedsLimit reports whether the pushed refs would raise the number of indexed refs
+// above the limit.
 func (x *Indexer) exceedsLimit(ctx context.Context, m *mirror.Mirror, wanted []*pushedRef) (bool, error) {
 	fresh := 0
 	for _, of := range wanted {

@@ -19,19 +19,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Bounds of a unit: the blobs that become one segment. A large import is cut
-// into as many units for each processor, none above unitShare of a segment, since
-// symbols come to the text; a small one is not cut at all, since every segment costs
-// each query some microseconds.
+// Bounds of a unit: the blobs that become one segment. A large import is divided into the
+// same number of units for each processor, none above unitShare of a segment, because
+// symbols are added to the text. A small import is not divided, because every segment
+// costs each query some microseconds.
 const (
-	unitShare  = 15 // sixteenths
+	unitShare  = 15 // in sixteenths
 	wholeBelow = 16 << 20
-	// smallSlots bounds the segments built at once for pushes of less than
+	// smallSlots bounds the segments built concurrently for pushes below
 	// segment.SmallBytes, which do not wait for imports and merges.
 	smallSlots = 8
 )
 
-// cutUnits cuts items into runs of about equal size.
+// cutUnits divides items into runs of about equal size.
 func cutUnits(items []item, total, segmentBytes int64) [][]item {
 	if len(items) == 0 {
 		return nil
@@ -58,9 +58,9 @@ func cutUnits(items []item, total, segmentBytes int64) [][]item {
 	return out
 }
 
-// sealBatch reads, analyzes and seals the blobs of a batch that have no document yet,
-// and fills in their changes. Each segment goes to the ref of the batch that is the
-// first to name one of its documents. It returns what the segments contain.
+// sealBatch reads, analyzes and seals the blobs of a batch that have no document yet, and
+// fills in their changes. Each segment belongs to the first ref of the batch that names
+// one of its documents. It returns the documents in the segments.
 func (h *indexRun) sealBatch(ctx context.Context, b *batch) (map[code.DocumentKey]bool, error) {
 	ofDefault, others := b.unreadItems()
 	total := sumSizes(ofDefault) + sumSizes(others)
@@ -105,7 +105,7 @@ func (h *indexRun) sealBatch(ctx context.Context, b *batch) (map[code.DocumentKe
 	return sealed, nil
 }
 
-// firstCause returns the first error that is not the echo of another.
+// firstCause returns the first error that is not a cancellation caused by another.
 func firstCause(errs []error) error {
 	var echo error
 	for _, err := range errs {
@@ -119,7 +119,7 @@ func firstCause(errs []error) error {
 	return echo
 }
 
-// A unit becomes one segment, or several if its text does not fit into one.
+// unit becomes one segment, or several if its text does not fit into one.
 type unit struct {
 	*indexRun
 	batch *batch
@@ -164,23 +164,23 @@ func (u *unit) run(ctx context.Context) error {
 		err = u.sealSegment(ctx)
 	}
 	if err != nil {
-		return err // the builder may hold anything: let it go
+		return err // the builder is in an unknown state: discard it
 	}
 	u.x.builders.Put(u.builder)
 	return nil
 }
 
-// reset begins a segment. Its ID is seeded with what led to it: a revert builds the
-// documents of an earlier push again, and that segment may be on its way out of the
-// store, merged into another.
+// reset begins a segment. Its ID is seeded with the cause: a revert builds the documents
+// of an earlier push again, and that segment may be about to leave the store, merged into
+// another.
 func (u *unit) reset() {
 	cause := u.batch.refs[0].cause
 	u.builder.Reset(segment.Options{MaxTextBytes: u.x.o.SegmentBytes, Seed: fmt.Appendf(nil, "repository %d, cause %s", u.repo, cause.position)})
 	u.first = len(u.batch.refs)
 }
 
-// addBlob adds the documents of one blob: one for each language among its paths in which
-// no live segment has it.
+// addBlob adds the documents of one blob: one for each language of its paths for which no
+// live segment holds it.
 func (u *unit) addBlob(ctx context.Context, it *item, content []byte, err error) error {
 	if err != nil {
 		reason := skipReason(err)
@@ -214,7 +214,7 @@ func (u *unit) addBlob(ctx context.Context, it *item, content []byte, err error)
 	return nil
 }
 
-// knownLanguages returns the languages in which a live segment has the blob.
+// knownLanguages returns the languages for which a live segment holds the blob.
 func (u *unit) knownLanguages(it *item, head []byte) []code.Language {
 	out := slices.Clone(it.known)
 	for _, path := range it.basePaths {
@@ -223,7 +223,7 @@ func (u *unit) knownLanguages(it *item, head []byte) []code.Language {
 	return out
 }
 
-// errUnreadableBlob says that a blob cannot be read from a mirror that may be damaged.
+// errUnreadableBlob means that a blob cannot be read from a mirror that may be damaged.
 var errUnreadableBlob = errors.New("unreadable blob")
 
 func skipReason(err error) code.SkipReason {
@@ -266,12 +266,12 @@ func (u *unit) addDocument(ctx context.Context, blob code.BlobID, r analyze.Resu
 	return nil
 }
 
-// sealSegment finishes the current segment and puts it to the store.
+// sealSegment finishes the current segment and stores it.
 func (u *unit) sealSegment(ctx context.Context) error {
 	if u.builder.Documents() == 0 {
 		return nil
 	}
-	if err := os.MkdirAll(u.x.o.TempDir, 0o700); err != nil { // it may be emptied at any time
+	if err := os.MkdirAll(u.x.o.TempDir, 0o700); err != nil { // it may have been removed
 		return fmt.Errorf("write segment: %w", err)
 	}
 	dir, err := os.MkdirTemp(u.x.o.TempDir, "segment-")
