@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/worker"
 )
 
-// TestClassify says whose fault each failure is; see the package comment.
+// TestClassify checks the class of each failure; see the package comment.
 func TestClassify(t *testing.T) {
 	verdicts := []error{worker.ErrPermanent, worker.ErrElsewhere, worker.ErrUnavailable}
 	for _, test := range []struct{ err, want error }{

@@ -12,8 +12,8 @@ import (
 
 var errKilled = errors.New("killed")
 
-// A cutLog dies after the log took a record: the moment between the append and
-// the indexed state of the mirror.
+// cutLog fails after the log has accepted a record: between the append and the update of
+// the mirror's indexed state.
 type cutLog struct {
 	Log
 	die bool
@@ -28,7 +28,7 @@ func (c *cutLog) Append(ctx context.Context, topic event.Topic, partition int32,
 	return at, err
 }
 
-// redeliver hands an event over a second time, as the log does after a crash.
+// redeliver delivers an event again, as a worker does after a crash.
 func (b *bench) redeliver(ev event.Event, at event.Offset) {
 	b.t.Helper()
 	rec, err := event.Encode(event.Envelope{ID: "again", Source: "/test", Time: time.Unix(1, 0)}, ev)
@@ -61,8 +61,8 @@ func TestCrashAfterAppendDoesNotBuildOnAnOldBase(t *testing.T) {
 	b.check("main")
 }
 
-// TestRepeatedCauseThatWasOvertaken handles two pushes, then the first again: it
-// must leave the news to the second, since readers drop what an older cause says.
+// TestRepeatedCauseThatWasOvertaken handles two pushes, then the first again: it must not
+// announce anything, because readers drop announcements with an older cause.
 func TestRepeatedCauseThatWasOvertaken(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n")
@@ -75,7 +75,7 @@ func TestRepeatedCauseThatWasOvertaken(t *testing.T) {
 		b.must(ev)
 	}
 	b.repo.CommitFiles("a", "9\n")
-	b.assigned = nil // the partition was away, and is back
+	b.assigned = nil // the partition was revoked and assigned again
 	b.redeliver(ev, at[0])
 	if b.last != nil {
 		t.Fatalf("the first push again says %+v", b.last)

@@ -30,7 +30,7 @@ func newFetchedBench(t testing.TB, branches ...string) *bench {
 	return b
 }
 
-// damages are what a disk or a person may do to a file.
+// damages are ways in which a disk or a person may damage a file.
 var damages = map[string]func(path string) error{
 	"first bit":  func(path string) error { return turnBit(path, 0, 1) },
 	"low bit":    func(path string) error { return turnBit(path, 1, 3) },
@@ -54,21 +54,21 @@ var damages = map[string]func(path string) error{
 	},
 }
 
-// turnBit turns a bit of the byte at a share of a file.
+// turnBit flips a bit of the byte at the given fraction of a file.
 func turnBit(path string, part, of int) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
 	}
 	text[min(len(text)*part/of, len(text)-1)] ^= 1 << (len(text) % 7)
-	// Another file: a copied object may be open, and git maps packs.
+	// Replace the file: a copied object may be open, and git maps packs into memory.
 	if err := os.Remove(path); err != nil {
 		return err
 	}
 	return os.WriteFile(path, text, 0o600)
 }
 
-// mirrorFiles returns a mirror's files by kind: of each kind, at most three.
+// mirrorFiles returns a mirror's files by kind, at most three of each.
 func (b *bench) mirrorFiles() map[string][]string {
 	b.t.Helper()
 	files := map[string][]string{"settings of git": {filepath.Join(b.mirrorsDir(), "git.config")}}
@@ -99,12 +99,11 @@ func (b *bench) mirrorFiles() map[string][]string {
 
 var everyDamage = flag.Bool("every-damage", false, "damage each file of a mirror in each way, seven minutes, instead of every fifth")
 
-// TestDamagedMirrorsComeBack damages one file of a mirror, while the process is
-// stopped and while it runs, and then pushes: the push is indexed as if nothing had
-// happened.
+// TestDamagedMirrorsComeBack damages one file of a mirror, with the process stopped or
+// running, and then pushes: the push is indexed as usual.
 func TestDamagedMirrorsComeBack(t *testing.T) {
 	for remote, newBench := range map[string]func(testing.TB, ...string) *bench{"path": newBench, "http": newFetchedBench} {
-		// What files there are shows a first bench.
+		// The first bench shows which files exist.
 		first := newBench(t, "dev*")
 		first.fillMirror()
 		files := first.mirrorFiles()
@@ -119,7 +118,8 @@ func TestDamagedMirrorsComeBack(t *testing.T) {
 					if (k+d+n)%5 != 0 && !*everyDamage {
 						continue
 					}
-					// Each with the process stopped or running, in turn: twice as many take too long.
+					// Alternate between stopped and running processes: all combinations
+					// take too long.
 					running := (d+n)%2 == 0
 					t.Run(fmt.Sprintf("%s/%s/%d/%s/running=%t", remote, strings.ReplaceAll(kind, "/", "_"), n, damage, running), func(t *testing.T) {
 						t.Parallel()
@@ -149,7 +149,7 @@ func (b *bench) fillMirror() {
 	if out, err := git.CombinedOutput(); err != nil {
 		b.t.Fatalf("pack-refs: %v: %s", err, out)
 	}
-	// Quarry packs no refs. Of a ref that is in both forms, the packed one is older.
+	// Quarry packs no refs. If a ref exists in both forms, the packed one is older.
 	packed := filepath.Join(b.mirrorDir(), "git", "packed-refs")
 	text, err := os.ReadFile(packed)
 	if err != nil {
@@ -173,7 +173,7 @@ func (b *bench) tryDamage(path, damage string, running bool) {
 	if !running {
 		b.reopenMirrors()
 	}
-	// The files that were pushed before move, so that their blobs are read again.
+	// Files of earlier pushes move, so that their blobs are read again.
 	b.repo.Git("mv", "d0", "e0")
 	b.repo.Git("mv", "loose", "moved.go")
 	b.repo.CommitFiles("e0/3", "changed, too\n")
@@ -189,7 +189,7 @@ func (b *bench) tryDamage(path, damage string, running bool) {
 	b.checkAll()
 }
 
-// checkAll checks the index, and that no file was left out for what the mirror lacked.
+// checkAll checks the index, and that no file was skipped because the mirror lacked it.
 func (b *bench) checkAll() {
 	b.t.Helper()
 	b.check("main", "dev1")

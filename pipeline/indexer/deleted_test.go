@@ -10,16 +10,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Found by the simulation: a branch that was deleted stayed searchable when the first
-// attempt to take it back failed.
+// Found by the simulation: a deleted branch stayed searchable when the first attempt to
+// announce the deletion failed.
 
-// refreshOf is a push that names nothing but a ref, or all of them.
+// refreshOf returns a push that names a ref or, if empty, all refs, but no commits.
 func (b *bench) refreshOf(ref code.Ref) *event.Push {
 	return &event.Push{Repository: b.code.ID, Ref: ref, Action: event.ActionRefresh, ReceivedAt: time.Unix(3, 0)}
 }
 
-// TestDeletedBranchWhoseRefreshFailed has the host away when the push of a deleted
-// branch comes.
+// TestDeletedBranchWhoseRefreshFailed makes the host unreachable when the push of a
+// deleted branch arrives.
 func TestDeletedBranchWhoseRefreshFailed(t *testing.T) {
 	b := withTwoBranches(t)
 	away := b.repo.Dir + ".away"
@@ -36,7 +36,7 @@ func TestDeletedBranchWhoseRefreshFailed(t *testing.T) {
 	b.check("main")
 }
 
-// TestDeletedBranchOfWhichAllWasForgotten has the indexed state of one branch lost.
+// TestDeletedBranchOfWhichAllWasForgotten removes the indexed state of one branch.
 func TestDeletedBranchOfWhichAllWasForgotten(t *testing.T) {
 	b := withTwoBranches(t)
 	if err := b.mirrors.Mirror(b.code.ID).SetIndexed(t.Context(), "refs/heads/dev1", "", ""); err != nil {
@@ -49,7 +49,7 @@ func TestDeletedBranchOfWhichAllWasForgotten(t *testing.T) {
 	b.check("main")
 }
 
-// TestLostMirrorWhoseFirstAttemptFailed has the process die after its first append.
+// TestLostMirrorWhoseFirstAttemptFailed makes the process die after its first append.
 func TestLostMirrorWhoseFirstAttemptFailed(t *testing.T) {
 	for name, ev := range map[string]func(b *bench) event.Event{
 		"refresh": func(b *bench) event.Event { return b.refreshOf("") },
@@ -71,12 +71,12 @@ func TestLostMirrorWhoseFirstAttemptFailed(t *testing.T) {
 	}
 }
 
-// TestLostMirrorWhoseProcessDiedAfterTheFetch has the mirror back, and what the log says
-// of it not read: the next process makes the refs that still exist follow the log.
+// TestLostMirrorWhoseProcessDiedAfterTheFetch recreates the mirror without reading the
+// log: in the next process, the refs that still exist catch up with the log.
 func TestLostMirrorWhoseProcessDiedAfterTheFetch(t *testing.T) {
 	b := withTwoBranches(t)
 	b.repo.Git("reflog", "expire", "--expire=now", "--all")
-	b.repo.Git("gc", "--quiet", "--prune=now") // a mirror on the same machine has what is there
+	b.repo.Git("gc", "--quiet", "--prune=now") // a mirror on the same machine shares existing objects
 	b.loseMirrors()
 	if _, err := b.mirrors.Mirror(b.code.ID).Fetch(t.Context(), b.code); err != nil {
 		t.Fatal(err)
@@ -89,8 +89,8 @@ func TestLostMirrorWhoseProcessDiedAfterTheFetch(t *testing.T) {
 	b.check("main")
 }
 
-// TestBranchDeletedThatAnotherWorkerIndexed has a branch come and go while another worker
-// has the partition. The push of its end does not name it.
+// TestBranchDeletedThatAnotherWorkerIndexed creates and deletes a branch while another
+// worker holds the partition. The push of the deletion does not name it.
 func TestBranchDeletedThatAnotherWorkerIndexed(t *testing.T) {
 	b := newBench(t, "dev*")
 	b.repo.CommitFiles("a", "1\n")

@@ -21,7 +21,7 @@ import (
 )
 
 // fork returns a bench of a clone under another name, which is handled by the same
-// Indexer. Documents are known to both.
+// Indexer. Both benches know the documents.
 func (b *bench) fork(name string) *bench {
 	b.t.Helper()
 	return b.relative(name, b.repo.Clone(filepath.Join(b.dir, "clones", name)))
@@ -36,8 +36,8 @@ func (b *bench) relative(name string, repo *gittest.Repository) *bench {
 	return &f
 }
 
-// TestForkCostsWhatIsNew registers clones of a repository, and pushes to each what
-// another has.
+// TestForkCostsWhatIsNew registers clones of a repository and pushes files that other
+// clones have to each of them.
 func TestForkCostsWhatIsNew(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0), "picture.bin", "\x00"+largeText(9), "dir/b.go", largeText(1))
@@ -68,15 +68,15 @@ func TestForkCostsWhatIsNew(t *testing.T) {
 	second.check("main", "old")
 	b.check("main", "old")
 
-	// In another language it is another document.
+	// In another language, it is a different document.
 	second.repo.CommitFiles("c.py", largeText(3))
 	if c := second.measureCosts(func() { second.push("main") }); c.documents != 1 {
 		t.Errorf("a file of a fork in another language made %d documents", c.documents)
 	}
 }
 
-// TestStrangersAreNoFamily has two repositories with a common file and no history in
-// common.
+// TestStrangersAreNoFamily indexes two repositories with a common file but no common
+// history.
 func TestStrangersAreNoFamily(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
@@ -92,8 +92,8 @@ func TestStrangersAreNoFamily(t *testing.T) {
 	other.check("main")
 }
 
-// TestRepositoryJoinsAFamilyLater has one that has no commits when it is registered, and
-// one whose history becomes that of another.
+// TestRepositoryJoinsAFamilyLater registers a repository without commits, and one whose
+// history is replaced by that of another.
 func TestRepositoryJoinsAFamilyLater(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0), "b.go", largeText(1))
@@ -137,14 +137,15 @@ func family(t *testing.T, b *bench) code.CommitID {
 	return root
 }
 
-// TestRemovedRelativeIsNotReliedOn: once the log says that a repository was removed, its
-// documents may be dropped by a merge, whether or not the worker has handled it.
+// TestRemovedRelativeIsNotReliedOn checks that once the log contains the removal of a
+// repository, its documents are not relied on, whether or not the worker has handled the
+// removal: a merge may drop them.
 func TestRemovedRelativeIsNotReliedOn(t *testing.T) {
 	for name, remove := range map[string]func(b *bench){
 		"handled":     func(b *bench) { b.must(&event.RepositoryRemoved{Repository: b.code.ID, At: time.Unix(3, 0)}) },
 		"not handled": func(b *bench) { b.append(&event.RepositoryRemoved{Repository: b.code.ID, At: time.Unix(3, 0)}) },
 		"handled elsewhere": func(b *bench) {
-			// This process did not hold the partition, and has the mirror still.
+			// This process did not hold the partition, and still has the mirror.
 			b.append(&event.RepositoryRemoved{Repository: b.code.ID, At: time.Unix(3, 0)})
 			x, err := New(b.x.o)
 			if err != nil {
@@ -172,11 +173,11 @@ func TestRemovedRelativeIsNotReliedOn(t *testing.T) {
 	}
 }
 
-// changingStore runs something once, before the next segment is put.
+// changingStore runs a function once, before the next segment is stored.
 type changingStore struct {
 	segmentstore.Store
 	change func()
-	// failure is what the next call of Put returns, once.
+	// failure is the error of the next call of Put, once.
 	failure error
 }
 
@@ -192,8 +193,8 @@ func (s *changingStore) Put(ctx context.Context, name, path string) error {
 	return s.Store.Put(ctx, name, path)
 }
 
-// TestRelativeGivesUpWhatABatchReliesOn has a relative lose a file, keep it, or go, after
-// it was taken for known, and before the append.
+// TestRelativeGivesUpWhatABatchReliesOn has a relative lose a file, keep it, or be
+// removed, between the search for known documents and the append.
 func TestRelativeGivesUpWhatABatchReliesOn(t *testing.T) {
 	for name, c := range map[string]struct {
 		change    func(b *bench)
@@ -238,9 +239,9 @@ func TestRelativeGivesUpWhatABatchReliesOn(t *testing.T) {
 	}
 }
 
-// TestClonesRegisteredAtOnceShare has a clone registered while the first import of its
-// original has not announced anything yet: it waits, and brings no document again. An
-// import that fails does not keep the others waiting.
+// TestClonesRegisteredAtOnceShare registers a clone before the first import of its
+// original has announced anything: the clone waits and adds no document twice. An import
+// that fails does not block the rest.
 func TestClonesRegisteredAtOnceShare(t *testing.T) {
 	for name, failure := range map[string]error{"imported": nil, "failed": errors.New("the store is full")} {
 		t.Run(name, func(t *testing.T) {
@@ -295,7 +296,7 @@ func TestClonesRegisteredAtOnceShare(t *testing.T) {
 	}
 }
 
-// A waitHandler says when an import begins to wait.
+// waitHandler reports when an import begins to wait.
 type waitHandler struct {
 	slog.Handler
 	seen chan struct{}
@@ -310,8 +311,8 @@ func (w *waitHandler) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestFamilyMembersIndexAtOnce has many relatives that bring the same and other files at
-// once, and take them away: no manifest names what no segment holds.
+// TestFamilyMembersIndexAtOnce has many relatives add and remove the same and different
+// files concurrently: no manifest names a document that no segment holds.
 func TestFamilyMembersIndexAtOnce(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
@@ -346,8 +347,8 @@ func TestFamilyMembersIndexAtOnce(t *testing.T) {
 	b.checkLive(members)
 }
 
-// checkLive replays the log as a reader does that drops a document as soon as nothing
-// names it: every document that is named is held when it is.
+// checkLive replays the log like a reader that drops a document as soon as no manifest
+// names it, and checks that every document is held when it is named.
 func (b *bench) checkLive(members []*bench) {
 	b.t.Helper()
 	type ref struct {
@@ -400,7 +401,7 @@ func (b *bench) checkLive(members []*bench) {
 	}
 }
 
-// TestManyRootsCostNothing has a history that is merged from many others.
+// TestManyRootsCostNothing indexes a history that is merged from many others.
 func TestManyRootsCostNothing(t *testing.T) {
 	b := newBench(t, "**")
 	first := b.repo.CommitFiles("a.go", largeText(0))
@@ -417,8 +418,8 @@ func TestManyRootsCostNothing(t *testing.T) {
 	}
 }
 
-// TestFamiliesOutliveAProcess has another Indexer over the same mirrors, which knows the
-// members in the order in which they came, and shares.
+// TestFamiliesOutliveAProcess opens another Indexer over the same mirrors, which knows
+// the members in the order of joining, and shares documents.
 func TestFamiliesOutliveAProcess(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
@@ -457,7 +458,8 @@ func TestFamiliesOutliveAProcess(t *testing.T) {
 	}
 }
 
-// TestOtherPartitionsAreNotReliedOn has relatives whose documents lie elsewhere.
+// TestOtherPartitionsAreNotReliedOn has relatives whose documents are in other
+// partitions.
 func TestOtherPartitionsAreNotReliedOn(t *testing.T) {
 	b := newBench(t, "**")
 	log, err := embeddedlog.Open(filepath.Join(b.dir, "log4"), embeddedlog.Options{Partitions: 4})
@@ -473,7 +475,7 @@ func TestOtherPartitionsAreNotReliedOn(t *testing.T) {
 	b.repo.CommitFiles("a.go", largeText(0))
 	partitionOf := func(id code.RepositoryID) int32 { return eventlog.PartitionOf(event.RecordKey(id), 4) }
 	f := b.fork("fork")
-	names := map[bool]string{} // of a relative in the same partition, or another
+	names := map[bool]string{} // by whether the relative is in the same partition
 	for _, name := range []string{"c1", "c2", "c3", "c4", "c5", "c6", "c7", "c8", "c9", "c10", "c11", "c12"} {
 		names[partitionOf(code.NewRepositoryID("test", name)) == partitionOf(b.code.ID)] = name
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// pushOf is a push of a branch, or of none, received so many seconds after 1970.
+// pushOf returns a push of a branch, or of all refs, received the given number of seconds
+// after 1970.
 func (b *bench) pushOf(branch string, received int64) *event.Push {
 	p := &event.Push{Repository: b.code.ID, Action: event.ActionRefresh, ReceivedAt: time.Unix(received, 0)}
 	if branch != "" {
@@ -35,8 +36,8 @@ func (b *bench) deliverTogether(pushes ...*event.Push) []event.Record {
 	return records
 }
 
-// loggedSince returns what the log says from an offset on: of a revision, its branch,
-// cause and first receipt; of pushes that are done, their offsets and outcomes.
+// loggedSince summarizes the log from an offset on: for a revision, its branch, cause and
+// first receipt; for handled pushes, their offsets and outcomes.
 func (b *bench) loggedSince(from event.Offset) string {
 	b.t.Helper()
 	var lines []string
@@ -116,7 +117,7 @@ func TestPushesTogetherAreOne(t *testing.T) {
 	}
 }
 
-// countFetches is how many fetches of branches there were.
+// countFetches returns the number of fetches of branches.
 func (b *bench) countFetches() int {
 	families, err := b.metrics.Gather()
 	if err != nil {
@@ -134,8 +135,8 @@ func (b *bench) countFetches() int {
 	return n
 }
 
-// TestAnOldPushHandledLateChangesNothing repeats pushes that were overtaken, as a
-// replay of a dead letter does: the ref stays where it is, and so does the index.
+// TestAnOldPushHandledLateChangesNothing repeats overtaken pushes, as the replay of a
+// dead letter does: the ref and the index do not change.
 func TestAnOldPushHandledLateChangesNothing(t *testing.T) {
 	b := newBench(t)
 	old := b.repo.CommitFiles("a", "1\n")
@@ -159,9 +160,9 @@ func TestAnOldPushHandledLateChangesNothing(t *testing.T) {
 	}
 }
 
-// TestPushesInBatchesAgainstAModel pushes at random, hands pushes over in batches
-// of any size, dies at any append, and begins again further back: the index is the
-// repository in the end, and every push is answered.
+// TestPushesInBatchesAgainstAModel pushes at random, delivers pushes in batches of any
+// size, fails at any append, and restarts from earlier records: in the end, the index
+// equals the repository, and every push is answered.
 func TestPushesInBatchesAgainstAModel(t *testing.T) {
 	for seed := range uint64(8) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
@@ -177,7 +178,7 @@ func TestPushesInBatchesAgainstAModel(t *testing.T) {
 					pending = append(pending, b.append(b.randomPush(rng)))
 				}
 				done := b.deliverSome(rng, pending)
-				if rng.IntN(3) == 0 { // it moved, and comes back
+				if rng.IntN(3) == 0 { // it was reassigned
 					b.assigned = nil
 					done = rng.IntN(done + 1)
 				}
@@ -195,8 +196,8 @@ func TestPushesInBatchesAgainstAModel(t *testing.T) {
 	}
 }
 
-// randomPush moves a branch, or takes it away, and returns the push of it, or of
-// another one.
+// randomPush moves or deletes a branch and returns a push of that branch or of another
+// one.
 func (b *bench) randomPush(rng *rand.Rand) *event.Push {
 	branches := []string{"main", "dev1", "dev2", "other"}
 	branch := branches[rng.IntN(len(branches))]
@@ -216,9 +217,9 @@ func (b *bench) randomPush(rng *rand.Rand) *event.Push {
 	return p
 }
 
-// deliverSome delivers records in batches of any size; an append may fail, whether
-// the log has the record or not, and then the batch is delivered again. It returns
-// how many are done.
+// deliverSome delivers records in batches of any size. An append may fail, whether or not
+// the log has the record, and the batch is then delivered again. It returns how many
+// records are done.
 func (b *bench) deliverSome(rng *rand.Rand, records []event.Record) (done int) {
 	for done < len(records) && rng.IntN(6) > 0 {
 		n := 1 + rng.IntN(len(records)-done)
@@ -238,14 +239,14 @@ func (b *bench) deliverSome(rng *rand.Rand, records []event.Record) (done int) {
 	return done
 }
 
-// selectedBranches returns the branches that the repository has and that are indexed.
+// selectedBranches returns the branches of the repository that are selected.
 func (b *bench) selectedBranches() []string {
 	names := strings.Fields(b.repo.Git("for-each-ref", "--format=%(refname:short)", "refs/heads/"))
 	return slices.DeleteFunc(names, func(name string) bool { return name == "other" })
 }
 
-// allAnswered checks that every push is answered: by a revision of its ref whose
-// cause is the push or a later event, or by name.
+// allAnswered checks that every push is answered: by a revision of its ref whose cause is
+// the push or a later event, or by an outcome that names it.
 func (b *bench) allAnswered() {
 	b.t.Helper()
 	waiting := map[event.Offset]code.Ref{}

@@ -19,7 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// forge writes an object as a hostile program would, unchecked, and returns its name.
+// forge writes an unchecked object, as a hostile program would, and returns its name.
 func (b *bench) forge(kind string, content []byte) (id [sha1.Size]byte) {
 	b.t.Helper()
 	object := append(fmt.Appendf(nil, "%s %d\x00", kind, len(content)), content...)
@@ -46,15 +46,15 @@ func forgedEntry(mode, name string, id [sha1.Size]byte) []byte {
 	return append(fmt.Appendf(nil, "%s %s\x00", mode, name), id[:]...)
 }
 
-// TestHostileTrees pushes a branch whose tree no git would write. What can be named is
-// indexed, and what cannot has a reason; a tree beyond a bound is the fault of its
-// repository, not tried again, and gone with its branch.
+// TestHostileTrees pushes branches with trees that git would never write. Valid paths are
+// indexed, and invalid ones are skipped with a reason. A tree beyond a bound is a
+// permanent failure of its repository, until the branch is deleted.
 func TestHostileTrees(t *testing.T) {
 	long := strings.Repeat("n", 4096)
 	for _, test := range []struct {
 		name string
 		tree func(b *bench, file [sha1.Size]byte) []byte
-		// paths that are indexed, and those that are skipped as invalid.
+		// paths counts the indexed paths, invalid those skipped as invalid.
 		paths, invalid int
 		tooLarge       bool
 	}{
@@ -141,7 +141,7 @@ func TestHostileTrees(t *testing.T) {
 			if paths != test.paths || invalid != test.invalid {
 				t.Errorf("%d paths and %d that are invalid, want %d and %d: %.500q", paths, invalid, test.paths, test.invalid, slices.Collect(maps.Keys(b.refs["refs/heads/forged"])))
 			}
-			if !test.tooLarge { // to a tree of git, and back
+			if !test.tooLarge { // to a valid tree, and back
 				first := maps.Clone(b.refs["refs/heads/forged"])
 				if err := push(slices.Concat(forgedEntry("100644", "a.go", file), forgedEntry("100644", "m.go", file), forgedEntry("100644", "z.go", file))); err != nil {
 					t.Fatal(err)

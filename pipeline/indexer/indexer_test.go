@@ -28,8 +28,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// A bench drives an Indexer over a real log, real git and a real segment store,
-// and keeps what its events say.
+// bench drives an Indexer over a real log, real git and a real segment store, and keeps
+// the state that results from its events.
 type bench struct {
 	t       testing.TB
 	dir     string
@@ -37,8 +37,8 @@ type bench struct {
 	log     *embeddedlog.Log
 	store   *segmentstore.Directory
 	mirrors *mirror.Mirrors
-	metrics *prometheus.Registry // of the mirrors
-	policy  mirror.Policy        // of the mirrors
+	metrics *prometheus.Registry // the mirrors' metrics
+	policy  mirror.Policy        // the mirrors' policy
 	repo    *gittest.Repository
 	code    code.Repository
 	// assigned is the Indexer that the partition was assigned to.
@@ -84,13 +84,13 @@ func newBench(t testing.TB, branches ...string) *bench {
 	return b
 }
 
-// handle appends an event, handles it, and applies what follows from it.
+// handle appends an event, handles it, and applies the resulting events.
 func (b *bench) handle(ev event.Event) error {
 	b.t.Helper()
 	return b.deliver(b.append(ev))
 }
 
-// append brings an event into the log, and returns it as it is there.
+// append appends an event to the log and returns its record.
 func (b *bench) append(ev event.Event) event.Record {
 	b.t.Helper()
 	b.count++
@@ -106,7 +106,7 @@ func (b *bench) append(ev event.Event) event.Record {
 	return rec
 }
 
-// deliver does what a worker does with a record, and applies what follows from it.
+// deliver handles records as a worker does, and applies the resulting events.
 func (b *bench) deliver(records ...event.Record) error {
 	b.t.Helper()
 	if b.assigned != b.x {
@@ -139,7 +139,7 @@ func (b *bench) push(branch string) {
 	b.must(&event.Push{Repository: b.code.ID, Ref: code.BranchRef(branch), Action: event.ActionUpdated, ReceivedAt: time.Unix(2, 0)})
 }
 
-// apply reads the events that were appended.
+// apply reads and applies new events.
 func (b *bench) apply() {
 	b.t.Helper()
 	high, err := b.log.HighWater(b.t.Context(), event.TopicEvents)
@@ -243,8 +243,8 @@ func (b *bench) openSegment(ref event.SegmentRef, visit func(*segment.File, []co
 	visit(f, keys)
 }
 
-// check verifies that the manifests equal the repository and that every document
-// they name is in a segment.
+// check verifies that the manifests equal the repository and that a segment holds every
+// document that they name.
 func (b *bench) check(branches ...string) {
 	b.t.Helper()
 	if len(b.refs) != len(branches) {

@@ -37,7 +37,8 @@ type indexRun struct {
 	readings readings
 	// indexed are the announced commits of the refs.
 	indexed map[code.Ref]code.CommitID
-	// announced are the refs that this run announced, named their documents.
+	// announced are the refs that this run announced, named the documents that they
+	// contain.
 	announced map[code.Ref]bool
 	named     namedDocuments
 	partition int32

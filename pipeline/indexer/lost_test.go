@@ -22,10 +22,10 @@ func (b *bench) loseMirrors() {
 	b.reopenMirrors()
 }
 
-// reopenMirrors makes the Indexer that of a new process over the same directory.
+// reopenMirrors replaces the Indexer by that of a new process over the same directory.
 func (b *bench) reopenMirrors() {
 	b.t.Helper()
-	_ = b.mirrors.Close() // it only ends readers
+	_ = b.mirrors.Close() // it only stops readers
 	var err error
 	b.mirrors, err = mirror.Open(b.t.Context(), mirror.Options{
 		Dir: b.mirrorsDir(), Policy: b.policy, Logger: slog.New(slog.DiscardHandler),
@@ -57,8 +57,8 @@ func withTwoBranches(t *testing.T) *bench {
 	return b
 }
 
-// Found by the chaos suite: a branch that was deleted while the mirror was lost
-// stayed searchable forever.
+// Found by the chaos suite: a branch that was deleted while the mirror was lost stayed
+// searchable.
 func TestBranchDeletedWhileTheMirrorIsLost(t *testing.T) {
 	b := withTwoBranches(t)
 	b.loseMirrors()
@@ -66,8 +66,8 @@ func TestBranchDeletedWhileTheMirrorIsLost(t *testing.T) {
 	b.check("main")
 }
 
-// The same where the mirror is there but another worker had the partition, whose
-// commits it could not follow.
+// The same with an existing mirror, while another worker held the partition and indexed
+// commits that the mirror never had.
 func TestBranchDeletedThatTheMirrorNeverHad(t *testing.T) {
 	b := withTwoBranches(t)
 	m := b.mirrors.Mirror(b.code.ID)
@@ -83,8 +83,8 @@ func TestBranchDeletedThatTheMirrorNeverHad(t *testing.T) {
 	}
 }
 
-// Parts of the mirrors that a disk, or a person, may take away. "mirrors" is all of
-// them, which are documented as a cache.
+// mirrorLosses are parts of the mirrors that a disk or a person may remove. "mirrors" is
+// the whole directory, which is documented as a cache.
 var mirrorLosses = map[string]func(b *bench) []string{
 	"mirrors":       func(b *bench) []string { return []string{b.mirrorsDir()} },
 	"notes":         func(b *bench) []string { return []string{filepath.Join(b.mirrorsDir(), "notes")} },
@@ -122,8 +122,8 @@ func (b *bench) glob(patterns ...string) (paths []string) {
 	return paths
 }
 
-// TestLostMirrorsComeBack takes parts of the mirrors away, while the process is
-// stopped and while it runs, and then pushes in every form that a host has.
+// TestLostMirrorsComeBack removes parts of the mirrors, with the process stopped or
+// running, and then pushes in every form that hosts use.
 func TestLostMirrorsComeBack(t *testing.T) {
 	const ref = "refs/heads/main"
 	pushes := map[string]func(b *bench, before, after code.CommitID) *event.Push{
@@ -143,7 +143,7 @@ func TestLostMirrorsComeBack(t *testing.T) {
 	for loss, paths := range mirrorLosses {
 		for form, push := range pushes {
 			if loss != "mirrors" && form != "only the ref" && form != "refresh a ref" {
-				continue // the others go the same way
+				continue // the other cases take the same path
 			}
 			for _, running := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s/%s/running=%t", loss, form, running), func(t *testing.T) {
@@ -165,7 +165,7 @@ func TestLostMirrorsComeBack(t *testing.T) {
 					p.Repository, p.ReceivedAt = b.code.ID, time.Unix(2, 0)
 					b.must(p)
 					b.check("main", "dev1")
-					// And the next push is an ordinary one.
+					// The next push is an ordinary one.
 					b.repo.CommitFiles("a", "4\n")
 					b.push("main")
 					b.check("main", "dev1")

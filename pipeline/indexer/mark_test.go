@@ -34,8 +34,8 @@ func (r countingReader) Next(ctx context.Context) (event.Record, error) {
 	return r.Reader.Next(ctx)
 }
 
-// restart gives the bench another Indexer over the same directories, and counts
-// what it reads.
+// restart replaces the Indexer of the bench by another over the same directories, and
+// counts the records that it reads.
 func (b *bench) restart(log Log) *countingLog {
 	b.t.Helper()
 	counting := &countingLog{Log: log}
@@ -49,8 +49,8 @@ func (b *bench) restart(log Log) *countingLog {
 	return counting
 }
 
-// TestStartDoesNotReadTheWholeLog pushes, starts again and pushes: the second
-// process reads what came since the last mark.
+// TestStartDoesNotReadTheWholeLog pushes, restarts and pushes again: the second process
+// reads only the records since the last mark.
 func TestStartDoesNotReadTheWholeLog(t *testing.T) {
 	b := newBench(t)
 	b.x.markEvery = 4
@@ -72,8 +72,8 @@ func TestStartDoesNotReadTheWholeLog(t *testing.T) {
 	}
 }
 
-// TestAProcessWithoutMirrorsReadsNothingOld takes a partition over where there is no
-// mirror of it: only what may have overtaken the next record is read.
+// TestAProcessWithoutMirrorsReadsNothingOld takes over a partition without any mirror of
+// it: only records that may have overtaken the next one are read.
 func TestAProcessWithoutMirrorsReadsNothingOld(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "0\n")
@@ -97,8 +97,8 @@ func TestAProcessWithoutMirrorsReadsNothingOld(t *testing.T) {
 	b.check("main")
 }
 
-// TestMarkWithCrashes marks after every record, and dies between the append and
-// the indexed state: what follows builds on what the log has.
+// TestMarkWithCrashes marks after every record, and fails between the append and the
+// update of the indexed state: later events build on the announced commits.
 func TestMarkWithCrashes(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a", "1\n")
@@ -125,8 +125,7 @@ func TestMarkWithCrashes(t *testing.T) {
 	}
 }
 
-// TestMarkOfAnotherLog replaces the log under the mirrors: the mark must be
-// ignored.
+// TestMarkOfAnotherLog replaces the log under the mirrors: the mark must be ignored.
 func TestMarkOfAnotherLog(t *testing.T) {
 	b := newBench(t)
 	b.x.markEvery = 1
@@ -159,8 +158,8 @@ func TestMarkOfAnotherLog(t *testing.T) {
 	}
 }
 
-// TestMarkBehindARecordHandledAgain hands a record over that is older than the
-// mark: the log is read from its beginning, since the record may be overtaken.
+// TestMarkBehindARecordHandledAgain delivers a record older than the mark: the log is
+// read from its beginning, because the record may have been overtaken.
 func TestMarkBehindARecordHandledAgain(t *testing.T) {
 	b := newBench(t)
 	b.x.markEvery = 1

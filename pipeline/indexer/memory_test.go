@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 )
 
-// heapMeter notes the largest heap that is held while a segment is stored, when its
-// builder is full.
+// heapMeter records the largest heap in use while a segment is stored, when its builder
+// is full.
 type heapMeter struct {
 	segmentstore.Store
 	mu   sync.Mutex
@@ -37,7 +37,7 @@ func heldBytes() int64 {
 	return int64(s.HeapAlloc)
 }
 
-// sourceText returns text of which a segment has as many postings as of source code.
+// sourceText returns text with as many postings as source code.
 func sourceText(rng *rand.Rand, size int) string {
 	var b strings.Builder
 	for b.Len() < size {
@@ -47,15 +47,15 @@ func sourceText(rng *rand.Rand, size int) string {
 }
 
 // TestImportHoldsWhatItsSlotsHold imports many branches with the text of many segments:
-// what is held is bounded by the slots, not by branches and text.
+// memory is bounded by the slots, not by the number of branches or the amount of text.
 func TestImportHoldsWhatItsSlotsHold(t *testing.T) {
 	const (
 		branches     = 40
 		segmentBytes = 2 << 20
 		slots        = 2
-		// factor is what building a segment takes for each byte of text, in hundredths;
-		// the planning of memory in cmd/internal/config counts on it. A builder takes
-		// fixedBytes besides, and the batch, the mirror and the log restBytes.
+		// factor is the memory that building a segment takes per byte of text, in
+		// hundredths; the memory plan in cmd/internal/config relies on it. In addition, a
+		// builder takes fixedBytes, and the batch, the mirror and the log take restBytes.
 		factor     = 160
 		fixedBytes = 8 << 20
 		restBytes  = 12 << 20

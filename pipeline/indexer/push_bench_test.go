@@ -9,9 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// BenchmarkPush moves a branch of a repository on disk and handles the push of it:
-// what a push costs, except for the host and the log. cpu-ms/op has the processes of
-// git as well.
+// BenchmarkPush moves a branch of a repository on disk and handles its push. It measures
+// the cost of a push without the host and the log. cpu-ms/op includes git processes.
 func BenchmarkPush(b *testing.B) {
 	w := newBench(b)
 	var files []string
@@ -35,7 +34,7 @@ func BenchmarkPush(b *testing.B) {
 	b.ReportMetric(float64(processorTime(b)-before-moving)/float64(time.Millisecond)/float64(b.N), "cpu-ms/op")
 }
 
-// processorTime is what the process and its children that have ended have used.
+// processorTime returns the CPU time used by the process and its finished children.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var sum time.Duration

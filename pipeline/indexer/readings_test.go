@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// readingAt makes the i'th reading, and its key.
+// readingAt returns the i'th reading and its key.
 func readingAt(i int) (readingKey, reading) {
 	k := keyOfReading(code.BlobID{byte(i), byte(i >> 8), byte(i >> 16), 7}, fmt.Sprint("class", i%3))
 	if i%5 == 0 {
@@ -21,7 +21,7 @@ func readingAt(i int) (readingKey, reading) {
 	return k, reading{Reading: analyze.Reading{Language: code.Language(fmt.Sprint("Language ", i%7)), Generated: i%2 == 0}}
 }
 
-// table is a readings table with what was added to it.
+// table is a readings table together with the readings added to it.
 type table struct {
 	*testing.T
 	readings
@@ -46,8 +46,8 @@ func (t *table) fill(n int) {
 	}
 }
 
-// count looks for what was added from one number up to another, and for as many keys
-// that were not; it fails for a reading that is not what was added.
+// count looks up the readings added in a range, and as many unknown keys, and returns how
+// many it found. It fails if a reading differs from the one added.
 func (t *table) count(from, to int) int {
 	t.Helper()
 	keys, want := map[readingKey]struct{}{}, map[readingKey]reading{}
@@ -68,8 +68,8 @@ func (t *table) count(from, to int) int {
 	return len(found)
 }
 
-// TestReadingsAreFoundAgain adds few and many, so that both files have some, and looks
-// for few and for all.
+// TestReadingsAreFoundAgain adds few and many readings, so that both files have some, and
+// looks up few and all of them.
 func TestReadingsAreFoundAgain(t *testing.T) {
 	b := newTable(t)
 	if n := b.count(0, 3); n != 0 {
@@ -94,8 +94,8 @@ func TestReadingsAreFoundAgain(t *testing.T) {
 	}
 }
 
-// TestDamagedReadingsDoNotCount changes bits in both files, and cuts them: what is
-// found is right, and a file that is merged has none that is damaged.
+// TestDamagedReadingsDoNotCount flips bits in both files and truncates them: readings
+// that are found are correct, and a merged file contains no damaged ones.
 func TestDamagedReadingsDoNotCount(t *testing.T) {
 	const unsorted = 100
 	b := newTable(t)
@@ -123,9 +123,9 @@ func TestDamagedReadingsDoNotCount(t *testing.T) {
 		t.Errorf("%d found, %d are intact of %d", got, intact, b.added)
 	}
 	for i := range b.added {
-		b.count(i, i+1) // by halving, which a damaged key may lead astray
+		b.count(i, i+1) // by binary search, which a damaged key may lead astray
 	}
-	b.fill(2 * readingsUnsorted / readingBytes) // over what is torn, and merges
+	b.fill(2 * readingsUnsorted / readingBytes) // overwrites torn records, and merges
 	content, err := os.ReadFile(b.sorted)
 	if err != nil || fileSize(b.unsorted) != 0 || len(content)%readingBytes != 0 {
 		t.Fatalf("%d bytes, %d not merged, %v", len(content), fileSize(b.unsorted), err)
@@ -138,7 +138,7 @@ func TestDamagedReadingsDoNotCount(t *testing.T) {
 	}
 }
 
-// TestFullReadingsStayAsTheyAre fills the table: it does not grow, and what it has is
+// TestFullReadingsStayAsTheyAre fills the table: it does not grow, and its readings are
 // found.
 func TestFullReadingsStayAsTheyAre(t *testing.T) {
 	b := newTable(t)
@@ -146,7 +146,7 @@ func TestFullReadingsStayAsTheyAre(t *testing.T) {
 	b.fill(4000)
 	b.fill(900)
 	for range 3 {
-		b.fill(101) // they do not fit together, and are left out
+		b.fill(101) // they do not all fit and are left out
 	}
 	if size := fileSize(b.sorted) + fileSize(b.unsorted); size != 4900*readingBytes {
 		t.Errorf("%d bytes, want %d", size, 4900*readingBytes)
@@ -161,7 +161,7 @@ func TestFullReadingsStayAsTheyAre(t *testing.T) {
 }
 
 // TestLostReadingsCostReadingAgain damages the table of a mirror: a push of a file that
-// another branch has reads it, and is right.
+// another branch contains reads the file again, and is correct.
 func TestLostReadingsCostReadingAgain(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))

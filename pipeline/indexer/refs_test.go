@@ -10,10 +10,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// costs are what indexing took since begin.
+// costs is the work that indexing took.
 type costs struct {
 	documents int   // added to segments
-	readBytes int64 // of blobs and of directories
+	readBytes int64 // blobs and directories
 }
 
 // measureCosts returns what f costs.
@@ -47,8 +47,8 @@ func (b *bench) readBytes() int64 {
 	return 0
 }
 
-// largeText returns a text of 100 kB that begins like a Go file: large enough that the
-// time to read it is measurable next to the time to read directories.
+// largeText returns a text of 100 kB that begins like a Go file. It is so large that
+// reading it clearly costs more than reading directories.
 func largeText(n int) string {
 	s := fmt.Sprintf("package p%d\n", n)
 	for len(s) < 100_000 {
@@ -61,8 +61,8 @@ func branchAt(repo *gittest.Repository, name, from string) {
 	repo.Git("checkout", "--quiet", "-B", name, from)
 }
 
-// TestFirstImportReadsABlobOnce imports many branches of which each has what the one
-// before it has, none of which the default branch has.
+// TestFirstImportReadsABlobOnce imports many branches. Each has the files of the one
+// before it, which the default branch lacks.
 func TestFirstImportReadsABlobOnce(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
@@ -81,7 +81,7 @@ func TestFirstImportReadsABlobOnce(t *testing.T) {
 	}
 }
 
-// TestPushOfWhatAnotherRefHasReadsNothing pushes to one branch what others have.
+// TestPushOfWhatAnotherRefHasReadsNothing pushes files to one branch that others have.
 func TestPushOfWhatAnotherRefHasReadsNothing(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
@@ -130,8 +130,8 @@ func TestPushOfWhatAnotherRefHasReadsNothing(t *testing.T) {
 	b.check("main", "one", "same", "two", "three")
 }
 
-// TestMovedBinaryIsStillSkipped moves a file whose name says nothing of it and whose
-// content is no text.
+// TestMovedBinaryIsStillSkipped moves a binary file whose name does not reveal that it is
+// binary.
 func TestMovedBinaryIsStillSkipped(t *testing.T) {
 	b := newBench(t)
 	b.repo.CommitFiles("a.go", "package a\n", "data", "\x00\x01\x02")
@@ -145,8 +145,8 @@ func TestMovedBinaryIsStillSkipped(t *testing.T) {
 	}
 }
 
-// TestDocumentsOfARefThatIsGoneAreReadAgain: what no ref has any more may have been
-// dropped by a merge.
+// TestDocumentsOfARefThatIsGoneAreReadAgain checks that documents of deleted refs are not
+// relied on, because a merge may have dropped them.
 func TestDocumentsOfARefThatIsGoneAreReadAgain(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
@@ -170,8 +170,8 @@ func TestDocumentsOfARefThatIsGoneAreReadAgain(t *testing.T) {
 	b.check("main", "two", "three")
 }
 
-// TestRefreshReadsAgain: a refresh repairs what a reader lacks, so it assumes
-// nothing of the ref to be known.
+// TestRefreshReadsAgain checks that a refresh, which repairs documents that a reader
+// lacks, does not assume that the documents of the ref are known.
 func TestRefreshReadsAgain(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
@@ -192,8 +192,8 @@ func TestRefreshReadsAgain(t *testing.T) {
 	b.check("main", "one", "two")
 }
 
-// TestImportDiesInTheMiddle: an import that was cut short goes on with what is not
-// announced yet.
+// TestImportDiesInTheMiddle checks that an interrupted import continues with the refs
+// that are not announced yet.
 func TestImportDiesInTheMiddle(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0))
@@ -222,8 +222,8 @@ func TestImportDiesInTheMiddle(t *testing.T) {
 	b.check(branches...)
 }
 
-// TestRefreshOfARefAndItsBase: what the base has counts as known once it is announced,
-// and not while it is itself refreshed.
+// TestRefreshOfARefAndItsBase checks that documents of a base count as known once it is
+// announced, but not while it is itself refreshed.
 func TestRefreshOfARefAndItsBase(t *testing.T) {
 	b := newBench(t, "**")
 	b.repo.CommitFiles("a.go", largeText(0), "same.go", largeText(1))

@@ -33,8 +33,8 @@ func (h *hangingHandler) Handle(ctx context.Context, records []event.Record) (in
 	return h.Indexer.Handle(ctx, records)
 }
 
-// TestRemovalOfARepositoryWhoseImportHangs removes one with a worker on a real log:
-// the import ends, every push is answered, the mirror is gone, and a second
+// TestRemovalOfARepositoryWhoseImportHangs removes a repository with a worker on a real
+// log: the import ends, every push is answered, the mirror is removed, and a second
 // registration is handled.
 func TestRemovalOfARepositoryWhoseImportHangs(t *testing.T) {
 	b := newBench(t)

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// appendCounter counts appends, and the records of the largest.
+// appendCounter counts appends, and the records of the largest append.
 type appendCounter struct {
 	Log
 	appends, most int
@@ -19,8 +19,8 @@ func (l *appendCounter) Append(ctx context.Context, topic event.Topic, partition
 	return l.Log.Append(ctx, topic, partition, records...)
 }
 
-// TestManyDeletedBranchesAreOneAppend deletes most of many branches at once; then all
-// of a second lot after the mirror was lost.
+// TestManyDeletedBranchesAreOneAppend deletes most of many branches in one push, and
+// then, after the mirror was lost, all branches of a second set.
 func TestManyDeletedBranchesAreOneAppend(t *testing.T) {
 	const branches = 300
 	b := newBench(t, "**")
@@ -46,7 +46,7 @@ func TestManyDeletedBranchesAreOneAppend(t *testing.T) {
 	remove(branches - 2)
 	b.must(b.refreshOf(""))
 	b.check("main", "b298", "b299")
-	// One append says that the branches are gone, one that the push is handled.
+	// One append announces the deletions, one the handled push.
 	if log.appends != 2 || log.most != branches-2 {
 		t.Errorf("%d appends, the largest of %d records", log.appends, log.most)
 	}

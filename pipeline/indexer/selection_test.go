@@ -16,8 +16,7 @@ func (b *bench) pushRef(ref code.Ref) {
 	b.must(&event.Push{Repository: b.code.ID, Ref: ref, Action: event.ActionUpdated, ReceivedAt: time.Unix(2, 0)})
 }
 
-// checkRefs checks that the indexed refs are those of want, at the commits that the
-// repository has.
+// checkRefs checks that the indexed refs are want, at the commits of the repository.
 func (b *bench) checkRefs(want ...code.Ref) {
 	b.t.Helper()
 	if len(b.refs) != len(want) {
@@ -68,7 +67,7 @@ func TestTagsAreIndexedAsBranchesAre(t *testing.T) {
 	b.repo.Git("tag", "v4", "main~1")
 	b.must(b.pushOf("", 3))
 	b.checkRefs("refs/heads/main", "refs/tags/v1", "refs/tags/v4")
-	// Without the globs the tags go.
+	// Without the globs, the tags are removed.
 	b.code.Tags = nil
 	b.must(&event.RepositoryChanged{Repository: b.code, At: time.Unix(4, 0)})
 	b.checkRefs("refs/heads/main")
@@ -97,18 +96,18 @@ func TestRefsBeyondTheLimit(t *testing.T) {
 	if want := "5 of 5 branches; 2 are left out: at most 3 are indexed, those with the newest commits (pipeline.maxRefs)"; !ok || s.String() != want {
 		t.Errorf("selection %q, want %q", s, want)
 	}
-	// A new branch takes the place of the one with the oldest commit.
+	// A new branch replaces the one with the oldest commit.
 	newest("b0")
 	b.push("b0")
 	b.checkRefs("refs/heads/main", "refs/heads/b0", "refs/heads/b1")
-	// One that is older than all that are indexed stays out.
+	// A branch older than all indexed ones stays out.
 	from := b.read
 	b.push("b4")
 	if got := b.loggedSince(from); got != "0 unselected" {
 		t.Errorf("a push of a ref that is left out: %s, want \"0 unselected\"", got)
 	}
 	b.checkRefs("refs/heads/main", "refs/heads/b0", "refs/heads/b1")
-	// A push of one that is indexed looks at no other.
+	// A push of an indexed branch fetches no other.
 	newest("b1")
 	b.push("b1")
 	b.checkRefs("refs/heads/main", "refs/heads/b0", "refs/heads/b1")
@@ -118,7 +117,7 @@ func TestRefsBeyondTheLimit(t *testing.T) {
 	b.checkRefs("refs/heads/main", "refs/heads/b1", "refs/heads/b2")
 }
 
-// openMirrors opens other mirrors for a bench.
+// openMirrors opens mirrors with other options for a bench.
 func openMirrors(t *testing.T, b *bench, o mirror.Options) *mirror.Mirrors {
 	t.Helper()
 	o.Dir, o.Policy = b.t.TempDir(), b.policy
