@@ -10,38 +10,38 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Connection is what is looked for on one code host.
+// Connection describes what discovery looks for on one code host.
 type Connection struct {
 	Name string
 	Kind code.HostKind
-	// URL is the base URL of the host; empty for the public one of the kind.
+	// URL is the base URL of the host; empty means the public host of the kind.
 	URL string
-	// User and Token authenticate; App does so for GitHub Apps.
+	// User and Token authenticate requests; a GitHub App uses App instead.
 	User, Token string
 	App         App
-	// Proxy is the URL of a proxy to the host, CA the PEM of its authorities; empty for
-	// none, and for those of the system.
+	// Proxy is the URL of a proxy to the host; empty means none. CA holds the host's
+	// certificate authorities as PEM; empty means those of the system.
 	Proxy, CA string
-	// ReadMembers says that permissions are read: webhooks then include the events that
-	// change them.
+	// ReadMembers means that permissions are read: webhooks then include the events that
+	// change permissions.
 	ReadMembers bool
-	// ReadEmails has a MemberReader read verified addresses as well.
+	// ReadEmails makes a MemberReader read verified email addresses as well.
 	ReadEmails bool
 	Targets    Targets
 	Exclude    Filter
-	// Branches and Tags are the globs that registered repositories get.
+	// Branches and Tags are the globs of registered repositories.
 	Branches, Tags []string
 }
 
 // App is an installation of a GitHub App.
 type App struct {
 	ID, Installation int64
-	// PrivateKey is its PEM.
+	// PrivateKey is the app's key as PEM.
 	PrivateKey string
 }
 
-// Targets name repositories of a host. Which of them a kind has is checked by
-// cmd/internal/config.
+// Targets name repositories of a host. cmd/internal/config checks which of them a kind
+// supports.
 type Targets struct {
 	All                                                      bool
 	Users, Orgs, Groups, Workspaces, Projects, Repos, Topics []string
@@ -49,39 +49,40 @@ type Targets struct {
 
 // Found is a repository that a host listed.
 type Found struct {
-	// Repository has an ID of the host's identity. Connection, Branches and Tags are
-	// not set.
+	// Repository has an ID derived from the host's identity of it. Connection, Branches
+	// and Tags are not set.
 	code.Repository
-	// Path is the name on the host, which globs are matched with.
+	// Path is the name on the host. Globs match it.
 	Path   string
 	Topics []string
-	// SizeBytes is what the host says; 0 if it says nothing.
+	// SizeBytes is the size that the host reports, or 0 if it reports none.
 	SizeBytes                             int64
 	ReadOnly, Hidden, Disabled, UserOwned bool
-	// Invalid is why it cannot be registered, such as a clone URL on another host. It
-	// stays registered if it is.
+	// Invalid explains why the repository cannot be registered, for example because its
+	// clone URL is on another host. A registered repository stays registered.
 	Invalid error
 }
 
 // Lister lists the repositories of one connection.
 type Lister interface {
 	// List calls Listing.Add for each repository, and Listing.Fail for each target that
-	// could not be listed whole; it then goes on with the next. It returns early once
-	// either returns false. It returns an error if nothing can be listed.
+	// could not be listed completely; it then continues with the next target. It returns
+	// early once either returns false. It returns an error if nothing can be listed.
 	List(ctx context.Context, l *Listing) error
 }
 
 // Open checks a connection and returns its Lister. Requests go through client.
 type Open func(c Connection, client *http.Client) (Lister, error)
 
-// Host is the code host of a connection, as ingest has it: names and IDs of both agree.
+// Host is the code host of a connection. Names and IDs agree with those of package
+// ingest.
 type Host struct {
-	// Name is host, port and path of the base URL; Address host and port alone; Base
-	// the URL without a slash at its end.
+	// Name is the host, port and path of the base URL; Address is host and port; Base is
+	// the URL without a trailing slash.
 	Name, Address, Base string
 }
 
-// ParseHost returns the host of a connection; publicURL is used for an empty URL.
+// ParseHost returns the host of a connection; publicURL is used if the URL is empty.
 func ParseHost(c Connection, publicURL string) (Host, error) {
 	base := c.URL
 	if base == "" {
@@ -95,8 +96,8 @@ func ParseHost(c Connection, publicURL string) (Host, error) {
 	return Host{Name: address + below, Address: address, Base: u.Scheme + "://" + address + below}, nil
 }
 
-// PageURL returns s if it is an http(s) URL on the host, and nothing otherwise: it
-// becomes a link in pages.
+// PageURL returns s if it is an http(s) URL on the host, and an empty string otherwise,
+// because it becomes a link in pages.
 func (h Host) PageURL(s string) string {
 	u, err := url.Parse(s)
 	if err != nil || !strings.EqualFold(u.Host, h.Address) || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
@@ -105,7 +106,7 @@ func (h Host) PageURL(s string) string {
 	return s
 }
 
-// CheckCloneURL refuses a clone URL that does not lead to the host: an API cannot make
+// CheckCloneURL returns an error for a clone URL on another host: an API cannot make
 // Quarry fetch from elsewhere.
 func (h Host) CheckCloneURL(s string) error {
 	clone, err := code.ParseCloneURL(s)
@@ -118,14 +119,14 @@ func (h Host) CheckCloneURL(s string) error {
 	return nil
 }
 
-// withoutDefaultPort is the address as code.CloneURL has it.
+// withoutDefaultPort returns the address in the form of code.CloneURL.
 func withoutDefaultPort(h Host) string {
 	scheme, _, _ := strings.Cut(h.Base, "://")
 	return strings.TrimSuffix(h.Address, map[string]string{"https": ":443", "http": ":80"}[scheme])
 }
 
-// SplitTarget takes a target such as owner/name apart into exactly n parts, none of them
-// empty or a dot segment.
+// SplitTarget splits a target such as owner/name into exactly n parts, none of them empty
+// or a dot segment.
 func SplitTarget(target string, n int) ([]string, bool) {
 	parts := strings.Split(target, "/")
 	if len(parts) != n {

@@ -1,9 +1,9 @@
-// Package discovery finds the repositories of connections through the APIs of their
-// code hosts, and keeps what is registered equal to what the hosts have.
+// Package discovery finds the repositories of connections through the APIs of their code
+// hosts, and keeps the registered repositories equal to those of the hosts.
 //
-// It answers the question "which repositories should be registered, and what does the
-// host say of them?". A package below it knows each kind of host; pipeline/discovery/hostapi
-// is the transport of all of them.
+// It answers the question "which repositories should be registered, and how does the host
+// describe them?". Each kind of host has a package below this one;
+// pipeline/discovery/hostapi is the transport of all of them.
 //
 //	schedule, change of settings, request
 //	          │
@@ -16,36 +16,40 @@
 // # Main types
 //
 //	Connection  what is looked for, and with which credentials
+//	Connection  what discovery looks for, and with which credentials
 //	Lister      lists the repositories of one connection; one per kind of host
-//	Listing     takes what a Lister finds and what failed
-//	Syncer      runs the syncs, appends events, has the State of each connection
-//	Issue       what went wrong, with a remedy
+//	Listing     collects what a Lister finds and what failed
+//	Syncer      runs the syncs, appends events, keeps the State of each connection
+//	Issue       a problem, with a remedy
 //
 // # Invariants
 //
 //  1. Nothing is removed unless the whole listing succeeded, twice in a row: one failed
-//     target, page or limit keeps every repository of the connection. A host that lists
-//     far fewer repositories than before is not believed (Issue removal_held).
-//  2. The ID of a repository comes from the host's name and the host's own identity of
-//     it, as in webhooks, so renames and transfers keep it.
-//  3. A repository belongs to one connection: the first that registered it. Others that
-//     find it hold it: when its connection goes, it goes over to one of them.
-//  4. A connection that was removed from the settings gives up its repositories once
-//     every other connection has been listed whole in this process.
+//  1. A repository is removed only if two complete listings in a row lack it: a single
+//     failed target, page or limit keeps every repository of the connection. If a host
+//     lists far fewer repositories than before, none is removed (Issue removal_held).
+//  2. The ID of a repository is derived from the host's name and the host's own identity
+//     of it, as in webhooks, so renames and transfers keep it.
+//  3. A repository belongs to one connection: the first that registered it. Other
+//     connections that find it hold it: when its connection loses it, it moves to one of
+//     them.
+//  4. Repositories of a connection that was removed from the settings are moved or
+//     removed once every other connection has been listed completely in this process.
 //  5. A sync without changes appends no event.
-//  6. Repositories that were registered by hand are never removed or renamed.
+//  6. Manually registered repositories are never removed or renamed.
 //
-// # Who syncs
+// # Which process syncs
 //
-// The members of a consumer group of the topic of the accounts, which has one
-// partition: the member that gets it syncs, the others wait. The group never commits.
+// The processes form a consumer group of the topic of the accounts, which has one
+// partition: the member that is assigned it syncs, the others wait. The group never
+// commits.
 //
 // # Bounds
 //
-// Options.Concurrency syncs at once; Options.MaxRepositories for each connection, of
-// which 8 bytes each are kept between syncs, and the answers of the host compressed in
-// hostapi.Cache. Events are appended in batches of maxBatch. At most maxIssues issues
-// are kept of one sync.
+// At most Options.Concurrency syncs run at the same time. A connection has at most
+// Options.MaxRepositories repositories; 8 bytes of each are kept between syncs, and the
+// compressed responses of the host in hostapi.Cache. Events are appended in batches of
+// maxBatch. At most maxIssues issues of one sync are kept.
 //
-// It clones nothing and reads no webhook.
+// The package clones nothing and reads no webhooks.
 package discovery

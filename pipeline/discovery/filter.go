@@ -7,16 +7,16 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 )
 
-// Filter leaves found repositories out.
+// Filter excludes found repositories.
 type Filter struct {
 	Forks, Archived, UserOwned, ReadOnly, Hidden, Disabled bool
 	// Repos and Projects are globs on Found.Path, Topics on any of Found.Topics.
 	Repos, Projects, Topics []string
-	// MinSize and MaxSize bound Found.SizeBytes where the host says it; 0 for none.
+	// MinSize and MaxSize bound Found.SizeBytes if the host reports it; 0 means no bound.
 	MinSize, MaxSize int64
 }
 
-// Excludes reports whether a repository is left out.
+// Excludes reports whether a repository is excluded.
 func (f *Filter) Excludes(r *Found) bool {
 	switch {
 	case f.Forks && r.Fork, f.Archived && r.Archived, f.UserOwned && r.UserOwned,
@@ -28,7 +28,7 @@ func (f *Filter) Excludes(r *Found) bool {
 	return matchesAny(f.Repos, r.Path) || matchesAny(f.Projects, r.Path) || hasTopic(f.Topics, r.Topics)
 }
 
-// selectsTopics reports whether a repository has one of the topics that are wanted.
+// selectsTopics reports whether a repository has one of the selected topics.
 func (t *Targets) selectsTopics(r *Found) bool {
 	return len(t.Topics) == 0 || hasTopic(t.Topics, r.Topics)
 }
@@ -37,7 +37,7 @@ func hasTopic(globs, topics []string) bool {
 	return slices.ContainsFunc(topics, func(topic string) bool { return matchesAny(globs, topic) })
 }
 
-// matchesAny compares without regard to case: hosts do not tell names apart by it.
+// matchesAny ignores case, because hosts do.
 func matchesAny(globs []string, name string) bool {
 	return slices.ContainsFunc(globs, func(glob string) bool {
 		return mirror.MatchGlob(strings.ToLower(glob), strings.ToLower(name))

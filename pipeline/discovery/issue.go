@@ -9,8 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// IssueCode says in one word what is wrong with a connection. Its values are those of
-// IssueCodes; they are in answers and in labels of metrics.
+// IssueCode identifies a problem with a connection. The values are listed in
+// issueDescriptions; they appear in API responses and metric labels.
 type IssueCode string
 
 // Codes beyond those of hostapi.
@@ -24,19 +24,19 @@ const (
 	LogFailed         IssueCode = "log_failed"
 )
 
-// An Issue is what went wrong in a sync.
+// Issue is a problem of a sync.
 type Issue struct {
 	Code IssueCode
-	// Target is what was to be listed, as the settings have it; empty for all.
+	// Target is the affected target as written in the settings; empty means all.
 	Target string
-	// Detail is in the words of the host, masked; for owners.
+	// Detail is the host's message with secrets masked, for owners.
 	Detail string
 }
 
-// IssueDescription is what people read about an IssueCode.
+// IssueDescription is the user-visible description of an IssueCode.
 type IssueDescription struct {
 	Code IssueCode
-	// Meaning says what happened, Remedy what to do; each is a sentence.
+	// Meaning describes what happened, Remedy what to do; each is a sentence.
 	Meaning, Remedy string
 }
 
@@ -63,7 +63,7 @@ var issueDescriptions = []IssueDescription{
 	{LogFailed, "What was found could not be appended to the log.", "Nothing is to be done; the sync is tried again by itself."},
 }
 
-// Describe returns the row of the issue's code.
+// Describe returns the description of the issue's code.
 func (i Issue) Describe() IssueDescription {
 	for _, d := range issueDescriptions {
 		if d.Code == i.Code {
@@ -79,15 +79,15 @@ const (
 	maxIssueTargetBytes = 200
 )
 
-// targetError is a target that does not have the form that the host wants.
+// targetError is the error for a target that is not in the form that the host requires.
 type targetError struct{ want string }
 
 func (e *targetError) Error() string { return "want " + e.want }
 
-// NewTargetError says that a target does not have the form that is wanted.
+// NewTargetError returns an error for a target that is not in the form described by want.
 func NewTargetError(want string) error { return &targetError{want} }
 
-// NewIssue describes an error.
+// NewIssue returns the issue for an error.
 func NewIssue(target string, err error) Issue {
 	issue := Issue{Code: IssueCode(hostapi.CodeOf(err)), Target: failure.Clean(target, maxIssueTargetBytes), Detail: failure.Quote(err.Error(), maxDetailBytes)}
 	if e, ok := errors.AsType[*hostapi.Error](err); ok {
@@ -102,7 +102,7 @@ func NewIssue(target string, err error) Issue {
 	return issue
 }
 
-// String returns one line.
+// String returns the issue as one line.
 func (i Issue) String() string {
 	if i.Target == "" {
 		return fmt.Sprintf("%s: %s", i.Code, i.Describe().Meaning)

@@ -9,20 +9,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// maxIssues bounds the issues that are kept of one sync; the others are counted.
+// maxIssues bounds the issues of one sync that are kept; the rest are counted.
 const maxIssues = 50
 
-// Listing takes what a Lister finds. It is used by one goroutine.
+// Listing collects what a Lister finds. It must be used by one goroutine.
 type Listing struct {
 	c   *Connection
 	max int
-	// take is called for each repository that is to be registered.
+	// take is called for each repository that should be registered.
 	take func(*Found) error
 
 	seen map[code.RepositoryID]struct{}
-	// incomplete says that something may be missing.
+	// incomplete means that repositories may be missing.
 	incomplete bool
-	// excluded counts repositories that the filter left out.
+	// excluded counts repositories that the filter excluded.
 	excluded int
 	issues   []Issue
 	dropped  int // issues beyond maxIssues
@@ -33,8 +33,8 @@ func newListing(c *Connection, max int, take func(*Found) error) *Listing {
 	return &Listing{c: c, max: max, take: take, seen: map[code.RepositoryID]struct{}{}}
 }
 
-// Add takes a repository that the host listed. One that is listed twice counts once. It
-// returns false if the Lister must stop.
+// Add adds a repository that the host listed. Duplicates count once. It returns false if
+// the Lister must stop.
 func (l *Listing) Add(r *Found) bool {
 	if l.err != nil {
 		return false
@@ -50,7 +50,7 @@ func (l *Listing) Add(r *Found) bool {
 		l.Incomplete(Issue{Code: TooManyFound, Detail: fmt.Sprintf("more than %d", l.max)})
 		return false
 	}
-	l.seen[r.ID] = struct{}{} // it is there, so it stays if it is registered
+	l.seen[r.ID] = struct{}{} // it exists, so it stays if it is registered
 	err := r.Invalid
 	if err == nil {
 		err = l.take(r)
@@ -67,15 +67,16 @@ func (l *Listing) Add(r *Found) bool {
 	return l.err == nil
 }
 
-// Fail notes that a target could not be listed. It returns false if the Lister must
+// Fail records that a target could not be listed. It returns false if the Lister must
 // stop.
 func (l *Listing) Fail(target string, err error) bool {
 	l.Incomplete(NewIssue(target, err))
 	return l.err == nil && !errors.Is(err, context.Canceled)
 }
 
-// EachTarget takes each target apart into n parts, and calls list with both. One that is not
-// made so fails with want, which says how. It returns false if the Lister must stop.
+// EachTarget splits each target into n parts and calls list with both. A target in
+// another form fails with want, which describes the form. It returns false if the Lister
+// must stop.
 func (l *Listing) EachTarget(targets []string, n int, want string, list func(target string, parts []string) bool) bool {
 	for _, target := range targets {
 		parts, ok := SplitTarget(target, n)
@@ -91,7 +92,7 @@ func (l *Listing) EachTarget(targets []string, n int, want string, list func(tar
 	return true
 }
 
-// Incomplete notes an issue after which repositories may be missing.
+// Incomplete records an issue after which repositories may be missing.
 func (l *Listing) Incomplete(i Issue) {
 	l.incomplete = true
 	l.addIssue(i)
@@ -105,8 +106,9 @@ func (l *Listing) addIssue(i Issue) {
 	l.issues = append(l.issues, i)
 }
 
-// ListWith lists a connection without a catalog, for quarry connections check: what would
-// be registered, what went wrong, and whether nothing can be missing.
+// ListWith lists a connection without a catalog, for quarry connections check. It returns
+// the repositories that would be registered, the issues, and whether the list is
+// complete.
 func ListWith(ctx context.Context, lister Lister, c Connection) (found []Found, issues []Issue, complete bool, err error) {
 	l := newListing(&c, DefaultMaxRepositories, func(f *Found) error {
 		found = append(found, *f)

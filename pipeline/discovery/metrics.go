@@ -73,8 +73,7 @@ func (m *metrics) countEvents(r *syncRun) {
 	m.events.WithLabelValues("removed").Add(float64(r.removed))
 }
 
-// stateCollector shows the state of each connection; there are at most as many as the
-// settings allow.
+// stateCollector exports the state of each connection. The settings bound their number.
 type stateCollector struct{ s *Syncer }
 
 var (
@@ -93,7 +92,7 @@ func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- completeDesc
 }
 
-// Collect implements prometheus.Collector. A process that does not sync shows nothing.
+// Collect implements prometheus.Collector. A process that does not sync exports nothing.
 func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	for _, st := range c.s.States() {
 		if st.Elsewhere {

@@ -20,17 +20,17 @@ const (
 	DefaultGroup           = "quarry-discovery"
 	DefaultConcurrency     = 4
 	DefaultMaxRepositories = 100_000
-	// DefaultGrace is how long after a listing that misses repositories the next one is
-	// made, which removes them if it misses them, too.
+	// DefaultGrace is the delay of the listing that follows one in which repositories are
+	// missing. It removes them if they are still missing.
 	DefaultGrace = 2 * time.Minute
-	// minRetry is when a sync that was not complete is tried again; it doubles, up to
-	// the interval.
+	// minRetry is the delay before an incomplete sync is retried; it doubles, up to the
+	// interval.
 	minRetry = time.Minute
 	// maxSyncTime bounds one sync.
 	maxSyncTime = 6 * time.Hour
 )
 
-// Snapshot is what is registered as of one moment.
+// Snapshot is the set of registered repositories at one moment.
 type Snapshot interface {
 	// ByID and ByCloneURL return a registered repository, and whether there is one.
 	ByID(id code.RepositoryID) (code.Repository, bool)
@@ -39,34 +39,35 @@ type Snapshot interface {
 	All() iter.Seq[code.Repository]
 }
 
-// Catalog knows what is registered.
+// Catalog provides the registered repositories.
 type Catalog interface {
-	// Current returns a snapshot with everything that the log had at the call.
+	// Current returns a snapshot that includes everything in the log at the time of the
+	// call.
 	Current(ctx context.Context) (Snapshot, error)
 }
 
-// Log is what a Syncer needs of an eventlog.Log.
+// Log is the part of an eventlog.Log that a Syncer uses.
 type Log interface {
 	Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error)
 	Join(ctx context.Context, group string, topic event.Topic, handle func(ctx context.Context, a eventlog.Assignment) error) error
 }
 
-// Options of a Syncer.
+// Options configures a Syncer.
 type Options struct {
-	// Kinds has the Open of each kind of host that can be listed.
+	// Kinds maps each kind of host that can be listed to its Open.
 	Kinds   map[code.HostKind]Open
 	Log     Log
 	Catalog Catalog
 	// Admit applies the policy on clone URLs.
 	Admit func(ctx context.Context, r code.Repository) error
-	// Renew returns the settings of a connection with the credentials as they are now; nil
-	// if they do not change without SetConnections.
+	// Renew returns the settings of a connection with the current credentials; nil if
+	// only SetConnections changes them.
 	Renew func(name string) (Connection, error)
-	// Dial is the guard on addresses of hosts.
+	// Dial opens connections to hosts and checks their addresses.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Group is the consumer group of the processes that sync.
 	Group string
-	// Interval is the time between two syncs of a connection; 0 for none by itself.
+	// Interval is the time between two syncs of a connection; 0 disables scheduled syncs.
 	Interval        time.Duration
 	Grace           time.Duration
 	Concurrency     int
@@ -78,7 +79,7 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Validate reports what is missing.
+// Validate returns an error for missing options.
 func (o *Options) Validate() error {
 	if o.Kinds == nil || o.Log == nil || o.Catalog == nil || o.Admit == nil {
 		return errors.New("discovery: want kinds, log, catalog and policy")
@@ -107,5 +108,5 @@ func (o *Options) ensureDefaults() {
 	}
 }
 
-// groupTopic has one partition: who gets it syncs.
+// groupTopic has one partition: the process that is assigned it syncs.
 const groupTopic = event.TopicAccounts

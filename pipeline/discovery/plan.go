@@ -8,9 +8,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// planEvent returns the event that makes what is registered equal to what the host says,
-// nil if it is. known is nil for a repository that is not registered; owned says that the
-// repository belongs to another connection, which is configured.
+// planEvent returns the event that makes the registration equal to the host's
+// description, or nil if it already is. known is nil if the repository is not registered;
+// owned means that it belongs to another configured connection.
 func planEvent(c *Connection, known *code.Repository, found code.Repository, owned bool) event.Event {
 	found.Connection, found.Branches, found.Tags = c.Name, c.Branches, c.Tags
 	if known == nil {
@@ -19,10 +19,10 @@ func planEvent(c *Connection, known *code.Repository, found code.Repository, own
 	if owned {
 		return nil
 	}
-	// An identity that is known stays, also of one that was found by its clone URL.
+	// A known identity is kept, even if the repository was found by its clone URL.
 	found.ID, found.Kind = known.ID, known.Kind
 	if known.Connection == "" {
-		// Registered by hand: what was decided there stays.
+		// Registered manually: its settings are kept.
 		found.Connection, found.Branches, found.Tags = "", known.Branches, known.Tags
 		found.Name, found.DisplayName, found.CloneURL = known.Name, known.DisplayName, known.CloneURL
 	}
@@ -41,16 +41,16 @@ func equalRepositories(a, b *code.Repository) bool {
 	return slices.Equal(a.Branches, b.Branches) && slices.Equal(a.Tags, b.Tags) && reflect.DeepEqual(x, y)
 }
 
-// Bounds of a removal that is believed without a question.
+// Bounds of a removal that needs no confirmation.
 const (
-	// minQuestioned repositories may always go at once.
+	// minQuestioned repositories may always be removed.
 	minQuestioned = 10
-	// Of more, a half.
+	// If there are more, at most one half may be removed.
 	maxRemovedShare = 2
 )
 
-// questionsRemoval reports whether a removal of so many repositories of a connection is to be
-// confirmed.
+// questionsRemoval reports whether the removal of this many repositories of a connection
+// must be confirmed.
 func questionsRemoval(removed, all int) bool {
 	return removed > minQuestioned && removed*maxRemovedShare > all
 }

@@ -9,56 +9,56 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// State is what is known of the syncs of a connection in this process.
+// State is the state of the syncs of a connection in this process.
 type State struct {
 	Name string
 	Kind code.HostKind
-	// Elsewhere says that another process syncs, and knows the rest.
+	// Elsewhere means that another process syncs and knows the rest.
 	Elsewhere bool
 	Running   bool
-	// StartedAt and FinishedAt are of the last sync; zero if there was none.
-	// CompleteAt is when the last complete one ended.
+	// StartedAt and FinishedAt are the times of the last sync, or zero. CompleteAt is
+	// when the last complete one ended.
 	StartedAt, FinishedAt, CompleteAt time.Time
-	// NextAt is when the next one is due; zero if none is.
+	// NextAt is when the next sync is due; zero if none is.
 	NextAt time.Time
 	// WaitingUntil is set while the sync waits for a rate limit.
 	WaitingUntil time.Time
 	// Found counts the repositories that the last sync found and did not exclude,
-	// Excluded the others.
+	// Excluded those that it excluded.
 	Found, Excluded int
-	// Registered, Changed and Removed count the events of the last sync; Absent are
-	// repositories that will be removed if the next listing misses them, too.
+	// Registered, Changed and Removed count the events of the last sync; Absent counts
+	// the repositories that are removed if the next listing lacks them, too.
 	Registered, Changed, Removed, Absent int
-	// Issues are those of the last sync, MoreIssues counts the ones beyond the bound.
+	// Issues are those of the last sync; MoreIssues counts those beyond the bound.
 	Issues     []Issue
 	MoreIssues int
 }
 
-// connection is a configured connection with its syncs.
+// connection is a configured connection and its syncs.
 type connection struct {
 	Connection
 	lister Lister
-	// invalid is why there is no lister.
+	// invalid is the reason why there is no lister.
 	invalid error
 
-	// The following is guarded by Syncer.mu.
+	// The following fields are guarded by Syncer.mu.
 	state State
-	// held are the repositories that the last complete listing has; nil before it.
+	// held are the repositories in the last complete listing, or nil before it.
 	held map[code.RepositoryID]struct{}
-	// absent are those of the connection that the last complete listing missed.
+	// absent are the connection's repositories that the last complete listing lacked.
 	absent map[code.RepositoryID]struct{}
-	// retargeted says that the settings that select repositories have changed since the
-	// last removal: the guard against mass removal does not apply.
+	// retargeted means that the settings that select repositories have changed since the
+	// last removal, so the protection against mass removal does not apply.
 	retargeted bool
-	// requested says that a sync was requested since the last one began.
+	// requested means that a sync was requested after the last one began.
 	requested bool
-	// remove says that the next sync may remove however many.
+	// remove means that the next sync may remove any number of repositories.
 	remove   bool
 	failures int
 	cancel   func()
 }
 
-// States returns the state of every connection that is discovered, by name.
+// States returns the state of every discovered connection, by name.
 func (s *Syncer) States() []State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -73,9 +73,9 @@ func (s *Syncer) States() []State {
 	return out
 }
 
-// SetConnections replaces the connections. Those whose settings stay keep their state;
-// the others are synced at once. configured are the names of all connections,
-// whether they are discovered or not.
+// SetConnections replaces the connections. Those with unchanged settings keep their
+// state; the rest are synced immediately. configured are the names of all connections,
+// including those that are not discovered.
 func (s *Syncer) SetConnections(discovered []Connection, configured []string) {
 	next := make(map[string]*connection, len(discovered))
 	s.mu.Lock()
@@ -114,8 +114,9 @@ func (c *connection) stop() {
 	}
 }
 
-// RequestSync makes a sync of a connection due, of all with an empty name. remove lets it
-// remove however many repositories. It reports whether there is such a connection.
+// RequestSync makes a sync of a connection due, or of all connections if name is empty.
+// remove lets it remove any number of repositories. It reports whether there is such a
+// connection.
 func (s *Syncer) RequestSync(name string, remove bool) bool {
 	s.mu.Lock()
 	found := false
@@ -136,8 +137,8 @@ func (s *Syncer) wakeUp() {
 	}
 }
 
-// othersCompleteLocked reports whether all connections but one have been listed whole in
-// this process.
+// othersCompleteLocked reports whether all connections except one have been listed
+// completely in this process. It must be called with mu held.
 func (s *Syncer) othersCompleteLocked(but *connection) bool {
 	for c := range maps.Values(s.mu.connections) {
 		if c != but && c.held == nil {

@@ -13,16 +13,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// eventSource is the CloudEvents source of events of this package.
+// eventSource is the CloudEvents source of this package's events.
 const eventSource = "/pipeline/discovery"
 
-// maxBatch is how many events are appended at once.
+// maxBatch is the number of events per append.
 const maxBatch = 200
 
-// errNotAdmitted says that the policy on clone URLs refuses a repository.
+// errNotAdmitted means that the policy on clone URLs rejects a repository.
 var errNotAdmitted = errors.New("the policy of this server refuses the clone URL")
 
-// errLog says that events could not be appended.
+// errLog means that events could not be appended.
 var errLog = errors.New("append to the log")
 
 // syncRun is one sync of a connection.
@@ -31,14 +31,14 @@ type syncRun struct {
 	c        *connection
 	snapshot Snapshot
 	listing  *Listing
-	// admitted has what the policy said of each host.
+	// admitted caches the policy's decision per host.
 	admitted map[string]error
 	records  []event.Record
 
 	registered, changed, removed int
 }
 
-// syncConnection syncs one connection, and notes the result in its state.
+// syncConnection syncs one connection and records the result in its state.
 func (s *Syncer) syncConnection(ctx context.Context, c *connection) {
 	started := s.o.Now()
 	s.renewCredentials(c)
@@ -63,7 +63,7 @@ func (s *Syncer) syncConnection(ctx context.Context, c *connection) {
 	s.removeOrphans(ctx)
 }
 
-// listRepositories has the repositories listed, and appends what follows.
+// listRepositories lists the repositories and appends the resulting events.
 func (r *syncRun) listRepositories(ctx context.Context) (err error) {
 	if r.c.invalid != nil {
 		r.listing.Incomplete(Issue{Code: InvalidSettings, Detail: failure.Quote(r.c.invalid.Error(), maxDetailBytes)})
@@ -73,7 +73,7 @@ func (r *syncRun) listRepositories(ctx context.Context) (err error) {
 		return fmt.Errorf("%w: %w", errLog, err)
 	}
 	if err := r.c.lister.List(ctx, r.listing); err != nil {
-		return errors.Join(err, r.appendRecords(ctx)) // what was found is good
+		return errors.Join(err, r.appendRecords(ctx)) // the repositories found so far are valid
 	}
 	return r.appendRecords(ctx)
 }
@@ -108,7 +108,7 @@ func (s *Syncer) isOwned(known *code.Repository, c *connection) bool {
 	return known.Connection != "" && known.Connection != c.Name && s.mu.configured[known.Connection]
 }
 
-// admitHost asks the policy once for each host, and for each path on this machine.
+// admitHost checks the policy once per host, or per path on this machine.
 func (r *syncRun) admitHost(ctx context.Context, repository code.Repository) error {
 	clone, err := code.ParseCloneURL(repository.CloneURL)
 	if err != nil {
@@ -128,7 +128,7 @@ func (r *syncRun) admitHost(ctx context.Context, repository code.Repository) err
 	return err
 }
 
-// addEvent encodes an event, and appends what has gathered once it is enough.
+// addEvent encodes an event and appends the collected events once there are enough.
 func (r *syncRun) addEvent(ctx context.Context, ev event.Event) error {
 	now := r.s.o.Now().UTC()
 	switch e := ev.(type) {
@@ -164,8 +164,9 @@ func (r *syncRun) appendRecords(ctx context.Context) error {
 	return nil
 }
 
-// removeAbsent removes repositories that this listing and the one before missed, or gives
-// them to another connection that holds them. It returns how many wait for the next one.
+// removeAbsent removes repositories that this listing and the previous one lacked, or
+// moves them to another connection that holds them. It returns how many must wait for the
+// next listing.
 func (r *syncRun) removeAbsent(ctx context.Context) (waiting int) {
 	mine, absent := 0, map[code.RepositoryID]struct{}{}
 	var due []code.Repository
@@ -201,7 +202,8 @@ func (r *syncRun) removeAbsent(ctx context.Context) (waiting int) {
 	return len(absent)
 }
 
-// mayRemove reports whether so many repositories may go, and notes why they may not.
+// mayRemove reports whether this many repositories may be removed, and otherwise adds an
+// issue with the reason.
 func (r *syncRun) mayRemove(due, mine int) bool {
 	r.s.mu.Lock()
 	others, sure := r.s.othersCompleteLocked(r.c), r.c.retargeted || r.c.remove
@@ -217,7 +219,8 @@ func (r *syncRun) mayRemove(due, mine int) bool {
 	return true
 }
 
-// releaseRepository gives a repository to another connection that holds it, or removes it.
+// releaseRepository moves a repository to another connection that holds it, or removes
+// it.
 func (r *syncRun) releaseRepository(ctx context.Context, known code.Repository, from *connection) error {
 	r.s.mu.Lock()
 	holder := r.s.holderLocked(known.ID, from)
@@ -229,7 +232,7 @@ func (r *syncRun) releaseRepository(ctx context.Context, known code.Repository, 
 	return r.addEvent(ctx, &event.RepositoryRemoved{Repository: known.ID, Reason: "connection " + known.Connection + " does not have it any more"})
 }
 
-// noteResult writes the state of the connection.
+// noteResult updates the state of the connection.
 func (r *syncRun) noteResult(started time.Time, absent int, stopped bool) {
 	s, c, l := r.s, r.c, r.listing
 	s.mu.Lock()
@@ -261,7 +264,7 @@ func (r *syncRun) noteResult(started time.Time, absent int, stopped bool) {
 			c.retargeted, c.remove = false, false
 		}
 	}
-	if c.requested { // while this one ran, which may have missed what the caller wants to see
+	if c.requested { // while this one ran, which may have missed the change behind the request
 		st.NextAt = now
 	}
 	if stopped {
@@ -276,8 +279,8 @@ func (r *syncRun) noteResult(started time.Time, absent int, stopped bool) {
 	}
 }
 
-// removeOrphans removes the repositories of connections that are gone, once all others
-// have been listed whole and have taken what they hold.
+// removeOrphans removes the repositories of removed connections once all other
+// connections have been listed completely and have taken over those that they hold.
 func (s *Syncer) removeOrphans(ctx context.Context) {
 	s.mu.Lock()
 	ready := !s.mu.orphansDone && (len(s.mu.connections) > 0 || s.mu.lostByReload) && s.othersCompleteLocked(nil)

@@ -15,11 +15,11 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog"
 )
 
-// Syncer syncs connections. See the package.
+// Syncer syncs connections. See the package comment.
 type Syncer struct {
 	o       Options
 	metrics *metrics
-	// wake has room for one: a sync may be due earlier than it was.
+	// wake is buffered for one signal: the next sync may be due earlier.
 	wake  chan struct{}
 	slots chan struct{}
 
@@ -27,11 +27,11 @@ type Syncer struct {
 		sync.Mutex
 		connections map[string]*connection
 		configured  map[string]bool
-		// leading says that this process syncs.
+		// leading means that this process syncs.
 		leading bool
-		// orphansDone says that nothing of connections that are gone is left.
+		// orphansDone means that no repositories of removed connections remain.
 		orphansDone bool
-		// lostByReload says that a connection went while the process ran.
+		// lostByReload means that a connection was removed while the process ran.
 		lostByReload bool
 	}
 }
@@ -48,7 +48,7 @@ func New(o Options) (*Syncer, error) {
 	return s, nil
 }
 
-// newClient returns the client for the API of a connection.
+// newClient returns the HTTP client for the API of a connection.
 func (s *Syncer) newClient(c Connection, waiting func(time.Time)) (*http.Client, error) {
 	o, err := TransportOptions(&c)
 	if err != nil {
@@ -59,11 +59,12 @@ func (s *Syncer) newClient(c Connection, waiting func(time.Time)) (*http.Client,
 	return hostapi.NewTransport(o).Client(), nil
 }
 
-// TransportOptions returns the proxy and the authorities of a connection.
+// TransportOptions returns options with the proxy and certificate authorities of a
+// connection.
 func TransportOptions(c *Connection) (o hostapi.Options, err error) {
 	if c.Proxy != "" {
 		if o.Proxy, err = url.Parse(c.Proxy); err != nil {
-			return o, fmt.Errorf("connection %s: proxy is no URL", c.Name) // the error would show a password
+			return o, fmt.Errorf("connection %s: proxy is no URL", c.Name) // the error would contain a password
 		}
 	}
 	if c.CA != "" {
@@ -89,7 +90,7 @@ func (s *Syncer) newConnection(c Connection) *connection {
 	return out
 }
 
-// openConnection returns the Lister of c with these settings.
+// openConnection returns the Lister of c with the given settings.
 func (s *Syncer) openConnection(c *connection, settings Connection) (Lister, error) {
 	client, err := s.newClient(settings, func(until time.Time) {
 		s.mu.Lock()
@@ -102,8 +103,8 @@ func (s *Syncer) openConnection(c *connection, settings Connection) (Lister, err
 	return s.openLister(settings, client)
 }
 
-// renewCredentials reads the credentials of c again, so that a token that was replaced in
-// its file counts at the next sync. The sync of c calls it, and nothing else.
+// renewCredentials rereads the credentials of c, so that a token replaced in its file is
+// used from the next sync on. Only the sync of c calls it.
 func (s *Syncer) renewCredentials(c *connection) {
 	if s.o.Renew == nil {
 		return
@@ -125,18 +126,18 @@ func (c *connection) sameSettings(other *Connection) bool {
 	return reflect.DeepEqual(&c.Connection, other)
 }
 
-// sameTargets compares what selects repositories; credentials do not.
+// sameTargets compares the settings that select repositories, not the credentials.
 func (c *connection) sameTargets(other *Connection) bool {
 	return c.Kind == other.Kind && c.URL == other.URL && reflect.DeepEqual(c.Targets, other.Targets) && reflect.DeepEqual(c.Exclude, other.Exclude)
 }
 
-// Pauses before the group is joined again.
+// Delays before the group is rejoined.
 const (
 	minRejoin = time.Second
 	maxRejoin = time.Minute
 )
 
-// Run syncs until ctx ends, while the group lets this process do it.
+// Run syncs until ctx ends, while the group assigns the partition to this process.
 func (s *Syncer) Run(ctx context.Context) error {
 	for wait := minRejoin; ; wait = min(2*wait, maxRejoin) {
 		err := s.o.Log.Join(ctx, s.o.Group, groupTopic, s.runLeader)
@@ -186,10 +187,10 @@ func (s *Syncer) setLeading(leading bool) {
 	s.mu.leading = leading
 }
 
-// maxIdle bounds the sleep of the schedule: clocks are changed.
+// maxIdle bounds the sleep of the schedule, because clocks may be changed.
 const maxIdle = time.Minute
 
-// startDue starts the syncs that are due, and returns the time until the next one.
+// startDue starts the syncs that are due and returns the time until the next one.
 func (s *Syncer) startDue(ctx context.Context, running *sync.WaitGroup) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,10 +13,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// DefaultURL is the host of a connection that names none.
+// DefaultURL is the host of a connection without a URL.
 const DefaultURL = "https://dev.azure.com"
 
-// APIVersion is that of Azure DevOps Server 2022 and of the service.
+// APIVersion is the version that Azure DevOps Server 2022 and the service support.
 const APIVersion = "7.0"
 
 // lister lists one connection.
@@ -26,7 +26,7 @@ type lister struct {
 	api  hostapi.JSON
 }
 
-// repository is what Azure DevOps says of a repository.
+// repository is a repository in the API of Azure DevOps.
 type repository struct {
 	ID            string `json:"id"`
 	Name          string `json:"name"`
@@ -41,7 +41,7 @@ type repository struct {
 	} `json:"project"`
 }
 
-// NewAPI returns the client of the API of a connection. A personal access token is the
+// NewAPI returns the API client of a connection. A personal access token is sent as the
 // password of any user.
 func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discovery.Host, error) {
 	host, err := discovery.ParseHost(c, DefaultURL)
@@ -55,7 +55,7 @@ func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discover
 	return hostapi.JSON{Base: host.Base + "/", Client: hostapi.AuthorizeWith(client, host.Address, "Authorization", authorization)}, host, nil
 }
 
-// Open is the discovery.Open of Azure DevOps.
+// Open implements discovery.Open for Azure DevOps.
 func Open(c discovery.Connection, client *http.Client) (discovery.Lister, error) {
 	api, host, err := NewAPI(c, client)
 	if err != nil {
@@ -112,7 +112,7 @@ func (a *lister) listTarget(ctx context.Context, l *discovery.Listing, target st
 }
 
 // OrganizationPath returns the path of an organization below the base URL of a host, with
-// a slash at its end; empty if the base URL ends with the organization.
+// a trailing slash, or an empty string if the base URL ends with the organization.
 func OrganizationPath(h discovery.Host, organization string) string {
 	if strings.HasSuffix(strings.ToLower(h.Base), "/"+strings.ToLower(url.PathEscape(organization))) {
 		return ""
@@ -148,8 +148,8 @@ func (a *lister) convertRepository(r *repository) *discovery.Found {
 	return f
 }
 
-// withoutUser removes the name of the organization that clone URLs of the service have in
-// the place of a user.
+// withoutUser removes the organization name that clone URLs of the service contain in
+// place of a user.
 func withoutUser(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -1,7 +1,7 @@
 // Package azuredevops lists the repositories of Azure DevOps Services and Server.
 //
 // It answers the question "which repositories do these organizations, projects and names
-// have, and what does Azure DevOps say of them?". Open gives the Lister of a connection.
+// have, and how does Azure DevOps describe them?". Open returns the Lister of a connection.
 //
 //	target    request
 //	orgs      GET /{org}/_apis/git/repositories
@@ -9,15 +9,15 @@
 //	repos     GET /{org}/{project}/_apis/git/repositories/{name}
 //
 // The url of a connection may end with the organization, or with the collection of a
-// server; targets name it all the same.
+// server; targets still name it.
 //
 // # Invariants
 //
 //  1. The repository's ID comes from the host and the GUID of the repository, as in
 //     ingest/azuredevops.
-//  2. An answer with a page to sign in, which Azure DevOps gives with status 203, is an
+//  2. A response with a sign-in page, which Azure DevOps sends with status 203, is an
 //     Error.
 //
-// The API gives all repositories at once. Requests go through the client of the
+// The API returns all repositories in one response. Requests go through the client of the
 // connection; the package starts no goroutine.
 package azuredevops

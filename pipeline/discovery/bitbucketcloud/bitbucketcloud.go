@@ -14,10 +14,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// DefaultURL is the host of a connection that names none.
+// DefaultURL is the host of a connection without a URL.
 const DefaultURL = "https://bitbucket.org"
 
-// pageSize is the most that Bitbucket gives at once.
+// pageSize is the largest page that Bitbucket returns.
 const pageSize = 100
 
 // lister lists one connection.
@@ -27,7 +27,7 @@ type lister struct {
 	api  hostapi.JSON
 }
 
-// repository is what Bitbucket says of a repository.
+// repository is a repository in the API of Bitbucket.
 type repository struct {
 	UUID        string `json:"uuid"`
 	FullName    string `json:"full_name"`
@@ -37,7 +37,7 @@ type repository struct {
 	Project     struct {
 		Key string `json:"key"`
 	} `json:"project"`
-	Parent *struct{} `json:"parent"` // what it is a fork of
+	Parent *struct{} `json:"parent"` // the repository that this one is a fork of
 	Links  struct {
 		HTML   link `json:"html"`
 		Avatar link `json:"avatar"`
@@ -51,8 +51,8 @@ type link struct {
 	Href string `json:"href"`
 }
 
-// NewAPI returns the client of the API of a connection. A user makes it basic
-// authentication, as API tokens of people want.
+// NewAPI returns the API client of a connection. With a user, it uses basic
+// authentication, which API tokens of people require.
 func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discovery.Host, error) {
 	host, err := discovery.ParseHost(c, DefaultURL)
 	if err != nil {
@@ -72,7 +72,7 @@ func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discover
 	return hostapi.JSON{Base: base, Client: hostapi.AuthorizeWith(client, address, "Authorization", authorization)}, host, nil
 }
 
-// Open is the discovery.Open of Bitbucket Cloud.
+// Open implements discovery.Open for Bitbucket Cloud.
 func Open(c discovery.Connection, client *http.Client) (discovery.Lister, error) {
 	api, host, err := NewAPI(c, client)
 	if err != nil {

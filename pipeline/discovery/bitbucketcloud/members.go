@@ -16,8 +16,8 @@ import (
 
 var _ discovery.MemberReader = (*lister)(nil)
 
-// permission is what Bitbucket says of a user of a repository: the highest of what the user has
-// by name, by groups, by the project and by the workspace.
+// permission is the highest permission of a user on a repository: direct, through groups,
+// the project or the workspace.
 type permission struct {
 	Permission string `json:"permission"`
 	User       struct {
@@ -26,10 +26,10 @@ type permission struct {
 	} `json:"user"`
 }
 
-// ReadMembers implements discovery.MemberReader. The list has the effective permission of each
-// user. Only administrators of the repository may read it.
+// ReadMembers implements discovery.MemberReader. It reads the list of effective
+// permissions of each user, which only administrators of the repository may read.
 func (b *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.Members, error) {
-	parts := strings.Split(r.DisplayName, "/") // workspace, key of the project if there is one, slug
+	parts := strings.Split(r.DisplayName, "/") // workspace, project key if any, slug
 	if len(parts) < 2 || len(parts) > 3 {
 		return discovery.Members{}, hostapi.NewError(hostapi.Rejected, fmt.Sprintf("%.80q is not workspace/KEY/slug", r.DisplayName))
 	}
@@ -38,7 +38,7 @@ func (b *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.
 	if err := b.api.Get(ctx, "repositories/"+workspace+"/"+slug, nil, &found); err != nil {
 		return discovery.Members{}, err
 	}
-	// Another repository may have the name by now; the permissions are read by UUID.
+	// Another repository may have taken the name; the permissions are read by UUID.
 	if found.UUID == "" || b.convertRepository(&found).ID != r.ID {
 		return discovery.Members{}, discovery.NewOtherRepositoryError(r)
 	}
@@ -66,7 +66,8 @@ func (b *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.
 	return set.Members()
 }
 
-// addUser adds a user who may read. A user without an account ID makes the list incomplete.
+// addUser adds a user who may read the repository. A user without an account ID makes the
+// list incomplete.
 func addUser(set *discovery.MemberSet, p *permission) error {
 	if p.User.Type != "user" || !slices.Contains([]string{"read", "write", "admin"}, p.Permission) {
 		return nil

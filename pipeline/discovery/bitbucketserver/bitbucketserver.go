@@ -15,7 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// pageSize is how many repositories are asked for at once.
+// pageSize is the number of repositories requested per page.
 const pageSize = 100
 
 // lister lists one connection.
@@ -25,14 +25,14 @@ type lister struct {
 	api  hostapi.JSON
 }
 
-// repository is what Bitbucket says of a repository.
+// repository is a repository in the API of Bitbucket.
 type repository struct {
 	ID          int64     `json:"id"`
 	Slug        string    `json:"slug"`
 	Description string    `json:"description"`
 	Public      bool      `json:"public"`
 	Archived    bool      `json:"archived"`
-	Origin      *struct{} `json:"origin"` // what it is a fork of
+	Origin      *struct{} `json:"origin"` // the repository that this one is a fork of
 	Project     struct {
 		Key string `json:"key"`
 	} `json:"project"`
@@ -44,7 +44,7 @@ type repository struct {
 	} `json:"links"`
 }
 
-// NewAPI returns the client of the API of a connection. A user makes it basic
+// NewAPI returns the API client of a connection. With a user, it uses basic
 // authentication.
 func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discovery.Host, error) {
 	host, err := discovery.ParseHost(c, "")
@@ -61,7 +61,7 @@ func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discover
 	return hostapi.JSON{Base: host.Base + "/rest/api/1.0/", Client: hostapi.AuthorizeWith(client, host.Address, "Authorization", authorization)}, host, nil
 }
 
-// Open is the discovery.Open of Bitbucket Server.
+// Open implements discovery.Open for Bitbucket Server.
 func Open(c discovery.Connection, client *http.Client) (discovery.Lister, error) {
 	api, host, err := NewAPI(c, client)
 	if err != nil {
@@ -164,8 +164,8 @@ func (b *lister) convertRepository(r *repository) *discovery.Found {
 	return f
 }
 
-// cloneURL is the link for HTTP; servers before 5.8 send none, and it follows from the
-// project.
+// cloneURL returns the HTTP clone link. Servers before 5.8 send none; the URL is then
+// derived from the project.
 func (b *lister) cloneURL(r *repository) string {
 	for _, link := range r.Links.Clone {
 		if link.Name == "http" || link.Name == "https" {
@@ -175,7 +175,7 @@ func (b *lister) cloneURL(r *repository) string {
 	return b.host.Base + "/scm/" + strings.ToLower(r.Project.Key) + "/" + r.Slug + ".git"
 }
 
-// withoutUser removes the name of the caller, which old servers put into links.
+// withoutUser removes the name of the caller, which old servers include in links.
 func withoutUser(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil {
@@ -185,7 +185,8 @@ func withoutUser(address string) string {
 	return u.String()
 }
 
-// webURL is the page of a repository of a project, or of a person, whose key begins with ~.
+// webURL returns the page of a repository of a project, or of a user, whose key begins
+// with ~.
 func (b *lister) webURL(r *repository) string {
 	if user, personal := strings.CutPrefix(r.Project.Key, "~"); personal {
 		return b.host.Base + "/users/" + strings.ToLower(user) + "/repos/" + r.Slug

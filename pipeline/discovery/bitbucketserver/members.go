@@ -15,13 +15,13 @@ import (
 
 var _ discovery.MemberReader = (*lister)(nil)
 
-// user is what Bitbucket says of a user.
+// user is a user in the API of Bitbucket.
 type user struct {
 	ID     int64 `json:"id"`
 	Active bool  `json:"active"`
 }
 
-// grant is a permission of a user or of a group.
+// grant is a permission of a user or a group.
 type grant struct {
 	Permission string `json:"permission"`
 	User       user   `json:"user"`
@@ -30,13 +30,14 @@ type grant struct {
 	} `json:"group"`
 }
 
-// readPermissions are those with which a user reads the files of a repository.
+// readPermissions are the permissions that allow a user to read the files of a
+// repository.
 var readPermissions = []string{"REPO_READ", "REPO_WRITE", "REPO_ADMIN", "PROJECT_READ", "PROJECT_WRITE", "PROJECT_ADMIN"}
 
-// ReadMembers implements discovery.MemberReader. It returns the users and the members of groups
-// that have a permission for the repository or its project, and the owner of a personal
-// project. It leaves out users who read by a permission for everybody, such as the default
-// permission of the project, and administrators of the instance.
+// ReadMembers implements discovery.MemberReader. It returns the users, and the members of
+// groups, with a permission on the repository or its project, and the owner of a personal
+// project. It omits users who may read through a permission for everyone, such as the
+// default permission of the project, and administrators of the instance.
 func (b *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.Members, error) {
 	parts, ok := discovery.SplitTarget(r.DisplayName, 2)
 	if !ok {
@@ -64,7 +65,7 @@ func (b *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.
 			return discovery.Members{}, err
 		}
 	}
-	// The lists are read by name, so the ID behind the name is checked afterwards.
+	// The lists are read by name, so the ID for that name is checked afterwards.
 	var found repository
 	if err := b.api.Get(ctx, path, nil, &found); err != nil {
 		return discovery.Members{}, err
@@ -75,7 +76,7 @@ func (b *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.
 	return set.Members()
 }
 
-// addGrants adds the users of a list of permissions, and notes its groups.
+// addGrants adds the users of a list of permissions and collects its groups.
 func (b *lister) addGrants(ctx context.Context, set *discovery.MemberSet, groups map[string]struct{}, path string) error {
 	return eachPage(ctx, b, path, nil, func(g *grant) bool {
 		if !slices.Contains(readPermissions, g.Permission) {

@@ -16,7 +16,7 @@ import (
 // lister lists one connection.
 type lister struct{ c discovery.Connection }
 
-// Open is the discovery.Open of any git host.
+// Open implements discovery.Open for any git host.
 func Open(c discovery.Connection, _ *http.Client) (discovery.Lister, error) {
 	return &lister{c}, nil
 }
@@ -55,8 +55,8 @@ func (g *lister) addURL(l *discovery.Listing, target, cloneURL string) bool {
 	})
 }
 
-// addDirectories adds the repositories whose directories match. A glob that matches
-// nothing is a directory that is not mounted as well: nothing is removed.
+// addDirectories adds the repositories whose directories match. If a glob matches
+// nothing, the directory may not be mounted, so nothing is removed.
 func (g *lister) addDirectories(l *discovery.Listing, target, pattern string) bool {
 	if !filepath.IsAbs(pattern) {
 		return l.Fail(target, discovery.NewTargetError("file:/// and an absolute path"))
@@ -81,7 +81,7 @@ func (g *lister) addDirectories(l *discovery.Listing, target, pattern string) bo
 	return true
 }
 
-// isRepository reports whether a directory has what every repository of git has.
+// isRepository reports whether a directory contains the files of a git repository.
 func isRepository(directory string) bool {
 	head, err := os.Lstat(filepath.Join(directory, "HEAD"))
 	if err != nil || head.IsDir() {

@@ -17,10 +17,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// pageSize is how many projects are asked for at once.
+// pageSize is the number of projects requested per page.
 const pageSize = 500
 
-// prefix precedes every answer, so that no page can include it as a script.
+// prefix precedes every response, so that no web page can include it as a script.
 const prefix = ")]}'"
 
 // internalProjects hold no code.
@@ -30,12 +30,12 @@ var internalProjects = []string{"All-Projects", "All-Users", "All-Avatars", "All
 type lister struct {
 	c    discovery.Connection
 	host discovery.Host
-	// web is the base URL of pages, name that of names: without /a.
+	// web is the base URL of pages and name the base of names, both without /a.
 	web, name string
 	api       hostapi.JSON
 }
 
-// project is what Gerrit says of a project.
+// project is a project in the API of Gerrit.
 type project struct {
 	ID          string `json:"id"`
 	State       string `json:"state"`
@@ -43,7 +43,7 @@ type project struct {
 	More        bool   `json:"_more_projects"`
 }
 
-// Open is the discovery.Open of Gerrit.
+// Open implements discovery.Open for Gerrit.
 func Open(c discovery.Connection, client *http.Client) (discovery.Lister, error) {
 	host, err := discovery.ParseHost(c, "")
 	if err != nil {
@@ -87,7 +87,7 @@ func (g *lister) List(ctx context.Context, l *discovery.Listing) error {
 	return nil
 }
 
-// isWanted reports whether a project is looked for, and notes the globs that match.
+// isWanted reports whether a project is selected, and marks the globs that match.
 func (g *lister) isWanted(name string, matched []bool) bool {
 	if slices.Contains(internalProjects, name) {
 		return false

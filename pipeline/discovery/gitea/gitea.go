@@ -13,10 +13,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// DefaultURL is the host of a connection that names none.
+// DefaultURL is the host of a connection without a URL.
 const DefaultURL = "https://gitea.com"
 
-// pageSize is the most that Gitea gives at once, unless it is set otherwise.
+// pageSize is the largest page that Gitea returns by default.
 const pageSize = 50
 
 // lister lists one connection.
@@ -26,7 +26,7 @@ type lister struct {
 	api  hostapi.JSON
 }
 
-// repository is what Gitea says of a repository.
+// repository is a repository in the API of Gitea.
 type repository struct {
 	ID            int64    `json:"id"`
 	FullName      string   `json:"full_name"`
@@ -48,13 +48,13 @@ type repository struct {
 	} `json:"owner"`
 }
 
-// isPrivate reports whether not everybody may read the repository. One that is not private
-// itself may belong to an owner that only signed-in users, or only members, may see.
+// isPrivate reports whether some users may not read the repository. A repository that is
+// not private may still belong to an owner visible only to signed-in users or members.
 func (r *repository) isPrivate() bool {
 	return r.Private == nil || *r.Private || r.Internal || r.Owner.Visibility == "limited" || r.Owner.Visibility == "private"
 }
 
-// NewAPI returns the client of the API of a connection.
+// NewAPI returns the API client of a connection.
 func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discovery.Host, error) {
 	host, err := discovery.ParseHost(c, DefaultURL)
 	if err != nil {
@@ -67,7 +67,7 @@ func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discover
 	return hostapi.JSON{Base: host.Base + "/api/v1/", Client: hostapi.AuthorizeWith(client, host.Address, "Authorization", authorization)}, host, nil
 }
 
-// Open is the discovery.Open of Gitea.
+// Open implements discovery.Open for Gitea.
 func Open(c discovery.Connection, client *http.Client) (discovery.Lister, error) {
 	api, host, err := NewAPI(c, client)
 	if err != nil {
@@ -95,7 +95,7 @@ func (g *lister) List(ctx context.Context, l *discovery.Listing) error {
 	return nil
 }
 
-// listPages lists pages that are plain lists.
+// listPages reads the pages of a plain list.
 func (g *lister) listPages(ctx context.Context, l *discovery.Listing, target, path string) bool {
 	return g.listNumbered(l, target, func(query url.Values) (page []repository, err error) {
 		return page, g.api.Get(ctx, path, query, &page)

@@ -16,15 +16,15 @@ import (
 
 var _ discovery.MemberReader = (*lister)(nil)
 
-// codeUnit is the unit of a repository that holds its files.
+// codeUnit is the repository unit that contains the files.
 const codeUnit = "repo.code"
 
-// user is what Gitea says of a user, a collaborator or a member.
+// user is a user, collaborator or member in the API of Gitea.
 type user struct {
 	ID int64 `json:"id"`
 }
 
-// team is what Gitea says of a team that has a repository.
+// team is a team with access to a repository, in the API of Gitea.
 type team struct {
 	ID         int64             `json:"id"`
 	Permission string            `json:"permission"`
@@ -32,8 +32,8 @@ type team struct {
 	UnitsMap   map[string]string `json:"units_map"` // absent in old versions
 }
 
-// readsCode reports whether members of the team read the files of its repositories. A team may
-// have access to the issues alone.
+// readsCode reports whether members of the team may read the files of its repositories. A
+// team may have access to issues only.
 func (t *team) readsCode() bool {
 	if t.Permission == "owner" || t.Permission == "admin" {
 		return true
@@ -47,10 +47,11 @@ func (t *team) readsCode() bool {
 	return slices.Contains([]string{"read", "write", "admin", "owner"}, permission)
 }
 
-// ReadMembers implements discovery.MemberReader. It returns the owner, the collaborators and the
-// members of teams; of an internal repository, which belongs to a private organization, also
-// all members of the organization. Administrators of the instance read everything at Gitea, but
-// only administrators can list them: they are granted nothing.
+// ReadMembers implements discovery.MemberReader. It returns the owner, the collaborators
+// and the members of teams, and for an internal repository, which belongs to a private
+// organization, all members of the organization. Administrators of the instance may read
+// everything in Gitea, but only administrators can list them, so they are granted
+// nothing.
 func (g *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.Members, error) {
 	parts, ok := discovery.SplitTarget(r.DisplayName, 2)
 	if !ok {
@@ -65,7 +66,7 @@ func (g *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.
 	if err != nil {
 		return discovery.Members{}, err
 	}
-	// The lists are read by name, so the ID behind the name is checked afterwards.
+	// The lists are read by name, so the ID for that name is checked afterwards.
 	var found repository
 	if err := g.api.Get(ctx, path, nil, &found); err != nil {
 		return discovery.Members{}, err
@@ -74,7 +75,7 @@ func (g *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.
 	case found.ID <= 0 || g.convertRepository(&found).ID != r.ID:
 		return discovery.Members{}, discovery.NewOtherRepositoryError(r)
 	case found.HasCode != nil && !*found.HasCode:
-		return discovery.Members{}, nil // its files are turned off
+		return discovery.Members{}, nil // its code unit is disabled
 	case !owned:
 		set.Add(strconv.FormatInt(found.Owner.ID, 10), "")
 	case found.Internal:
@@ -85,9 +86,9 @@ func (g *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.
 	return set.Members()
 }
 
-// addTeams adds the members of the teams that read the files of a repository. It reports
-// whether the repository belongs to an organization: Gitea refuses the list of teams with 405
-// if it belongs to a user.
+// addTeams adds the members of the teams that may read the files of a repository. It
+// reports whether the repository belongs to an organization: Gitea answers the list of
+// teams with 405 if it belongs to a user.
 func (g *lister) addTeams(ctx context.Context, set *discovery.MemberSet, path string) (owned bool, err error) {
 	var teams []team
 	err = g.api.Get(ctx, path, nil, &teams) // Gitea sends the list as one page
@@ -108,8 +109,8 @@ func (g *lister) addTeams(ctx context.Context, set *discovery.MemberSet, path st
 	return true, nil
 }
 
-// addUsers adds the users of a list, which ends with an empty page. The user that stands for
-// deleted ones has a negative ID.
+// addUsers adds the users of a list, which ends with an empty page. The placeholder for
+// deleted users has a negative ID.
 func (g *lister) addUsers(ctx context.Context, set *discovery.MemberSet, path string) error {
 	for number := 1; ; number++ {
 		var page []user

@@ -21,16 +21,16 @@ import (
 )
 
 const (
-	// renewBefore is how long before its end a token is replaced; GitHub gives them an
-	// hour.
+	// renewBefore is how long before its expiry a token is replaced. GitHub's tokens are
+	// valid for an hour.
 	renewBefore = 5 * time.Minute
-	// assertionTTL is below the ten minutes that GitHub allows; assertionSkew is for
-	// clocks that differ.
+	// assertionTTL is below GitHub's limit of ten minutes; assertionSkew allows for clock
+	// differences.
 	assertionTTL  = 8 * time.Minute
 	assertionSkew = time.Minute
 )
 
-// Installation has the token of an installation of a GitHub App.
+// Installation holds the token of an installation of a GitHub App.
 type Installation struct {
 	app discovery.App
 	key *rsa.PrivateKey
@@ -59,7 +59,7 @@ func newInstallation(c discovery.Connection, base string, client *http.Client) (
 	return i, nil
 }
 
-// parseKey reads the PEM of an RSA key, as GitHub gives it or in PKCS 8. Errors show
+// parseKey parses an RSA key from PEM, in GitHub's format or PKCS 8. Errors contain
 // nothing of it.
 func parseKey(text string) (*rsa.PrivateKey, error) {
 	block, _ := pem.Decode([]byte(text))
@@ -77,7 +77,7 @@ func parseKey(text string) (*rsa.PrivateKey, error) {
 	return key, nil
 }
 
-// signAssertion returns a JSON Web Token that says that we are the app.
+// signAssertion returns a JSON Web Token that identifies the app.
 func (i *Installation) signAssertion() (string, error) {
 	now := i.now()
 	claims, err := json.Marshal(map[string]any{"iat": now.Add(-assertionSkew).Unix(), "exp": now.Add(assertionTTL).Unix(), "iss": fmt.Sprint(i.app.ID)})
@@ -100,13 +100,13 @@ func OpenInstallation(c discovery.Connection, client *http.Client) (*Installatio
 	return newInstallation(c, APIURL(host), client)
 }
 
-// readAuthorization returns the header of requests.
+// readAuthorization returns the Authorization header of requests.
 func (i *Installation) readAuthorization(ctx context.Context) (string, error) {
 	token, err := i.Token(ctx)
 	return "Bearer " + token, err
 }
 
-// Token returns a token that holds for at least renewBefore, for the API and for git.
+// Token returns a token that is valid for at least renewBefore, for the API and for git.
 func (i *Installation) Token(ctx context.Context) (string, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -130,7 +130,8 @@ func (i *Installation) Token(ctx context.Context) (string, error) {
 	return i.mu.token, nil
 }
 
-// findIDLocked finds the installation of an app that has only one.
+// findIDLocked finds the ID of the only installation of an app. It must be called with mu
+// held.
 func (i *Installation) findIDLocked(ctx context.Context) error {
 	if i.mu.id != 0 {
 		return nil

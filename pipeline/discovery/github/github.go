@@ -15,10 +15,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// DefaultURL is the host of a connection that names none.
+// DefaultURL is the host of a connection without a URL.
 const DefaultURL = "https://github.com"
 
-// pageSize is the most that GitHub gives at once.
+// pageSize is the largest page that GitHub returns.
 const pageSize = 100
 
 // lister lists one connection.
@@ -28,7 +28,7 @@ type lister struct {
 	client *github.Client
 }
 
-// APIURL returns the base URL of the REST API of a host, with a slash at its end.
+// APIURL returns the base URL of the REST API of a host, with a trailing slash.
 func APIURL(h discovery.Host) string {
 	if h.Address == "github.com" {
 		return "https://api.github.com/"
@@ -36,7 +36,7 @@ func APIURL(h discovery.Host) string {
 	return h.Base + "/api/v3/"
 }
 
-// Open is the discovery.Open of GitHub.
+// Open implements discovery.Open for GitHub.
 func Open(c discovery.Connection, client *http.Client) (discovery.Lister, error) {
 	host, err := discovery.ParseHost(c, DefaultURL)
 	if err != nil {
@@ -46,7 +46,8 @@ func Open(c discovery.Connection, client *http.Client) (discovery.Lister, error)
 		return nil, err
 	}
 	base := APIURL(host)
-	// The transport below keeps to the limits; the library would refuse requests.
+	// The transport below respects the rate limits; the library would refuse requests
+	// instead.
 	api, err := github.NewClient(github.WithHTTPClient(client), github.WithURLs(&base, &base), github.WithDisableRateLimitCheck(), github.WithUserAgent("quarry"))
 	if err != nil {
 		return nil, fmt.Errorf("connection %s: %w", c.Name, err)
@@ -54,7 +55,8 @@ func Open(c discovery.Connection, client *http.Client) (discovery.Lister, error)
 	return &lister{c: c, host: host, client: api}, nil
 }
 
-// AuthorizeClient returns a client that authenticates as the connection says.
+// AuthorizeClient returns a client that authenticates with the credentials of the
+// connection.
 func AuthorizeClient(c discovery.Connection, host discovery.Host, client *http.Client) (*http.Client, error) {
 	address := hostOf(APIURL(host))
 	if c.App.ID == 0 {
@@ -70,11 +72,11 @@ func AuthorizeClient(c discovery.Connection, host discovery.Host, client *http.C
 	return hostapi.Authorize(client, address, "Authorization", installation.readAuthorization), nil
 }
 
-// hostOf returns host and port of a base URL.
+// hostOf returns the host and port of a base URL.
 func hostOf(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
-		return "" // no request goes there
+		return "" // no request matches it
 	}
 	return u.Host
 }
@@ -127,8 +129,8 @@ func (g *lister) listOrganization(ctx context.Context, l *discovery.Listing, org
 	})
 }
 
-// listUsers lists users. Of the one that the token belongs to it gets private repositories
-// as well.
+// listUsers lists users. For the user of the token, the list includes private
+// repositories.
 func (g *lister) listUsers(ctx context.Context, l *discovery.Listing) bool {
 	if len(g.c.Targets.Users) == 0 {
 		return true

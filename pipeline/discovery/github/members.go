@@ -14,10 +14,10 @@ import (
 
 var _ discovery.MemberReader = (*lister)(nil)
 
-// ReadMembers implements discovery.MemberReader. GitHub's list of collaborators has everybody
-// who may read: direct and outside collaborators, members of teams and of child teams, members
-// of the organization by its base permission, and its owners. GitHub names no address that it
-// has verified.
+// ReadMembers implements discovery.MemberReader. GitHub's list of collaborators contains
+// everyone who may read: direct and outside collaborators, members of teams and child
+// teams, members of the organization through its base permission, and its owners. GitHub
+// reports no verified email addresses.
 func (g *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.Members, error) {
 	parts, ok := discovery.SplitTarget(r.DisplayName, 2)
 	if !ok {
@@ -38,8 +38,8 @@ func (g *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.
 		}
 		page = resp.NextPage
 	}
-	// The list is read by name, so the ID behind the name is checked afterwards: if the
-	// repository was renamed and its old name is used again, the collaborators of the other
+	// The list is read by name, so the ID for that name is checked afterwards: if the
+	// repository was renamed and its old name is reused, the collaborators of the other
 	// repository must not be granted access.
 	found, _, err := g.client.Repositories.Get(ctx, parts[0], parts[1])
 	if err != nil {

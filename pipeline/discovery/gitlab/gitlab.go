@@ -13,10 +13,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// DefaultURL is the host of a connection that names none.
+// DefaultURL is the host of a connection without a URL.
 const DefaultURL = "https://gitlab.com"
 
-// pageSize is the most that GitLab gives at once.
+// pageSize is the largest page that GitLab returns.
 const pageSize = 100
 
 // lister lists one connection.
@@ -24,11 +24,11 @@ type lister struct {
 	c    discovery.Connection
 	host discovery.Host
 	api  hostapi.JSON
-	// addresses are those of users, by ID; see ReadMembers.
+	// addresses caches the email addresses of users, by ID; see ReadMembers.
 	addresses map[int64]address
 }
 
-// project is what GitLab says of a project.
+// project is a project in the API of GitLab.
 type project struct {
 	ID            int64    `json:"id"`
 	Path          string   `json:"path_with_namespace"`
@@ -49,7 +49,7 @@ type project struct {
 	} `json:"namespace"`
 }
 
-// NewAPI returns the client of the API of a connection.
+// NewAPI returns the API client of a connection.
 func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discovery.Host, error) {
 	host, err := discovery.ParseHost(c, DefaultURL)
 	if err != nil {
@@ -58,7 +58,7 @@ func NewAPI(c discovery.Connection, client *http.Client) (hostapi.JSON, discover
 	return hostapi.JSON{Base: host.Base + "/api/v4/", Client: hostapi.AuthorizeWith(client, host.Address, "Private-Token", c.Token)}, host, nil
 }
 
-// Open is the discovery.Open of GitLab.
+// Open implements discovery.Open for GitLab.
 func Open(c discovery.Connection, client *http.Client) (discovery.Lister, error) {
 	api, host, err := NewAPI(c, client)
 	if err != nil {
@@ -90,7 +90,8 @@ func (g *lister) List(ctx context.Context, l *discovery.Listing) error {
 	return nil
 }
 
-// listAll lists by keyset: GitLab refuses page numbers beyond 50,000 projects.
+// listAll uses keyset pagination, because GitLab refuses page numbers beyond 50,000
+// projects.
 func (g *lister) listAll(ctx context.Context, l *discovery.Listing) bool {
 	query := url.Values{"pagination": {"keyset"}, "order_by": {"id"}, "sort": {"asc"}, "per_page": {strconv.Itoa(pageSize)}}
 	if g.host.Address == "gitlab.com" {

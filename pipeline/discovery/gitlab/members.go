@@ -12,21 +12,21 @@ import (
 
 var _ discovery.MemberReader = (*lister)(nil)
 
-// minReadLevel is that of a Reporter, the least that reads the files of a private project. A
-// guest with a custom role that reads them is granted nothing.
+// minReadLevel is the level of a Reporter, the lowest that may read the files of a
+// private project. A guest with a custom role that may read them is granted nothing.
 const minReadLevel = 20
 
-// member is what GitLab says of a member of a project.
+// member is a member of a project in the API of GitLab.
 type member struct {
 	ID    int64  `json:"id"`
 	State string `json:"state"`
 	Level int    `json:"access_level"`
-	// Membership is awaiting for a user who waits for an administrator.
+	// Membership is "awaiting" for a user who must be approved by an administrator.
 	Membership string `json:"membership_state"`
 }
 
-// user is what GitLab says of a user. Only administrators get the address and whether it is
-// confirmed.
+// user is a user in the API of GitLab. Only administrators receive the email address and
+// whether it is confirmed.
 type user struct {
 	ID          int64      `json:"id"`
 	Email       string     `json:"email"`
@@ -34,13 +34,13 @@ type user struct {
 }
 
 // ReadMembers implements discovery.MemberReader. The members of a project are its direct
-// members, those of the groups above it and of groups that were invited.
+// members, and those of its parent groups and of invited groups.
 func (g *lister) ReadMembers(ctx context.Context, r code.Repository) (discovery.Members, error) {
 	var p project
 	if err := g.api.Get(ctx, "projects/"+url.PathEscape(r.DisplayName), nil, &p); err != nil {
 		return discovery.Members{}, err
 	}
-	// Another project may have the path by now; the members are read by ID.
+	// Another project may have taken the path; the members are read by ID.
 	if p.ID <= 0 || g.convertProject(&p).ID != r.ID {
 		return discovery.Members{}, discovery.NewOtherRepositoryError(r)
 	}
@@ -84,19 +84,19 @@ func (g *lister) addMember(ctx context.Context, set *discovery.MemberSet, m *mem
 	return nil
 }
 
-// Bounds of the addresses that are kept: users are members of many projects.
+// Bounds of the cached addresses: users are members of many projects.
 const (
 	maxAddresses = 100_000
 	addressAge   = time.Hour
 )
 
-// address is the address of a user, empty unless GitLab has verified it, as of a time.
+// address is the email address of a user at a time, empty unless GitLab has verified it.
 type address struct {
 	email string
 	at    time.Time
 }
 
-// readAddress returns the verified address of a user, empty if there is none. It keeps
+// readAddress returns the verified email address of a user, or an empty string. It caches
 // addresses for addressAge.
 func (g *lister) readAddress(ctx context.Context, id int64) (string, error) {
 	now := time.Now()

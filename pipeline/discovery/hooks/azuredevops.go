@@ -15,10 +15,10 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
 )
 
-// azureEvents are those that ingest/azuredevops reads.
+// azureEvents are the events that ingest/azuredevops reads.
 var azureEvents = []string{"git.push", "git.repo.renamed", "git.repo.statuschanged", "git.repo.deleted"}
 
-// What a subscription of Azure DevOps connects: events of git with a POST.
+// Parts of a subscription of Azure DevOps, which delivers an event with a POST.
 const (
 	azurePublisher = "tfs"
 	azureConsumer  = "webHooks"
@@ -26,8 +26,8 @@ const (
 	azureList      = "_apis/hooks/subscriptions"
 )
 
-// scope is what a subscription of Azure DevOps is about, by GUIDs in lower case: one
-// repository, all of a project, or, with neither, all of an organization.
+// scope is the scope of a subscription, by GUIDs in lower case: one repository, all
+// repositories of a project, or, with neither, all of an organization.
 type scope struct{ project, repository string }
 
 // openAzureDevOps finds the API and the targets of Azure DevOps.
@@ -45,7 +45,7 @@ func (r *Registrar) openAzureDevOps(c discovery.Connection, client *http.Client)
 			return resolveAzureScope(ctx, api, t, host, version)
 		},
 		body: func(t target, event string) any {
-			// The texts of an event quote commit messages and are not read.
+			// The texts of an event quote commit messages and are not needed.
 			consumer := body{"url": r.address, "resourceDetailsToSend": "all", "messagesToSend": "none", "detailedMessagesToSend": "none"}
 			for name, value := range credential {
 				consumer[name] = value
@@ -68,7 +68,8 @@ func (r *Registrar) openAzureDevOps(c discovery.Connection, client *http.Client)
 	}
 	for i, form := range []string{"organization", "organization/project", "organization/project/name"} {
 		for _, name := range [][]string{c.Targets.Orgs, c.Targets.Projects, c.Targets.Repos}[i] {
-			// A project without its organization must not become an organization.
+			// A project without its organization must not be mistaken for an
+			// organization.
 			parts := strings.Split(name, "/")
 			if len(parts) != i+1 || slices.Contains(parts, "") {
 				return fmt.Errorf("connection %s: discover has %.80q, want %s", c.Name, name, form)
@@ -79,8 +80,8 @@ func (r *Registrar) openAzureDevOps(c discovery.Connection, client *http.Client)
 	return nil
 }
 
-// azureCredential returns the inputs of a subscription that send a secret as
-// ingest/azuredevops wants it: user:password, or a word.
+// azureCredential returns the subscription inputs that send a secret in the form that
+// ingest/azuredevops requires: user:password, or a token.
 func azureCredential(address, secret string) (body, error) {
 	if strings.ContainsFunc(secret, unicode.IsControl) {
 		return nil, errors.New("the first of secrets has control characters: Azure DevOps sends it in a header")
@@ -97,7 +98,7 @@ func azureCredential(address, secret string) (body, error) {
 	return body{"basicAuthUsername": user, "basicAuthPassword": password}, nil
 }
 
-// resolveAzureScope finds the GUIDs of a target: subscriptions have no names.
+// resolveAzureScope finds the GUIDs of a target, because subscriptions contain no names.
 func resolveAzureScope(ctx context.Context, api *hostapi.JSON, t *target, host discovery.Host, version url.Values) error {
 	parts := strings.Split(t.name, "/")
 	path := azuredevops.OrganizationPath(host, parts[0])
@@ -125,13 +126,14 @@ func resolveAzureScope(ctx context.Context, api *hostapi.JSON, t *target, host d
 		t.scope = scope{project: strings.ToLower(found.Project.ID), repository: strings.ToLower(found.ID)}
 	}
 	if t.scope.project == "" {
-		// Without it the subscription would be one of the whole organization.
+		// Without the ID, the subscription would cover the whole organization.
 		return hostapi.NewError(hostapi.HostFailed, "the project has no ID")
 	}
 	return nil
 }
 
-// listSubscriptions reads the subscriptions of an organization, which come all at once.
+// listSubscriptions reads the subscriptions of an organization, which are all in one
+// response.
 func listSubscriptions(ctx context.Context, api *hostapi.JSON, path string) ([]hook, error) {
 	var all struct {
 		Value []struct {

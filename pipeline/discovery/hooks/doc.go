@@ -1,8 +1,8 @@
 // Package hooks registers the webhooks of connections through the APIs of code hosts.
 //
-// It answers the question "does this host send its pushes here, and if not, make it".
-// Open gives the Registrar of a connection; each of its targets is an organization, a
-// group, a workspace, a project or a repository that can have a webhook.
+// It answers the question "does this host send its pushes here, and if not, how is that
+// set up?". Open returns the Registrar of a connection. Each of its targets is an
+// organization, group, workspace, project or repository that can have a webhook.
 //
 //	kind             targets with webhooks
 //	github           orgs, repos
@@ -12,15 +12,15 @@
 //	bitbucketCloud   workspaces, repos
 //	azuredevops      orgs, projects, repos; a subscription for each kind of event
 //
-// Other kinds, and other targets, get theirs by hand: ErrByHand. The caller replaces users
-// and all by the repositories that they find.
+// Webhooks of other kinds and targets must be registered manually: ErrByHand. The caller
+// replaces the targets users and all with the repositories that they find.
 //
 // # Invariants
 //
-//  1. A webhook is ours if its URL is that of the connection on this server, and its target
-//     that of the connection. No other one is changed or removed.
-//  2. Install makes only what is absent.
-//  3. The secret is sent to the host of the connection alone, and is in no error.
+//  1. A webhook is ours if its URL is the one of the connection on this server, and its
+//     target is a target of the connection. No other webhook is changed or removed.
+//  2. Install creates only missing webhooks.
+//  3. The secret is sent only to the host of the connection, and appears in no error.
 //
 // Requests go through the client of the connection; the package starts no goroutine.
 package hooks

@@ -12,23 +12,23 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
 )
 
-// ErrByHand says that the host has no API for the webhook of a target.
+// ErrByHand means that the host has no API for the webhook of a target.
 var ErrByHand = errors.New("the webhook is to be registered by hand, see docs/webhooks.md")
 
 // State is the state of the webhook of a target.
 type State string
 
-// The states.
+// States of a webhook.
 const (
 	Absent     State = "absent"
 	Active     State = "active"
-	Inactive   State = "inactive"   // turned off, by people or after failed deliveries
+	Inactive   State = "inactive"   // disabled, by a person or after failed deliveries
 	Incomplete State = "incomplete" // some kinds of events have no webhook
 	Installed  State = "installed"
 	Removed    State = "removed"
 )
 
-// Result is what was found, or done, at a target.
+// Result is the state of a target, or the result of a change to it.
 type Result struct {
 	Target string
 	State  State
@@ -40,46 +40,47 @@ type Registrar struct {
 	api     hostapi.JSON
 	kind    dialect
 	targets []target
-	// address is where the webhooks lead, secret signs them.
+	// address is the URL of the webhooks, and secret signs deliveries.
 	address, secret string
 }
 
-// target is a thing that can have webhooks, by the path of its list of them; empty for
-// one that has none.
+// target is an object that can have webhooks. Its path is that of the list of its
+// webhooks, or empty if it can have none.
 type target struct {
 	name, path string
-	// scope says which webhooks of the list are those of the target; zero for a host whose
-	// list has no others.
+	// scope selects the webhooks of the target in the list; zero if the host's list
+	// contains no others.
 	scope scope
 }
 
-// hook is a webhook that a host has.
+// hook is a webhook on a host.
 type hook struct {
 	id     string
 	url    string
 	active bool
 	scope  scope
-	// event is what it announces; empty if one webhook announces all.
+	// event is the event that it announces; empty if one webhook announces all events.
 	event string
 }
 
-// dialect is how a kind of host writes webhooks.
+// dialect describes the webhook API of a kind of host.
 type dialect struct {
-	// query is sent with requests that make and remove webhooks.
+	// query is added to requests that create and delete webhooks.
 	query url.Values
-	// events need a webhook each; nil: one webhook announces all.
+	// events need one webhook each; nil means that one webhook announces all.
 	events []string
-	// resolve finds the scope of a target. nil: it has none.
+	// resolve determines the scope of a target; nil means that there are no scopes.
 	resolve func(ctx context.Context, api *hostapi.JSON, t *target) error
-	// list reads an answer.
+	// list reads a list of webhooks.
 	list func(ctx context.Context, api *hostapi.JSON, path string) ([]hook, error)
-	// body is what makes a webhook.
+	// body returns the request body that creates a webhook.
 	body func(t target, event string) any
-	// check looks at the webhook that was made; one that it refuses is removed. nil: none.
+	// check verifies the created webhook, which is removed if check returns an error; nil
+	// means no check.
 	check func(*created) error
 }
 
-// created is what hosts answer of a new webhook, as far as it is looked at.
+// created holds the fields that are read from the response for a new webhook.
 type created struct {
 	ID                  int64 `json:"id"`
 	SigningTokenPresent bool  `json:"signing_token_present"`
@@ -103,7 +104,7 @@ func (r *Registrar) ShowStatus(ctx context.Context) []Result {
 	return r.eachTarget(ctx, func(_ target, ours []hook) (State, error) { return r.kind.stateOf(ours), nil })
 }
 
-// Install makes the webhooks that are absent.
+// Install creates missing webhooks.
 func (r *Registrar) Install(ctx context.Context) []Result {
 	return r.eachTarget(ctx, func(t target, ours []hook) (State, error) {
 		missing := r.kind.missingEvents(ours)
@@ -148,7 +149,7 @@ func (r *Registrar) Remove(ctx context.Context) []Result {
 	})
 }
 
-// eachTarget calls do for each target with those of its webhooks that are ours.
+// eachTarget calls do for each target with our webhooks of it.
 func (r *Registrar) eachTarget(ctx context.Context, do func(t target, ours []hook) (State, error)) []Result {
 	out := make([]Result, len(r.targets))
 	for i, t := range r.targets {
@@ -167,7 +168,7 @@ func (r *Registrar) eachTarget(ctx context.Context, do func(t target, ours []hoo
 	return out
 }
 
-// listOurs returns those of the webhooks of a target that are ours.
+// listOurs returns our webhooks of a target.
 func (r *Registrar) listOurs(ctx context.Context, t *target) ([]hook, error) {
 	if r.kind.resolve != nil {
 		if err := r.kind.resolve(ctx, &r.api, t); err != nil {
@@ -189,7 +190,7 @@ func (d *dialect) missingEvents(ours []hook) []string {
 	})
 }
 
-// stateOf returns the state of a target that has these webhooks of ours.
+// stateOf returns the state of a target with the given webhooks of ours.
 func (d *dialect) stateOf(ours []hook) State {
 	switch active := slices.DeleteFunc(slices.Clone(ours), func(h hook) bool { return !h.active }); {
 	case len(ours) == 0:

@@ -22,7 +22,7 @@ import (
 // body is a JSON object.
 type body = map[string]any
 
-// openKind finds the API and the targets of a kind of host.
+// openKind sets up the API and the targets of a kind of host.
 func (r *Registrar) openKind(c discovery.Connection, client *http.Client) (err error) {
 	t := &c.Targets
 	switch c.Kind {
@@ -90,8 +90,8 @@ func (r *Registrar) openKind(c discovery.Connection, client *http.Client) (err e
 	return err
 }
 
-// githubEvents returns what a webhook of a target sends: for permissions, what the webhooks of
-// organizations and of repositories have.
+// githubEvents returns the events that a webhook of a target sends. For permissions,
+// these depend on whether the target is an organization or a repository.
 func githubEvents(c *discovery.Connection, t target) []string {
 	events := []string{"push", "repository"}
 	if !c.ReadMembers {
@@ -104,8 +104,8 @@ func githubEvents(c *discovery.Connection, t target) []string {
 	return events
 }
 
-// addTargets adds targets whose names are parts of a path; none has a webhook if the
-// format is empty.
+// addTargets adds targets whose names are parts of a path; if the format is empty, they
+// can have no webhook.
 func (r *Registrar) addTargets(format string, names []string) {
 	for _, name := range names {
 		path := ""
@@ -120,14 +120,15 @@ func (r *Registrar) addTargets(format string, names []string) {
 	}
 }
 
-// addEscaped adds targets whose slashes are escaped.
+// addEscaped adds targets whose slashes must be escaped.
 func (r *Registrar) addEscaped(format string, names []string) {
 	for _, name := range names {
 		r.targets = append(r.targets, target{name: name, path: fmt.Sprintf(format, url.PathEscape(name))})
 	}
 }
 
-// signingPrefix begins a signing token of GitLab, which has signingBytes.
+// signingPrefix is the prefix of a GitLab signing token, which encodes signingBytes
+// bytes.
 const (
 	signingPrefix = "whsec_"
 	signingBytes  = 32
@@ -141,7 +142,8 @@ func gitlabBody(address, secret string) body {
 	return body{"url": address, "push_events": true, "tag_push_events": true, "enable_ssl_verification": strings.HasPrefix(address, "https://"), key: secret}
 }
 
-// checkSigningToken refuses what GitLab refuses with an error that repeats nothing.
+// checkSigningToken rejects secrets that GitLab would reject, with an error that does not
+// contain them.
 func checkSigningToken(secret string) error {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, signingPrefix))
 	if err != nil || len(key) != signingBytes {
@@ -150,8 +152,8 @@ func checkSigningToken(secret string) error {
 	return nil
 }
 
-// checkSigning looks whether GitLab took the signing token: a version without them, or
-// one where they are turned off, leaves it out and sends deliveries that are not signed.
+// checkSigning checks that GitLab accepted the signing token: a version that does not
+// support or enable them ignores it and sends unsigned deliveries.
 func checkSigning(made *created) error {
 	if made.SigningTokenPresent {
 		return nil
@@ -159,10 +161,10 @@ func checkSigning(made *created) error {
 	return hostapi.NewError(hostapi.Rejected, "this GitLab does not sign its webhooks: put a secret token, which does not begin with whsec_, first in secrets")
 }
 
-// maxHooks is how many webhooks of a target are looked at: hosts allow fewer.
+// maxHooks is the number of webhooks of a target that are read: hosts allow fewer.
 const maxHooks = 100
 
-// listConfigured reads a list whose URLs are in config.
+// listConfigured reads a list in which the URLs are in the config field.
 func listConfigured(ctx context.Context, api *hostapi.JSON, path string) ([]hook, error) {
 	var all []struct {
 		ID     int64 `json:"id"`
@@ -179,7 +181,7 @@ func listConfigured(ctx context.Context, api *hostapi.JSON, path string) ([]hook
 	return out, err
 }
 
-// listPlain reads the list of GitLab, which disables webhooks that fail.
+// listPlain reads the list of GitLab, which disables failing webhooks.
 func listPlain(ctx context.Context, api *hostapi.JSON, path string) ([]hook, error) {
 	var all []struct {
 		ID    int64  `json:"id"`

@@ -6,15 +6,15 @@ import (
 	"net/http"
 )
 
-// Authorize returns a client that sends a header with every request to one host, and to
-// that host alone. value is called before each request, so that it may renew a token.
+// Authorize returns a client that sends a header with every request to one host, and only
+// to that host. value is called before each request, so that it can renew a token.
 func Authorize(client *http.Client, host, header string, value func(ctx context.Context) (string, error)) *http.Client {
 	out := *client
 	out.Transport = &authorizer{next: client.Transport, host: host, header: header, value: value}
 	return &out
 }
 
-// AuthorizeWith is Authorize with a fixed value; without one it returns client.
+// AuthorizeWith is Authorize with a fixed value; if value is empty, it returns client.
 func AuthorizeWith(client *http.Client, host, header, value string) *http.Client {
 	if value == "" {
 		return client
@@ -22,7 +22,7 @@ func AuthorizeWith(client *http.Client, host, header, value string) *http.Client
 	return Authorize(client, host, header, func(context.Context) (string, error) { return value, nil })
 }
 
-// BasicAuthorization returns the value of Authorization for a user and a password.
+// BasicAuthorization returns the Authorization header value for a user and a password.
 func BasicAuthorization(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }

@@ -9,29 +9,29 @@ import (
 	"sync"
 )
 
-// DefaultCacheBytes bounds a Cache. A page of 100 repositories of GitHub has 600 KB, 25
-// KB of it compressed: 20,000 repositories are 5 MB.
+// DefaultCacheBytes is the default size of a Cache. A page of 100 GitHub repositories has
+// 600 kB, or 25 kB compressed, so 20,000 repositories take 5 MB.
 const DefaultCacheBytes = 32 << 20
 
-// Cache keeps answers that have an ETag, so that a host can say that they still hold.
-// The oldest go first.
+// Cache keeps responses with an ETag, so that a host can confirm that they are still
+// current. It evicts the least recently used ones.
 type Cache struct {
 	maxBytes int
 
 	mu struct {
 		sync.Mutex
 		entries map[string]*list.Element
-		order   *list.List // of *cached, the last used first
+		order   *list.List // of *cached, most recently used first
 		bytes   int
 	}
 }
 
-// cached is an answer.
+// cached is a response.
 type cached struct {
 	url, etag string
 	header    http.Header
 	body      []byte // compressed
-	size      int    // of the text
+	size      int    // uncompressed
 }
 
 // NewCache returns a Cache of at most maxBytes; 0 means DefaultCacheBytes.
@@ -44,7 +44,7 @@ func NewCache(maxBytes int) *Cache {
 	return c
 }
 
-// find returns the answer to a URL, nil if it has none.
+// find returns the cached response for a URL, or nil.
 func (c *Cache) find(url string) *cached {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,10 +56,10 @@ func (c *Cache) find(url string) *cached {
 	return element.Value.(*cached)
 }
 
-// entryBytes is what an entry takes in addition to its body.
+// entryBytes is the memory of an entry in addition to its body.
 const entryBytes = 2 << 10
 
-// store keeps an answer. One that does not compress below the bound is left out.
+// store caches a response, unless its compressed size exceeds the bound.
 func (c *Cache) store(url, etag string, header http.Header, body []byte) {
 	var out bytes.Buffer
 	w, err := flate.NewWriter(&out, flate.BestSpeed)

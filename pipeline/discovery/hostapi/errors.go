@@ -12,10 +12,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Code says why a request to a code host failed.
+// Code is the reason why a request to a code host failed.
 type Code string
 
-// The codes.
+// Codes of failed requests.
 const (
 	Unauthorized Code = "unauthorized"
 	Forbidden    Code = "forbidden"
@@ -37,12 +37,12 @@ func Codes() []Code {
 	return []Code{Unauthorized, Forbidden, NotFound, RateLimited, Unreachable, TLS, Timeout, NotJSON, TooLarge, Redirected, Refused, HostFailed, Rejected}
 }
 
-// Error is a request that failed for good.
+// Error is a request that failed permanently.
 type Error struct {
 	Code Code
-	// Status is that of the answer, 0 if there was none.
+	// Status is the status of the response, or 0 if there was none.
 	Status int
-	// Detail is in the words of the host, masked; for owners.
+	// Detail is the host's message with secrets masked, for owners.
 	Detail string
 	err    error
 }
@@ -58,8 +58,8 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.err }
 
-// CodeOf returns the Code of an error, HostFailed if it carries none: an answer that a
-// client could not read.
+// CodeOf returns the Code of an error, or HostFailed if it has none: a client could not
+// read the response.
 func CodeOf(err error) Code {
 	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Code
@@ -67,17 +67,17 @@ func CodeOf(err error) Code {
 	return HostFailed
 }
 
-// maxDetailBytes bounds the words of a host in an Error.
+// maxDetailBytes bounds the host's message in an Error.
 const maxDetailBytes = 300
 
-// NewError returns an Error of a client that reads more than the status of an answer.
+// NewError returns an Error for a client that checks more than the status of a response.
 func NewError(code Code, detail string) *Error { return newError(code, 0, detail, nil) }
 
 func newError(code Code, status int, detail string, err error) *Error {
 	return &Error{Code: code, Status: status, Detail: failure.Quote(detail, maxDetailBytes), err: err}
 }
 
-// classifyFailure returns the Error of a request without an answer.
+// classifyFailure returns the Error of a request that got no response.
 func classifyFailure(err error) *Error {
 	var certificate *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
@@ -96,7 +96,7 @@ func classifyFailure(err error) *Error {
 	return newError(Unreachable, 0, err.Error(), err)
 }
 
-// classifyStatus returns the Error of an answer with a status that is no success.
+// classifyStatus returns the Error of a response with an error status.
 func classifyStatus(resp *http.Response, body []byte) *Error {
 	code := Rejected
 	switch {

@@ -9,20 +9,20 @@ import (
 	"net/url"
 )
 
-// JSON is a client for hosts whose API is called by hand.
+// JSON is a client for hosts without a client library.
 type JSON struct {
 	Client *http.Client
-	// Base precedes every path; Prefix is cut off each answer.
+	// Base precedes every path; Prefix is removed from each response.
 	Base, Prefix string
 }
 
-// Get reads the answer to a path below Base into out.
+// Get decodes the response for a path below Base into out.
 func (j *JSON) Get(ctx context.Context, path string, query url.Values, out any) error {
 	return j.Do(ctx, http.MethodGet, path, query, nil, out)
 }
 
-// Do sends a request with a JSON body, unless in is nil, and reads the answer into out,
-// unless that is nil.
+// Do sends a request with a JSON body, unless in is nil, and decodes the response into
+// out, unless out is nil.
 func (j *JSON) Do(ctx context.Context, method, path string, query url.Values, in, out any) error {
 	address := j.Base + path
 	if len(query) > 0 {
@@ -31,7 +31,7 @@ func (j *JSON) Do(ctx context.Context, method, path string, query url.Values, in
 	return j.DoURL(ctx, method, address, in, out)
 }
 
-// DoURL is Do for an address that the host gave; it must be on the host of Base.
+// DoURL is Do for a URL that the host returned; it must be on the host of Base.
 func (j *JSON) DoURL(ctx context.Context, method, address string, in, out any) error {
 	if err := j.checkURL(address); err != nil {
 		return err
@@ -55,7 +55,7 @@ func (j *JSON) DoURL(ctx context.Context, method, address string, in, out any) e
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // it is in memory
+	defer func() { _ = resp.Body.Close() }() // the body is in memory
 	var text bytes.Buffer
 	if _, err := text.ReadFrom(resp.Body); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// gate keeps requests back until the time that the host named.
+// gate delays requests until the time that the host named.
 type gate struct {
 	mu struct {
 		sync.Mutex
@@ -30,12 +30,12 @@ func (g *gate) closeUntil(t time.Time) {
 	}
 }
 
-// minSecondaryWait is what GitHub wants where a secondary limit names no time.
+// minSecondaryWait is the wait that GitHub requires if a secondary limit names no time.
 const minSecondaryWait = time.Minute
 
-// readLimit returns until when an answer asks for no further request, and whether it is
-// a refusal that may be repeated then. It reads the headers of GitHub, GitLab, Gitea,
-// Bitbucket and Azure DevOps.
+// readLimit returns the time until which a response asks for no more requests, and
+// whether it is a refusal that may be retried then. It reads the headers of GitHub,
+// GitLab, Gitea, Bitbucket and Azure DevOps.
 func readLimit(resp *http.Response, body []byte, now time.Time) (until time.Time, refused bool) {
 	reset := readReset(resp.Header, now)
 	spent := firstHeader(resp.Header, "X-RateLimit-Remaining", "RateLimit-Remaining") == "0"
@@ -44,7 +44,7 @@ func readLimit(resp *http.Response, body []byte, now time.Time) (until time.Time
 	case status == http.StatusTooManyRequests, status == http.StatusServiceUnavailable && named:
 		refused = true
 	case status == http.StatusForbidden:
-		// GitHub answers 403 to both of its limits.
+		// GitHub answers 403 for both of its limits.
 		refused = named || spent || strings.Contains(strings.ToLower(string(body)), "rate limit")
 	}
 	switch {
@@ -58,7 +58,7 @@ func readLimit(resp *http.Response, body []byte, now time.Time) (until time.Time
 	return time.Time{}, false
 }
 
-// readRetryAfter reads Retry-After, in seconds or as a date.
+// readRetryAfter parses Retry-After, in seconds or as a date.
 func readRetryAfter(h http.Header, now time.Time) (time.Time, bool) {
 	text := h.Get("Retry-After")
 	if text == "" {
@@ -76,8 +76,8 @@ func readRetryAfter(h http.Header, now time.Time) (time.Time, bool) {
 // maxNamedWait bounds the wait that a header can name.
 const maxNamedWait = 24 * time.Hour
 
-// readReset reads when a rate limit starts again: seconds since 1970 or, on some hosts,
-// from now.
+// readReset parses when a rate limit resets: seconds since 1970 or, on some hosts, from
+// now.
 func readReset(h http.Header, now time.Time) time.Time {
 	n, err := strconv.ParseInt(firstHeader(h, "X-RateLimit-Reset", "RateLimit-Reset"), 10, 64)
 	switch {
@@ -86,7 +86,7 @@ func readReset(h http.Header, now time.Time) time.Time {
 	case n < int64(maxNamedWait/time.Second):
 		return now.Add(time.Duration(n) * time.Second)
 	}
-	at := time.Unix(n, 0).Add(time.Second) // the clocks of both are not the same
+	at := time.Unix(n, 0).Add(time.Second) // the clocks may differ
 	if at.Sub(now) > maxNamedWait {
 		return now.Add(maxNamedWait)
 	}

@@ -23,44 +23,45 @@ const (
 	DefaultTimeout      = 30 * time.Second
 	DefaultMaxBodyBytes = 32 << 20
 	DefaultAttempts     = 4
-	// DefaultMaxWait is above the hour in which GitHub's primary limit starts again.
+	// DefaultMaxWait is above the hour after which GitHub's primary limit resets.
 	DefaultMaxWait = 65 * time.Minute
-	// minBackoff is the first wait before an attempt is repeated; it doubles, up to
-	// maxBackoff. Half of it is random.
+	// minBackoff is the first wait before a retry; it doubles up to maxBackoff. Half of
+	// it is random.
 	minBackoff = 500 * time.Millisecond
 	maxBackoff = 30 * time.Second
 )
 
-// Options of a Transport. The zero value reaches any address.
+// Options configures a Transport. The zero value may reach any address.
 type Options struct {
-	// Dial opens connections: the guard on addresses. Default: any.
+	// Dial opens connections and checks addresses. Default: any address.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Proxy is the proxy to the host, nil for none. It resolves the name of the host, so
-	// Dial is not used.
+	// Proxy is the proxy to the host, or nil. The proxy resolves the host's name, so Dial
+	// is not used.
 	Proxy *url.URL
-	// RootCAs are the authorities of the host. Default: those of the system.
+	// RootCAs are the certificate authorities of the host. Default: those of the system.
 	RootCAs *x509.CertPool
-	// Base sends requests. Default: an http.Transport of the above.
+	// Base sends requests. Default: an http.Transport with the settings above.
 	Base http.RoundTripper
-	// Timeout bounds one attempt, with its body.
+	// Timeout bounds one attempt, including the body.
 	Timeout      time.Duration
 	MaxBodyBytes int64
-	// Attempts is how often a request is sent.
+	// Attempts is the maximum number of times that a request is sent.
 	Attempts int
 	// MaxWait is the longest wait for a rate limit.
 	MaxWait time.Duration
-	// Cache keeps answers for conditional requests. Default: one of DefaultCacheBytes.
+	// Cache caches responses for conditional requests. Default: a Cache of
+	// DefaultCacheBytes.
 	Cache *Cache
 	// Observe is called with the result of each attempt: a Code, "ok" or "not_modified".
 	Observe func(result string)
-	// Waiting is called before a wait for a rate limit, with its end.
+	// Waiting is called before a wait for a rate limit, with the end of the wait.
 	Waiting func(until time.Time)
 	// Now and Sleep are the clock. Tests set them.
 	Now   func() time.Time
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-// Transport is the http.RoundTripper of one connection. See the package.
+// Transport is the http.RoundTripper of one connection. See the package comment.
 type Transport struct {
 	o    Options
 	gate gate
@@ -123,7 +124,7 @@ func sleepFor(ctx context.Context, d time.Duration) error {
 // maxRedirects bounds the redirects of one request.
 const maxRedirects = 5
 
-// Client returns an http.Client over t that follows redirects on the same host alone.
+// Client returns an http.Client over t that follows redirects only on the same host.
 func (t *Transport) Client() *http.Client {
 	return &http.Client{Transport: t, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if r.URL.Host != via[0].URL.Host || r.URL.Scheme != via[0].URL.Scheme {
@@ -136,8 +137,8 @@ func (t *Transport) Client() *http.Client {
 	}}
 }
 
-// RoundTrip implements http.RoundTripper. Its errors are of type *Error, or those of
-// the request's context.
+// RoundTrip implements http.RoundTripper. Its errors are of type *Error, or those of the
+// request's context.
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := readBody(r)
 	if err != nil {
@@ -159,7 +160,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		if !isRetried(r.Method, failed) || attempt == t.o.Attempts-1 {
 			break
 		}
-		if failed.Code != RateLimited { // for those there is the gate
+		if failed.Code != RateLimited { // the gate delays those
 			if err := t.o.Sleep(r.Context(), drawBackoff(attempt)); err != nil {
 				return nil, err
 			}
@@ -184,7 +185,7 @@ func drawBackoff(attempt int) time.Duration {
 	return wait/2 + rand.N(wait/2+1)
 }
 
-// waitForGate waits until the host may be asked.
+// waitForGate waits until requests to the host are allowed.
 func (t *Transport) waitForGate(ctx context.Context) error {
 	until := t.gate.closedUntil()
 	wait := until.Sub(t.o.Now())
@@ -238,7 +239,7 @@ func (t *Transport) countFailure(e *Error) *Error {
 
 func (t *Transport) readAnswer(resp *http.Response) ([]byte, *Error) {
 	text, err := io.ReadAll(io.LimitReader(resp.Body, t.o.MaxBodyBytes+1))
-	_ = resp.Body.Close() // it was read
+	_ = resp.Body.Close() // the body has been read
 	switch {
 	case err != nil:
 		return nil, classifyFailure(err)
@@ -248,7 +249,7 @@ func (t *Transport) readAnswer(resp *http.Response) ([]byte, *Error) {
 	return text, nil
 }
 
-// judgeAnswer returns what the client sees of an answer.
+// judgeAnswer returns the response for the client, or the Error.
 func (t *Transport) judgeAnswer(r *http.Request, resp *http.Response, text []byte, known *cached) (*http.Response, *Error) {
 	now := t.o.Now()
 	until, refused := readLimit(resp, text, now)
@@ -277,8 +278,8 @@ func (t *Transport) judgeAnswer(r *http.Request, resp *http.Response, text []byt
 	return newAnswer(r, resp.StatusCode, resp.Header, text), nil
 }
 
-// isJSON reports whether an answer can be JSON: Gerrit puts a prefix before it, and
-// Azure DevOps answers 203 with a page to sign in.
+// isJSON reports whether a response can be JSON: Gerrit prepends a prefix, and Azure
+// DevOps answers 203 with a sign-in page.
 func isJSON(contentType string, text []byte) bool {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err == nil && media != "application/json" && !strings.HasSuffix(media, "+json") {

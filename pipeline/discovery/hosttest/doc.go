@@ -1,12 +1,13 @@
-// Package hosttest is the contract that every lister of pipeline/discovery is held to, and
-// the servers of code hosts that it needs.
+// Package hosttest contains the contract that every lister of pipeline/discovery must
+// satisfy, and the test servers for it.
 //
-// It answers the question "does discovery of this kind of host find everything, and what
-// does it say if the host does not answer as it should?". A kind gives a Suite: how its
-// API answers, as its documentation shows it, and which targets lead to the repositories.
+// It answers the question "does discovery of this kind of host find everything, and how
+// does it handle unexpected responses?". Each kind provides a Suite: the responses of its
+// API according to its documentation, and the targets that lead to the repositories.
 //
 //	Server   an API with paging, ETags, a rate limit and faults
-//	Run      lists through it, whole and with each fault
+//	Run      lists through it, completely and with each fault
 //
-// The Server knows no kind: the handler of a kind writes its answers with WriteJSON.
+// The Server is independent of the kind: the kind's handler writes responses with
+// WriteJSON.
 package hosttest

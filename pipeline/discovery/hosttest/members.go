@@ -14,34 +14,34 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// MemberSuite has what the tests of a MemberReader need to know about its kind of host.
+// MemberSuite describes a kind of host to the tests of its MemberReader.
 type MemberSuite struct {
 	Kind code.HostKind
 	Open discovery.Open
-	// Serve answers for one repository, acme/vault with ID 7, which Members may read; path is
-	// a part of the addresses of their list.
+	// Serve serves one repository, acme/vault with ID 7, which Members may read; path is
+	// part of the URLs of their list.
 	Serve func(base string, w *MemberWorld) http.Handler
 	Path  string
-	// Host is the name that the IDs of repositories are derived from.
+	// Host returns the name that the IDs of repositories are derived from.
 	Host func(h discovery.Host) string
-	// ID is what the host calls the repository with ID 7; empty for 7.
+	// ID is the host's identity of the repository with ID 7; empty means 7.
 	ID string
-	// Name is its display name; empty for acme/vault.
+	// Name is its display name; empty means acme/vault.
 	Name string
 }
 
-// MemberWorld is what a contract server has.
+// MemberWorld is the state of a contract server.
 type MemberWorld struct {
-	// ID is the repository that has the name acme/vault.
+	// ID is the ID of the repository named acme/vault.
 	ID int
 	// Members are users who may read it.
 	Members []int
 }
 
-// noSleep ends each wait at once.
+// noSleep ends each wait immediately.
 func noSleep(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// RunMembers runs the suite: pages, faults, rate limits and a name that is used again.
+// RunMembers runs the suite: pages, faults, rate limits and a reused name.
 func RunMembers(t *testing.T, s MemberSuite) {
 	w := &MemberWorld{ID: 7}
 	var want []string
@@ -89,7 +89,7 @@ func RunMembers(t *testing.T, s MemberSuite) {
 	if got, err = reader.ReadMembers(t.Context(), r); err != nil || !slices.Equal(got.Users, []string{"5"}) {
 		t.Errorf("after a rate limit: %v, %v", got.Users, err)
 	}
-	w.ID = 8 // acme/vault was renamed, and its name is another repository's
+	w.ID = 8 // acme/vault was renamed, and another repository has its name
 	if got, err := reader.ReadMembers(t.Context(), r); err == nil {
 		t.Errorf("users of another repository: %v", got.Users)
 	}

@@ -34,10 +34,10 @@ func Repos(owner string, n int) []Repo {
 	return out
 }
 
-// A Fault is how a Server answers in place of the API.
+// Fault is a way in which a Server responds instead of the API.
 type Fault string
 
-// The faults.
+// Faults of a Server.
 const (
 	HTML         Fault = "HTML in place of JSON"
 	Unauthorized Fault = "401"
@@ -57,17 +57,17 @@ type Server struct {
 
 	mu struct {
 		sync.Mutex
-		faults      map[string]Fault // by part of the path
+		faults      map[string]Fault // by a part of the path
 		requests    int
 		notModified int
-		refuse      int // requests that are still to be refused for their rate
+		refuse      int // the number of requests still to refuse for their rate
 		refusal     func(w http.ResponseWriter)
 		headers     []http.Header
 		onRequest   func()
 	}
 }
 
-// NewServer starts a server of a handler, by TLS if secure.
+// NewServer starts a server for a handler, with TLS if secure is set.
 func NewServer(t testing.TB, secure bool, handler func(base string) http.Handler) *Server {
 	s := &Server{}
 	s.mu.faults = map[string]Fault{}
@@ -95,28 +95,28 @@ func (s *Server) ClearFaults() {
 	clear(s.mu.faults)
 }
 
-// RefuseNext refuses the next n requests, as refusal writes it.
+// RefuseNext refuses the next n requests with the response that refusal writes.
 func (s *Server) RefuseNext(n int, refusal func(w http.ResponseWriter)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.mu.refuse, s.mu.refusal = n, refusal
 }
 
-// Requests returns how many requests came, and how many of them were answered by 304.
+// Requests returns the number of requests, and how many of them were answered with 304.
 func (s *Server) Requests() (all, notModified int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.requests, s.mu.notModified
 }
 
-// Headers returns those of all requests.
+// Headers returns the headers of all requests.
 func (s *Server) Headers() []http.Header {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.headers
 }
 
-// OnRequest has f called at each request.
+// OnRequest sets a function that is called at each request.
 func (s *Server) OnRequest(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +156,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// serveAnswer adds an ETag to the answer of the handler, and answers conditional requests.
+// serveAnswer adds an ETag to the handler's response, and answers conditional requests.
 func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request) {
 	recorder := httptest.NewRecorder()
 	s.handler.ServeHTTP(recorder, r)
@@ -176,7 +176,7 @@ func (s *Server) serveAnswer(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.WriteHeader(recorder.Code)
-	_, _ = w.Write(recorder.Body.Bytes()) // the client sees what is missing
+	_, _ = w.Write(recorder.Body.Bytes()) // the client notices an incomplete response
 }
 
 func writeFault(w http.ResponseWriter, r *http.Request, f Fault) {
@@ -205,19 +205,19 @@ func writeFault(w http.ResponseWriter, r *http.Request, f Fault) {
 	}
 }
 
-// WriteJSON writes an answer.
+// WriteJSON writes a JSON response.
 func WriteJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // the client sees what is missing
+	_ = json.NewEncoder(w).Encode(v) // the client notices an incomplete response
 }
 
-// WriteNotFound writes what hosts say of what they do not have.
+// WriteNotFound writes the response of hosts for an unknown object.
 func WriteNotFound(w http.ResponseWriter) {
 	WriteJSON(w, http.StatusNotFound, map[string]string{"message": "Not Found"})
 }
 
-// Page returns the part of repos that a request asks for by a page and a size, and links
+// Page returns the part of repos that a request selects by page and size, and adds a link
 // to the next page as GitHub, GitLab and Gitea do.
 func Page(w http.ResponseWriter, r *http.Request, base, sizeName string, maxSize int, repos []Repo) []Repo {
 	q := r.URL.Query()
@@ -240,7 +240,7 @@ func Page(w http.ResponseWriter, r *http.Request, base, sizeName string, maxSize
 	return repos[from:to]
 }
 
-// RefuseByRetryAfter refuses as hosts do that name the wait.
+// RefuseByRetryAfter returns a refusal that names the wait in Retry-After.
 func RefuseByRetryAfter(status int, wait time.Duration) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
 		w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())))
@@ -248,7 +248,7 @@ func RefuseByRetryAfter(status int, wait time.Duration) func(http.ResponseWriter
 	}
 }
 
-// RefuseByReset refuses as GitHub does at its primary limit.
+// RefuseByReset returns a refusal like that of GitHub's primary limit.
 func RefuseByReset(at time.Time) func(http.ResponseWriter) {
 	return func(w http.ResponseWriter) {
 		w.Header().Set("X-RateLimit-Remaining", "0")

@@ -12,34 +12,35 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Suite is one kind of host.
+// Suite describes one kind of host.
 type Suite struct {
 	Kind code.HostKind
 	Open discovery.Open
-	// Serve returns the API of a host with these repositories. base is its URL.
+	// Serve returns the API of a host with the given repositories. base is its URL.
 	Serve func(base string, repos []Repo) http.Handler
-	// Targets lead to all repositories of the owner acme; a lister that has several of
-	// them finds each repository once.
+	// Targets select all repositories of the owner acme. If there are several, a lister
+	// finds each repository once.
 	Targets discovery.Targets
-	// Unknown is Targets with one target before them that the host does not have, and
-	// UnknownName that target.
+	// Unknown is Targets preceded by one target that the host lacks, and UnknownName is
+	// that target.
 	Unknown     discovery.Targets
 	UnknownName string
-	// Misspelled has one target of a form that the kind does not have; nil if there is
+	// Misspelled has one target in a form that the kind does not accept; nil if there is
 	// none.
 	Misspelled *discovery.Targets
-	// DisplayName is that of a repository.
+	// DisplayName returns the display name of a repository.
 	DisplayName func(r Repo) string
-	// PageSize is how many repositories a page has; 0 if the API gives all at once.
+	// PageSize is the number of repositories per page; 0 if the API returns all in one
+	// response.
 	PageSize int
-	// Header is where the token goes, and HeaderValue what is sent for the user ann and
+	// Header is the header with the token, and HeaderValue its value for the user ann and
 	// the token s3cret; empty if there is none.
 	Header, HeaderValue string
-	// HTMLCode is the code of a page in place of JSON. Default: hostapi.NotJSON.
+	// HTMLCode is the code for a page instead of JSON. Default: hostapi.NotJSON.
 	HTMLCode hostapi.Code
 }
 
-// clock is one that sleepers move.
+// clock is a clock that sleepers advance.
 type clock struct {
 	now   time.Time
 	slept []time.Duration
@@ -56,11 +57,11 @@ func (c *clock) options() hostapi.Options {
 	}
 }
 
-// Result is what a listing found.
+// Result is the result of a listing.
 type Result struct {
 	Found  []discovery.Found
 	Issues []discovery.Issue
-	// Complete says that nothing may be missing.
+	// Complete means that nothing may be missing.
 	Complete bool
 	Err      error
 }
@@ -95,7 +96,7 @@ func ListAll(t testing.TB, open discovery.Open, c discovery.Connection, client *
 	return out
 }
 
-// Run holds a kind to the contract.
+// Run checks a kind against the contract.
 func Run(t *testing.T, s Suite) {
 	count := max(3, 2*s.PageSize+1)
 	repos := append(Repos("acme", count), Repo{ID: 900_000, Owner: "other", Name: "hidden", Branch: "main"})

@@ -1,20 +1,23 @@
 // Package pictures fetches the pictures of repositories from their code hosts.
 //
 // It answers the question "what is at the picture URL of this repository, and is it a
-// picture that a browser may show?". Browsers load pictures from this server alone, so
-// that no code host learns who looks at which repository.
+// picture that is safe for a browser?". Browsers load pictures only from this server, so
+// that no code host learns which repositories a user views.
 //
 // # Invariants
 //
-//  1. Requests carry no credential and no cookie. A picture that needs one is not shown.
-//  2. Every address that is dialed is checked by Options.Dial, those of redirects too. The
-//     proxy of a connection, which resolves names itself, is used for the host of that
-//     connection alone, and such a request follows no redirect to another host.
-//  3. The type of a picture is that of its first bytes, whatever the host says: PNG, JPEG,
-//     GIF or WebP. Scripts can hide in SVG, which is never passed on.
-//  4. Everything is bounded: the bytes of one picture (MaxBytes), of all that are kept
-//     (maxKeptBytes), the time of a request, and the requests at once.
+//  1. Requests carry no credentials and no cookies. A picture that requires them is not
+//     shown.
+//  2. Options.Dial checks every address that is dialed, including those of redirects. The
+//     proxy of a connection, which resolves names itself, is used only for the host of
+//     that connection, and such a request follows no redirect to another host.
+//  3. The type of a picture is determined by its first bytes, regardless of the host's
+//     Content-Type: PNG, JPEG, GIF or WebP. SVG, which can contain scripts, is never
+//     passed on.
+//  4. Everything is bounded: the size of one picture (MaxBytes) and of all cached
+//     pictures (maxKeptBytes), the time of a request, and the number of concurrent
+//     requests.
 //
 // A Loader is safe for concurrent use and starts no goroutine. It does not know who may
-// see a repository: the callers of Load check that first.
+// read a repository: callers of Load must check that first.
 package pictures

@@ -22,30 +22,30 @@ import (
 
 // Bounds of a Loader.
 const (
-	// MaxBytes bounds one picture. Code hosts take pictures of at most 1 MiB.
+	// MaxBytes bounds one picture. Code hosts accept pictures of at most 1 MiB.
 	MaxBytes = 1 << 20
-	// maxKeptBytes bounds the pictures that are kept together.
+	// maxKeptBytes bounds the total size of cached pictures.
 	maxKeptBytes = 32 << 20
-	// entryBytes is what an entry without bytes weighs.
+	// entryBytes is the size charged for an entry in addition to its bytes.
 	entryBytes = 4 << 10
-	// keepTime is how long a picture is served without another request, retryTime how
-	// long a failure is.
+	// keepTime is how long a picture is served without another request, retryTime the
+	// same for a failure.
 	keepTime, retryTime = 6 * time.Hour, 10 * time.Minute
-	// maxRequests bounds the requests at once.
+	// maxRequests bounds concurrent requests.
 	maxRequests = 8
-	// defaultTimeout bounds a request with its redirects and its body.
+	// defaultTimeout bounds a request, including redirects and body.
 	defaultTimeout = 5 * time.Second
 	maxRedirects   = 3
 )
 
-// pictureTypes are the types that browsers decode without running anything.
+// pictureTypes are the types that browsers decode without executing anything.
 var pictureTypes = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
 
-// Options of a Loader. Dial and Connection are required.
+// Options configures a Loader. Dial and Connection are required.
 type Options struct {
-	// Dial is the guard on addresses of hosts.
+	// Dial opens connections to hosts and checks their addresses.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Connection returns a connection of the settings in effect.
+	// Connection returns a connection of the current settings.
 	Connection func(name string) (discovery.Connection, error)
 	// Timeout bounds a request. Default: 5 s.
 	Timeout    time.Duration
@@ -53,7 +53,7 @@ type Options struct {
 	Registerer prometheus.Registerer
 }
 
-// Loader fetches pictures and keeps them for a time. See the package.
+// Loader fetches and caches pictures. See the package comment.
 type Loader struct {
 	o       Options
 	slots   chan struct{}
@@ -64,11 +64,11 @@ type Loader struct {
 	}
 }
 
-// pictureKey names a picture. The proxy and the authorities of the connection may decide
-// what is at a URL.
+// pictureKey identifies a picture. It includes the connection, whose proxy and
+// certificate authorities may affect the response.
 type pictureKey struct{ connection, url string }
 
-// picture is what was found at a URL: its bytes, or the error.
+// picture is the result for a URL: its bytes, or the error.
 type picture struct {
 	body  []byte
 	kind  string // Content-Type
@@ -91,8 +91,8 @@ func New(o Options) (*Loader, error) {
 }
 
 // Load returns the picture of a repository and its Content-Type, within twice
-// Options.Timeout. An error wraps code.ErrNotFound, or that of a context if nothing is known
-// of the picture.
+// Options.Timeout. An error wraps code.ErrNotFound, or that of a context if the result is
+// unknown.
 func (l *Loader) Load(ctx context.Context, r *code.Repository) (body []byte, contentType string, err error) {
 	if r.ImageURL == "" {
 		return nil, "", fmt.Errorf("picture of the repository: %w", code.ErrNotFound)
@@ -109,12 +109,12 @@ func (l *Loader) Load(ctx context.Context, r *code.Repository) (body []byte, con
 	case <-waiting.Done():
 		return nil, "", fmt.Errorf("%d other pictures are being fetched: %w", maxRequests, waiting.Err())
 	}
-	if p, ok := l.findKept(key); ok { // another request has loaded it meanwhile
+	if p, ok := l.findKept(key); ok { // another request has loaded it in the meantime
 		return p.body, p.kind, p.err
 	}
 	p := l.fetchPicture(ctx, key)
 	if err := ctx.Err(); err != nil {
-		return nil, "", err // the caller is gone, which says nothing about the picture
+		return nil, "", err // the caller canceled, which is no result for the picture
 	}
 	l.keepPicture(key, p)
 	return p.body, p.kind, p.err
@@ -133,7 +133,7 @@ func (l *Loader) keepPicture(key pictureKey, p picture) {
 	l.mu.kept.Put(key, p, int64(len(p.body)+entryBytes))
 }
 
-// fetchPicture fetches a picture or says why there is none.
+// fetchPicture fetches a picture or returns why there is none.
 func (l *Loader) fetchPicture(ctx context.Context, key pictureKey) picture {
 	ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
 	defer cancel()
@@ -165,7 +165,7 @@ func (l *Loader) fetchBody(ctx context.Context, key pictureKey) ([]byte, error) 
 		return nil, err
 	}
 	body, err := io.ReadAll(io.LimitReader(answer.Body, MaxBytes+1))
-	_ = answer.Body.Close() // it was read
+	_ = answer.Body.Close() // the body has been read
 	switch {
 	case err != nil:
 		return nil, err
@@ -177,16 +177,16 @@ func (l *Loader) fetchBody(ctx context.Context, key pictureKey) ([]byte, error) 
 	return body, nil
 }
 
-// newClient returns the client for a picture: with the proxy and the authorities of the
-// connection for one on its host, and without for all others. Requests are too rare for
-// connections to be kept.
+// newClient returns the client for a picture. It uses the proxy and certificate
+// authorities of the connection only for pictures on its host. It does not keep
+// connections open, because requests are rare.
 func (l *Loader) newClient(connection string, at *url.URL) (*http.Client, error) {
 	transport := &http.Transport{
 		DialContext: l.o.Dial, DisableKeepAlives: true, TLSHandshakeTimeout: l.o.Timeout, MaxResponseHeaderBytes: 64 << 10,
-		Proxy: nil, // not that of the environment, which would resolve names without the guard
+		Proxy: nil, // not the environment's, which would resolve names without the guard
 	}
 	c, err := l.o.Connection(connection)
-	onHost := err == nil && isOnHost(&c, at) // a repository that was registered by hand has no connection
+	onHost := err == nil && isOnHost(&c, at) // a manually registered repository has no connection
 	if onHost {
 		o, err := discovery.TransportOptions(&c)
 		if err != nil {
@@ -210,7 +210,7 @@ func (l *Loader) newClient(connection string, at *url.URL) (*http.Client, error)
 	}}, nil
 }
 
-// isOnHost reports whether a URL leads to the host that the settings name for a connection.
+// isOnHost reports whether a URL is on the configured host of a connection.
 func isOnHost(c *discovery.Connection, at *url.URL) bool {
 	base, err := url.Parse(c.URL)
 	return err == nil && base.Host != "" && base.Scheme == at.Scheme && base.Host == at.Host
