@@ -41,26 +41,26 @@ type IssueDescription struct {
 }
 
 var issueDescriptions = []IssueDescription{
-	{IssueCode(hostapi.Unauthorized), "The host does not accept the token.", "Make a new token at the host and put it where the connection reads it, then run quarry connections sync."},
-	{IssueCode(hostapi.Forbidden), "The token may not list this.", "Give the token the scopes of docs/connections.md, or have an administrator of the organization approve it."},
-	{IssueCode(hostapi.NotFound), "The host does not have this, or the token may not see it.", "Correct the name, or give the token access; take it out of the settings if it is gone."},
-	{IssueCode(hostapi.RateLimited), "The host takes no more requests for now.", "Nothing is to be done; the next sync goes on. With a token, or a GitHub App, the limits are higher."},
-	{IssueCode(hostapi.Unreachable), "The host does not answer.", "Wait for the host or correct url; the sync is tried again by itself."},
-	{IssueCode(hostapi.TLS), "The certificate of the host is not trusted.", "Name the file of the host's authority in caFile of the connection, or correct url."},
-	{IssueCode(hostapi.Timeout), "The host answered too slowly.", "Raise discovery.requestTimeout if that is usual for the host."},
-	{IssueCode(hostapi.NotJSON), "The host answered with a page in place of JSON.", "Point url to the host itself: a proxy or a sign-in page answers there. On Azure DevOps the token is invalid."},
-	{IssueCode(hostapi.TooLarge), "An answer of the host is too large.", "Check that url leads to the API of a code host."},
-	{IssueCode(hostapi.Redirected), "The host redirects to another host.", "Set url to the address that answers."},
+	{IssueCode(hostapi.Unauthorized), "The host does not accept the token.", "Create a new token on the host, store it where the connection reads it, and run quarry connections sync."},
+	{IssueCode(hostapi.Forbidden), "The token may not list this.", "Give the token the scopes listed in docs/connections.md, or have an administrator of the organization approve it."},
+	{IssueCode(hostapi.NotFound), "The target does not exist, or the token has no access to it.", "Correct the name, or give the token access; if the target was deleted, remove it from the settings."},
+	{IssueCode(hostapi.RateLimited), "The host's rate limit is exhausted.", "No action is needed; the next sync continues. A token or a GitHub App raises the limit."},
+	{IssueCode(hostapi.Unreachable), "The host does not respond.", "Wait for the host, or correct url; the sync is retried automatically."},
+	{IssueCode(hostapi.TLS), "The certificate of the host is not trusted.", "Set caFile of the connection to the file of the host's certificate authority, or correct url."},
+	{IssueCode(hostapi.Timeout), "The host responded too slowly.", "If this is normal for the host, raise discovery.requestTimeout."},
+	{IssueCode(hostapi.NotJSON), "The host responded with a page instead of JSON.", "Set url to the host itself: a proxy or a sign-in page responds there. On Azure DevOps, the token is invalid."},
+	{IssueCode(hostapi.TooLarge), "A response of the host is too large.", "Check that url leads to the API of a code host."},
+	{IssueCode(hostapi.Redirected), "The host redirects to another host.", "Set url to the host that it redirects to."},
 	{IssueCode(hostapi.Refused), "The policy of this server does not allow the address of the host.", "Have the operator extend git.allowedNetworks."},
-	{IssueCode(hostapi.HostFailed), "The host failed, or sent what its API does not document.", "Look at the host; the sync is tried again by itself."},
-	{IssueCode(hostapi.Rejected), "The host does not accept the request.", "Check the kind and the version of the host."},
-	{InvalidTarget, "A target of discover does not have the form that the kind of host wants.", "Correct it as docs/connections.md shows."},
-	{InvalidSettings, "The connection cannot be used as it is set.", "Correct its settings, then reload them."},
+	{IssueCode(hostapi.HostFailed), "The host failed, or sent a response that its API does not document.", "Check the host; the sync is retried automatically."},
+	{IssueCode(hostapi.Rejected), "The host rejects the request.", "Check the kind and the version of the host."},
+	{InvalidTarget, "A target in discover is not in the form that this kind of host requires.", "Correct it; docs/connections.md describes the form."},
+	{InvalidSettings, "The settings of the connection are invalid.", "Correct the settings, then reload them."},
 	{InvalidRepository, "The host lists a repository that cannot be registered.", "Exclude it, or correct its clone URL at the host."},
 	{TooManyFound, "There are more repositories than the connection may find.", "Raise discovery.maxRepositories, or name fewer targets."},
-	{RemovalHeld, "The host lists far fewer repositories than before; none is removed.", "Check what the token may read. If the repositories are gone, run quarry connections sync --remove."},
-	{RemovalWaits, "Repositories of a connection that is gone stay until the other connections have been listed.", "Resolve the issues of the other connections."},
-	{LogFailed, "What was found could not be appended to the log.", "Nothing is to be done; the sync is tried again by itself."},
+	{RemovalHeld, "The host lists far fewer repositories than before; none was removed.", "Check which repositories the token can read. If the repositories were deleted, run quarry connections sync --remove."},
+	{RemovalWaits, "Repositories of a removed connection stay until all other connections have been listed.", "Resolve the issues of the other connections."},
+	{LogFailed, "The results could not be appended to the log.", "No action is needed; the sync is retried automatically."},
 }
 
 // Describe returns the description of the issue's code.
@@ -70,7 +70,7 @@ func (i Issue) Describe() IssueDescription {
 			return d
 		}
 	}
-	return IssueDescription{Code: i.Code, Meaning: "The sync failed.", Remedy: "Look into the server's log."}
+	return IssueDescription{Code: i.Code, Meaning: "The sync failed.", Remedy: "Check the server's log."}
 }
 
 // maxDetailBytes bounds Issue.Detail, maxIssueTargetBytes Issue.Target.

@@ -40,10 +40,11 @@ func TestIssuePageIsCurrent(t *testing.T) {
 	}
 }
 
-// Every code of the transport has a meaning and a remedy.
+// TestCodesAreDescribed checks that every code of the transport has a meaning and a
+// remedy.
 func TestCodesAreDescribed(t *testing.T) {
 	for _, code := range hostapi.Codes() {
-		if d := (Issue{Code: IssueCode(code)}).Describe(); d.Remedy == "Look into the server's log." {
+		if d := (Issue{Code: IssueCode(code)}).Describe(); d.Remedy == "Check the server's log." {
 			t.Errorf("%s has no description", code)
 		}
 	}
