@@ -12,17 +12,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// slowHost lists what the world has, a minute later.
+// slowHost lists the repositories of the world, a minute later.
 type slowHost struct{ host }
 
 func (h slowHost) List(ctx context.Context, l *Listing) error {
 	err := h.host.List(ctx, l)
-	<-time.After(time.Minute) // of the bubble
+	<-time.After(time.Minute) // in the time of the bubble
 	return err
 }
 
-// A sync that is requested while one runs is made after it: the running one may have
-// missed what the caller wants to see.
+// TestRequestDuringASync checks that a sync requested while another one runs is made
+// afterwards: the running one may have missed the change behind the request.
 func TestRequestDuringASync(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, func(o *Options) {
@@ -48,8 +48,8 @@ func TestRequestDuringASync(t *testing.T) {
 	})
 }
 
-// A token that was replaced in its file counts at the next sync; one that cannot be read
-// is an issue, and removes nothing.
+// TestCredentialsAreRenewed checks that a token replaced in its file is used at the next
+// sync; a file that cannot be read is an issue and removes nothing.
 func TestCredentialsAreRenewed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		token, missing := "old", error(nil)

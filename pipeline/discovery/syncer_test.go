@@ -24,7 +24,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a log, what follows from it, and the code hosts.
+// world is a log, the state that results from it, and the code hosts.
 type world struct {
 	t      *testing.T
 	syncer *Syncer
@@ -33,10 +33,11 @@ type world struct {
 		sync.Mutex
 		registered map[code.RepositoryID]code.Repository
 		events     []string
-		// hosts has the repositories of each connection by path, errs why one fails.
+		// hosts has the repositories of each connection by path, errs the error of a
+		// failing one.
 		hosts map[string][]Found
 		errs  map[string]error
-		down  bool // the log
+		down  bool // the log fails
 	}
 }
 
@@ -94,7 +95,7 @@ func (w *world) Current(context.Context) (Snapshot, error) {
 	return snapshot(maps.Clone(w.mu.registered)), nil
 }
 
-// host lists what the world has for a connection.
+// host lists the repositories that the world has for a connection.
 type host struct {
 	w    *world
 	name string
@@ -166,10 +167,10 @@ func (w *world) setConnections(connections ...Connection) {
 	w.syncer.SetConnections(connections, names)
 }
 
-// wait lets time pass, and holds the events since to what is wanted, in any order.
+// wait waits and compares the new events with want, in any order.
 func (w *world) wait(d time.Duration, want ...string) {
 	w.t.Helper()
-	<-time.After(d) // of the bubble
+	<-time.After(d) // in the time of the bubble
 	synctest.Wait()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -199,7 +200,7 @@ func (w *world) wantIssue(name string, code IssueCode) {
 	}
 }
 
-// run runs the syncer in a bubble.
+// run runs the syncer in a synctest bubble.
 func (w *world) run(f func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
@@ -220,7 +221,7 @@ func TestWhatTheHostHasIsRegistered(t *testing.T) {
 		w.setConnections(Connection{Name: "a", Branches: []string{"release/*"}})
 		w.run(func() {
 			w.wait(time.Second, "registered host/o/one by a", "registered host/o/two by a")
-			w.wait(3 * time.Hour) // nothing changes, nothing is appended
+			w.wait(3 * time.Hour) // no change, no event
 			renamed := found(1, "p/uno")
 			renamed.Archived = true
 			w.setHost("a", nil, renamed, found(2, "o/two"))
@@ -278,7 +279,7 @@ func TestAnOutageRemovesNothing(t *testing.T) {
 			two := found(2, "o/two")
 			two.Private = true
 			w.setHost("b", nil, two)
-			w.wait(time.Hour, "changed host/o/two by b") // others go on
+			w.wait(time.Hour, "changed host/o/two by b") // other connections continue
 			w.wait(24 * time.Hour)
 			w.wantIssue("a", IssueCode(hostapi.Unreachable))
 			w.setHost("a", nil, found(1, "o/one"))
@@ -298,7 +299,7 @@ func TestMassRemovalIsHeld(t *testing.T) {
 		w.setConnections(Connection{Name: "a", Token: "old"})
 		w.run(func() {
 			w.wait(time.Second, namesOf("registered", " by a", all)...)
-			w.setHost("a", nil, all[:5]...) // the new token reads less
+			w.setHost("a", nil, all[:5]...) // the new token can read less
 			w.setConnections(Connection{Name: "a", Token: "new"})
 			w.wait(2 * time.Hour)
 			w.wantIssue("a", RemovalHeld)
@@ -308,7 +309,8 @@ func TestMassRemovalIsHeld(t *testing.T) {
 	})
 }
 
-// Who changes what is looked for wants others removed.
+// TestNewTargetsRemoveWithoutQuestion checks that new targets remove repositories without
+// confirmation.
 func TestNewTargetsRemoveWithoutQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -340,7 +342,7 @@ func TestARemovedConnectionGivesItsRepositoriesUp(t *testing.T) {
 			w.wait(time.Second, "registered host/o/one by a", "registered host/o/two by a")
 			w.setHost("b", nil, found(2, "o/two"), found(3, "o/three"))
 			w.setConnections(Connection{Name: "a"}, Connection{Name: "b"})
-			w.wait(time.Second, "registered host/o/three by b") // two is held by both
+			w.wait(time.Second, "registered host/o/three by b") // both hold two
 			w.setConnections(Connection{Name: "b"})
 			w.syncer.RequestSync("b", false)
 			w.wait(time.Second, "changed host/o/two by b", "removed host/o/one")
@@ -350,8 +352,8 @@ func TestARemovedConnectionGivesItsRepositoriesUp(t *testing.T) {
 	})
 }
 
-// What one connection does not list any more goes over to another that does, and stays
-// while that cannot be known.
+// TestAHeldRepositoryGoesOver checks that a repository that one connection no longer
+// lists moves to another that does, and stays while that is unknown.
 func TestAHeldRepositoryGoesOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// serve is the REST API of Azure DevOps, as its documentation shows it. Owners are
+// serve serves the REST API of Azure DevOps according to its documentation. Owners are
 // organizations; each has one project, Team One.
 func serve(base string, repos []hosttest.Repo) http.Handler {
 	mux := http.NewServeMux()
@@ -66,7 +66,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// A url that ends with the organization is that of one organization.
+// TestURLWithOrganization lists a connection whose url ends with the organization.
 func TestURLWithOrganization(t *testing.T) {
 	server := hosttest.NewServer(t, false, func(base string) http.Handler { return serve(base, hosttest.Repos("acme", 2)) })
 	c := discovery.Connection{Name: "c", Kind: code.AzureDevOps, URL: server.URL + "/acme", Targets: discovery.Targets{Orgs: []string{"acme"}}}

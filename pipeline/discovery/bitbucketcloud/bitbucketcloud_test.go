@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// serve is Bitbucket's REST API, as its documentation shows it.
+// serve serves Bitbucket's REST API according to its documentation.
 func serve(base string, repos []hosttest.Repo) http.Handler {
 	mux := http.NewServeMux()
 	missing := func(w http.ResponseWriter) {
@@ -58,7 +58,7 @@ func serve(base string, repos []hosttest.Repo) http.Handler {
 	return mux
 }
 
-// keyOf is the key of the project of a repository.
+// keyOf returns the key of the project of a repository.
 func keyOf(x hosttest.Repo) string { return strings.ToUpper(x.Owner[:2]) }
 
 func describe(base string, x hosttest.Repo) map[string]any {
@@ -90,7 +90,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// A next page on another host is not asked for: it would get the token.
+// A next page on another host is not requested: the request would send the token.
 func TestNextPageElsewhere(t *testing.T) {
 	server := hosttest.NewServer(t, false, func(string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -15,8 +15,8 @@ import (
 
 const vaultUUID = "{470c176d-3574-44ea-bb41-000000000007}"
 
-// serveMembers is the part of Bitbucket's API that says who may read a repository, as its
-// documentation shows it. first is listed before the members.
+// serveMembers serves the permissions part of Bitbucket's API according to its
+// documentation. first is listed before the members.
 func serveMembers(first ...any) func(string, *hosttest.MemberWorld) http.Handler {
 	return func(base string, w *hosttest.MemberWorld) http.Handler {
 		mux := http.NewServeMux()
@@ -63,8 +63,9 @@ func TestReadMembers(t *testing.T) {
 	})
 }
 
-// TestReadMembersOfProjects reads a repository by its name with the key of its project, and
-// users with account IDs as Atlassian gives them; one without fails the reading.
+// TestReadMembersOfProjects reads a repository whose name includes the key of its
+// project, and users with account IDs in Atlassian's formats; a user without one fails
+// the reading.
 func TestReadMembersOfProjects(t *testing.T) {
 	const accountID = "712020:ba8948b2-49da-43a9-9e8b-e7249b8e324a"
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// serve is Bitbucket's REST API, as its documentation shows it.
+// serve serves Bitbucket's REST API according to its documentation.
 func serve(base string, repos []hosttest.Repo) http.Handler {
 	mux := http.NewServeMux()
 	list := func(w http.ResponseWriter, r *http.Request, all []hosttest.Repo) {

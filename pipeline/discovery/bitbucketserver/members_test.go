@@ -12,8 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// memberHost is the part of Bitbucket's API that says who may read the repository vault of a
-// project. lists has the values of each list, by the end of its path or by the name of a group.
+// memberHost is the permissions part of Bitbucket's API for the repository vault of a
+// project. lists has the values of each list, by the end of its path or by the name of a
+// group.
 type memberHost struct {
 	key   string
 	id    int
@@ -65,7 +66,7 @@ func ofGroup(name, permission string) any {
 	return map[string]any{"group": map[string]any{"name": name}, "permission": permission}
 }
 
-// serveMembers gives the members of a world access in each of the four ways.
+// serveMembers grants the members of a world access in each of the four ways.
 func serveMembers(base string, w *hosttest.MemberWorld) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		h := memberHost{key: "ACME", id: w.ID, lists: map[string][]any{
@@ -100,8 +101,8 @@ func TestReadMembers(t *testing.T) {
 	}
 }
 
-// TestReadersAreThoseOfBitbucket reads what no other permission needs: the owner of a personal
-// project, users who may not sign in, long groups, and a group that is named twice.
+// TestReadersAreThoseOfBitbucket covers the remaining cases: the owner of a personal
+// project, users who may not sign in, large groups, and a group that is named twice.
 func TestReadersAreThoseOfBitbucket(t *testing.T) {
 	h := memberHost{key: "~SOMEONE", id: 7, lists: map[string][]any{
 		"repos/vault/permissions/users":  {ofUser(9, "REPO_ADMIN"), map[string]any{"user": person(10, false), "permission": "REPO_READ"}},

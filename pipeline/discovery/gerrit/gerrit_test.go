@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// serve is Gerrit's REST API, as its documentation shows it.
+// serve serves Gerrit's REST API according to its documentation.
 func serve(_ string, repos []hosttest.Repo) http.Handler {
 	mux := http.NewServeMux()
 	list := func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +39,7 @@ func serve(_ string, repos []hosttest.Repo) http.Handler {
 			panic(err)
 		}
 		w.Header().Set("Content-Type", "application/json; charset=UTF-8")
-		_, _ = w.Write(append([]byte(")]}'\n"), text...)) // the client sees what is missing
+		_, _ = w.Write(append([]byte(")]}'\n"), text...)) // the client notices an incomplete response
 	}
 	mux.HandleFunc("GET /a/projects/{$}", list)
 	mux.HandleFunc("GET /projects/{$}", list)
@@ -57,7 +57,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// Without a password everything that anybody may list is public.
+// Without a password, all projects that anyone may list are public.
 func TestAnonymous(t *testing.T) {
 	server := hosttest.NewServer(t, false, func(base string) http.Handler { return serve(base, hosttest.Repos("acme", 3)) })
 	c := discovery.Connection{Name: "c", Kind: code.Gerrit, URL: server.URL, Targets: discovery.Targets{All: true}}

@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// serve is Gitea's API, as its OpenAPI document shows it. It gives at most 30 repositories
-// at once, as a server does that is set so.
+// serve serves Gitea's API according to its OpenAPI document. It returns at most 30
+// repositories per page, like a server with such a setting.
 func serve(base string, repos []hosttest.Repo) http.Handler {
 	mux := http.NewServeMux()
 	page := func(w http.ResponseWriter, r *http.Request, all []hosttest.Repo) []any {

@@ -11,13 +11,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// memberHost is the part of Gitea's API that says who may read acme/vault, in the form of
-// version 1.26.
+// memberHost is the part of Gitea's API with the permissions on acme/vault, in the format
+// of version 1.26.
 type memberHost struct {
-	repository    map[string]any // replaces members of its description
+	repository    map[string]any // replaces fields of its description
 	collaborators []int
-	teams         []map[string]any // nil if it belongs to a user
-	members       map[string][]int // by the ID of the team; "acme" has those of the organization
+	teams         []map[string]any // nil if a user owns the repository
+	members       map[string][]int // by team ID; "acme" has the members of the organization
 }
 
 func (h *memberHost) serve(base string) http.Handler {
@@ -47,13 +47,13 @@ func (h *memberHost) serve(base string) http.Handler {
 	return mux
 }
 
-// serveMembers has a part of the members of a world as collaborators, and the others in a team.
+// serveMembers serves some members of a world as collaborators, and the rest in a team.
 func serveMembers(base string, w *hosttest.MemberWorld) http.Handler {
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		some := len(w.Members) / 2
 		h := memberHost{
 			repository:    map[string]any{"id": w.ID},
-			collaborators: append([]int{-1}, w.Members[:some]...), // a user who was deleted
+			collaborators: append([]int{-1}, w.Members[:some]...), // a deleted user
 			teams:         []map[string]any{{"id": 4, "permission": "read", "units_map": map[string]string{codeUnit: "read"}}},
 			members:       map[string][]int{"4": w.Members[some:]},
 		}
@@ -72,8 +72,8 @@ func TestReadMembers(t *testing.T) {
 	}
 }
 
-// TestReadersAreThoseOfGitea has a row for each rule by which Gitea lets a user read the files of
-// a repository: models/perm/access/repo_permission.go of Gitea 1.26.
+// TestReadersAreThoseOfGitea has a row for each of Gitea's rules on who may read the
+// files of a repository: models/perm/access/repo_permission.go of Gitea 1.26.
 func TestReadersAreThoseOfGitea(t *testing.T) {
 	team := func(permission, ofCode string) []map[string]any {
 		units := map[string]string{"repo.issues": "write"}
@@ -121,8 +121,8 @@ func TestReadersAreThoseOfGitea(t *testing.T) {
 	}
 }
 
-// TestOwnersHideRepositories shows that a repository is private if not everybody may see its
-// owner.
+// TestOwnersHideRepositories checks that a repository is private if its owner is not
+// visible to everyone.
 func TestOwnersHideRepositories(t *testing.T) {
 	open := false
 	for visibility, private := range map[string]bool{"": false, "public": false, "limited": true, "private": true} {

@@ -20,8 +20,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestApp lists the repositories of an installation, with a token that GitHub gives for
-// an assertion that the key of the app signs.
+// TestApp lists the repositories of an installation with a token that GitHub issues for
+// an assertion signed with the app's key.
 func TestApp(t *testing.T) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestApp(t *testing.T) {
 			}
 		}
 	}
-	if tokens != 3 { // two of one that ended soon, one of one that does not
+	if tokens != 3 { // two for tokens that expire soon, one for a token that does not
 		t.Errorf("%d tokens were made, want 3", tokens)
 	}
 

@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// serve is GitHub Enterprise Server's REST API, as its documentation shows it.
+// serve serves GitHub Enterprise Server's REST API according to its documentation.
 func serve(base string, repos []hosttest.Repo) http.Handler {
 	mux := http.NewServeMux()
 	list := func(w http.ResponseWriter, r *http.Request, owner string) {

@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// serveMembers is the part of GitHub's REST API that says who may read a repository, as its
-// documentation shows it. One user more is listed, who may not read.
+// serveMembers serves the collaborators part of GitHub's REST API according to its
+// documentation. It also lists a user who may not read.
 func serveMembers(base string, w *hosttest.MemberWorld) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v3/repos/acme/vault", func(rw http.ResponseWriter, _ *http.Request) {

@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// installationLog is a log, and what is registered in it.
+// installationLog is a log and the repositories registered in it.
 type installationLog struct {
 	mu         sync.Mutex
 	registered map[code.RepositoryID]code.Repository
@@ -62,7 +62,7 @@ func (l *installationLog) ByCloneURL(string) (code.Repository, bool) { return co
 func (l *installationLog) All() iter.Seq[code.Repository]            { return maps.Values(l.registered) }
 
 // TestTwentyThousandRepositories syncs a large organization twice: within bounded memory,
-// and the second time without an event.
+// and without events the second time.
 func TestTwentyThousandRepositories(t *testing.T) {
 	const count, maxGrowth = 20_000, 200 << 20
 	repos := hosttest.Repos("acme", count)

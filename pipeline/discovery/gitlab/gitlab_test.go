@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// serve is GitLab's REST API, as its documentation shows it.
+// serve serves GitLab's REST API according to its documentation.
 func serve(base string, repos []hosttest.Repo) http.Handler {
 	mux := http.NewServeMux()
 	write := func(w http.ResponseWriter, page []hosttest.Repo) {
@@ -76,7 +76,7 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// All projects come by keyset, and a project without a repository is none.
+// TestAll lists all projects by keyset; a project without a repository is not found.
 func TestAll(t *testing.T) {
 	repos := append(hosttest.Repos("acme", 2*pageSize), hosttest.Repos("other", 3*pageSize)[2*pageSize:]...)
 	server := hosttest.NewServer(t, false, func(base string) http.Handler { return serve(base, repos) })

@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// serveMembers is the part of GitLab's REST API that says who may read a project, as its
-// documentation shows it. Users who may not read are listed before the others.
+// serveMembers serves the members part of GitLab's REST API according to its
+// documentation. Users who may not read are listed first.
 func serveMembers(base string, w *hosttest.MemberWorld) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/v4/projects/{path}", func(rw http.ResponseWriter, r *http.Request) {
@@ -59,8 +59,8 @@ func TestReadMembers(t *testing.T) {
 	})
 }
 
-// TestReadMemberEmails shows that only confirmed addresses are taken, and that a user whose
-// address cannot be read fails the whole reading.
+// TestReadMemberEmails checks that only confirmed addresses are read, and that a user
+// whose address cannot be read fails the whole reading.
 func TestReadMemberEmails(t *testing.T) {
 	server := hosttest.NewServer(t, false, func(base string) http.Handler {
 		return serveMembers(base, &hosttest.MemberWorld{ID: 7, Members: []int{5, 6}})

@@ -14,13 +14,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// The GUIDs of the contract server, as Azure DevOps writes them and as it may.
+// GUIDs of the contract server, in Azure DevOps' usual format and in an allowed variant.
 const (
 	projectGUID    = "6ce954b1-ce1f-45d1-b94d-e6bf2464ba2c"
 	repositoryGUID = "5febef5a-833d-4e14-b9c0-14cb638f91e6"
 )
 
-// subscription is one of Azure DevOps.
+// subscription is a subscription of Azure DevOps.
 type subscription struct {
 	ID             string            `json:"id"`
 	Status         string            `json:"status"`
@@ -33,13 +33,13 @@ type subscription struct {
 	ConsumerInput  map[string]string `json:"consumerInputs"`
 }
 
-// azure keeps the subscriptions of the organization acme, as the documentation of Azure
-// DevOps shows them: credentials are masked, and requests without a version are refused.
+// azure serves the subscriptions of the organization acme according to the documentation
+// of Azure DevOps: credentials are masked, and requests without a version are refused.
 type azure struct {
 	t     *testing.T
 	there []subscription
 	next  int
-	// failsAt is an event that this version does not have.
+	// failsAt is an event that this version does not support.
 	failsAt string
 }
 
@@ -115,8 +115,8 @@ func openAzure(t *testing.T, targets discovery.Targets, address, secret string) 
 	return a, r, err
 }
 
-// Each target has a subscription for each event, with the credential that
-// ingest/azuredevops wants; those of others, and of other targets, stay.
+// TestAzureDevOpsHooks checks that each target has a subscription for each event, with
+// the credential that ingest/azuredevops requires, and that other subscriptions stay.
 func TestAzureDevOpsHooks(t *testing.T) {
 	for _, c := range []struct {
 		targets discovery.Targets
@@ -160,8 +160,9 @@ func TestAzureDevOpsHooks(t *testing.T) {
 	}
 }
 
-// One event without a subscription, or with one that the host turned off, is seen, and
-// made again; an event that the host does not have is an error that shows no secret.
+// TestAzureDevOpsHooksInPart checks that an event without a subscription, or with one
+// that the host disabled, is detected and subscribed again. An event that the host does
+// not support is an error that shows no secret.
 func TestAzureDevOpsHooksInPart(t *testing.T) {
 	a, r, err := openAzure(t, discovery.Targets{Projects: []string{"acme/Team One", "acme/Nobody", "acme/Odd"}}, address, secret)
 	if err != nil {
@@ -194,7 +195,8 @@ func TestAzureDevOpsHooksInPart(t *testing.T) {
 	check("turned off", r.ShowStatus(t.Context()), Inactive, "")
 }
 
-// What cannot be sent, and targets that would become others, are refused before a request.
+// TestAzureDevOpsHooksRefused checks that secrets that cannot be sent, and targets that
+// would become others, are rejected before a request.
 func TestAzureDevOpsHooksRefused(t *testing.T) {
 	for _, c := range []struct {
 		targets         discovery.Targets

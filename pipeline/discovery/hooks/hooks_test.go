@@ -27,8 +27,8 @@ func hasSecret(in map[string]any) bool {
 	return in["signing_token"] != nil || strings.Contains(fmt.Sprint(in), secret)
 }
 
-// serve keeps webhooks as a host does: at any path, with IDs, in the list that the kind
-// writes. It refuses what has no secret.
+// serve keeps webhooks like a host: at any path, with IDs, in lists in the format of the
+// kind. It rejects webhooks without a secret.
 func serve(kind code.HostKind, there map[string][]map[string]any) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path := r.URL.EscapedPath()
@@ -155,8 +155,8 @@ func TestFailedTargets(t *testing.T) {
 	}
 }
 
-// A GitLab that does not sign leaves signing_token out and sends deliveries that are
-// refused: such a webhook does not stay.
+// TestSigningTokens checks that a webhook is removed if a version of GitLab that does not
+// sign leaves out signing_token: its deliveries would be rejected.
 func TestSigningTokens(t *testing.T) {
 	there := map[string][]map[string]any{}
 	server := hosttest.NewServer(t, false, func(string) http.Handler { return serve(code.GitLab, there) })

@@ -36,7 +36,7 @@ var loopback = netguard.Guard{Allow: []netip.Prefix{netip.MustParsePrefix("127.0
 
 var errNoConnection = errors.New("no such connection")
 
-// newLoader returns a Loader with one connection, "host"; its zero value is none.
+// newLoader returns a Loader with one connection, "host", or without one if c is zero.
 func newLoader(t *testing.T, c discovery.Connection, change func(*pictures.Options)) *pictures.Loader {
 	t.Helper()
 	o := pictures.Options{Dial: loopback.DialContext, Connection: func(name string) (discovery.Connection, error) {
@@ -69,7 +69,7 @@ func TestLoad(t *testing.T) {
 		if len(r.Cookies()) > 0 || r.Header.Get("Authorization") != "" || r.Header.Get("Private-Token") != "" {
 			t.Errorf("%s has a credential: %v", r.URL, r.Header)
 		}
-		w.Header().Set("Content-Type", "image/svg+xml") // what the host says does not count
+		w.Header().Set("Content-Type", "image/svg+xml") // the host's header does not count
 		http.SetCookie(w, &http.Cookie{Name: "session", Value: "1"})
 		switch name := strings.TrimPrefix(r.URL.Path, "/"); name {
 		case "moved":
@@ -113,8 +113,8 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// TestAddressesAreGuarded checks that no address is dialed that the guard refuses, be it of
-// a picture or of a redirect.
+// TestAddressesAreGuarded checks that no address that the guard refuses is dialed,
+// neither for a picture nor for a redirect.
 func TestAddressesAreGuarded(t *testing.T) {
 	var reached atomic.Int32
 	inner := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +123,8 @@ func TestAddressesAreGuarded(t *testing.T) {
 	})
 	outer := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inner.URL, http.StatusFound) })
 	_, port, _ := net.SplitHostPort(outer.Listener.Addr().String())
-	// The guard refuses all of this machine; the test lets requests to the first server pass.
+	// The guard refuses all addresses of this machine; the test allows requests to the
+	// first server.
 	guarded := func(ctx context.Context, network, address string) (net.Conn, error) {
 		if strings.HasSuffix(address, ":"+port) {
 			return (&net.Dialer{}).DialContext(ctx, network, address)
@@ -141,8 +142,8 @@ func TestAddressesAreGuarded(t *testing.T) {
 	}
 }
 
-// TestProxyAndAuthorities checks that the proxy and the authorities of a connection are used
-// for pictures on its host alone.
+// TestProxyAndAuthorities checks that the proxy and the certificate authorities of a
+// connection are used only for pictures on its host.
 func TestProxyAndAuthorities(t *testing.T) {
 	var proxied []string
 	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -177,7 +178,7 @@ func TestProxyAndAuthorities(t *testing.T) {
 	}
 }
 
-// TestPicturesAreKept checks for how long a picture and a failure are kept.
+// TestPicturesAreKept checks how long pictures and failures are cached.
 func TestPicturesAreKept(t *testing.T) {
 	var requests atomic.Int32
 	host := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -204,7 +205,7 @@ func TestPicturesAreKept(t *testing.T) {
 	now = now.Add(6 * time.Hour)
 	load("image/png", 1)
 
-	// A caller that is gone says nothing about a picture.
+	// A canceled request is no result for a picture.
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, _, err := l.Load(ctx, &code.Repository{ImageURL: host.URL + "/image/gif"}); !errors.Is(err, context.Canceled) {
