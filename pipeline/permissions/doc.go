@@ -1,7 +1,8 @@
-// Package permissions reads who may read the private repositories of connections at their code
-// hosts, and keeps that fresh.
+// Package permissions reads from code hosts who may read the private repositories of
+// connections, and keeps these permissions current.
 //
-// It answers the question "which users may read this repository at its host, and as of when?".
+// It answers the question "which users may read this repository on its host, and as of
+// when?".
 //
 //	schedule, HostAccessDoubted
 //	          │
@@ -15,26 +16,26 @@
 //
 // # Invariants
 //
-//  1. An incomplete reading appends nothing: it neither grants access nor extends the time
-//     for which an older reading counts.
-//  2. A confirmation is appended only if the rows equal what the host says and include
+//  1. An incomplete reading appends nothing: it neither grants access nor extends the
+//     validity of an older reading.
+//  2. A confirmation is appended only if the rows equal the host's answer and include
 //     every event that this process appended for the repository.
-//  3. Each doubt makes a repository due: at once, or at the end of doubtWindow if there were
-//     many, so that a repeated webhook does not use up the rate limit of the host. The
-//     schedule makes it due once in an interval, and spreads the readings.
-//  4. If a repository was removed, is public now or belongs to another connection, an empty
-//     reading is appended: access is revoked.
+//  3. Each doubt makes a repository due: immediately, or, if there were many, at the end
+//     of doubtWindow, so that a repeated webhook does not use up the host's rate limit.
+//     The schedule makes it due once per interval and spreads the readings.
+//  4. If a repository was removed, became public or moved to another connection, an empty
+//     reading is appended, which revokes access.
 //
-// # Who reads
+// # Which process reads
 //
-// The members of a consumer group, as in pipeline/discovery. Each connection has one
-// goroutine of Run, so that a host that does not answer holds up no other.
+// The processes form a consumer group, as in pipeline/discovery. Run has one goroutine per
+// connection, so that a host that does not respond delays no other.
 //
 // # Bounds
 //
 // Each connection has one request at a time, and reads at most one repository in minPace
-// while the schedule catches up. A repository that fails is retried after minRetry, which
-// doubles with each failure; a host that fails pauses its connection for up to maxPause.
+// while the schedule catches up. A failing repository is retried after minRetry, which
+// doubles with each failure; a failing host pauses its connection for up to maxPause.
 //
-// It does not know users of this server.
+// The package does not know the users of this server.
 package permissions

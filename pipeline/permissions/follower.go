@@ -33,15 +33,15 @@ const (
 	// failure, up to maxPause.
 	minPause = 5 * time.Second
 	maxPause = 15 * time.Minute
-	// In doubtWindow, maxDoubts about a repository count at once, and so do
-	// maxConnectionDoubts about all repositories; further ones count at its end. A webhook that
-	// is repeated must not use up the rate limit of the host.
+	// In doubtWindow, maxDoubts about a repository take effect immediately, and so do
+	// maxConnectionDoubts about all repositories; more take effect at its end. A repeated
+	// webhook must not use up the host's rate limit.
 	doubtWindow         = 10 * time.Minute
 	maxDoubts           = 10
 	maxConnectionDoubts = 5
-	// confirmAfter is how long a confirmation waits for others.
+	// confirmAfter is how long a confirmation waits for more.
 	confirmAfter = 30 * time.Second
-	// maxReading bounds one reading, with its waits for rate limits.
+	// maxReading bounds one reading, including waits for rate limits.
 	maxReading = 2 * time.Hour
 )
 
@@ -51,7 +51,8 @@ const maxIssues = 20
 // eventSource is the CloudEvents source of events of this package.
 const eventSource = "/pipeline/permissions"
 
-// follower keeps the permissions of one connection fresh. It is used by one goroutine.
+// follower keeps the permissions of one connection current. It must be used by one
+// goroutine.
 type follower struct {
 	r *Reader
 	c Connection
@@ -63,7 +64,7 @@ type follower struct {
 	refreshAt    time.Time
 	// slot is the next free time for an overdue repository.
 	slot time.Time
-	// doubts are those of the last step; nil before the first step.
+	// doubts are the doubts at the last step, or nil before the first.
 	doubts           map[account.HostDoubt]time.Time
 	connectionDoubts doubtWindowCount
 
@@ -72,17 +73,17 @@ type follower struct {
 
 	pausedUntil time.Time
 	pauses      int
-	// issue is what failed last for the connection as a whole; empty after a success.
+	// issue is the last failure of the connection as a whole; empty after a success.
 	issue   discovery.Issue
 	stateAt time.Time
 }
 
-// schedule is what a follower knows of a repository.
+// schedule is the state of a repository in a follower.
 type schedule struct {
 	repository code.Repository
 	next       time.Time
 	failures   int
-	// issue is why the last reading failed; empty if it did not.
+	// issue is the reason why the last reading failed; empty if it succeeded.
 	issue  discovery.Issue
 	doubts doubtWindowCount
 	// appendedAt is the time of the last HostAccessRead that this process appended.
@@ -106,7 +107,7 @@ func (f *follower) followConnection(ctx context.Context) {
 	}
 }
 
-// runStep reads at most one repository, and returns the time until the next step.
+// runStep reads at most one repository and returns the time until the next step.
 func (f *follower) runStep(ctx context.Context) time.Duration {
 	now := f.r.o.Now()
 	if !now.Before(f.refreshAt) {
@@ -134,7 +135,7 @@ func (f *follower) runStep(ctx context.Context) time.Duration {
 	return 0
 }
 
-// findDue returns the repository that is due first, nil if there is none.
+// findDue returns the repository that is due first, or nil.
 func (f *follower) findDue() (due *schedule) {
 	for _, s := range f.repositories {
 		if due == nil || s.next.Before(due.next) {
@@ -144,8 +145,8 @@ func (f *follower) findDue() (due *schedule) {
 	return due
 }
 
-// refreshRepositories schedules repositories that are new, and revokes the permissions of
-// those that are no longer private repositories of the connection.
+// refreshRepositories schedules new repositories, and revokes the permissions of those
+// that are no longer private repositories of the connection.
 func (f *follower) refreshRepositories(ctx context.Context, now time.Time) error {
 	snapshot, err := f.r.o.Catalog.Current(ctx)
 	if err != nil {
@@ -178,8 +179,8 @@ func (f *follower) refreshRepositories(ctx context.Context, now time.Time) error
 	return nil
 }
 
-// scheduleAll schedules repositories that this process has not read yet: an interval after
-// their last reading, and overdue ones one after another, the oldest first.
+// scheduleAll schedules repositories that this process has not read yet: one interval
+// after their last reading, and overdue ones one after another, oldest first.
 func (f *follower) scheduleAll(fresh []*schedule, known map[code.RepositoryID]*account.HostAccess, now time.Time) {
 	slices.SortFunc(fresh, func(a, b *schedule) int { return readAt(known, a, f.c.Name).Compare(readAt(known, b, f.c.Name)) })
 	pace := min(minPace, f.c.Interval/time.Duration(max(1, len(f.repositories))))
@@ -195,7 +196,7 @@ func (f *follower) scheduleAll(fresh []*schedule, known map[code.RepositoryID]*a
 	}
 }
 
-// readAt returns when a repository was read by the connection; zero if it never was.
+// readAt returns when the connection last read a repository, or zero.
 func readAt(known map[code.RepositoryID]*account.HostAccess, s *schedule, connection string) time.Time {
 	if a := known[s.repository.ID]; a != nil && a.Connection == connection {
 		return a.ReadAt
@@ -204,7 +205,7 @@ func readAt(known map[code.RepositoryID]*account.HostAccess, s *schedule, connec
 }
 
 // scheduleDoubted makes repositories due that were doubted since the last step. The first
-// step leaves out those that were read after they were doubted.
+// step omits those that were read after the doubt.
 func (f *follower) scheduleDoubted(ctx context.Context, now time.Time) {
 	doubts := f.r.o.Known.HostDoubts()
 	known, _ := f.r.o.Known.HostAccess()
@@ -221,7 +222,7 @@ func (f *follower) scheduleDoubted(ctx context.Context, now time.Time) {
 			f.appendConfirmed(ctx) // later readings must not get a time before the doubt
 		}
 		if doubt.Repository != 0 && f.repositories[doubt.Repository] == nil {
-			f.refreshAt = time.Time{} // it may be a new one
+			f.refreshAt = time.Time{} // it may be a new repository
 		}
 		dueForAll := now
 		if doubt.Repository == 0 {
@@ -250,7 +251,8 @@ type doubtWindowCount struct {
 	n     int
 }
 
-// admitDoubt returns when a doubt counts: now, or at the end of the window if it has had most.
+// admitDoubt returns when a doubt takes effect: now, or at the end of the window if it
+// already had most.
 func (c *doubtWindowCount) admitDoubt(now time.Time, most int) time.Time {
 	if end := c.begun.Add(doubtWindow); now.Before(c.begun) || !now.Before(end) {
 		c.begun, c.n = now, 0
@@ -297,7 +299,7 @@ func (f *follower) readMembers(ctx context.Context, s *schedule) (discovery.Memb
 	return f.reader.ReadMembers(ctx, s.repository)
 }
 
-// openReader opens the reader with the credentials as they are now.
+// openReader opens the reader with the current credentials.
 func (f *follower) openReader() error {
 	settings, err := f.r.o.Renew(f.c.Name)
 	if err != nil || f.reader != nil && reflect.DeepEqual(settings, f.settings) {
@@ -316,8 +318,8 @@ func (f *follower) openReader() error {
 	return nil
 }
 
-// recordMembers appends what was read. If the rows equal it and include every event of this
-// process, it queues a confirmation instead.
+// recordMembers appends a reading. If the rows already equal it and include every event
+// of this process, it queues a confirmation instead.
 func (f *follower) recordMembers(ctx context.Context, s *schedule, members discovery.Members, started time.Time) error {
 	known, _ := f.r.o.Known.HostAccess()
 	a := known[s.repository.ID]
@@ -356,7 +358,8 @@ func (f *follower) appendEvent(ctx context.Context, ev event.Event) error {
 	return nil
 }
 
-// noteFailure describes a failure, and pauses the connection if it is not about one repository.
+// noteFailure describes a failure, and pauses the connection unless it concerns one
+// repository.
 func (f *follower) noteFailure(ctx context.Context, repository string, err error) discovery.Issue {
 	issue := discovery.NewIssue(repository, err)
 	if errors.Is(err, errAppend) {
@@ -376,7 +379,7 @@ func (f *follower) noteFailure(ctx context.Context, repository string, err error
 	return issue
 }
 
-// stateEvery is how old the State of a connection may be.
+// stateEvery is the maximum age of the State of a connection.
 const stateEvery = 5 * time.Second
 
 // noteState updates the State of the connection.

@@ -25,7 +25,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a code host, a log, and the rows that follow from it.
+// world is a code host, a log, and the rows that result from it.
 type world struct {
 	t      *testing.T
 	reader *Reader
@@ -40,10 +40,10 @@ type world struct {
 		rows         map[code.RepositoryID]*account.HostAccess
 		doubts       map[account.HostDoubt]time.Time
 		events       []string
-		// held are events that are appended and not applied yet, while hold is set.
+		// held are events that are appended but not applied while hold is set.
 		hold bool
 		held []event.Event
-		down bool // the log
+		down bool // the log fails
 	}
 }
 
@@ -118,7 +118,7 @@ func (w *world) applyLocked(ev event.Event) {
 	}
 }
 
-// releaseHeld applies what was held.
+// releaseHeld applies the held events.
 func (w *world) releaseHeld() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,7 +165,7 @@ func (w *world) follower() *follower {
 	return newFollower(w.reader, Connection{Name: "hub", Kind: code.GitHub, Interval: time.Hour})
 }
 
-// runFor has the follower run for d, and returns what was read and appended meanwhile.
+// runFor runs the follower for d and returns its readings and the appended events.
 func (w *world) runFor(f *follower, d time.Duration) (reads []code.RepositoryID, events []string) {
 	w.t.Helper()
 	w.mu.Lock()
@@ -195,7 +195,7 @@ func (w *world) change(do func()) {
 	do()
 }
 
-// wantEvents checks what was appended.
+// wantEvents compares the appended events with want.
 func (w *world) wantEvents(step string, got []string, want ...string) {
 	w.t.Helper()
 	if !slices.Equal(got, want) {
@@ -218,8 +218,8 @@ func TestChangesAreReadAndOthersConfirmed(t *testing.T) {
 	}
 }
 
-// TestFailuresGrantNothing shows that a reading that fails leaves the rows and their age as
-// they are, and that one repository does not hold up the others.
+// TestFailuresGrantNothing checks that a failed reading changes neither the rows nor
+// their age, and that one repository does not delay the rest.
 func TestFailuresGrantNothing(t *testing.T) {
 	w := newWorld(t, 3)
 	f := w.follower()
@@ -255,8 +255,8 @@ func TestFailuresGrantNothing(t *testing.T) {
 	}
 }
 
-// TestHostThatFailsIsPaused shows that a host that fails is asked ever more rarely, whatever
-// it is asked for.
+// TestHostThatFailsIsPaused checks that requests to a failing host become less and less
+// frequent, whatever they are for.
 func TestHostThatFailsIsPaused(t *testing.T) {
 	w := newWorld(t, 50)
 	f := w.follower()
@@ -275,7 +275,8 @@ func TestHostThatFailsIsPaused(t *testing.T) {
 	}
 }
 
-// TestIssuesAreBounded has all repositories refused, and the log fail for the connection as a whole.
+// TestIssuesAreBounded has the host refuse all repositories, and the log fail for the
+// connection as a whole.
 func TestIssuesAreBounded(t *testing.T) {
 	w := newWorld(t, maxIssues+30)
 	f := w.follower()
@@ -320,7 +321,7 @@ func TestDoubtsAreReadAtOnce(t *testing.T) {
 	if reads, _ := w.runFor(f, 3*time.Second); len(reads) != 3 {
 		t.Errorf("read %v after a doubt about all", reads)
 	}
-	for range maxDoubts { // a webhook that is repeated
+	for range maxDoubts { // a repeated webhook
 		doubt(2)
 		w.runFor(f, time.Second)
 	}
@@ -339,14 +340,14 @@ func TestDoubtsAreReadAtOnce(t *testing.T) {
 	if reads, _ := w.runFor(f, doubtWindow); len(reads) != 3 {
 		t.Errorf("read %v at the end of the window, want each once", reads)
 	}
-	again := w.follower() // after a start: only what was not read since
+	again := w.follower() // after a restart: only repositories not read since
 	if reads, _ := w.runFor(again, 3*time.Second); len(reads) != 0 {
 		t.Errorf("read %v after a start", reads)
 	}
 }
 
-// TestPendingEventsAreNotConfirmed shows that a reading that equals the rows confirms nothing
-// while an event with something else is on its way to them.
+// TestPendingEventsAreNotConfirmed checks that a reading that equals the rows confirms
+// nothing while an event with different members is not applied yet.
 func TestPendingEventsAreNotConfirmed(t *testing.T) {
 	w := newWorld(t, 1)
 	f := w.follower()
@@ -362,8 +363,8 @@ func TestPendingEventsAreNotConfirmed(t *testing.T) {
 	}
 }
 
-// TestWhatLeavesIsTakenBack shows that nothing is left of repositories that are gone, public
-// or of another connection.
+// TestWhatLeavesIsTakenBack checks that permissions are revoked for repositories that
+// were removed, became public or moved to another connection.
 func TestWhatLeavesIsTakenBack(t *testing.T) {
 	w := newWorld(t, 4)
 	f := w.follower()
@@ -386,8 +387,8 @@ func TestWhatLeavesIsTakenBack(t *testing.T) {
 	}
 }
 
-// TestReadingsAreSpread shows that many repositories are read one after another, and after a
-// start when they would have been without it.
+// TestReadingsAreSpread checks that many repositories are read one after another, and
+// that a restart does not change the times.
 func TestReadingsAreSpread(t *testing.T) {
 	w := newWorld(t, 1000)
 	f := w.follower()
@@ -404,8 +405,8 @@ func TestReadingsAreSpread(t *testing.T) {
 	}
 }
 
-// TestReadingsToComeAreReadAgain shows that a reading by a clock that was ahead is replaced
-// soon, even by one that is equal.
+// TestReadingsToComeAreReadAgain checks that a reading by a clock that was ahead is
+// replaced soon, even by an equal one.
 func TestReadingsToComeAreReadAgain(t *testing.T) {
 	w := newWorld(t, 1)
 	w.mu.rows[1] = &account.HostAccess{Repository: 1, Connection: "hub", Users: []string{"1042"}, ReadAt: w.mu.now.Add(1000 * time.Hour)}
@@ -413,7 +414,7 @@ func TestReadingsToComeAreReadAgain(t *testing.T) {
 	w.wantEvents("after a start", events, "read 1 [1042]")
 }
 
-// TestRun reads while it runs, changes its connections, and leaves nothing running.
+// TestRun reads, changes the connections while it runs, and leaves no goroutine running.
 func TestRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, 1)

@@ -27,7 +27,7 @@ func newMetrics(reg prometheus.Registerer, r *Reader) *metrics {
 	return m
 }
 
-// stateCollector shows the state of each connection.
+// stateCollector exports the state of each connection.
 type stateCollector struct{ r *Reader }
 
 var (
@@ -49,7 +49,7 @@ func (c *stateCollector) Describe(out chan<- *prometheus.Desc) {
 	out <- intervalDesc
 }
 
-// Collect implements prometheus.Collector. A process that does not read shows nothing.
+// Collect implements prometheus.Collector. A process that does not read exports nothing.
 func (c *stateCollector) Collect(out chan<- prometheus.Metric) {
 	for _, s := range c.r.States() {
 		gauge := func(d *prometheus.Desc, v float64) {

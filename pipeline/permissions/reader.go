@@ -29,23 +29,23 @@ type Connection struct {
 	Interval time.Duration
 }
 
-// Known has the permissions that were read, as of the last event that was applied.
+// Known provides the permissions that were read, as of the last applied event.
 type Known interface {
-	// HostAccess and HostDoubts return maps that do not change any more.
+	// HostAccess and HostDoubts return maps that must not be modified and do not change.
 	HostAccess() (all map[code.RepositoryID]*account.HostAccess, version uint64)
 	HostDoubts() map[account.HostDoubt]time.Time
 }
 
-// Options of a Reader. All are required but Dial, Now, Logger and Registerer.
+// Options configures a Reader. All are required except Dial, Now, Logger and Registerer.
 type Options struct {
-	// Kinds has the Open of each kind of host.
+	// Kinds maps each kind of host to its Open.
 	Kinds   map[code.HostKind]discovery.Open
 	Log     discovery.Log
 	Catalog discovery.Catalog
 	Known   Known
-	// Renew returns the settings of a connection with the credentials as they are now.
+	// Renew returns the settings of a connection with the current credentials.
 	Renew func(name string) (discovery.Connection, error)
-	// Dial is the guard on addresses of hosts.
+	// Dial opens connections to hosts and checks their addresses.
 	Dial           func(ctx context.Context, network, address string) (net.Conn, error)
 	RequestTimeout time.Duration
 
@@ -67,7 +67,7 @@ func (o *Options) validate() error {
 	return nil
 }
 
-// Reader reads the permissions of connections. See the package.
+// Reader reads the permissions of connections. See the package comment.
 type Reader struct {
 	o       Options
 	metrics *metrics
@@ -75,30 +75,31 @@ type Reader struct {
 	mu struct {
 		sync.Mutex
 		connections []Connection
-		// changed is closed when other connections take their place.
+		// changed is closed when the connections are replaced.
 		changed chan struct{}
 		states  map[string]State
 	}
 }
 
-// State is how fresh the permissions of a connection are. Only the process that reads them
-// has one.
+// State describes how current the permissions of a connection are. It exists only in the
+// process that reads them.
 type State struct {
 	Name string
 	// Interval is the time between two readings of a repository.
 	Interval time.Duration
-	// Repositories counts the private ones, Failing those of them whose last reading failed.
+	// Repositories counts the private repositories, Failing those whose last reading
+	// failed.
 	Repositories, Failing int
-	// LastReadAt is the newest time of reading among the repositories, OldestReadAt the
-	// oldest; the latter is zero if one was never read.
+	// LastReadAt is the time of the newest reading among the repositories, OldestReadAt
+	// that of the oldest; the latter is zero if one was never read.
 	LastReadAt, OldestReadAt time.Time
 	// NextAt is when the next repository is due; zero if there is none.
 	NextAt time.Time
-	// PausedUntil is when a host that failed is tried again; zero if it does not pause.
+	// PausedUntil is when a failing host is tried again; zero if there is no pause.
 	PausedUntil time.Time
-	// Issues say why the last readings of failing repositories failed, by name; the first
-	// may be of the connection as a whole, without a target. MoreIssues counts the ones
-	// beyond maxIssues.
+	// Issues explain why the last readings failed, ordered by repository name; the first
+	// may concern the connection as a whole and then has no target. MoreIssues counts
+	// those beyond maxIssues.
 	Issues     []discovery.Issue
 	MoreIssues int
 }
@@ -147,15 +148,15 @@ func (r *Reader) clearStates() {
 	clear(r.mu.states)
 }
 
-// group is the consumer group of the processes that read permissions; groupTopic has one
-// partition: who gets it reads.
+// group is the consumer group of the processes that read permissions. groupTopic has one
+// partition: the process that is assigned it reads.
 const (
 	group      = "quarry-permissions"
 	groupTopic = event.TopicAccounts
 	rejoinWait = time.Second
 )
 
-// Run reads while this process is the one that does, until ctx ends.
+// Run reads while the group assigns the partition to this process, until ctx ends.
 func (r *Reader) Run(ctx context.Context) error {
 	for {
 		err := r.o.Log.Join(ctx, group, groupTopic, r.readAssigned)
