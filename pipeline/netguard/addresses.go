@@ -2,8 +2,8 @@ package netguard
 
 import "net/netip"
 
-// MetadataNetworks are the addresses at which clouds give credentials of the machine to
-// every process on it, and those of their agents. Nothing that is cloned lies there.
+// MetadataNetworks are the addresses at which clouds, and their agents, provide a
+// machine's credentials to every process on it. No code host is there.
 var MetadataNetworks = []netip.Prefix{
 	netip.MustParsePrefix("169.254.169.254/32"), // AWS, Azure, Google, OpenStack, …
 	netip.MustParsePrefix("169.254.170.2/32"),   // AWS: credentials of a container
@@ -12,12 +12,12 @@ var MetadataNetworks = []netip.Prefix{
 	netip.MustParsePrefix("fd20:ce::254/128"),   // Google by IPv6
 	netip.MustParsePrefix("100.100.100.200/32"), // Alibaba
 	netip.MustParsePrefix("192.0.0.192/32"),     // Oracle
-	netip.MustParsePrefix("168.63.129.16/32"),   // Azure: the host of the machine
+	netip.MustParsePrefix("168.63.129.16/32"),   // Azure: the host of the virtual machine
 }
 
 // specialPrefixes are the blocks of the IANA registries of special-purpose addresses that
 // netip has no predicate for. IPv6 blocks that embed an IPv4 address are refused
-// entirely: no code host uses them.
+// entirely, because no code host uses them.
 var specialPrefixes = []netip.Prefix{
 	netip.MustParsePrefix("0.0.0.0/8"),
 	sharedAddresses,
@@ -37,8 +37,8 @@ var specialPrefixes = []netip.Prefix{
 }
 
 var (
-	// sharedAddresses are those between a provider and its customers. Overlay networks
-	// of companies use them as private ones.
+	// sharedAddresses are the addresses between a provider and its customers. Overlay
+	// networks of companies use them as private addresses.
 	sharedAddresses = netip.MustParsePrefix("100.64.0.0/10")
 	compatibleIPv4  = netip.MustParsePrefix("::/96")
 	nat64           = netip.MustParsePrefix("64:ff9b::/96")
@@ -53,7 +53,7 @@ func isPublic(a netip.Addr) bool {
 // isPrivate reports whether a is an address of an organization's own network.
 func isPrivate(a netip.Addr) bool { return a.IsPrivate() || sharedAddresses.Contains(a) }
 
-// embeddedIPv4 returns the IPv4 address that a translator or a tunnel makes of a.
+// embeddedIPv4 returns the IPv4 address that a translator or tunnel maps a to.
 func embeddedIPv4(a netip.Addr) (netip.Addr, bool) {
 	b := a.As16()
 	switch {

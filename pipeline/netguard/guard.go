@@ -13,24 +13,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Errors of this package, with the codes that callers see.
+// Errors of this package, with the codes that callers receive.
 var (
-	// ErrRefused says that a host has an address that may not be reached.
+	// ErrRefused means that a host has an address that may not be reached.
 	ErrRefused = failure.New(failure.Refused, "address is refused")
-	// ErrUnreachable says that a host has no address, or that none of them answers.
+	// ErrUnreachable means that a host has no address, or that none of them responds.
 	ErrUnreachable = failure.New(failure.Unreachable, "host cannot be reached")
 )
 
-// Guard says which addresses may be reached. The zero value allows those of the public
-// Internet.
+// Guard decides which addresses may be reached. The zero value allows addresses of the
+// public Internet.
 type Guard struct {
 	// Allow are networks outside the public Internet that may be reached.
 	Allow []netip.Prefix
 	// Deny are networks that may not be reached, even if they are public or allowed.
 	Deny []netip.Prefix
-	// Trust reports whether the operator named this host and port, both in lower case:
-	// it may have an address of a private network, but none of loopback or of the link.
-	// nil trusts none.
+	// Trust reports whether the operator configured this host and port, both in lower
+	// case. Such a host may have an address on a private network, but not a loopback or
+	// link-local one. nil trusts none.
 	Trust func(host, port string) bool
 	// Resolve finds the addresses of a name. Default: net.DefaultResolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
@@ -38,7 +38,7 @@ type Guard struct {
 
 // Bounds of a connection attempt.
 const (
-	// maxAddresses bounds the addresses of one name that are tried.
+	// maxAddresses bounds the addresses of a name that are tried.
 	maxAddresses = 16
 	// dialTimeout bounds the attempt at one address.
 	dialTimeout = 10 * time.Second
@@ -75,13 +75,13 @@ func (g Guard) resolveHost(ctx context.Context, host string) ([]netip.Addr, erro
 	return net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 }
 
-// Why an address is refused. The texts name the setting that changes it.
+// Reasons why an address is refused. The texts name the setting that allows it.
 var (
 	errDenied    = errors.New("which git.deniedNetworks denies")
 	errNotPublic = errors.New("an address outside the public Internet; allow its network with git.allowedNetworks")
 )
 
-// checkAddress returns why an address may not be reached.
+// checkAddress returns an error if an address may not be reached.
 func (g Guard) checkAddress(a netip.Addr, trusted bool) error {
 	inner, embeds := embeddedIPv4(a)
 	if containsAddress(g.Deny, a) || embeds && containsAddress(g.Deny, inner) {
@@ -93,8 +93,8 @@ func (g Guard) checkAddress(a netip.Addr, trusted bool) error {
 	return errNotPublic
 }
 
-// DialContext connects to host:port at an address that was checked. It has the form
-// that http.Transport wants. Errors wrap ErrRefused or ErrUnreachable.
+// DialContext connects to a checked address of host:port. It has the signature that
+// http.Transport expects. Errors wrap ErrRefused or ErrUnreachable.
 func (g Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

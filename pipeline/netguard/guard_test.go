@@ -53,7 +53,7 @@ func TestLookup(t *testing.T) {
 		{inner, "local.example", "443", netguard.ErrRefused, "127.0.0.1"},
 		{netguard.Guard{Allow: prefixes("10.0.0.0/8"), Deny: prefixes("10.1.2.0/24")}, "corp.example", "443", netguard.ErrRefused, "git.deniedNetworks"},
 		{netguard.Guard{Deny: prefixes("93.184.0.0/16")}, "public.example", "443", netguard.ErrRefused, "git.deniedNetworks"},
-		// What the operator named may be private, and nothing else.
+		// Hosts that the operator configured may be private, but nothing else.
 		{trusting, "corp.example", "443", nil, ""},
 		{trusting, "CORP.example", "443", netguard.ErrUnreachable, ""}, // the name is resolved as it is written
 		{trusting, "corp.example", "6379", netguard.ErrRefused, "10.1.2.3"},
@@ -63,7 +63,7 @@ func TestLookup(t *testing.T) {
 		{trusting, "fd00::1", "443", nil, ""},
 		{trusting, "100.64.1.1", "443", nil, ""},
 		{trusting, "100.100.100.200", "443", netguard.ErrRefused, "deniedNetworks"},
-		// Even where everything is allowed, the metadata of the cloud is not.
+		// Even if everything is allowed, the metadata addresses of clouds are not.
 		{everything, "127.0.0.1", "80", nil, ""},
 		{everything, "169.254.169.254", "80", netguard.ErrRefused, "deniedNetworks"},
 		{everything, "::ffff:169.254.169.254", "80", netguard.ErrRefused, "deniedNetworks"},
@@ -82,8 +82,8 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// A server that answers a rebound name never hears from a client: the second answer of
-// the resolver is checked like the first, and what was checked is dialed.
+// TestRebinding checks that no client connects to a server through a rebound name: the
+// resolver's second answer is checked like the first, and the checked address is dialed.
 func TestRebinding(t *testing.T) {
 	var heard atomic.Int32
 	inner := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { heard.Add(1) }))
@@ -111,8 +111,8 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// A redirect to an address that may not be reached fails, whether it is spelled as a
-// name or as an address.
+// TestRedirects checks that a redirect to a refused address fails, whether the URL
+// contains a name or an address.
 func TestRedirects(t *testing.T) {
 	var heard atomic.Int32
 	inner := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { heard.Add(1) }))
