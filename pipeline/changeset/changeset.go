@@ -8,37 +8,36 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// MaxChanges bounds a changeset, which is held in memory: about 200 bytes for
-// each change. The largest public repositories have under a million files.
+// MaxChanges bounds a changeset, which is held in memory at about 200 bytes per change.
+// The largest public repositories have fewer than a million files.
 const MaxChanges = 4_000_000
 
-// Kind says what happened to a path.
+// Kind is the kind of change of a path.
 type Kind string
 
-// What can happen to a path.
+// Kinds of changes.
 const (
 	Added    Kind = "added"
-	Modified Kind = "modified" // other content
+	Modified Kind = "modified" // the content changed
 	Deleted  Kind = "deleted"
-	// ModeOnly: the content is the same and stays a file; it became executable,
-	// or ceased to be.
+	// ModeOnly: the content is unchanged and is still a file; its executable bit changed.
 	ModeOnly Kind = "mode"
-	// Retyped: a file became a link, a link a submodule, …; the content may have
-	// changed or not.
+	// Retyped: a file became a link, a link a submodule, and so on; the content may have
+	// changed, too.
 	Retyped Kind = "retyped"
 )
 
-// Change is one path that differs between two commits. The zero Entry means
-// that there is no such file. Old.Size is not known.
+// Change is one path that differs between two commits. The zero Entry means that the file
+// does not exist. Old.Size is not set.
 type Change struct {
 	Path     string
 	Old, New mirror.Entry
-	// InvalidPath says that Path is not git's path but a name made of it
-	// (code.NamePath): no checkout can have this file.
+	// InvalidPath means that Path is not git's path but a generated name (code.NamePath):
+	// no checkout can contain this file.
 	InvalidPath bool
 }
 
-// Kind returns what happened.
+// Kind returns the kind of change.
 func (c *Change) Kind() Kind {
 	switch {
 	case c.Old.ID.IsZero():
@@ -53,10 +52,10 @@ func (c *Change) Kind() Kind {
 	return Modified
 }
 
-// Compare returns the changes from before to after. An empty before means an empty
-// repository. It fails with mirror.ErrMissing if the mirror lacks one of the
-// commits or their trees, and with mirror.ErrTooLarge above most changes, which is
-// at most MaxChanges.
+// Compare returns the changes from before to after. An empty before stands for an empty
+// repository. It returns mirror.ErrMissing if the mirror lacks one of the commits or its
+// trees, and mirror.ErrTooLarge if there are more than most changes, which is at most
+// MaxChanges.
 func Compare(ctx context.Context, t *mirror.Trees, before, after code.CommitID, most int) ([]Change, error) {
 	most = min(most, MaxChanges)
 	if before == "" {
@@ -77,7 +76,7 @@ func Compare(ctx context.Context, t *mirror.Trees, before, after code.CommitID, 
 	return changes, addSizes(ctx, t, changes)
 }
 
-// listFiles returns every file of a commit as added.
+// listFiles returns every file of a commit as an addition.
 func listFiles(ctx context.Context, m *mirror.Mirror, commit code.CommitID, most int) ([]Change, error) {
 	var changes []Change
 	err := m.ListTree(ctx, commit, func(path string, e mirror.Entry) error {
@@ -97,8 +96,8 @@ func checkCount(changes []Change, most int) error {
 	return nil
 }
 
-// addSizes fills New.Size of files and links: a difference has no sizes, and
-// the blobs are not read before we know that they are small enough.
+// addSizes sets New.Size of files and links: a diff contains no sizes, and blobs are not
+// read before they are known to be small enough.
 func addSizes(ctx context.Context, t *mirror.Trees, changes []Change) error {
 	var ids []mirror.ObjectID
 	var at []int

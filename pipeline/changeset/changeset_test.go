@@ -79,7 +79,7 @@ func (w *world) runStep(t *testing.T, words []string) {
 	case "submodule":
 		if err = os.Mkdir(path(1), 0o755); err == nil {
 			w.repo.Git("update-index", "--add", "--cacheinfo", "160000", strings.Repeat("5", len(w.repo.Git("hash-object", "-t", "tree", "/dev/null"))), words[1])
-			// Committed from the index: git add would look for the repository.
+			// Commit from the index: git add would look for the submodule's repository.
 			w.repo.Git("commit", "--quiet", "--message", "submodule")
 		}
 	default:
@@ -113,7 +113,7 @@ func (w *world) printChanges(t *testing.T, before, after string) string {
 	return b.String()
 }
 
-// fetch returns an up-to-date mirror, which lives as long as t.
+// fetch returns an up-to-date mirror, which is closed when t ends.
 func (w *world) fetch(t *testing.T) *mirror.Mirror {
 	ms, err := mirror.Open(t.Context(), mirror.Options{Dir: filepath.Join(t.TempDir(), "mirrors"), Policy: mirror.Policy{Roots: []string{os.TempDir()}, Schemes: []string{"file"}}})
 	if err != nil {
@@ -135,8 +135,8 @@ func (w *world) number(t *testing.T, s string) code.CommitID {
 	return w.commits[n]
 }
 
-// name shows an entry; blobs are lettered in the order of their appearance, so
-// that both hashes print alike.
+// name formats an entry. Blobs are lettered in order of appearance, so that both hash
+// functions print alike.
 func (w *world) name(e mirror.Entry, sized bool) string {
 	if e.ID.IsZero() {
 		return "-"
@@ -165,8 +165,7 @@ func TestBetweenMissingCommit(t *testing.T) {
 	}
 }
 
-// TestPathsAreText makes names that are not UTF-8, as old repositories have
-// them.
+// TestPathsAreText uses names that are not UTF-8, as in old repositories.
 func TestPathsAreText(t *testing.T) {
 	w := newWorld(t, "sha1")
 	w.repo.Write("b", "0")

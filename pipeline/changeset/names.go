@@ -7,11 +7,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// namePaths gives every change a path that is text and that events accept. git's
-// paths are bytes: JSON would turn two names in Latin-1 into one, so a byte that is
-// not UTF-8 becomes \xHH, as git itself quotes it for people. A path that is too long,
-// or that no checkout can have, gets a generated name and is marked. A repository
-// that has both a name and its spelling keeps the one that comes first.
+// namePaths gives every change a path that is text and valid in events. git's paths are
+// bytes: JSON would merge two names in Latin-1 into one, so an invalid byte of UTF-8
+// becomes \xHH, as in git's own quoting. A path that is too long, or that no checkout can
+// contain, gets a generated name and is marked. If a repository contains both a name and
+// its escaped form, the first is kept.
 func namePaths(changes []Change) []Change {
 	renamed := false
 	for i := range changes {
@@ -19,8 +19,8 @@ func namePaths(changes []Change) []Change {
 		renamed = renamed || name != changes[i].Path
 		changes[i].Path, changes[i].InvalidPath = name, !valid
 	}
-	// The order of bytes is not that of their spelling; and git sorts trees and has a
-	// name once, not those who forge them.
+	// Escaping changes the order of paths. git sorts trees and writes each name once, but
+	// a forged tree may not.
 	if !renamed && isAscending(changes) {
 		return changes
 	}
@@ -28,7 +28,7 @@ func namePaths(changes []Change) []Change {
 	return slices.CompactFunc(changes, func(a, b Change) bool { return a.Path == b.Path })
 }
 
-// isAscending reports whether each path comes after the one before it.
+// isAscending reports whether the paths are strictly ascending.
 func isAscending(changes []Change) bool {
 	for i := 1; i < len(changes); i++ {
 		if changes[i].Path <= changes[i-1].Path {
