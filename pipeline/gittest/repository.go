@@ -19,7 +19,7 @@ type Repository struct {
 	commits int
 }
 
-// New returns an empty repository whose HEAD is main. Arguments go to git init.
+// New returns an empty repository whose HEAD is main. args are passed to git init.
 func New(t testing.TB, args ...string) *Repository {
 	t.Helper()
 	if _, err := exec.LookPath("git"); err != nil {
@@ -30,8 +30,7 @@ func New(t testing.TB, args ...string) *Repository {
 	return r
 }
 
-// Clone returns a clone in a directory that does not exist yet, with a history that goes
-// on by itself.
+// Clone returns a clone in a new directory. Its history is independent of r from then on.
 func (r *Repository) Clone(dir string) *Repository {
 	r.t.Helper()
 	r.run("", "clone", "--quiet", "--template=", r.Dir, dir)
@@ -85,7 +84,7 @@ func (r *Repository) Remove(path string) {
 	}
 }
 
-// Commit commits the whole work tree, changed or not, and returns the commit.
+// Commit commits the whole work tree, even if unchanged, and returns the commit.
 func (r *Repository) Commit() code.CommitID {
 	r.t.Helper()
 	r.commits++
@@ -103,7 +102,8 @@ func (r *Repository) CommitFiles(pairs ...string) code.CommitID {
 	return r.Commit()
 }
 
-// Code returns the repository as registered under a name, read by path.
+// Code returns the repository for registration under a name, with its path as the clone
+// URL.
 func (r *Repository) Code(name string, branches ...string) code.Repository {
 	return code.Repository{ID: code.NewRepositoryID("test", name), Kind: code.GenericGitHost, Name: name, CloneURL: r.Dir, Branches: branches}
 }

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// HTTPHandler serves the repositories below root for reading, by their paths, as a code
+// HTTPHandler serves the repositories below root read-only, by their paths, as a code
 // host does: with git http-backend, whose messages go to the log of the test.
 func HTTPHandler(t testing.TB, root string) http.Handler {
 	t.Helper()
