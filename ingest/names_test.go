@@ -19,8 +19,8 @@ import (
 
 const newCommit = "00000000000000000000000000000000000000aa"
 
-// The names, clone URLs and pages of repositories for each kind of host, also for hosts
-// with a path and a port.
+// TestNamesAndLinks checks the names, clone URLs and pages of repositories for each kind
+// of host, including hosts with a path and a port.
 func TestNamesAndLinks(t *testing.T) {
 	moves := `"ref":"refs/heads/main","before":"` + ingest.Zeros + `","after":"` + newCommit + `"`
 	for _, c := range []struct {

@@ -84,7 +84,7 @@ func computeHMAC(secret []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// equalMAC returns 1 if got equals want and the secret behind want is not empty.
+// equalMAC returns 1 if got equals want and the secret of want is not empty.
 func equalMAC(got, want, secret []byte) int {
 	notEmpty := 0
 	if len(secret) > 0 {

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/ingest/signature"
 )
 
-// The test vector of GitHub's guide to validating deliveries.
+// TestHMACKnownAnswer uses the test vector of GitHub's guide to validating deliveries.
 func TestHMACKnownAnswer(t *testing.T) {
 	secret, body := []byte("It's a Secret to Everybody"), []byte("Hello, World!")
 	const want = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
@@ -49,7 +49,8 @@ func TestHMACRefuses(t *testing.T) {
 	}
 }
 
-// The test vector that the Standard Webhooks libraries share.
+// TestStandardKnownAnswer uses the test vector that the Standard Webhooks libraries
+// share.
 func TestStandardKnownAnswer(t *testing.T) {
 	secret, err := signature.ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
 	if err != nil {

@@ -183,7 +183,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
-// Responses do not wait for the log, and events beyond the queue are dropped.
+// TestQueueIsBounded checks that responses do not wait for the log, and that events
+// beyond the queue are dropped.
 func TestQueueIsBounded(t *testing.T) {
 	x := newTeller(t)
 	postDelivery(x, "d-1", push)

@@ -218,8 +218,9 @@ func recordIDs(t *testing.T, records []event.Record) []string {
 	return out
 }
 
-// A delivery that is repeated to another process, or after the recall table has forgotten
-// it, has the same event IDs; other deliveries have different ones.
+// TestEventIDsRepeat checks that a delivery that is repeated to another process, or after
+// the recall table has forgotten it, has the same event IDs, and that other deliveries
+// have different ones.
 func TestEventIDsRepeat(t *testing.T) {
 	first, second := new(memoryLog), new(memoryLog)
 	postDelivery(newReceiver(t, newOptions(first)), "d-1", push)
@@ -255,7 +256,7 @@ func TestRecallIsBounded(t *testing.T) {
 	}
 }
 
-// A failed append is not recalled as a success.
+// TestFailureIsNotRecalled checks that a failed append is not recalled as a success.
 func TestFailureIsNotRecalled(t *testing.T) {
 	log := &memoryLog{err: errors.New("full")}
 	r := newReceiver(t, newOptions(log))
@@ -342,7 +343,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// A sender that stops sending is cut off.
+// TestSlowBody checks that a sender that stops sending is cut off.
 func TestSlowBody(t *testing.T) {
 	o := newOptions(new(memoryLog))
 	o.ReadTimeout = 20 * time.Millisecond

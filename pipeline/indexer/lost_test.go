@@ -57,8 +57,8 @@ func withTwoBranches(t *testing.T) *bench {
 	return b
 }
 
-// Found by the chaos suite: a branch that was deleted while the mirror was lost stayed
-// searchable.
+// TestBranchDeletedWhileTheMirrorIsLost covers a bug found by the chaos suite: a branch
+// that was deleted while the mirror was lost stayed searchable.
 func TestBranchDeletedWhileTheMirrorIsLost(t *testing.T) {
 	b := withTwoBranches(t)
 	b.loseMirrors()
@@ -66,8 +66,8 @@ func TestBranchDeletedWhileTheMirrorIsLost(t *testing.T) {
 	b.check("main")
 }
 
-// The same with an existing mirror, while another worker held the partition and indexed
-// commits that the mirror never had.
+// TestBranchDeletedThatTheMirrorNeverHad does the same with an existing mirror, while
+// another worker held the partition and indexed commits that the mirror never had.
 func TestBranchDeletedThatTheMirrorNeverHad(t *testing.T) {
 	b := withTwoBranches(t)
 	m := b.mirrors.Mirror(b.code.ID)

@@ -90,7 +90,8 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// A next page on another host is not requested: the request would send the token.
+// TestNextPageElsewhere checks that a next page on another host is not requested, because
+// the request would send the token.
 func TestNextPageElsewhere(t *testing.T) {
 	server := hosttest.NewServer(t, false, func(string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -57,7 +57,8 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// Without a password, all projects that anyone may list are public.
+// TestAnonymous checks that all projects that can be listed without a password are
+// public.
 func TestAnonymous(t *testing.T) {
 	server := hosttest.NewServer(t, false, func(base string) http.Handler { return serve(base, hosttest.Repos("acme", 3)) })
 	c := discovery.Connection{Name: "c", Kind: code.Gerrit, URL: server.URL, Targets: discovery.Targets{All: true}}
