@@ -40,6 +40,8 @@ type Connection struct {
 	// URL is the base URL of the host. If empty, the kind's public host is used, if there
 	// is one.
 	URL string
+	// WebURL is the base URL of the host's pages, if it is another.
+	WebURL string
 	// Secrets authenticate deliveries, in the form the kind defines. Any of them is
 	// accepted, so that a secret can be rotated without rejecting deliveries.
 	Secrets []string

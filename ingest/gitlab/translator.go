@@ -31,6 +31,7 @@ const public = 20
 // Translator translates the deliveries of one GitLab connection.
 type Translator struct {
 	host          ingest.Host
+	web           string // base URL of pages, empty if the host's payloads have theirs
 	tokens, signs [][]byte
 }
 
@@ -46,7 +47,7 @@ func Open(c ingest.Connection) (ingest.Translator, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Translator{host: host}
+	t := &Translator{host: host, web: c.WebURL}
 	for i, secret := range secrets {
 		if !strings.HasPrefix(string(secret), signingPrefix) {
 			t.tokens = append(t.tokens, secret)
@@ -222,7 +223,7 @@ func (t *Translator) repository(b *body) (code.Repository, error) {
 		Name:          t.host.Name + "/" + p.Path,
 		DisplayName:   p.Path,
 		CloneURL:      p.HTTPURL,
-		WebURL:        t.host.PageURL(p.WebURL),
+		WebURL:        code.ResolvePageURL(t.web, p.Path, t.host.PageURL(p.WebURL)),
 		ImageURL:      code.KeepImageURL(p.AvatarURL),
 		Description:   code.KeepDescription(p.Description),
 		DefaultBranch: p.DefaultBranch,
@@ -241,7 +242,7 @@ func (t *Translator) projectOf(b *body) (code.Repository, error) {
 	}
 	return code.Repository{
 		ID: code.NewRepositoryID(t.host.Name, fmt.Sprint(b.ProjectID)), Kind: code.GitLab,
-		Name: t.host.Name + "/" + b.Path, DisplayName: b.Path, CloneURL: web + ".git", WebURL: web,
+		Name: t.host.Name + "/" + b.Path, DisplayName: b.Path, CloneURL: web + ".git", WebURL: code.ResolvePageURL(t.web, b.Path, web),
 		Private: !strings.EqualFold(b.Visibility, "public"),
 	}, nil
 }

@@ -16,6 +16,8 @@ type Connection struct {
 	Kind code.HostKind
 	// URL is the base URL of the host; empty means the public host of the kind.
 	URL string
+	// WebURL is the base URL of the host's pages, if it is another.
+	WebURL string
 	// User and Token authenticate requests; a GitHub App uses App instead.
 	User, Token string
 	App         App

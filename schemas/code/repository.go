@@ -130,6 +130,15 @@ func KeepImageURL(s string) string {
 	return s
 }
 
+// ResolvePageURL returns the address of the pages of a project: its path below base, or, if
+// base is empty, what the host says.
+func ResolvePageURL(base, path, fromHost string) string {
+	if base == "" {
+		return fromHost
+	}
+	return strings.TrimRight(base, "/") + (&url.URL{Path: "/" + path}).EscapedPath()
+}
+
 // KeepDescription returns the description that a Repository can have: s on one line, without
 // control characters, and cut at MaxDescriptionBytes.
 func KeepDescription(s string) string {

@@ -22,6 +22,7 @@ type Connection struct {
 	Name         string            `yaml:"name" doc:"Name of the connection and last part of its webhook URL: letters, digits, dash and underscore."`
 	Kind         code.HostKind     `yaml:"kind" enum:"github,gitlab,gitea,gerrit,bitbucketServer,bitbucketCloud,genericGitHost,azuredevops" doc:"Kind of code host."`
 	URL          string            `yaml:"url" doc:"Base URL of the host, such as https://git.example.org. Empty: the public host of the kind; gerrit and bitbucketServer have none."`
+	WebURL       string            `yaml:"webUrl" doc:"gitlab: base URL of the pages that links lead to, if it is not that of the API and of clones. Empty: what the host says."`
 	User         string            `yaml:"user" doc:"User that the token belongs to, for hosts that ask for both: bitbucketCloud with an API token, gerrit with an HTTP password."`
 	Token        Secret            `yaml:"token" doc:"Token for the API of the host, as env:NAME or file:PATH; never in place. docs/connections.md has the least scopes."`
 	App          GitHubApp         `yaml:"app" doc:"GitHub App to use in place of a token; github only."`

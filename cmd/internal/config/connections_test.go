@@ -43,6 +43,9 @@ func TestConnectionsAreChecked(t *testing.T) {
 		{"addresses in place of secrets", "kind: gerrit, url: \"https://review.example.org\", addresses: [10.0.0.5, \"fd00::/8\"]", ""},
 		{"addresses of another kind", "kind: github, secrets: [s], addresses: [10.0.0.5]", "connections[0].addresses: github signs its deliveries: set secrets"},
 		{"names in place of addresses", "kind: gerrit, url: \"https://review.example.org\", addresses: [review.example.org]", "connections[0].addresses: \"review.example.org\" is no address or network"},
+		{"pages elsewhere", "kind: gitlab, discover: {all: true}, webUrl: \"https://pages.example.org/gitlab\"", ""},
+		{"pages of another kind", "kind: gitea, discover: {all: true}, webUrl: \"https://pages.example.org\"", "connections[0].webUrl: gitea does not have it"},
+		{"pages that cannot be opened", "kind: gitlab, discover: {all: true}, webUrl: \"javascript:alert(1)\"", "connections[0].webUrl: want the base URL"},
 		{"a URL with a password", "kind: gitea, url: \"https://u:hunter2@git.example.org\", discover: {all: true}", "connections[0].url: want the base URL of the host without a user"},
 	} {
 		_, _, err := Loader{File: writeConfigFile(t, "connections: [{name: a, "+c.text+"}]")}.Load()

@@ -67,11 +67,10 @@ func (c *Connection) validate(path string, report reporter) {
 		report(path+".kind", "%q is not one of %s", c.Kind, strings.Join(want, ", "))
 		return
 	}
-	if c.URL != "" {
-		// Neither the URL nor its error is shown: it may hold a password.
-		if u, err := url.Parse(c.URL); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
-			report(path+".url", "want the base URL of the host without a user, such as https://git.example.org")
-		}
+	checkBaseURL(path+".url", c.URL, report)
+	checkBaseURL(path+".webUrl", c.WebURL, report)
+	if c.WebURL != "" && c.Kind != "gitlab" {
+		report(path+".webUrl", "%s does not have it; it is for gitlab", c.Kind)
 	}
 	if c.Token.inPlace() {
 		report(path+".token", "a token is never given in place: write env:NAME or file:PATH")
@@ -90,6 +89,17 @@ func (c *Connection) validate(path string, report reporter) {
 	}
 	if len(c.Discover.Topics) > 0 && !c.Discovers() {
 		report(path+".discover.topics", "topics select among what other keys find: set one of them as well")
+	}
+}
+
+// checkBaseURL reports a base URL of a host that cannot be one. It may be empty.
+func checkBaseURL(path, text string, report reporter) {
+	if text == "" {
+		return
+	}
+	// Neither the URL nor its error is shown: it may hold a password.
+	if u, err := url.Parse(text); err != nil || u.Host == "" || u.User != nil || u.Scheme != "https" && u.Scheme != "http" {
+		report(path, "want the base URL of the host without a user, such as https://git.example.org")
 	}
 }
 

@@ -157,7 +157,7 @@ func (g *lister) convertProject(p *project) *discovery.Found {
 			Name:          g.host.Name + "/" + p.Path,
 			DisplayName:   p.Path,
 			CloneURL:      p.HTTPURL,
-			WebURL:        g.host.PageURL(p.WebURL),
+			WebURL:        code.ResolvePageURL(g.c.WebURL, p.Path, g.host.PageURL(p.WebURL)),
 			ImageURL:      code.KeepImageURL(p.AvatarURL),
 			Description:   code.KeepDescription(p.Description),
 			DefaultBranch: p.DefaultBranch,

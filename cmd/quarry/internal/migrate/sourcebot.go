@@ -124,9 +124,7 @@ func (r *Result) fillConnection(c *config.Connection, o object) (own []string, k
 			c.Discover.All = false
 			r.addNote("%sall: ignored on gitlab.com, there as here", o.where)
 		}
-		if o.text("webUrl") != "" {
-			r.addNote("%swebUrl: not taken; links lead to what the host says", o.where)
-		}
+		c.WebURL = r.cleanURL(o.where+"webUrl", o.text("webUrl"))
 	case "gitea":
 		c.Kind, own, excluded = code.Gitea, []string{"orgs", "repos", "users"}, []string{"forks", "archived", "repos"}
 		c.URL = dropDefault(c.URL, "https://gitea.com")
