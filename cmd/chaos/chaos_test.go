@@ -15,8 +15,8 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/brokers"
 )
 
-// TestChaos is a short run of the suite: every set-up, a few rounds each. The seed
-// is another one every time; QUARRY_SEED repeats one.
+// TestChaos is a short run of the suite, with a few rounds for every setup. The seed
+// differs in each run; QUARRY_SEED repeats a run.
 func TestChaos(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -51,7 +51,7 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// needBrokers skips without Java or jars, or fails where everything must run.
+// needBrokers skips the test without Java or jars, or fails it if everything must run.
 func needBrokers(t *testing.T) {
 	t.Helper()
 	if _, _, err := brokers.Find(""); errors.Is(err, brokers.ErrUnavailable) {
@@ -62,8 +62,8 @@ func needBrokers(t *testing.T) {
 	}
 }
 
-// TestChaosSaysHowToRepeat runs rounds that cannot begin, and wants the command that repeats
-// them.
+// TestChaosSaysHowToRepeat runs rounds that cannot begin, and expects the command that
+// repeats them in the output.
 func TestChaosSaysHowToRepeat(t *testing.T) {
 	dir := t.TempDir()
 	c := &cli{Quarry: filepath.Join(dir, "nowhere"), Work: dir, Rounds: 1, Setups: []fleet.Setup{fleet.Embedded}}

@@ -15,11 +15,11 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
 
-// accountKills is how often the server dies while keys come and go.
+// accountKills is how often the server is killed while keys are created and deleted.
 const accountKills = 5
 
-// sendJSON sends a request with a key, as the operator if the key is empty, and returns
-// the status and, of a JSON object, the fields.
+// sendJSON sends a request with a key, or as the operator if the key is empty. It returns
+// the status and, if the response is a JSON object, its members.
 func (s *server) sendJSON(t *testing.T, key, method, path string, body any) (int, map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(body)
@@ -46,12 +46,12 @@ func (s *server) sendJSON(t *testing.T, key, method, path string, body any) (int
 	}
 	defer func() { _ = response.Body.Close() }()
 	var out map[string]any
-	_ = json.NewDecoder(response.Body).Decode(&out) // a list, or nothing
+	_ = json.NewDecoder(response.Body).Decode(&out) // the response may be a list or empty
 	return response.StatusCode, out
 }
 
-// createOwner creates the first owner by the link that the server has written, and returns
-// their ID.
+// createOwner creates the first owner with the link that the server has written, and
+// returns the owner's ID.
 func (s *server) createOwner(t *testing.T) string {
 	t.Helper()
 	var value string
@@ -82,16 +82,16 @@ func (s *server) createKey(t *testing.T, user, name string) (id, value string) {
 	return id, value
 }
 
-// statusWithKey returns the status of a request with a key that may only read.
+// statusWithKey returns the status of a read request with a key.
 func (s *server) statusWithKey(t *testing.T, key string) int {
 	t.Helper()
 	status, _ := s.sendJSON(t, key, http.MethodGet, "/api/repos", nil)
 	return status
 }
 
-// TestAccountsSurviveKill kills the server as soon as it has said that a key is
-// there and that another is deleted. So it is then, whatever the rows of the
-// accounts had on the disk.
+// TestAccountsSurviveKill kills the server as soon as it has confirmed that one key is
+// created and another is deleted. Both must hold after the restart, whatever the account
+// rows on the disk contained.
 func TestAccountsSurviveKill(t *testing.T) {
 	dir := t.TempDir()
 	config, data := filepath.Join(dir, "quarry.yaml"), filepath.Join(dir, "data")
@@ -132,7 +132,7 @@ func TestAccountsSurviveKill(t *testing.T) {
 	if err := s.stop(); err != nil {
 		t.Error(err)
 	}
-	// The rows follow from the log alone.
+	// The rows can be rebuilt from the log alone.
 	if err := os.RemoveAll(filepath.Join(data, "accounts")); err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +142,8 @@ func TestAccountsSurviveKill(t *testing.T) {
 	}
 }
 
-// TestKeysOfTwoProcesses has two processes of the role query on a broker: what one
-// of them gives or takes, the other knows.
+// TestKeysOfTwoProcesses runs two query processes on one broker. Keys that one of them
+// creates or deletes are known to the other.
 func TestKeysOfTwoProcesses(t *testing.T) {
 	broker := kafkatest.Start(t)
 	dir := t.TempDir()
@@ -192,7 +192,8 @@ func TestKeysOfTwoProcesses(t *testing.T) {
 	}
 }
 
-// keysWithoutBroker kills the broker: who has a key may go on, and nothing changes.
+// keysWithoutBroker kills the broker: callers with a key are still authorized, and no
+// change is accepted.
 func keysWithoutBroker(t *testing.T, broker *kafkatest.Broker, servers []*server, user string) {
 	_, value := servers[0].createKey(t, user, "lasting")
 	if !pollUntil(awaitDeadline, func() bool { return servers[1].statusWithKey(t, value) == http.StatusOK }) {
@@ -212,7 +213,7 @@ func keysWithoutBroker(t *testing.T, broker *kafkatest.Broker, servers []*server
 	body["name"] = "afterwards"
 	if !pollUntil(awaitDeadline, func() bool {
 		status, _ := servers[1].sendJSON(t, "", http.MethodPost, "/api/keys", body)
-		return status == http.StatusCreated || status == http.StatusConflict // a try before may have got there
+		return status == http.StatusCreated || status == http.StatusConflict // an earlier attempt may have succeeded
 	}) {
 		t.Error("no new key after the broker is back")
 	}

@@ -14,11 +14,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// inspector is the official client's command line.
+// inspector is the command line of the official client.
 const inspector = "@modelcontextprotocol/inspector/clients/launcher/build/index.js"
 
-// agentServer returns a server with one repository, and a function that restarts
-// it.
+// agentServer returns a server with one repository, and a function that restarts it.
 func agentServer(t *testing.T) (s *server, restart func()) {
 	t.Helper()
 	dir := t.TempDir()
@@ -90,11 +89,11 @@ func connectClient(t *testing.T, transport mcp.Transport) *mcp.ClientSession {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = session.Close() }) // the process it started may be gone
+	t.Cleanup(func() { _ = session.Close() }) // the process that it started may have ended
 	return session
 }
 
-// The official library's client, over HTTP and over pipes.
+// TestAgents uses the client of the official library, over HTTP and over pipes.
 func TestAgents(t *testing.T) {
 	s, restart := agentServer(t)
 	t.Run("http", func(t *testing.T) {
@@ -124,7 +123,7 @@ func TestAgents(t *testing.T) {
 	})
 }
 
-// TestInspector checks the tools with the official inspector's command line, over
+// TestInspector checks the tools with the command line of the official inspector, over
 // HTTP and over pipes, with a key that may only search and as the operator.
 func TestInspector(t *testing.T) {
 	program := filepath.Join(nodeModules(t, inspector), inspector)
@@ -156,8 +155,8 @@ func TestInspector(t *testing.T) {
 	}
 }
 
-// nodeModules returns the directory of the npm packages that tests use, or skips if a
-// program of them is missing.
+// nodeModules returns the directory of the npm packages that tests use. It skips the test
+// if program is missing.
 func nodeModules(t *testing.T, program string) string {
 	t.Helper()
 	modules := os.Getenv("QUARRY_NODE_MODULES")

@@ -27,13 +27,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// alertsNotCaused are alerts whose fault is not made here, each with the reason.
+// alertsNotCaused lists alerts whose fault is not caused here, with the reason.
 var alertsNotCaused = map[string]string{}
 
-// faultsAtOnce is more than t.Parallel would run on a small machine: they mostly wait.
+// faultsAtOnce is more than t.Parallel would run on a small machine, because the tests
+// mostly wait.
 const faultsAtOnce = 4
 
-// alertFaults make faults of running servers; each says which alerts it shows.
+// alertFaults cause faults of running servers. Each lists the alerts that it covers.
 var alertFaults = []struct {
 	name   string
 	alerts []string
@@ -57,9 +58,9 @@ var alertFaults = []struct {
 	{"host that refuses its members", []string{"QuarryPermissionsOld"}, (*alertWorld).refuseMembers},
 }
 
-// TestAlertsOfRealFaults causes faults and checks the alerts that promtool
-// evaluates from the server's metrics before, during and after the repair. It does
-// not wait for the time that a fault must last: it repeats the last scrape.
+// TestAlertsOfRealFaults causes faults and checks the alerts that promtool evaluates from
+// the server's metrics before, during and after the fault. It does not wait for the time
+// that a fault must last: it repeats the last scrape instead.
 func TestAlertsOfRealFaults(t *testing.T) {
 	promtool, err := exec.LookPath("promtool")
 	switch {
@@ -92,10 +93,10 @@ func TestAlertsOfRealFaults(t *testing.T) {
 			return nil
 		})
 	}
-	_ = running.Wait() // t knows what failed
+	_ = running.Wait() // the failure is already reported to t
 }
 
-// checkAlertsCovered checks that each alert in rules has a fault, or a reason for
+// checkAlertsCovered checks that each alert in rules has a fault, or a reason for having
 // none.
 func checkAlertsCovered(t *testing.T, rules string) {
 	t.Helper()
@@ -121,14 +122,15 @@ func checkAlertsCovered(t *testing.T, rules string) {
 	}
 }
 
-// alertWorld is a server and what was scraped of it.
+// alertWorld is a server and its scrapes.
 type alertWorld struct {
 	*crashing
-	pending []string // alerts that no episode had yet
+	pending []string // alerts that no episode has covered yet
 	check   func(*episode)
 }
 
-// startEpisode starts the server with settings, indexes a repository and scrapes.
+// startEpisode starts the server with settings, indexes a repository and scrapes the
+// server.
 func (w *alertWorld) startEpisode(settings ...string) scrape {
 	w.t.Helper()
 	w.args = nil
@@ -141,7 +143,7 @@ func (w *alertWorld) startEpisode(settings ...string) scrape {
 	return scrapeServer(w.server)
 }
 
-// verifyAlerts checks what an episode says of some alerts.
+// verifyAlerts checks some alerts against an episode.
 func (w *alertWorld) verifyAlerts(e *episode, alerts ...string) {
 	w.t.Helper()
 	e.alerts = alerts
@@ -149,7 +151,8 @@ func (w *alertWorld) verifyAlerts(e *episode, alerts ...string) {
 	w.pending = slices.DeleteFunc(w.pending, func(name string) bool { return slices.Contains(alerts, name) })
 }
 
-// awaitMetric waits until the largest sample of a metric with such labels is as wanted.
+// awaitMetric waits until wanted accepts the largest sample of a metric with the given
+// labels.
 func (w *alertWorld) awaitMetric(name, labels string, wanted func(float64) bool) float64 {
 	w.t.Helper()
 	var last float64
@@ -166,7 +169,7 @@ func (w *alertWorld) awaitMetric(name, labels string, wanted func(float64) bool)
 func isPositive(v float64) bool { return v > 0 }
 func isZero(v float64) bool     { return v == 0 }
 
-// scrapeGrowth scrapes, waits until each age has grown by a second, and scrapes.
+// scrapeGrowth scrapes, waits until each age has grown by a second, and scrapes again.
 func (w *alertWorld) scrapeGrowth(ages ...string) []scrape {
 	w.t.Helper()
 	was := map[string]float64{}
@@ -180,7 +183,7 @@ func (w *alertWorld) scrapeGrowth(ages ...string) []scrape {
 	return []scrape{first, scrapeServer(w.server)}
 }
 
-// restartServer stops the server and starts it with further settings.
+// restartServer stops the server and starts it with additional settings.
 func (w *alertWorld) restartServer(settings ...string) {
 	w.t.Helper()
 	if err := w.server.stop(); err != nil {
@@ -254,8 +257,8 @@ func (w *alertWorld) spoilSettings() {
 	w.verifyAlerts(&e, "QuarryReloadFailed")
 }
 
-// refuseMembers has a GitLab whose token may read a private project, but for some time not
-// its members.
+// refuseMembers runs a GitLab whose token may read a private project but, for some time,
+// not its members.
 func (w *alertWorld) refuseMembers() {
 	project := object{
 		"id": 7, "path_with_namespace": "meadow/hidden", "default_branch": "main",
@@ -277,7 +280,7 @@ func (w *alertWorld) refuseMembers() {
 			answer = []object{}
 		}
 		rw.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(rw).Encode(answer) // the client says what is missing
+		_ = json.NewEncoder(rw).Encode(answer) // the client reports an incomplete response
 	}))
 	w.t.Cleanup(host.Close)
 	project["git_http_url"], project["http_url_to_repo"], project["web_url"] = host.URL+"/meadow/hidden.git", host.URL+"/meadow/hidden.git", host.URL+"/meadow/hidden"
@@ -296,7 +299,7 @@ func (w *alertWorld) refuseMembers() {
 
 	rest := w.startEpisode()
 	w.runQuarry("connections", "sync", "lab", "--wait")
-	w.restartServer() // which reads all at its start
+	w.restartServer() // it reads everything at its start
 	w.awaitMetric("quarry_permissions_failing_repositories", `connection="lab"`, isPositive)
 	old := scrapeServer(w.server)
 	allowed.Store(true)
@@ -321,7 +324,7 @@ func (w *alertWorld) giveUpPush() {
 	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{lost}, after: []scrape{scrapeServer(w.server)}}, "QuarryDeadLetters")
 }
 
-// fillBacklog has a first push that cannot be handled, and others queued after it.
+// fillBacklog delivers a push that cannot be handled, and others that queue up after it.
 func (w *alertWorld) fillBacklog() {
 	rest := w.startEpisode("pipeline.maxAttempts=1000", "ingest.maxBacklog=2")
 	deliver, restore := w.loseObjects()
@@ -343,8 +346,9 @@ func (w *alertWorld) loseHook() {
 	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryHooksAreLost")
 }
 
-// loseObjects commits and takes the objects of the repository away. It returns what
-// delivers the push, which the worker then cannot handle, and what brings them back.
+// loseObjects commits and moves the objects of the repository away. It returns a function
+// that delivers the push, which the worker then cannot handle, and a function that
+// restores the objects.
 func (c *crashing) loseObjects() (delivered func(id string) (status int), restore func()) {
 	c.t.Helper()
 	c.commitFile("second", "here is a cittern")
@@ -365,7 +369,7 @@ func (c *crashing) loseObjects() (delivered func(id string) (status int), restor
 	}, func() { rename(away, objects) }
 }
 
-// slowHost is a code host over HTTP that can be made to take requests and not answer.
+// slowHost is an HTTP code host that can be made to accept requests without answering.
 type slowHost struct {
 	server *httptest.Server
 	mu     struct {
@@ -411,14 +415,14 @@ func (h *slowHost) releaseRequests() {
 	}
 }
 
-// windowPushes are more pushes than a worker reads ahead (worker.MaxWindowRecords), and
+// windowPushes is more pushes than a worker reads ahead (worker.MaxWindowRecords).
 // slowPush is longer than a push may take (QuarryPushesAreSlow).
 const (
 	windowPushes = 4300
 	slowPush     = 61 * time.Second
 )
 
-// hangHost has a code host that does not answer for slowPush, and then does.
+// hangHost makes a code host hang for slowPush, and then answer.
 func (w *alertWorld) hangHost() {
 	host := newSlowHost(w.t, w.dir)
 	url := host.server.URL + "/demo"
@@ -451,7 +455,7 @@ func (w *alertWorld) hangHost() {
 	ages := []string{"quarry_reconcile_overdue_seconds", "quarry_worker_oldest_seconds"}
 	during := w.scrapeGrowth(ages...)
 	searchable, _ := metricOf(w.server, "quarry_push_to_searchable_seconds_count", "")
-	<-began // the alert is about a minute: there is nothing to poll for
+	<-began // the alert is about a minute, and there is nothing to poll
 	host.releaseRequests()
 	w.awaitMetric("quarry_push_to_searchable_seconds_count", "", func(v float64) bool { return v > searchable })
 	slow := scrapeServer(w.server)
@@ -463,7 +467,7 @@ func (w *alertWorld) hangHost() {
 	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{slow}, after: []scrape{after}}, "QuarryPushesAreSlow")
 }
 
-// smallDisk is a file system in memory.
+// smallDisk is an in-memory file system.
 type smallDisk struct {
 	t    *testing.T
 	dir  string
@@ -471,7 +475,7 @@ type smallDisk struct {
 	full sync.WaitGroup
 }
 
-// mountSmallDisk mounts one, or skips the test: it needs root.
+// mountSmallDisk mounts a small disk. It skips the test without root.
 func mountSmallDisk(t *testing.T, dir string, bytes int) *smallDisk {
 	t.Helper()
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -490,7 +494,7 @@ func mountSmallDisk(t *testing.T, dir string, bytes int) *smallDisk {
 
 func (d *smallDisk) ballastPath() string { return filepath.Join(d.dir, "ballast") }
 
-// fillDisk takes all but some bytes.
+// fillDisk uses all space except for left bytes.
 func (d *smallDisk) fillDisk(left int64) error {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(d.dir, &s); err != nil {
@@ -512,7 +516,8 @@ func (d *smallDisk) fillDisk(left int64) error {
 	return nil
 }
 
-// keepFull takes what becomes free, such as the server's reserve, until empty.
+// keepFull uses all space that becomes free, such as the server's reserve, until the disk
+// is emptied.
 func (d *smallDisk) keepFull() {
 	d.stop = make(chan struct{})
 	d.full.Go(func() {
@@ -543,13 +548,13 @@ func (d *smallDisk) removeBallast() {
 
 const (
 	smallDiskBytes = 256 << 20
-	// fillingBytes are less than a fifth of it, and more than the server wants.
+	// fillingBytes is less than a fifth of the disk, and more than the server requires.
 	fillingBytes = 40 << 20
-	// minAuditQueue is what requests fill before they are refused.
+	// minAuditQueue is the size that requests fill before they are refused.
 	minAuditQueue = "64KiB"
 )
 
-// fillDisk fills the disk of the data directory, and people search on.
+// fillDisk fills the disk of the data directory while searches continue.
 func (w *alertWorld) fillDisk() {
 	disk := mountSmallDisk(w.t, w.data, smallDiskBytes)
 	rest := w.startEpisode("storage.minFreeBytes=16MiB", "audit.queueBytes="+minAuditQueue, "audit.maxWait=50ms", "limits.perSecond=0", "limits.anonymousPerSecond=0", "pipeline.maxAttempts=1000")
@@ -560,9 +565,9 @@ func (w *alertWorld) fillDisk() {
 	delivered("msg_waits")
 	disk.keepFull()
 	w.awaitMetric("quarry_server_disk_low", "", isPositive)
-	word := strings.Repeat("sackbut ", 60) // the entry of a search has its text
+	word := strings.Repeat("sackbut ", 60) // the audit entry of a search contains its text
 	pollUntil(awaitDeadline, func() bool {
-		_, _ = countMatches(w.server.url, word) // 503 once there is no room
+		_, _ = countMatches(w.server.url, word) // 503 once there is no space
 		refused, _ := metricOf(w.server, "quarry_audit_refused_total", "")
 		return refused > 0
 	})
@@ -581,7 +586,7 @@ func (w *alertWorld) fillDisk() {
 		"QuarryDiskFull", "QuarryWorkersPaused", "QuarryAuditWaits", "QuarryAuditLost")
 }
 
-// fillAccountsDisk fills the disk of the accounts, which follow the log no longer.
+// fillAccountsDisk fills the disk of the accounts, so that they no longer follow the log.
 func (w *alertWorld) fillAccountsDisk() {
 	accounts := filepath.Join(w.dir, "accounts")
 	disk := mountSmallDisk(w.t, accounts, 96<<20)
@@ -601,12 +606,12 @@ func (w *alertWorld) fillAccountsDisk() {
 	w.verifyAlerts(&episode{before: []scrape{rest}, during: during, after: []scrape{scrapeServer(w.server)}, ages: ages}, "QuarryAccountsBehind")
 }
 
-// manifestFiles are too many for an event: their changes are an object of the segment
-// store.
+// manifestFiles is too many files for an event, so that their changes are an object of
+// the segment store.
 const manifestFiles = 1100
 
-// breakSegmentStore makes the segment store fail, and then removes its content
-// while the repository cannot be read.
+// breakSegmentStore makes the segment store fail, and then removes its content while the
+// repository cannot be read.
 func (w *alertWorld) breakSegmentStore() {
 	for n := range manifestFiles {
 		writeTextFile(w.t, filepath.Join(w.tree, fmt.Sprintf("file%d.txt", n)), fmt.Sprintf("kettle%d\n", n))
@@ -620,7 +625,7 @@ func (w *alertWorld) breakSegmentStore() {
 	w.awaitWord("cittern")
 	rest := scrapeServer(w.server)
 
-	// A segment that cannot be read, and projections that need it.
+	// A segment cannot be read, and the projections need it.
 	w.failOnError(w.server.stop())
 	w.failOnError(os.RemoveAll(filepath.Join(w.data, "projections")))
 	segment := w.segmentPaths("segment-*")[0]
@@ -638,7 +643,7 @@ func (w *alertWorld) breakSegmentStore() {
 	after := scrapeServer(w.server)
 	w.verifyAlerts(&episode{before: []scrape{rest}, during: during, after: []scrape{after}, ages: ages}, "QuarryProjectionsWait", "QuarryProjectionsLag")
 
-	// Lost while the projections have everything.
+	// The segments are lost while the projections are complete.
 	away := w.tree + ".away"
 	w.failOnError(os.Rename(w.tree, away))
 	for _, path := range w.segmentPaths("*-*") {
@@ -651,7 +656,7 @@ func (w *alertWorld) breakSegmentStore() {
 	stored := scrapeServer(w.server)
 	w.verifyAlerts(&episode{before: []scrape{after}, during: []scrape{unstored}, after: []scrape{stored}}, "QuarryDocumentsUnstored")
 
-	// Lost, and the projections as well.
+	// The segments and the projections are lost.
 	w.failOnError(w.server.stop())
 	w.failOnError(os.Rename(w.tree, away))
 	for _, name := range []string{"projections", "segments"} {
@@ -667,7 +672,8 @@ func (w *alertWorld) breakSegmentStore() {
 	w.verifyAlerts(&episode{before: []scrape{stored}, during: []scrape{missing}, after: []scrape{scrapeServer(w.server)}}, "QuarryDocumentsMissing")
 }
 
-// launchServer starts the server and waits until it answers, though it may not be ready.
+// launchServer starts the server and waits until it answers, although it may not be
+// ready.
 func (w *alertWorld) launchServer() {
 	w.t.Helper()
 	address, err := freeAddress()
@@ -690,12 +696,12 @@ func (w *alertWorld) segmentPaths(pattern string) []string {
 	return paths
 }
 
-// hangMirror makes a read of the mirror hang, as on a network file system that is away,
-// removes the repository meanwhile, and then damages a segment of another one.
+// hangMirror makes a read of the mirror hang, as on an unavailable network file system,
+// removes the repository in the meantime, and then damages a segment of another one.
 func (w *alertWorld) hangMirror() {
 	rest := w.startEpisode("pipeline.mergeInterval=0", "pipeline.purgeAfter=1s", "storage.scrubBytesPerSecond=1GiB")
 	other := filepath.Join(w.dir, "other")
-	// No clone: a relative would go on to hold the text of the removed repository.
+	// Do not clone: a clone would still contain the text of the removed repository.
 	w.failOnError(runGit("", "init", "-q", "-b", "main", other))
 	writeTextFile(w.t, filepath.Join(other, "kettle.txt"), "here is a kettledrum\n")
 	w.failOnError(runGit(other, "add", "-A"))
@@ -709,7 +715,7 @@ func (w *alertWorld) hangMirror() {
 	for _, head := range heads {
 		w.failOnError(os.Remove(head))
 		w.failOnError(syscall.Mkfifo(head, 0o600))
-		pipe, err := os.OpenFile(head, os.O_RDWR, 0) // a reader waits for what this writes
+		pipe, err := os.OpenFile(head, os.O_RDWR, 0) // a reader waits for this writer
 		w.failOnError(err)
 		w.t.Cleanup(func() { _ = pipe.Close() })
 		pipes = append(pipes, pipe)
@@ -754,7 +760,7 @@ func (w *alertWorld) hangMirror() {
 	w.verifyAlerts(&episode{before: []scrape{purged}, during: []scrape{damaged}, after: []scrape{scrapeServer(w.server)}}, "QuarryDamagedFiles")
 }
 
-// removeRepository removes a repository by its name.
+// removeRepository removes a repository by name.
 func (w *alertWorld) removeRepository(name string) {
 	w.t.Helper()
 	_, answer, err := sendRequest(http.MethodGet, w.server.url+"/api/repos", http.Header{}, nil)
@@ -776,8 +782,8 @@ func (w *alertWorld) removeRepository(name string) {
 	w.t.Fatalf("no repository %s in %s", name, answer)
 }
 
-// cutAuditLog takes the beginning of the audit log away, with the rows that know its
-// seals, and brings it back from a copy.
+// cutAuditLog removes the beginning of the audit log, together with the rows that know
+// its seals, and restores it from a copy.
 func (w *alertWorld) cutAuditLog() {
 	w.startEpisode("audit.sealEvery=1s", "limits.anonymousPerSecond=0")
 	w.awaitMetric("quarry_audit_sealed_timestamp_seconds", "", isPositive)
@@ -813,7 +819,7 @@ func (w *alertWorld) cutAuditLog() {
 	w.verifyAlerts(&episode{before: []scrape{rest}, during: during, after: []scrape{scrapeServer(w.server)}}, "QuarryAuditNotSealed")
 }
 
-// cutTopic deletes the records of a topic from the log of a server that is stopped.
+// cutTopic deletes the records of a topic from the log of a stopped server.
 func (w *alertWorld) cutTopic(dir string, topic event.Topic) {
 	w.t.Helper()
 	log, err := embeddedlog.Open(dir, embeddedlog.Options{})
@@ -825,7 +831,8 @@ func (w *alertWorld) cutTopic(dir string, topic event.Topic) {
 	w.failOnError(errors.Join(err, log.Close()))
 }
 
-// appendPoison appends a revision that cannot be decoded while the server is stopped.
+// appendPoison appends a revision that cannot be decoded to the log of the stopped
+// server.
 func (w *alertWorld) appendPoison() {
 	rest := w.startEpisode()
 	w.failOnError(w.server.stop())
@@ -845,9 +852,9 @@ func (w *alertWorld) appendPoison() {
 	w.verifyAlerts(&episode{before: []scrape{rest}, during: []scrape{seen}, after: []scrape{seen}}, "QuarryPoisonRecords")
 }
 
-// loseBroker kills the only broker while a change is made, and restarts it with an
-// older copy of its records, as after a restored disk. A separate process receives
-// the webhooks: a process that reads records ends when they are gone.
+// loseBroker kills the only broker while a change is made, and restarts it with an older
+// copy of its records, as after a restored disk. A separate process receives the
+// webhooks, because a process that reads the log ends when its records are gone.
 func (w *alertWorld) loseBroker() {
 	broker, err := brokers.Start(w.t.Context(), brokers.Options{Dir: filepath.Join(w.dir, "kafka")})
 	if errors.Is(err, brokers.ErrUnavailable) && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {

@@ -15,16 +15,15 @@ import (
 	"time"
 )
 
-// Minutes for which the last scrape of each part of an episode is shown to Prometheus:
-// longer than each "for", the ages and the ranges that the alerts look for.
+// These are the minutes for which the last scrape of each part of an episode is repeated
+// for Prometheus. They are longer than each "for", the ages and the ranges in the alerts.
 const (
 	restMinutes   = 20
 	faultMinutes  = 120
 	repairMinutes = 400
 )
 
-// scrape is what Prometheus keeps of one GET /metrics, or of its failure: values by
-// series.
+// scrape is the result of one GET /metrics, or of its failure: values by series.
 type scrape struct {
 	at     time.Time
 	values map[string]string
@@ -34,7 +33,7 @@ var samplePattern = regexp.MustCompile(`(?m)^((?:quarry_|process_start_time_seco
 
 const scrapeTarget = `instance="a:7070",job="quarry"`
 
-// scrapeServer scrapes once.
+// scrapeServer scrapes a server once.
 func scrapeServer(s *server) scrape {
 	up := "up{" + scrapeTarget + "}"
 	seen := scrape{time.Now(), map[string]string{up: "0"}}
@@ -47,7 +46,7 @@ func scrapeServer(s *server) scrape {
 	return seen
 }
 
-// metricsOf returns the metrics of a server, empty if it does not answer.
+// metricsOf returns the metrics of a server, or an empty string if it does not answer.
 func metricsOf(s *server) string {
 	response, err := http.Get(s.url + "/metrics")
 	if err != nil {
@@ -72,21 +71,21 @@ func metricOf(s *server, name, labels string) (largest float64, found bool) {
 	return largest, found
 }
 
-// An episode is what was scraped of a server before a fault, while it lasted and after
-// its repair. Prometheus is shown one scrape a minute; the last of each part holds for
-// long.
+// An episode contains the scrapes of a server before, during and after a fault.
+// Prometheus gets one scrape per minute; the last scrape of each part is repeated.
 type episode struct {
 	alerts                []string
 	before, during, after []scrape
-	// ages are gauges of seconds that grow while the fault lasts: they grew by about a
-	// second in each second between two scrapes, and go on so while the last one holds.
+	// ages are gauges of seconds that grow while the fault lasts: by about one second per
+	// second between two scrapes, and at the same rate while the last scrape is repeated.
 	ages []string
-	// renewed are gauges of moments that are renewed again and again after the repair: they
-	// stay as recent as in the last scrape.
+	// renewed are timestamp gauges that are renewed regularly after the repair: they stay
+	// as recent as in the last scrape.
 	renewed []string
 }
 
-// splitParts returns the parts, each with the minutes for which its last scrape holds.
+// splitParts returns the parts, each with the minutes for which its last scrape is
+// repeated.
 func (e *episode) splitParts() [3]episodePart {
 	return [3]episodePart{{e.before, restMinutes}, {e.during, faultMinutes}, {e.after, repairMinutes}}
 }
@@ -98,8 +97,8 @@ type episodePart struct {
 
 func (p episodePart) durationMinutes() int { return len(p.scrapes) + p.hold }
 
-// seriesValues returns the samples of a series, one a minute. Moments become those of the
-// clock that promtool has, which begins at 0.
+// seriesValues returns the samples of a series, one per minute. It converts timestamps to
+// promtool's clock, which begins at 0.
 func (e *episode) seriesValues(series string) []string {
 	name, _, _ := strings.Cut(series, "{")
 	var out []string
@@ -130,8 +129,8 @@ func (e *episode) seriesValues(series string) []string {
 	return out
 }
 
-// rulesTest writes a test of promtool: no alert of the episode fires before the fault,
-// each does while it lasts, and rests after the repair.
+// rulesTest returns a promtool test: no alert of the episode fires before the fault, each
+// one fires while it lasts, and none fires after the repair.
 func (e *episode) rulesTest(rules, expressions string) string {
 	all := map[string]bool{}
 	for _, part := range e.splitParts() {
@@ -165,8 +164,8 @@ func (e *episode) rulesTest(rules, expressions string) string {
 	return b.String()
 }
 
-// checkRules compares the ages with the clock, and makes promtool evaluate the rules
-// over the episode.
+// checkRules compares the ages with the clock, and makes promtool evaluate the rules over
+// the episode.
 func (e *episode) checkRules(t *testing.T, promtool, rules, expressions string) {
 	t.Helper()
 	for _, age := range e.ages {
@@ -184,8 +183,8 @@ func (e *episode) checkRules(t *testing.T, promtool, rules, expressions string) 
 	}
 }
 
-// growthRate returns how much an age grew in a second between the last two scrapes of the
-// fault: that of the series that is the oldest in the end.
+// growthRate returns by how much an age grew per second between the last two scrapes of
+// the fault, for the series with the highest final age.
 func (e *episode) growthRate(age string) float64 {
 	n := len(e.during)
 	if n < 2 {

@@ -17,8 +17,8 @@ const (
 )
 
 // TestBackupAndRestoreAreKilled kills backups, their servers and restores at random
-// moments, while pushes arrive. A partial backup never counts as complete, older
-// generations stay, a second attempt continues, and everything acknowledged before
+// moments while pushes arrive. A partial backup never counts as complete, older
+// generations stay, a second attempt resumes, and everything that was acknowledged before
 // a backup is searchable after its restore.
 func TestBackupAndRestoreAreKilled(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
@@ -30,7 +30,7 @@ func TestBackupAndRestoreAreKilled(t *testing.T) {
 	backups := filepath.Join(c.dir, "backups")
 	began := time.Now()
 	c.backUp(backups)
-	life := time.Since(began) // most of the backups below die before they have ended
+	life := time.Since(began) // most of the backups below are killed before they end
 	for i := range backupKills {
 		stopped := make(chan struct{})
 		go func() {
@@ -75,7 +75,7 @@ func (c *crashing) backupArgs(to string) []string {
 	return []string{"backup", to, "--config", c.config, "--data", c.data, "--server", c.server.url}
 }
 
-// backUp makes a generation. A server that was killed over one may still hold it.
+// backUp creates a generation. A server whose backup was killed may still hold it.
 func (c *crashing) backUp(to string) string {
 	c.t.Helper()
 	out, err := exec.Command("quarry", append(c.backupArgs(to), "--keep", "3")...).CombinedOutput()
@@ -89,8 +89,7 @@ func (c *crashing) backUp(to string) string {
 	return string(out) + string(list)
 }
 
-// killAfter starts a command, and kills it once it has lived for a time; before does
-// something first.
+// killAfter starts a command and kills it after the given time. It calls before first.
 func killAfter(t *testing.T, command *exec.Cmd, life time.Duration, before func()) (killed bool) {
 	t.Helper()
 	if err := command.Start(); err != nil {
@@ -98,8 +97,8 @@ func killAfter(t *testing.T, command *exec.Cmd, life time.Duration, before func(
 	}
 	<-time.After(life)
 	before()
-	_ = command.Process.Kill() // it may be gone already
-	_ = command.Wait()         // the state says how it ended
+	_ = command.Process.Kill() // it may have ended already
+	_ = command.Wait()         // ProcessState contains the result
 	return command.ProcessState.ExitCode() == -1
 }
 
@@ -118,15 +117,15 @@ func verifyGenerations(t *testing.T, backups string) {
 	}
 }
 
-// restoreBackups kills restores as soon as they have begun to write, and then lets one end. No
-// server starts on what they leave.
+// restoreBackups kills restores as soon as they have begun to write, and then lets one
+// finish. No server starts on an incomplete restore.
 func (c *crashing) restoreBackups(backups string) {
 	c.t.Helper()
 	args := []string{"restore", backups, "--config", c.config, "--data", c.data, "--verify"}
 	half := 0
 	for range restoreKills {
 		if !c.killOnceRestoring(exec.Command("quarry", args...)) {
-			break // it ended first
+			break // the restore ended first
 		}
 		half++
 		out, err := exec.Command("quarry", "serve", "--listen", "127.0.0.1:0", "--config", c.config, "--data", c.data).CombinedOutput()
@@ -146,20 +145,20 @@ func (c *crashing) restoreBackups(backups string) {
 	}
 }
 
-// isRestoring reports whether the data directory has the marker of a restore.
+// isRestoring reports whether the data directory contains the marker of a restore.
 func (c *crashing) isRestoring() bool {
 	_, err := os.Stat(filepath.Join(c.data, "RESTORING"))
 	return err == nil
 }
 
-// killOnceRestoring starts a restore and kills it when the marker is there. It reports
-// whether it left the directory half restored.
+// killOnceRestoring starts a restore and kills it when the marker exists. It reports
+// whether the directory was left incomplete.
 func (c *crashing) killOnceRestoring(command *exec.Cmd) bool {
 	c.t.Helper()
 	if err := command.Start(); err != nil {
 		c.t.Fatal(err)
 	}
-	ended := make(chan error, 1) // bound: one send
+	ended := make(chan error, 1) // bounded: receives one value
 	go func() { ended <- command.Wait() }()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
@@ -173,7 +172,7 @@ func (c *crashing) killOnceRestoring(command *exec.Cmd) bool {
 		case <-tick.C:
 		}
 		if c.isRestoring() {
-			_ = command.Process.Kill() // it may have ended meanwhile
+			_ = command.Process.Kill() // it may have ended in the meantime
 			<-ended
 			return c.isRestoring()
 		}

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// stampedVersion is a release that no tag names; make build RELEASE=… stamps one so.
+// stampedVersion is a release that is not a tag; make build RELEASE=… sets such a
+// version.
 const stampedVersion = "v9.8.7"
 
 // TestMain builds the binary once and puts it first on PATH.

@@ -11,9 +11,9 @@ import (
 	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
 )
 
-// TestBrowser gets in as people do who have just started a server: by the link
-// that it writes into its data directory, in a real browser without scripts, up to a key that searches. The walk
-// is that of query/web, where a provider is part of it as well.
+// TestBrowser signs in as the first user of a new server does: with the link that the
+// server writes to its data directory, in a real browser without scripts, up to a key
+// that can search. The walk is that of query/web, which also covers a provider.
 func TestBrowser(t *testing.T) {
 	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
 	dir := t.TempDir()

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 )
 
-// newCommand returns a run of quarry against a server, as its operator.
+// newCommand returns a quarry command that uses the server as its operator.
 func (s *server) newCommand(args ...string) (*exec.Cmd, *buffer) {
 	c, stderr := exec.Command("quarry", args...), new(buffer)
 	c.Env = append(os.Environ(), "QUARRY_SERVER="+s.url, "QUARRY_DATA="+s.data)
@@ -32,15 +32,14 @@ func startCommand(t *testing.T, c *exec.Cmd) {
 	t.Cleanup(func() { timer.Stop() })
 }
 
-// exitStatus waits for a command and returns its exit status; -1 if a signal ended it.
+// exitStatus waits for a command and returns its exit status, or -1 if a signal ended it.
 func exitStatus(c *exec.Cmd) int {
-	_ = c.Wait() // the state has it
+	_ = c.Wait() // ProcessState contains the result
 	return c.ProcessState.ExitCode()
 }
 
-// TestIndexSurvivesRestart stops the server while quarry index waits, and starts it
-// again at the same address. A git that waits for the test keeps the first server
-// from indexing.
+// TestIndexSurvivesRestart stops the server while quarry index waits, and restarts it at
+// the same address. A git that waits for the test keeps the first server from indexing.
 func TestIndexSurvivesRestart(t *testing.T) {
 	dir := t.TempDir()
 	repository := filepath.Join(dir, "demo")
@@ -71,7 +70,7 @@ func TestIndexSurvivesRestart(t *testing.T) {
 	if err := os.WriteFile(hold, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = os.Remove(hold) }() // a git that was left ends
+	defer func() { _ = os.Remove(hold) }() // ends any git that is still waiting
 	index, stderr := first.newCommand("index", repository, "--name", "demo")
 	startCommand(t, index)
 	to, err := client.New(first.url, client.Options{Transport: &operator.Transport{Dir: first.data}})
@@ -121,7 +120,7 @@ func environWithGit(dir, hold string) ([]string, error) {
 	return append(os.Environ(), "PATH="+dir+string(os.PathListSeparator)+os.Getenv("PATH")), nil
 }
 
-// testInterrupt ends a command that waits, as Ctrl-C does.
+// testInterrupt interrupts a waiting command, as Ctrl-C does.
 func testInterrupt(t *testing.T, s *server) {
 	for signal, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143} {
 		c, stderr := s.newCommand("events", "tail", "--follow")
@@ -140,7 +139,7 @@ func testInterrupt(t *testing.T, s *server) {
 	}
 }
 
-// testBrokenPipe closes the standard output of a command that writes, as head does.
+// testBrokenPipe closes the standard output of a command while it writes, as head does.
 func testBrokenPipe(t *testing.T, s *server) {
 	for _, args := range [][]string{{"search", "ocarina"}, {"events", "tail", "--follow"}, {"help"}} {
 		c, stderr := s.newCommand(args...)
@@ -152,7 +151,7 @@ func testBrokenPipe(t *testing.T, s *server) {
 		_ = r.Close()
 		startCommand(t, c)
 		_ = w.Close()
-		_ = c.Wait() // the signal ends it
+		_ = c.Wait() // a signal ends it
 		if status := c.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() || status.Signal() != syscall.SIGPIPE || stderr.String() != "" {
 			t.Errorf("%q into a closed pipe: %v, %q", args, c.ProcessState, stderr)
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// session is the server of one script and the number of its deliveries.
+// session holds the server of one script and the number of its deliveries.
 type session struct {
-	t          *testing.T // of all scripts
+	t          *testing.T // the test of all scripts
 	server     *server
 	deliveries atomic.Int64
 }
@@ -99,7 +99,7 @@ func crashCommand(ts *testscript.TestScript, neg bool, _ []string) {
 	s.killProcess()
 }
 
-// reloadCommand has the server read its settings again.
+// reloadCommand makes the server reload its settings.
 func reloadCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 0 || neg {
 		ts.Fatalf("usage: reload")
@@ -107,7 +107,7 @@ func reloadCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(runningServer(ts).cmd.Process.Signal(syscall.SIGHUP))
 }
 
-// expandCommand writes a file with the variables of the script in it replaced.
+// expandCommand copies a file and replaces the variables of the script in it.
 func expandCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: expand FROM TO")
@@ -115,8 +115,8 @@ func expandCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(os.Expand(ts.ReadFile(args[0]), ts.Getenv)), 0o600))
 }
 
-// hostCommand starts a code host with repositories: HOST is its URL, TOKEN what it accepts,
-// PUSH_HOST the URL with the token.
+// hostCommand starts a code host with repositories. It sets HOST to its URL, TOKEN to its
+// token, and PUSH_HOST to the URL with the token.
 func hostCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) == 0 || neg {
 		ts.Fatalf("usage: host ORGANIZATION/NAME...")
@@ -133,7 +133,7 @@ func hostCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv("PUSH_HOST", strings.Replace(stub.url, "://", "://"+stubToken+":x@", 1))
 }
 
-// commitCommand changes one file of a work tree, which it makes where it is
+// commitCommand changes one file of a work tree. It creates the work tree if it is
 // missing.
 func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || neg {
@@ -154,7 +154,7 @@ func commitCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(runGit(tree, "commit", "-q", "-m", "change "+args[1]))
 }
 
-// runGit runs git without the configuration of the user who runs the tests.
+// runGit runs git without the configuration of the current user.
 func runGit(dir string, args ...string) error {
 	c := exec.Command("git", append([]string{"-c", "user.name=e2e", "-c", "user.email=e2e@localhost", "-c", "commit.gpgsign=false"}, args...)...)
 	c.Dir = dir
@@ -165,8 +165,8 @@ func runGit(dir string, args ...string) error {
 	return nil
 }
 
-// commitOf returns the commit of a revision; all zeros if there is none, as
-// hosts write it.
+// commitOf returns the commit of a revision, or all zeros if there is none, as hosts
+// write it.
 func commitOf(dir, revision string) string {
 	c := exec.Command("git", "rev-parse", "--verify", "-q", revision)
 	c.Dir = dir
@@ -177,7 +177,7 @@ func commitOf(dir, revision string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// pushCommand delivers the state of a ref, after the change, as a host does.
+// pushCommand delivers the current state of a ref as a host does.
 func pushCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || len(args) > 3 || neg {
 		ts.Fatalf("usage: push REPO REF [BEFORE]")
@@ -195,7 +195,7 @@ func pushCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// deliverCommand delivers a push under an ID of the script's choice.
+// deliverCommand delivers a push with an ID that the script chooses.
 func deliverCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 4 || neg {
 		ts.Fatalf("usage: deliver STATUS ID REPO REF")
@@ -208,8 +208,7 @@ func deliverCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// untilCommand runs a command again and again until a line of what it prints
-// matches.
+// untilCommand repeats a command until a line of its output matches.
 func untilCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || neg {
 		ts.Fatalf("usage: until PATTERN COMMAND...")
@@ -224,7 +223,7 @@ func untilCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// captureCommand keeps what a pattern matches in what the last command printed.
+// captureCommand stores the part of the last command's output that a pattern matches.
 func captureCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) != 2 || neg {
 		ts.Fatalf("usage: capture VARIABLE PATTERN")

@@ -10,16 +10,17 @@ import (
 	"testing"
 )
 
-// binaryCoverage adds what the binary runs to the coverage profile of these tests, if they
-// write one. A killed process leaves no counters.
+// binaryCoverage adds the coverage of the binary to the coverage profile of these tests,
+// if they write one. A killed process leaves no counters.
 type binaryCoverage struct {
-	profile  string // that the tests write; empty if they write none
+	profile  string // profile that the tests write; empty if they write none
 	counters string // directory of the counters of processes
 }
 
-// newBinaryCoverage returns the coverage of a binary whose counters are kept below dir.
+// newBinaryCoverage returns the coverage of a binary whose counters are written below
+// dir.
 func newBinaryCoverage(dir string) (*binaryCoverage, error) {
-	flag.Parse() // go test sets where the profile goes
+	flag.Parse() // go test passes the path of the profile as a flag
 	c := &binaryCoverage{profile: flag.Lookup("test.coverprofile").Value.String(), counters: filepath.Join(dir, "counters")}
 	if c.profile == "" {
 		return c, nil
@@ -30,7 +31,7 @@ func newBinaryCoverage(dir string) (*binaryCoverage, error) {
 	return c, os.Setenv("GOCOVERDIR", c.counters)
 }
 
-// buildFlags are the flags that go build needs besides those of every build.
+// buildFlags returns additional flags for go build.
 func (c *binaryCoverage) buildFlags() []string {
 	if c.profile == "" {
 		return nil
@@ -38,8 +39,8 @@ func (c *binaryCoverage) buildFlags() []string {
 	return []string{"-cover", "-covermode=" + testing.CoverMode(), "-coverpkg=github.com/quarrysearch/quarry/..."}
 }
 
-// appendToProfile appends the counters of all processes to the profile, once the tests have
-// written it.
+// appendToProfile appends the counters of all processes to the profile after the tests
+// have written it.
 func (c *binaryCoverage) appendToProfile() error {
 	if c.profile == "" {
 		return nil
@@ -52,13 +53,13 @@ func (c *binaryCoverage) appendToProfile() error {
 	if err != nil {
 		return err
 	}
-	_, blocks, _ := bytes.Cut(lines, []byte("\n")) // the first line is the mode, which the profile has
+	_, blocks, _ := bytes.Cut(lines, []byte("\n")) // the first line is the mode, which the profile already has
 	f, err := os.OpenFile(c.profile, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return err
 	}
 	if _, err := f.Write(blocks); err != nil {
-		_ = f.Close() // the write has failed
+		_ = f.Close() // the write error is returned
 		return err
 	}
 	return f.Close()

@@ -15,12 +15,12 @@ import (
 
 const (
 	crashes = 20
-	// maxLife bounds how long a server lives before it is killed: long enough for
-	// some pushes to go all the way, short enough that others are in the middle.
+	// maxLife bounds how long a server lives before it is killed: long enough for some
+	// pushes to complete, short enough that others are in progress.
 	maxLife = 600 * time.Millisecond
 )
 
-// crashSeed is QUARRY_SEED, or another one every time.
+// crashSeed returns QUARRY_SEED, or a different seed in each run.
 func crashSeed(t *testing.T) uint64 {
 	given := os.Getenv("QUARRY_SEED")
 	if given == "" {
@@ -33,10 +33,10 @@ func crashSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// TestKill kills the server twenty times, at random moments, while pushes
-// arrive and versions of the projections are made, switched to and returned from.
-// Afterwards every acknowledged push is searchable, and every key and
-// value of the projections equals those of a rebuild from the log. QUARRY_SEED repeats a run.
+// TestKill kills the server twenty times, at random moments, while pushes arrive and
+// versions of the projections are built, switched to and rolled back. Afterwards every
+// acknowledged push is searchable, and every key and value of the projections equals
+// those of a rebuild from the log. QUARRY_SEED repeats a run.
 func TestKill(t *testing.T) {
 	seed := crashSeed(t)
 	t.Logf("QUARRY_SEED=%d repeats the moments and replays of this run, on the embedded log", seed)
@@ -74,16 +74,16 @@ func TestKill(t *testing.T) {
 	t.Logf("%s", out)
 }
 
-// crashing is a server that dies often, and a repository that is pushed to.
+// crashing is a server that is killed often, and a repository that receives pushes.
 type crashing struct {
 	t                 *testing.T
 	dir, config, data string
 	tree              string
-	args              []string // further arguments of the server
+	args              []string // additional arguments of the server
 	server            *server
-	said              []string // by the servers that were killed
+	said              []string // output of the killed servers
 	pushes            int
-	acknowledged      []string // a word of each push that got 202
+	acknowledged      []string // one word of each push that got 202
 }
 
 func newCrashing(t *testing.T) *crashing {
@@ -121,7 +121,7 @@ func (c *crashing) indexTree() {
 	}
 }
 
-// commitFile adds a file and returns what git said.
+// commitFile adds and commits a file.
 func (c *crashing) commitFile(name, text string) {
 	if err := os.WriteFile(filepath.Join(c.tree, name+".txt"), []byte(text+"\n"), 0o644); err != nil {
 		c.t.Error(err)
@@ -133,7 +133,7 @@ func (c *crashing) commitFile(name, text string) {
 	}
 }
 
-// pushUntilItFails commits and delivers until the server is gone.
+// pushUntilItFails commits and delivers until the server is killed.
 func (c *crashing) pushUntilItFails() {
 	for !c.server.hasExited() {
 		c.pushes++
@@ -142,7 +142,7 @@ func (c *crashing) pushUntilItFails() {
 		status, answer, err := deliverPush(c.server.url, "msg_"+word, push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")})
 		switch {
 		case err != nil:
-			return // killed meanwhile: nothing was promised
+			return // killed in the meantime: the push was not acknowledged
 		case status != http.StatusAccepted:
 			c.t.Errorf("push: %d: %s", status, answer)
 			return
@@ -151,8 +151,8 @@ func (c *crashing) pushUntilItFails() {
 	}
 }
 
-// startRandomReplay begins, at random, to make a version of the projections or to return to
-// the one before; the server may die over it.
+// startRandomReplay starts, at random, a replay or a rollback of the projections. The
+// server may be killed in the meantime.
 func (c *crashing) startRandomReplay(random *rand.Rand) {
 	c.t.Helper()
 	orders := [][2]string{{"", `{}`}, {"", `{"projection":"places"}`}, {"", `{"projection":"catalog"}`}, {"/rollback", ``}}
@@ -175,7 +175,7 @@ func (c *crashing) searchAll() {
 	}
 }
 
-// awaitWord waits until the word is found, once.
+// awaitWord waits until the word is found exactly once.
 func (c *crashing) awaitWord(word string) {
 	c.t.Helper()
 	var got int
@@ -185,7 +185,7 @@ func (c *crashing) awaitWord(word string) {
 	}
 }
 
-// collectWarnings returns what the servers complained of, the first complaints of each.
+// collectWarnings returns the first warnings of each server.
 func (c *crashing) collectWarnings() string {
 	const perServer = 3
 	var b strings.Builder

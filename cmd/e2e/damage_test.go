@@ -15,7 +15,7 @@ import (
 	"testing"
 )
 
-// damagePlaces is how many places of each kind of file are damaged.
+// damagePlaces is the number of places that are damaged in each kind of file.
 var damagePlaces = flag.Int("damage.places", 1, "places at which a bit of each kind of file is turned")
 
 // damagedKind is a kind of file of the data directory.
@@ -23,10 +23,10 @@ type damagedKind struct {
 	name string
 	// pattern selects the files, below the data directory.
 	pattern string
-	// links says which of the files that have two names are meant: a segment is one
-	// file below segments/ and projections/.
+	// links selects files by their number of names: a segment is one file with names in
+	// segments/ and projections/.
 	links int
-	// apart damages one of the two names alone, as in two file systems.
+	// apart damages only one of the two names, as in two file systems.
 	apart bool
 }
 
@@ -70,10 +70,10 @@ var damagedKinds = []damagedKind{
 	{name: "operator's token", pattern: "operator.token"},
 }
 
-// TestTurnedBits turns one bit of one file of a data directory and starts the
-// server on it. In the end it answers as if nothing had happened: by itself, or
-// after it has ended with exit status 1 and a message that names the file or its
-// directory, and a remedy, which the test carries out.
+// TestTurnedBits flips one bit in one file of a data directory and starts the server on
+// it. In the end the server answers as if nothing had happened, either on its own or
+// after it has exited with status 1 and a message that names the file or its directory,
+// and a remedy, which the test applies.
 func TestTurnedBits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts the server for each kind of file")
@@ -89,14 +89,14 @@ func TestTurnedBits(t *testing.T) {
 	}
 }
 
-// damageWorld is a repository, and a data directory in which it is indexed except for
-// its last commit.
+// damageWorld is a repository, and a data directory in which all of its commits but the
+// last are indexed.
 type damageWorld struct {
 	root, tree, config, data string
 	key                      string
 }
 
-// largeImport is above event.MaxInlineChanges, so that the segment store has a
+// largeImport is above event.MaxInlineChanges, so that the segment store contains a
 // manifest.
 const largeImport = 1100
 
@@ -130,7 +130,7 @@ func newDamageWorld(t *testing.T) *damageWorld {
 		t.Fatalf("quarry index: %v: %s\n%s", err, said, s.output)
 	}
 	must(s.stop())
-	// The second start makes tables of the write-ahead logs, and fills others.
+	// The second start converts the write-ahead logs to tables, and fills others.
 	s = w.startServer(t, w.data)
 	commit("ocarina")
 	w.deliverPush(t, s)
@@ -155,8 +155,9 @@ func (w *damageWorld) startServer(t *testing.T, data string) *server {
 	return s
 }
 
-// deliverPush delivers the newest commit, unless the server ends. As a host does, it delivers
-// again what had no 202: a server that meets damage closes its address, and starts again.
+// deliverPush delivers the newest commit, unless the server ends. Like a host, it
+// redelivers until it gets 202: a server that finds damage closes its listener and
+// restarts.
 func (w *damageWorld) deliverPush(t *testing.T, s *server) {
 	t.Helper()
 	id := "msg_" + commitOf(w.tree, "HEAD")
@@ -178,7 +179,8 @@ func (w *damageWorld) awaitWord(t *testing.T, s *server, word string) {
 	}
 }
 
-// tryDamage damages one file of a copy of the data directory, and searches it.
+// tryDamage damages one file of a copy of the data directory, and searches it with a
+// server.
 func (w *damageWorld) tryDamage(t *testing.T, kind damagedKind, place int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -228,8 +230,8 @@ func (w *damageWorld) launchServer(t *testing.T, data string) *server {
 	return s
 }
 
-// checkAnswers says what of the answers is wrong, once the server is gone or the time is
-// over.
+// checkAnswers returns what is wrong with the search results once the server has ended or
+// the time is over.
 func (w *damageWorld) checkAnswers(t *testing.T, s *server) string {
 	t.Helper()
 	if !pollUntil(readyDeadline, func() bool { return s.hasExited() || s.getStatus("/readyz") == http.StatusOK }) || s.hasExited() {
@@ -244,7 +246,7 @@ func (w *damageWorld) checkAnswers(t *testing.T, s *server) string {
 	if wrong != "" {
 		return wrong
 	}
-	// What is lost from the segment store is indexed again, in the background.
+	// Text that was lost from the segment store is re-indexed in the background.
 	pollUntil(awaitDeadline, func() bool {
 		wrong = ""
 		verify, said := s.newCommand("verify", "--json")
@@ -275,11 +277,11 @@ var (
 	sayRestore = regexp.MustCompile(`restore ([^ ,:;"\\]+) from a backup`)
 )
 
-// maxRemedies is how many remedies one message may name.
+// maxRemedies bounds the number of remedies that one message may name.
 const maxRemedies = 2
 
-// applyRemedy does what the messages of the server say; at the second attempt, the other
-// remedy that they name.
+// applyRemedy applies the remedy in the messages of the server, or the other remedy at
+// the second attempt.
 func (w *damageWorld) applyRemedy(t *testing.T, data, what, said string, attempt int) {
 	t.Helper()
 	switch restore, remove := sayRestore.FindStringSubmatch(said), sayRemove.FindStringSubmatch(said); {
@@ -304,8 +306,8 @@ func (w *damageWorld) applyRemedy(t *testing.T, data, what, said string, attempt
 	}
 }
 
-// damageFile turns one bit of the largest file of a kind. It returns the file and
-// what was done.
+// damageFile flips one bit of the largest file of a kind. It returns the file and a
+// description of the damage.
 func damageFile(t *testing.T, data string, kind damagedKind, place int) (file, what string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(data, kind.pattern))
@@ -346,8 +348,8 @@ func damageFile(t *testing.T, data string, kind damagedKind, place int) (file, w
 	return file, fmt.Sprintf("%s, bit %#02x of byte %d of %d", file, bit, at, len(text))
 }
 
-// copyTree copies a directory; files with several names in it have them in the
-// copy, too.
+// copyTree copies a directory. Files with several names in it have several names in the
+// copy as well.
 func copyTree(from, to string) error {
 	type inode struct{ device, number uint64 }
 	copied := map[inode]string{}

@@ -23,9 +23,9 @@ func readLines(r io.Reader, handle func(line []byte)) {
 	}
 }
 
-// TestGerrit runs a real Gerrit: its projects are found, fetched without refs/changes, and
-// followed by the events that it streams, which are posted as the plugin webhooks posts
-// them.
+// TestGerrit runs a real Gerrit. Its projects are discovered, fetched without
+// refs/changes, and followed by the events that it streams, which the test posts like the
+// plugin "webhooks".
 func TestGerrit(t *testing.T) {
 	g := startGerrit(t)
 	root := t.TempDir()
@@ -77,12 +77,12 @@ func TestGerrit(t *testing.T) {
 	w.await("cittern rev:next", 1)
 	w.await("theorbo rev:*", 0)
 
-	// A change for review is no branch: neither fetched nor found.
+	// A change for review is not a branch: it is neither fetched nor found.
 	w.git("checkout", "-q", "main")
 	w.commit("sackbut")
 	w.push("HEAD:refs/for/main%topic=review")
 	w.git("checkout", "-q", "next")
-	w.push("HEAD:refs/heads/renamed", ":refs/heads/next") // which is how git renames a branch
+	w.push("HEAD:refs/heads/renamed", ":refs/heads/next") // this is how git renames a branch
 	w.await("cittern rev:renamed", 1)
 	w.await("cittern rev:next", 0)
 	w.push(":refs/heads/renamed")
@@ -102,8 +102,8 @@ func TestGerrit(t *testing.T) {
 	missPushWhileDown(t, root, w, proxy)
 }
 
-// missPushWhileDown has the host down, as far as the server sees, while somebody pushes, and
-// no event says so: nothing is removed, and the push is found once the host is back.
+// missPushWhileDown makes the host unavailable to the server during a push that no event
+// announces. Nothing is removed, and the push is found once the host is available again.
 func missPushWhileDown(t *testing.T, root string, w *hostTree, proxy *switchedProxy) {
 	t.Helper()
 	must(t, w.server.stop())
@@ -122,10 +122,10 @@ func missPushWhileDown(t *testing.T, root string, w *hostTree, proxy *switchedPr
 	w.await("crumhorn", 1)
 }
 
-// gerritToken is the word in the URL of the webhooks.
+// gerritToken is the secret in the URL of the webhooks.
 const gerritToken = "a-word-in-the-url"
 
-// startGerritIndex starts a server with a connection to Gerrit, through a proxy.
+// startGerritIndex starts a server with a connection to Gerrit through a proxy.
 func startGerritIndex(t *testing.T, root string, g *gerritServer, proxy string) *server {
 	t.Helper()
 	passwordFile := filepath.Join(root, "password")
@@ -142,7 +142,7 @@ func startGerritIndex(t *testing.T, root string, g *gerritServer, proxy string) 
 	return runServer(t, root, "--config", filepath.Join(root, "quarry.yaml"), "--data", filepath.Join(root, "data"))
 }
 
-// runServer starts a server that ends with the test, without errors.
+// runServer starts a server and stops it, without errors, when the test ends.
 func runServer(t *testing.T, root string, args ...string) *server {
 	t.Helper()
 	s, err := startServer(root, os.Environ(), args...)
@@ -155,10 +155,10 @@ func runServer(t *testing.T, root string, args ...string) *server {
 	return s
 }
 
-// checkGerritListing compares what was registered with what Gerrit has.
+// checkGerritListing compares the registered repositories with those of Gerrit.
 func checkGerritListing(t *testing.T, s *server, g *gerritServer) {
 	t.Helper()
-	want := map[string]bool{"meadow/old": true, "meadow/tool": false} // archived or not
+	want := map[string]bool{"meadow/old": true, "meadow/tool": false} // whether the project is archived
 	seen := ""
 	if !pollUntil(awaitDeadline, func() bool {
 		_, answer, err := sendRequest(http.MethodGet, s.url+"/api/repos", http.Header{}, nil)
@@ -185,7 +185,8 @@ func checkGerritListing(t *testing.T, s *server, g *gerritServer) {
 	}
 }
 
-// checkMirrorRefs fails if a mirror has refs that are neither branches nor tags, or no ref.
+// checkMirrorRefs fails the test if a mirror contains no ref, or refs that are neither
+// branches nor tags.
 func checkMirrorRefs(t *testing.T, mirrors string) {
 	t.Helper()
 	var heads []string

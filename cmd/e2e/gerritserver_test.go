@@ -16,23 +16,24 @@ import (
 	"time"
 )
 
-// gerritDeadline bounds the start of Gerrit: 80 s were seen on two busy cores.
+// gerritDeadline bounds the start of Gerrit, which has taken up to 80 s on two busy
+// cores.
 const gerritDeadline = 5 * time.Minute
 
-// gerritPassword is the HTTP password of the administrator of a development site.
+// gerritPassword is the administrator's HTTP password in a development site.
 const gerritPassword = "secret"
 
 // gerritServer is a real Gerrit on loopback.
 type gerritServer struct {
 	t        *testing.T
-	base     string // without a slash at the end
+	base     string // without a trailing slash
 	sshPort  string
-	identity string // the administrator's SSH key
+	identity string // SSH key of the administrator
 	output   *buffer
 }
 
-// startGerrit makes a development site and runs it until the test ends. Without the jars
-// or Java 21 the test is skipped, or fails if QUARRY_REQUIRE_ALL=1.
+// startGerrit creates a development site and runs it until the test ends. Without the
+// jars or Java 21 it skips the test, or fails it if QUARRY_REQUIRE_ALL=1.
 func startGerrit(t *testing.T) *gerritServer {
 	t.Helper()
 	java, libs, err := findGerrit()
@@ -62,7 +63,7 @@ func startGerrit(t *testing.T) *gerritServer {
 	return g
 }
 
-// findGerrit returns Java 21 or newer and the directory of Gerrit's jars.
+// findGerrit returns the path of Java 21 or newer and the directory of Gerrit's jars.
 func findGerrit() (java, libs string, err error) {
 	java, libs = os.Getenv("QUARRY_GERRIT_JAVA"), os.Getenv("QUARRY_GERRIT_LIBS")
 	if java == "" {
@@ -89,7 +90,7 @@ func findGerrit() (java, libs string, err error) {
 	return java, libs, nil
 }
 
-// setAddresses makes Gerrit listen on loopback alone.
+// setAddresses makes Gerrit listen only on loopback.
 func (g *gerritServer) setAddresses(file, web, ssh string) {
 	g.t.Helper()
 	for _, setting := range [][2]string{{"gerrit.canonicalWebUrl", g.base + "/"}, {"httpd.listenUrl", "http://" + web + "/"}, {"sshd.listenAddress", ssh}} {
@@ -105,11 +106,11 @@ func (g *gerritServer) runDaemon(daemon *exec.Cmd) {
 	}
 	exited := make(chan struct{})
 	go func() {
-		_ = daemon.Wait() // the end of the test kills it
+		_ = daemon.Wait() // it is killed at the end of the test
 		close(exited)
 	}()
 	g.t.Cleanup(func() {
-		_ = daemon.Process.Signal(syscall.SIGTERM) // it may be gone already
+		_ = daemon.Process.Signal(syscall.SIGTERM) // it may have ended already
 		select {
 		case <-exited:
 		case <-time.After(stopDeadline):
@@ -157,7 +158,7 @@ func (g *gerritServer) request(method, path, contentType string, body []byte) []
 	return answer
 }
 
-// call is request with a body in JSON.
+// call is request with a JSON body.
 func (g *gerritServer) call(method, path string, body any) {
 	g.t.Helper()
 	text, err := json.Marshal(body)
@@ -167,7 +168,7 @@ func (g *gerritServer) call(method, path string, body any) {
 	g.request(method, path, "application/json", text)
 }
 
-// addKey makes an SSH key for the administrator.
+// addKey creates an SSH key for the administrator.
 func (g *gerritServer) addKey() {
 	g.t.Helper()
 	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", g.identity).CombinedOutput(); err != nil {
@@ -201,7 +202,7 @@ func (g *gerritServer) streamEvents(handle func(line []byte)) {
 		readLines(out, handle)
 	}()
 	g.t.Cleanup(func() {
-		_ = c.Process.Kill() // the stream has no other end
+		_ = c.Process.Kill() // the stream does not end otherwise
 		<-read
 		if err := c.Wait(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 			g.t.Error(err)

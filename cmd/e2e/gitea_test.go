@@ -19,10 +19,10 @@ import (
 )
 
 // TestGiteaScenario follows an organization from its discovery to the removal of its
-// repositories: on the documented API over a real git server, and on the live Gitea that
-// QUARRY_E2E_GITEA_URL names. QUARRY_E2E_GITEA_TOKEN is the token of an administrator
-// there; the Gitea has to deliver webhooks to loopback (ALLOWED_HOST_LIST). No package
-// registry has the program, so the test of the live one skips also in CI.
+// repositories: on a stub of the documented API over a real git server, and on the live
+// Gitea at QUARRY_E2E_GITEA_URL. QUARRY_E2E_GITEA_TOKEN is the token of an administrator
+// there; that Gitea must be allowed to deliver webhooks to loopback (ALLOWED_HOST_LIST).
+// No package registry has the program, so CI also skips the live test.
 func TestGiteaScenario(t *testing.T) {
 	t.Run("API over git http-backend", func(t *testing.T) {
 		stub := newGiteaStub(t)
@@ -37,15 +37,15 @@ func TestGiteaScenario(t *testing.T) {
 	})
 }
 
-// giteaHost is a Gitea as its administrator has it.
+// giteaHost is a Gitea with administrator access.
 type giteaHost struct {
 	t           *testing.T
 	base, token string
-	// org is the organization of the test, user the account of its connection.
+	// org is the organization of the test, user the account of the connection.
 	org, user, password string
 }
 
-// call calls the API and decodes the answer into out, unless it is nil.
+// call calls the API and decodes the response into out, unless out is nil.
 func (h *giteaHost) call(method, path string, body, out any) {
 	h.t.Helper()
 	h.callAs(func(r *http.Request) { r.Header.Set("Authorization", "token "+h.token) }, method, path, body, out)
@@ -72,7 +72,8 @@ func (h *giteaHost) callAs(authorize func(*http.Request), method, path string, b
 	}
 }
 
-// setUp makes the organization and the account of the connection, a member of its owners.
+// setUp creates the organization and the account of the connection, which is one of its
+// owners.
 func (h *giteaHost) setUp() {
 	h.t.Helper()
 	suffix := strings.ToLower(rand.Text()[:10])
@@ -86,7 +87,7 @@ func (h *giteaHost) setUp() {
 	h.call(http.MethodPut, fmt.Sprintf("teams/%d/members/%s", teams[0].ID, h.user), nil, nil)
 }
 
-// removeOrganization removes the organization, which must have no repositories then.
+// removeOrganization removes the organization, which must not contain repositories.
 func (h *giteaHost) removeOrganization() {
 	h.t.Helper()
 	var left []struct {
@@ -99,8 +100,8 @@ func (h *giteaHost) removeOrganization() {
 	h.call(http.MethodDelete, "orgs/"+h.org, nil, nil)
 }
 
-// createToken makes a token of the connection's account with the scopes that
-// docs/connections.md names.
+// createToken creates a token of the connection's account with the scopes that
+// docs/connections.md lists.
 func (h *giteaHost) createToken(name string) string {
 	h.t.Helper()
 	var made struct{ SHA1 string }
@@ -115,7 +116,7 @@ func (h *giteaHost) revokeToken(name string) {
 
 func (h *giteaHost) authorizeUser(r *http.Request) { r.SetBasicAuth(h.user, h.password) }
 
-// createRepository makes a repository and returns a work tree of it with one commit.
+// createRepository creates a repository and returns a work tree of it with one commit.
 func (h *giteaHost) createRepository(root, name string, private bool) *hostTree {
 	h.t.Helper()
 	h.call(http.MethodPost, "orgs/"+h.org+"/repos", object{"name": name, "private": private, "default_branch": "main", "description": "A " + name}, nil)
@@ -125,13 +126,13 @@ func (h *giteaHost) createRepository(root, name string, private bool) *hostTree 
 	return w
 }
 
-// cloneURL is where the administrator pushes to.
+// cloneURL returns the URL to which the administrator pushes.
 func (h *giteaHost) cloneURL(name string) string {
 	return strings.Replace(h.base, "://", "://"+h.token+":x-oauth-basic@", 1) + "/" + h.org + "/" + name + ".git"
 }
 
-// switchedProxy is an HTTP proxy that can be turned off: the host is down then, as far as
-// the server sees.
+// switchedProxy is an HTTP proxy that can be turned off, which makes the host unavailable
+// to the server.
 type switchedProxy struct {
 	*httptest.Server
 	off atomic.Bool
@@ -208,7 +209,7 @@ func (w *giteaWalk) start() {
 	w.tool.repository, w.hidden.repository = host.Host+"/"+w.org+"/tool", host.Host+"/"+w.org+"/hidden"
 }
 
-// run starts the server, with further arguments.
+// run starts the server with additional arguments.
 func (w *giteaWalk) run(args ...string) {
 	w.t.Helper()
 	s, err := startServerAt(w.address, w.root, os.Environ(), append([]string{"--config", w.config, "--data", filepath.Join(w.root, "data")}, args...)...)
@@ -216,7 +217,8 @@ func (w *giteaWalk) run(args ...string) {
 	w.server, w.tool.server, w.hidden.server = s, s, s
 }
 
-// expect runs a command and fails unless it exits as it should, and prints the text.
+// expect runs a command and fails the test unless it exits with the given status and
+// prints the text.
 func (w *giteaWalk) expect(exit int, text string, args ...string) {
 	w.t.Helper()
 	c, stderr := w.server.newCommand(args...)
@@ -236,7 +238,7 @@ func (w *giteaWalk) installHooks() {
 	w.expect(0, w.org+": active", "hooks", "install", "hub", "--config", w.config)
 }
 
-// pushAndMeasure pushes and logs how long it takes until each push is found.
+// pushAndMeasure pushes and logs the time until each push is searchable.
 func (w *giteaWalk) pushAndMeasure() {
 	w.t.Helper()
 	for _, word := range []string{"theorbo", "cittern", "sackbut", "hurdygurdy", "serpent"} {
@@ -249,7 +251,7 @@ func (w *giteaWalk) pushAndMeasure() {
 	}
 }
 
-// moveBranches creates, forces and deletes a branch.
+// moveBranches creates, force-pushes and deletes a branch.
 func (w *giteaWalk) moveBranches() {
 	w.t.Helper()
 	tree := w.tool
@@ -267,7 +269,7 @@ func (w *giteaWalk) moveBranches() {
 	tree.git("checkout", "-q", "main")
 }
 
-// rename renames the repository; its text stays and its webhook goes on.
+// rename renames the repository. Its text stays, and its webhook still works.
 func (w *giteaWalk) rename() {
 	w.t.Helper()
 	before := w.repositoryID("tool")
@@ -295,7 +297,7 @@ func (w *giteaWalk) archive() {
 	}
 }
 
-// removeRepository removes the private repository at the host, which announces it.
+// removeRepository removes the private repository at the host, which sends a webhook.
 func (w *giteaWalk) removeRepository() {
 	w.t.Helper()
 	w.call(http.MethodDelete, "repos/"+w.org+"/hidden", nil, nil)
@@ -305,7 +307,7 @@ func (w *giteaWalk) removeRepository() {
 	}
 }
 
-// revoke takes the token away: nothing is removed. With a new one all goes on.
+// revoke revokes the token: nothing is removed. With a new token everything resumes.
 func (w *giteaWalk) revoke() {
 	w.t.Helper()
 	w.revokeToken("first")
@@ -315,8 +317,8 @@ func (w *giteaWalk) revoke() {
 	w.expect(0, "", "connections", "sync", "hub", "--wait")
 }
 
-// takeDown has the host down while somebody pushes, and no webhook says so: nothing is
-// removed, and what was pushed is found once the host is back.
+// takeDown makes the host unavailable during a push that no webhook announces. Nothing is
+// removed, and the push is found once the host is available again.
 func (w *giteaWalk) takeDown() {
 	w.t.Helper()
 	w.expect(0, w.org+": removed", "hooks", "remove", "hub", "--config", w.config)
@@ -334,14 +336,15 @@ func (w *giteaWalk) takeDown() {
 	w.expect(0, "", "connections", "sync", "hub", "--wait")
 }
 
-// listedRepository is what the API says of a repository.
+// listedRepository is a repository as the API lists it.
 type listedRepository struct {
 	RepoID          int64 `json:"repoId"`
 	RepoDisplayName string
 	IsArchived      bool
 }
 
-// listed returns the repository of the organization with a name, or nothing.
+// listed returns the repository of the organization with the given name, or the zero
+// value.
 func (w *giteaWalk) listed(name string) listedRepository {
 	w.t.Helper()
 	_, answer, err := sendRequest(http.MethodGet, w.server.url+"/api/repos", http.Header{}, nil)

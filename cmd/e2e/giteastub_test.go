@@ -25,14 +25,14 @@ import (
 // stubToken is the administrator's token of a giteaStub.
 const stubToken = "0123456789abcdef0123456789abcdef01234567"
 
-// giteaStub is the part of Gitea's documented API that the scenario uses, over a real git
-// server whose pushes are announced as Gitea announces them.
+// giteaStub implements the part of Gitea's documented API that the scenario uses, over a
+// real git server. It announces pushes as Gitea does.
 type giteaStub struct {
 	t    *testing.T
 	url  string
 	root string
 	git  http.Handler
-	// deliveries are under way.
+	// deliveries waits for the deliveries in progress.
 	deliveries sync.WaitGroup
 
 	mu struct {
@@ -102,11 +102,11 @@ func newGiteaStub(t *testing.T) *giteaStub {
 func writeStubJSON(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // the client sees what is missing
+	_ = json.NewEncoder(w).Encode(body) // the client notices an incomplete response
 }
 
-// authorize accepts a token in each way that Gitea does. Tokens are made with a password,
-// which the stub does not check.
+// authorize accepts a token in each form that Gitea accepts. Tokens are created with a
+// password, which the stub does not check.
 func (g *giteaStub) authorize(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		user, _, basic := r.BasicAuth()
@@ -155,7 +155,7 @@ func (g *giteaStub) createRepository(w http.ResponseWriter, r *http.Request) {
 	var in stubRepository
 	var name struct{ Name string }
 	body := new(bytes.Buffer)
-	_, _ = body.ReadFrom(r.Body) // what is missing fails below
+	_, _ = body.ReadFrom(r.Body) // an incomplete body fails below
 	if json.Unmarshal(body.Bytes(), &in) != nil || json.Unmarshal(body.Bytes(), &name) != nil {
 		g.t.Errorf("%s", body)
 	}
@@ -261,7 +261,7 @@ func (g *giteaStub) deleteHook(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// serveGit serves a repository under its name, and announces what a push moved.
+// serveGit serves a repository under its name, and announces the refs that a push moved.
 func (g *giteaStub) serveGit(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimSuffix(r.PathValue("name"), ".git")
 	g.mu.Lock()
@@ -319,7 +319,7 @@ func (g *giteaStub) announceRefs(r *stubRepository, before, after map[string]str
 	}
 }
 
-// deliver sends an event to every webhook, as Gitea does: after its answer.
+// deliver sends an event to every webhook. Like Gitea, it does so after the response.
 func (g *giteaStub) deliver(name string, payload any) {
 	body, err := json.Marshal(payload)
 	if err != nil {

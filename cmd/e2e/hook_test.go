@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// hookSecret signs the deliveries of the tests; hookPath takes them.
+// hookSecret signs the deliveries of the tests. hookPath receives them.
 const (
 	hookSecret = "a secret of the end-to-end tests"
 	hookPath   = "/webhooks/genericGitHost/local"
 )
 
-// hookSecretText is how the secret is written in the settings.
+// hookSecretText is the secret in the form of the settings.
 var hookSecretText = "whsec_" + base64.StdEncoding.EncodeToString([]byte(hookSecret))
 
-// configText returns a configuration file with one signed connection and
-// leave to read repositories below root. JSON is YAML.
+// configText returns a configuration file with one signed connection and permission to
+// read repositories below root. JSON is valid YAML.
 func configText(root string) string {
 	text, _ := json.Marshal(map[string]any{
 		"git": map[string]any{"allowedRoots": []string{root}},
@@ -43,7 +43,7 @@ type push struct {
 	After      string `json:"after,omitempty"`
 }
 
-// deliverPush sends a signed push and returns the status and the answer.
+// deliverPush sends a signed push and returns the status and the response.
 func deliverPush(base, id string, p push) (int, string, error) {
 	body, err := json.Marshal(p)
 	if err != nil {
@@ -52,7 +52,7 @@ func deliverPush(base, id string, p push) (int, string, error) {
 	return sendRequest(http.MethodPost, base+hookPath, signedHeader(id, body), body)
 }
 
-// signedHeader returns the header of a delivery.
+// signedHeader returns the headers of a signed delivery.
 func signedHeader(id string, body []byte) http.Header {
 	now := strconv.FormatInt(time.Now().Unix(), 10)
 	mac := hmac.New(sha256.New, []byte(hookSecret))
@@ -65,7 +65,7 @@ func signedHeader(id string, body []byte) http.Header {
 	return header
 }
 
-// sendRequest sends a request and returns the status and the answer.
+// sendRequest sends a request and returns the status and the response.
 func sendRequest(method, url string, header http.Header, body []byte) (int, string, error) {
 	request, err := http.NewRequest(method, url, bytes.NewReader(body))
 	if err != nil {

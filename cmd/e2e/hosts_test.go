@@ -26,16 +26,17 @@ const hostSecret = "mira:a secret of the code hosts"
 // zeros is the commit of a ref that does not exist.
 const zeros = "0000000000000000000000000000000000000000"
 
-// codeHost says how a kind of host announces what happened: with the path of its
-// repository below the host, the name that Quarry gives it, and the payloads. base is the
-// URL of the host, path that of the repository.
+// codeHost describes how a kind of host announces events: the path of its repository on
+// the host, the name that Quarry gives it, and the payloads. base is the URL of the host,
+// path that of the repository.
 type codeHost struct {
 	kind, path, name string
-	// authenticate adds what proves the delivery; the URL may get a query.
+	// authenticate signs or otherwise authenticates the delivery. It may return a query
+	// for the URL.
 	authenticate func(h http.Header, body []byte) (query string)
-	event        http.Header // of a push
+	event        http.Header // headers of a push
 	push         func(base, ref, before, after string) any
-	removed      func(base string) (event http.Header, body any) // nil: the host announces none
+	removed      func(base string) (event http.Header, body any) // nil if the host does not announce removals
 }
 
 func hmacHeader(name, prefix string) func(http.Header, []byte) string {
@@ -49,7 +50,7 @@ func hmacHeader(name, prefix string) func(http.Header, []byte) string {
 
 type object = map[string]any
 
-// codeHosts are all kinds but genericGitHost, which the other tests use.
+// codeHosts returns all kinds except genericGitHost, which the other tests use.
 func codeHosts() []codeHost {
 	github := func(base string) object {
 		return object{"id": 1, "full_name": "meadow/github", "clone_url": base + "/meadow/github.git", "html_url": base + "/meadow/github", "default_branch": "main"}
@@ -153,9 +154,9 @@ func codeHosts() []codeHost {
 	}
 }
 
-// TestCodeHosts walks through the life of a repository on each kind of code host, over a
-// real git server: registered by its first push, pushed to, a branch created, forced and
-// deleted, and removed. Each delivery is forged once before it is sent.
+// TestCodeHosts follows the life of a repository on each kind of code host, over a real
+// git server: registered by its first push, pushed to, a branch created, force-pushed and
+// deleted, and removed. Before each delivery, the test sends a forged one.
 func TestCodeHosts(t *testing.T) {
 	root := t.TempDir()
 	repositories := filepath.Join(root, "repositories")
@@ -206,20 +207,20 @@ func TestCodeHosts(t *testing.T) {
 	}
 }
 
-// hostUsers are the users that git needs with the token, by the path of the repository.
+// hostUsers maps the path of a repository to the user that git must send with the token.
 var hostUsers = map[string]string{
 	"meadow/github.git": "x-access-token", "meadow/tools/gitlab.git": "oauth2", "tools/gerrit": "indexer", "scm/meadow/stash.git": "x-token-auth",
 	"meadow/cloud.git": "x-token-auth", "meadow/Tools/_git/azure": "user",
 	// meadow/gitea.git: the token is the user.
 }
 
-// hostTokens are what the code host has accepted as a token, the current one last.
+// hostTokens holds all tokens that the code host has used, the current one last.
 type hostTokens struct {
 	mu  sync.Mutex
 	all []string
 }
 
-// renew makes a new token, which the server has to read from its file.
+// renew creates a new token, which the server must read from its file.
 func (k *hostTokens) renew(t *testing.T, file string) {
 	t.Helper()
 	k.mu.Lock()
@@ -229,7 +230,8 @@ func (k *hostTokens) renew(t *testing.T, file string) {
 	writeTextFile(t, file, token+"\n")
 }
 
-// require lets in who has the current token, with the user that the kind of host wants.
+// require accepts only requests with the current token and the user that the kind of host
+// expects.
 func (k *hostTokens) require(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		k.mu.Lock()
@@ -254,7 +256,8 @@ func (k *hostTokens) require(next http.Handler) http.Handler {
 	})
 }
 
-// checkAbsent fails if a token is in the log, or in a file of the data directory.
+// checkAbsent fails the test if a token is in the log, or in a file of the data
+// directory.
 func (k *hostTokens) checkAbsent(t *testing.T, log, dir string) {
 	t.Helper()
 	holds := func(text string) bool {
@@ -265,7 +268,7 @@ func (k *hostTokens) checkAbsent(t *testing.T, log, dir string) {
 	}
 	if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil // it was deleted in between
+			return nil // deleted in the meantime
 		}
 		if b, err := os.ReadFile(path); err == nil && holds(string(b)) {
 			t.Errorf("%s has a token", path)
@@ -316,14 +319,14 @@ func (w *hostWalk) walk() {
 	}
 }
 
-// pushBranch moves a branch on the host, which announces it.
+// pushBranch moves a branch on the host and announces it.
 func (w *hostWalk) pushBranch(branch, before, after string) {
 	w.t.Helper()
 	w.must(runGit(w.dir, "push", "-q", "--force", w.bare, "HEAD:refs/heads/"+branch))
 	w.announce(w.h.event, w.h.push(w.base, "refs/heads/"+branch, before, after))
 }
 
-// announce sends a delivery, after a forged one that must be refused.
+// announce sends a delivery, after a forged one that must be rejected.
 func (w *hostWalk) announce(event http.Header, payload any) {
 	w.t.Helper()
 	body, err := json.Marshal(payload)

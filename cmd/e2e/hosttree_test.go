@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// hostTree is a work tree of a repository on a code host, and the server that indexes the
-// repository under a name.
+// hostTree is a work tree of a repository on a code host, and the server that has indexed
+// the repository.
 type hostTree struct {
 	t          *testing.T
 	dir        string
@@ -35,24 +35,24 @@ func (w *hostTree) git(args ...string) {
 	w.must(runGit(w.dir, args...))
 }
 
-// commit adds a file that holds the word and returns the commit.
+// commit adds and commits a file that contains the word. It returns the commit.
 func (w *hostTree) commit(word string) string {
 	w.t.Helper()
 	w.must(os.WriteFile(filepath.Join(w.dir, word+".txt"), []byte("here is a "+word+"\n"), 0o600))
 	w.git("add", "-A")
-	// Gerrit wants a change ID in the message of what is pushed for review.
+	// Gerrit requires a change ID in the message of a commit that is pushed for review.
 	w.git("commit", "-q", "-m", fmt.Sprintf("%s\n\nChange-Id: I%x", word, sha1.Sum([]byte(word))))
 	return commitOf(w.dir, "HEAD")
 }
 
-// push pushes to the host that the tree was cloned from.
+// push pushes to the host from which the tree was cloned.
 func (w *hostTree) push(refspecs ...string) {
 	w.t.Helper()
 	w.git(append([]string{"push", "-q", "origin"}, refspecs...)...)
 }
 
-// await waits until the repository has that many matches of a query, for the operator:
-// some hosts do not say that a repository is public.
+// await waits until a query in the repository has the given number of matches. It queries
+// as the operator, because some hosts do not report whether a repository is public.
 func (w *hostTree) await(query string, want int) {
 	w.t.Helper()
 	said := ""

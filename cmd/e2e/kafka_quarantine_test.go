@@ -9,8 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
 
-// TestSharedSegmentsHealOnKafka damages an object of a segment directory that two processes
-// share, and starts both again: each of them scrubs the same objects at the same time, one
+// TestSharedSegmentsHealOnKafka damages an object in a segment directory that two
+// processes share, and restarts both. Both scrub the same objects at the same time, one
 // moves the damaged one to the quarantine, and both answer as before.
 func TestSharedSegmentsHealOnKafka(t *testing.T) {
 	if testing.Short() {
@@ -23,7 +23,7 @@ func TestSharedSegmentsHealOnKafka(t *testing.T) {
 	if err := runGit("", "init", "-q", "-b", "main", c.tree); err != nil {
 		t.Fatal(err)
 	}
-	// Enough files that the segment store has a manifest as well.
+	// These are enough files for a manifest in the segment store.
 	for i := range largeImport {
 		writeTextFile(t, filepath.Join(c.tree, fmt.Sprintf("file%04d.txt", i)), fmt.Sprintf("kettle %d stands on shelf %d\n", i, i*i))
 	}
@@ -94,8 +94,8 @@ func TestSharedSegmentsHealOnKafka(t *testing.T) {
 	stopServers()
 }
 
-// wrongAnswer says what a server answers wrongly, or that a comparison with git finds
-// differences.
+// wrongAnswer describes a wrong answer of a server, or differences from git. It is empty
+// if there are none.
 func wrongAnswer(s *server) string {
 	for word, want := range map[string]int{"theorbo": 1, "kettle": largeImport} {
 		if n, err := countMatches(s.url, word); err != nil || n != want {

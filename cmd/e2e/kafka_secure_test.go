@@ -18,16 +18,16 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
 
-// Bounds of a start that the brokers refuse: how long it may take on a busy
-// machine, and how many connections it may open before it gives up.
+// These are bounds of a start that the brokers refuse: its duration on a busy machine,
+// and the number of connections that it may open before it gives up.
 const (
 	refusalDeadline = 20 * time.Second
 	maxRefused      = 5
 )
 
-// TestSecureKafka configures TLS and SASL in quarry.yaml: with the right settings
-// the server indexes and finds; with wrong ones it ends with one line that says
-// what to check, and does not storm the broker.
+// TestSecureKafka configures TLS and SASL in quarry.yaml. With correct settings the
+// server indexes and finds. With wrong settings it exits with one line that names the
+// setting to check, and does not flood the broker with connections.
 func TestSecureKafka(t *testing.T) {
 	broker := kafkatest.StartSecure(t, "quarry", "right-horse")
 	dir := t.TempDir()
@@ -90,8 +90,8 @@ func TestSecureKafka(t *testing.T) {
 	}
 }
 
-// wantRefusal starts the server and wants it to end with exit code 1 and one line
-// that says all of these.
+// wantRefusal starts the server and expects it to exit with code 1 and one line that
+// contains all texts.
 func wantRefusal(t *testing.T, config string, says []string) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "quarry", "serve", "--config", config, "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0")
@@ -108,7 +108,7 @@ func wantRefusal(t *testing.T, config string, says []string) {
 		t.Errorf("it took %v, want at most %v", took, refusalDeadline)
 	}
 	lines := slices.DeleteFunc(strings.Split(strings.TrimSpace(string(out)), "\n"), func(line string) bool {
-		return strings.Contains(line, `msg="memory limits"`) // every start says them
+		return strings.Contains(line, `msg="memory limits"`) // every start logs this line
 	})
 	if len(lines) != 1 {
 		t.Errorf("%d lines, want one", len(lines))
@@ -123,10 +123,10 @@ func wantRefusal(t *testing.T, config string, says []string) {
 	}
 }
 
-// kafkaConfiguration is that of the other tests, with Kafka as the log.
+// kafkaConfiguration returns the configuration of the other tests, with Kafka as the log.
 func kafkaConfiguration(root string, kafka map[string]any) string {
 	var c map[string]any
-	_ = json.Unmarshal([]byte(configText(root)), &c) // it is what Marshal made
+	_ = json.Unmarshal([]byte(configText(root)), &c) // configText returns valid JSON
 	c["log"] = map[string]any{"driver": "kafka", "kafka": kafka}
 	text, _ := json.Marshal(c)
 	return string(text)
@@ -139,7 +139,7 @@ func writeTextFile(t *testing.T, path, text string) {
 	}
 }
 
-// proxy passes connections on to a broker and counts them.
+// proxy forwards connections to a broker and counts them.
 type proxy struct {
 	address     string
 	connections atomic.Int64
@@ -167,7 +167,7 @@ func startProxy(t *testing.T, to string) *proxy {
 	return p
 }
 
-// proxyConnection copies both ways until both sides have ended.
+// proxyConnection copies in both directions until both sides have ended.
 func proxyConnection(client net.Conn, to string) {
 	defer func() { _ = client.Close() }()
 	broker, err := net.Dial("tcp", to)
@@ -179,13 +179,13 @@ func proxyConnection(client net.Conn, to string) {
 	for _, way := range [][2]net.Conn{{client, broker}, {broker, client}} {
 		copying.Go(func() {
 			_, _ = io.Copy(way[0], way[1])
-			_ = way[0].(*net.TCPConn).CloseWrite() // the other side may go on
+			_ = way[0].(*net.TCPConn).CloseWrite() // the other direction may continue
 		})
 	}
 	copying.Wait()
 }
 
-// otherAuthority is a certificate that has signed nothing here.
+// otherAuthority is a CA certificate that has signed nothing here.
 const otherAuthority = `-----BEGIN CERTIFICATE-----
 MIIBdjCCAR2gAwIBAgIUf35bfJHKhxLwqNz6mGurwnfAoVkwCgYIKoZIzj0EAwIw
 EDEOMAwGA1UEAwwFb3RoZXIwIBcNMjYxMTIxMjI0NTU1WhgPMjEyNjEwMjgyMjQ1

@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog/kafkatest"
 )
 
-// TestScriptsOnKafka runs the scripts that hold on any log, each on a broker of
-// its own: the topics have fixed names.
+// TestScriptsOnKafka runs the scripts that work on any log. Each runs on its own broker,
+// because the topics have fixed names.
 func TestScriptsOnKafka(t *testing.T) {
 	for _, script := range []string{"first_light", "branches", "replay", "deliveries", "deadletters", "backup", "erase"} {
 		t.Run(script, func(t *testing.T) {
@@ -29,9 +29,9 @@ func TestScriptsOnKafka(t *testing.T) {
 	}
 }
 
-// TestRolesOnKafka runs each role as a separate process, on three brokers. The
-// processes share only the brokers and the segment store. Then two brokers die and
-// come back.
+// TestRolesOnKafka runs each role as a separate process, on three brokers. The processes
+// share only the brokers and the segment store. Then two brokers are killed and
+// restarted.
 func TestRolesOnKafka(t *testing.T) {
 	brokers := kafkatest.StartCluster(t, 3)
 	dir := t.TempDir()
@@ -75,8 +75,8 @@ func TestRolesOnKafka(t *testing.T) {
 	brokersAway(t, brokers, c, servers["ingest"].url)
 }
 
-// eraseByRole erases a second repository: the process with the projections has no mirrors
-// and says that it checked none, and the worker has removed its own.
+// eraseByRole erases a second repository. The process with the projections has no mirrors
+// and reports that it checked none; the worker has removed the text from its own.
 func eraseByRole(t *testing.T, c *crashing, query *server, mirrors string) {
 	t.Helper()
 	count := func() int {
@@ -108,12 +108,12 @@ func eraseByRole(t *testing.T, c *crashing, query *server, mirrors string) {
 	c.awaitWord("cittern")
 }
 
-// pushBound is how long the refusal of a webhook may take: ingest.appendTimeout,
-// and some time for a busy machine.
+// pushBound bounds the time until a webhook is refused: ingest.appendTimeout, plus some
+// time for a busy machine.
 const pushBound = 8*time.Second + 4*time.Second
 
-// brokersAway kills two of three brokers: a push gets a retryable error in time,
-// and searches go on. When the brokers are back the push is accepted and found.
+// brokersAway kills two of three brokers. A push gets a retryable error in time, and
+// searches still work. When the brokers are back, the push is accepted and found.
 func brokersAway(t *testing.T, brokers *kafkatest.Cluster, c *crashing, ingest string) {
 	c.commitFile("third", "here is a sackbut")
 	body, err := json.Marshal(push{Repository: c.tree, Ref: "refs/heads/main", After: commitOf(c.tree, "HEAD")})

@@ -15,9 +15,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestTopicsOnKafka begins with an events topic that keeps records for an hour:
-// quarry topics shows it, and quarry serve refuses to start with it unless
-// configured to.
+// TestTopicsOnKafka starts with an events topic that keeps records for an hour: quarry
+// topics reports it, and quarry serve refuses to start with it unless the settings allow
+// it.
 func TestTopicsOnKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
 	createBadTopic(t, broker)
@@ -50,7 +50,7 @@ func TestTopicsOnKafka(t *testing.T) {
 	wantTexts(t, s.output.String(), "level=WARN", "retention.ms of quarry.events")
 }
 
-// TestTopicsOfEmbeddedLog needs no broker.
+// TestTopicsOfEmbeddedLog runs quarry topics without a broker.
 func TestTopicsOfEmbeddedLog(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	if out, code := runTopics(t, "describe", "--data", data); code != 1 || !strings.Contains(out, "no embedded log") {
@@ -83,7 +83,7 @@ func TestTopicsOfEmbeddedLog(t *testing.T) {
 	}
 }
 
-// createBadTopic makes an events topic whose records the broker deletes after an hour.
+// createBadTopic creates an events topic whose records the broker deletes after an hour.
 func createBadTopic(t *testing.T, broker *kafkatest.Broker) {
 	t.Helper()
 	log, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: broker.Addresses})
@@ -96,7 +96,7 @@ func createBadTopic(t *testing.T, broker *kafkatest.Broker) {
 	}
 }
 
-// runTopics runs quarry topics and returns what it prints and its exit code.
+// runTopics runs quarry topics and returns its output and exit code.
 func runTopics(t *testing.T, arguments ...string) (string, int) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "quarry", append([]string{"topics"}, arguments...)...)

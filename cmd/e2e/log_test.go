@@ -28,8 +28,8 @@ func linesOf(t *testing.T, id string, servers ...*server) map[string]map[string]
 	return lines
 }
 
-// followPush checks that the logs of servers have a line for each step of a push,
-// from its receipt until it is searchable.
+// followPush checks that the logs of servers contain a line for each step of a push, from
+// its receipt until it is searchable.
 func followPush(t *testing.T, id, commit string, servers ...*server) {
 	t.Helper()
 	steps := []string{"delivery accepted", "fetched", "revision indexed", "push is searchable"}
@@ -44,7 +44,7 @@ func followPush(t *testing.T, id, commit string, servers ...*server) {
 			t.Errorf("%s: no line %q; have %v", id, step, lines)
 			continue
 		}
-		// A process with the role ingest alone knows the name that the payload gives.
+		// A process with only the role ingest knows the name in the payload.
 		if line["repository"] != "demo" && (step != steps[0] || len(servers) == 1) {
 			t.Errorf("%s: repository is %v, want its name", step, line["repository"])
 		}
@@ -62,8 +62,8 @@ func followPush(t *testing.T, id, commit string, servers ...*server) {
 	}
 }
 
-// TestLogOfAPush: a person who has the delivery ID of a code host finds every step
-// of the push in the log, and why another delivery led to nothing.
+// TestLogOfAPush checks that the log contains, under the delivery ID of the code host,
+// every step of a push, and the reason why another delivery had no effect.
 func TestLogOfAPush(t *testing.T) {
 	t.Setenv("QUARRY_LOGGING_FORMAT", "json")
 	c := newCrashing(t)

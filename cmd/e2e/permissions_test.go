@@ -15,13 +15,12 @@ import (
 	"testing"
 )
 
-// others are the permissions of all users except the owner of a file.
+// others are the permission bits for all users except the owner.
 const others = 0o077
 
-// TestDataIsClosedToOtherUsers starts a server with a umask that makes every new
-// file readable by all users, on directories that an administrator has made
-// readable by all, and checks everything that the server and an offline command
-// write there.
+// TestDataIsClosedToOtherUsers starts a server with a umask that makes every new file
+// readable by all users, on directories that an administrator has made readable by all.
+// It checks everything that the server and an offline command write there.
 func TestDataIsClosedToOtherUsers(t *testing.T) {
 	before := syscall.Umask(0)
 	t.Cleanup(func() { syscall.Umask(before) })
@@ -55,7 +54,7 @@ func TestDataIsClosedToOtherUsers(t *testing.T) {
 	}
 	c.stopAndLook(dir, elsewhere)
 
-	// As an earlier version, or a copy of the files, has left them.
+	// Make files accessible, as an earlier version or a copy of the files may leave them.
 	opened := 0
 	for _, root := range []string{c.data, elsewhere} {
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
@@ -75,14 +74,15 @@ func TestDataIsClosedToOtherUsers(t *testing.T) {
 	}
 	start()
 	closed := regexp.MustCompile(`level=WARN msg="closed files and directories to other users[^\n]* changed=(\d+)`)
-	// The directories are closed before anything is opened, and what is in them while the server works.
+	// The directories are made private before anything is opened, and their contents
+	// while the server runs.
 	if !pollUntil(awaitDeadline, func() bool { return len(closed.FindAllString(c.server.output.String(), 2)) == 2 }) {
 		t.Errorf("close %d files that were open to others: want two reports of it in the log:\n%s", opened, c.server.output)
 	}
 	c.stopAndLook(dir, elsewhere)
 }
 
-// pushUntilMerged pushes until segments were merged.
+// pushUntilMerged pushes until segments have been merged.
 func (c *crashing) pushUntilMerged() {
 	c.t.Helper()
 	for c.pushes < 64 && !c.hasMerged() {
@@ -106,8 +106,8 @@ func (c *crashing) hasMerged() bool {
 	return err == nil && regexp.MustCompile(`(?m)^quarry_compactor_merges_total\S* [1-9]`).MatchString(text)
 }
 
-// stopAndLook stops the server, lets an offline command work on its directories, and
-// reports everything that others may use.
+// stopAndLook stops the server, runs an offline command on its directories, and reports
+// everything that other users can access.
 func (c *crashing) stopAndLook(dir, projections string) {
 	c.t.Helper()
 	c.checkPermissions(projections) // while the server runs
@@ -122,14 +122,15 @@ func (c *crashing) stopAndLook(dir, projections string) {
 	c.checkPermissions(projections)
 }
 
-// checkPermissions reports what others may use, except for the directories that the test has made.
+// checkPermissions reports what other users can access, except for the directories that
+// the test has created.
 func (c *crashing) checkPermissions(projections string) {
 	c.t.Helper()
 	seen := 0
 	for _, root := range []string{c.data, projections} {
 		err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil // removed meanwhile
+				return nil // removed in the meantime
 			}
 			if err != nil || path == root {
 				return err

@@ -10,14 +10,14 @@ import (
 	"testing"
 )
 
-// reloading is a server whose file changes while it runs.
+// reloading is a server whose settings file changes while it runs.
 type reloading struct {
 	*crashing
-	secret string // file
-	seen   int    // of the output
+	secret string // path of the secret's file
+	seen   int    // length of the output seen so far
 }
 
-// writeConfig writes the file of the settings, with the parts that tests change.
+// writeConfig writes the settings file, with the values that tests change.
 func (r *reloading) writeConfig(level, timeout string, more ...any) {
 	r.t.Helper()
 	connection := func(name string) map[string]any {
@@ -37,7 +37,7 @@ func (r *reloading) writeConfig(level, timeout string, more ...any) {
 	writeTextFile(r.t, r.config, string(text))
 }
 
-// hangUp sends SIGHUP and returns the line that says what happened to it.
+// hangUp sends SIGHUP and returns the log line about the reload.
 func (r *reloading) hangUp() (line map[string]any) {
 	r.t.Helper()
 	if err := r.server.cmd.Process.Signal(syscall.SIGHUP); err != nil {
@@ -58,7 +58,7 @@ func (r *reloading) hangUp() (line map[string]any) {
 	return line
 }
 
-// metricValue returns the value of a metric without labels, as it is written.
+// metricValue returns the value of a metric without labels as text.
 func (r *reloading) metricValue(name string) string {
 	r.t.Helper()
 	response, err := http.Get(r.server.url + "/metrics")
@@ -75,8 +75,8 @@ func (r *reloading) metricValue(name string) string {
 	return value
 }
 
-// deliverTo sends an empty delivery, signed by the secret of the tests, and returns
-// the status: 401 with another secret, 404 without the connection.
+// deliverTo sends an empty delivery, signed with the secret of the tests, and returns the
+// status: 401 with another secret, 404 without the connection.
 func (r *reloading) deliverTo(connection string) int {
 	r.t.Helper()
 	body := []byte(`{"repository":"nothing"}`)
@@ -102,7 +102,7 @@ func TestReload(t *testing.T) {
 	if line := r.hangUp(); line["changed"] != "" || line["restart_needed"] != "" {
 		t.Errorf("nothing has changed: %v", line)
 	}
-	// The file of a secret, and nothing else.
+	// Only the file of a secret changes.
 	writeTextFile(t, r.secret, hookSecretText)
 	if line := r.hangUp(); line["changed"] != "connections" || line["restart_needed"] != "" {
 		t.Errorf("another secret: %v", line)
@@ -110,7 +110,7 @@ func TestReload(t *testing.T) {
 	if status := r.deliverTo("local"); status == http.StatusUnauthorized {
 		t.Error("the new secret is not taken")
 	}
-	// Level and connections change, the time limit of searches wants a restart.
+	// Level and connections change; the time limit of searches needs a restart.
 	r.writeConfig("debug", "10s", "second")
 	if line := r.hangUp(); line["changed"] != "logging.level,connections" || line["restart_needed"] != "query.timeout" || line["level"] != "WARN" {
 		t.Errorf("level, connections and a limit: %v", line)
@@ -132,7 +132,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("metrics after a reload: success %s, time %s", got, taken)
 	}
 
-	// A file that is wrong changes nothing, even where the rest of it is right.
+	// An invalid file changes nothing, even if the rest of it is valid.
 	for what, spoil := range map[string]func(){
 		"yaml":             func() { writeTextFile(t, r.config, "logging: {level: error}\nconnections: [") },
 		"a setting":        func() { writeTextFile(t, r.config, "logging: {level: error}\nquery: {timeout: soon}\n") },
@@ -154,7 +154,8 @@ func TestReload(t *testing.T) {
 			t.Errorf("%s: the connections have changed: %d", what, status)
 		}
 	}
-	// What is removed is gone, and the remark on the restart stays until it is made.
+	// A removed connection is gone, and the message about the restart remains until the
+	// restart.
 	writeTextFile(t, r.secret, hookSecretText)
 	r.writeConfig("info", "10s")
 	if line := r.hangUp(); line["changed"] != "logging.level,connections" || line["restart_needed"] != "query.timeout" {
@@ -169,7 +170,7 @@ func TestReload(t *testing.T) {
 	c.server = nil
 }
 
-// seriesOf counts the series of deliveries to a connection.
+// seriesOf returns the number of series of deliveries to a connection.
 func (r *reloading) seriesOf(connection string) int {
 	r.t.Helper()
 	response, err := http.Get(r.server.url + "/metrics")

@@ -20,14 +20,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// indexedPackage is a small package with a method of the same name in two types, one of
-// them behind an interface or a result, after characters that take one, two and four bytes.
+// indexedPackage is a small package in which two types have a method with the same name.
+// One of them is called through an interface or a result, after characters of one, two
+// and four bytes.
 type indexedPackage struct {
 	tool  string
 	files map[string]string
-	// command returns the program that writes index.scip into its directory, or skips.
+	// command returns the command that writes index.scip into its directory, or skips the
+	// test.
 	command func(t *testing.T) []string
-	// pick is a line whose call is of the method that definition says.
+	// line contains a call, and definition is the line of the method that it calls.
 	file, line, call, definition string
 }
 
@@ -109,7 +111,7 @@ const kettle = pick();
 	{
 		tool: "scip-python", file: "main.py", line: "boil(100)", call: "boil", definition: "pot.py:4",
 		command: func(t *testing.T) []string {
-			none := filepath.Join(t.TempDir(), "packages.json") // those that are installed
+			none := filepath.Join(t.TempDir(), "packages.json") // use installed programs only
 			if err := os.WriteFile(none, []byte("[]"), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -143,7 +145,7 @@ print("é 🫖"); kettle.boil(100)
 	},
 }
 
-// programPath returns where a program is, or skips.
+// programPath returns the path of a program, or skips the test.
 func programPath(t *testing.T, name string) string {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -157,15 +159,15 @@ func programPath(t *testing.T, name string) string {
 	return path
 }
 
-// nodeIndexer returns the command of an indexer of npm, or skips.
+// nodeIndexer returns the command of an npm indexer, or skips the test.
 func nodeIndexer(t *testing.T, program string) []string {
 	t.Helper()
 	program = filepath.Join("@sourcegraph", program)
 	return []string{"node", filepath.Join(nodeModules(t, program), program), "index"}
 }
 
-// TestIndexers has each indexer write the index of a small package, uploads that, and
-// compares the answers at every name with what the indexer wrote there.
+// TestIndexers makes each indexer write the index of a small package, uploads the index,
+// and compares the results at every name with the index.
 func TestIndexers(t *testing.T) {
 	c := newCrashing(t)
 	c.startServer()
@@ -229,7 +231,7 @@ func (c *crashing) runQuarry(t *testing.T, args ...string) string {
 	return string(out)
 }
 
-// post sends a JSON body and decodes the answer, which must be 200.
+// post sends a JSON body and decodes the response, whose status must be 200.
 func (c *crashing) post(t *testing.T, path string, body, answer any) {
 	t.Helper()
 	text, err := json.Marshal(body)
@@ -249,15 +251,15 @@ func (c *crashing) post(t *testing.T, path string, body, answer any) {
 	}
 }
 
-// scipIndex is what an indexer wrote, in lines and columns from 1, columns in characters.
+// scipIndex is a decoded index, with lines and columns from 1, and columns in characters.
 type scipIndex struct {
 	root        string
 	tool        string
 	places      []scipPlace
-	information map[string]scip.Information // by symbol, and file of a local one
+	information map[string]scip.Information // by symbol, and by file for a local one
 }
 
-// scipPlace is an occurrence.
+// scipPlace is the place of an occurrence.
 type scipPlace struct {
 	file, word, text      string // of the line
 	symbol                string
@@ -306,7 +308,7 @@ func (x *scipIndex) VisitDocument(d *scip.Document) error {
 	return nil
 }
 
-// symbolIn tells local symbols of files apart.
+// symbolIn returns a name that distinguishes the local symbols of different files.
 func symbolIn(symbol, file string) string {
 	if strings.HasPrefix(symbol, "local ") {
 		return symbol + " in " + file
@@ -314,7 +316,7 @@ func symbolIn(symbol, file string) string {
 	return symbol
 }
 
-// toBytes returns the byte of a line at a column.
+// toBytes returns the byte offset of a column in a line.
 func toBytes(unit scip.Encoding, line string, column int) int {
 	switch unit {
 	case scip.UTF16:
@@ -325,8 +327,9 @@ func toBytes(unit scip.Encoding, line string, column int) int {
 	return column
 }
 
-// list returns the places of the symbol at a place, sorted: those that define it, one
-// without a name for a whole file among them, or all with a name.
+// list returns the sorted places of the symbol at a place. With definitions, it returns
+// the places that define the symbol, including those without a name for a whole file;
+// otherwise all places with a name.
 func (x *scipIndex) list(at *scipPlace, definitions bool) (out []string) {
 	for i := range x.places {
 		if p := &x.places[i]; p.symbol == at.symbol && (definitions && p.defined || !definitions && p.columns > 0) {
@@ -353,8 +356,8 @@ func countPlaces(places []string) map[string]int {
 
 var wholeName = regexp.MustCompile(`^[A-Za-z_]\w*$`)
 
-// compare requests the definitions, references and hover text at a place, and compares them
-// with the index. Of several symbols at one place, the first counts.
+// compare requests the definitions, references and hover text at a place, and compares
+// them with the index. If several symbols are at one place, the first counts.
 func (x *scipIndex) compare(t *testing.T, c *crashing, repo string, at *scipPlace, compared map[string]int) {
 	t.Helper()
 	first := slices.IndexFunc(x.places, func(p scipPlace) bool { return p.file == at.file && p.line == at.line && p.column == at.column })

@@ -20,7 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// bigUpload is a repository with an index of some megabytes.
+// bigUpload is a repository with an index of several megabytes.
 type bigUpload struct {
 	*crashing
 	commit string
@@ -29,7 +29,8 @@ type bigUpload struct {
 
 const (
 	bigFiles = 30
-	// bigTexts counts the symbols that a file describes, each with a text that does not compress.
+	// bigTexts is the number of symbols that a file describes, each with an
+	// incompressible text.
 	bigTexts = 50
 )
 
@@ -62,7 +63,7 @@ func newBigUpload(t *testing.T) *bigUpload {
 	return b
 }
 
-// address returns that of an upload of the commit.
+// address returns the URL for uploads of the commit.
 func (b *bigUpload) address() string {
 	response, err := clientOf(strings.TrimPrefix(b.server.url, "http://")).Get(b.server.url + "/api/repos")
 	if err != nil {
@@ -78,7 +79,7 @@ func (b *bigUpload) address() string {
 	return fmt.Sprintf("%s/api/repos/%d/scip?commit=%s", b.server.url, repos[0].RepoID, b.commit)
 }
 
-// send uploads a body of a length, or of one that is not known (-1).
+// send uploads a body of the given length, or of unknown length (-1).
 func (b *bigUpload) send(address string, body io.Reader, size int64) (int, string, error) {
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, address, body)
 	if err != nil {
@@ -95,7 +96,7 @@ func (b *bigUpload) send(address string, body io.Reader, size int64) (int, strin
 	return response.StatusCode, string(answer), err
 }
 
-// checkUploads checks that answers are precise if the upload is listed and only then, and that
+// checkUploads checks that results are precise exactly if the upload is listed, and that
 // no file of an unfinished upload is left.
 func (b *bigUpload) checkUploads(when string, listed bool) {
 	b.t.Helper()
@@ -116,7 +117,7 @@ func (b *bigUpload) hasUpload() bool {
 	return strings.Contains(b.runQuarry(b.t, "scip", "list", "demo"), b.commit[:12])
 }
 
-// unfinishedBytes returns the size of the files of uploads that are not announced.
+// unfinishedBytes returns the size of the files of uploads that were not announced.
 func (b *bigUpload) unfinishedBytes() (total int64) {
 	names, err := filepath.Glob(filepath.Join(b.data, "scip", "upload-*"))
 	if err != nil {
@@ -130,9 +131,9 @@ func (b *bigUpload) unfinishedBytes() (total int64) {
 	return total
 }
 
-// TestKillDuringUpload kills the server in the middle of the upload of a precise index, and
-// at moments around its end. Afterwards all of it counts or nothing, and the next upload
-// succeeds.
+// TestKillDuringUpload kills the server in the middle of the upload of a precise index,
+// and at moments around its end. Afterwards the upload counts completely or not at all,
+// and the next upload succeeds.
 func TestKillDuringUpload(t *testing.T) {
 	seed := crashSeed(t)
 	t.Logf("QUARRY_SEED=%d repeats the moments of this run", seed)
@@ -174,7 +175,7 @@ func TestKillDuringUpload(t *testing.T) {
 		stopped := make(chan struct{})
 		go func() {
 			defer close(stopped)
-			_, _, _ = b.send(address, bytes.NewReader(b.index), int64(len(b.index))) // killed meanwhile, or not
+			_, _, _ = b.send(address, bytes.NewReader(b.index), int64(len(b.index))) // may be killed during the upload
 		}()
 		<-time.After(time.Duration(random.Int64N(int64(200 * time.Millisecond))))
 		b.server.killProcess()
@@ -194,7 +195,8 @@ func TestKillDuringUpload(t *testing.T) {
 	b.checkUploads("uploaded again", true)
 }
 
-// TestHugeUpload refuses two gigabytes, which a generator makes, in bounded memory.
+// TestHugeUpload checks that an upload of two generated gigabytes is rejected in bounded
+// memory.
 func TestHugeUpload(t *testing.T) {
 	b := newBigUpload(t)
 	address := b.address()
@@ -222,12 +224,12 @@ func TestHugeUpload(t *testing.T) {
 
 const (
 	hugeBytes = 2 << 30
-	// maxGrowth bounds the memory that reading an upload takes: buffers, a document of a
-	// megabyte some times over, and what the collector lets grow before it runs.
+	// maxGrowth bounds the memory for reading an upload: buffers, a document of one
+	// megabyte several times over, and garbage that is not collected yet.
 	maxGrowth = 100 << 20
 )
 
-// repeatedReader reads a text again and again.
+// repeatedReader reads a text repeatedly.
 type repeatedReader struct {
 	text []byte
 	at   int
@@ -242,8 +244,7 @@ func (r *repeatedReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// peakBytes returns the most memory that the server has had; 0 where the system does not
-// say.
+// peakBytes returns the peak memory of the server, or 0 if the system does not report it.
 func (s *server) peakBytes(t *testing.T) (n int64) {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))

@@ -17,7 +17,7 @@ func TestScriptsOnEmbeddedLog(t *testing.T) {
 	runScripts(t, scripts, nil)
 }
 
-// runScripts runs scripts with further environment variables.
+// runScripts runs scripts with additional environment variables.
 func runScripts(t *testing.T, scripts []string, environ map[string]string) {
 	testscript.Run(t, testscript.Params{
 		Files: scripts,

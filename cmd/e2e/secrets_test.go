@@ -18,15 +18,15 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
-// leaks are the secrets of a server and everything where they must not be.
+// leaks holds the secrets of a server and searches the places where they must not appear.
 type leaks struct {
 	t       *testing.T
 	s       *server
 	secrets map[string]string // name to value
 }
 
-// sendRequest sends a request with a credential, reports what it was answered, and keeps
-// the values of cookies as secrets.
+// sendRequest sends a request with a credential, searches the response for leaks, and
+// keeps the values of cookies as secrets.
 func (l *leaks) sendRequest(name, method, path string, header http.Header, body any) map[string]any {
 	l.t.Helper()
 	text, err := json.Marshal(body)
@@ -57,12 +57,12 @@ func (l *leaks) sendRequest(name, method, path string, header http.Header, body 
 		l.t.Fatal(err)
 	}
 	out := map[string]any{}
-	_ = json.Unmarshal(answer, &out) // pages are no JSON objects
+	_ = json.Unmarshal(answer, &out) // pages are not JSON objects
 	out["status"] = response.StatusCode
 	return out
 }
 
-// keepSecret notes a secret of an answer.
+// keepSecret records a secret in a response.
 func (l *leaks) keepSecret(name string, answer map[string]any, field string) string {
 	l.t.Helper()
 	value, _ := answer[field].(string)
@@ -73,7 +73,7 @@ func (l *leaks) keepSecret(name string, answer map[string]any, field string) str
 	return value
 }
 
-// reportLeaks reports the secrets in a text.
+// reportLeaks reports the secrets that occur in a text.
 func (l *leaks) reportLeaks(where string, text []byte) {
 	l.t.Helper()
 	for name, secret := range l.secrets {
@@ -87,8 +87,8 @@ func (l *leaks) reportLeaks(where string, text []byte) {
 	}
 }
 
-// TestSecretsAreNowhere lets a server meet every kind of secret, at the level that
-// logs most, and looks for them in all that it says, writes and starts.
+// TestSecretsAreNowhere gives a server every kind of secret, at the most verbose log
+// level, and searches everything that the server prints, writes and starts for them.
 func TestSecretsAreNowhere(t *testing.T) {
 	dir := t.TempDir()
 	c := newCrashing(t)
@@ -126,8 +126,8 @@ func TestSecretsAreNowhere(t *testing.T) {
 	l.searchOutputs(c, environ, filepath.Join(children, "said"))
 }
 
-// recordGit returns a directory with a git that notes its arguments and environment
-// in the file said and goes on as git.
+// recordGit returns a directory with a git that records its arguments and environment in
+// the file said and then runs the real git.
 func recordGit(t *testing.T, dir string) string {
 	program, err := exec.LookPath("git")
 	if err != nil {
@@ -144,8 +144,8 @@ func recordGit(t *testing.T, dir string) string {
 	return bin
 }
 
-// sendCredentials sends every kind of credential, right and wrong, where it belongs and where
-// it does not.
+// sendCredentials sends every kind of credential, valid and invalid, both where it
+// belongs and where it does not.
 func (l *leaks) sendCredentials(c *crashing) {
 	token := operator.Token(c.data)
 	l.secrets["the operator's token"] = token
@@ -218,8 +218,8 @@ func (l *leaks) listRepositories(header http.Header) []any {
 	return []any{all[0].RepoID}
 }
 
-// searchOutputs looks for the secrets in what the server says while it runs and leaves
-// when it has stopped.
+// searchOutputs searches the output of the running server, and the files that it leaves
+// after it has stopped, for the secrets.
 func (l *leaks) searchOutputs(c *crashing, environ []string, children string) {
 	run := func(args ...string) {
 		command := exec.Command("quarry", args...)

@@ -17,7 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
-// Deadlines. They are generous: a busy machine is no failure.
+// These are deadlines. They are generous, because a busy machine is not a failure.
 const (
 	readyDeadline = 60 * time.Second
 	awaitDeadline = 60 * time.Second
@@ -41,10 +41,11 @@ func pollUntil(deadline time.Duration, done func() bool) bool {
 	return true
 }
 
-// operators holds the client of each server that was started, by its address.
+// operators holds the operator's client for each started server, by address.
 var operators sync.Map // of *http.Client
 
-// clientOf returns the client that is the operator of the server at an address.
+// clientOf returns the client that authenticates as the operator of the server at an
+// address.
 func clientOf(address string) *http.Client {
 	if c, ok := operators.Load(address); ok {
 		return c.(*http.Client)
@@ -58,10 +59,10 @@ type server struct {
 	data   string // its data directory
 	cmd    *exec.Cmd
 	output *buffer
-	exited chan struct{} // closed once the process is gone
+	exited chan struct{} // closed when the process has ended
 }
 
-// buffer collects what a process writes while others look at it.
+// buffer collects the output of a process. It is safe for concurrent use.
 type buffer struct {
 	mu struct {
 		sync.Mutex
@@ -100,8 +101,7 @@ func startServer(dir string, environ []string, args ...string) (*server, error) 
 	return startServerAt(address, dir, environ, args...)
 }
 
-// startServerAt is startServer at an address, such as that of a server that was
-// stopped.
+// startServerAt is startServer at a given address, such as that of a stopped server.
 func startServerAt(address, dir string, environ []string, args ...string) (*server, error) {
 	s, err := launchServer(address, dir, environ, args...)
 	if err != nil {
@@ -115,7 +115,7 @@ func startServerAt(address, dir string, environ []string, args ...string) (*serv
 	return s, nil
 }
 
-// launchServer starts quarry serve at an address and does not wait.
+// launchServer starts quarry serve at an address without waiting until it is ready.
 func launchServer(address, dir string, environ []string, args ...string) (*server, error) {
 	data := args[slices.Index(args, "--data")+1]
 	operators.Store(address, operator.Client(data))
@@ -127,7 +127,7 @@ func launchServer(address, dir string, environ []string, args ...string) (*serve
 		return nil, err
 	}
 	go func() {
-		_ = s.cmd.Wait() // the state says how it ended
+		_ = s.cmd.Wait() // ProcessState contains the result
 		close(s.exited)
 	}()
 	return s, nil
@@ -142,7 +142,7 @@ func (s *server) hasExited() bool {
 	}
 }
 
-// getStatus returns the status of a GET, 0 if there is none.
+// getStatus returns the status of a GET request, or 0 if there is no response.
 func (s *server) getStatus(path string) int {
 	response, err := http.Get(s.url + path)
 	if err != nil {
@@ -152,7 +152,7 @@ func (s *server) getStatus(path string) int {
 	return response.StatusCode
 }
 
-// stop ends the server and expects exit code 0.
+// stop stops the server and expects exit code 0.
 func (s *server) stop() error {
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return err
@@ -169,8 +169,8 @@ func (s *server) stop() error {
 	return nil
 }
 
-// killProcess ends the server at once, as kill -9 does.
+// killProcess kills the server like kill -9.
 func (s *server) killProcess() {
-	_ = s.cmd.Process.Kill() // it may be gone already
+	_ = s.cmd.Process.Kill() // it may have ended already
 	<-s.exited
 }

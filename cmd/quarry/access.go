@@ -26,7 +26,7 @@ func (*explainAccessCommand) Help() string {
 Exit status: 1 if the user may not read it.`
 }
 
-// accessSources say what decides the visibility of a repository.
+// accessSources maps each source of a visibility decision to its printed text.
 var accessSources = map[string]string{"decision": "decision of an owner", "host": "code host", "default": "access.defaultVisibility"}
 
 // Run implements the command.
@@ -60,8 +60,8 @@ func (c *explainAccessCommand) Run(ctx context.Context, s streams) error {
 	return err
 }
 
-// describeReading returns a line that says when the permissions were read from the code host;
-// empty where they do not count.
+// describeReading returns a line with the time at which the permissions were read from
+// the code host, or an empty string if they do not count.
 func describeReading(h wire.HostReading) string {
 	switch {
 	case h.Connection == "":

@@ -27,7 +27,7 @@ type auditCommand struct {
 // Help implements kong.HelpProvider.
 func (*auditCommand) Help() string { return "Without a command, lists the newest entries." }
 
-// auditFilter selects entries.
+// auditFilter holds the flags that select entries.
 type auditFilter struct {
 	Since  string `placeholder:"TIME" help:"Only entries from this time on, such as 2026-03-04T05:06:07Z."`
 	Until  string `placeholder:"TIME" help:"Only entries up to this time."`
@@ -35,7 +35,7 @@ type auditFilter struct {
 	Actor  string `placeholder:"ID" help:"Only entries of the user with this ID, or of anonymous, operator or system."`
 }
 
-// parseTime reads one of the times; the zero time for none.
+// parseTime parses the value of a time flag. An empty text yields the zero time.
 func (f *auditFilter) parseTime(name, text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -82,7 +82,7 @@ func (c *listAuditCommand) Run(ctx context.Context, s streams) error {
 	return printAudit(s.out, found)
 }
 
-// printAudit prints a table.
+// printAudit prints entries as a table.
 func printAudit(out io.Writer, found []wire.AuditRecord) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(w, "AT\tACTION\tACTOR\tADDRESS\tTARGET\tSTATUS\tID") // a tabwriter keeps its error for Flush
@@ -127,8 +127,8 @@ Example:
 	quarry audit head > /mnt/elsewhere/head`
 }
 
-// Run implements the command. A server ends an export after some time; the command
-// continues until it has all entries.
+// Run implements the command. A server ends an export after some time, so the command
+// repeats the request until it has all entries.
 func (c *exportAuditCommand) Run(ctx context.Context, s streams) error {
 	server, err := c.newClient()
 	if err != nil {
@@ -146,7 +146,7 @@ func (c *exportAuditCommand) Run(ctx context.Context, s streams) error {
 	}
 }
 
-// copyPart copies one answer of the server and returns its end.
+// copyPart copies one response of the server and returns its end line.
 func (c *exportAuditCommand) copyPart(ctx context.Context, server *client.Client, after string, out io.Writer) (exportEnd, error) {
 	query := url.Values{}
 	for name, value := range map[string]string{"since": c.Since, "until": c.Until, "action": c.Action, "actor": c.Actor, "after": after} {
@@ -158,14 +158,14 @@ func (c *exportAuditCommand) copyPart(ctx context.Context, server *client.Client
 	if err != nil {
 		return exportEnd{}, err
 	}
-	defer func() { _ = answer.Body.Close() }() // it was read to its end, or failed
+	defer func() { _ = answer.Body.Close() }() // the body was read to its end, or reading failed
 	return copyExport(out, answer.Body)
 }
 
-// maxExportLine bounds a line of an export.
+// maxExportLine bounds a line of an export, in bytes.
 const maxExportLine = 1 << 20
 
-// errExportCut says that an export has no end.
+// errExportCut reports an export without an end line.
 var errExportCut = errors.New("the answer breaks off")
 
 // copyExport copies the entries of an export and returns its end.

@@ -35,8 +35,8 @@ Examples:
 Exit status: 0 if the log is unchanged, 1 if there are findings or the verification failed.`
 }
 
-// Run implements the command. It exits with 1 if something is not as it was
-// written, and names the first position.
+// Run implements the command. It exits with 1 if the audit log differs from what was
+// written, and prints the first position that differs.
 func (c *verifyAuditCommand) Run(ctx context.Context, s streams) error {
 	v := &auditVerifyPrinter{progress: terminal.NewProgress(s.errScreen), json: c.JSON, s: s}
 	defer v.progress.Close()
@@ -88,7 +88,7 @@ func (c *verifyAuditCommand) verifyOffline(ctx context.Context, s streams, v *au
 	return nil
 }
 
-// auditVerifying prints what a verification of the audit log says.
+// auditVerifyPrinter prints the results of a verification of the audit log.
 type auditVerifyPrinter struct {
 	progress *terminal.Progress
 	s        streams
@@ -115,14 +115,14 @@ func (v *auditVerifyPrinter) printFrame(f *wire.AuditFrame) error {
 	return nil
 }
 
-// printLine writes a line of the result, with the display out of its way.
+// printLine prints a line of the result above the progress display.
 func (v *auditVerifyPrinter) printLine(line string) error {
 	v.progress.Close()
 	_, err := fmt.Fprintln(v.s.out, line)
 	return err
 }
 
-// auditFinding is the line of one.
+// auditFinding formats one finding as a line.
 func auditFinding(f *wire.AuditFrame) string {
 	where := ""
 	if f.Position.Topic != "" {
@@ -134,7 +134,7 @@ func auditFinding(f *wire.AuditFrame) string {
 	return escapeCell(where + string(f.Kind) + ": " + f.Message)
 }
 
-// auditSummary is the last line, with the heads to note.
+// auditSummary formats the last line, with the heads that the operator should write down.
 func auditSummary(c *wire.AuditCounts) string {
 	text := fmt.Sprintf("%d records, %d entries, %d seals: ", c.Records, c.Entries, c.Seals)
 	if c.Findings == 0 {

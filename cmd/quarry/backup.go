@@ -22,12 +22,14 @@ import (
 )
 
 const (
-	// backupTries is how often a backup begins again because files were removed under it.
+	// backupTries bounds the attempts of a backup. A backup starts over if files are
+	// removed while it reads them.
 	backupTries = 3
-	// renewEvery is how often a backup renews its lease on the server: several
-	// times within the minute after which the lease expires.
+	// renewEvery is the interval at which a backup renews its lease on the server,
+	// several times within the minute after which the lease expires.
 	renewEvery = 10 * time.Second
-	// endPatience bounds the request that ends a backup, whatever ended the command.
+	// endTimeout bounds the request that ends a backup. It applies even after the command
+	// was interrupted.
 	endTimeout = 5 * time.Second
 )
 
@@ -53,7 +55,7 @@ Examples:
 Exit status: 0 if the new generation is complete, 1 if not; the older ones stay usable.`
 }
 
-// backupResult is what --json prints.
+// backupResult is the output of --json.
 type backupResult struct {
 	Generation  int              `json:"generation"`
 	CreatedAt   time.Time        `json:"createdAt"`
@@ -83,8 +85,8 @@ func (c *backupCommand) Run(ctx context.Context, s streams) error {
 	return c.printResult(s, r)
 }
 
-// loadWithoutSecrets loads the configuration without its secrets, which neither a backup nor a
-// restore needs.
+// loadWithoutSecrets loads the configuration without its secrets. Neither a backup nor a
+// restore needs them.
 func (f *configFlags) loadWithoutSecrets(s streams) (*config.Config, error) {
 	permissions.RestrictUmask()
 	loader := f.newLoader(s)
@@ -101,7 +103,7 @@ func (c *backupCommand) backUp(ctx context.Context, s streams, settings *config.
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = d.Close() }() // the lock ends with the process in any case
+	defer func() { _ = d.Close() }() // the lock ends with the process anyway
 	display := terminal.NewProgress(s.errScreen)
 	defer display.Close()
 	display.Update("reading the event log")
@@ -117,8 +119,8 @@ func (c *backupCommand) backUp(ctx context.Context, s streams, settings *config.
 	}
 }
 
-// checkApart refuses a backup directory inside a directory that is backed up: both
-// would be lost together, and a backup would hold itself.
+// checkApart rejects a backup directory inside a directory that is backed up: both would
+// be lost together, and the backup would contain itself.
 func checkApart(dir string, settings *config.Config) error {
 	path, err := resolvePath(dir)
 	if err != nil {
@@ -136,8 +138,8 @@ func checkApart(dir string, settings *config.Config) error {
 	return nil
 }
 
-// resolvePath returns the absolute path without symbolic links, of which the last
-// parts need not exist.
+// resolvePath returns the absolute path without symbolic links. The last elements of the
+// path need not exist.
 func resolvePath(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -164,7 +166,7 @@ type backupRun struct {
 	display  *terminal.Progress
 }
 
-// newSource returns what is backed up, except for the log.
+// newSource returns the source of the backup, without the log.
 func (b *backupRun) newSource() backup.Source {
 	src := backup.Source{Segments: b.settings.SegmentsDir(), Release: boot.ReadBuild().Version}
 	if b.settings.Access.Secret.IsZero() {
@@ -188,8 +190,8 @@ func (b *backupRun) showProgress(p backup.Progress) {
 	b.display.Update(fmt.Sprintf("%d of %d files, %s", p.Files, p.FilesTotal, sizeText(p.Bytes)))
 }
 
-// backUpOffline backs up the data directory of a stopped server, and changes nothing that it
-// backs up.
+// backUpOffline backs up the data directory of a stopped server. It changes nothing in
+// that directory.
 func (b *backupRun) backUpOffline(ctx context.Context) (*backup.Result, error) {
 	if _, err := os.Stat(b.settings.Data); err != nil {
 		return nil, fmt.Errorf("the data directory cannot be read: %w", err)
@@ -204,7 +206,7 @@ func (b *backupRun) backUpOffline(ctx context.Context) (*backup.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = lock.Close() }() // the lock ends with the process in any case
+	defer func() { _ = lock.Close() }() // the lock ends with the process anyway
 	src := b.newSource()
 	if b.settings.Log.Driver == backup.LogKafka {
 		if src.Positions, err = logdriver.ReadEnds(ctx, b.settings); err != nil {
@@ -216,8 +218,9 @@ func (b *backupRun) backUpOffline(ctx context.Context) (*backup.Result, error) {
 	return b.writeGeneration(ctx, src)
 }
 
-// backUpOnline has the server hold the files, and copies them. The files that were copied are
-// whole, whatever happens to the server meanwhile: one that is gone fails the backup.
+// backUpOnline asks the server to keep the files, and copies them. The copied files are
+// complete whatever happens to the server in the meantime: a missing file fails the
+// backup.
 func (b *backupRun) backUpOnline(ctx context.Context) (*backup.Result, error) {
 	remote, err := newClient(cmp.Or(b.c.Server, urlOf(b.settings)), "", b.settings.Data)
 	if err != nil {
@@ -243,8 +246,8 @@ func (b *backupRun) backUpOnline(ctx context.Context) (*backup.Result, error) {
 
 var checkpointName = regexp.MustCompile(`^backup-[0-9a-f]{16}$`)
 
-// checkpointPath returns where a checkpoint is, from the settings: a server names no
-// path that this command would then read.
+// checkpointPath returns the path of a checkpoint. It derives the path from the settings,
+// so that a server cannot make this command read any other path.
 func checkpointPath(settings *config.Config, name string) (string, error) {
 	path := filepath.Join(settings.LogDir(), name)
 	if !checkpointName.MatchString(name) {
@@ -256,7 +259,7 @@ func checkpointPath(settings *config.Config, name string) (string, error) {
 	return path, nil
 }
 
-// renewBackup renews a backup until stop is called, which ends it.
+// renewBackup renews the lease of a backup until stop is called. stop ends the backup.
 func renewBackup(ctx context.Context, remote *client.Client, id string) (stop func()) {
 	renewing, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -269,7 +272,8 @@ func renewBackup(ctx context.Context, remote *client.Client, id string) (stop fu
 			case <-renewing.Done():
 				return
 			case <-ticker.C:
-				// A server that does not answer may be dead, and its files are there.
+				// A server that does not answer may be down, but its files are still
+				// there.
 				_, _ = remote.RenewBackup(renewing, id)
 			}
 		}
@@ -279,7 +283,7 @@ func renewBackup(ctx context.Context, remote *client.Client, id string) (stop fu
 		<-done
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTimeout)
 		defer cancel()
-		_ = remote.EndBackup(ending, id) // it ends by itself within a minute
+		_ = remote.EndBackup(ending, id) // the lease expires within a minute anyway
 	}
 }
 
@@ -315,7 +319,7 @@ func (c *backupCommand) printResult(s streams, r *backup.Result) error {
 	return err
 }
 
-// sizeText writes a number of bytes for people.
+// sizeText formats a number of bytes in a readable unit.
 func sizeText(n int64) string {
 	switch {
 	case n >= 10<<30:

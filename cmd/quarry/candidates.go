@@ -14,11 +14,11 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// candidates finds what a word of the command line may become. What fails offers
-// nothing, silently: a message would be printed into the command line.
+// candidates finds completions for a word of the command line. A failure yields no
+// candidates and no message, since a message would be printed into the command line.
 type candidates struct{ ctx context.Context }
 
-// completeWord returns the candidates for a word of a kind, which is the tag complete
+// completeWord returns the candidates for a word. kind is the value of the complete tag
 // of a flag or an argument.
 func (c *candidates) completeWord(kind string, cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	switch kind {
@@ -28,7 +28,7 @@ func (c *candidates) completeWord(kind string, cmd *cobra.Command, args []string
 		return c.completeRepositories(cmd, word), cobra.ShellCompDirectiveNoFileComp
 	case "query":
 		words, directive := c.completeFilters(cmd, word), cobra.ShellCompDirectiveNoFileComp
-		if len(words) > 0 && strings.HasSuffix(words[0], ":") { // the value comes next
+		if len(words) > 0 && strings.HasSuffix(words[0], ":") { // the value follows
 			directive |= cobra.ShellCompDirectiveNoSpace
 		}
 		return words, directive
@@ -44,7 +44,7 @@ func (c *candidates) completeWord(kind string, cmd *cobra.Command, args []string
 	return values, cobra.ShellCompDirectiveNoFileComp
 }
 
-// completeRepositories returns the names of repositories that contain a text.
+// completeRepositories returns the names of repositories that contain text.
 func (c *candidates) completeRepositories(cmd *cobra.Command, text string) []string {
 	server, err := newClient(flagText(cmd, "server"), flagText(cmd, "api-key"), flagText(cmd, "data"))
 	if err != nil {
@@ -56,14 +56,15 @@ func (c *candidates) completeRepositories(cmd *cobra.Command, text string) []str
 	}
 	var names []string
 	for i := range page.Items {
-		if name := page.Items[i].RepoName; terminal.Escape(name) == name { // a shell gets no control characters
+		if name := page.Items[i].RepoName; terminal.Escape(name) == name { // never pass control characters to a shell
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// flagText returns the value of a flag of a command line; empty if it has none.
+// flagText returns the value of a flag of a command line, or an empty string if it is not
+// set.
 func flagText(cmd *cobra.Command, name string) string {
 	if f := cmd.Flags().Lookup(name); f != nil {
 		return f.Value.String()
@@ -71,7 +72,7 @@ func flagText(cmd *cobra.Command, name string) string {
 	return ""
 }
 
-// completeFilters completes a word of a query: the name of a filter, or the value of one.
+// completeFilters completes a word of a query: a filter name or a filter value.
 func (c *candidates) completeFilters(cmd *cobra.Command, word string) []string {
 	bare := strings.TrimLeft(word, "-(")
 	name, value, isFilter := strings.Cut(bare, ":")
@@ -80,7 +81,7 @@ func (c *candidates) completeFilters(cmd *cobra.Command, word string) []string {
 	switch {
 	case !isFilter && bare != "":
 		for _, f := range syntax.FilterNames() {
-			if len(f) > 1 { // the short names are for people who know them
+			if len(f) > 1 { // do not offer one-letter names: people who know them do not need completion
 				values = append(values, f+":")
 			}
 		}

@@ -14,7 +14,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// cliPage is the page of commands. QUARRY_GENERATE=1 (make generate) writes its list.
+// cliPage is the page that documents the commands. QUARRY_GENERATE=1 (make generate)
+// writes its list.
 const (
 	cliPage   = "../../docs/cli.md"
 	cliMarker = "<!-- commands: written by make generate -->\n"
@@ -41,7 +42,7 @@ func listCommands(t *testing.T) []*kong.Node {
 
 func pathWords(n *kong.Node) []string { return strings.Fields(n.Path()) }
 
-// TestCommandsPageIsCurrent holds docs/cli.md to the help of every command.
+// TestCommandsPageIsCurrent compares docs/cli.md with the help of every command.
 func TestCommandsPageIsCurrent(t *testing.T) {
 	t.Setenv("COLUMNS", "80")
 	var list strings.Builder
@@ -73,8 +74,8 @@ func TestCommandsPageIsCurrent(t *testing.T) {
 	t.Errorf("%s is not what the commands say: run make generate", cliPage)
 }
 
-// TestHelpTexts holds the texts of all commands to a form: a sentence that begins with
-// a verb; help for every flag and argument.
+// TestHelpTexts checks that the help of every command is a sentence that begins with a
+// verb, and that every flag and argument has help.
 func TestHelpTexts(t *testing.T) {
 	sentence := regexp.MustCompile(`^[A-Z].*[.)]$`)
 	for _, n := range listCommands(t)[1:] {
@@ -89,7 +90,8 @@ func TestHelpTexts(t *testing.T) {
 	}
 }
 
-// TestExamples parses every example in the help texts: its commands and flags exist.
+// TestExamples parses every example in the help texts, so that its commands and flags
+// must exist.
 func TestExamples(t *testing.T) {
 	example := regexp.MustCompile(`(?m)^\t.*?\b(quarry .*?)(    #.*)?$`)
 	parsed := 0
@@ -115,7 +117,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// shellWords splits a command line at blanks outside single quotes, up to a pipe, a
+// shellWords splits a command line at blanks outside single quotes. It stops at a pipe, a
 // redirection or a substitution.
 func shellWords(line string) []string {
 	var out []string
@@ -145,7 +147,7 @@ func shellWords(line string) []string {
 	return slices.DeleteFunc(out, func(word string) bool { return word == "" })
 }
 
-// TestManPages writes the pages and lets groff find mistakes in them.
+// TestManPages writes the man pages and checks them with groff.
 func TestManPages(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "man1")
 	if code, _, stderr := runQuarry(t.Context(), "man", "--out", dir); code != exitOK {

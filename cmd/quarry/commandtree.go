@@ -9,9 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commandTree returns the commands of the parser as those of cobra, which writes
-// completion scripts and answers them. Nothing is executed by it. Without candidates it
-// offers no values.
+// commandTree converts the commands of the parser to cobra commands, which cobra uses to
+// write completion scripts and to answer their requests. cobra never runs them. Without
+// candidates, no values are offered.
 func commandTree(app *kong.Application, c *candidates) *cobra.Command {
 	root := newCobraCommand(app.Node, c)
 	root.Use, root.Short, root.Long = app.Name, "search the code of your repositories", app.Help
@@ -29,7 +29,7 @@ func newCobraCommand(n *kong.Node, c *candidates) *cobra.Command {
 	out := &cobra.Command{Use: n.Name, Short: strings.TrimSuffix(n.Help, "."), Long: n.Help + "\n\n" + n.Detail, DisableFlagsInUseLine: true}
 	if n.Leaf() {
 		out.Use = strings.TrimPrefix(n.Summary(), strings.TrimSuffix(n.Path(), n.Name))
-		out.Run = func(*cobra.Command, []string) {} // without it cobra takes the command for a heading
+		out.Run = func(*cobra.Command, []string) {} // without Run, cobra treats the command as a heading
 	}
 	for _, f := range n.Flags {
 		addFlag(out, f, c)
@@ -55,7 +55,7 @@ func newCobraCommand(n *kong.Node, c *candidates) *cobra.Command {
 }
 
 func addFlag(to *cobra.Command, f *kong.Flag, c *candidates) {
-	if f.Hidden || f.Name == "help" { // cobra adds help
+	if f.Hidden || f.Name == "help" { // cobra adds help itself
 		return
 	}
 	short := ""
@@ -69,10 +69,10 @@ func addFlag(to *cobra.Command, f *kong.Flag, c *candidates) {
 	}
 	_ = to.RegisterFlagCompletionFunc(f.Name, func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 		return completeValue(f.Value, c, cmd, args, word)
-	}) // it fails for a flag that does not exist
+	}) // fails only for a flag that does not exist
 }
 
-// completeValue completes the value of a flag or an argument.
+// completeValue returns the completion function of a flag or an argument.
 func completeValue(v *kong.Value, c *candidates, cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	if v.Enum != "" {
 		return v.EnumSlice(), cobra.ShellCompDirectiveNoFileComp
@@ -80,7 +80,7 @@ func completeValue(v *kong.Value, c *candidates, cmd *cobra.Command, args []stri
 	return c.completeWord(v.Tag.Get("complete"), cmd, args, word)
 }
 
-// flagValue is a flag of the parser as cobra wants it.
+// flagValue adapts a flag of the parser to pflag.Value.
 type flagValue struct {
 	flag *kong.Flag
 	text string
@@ -92,12 +92,12 @@ func (v *flagValue) Set(text string) error {
 	return nil
 }
 
-// String implements pflag.Value: what was set, else the environment's or the
-// default.
+// String implements pflag.Value. It returns the value that was set, otherwise that of the
+// environment, otherwise the default.
 func (v *flagValue) String() string {
 	text := v.text
 	if v.flag == nil {
-		return text // pflag makes zero values
+		return text // pflag creates zero values
 	}
 	for _, name := range v.flag.Tag.Envs {
 		text = cmp.Or(text, os.Getenv(name))

@@ -13,14 +13,14 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// Requests of the completion scripts: with and without descriptions.
+// These are the requests of the completion scripts, with and without descriptions.
 const (
 	completeRequest      = cobra.ShellCompRequestCmd
 	completeRequestPlain = cobra.ShellCompNoDescRequestCmd
 )
 
 const (
-	// completionTimeout bounds the wait for the server at a press of the tab key.
+	// completionTimeout bounds the wait for the server when the user presses the tab key.
 	completionTimeout = time.Second
 	// maxCandidates bounds the repositories that one completion offers.
 	maxCandidates = 50
@@ -66,9 +66,9 @@ func (c *completionCommand) Run(k *kong.Kong, s streams) error {
 	}
 }
 
-// bashWithoutPackage replaces the function of cobra's script that needs the
-// package bash-completion, which servers and containers often lack. It joins the
-// words that Bash splits at colons and equals signs, as the package does.
+// bashWithoutPackage replaces the function of cobra's script that needs the package
+// bash-completion, which servers and containers often lack. Like the package, it joins
+// the words that Bash splits at colons and equals signs.
 const bashWithoutPackage = `
 if ! declare -F _init_completion >/dev/null && ! declare -F _get_comp_words_by_ref >/dev/null; then
     __quarry_init_completion()
@@ -89,15 +89,15 @@ if ! declare -F _init_completion >/dev/null && ! declare -F _get_comp_words_by_r
 fi
 `
 
-// In cobra's script a candidate with a leading minus sign, such as -repo:app, is
-// parsed as an option of string split.
+// cobra's script parses a candidate with a leading minus sign, such as -repo:app, as an
+// option of "string split".
 const (
 	fishSplit     = `string split --max 1 \t`
 	fishSplitWord = `string split --max 1 -- \t`
 )
 
-// answerCompletion answers a request of a completion script: args are the request
-// and the words of the command line up to the cursor.
+// answerCompletion answers a request of a completion script. args holds the request and
+// the words of the command line up to the cursor.
 func answerCompletion(ctx context.Context, app *kong.Application, args []string, s streams) error {
 	ctx, cancel := context.WithTimeout(ctx, completionTimeout)
 	defer cancel()
@@ -111,8 +111,8 @@ func answerCompletion(ctx context.Context, app *kong.Application, args []string,
 	return root.ExecuteContext(ctx)
 }
 
-// separateQueryToComplete is separateQuery for a command line that is not
-// complete: its last word may be a flag, the value of one, or part of the query.
+// separateQueryToComplete is separateQuery for an incomplete command line: its last word
+// may be a flag, the value of a flag, or part of the query.
 func separateQueryToComplete(app *kong.Application, args []string) []string {
 	last := len(args) - 1
 	line := splitQuery(childNamed(app.Node, "search"), args[2:last])
@@ -124,8 +124,8 @@ func separateQueryToComplete(app *kong.Application, args []string) []string {
 	return append(append(append(out, "--"), line.query...), word)
 }
 
-// beginsFilter reports whether a word with a minus sign may become the name of a
-// filter; one letter may be a flag.
+// beginsFilter reports whether a word that starts with a minus sign may become the name
+// of a filter. A single letter may be a flag instead.
 func beginsFilter(word string) bool {
 	name := strings.TrimPrefix(word, "-")
 	return len(name) > 1 && slices.ContainsFunc(syntax.FilterNames(), func(filter string) bool { return strings.HasPrefix(filter, name) })

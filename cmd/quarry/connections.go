@@ -57,7 +57,7 @@ func (c *listConnectionsCommand) Run(ctx context.Context, s streams) error {
 	return issuesError(found)
 }
 
-// issuesError is the exit status 1 if a connection has an issue.
+// issuesError returns exit status 1 if a connection has an issue.
 func issuesError(found []wire.Connection) error {
 	for i := range found {
 		if len(found[i].Sync.Issues)+len(found[i].Permissions.Issues) > 0 {
@@ -67,7 +67,7 @@ func issuesError(found []wire.Connection) error {
 	return nil
 }
 
-// printConnections prints a table, and the issues below it.
+// printConnections prints a table of the connections, followed by their issues.
 func printConnections(out io.Writer, found []wire.Connection) error {
 	if len(found) == 0 {
 		_, err := fmt.Fprintln(out, "no connections")
@@ -184,16 +184,16 @@ func (c *syncConnectionsCommand) Run(ctx context.Context, s streams) error {
 	return c.waitForSyncs(ctx, s, to, before, accepted.Names)
 }
 
-// pollSyncs is the time between two looks at the syncs that are waited for.
+// pollSyncs is the interval at which --wait polls the syncs.
 const pollSyncs = 500 * time.Millisecond
 
-// maxElsewhere bounds the wait while the server says that another process syncs: a server
-// that has just started may take over soon.
+// maxElsewhere bounds the wait while the server reports that another process syncs. A
+// server that has just started may take over soon.
 const maxElsewhere = time.Minute
 
-// waitForSyncs waits until the connections have synced since they were as before. It
-// compares times of the server alone, since the clocks of both machines may differ. It
-// fails if a connection is gone, or is synced by another process for longer than
+// waitForSyncs waits until every connection has synced since the state in before. It
+// compares only times of the server, because the clocks of the two machines may differ.
+// It fails if a connection disappears, or if another process syncs it for longer than
 // maxElsewhere.
 func (*syncConnectionsCommand) waitForSyncs(ctx context.Context, s streams, to *client.Client, before []wire.Connection, names []string) error {
 	started := make(map[string]wire.Time, len(before))
@@ -236,7 +236,7 @@ func (*syncConnectionsCommand) waitForSyncs(ctx context.Context, s streams, to *
 	}
 }
 
-// endedSince reports whether a sync has ended that is not the one that started at before.
+// endedSince reports whether a sync other than the one that started at before has ended.
 func endedSince(x *wire.ConnectionSync, before wire.Time) bool {
 	return x.State != wire.ConnectionSyncStateRunning && x.State != wire.ConnectionSyncStateWaiting &&
 		!x.StartedAt.IsZero() && !x.StartedAt.Equal(before.Time)
@@ -260,7 +260,8 @@ Examples:
 Exit status: 1 if there is an issue.`
 }
 
-// shownRepositories are printed of each connection without --all.
+// shownRepositories is the number of repositories of a connection that are printed
+// without --all.
 const shownRepositories = 5
 
 // Run implements the command.

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// syncingServer has one connection, whose sync starts when it is requested, and ends two
-// looks later.
+// syncingServer has one connection. Its sync starts when requested and ends two polls
+// later.
 type syncingServer struct {
 	state     string
 	startedAt time.Time
 	requested bool
-	looks     int  // since the sync was requested
-	removed   bool // by the request
+	looks     int  // polls since the sync was requested
+	removed   bool // removed by the request
 }
 
 func (x *syncingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -41,11 +41,11 @@ func (x *syncingServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			"sync": map[string]any{"state": state, "startedAt": x.startedAt.UTC().Format("2006-01-02T15:04:05.000Z")},
 		}}
 	}
-	_ = json.NewEncoder(w).Encode(answer) // the client says what is missing
+	_ = json.NewEncoder(w).Encode(answer) // the client reports what is missing
 }
 
-// TestSyncWaits has the clock of the server an hour behind, at the same moment, and an hour
-// ahead of that of the command.
+// TestSyncWaits runs with a server clock that is an hour behind, equal to, and an hour
+// ahead of the clock of the command.
 func TestSyncWaits(t *testing.T) {
 	for _, ahead := range []time.Duration{-time.Hour, 0, time.Hour} {
 		x := &syncingServer{state: "complete", startedAt: time.Now().Add(ahead)}

@@ -13,24 +13,25 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 )
 
-// serverFlag names the server of a command, and the key to sign in with.
+// serverFlag holds the address of the server and the API key.
 type serverFlag struct {
 	Server string `group:"connection" placeholder:"URL" help:"URL of the server. The default is ${default}." default:"http://127.0.0.1:7070" env:"QUARRY_SERVER"`
 	APIKey string `group:"connection" name:"api-key" placeholder:"KEY" env:"QUARRY_API_KEY" help:"API key. On the machine of the server, its data directory serves instead."`
 }
 
-// askFlags are those of a command that sends requests to a server and has no other
-// use for a data directory.
+// askFlags holds the flags of a command that sends requests to a server and uses the data
+// directory only to find the operator's token.
 type askFlags struct {
 	serverFlag
 	Data string `group:"connection" placeholder:"DIR" complete:"path" help:"Data directory of a server on this machine: the command acts as its operator. The default is quarry-data ($QUARRY_DATA)."`
 }
 
-// newClient returns a client of the server with the credential of the caller.
+// newClient returns a client of the server with the caller's credential.
 func (f *askFlags) newClient() (*client.Client, error) { return f.serverFlag.newClient(f.Data) }
 
-// newClient returns a client of the server: with the key, or as the operator of data,
-// which is where serve has it unless said.
+// newClient returns a client of the server. It signs in with the API key, if there is
+// one, and otherwise as the operator of the data directory. An empty data means
+// QUARRY_DATA or the default of serve.
 func (f *serverFlag) newClient(data string) (*client.Client, error) {
 	return newClient(f.Server, f.APIKey, data)
 }
@@ -51,7 +52,7 @@ func newClient(base, key, data string) (*client.Client, error) {
 	return c, nil
 }
 
-// addAdvice adds to a failure what can be done about it.
+// addAdvice adds a remedy to an error.
 func addAdvice(err error) error {
 	if errors.Is(err, client.ErrNoAnswer) {
 		return fmt.Errorf("%w; start one with quarry serve, or name it with --server", err)

@@ -76,7 +76,7 @@ func (c *listDeliveriesCommand) listParams() client.ListDeliveriesParams {
 	return query
 }
 
-// maxPageDeliveries is what the server gives at once.
+// maxPageDeliveries is the largest page of deliveries that the server returns.
 const maxPageDeliveries = 100
 
 // fetchDeliveries reads as many pages as the limit requires.
@@ -98,11 +98,11 @@ func (c *listDeliveriesCommand) fetchDeliveries(ctx context.Context, server *cli
 	return found, nil
 }
 
-// followInterval is how often a command polls for new deliveries.
+// followInterval is the interval at which a command polls for new deliveries.
 const followInterval = 500 * time.Millisecond
 
-// followDeliveries prints a delivery when it comes, and again when something happened to it.
-// What it remembers is the newest deliveries, as many as the limit says.
+// followDeliveries prints each delivery when it arrives, and again when its state
+// changes. It remembers only the newest deliveries, up to the limit.
 func (c *listDeliveriesCommand) followDeliveries(ctx context.Context, out io.Writer, server *client.Client) error {
 	tick := time.NewTicker(followInterval)
 	defer tick.Stop()
@@ -115,7 +115,7 @@ func (c *listDeliveriesCommand) followDeliveries(ctx context.Context, out io.Wri
 		}
 		var news []wire.Delivery
 		known := map[string]string{}
-		for i := len(found) - 1; i >= 0; i-- { // the oldest first
+		for i := len(found) - 1; i >= 0; i-- { // oldest first
 			state := stateOf(&found[i])
 			if known[found[i].ID] = state; printed[found[i].ID] != state {
 				news = append(news, found[i])
@@ -139,7 +139,7 @@ func (c *listDeliveriesCommand) followDeliveries(ctx context.Context, out io.Wri
 	}
 }
 
-// stateOf changes when something happens to a delivery.
+// stateOf returns a string that differs whenever the state of a delivery differs.
 func stateOf(d *wire.Delivery) string {
 	var b strings.Builder
 	b.WriteString(string(d.Outcome))
@@ -183,8 +183,8 @@ func (c *showDeliveryCommand) Run(ctx context.Context, s streams) error {
 
 var deliveryKeyPattern = regexp.MustCompile(`^[0-9]+-[0-9]+$`)
 
-// findDelivery returns the delivery with an ID of the list, or, of those that a
-// sender calls so, the newest that led to a push.
+// findDelivery returns the delivery with the given ID. If id is an ID of the sender, it
+// returns the newest delivery with that ID that led to a push.
 func findDelivery(ctx context.Context, server *client.Client, id string) (*wire.Delivery, error) {
 	if deliveryKeyPattern.MatchString(id) {
 		return server.GetDelivery(ctx, id)
@@ -258,7 +258,7 @@ func (c *redeliverCommand) Run(ctx context.Context, s streams) error {
 	return err
 }
 
-// printJSONLines prints each element on a line.
+// printJSONLines prints each element as one line of JSON.
 func printJSONLines[T any](out io.Writer, elements []T) error {
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)

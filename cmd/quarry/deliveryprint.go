@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// printDeliveries prints a table, or says that there is nothing.
+// printDeliveries prints a table of deliveries, or a message if there are none.
 func printDeliveries(out io.Writer, found []wire.Delivery) error {
 	if len(found) == 0 {
 		_, err := fmt.Fprintln(out, "no deliveries")
@@ -21,8 +21,8 @@ func printDeliveries(out io.Writer, found []wire.Delivery) error {
 	return printDeliveryTable(out, found, true)
 }
 
-// printDeliveryTable prints a line for each push, and for each delivery without
-// one.
+// printDeliveryTable prints a line for each push, and one for each delivery without a
+// push.
 func printDeliveryTable(out io.Writer, found []wire.Delivery, header bool) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line := func(cells ...string) {
@@ -49,7 +49,7 @@ func printDeliveryTable(out io.Writer, found []wire.Delivery, header bool) error
 	return w.Flush()
 }
 
-// escapeCell keeps text in one cell of a table, and makes it safe for a terminal.
+// escapeCell makes text safe for a terminal and keeps it within one table cell.
 func escapeCell(s string) string {
 	return strings.ReplaceAll(terminal.EscapeLine(s), "\t", `\t`)
 }
@@ -61,7 +61,7 @@ func repositoryOf(d *wire.Delivery) string {
 	return d.RepoName
 }
 
-// outcomeOf describes a delivery without a push.
+// outcomeOf describes the outcome of a delivery without a push.
 func outcomeOf(d *wire.Delivery) string {
 	text := string(d.Outcome)
 	switch {
@@ -82,8 +82,8 @@ func shortRef(ref string) string {
 	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(ref, "refs/heads/"), "refs/"), "(all)")
 }
 
-// elapsedText is the time from the receipt until searches see it, or until it was done
-// with.
+// elapsedText returns the time from the receipt of a push until it is searchable or
+// otherwise finished.
 func elapsedText(d *wire.Delivery, p *wire.DeliveredPush) string {
 	end := p.SearchableAt
 	if end.IsZero() {
@@ -95,7 +95,7 @@ func elapsedText(d *wire.Delivery, p *wire.DeliveredPush) string {
 	return max(0, end.Sub(d.ReceivedAt.Time)).Round(time.Millisecond).String()
 }
 
-// printDelivery prints everything, one fact on a line.
+// printDelivery prints all facts about a delivery, one on each line.
 func printDelivery(out io.Writer, d *wire.Delivery) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fact := factPrinter(w)
@@ -122,7 +122,7 @@ func printDelivery(out io.Writer, d *wire.Delivery) error {
 	return w.Flush()
 }
 
-// factPrinter returns what prints a name and a value, unless that is empty.
+// factPrinter returns a function that prints a name and a value; it skips empty values.
 func factPrinter(w io.Writer) func(name, value string) {
 	return func(name, value string) {
 		if value != "" {

@@ -23,7 +23,7 @@ type dlqCommand struct {
 // Help implements kong.HelpProvider.
 func (*dlqCommand) Help() string { return "Without a command, lists the dead letters." }
 
-// letterFilter selects letters.
+// deadLetterFilter holds the flags that select dead letters.
 type deadLetterFilter struct {
 	Stage      string `placeholder:"STAGE" complete:"worker,projections" help:"Only dead letters of this stage: worker or projections."`
 	Type       string `placeholder:"TYPE" help:"Only dead letters with events of this type, such as dev.quarry.push.v1."`
@@ -73,7 +73,7 @@ func (c *listDeadLettersCommand) Run(ctx context.Context, s streams) error {
 	return printDeadLetters(s, found, open)
 }
 
-// printDeadLetters prints a table.
+// printDeadLetters prints a table of dead letters.
 func printDeadLetters(s streams, found []wire.DeadLetter, open int) error {
 	if open == 0 {
 		_, err := fmt.Fprintln(s.out, "no dead letters")
@@ -168,7 +168,7 @@ func printDeadLetter(s streams, l *wire.DeadLetterDetails) error {
 	return err
 }
 
-// parseDeadLetterID reads partition-offset.
+// parseDeadLetterID parses an ID of the form partition-offset.
 func parseDeadLetterID(id string) (partition int, offset int64, err error) {
 	left, right, _ := strings.Cut(id, "-")
 	p, err1 := strconv.ParseInt(left, 10, 32)
@@ -179,8 +179,8 @@ func parseDeadLetterID(id string) (partition int, offset int64, err error) {
 	return int(p), offset, nil
 }
 
-// letterChoice says which letters a command is for: named ones, or all that
-// match.
+// deadLetterSelection selects the dead letters that a command changes: those with the
+// given IDs, or all that match the filter.
 type deadLetterSelection struct {
 	askFlags
 	deadLetterFilter
@@ -299,7 +299,7 @@ func (c *deadLetterSelection) printResolved(s streams, done string, r *wire.Reso
 	return err
 }
 
-// resolveAll sends requests until only refused letters are left.
+// resolveAll repeats the request until only rejected dead letters are left.
 func (c *deadLetterSelection) resolveAll(ctx context.Context, s streams, done string, ask func() (*wire.ResolvedAll, error)) error {
 	for total := 0; ; {
 		answer, err := ask()

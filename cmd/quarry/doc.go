@@ -1,13 +1,13 @@
-// Quarry is self-hosted code search: the one binary, server and command line.
+// Quarry is self-hosted code search: one binary for the server and the command line.
 //
-// It answers the question "how do I run it, fill it and ask it?".
+// It answers the question "how do I run the server, add repositories and search them?".
 //
 //	quarry help
 //
 // # Parts
 //
 //	main.go, one file per command   the table of commands; flags and exit statuses
-//	querywords.go                   what of a search is a flag, and what is the query
+//	querywords.go                   separates the flags of a search from its query
 //	completion.go, candidates.go    completion scripts, and their requests
 //	man.go                          man pages
 //	internal/server                 joins the parts of every role into a run group
@@ -25,8 +25,8 @@
 //  1. Only serve, replay and, for the embedded log, topics open a data directory,
 //     and all hold its lock.
 //  2. Results go to standard output, everything else to standard error.
-//  3. An interrupt ends a command; it never leaves the server inconsistent, since the
-//     request goes on there. A replay is the exception: it is stopped.
+//  3. An interrupt ends a command but never leaves the server inconsistent: the server
+//     completes the request. A replay is the exception: it is canceled.
 //
-// It declares no setting (see config) and holds no logic of a part.
+// This package declares no setting (see config) and contains no logic of a part.
 package main

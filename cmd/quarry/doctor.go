@@ -71,7 +71,7 @@ func (c *doctorCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// printFinding prints a finding as a line, and what helps as another.
+// printFinding prints a finding on one line and its remedy on the next.
 func (c *doctorCommand) printFinding(s streams, f doctor.Finding) error {
 	if c.JSON {
 		return printJSONLines(s.out, []doctor.Finding{f})
@@ -83,7 +83,8 @@ func (c *doctorCommand) printFinding(s streams, f doctor.Finding) error {
 	return err
 }
 
-// urlOf returns where a server with these settings answers on this machine.
+// urlOf returns the address at which a server with these settings listens on this
+// machine.
 func urlOf(c *config.Config) string {
 	host, port, err := net.SplitHostPort(c.Listen)
 	if err != nil {

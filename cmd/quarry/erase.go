@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// erasePollInterval is how often the progress of an erasure is polled.
+// erasePollInterval is the interval at which the progress of an erasure is polled.
 const erasePollInterval = 300 * time.Millisecond
 
 type eraseCommand struct {
@@ -71,7 +71,7 @@ func (c *eraseCommand) Run(ctx context.Context, s streams) error {
 	return err
 }
 
-// followErasure shows how far an erasure is until it has ended.
+// followErasure shows the progress of an erasure until it has ended.
 func (c *eraseCommand) followErasure(ctx context.Context, server *client.Client, begun *wire.Erasure, display *terminal.Progress) (*wire.Erasure, error) {
 	waiting, cancel := context.WithTimeout(ctx, c.Wait)
 	defer cancel()
@@ -103,7 +103,8 @@ var erasureProgress = map[wire.ErasureWaitsFor]string{
 	wire.ErasureWaitsForWorkers: "waiting for the workers", wire.ErasureWaitsForSegments: "rewriting segments", wire.ErasureWaitsForReplay: "waiting for a replay", "": "rewriting rows",
 }
 
-// erasureWith returns an erasure as it is now, nil if the server does not know it yet.
+// erasureWith returns the current state of an erasure, or nil if the server does not know
+// it yet.
 func erasureWith(ctx context.Context, server *client.Client, id string) (*wire.Erasure, error) {
 	all, err := server.ListErasures(ctx)
 	if err != nil {
@@ -117,7 +118,7 @@ func erasureWith(ctx context.Context, server *client.Client, id string) (*wire.E
 	return nil, nil
 }
 
-// printErasure says what an erasure did, and what it did not.
+// printErasure prints what an erasure removed and what it could not remove.
 func printErasure(display *terminal.Progress, e *wire.Erasure) {
 	if e.State != wire.ErasureStateDone {
 		return

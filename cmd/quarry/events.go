@@ -78,7 +78,7 @@ Examples:
 	quarry events watch --once`
 }
 
-// watchPauses bound the time before another connection.
+// These bound the pause before the next connection attempt.
 const (
 	firstWatchPause = time.Second
 	lastWatchPause  = 30 * time.Second
@@ -109,16 +109,16 @@ func (c *watchCommand) Run(ctx context.Context, s streams) error {
 	}
 }
 
-// watch prints events and keeps the position of the last.
+// watch prints events and keeps the position of the last one.
 type watch struct {
 	out   *json.Encoder
 	since string
 	pause time.Duration
-	// all prints frames that only have a position, too.
+	// all also prints frames that contain only a position.
 	all bool
 }
 
-// follow reads one answer to its end.
+// follow reads one response to its end.
 func (w *watch) follow(ctx context.Context, server *client.Client, follow bool) error {
 	for f, err := range server.FollowEvents(ctx, client.FollowEventsParams{Since: w.since, Follow: follow}) {
 		if err != nil {

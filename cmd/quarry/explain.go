@@ -11,11 +11,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// maxExplained bounds the segments that are printed one by one.
+// maxExplained bounds the number of segments that are printed individually.
 const maxExplained = 50
 
-// printExplain prints how a query was run. What cannot be written is lost: the
-// answer is not.
+// printExplain prints how a query was run. It ignores write errors: the search results
+// matter more.
 func printExplain(w io.Writer, e *wire.SearchExplain) {
 	_, _ = fmt.Fprintf(w, "query: %s\n", e.Query)
 	if e.AsOf != "" {
@@ -80,7 +80,7 @@ func printSegment(t io.Writer, name string, s *wire.SegmentExplain) {
 		s.FilesConsidered, formatKibibytes(s.ScannedBytes), formatKibibytes(s.ContentBytes), s.Matches, time.Duration(s.Micros)*time.Microsecond)
 }
 
-// formatBlocks prints the candidates of each pattern.
+// formatBlocks formats the number of candidate blocks of each pattern.
 func formatBlocks(counts []int) string {
 	if len(counts) == 0 {
 		return "-"
@@ -94,7 +94,7 @@ func formatBlocks(counts []int) string {
 	return strings.Join(words, ",")
 }
 
-// formatKibibytes rounds up, so that nothing but nothing is 0.
+// formatKibibytes rounds up, so that only zero bytes are printed as 0.
 func formatKibibytes(n int64) string { return fmt.Sprintf("%d KiB", (n+1023)>>10) }
 
 // shortenID cuts an identifier to a distinctive prefix.

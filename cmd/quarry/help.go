@@ -16,7 +16,7 @@ type helpCommand struct {
 	Command []string `arg:"" optional:"" complete:"command" help:"Command, such as search or users list."`
 }
 
-// Run implements the command: help COMMAND is COMMAND --help.
+// Run implements the command: "help COMMAND" runs "COMMAND --help".
 func (c *helpCommand) Run(ctx context.Context, s streams) error {
 	if code := run(ctx, append(c.Command, "--help"), s); code != exitOK {
 		return exitError(code)
@@ -24,7 +24,7 @@ func (c *helpCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// versionFlag prints the version in place of a command.
+// versionFlag prints the version instead of running a command.
 type versionFlag bool
 
 // BeforeReset implements kong's hook.
@@ -36,15 +36,15 @@ func (versionFlag) BeforeReset(app *kong.Kong) error {
 
 const unexpectedArgument = "unexpected argument "
 
-// adviseUsage adds to a usage error the nearest command, where the parser names
-// none, and how to get help.
+// adviseUsage adds to a usage error the most similar command, unless the parser already
+// names one, and how to get help.
 func adviseUsage(app *kong.Application, err error) error {
 	node := app.Node
 	if e := new(kong.ParseError); errors.As(err, &e) && e.Context.Selected() != nil {
 		node = e.Context.Selected()
 	}
 	parent := node
-	if node.Parent != nil && node.Parent.DefaultCmd == node { // users aprove is read as users list aprove
+	if node.Parent != nil && node.Parent.DefaultCmd == node { // "users aprove" is parsed as "users list aprove"
 		parent = node.Parent
 	}
 	text := err.Error()
@@ -71,7 +71,7 @@ func commandNames(n *kong.Node) iter.Seq[string] {
 	}
 }
 
-// exitStatusText describes the exit statuses in the help of quarry.
+// exitStatusText is the section on exit statuses in the help of quarry.
 const exitStatusText = `Exit status:
 
 	0    success; search: a match was found

@@ -15,12 +15,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// repositoryArgument names the repository of a command.
+// repositoryArgument is the argument that names a repository.
 type repositoryArgument struct {
 	Repository string `arg:"" complete:"repository" help:"Full name of the repository."`
 }
 
-// refFlag names a revision.
+// refFlag is the flag that names a revision.
 type refFlag struct {
 	Ref string `placeholder:"REF" help:"Branch, tag or commit, also with steps to an ancestor such as main~3; of quarry log, base..head too. The default is the default branch."`
 }
@@ -62,10 +62,10 @@ func (c *blameCommand) Run(ctx context.Context, s streams) error {
 	return printBlame(s.out, blame, file.Source)
 }
 
-// maxAuthorColumns bounds the column of authors.
+// maxAuthorColumns bounds the width of the author column.
 const maxAuthorColumns = 20
 
-// printBlame prints the lines of a file with where they come from.
+// printBlame prints the lines of a file, each with the commit that last changed it.
 func printBlame(out io.Writer, blame *wire.Blame, source string) error {
 	lines := strings.SplitAfter(source, "\n")
 	authorColumns := 0
@@ -141,7 +141,7 @@ func (c *logCommand) Run(ctx context.Context, s streams) error {
 	return w.Flush()
 }
 
-// dayOf cuts a time in ISO 8601 to its day.
+// dayOf cuts an ISO 8601 time to its date.
 func dayOf(date string) string { return date[:min(len(date), len(time.DateOnly))] }
 
 type showCommand struct {
@@ -189,7 +189,7 @@ func (c *showCommand) Run(ctx context.Context, s streams) error {
 	return c.printCommit(ctx, s.out, server, commit)
 }
 
-// printCommit prints a commit, and what it changes against its first parent.
+// printCommit prints a commit and its changes against its first parent.
 func (c *showCommand) printCommit(ctx context.Context, out io.Writer, server *client.Client, commit *wire.CommitDetail) error {
 	text := strings.TrimRight(commit.Message+"\n\n"+commit.Body, "\n")
 	_, err := fmt.Fprintf(out, "commit %s\nAuthor: %s <%s>\nDate:   %s\n\n    %s\n\n", commit.Hash, commit.AuthorName, commit.AuthorEmail, commit.Date,
@@ -265,7 +265,7 @@ func printDiff(out io.Writer, diff *wire.Diff) error {
 	return nil
 }
 
-// sideName is how a unified diff names one side of a file.
+// sideName returns the name of one side of a file in a unified diff.
 func sideName(prefix string, path *string) string {
 	if path == nil {
 		return "/dev/null"

@@ -16,7 +16,7 @@ type hooksCommand struct {
 	Remove  removeHooksCommand  `cmd:"" help:"Remove the webhooks of a connection."`
 }
 
-// hookFlags name a connection of the settings.
+// hookFlags holds the flags that select a connection of the settings.
 type hookFlags struct {
 	configFlags
 	Connection string `arg:"" help:"Name of the connection."`
@@ -48,7 +48,8 @@ func (c *removeHooksCommand) Run(ctx context.Context, s streams) error {
 	return c.printResults(ctx, s, (*hooks.Registrar).Remove)
 }
 
-// printResults prints a line for each target. What has to be done by hand is no failure.
+// printResults prints a line for each target. A step that the user must do manually is
+// not a failure.
 func (c *hookFlags) printResults(ctx context.Context, s streams, act func(*hooks.Registrar, context.Context) []hooks.Result) error {
 	settings, _, err := c.readSettings(s)
 	if err != nil {

@@ -27,11 +27,11 @@ type indexCommand struct {
 }
 
 const (
-	// pollInterval is the time between two rounds of requests for the status of
-	// every pending repository.
+	// pollInterval is the interval at which the status of every pending repository is
+	// polled.
 	pollInterval = 200 * time.Millisecond
-	// serverAwayTimeout bounds the wait for a server that does not answer, such as
-	// one that is restarted.
+	// serverAwayTimeout bounds the wait for a server that does not answer, for example
+	// because it restarts.
 	serverAwayTimeout = 2 * time.Minute
 )
 
@@ -49,8 +49,8 @@ Examples:
 Exit status: 0 if all repositories are searchable, 1 if one failed.`
 }
 
-// Run implements the command. It exits with 1 if a repository failed, after one
-// line for each that did.
+// Run implements the command. It exits with 1 if a repository failed, and prints one line
+// for each that did.
 func (c *indexCommand) Run(ctx context.Context, s streams) error {
 	if c.Name != "" && len(c.Targets) > 1 {
 		return usageErrorf("--name is for a single repository; leave it out, or index the repositories one by one")
@@ -94,7 +94,7 @@ func (c *indexCommand) newRegistration(target string) (wire.RegisterRequest, err
 	return r, nil
 }
 
-// indexing waits until registered repositories are searchable.
+// indexRun waits until registered repositories are searchable.
 type indexRun struct {
 	server   *client.Client
 	progress *terminal.Progress
@@ -112,12 +112,12 @@ type indexRun struct {
 	bytesPerSecond      float64
 }
 
-// pending is a repository that is not yet searchable.
+// pendingRepository is a repository that is not searchable yet.
 type pendingRepository struct {
 	target string
 	*wire.Accepted
 	progress wire.ImportProgress
-	// selection is what was printed of the selected refs.
+	// selection is the last text that was printed about the selected refs.
 	selection string
 }
 
@@ -144,9 +144,9 @@ func (i *indexRun) registerTargets(ctx context.Context, c *indexCommand) {
 	}
 }
 
-// registerOne registers a repository. It repeats a request whose response was lost:
-// registering twice does no harm. It is an error if nothing listens at the address,
-// unless the server answered before.
+// registerOne registers a repository. It repeats a request whose response was lost,
+// because registering twice does no harm. If nothing listens at the address, it fails,
+// unless the server has answered before.
 func (i *indexRun) registerOne(ctx context.Context, r wire.RegisterRequest) (*wire.Accepted, error) {
 	for {
 		registered, err := i.server.RegisterRepository(ctx, r)
@@ -162,14 +162,14 @@ func (i *indexRun) registerOne(ctx context.Context, r wire.RegisterRequest) (*wi
 	}
 }
 
-// printFailure prints the one line of a repository that failed.
+// printFailure prints the one line about a failed repository.
 func (i *indexRun) printFailure(target, reason string) {
 	i.failed++
 	i.progress.Print(fmt.Sprintf("%s: failed: %s", target, reason))
 }
 
-// waitSearchable polls until nothing is pending. When ctx ends, it says that the server goes
-// on: the events are in its log, so there is no need to wait for them.
+// waitSearchable polls until no repository is pending. When ctx ends, it prints that the
+// server continues: the events are in its log, so the user need not wait for them.
 func (i *indexRun) waitSearchable(ctx context.Context) error {
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
@@ -191,8 +191,8 @@ func (i *indexRun) waitSearchable(ctx context.Context) error {
 	return nil
 }
 
-// checkAnswer returns the error of a round, unless the server may come back: one
-// that is restarted still has what was registered.
+// checkAnswer returns the error of a polling round, unless the server may come back: a
+// restarted server still has the registrations.
 func (i *indexRun) checkAnswer(err error) error {
 	if err == nil || !isAway(err) {
 		if !i.awaySince.IsZero() {
@@ -211,8 +211,8 @@ func (i *indexRun) checkAnswer(err error) error {
 	return nil
 }
 
-// isAway reports whether an error says that the server cannot answer now: no
-// connection, a broken one, or a proxy or server that is not ready.
+// isAway reports whether an error means that the server cannot answer now: the connection
+// fails or breaks, or a proxy or the server is not ready.
 func isAway(err error) bool {
 	e, answered := errors.AsType[*client.Error](err)
 	if !answered {
@@ -227,7 +227,8 @@ func (i *indexRun) pollPending(ctx context.Context) error {
 	for n, p := range i.pending {
 		status, err := i.server.GetRepositoryStatus(ctx, int64(p.RepoID))
 		if unknown := new(client.Error); errors.As(err, &unknown) && unknown.StatusCode == 404 {
-			// Registered, but the projections have not got there yet.
+			// The repository is registered, but the projections have not applied the
+			// event yet.
 			still = append(still, p)
 			continue
 		}
@@ -243,7 +244,7 @@ func (i *indexRun) pollPending(ctx context.Context) error {
 	return nil
 }
 
-// reportFinished reports whether p needs no more waiting, and says how it ended.
+// reportFinished reports whether p has ended, and prints its outcome.
 func (i *indexRun) reportFinished(p *pendingRepository, s *wire.RepositoryStatus) bool {
 	if !s.AppliedPosition.Reached(p.Position) {
 		return false
@@ -265,7 +266,8 @@ func (i *indexRun) reportFinished(p *pendingRepository, s *wire.RepositoryStatus
 	return true
 }
 
-// failureText says why an import failed, what to do, and, to owners, what git said.
+// failureText returns the reason of a failed import, its remedy and, for owners, git's
+// error message.
 func failureText(f *wire.ImportFailure) string {
 	text := escapeCell(f.Message)
 	if f.Code != "" {
@@ -277,7 +279,7 @@ func failureText(f *wire.ImportFailure) string {
 	return text
 }
 
-// progressText is the line of the display.
+// progressText returns the line of the progress display.
 func (i *indexRun) progressText() string {
 	files := i.doneFiles
 	var bytes, total int64
@@ -294,8 +296,8 @@ func (i *indexRun) progressText() string {
 	return text
 }
 
-// updateRate keeps a moving average of the rate. A repository that is done takes
-// its bytes out of the sum: such a step back counts as nothing.
+// updateRate updates the moving average of the rate. The bytes of a finished repository
+// leave the sum; such a decrease counts as zero.
 func (i *indexRun) updateRate(bytes int64) {
 	now := i.now()
 	if elapsed := now.Sub(i.lastAt).Seconds(); !i.lastAt.IsZero() && elapsed > 0 {

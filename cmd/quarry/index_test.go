@@ -19,7 +19,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// registry is an API server that needs a number of polls for each repository.
+// registry is an API server on which each repository needs a number of polls until it is
+// searchable.
 type registry struct {
 	mu struct {
 		sync.Mutex
@@ -135,16 +136,16 @@ func TestIndexInterrupted(t *testing.T) {
 	}
 }
 
-// TestIndexWaitsForServer breaks some answers in each of the ways in which a server
-// that is restarted does.
+// TestIndexWaitsForServer makes some responses fail in each of the ways in which a
+// restarting server fails.
 func TestIndexWaitsForServer(t *testing.T) {
 	breaks := []func(http.ResponseWriter){
-		func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, // the connection is reset
+		func(http.ResponseWriter) { panic(http.ErrAbortHandler) }, // resets the connection
 		func(w http.ResponseWriter) { w.WriteHeader(http.StatusServiceUnavailable) },
 		func(w http.ResponseWriter) {
 			_, _ = w.Write([]byte(`{"repoName":`))
 			_ = http.NewResponseController(w).Flush()
-			panic(http.ErrAbortHandler) // the answer breaks off
+			panic(http.ErrAbortHandler) // breaks off the response
 		},
 		func(w http.ResponseWriter) { w.WriteHeader(http.StatusBadGateway) },
 	}
@@ -173,8 +174,8 @@ func TestIndexWaitsForServer(t *testing.T) {
 	}
 }
 
-// TestIndexGivesUp ends the wait for a server at its bound, and at an answer that
-// says no.
+// TestIndexGivesUp checks that the wait for a server ends at its bound, and at a response
+// that rejects the request.
 func TestIndexGivesUp(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }))
 	defer server.Close()
@@ -194,7 +195,7 @@ func TestIndexGivesUp(t *testing.T) {
 	}
 }
 
-// TestRoles takes roles in any letter case, and refuses others.
+// TestRoles accepts roles in any case and rejects unknown ones.
 func TestRoles(t *testing.T) {
 	var sent []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -76,9 +76,9 @@ func scopesText(scopes []wire.Scope) string {
 	return strings.Join(words, ",")
 }
 
-// restrictionText says how many repositories a key is for.
+// restrictionText returns the number of repositories to which a key is restricted.
 func restrictionText(ids []wire.RepositoryNumber) string {
-	if ids == nil { // an empty list means that its repositories were removed
+	if ids == nil { // an empty list means that all of its repositories were removed
 		return "all"
 	}
 	return strconv.Itoa(len(ids))
@@ -133,7 +133,7 @@ func (c *createKeyCommand) Run(ctx context.Context, s streams) error {
 	return err
 }
 
-// repositoryIDs finds the IDs of repositories that are named by full name or ID.
+// repositoryIDs returns the IDs of repositories that are given by full name or ID.
 func repositoryIDs(ctx context.Context, server *client.Client, names []string) ([]int64, error) {
 	var ids []int64
 	for _, name := range names {

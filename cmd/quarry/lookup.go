@@ -130,7 +130,7 @@ func (c *filesCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// containsWords reports whether a text has every word, in any letter case.
+// containsWords reports whether text contains every word, ignoring case.
 func containsWords(text string, words []string) bool {
 	text = strings.ToLower(text)
 	for _, w := range words {

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 )
 
-// Exit statuses; see the package comment.
+// Exit statuses are documented in the package comment.
 const (
 	exitOK          = 0
 	exitFailed      = 1
@@ -23,18 +23,18 @@ const (
 	exitTerminated  = 143 // 128 + SIGTERM
 )
 
-// streams are what a command writes to, and its environment.
+// streams holds the output streams of a command, and its environment.
 type streams struct {
 	// out and err escape control characters on a terminal: much of the output comes
 	// from repositories, webhooks and servers.
 	out, err io.Writer
-	// screen and errScreen are the same without escapes, for colors and the progress
-	// display; run sets them.
+	// screen and errScreen are the same streams without escaping, for colors and the
+	// progress display. run sets them.
 	screen, errScreen io.Writer
 	environ           []string
 }
 
-// withEscapes returns s with escapes on terminals.
+// withEscapes returns s with escaping on terminals.
 func (s streams) withEscapes() streams {
 	if s.screen == nil {
 		s.screen, s.errScreen = s.out, s.err
@@ -44,7 +44,7 @@ func (s streams) withEscapes() streams {
 }
 
 // cli is the table of all commands. The help, the completion, the man pages and
-// docs/cli.md follow from it.
+// docs/cli.md are generated from it.
 type cli struct {
 	ShowVersion versionFlag `name:"version" help:"Print the version and exit."`
 
@@ -92,7 +92,7 @@ type cli struct {
 	Version    versionCommand    `cmd:"" group:"other" help:"Print the version."`
 }
 
-// groups are the headings of flags and commands in help texts, in their order.
+// groups are the headings of flags and commands in help texts, in their printed order.
 var groups = []kong.Group{
 	{Key: "search", Title: "Search:"},
 	{Key: "code", Title: "Code:"},
@@ -104,12 +104,12 @@ var groups = []kong.Group{
 	{Key: "configuration", Title: "Configuration:"},
 }
 
-// exitError is the exit status of a command that has already printed the reason.
+// exitError is the exit status of a command that has already printed its error.
 type exitError int
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// usageError is wrong usage that the parser cannot see.
+// usageError is a usage error that the parser cannot detect.
 type usageError struct{ error }
 
 func usageErrorf(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
@@ -149,13 +149,13 @@ func run(ctx context.Context, args []string, s streams) int {
 		return exitUsage
 	}
 	err = command.Run()
-	if ctx.Err() != nil && command.Selected().Name != "serve" { // serve ends by a signal
+	if ctx.Err() != nil && command.Selected().Name != "serve" { // a signal is the normal end of serve
 		return interruptedStatus(ctx)
 	}
 	return reportError(s, err)
 }
 
-// newParser returns the parser of the command line into c.
+// newParser returns a parser that fills c from the command line.
 func newParser(c *cli, options ...kong.Option) (*kong.Kong, error) {
 	return kong.New(c, append([]kong.Option{
 		kong.Name("quarry"),

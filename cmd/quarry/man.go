@@ -33,7 +33,7 @@ func (c *manCommand) Run(k *kong.Kong) error {
 	return writeManPages(c.Out, k.Model.Node)
 }
 
-// writeManPages writes the page of a command and those of its subcommands.
+// writeManPages writes the man page of a command and those of its subcommands.
 func writeManPages(dir string, n *kong.Node) error {
 	name := filepath.Join(dir, manName(n)+".1")
 	if err := os.WriteFile(name, []byte(manPage(n)), 0o644); err != nil {
@@ -49,8 +49,8 @@ func writeManPages(dir string, n *kong.Node) error {
 
 func manName(n *kong.Node) string { return strings.ReplaceAll(n.FullPath(), " ", "-") }
 
-// manPage returns the page of a command for man, in the macros of man(7). It has no
-// date: the same version gives the same page.
+// manPage returns the man page of a command in the macros of man(7). It contains no date,
+// so that the same version always yields the same page.
 func manPage(n *kong.Node) string {
 	summary, rest, _ := strings.Cut(n.Help, "\n")
 	p := new(manPrinter)
@@ -86,7 +86,7 @@ func manPage(n *kong.Node) string {
 	return p.String()
 }
 
-// formatSynopsis is the first line of the help of a command.
+// formatSynopsis returns the first line of the help of a command.
 func formatSynopsis(n *kong.Node) string {
 	if n.Parent == nil {
 		return n.Name + " <command> [flags]"
@@ -94,7 +94,7 @@ func formatSynopsis(n *kong.Node) string {
 	return "quarry " + n.Summary()
 }
 
-// manPrinter writes roff.
+// manPrinter builds a page in roff.
 type manPrinter struct{ strings.Builder }
 
 var (
@@ -110,7 +110,7 @@ func (p *manPrinter) writeMacro(name string, args ...string) {
 	p.WriteByte('\n')
 }
 
-// writeLine prints text that is no macro, even if it begins with a period.
+// writeLine writes text and escapes a leading period, which would start a macro.
 func (p *manPrinter) writeLine(text string) {
 	text = roffEscaper.Replace(text)
 	if strings.HasPrefix(text, ".") {
@@ -125,7 +125,7 @@ func (p *manPrinter) writeItem(name, text string) {
 	p.writeLine(text)
 }
 
-// writeText prints paragraphs; those that are indented stay as they are.
+// writeText writes paragraphs. Indented paragraphs are not filled.
 func (p *manPrinter) writeText(text string) {
 	for paragraph := range strings.SplitSeq(text, "\n\n") {
 		p.writeMacro("PP")

@@ -33,6 +33,6 @@ func (c *mcpCommand) Run(ctx context.Context, s streams) error {
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		return nil // it may wait for input that never comes; the process ends
+		return nil // the reader may wait for input that never comes; the process exits anyway
 	}
 }

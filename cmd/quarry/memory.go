@@ -8,19 +8,19 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 )
 
-// memoryLimit returns what the process may take on this machine and in its control
-// group.
+// memoryLimit returns the memory that the process may use on this machine and in its
+// control group.
 func memoryLimit(c *config.Config, environ []string) config.MemoryLimit {
-	machine, _ := boot.MemoryOfMachine() // what is not known is 0
+	machine, _ := boot.MemoryOfMachine() // an unknown size is 0
 	return c.LimitMemory(machine.Total, machine.Limit, machine.LimitFile, environ, runtime.GOMAXPROCS(0))
 }
 
-// fitMemory gives the settings of memory that are 0 their values.
+// fitMemory sets the memory settings that are 0.
 func fitMemory(c *config.Config, environ []string) {
 	c.FitMemory(memoryLimit(c, environ).TotalBytes, runtime.GOMAXPROCS(0))
 }
 
-// logMemory says which limit was found, where, and what each bound became.
+// logMemory logs the memory limit, its source, and the resulting settings.
 func logMemory(c *config.Config, environ []string, logger *slog.Logger) {
 	limit := memoryLimit(c, environ)
 	logger.Info("memory limits", c.MemoryAttributes(limit)...)

@@ -58,7 +58,7 @@ func (c *migrateCommand) Run(_ context.Context, s streams) error {
 	return nil
 }
 
-// readBounded reads a file, or standard input, and one byte more than migrate takes.
+// readBounded reads a file or standard input, up to one byte more than migrate accepts.
 func readBounded(path string) ([]byte, error) {
 	from := io.Reader(os.Stdin)
 	if path != "-" {
@@ -72,7 +72,8 @@ func readBounded(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(from, migrate.MaxBytes+1))
 }
 
-// writeNewFile writes a file that does not exist yet: settings are not overwritten.
+// writeNewFile writes a file that must not exist yet, so that settings are never
+// overwritten.
 func writeNewFile(path string, text []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

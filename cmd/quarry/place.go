@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// place is a character of a file; line and column count from 1.
+// place is the position of a character in a file. Lines and columns count from 1.
 type place struct {
 	path         string
 	line, column int
@@ -21,21 +21,21 @@ type place struct {
 
 var placePattern = regexp.MustCompile(`^(.+):(\d{1,9}):(\d{1,9})$`)
 
-// parsePlace reads PATH:LINE:COLUMN; false for the name of a symbol.
+// parsePlace parses PATH:LINE:COLUMN. It returns false for the name of a symbol.
 func parsePlace(text string) (place, bool) {
 	m := placePattern.FindStringSubmatch(text)
-	if m == nil || strings.HasSuffix(m[1], ":") { // no path, but a qualified name
+	if m == nil || strings.HasSuffix(m[1], ":") { // not a path but a qualified name
 		return place{}, false
 	}
 	p := place{path: m[1]}
-	p.line, _ = strconv.Atoi(m[2]) // digits
+	p.line, _ = strconv.Atoi(m[2]) // the pattern allows only digits
 	p.column, _ = strconv.Atoi(m[3])
 	return p, p.line > 0 && p.column > 0
 }
 
 var errNoName = errors.New("there is no name")
 
-// requestAt returns the request for the name at a place.
+// requestAt returns the request for the identifier at a place.
 func (c *defsCommand) requestAt(ctx context.Context, server *client.Client, p place) (wire.FindSymbolsRequest, error) {
 	if c.Repo == "" {
 		return wire.FindSymbolsRequest{}, usageErrorf("a place needs --repo: the full name of the repository that has %s", p.path)
@@ -54,8 +54,8 @@ func (c *defsCommand) requestAt(ctx context.Context, server *client.Client, p pl
 	}, nil
 }
 
-// nameAt returns the identifier of which a place is a character, or the end; empty if there
-// is none.
+// nameAt returns the identifier that contains or ends at a place, or an empty string if
+// there is none.
 func nameAt(text string, p place) string {
 	lines := strings.SplitN(text, "\n", p.line+1)
 	if p.line > len(lines) {

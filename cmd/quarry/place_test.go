@@ -8,7 +8,7 @@ func TestPlace(t *testing.T) {
 		argument, path, name string
 	}{
 		{"a.go:3:5", "a.go", "é_1"},
-		{"a.go:3:8", "a.go", "é_1"}, // at its end
+		{"a.go:3:8", "a.go", "é_1"}, // at the end of the identifier
 		{"a.go:3:9", "a.go", ""},
 		{"a.go:3:13", "a.go", "x"},
 		{"a.go:3:12", "a.go", "f"}, // at the end of f

@@ -16,28 +16,27 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// printer writes the files that a search found: on a terminal as ripgrep does, with a
-// heading for each file; otherwise as grep does, one line for each line, which begins
-// with its place.
+// printer prints the files that a search found. On a terminal it prints a heading for
+// each file, as ripgrep does; otherwise each line begins with its position, as in grep.
 type printer struct {
 	w     *bufio.Writer
 	style terminal.Style
-	// context is set if lines around matches are shown: then -- separates groups of
-	// lines that are not adjacent.
+	// context is set if context lines are shown. Then -- separates groups of lines that
+	// are not adjacent.
 	context bool
-	// editor is set if lines begin with a path, line and column that editors open.
+	// editor is set if lines begin with a path, line and column that editors can open.
 	editor bool
 
-	// maxFiles bounds the files printed, and maxLines the lines of each, which are its
-	// best; 0 for all.
+	// maxFiles bounds the printed files, and maxLines the printed lines of each file,
+	// which are its best ones. 0 means no bound.
 	maxFiles, maxLines int
-	// shown are the lines of the current file that are printed; nil for all.
+	// shown holds the lines of the current file that are printed; nil means all.
 	shown []int
 
 	files, lines int
 	// hidden is set if files or lines with matches were not printed.
 	hidden bool
-	// next is the line after the last group of the current file; 0 if it has none.
+	// next is the line after the last group of the current file, or 0 if it has none.
 	next int
 	// groups counts the groups of all files.
 	groups int
@@ -49,7 +48,7 @@ func newPrinter(w io.Writer, style terminal.Style) *printer {
 
 func (p *printer) flush() error { return p.w.Flush() }
 
-// printFile prints a file with its chunks. One that matched by its name alone has none.
+// printFile prints a file with its chunks. A file that matched only by name has none.
 func (p *printer) printFile(f *wire.SearchFile) {
 	if p.maxFiles > 0 && p.files == p.maxFiles {
 		p.hidden = true
@@ -95,11 +94,11 @@ func (p *printer) printFile(f *wire.SearchFile) {
 	}
 }
 
-// printRepository prints the name of a repository that was itself searched for.
+// printRepository prints the name of a repository that is itself a result.
 func (p *printer) printRepository(name string) { p.printLine(p.style.Path(p.style.Clean(name))) }
 
-// printChunk prints the lines of c. A colon follows the number of a line with a match, a
-// minus sign that of another line.
+// printChunk prints the lines of c. A colon follows the number of a matching line, a
+// minus sign the number of any other line.
 func (p *printer) printChunk(prefix string, c *wire.Chunk) {
 	p.eachLine(c, func(number, offset int, text string, matches []wire.Range) {
 		separator := ":"
@@ -117,14 +116,14 @@ func (p *printer) printChunk(prefix string, c *wire.Chunk) {
 }
 
 const (
-	// maxColumns bounds the bytes of a line on a terminal, and leadColumns those before
-	// its first match where it is cut.
+	// maxColumns bounds the bytes of a line on a terminal. leadColumns bounds the bytes
+	// before the first match of a cut line.
 	maxColumns, leadColumns = 400, 80
 	ellipsis                = "…"
 )
 
-// cutLine cuts a long line that begins at offset around its first match. It returns the
-// text, and the offset at which it then begins.
+// cutLine cuts a long line around its first match. The line begins at offset. cutLine
+// returns the text and the offset at which the text begins.
 func cutLine(text string, offset int, matches []wire.Range) (string, int) {
 	if len(text) <= maxColumns {
 		return text, offset
@@ -150,8 +149,8 @@ func cutLine(text string, offset int, matches []wire.Range) (string, int) {
 	return ellipsis + cut, offset + from - len(ellipsis)
 }
 
-// editorLines prints the lines of c that have a match. The column is that of the
-// first match, in bytes from 1, as grep and editors count.
+// editorLines prints the matching lines of c. The column is that of the first match, in
+// bytes from 1, as grep and editors count.
 func (p *printer) editorLines(name string, c *wire.Chunk) {
 	p.eachLine(c, func(number, offset int, text string, matches []wire.Range) {
 		if len(matches) > 0 {
@@ -161,8 +160,8 @@ func (p *printer) editorLines(name string, c *wire.Chunk) {
 	})
 }
 
-// eachLine calls print with the lines of c, the offsets where they begin, and the
-// matches in them.
+// eachLine calls print for each line of c, with the offset at which it begins and the
+// matches in it.
 func (p *printer) eachLine(c *wire.Chunk, print func(number, offset int, text string, matches []wire.Range)) {
 	number, offset := c.ContentStart.LineNumber, c.ContentStart.ByteOffset
 	for line := range strings.Lines(c.Content) {
@@ -184,7 +183,7 @@ func overlappingRanges(ranges []wire.Range, from, to int) []wire.Range {
 	return found
 }
 
-// highlightMatches returns a line that begins at offset, with its matches colored.
+// highlightMatches returns a line with its matches colored. The line begins at offset.
 func (p *printer) highlightMatches(text string, offset int, matches []wire.Range) string {
 	var b strings.Builder
 	at := 0
@@ -192,7 +191,7 @@ func (p *printer) highlightMatches(text string, offset int, matches []wire.Range
 		start := min(max(m.Start.ByteOffset-offset, at), len(text))
 		end := min(max(m.End.ByteOffset-offset, start), len(text))
 		if start == end {
-			continue // it is in a part that was cut off
+			continue // the match is in a part that was cut off
 		}
 		b.WriteString(p.style.Clean(text[at:start]))
 		b.WriteString(p.style.Match(p.style.Clean(text[start:end])))
@@ -207,10 +206,10 @@ func (p *printer) printLine(text string) {
 	_ = p.w.WriteByte('\n')
 }
 
-// editorPath returns the path at which an editor on this machine finds a file: where
-// a repository that was registered by its path is, below the current directory, or,
-// in a checkout whose directory has the name of the repository, the path within it.
-// If there is no such file, it is the path below the name of the repository.
+// editorPath returns the path at which an editor on this machine finds a file. That is
+// the path below the current directory if the repository was registered by its path, or
+// the path within a checkout whose directory has the name of the repository. If no such
+// file exists, it is the path below the name of the repository.
 func editorPath(f *wire.SearchFile) string {
 	name := path.Join(f.Repository, f.FileName.Text)
 	if !filepath.IsLocal(name) || !filepath.IsLocal(f.FileName.Text) {

@@ -27,7 +27,7 @@ func sampleFile() *wire.SearchFile {
 	return f
 }
 
-// adjacentFile has two chunks without a line between them.
+// adjacentFile returns a file with two adjacent chunks.
 func adjacentFile() *wire.SearchFile {
 	f := sampleFile()
 	f.Chunks[1].ContentStart.LineNumber = 9
@@ -100,8 +100,8 @@ func TestPrinter(t *testing.T) {
 	}
 }
 
-// TestPage holds what a page on a terminal has of many files and lines: of the first
-// files, the best lines, in the order of the file.
+// TestPage checks which part of many files and lines a page on a terminal shows: the
+// first files, and the best lines of each in file order.
 func TestPage(t *testing.T) {
 	var out bytes.Buffer
 	p := newPrinter(&out, terminal.Style{Terminal: true})
@@ -120,7 +120,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestCutLine cuts long lines between runes, around the first match, and keeps offsets.
+// TestCutLine cuts long lines at rune boundaries, around the first match, and checks that
+// offsets stay correct.
 func TestCutLine(t *testing.T) {
 	long := strings.Repeat("é", 300) + "needle" + strings.Repeat("ü", 300)
 	match := []wire.Range{{Start: locationAt(1600, 1), End: locationAt(1606, 1)}}
@@ -144,7 +145,7 @@ func TestCutLine(t *testing.T) {
 	}
 }
 
-// TestEditorPath finds files that are on this machine, and only those.
+// TestEditorPath finds files that exist on this machine, and no others.
 func TestEditorPath(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"app/a.go", "group/app/b.go", "c.go"} {
@@ -173,8 +174,8 @@ func TestEditorPath(t *testing.T) {
 	}
 }
 
-// TestTablesAreSafe prints what a hostile sender, repository or server may say: no
-// control character and no new line reaches a table or a list of facts.
+// TestTablesAreSafe prints hostile text from a sender, a repository or a server. No
+// control character and no newline may reach a table or a list of facts.
 func TestTablesAreSafe(t *testing.T) {
 	const hostile = "a\x1b]0;owned\a\u009b2J\r\nb\tc\u202e\x9b"
 	const safe = `a\u001b]0;owned\u0007\u009b2J\u000d\nb\tc\u202e\x9b`

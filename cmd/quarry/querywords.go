@@ -10,17 +10,17 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// searchLine is the command line of a search, taken apart.
+// searchLine is the parsed command line of a search.
 type searchLine struct {
 	flags, query []string
-	// ended says that the line has --, after which everything is query text.
+	// ended is set if the line contains --, after which everything is query text.
 	ended bool
-	// wantsValue says that the last word is a flag without its value.
+	// wantsValue is set if the last word is a flag without its value.
 	wantsValue bool
 }
 
-// separateQuery moves the query of a search after --, so that the parser does not
-// take a minus sign in it for a flag. args begin with the name of the command.
+// separateQuery moves the query of a search after --, so that the parser does not take a
+// minus sign in the query for a flag. args begins with the name of the command.
 func separateQuery(search *kong.Node, args []string) []string {
 	line := splitQuery(search, args[1:])
 	out := append([]string{args[0]}, line.flags...)
@@ -30,7 +30,7 @@ func separateQuery(search *kong.Node, args []string) []string {
 	return out
 }
 
-// splitQuery takes the words after search apart. Query text is
+// splitQuery splits the words after search into flags and query text. Query text is
 //
 //   - every word that does not begin with a minus sign and is not the value of a flag
 //   - -filter:, -( and -", anywhere
@@ -58,7 +58,7 @@ func splitQuery(search *kong.Node, args []string) (line searchLine) {
 	return line
 }
 
-// isQueryWord reports whether a word with a minus sign can only be query text.
+// isQueryWord reports whether a word with a leading minus sign can only be query text.
 func isQueryWord(word string) bool {
 	rest, negated := strings.CutPrefix(word, "-")
 	return negated && (rest == "" || strings.HasPrefix(rest, "(") || strings.HasPrefix(rest, `"`) ||
@@ -67,8 +67,8 @@ func isQueryWord(word string) bool {
 
 var shortFlagPattern = regexp.MustCompile(`^-[A-Za-z]+[0-9]*$`)
 
-// isFlag reports whether a word after the first query word is a flag: --anything,
-// or short flags that exist, the last of which may have a number: -n5, -es.
+// isFlag reports whether a word after the first query word is a flag: --anything, or
+// known short flags, the last of which may carry a number: -n5, -es.
 func isFlag(search *kong.Node, word string) bool {
 	if strings.HasPrefix(word, "--") {
 		return true
@@ -95,7 +95,7 @@ func takesNextWord(search *kong.Node, word string) bool {
 				return !f.IsBool()
 			}
 		}
-		return false // unknown, or with =value
+		return false // unknown flag, or --flag=value
 	}
 	for i, letter := range word[1:] {
 		f := shortFlag(search, letter)
@@ -118,5 +118,5 @@ func shortFlag(search *kong.Node, letter rune) *kong.Flag {
 	return nil
 }
 
-// searchFlags returns the flags of the search command and those of every command.
+// searchFlags returns the flags of the search command and the global flags.
 func searchFlags(search *kong.Node) []*kong.Flag { return slices.Concat(search.AllFlags(false)...) }

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestSearchArguments reads command lines of search: what is a flag, and what is
-// the query.
+// TestSearchArguments parses command lines of search into flags and query.
 func TestSearchArguments(t *testing.T) {
 	flags := searchCommand{Color: "auto"}
 	with := func(change func(*searchCommand)) searchCommand {
@@ -68,7 +67,7 @@ func TestSearchArguments(t *testing.T) {
 	}
 }
 
-// TestSearchArgumentsRefused holds the line to flags that do not exist.
+// TestSearchArgumentsRefused checks that unknown flags are rejected.
 func TestSearchArgumentsRefused(t *testing.T) {
 	for _, args := range []string{"--jsn foo", "foo --jsn", "-i foo", "-foo bar", "-n x foo", "foo -n", "--json"} {
 		var got cli

@@ -18,9 +18,9 @@ import (
 )
 
 const (
-	// replayPollInterval is how often the progress of a replay is polled.
+	// replayPollInterval is the interval at which the progress of a replay is polled.
 	replayPollInterval = 300 * time.Millisecond
-	// cancelPatience bounds the request that stops a replay whose command was
+	// cancelTimeout bounds the request that cancels a replay after the command was
 	// interrupted.
 	cancelTimeout = 5 * time.Second
 )
@@ -52,7 +52,7 @@ Examples:
 Exit status: 0 if it succeeded, 1 if it failed; with --verify also if the live version differs from the log.`
 }
 
-// Run implements the command. It works on the data directory itself, or sends the
+// Run implements the command. It either works on the data directory itself or sends a
 // request to the server that holds it.
 func (c *replayCommand) Run(ctx context.Context, s streams) error {
 	settings, logger, err := c.readSettings(s)
@@ -74,7 +74,7 @@ func (c *replayCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// replayOffline works on the data directory of a server that is stopped.
+// replayOffline replays the log in the data directory of a stopped server.
 func (c *replayCommand) replayOffline(ctx context.Context, s streams, r *server.OfflineRebuild) error {
 	display := terminal.NewProgress(s.errScreen)
 	defer display.Close()
@@ -107,7 +107,7 @@ func (c *replayCommand) replayOffline(ctx context.Context, s streams, r *server.
 	return nil
 }
 
-// printResult prints what a replay did.
+// printResult prints the result of a replay.
 func (c *replayCommand) printResult(display *terminal.Progress, missing int) {
 	what := "the projections were rebuilt from the log"
 	switch {
@@ -172,7 +172,7 @@ func (c *replayCommand) replayOnline(ctx context.Context, s streams, settings *c
 	return nil
 }
 
-// followReplay shows how far a replay is until it has ended.
+// followReplay shows the progress of a replay until it has ended.
 func followReplay(ctx context.Context, to *client.Client, id int, display *terminal.Progress) (*wire.Replay, *wire.ProjectionVersion, error) {
 	tick := time.NewTicker(replayPollInterval)
 	defer tick.Stop()
@@ -199,7 +199,7 @@ func followReplay(ctx context.Context, to *client.Client, id int, display *termi
 	}
 }
 
-// replayOf returns a replay as it is now, and the live version.
+// replayOf returns the current state of a replay, and the live version.
 func replayOf(ctx context.Context, to *client.Client, id int) (*wire.Replay, *wire.ProjectionVersion, error) {
 	all, err := to.ListReplays(ctx)
 	if err != nil {
@@ -213,7 +213,7 @@ func replayOf(ctx context.Context, to *client.Client, id int) (*wire.Replay, *wi
 	return nil, nil, fmt.Errorf("the server has no replay %d; it may have been restarted", id)
 }
 
-// cancelReplay stops the replay of a command that was interrupted.
+// cancelReplay cancels the replay of a command that was interrupted.
 func cancelReplay(ctx context.Context, to *client.Client, id int) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
 	defer cancel()

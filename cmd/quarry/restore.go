@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/terminal"
 )
 
-// maxDamagePrinted bounds the damaged files that are printed.
+// maxDamagePrinted bounds the number of damaged files that are printed.
 const maxDamagePrinted = 20
 
 type restoreCommand struct {
@@ -81,7 +81,7 @@ func (c *restoreCommand) restoreBackup(ctx context.Context, s streams) error {
 	return printRestored(s, generation, &m, totals)
 }
 
-// listGenerations prints the generations, the oldest first.
+// listGenerations prints the generations, oldest first.
 func (c *restoreCommand) listGenerations(s streams, d *backup.Directory) error {
 	all, err := d.Generations()
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *restoreCommand) listGenerations(s streams, d *backup.Directory) error {
 	return nil
 }
 
-// verifyGeneration reads the files of a generation and prints those that are damaged.
+// verifyGeneration reads the files of a generation and prints the damaged ones.
 func (c *restoreCommand) verifyGeneration(ctx context.Context, s streams, d *backup.Directory, generation int, progress func(backup.Progress)) error {
 	damaged := 0
 	_, totals, err := d.Verify(ctx, generation, func(f backup.Damage) {

@@ -46,8 +46,8 @@ Examples:
 	quarry scip upload web/index.scip --repo kettle --commit 2b7e151628aed2a6abf7158809cf4f3c762e7160 --path web`
 }
 
-// uploadRetryInterval is how often an upload is tried whose commit the server does not have
-// yet.
+// uploadRetryInterval is the interval at which an upload is repeated while the server
+// does not have its commit yet.
 const uploadRetryInterval = 5 * time.Second
 
 // Run implements the command.
@@ -101,7 +101,8 @@ func (c *uploadScipCommand) upload(ctx context.Context, server *client.Client, i
 	return out, server.Upload(ctx, "/api/repos/"+url.PathEscape(id)+"/scip", query, f, out)
 }
 
-// isUnknownCommit reports whether an upload may succeed once a push is indexed.
+// isUnknownCommit reports whether an upload may succeed once the push of its commit is
+// indexed.
 func isUnknownCommit(err error) bool {
 	e, ok := errors.AsType[*client.Error](err)
 	return ok && e.StatusCode == http.StatusBadRequest && e.ErrorCode == "INVALID_GIT_REF"

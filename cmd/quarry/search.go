@@ -48,8 +48,8 @@ Examples:
 Exit status: 0 if a match was found, 1 if nothing was found, 2 if the search failed or was written wrongly.`
 }
 
-// Run implements the command. As grep does, it exits with 0 if there was a match, 1
-// if there was none, and 2 if the search failed.
+// Run implements the command. Like grep, it exits with 0 if there is a match, 1 if there
+// is none, and 2 if the search failed.
 func (c *searchCommand) Run(ctx context.Context, s streams) error {
 	found, err := c.runSearch(ctx, s)
 	if err != nil {
@@ -78,18 +78,18 @@ func (c *searchCommand) runSearch(ctx context.Context, s streams) (found bool, e
 }
 
 const (
-	// defaultMatches are requested without --max-count.
+	// defaultMatches is the number of matches that are requested without --max-count.
 	defaultMatches = 1000
-	// pageFiles and pageLines are what a page has: so many files with so many lines each.
-	// It is made from pageMatches.
+	// pageFiles and pageLines bound a page: its files, and the lines of each file. The
+	// page is selected from pageMatches matches.
 	pageFiles, pageLines, pageMatches = 10, 5, 200
-	// maxOrdered is the number of matches up to which all files are printed in the order
-	// of their rank. More are printed as they are found.
+	// maxOrdered is the largest number of matches for which files are printed in order of
+	// rank. Above it, files are printed as they are found.
 	maxOrdered = 10_000
 )
 
-// printResults prints the results: a page on a terminal, unless a number of matches was
-// requested.
+// printResults prints the results. On a terminal it prints one page, unless --max-count
+// is set.
 func (c *searchCommand) printResults(ctx context.Context, s streams, server *client.Client, request wire.SearchRequest) (found bool, err error) {
 	p := newPrinter(s.screen, terminal.NewStyle(s.screen, c.Color, c.Hyperlink, s.environ))
 	p.context, p.editor = c.Context > 0, c.EditorLinks
@@ -109,7 +109,7 @@ func (c *searchCommand) printResults(ctx context.Context, s streams, server *cli
 		return false, err
 	}
 	found = p.files+len(response.RepositoryInfo) > 0
-	if p.files == 0 { // else they are those of the files
+	if p.files == 0 { // otherwise these are the repositories of the printed files
 		for _, r := range response.RepositoryInfo {
 			p.printRepository(r.Name)
 		}
@@ -121,8 +121,8 @@ func (c *searchCommand) printResults(ctx context.Context, s streams, server *cli
 		printExplain(s.err, &response.Explain)
 	}
 	for _, n := range response.Notices {
-		// Of use to programs that were written for the established server, not to
-		// people who use this command line.
+		// This notice is for programs that were written for the established server, not
+		// for users of this command line.
 		if n.Code == wire.SearchNoticeCodeDIFFERENTMEANING {
 			continue
 		}
@@ -141,14 +141,15 @@ func (c *searchCommand) printResults(ctx context.Context, s streams, server *cli
 	return found, nil
 }
 
-// relatedReasons say why files may be meant.
+// relatedReasons describes why a file is related to the query.
 var relatedReasons = map[wire.RelatedReason]string{
 	wire.RelatedReasonSpelling: "another spelling", wire.RelatedReasonDefinition: "definitions", wire.RelatedReasonStyle: "another style", wire.RelatedReasonAccents: "other accents",
 	wire.RelatedReasonFileName: "files named so",
 }
 
-// printRelated prints the files that may be meant besides those that match: on a terminal below them, otherwise to
-// standard error, so that what reads the output has the matches alone.
+// printRelated prints files that are related to the query but do not match it. On a
+// terminal it prints them after the matches; otherwise it prints them to standard error,
+// so that standard output contains only matches.
 func (c *searchCommand) printRelated(s streams, style terminal.Style, groups []wire.RelatedFiles) error {
 	w := s.err
 	if style.Terminal {
@@ -171,8 +172,8 @@ func (c *searchCommand) printRelated(s streams, style terminal.Style, groups []w
 	return nil
 }
 
-// fetchFiles gives the files that the server finds to show, those of a request for few matches
-// in the order of their rank.
+// fetchFiles passes the files that the server finds to show. If few matches are
+// requested, the files come in order of rank.
 func (c *searchCommand) fetchFiles(ctx context.Context, server *client.Client, request wire.SearchRequest, show func([]wire.SearchFile) error) (*wire.SearchResult, error) {
 	if request.Matches > maxOrdered {
 		return server.Collect(ctx, request, show)
@@ -184,7 +185,7 @@ func (c *searchCommand) fetchFiles(ctx context.Context, server *client.Client, r
 	return response, show(response.Files)
 }
 
-// retryAdvice says what to search for instead, where that is more than a name.
+// retryAdvice returns the query to search for instead, if that is more than a name.
 func retryAdvice(n *wire.SearchNotice) string {
 	if len(n.Queries) == 0 || n.Queries[0] == n.Suggestions[0] {
 		return ""
@@ -192,11 +193,10 @@ func retryAdvice(n *wire.SearchNotice) string {
 	return " Search for: " + n.Queries[0]
 }
 
-// isCut reports whether an answer is incomplete because less was requested than
-// there is.
+// isCut reports whether a result is incomplete because the request limited it.
 func isCut(reason string) bool { return reason == "match limit" || reason == "display limit" }
 
-// describeRemainder says what a page leaves out, and how to see it.
+// describeRemainder reports what a page leaves out, and how to see it.
 func describeRemainder(p *printer, r *wire.SearchResult) string {
 	files, matches := strconv.Itoa(r.Stats.FileCount), strconv.Itoa(r.Stats.TotalMatchCount)
 	if r.Stats.TotalMatchCount > defaultMatches {
@@ -205,7 +205,7 @@ func describeRemainder(p *printer, r *wire.SearchResult) string {
 	return fmt.Sprintf("%d lines of %d files are shown; there are %s matches in %s files, and -n shows more", p.lines, p.files, matches, files)
 }
 
-// describeIncomplete says why an answer may lack matches, and what to do.
+// describeIncomplete explains why a result may lack matches, and what to do.
 func describeIncomplete(r *wire.SearchResult) string {
 	text := fmt.Sprintf("stopped after %d matches", r.Stats.ActualMatchCount)
 	switch r.IncompleteReason {

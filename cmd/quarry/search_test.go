@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// TestSearchSays runs the command against answers of a server: what goes to
-// standard output, what to standard error, and the exit code.
+// TestSearchSays runs the command against fixed server responses and checks standard
+// output, standard error and the exit code.
 func TestSearchSays(t *testing.T) {
 	stopped := func(reason string) string {
 		return `{"stats":{"actualMatchCount":7},"incompleteReason":"` + reason + `"}`
@@ -58,8 +58,8 @@ func TestSearchSays(t *testing.T) {
 	}
 }
 
-// TestSearchForManyMatches prints files as they are found, and a failure after
-// them.
+// TestSearchForManyMatches checks that files are printed as they are found, even if a
+// failure follows.
 func TestSearchForManyMatches(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -75,7 +75,7 @@ func TestSearchForManyMatches(t *testing.T) {
 	}
 }
 
-// TestRemainder checks the message after a page.
+// TestRemainder checks the message at the end of a page.
 func TestRemainder(t *testing.T) {
 	p := &printer{lines: 50, files: 10}
 	for _, c := range []struct {
@@ -91,7 +91,8 @@ func TestRemainder(t *testing.T) {
 	}
 }
 
-// TestRetry checks that the command line shows the query to send where a name alone is not it.
+// TestRetry checks that the command prints the suggested query if that is more than a
+// name.
 func TestRetry(t *testing.T) {
 	for _, c := range []struct {
 		suggestion, query, want string

@@ -15,15 +15,16 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/server"
 )
 
-// configFlags are the flags from which a command takes its settings. Those with
-// a flag of their own are the ones that people change first; --set reaches all.
+// configFlags holds the flags that change settings. The settings that people change first
+// have their own flags; --set changes any setting.
 type configFlags struct {
 	Config string   `group:"configuration" placeholder:"FILE" complete:"path" help:"Configuration file (YAML)." env:"QUARRY_CONFIG"`
 	Data   string   `group:"configuration" placeholder:"DIR" complete:"path" help:"Data directory. The default is quarry-data ($QUARRY_DATA)."`
 	Set    []string `group:"configuration" placeholder:"KEY=VALUE" sep:"none" help:"Set a key of the configuration, such as cache.framesBytes=256MiB. May be repeated."`
 }
 
-// newLoader returns what reads file, environment and flags, in rising order of weight.
+// newLoader returns a loader that reads the file, the environment and the flags, in
+// increasing order of precedence.
 func (f *configFlags) newLoader(s streams, more ...string) config.Loader {
 	set := more
 	if f.Data != "" {
@@ -32,8 +33,8 @@ func (f *configFlags) newLoader(s streams, more ...string) config.Loader {
 	return config.Loader{File: f.Config, Environ: s.environ, Set: append(set, f.Set...)}
 }
 
-// readSettings reads the settings. The commands that do so write to the data directory: from
-// here on every new file is private.
+// readSettings reads the settings. Commands that call it write to the data directory, so
+// every file that they create from here on is private.
 func (f *configFlags) readSettings(s streams, more ...string) (config.Config, *slog.Logger, error) {
 	permissions.RestrictUmask()
 	return loadSettings(s, f.newLoader(s, more...))
@@ -45,7 +46,7 @@ func loadSettings(s streams, l config.Loader) (config.Config, *slog.Logger, erro
 	return loadSettingsAt(s, l, new(slog.LevelVar))
 }
 
-// loadSettingsAt is loadSettings with a logger whose level may change later.
+// loadSettingsAt is loadSettings with a logger whose level can be changed later.
 func loadSettingsAt(s streams, l config.Loader, level *slog.LevelVar) (config.Config, *slog.Logger, error) {
 	c, warnings, err := l.Load()
 	if err != nil {
@@ -115,7 +116,7 @@ func (c *serveCommand) Run(ctx context.Context, s streams) error {
 	return runServer(ctx, &settings, logger, reload)
 }
 
-// printConfig prints the settings. It needs none of the secrets.
+// printConfig prints the settings. It does not need the secrets.
 func (c *serveCommand) printConfig(s streams) error {
 	loader := c.newLoader(s, c.flagOverrides()...)
 	loader.WithoutSecrets = true
@@ -147,8 +148,8 @@ func (c *serveCommand) flagOverrides() []string {
 	return set
 }
 
-// maxRebuilds bounds how often a process starts its server again to rebuild damaged
-// rows. One that needs more has a disk or memory that fails.
+// maxRebuilds bounds how often a process restarts its server to rebuild damaged rows. If
+// more are needed, the disk or the memory is failing.
 const maxRebuilds = 3
 
 // runServer runs a server until ctx ends or it fails.

@@ -70,7 +70,7 @@ func (c *ensureTopicsCommand) Run(ctx context.Context, s streams) error {
 	return nil
 }
 
-// printTopics prints what look reports.
+// printTopics prints the topics that look returns.
 func printTopics(ctx context.Context, s streams, flags *configFlags, asJSON bool, look func(context.Context, logdriver.Options) ([]topics.Report, error)) ([]topics.Report, error) {
 	settings, logger, err := flags.readSettings(s)
 	if err != nil {
@@ -114,8 +114,8 @@ func printTopic(out io.Writer, r *topics.Report) error {
 	return err
 }
 
-// newTable returns a writer of aligned columns, and a function that adds a line. The
-// writer keeps its error for Flush.
+// newTable returns a writer of aligned columns and a function that adds a line. Flush
+// returns the first error of the writer.
 func newTable(out io.Writer) (w *tabwriter.Writer, line func(cells ...string)) {
 	w = tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	return w, func(cells ...string) {

@@ -54,7 +54,7 @@ func (c *listUsersCommand) Run(ctx context.Context, s streams) error {
 	return w.Flush()
 }
 
-// localTime spells a time for people, a dash for none.
+// localTime formats a time in the local time zone; the zero time is a dash.
 func localTime(t wire.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -62,13 +62,13 @@ func localTime(t wire.Time) string {
 	return t.Local().Format(time.DateTime)
 }
 
-// userFlags name the user that a command is about.
+// userFlags holds the flags and arguments that name a user.
 type userFlags struct {
 	askFlags
 	User string `arg:"" help:"E-mail address or ID of the user."`
 }
 
-// findUser returns a client and the ID of the user.
+// findUser returns a client and the user's ID.
 func (f *userFlags) findUser(ctx context.Context) (*client.Client, string, error) {
 	server, err := f.newClient()
 	if err != nil {
@@ -78,7 +78,7 @@ func (f *userFlags) findUser(ctx context.Context) (*client.Client, string, error
 	return server, id, err
 }
 
-// userID returns the ID of the user with an e-mail address, in any case, or ID.
+// userID returns the ID of the user with the given e-mail address, ignoring case, or ID.
 func userID(ctx context.Context, server *client.Client, name string) (string, error) {
 	if !strings.Contains(name, "@") {
 		return name, nil
@@ -95,7 +95,7 @@ func userID(ctx context.Context, server *client.Client, name string) (string, er
 	return "", fmt.Errorf("no user has the e-mail address %s", escapeCell(name))
 }
 
-// printUser says what a user is now.
+// printUser prints the current state of a user.
 func printUser(s streams, u *wire.User, err error) error {
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ func (c *reinstateUserCommand) Run(ctx context.Context, s streams) error {
 	return printUser(s, u, err)
 }
 
-// role is a role as the API spells it. People may write it in any letter case.
+// role is a role as the API spells it. On the command line, its case does not matter.
 type role wire.Role
 
 // UnmarshalText implements encoding.TextUnmarshaler.

@@ -39,8 +39,8 @@ Examples:
 Exit status: 0 if nothing differs, 1 if something differs or the comparison failed.`
 }
 
-// Run implements the command. It exits with 1 if something differs or could not
-// be compared at all.
+// Run implements the command. It exits with 1 if something differs or could not be
+// compared.
 func (c *verifyCommand) Run(ctx context.Context, s streams) error {
 	v := &verifyPrinter{progress: terminal.NewProgress(s.errScreen), json: c.JSON, s: s}
 	defer v.progress.Close()
@@ -84,7 +84,7 @@ func (c *verifyCommand) verifyOffline(ctx context.Context, s streams, v *verifyP
 	return server.Verify(ctx, o, c.Repositories, verification.Request{Remote: c.Remote, Repair: c.Repair}, v.printFrame)
 }
 
-// verifying prints what a verification says.
+// verifyPrinter prints the results of a verification.
 type verifyPrinter struct {
 	progress    *terminal.Progress
 	s           streams
@@ -115,14 +115,14 @@ func (v *verifyPrinter) printFrame(f *wire.VerificationFrame) (err error) {
 	return err
 }
 
-// printLine writes a line of the result, with the display out of its way.
+// printLine prints a line of the result above the progress display.
 func (v *verifyPrinter) printLine(line string) error {
 	v.progress.Close()
 	_, err := fmt.Fprintln(v.s.out, terminal.EscapeLine(line))
 	return err
 }
 
-// differenceText is the line of one.
+// differenceText formats one difference as a line.
 func differenceText(f *wire.VerificationFrame) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s: %s: %s", strings.TrimSpace(f.RepoName+" "+f.Ref), f.Kind, f.Message)

@@ -20,7 +20,7 @@ func (c *versionCommand) Run(s streams) error {
 	return err
 }
 
-// versionText is the line that version and --version print.
+// versionText returns the line that version and --version print.
 func versionText() string {
 	build := boot.ReadBuild()
 	text := "quarry " + build.Version

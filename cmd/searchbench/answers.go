@@ -31,7 +31,7 @@ type answersCommand struct {
 	Misses    bool              `help:"List the tasks that the last Quarry does not answer in ten lines."`
 }
 
-// Run prints a table for each seed.
+// Run draws the tasks and prints a table for each seed.
 func (c *answersCommand) Run(ctx context.Context) (err error) {
 	if !c.Reuse {
 		if err := errors.Join(os.RemoveAll(c.Work), os.MkdirAll(c.Work, 0o755)); err != nil {
@@ -106,12 +106,13 @@ func (c *answersCommand) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// wantsFamily reports whether a family is to be measured.
+// wantsFamily reports whether to measure a family.
 func (c *answersCommand) wantsFamily(name string) bool {
 	return len(c.Only) == 0 || slices.ContainsFunc(c.Only, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// askQuestions prints which of the everyday questions each Quarry answers at the first try.
+// askQuestions prints which of the everyday questions each Quarry answers at the first
+// try.
 func (c *answersCommand) askQuestions(ctx context.Context, engines []lineEngine) error {
 	if !c.Questions {
 		return nil
@@ -145,7 +146,7 @@ func (c *answersCommand) askQuestions(ctx context.Context, engines []lineEngine)
 	return answers.ReportQuestions(os.Stdout, questions, names, right)
 }
 
-// askCommand gives a question to the command line.
+// askCommand sends a question to the command line.
 func (e *lineEngine) askCommand(ctx context.Context, q *answers.Question) (string, error) {
 	if q.Find {
 		return e.command(ctx, "find", q.Ask)
@@ -157,7 +158,7 @@ func (e *lineEngine) askCommand(ctx context.Context, q *answers.Question) (strin
 	return e.command(ctx, "search", "-n", strconv.Itoa(limit), "--", q.Ask)
 }
 
-// askTool gives a question to a tool for AI agents.
+// askTool sends a question to a tool for AI agents.
 func (e *lineEngine) askTool(ctx context.Context, q *answers.Question) (string, error) {
 	switch {
 	case q.Find:
@@ -168,7 +169,7 @@ func (e *lineEngine) askTool(ctx context.Context, q *answers.Question) (string, 
 	return e.call(ctx, "search", map[string]any{"query": q.Ask})
 }
 
-// reportAgents prints what it takes an agent to have the answers.
+// reportAgents prints how many calls and tokens an agent needs for the answers.
 func (c *answersCommand) reportAgents(ctx context.Context, engines []lineEngine, tasks []answers.Task) error {
 	for _, e := range engines {
 		if e.call == nil || !c.Agents {
@@ -216,16 +217,18 @@ func (c *answersCommand) openSources(ctx context.Context) (answers.Sources, erro
 	return sources, nil
 }
 
-// shower is an engine that shows lines.
+// lineEngine is an engine that shows lines.
 type lineEngine struct {
 	name string
 	show answers.Show
-	call answers.Call // of its tools for AI agents; nil if it has none
-	// command runs its command line with arguments, and returns what it prints; nil if it has none.
+	call answers.Call // calls its tools for AI agents; nil if it has none
+	// command runs its command line with arguments, and returns the output. It is nil if
+	// the engine has no command line.
 	command func(ctx context.Context, arguments ...string) (string, error)
 }
 
-// startEngines starts the engines. stop ends those that were started, after an error, too.
+// startEngines starts the engines. stop ends the engines that were started, even after an
+// error.
 func (c *answersCommand) startEngines(ctx context.Context, repositories, trees map[string]string) (all []lineEngine, stop func() error, err error) {
 	var stops []func() error
 	stop = func() (err error) {
@@ -239,7 +242,7 @@ func (c *answersCommand) startEngines(ctx context.Context, repositories, trees m
 		if !found {
 			name, path = "Quarry", binary
 		}
-		program, err := engine.OpenQuarry(path, []string{"query.timeout=30s"}) // the default, of which readings and advice have shares
+		program, err := engine.OpenQuarry(path, []string{"query.timeout=30s"}) // the default; readings and advice have a share of it
 		if err != nil {
 			return nil, stop, err
 		}
@@ -265,7 +268,7 @@ func (c *answersCommand) startEngines(ctx context.Context, repositories, trees m
 	return append(all, more...), stop, err
 }
 
-// startPeers starts zoekt and ripgrep, where they are installed.
+// startPeers starts zoekt and ripgrep, if they are installed.
 func (c *answersCommand) startPeers(ctx context.Context, repositories, trees map[string]string) (all []lineEngine, stop func() error, err error) {
 	stop = func() error { return nil }
 	if c.Alone {

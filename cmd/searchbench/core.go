@@ -8,7 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/core"
 )
 
-// coreCommand runs in a separate process, started by run.
+// coreCommand measures the core of indexing. The run command starts it in a separate
+// process.
 type coreCommand struct {
 	Trees []string `arg:"" type:"existingdir" help:"Source trees to read."`
 }

@@ -1,5 +1,6 @@
-// Command searchbench measures Quarry as a whole: it builds the corpora, runs Quarry, zoekt and ripgrep side by side on one machine, and prints
-// the table of docs/performance.md.
+// Command searchbench measures Quarry as a whole: it builds the corpora, runs Quarry,
+// zoekt and ripgrep side by side on one machine, and prints the table of
+// docs/performance.md.
 //
 //	searchbench corpora --out DIR                      build the source trees (docs/corpora.md)
 //	searchbench run --corpora DIR --quarry PATH …      measure; the table as Markdown; --reuse WORK --only STEPS for a part of it
@@ -8,13 +9,16 @@
 //	searchbench growth --tree DIR --work DIR --quarry PATH …   measure how the figures grow with text, repositories and pushes
 //	searchbench hooks --tree DIR --work DIR --quarry PATH …    measure how long webhooks wait for 202 under other load
 //
-// It answers: how fast, how large and how right is this build, compared with what, on which machine?
+// It answers: how fast, how large and how right is this build, compared with what, on
+// which machine?
 //
-// The pieces: internal/corpus (what is searched), internal/suite (the queries), internal/proc (processes and their memory), internal/engine (one
-// file per program that is measured), internal/branches (many branches of one repository), internal/growth (the experiments of growth), internal/meaning (what
-// names mean),
-// internal/hooks (webhooks under other load)
+// The parts: internal/corpus (the searched text), internal/suite (the queries),
+// internal/proc (processes and their memory), internal/engine (one file per measured
+// program), internal/branches (many branches of one repository), internal/growth (the
+// experiments of growth), internal/meaning (the meanings of names), internal/hooks
+// (webhooks under other load).
 //
-// Everything is bounded in time and count, every server listens on loopback, and every process that is started is ended by its process group.
-// A comparison that cannot be made (no zoekt binaries) is reported as such, never left out.
+// Everything is bounded in time and count, every server listens on loopback, and every
+// started process is ended by its process group. A comparison that cannot be made (no
+// zoekt binaries) is reported as such, never omitted.
 package main

@@ -29,7 +29,8 @@ func TestBuiltInListIsValid(t *testing.T) {
 	}
 }
 
-// Both engines must take every expression, and at least fifty queries must be comparable.
+// TestBuiltInQueriesAreExpressionsForBoth checks that both engines accept every
+// expression, and that at least fifty queries are comparable.
 func TestBuiltInQueriesAreExpressionsForBoth(t *testing.T) {
 	needRipgrep(t)
 	rg, err := engine.OpenRipgrep()
@@ -66,9 +67,10 @@ func TestBuiltInQueriesAreExpressionsForBoth(t *testing.T) {
 	t.Logf("%d queries can be compared", comparable)
 }
 
-// The slowest hundredth must be more than one answer, and of repositories of every kind.
+// TestBuiltInClasses checks that the slowest hundredth is more than one answer, and that
+// it covers repositories of every kind.
 func TestBuiltInClasses(t *testing.T) {
-	queries, err := builtIn("queries-first.json", "queries.json", "scans.json", "classes.json") // no name twice
+	queries, err := builtIn("queries-first.json", "queries.json", "scans.json", "classes.json") // rejects duplicate names
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -81,7 +81,7 @@ func (c *meaningCommand) Run(ctx context.Context) (err error) {
 	return meaning.Report(os.Stdout, cases, runs)
 }
 
-// drawCases draws the cases of a language from the trees that have any.
+// drawCases draws the cases of a language from the trees that contain it.
 func (c *meaningCommand) drawCases(ctx context.Context, sources []*meaning.Source, language string) (cases []meaning.Case, err error) {
 	with := slices.DeleteFunc(slices.Clone(sources), func(s *meaning.Source) bool { return !s.Has(language) })
 	for i, s := range with {
@@ -100,7 +100,7 @@ func (c *meaningCommand) drawCases(ctx context.Context, sources []*meaning.Sourc
 	return cases, nil
 }
 
-// isExit reports whether an error is only that a program was ended.
+// isExit reports whether an error means only that a program was ended.
 func isExit(err error) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit)
@@ -113,7 +113,7 @@ func (c *meaningCommand) openOracle(ctx context.Context, s *meaning.Source, lang
 	return meaning.OpenServer(ctx, strings.Fields(c.Oracle[language]), s.Dir, language)
 }
 
-// serve starts a server with the sources.
+// serve starts a server that has indexed the sources.
 func (c *meaningCommand) serve(ctx context.Context, sources []*meaning.Source) (*engine.QuarryServer, error) {
 	if err := errors.Join(os.RemoveAll(c.Work), os.MkdirAll(filepath.Join(c.Work, "git"), 0o755)); err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (c *meaningCommand) serve(ctx context.Context, sources []*meaning.Source) (
 	return server, nil
 }
 
-// firstPlace returns the first match of an answer.
+// firstPlace returns the first match of a response.
 func firstPlace(found *wire.FindSymbolsResponse, err error) (meaning.Place, bool, error) {
 	if err != nil || len(found.Files) == 0 {
 		return meaning.Place{}, false, err

@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/answers"
 )
 
-// The everyday questions have an answer in the sources that they are asked over: those of the packages that this module
-// needs, and Python's library where it is installed.
+// TestQuestionsHaveAnswers checks that the everyday questions have answers in their
+// sources: the packages that this module needs, and Python's library if it is installed.
 func TestQuestionsHaveAnswers(t *testing.T) {
 	data, err := testdata.ReadFile("testdata/questions.json")
 	if err != nil {
@@ -32,7 +32,7 @@ func TestQuestionsHaveAnswers(t *testing.T) {
 	for _, q := range questions {
 		source := byName[q.Repository]
 		if q.Repository == "" || source == nil {
-			continue // anywhere, or not installed
+			continue // the answer may be anywhere, or its source is not installed
 		}
 		found := false
 		for _, file := range source.Files {

@@ -58,7 +58,7 @@ func (c *runCommand) Run(ctx context.Context) error {
 	return err
 }
 
-// Settings of --quick. Slow queries are sent once.
+// These are the settings of --quick. Slow queries are sent once.
 const (
 	quickRuns        = 3
 	quickPushes      = 5
@@ -114,7 +114,7 @@ func (c *runCommand) benchOptions() (bench.Options, error) {
 	return opts, nil
 }
 
-// backboneOptions sizes freshness and throughput.
+// backboneOptions returns the options of the steps freshness and throughput.
 func (c *runCommand) backboneOptions() (backbone.Options, error) {
 	o := backbone.Options{
 		KafkaLibs: c.KafkaLibs, Rates: c.Rates, Pushes: backbone.DefaultPushes, BesideBytes: backbone.DefaultBesideBytes, QueryRate: backbone.DefaultQueryRate,
@@ -138,7 +138,7 @@ func (c *runCommand) backboneOptions() (backbone.Options, error) {
 	return o, err
 }
 
-// readQueries takes the built-in suite when no file is named.
+// readQueries reads queries from files, or returns the built-in suite if there are none.
 func readQueries(paths []string) ([]suite.Query, error) {
 	if len(paths) == 0 {
 		return builtIn("queries-first.json", "queries.json")

@@ -14,16 +14,18 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
 
-// shortCorpora are small modules that this one needs, and that are therefore in the module
-// cache, by the names of the corpora that they stand for. The first has commits to push.
+// shortCorpora are small modules that this module needs, and that are therefore in the
+// module cache, by the names of the corpora that they replace. The first has commits to
+// push.
 var shortCorpora = []corpus.Repository{
 	{Name: "linux", Set: "linux", Packages: []string{"golang.org/x/sync"}, Pushes: 2},
 	{Name: "go", Set: "go", Packages: []string{"github.com/cespare/xxhash/v2"}},
 	{Name: "mixed", Set: "mixed", Packages: []string{"github.com/beorn7/perks"}},
 }
 
-// TestShortRuns builds corpora of small modules and runs each measurement on them for a
-// moment, with a server of this tree: the figures say nothing, but all of them are there.
+// TestShortRuns builds corpora of small modules and runs each measurement on them
+// briefly, with a server of this tree. The figures mean nothing, but all of them must be
+// present.
 func TestShortRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds a server and runs it many times")
@@ -92,7 +94,7 @@ func buildShortCorpora(t *testing.T, dir string) string {
 	return out
 }
 
-// wantText fails unless a report has each of some texts.
+// wantText fails the test unless a report contains all texts.
 func wantText(t *testing.T, path string, texts ...string) {
 	t.Helper()
 	report, err := os.ReadFile(path)
@@ -106,7 +108,7 @@ func wantText(t *testing.T, path string, texts ...string) {
 	}
 }
 
-// needRipgrep skips without ripgrep, or fails where everything must run.
+// needRipgrep skips the test without ripgrep, or fails it if everything must run.
 func needRipgrep(t *testing.T) {
 	t.Helper()
 	if _, err := engine.OpenRipgrep(); err != nil {

@@ -47,7 +47,8 @@ func (c *verifyCommand) Run(ctx context.Context) error {
 	return c.compareQueries(ctx, &verify.Checker{Quarry: server, Ripgrep: ripgrep, Trees: trees})
 }
 
-// startServer starts one and fills it, or uses the one given by flag.
+// startServer starts a server and indexes the repositories, or connects to the server
+// given by flag.
 func (c *verifyCommand) startServer(ctx context.Context, repositories map[string]string) (*engine.QuarryServer, func(), error) {
 	if c.Server != "" {
 		return engine.ConnectQuarry(c.Server), func() {}, nil

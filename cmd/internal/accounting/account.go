@@ -9,28 +9,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Account is what a log says.
+// Account summarizes the pushes of a log.
 type Account struct {
-	// Records are all that were read of quarry.events.
+	// Records is the number of records read from quarry.events.
 	Records int
-	// Pushes are those in the log; Indexed, Handled and Dead say by what they were
-	// answered, Open those that were not.
+	// Pushes is the number of pushes in the log. Indexed, Handled and Dead count them by
+	// the kind of their answer; Open counts those without an answer.
 	Pushes, Indexed, Handled, Dead int
 	Open                           []Push
-	// Revisions counts RevisionIndexed; Doubled those that repeat the ID of another,
-	// which readers drop.
+	// Revisions counts RevisionIndexed events; Doubled counts those that repeat an
+	// earlier ID, which readers drop.
 	Revisions, Doubled int
 	// Outcomes counts the pushes of PushesHandled.
 	Outcomes map[event.PushOutcome]int
-	// Unreadable are records that do not decode.
+	// Unreadable holds the positions of records that cannot be decoded.
 	Unreadable []event.Position
-	// DeadLetters are the records of quarry.deadletters, including resolutions;
-	// DeadOf has the reason by the position of the original record.
+	// DeadLetters is the number of records in quarry.deadletters, including resolutions.
+	// DeadOf holds the reason by the position of the original record.
 	DeadLetters int
 	DeadOf      map[string]string
 }
 
-// Push is one that nothing answers.
+// Push is a push without an answer.
 type Push struct {
 	Position   event.Position
 	Repository code.RepositoryID
@@ -38,12 +38,12 @@ type Push struct {
 	DeliveryID string
 }
 
-// String names the push.
+// String returns a description of the push.
 func (p Push) String() string {
 	return fmt.Sprintf("%s: %d %s, delivery %s", p.Position, p.Repository, p.Ref, p.DeliveryID)
 }
 
-// Read reads the log up to where it ends now.
+// Read reads the log up to its current end.
 func Read(ctx context.Context, log eventlog.Log) (*Account, error) {
 	a := &Account{Outcomes: map[event.PushOutcome]int{}, DeadOf: map[string]string{}}
 	ends, err := log.HighWater(ctx, event.TopicEvents)
@@ -66,7 +66,7 @@ func Read(ctx context.Context, log eventlog.Log) (*Account, error) {
 	return a, nil
 }
 
-// readDeadLetters notes the positions that dead letters are of.
+// readDeadLetters records the positions of the original records of dead letters.
 func (a *Account) readDeadLetters(ctx context.Context, log eventlog.Log) error {
 	ends, err := log.HighWater(ctx, event.TopicDeadLetters)
 	if err != nil {

@@ -12,11 +12,13 @@ type refKey struct {
 	ref        code.Ref
 }
 
-// partition is what was read of one: only events of a partition answer its pushes.
+// partition holds what was read from one partition. Only events of the same partition
+// answer its pushes.
 type partition struct {
 	account *Account
 	pushes  []Push
-	// last is the latest cause of a revision of a ref, lastOf that of any ref.
+	// last is the latest cause of a revision of a ref, lastOf the latest cause of a
+	// revision of any ref.
 	last    map[refKey]event.Offset
 	lastOf  map[code.RepositoryID]event.Offset
 	handled map[event.Offset]bool
@@ -72,7 +74,7 @@ func (p *partition) recordCause(ev *event.RevisionIndexed) {
 	p.lastOf[ev.Repository] = max(p.lastOf[ev.Repository], ev.Cause.Offset)
 }
 
-// assignOutcomes checks every push against what was read after it.
+// assignOutcomes matches every push with the events after it.
 func (p *partition) assignOutcomes() {
 	a := p.account
 	for _, push := range p.pushes {
@@ -94,7 +96,7 @@ func (p *partition) assignOutcomes() {
 	slices.SortFunc(a.Open, func(x, y Push) int { return int(x.Position.Offset - y.Position.Offset) })
 }
 
-// hasRevision keeps a ref without a revision from looking answered at offset 0.
+// hasRevision prevents a ref without a revision from counting as answered at offset 0.
 func (p *partition) hasRevision(push Push) bool {
 	_, ok := p.last[refKey{push.Repository, push.Ref}]
 	return ok

@@ -11,8 +11,8 @@ import (
 
 const root = "../../../"
 
-// TestGeneratedCodeIsCurrent compares the generated files with what the document makes of
-// them. QUARRY_GENERATE=1 (make generate) writes them.
+// TestGeneratedCodeIsCurrent compares the generated files with the document.
+// QUARRY_GENERATE=1 (make generate) writes them.
 func TestGeneratedCodeIsCurrent(t *testing.T) {
 	for _, tc := range []struct {
 		config, file string

@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// reducePaths returns the operations whose bodies have a name, in the words of the
-// templates: what an operation takes and gives is said by extensions.
+// reducePaths returns the operations whose bodies have a name, in the form that the
+// templates expect. Extensions describe the parameters and results.
 func reducePaths(t *testing.T, d *openapi.Document) object {
 	t.Helper()
 	out := make(object)
@@ -29,11 +29,11 @@ func reducePaths(t *testing.T, d *openapi.Document) object {
 
 var placeholder = regexp.MustCompile(`\{[^}]*\}`)
 
-// pathOfMCP uses another protocol, which has its own clients.
+// pathOfMCP is left out because it uses another protocol, which has its own clients.
 const pathOfMCP = "/api/mcp"
 
-// reduceOperation returns nil for one that is no call with JSON: a page, this document,
-// another protocol, an upload.
+// reduceOperation returns nil for an operation that is not a JSON call: a page, this
+// document, another protocol, or an upload.
 func reduceOperation(d *openapi.Document, path string, p *openapi.Path, o *openapi.Operation) object {
 	kind, result := resultOf(d, o)
 	body := d.RequestBody(o.RequestBody)
@@ -44,8 +44,8 @@ func reduceOperation(d *openapi.Document, path string, p *openapi.Path, o *opena
 		"operationId": o.OperationID, "summary": o.Summary, "x-kind": kind, "x-result": result, "x-comment": wrapComment(o.Description),
 		"x-format": placeholder.ReplaceAllString(path, "%s"), "responses": object{"200": object{"description": "ok"}},
 	}
-	// An open operation other than GET signs a user in: its 503 may hide that it
-	// did.
+	// An open operation other than GET signs a user in. A 503 does not prove that the
+	// sign-in failed.
 	if o.Access != openapi.AccessOwner && o.Access != openapi.AccessOperator && o.Access != openapi.AccessMember && (o.Access != openapi.AccessOpen || o == p.Get) {
 		out["x-reads"] = true
 	}
@@ -67,7 +67,7 @@ func reduceOperation(d *openapi.Document, path string, p *openapi.Path, o *opena
 	return out
 }
 
-// resultOf says what an operation gives: a page, list, stream or object of a type,
+// resultOf returns the result of an operation: a page, list, stream or object of a type,
 // or nothing.
 func resultOf(d *openapi.Document, o *openapi.Operation) (kind, result string) {
 	for _, m := range o.Responses {
@@ -96,7 +96,7 @@ func resultOf(d *openapi.Document, o *openapi.Operation) (kind, result string) {
 	return "", ""
 }
 
-// lineBytes is how long a line of a comment may be.
+// lineBytes bounds a line of a comment.
 const lineBytes = 100
 
 // wrapComment returns text as lines of a comment.

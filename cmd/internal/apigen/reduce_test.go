@@ -11,12 +11,11 @@ import (
 // object is a JSON object of the document.
 type object = map[string]any
 
-// goTypes are the types of package code that schemas are in Go: what is assigned to
-// them has that type, or does not compile.
+// goTypes maps schemas to types of package code, so that only values of those types
+// compile.
 var goTypes = map[string]string{"RepositoryNumber": "code.RepositoryNumber", "ConnectionNumber": "code.ConnectionNumber"}
 
-// reduceDocument returns the document as the generator gets it, with the operations or
-// without.
+// reduceDocument returns the document for the generator, with or without the operations.
 func reduceDocument(t *testing.T, operations bool) []byte {
 	t.Helper()
 	d, err := openapi.Load()
@@ -42,8 +41,8 @@ func reduceDocument(t *testing.T, operations bool) []byte {
 	return b
 }
 
-// mergeParts returns s with the members of its allOf in place of it, in their order:
-// the generator would sort those of all parts into each other.
+// mergeParts replaces the allOf of s with its members, in order. The generator would sort
+// the members of all parts together.
 func mergeParts(d *openapi.Document, s *openapi.Schema) *openapi.Schema {
 	if len(s.AllOf) == 0 {
 		return s
@@ -57,16 +56,16 @@ func mergeParts(d *openapi.Document, s *openapi.Schema) *openapi.Schema {
 	return &out
 }
 
-// reduceSchema returns s with the order of its members, and the pointers that are
-// wanted, in the generator's words.
+// reduceSchema returns s with extensions for the generator that define the order of the
+// members and which of them are pointers.
 func reduceSchema(t *testing.T, s *openapi.Schema) object {
 	t.Helper()
 	out := toObject(t, s)
 	delete(out, "x-zero-counts")
-	delete(out, "oneOf") // which members go together; the struct has them all
+	delete(out, "oneOf") // it lists which members go together; the struct has all of them
 	switch {
 	case s.ZeroCounts && s.Type == "array":
-		out["x-omitempty"] = false // a nil slice is absent, an empty one is written
+		out["x-omitempty"] = false // a nil slice is omitted, an empty one is written
 	case s.ZeroCounts || s.Nullable && s.Type == "string" && s.Format == "":
 		out["x-go-type-skip-optional-pointer"] = false
 	case s.Type == "object" && len(s.Properties) == 0 && s.AdditionalProperties == nil:
@@ -82,7 +81,7 @@ func reduceSchema(t *testing.T, s *openapi.Schema) object {
 	for i, m := range s.Properties {
 		property := reduceSchema(t, m.Value)
 		property["x-order"] = i + 1
-		if m.Value.Ref != "" { // next to $ref everything else is ignored
+		if m.Value.Ref != "" { // everything next to $ref is ignored
 			property = object{"allOf": []any{object{"$ref": m.Value.Ref}}, "x-order": i + 1}
 			if m.Value.ZeroCounts {
 				property["x-go-type-skip-optional-pointer"] = false
@@ -96,7 +95,7 @@ func reduceSchema(t *testing.T, s *openapi.Schema) object {
 	return out
 }
 
-// toObject returns v as the object that its JSON is.
+// toObject converts v to a JSON object.
 func toObject(t *testing.T, v any) object {
 	t.Helper()
 	b, err := json.Marshal(v)

@@ -15,8 +15,8 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 )
 
-// findProgram is where make api-test installs it. Without that target the test is left
-// out: it is slow.
+// findProgram returns the path at which make api-test installs Schemathesis. Without that
+// target the test is skipped, because it is slow.
 func findProgram(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("QUARRY_SCHEMATHESIS")
@@ -35,12 +35,13 @@ func findProgram(t *testing.T) string {
 // maxSeconds bounds each run.
 const maxSeconds = 40
 
-// undoing operations end what the others need: they are tried last, by themselves.
+// undoing lists operations that remove what the others need. They are tested last,
+// separately.
 var undoing = []string{
 	"removeRepository", "eraseRepository", "endSessions", "endSession", "deleteKey", "deleteUser", "suspendUser", "changeRole", "rollBackReplay", "startReplay",
 }
 
-// TestSchemathesis finds no fault, with any kind of caller.
+// TestSchemathesis runs Schemathesis as each kind of caller and expects no failure.
 func TestSchemathesis(t *testing.T) {
 	path := findProgram(t)
 	w := newWorld(t)
@@ -64,8 +65,8 @@ func TestSchemathesis(t *testing.T) {
 	}
 }
 
-// writeDocument returns the path of the server's document, whose examples are of what
-// there is: a repository and a user.
+// writeDocument writes the server's document with examples that exist, a repository and a
+// user, and returns its path.
 func (w *world) writeDocument(t *testing.T) string {
 	t.Helper()
 	c, err := client.New(w.url, client.Options{})
@@ -91,7 +92,7 @@ func (w *world) writeDocument(t *testing.T) string {
 	return path
 }
 
-// exampleUser is the user of the examples.
+// exampleUser is the user ID in the examples.
 const exampleUser = "5f0c2e8a91b34d77a0c1e2f3"
 
 func (w *world) runSchemathesis(t *testing.T, path, document, key string, args []string) {
@@ -112,7 +113,7 @@ func (w *world) runSchemathesis(t *testing.T, path, document, key string, args [
 		all = append(all, "--header=Authorization: Bearer "+key)
 	}
 	command := exec.CommandContext(t.Context(), path, all...)
-	command.Dir = filepath.Dir(document) // it writes files to its working directory
+	command.Dir = filepath.Dir(document) // Schemathesis writes files to its working directory
 	command.Env = append(os.Environ(), "SCHEMATHESIS_HOOKS="+filepath.Join(here, "hooks.py"), "PYTHONDONTWRITEBYTECODE=1")
 	var said bytes.Buffer
 	command.Stdout, command.Stderr = &said, &said
@@ -122,7 +123,7 @@ func (w *world) runSchemathesis(t *testing.T, path, document, key string, args [
 	t.Logf("seed %s: %s", seed, lastLine(said.String()))
 }
 
-// lastLine returns the last line that says something.
+// lastLine returns the last line that is not empty.
 func lastLine(said string) string {
 	lines := strings.Split(strings.TrimSpace(said), "\n")
 	return fmt.Sprint(strings.Trim(lines[len(lines)-1], "= "))

@@ -14,16 +14,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// world is a server with a repository and people.
+// world is a server with a repository and users.
 type world struct {
 	url    string
 	repoID int64
-	member string // their ID
-	// Keys with all scopes of their users, and the operator's token.
+	member string // ID of the member
+	// These are keys with all scopes of their users, and the operator's token.
 	ownerKey, memberKey, operator string
 }
 
-// The names that the examples of the document have.
+// These are the names in the examples of the document.
 const (
 	repositoryName = "github.com/meadow/kettle"
 	password       = "a long enough secret"
@@ -32,7 +32,7 @@ const (
 // patience bounds the wait for the index.
 const patience = 30 * time.Second
 
-// newWorld starts a server, which ends with the test.
+// newWorld starts a server that runs until the test ends.
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	repository := filepath.Join(t.TempDir(), "repositories", "kettle")
@@ -76,7 +76,7 @@ func (w *world) createKey(t *testing.T, c *client.Client, r wire.CreateKeyReques
 	return k.Key
 }
 
-// newBrowser returns a client that keeps its cookies.
+// newBrowser returns a client that stores cookies.
 func (w *world) newBrowser(t *testing.T) *client.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -90,7 +90,7 @@ func (w *world) newBrowser(t *testing.T) *client.Client {
 	return c
 }
 
-// cookies sends back the cookies that a server sets.
+// cookies sends back the cookies that a server has set.
 type cookies struct{ jar http.CookieJar }
 
 // RoundTrip implements http.RoundTripper.

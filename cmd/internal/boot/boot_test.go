@@ -25,7 +25,7 @@ func discardLogger() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func TestGroupStopsInReverseOrder(t *testing.T) {
 	g := NewGroup(discardLogger(), time.Minute)
-	var order []string // written by one actor at a time: that is what is tested
+	var order []string // written by one actor at a time, which this test checks
 	for _, name := range []string{"log", "worker", "http"} {
 		g.Add(name, func(ctx context.Context) error {
 			<-ctx.Done()
@@ -122,8 +122,8 @@ func TestHTTPFinishesRequestsInFlight(t *testing.T) {
 	}
 }
 
-// The server closes connections that do not finish the header of a request, send
-// one without end, or send no further request.
+// TestSlowHeader checks that the server closes connections that do not finish the header
+// of a request, send an endless one, or send no further request.
 func TestSlowHeader(t *testing.T) {
 	for name, c := range map[string]struct{ sent, answer string }{
 		"a header that stops":  {"GET / HTTP/1.1\r\nHost: h\r\n", ""},
@@ -146,10 +146,10 @@ func TestSlowHeader(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = conn.SetDeadline(time.Now().Add(20 * time.Second))
-		go func() { _, _ = io.WriteString(conn, c.sent) }() // the server may close before it has read all
+		go func() { _, _ = io.WriteString(conn, c.sent) }() // the server may close the connection before it has read everything
 		answer, err := io.ReadAll(conn)
 		if errors.Is(err, syscall.ECONNRESET) && strings.HasSuffix(c.answer, "431") && len(answer) == 0 {
-			c.answer = "" // closed with bytes unread, and the reset overtook the answer
+			c.answer = "" // closed with unread bytes, so the reset arrived before the response
 		}
 		if os.IsTimeout(err) || !strings.HasPrefix(string(answer), c.answer) || (c.answer == "" && strings.Contains(string(answer), "200")) {
 			t.Errorf("%s: %.100q, %v", name, answer, err)
@@ -221,7 +221,7 @@ func TestRegistryHasBuildInfo(t *testing.T) {
 	t.Error("quarry_build_info is missing")
 }
 
-// TestLogHoldsNoCredential has an error whose text holds one written to the log.
+// TestLogHoldsNoCredential logs an error whose text contains a credential.
 func TestLogHoldsNoCredential(t *testing.T) {
 	const secret = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 	for _, format := range []string{FormatText, FormatJSON} {
@@ -232,13 +232,14 @@ func TestLogHoldsNoCredential(t *testing.T) {
 		}
 		log.With("with", "qx_"+secret).Error("qx_"+secret, "error", fmt.Errorf("bad line qx_%s", secret), "text", "https://u:"+secret+"@h",
 			slog.Group("group", "text", "qx_"+secret), "several", []string{"qx_" + secret}, "any", slog.AnyValue("qx_"+secret), "commit", secret)
-		if n := strings.Count(out.String(), secret); n != 1 { // a digest is no credential
+		if n := strings.Count(out.String(), secret); n != 1 { // a digest is not a credential
 			t.Errorf("%s: the secret is there %d times:\n%s", format, n, &out)
 		}
 	}
 }
 
-// TestDurationsHaveUnits: a number of the log says what it counts, in both formats.
+// TestDurationsHaveUnits checks that the key of a duration names its unit, in both
+// formats.
 func TestDurationsHaveUnits(t *testing.T) {
 	for format, want := range map[string]string{FormatText: "duration_ms=1500.25", FormatJSON: `"duration_ms":1500.25`} {
 		var out strings.Builder

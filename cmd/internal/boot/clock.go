@@ -4,7 +4,7 @@ package boot
 
 import "time"
 
-// Now is the clock for recorded times: times of events, the age of a signature.
-// Durations are measured by time.Now, which no clock jump affects. A binary built
-// with the tag quarrychaos has a clock that can be moved.
+// Now returns the time for recorded times, such as the time of an event or the age of a
+// signature. Measure durations with time.Now, which clock jumps do not affect. In a
+// binary built with the tag quarrychaos, tests can move this clock.
 func Now() time.Time { return time.Now() }

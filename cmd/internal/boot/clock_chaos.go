@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// clockFile names a file with the seconds that the clock is off by. It is read at
-// each look: a jump takes effect in a process that runs, as on a real machine.
+// clockFile names a file with the offset of the clock in seconds. Now reads it at each
+// call, so that a clock jump affects a running process, as on a real machine.
 var clockFile = os.Getenv("QUARRY_CHAOS_CLOCK")
 
-// Now is the machine's clock, moved.
+// Now returns the time of the machine plus the offset.
 func Now() time.Time {
 	now := time.Now()
 	if clockFile == "" {
@@ -27,7 +27,7 @@ func Now() time.Time {
 	if err != nil {
 		return now
 	}
-	// Without the monotonic part: after a jump, what was noted before it seems far
-	// away, as it does after a start.
+	// Drop the monotonic part, so that times recorded before a jump seem far away, as
+	// they do after a restart.
 	return now.Round(0).Add(time.Duration(seconds) * time.Second)
 }

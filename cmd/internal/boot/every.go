@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// RunEvery calls do once in each period, for the first time after one, until ctx
-// ends, and then returns nil. A call that takes longer delays the next.
+// RunEvery calls do once per period, the first time after one period. When ctx ends, it
+// returns nil. A call that takes longer than a period delays the next.
 func RunEvery(ctx context.Context, period time.Duration, do func(context.Context)) error {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// ErrDrain says that actors were still running when the bound on stopping had
-// passed.
+// ErrDrain means that actors were still running when the time for stopping was over.
 var ErrDrain = errors.New("actors did not stop in time")
 
 // DefaultDrain bounds how long a Group may take to stop.
 const DefaultDrain = 25 * time.Second
 
-// Group runs actors together: when one fails, or the context ends, all stop.
+// Group runs actors together: when one returns, or the context ends, all stop.
 type Group struct {
 	log    *slog.Logger
 	drain  time.Duration
@@ -31,8 +30,8 @@ type actor struct {
 	err  error // written before done is closed
 }
 
-// NewGroup returns an empty group. drain bounds how long stopping may take
-// altogether; 0 means DefaultDrain.
+// NewGroup returns an empty group. drain bounds the total time for stopping; 0 means
+// DefaultDrain.
 func NewGroup(log *slog.Logger, drain time.Duration) *Group {
 	if drain <= 0 {
 		drain = DefaultDrain
@@ -40,9 +39,9 @@ func NewGroup(log *slog.Logger, drain time.Duration) *Group {
 	return &Group{log: log, drain: drain}
 }
 
-// Add adds an actor. run blocks until its context ends and all it started is
-// gone; an actor that returns earlier stops the whole group, with its error.
-// Actors stop in reverse order of Add.
+// Add adds an actor. run must block until its context ends and everything that it started
+// has ended. An actor that returns earlier stops the whole group with its error. Actors
+// stop in reverse order of Add.
 func (g *Group) Add(name string, run func(context.Context) error) {
 	g.actors = append(g.actors, &actor{name: name, run: run, done: make(chan struct{})})
 }
@@ -50,15 +49,14 @@ func (g *Group) Add(name string, run func(context.Context) error) {
 // Run starts every actor and blocks until all have returned. It returns nil if
 // ctx ended and every actor stopped cleanly, else the first actor's error.
 func (g *Group) Run(ctx context.Context) error {
-	returned := make(chan *actor, len(g.actors)) // bound: one send per actor
+	returned := make(chan *actor, len(g.actors)) // bounded: one send per actor
 	for _, a := range g.actors {
 		g.startActor(ctx, a, returned)
 	}
 	var first *actor
 	select {
 	case <-ctx.Done():
-		// Draining may take as long as drain, which looks like a hang unless it is
-		// logged.
+		// Draining may take up to drain, which looks like a hang unless it is logged.
 		g.log.Info("stopping", "at_most", g.drain)
 	case first = <-returned:
 	}
@@ -66,8 +64,8 @@ func (g *Group) Run(ctx context.Context) error {
 	return errors.Join(g.collectErrors(first), stuck)
 }
 
-// startActor runs a on its own goroutine. Its context keeps the values of ctx but not
-// its cancellation: stop cancels the actors one by one.
+// startActor runs a on a new goroutine. Its context keeps the values of ctx but not its
+// cancellation, because stopActors cancels the actors one by one.
 func (g *Group) startActor(ctx context.Context, a *actor, returned chan<- *actor) {
 	actorCtx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	a.stop = cancel
@@ -78,7 +76,7 @@ func (g *Group) startActor(ctx context.Context, a *actor, returned chan<- *actor
 	}()
 }
 
-// stopActors stops the actors from the last to the first.
+// stopActors stops the actors in reverse order.
 func (g *Group) stopActors(first *actor) error {
 	if first != nil {
 		g.log.Info("a part stopped, so the others stop too", "part", first.name)
@@ -98,7 +96,7 @@ func (g *Group) stopActors(first *actor) error {
 	return nil
 }
 
-// abandonActors ends the context of every actor at once and names those that run on.
+// abandonActors cancels the contexts of all actors and names those that still run.
 func (g *Group) abandonActors() error {
 	var names []string
 	for _, a := range g.actors {
@@ -112,7 +110,7 @@ func (g *Group) abandonActors() error {
 	return fmt.Errorf("%w: after %v still running: %s", ErrDrain, g.drain, strings.Join(names, ", "))
 }
 
-// collectErrors gathers what the actors that have returned had to say.
+// collectErrors joins the errors of the actors that have returned.
 func (g *Group) collectErrors(first *actor) error {
 	if first != nil && first.err == nil {
 		return fmt.Errorf("%s: stopped unexpectedly", first.name)

@@ -10,25 +10,26 @@ import (
 )
 
 const (
-	// maxHeads bounds the bytes of all heads of requests that have begun to come and
-	// are incomplete. Without it, a client that opens thousands of connections and sends
-	// a megabyte on each could hold that memory for readHeaderTimeout.
+	// maxHeads bounds the bytes of all incomplete request headers. Without it, a client
+	// that opens thousands of connections and sends a megabyte on each could hold that
+	// memory for readHeaderTimeout.
 	maxHeads = 64 << 20
-	// freeHead is what each connection may always send: the heads of ordinary
-	// requests are below it, and are not affected by the others.
+	// freeHead is the number of header bytes that each connection may always send. The
+	// headers of ordinary requests are smaller, so that the bound does not affect them.
 	freeHead = 16 << 10
 )
 
-// errHeads ends a connection whose head is one too many.
+// errHeads ends a connection whose headers exceed the budget.
 var errHeads = errors.New("too many bytes of heads of requests at once")
 
-// heads counts the bytes of heads. The zero value with a bound works.
+// headerBudget counts the bytes of incomplete headers. The zero value with maxBytes set
+// is ready to use.
 type headerBudget struct {
 	maxBytes  int64
 	heldBytes atomic.Int64
 }
 
-// wrapListener counts what comes over the connections of l.
+// wrapListener counts the bytes of the connections of l.
 func (h *headerBudget) wrapListener(l net.Listener) net.Listener { return headListener{l, h} }
 
 type headListener struct {
@@ -45,13 +46,13 @@ func (l headListener) Accept() (net.Conn, error) {
 	return &headConn{Conn: c, heads: l.heads}, nil
 }
 
-// headConn is a connection that knows whether a head is coming.
+// headConn is a connection that knows whether a header is incomplete.
 type headConn struct {
 	net.Conn
 	heads *headerBudget
 	mu    struct {
 		sync.Mutex
-		whole bool // the head is complete: the following bytes are the body
+		whole bool // the header is complete: the following bytes are the body
 		held  int64
 	}
 }
@@ -71,7 +72,7 @@ func (c *headConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// setWhole says whether the head has come, which is then no longer counted.
+// setWhole sets whether the header is complete. A complete header is no longer counted.
 func (c *headConn) setWhole(whole bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +87,7 @@ func (c *headConn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite lets net/http say the end of an answer before the connection is closed.
+// CloseWrite lets net/http signal the end of a response before it closes the connection.
 func (c *headConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -96,8 +97,8 @@ func (c *headConn) CloseWrite() error {
 
 type headConnKey struct{}
 
-// instrumentServer makes server notify connections when a header is complete, and when the next
-// begins.
+// instrumentServer makes server notify connections when a header is complete, and when
+// the next one begins.
 func (h *headerBudget) instrumentServer(server *http.Server) {
 	next := server.Handler
 	server.ConnContext = func(ctx context.Context, c net.Conn) context.Context {

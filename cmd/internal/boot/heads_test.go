@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// Endless headers are bounded in total, requests with ordinary ones still pass, and
-// nothing is counted once they have gone.
+// TestHeadsAreBounded checks that the total size of endless headers is bounded, that
+// requests with ordinary headers still succeed, and that closed connections are no longer
+// counted.
 func TestHeadsAreBounded(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -37,18 +38,19 @@ func TestHeadsAreBounded(t *testing.T) {
 		}
 		conns = append(conns, c)
 		clients.Go(func() {
-			// Whether it is written or not: the server ends it long before its time.
+			// The write may fail: the server closes the connection long before the
+			// timeout.
 			_, _ = c.Write(head)
 			_, _ = c.Read(make([]byte, 1))
 			cut <- struct{}{}
 		})
 	}
 
-	for range cap(cut) - 4 { // four have room
+	for range cap(cut) - 4 { // there is room for four
 		<-cut
 	}
 	client := &http.Client{Transport: &http.Transport{}}
-	body := bytes.Repeat([]byte{'b'}, 3<<20) // bodies are not heads
+	body := bytes.Repeat([]byte{'b'}, 3<<20) // bodies are not headers
 	for range 2 {                            // over one connection
 		response, err := client.Post("http://"+listener.Addr().String(), "", bytes.NewReader(body))
 		if err != nil {

@@ -10,18 +10,17 @@ import (
 	"time"
 )
 
-// Bounds of a connection. A request's own time is bounded by its handler.
+// These are the bounds of a connection. The handler bounds the time of a request.
 const (
 	readHeaderTimeout = 10 * time.Second
 	idleTimeout       = 2 * time.Minute
-	// maxHeaderBytes is above every limit on a parameter, and above a megabyte for
-	// a header that is mistaken for a credential, so that the code that knows the
-	// right length can answer and record an oversized one. Headers are held for
-	// readHeaderTimeout at most, like an unrequested body; all of them together are
-	// bounded by maxHeads.
+	// maxHeaderBytes is above every limit on a parameter, and above a megabyte for a
+	// header that someone mistakes for a credential, so that the code that knows the
+	// right length can answer and record an oversized one. Headers are held for at most
+	// readHeaderTimeout, like an unrequested body; maxHeads bounds all of them together.
 	maxHeaderBytes = 1<<20 + 64<<10
-	// drainRequests is how long requests in flight may go on once the server
-	// stops; it is below DefaultDrain, so that the rest has time as well.
+	// drainRequests bounds how long requests in flight may continue once the server
+	// stops. It is below DefaultDrain, so that the other actors have time as well.
 	drainRequests = 10 * time.Second
 )
 
@@ -32,9 +31,8 @@ type HTTP struct {
 	heads    *headerBudget
 }
 
-// NewHTTP returns the actor that serves handler on listener and owns both from
-// now on. Streams that last learn of the stop through the context of their
-// request.
+// NewHTTP returns an actor that serves handler on listener. It takes ownership of both.
+// Long streams learn of the stop through the context of their request.
 func NewHTTP(listener net.Listener, handler http.Handler, log *slog.Logger) *HTTP {
 	h := &HTTP{heads: &headerBudget{maxBytes: maxHeads}, server: &http.Server{
 		Handler:           handler,
@@ -48,12 +46,12 @@ func NewHTTP(listener net.Listener, handler http.Handler, log *slog.Logger) *HTT
 	return h
 }
 
-// OnShutdown has stop called when the server begins to stop, for what keeps responses
-// open and can end them at once. It is called before Run.
+// OnShutdown registers a function that is called when the server begins to stop. It is
+// for parts that keep responses open and can end them. It must be called before Run.
 func (h *HTTP) OnShutdown(stop func()) { h.server.RegisterOnShutdown(stop) }
 
-// Run serves until ctx ends, then takes no new connections, lets requests in
-// flight finish within a bound and cuts off what is left.
+// Run serves until ctx ends. It then accepts no new connections, lets requests in flight
+// finish within a bound, and closes the remaining connections.
 func (h *HTTP) Run(ctx context.Context) error {
 	requests, cutOff := context.WithCancel(context.WithoutCancel(ctx))
 	defer cutOff()
@@ -65,8 +63,8 @@ func (h *HTTP) Run(ctx context.Context) error {
 		return fmt.Errorf("serve %s: %w", h.listener.Addr(), err)
 	case <-ctx.Done():
 	}
-	// Streams (events tail) never end by themselves: they get a moment, then the
-	// end of their context.
+	// Streams (events tail) never end on their own: after some time, their context is
+	// canceled.
 	defer time.AfterFunc(drainRequests/2, cutOff).Stop()
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainRequests)
 	defer cancel()

@@ -10,21 +10,21 @@ import (
 	"strings"
 )
 
-// ErrHeld says that another process holds a data directory.
+// ErrHeld means that another process holds a data directory.
 var ErrHeld = errors.New("data directory is held by another process")
 
-// lockName is the file in a data directory whose lock protects the directory.
+// lockName is a file in a data directory. Its lock protects the directory.
 const lockName = "LOCK"
 
-// Directory is a data directory that this process alone may use.
+// Directory is a data directory that is locked for this process.
 type Directory struct {
 	path string
 	file *os.File
 }
 
-// LockDirectory creates dir if it is missing and locks it for this process. The
-// lock ends with the process, even after a crash. The error wraps ErrHeld and names
-// the process that has the lock.
+// LockDirectory creates dir if it is missing and locks it for this process. The lock ends
+// with the process, even after a crash. If another process holds the lock, the error
+// wraps ErrHeld and names the process.
 func LockDirectory(dir string) (*Directory, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create data directory: %w", err)
@@ -50,21 +50,21 @@ func LockDirectory(dir string) (*Directory, error) {
 	return d, nil
 }
 
-// LockPath returns the file whose lock it is.
+// LockPath returns the path of the lock file.
 func (d *Directory) LockPath() string { return d.file.Name() }
 
-// Close gives the directory back.
+// Close unlocks the directory.
 func (d *Directory) Close() error { return d.file.Close() }
 
-// Holder says whether a process has taken a data directory. Process is 0 if it is not
-// known.
+// Holder describes the process that holds a data directory. Process is 0 if it is
+// unknown.
 type Holder struct {
 	Held    bool
 	Process int
 }
 
-// HolderOf returns the holder of a data directory and leaves the directory
-// unchanged. No other process can lock it during the check.
+// HolderOf returns the holder of a data directory and leaves the directory unchanged. No
+// other process can lock the directory during the check.
 func HolderOf(dir string) (Holder, error) {
 	name := filepath.Join(dir, lockName)
 	f, err := os.Open(name)
@@ -74,7 +74,7 @@ func HolderOf(dir string) (Holder, error) {
 	if err != nil {
 		return Holder{}, err
 	}
-	defer func() { _ = f.Close() }() // and with it the lock, if it was free
+	defer func() { _ = f.Close() }() // closing also releases the lock, if it was free
 	err = lockFile(f)
 	if errors.Is(err, ErrHeld) {
 		return Holder{Held: true, Process: holderProcess(name)}, nil
@@ -82,8 +82,7 @@ func HolderOf(dir string) (Holder, error) {
 	return Holder{}, err
 }
 
-// writeHolder writes the process ID for other processes that find the directory
-// locked.
+// writeHolder writes the process ID for other processes that find the directory locked.
 func (d *Directory) writeHolder() error {
 	if err := d.file.Truncate(0); err != nil {
 		return fmt.Errorf("lock %s: %w", d.path, err)
@@ -101,7 +100,7 @@ func readHolder(name string) string {
 	return ""
 }
 
-// holderProcess returns the process ID that a lock file names, 0 if it names none.
+// holderProcess returns the process ID in a lock file, or 0 if there is none.
 func holderProcess(name string) int {
 	b, err := os.ReadFile(name)
 	pid, convErr := strconv.Atoi(strings.TrimSpace(string(b)))

@@ -4,6 +4,6 @@ package boot
 
 import "os"
 
-// lockFile relies on the stores, which lock their own directories: there is no
-// advisory lock of the same kind on this system.
+// lockFile does nothing, because this system has no such advisory lock. The stores lock
+// their own directories.
 func lockFile(*os.File) error { return nil }

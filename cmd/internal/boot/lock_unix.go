@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// lockFile takes an advisory lock that the kernel drops when the process ends.
+// lockFile takes an advisory lock, which the kernel releases when the process ends.
 func lockFile(f *os.File) error {
 	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	if errors.Is(err, syscall.EWOULDBLOCK) {

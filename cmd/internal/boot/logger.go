@@ -10,16 +10,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// The spellings of a log's format.
+// These are the formats of the log.
 const (
 	FormatText = "text"
 	FormatJSON = "json"
 )
 
-// maxLogTextBytes bounds a text in a line of the log; stack traces are the longest.
+// maxLogTextBytes bounds a string in a log line; stack traces are the longest.
 const maxLogTextBytes = 16 << 10
 
-// ParseLevel reads a level of the log.
+// ParseLevel parses a log level.
 func ParseLevel(level string) (l slog.Level, err error) {
 	if err := l.UnmarshalText([]byte(level)); err != nil {
 		return l, fmt.Errorf("log level %.40q: want debug, info, warn or error", level)
@@ -27,11 +27,11 @@ func ParseLevel(level string) (l slog.Level, err error) {
 	return l, nil
 }
 
-// NewLogger returns a logger that writes lines of a level, which may change while it
-// writes, and above to w, in the given format. What looks like a credential is masked in
-// every line: this is the second safeguard, after the places where texts of git and of
-// hosts become errors. A duration is written in milliseconds: "duration", 2*time.Second
-// is duration_ms=2000.
+// NewLogger returns a logger that writes lines of at least the given level to w, in the
+// given format. The level may change while the logger is used. The logger masks anything
+// that looks like a credential, as a second safeguard after the code that turns text of
+// git and of hosts into errors. It writes a duration in milliseconds: "duration",
+// 2*time.Second becomes duration_ms=2000.
 func NewLogger(w io.Writer, level slog.Leveler, format string) (*slog.Logger, error) {
 	options := &slog.HandlerOptions{Level: level, ReplaceAttr: writeAttr}
 	var newHandler func(io.Writer) slog.Handler
@@ -55,8 +55,8 @@ func NewLogger(w io.Writer, level slog.Leveler, format string) (*slog.Logger, er
 	return slog.New(errorFlusher{newHandler(lines), lines}), nil
 }
 
-// writeAttr writes a duration as a number of milliseconds, with the unit in its key,
-// and masks texts. slog calls it for the message, too.
+// writeAttr writes a duration as a number of milliseconds, with the unit in its key, and
+// masks strings. slog also calls it for the message.
 func writeAttr(_ []string, a slog.Attr) slog.Attr {
 	switch a.Value.Kind() {
 	case slog.KindDuration:

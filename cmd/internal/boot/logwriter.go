@@ -10,31 +10,32 @@ import (
 )
 
 const (
-	// maxLogWaiting bounds the bytes of lines that wait for the reader of the log.
+	// maxLogWaiting bounds the bytes of log lines that wait to be written.
 	maxLogWaiting = 1 << 20
-	// logFlushTimeout bounds the wait for the lines to be written, after an error
-	// and at the end of the process.
+	// logFlushTimeout bounds the wait until lines are written, after an error and at the
+	// end of the process.
 	logFlushTimeout = time.Second
 )
 
-// LogWriter writes lines to a writer without blocking the code that logs: a webhook
-// is acknowledged even if the reader of standard error is stuck. Lines for which
-// there is no room are dropped, and a line says how many were. A logger that
-// NewLogger makes of it waits for its errors to be written, within a bound, so that
-// a process that ends says why.
+// LogWriter writes lines to a writer without blocking the code that logs, so that a
+// webhook is acknowledged even if the reader of standard error is stuck. It drops lines
+// for which there is no room, and then writes a line with their number. A logger that
+// NewLogger creates on it waits, within a bound, until its errors are written, so that a
+// process that ends has logged the reason.
 //
 // A goroutine exists only while there is something to write.
 type LogWriter struct {
 	w io.Writer
-	// report returns the line that says how many lines were dropped; NewLogger sets it
-	// to the form of the others.
+	// report formats the line with the number of dropped lines. NewLogger sets it to use
+	// the format of the other lines.
 	report func(lines int) []byte
 	mu     struct {
 		sync.Mutex
 		waiting [][]byte
 		bytes   int
 		dropped int
-		// idle is closed when everything is written; nil while nothing is being written.
+		// idle is closed when everything is written. It is nil while nothing is being
+		// written.
 		idle chan struct{}
 	}
 }
@@ -44,10 +45,10 @@ func NewLogWriter(w io.Writer) *LogWriter {
 	return &LogWriter{w: w, report: func(lines int) []byte { return fmt.Appendf(nil, "%s lines=%d\n", linesDropped, lines) }}
 }
 
-// linesDropped is the message for lines that were dropped.
+// linesDropped is the message about dropped lines.
 const linesDropped = "lines of the log were dropped: its reader is too slow"
 
-// Write takes a line. It never fails.
+// Write queues a line. It never fails.
 func (l *LogWriter) Write(line []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -64,14 +65,15 @@ func (l *LogWriter) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// writeAll writes lines until none waits.
+// writeAll writes lines until none is queued.
 func (l *LogWriter) writeAll() {
 	for line := l.nextLine(); line != nil; line = l.nextLine() {
-		_, _ = l.w.Write(line) // there is no other place to say it
+		_, _ = l.w.Write(line) // there is no other place to report the error
 	}
 }
 
-// nextLine returns the line that has waited longest; without one the goroutine ends.
+// nextLine removes the oldest line from the queue. It returns nil if the queue is empty;
+// then the goroutine ends.
 func (l *LogWriter) nextLine() []byte {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +92,7 @@ func (l *LogWriter) nextLine() []byte {
 	return nil
 }
 
-// Flush waits until all lines are written, for a second at most.
+// Flush waits until all lines are written, for at most one second.
 func (l *LogWriter) Flush() {
 	l.mu.Lock()
 	idle := l.mu.idle
@@ -106,7 +108,7 @@ func (l *LogWriter) Flush() {
 	}
 }
 
-// errorFlusher is a handler whose errors are written when Handle returns.
+// errorFlusher is a handler that flushes an error before Handle returns.
 type errorFlusher struct {
 	slog.Handler
 	lines *LogWriter

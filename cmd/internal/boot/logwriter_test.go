@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// stuckWriter is a reader of the log that takes nothing until it is released.
+// stuckWriter blocks all writes until it is released.
 type stuckWriter struct {
 	release chan struct{}
 	mu      sync.Mutex
@@ -24,8 +24,8 @@ func (w *stuckWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestLoggingDoesNotWaitForItsReader logs more than there is room for: nothing
-// waits but an error, for a second, and what was dropped is counted.
+// TestLoggingDoesNotWaitForItsReader logs more lines than fit into the queue. Only an
+// error waits, for one second, and dropped lines are counted.
 func TestLoggingDoesNotWaitForItsReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &stuckWriter{release: make(chan struct{})}
@@ -58,7 +58,7 @@ func TestLoggingDoesNotWaitForItsReader(t *testing.T) {
 	})
 }
 
-// TestErrorIsWrittenBeforeItReturns has a reader that takes lines, as most do.
+// TestErrorIsWrittenBeforeItReturns uses a writer that does not block.
 func TestErrorIsWrittenBeforeItReturns(t *testing.T) {
 	w := &stuckWriter{release: make(chan struct{})}
 	close(w.release)

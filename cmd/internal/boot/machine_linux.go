@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// SpaceOf returns the space of the file system of a file or directory.
+// SpaceOf returns the space of the file system that contains path.
 func SpaceOf(path string) (Space, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
@@ -22,7 +22,7 @@ func SpaceOf(path string) (Space, error) {
 	return Space{FreeBytes: int64(s.Bavail) * size, TotalBytes: int64(s.Blocks) * size, FreeFiles: int64(s.Ffree), TotalFiles: int64(s.Files)}, nil
 }
 
-// FileSystemOf returns a number that files of one file system have in common.
+// FileSystemOf returns a number that identifies the file system of path.
 func FileSystemOf(path string) (uint64, error) {
 	var s syscall.Stat_t
 	if err := syscall.Stat(path, &s); err != nil {
@@ -31,8 +31,8 @@ func FileSystemOf(path string) (uint64, error) {
 	return uint64(s.Dev), nil //nolint:unconvert // 32 bits on some processors
 }
 
-// Allocate makes a file of n bytes that takes its space at once. If that fails there
-// is no file.
+// Allocate creates a file of n bytes and allocates its space. If that fails, it removes
+// the file.
 func Allocate(path string, n int64) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -42,7 +42,7 @@ func Allocate(path string, n int64) error {
 		err = &os.PathError{Op: "fallocate", Path: path, Err: err}
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		_ = os.Remove(path) // the first error says more
+		_ = os.Remove(path) // the first error is more useful
 	}
 	return err
 }
@@ -53,7 +53,7 @@ func MemoryOfMachine() (m Memory, err error) {
 	if err != nil {
 		return m, err
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // opened only for reading
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var kibibytes int64
 		name, rest, _ := strings.Cut(lines.Text(), ":")
@@ -74,14 +74,14 @@ func MemoryOfMachine() (m Memory, err error) {
 	return m, nil
 }
 
-// unlimited is the least value that version 1 of control groups shows for no limit:
-// the largest number of bytes in whole pages, of up to 64 KiB.
+// unlimited is the smallest value that version 1 of control groups shows for no limit:
+// the largest number of bytes in whole pages of up to 64 KiB.
 const unlimited = 1<<63 - 1<<16
 
-// controlGroupLimit returns the lowest memory limit of the control group of this
-// process and those above it, and its file; 0 if there is none. It knows both versions
-// of control groups. In a container the group has the path of the host in membership,
-// and its files are at the root.
+// controlGroupLimit returns the lowest memory limit of the control group of this process
+// and its ancestors, and the file of the limit. It returns 0 if there is none. It
+// supports both versions of control groups. In a container, membership contains the path
+// on the host, but the files are at the root.
 func controlGroupLimit(membership, root string) (limit int64, file string) {
 	b, err := os.ReadFile(membership)
 	if err != nil {

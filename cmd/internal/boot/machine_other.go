@@ -2,14 +2,14 @@
 
 package boot
 
-// SpaceOf fails with ErrUnknown.
+// SpaceOf returns ErrUnknown.
 func SpaceOf(string) (Space, error) { return Space{}, ErrUnknown }
 
-// FileSystemOf fails with ErrUnknown.
+// FileSystemOf returns ErrUnknown.
 func FileSystemOf(string) (uint64, error) { return 0, ErrUnknown }
 
-// Allocate fails with ErrUnknown.
+// Allocate returns ErrUnknown.
 func Allocate(string, int64) error { return ErrUnknown }
 
-// MemoryOfMachine fails with ErrUnknown.
+// MemoryOfMachine returns ErrUnknown.
 func MemoryOfMachine() (Memory, error) { return Memory{}, ErrUnknown }

@@ -7,13 +7,12 @@ import (
 	"time"
 )
 
-// ApplyMemoryLimit makes the garbage collector keep the Go heap near limit bytes
-// (soft) and collect at gcPercent, which GOGC overrides. Zero leaves Go's default.
+// ApplyMemoryLimit makes the garbage collector keep the Go heap near limit bytes (a soft
+// limit) and collect at gcPercent, unless GOGC is set. Zero keeps Go's default.
 //
-// What is large and steady is not in the Go heap: frames of text and Pebble's
-// blocks. An import is what makes the heap large for a while, and the limit keeps
-// it from growing to twice that. GOMEMLIMIT is the bound of all of it: the caller
-// has subtracted the caches.
+// The large and steady parts, frames of text and Pebble's blocks, are not in the Go heap.
+// An import makes the heap large for a while, and the limit keeps it from growing to
+// twice that size. GOMEMLIMIT bounds everything: the caller has subtracted the caches.
 func ApplyMemoryLimit(limit int64, gcPercent int) {
 	if limit > 0 {
 		debug.SetMemoryLimit(limit)
@@ -23,20 +22,21 @@ func ApplyMemoryLimit(limit int64, gcPercent int) {
 	}
 }
 
-// Constants of CollectWhileBuilding.
+// These are constants of CollectWhileBuilding.
 const (
 	// buildingGCPercent is the growth of the heap between collections while large
-	// segments are built: with Go's default, what they hold would be there twice. It
-	// has no pointers, so that a collection is cheap.
+	// segments are built. With Go's default, their memory would exist twice. It contains
+	// no pointers, so that a collection is cheap.
 	buildingGCPercent = 60
-	// buildingPause is how long after the last segment the percentage goes back: what
-	// was held is garbage first.
+	// buildingPause is how long after the last segment the percentage is restored, so
+	// that the memory of the segment is collected first.
 	buildingPause = 10 * time.Second
 )
 
-// CollectWhileBuilding returns what to call with true when building large segments
-// begins and with false when it ends; nil if GOGC is set, which overrides it. In
-// between, the heap grows by at most buildingGCPercent, else by gcPercent.
+// CollectWhileBuilding returns a function to call with true when the building of large
+// segments begins and with false when it ends. In between, the heap grows by at most
+// buildingGCPercent, otherwise by gcPercent. It returns nil if GOGC is set, because GOGC
+// overrides it.
 func CollectWhileBuilding(gcPercent int) func(building bool) {
 	if os.Getenv("GOGC") != "" {
 		return nil

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// TestCollectWhileBuilding collects often while segments are built, and some time
-// longer: what they held is garbage first.
+// TestCollectWhileBuilding checks that collections are frequent while segments are built
+// and for some time afterwards, until their memory has been collected.
 func TestCollectWhileBuilding(t *testing.T) {
 	t.Setenv("GOGC", "")
 	before := debug.SetGCPercent(90)

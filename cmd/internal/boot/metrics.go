@@ -26,13 +26,13 @@ func NewRegistry(version string) *prometheus.Registry {
 	return reg
 }
 
-// MetricsHandler serves what reg gathers to Prometheus.
+// MetricsHandler serves the metrics of reg to Prometheus.
 func MetricsHandler(reg prometheus.Gatherer, log *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(reg, promhttp.HandlerOpts{
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-		// Half of what can be gathered says more than an error page.
+		// Some of the metrics are more useful than an error page.
 		ErrorHandling: promhttp.ContinueOnError,
-		// Scrapes are cheap; more at once than this is a mistake of the scraper.
+		// Scrapes are cheap; a scraper that sends more at the same time is misconfigured.
 		MaxRequestsInFlight: 8,
 	})
 }

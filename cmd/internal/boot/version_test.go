@@ -2,7 +2,7 @@ package boot
 
 import "testing"
 
-// Clients compare versions, so that every build has one.
+// TestVersionOf checks that every build has a version, because clients compare versions.
 func TestVersionOf(t *testing.T) {
 	for _, tc := range []struct{ stamped, module, want string }{
 		{"v1.2.3", "v0.0.0-20261122133517-035cb01b0c8d", "v1.2.3"},

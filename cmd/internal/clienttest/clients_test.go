@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// TestClients has each client of each document make its calls.
+// TestClients makes the calls with each client of each document.
 func TestClients(t *testing.T) {
 	tools := toolsDirectory(t)
 	binary, calls := testserver.Build(t), readCalls(t)
@@ -58,7 +58,8 @@ func encodeIndex() string {
 		sciptest.Message{}.Part(3, sciptest.Message{}.Text(1, boil).Text(3, "Boil heats.")))))
 }
 
-// documents are the document that a client is generated from, and ours, which has all operations.
+// documents holds the document from which a client is generated, and ours, which has all
+// operations.
 type documents struct {
 	raw      []byte
 	paths    map[string]map[string]operation // by path and method
@@ -127,7 +128,8 @@ func (w *world) fetchDocument(t *testing.T) []byte {
 	return []byte(last.body)
 }
 
-// findOperation returns path and method of an operation, and whether the client's document has it.
+// findOperation returns the path and method of an operation, and whether the client's
+// document has it.
 func (d *documents) findOperation(id string) (path, method string, o operation, has bool) {
 	for _, p := range d.complete.Paths {
 		for _, m := range p.Value.Methods() {
@@ -140,15 +142,15 @@ func (d *documents) findOperation(id string) (path, method string, o operation, 
 	return "", "", operation{}, false
 }
 
-// run is the calls of one client.
+// run holds the calls of one client.
 type run struct {
 	*world
 	documents
 	driver   *driver
 	vars     variables
 	compare  comparison
-	keyName  string             // the header that API keys go into
-	outcomes map[string][2]bool // by operation: whether it failed, whether it succeeded
+	keyName  string             // header for API keys
+	outcomes map[string][2]bool // by operation: whether it has failed, whether it has succeeded
 }
 
 const (
@@ -156,7 +158,8 @@ const (
 	pollInterval = 50 * time.Millisecond
 )
 
-// makeCall makes a call, again until its answer is as wanted if it says so.
+// makeCall makes a call. If the call is marked so, it repeats the call until the response
+// is as expected.
 func (r *run) makeCall(t *testing.T, c *call) {
 	t.Helper()
 	if c.Do != "" {
@@ -201,8 +204,8 @@ func (r *run) makeCall(t *testing.T, c *call) {
 	}
 }
 
-// sendCall sends a call with the client, or without where the client's document lacks the operation, and checks the
-// answer. It returns the value that the caller has of it.
+// sendCall sends a call with the client, or without it if the client's document lacks the
+// operation, and checks the response. It returns the value as the caller sees it.
 func (r *run) sendCall(c *call, path, method string, o operation, has bool) (any, *exchange, error) {
 	u := &understanding{}
 	var err error
@@ -238,7 +241,7 @@ func (r *run) sendCall(c *call, path, method string, o operation, has bool) (any
 	return value, last, nil
 }
 
-// checkUnderstanding checks what the client understood against what was sent.
+// checkUnderstanding compares the client's result with the response of the server.
 func (r *run) checkUnderstanding(u *understanding, last *exchange, o operation) (any, error) {
 	if u.Status != 0 && u.Status != last.status {
 		return nil, fmt.Errorf("the client has status %d, %d was sent", u.Status, last.status)
@@ -254,7 +257,7 @@ func (r *run) checkUnderstanding(u *understanding, last *exchange, o operation) 
 		}
 		return u.Text, nil
 	case !documented || response.Ref == "" && len(response.Content) == 0:
-		return parseNumbers(last.body) // the client has no type for it
+		return parseNumbers(last.body) // the client has no type for the body
 	case u.Value == nil:
 		return nil, fmt.Errorf("the client has no value of a documented answer: %d %s", last.status, last.body)
 	}
@@ -268,7 +271,7 @@ func (r *run) checkUnderstanding(u *understanding, last *exchange, o operation) 
 	return u.Value, nil
 }
 
-// finishCall checks what a call expects of its answer, and saves variables.
+// finishCall checks what a call expects of its response, and saves variables.
 func (r *run) finishCall(c *call, value any, last *exchange) error {
 	if err := checkExpected(value, c.Expect); err != nil {
 		return err
@@ -292,7 +295,8 @@ func (r *run) finishCall(c *call, value any, last *exchange) error {
 	return nil
 }
 
-// checkCoverage names the operations that were not called with a success and a failure.
+// checkCoverage reports the operations that were not called with both a success and a
+// failure.
 func (r *run) checkCoverage(t *testing.T) {
 	t.Helper()
 	for _, p := range r.complete.Paths {

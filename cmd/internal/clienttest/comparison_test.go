@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// comparison checks what a client understood against what the server sent.
+// comparison compares a client's result with the response of the server.
 type comparison struct {
-	// subset allows the client to lose members, which its document does not have.
+	// subset allows the client to lose members that its document does not have.
 	subset bool
-	// float32 allows the client to keep numbers as float32, in which oapi-codegen keeps what its document calls a
-	// number. IDs are exact anyway: they are sent back.
+	// float32 allows the client to keep numbers as float32, as oapi-codegen does for the
+	// type number. IDs must be exact, because they are sent back.
 	float32 bool
 }
 
-// firstDifference returns the first difference, or nothing.
+// firstDifference returns a description of the first difference, or an empty string.
 func (c comparison) firstDifference(sent, understood any, path string) string {
 	switch sent := sent.(type) {
 	case map[string]any:
@@ -85,14 +85,15 @@ func (c comparison) sameNumber(a, b json.Number, path string) bool {
 	return x == y
 }
 
-// sameText compares text, and times as such: clients may write them with other digits.
+// sameText compares strings, and times by value, because clients may format them
+// differently.
 func sameText(a, b string) bool {
 	x, errX := time.Parse(time.RFC3339, a)
 	y, errY := time.Parse(time.RFC3339, b)
 	return a == b || errX == nil && errY == nil && x.Equal(y)
 }
 
-// TestComparison finds each loss that a client may make.
+// TestComparison checks that each possible loss is found.
 func TestComparison(t *testing.T) {
 	const sent = `{"id":1099511627777,"wait":412345678,"at":"2026-03-04T03:06:07.010Z","files":[{"repositoryId":3}],"note":null}`
 	for _, tc := range []struct {
@@ -118,7 +119,7 @@ func TestComparison(t *testing.T) {
 	}
 }
 
-// decodeNumbers reads JSON with its numbers as they are written.
+// decodeNumbers decodes JSON and keeps the spelling of its numbers.
 func decodeNumbers(t *testing.T, text string) any {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(text))

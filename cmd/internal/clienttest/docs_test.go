@@ -9,7 +9,8 @@ import (
 
 var pinPattern = regexp.MustCompile(`([\w@./-]*\w)(?:@|==)(v?\d[\w.]*)`)
 
-// TestDocumentedVersions holds the versions that docs/api.md installs against those that are tested.
+// TestDocumentedVersions compares the versions that docs/api.md installs with those that
+// are tested.
 func TestDocumentedVersions(t *testing.T) {
 	for _, l := range languages {
 		pins, form := "testdata/go/go.mod", `(?m)%s %s( //.*)?$`
@@ -29,7 +30,7 @@ func TestDocumentedVersions(t *testing.T) {
 			t.Errorf("docs/api.md installs no version for %s", l.title)
 		}
 		for _, m := range found {
-			// A Go tool is a package below its module.
+			// A Go tool is a package within its module.
 			name := regexp.MustCompile(`/cmd/.*`).ReplaceAllString(m[1], "")
 			pattern := regexp.MustCompile(fmt.Sprintf(form, regexp.QuoteMeta(name), regexp.QuoteMeta(m[2])))
 			if !pattern.Match(tested) {

@@ -22,7 +22,7 @@ type instruction struct {
 	Operation  string            `json:"operation"`
 	Credential map[string]string `json:"credential,omitempty"`
 	Path       []argument        `json:"path,omitempty"` // in the order of the path
-	Parameters map[string]any    `json:"parameters"`     // of the query
+	Parameters map[string]any    `json:"parameters"`     // query parameters
 	Headers    map[string]any    `json:"headers"`        // parameters that are headers
 	Body       any               `json:"body,omitempty"`
 	Bytes      any               `json:"bytes,omitempty"` // a body that is not JSON, in base64
@@ -34,12 +34,12 @@ type argument struct {
 	Value any    `json:"value"`
 }
 
-// understanding is a line that a driver answers: what the client made of an answer of the server.
+// understanding is a line that a driver writes: the client's result of a response.
 type understanding struct {
-	Status int    // 0 where the client does not say
-	Value  any    // of a body in JSON
-	Text   string // of another body
-	Error  string // of the client
+	Status int    // 0 if the client does not report it
+	Value  any    // JSON body
+	Text   string // any other body
+	Error  string // error of the client
 }
 
 func startDriver(t *testing.T, command *exec.Cmd) *driver {
@@ -58,7 +58,7 @@ func startDriver(t *testing.T, command *exec.Cmd) *driver {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = in.Close() // ends it
+		_ = in.Close() // ends the driver
 		_ = command.Wait()
 	})
 	d.in, d.out = in, bufio.NewReader(out)

@@ -9,11 +9,12 @@ import (
 	"testing"
 )
 
-// language makes the program that calls a server, in a directory that has openapi.json.
+// language describes how to build the program that calls a server, in a directory with
+// openapi.json.
 type language struct {
 	name    string
-	title   string // of its part of docs/api.md
-	program string // of the generator, in the directory of tools; none for Go
+	title   string // title of its section in docs/api.md
+	program string // path of the generator in the tools directory; empty for Go
 	build   []string
 	run     []string
 }
@@ -27,8 +28,8 @@ var languages = []language{
 	},
 }
 
-// toolsDirectory returns the directory in which make clients-test installs the generators. Without that target the test is
-// left out: it is slow.
+// toolsDirectory returns the directory in which make clients-test installs the
+// generators. Without that target the test is skipped, because it is slow.
 func toolsDirectory(t *testing.T) string {
 	t.Helper()
 	path := os.Getenv("QUARRY_CLIENT_TOOLS")
@@ -38,7 +39,8 @@ func toolsDirectory(t *testing.T) string {
 	return path
 }
 
-// generateClient makes a client of a document, and starts the driver that calls a server with it.
+// generateClient generates a client from a document, and starts the driver that calls a
+// server with it.
 func (l *language) generateClient(t *testing.T, tools string, document []byte, url string) *driver {
 	t.Helper()
 	if _, err := exec.LookPath(filepath.Join(tools, l.program)); err != nil && l.program != "" {
@@ -74,8 +76,8 @@ func (l *language) generateClient(t *testing.T, tools string, document []byte, u
 	return startDriver(t, command)
 }
 
-// commandOf returns the commands of docs/api.md that generate a client in a language, after those that install the
-// generator. The page has them for readers, and so they are tested as they are there.
+// commandOf returns the commands in docs/api.md that generate a client in a language,
+// without those that install the generator. They are tested exactly as readers see them.
 func commandOf(t *testing.T, title string) string {
 	t.Helper()
 	_, install, generate := documentedCommands(t, title)
@@ -85,7 +87,8 @@ func commandOf(t *testing.T, title string) string {
 	return generate
 }
 
-// documentedCommands returns the part of docs/api.md with a title, and its two blocks.
+// documentedCommands returns the section of docs/api.md with a title, and its two code
+// blocks.
 func documentedCommands(t *testing.T, title string) (part, install, generate string) {
 	t.Helper()
 	b, err := os.ReadFile("../../../docs/api.md")

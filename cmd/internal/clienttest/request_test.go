@@ -13,7 +13,8 @@ import (
 
 var placeholderPattern = regexp.MustCompile(`\{(\w+)\}`)
 
-// credentialHeader returns the header that shows the value of a variable: a cookie, an API key or a token.
+// credentialHeader returns the header for the credential in a variable: a cookie, an API
+// key or a token.
 func (r *run) credentialHeader(name string) map[string]string {
 	if name == "" {
 		return nil
@@ -28,7 +29,7 @@ func (r *run) credentialHeader(name string) map[string]string {
 	return map[string]string{"Authorization": "Bearer " + value}
 }
 
-// newInstruction returns a call in the words of drivers.
+// newInstruction converts a call to an instruction for drivers.
 func (r *run) newInstruction(c *call, path string) *instruction {
 	out := &instruction{Operation: c.Operation, Credential: r.credentialHeader(c.As), Parameters: c.Query, Headers: c.Header, Body: c.Body, Bytes: c.Bytes, Lax: c.Lax}
 	for _, m := range placeholderPattern.FindAllStringSubmatch(path, -1) {
@@ -67,13 +68,13 @@ func (r *run) sendPlain(c *call, path, method string) error {
 	return err
 }
 
-// matchesTemplate reports whether a path is one of a template.
+// matchesTemplate reports whether a path matches a path template.
 func matchesTemplate(template, path string) bool {
 	want, have := strings.Split(template, "/"), strings.Split(path, "/")
 	return slices.EqualFunc(want, have, func(w, h string) bool { return w == h || strings.HasPrefix(w, "{") && h != "" })
 }
 
-// parseNumbers reads JSON with its numbers as they are written.
+// parseNumbers decodes JSON and keeps the spelling of its numbers.
 func parseNumbers(text string) (any, error) {
 	if text == "" {
 		return nil, nil

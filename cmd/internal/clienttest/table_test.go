@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// call is an entry of testdata/calls.yaml, which describes its members.
+// call is an entry of testdata/calls.yaml, which documents its members.
 type call struct {
 	Do        string
 	Operation string `yaml:"call"`
@@ -51,13 +51,13 @@ func readCalls(t *testing.T) []call {
 	return calls
 }
 
-// variables are values of earlier answers.
+// variables holds values of earlier responses.
 type variables map[string]any
 
 var variablePattern = regexp.MustCompile(`\$\{(\w+)\}`)
 
-// fillValue returns v with the values of the variables that it names. A string that is one variable becomes its value,
-// of whatever type.
+// fillValue replaces the variables in v with their values. A string that consists of one
+// variable becomes its value, of any type.
 func (vars variables) fillValue(v any) (any, error) {
 	var err error
 	switch v := v.(type) {
@@ -105,7 +105,7 @@ func (vars variables) fillMap(m map[string]any) (map[string]any, error) {
 	return out, nil
 }
 
-// fillCall returns c without variables.
+// fillCall returns c with all variables replaced.
 func (c *call) fillCall(vars variables) (*call, error) {
 	out := *c
 	var err error
@@ -140,7 +140,8 @@ func valueAt(v any, path string) (any, error) {
 	return v, nil
 }
 
-// checkExpected says which of the values at paths is not as it should be, if any.
+// checkExpected returns an error if a value at one of the paths differs from the expected
+// one.
 func checkExpected(v any, want map[string]any) error {
 	for path, wanted := range want {
 		got, err := valueAt(v, path)

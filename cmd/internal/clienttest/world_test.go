@@ -28,14 +28,14 @@ import (
 	"github.com/quarrysearch/quarry/query/auth/oidc/oidctest"
 )
 
-// world is a server with a proxy in front that keeps the last response.
+// world is a server behind a proxy that keeps the last response.
 type world struct {
-	url      string // of the proxy
+	url      string // URL of the proxy
 	root     string // directory of the repositories
-	token    string // creates the owner
+	token    string // token that creates the owner
 	operator string // token of the operator
 	provider *oidctest.Provider
-	host     string // URL of a code host with pictures
+	host     string // URL of a code host that serves pictures
 
 	mu struct {
 		sync.Mutex
@@ -43,7 +43,7 @@ type world struct {
 	}
 }
 
-// exchange is a request as the proxy saw it, and its answer.
+// exchange is a request as the proxy saw it, and its response.
 type exchange struct {
 	method, path string
 	status       int
@@ -54,7 +54,7 @@ type exchange struct {
 // hookSecret signs deliveries.
 const hookSecret = "a secret of the tests of clients"
 
-// picture begins as a GIF file does, and is text, as all that drivers print.
+// picture begins like a GIF file and is text, like everything that drivers print.
 const picture = "GIF89a of a saucer"
 
 func newWorld(t *testing.T, binary string) *world {
@@ -94,7 +94,7 @@ func startHost(t *testing.T, root string) string {
 	return host.URL
 }
 
-// writeConfig writes a configuration file, which is YAML, of which JSON is a part.
+// writeConfig writes the configuration file as JSON, which is a subset of YAML.
 func (w *world) writeConfig(t *testing.T) string {
 	t.Helper()
 	text, err := json.Marshal(map[string]any{
@@ -118,7 +118,7 @@ func (w *world) writeConfig(t *testing.T) string {
 	return path
 }
 
-// recordAnswer reads an answer, which it keeps and passes on.
+// recordAnswer keeps a copy of a response and passes it on.
 func (w *world) recordAnswer(r *http.Response) error {
 	b, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -132,7 +132,7 @@ func (w *world) recordAnswer(r *http.Response) error {
 	return nil
 }
 
-// takeLast returns the last exchange once, or nil.
+// takeLast returns the last exchange and forgets it. It returns nil if there is none.
 func (w *world) takeLast() *exchange {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -141,7 +141,7 @@ func (w *world) takeLast() *exchange {
 	return last
 }
 
-// runStep does what a line of the table with do says.
+// runStep runs a "do" entry of the table.
 func (w *world) runStep(t *testing.T, what string) {
 	t.Helper()
 	switch what {
@@ -149,7 +149,7 @@ func (w *world) runStep(t *testing.T, what string) {
 		w.deliverPush(t)
 	case "pushPictured":
 		w.deliverPicturedPush(t)
-	case "damage": // so that nothing can be fetched
+	case "damage": // prevents all fetches
 		objects := filepath.Join(w.root, "broken", ".git", "objects")
 		if err := os.Rename(objects, objects+".away"); err != nil {
 			t.Fatal(err)
@@ -172,7 +172,8 @@ func (w *world) deliverPush(t *testing.T) {
 	})
 }
 
-// deliverPicturedPush delivers a push of the repository saucer, whose host has a picture of it.
+// deliverPicturedPush delivers a push of the repository saucer, whose host serves a
+// picture of it.
 func (w *world) deliverPicturedPush(t *testing.T) {
 	t.Helper()
 	body := fmt.Sprintf(`{"ref": "refs/heads/main", "before": "%040d", "after": "%040d", "repository": {"id": 5, "full_name": "saucer", "private": false,
@@ -180,14 +181,14 @@ func (w *world) deliverPicturedPush(t *testing.T) {
 	w.deliver(t, "/webhooks/gitea/pictured", body, map[string]string{"X-Gitea-Event": "push", "X-Gitea-Signature": hex.EncodeToString(sign(body))})
 }
 
-// sign returns the HMAC of a text by hookSecret.
+// sign returns the HMAC of a text with hookSecret.
 func sign(text string) []byte {
 	mac := hmac.New(sha256.New, []byte(hookSecret))
 	_, _ = io.WriteString(mac, text) // a hash never fails
 	return mac.Sum(nil)
 }
 
-// deliver posts a delivery, which the server has to accept.
+// deliver posts a delivery, which the server must accept.
 func (w *world) deliver(t *testing.T, path, body string, header map[string]string) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.url+path, strings.NewReader(body))
@@ -208,7 +209,7 @@ func (w *world) deliver(t *testing.T, path, body string, header map[string]strin
 	}
 }
 
-// signInWithProvider signs in a user without an invitation, who has to be approved.
+// signInWithProvider signs in a user without an invitation, who must then be approved.
 func (w *world) signInWithProvider(t *testing.T) {
 	t.Helper()
 	jar, err := cookiejar.New(nil)

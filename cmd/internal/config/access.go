@@ -10,10 +10,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/network"
 )
 
-// anything means all in lists of access.
+// anyValue stands for all values in lists of access.
 const anyValue = "*"
 
-// Bounds of times in access.
+// These are bounds on times in access.
 const (
 	minSession    = time.Minute
 	maxInvitation = 90 * 24 * time.Hour
@@ -84,7 +84,7 @@ func parseNetworks(list []string) (out []netip.Prefix) {
 	return out
 }
 
-// Hosts returns the host names that the API accepts; nil if they are not checked.
+// Hosts returns the host names that the API accepts, or nil if they are not checked.
 func (c *Config) Hosts() []string {
 	if slices.Contains(c.Access.Hosts, anyValue) || !c.Loopback() && c.PublicURL == "" {
 		return nil
@@ -100,20 +100,19 @@ func (c *Config) Hosts() []string {
 }
 
 // AnonymousAllowed reports whether requests without a credential may read public
-// repositories. With "auto" they may if only this machine reaches the server: a
-// publicUrl with another host name means that a proxy forwards to the loopback
-// address.
+// repositories. With "auto" they may if only this machine can reach the server. A
+// publicUrl with another host name means that a proxy forwards to the loopback address.
 func (c *Config) AnonymousAllowed() bool {
 	return c.Access.Anonymous == "on" || c.Access.Anonymous == "auto" && c.Loopback() && c.publicOnLoopback()
 }
 
-// Loopback reports whether only this machine reaches the API's address.
+// Loopback reports whether only this machine can reach the API's address.
 func (c *Config) Loopback() bool {
 	host, _, err := net.SplitHostPort(c.Listen)
 	return err == nil && network.IsLoopback(host)
 }
 
-// publicOnLoopback reports whether publicUrl, if it is set, leads to this machine.
+// publicOnLoopback reports whether publicUrl, if set, leads to this machine.
 func (c *Config) publicOnLoopback() bool {
 	if c.PublicURL == "" {
 		return true

@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Audit says what the audit log holds, and for how long.
+// Audit defines the contents of the audit log and their retention.
 type Audit struct {
 	Required   bool     `yaml:"required" doc:"Refuse requests once queueBytes of records wait because the event log accepts none. Off: answer them, and count the lost records. Changes wait for the log in any case."`
 	QueryText  bool     `yaml:"queryText" doc:"Record the text of queries, up to 512 bytes. Off: record only that there was a search."`
@@ -12,13 +12,13 @@ type Audit struct {
 	MaxWait    Duration `yaml:"maxWait" doc:"Longest time that a request waits for the audit log."`
 }
 
-// Bounds of audit.
+// These are the bounds of audit.
 const (
 	minRetention  = 24 * time.Hour
 	minSeal       = time.Second
 	maxSeal       = 24 * time.Hour
 	minAuditQueue = 64 << 10
-	maxAuditWait  = 9 * time.Second // below what the API waits
+	maxAuditWait  = 9 * time.Second // less than the API waits
 )
 
 func (c *Config) validateAudit(report reporter) {

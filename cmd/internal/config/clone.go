@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Clone says how git gets the repositories of a connection. The files are read at every
-// fetch.
+// Clone defines how git accesses the repositories of a connection. The files are read at
+// every fetch.
 type Clone struct {
 	User           string `yaml:"user" doc:"User name for git. Empty: what the kind of host expects with a token, or git with sshKeyFile; gerrit has none, and takes the user of the connection."`
 	Token          Secret `yaml:"token" doc:"Token for git alone, as env:NAME or file:PATH; never in place. Empty: the token of the connection."`
@@ -19,7 +19,7 @@ type Clone struct {
 	SSHHost        string `yaml:"sshHost" doc:"Host and port of SSH, as ssh.example.org:2222. Empty: the host of url at the usual port of the kind."`
 }
 
-// maxAuthorityBytes bounds a file of authorities that is checked.
+// maxAuthorityBytes bounds the size of a CA file that is checked.
 const maxAuthorityBytes = 4 << 20
 
 func (c *Connection) validateClone(path string, report reporter) {
@@ -62,14 +62,14 @@ func (c *Connection) validateClone(path string, report reporter) {
 	}
 }
 
-// validateProxy checks the proxy without showing it: it may hold a password.
+// validateProxy checks the proxy without showing it, because it may contain a password.
 func (c *Connection) validateProxy(path string, report reporter) {
 	if c.Proxy.IsZero() {
 		return
 	}
 	value, err := c.Proxy.Value()
 	if err != nil {
-		return // reported with the other secrets
+		return // reported together with the other secrets
 	}
 	u, err := url.Parse(value)
 	switch {
@@ -82,7 +82,7 @@ func (c *Connection) validateProxy(path string, report reporter) {
 	}
 }
 
-// checkAuthorities returns why a file has no certificates; empty if it has.
+// checkAuthorities returns an error text if a file contains no certificates.
 func checkAuthorities(path string) string {
 	if !filepath.IsAbs(path) {
 		return "want an absolute path"

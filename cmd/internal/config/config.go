@@ -4,8 +4,8 @@ import (
 	"time"
 )
 
-// Config holds every setting of quarry serve. The zero value is not useful:
-// see Default.
+// Config contains every setting of quarry serve. The zero value is not useful: see
+// Default.
 type Config struct {
 	Data          string       `yaml:"data" doc:"Directory of everything that quarry keeps. One process holds it at a time."`
 	Listen        string       `yaml:"listen" doc:"Address of the API, the webhooks and, unless metricsListen is set, the metrics."`
@@ -29,7 +29,7 @@ type Config struct {
 	Connections   []Connection `yaml:"connections" reload:"true" doc:"Code hosts that send webhooks, or whose repositories are found through their API. Set in the file only."`
 }
 
-// Logging says what the process writes to its standard error.
+// Logging defines what the process writes to its standard error.
 type Logging struct {
 	Level  string `yaml:"level" reload:"true" enum:"debug,info,warn,error" doc:"Lowest level that is written."`
 	Format string `yaml:"format" enum:"text,json" doc:"Form of a line."`
@@ -42,7 +42,7 @@ type Log struct {
 	Kafka      Kafka  `yaml:"kafka" doc:"Used with log.driver kafka."`
 }
 
-// Kafka says how to reach the brokers.
+// Kafka defines how to reach the brokers.
 type Kafka struct {
 	Brokers           []string  `yaml:"brokers" doc:"host:port of one or more brokers."`
 	ReplicationFactor int       `yaml:"replicationFactor" doc:"Copies of a topic that is created. 0: as the brokers have it by default."`
@@ -68,7 +68,7 @@ type KafkaSASL struct {
 	Password  Secret `yaml:"password" doc:"Password of the user."`
 }
 
-// Storage places directories outside of Data; an empty one is below it.
+// Storage moves directories out of Data. A directory that is not set is below Data.
 type Storage struct {
 	Log         string `yaml:"log" doc:"Embedded log. Empty: log below data."`
 	Segments    string `yaml:"segments" doc:"Segment store. Empty: segments below data."`
@@ -81,7 +81,7 @@ type Storage struct {
 	ScrubBytesPerSecond Bytes `yaml:"scrubBytesPerSecond" doc:"How fast log, segments and rows are read, once a day, to find damaged files. 0: not at all."`
 }
 
-// Git is the policy on clone URLs and the bounds of git.
+// Git contains the policy on clone URLs and the bounds of git.
 type Git struct {
 	AllowedProtocols []string `yaml:"allowedProtocols" enum:"https,http,ssh,git,file" doc:"Protocols of clone URLs. A path on this machine counts as file and needs allowedRoots as well."`
 	AllowedRoots     []string `yaml:"allowedRoots" doc:"Directories below which a repository may be read by path. Empty: none."`
@@ -114,7 +114,8 @@ type Pipeline struct {
 	PurgeAfter    Duration `yaml:"purgeAfter" doc:"Time in which the text of a removed repository or branch is gone from disk. 0: when a merge happens to drop it."`
 	MaxAttempts   int      `yaml:"maxAttempts" doc:"Tries of an event before it becomes a dead letter."`
 	HostPatience  Duration `yaml:"hostPatience" doc:"How long an event waits for a code host that does not answer before it becomes a dead letter."`
-	// Reconciliation: pushes without a webhook.
+	// The following settings control reconciliation, which finds pushes without a
+	// webhook.
 	ReconcileInterval    Duration `yaml:"reconcileInterval" doc:"How often each repository is checked for pushes without a webhook. The checks are spread over the interval. 0: never."`
 	ReconcileGrace       Duration `yaml:"reconcileGrace" doc:"How long a change without a webhook must persist before it is indexed."`
 	ReconcileConcurrency int      `yaml:"reconcileConcurrency" doc:"Repositories that are checked at once."`
@@ -141,18 +142,18 @@ type Query struct {
 	TotalMemoryBytes Bytes    `yaml:"totalMemoryBytes" doc:"The same for all searches together, but for the first MiB of each. 0: an eighth of runtime.memoryBytes."`
 	MaxResultBytes   Bytes    `yaml:"maxResultBytes" doc:"Largest answer, roughly as JSON; further matches are counted and not shown."`
 	MaxBodyBytes     Bytes    `yaml:"maxBodyBytes" doc:"Largest body of a request."`
-	// Contexts are values of the filter context:.
+	// Contexts are the values of the filter context:.
 	Contexts []Context `yaml:"contexts" doc:"Search contexts: sets of repositories for the filter context:. Set in the file only."`
 }
 
-// Context is a set of repositories that queries name as context:NAME.
+// Context is a set of repositories that queries select with context:NAME.
 type Context struct {
 	Name    string   `yaml:"name" doc:"Value of context: that selects the set: letters, digits, dash and underscore."`
 	Include []string `yaml:"include" doc:"Globs on full repository names: * is any run without a slash, ** any run. A repository is in the set if one matches."`
 	Exclude []string `yaml:"exclude" doc:"Globs of repositories that are not, whatever include says."`
 }
 
-// Access says which callers may send requests, and from where.
+// Access defines which callers may send requests, and from where.
 type Access struct {
 	Anonymous         string   `yaml:"anonymous" enum:"auto,on,off" doc:"Whether requests without a credential may read public repositories. auto: on where listen is loopback and publicUrl, if set, is too."`
 	DefaultVisibility string   `yaml:"defaultVisibility" enum:"public,internal,private" doc:"Who may see a repository of which neither an owner nor the code host has said anything."`
@@ -167,7 +168,7 @@ type Access struct {
 	OIDC              []OIDC   `yaml:"oidc" doc:"OpenID Connect providers that people may sign in with. Set in the file only."`
 }
 
-// OIDC is an OpenID Connect provider. It sends people back to
+// OIDC is an OpenID Connect provider. It redirects users to
 // {publicUrl}/auth/oidc/{name}/callback.
 type OIDC struct {
 	Name           string   `yaml:"name" doc:"Part of addresses: letters, digits, dash and underscore. The provider sends people back to {publicUrl}/auth/oidc/{name}/callback."`
@@ -181,7 +182,7 @@ type OIDC struct {
 	TrustEmail     bool     `yaml:"trustEmail" doc:"Take e-mail addresses for verified where the provider says nothing of it. For directories whose addresses only administrators set."`
 }
 
-// Limits bound what one caller may ask.
+// Limits bound the requests of one caller.
 type Limits struct {
 	PerSecond          int `yaml:"perSecond" reload:"true" doc:"Requests per second of an API key, a token, or a user who is signed in. 0: no limit."`
 	Burst              int `yaml:"burst" reload:"true" doc:"How many of them may come at once."`
@@ -197,7 +198,7 @@ type Cache struct {
 	LogBytes    Bytes `yaml:"logBytes" doc:"Pebble's blocks of the embedded log. 0: a share of runtime.memoryBytes."`
 }
 
-// Runtime holds what concerns the process as a whole.
+// Runtime contains settings of the process as a whole.
 type Runtime struct {
 	MemoryBytes      Bytes    `yaml:"memoryBytes" doc:"Memory that the server and its git commands take together. 0: 85 % of the limit of the control group; where there is none, of the machine and at most 1 GiB and 256 MiB per CPU. GOMEMLIMIT lowers it."`
 	MemoryLimitBytes Bytes    `yaml:"memoryLimitBytes" doc:"Soft limit of the Go heap. 0: what the caches leave of runtime.memoryBytes."`
@@ -206,8 +207,8 @@ type Runtime struct {
 	Pprof            bool     `yaml:"pprof" doc:"Serve /debug/pprof/ on the listener of the metrics. For a listener that strangers cannot reach."`
 }
 
-// Default returns the settings of a server for one team on one machine. What is 0
-// follows the memory and the processors: FitMemory.
+// Default returns the settings of a server for one team on one machine. FitMemory derives
+// the values that are 0 from the memory and the number of processors.
 func Default() Config {
 	return Config{
 		Data:    "quarry-data",
@@ -248,7 +249,7 @@ func Default() Config {
 	}
 }
 
-// The roles of a process.
+// These are the roles of a process.
 const (
 	RoleIngest   = "ingest"
 	RolePipeline = "pipeline"

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Discovery bounds the search for repositories through the APIs of code hosts.
+// Discovery bounds the discovery of repositories through the APIs of code hosts.
 type Discovery struct {
 	Interval        Duration `yaml:"interval" doc:"How often the repositories of each connection are listed at its code host. 0: at the start, when connections change, and on request only."`
 	Concurrency     int      `yaml:"concurrency" doc:"Connections that are synced at once."`
@@ -54,8 +54,8 @@ type GitHubApp struct {
 	PrivateKey   Secret `yaml:"privateKey" doc:"PEM of the app's private key, as env:NAME or file:PATH; never in place."`
 }
 
-// Discover names repositories of a code host. The tag kinds lists the kinds of code host
-// that know a key.
+// Discover selects repositories of a code host. The tag kinds lists the kinds of code
+// host that support a key.
 type Discover struct {
 	All        bool     `yaml:"all" kinds:"github,gitlab,gitea,gerrit,bitbucketServer" doc:"Everything that the token can read; github: with app, the repositories of the installation."`
 	Users      []string `yaml:"users" kinds:"github,gitlab,gitea" doc:"Users whose own repositories are registered."`
@@ -67,7 +67,7 @@ type Discover struct {
 	Topics     []string `yaml:"topics" kinds:"github,gitlab" doc:"Globs on topics: of what the other keys find, only repositories with one of these topics."`
 }
 
-// Exclude names repositories that are found and not registered.
+// Exclude selects repositories that are found but not registered.
 type Exclude struct {
 	Forks     bool     `yaml:"forks" kinds:"github,gitlab,gitea,bitbucketServer,bitbucketCloud,azuredevops" doc:"Forks."`
 	Archived  bool     `yaml:"archived" kinds:"github,gitlab,gitea,bitbucketServer" doc:"Archived repositories."`
@@ -82,7 +82,7 @@ type Exclude struct {
 	MaxSize   Bytes    `yaml:"maxSize" kinds:"github,azuredevops" doc:"Repositories that the host reports as larger. 0: none."`
 }
 
-// Permissions has the settings for reading permissions from a code host.
+// Permissions defines how permissions are read from a code host.
 type Permissions struct {
 	Read     bool     `yaml:"read" kinds:"github,gitlab,gitea,bitbucketServer,bitbucketCloud" doc:"Read from the host who may read each private repository, and let those users read it here as well."`
 	Provider string   `yaml:"provider" kinds:"github,gitlab,gitea,bitbucketServer,bitbucketCloud" doc:"Name of the provider in access.oidc that gives the ID of a user at the host: as its subject, or in hostClaim if the provider has one."`
@@ -91,24 +91,24 @@ type Permissions struct {
 	MaxAge   Duration `yaml:"maxAge" kinds:"github,gitlab,gitea,bitbucketServer,bitbucketCloud" doc:"Age from which a reading grants nothing, such as while the host does not answer; at least twice interval. 0: four times interval."`
 }
 
-// Defaults of Permissions.
+// These are the defaults of Permissions.
 const (
 	defaultPermissionsInterval = Duration(6 * time.Hour)
 	minPermissionsInterval     = Duration(5 * time.Minute)
 	defaultMaxAgeIntervals     = 4
 )
 
-// EffectiveInterval returns the interval with its default.
+// EffectiveInterval returns the interval, or its default.
 func (p *Permissions) EffectiveInterval() Duration {
 	return cmp.Or(p.Interval, defaultPermissionsInterval)
 }
 
-// EffectiveMaxAge returns the age with its default.
+// EffectiveMaxAge returns the maximum age, or its default.
 func (p *Permissions) EffectiveMaxAge() Duration {
 	return cmp.Or(p.MaxAge, defaultMaxAgeIntervals*p.EffectiveInterval())
 }
 
-// Discovers reports whether repositories of the connection are looked for.
+// Discovers reports whether repositories of the connection are discovered.
 func (c *Connection) Discovers() bool {
 	d := &c.Discover
 	return d.All || len(d.Users)+len(d.Orgs)+len(d.Groups)+len(d.Workspaces)+len(d.Projects)+len(d.Repos) > 0

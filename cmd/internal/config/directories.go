@@ -33,8 +33,8 @@ func (c *Config) MergesDir() string { return filepath.Join(c.Data, "merges") }
 // ScipDir returns the directory of precise indexes that are being uploaded or opened.
 func (c *Config) ScipDir() string { return filepath.Join(c.Data, "scip") }
 
-// ChosenDirectories returns the directories that the settings name: the data
-// directory, and those of storage that are set.
+// ChosenDirectories returns the directories that the settings name: the data directory,
+// and the storage directories that are set.
 func (c *Config) ChosenDirectories() []string {
 	out := []string{c.Data}
 	for _, s := range c.storageDirectories() {
@@ -45,7 +45,7 @@ func (c *Config) ChosenDirectories() []string {
 	return out
 }
 
-// OwnDirectories returns the directories that Quarry makes in the data directory.
+// OwnDirectories returns the directories that Quarry creates in the data directory.
 func (c *Config) OwnDirectories() []string {
 	out := []string{c.TempDir(), c.MergesDir(), c.ScipDir()}
 	for _, s := range c.storageDirectories() {
@@ -56,7 +56,7 @@ func (c *Config) OwnDirectories() []string {
 	return out
 }
 
-// storageDirectory is one of storage: as it is set, and where it is.
+// storageDirectory is a storage directory: its setting and its path.
 type storageDirectory struct{ set, path string }
 
 func (c *Config) storageDirectories() []storageDirectory {

@@ -1,20 +1,20 @@
-// Package config is the configuration of quarry: one YAML file, overridden by
-// the environment, overridden by flags.
+// Package config is the configuration of quarry: one YAML file, overridden by the
+// environment, overridden by flags.
 //
-// It answers the question "which values does this process run with, and where
-// was the mistake?".
+// It answers the question "which values does this process run with, and where was the
+// mistake?".
 //
 // # Main types
 //
 //	Config   every setting, with its default
 //	Loader   reads the file, the environment and the flags into one Config
 //	Field    one setting: its path, environment variable, kind, default, text
-//	Secret   a value given in place, by file or by environment, never printed
+//	Secret   a value in the settings, in a file or in the environment, never printed
 //
 // # Names
 //
-// The struct is the only place where a setting is declared; everything else
-// follows from it.
+// The struct is the only place where a setting is declared; everything else is derived
+// from it.
 //
 //	YAML         git.allowedRoots     the path of the field
 //	environment  QUARRY_GIT_ALLOWED_ROOTS
@@ -22,8 +22,8 @@
 //	schema       schemas/config/quarry.schema.json, written by this package's test
 //	page         docs/configuration.md, its table written by this package's test
 //
-// A list in the environment or in --set is separated by commas. Connections
-// are set in the file only.
+// A list in the environment or in --set is separated by commas. Connections can be set
+// only in the file.
 //
 // # Invariants
 //
@@ -35,6 +35,6 @@
 //
 // A Config must not be modified after Load.
 //
-// It reads no flags by itself, opens no store and knows no constructor of
-// another package: cmd/quarry turns settings into their Options.
+// This package does not parse flags, opens no store and calls no constructor of another
+// package: cmd/quarry converts settings to Options.
 package config

@@ -14,17 +14,17 @@ type Field struct {
 	Path    string // git.allowedRoots
 	Env     string // QUARRY_GIT_ALLOWED_ROOTS
 	Kind    string // string, list, number, boolean, duration, size, secret
-	Default string // as it would be written in YAML
+	Default string // as written in YAML
 	Allowed []string
 	Doc     string
-	Reloads bool // at SIGHUP; others want a restart
+	Reloads bool // applied at SIGHUP; other settings need a restart
 }
 
-// EnvPrefix begins the name of every environment variable of the configuration.
+// EnvPrefix is the prefix of all environment variables of the configuration.
 const EnvPrefix = "QUARRY_"
 
-// Fields lists the settings that have one value, in the order of the file;
-// Connections have none and are left out.
+// Fields lists the settings that have one value, in the order of the file. It omits
+// connections, which have many.
 func Fields() []Field {
 	c := Default()
 	var fields []Field
@@ -37,7 +37,7 @@ func Fields() []Field {
 	return fields
 }
 
-// walkFields calls visit for every field of v that holds a single value or a list of
+// walkFields calls visit for every field of v that is a single value or a list of
 // strings, depth first.
 func walkFields(v reflect.Value, prefix string, visit func(path string, f reflect.StructField, v reflect.Value)) {
 	for i := range v.NumField() {
@@ -60,7 +60,7 @@ func allowedValues(f reflect.StructField) []string {
 	return nil
 }
 
-// kindOf names the form in which a value of type t is written.
+// kindOf returns the kind of the text form of a type.
 func kindOf(t reflect.Type) string {
 	switch {
 	case t == reflect.TypeFor[Duration]():
@@ -90,7 +90,7 @@ func kindOf(t reflect.Type) string {
 	panic(fmt.Sprintf("config: a setting of type %v has no written form", t))
 }
 
-// envName turns git.allowedRoots into QUARRY_GIT_ALLOWED_ROOTS.
+// envName converts git.allowedRoots to QUARRY_GIT_ALLOWED_ROOTS.
 func envName(path string) string {
 	var b strings.Builder
 	b.WriteString(EnvPrefix)
@@ -119,7 +119,7 @@ func formatValue(v reflect.Value) string {
 	return fmt.Sprint(v.Interface())
 }
 
-// setValue parses text into v, as it comes from the environment or a flag.
+// setValue parses text from the environment or a flag into v.
 func setValue(v reflect.Value, text string) error {
 	if u, ok := v.Addr().Interface().(encoding.TextUnmarshaler); ok {
 		return u.UnmarshalText([]byte(text))

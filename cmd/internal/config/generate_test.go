@@ -11,8 +11,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// The files that follow from Config. QUARRY_GENERATE=1 (make generate) writes
-// them; otherwise the tests hold them to it.
+// These files are generated from Config. QUARRY_GENERATE=1 (make generate) writes them;
+// otherwise the tests compare them.
 const (
 	schemaFile = "../../../schemas/config/quarry.schema.json"
 	pageFile   = "../../../docs/configuration.md"

@@ -12,27 +12,28 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// ErrInvalid says that a setting cannot be used.
+// ErrInvalid means that a setting is invalid.
 var ErrInvalid = errors.New("invalid configuration")
 
-// maxFileBytes bounds the configuration file.
+// maxFileBytes bounds the size of the configuration file.
 const maxFileBytes = 1 << 20
 
-// Loader gathers the three sources. The zero value gives the defaults.
+// Loader reads settings from the file, the environment and the flags. The zero value
+// returns the defaults.
 type Loader struct {
-	// File is the path of the YAML file; empty for none.
+	// File is the path of the YAML file, or empty for no file.
 	File string
-	// Environ holds NAME=value, as os.Environ does.
+	// Environ contains NAME=value entries, as os.Environ returns them.
 	Environ []string
-	// Set holds path=value, from flags; a later one wins.
+	// Set contains path=value entries from flags. A later entry overrides an earlier one.
 	Set []string
-	// WithoutSecrets reads no secret: those that are missing are no error.
+	// WithoutSecrets skips the secrets, so that missing ones are not an error.
 	WithoutSecrets bool
 }
 
-// Load returns the effective, validated settings, and warnings: of environment
-// variables that look meant for us but are no setting, and of secrets that others on
-// this machine may read.
+// Load returns the effective, validated settings, and warnings about environment
+// variables with our prefix that are not settings, and about secrets that other users of
+// this machine can read.
 func (l Loader) Load() (Config, []string, error) {
 	c := Default()
 	if err := l.loadFile(&c); err != nil {
@@ -70,7 +71,7 @@ func (l Loader) loadFile(c *Config) error {
 	return nil
 }
 
-// decode reads YAML over the values that c has.
+// decode decodes YAML over the current values of c.
 func decode(text []byte, c *Config) error {
 	file, err := parser.ParseBytes(text, 0)
 	if err != nil {
@@ -90,8 +91,8 @@ func decode(text []byte, c *Config) error {
 	return nil
 }
 
-// withoutSource returns an error of the YAML library without the lines around, where
-// a secret may be. The value itself is shown where a number, true or false is wanted.
+// withoutSource removes the source lines from an error of the YAML library, because they
+// may contain a secret. The value itself is shown if a number or a boolean is expected.
 func withoutSource(err error) error {
 	text := yaml.FormatError(err, false, false)
 	if e, ok := errors.AsType[*yaml.TypeError](err); ok && e.Token != nil {
@@ -102,7 +103,7 @@ func withoutSource(err error) error {
 	return errors.New(text)
 }
 
-// unknownKeys reports every key below node that t has no field for.
+// unknownKeys reports every key below node for which t has no field.
 func unknownKeys(node ast.Node, t reflect.Type, prefix string) []error {
 	switch n := node.(type) {
 	case *ast.MappingNode:
@@ -171,7 +172,7 @@ func (l Loader) loadEnvironment(c *Config) (warnings []string, err error) {
 			delete(given, name)
 		}
 	})
-	// Not an error: tests and scripts have variables of that prefix too.
+	// This is not an error, because tests and scripts use variables with that prefix too.
 	for name := range given {
 		if near := nearestName(name, names); near != "" {
 			warnings = append(warnings, fmt.Sprintf("environment variable %s is no setting; did you mean %s?", name, near))
@@ -193,8 +194,8 @@ func (l Loader) loadFlags(c *Config) error {
 	return nil
 }
 
-// secretFlags returns warnings of secrets that are given in place by flags: the
-// arguments of a process are shown to every user of the machine.
+// secretFlags returns warnings about secrets in flags: every user of the machine can see
+// the arguments of a process.
 func (l Loader) secretFlags() (warnings []string) {
 	for _, field := range Fields() {
 		for _, pair := range l.Set {
@@ -223,8 +224,8 @@ func (c *Config) setPath(path, text string) error {
 	return err
 }
 
-// YAML returns the settings as a configuration file. Of secrets it shows where they
-// come from, and whether they can be read from there.
+// YAML returns the settings as a configuration file. For secrets it shows only their
+// source, and whether they can be read from it.
 func (c *Config) YAML() ([]byte, error) {
 	secrets := yaml.CustomMarshaler(func(s Secret) ([]byte, error) { return yaml.Marshal(s.describeReference()) })
 	return yaml.MarshalWithOptions(c, yaml.Indent(2), yaml.IndentSequence(true), secrets)

@@ -7,45 +7,45 @@ import (
 	"strings"
 )
 
-// Shares of the memory that a process may take. docs/scaling.md has a table of what
-// comes out, tried under load.
+// These are shares of the memory that a process may use. docs/scaling.md has a table of
+// the resulting settings, tested under load.
 const (
-	// memoryShare is the part of a limit that the process takes in hundredths: the rest
-	// is for the kernel's page cache, which a control group counts as well.
+	// memoryShare is the percentage of a limit that the process uses. The rest is for the
+	// kernel's page cache, which a control group counts as well.
 	memoryShare = 85
-	// unlimitedBase and unlimitedPerCPU are what a process takes of a machine where
-	// nothing limits it, since other programs want some, too.
+	// unlimitedBase and unlimitedPerCPU define how much memory a process uses on a
+	// machine without a limit, because other programs need memory as well.
 	unlimitedBase   = 1 << 30
 	unlimitedPerCPU = 256 << 20
-	// programBytes is what neither a setting nor the Go heap bounds: the program itself
-	// and Pebble's tables of rows that are not yet on disk.
+	// programBytes is the memory that neither a setting nor the Go heap bounds: the
+	// program itself and Pebble's tables of rows that are not on disk yet.
 	programBytes = 80 << 20
-	// gitBytes is what a process of git takes: its cache of deltas, and packs.
+	// gitBytes is the memory of a git process: its delta cache, and packs.
 	gitBytes = 48 << 20
-	// fileBytes is what a file takes while its repository is imported.
+	// fileBytes is the memory per file while a repository is imported.
 	fileBytes = 600
 	maxFiles  = 4_000_000
-	// builderFactor is what building a segment takes, in hundredths of its text.
+	// builderFactor is the memory for building a segment, as a percentage of its text.
 	builderFactor = 160
 	// maxFramesBytes and maxBlocksBytes bound the caches on large machines: beyond them
-	// the page cache serves as well.
+	// the page cache works as well.
 	maxFramesBytes = 4 << 30
 	maxBlocksBytes = 1 << 30
 	mebibyte       = 1 << 20
 )
 
-// MemoryLimit is the memory that a process may use, and who says so.
+// MemoryLimit is the memory that a process may use, and the source of the limit.
 type MemoryLimit struct {
-	// TotalBytes is what the process and its git commands take together at most.
+	// TotalBytes bounds the memory of the process and its git commands together.
 	TotalBytes int64
-	// LimitBytes and Source are what it was derived from.
+	// LimitBytes and Source are the limit from which TotalBytes was derived.
 	LimitBytes int64
 	Source     string
 }
 
-// LimitMemory returns what a process may take: runtime.memoryBytes, or a share of the
-// lowest of the limit of the control group, 0 for none, and the machine's memory.
-// GOMEMLIMIT lowers it.
+// LimitMemory returns the memory that a process may use: runtime.memoryBytes, or a share
+// of the lower of the control group's limit and the machine's memory. A group of 0 means
+// no limit. GOMEMLIMIT lowers the result.
 func (c *Config) LimitMemory(machine, group int64, groupFile string, environ []string, processors int) MemoryLimit {
 	out := MemoryLimit{LimitBytes: machine, Source: "machine"}
 	out.TotalBytes = min(machine/100*memoryShare, unlimitedBase+int64(processors)*unlimitedPerCPU)
@@ -64,8 +64,8 @@ func (c *Config) LimitMemory(machine, group int64, groupFile string, environ []s
 	return out
 }
 
-// goMemoryLimit reads GOMEMLIMIT as the Go runtime does; 0 if it is not set, is no size
-// or says that there is no limit.
+// goMemoryLimit parses GOMEMLIMIT as the Go runtime does. It returns 0 if the variable is
+// not set, is not a size, or means no limit.
 func goMemoryLimit(environ []string) int64 {
 	for _, pair := range environ {
 		text, ok := strings.CutPrefix(pair, "GOMEMLIMIT=")
@@ -88,8 +88,8 @@ func goMemoryLimit(environ []string) int64 {
 	return 0
 }
 
-// FitMemory gives the settings of memory that are 0 their values for a total, on a
-// machine with that many processors.
+// FitMemory sets the memory settings that are 0 for the given total and number of
+// processors.
 func (c *Config) FitMemory(total int64, processors int) {
 	fitBytes(&c.Pipeline.SegmentBytes, segmentBytesFor(total))
 	segment := int64(c.Pipeline.SegmentBytes) / 100 * builderFactor
@@ -106,7 +106,8 @@ func (c *Config) FitMemory(total int64, processors int) {
 	fitBytes(&c.Runtime.MemoryLimitBytes, max(total-c.fixedBytes()-c.cacheBytes(), 96*mebibyte))
 }
 
-// segmentBytesFor returns the text of a segment: the larger, the fewer a query visits.
+// segmentBytesFor returns the size of a segment's text. The larger the segments, the
+// fewer a query visits.
 func segmentBytesFor(total int64) int64 {
 	switch {
 	case total >= 1200*mebibyte:
@@ -117,8 +118,8 @@ func segmentBytesFor(total int64) int64 {
 	return 32 * mebibyte
 }
 
-// fixedBytes is what the process and its git commands take in addition to caches
-// and heap.
+// fixedBytes returns the memory of the process and its git commands without caches and
+// heap.
 func (c *Config) fixedBytes() int64 {
 	git := int64(0)
 	if c.Has(RolePipeline) {
@@ -127,28 +128,30 @@ func (c *Config) fixedBytes() int64 {
 	return programBytes + git
 }
 
-// workBytes is what imports, merges and searches have in the Go heap.
+// workBytes returns the memory that imports, merges and searches use in the Go heap.
 func (c *Config) workBytes() int64 {
 	if !c.Has(RolePipeline) {
 		return int64(c.Query.TotalMemoryBytes)
 	}
-	// One more than the builders is for segments too small to wait for one, and garbage.
+	// One builder more accounts for segments too small to wait for a slot, and for
+	// garbage.
 	builders := int64(c.Pipeline.SegmentBytes) / 100 * builderFactor * int64(c.Pipeline.Builders+1)
 	return builders + int64(c.Query.TotalMemoryBytes)
 }
 
-// cacheBytes is what the caches take outside of the Go heap. Pebble's blocks are the C
-// library's, which needs up to as much again for what it cannot use.
+// cacheBytes returns the memory of the caches outside of the Go heap. Pebble's blocks are
+// allocated by the C library, which may need twice as much because of fragmentation.
 func (c *Config) cacheBytes() int64 {
 	return int64(c.Cache.FramesBytes + 2*c.Cache.BlocksBytes + 2*c.Cache.LogBytes)
 }
 
-// PlannedBytes is what the process and its git commands take at most with the settings.
+// PlannedBytes returns the maximum memory of the process and its git commands with these
+// settings.
 func (c *Config) PlannedBytes() int64 {
 	return c.fixedBytes() + c.cacheBytes() + int64(c.Runtime.MemoryLimitBytes)
 }
 
-// MemoryAttributes are the bounds of memory as pairs for a line of the log.
+// MemoryAttributes returns the memory bounds as key-value pairs for a log line.
 func (c *Config) MemoryAttributes(l MemoryLimit) []any {
 	return []any{
 		"limit_bytes", l.LimitBytes, "source", l.Source, "total_bytes", l.TotalBytes, "planned_bytes", c.PlannedBytes(),
@@ -158,14 +161,14 @@ func (c *Config) MemoryAttributes(l MemoryLimit) []any {
 	}
 }
 
-// fitBytes sets a size that is 0, in whole MiB.
+// fitBytes sets a size that is 0 to n, in whole MiB.
 func fitBytes(size *Bytes, n int64) {
 	if *size == 0 {
 		*size = Bytes(max(n/mebibyte, 1) * mebibyte)
 	}
 }
 
-// fitNumber sets a number that is 0, to at least 1 and at most.
+// fitNumber sets a number that is 0 to n, but to at least 1 and at most most.
 func fitNumber(number *int, n int64, most int) {
 	if *number == 0 {
 		*number = int(clampInt64(n, 1, int64(max(most, 1))))
@@ -174,7 +177,7 @@ func fitNumber(number *int, n int64, most int) {
 
 func clampInt64(n, least, most int64) int64 { return min(max(n, least), most) }
 
-// CheckPlan returns a warning if the settings want more than the total.
+// CheckPlan returns a warning if the settings need more than the total.
 func (c *Config) CheckPlan(l MemoryLimit) string {
 	if planned := c.PlannedBytes(); planned > l.TotalBytes {
 		return fmt.Sprintf("the settings let the server take %d MiB of memory, and %d MiB are there for it (%s): lower cache.framesBytes, cache.blocksBytes, pipeline.builders and runtime.memoryLimitBytes, or remove them to have them chosen",

@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestMemoryFits holds the plan below 85 % of every limit from 512 MB on, whatever the
-// number of processors and the roles.
+// TestMemoryFits checks that the plan stays below 85 % of every limit of at least 512 MB,
+// whatever the number of processors and the roles.
 func TestMemoryFits(t *testing.T) {
 	for _, limit := range []int64{512_000_000, 512 << 20, 768 << 20, 1 << 30, 3 << 29, 2 << 30, 4 << 30, 8 << 30, 64 << 30} {
 		for _, processors := range []int{1, 2, 4, 16, 128} {
@@ -61,8 +61,8 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestSettingsOfMemoryWin keeps what is set, lets the rest follow, and warns of more
-// than there is.
+// TestSettingsOfMemoryWin checks that memory settings that are set are kept, that the
+// others are derived, and that a plan above the limit causes a warning.
 func TestSettingsOfMemoryWin(t *testing.T) {
 	c := Default()
 	c.Cache.FramesBytes, c.Pipeline.Builders = 100<<20, 1

@@ -6,7 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/query/auth/oidc"
 )
 
-// maxProviders bounds the providers: each is a button on the page.
+// maxProviders bounds the number of providers, because each is a button on the sign-in
+// page.
 const maxProviders = 20
 
 // newProvider returns p without its secret.

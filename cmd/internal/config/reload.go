@@ -2,11 +2,11 @@ package config
 
 import "reflect"
 
-// isReloadable reports whether a running process takes a setting over at SIGHUP.
+// isReloadable reports whether a running process applies a setting at SIGHUP.
 func isReloadable(f reflect.StructField) bool { return f.Tag.Get("reload") == "true" }
 
-// Diff returns the paths of the settings in which c and other differ: those that a
-// running process can apply, and those that need a restart.
+// Diff returns the paths of the settings in which c and other differ, separated into
+// those that a running process can apply and those that need a restart.
 func (c *Config) Diff(other *Config) (reload, restart []string) {
 	compareFields(reflect.ValueOf(c).Elem(), reflect.ValueOf(other).Elem(), "", func(path string, f reflect.StructField, _, _ reflect.Value) {
 		if isReloadable(f) {
@@ -27,8 +27,8 @@ func (c *Config) Reload(other *Config) {
 	})
 }
 
-// compareFields calls differ for each setting, and each list of sections, in which a and b
-// differ.
+// compareFields calls differ for each setting, and each list of sections, that differs
+// between a and b.
 func compareFields(a, b reflect.Value, prefix string, differ func(path string, f reflect.StructField, a, b reflect.Value)) {
 	for i := range a.NumField() {
 		f := a.Type().Field(i)

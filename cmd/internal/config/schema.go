@@ -107,8 +107,8 @@ func Markdown() string {
 	return b.String()
 }
 
-// writeSections writes the table of a list of sections, or of a section of each of them,
-// which have type t.
+// writeSections writes the table of a list of sections of type t, or of one section in
+// each element.
 func writeSections(b *strings.Builder, path, remark string, t reflect.Type) {
 	if remark != "" {
 		remark = ", " + remark

@@ -8,23 +8,24 @@ import (
 	"strings"
 )
 
-// Secret is a value that is never printed. It is given in place, or as a
-// reference: "env:NAME" or "file:PATH".
+// Secret is a value that is never printed. It is either the value itself or a reference:
+// "env:NAME" or "file:PATH".
 type Secret struct{ given string }
 
 // hidden replaces a secret wherever one is printed.
 const hidden = "hidden"
 
-// NewSecret returns the secret given by s, in the form used in the file.
+// NewSecret returns the secret with the given text, in the form of the configuration
+// file.
 func NewSecret(s string) Secret { return Secret{given: s} }
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (s *Secret) UnmarshalText(b []byte) error { s.given = string(b); return nil }
 
-// MarshalText hides the secret, but shows a reference.
+// MarshalText returns a reference, or "hidden" in place of a value.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// String hides the secret, but shows a reference.
+// String returns a reference, or "hidden" in place of a value.
 func (s Secret) String() string {
 	if s.given == "" || s.isReference() {
 		return s.given
@@ -32,28 +33,27 @@ func (s Secret) String() string {
 	return hidden
 }
 
-// GoString hides the secret from %#v.
+// GoString hides the value from %#v.
 func (s Secret) GoString() string { return strconv.Quote(s.String()) }
 
 func (s Secret) isReference() bool {
 	return strings.HasPrefix(s.given, "env:") || strings.HasPrefix(s.given, "file:")
 }
 
-// IsZero reports whether no secret was given.
+// IsZero reports whether the secret is not set.
 func (s Secret) IsZero() bool { return s.given == "" }
 
-// maxSecretBytes bounds the file of a secret.
+// maxSecretBytes bounds the size of a secret's file.
 const maxSecretBytes = 64 << 10
 
-// Why a reference leads to no secret.
+// These errors explain why a reference yields no secret.
 var (
 	errNotSet = errors.New("is not set")
 	errEmpty  = errors.New("the secret is empty")
 )
 
-// Value returns the secret itself, reading what it refers to. White space
-// around a secret from a file is dropped. An empty value is an error: it would
-// sign nothing.
+// Value returns the secret itself and resolves references. It trims white space around a
+// secret from a file. An empty value is an error, because it would sign nothing.
 func (s Secret) Value() (string, error) {
 	value, err := s.readValue()
 	if err == nil && value == "" {
@@ -62,8 +62,8 @@ func (s Secret) Value() (string, error) {
 	return value, err
 }
 
-// checkPlain refuses a text that was meant as a reference: nothing is expanded
-// here, and a text in a world-readable file of settings is no secret.
+// checkPlain rejects a text of the form ${NAME}, which was meant as a reference: variables
+// are not expanded, and the text itself in a world-readable settings file is not a secret.
 func (s Secret) checkPlain() error {
 	if name, ok := strings.CutPrefix(s.given, "${"); ok && strings.HasSuffix(name, "}") {
 		return fmt.Errorf("a secret is literally ${%.80s; variables are not expanded: write env:%.80s", name, strings.TrimSuffix(name, "}"))
@@ -93,8 +93,8 @@ func (s Secret) readValue() (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// File returns the path of the file that holds the secret; empty if it comes from
-// elsewhere.
+// File returns the path of the file with the secret, or an empty string if the secret is
+// not in a file.
 func (s Secret) File() string {
 	path, ok := strings.CutPrefix(s.given, "file:")
 	if !ok {
@@ -103,11 +103,11 @@ func (s Secret) File() string {
 	return path
 }
 
-// inPlace reports whether the secret itself is in the settings.
+// inPlace reports whether the settings contain the secret itself.
 func (s Secret) inPlace() bool { return s.given != "" && !s.isReference() }
 
-// describeReference returns the reference, and why it leads to no secret; it hides a secret
-// that is given in place.
+// describeReference returns the reference, and the reason if it yields no secret. It
+// hides a secret that is set directly.
 func (s Secret) describeReference() string {
 	text := s.String()
 	if !s.isReference() {

@@ -6,10 +6,10 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 )
 
-// minSecretBytes is the least that access.secret may hold.
+// minSecretBytes is the minimum length of access.secret.
 const minSecretBytes = 32
 
-// NamedSecret is a secret with the key that it is set for.
+// NamedSecret is a secret and the key of its setting.
 type NamedSecret struct {
 	Path string
 	Secret
@@ -37,7 +37,7 @@ func (c *Config) Secrets() []NamedSecret {
 		}
 		add(path+"token", connection.Token)
 		add(path+"clone.token", connection.Clone.Token)
-		if !connection.Proxy.inPlace() { // in place it has no password
+		if !connection.Proxy.inPlace() { // a proxy that is set directly contains no password
 			add(path+"proxy", connection.Proxy)
 		}
 		add(path+"app.privateKey", connection.App.PrivateKey)
@@ -45,7 +45,8 @@ func (c *Config) Secrets() []NamedSecret {
 	return out
 }
 
-// CheckSecret returns why a secret cannot be used, without showing any of it.
+// CheckSecret returns an error if a secret cannot be used. The error shows no part of the
+// secret.
 func CheckSecret(s NamedSecret) error {
 	value, err := s.Value()
 	if err == nil && s.Path == "access.secret" && len(value) < minSecretBytes {
@@ -62,8 +63,9 @@ func (c *Config) validateSecrets(report reporter) {
 	}
 }
 
-// warnOfSecrets returns warnings of secrets that every user of this machine may read.
-// A group that may read them is how administrators give them to Quarry.
+// warnOfSecrets returns warnings about secrets that every user of this machine can read.
+// It does not warn about secrets that a group can read, because administrators pass
+// secrets to Quarry that way.
 func (l Loader) warnOfSecrets(c *Config) (warnings []string) {
 	warn := func(path, what string) {
 		if a, open, err := permissions.Open(path); err == nil && open && a.ReadableByEverybody() {

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// withSecrets has a secret of every kind, of which those that are set say hunter2.
+// withSecrets contains a secret of every kind. Secrets that are set directly contain
+// hunter2.
 const withSecrets = `
 log:
   driver: kafka
@@ -22,8 +23,8 @@ connections:
   - {name: a, kind: github, secrets: [hunter2, "env:QUARRY_TEST_SET"]}
 `
 
-// The settings can be printed where the secrets are not: on a desk, or by a job that
-// checks the file.
+// TestSettingsWithoutSecrets checks that the settings can be printed where the secrets
+// are missing, for example by a job that checks the file.
 func TestSettingsWithoutSecrets(t *testing.T) {
 	t.Setenv("QUARRY_TEST_SET", "hunter2")
 	t.Setenv("QUARRY_TEST_EMPTY", "")
@@ -54,13 +55,14 @@ func TestSettingsWithoutSecrets(t *testing.T) {
 	if strings.Contains(text, "hunter2") {
 		t.Errorf("a secret is printed:\n%s", text)
 	}
-	// What is printed is a file of settings, of which only the references are other ones.
+	// The output is a settings file. Only its references differ from the input.
 	if _, _, err := (Loader{File: writeConfigFile(t, text), WithoutSecrets: true}).Load(); err != nil {
 		t.Errorf("%v in\n%s", err, text)
 	}
 }
 
-// An error shows the mistake and none of the lines around it.
+// TestMistakesShowNoSecret checks that an error shows the mistake and none of the lines
+// around it.
 func TestMistakesShowNoSecret(t *testing.T) {
 	for name, file := range map[string]string{
 		"the line after":       "connections:\n  - name: a\n    kind: github\n    secrets: [hunter2]\n    autoRegister: maybe\n",

@@ -6,7 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
-// nearestName returns the candidate that word was likely meant to be, or "".
+// nearestName returns the candidate that was most likely meant by word, or "".
 func nearestName(word string, candidates []string) string {
 	for _, name := range spelling.Nearest(word, slices.Values(candidates), 1) {
 		return name

@@ -16,21 +16,21 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/netguard"
 )
 
-// Bounds of search contexts: a query compares the name of every repository with
-// every glob of the contexts it names.
+// These are the bounds of search contexts. A query compares the name of every repository
+// with every glob of its contexts.
 const (
 	maxContexts     = 1000
-	maxContextGlobs = 1000 // of include and exclude together
+	maxContextGlobs = 1000 // include and exclude together
 	maxGlobBytes    = 256
 )
 
 // nameForm is the form of names that are used in URLs and queries.
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
-// Validate reports every setting that cannot work, with its path.
+// Validate returns an error that lists every invalid setting with its path.
 func (c *Config) Validate() error { return c.validate(true) }
 
-// validate is Validate; it reads the secrets only if secrets is set.
+// validate is Validate. It reads the secrets only if secrets is set.
 func (c *Config) validate(secrets bool) error {
 	var errs []error
 	report := func(path, format string, args ...any) {
@@ -82,7 +82,7 @@ func nonEmpty(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w == "" })
 }
 
-// minSessionTimeout leaves room for four heartbeats.
+// minSessionTimeout allows for four heartbeats.
 const minSessionTimeout = 2 * time.Second
 
 func (c *Config) validateNumbers(report reporter) {

@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// Bounds of connections.
+// These are the bounds of connections.
 const (
-	// maxConnections bounds the connections; each costs a route and its secrets.
+	// maxConnections bounds the number of connections. Each costs a route and its
+	// secrets.
 	maxConnections = 1000
 	// maxTargets bounds each list of discover and exclude.
 	maxTargets = 10_000
-	// maxTargetBytes bounds one of their values.
+	// maxTargetBytes bounds each value in these lists.
 	maxTargetBytes = 2048
 )
 
@@ -138,8 +139,8 @@ func (c *Connection) validateApp(path string, report reporter) {
 	}
 }
 
-// checkKinds reports the keys of a section that are set and that the kind of code host
-// does not know, and lists that are too long.
+// checkKinds reports keys of a section that the kind of code host does not support, and
+// lists that are too long.
 func checkKinds(path, kind string, section reflect.Value, report reporter) {
 	for i := range section.NumField() {
 		f, v := section.Type().Field(i), section.Field(i)

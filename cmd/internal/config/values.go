@@ -24,7 +24,7 @@ func (d *Duration) UnmarshalText(b []byte) error {
 // MarshalText implements encoding.TextMarshaler.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
-// Std returns the duration as the standard library has it.
+// Std returns the duration as a time.Duration.
 func (d Duration) Std() time.Duration { return time.Duration(d) }
 
 // Bytes is a number of bytes that is written as "64MiB" or as a plain number.
@@ -53,8 +53,7 @@ func (n *Bytes) UnmarshalText(b []byte) error {
 	return fmt.Errorf("%.40q is no size: want a whole number and B, KiB, MiB, GiB or TiB, such as 64MiB", b)
 }
 
-// MarshalText implements encoding.TextMarshaler, with the largest unit that is
-// exact.
+// MarshalText implements encoding.TextMarshaler. It uses the largest unit that is exact.
 func (n Bytes) MarshalText() ([]byte, error) {
 	for _, unit := range byteUnits {
 		if n != 0 && int64(n)%unit.size == 0 {

@@ -11,14 +11,14 @@ import (
 
 // Page is one Markdown file.
 type Page struct {
-	// Name is its path in the tree, Text its content without fenced code.
+	// Name is the path of the page in the tree. Text is its content without fenced code.
 	Name, Text string
 	// Code is the content of its fenced code.
 	Code     string
 	headings map[string]bool
 }
 
-// Read reads the page name of the tree below root.
+// Read reads a page of the tree below root.
 func Read(root, name string) (*Page, error) {
 	text, err := os.ReadFile(filepath.Join(root, name))
 	if err != nil {
@@ -27,7 +27,7 @@ func Read(root, name string) (*Page, error) {
 	return Parse(name, string(text)), nil
 }
 
-// Parse takes a page apart.
+// Parse splits a page into text and code.
 func Parse(name, text string) *Page {
 	p := &Page{Name: name, headings: map[string]bool{}}
 	var prose, code strings.Builder
@@ -49,7 +49,7 @@ func Parse(name, text string) *Page {
 	return p
 }
 
-// headingAnchor is the fragment under which code hosts show a heading.
+// headingAnchor returns the URL fragment that code hosts give to a heading.
 func headingAnchor(heading string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(strings.TrimSpace(heading)) {
@@ -69,7 +69,7 @@ var (
 	pathPattern   = regexp.MustCompile("`((?:schemas|ingest|pipeline|projections|query|cmd|deploy|docs)(?:/[A-Za-z0-9_./-]*)?)`")
 )
 
-// BrokenLinks returns what is wrong with the relative links of p. pages holds
+// BrokenLinks returns a description of each broken relative link of p. pages contains
 // every page by name.
 func (p *Page) BrokenLinks(root string, pages map[string]*Page) []string {
 	var broken []string
@@ -93,7 +93,7 @@ func (p *Page) BrokenLinks(root string, pages map[string]*Page) []string {
 	return broken
 }
 
-// Targets returns the make targets that p speaks of.
+// Targets returns the make targets that p mentions.
 func (p *Page) Targets() []string {
 	var targets []string
 	for _, text := range []string{p.Text, p.Code} {
@@ -104,7 +104,7 @@ func (p *Page) Targets() []string {
 	return targets
 }
 
-// Paths returns the paths of the tree that p speaks of.
+// Paths returns the paths of the tree that p mentions.
 func (p *Page) Paths() []string {
 	var paths []string
 	for _, match := range pathPattern.FindAllStringSubmatch(p.Text, -1) {

@@ -12,7 +12,7 @@ import (
 
 const root = "../../.."
 
-// readPages reads every Markdown page of the tree, fixtures apart.
+// readPages reads every Markdown page of the tree, except for fixtures.
 func readPages(t *testing.T) map[string]*Page {
 	t.Helper()
 	all := map[string]*Page{}
@@ -76,8 +76,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// TestArchitectureIsComplete: every package is named by ARCHITECTURE.md, or is
-// a helper of one that is.
+// TestArchitectureIsComplete checks that ARCHITECTURE.md names every package, or the
+// package whose helper it is.
 func TestArchitectureIsComplete(t *testing.T) {
 	p, err := Read(root, "ARCHITECTURE.md")
 	if err != nil {
@@ -131,8 +131,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestDependencies: each module that our code requires has its reason, and each
-// reason its module.
+// TestDependencies checks that each module that our code requires has a documented
+// reason, and each reason a module.
 func TestDependencies(t *testing.T) {
 	module, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestGlossaryNames wants every Go name and metric of the glossary in the tree, and every
-// term once.
+// TestGlossaryNames checks that every Go name and metric in the glossary exists, and that
+// every term is listed once.
 func TestGlossaryNames(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(root, "docs/glossary.md"))
 	if err != nil {
@@ -50,7 +50,7 @@ func TestGlossaryNames(t *testing.T) {
 	}
 }
 
-// declares reports whether name, "directory" or "directory.Name", is in the tree.
+// declares reports whether name, "directory" or "directory.Name", exists in the tree.
 func declares(t *testing.T, name string) bool {
 	t.Helper()
 	dir, object, _ := strings.Cut(name, ".")

@@ -15,11 +15,11 @@ import (
 
 const rulesDir = "deploy/prometheus"
 
-// runbook is where the pages of the project are; the rest of a runbook_url is the
-// path of a page and the fragment of a heading.
+// runbook is the prefix of each runbook_url. The path of a page and the fragment of a
+// heading follow it.
 const runbook = "https://github.com/quarrysearch/quarry/blob/main/"
 
-// alert is a rule of rules.yml, as far as these tests look at it.
+// alert contains the members of a rule in rules.yml that these tests check.
 type alert struct {
 	Alert       string            `yaml:"alert"`
 	Expr        string            `yaml:"expr"`
@@ -59,8 +59,8 @@ func readAlerts(t *testing.T) []alert {
 	return all
 }
 
-// TestAlertsLeadToAParagraph holds what a person who is woken up needs: how urgent
-// it is, one sentence, and the paragraph that says what to do.
+// TestAlertsLeadToAParagraph checks that an alert has what a person on call needs: its
+// urgency, one sentence, and the paragraph with the remedy.
 func TestAlertsLeadToAParagraph(t *testing.T) {
 	all := readPages(t)
 	for _, a := range readAlerts(t) {
@@ -83,12 +83,12 @@ func TestAlertsLeadToAParagraph(t *testing.T) {
 	}
 }
 
-// TestParagraphsHaveAlerts finds paragraphs of alerts that are gone.
+// TestParagraphsHaveAlerts finds paragraphs about alerts that no longer exist.
 func TestParagraphsHaveAlerts(t *testing.T) {
 	all := readAlerts(t)
 	for name, page := range readPages(t) {
 		if name == "CHANGELOG.md" {
-			continue // it is about the past
+			continue // the section is about the past
 		}
 		for _, word := range regexp.MustCompile(`\bQuarry[A-Z][A-Za-z]+`).FindAllString(page.Text, -1) {
 			if !slices.ContainsFunc(all, func(a alert) bool { return a.Alert == word }) {
@@ -106,8 +106,8 @@ var (
 	templatePattern = regexp.MustCompile(`\$labels\.([a-z_]+)`)
 )
 
-// documentedLabels returns the labels of each metric of docs/metrics.md, by its name and
-// by the names of the series that a histogram has.
+// documentedLabels returns the labels of each metric in docs/metrics.md, by its name and
+// by the names of the series of a histogram.
 func documentedLabels(t *testing.T) map[string][]string {
 	t.Helper()
 	page, err := os.ReadFile(filepath.Join(root, "docs/metrics.md"))
@@ -126,11 +126,11 @@ func documentedLabels(t *testing.T) map[string][]string {
 	return known
 }
 
-// TestAlertsReadWhatServersWrite: an alert on a metric, or on a label of it, that
-// no server writes never fires.
+// TestAlertsReadWhatServersWrite checks the metrics and labels of alerts: an alert on one
+// that no server writes never fires.
 func TestAlertsReadWhatServersWrite(t *testing.T) {
 	known := documentedLabels(t)
-	scraped := []string{"instance", "job"} // Prometheus adds these
+	scraped := []string{"instance", "job"} // Prometheus adds these labels
 	for _, a := range readAlerts(t) {
 		have := slices.Clone(scraped)
 		for _, s := range selectorPattern.FindAllStringSubmatch(a.Expr, -1) {
@@ -163,8 +163,8 @@ func TestAlertsReadWhatServersWrite(t *testing.T) {
 
 var firingPattern = regexp.MustCompile(`^ALERTS\{alertname="([A-Za-z]+)",alertstate="firing"\}$`)
 
-// TestEveryAlertFiresAndRests looks for both cases of each alert in rules_test.yml.
-// promtool cannot say which rules its tests leave out.
+// TestEveryAlertFiresAndRests checks that rules_test.yml contains both cases of each
+// alert, because promtool does not report rules without tests.
 func TestEveryAlertFiresAndRests(t *testing.T) {
 	file := readYAML[struct {
 		Tests []struct {
@@ -184,7 +184,7 @@ func TestEveryAlertFiresAndRests(t *testing.T) {
 			case len(c.Want) > 0:
 				fires[m[1]] = true
 			case i > 0 && len(test.Cases[i-1].Want) > 0:
-				rests[m[1]] = true // after it fired, and not before alone
+				rests[m[1]] = true // it must rest after it fired, not only before
 			}
 		}
 	}

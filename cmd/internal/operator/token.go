@@ -12,57 +12,59 @@ import (
 	"github.com/quarrysearch/quarry/schemas/network"
 )
 
-// FileName is the file of the token in a data directory.
+// FileName is the name of the token's file in a data directory.
 const FileName = "operator.token"
 
-// SetupFileName is the file of the link that makes the first owner, in the data
-// directory of a server that has none.
+// SetupFileName is the file with the link that creates the first owner, in the data
+// directory of a server without an owner.
 const SetupFileName = "setup.link"
 
-// Bounds of the files.
+// These are the bounds of the files.
 const (
 	maxTokenBytes = 256
 	maxLinkBytes  = 4096
 )
 
-// Token returns the token of the data directory dir; empty if there is none, or
-// none that this process may read.
+// Token returns the token in the data directory dir, or an empty string if there is no
+// token that this process may read.
 func Token(dir string) string { return readLine(filepath.Join(dir, FileName), maxTokenBytes) }
 
-// SetupLink returns the link that makes the first owner of the server of the data
-// directory dir; empty if it has an owner, does not run, or is another user's.
+// SetupLink returns the link that creates the first owner of a server, from its data
+// directory dir. It returns an empty string if the server has an owner or is not running,
+// or if this process may not read the link.
 func SetupLink(dir string) string {
 	return readLine(filepath.Join(dir, SetupFileName), maxLinkBytes)
 }
 
-// readLine returns what a file holds; empty if it cannot be read.
+// readLine returns the content of a file, up to limit bytes, without surrounding white
+// space. It returns an empty string if the file cannot be read.
 func readLine(path string, limit int) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
-	defer func() { _ = f.Close() }() // nothing was written
+	defer func() { _ = f.Close() }() // opened only for reading
 	b := make([]byte, limit)
-	n, _ := f.Read(b) // nothing read is nothing there
+	n, _ := f.Read(b) // an error counts as an empty file
 	return strings.TrimSpace(string(b[:n]))
 }
 
-// Local reports whether a URL leads to this machine by its very address: a name
-// could lead anywhere.
+// Local reports whether the host of a URL is localhost, or a loopback or unspecified
+// address of this machine. Other host names do not count: they could lead anywhere.
 func Local(u *url.URL) bool {
 	host := u.Hostname()
 	a, err := netip.ParseAddr(host)
 	return network.IsLoopback(host) || err == nil && a.IsUnspecified()
 }
 
-// Transport adds the token of the data directory Dir to requests to this machine
-// that carry no credential.
+// Transport adds the token in the data directory Dir to requests to this machine that
+// have no credential.
 type Transport struct {
 	Dir string
-	// Next sends the requests; nil is http.DefaultTransport.
+	// Next sends the requests; nil means http.DefaultTransport.
 	Next http.RoundTripper
 
-	token atomic.Pointer[string] // once there is one: it stays with its directory
+	token atomic.Pointer[string] // set once a token was read: the token of a directory never changes
 }
 
 // RoundTrip implements http.RoundTripper.
@@ -92,5 +94,5 @@ func (t *Transport) loadToken() string {
 	return token
 }
 
-// Client returns a client that is the operator of the data directory dir.
+// Client returns a client that authenticates as the operator of the data directory dir.
 func Client(dir string) *http.Client { return &http.Client{Transport: &Transport{Dir: dir}} }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// seen is a transport that keeps the credential of the last request.
+// seen is a transport that records the credential of the last request.
 type seen string
 
 func (s *seen) RoundTrip(r *http.Request) (*http.Response, error) {

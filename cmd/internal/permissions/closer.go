@@ -10,47 +10,48 @@ import (
 	"path/filepath"
 )
 
-// MaxEntries bounds the files that a Closer looks at: 2 million take some seconds,
-// and 10,000 mirrors have a tenth of that.
+// MaxEntries bounds the number of files that a Closer visits: 2 million take several
+// seconds, and 10,000 mirrors have a tenth of that.
 const MaxEntries = 2_000_000
 
 // errEnough ends a walk at the bound.
 var errEnough = errors.New("too many files to look at")
 
-// Closer takes the permissions of other users away from files. The zero value works.
+// Closer removes the permissions of other users from files. The zero value is ready to
+// use.
 type Closer struct {
-	// Progress is called after every progressEvery files; nil: never.
+	// Progress is called after every progressEvery files. It may be nil.
 	Progress func(looked int)
 
-	Looked int // files and directories that were looked at
-	Closed int // of these, closed now
+	Looked int // number of visited files and directories
+	Closed int // number of these whose permissions were removed
 	First  Access
-	// Failed counts those that are still open, of other owners for example;
-	// FirstFailed is one of them and Err says why.
+	// Failed counts files that other users can still access, for example because they
+	// have another owner. FirstFailed is one of them and Err its error.
 	Failed      int
 	FirstFailed Access
 	Err         error
-	// Truncated says that there are more files than MaxEntries.
+	// Truncated is set if there are more files than MaxEntries.
 	Truncated bool
 
-	max int // MaxEntries unless a test sets it
+	max int // 0 means MaxEntries; set by tests
 }
 
-// progressEvery is how often Closer.Progress is called.
+// progressEvery is the number of files between two calls of Closer.Progress.
 const progressEvery = 100_000
 
-// CloseEntry closes the file or directory at path, and nothing below it. A file that
-// is not there, and a symbolic link, is left out.
+// CloseEntry makes the file or directory at path private, and nothing below it. It skips
+// missing files and symbolic links.
 func (c *Closer) CloseEntry(path string) {
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode()&fs.ModeSymlink != 0 {
-		return // Walk and the code that opens it report the error
+		return // Walk, or the code that opens the file, reports the error
 	}
 	c.closeFile(path, info, func(mode fs.FileMode) error { return os.Chmod(path, mode) })
 }
 
-// CloseBelow closes everything below dir, which itself stays as it is. Files that
-// vanish meanwhile are left out.
+// CloseBelow makes everything below dir private, but not dir itself. It skips files that
+// disappear in the meantime.
 func (c *Closer) CloseBelow(ctx context.Context, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,7 +60,7 @@ func (c *Closer) CloseBelow(ctx context.Context, dir string) error {
 	if err != nil {
 		return fmt.Errorf("look at the permissions of files: %w", err)
 	}
-	defer func() { _ = root.Close() }() // nothing was written
+	defer func() { _ = root.Close() }() // opened only for reading
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		switch {
 		case ctx.Err() != nil:
@@ -81,8 +82,8 @@ func (c *Closer) CloseBelow(ctx context.Context, dir string) error {
 	return nil
 }
 
-// closeWalked closes one file below root. Symbolic links have no permissions of
-// their own, and are not followed.
+// closeWalked makes one file below root private. It does not follow symbolic links, which
+// have no permissions of their own.
 func (c *Closer) closeWalked(root *os.Root, dir, name string, entry fs.DirEntry) error {
 	bound := c.max
 	if bound == 0 {
@@ -106,7 +107,7 @@ func (c *Closer) closeWalked(root *os.Root, dir, name string, entry fs.DirEntry)
 	return nil
 }
 
-// closeFile closes one file with chmod, if it is open.
+// closeFile makes one file private with chmod, if other users can access it.
 func (c *Closer) closeFile(path string, info fs.FileInfo, chmod func(fs.FileMode) error) {
 	if c.Looked++; c.Looked%progressEvery == 0 && c.Progress != nil {
 		c.Progress(c.Looked)

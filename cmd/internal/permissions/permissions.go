@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// The bits of a mode that concern others than the owner.
+// These are the mode bits for users other than the owner.
 const (
 	otherBits      fs.FileMode = 0o077
 	othersWrite    fs.FileMode = 0o022
 	everybodyReads fs.FileMode = 0o004
 )
 
-// Access is what others than the owner of a file may do with it.
+// Access describes what users other than the owner of a file may do with it.
 type Access struct {
 	Path string
 	Mode fs.FileMode
@@ -31,8 +31,8 @@ func Open(path string) (a Access, ok bool, err error) {
 	return Access{path, info.Mode()}, enforced && info.Mode()&otherBits != 0, nil
 }
 
-// OwnerOf returns the user that the file at path belongs to, and whether that is the
-// user of this process.
+// OwnerOf returns the owner of the file at path, and whether that is the user of this
+// process.
 func OwnerOf(path string) (ours bool, user uint32, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -42,17 +42,17 @@ func OwnerOf(path string) (ours bool, user uint32, err error) {
 	return ours || !enforced, user, nil
 }
 
-// Octal returns the permissions as chmod takes them.
+// Octal returns the permissions in the notation of chmod.
 func (a Access) Octal() string { return fmt.Sprintf("%04o", a.Mode.Perm()) }
 
-// Writable reports whether others may change the file or, in a directory, replace
-// the files.
+// Writable reports whether other users may change the file or, in a directory, replace
+// its files.
 func (a Access) Writable() bool { return a.Mode&othersWrite != 0 }
 
 // ReadableByEverybody reports whether users beyond the file's group may read it.
 func (a Access) ReadableByEverybody() bool { return a.Mode&everybodyReads != 0 }
 
-// Command returns what to type to close the file to others.
+// Command returns the shell command that makes the file private.
 func (a Access) Command() string {
 	mode := "600"
 	if a.Mode.IsDir() {
@@ -61,7 +61,7 @@ func (a Access) Command() string {
 	return "chmod " + mode + " " + quoteShell(a.Path)
 }
 
-// quoteShell makes one word of a shell from a path.
+// quoteShell quotes a path as one word of a shell command.
 func quoteShell(path string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+:@,=", r)

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// makeTree makes files and directories, those that end in a slash, with modes.
+// makeTree creates files with the given modes. Names with a trailing slash become
+// directories.
 func makeTree(t *testing.T, root string, modes map[string]fs.FileMode) {
 	t.Helper()
 	for name, mode := range modes {
@@ -74,7 +75,7 @@ func TestCloseBelow(t *testing.T) {
 	}
 }
 
-// Files of another user are not changed and are listed.
+// TestCloseBelowForeign checks that files of another user are reported but not changed.
 func TestCloseBelowForeign(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make files of another user")

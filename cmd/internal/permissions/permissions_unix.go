@@ -8,15 +8,14 @@ import (
 	"syscall"
 )
 
-// enforced says that permission bits mean something here.
+// enforced reports whether this system enforces permission bits.
 const enforced = true
 
-// RestrictUmask lets this process, and those that it starts, create files that
-// their owner alone may use, whatever the shell that started it had set.
+// RestrictUmask makes the files that this process and its children create accessible only
+// to their owner, whatever umask the shell has set.
 func RestrictUmask() { syscall.Umask(int(otherBits)) }
 
-// ownerOf returns the user that a file belongs to, and whether that is the user of
-// this process.
+// ownerOf returns the owner of a file, and whether that is the user of this process.
 func ownerOf(info fs.FileInfo) (owner uint32, ours bool) {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -10,20 +10,20 @@ import (
 	"strings"
 )
 
-// MaxSubject is how many characters the first line of a commit message may have, and
-// MinBodyWords how many words the rest needs.
+// MaxSubject bounds the characters in the first line of a commit message. MinBodyWords is
+// the minimum number of words in the rest.
 const (
 	MaxSubject   = 72
 	MinBodyWords = 10
 )
 
-// ErrNoBase says that the history does not have the commit to begin after, as in a
-// shallow clone.
+// ErrNoBase means that the history does not contain the base commit, as in a shallow
+// clone.
 var ErrNoBase = errors.New("the history does not have that commit")
 
 var subject = regexp.MustCompile(`^[a-zA-Z0-9./{},_ -]+: \S`)
 
-// CheckMessages holds the messages of the commits after base, merges aside, to
+// CheckMessages checks the messages of the commits after base, without merges, against
 // CONTRIBUTING.md.
 func CheckMessages(ctx context.Context, root, base string) ([]Finding, error) {
 	if err := exec.CommandContext(ctx, "git", "-C", root, "merge-base", "--is-ancestor", base, "HEAD").Run(); err != nil {
@@ -45,7 +45,7 @@ func CheckMessages(ctx context.Context, root, base string) ([]Finding, error) {
 	return findings, nil
 }
 
-// checkMessage returns what is wrong with the message of a commit.
+// checkMessage returns the findings in the message of a commit.
 func checkMessage(commit, text string) []Finding {
 	first, body, _ := strings.Cut(text, "\n")
 	var findings []Finding

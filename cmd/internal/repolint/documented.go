@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// checkDocs reports packages without doc.go and exported names without a
-// comment.
+// checkDocs reports packages without doc.go and exported names without a comment.
 func (t *Tree) checkDocs(p *Package) []Finding {
 	var findings []Finding
 	if len(p.Files) > 0 && !hasDocFile(p) {
@@ -26,8 +25,8 @@ func (t *Tree) checkDocs(p *Package) []Finding {
 	return findings
 }
 
-// hasDocFile reports whether p has a doc.go with a package comment. A package of
-// one file may have the comment there.
+// hasDocFile reports whether p has a doc.go with a package comment. A package with one
+// file may have the comment in that file.
 func hasDocFile(p *Package) bool {
 	if len(p.Files) == 1 {
 		return p.Files[0].Syntax.Doc != nil
@@ -40,9 +39,9 @@ func hasDocFile(p *Package) bool {
 	return false
 }
 
-// undocumentedNames returns the exported names that decl declares without saying
-// what they are. A comment on a group serves all of it; a constant or variable
-// may have its comment at the end of the line.
+// undocumentedNames returns the undocumented exported names that decl declares. A comment
+// on a group applies to all of its names; a constant or variable may have its comment at
+// the end of the line.
 func undocumentedNames(decl ast.Decl) []*ast.Ident {
 	switch d := decl.(type) {
 	case *ast.FuncDecl:
@@ -58,8 +57,7 @@ func undocumentedNames(decl ast.Decl) []*ast.Ident {
 	return nil
 }
 
-// undocumentedSpecs passes constants that go on counting where a documented one
-// began.
+// undocumentedSpecs skips constants that continue a documented iota sequence.
 func undocumentedSpecs(specs []ast.Spec) []*ast.Ident {
 	var names []*ast.Ident
 	began := false
@@ -89,9 +87,9 @@ func undocumentedSpec(spec ast.Spec) []*ast.Ident {
 	return nil
 }
 
-// promisedMethods returns the names of methods that need no comment of their
-// own: those that every reader of Go knows, and those that the package
-// documents once, on an interface or on the first of the types that have them.
+// promisedMethods returns the names of methods that need no comment: those that every
+// reader of Go knows, and those that the package documents once, on an interface or on
+// the first of the types that have them.
 func promisedMethods(p *Package) map[string]bool {
 	promised := map[string]bool{"String": true, "Error": true, "Unwrap": true}
 	for _, f := range p.Files {
@@ -114,8 +112,8 @@ func promisedMethods(p *Package) map[string]bool {
 	return promised
 }
 
-// exportedReceiver reports whether d is a function or a method of an exported
-// type: a method of an unexported one serves an interface that has the comment.
+// exportedReceiver reports whether d is a function or a method of an exported type. A
+// method of an unexported type implements an interface that has the comment.
 func exportedReceiver(d *ast.FuncDecl) bool {
 	if d.Recv == nil {
 		return true

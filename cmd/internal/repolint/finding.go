@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// Finding is one breach of a rule.
+// Finding is one violation of a rule.
 type Finding struct {
 	Rule  string
-	Where string // a package or a file; no line, so that sins outlive edits above them
+	Where string // a package or a file; no line, so that sins.txt survives edits above the finding
 	What  string
 	Line  int // 0 for a whole package or file
 }
 
-// Sin is the finding as a line of testdata/sins.txt.
+// Sin returns the finding as a line of testdata/sins.txt.
 func (f Finding) Sin() string { return f.Rule + " " + f.Where + " " + f.What }
 
-// String returns the finding for people, with its line.
+// String returns the finding with its line, for people.
 func (f Finding) String() string {
 	if f.Line == 0 {
 		return fmt.Sprintf("%s: %s: %s", f.Where, f.Rule, f.What)

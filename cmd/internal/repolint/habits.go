@@ -6,11 +6,11 @@ import (
 	"go/token"
 )
 
-// MaxFileLines bounds a file of code; tests may be longer.
+// MaxFileLines bounds the lines of a code file; tests may be longer.
 const MaxFileLines = 500
 
-// checkGlobals reports init functions and package variables that some function of
-// the same package assigns to.
+// checkGlobals reports init functions and package variables to which a function of the
+// package assigns.
 func (t *Tree) checkGlobals(p *Package) []Finding {
 	variables := packageVariables(p)
 	var findings []Finding
@@ -49,9 +49,9 @@ func packageVariables(p *Package) map[string]bool {
 	return variables
 }
 
-// assignedGlobals returns the package variables that d changes: by assignment to the
-// variable, an element or a field of it. A name that d declares itself hides
-// the variable; one declared anywhere in d counts as such.
+// assignedGlobals returns the package variables that d changes, by assignment to the
+// variable, an element or a field of it. A local name in d hides the package variable; a
+// name declared anywhere in d counts as local.
 func assignedGlobals(d *ast.FuncDecl, variables map[string]bool) []*ast.Ident {
 	if d.Body == nil {
 		return nil
@@ -79,7 +79,7 @@ func assignedGlobals(d *ast.FuncDecl, variables map[string]bool) []*ast.Ident {
 	return names
 }
 
-// rootIdent returns the variable at the bottom of v.field[3].other.
+// rootIdent returns the variable v in an expression such as v.field[3].other.
 func rootIdent(e ast.Expr) *ast.Ident {
 	for {
 		switch x := e.(type) {
@@ -129,7 +129,7 @@ func declaredNames(d *ast.FuncDecl) map[string]bool {
 	return names
 }
 
-// checkSleeps reports tests that wait by the clock.
+// checkSleeps reports tests that sleep.
 func (t *Tree) checkSleeps(p *Package) []Finding {
 	var findings []Finding
 	for _, f := range p.TestFiles {
@@ -147,7 +147,7 @@ func (t *Tree) checkSleeps(p *Package) []Finding {
 	return findings
 }
 
-// checkLengths reports files of code that are more than one idea long.
+// checkLengths reports code files with more than MaxFileLines lines.
 func (t *Tree) checkLengths(p *Package) []Finding {
 	var findings []Finding
 	for _, f := range p.Files {

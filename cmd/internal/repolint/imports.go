@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// direction says what the packages below a path may import of this module.
-// The first direction that holds a package decides.
+// direction lists the packages of this module that the packages below a path may import.
+// The first matching direction decides.
 type direction struct {
 	below string
 	may   []string
 }
 
-// formats are the packages that describe bytes and hold no state of their own,
-// so that the sides that write and read them may both import them.
+// formats are the packages that describe bytes and hold no state, so that both writers
+// and readers may import them.
 var formats = []string{"projections/postings", "projections/segment", "projections/segmentstore", "projections/integrity", "projections/scip"}
 
 var directions = []direction{
@@ -30,9 +30,9 @@ var directions = []direction{
 	{"query/live", []string{"schemas", "query/live"}},
 	{"query/mcp", append([]string{"schemas", "query"}, formats...)},
 	{"query/web", []string{"schemas", "query/auth", "query/client", "query/front", "query/plan", "query/search", "query/source", "query/syntax", "query/web"}},
-	// search, navigate, source and auth: everything below api and web.
+	// These are search, navigate, source and auth: everything below api and web.
 	{"query", append([]string{"schemas", "query/syntax", "query/reading", "query/plan", "query/search", "query/precise", "query/navigate", "query/source", "query/auth"}, formats...)},
-	// Parts of the server know neither its other parts nor what asks for them.
+	// The parts of the server do not know each other or their callers.
 	{"cmd/quarry/internal/secrets", []string{"schemas", "cmd/internal", "cmd/quarry/internal/backup"}},
 	{"cmd/quarry/internal/datadir", []string{"cmd/internal", "cmd/quarry/internal/backup", "cmd/quarry/internal/diskspace", "cmd/quarry/internal/secrets"}},
 	{"cmd/quarry/internal/logdriver", []string{"schemas", "pipeline/eventlog", "cmd/internal", "cmd/quarry/internal/datadir"}},
@@ -75,12 +75,12 @@ var directions = []direction{
 	{"cmd", []string{"schemas", "ingest", "pipeline", "projections", "query", "cmd/internal"}},
 }
 
-// testsMay are imports that tests may have in addition to those of their package:
-// the conformance suites and helpers of a contract, and the reader of tokens, which
-// queries have as an interface.
+// testsMay lists imports that tests may have in addition to those of their package: the
+// conformance suites and helpers of a contract, and the reader of tokens, which queries
+// know only as an interface.
 var testsMay = []string{"pipeline/eventlog", "pipeline/analyze", "projections/projectiontest", "schemas"}
 
-// checkDirections reports imports that go against the arrows.
+// checkDirections reports imports that no direction allows.
 func (t *Tree) checkDirections(p *Package) []Finding {
 	i := slices.IndexFunc(directions, func(d direction) bool { return isBelow(p.Path, d.below) })
 	if i < 0 {
@@ -101,8 +101,8 @@ func (t *Tree) checkDirections(p *Package) []Finding {
 	return findings
 }
 
-// isAllowed reports whether importer may import imported: it is its own subtree, a
-// helper of a parent of both, or below one of may.
+// isAllowed reports whether importer may import imported: it is in importer's own
+// subtree, a helper of a common parent, or below an element of may.
 func isAllowed(importer, imported string, may []string) bool {
 	parent, _, helper := strings.Cut(imported, "/internal/")
 	return importer == imported || isBelow(imported, importer) ||
@@ -114,14 +114,14 @@ func isBelow(path, folder string) bool {
 	return path == folder || strings.HasPrefix(path, folder+"/")
 }
 
-// cage says where an outside library may appear.
+// libraryRule defines where an external library may appear.
 type libraryRule struct {
 	library string
-	// packages may import it anywhere; files are names of files that may, in
-	// any package.
+	// packages may import the library in any file. files are names of files that may
+	// import it in any package.
 	packages []string
 	files    []string
-	// tests anywhere may import it.
+	// tests is set if all tests may import the library.
 	tests bool
 }
 
@@ -140,11 +140,11 @@ var libraryRules = []libraryRule{
 	{library: "github.com/goccy/go-yaml", packages: []string{"cmd", "schemas/openapi"}, tests: true},
 }
 
-// registererOnly is what any file may take from client_golang: the interface
-// that constructors pass on to newMetrics.
+// registererOnly is the package of client_golang from which any file may use the
+// interface that constructors pass to newMetrics.
 const registererOnly = "github.com/prometheus/client_golang/prometheus"
 
-// checkLibraries reports outside libraries beyond their cages.
+// checkLibraries reports imports of external libraries that no rule allows.
 func (t *Tree) checkLibraries(p *Package) []Finding {
 	var findings []Finding
 	for _, files := range [][]*File{p.Files, p.TestFiles} {

@@ -8,14 +8,16 @@ import (
 	"strings"
 )
 
-// MaxOneWordShare is how many of a hundred functions of a package may be named by one
+// MaxOneWordShare is the maximum percentage of functions in a package whose name is one
 // lower-case word.
 const MaxOneWordShare = 15
 
-// minFunctions is the size below which a package is too small for a share.
+// minFunctions is the number of functions below which a package is too small for a
+// percentage.
 const minFunctions = 12
 
-// completeWords are the one-word names that a receiver, or Go itself, completes.
+// completeWords are one-word names that are complete with a receiver, or by convention of
+// Go.
 var completeWords = map[string]bool{
 	"main": true, "init": true, "close": true, "next": true, "add": true, "len": true, "run": true, "reset": true,
 	"string": true, "read": true, "write": true, "get": true, "put": true, "seek": true, "append": true, "commit": true,
@@ -24,7 +26,7 @@ var completeWords = map[string]bool{
 	"lookup": true, "less": true, "swap": true, "lock": true, "unlock": true, "wait": true, "push": true, "pop": true,
 }
 
-// vagueWords are prepositions, adverbs and participles, which name no action.
+// vagueWords are prepositions, adverbs and participles, which do not name an action.
 var vagueWords = map[string]bool{
 	"of": true, "by": true, "with": true, "in": true, "on": true, "at": true, "to": true, "from": true, "for": true,
 	"within": true, "beside": true, "behind": true, "above": true, "below": true, "under": true, "over": true,
@@ -34,7 +36,7 @@ var vagueWords = map[string]bool{
 	"whole": true, "together": true, "here": true, "there": true, "again": true, "anew": true, "apart": true,
 }
 
-// nounsInED end like participles and are none.
+// nounsInED end like participles but are not.
 var nounsInED = map[string]bool{
 	"bed": true, "embed": true, "exceed": true, "feed": true, "need": true, "proceed": true, "seed": true, "speed": true,
 }
@@ -47,8 +49,8 @@ var (
 // oddWords are words that make comments sound translated.
 var oddWords = regexp.MustCompile(`(?i)\b(told|untold|anew|beside|nobody|who asks|no good|for ever|of its own|what waits|dear|hitherto|therein|thereof|whom)\b`)
 
-// checkNames reports functions that are named by no action, and packages in which too many
-// have names of one word.
+// checkNames reports functions whose names are not actions, and packages with too many
+// one-word names.
 func (t *Tree) checkNames(p *Package) []Finding {
 	var findings []Finding
 	functions, short := 0, 0
@@ -78,7 +80,7 @@ func (t *Tree) checkNames(p *Package) []Finding {
 	return findings
 }
 
-// checkWords reports comments with words that engineers of the field do not use.
+// checkWords reports comments that contain words that engineers of the field do not use.
 func (t *Tree) checkWords(p *Package) []Finding {
 	var findings []Finding
 	for _, f := range slices.Concat(p.Files, p.TestFiles) {

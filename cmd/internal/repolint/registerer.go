@@ -2,9 +2,9 @@ package repolint
 
 import "go/ast"
 
-// passesRegisterer reports whether f imports client_golang's prometheus only for
-// its Registerer interface, which Options pass to newMetrics, and for a new
-// registry where Options have none.
+// passesRegisterer reports whether f uses client_golang's prometheus only for the
+// Registerer interface, which Options pass to newMetrics, and for a new registry if
+// Options have none.
 func passesRegisterer(f *File, path string) bool {
 	if path != registererOnly {
 		return false

@@ -66,7 +66,7 @@ func TestRules(t *testing.T) {
 	const here = Module + "/"
 	for _, c := range []struct {
 		name, path, file, source string
-		want                     string // rule and a part of what is said; empty for no finding
+		want                     string // rule and part of the message; empty for no finding
 	}{
 		{"ingest imports pipeline", "ingest/webhook", "doc.go", "// Package x.\npackage x\nimport _ \"" + here + "pipeline/worker\"\n", "imports may not import pipeline/worker"},
 		{"pipeline imports a format", "pipeline/indexer", "doc.go", "// Package x.\npackage x\nimport _ \"" + here + "projections/segment\"\n", ""},
@@ -122,7 +122,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// declareFunctions declares functions of one word and of several.
+// declareFunctions declares functions with one-word names and with longer names.
 func declareFunctions(short int, word string, long int, words string) string {
 	var b strings.Builder
 	for i := range short {

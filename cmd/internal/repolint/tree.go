@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// Module is the import path of the tree that is looked at.
+// Module is the import path of the checked tree.
 const Module = "github.com/quarrysearch/quarry"
 
-// Tree is every package of the module as go list sees it.
+// Tree contains every package of the module, as go list reports it.
 type Tree struct {
 	Packages []*Package
 	fset     *token.FileSet
@@ -26,9 +26,9 @@ type Tree struct {
 
 // Package is one package with its files parsed.
 type Package struct {
-	// Path is the import path without the module: "pipeline/worker".
+	// Path is the import path without the module, such as "pipeline/worker".
 	Path string
-	// Imports are those of the code, TestImports those that only tests have.
+	// Imports are the imports of the code, TestImports those that only tests have.
 	Imports, TestImports []string
 	Files, TestFiles     []*File
 }
@@ -110,5 +110,5 @@ func (t *Tree) parseFiles(root, dir string, lists ...[]string) ([]*File, error) 
 	return files, nil
 }
 
-// lineNumber returns the line of pos.
+// lineNumber returns the line number of pos.
 func (t *Tree) lineNumber(pos token.Pos) int { return t.fset.Position(pos).Line }

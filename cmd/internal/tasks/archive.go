@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// writeArchive writes a compressed archive of what fill puts into it. Its bytes depend on
-// that alone.
+// writeArchive writes a compressed archive of the files that fill adds. Its bytes depend
+// only on those files.
 func writeArchive(out string, fill func(w *tar.Writer) error) (err error) {
 	f, err := os.Create(out)
 	if err != nil {
@@ -23,7 +23,7 @@ func writeArchive(out string, fill func(w *tar.Writer) error) (err error) {
 	return fill(w)
 }
 
-// packFile adds a file with the name, mode and time of header.
+// packFile adds a file with the name, mode and time in header.
 func packFile(w *tar.Writer, header *tar.Header, text []byte) error {
 	header.Size, header.Typeflag = int64(len(text)), tar.TypeReg
 	if err := w.WriteHeader(header); err != nil {

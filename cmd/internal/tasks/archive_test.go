@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestArchiveFails wants the errors of what cannot be packed.
+// TestArchiveFails checks the errors for files that cannot be packed.
 func TestArchiveFails(t *testing.T) {
 	dir := t.TempDir()
 	nowhere := filepath.Join(dir, "nowhere", "sample.tar.gz")

@@ -15,8 +15,8 @@ type benchCompareTask struct {
 	Count    int    `default:"10" help:"Runs of each benchmark."`
 }
 
-// Run implements the task. The other commit is checked out next to this one, as a
-// worktree that is removed afterwards.
+// Run implements the task. It checks out the other commit next to this one, as a worktree
+// that it removes afterwards.
 func (b *benchCompareTask) Run(ctx context.Context) error {
 	dir, err := filepath.Abs(".cache/bench-compare")
 	if err != nil {

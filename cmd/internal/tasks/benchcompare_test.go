@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestMeasureBenchmarks runs the benchmark of a module as often as it should.
+// TestMeasureBenchmarks checks how often the benchmark of a module runs.
 func TestMeasureBenchmarks(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{

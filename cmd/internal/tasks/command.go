@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// interruptGrace is how long a process may take to end after an interrupt.
+// interruptGrace bounds the time that a process may take to end after an interrupt.
 const interruptGrace = 30 * time.Second
 
-// newCommand returns a command in dir that shows its output and is interrupted, not
-// killed, when ctx ends.
+// newCommand returns a command that runs in dir and shows its output. When ctx ends, it
+// is interrupted rather than killed.
 func newCommand(ctx context.Context, dir, name string, args ...string) *exec.Cmd {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = dir
@@ -24,7 +24,7 @@ func newCommand(ctx context.Context, dir, name string, args ...string) *exec.Cmd
 	return c
 }
 
-// runOutput runs a command and returns what it printed, without the last line end.
+// runOutput runs a command and returns its output without the final newline.
 func runOutput(ctx context.Context, dir, name string, args ...string) (string, error) {
 	c := exec.CommandContext(ctx, name, args...)
 	c.Dir = dir

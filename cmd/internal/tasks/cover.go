@@ -22,13 +22,13 @@ type coverTask struct {
 	Floors  string  `type:"existingfile" help:"File of packages with their own floor, PACKAGE PERCENT on each line."`
 }
 
-// Run prints the coverage by package, the least covered first, and of all statements.
+// Run prints the coverage of each package, lowest first, and of all statements.
 func (c *coverTask) Run(context.Context) error {
 	f, err := os.Open(c.Profile)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.Close() }() // it was read only
+	defer func() { _ = f.Close() }() // opened only for reading
 	packages, err := readCoverage(f)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Profile, err)
@@ -40,7 +40,8 @@ func (c *coverTask) Run(context.Context) error {
 	return c.printCoverage(os.Stdout, packages, floors)
 }
 
-// readFloors reads the floors of some packages, by their paths. No file has none.
+// readFloors reads the minimum coverage of some packages, by path. An empty path yields
+// none.
 func readFloors(path string) (map[string]float64, error) {
 	floors := map[string]float64{}
 	if path == "" {
@@ -71,7 +72,7 @@ type coverage struct {
 	statements, covered int
 }
 
-// percent is 100 for a package without statements.
+// percent returns the coverage, which is 100 for a package without statements.
 func (c coverage) percent() float64 {
 	if c.statements == 0 {
 		return 100
@@ -79,8 +80,8 @@ func (c coverage) percent() float64 {
 	return 100 * float64(c.covered) / float64(c.statements)
 }
 
-// readCoverage reads a profile. A block that several test programs ran occurs as often;
-// one of them covers it.
+// readCoverage reads a profile. A block occurs once for each test program that ran it,
+// and is covered if one of them covers it.
 func readCoverage(r io.Reader) ([]coverage, error) {
 	type block struct {
 		statements int
@@ -128,8 +129,9 @@ func readCoverage(r io.Reader) ([]coverage, error) {
 	return out, nil
 }
 
-// printCoverage prints a line for each package, and fails if one, or all together, are less
-// covered than they must be; or if floors has a package that is not there.
+// printCoverage prints a line for each package. It fails if the coverage of a package, or
+// of all together, is below its minimum, or if floors contains a package that does not
+// exist.
 func (c *coverTask) printCoverage(w io.Writer, packages []coverage, floors map[string]float64) error {
 	total := coverage{name: "all"}
 	var failures []error

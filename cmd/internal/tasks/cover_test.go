@@ -63,7 +63,7 @@ func TestCoverReadsAProfile(t *testing.T) {
 	}
 }
 
-// TestFloorsOfPackages gives one package another floor than the others.
+// TestFloorsOfPackages gives one package another minimum than the others.
 func TestFloorsOfPackages(t *testing.T) {
 	dir := t.TempDir()
 	profile, path := filepath.Join(dir, "cover.out"), filepath.Join(dir, "floors")

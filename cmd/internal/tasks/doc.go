@@ -1,4 +1,4 @@
-// Tasks is what the Makefile needs and a readable line of make cannot say.
+// Tasks contains the steps of the Makefile that are too complex for make.
 //
 // It answers the question "what does make run do?".
 //
@@ -11,10 +11,10 @@
 //
 // # Invariants
 //
-//  1. It writes below .cache, which git ignores, and nowhere else; upgrade-sample also
-//     writes its archive, and for its time the repositories that the sample names.
+//  1. It writes only below .cache, which git ignores. upgrade-sample also writes its
+//     archive and, while it runs, the repositories that the sample names.
 //  2. It ends every process that it started.
 //
-// It is for a checkout of the source only: the binary that people install is
+// It works only in a checkout of the source: the binary that people install is
 // cmd/quarry.
 package main

@@ -12,9 +12,8 @@ type fuzzTask struct {
 	Time time.Duration `default:"30s" help:"Time of each fuzz test."`
 }
 
-// Run implements the task. go test fuzzes one target of one package at a time,
-// so the targets are listed first. A target that fails does not keep the others
-// from their turn.
+// Run implements the task. It lists the targets first, because go test fuzzes one target
+// of one package at a time. If a target fails, the others still run.
 func (f *fuzzTask) Run(ctx context.Context) error {
 	packages, err := runOutput(ctx, ".", "go", "list", "./...")
 	if err != nil {

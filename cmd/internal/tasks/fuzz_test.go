@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestFuzzGivesEachTargetItsTurn fuzzes a module in which the first target fails, and wants
-// the failure, and that the second one has run.
+// TestFuzzGivesEachTargetItsTurn fuzzes a module in which the first target fails, and
+// checks that the failure is returned and that the second target has run.
 func TestFuzzGivesEachTargetItsTurn(t *testing.T) {
 	dir := t.TempDir()
 	reached := filepath.Join(dir, "reached")

@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// execute runs the task that the arguments of a command line name.
+// execute runs the task that the arguments name.
 func execute(ctx context.Context, args []string) error {
 	parser, err := kong.New(new(cli), kong.Name("tasks"), kong.BindTo(ctx, (*context.Context)(nil)))
 	if err != nil {

@@ -15,21 +15,21 @@ import (
 	"strings"
 )
 
-// noticesFile holds the licenses of everything that is linked into the binary.
+// noticesFile contains the licenses of everything that is linked into the binary.
 const noticesFile = "deploy/third-party-notices.txt"
 
-// legalFiles are the names of the files that a module's license requires to pass
-// on.
+// legalFiles matches the names of files that a module's license requires us to
+// distribute.
 var legalFiles = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)(\.(txt|md))?$`)
 
-// linkedModule is a module of which some package is in the binary.
+// linkedModule is a module with a package in the binary.
 type linkedModule struct{ Path, Version, Dir string }
 
-// platforms are those that releases are built for; each may link different modules.
+// platforms are the platforms of a release. Each may link different modules.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
 
-// listLinkedModules returns the modules of the binary on all platforms, with cgo and
-// without, by path.
+// listLinkedModules returns the modules of the binary on all platforms, with and without
+// cgo, sorted by path.
 func listLinkedModules(ctx context.Context, root string) ([]linkedModule, error) {
 	byPath := map[string]linkedModule{}
 	for _, platform := range platforms {
@@ -63,9 +63,9 @@ func listLinkedModules(ctx context.Context, root string) ([]linkedModule, error)
 	return modules, nil
 }
 
-// collectNotices returns the legal files of all linked modules, each text once, below
-// the modules that have it. A module without a license is an error: it may not be
-// distributed.
+// collectNotices returns the legal files of all linked modules. Each text appears once,
+// below the modules that contain it. A module without a license is an error, because it
+// may not be distributed.
 func collectNotices(ctx context.Context, root string) ([]byte, error) {
 	modules, err := listLinkedModules(ctx, root)
 	if err != nil {

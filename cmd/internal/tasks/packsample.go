@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// sampleFolders are the parts of a data directory that a release must be able to take
-// over. Mirrors are fetched again, and tokens made again.
+// sampleFolders are the parts of a data directory that a release must be able to open.
+// Mirrors are fetched again, and tokens recreated.
 var sampleFolders = []string{"accounts", "log", "projections", "segments", "secret.key"}
 
-// packSample writes a data directory as an archive, with the note, and without names,
-// times and modes of this machine.
+// packSample writes a data directory and the note as an archive, without the names, times
+// and modes of this machine.
 func packSample(out, data string, note *sampleNote) error {
 	return writeArchive(out, func(w *tar.Writer) error {
 		b, err := json.MarshalIndent(note, "", "  ")

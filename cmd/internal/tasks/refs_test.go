@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestUnknownRef runs the tasks that check out another commit with one that does not exist,
-// and wants an error that names it, and no work tree that is left.
+// TestUnknownRef runs the tasks that check out another commit with one that does not
+// exist. The error must name the commit, and no work tree may be left.
 func TestUnknownRef(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("a.go", []byte("package a\n"), 0o644); err != nil {

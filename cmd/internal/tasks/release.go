@@ -16,10 +16,10 @@ import (
 	"time"
 )
 
-// releaseVersion is what a release may be called.
+// releaseVersion matches a valid version of a release.
 var releaseVersion = regexp.MustCompile(`^v(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)$`)
 
-// releasedFiles are in every archive, in addition to the binary.
+// releasedFiles are in every archive, together with the binary.
 var releasedFiles = []string{"LICENSE", "README.md", "CHANGELOG.md", noticesFile}
 
 type releaseTask struct {
@@ -28,8 +28,8 @@ type releaseTask struct {
 	NoTag   bool   `help:"Do not tag the commit."`
 }
 
-// Run implements the task. Two runs at one commit write the same bytes: the binaries have
-// no path of this machine, and files in the archives have the time of the commit.
+// Run implements the task. Two runs at one commit write the same bytes: the binaries
+// contain no path of this machine, and files in the archives have the time of the commit.
 func (r *releaseTask) Run(ctx context.Context) error {
 	when, err := r.checkTree(ctx)
 	if err != nil {
@@ -63,7 +63,8 @@ func (r *releaseTask) Run(ctx context.Context) error {
 	return err
 }
 
-// checkTree returns the time of the commit, if it can be released.
+// checkTree returns the time of the commit. It returns an error if the tree cannot be
+// released.
 func (r *releaseTask) checkTree(ctx context.Context) (time.Time, error) {
 	if !releaseVersion.MatchString(r.Version) {
 		return time.Time{}, fmt.Errorf("%q is no version of a release; write v1.2.3", r.Version)
@@ -90,7 +91,7 @@ func (r *releaseTask) checkTree(ctx context.Context) (time.Time, error) {
 	return time.Unix(n, 0).UTC(), err
 }
 
-// releasePlatform writes an archive and the list of what is in the binary, and returns
+// releasePlatform writes an archive and the list of modules in the binary, and returns
 // their names.
 func (r *releaseTask) releasePlatform(ctx context.Context, platform string, when time.Time) ([]string, error) {
 	system, processor, _ := strings.Cut(platform, "/")
@@ -111,7 +112,7 @@ func (r *releaseTask) releasePlatform(ctx context.Context, platform string, when
 	return []string{name + ".tar.gz", name + ".cdx.json"}, os.RemoveAll(filepath.Dir(binary))
 }
 
-// packRelease writes an archive whose bytes depend on the contents and the time alone.
+// packRelease writes an archive whose bytes depend only on the contents and the time.
 func packRelease(out, folder, binary string, when time.Time) error {
 	return writeArchive(out, func(w *tar.Writer) error {
 		for _, path := range append([]string{binary}, releasedFiles...) {
@@ -139,8 +140,7 @@ type component struct {
 	PURL    string `json:"purl,omitempty"`
 }
 
-// writeBOM writes the modules that are linked into a binary, as the binary itself names
-// them.
+// writeBOM writes the modules that are linked into a binary, as recorded in the binary.
 func writeBOM(binary, version, out string) error {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {

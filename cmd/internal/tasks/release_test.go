@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// TestReleaseIsReproducible packs twice, at different times, and wants the same bytes.
+// TestReleaseIsReproducible packs twice, at different times, and compares the bytes.
 func TestReleaseIsReproducible(t *testing.T) {
 	t.Chdir("../../..")
 	dir := t.TempDir()
@@ -64,7 +64,8 @@ func TestBOMNamesLinkedModules(t *testing.T) {
 	}
 }
 
-// TestReleaseRefusesVersions wants three numbers, as go and semver do.
+// TestReleaseRefusesVersions checks that a version must have three numbers, as Go and
+// semver require.
 func TestReleaseRefusesVersions(t *testing.T) {
 	for version, want := range map[string]bool{"v1.2.3": true, "v0.10.0": true, "1.2.3": false, "v1.2": false, "v01.2.3": false, "v1.2.3-rc1": false} {
 		if got := releaseVersion.MatchString(version); got != want {
@@ -73,8 +74,8 @@ func TestReleaseRefusesVersions(t *testing.T) {
 	}
 }
 
-// TestReleaseWantsACleanTree checks a tree before its release, and wants the time of its
-// commit, or what must be done first.
+// TestReleaseWantsACleanTree checks a tree before its release. It expects the time of the
+// commit, or the step that must be done first.
 func TestReleaseWantsACleanTree(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write := func(name, text string) {

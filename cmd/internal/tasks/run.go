@@ -19,13 +19,13 @@ type runTask struct {
 	Listen string `default:"127.0.0.1:7070" help:"Where to listen."`
 }
 
-// readyTimeout bounds the wait for a server that starts: a large data directory
-// is replayed from its last checkpoint first.
+// readyTimeout bounds the wait for a server that starts: with a large data directory, it
+// first replays the log from its last checkpoint.
 const readyTimeout = 2 * time.Minute
 
-// Run implements the task. The server runs until it is stopped. It receives an
-// interrupt from the terminal directly, as it is in our process group, and from us
-// when only we received a signal.
+// Run implements the task. The server runs until it is stopped. An interrupt from the
+// terminal reaches it directly, because it is in our process group. If only this process
+// receives a signal, it interrupts the server.
 func (r *runTask) Run(ctx context.Context) error {
 	root, err := filepath.Abs(".")
 	if err != nil {
@@ -60,8 +60,8 @@ func (r *runTask) Run(ctx context.Context) error {
 	return serverEnded(ctx, <-stopped)
 }
 
-// serverEnded is the result of a server that has ended: an interrupt is how a
-// run ends well.
+// serverEnded returns the result of a server that has ended. An interrupt is a normal
+// end.
 func serverEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -93,7 +93,8 @@ Quarry answers at %[1]s. Try, in another terminal:
 
 Ctrl-C stops the server; the next make run goes on from here.
 `, base, r.Quarry)
-	// Here a person reads it; the server itself writes it into a file only.
+	// Printing the link is safe because a person reads this output. The server writes it
+	// only to a file.
 	if link := operator.SetupLink(r.Data); link != "" {
 		fmt.Printf("\nFor accounts, open %s to create the owner.\n", link)
 	}
@@ -107,7 +108,7 @@ func (r *runTask) indexRepository(ctx context.Context, base, name, path string) 
 	return nil
 }
 
-// waitReady polls url until it answers 200.
+// waitReady polls url until it returns 200.
 func waitReady(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -138,10 +139,10 @@ func answersOK(ctx context.Context, url string) bool {
 	return response.StatusCode == http.StatusOK
 }
 
-// standardLibrary returns a git repository of the Go standard library below dir. On
-// most machines GOROOT/src is not in a repository, so it is committed once per
-// version of Go, to a separate repository whose work tree is GOROOT/src. GOROOT/src
-// is not modified.
+// standardLibrary returns a git repository of the Go standard library below dir. On most
+// machines GOROOT/src is not in a repository, so this function commits it once per
+// version of Go, to a separate repository whose work tree is GOROOT/src. It does not
+// modify GOROOT/src.
 func standardLibrary(ctx context.Context, dir string) (string, error) {
 	goroot, err := runOutput(ctx, ".", "go", "env", "GOROOT")
 	if err != nil {
@@ -165,8 +166,8 @@ func standardLibrary(ctx context.Context, dir string) (string, error) {
 	return repository, commitTree(ctx, repository, filepath.Join(goroot, "src"), "Go standard library "+version)
 }
 
-// commitTree commits the files below tree to a new repository. It takes every
-// file, whatever an ignore file in the tree says.
+// commitTree commits the files below tree to a new repository. It includes every file,
+// even those that an ignore file in the tree excludes.
 func commitTree(ctx context.Context, repository, tree, message string) error {
 	git := func(args ...string) error {
 		_, err := runOutput(ctx, repository, "git", append([]string{"-c", "core.autocrlf=false", "-c", "gc.auto=0"}, args...)...)

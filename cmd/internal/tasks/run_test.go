@@ -56,14 +56,14 @@ func TestWaitReady(t *testing.T) {
 	}
 }
 
-// TestServerOfThisTree runs the tasks that need a server with one of this tree.
+// TestServerOfThisTree tests the tasks that need a server, with one of this tree.
 func TestServerOfThisTree(t *testing.T) {
 	binary := testserver.Build(t)
 	t.Run("index", func(t *testing.T) { testIndexSamples(t, binary) })
 	t.Run("sample", func(t *testing.T) { testSample(t, binary) })
 }
 
-// testIndexSamples indexes a tree and a library with a running server, and finds both.
+// testIndexSamples indexes a tree and a library on a running server, and searches both.
 func testIndexSamples(t *testing.T, binary string) {
 	dir := t.TempDir()
 	tree, library := filepath.Join(dir, "tree"), filepath.Join(dir, "library")
@@ -94,7 +94,7 @@ func testIndexSamples(t *testing.T, binary string) {
 	}
 }
 
-// TestServerEnded takes an interrupt for the end of a run, and nothing else.
+// TestServerEnded checks that only an interrupt is a normal end of a run.
 func TestServerEnded(t *testing.T) {
 	failure := errors.New("exit status 1")
 	if err := serverEnded(t.Context(), failure); !errors.Is(err, failure) {
@@ -107,7 +107,7 @@ func TestServerEnded(t *testing.T) {
 	}
 }
 
-// TestWaitReadyEnds waits for a server that never answers, until its context ends.
+// TestWaitReadyEnds waits for a server that never answers, until the context ends.
 func TestWaitReadyEnds(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	server.Close()

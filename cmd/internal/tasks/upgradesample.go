@@ -29,7 +29,8 @@ type upgradeSampleTask struct {
 	Listen       string `default:"127.0.0.1:7099" help:"Where the old server listens."`
 }
 
-// sampleNote is the file SAMPLE.json of a sample: what a test cannot know otherwise.
+// sampleNote is the file SAMPLE.json of a sample, with the values that a test cannot know
+// otherwise.
 type sampleNote struct {
 	Commit   string `json:"commit"`
 	Key      string `json:"key"`
@@ -38,7 +39,7 @@ type sampleNote struct {
 }
 
 // sampleRepositories returns the files of the repositories, by commit. One has so many
-// that its first import writes a manifest object.
+// files that its first import writes a manifest object.
 func sampleRepositories() map[string][]map[string]string {
 	leaves := map[string]string{}
 	for n := range event.MaxInlineChanges + 10 {
@@ -51,9 +52,9 @@ func sampleRepositories() map[string][]map[string]string {
 	}
 }
 
-// Run implements the task: the release is built from its commit, indexes two
-// repositories, gets an owner, a key, a decision and searches, and its data directory is
-// packed without what is made again.
+// Run implements the task. It builds the release from its commit, indexes two
+// repositories, creates an owner, a key and a decision, runs searches, and packs the data
+// directory without the parts that can be recreated.
 func (u *upgradeSampleTask) Run(ctx context.Context) (err error) {
 	dir, err := filepath.Abs(".cache/upgrade-sample")
 	if err != nil {
@@ -80,7 +81,7 @@ func (u *upgradeSampleTask) Run(ctx context.Context) (err error) {
 		return fmt.Errorf("%s exists: name another path with --repositories", u.Repositories)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(u.Repositories)) }()
-	// Twice, so that the stores have tables and a log of what came last.
+	// Run twice, so that the stores contain tables and a log of the latest changes.
 	for _, fill := range []func(context.Context) error{s.indexRepositories, s.makeAccounts} {
 		if err := s.runServer(ctx, fill); err != nil {
 			return err
@@ -89,7 +90,7 @@ func (u *upgradeSampleTask) Run(ctx context.Context) (err error) {
 	return packSample(u.Out, s.data, &s.note)
 }
 
-// sampling is a server of the old release.
+// sampleServer is a server of the old release.
 type sampleServer struct {
 	u                  *upgradeSampleTask
 	quarry, data, base string
@@ -122,7 +123,7 @@ func (s *sampleServer) runServer(ctx context.Context, fill func(context.Context)
 
 func (s *sampleServer) logPath() string { return s.data + ".log" }
 
-// indexRepositories imports the repositories, and a second commit of one.
+// indexRepositories imports the repositories, and then a second commit of one of them.
 func (s *sampleServer) indexRepositories(ctx context.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(s.repositories)) {
 		if err := s.writeCommit(ctx, name, 0); err != nil {
@@ -143,7 +144,7 @@ func (s *sampleServer) runCommand(ctx context.Context, args ...string) error {
 	return err
 }
 
-// writeCommit makes the nth commit of a repository, the same one each time.
+// writeCommit writes the nth commit of a repository, which is always the same.
 func (s *sampleServer) writeCommit(ctx context.Context, name string, n int) error {
 	dir := filepath.Join(s.u.Repositories, name)
 	for path, text := range s.repositories[name][n] {
@@ -199,13 +200,13 @@ func (s *sampleServer) makeAccounts(ctx context.Context) error {
 	return errors.Join(err1, err2)
 }
 
-// waitSetupToken returns the token of the link for the first owner, which a server offers
-// once it has read its accounts.
+// waitSetupToken returns the token in the link for the first owner. A server offers the
+// link once it has read its accounts.
 func (s *sampleServer) waitSetupToken(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
 	for {
-		log, err := os.ReadFile(s.logPath()) // older releases write the link to the log
+		log, err := os.ReadFile(s.logPath()) // older releases write the link to their log
 		if err != nil {
 			return "", err
 		}

@@ -14,8 +14,7 @@ import (
 	"testing"
 )
 
-// testSample has the server of this tree write the sample that a later one must take over,
-// and reads it.
+// testSample writes a sample with the server of this tree, and reads it.
 func testSample(t *testing.T, binary string) {
 	dir := t.TempDir()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -56,7 +55,7 @@ func testSample(t *testing.T, binary string) {
 	}
 }
 
-// readSample returns the names of the files of a sample, and its note.
+// readSample returns the file names of a sample, and its note.
 func readSample(t *testing.T, path string) (names []string, note sampleNote) {
 	t.Helper()
 	f, err := os.Open(path)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// MakeRepository makes a git repository at dir that has what the examples of the OpenAPI document name: two commits
-// on main, src/boil.go, and a file that is not text.
+// MakeRepository creates a git repository at dir with everything that the examples of the
+// OpenAPI document name: two commits on main, src/boil.go, and a file that is not text.
 func MakeRepository(t testing.TB, dir string) {
 	t.Helper()
 	write := func(name, text string) {

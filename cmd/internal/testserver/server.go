@@ -18,21 +18,22 @@ import (
 type Server struct {
 	URL        string
 	Data       string // its data directory
-	SetupToken string // creates the first owner
-	// OperatorToken makes a caller the operator.
+	SetupToken string // token that creates the first owner
+	// OperatorToken authenticates a caller as the operator.
 	OperatorToken string
 }
 
 const (
-	// startTimeout bounds the wait for the server's address, and that for its accounts.
+	// startTimeout bounds the wait for the server's address, and the wait for its
+	// accounts.
 	startTimeout = 30 * time.Second
-	// pollInterval is the pause between two questions whether the server is ready.
+	// pollInterval is the interval at which the server is polled until it is ready.
 	pollInterval = 20 * time.Millisecond
 )
 
 var servingPattern = regexp.MustCompile(`msg=serving url=(\S+)`)
 
-// Build returns the path of the built binary.
+// Build builds the binary and returns its path.
 func Build(t testing.TB) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "quarry")
@@ -40,8 +41,8 @@ func Build(t testing.TB) string {
 	return binary
 }
 
-// Start runs binary with its data in a directory of the test. Repositories below root can be indexed. Rates are not
-// limited. The server ends with the test.
+// Start runs binary with its data in a temporary directory. Repositories below root can
+// be indexed. Rates are not limited. The server stops when the test ends.
 func Start(t testing.TB, binary, root string, args ...string) *Server {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
@@ -75,7 +76,8 @@ func Start(t testing.TB, binary, root string, args ...string) *Server {
 	return s
 }
 
-// waitForAddress reads the log until it has the address and says that there is a link for the first owner.
+// waitForAddress reads the log until it contains the address and reports the link for the
+// first owner.
 func waitForAddress(t testing.TB, data string, lines <-chan string) *Server {
 	t.Helper()
 	s := &Server{Data: data}

@@ -9,15 +9,15 @@ import (
 // maxDiskBytes is the size of the file system of one fleet.
 const maxDiskBytes = 1 << 30
 
-// ErrNoDisk says that no file system could be mounted: that needs root.
+// ErrNoDisk means that no file system could be mounted, which requires root.
 var ErrNoDisk = errors.New("no file system can be mounted here, so no disk becomes full")
 
-// Disk is a file system in memory.
+// Disk is an in-memory file system.
 type Disk struct{ dir string }
 
 func (d *Disk) ballastPath() string { return filepath.Join(d.dir, "ballast") }
 
-// Empty gives the space back.
+// Empty frees the space that Fill has used.
 func (d *Disk) Empty() error {
 	if err := os.Remove(d.ballastPath()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// mountDisk mounts one on dir.
+// mountDisk mounts an in-memory file system on dir.
 func mountDisk(dir string) (*Disk, error) {
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", syscall.MS_NOSUID|syscall.MS_NODEV, fmt.Sprintf("size=%d", maxDiskBytes)); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoDisk, err)
@@ -17,7 +17,7 @@ func mountDisk(dir string) (*Disk, error) {
 	return &Disk{dir: dir}, nil
 }
 
-// Fill uses up the remaining space except free bytes.
+// Fill uses all remaining space except for free bytes.
 func (d *Disk) Fill(free int64) error {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(d.dir, &s); err != nil {
@@ -31,7 +31,7 @@ func (d *Disk) Fill(free int64) error {
 	if err != nil {
 		return err
 	}
-	// Others write meanwhile, so that all of it may be more than there is.
+	// Processes write in the meantime, so less space may be left than was measured.
 	err = syscall.Fallocate(int(file.Fd()), 0, 0, take)
 	if errors.Is(err, syscall.ENOSPC) {
 		err = nil
@@ -39,7 +39,7 @@ func (d *Disk) Fill(free int64) error {
 	return errors.Join(err, file.Close())
 }
 
-// Close takes the file system away.
+// Close unmounts the file system.
 func (d *Disk) Close() error {
 	if err := syscall.Unmount(d.dir, syscall.MNT_DETACH); err != nil {
 		return fmt.Errorf("unmount %s: %w", d.dir, err)

@@ -4,7 +4,7 @@ package fleet
 
 func mountDisk(string) (*Disk, error) { return nil, ErrNoDisk }
 
-// Fill does nothing: there is no such disk on this system.
+// Fill does nothing, because this system supports no such disk.
 func (d *Disk) Fill(int64) error { return nil }
 
 // Close does nothing.

@@ -22,22 +22,23 @@ import (
 // Setup is a way to run Quarry.
 type Setup string
 
-// The set-ups: one process on the embedded log; four on one broker, or on three.
+// These are the setups: one process on the embedded log; four processes on one broker, or
+// on three.
 const (
 	Embedded     Setup = "embedded"
 	OneBroker    Setup = "kafka1"
 	ThreeBrokers Setup = "kafka3"
 )
 
-// Setups are all of them.
+// Setups contains all setups.
 var Setups = []Setup{Embedded, OneBroker, ThreeBrokers}
 
-// Options of Open. Quarry, Dir and Setup are required.
+// Options are the options of Open. Quarry, Dir and Setup are required.
 type Options struct {
-	// Quarry is the binary, built with the tag quarrychaos for jumps of the clock.
+	// Quarry is the path of the binary, built with the tag quarrychaos for clock jumps.
 	Quarry string
 	Setup  Setup
-	// Dir holds everything; it must not exist, or be empty.
+	// Dir contains everything. It must be empty or not exist.
 	Dir       string
 	KafkaLibs string
 }
@@ -45,19 +46,19 @@ type Options struct {
 // secret signs the deliveries.
 var secret = []byte("a secret of the chaos suite")
 
-// Fleet is what runs.
+// Fleet is a running installation.
 type Fleet struct {
 	Members []*Member
-	// Brokers is nil on the embedded log.
+	// Brokers is nil with the embedded log.
 	Brokers *brokers.Cluster
-	// Disk is the file system of the data; nil where none could be mounted.
+	// Disk is the file system of the data, or nil if none could be mounted.
 	Disk *Disk
 
 	o        Options
 	dir      string
 	config   string
 	clock    string
-	offset   atomic.Int64 // seconds
+	offset   atomic.Int64 // in seconds
 	settings []string
 }
 
@@ -85,14 +86,14 @@ func Open(ctx context.Context, o Options) (_ *Fleet, err error) {
 	return f, nil
 }
 
-// RepositoriesDir is where repositories may be read from.
+// RepositoriesDir returns the directory from which repositories may be read.
 func (f *Fleet) RepositoriesDir() string { return filepath.Join(f.dir, "git") }
 
 func (f *Fleet) storeDir() string { return filepath.Join(f.dir, "store") }
 
-// writeConfig writes JSON, which is YAML as well. Reconciliation is off: it would
-// hide lost webhooks. Memory is set below the limit of the rounds, however much the
-// machine has.
+// writeConfig writes the configuration as JSON, which is valid YAML. Reconciliation is
+// off, because it would hide lost webhooks. The memory setting is below the limit of the
+// rounds, however much memory the machine has.
 func (f *Fleet) writeConfig() error {
 	text, err := json.MarshalIndent(map[string]any{
 		"git":      map[string]any{"allowedRoots": []string{f.RepositoriesDir()}},
@@ -109,7 +110,7 @@ func (f *Fleet) writeConfig() error {
 	return os.WriteFile(f.config, text, 0o600)
 }
 
-// planMembers makes the members of the set-up, and the brokers.
+// planMembers creates the members of the setup, and starts the brokers.
 func (f *Fleet) planMembers(ctx context.Context) (err error) {
 	if f.o.Setup == Embedded {
 		f.Members = []*Member{f.newMember("all", "")}
@@ -134,7 +135,7 @@ func (f *Fleet) newMember(name, role string) *Member {
 	return &Member{Name: name, Role: role, Data: filepath.Join(f.storeDir(), name), fleet: f}
 }
 
-// SegmentsDir is the segment store of all members.
+// SegmentsDir returns the segment store that all members share.
 func (f *Fleet) SegmentsDir() string {
 	if f.o.Setup == Embedded {
 		return filepath.Join(f.Query().Data, "segments")
@@ -142,14 +143,14 @@ func (f *Fleet) SegmentsDir() string {
 	return filepath.Join(f.storeDir(), "segments")
 }
 
-// Query is the member that serves searches, Ingest the one that receives webhooks,
-// and Workers those that index.
+// Query returns the member that serves searches, Ingest the member that receives
+// webhooks, and Workers the members that index.
 func (f *Fleet) Query() *Member { return f.Members[0] }
 
-// Ingest is described with Query.
+// Ingest is documented with Query.
 func (f *Fleet) Ingest() *Member { return f.Members[len(f.Members)-1] }
 
-// Workers is described with Query.
+// Workers is documented with Query.
 func (f *Fleet) Workers() []*Member {
 	if len(f.Members) == 1 {
 		return f.Members
@@ -157,7 +158,7 @@ func (f *Fleet) Workers() []*Member {
 	return f.Members[1 : len(f.Members)-1]
 }
 
-// Start starts the members that do not run, all at once.
+// Start starts all members that are not running, concurrently.
 func (f *Fleet) Start(ctx context.Context) error {
 	var launched []*Member
 	for _, m := range f.Members {
@@ -186,7 +187,7 @@ func (f *Fleet) Stop() error {
 	return errors.Join(all...)
 }
 
-// Alive returns an error for each member that ended by itself.
+// Alive returns an error for each member that ended on its own.
 func (f *Fleet) Alive() error {
 	var all []error
 	for _, m := range f.Members {
@@ -197,7 +198,7 @@ func (f *Fleet) Alive() error {
 	return errors.Join(all...)
 }
 
-// Close ends everything at once and gives the disk back.
+// Close kills everything and unmounts the disk.
 func (f *Fleet) Close() error {
 	for _, m := range f.Members {
 		m.Kill()
@@ -212,17 +213,17 @@ func (f *Fleet) Close() error {
 	return errors.Join(all...)
 }
 
-// Hook is where deliveries go.
+// Hook returns the destination of deliveries.
 func (f *Fleet) Hook(tolerate func(status int) bool) host.Hook {
 	return host.Hook{
 		Secret: secret, Path: "/webhooks/genericGitHost/chaos", Clock: f.Now, Base: func() string { return f.Ingest().URL() }, Tolerate: tolerate,
 	}
 }
 
-// Now is the clock of the fleet and of the host.
+// Now returns the time of the fleet's and the host's clock.
 func (f *Fleet) Now() time.Time { return time.Now().Add(time.Duration(f.offset.Load()) * time.Second) }
 
-// MoveClock sets how much the clock of all processes is off.
+// MoveClock sets the clock offset of all processes.
 func (f *Fleet) MoveClock(by time.Duration) error {
 	seconds := int64(by / time.Second)
 	if err := os.WriteFile(f.clock+".new", strconv.AppendInt(nil, seconds, 10), 0o644); err != nil {
@@ -235,8 +236,8 @@ func (f *Fleet) MoveClock(by time.Duration) error {
 	return nil
 }
 
-// OpenLog opens the log while the members run; the log of a single process can be
-// opened only while that process does not run.
+// OpenLog opens the log. The embedded log can be opened only while its process is not
+// running.
 func (f *Fleet) OpenLog(ctx context.Context) (eventlog.Log, error) {
 	if f.Brokers == nil {
 		return embeddedlog.Open(filepath.Join(f.Query().Data, "log"), embeddedlog.Options{})

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Keep copies the content of the fleet's disk to the directory below it, before
-// Close unmounts the disk: a failure has to be examined.
+// Keep copies the content of the fleet's disk to the mount directory, before Close
+// unmounts the disk, so that a failure can be examined.
 func (f *Fleet) Keep() error {
 	if f.Disk == nil {
 		return nil

@@ -16,48 +16,49 @@ import (
 	"time"
 )
 
-// Deadlines of a process; a busy machine is no failure.
+// These are deadlines of a process. They are long, because a busy machine is not a
+// failure.
 const (
 	readyDeadline = 90 * time.Second
 	stopDeadline  = 60 * time.Second
 )
 
-// Errors of a process.
+// These are the errors of a process.
 var (
-	// ErrNotReady says that a process ended, or hung, before it was ready.
+	// ErrNotReady means that a process ended, or hung, before it was ready.
 	ErrNotReady = errors.New("did not become ready")
-	// ErrEnded says that a process ended without being stopped.
+	// ErrEnded means that a process ended without being stopped.
 	ErrEnded = errors.New("ended by itself")
-	// ErrStop says that a process did not end well after SIGTERM.
+	// ErrStop means that a process did not end properly after SIGTERM.
 	ErrStop = errors.New("did not stop")
 )
 
 // Member is one process of a fleet.
 type Member struct {
 	Name string
-	// Roles as the command line gives them; empty for all.
+	// Role contains the roles as on the command line; empty means all.
 	Role string
 	// Data is its data directory.
 	Data string
 
 	fleet  *Fleet
 	cmd    *exec.Cmd
-	exited chan struct{} // closed once the process is gone
-	from   int64         // where its output begins in the log file
+	exited chan struct{} // closed when the process has ended
+	from   int64         // offset of its output in the log file
 	mu     struct {
 		sync.Mutex
 		url string
 	}
 }
 
-// URL is where the process answers; it changes with each start.
+// URL returns the address of the process, which changes with each start.
 func (m *Member) URL() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.mu.url
 }
 
-// Running says whether there is a process.
+// Running reports whether the process is running.
 func (m *Member) Running() bool {
 	if m.cmd == nil {
 		return false
@@ -91,7 +92,7 @@ func (m *Member) SaveHeap(ctx context.Context) (err error) {
 
 func (m *Member) logPath() string { return filepath.Join(m.fleet.dir, m.Name+".log") }
 
-// commandArguments are those of the settings, for serve and for replay.
+// commandArguments returns the arguments of serve or replay with the settings.
 func (m *Member) commandArguments(command ...string) []string {
 	args := append(command, "--config", m.fleet.config, "--data", m.Data)
 	for _, s := range m.fleet.settings {
@@ -100,7 +101,7 @@ func (m *Member) commandArguments(command ...string) []string {
 	return args
 }
 
-// Launch starts the process and returns at once.
+// Launch starts the process without waiting until it is ready.
 func (m *Member) Launch() error {
 	address, err := freeAddress()
 	if err != nil {
@@ -121,8 +122,8 @@ func (m *Member) Launch() error {
 	cmd := exec.Command(m.fleet.o.Quarry, args...)
 	cmd.Env = append(os.Environ(), "QUARRY_CHAOS_CLOCK="+m.fleet.clock)
 	cmd.Stdout, cmd.Stderr = output, output
-	// Use a separate process group, so that an interrupt of this program does not
-	// end it.
+	// Use a separate process group, so that an interrupt of this program does not end the
+	// process.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("start %s: %w", m.Name, err)
@@ -130,7 +131,7 @@ func (m *Member) Launch() error {
 	exited := make(chan struct{})
 	m.cmd, m.exited = cmd, exited
 	go func() {
-		_ = cmd.Wait() // the state says how it ended
+		_ = cmd.Wait() // ProcessState contains the result
 		close(exited)
 	}()
 	m.mu.Lock()
@@ -180,17 +181,17 @@ func (m *Member) Start(ctx context.Context) error {
 	return m.Ready(ctx)
 }
 
-// Kill ends the process as kill -9 does; one that is gone is left alone. What it
-// started, git for one, lives on, as it does in truth.
+// Kill kills the process like kill -9, if it is running. Its child processes, such as
+// git, continue, as they would in production.
 func (m *Member) Kill() {
 	if m.cmd == nil {
 		return
 	}
-	_ = m.cmd.Process.Kill() // it may be gone already
+	_ = m.cmd.Process.Kill() // it may have ended already
 	<-m.exited
 }
 
-// Stop ends the process and expects code 0.
+// Stop ends the process and expects exit code 0.
 func (m *Member) Stop() error {
 	if m.cmd == nil {
 		return nil
@@ -210,10 +211,10 @@ func (m *Member) Stop() error {
 	return nil
 }
 
-// saidBytes is how much of the output is shown.
+// saidBytes is the number of bytes of the output that are shown.
 const saidBytes = 6 << 10
 
-// Said is the end of what the process printed since its last start.
+// Said returns the end of the process's output since its last start.
 func (m *Member) Said() string {
 	b, err := os.ReadFile(m.logPath())
 	if err != nil {
@@ -223,14 +224,14 @@ func (m *Member) Said() string {
 	return string(b[max(0, len(b)-saidBytes):])
 }
 
-// SaysSince says whether the process printed words since its last start.
+// SaysSince reports whether the process has printed words since its last start.
 func (m *Member) SaysSince(words string) bool {
 	b, err := os.ReadFile(m.logPath())
 	return err == nil && bytes.Contains(b[min(m.from, int64(len(b))):], []byte(words))
 }
 
-// Replay runs quarry replay with further arguments on the data of the process,
-// which must not run, and returns what it printed.
+// Replay runs quarry replay with additional arguments on the data of the process, which
+// must not be running, and returns its output.
 func (m *Member) Replay(ctx context.Context, more ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, m.fleet.o.Quarry, append(m.commandArguments("replay"), more...)...)
 	cmd.Env = append(os.Environ(), "QUARRY_CHAOS_CLOCK="+m.fleet.clock)

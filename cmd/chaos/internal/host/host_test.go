@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// The model is what git has, whatever was pushed, to a fork too.
+// TestModelIsWhatGitHas checks that the model equals the git repository after any pushes,
+// including those to a fork.
 func TestModelIsWhatGitHas(t *testing.T) {
 	ctx := context.Background()
 	root := t.TempDir()

@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// Bounds of a repository.
+// These are the bounds of a repository.
 const (
 	maxBranches = 4
 	paths       = 8
-	// maxHistory bounds the commits that a forced push may go back to.
+	// maxHistory bounds the number of earlier commits to which a forced push may return.
 	maxHistory = 20
 )
 
@@ -26,30 +26,30 @@ const Main = "refs/heads/main"
 
 const zeroCommit = "0000000000000000000000000000000000000000"
 
-// state is a commit and the tokens of its files.
+// branchState is a commit and the tokens of its files.
 type branchState struct {
 	commit string
 	tokens map[string]string // by path
 }
 
-// Repository is a bare git repository and what is in it. It is used by one
+// Repository is a bare git repository and the model of its contents. It is used by one
 // goroutine at a time.
 type Repository struct {
 	Dir, Name string
 
-	family      int // number of the repository whose history this one's begins with
+	family      int // number of the repository whose history it shares
 	random      *rand.Rand
 	branches    map[string]branchState
 	history     []branchState
-	tokenCount  int // given out so far
-	branchCount int // branches so far
+	tokenCount  int // tokens used so far
+	branchCount int // branches created so far
 }
 
-// Move is what a push did to one ref; Before or After is all zeros where the ref
-// did not, or does not, exist.
+// Move is the change of one ref by a push. Before is all zeros if the ref did not exist,
+// and After if it no longer exists.
 type Move struct{ Ref, Before, After string }
 
-// NewRepository makes repository number n below root, with one commit.
+// NewRepository creates repository number n below root, with one commit.
 func NewRepository(ctx context.Context, root string, n int, seed uint64) (*Repository, error) {
 	r := &Repository{
 		Name: fmt.Sprintf("chaos-%02d", n), family: n, random: rand.New(rand.NewPCG(seed, uint64(n)+1)), branches: map[string]branchState{},
@@ -65,8 +65,8 @@ func NewRepository(ctx context.Context, root string, n int, seed uint64) (*Repos
 	return r, r.writeCommit(ctx, Main, branchState{}, first)
 }
 
-// NewFork makes repository number n below root a fork of another one. Both give out the
-// same tokens, each in its own time: so they bring, have and lose the same files.
+// NewFork creates repository number n below root as a fork of another one. Both use the
+// same tokens at different times, so that they add, share and remove the same files.
 func NewFork(ctx context.Context, root string, n int, seed uint64, of *Repository) (*Repository, error) {
 	r := &Repository{
 		Name: fmt.Sprintf("chaos-%02d", n), family: of.family, random: rand.New(rand.NewPCG(seed, uint64(n)+1)),
@@ -82,7 +82,7 @@ func NewFork(ctx context.Context, root string, n int, seed uint64, of *Repositor
 
 func filePath(i int) string { return fmt.Sprintf("dir%d/file%d.txt", i%3, i) }
 
-// newToken returns one that nothing in this repository has had.
+// newToken returns a token that was not used in this repository before.
 func (r *Repository) newToken() string {
 	r.tokenCount++
 	return fmt.Sprintf("tok%dx%dz", r.family, r.tokenCount)
@@ -91,7 +91,7 @@ func (r *Repository) newToken() string {
 // TokenPattern matches the tokens of this repository, and those of its forks.
 func (r *Repository) TokenPattern() string { return fmt.Sprintf("tok%dx[0-9]+z", r.family) }
 
-// Want returns the token of each file, by ref and path.
+// Want returns the expected token of each file, by ref and path.
 func (r *Repository) Want() map[string]map[string]string {
 	want := map[string]map[string]string{}
 	for ref, s := range r.branches {
@@ -100,7 +100,7 @@ func (r *Repository) Want() map[string]map[string]string {
 	return want
 }
 
-// Push changes the repository at random.
+// Push makes a random change to the repository.
 func (r *Repository) Push(ctx context.Context) (Move, error) {
 	ref := r.anyBranch()
 	before := r.branches[ref]
@@ -132,7 +132,8 @@ func (r *Repository) anyBranch() string {
 	return refs[r.random.IntN(len(refs))]
 }
 
-// editRandomly returns a state after some edits: changed, removed, moved and new files.
+// editRandomly returns a state after some random edits: changed, removed, moved and new
+// files.
 func (r *Repository) editRandomly(before branchState) branchState {
 	after := branchState{tokens: maps.Clone(before.tokens)}
 	for range 1 + r.random.IntN(3) {
@@ -142,7 +143,7 @@ func (r *Repository) editRandomly(before branchState) branchState {
 			if len(after.tokens) > 1 {
 				delete(after.tokens, p)
 			}
-		case 1: // moved with its content: the same blob at another path
+		case 1: // moved with its content, so that the same blob is at another path
 			if token, ok := after.tokens[p]; ok {
 				to := filePath(r.random.IntN(paths))
 				delete(after.tokens, p)
@@ -158,7 +159,8 @@ func (r *Repository) editRandomly(before branchState) branchState {
 	return after
 }
 
-// createBranch makes a branch: at the commit of another one, or with a commit on top.
+// createBranch creates a branch, either at the commit of another branch or with a commit
+// on top.
 func (r *Repository) createBranch(ctx context.Context, ref string) error {
 	from := r.branches[r.anyBranch()]
 	if r.random.IntN(2) == 0 {
@@ -167,7 +169,8 @@ func (r *Repository) createBranch(ctx context.Context, ref string) error {
 	return r.writeCommit(ctx, ref, from, r.editRandomly(from))
 }
 
-// forcePush moves a branch to a former commit of any branch, or makes a commit there.
+// forcePush moves a branch to an earlier commit of any branch, or creates a commit on top
+// of it.
 func (r *Repository) forcePush(ctx context.Context, ref string) error {
 	to := r.history[r.random.IntN(len(r.history))]
 	if to.commit == r.branches[ref].commit || r.random.IntN(2) == 0 {
@@ -192,7 +195,8 @@ func (r *Repository) deleteBranch(ctx context.Context, ref string) error {
 	return nil
 }
 
-// writeCommit writes a commit with the files of after on top of from, and moves ref.
+// writeCommit writes a commit with the files of after on top of from, and moves ref to
+// it.
 func (r *Repository) writeCommit(ctx context.Context, ref string, from, after branchState) error {
 	var in bytes.Buffer
 	fmt.Fprintf(&in, "commit %s\nmark :1\ncommitter Chaos <chaos@example.invalid> %d +0000\ndata 4\npush\n", ref, 1_700_000_000+r.tokenCount)
@@ -221,8 +225,8 @@ func (r *Repository) writeCommit(ctx context.Context, ref string, from, after br
 	return nil
 }
 
-// fileContent is a file with its token; a moved file keeps its content, so the path
-// is not part of it.
+// fileContent returns the content of a file with a token. It does not depend on the path,
+// because a moved file keeps its content.
 func (r *Repository) fileContent(token string) string {
 	return "A file of a repository that changes at random.\nIts token is " + token + " and no other content has it.\n"
 }

@@ -17,38 +17,39 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// maxPending is how many pushes may wait for their delivery.
+// maxPending bounds the pushes that wait for their delivery.
 const maxPending = 8
 
-// pushPause is the mean pause between two pushes of a repository; retryPause the
-// one after a delivery that failed.
+// pushPause is the mean pause between two pushes of a repository. retryPause is the pause
+// after a failed delivery.
 const (
 	pushPause  = 120 * time.Millisecond
 	retryPause = 150 * time.Millisecond
 )
 
-// ErrAnswer says that a webhook got a response that no fault explains.
+// ErrAnswer means that a webhook got a response that no fault explains.
 var ErrAnswer = errors.New("unexpected webhook response")
 
-// Hook is where deliveries go. Clock says what time it is at the host.
+// Hook is the destination of deliveries. Clock returns the time at the host.
 type Hook struct {
 	Secret []byte
 	Path   string
 	Clock  func() time.Time
-	// Base returns the URL of a server; it changes when one is started again.
+	// Base returns the URL of the server, which changes with each start.
 	Base func() string
-	// Tolerate says whether an answer other than 202 and 503 is to be expected.
+	// Tolerate reports whether a status other than 202 and 503 is expected.
 	Tolerate func(status int) bool
 }
 
-// Secret returns a secret as a configuration spells it.
+// Secret returns a secret in the form of a configuration file.
 func Secret(secret []byte) string {
 	return "whsec_" + base64.StdEncoding.EncodeToString(secret)
 }
 
-// Counts are what happened to deliveries.
+// Counts are the results of deliveries.
 type Counts struct {
-	// Pushes were made; Acknowledged got 202, Refused 503, and Failed no answer.
+	// Pushes counts the pushes. Acknowledged counts deliveries with 202, Refused those
+	// with 503, and Failed those without a response.
 	Pushes, Acknowledged, Refused, Failed, Redelivered int
 }
 
@@ -56,7 +57,8 @@ type Counts struct {
 type Sender struct {
 	Repository *Repository
 	Hook       Hook
-	// Counts and Acknowledged, the IDs that got 202, are read while nothing runs.
+	// Counts and Acknowledged, the IDs that got 202, may be read only while Run is not
+	// running.
 	Counts       Counts
 	Acknowledged []string
 
@@ -71,8 +73,7 @@ type delivery struct {
 	tries int
 }
 
-// NewSender returns a sender; its client gives up on an answer after a while, as
-// hosts do.
+// NewSender returns a sender. Like hosts, its client times out.
 func NewSender(r *Repository, h Hook) *Sender {
 	return &Sender{Repository: r, Hook: h, client: &http.Client{Timeout: 15 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}}
 }
@@ -81,7 +82,7 @@ func NewSender(r *Repository, h Hook) *Sender {
 func (s *Sender) Run(ctx context.Context) error {
 	for ctx.Err() == nil {
 		if len(s.pending) < maxPending {
-			// Not interrupted: half a push would be in git and not in the model.
+			// Do not interrupt a push: half of it would be in git and not in the model.
 			if err := s.pushOnce(context.WithoutCancel(ctx)); err != nil {
 				return err
 			}
@@ -98,14 +99,14 @@ func (s *Sender) Run(ctx context.Context) error {
 	return nil
 }
 
-// Flush delivers the queued webhooks, until none is left or ctx ends.
+// Flush delivers the queued webhooks until none is left or ctx ends.
 func (s *Sender) Flush(ctx context.Context) error {
 	for len(s.pending) > 0 {
 		if err := s.deliverPending(ctx); err != nil {
 			return err
 		}
 		if len(s.pending) > 0 {
-			_ = clock.Sleep(ctx, retryPause) // the end of ctx is checked below
+			_ = clock.Sleep(ctx, retryPause) // ctx is checked below
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("%s: %d pushes could not be delivered: %w", s.Repository.Name, len(s.pending), ctx.Err())
@@ -130,7 +131,7 @@ func (s *Sender) pushOnce(ctx context.Context) error {
 	return nil
 }
 
-// deliverPending sends the queued webhooks, the oldest first, until one is not accepted.
+// deliverPending sends the queued webhooks, oldest first, until one is not accepted.
 func (s *Sender) deliverPending(ctx context.Context) error {
 	for len(s.pending) > 0 {
 		d := &s.pending[0]
@@ -139,7 +140,7 @@ func (s *Sender) deliverPending(ctx context.Context) error {
 		}
 		status, answer, err := s.sendDelivery(ctx, d)
 		switch {
-		case err != nil: // killed, or being started: nothing was promised
+		case err != nil: // killed or starting: the push was not acknowledged
 			s.Counts.Failed++
 			return nil
 		case status == http.StatusAccepted:

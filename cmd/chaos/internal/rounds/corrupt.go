@@ -11,11 +11,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// corruptRecord appends an unreadable record to quarry.events: an invalid value, an
-// event of an unknown version, or one under the key of another repository.
+// corruptRecord appends an unreadable record to quarry.events: an invalid value, an event
+// of an unknown version, or an event under the key of another repository.
 func (r *chaosRun) corruptRecord(ctx context.Context) (err error) {
 	if r.fleet.Brokers == nil {
-		// The embedded log has one owner.
+		// Only one process can open the embedded log.
 		if err := r.fleet.Stop(); err != nil {
 			return err
 		}
@@ -39,7 +39,7 @@ func (r *chaosRun) corruptRecord(ctx context.Context) (err error) {
 }
 
 func (r *chaosRun) newCorruptedRecord() (event.Record, error) {
-	// IDs that belong to no repository: nothing depends on them.
+	// Use IDs that belong to no repository, so that nothing depends on them.
 	id, other := code.RepositoryID(r.random.Uint64()>>12|1), code.RepositoryID(r.random.Uint64()>>12|1)
 	push := &event.Push{Repository: id, Ref: "refs/heads/main", Action: event.ActionUpdated, ReceivedAt: time.Now().UTC()}
 	record, err := event.Encode(event.Envelope{ID: fmt.Sprintf("chaos-%d", r.random.Uint64()), Source: "/chaos", Time: time.Now().UTC()}, push)

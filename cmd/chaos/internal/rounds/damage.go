@@ -11,22 +11,22 @@ import (
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
 )
 
-// saysFull says whether a process named the reason of its end.
+// saysFull reports whether a process logged a full disk as the reason of its end.
 func saysFull(m *fleet.Member) bool {
 	return m.SaysSince("no space left") || m.SaysSince("free some space")
 }
 
-// What the query process says of a damaged store.
+// These are the messages of the query process about a damaged store.
 const (
 	saysRebuilt  = "rebuilt from the log"
 	saysRepaired = "the pointer to the projections is damaged"
 	saysAgain    = "start the server again"
 )
 
-// damageStore cuts a file of the stopped store, or turns one of its bits. Two
-// outcomes are well: the start says that it rebuilds the store; or the store starts, for
-// what was damaged was not needed, or is met later and then rebuilt (startDamaged).
-// Wrong answers are none of them.
+// damageStore truncates a file of the stopped store, or flips one of its bits. Two
+// outcomes are correct: the start reports that it rebuilds the store; or the store opens,
+// because the damage was not needed, or is found later and then repaired by a rebuild
+// (startDamaged). Wrong search results are never correct.
 func (r *chaosRun) damageStore(ctx context.Context) error {
 	m := r.fleet.Query()
 	m.Kill()
@@ -46,8 +46,8 @@ func (r *chaosRun) damageStore(ctx context.Context) error {
 	return nil
 }
 
-// startDamaged is the remedy where the process met damage and ended: it starts
-// again by itself a few times only.
+// startDamaged restarts a process that ended because it found damage. This is needed
+// because the process restarts its server only a few times itself.
 func (r *chaosRun) startDamaged(ctx context.Context, failed error) error {
 	m := r.fleet.Query()
 	if !m.SaysSince(saysAgain) {
@@ -61,7 +61,7 @@ func (r *chaosRun) startDamaged(ctx context.Context, failed error) error {
 	return r.awaitModel(ctx)
 }
 
-// damageOneFile damages a file below dir at random and returns what it did.
+// damageOneFile damages a random file below dir and returns a description of the damage.
 func (r *chaosRun) damageOneFile(dir string) (string, error) {
 	var files []string
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -90,8 +90,8 @@ func (r *chaosRun) damageOneFile(dir string) (string, error) {
 		r.o.Log("%s: a bit of byte %d of %d is turned", path, at, len(b))
 		b[at] ^= 1 << r.random.IntN(8)
 	}
-	// Write a separate file: tables are hard links to the segment store, which is
-	// another store and must not be damaged here.
+	// Write a separate file: tables are hard links to the segment store, which is another
+	// store and must not be damaged here.
 	if err := os.WriteFile(path+".damaged", b, 0o644); err != nil {
 		return "", err
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/quarrysearch/quarry/cmd/chaos/internal/fleet"
 )
 
-// fault breaks something and repairs it.
+// fault breaks and repairs something.
 type fault struct {
 	name   string
 	setups []fleet.Setup
 	do     func(r *chaosRun, ctx context.Context) error
-	// heal may still bring the invariant about where it did not come by itself; nil
-	// if nothing may be needed.
+	// heal may restore the invariant if it does not hold on its own. It is nil if the
+	// fault must need no help.
 	heal func(r *chaosRun, ctx context.Context, failed error) error
 }
 
@@ -26,7 +26,7 @@ var (
 	brokerSetups = []fleet.Setup{fleet.OneBroker, fleet.ThreeBrokers}
 )
 
-// allFaults in the order of their documentation.
+// allFaults contains all faults, in the order of their documentation.
 var allFaults = []fault{
 	{name: "kill worker", setups: brokerSetups, do: (*chaosRun).killWorker},
 	{name: "kill query", setups: brokerSetups, do: (*chaosRun).killQuery},
@@ -47,7 +47,7 @@ var allFaults = []fault{
 	{name: "restored backup", setups: allSetups, do: (*chaosRun).restoreBackup},
 }
 
-// restartMember kills a member and starts it after a moment.
+// restartMember kills a member and restarts it after a moment.
 func (r *chaosRun) restartMember(ctx context.Context, m *fleet.Member) error {
 	m.Kill()
 	r.pauseRandomly(ctx, 0, 700*time.Millisecond)
@@ -88,8 +88,8 @@ func (r *chaosRun) restartBroker(ctx context.Context) error {
 	return r.endAndRestartBroker(ctx, r.fleet.Brokers.Stop)
 }
 
-// endAndRestartBroker ends one broker and starts it after a while; with three the others
-// go on meanwhile.
+// endAndRestartBroker ends one broker and restarts it after a while. With three brokers,
+// the other two continue.
 func (r *chaosRun) endAndRestartBroker(ctx context.Context, end func(nodes ...int) error) error {
 	i := r.random.IntN(r.fleet.Brokers.Size())
 	if err := end(i); err != nil {
@@ -102,8 +102,8 @@ func (r *chaosRun) endAndRestartBroker(ctx context.Context, end func(nodes ...in
 	return r.fleet.Brokers.Await(ctx)
 }
 
-// fillDisk leaves nothing, or too little for the log, for a while. A process may
-// end over it, with a clear word; it is started again, as a supervisor does.
+// fillDisk leaves no space, or too little for the log, for a while. A process may end
+// because of it if its message names the reason. It is restarted, as a supervisor does.
 func (r *chaosRun) fillDisk(ctx context.Context) error {
 	if r.fleet.Disk == nil {
 		r.tally.noteSkipped("full disk: " + fleet.ErrNoDisk.Error())
@@ -117,8 +117,8 @@ func (r *chaosRun) fillDisk(ctx context.Context) error {
 	if err := r.fleet.Disk.Empty(); err != nil {
 		return err
 	}
-	// Wait for a process that is about to end because of it: it takes a while to
-	// log the reason.
+	// Wait for a process that is about to end because of the full disk: it takes a while
+	// to log the reason.
 	r.pauseRandomly(ctx, time.Second, 1500*time.Millisecond)
 	for _, m := range r.fleet.Members {
 		if !m.Running() {
@@ -131,10 +131,10 @@ func (r *chaosRun) fillDisk(ctx context.Context) error {
 	return r.fleet.Start(ctx)
 }
 
-// jumpClock moves the clock of every process and of the host by a day, lets a
-// process start meanwhile or not, and moves it back.
+// jumpClock moves the clock of every process and of the host by a day, starts a process
+// in between or not, and moves the clock back.
 func (r *chaosRun) jumpClock(ctx context.Context) error {
-	r.clockMoves.Store(true) // until what was signed meanwhile is delivered: see survive
+	r.clockMoves.Store(true) // until everything that was signed in between is delivered: see surviveFault
 	day := 24 * time.Hour
 	if r.random.IntN(2) == 0 {
 		day = -day
@@ -152,7 +152,7 @@ func (r *chaosRun) jumpClock(ctx context.Context) error {
 	return r.fleet.MoveClock(0)
 }
 
-// loseProjections starts the query process without what it had.
+// loseProjections restarts the query process without its projections.
 func (r *chaosRun) loseProjections(ctx context.Context) error {
 	return r.loseDirectory(ctx, r.fleet.Query(), "projections")
 }
@@ -164,26 +164,26 @@ func (r *chaosRun) loseMirrors(ctx context.Context) error {
 
 func (r *chaosRun) loseDirectory(ctx context.Context, m *fleet.Member, directory string) error {
 	m.Kill()
-	// Git that the process started may still write: what it made is lost as well.
+	// A git process that the member started may still write, so remove its files as well.
 	return errors.Join(removeInUse(filepath.Join(m.Data, directory)), m.Start(ctx))
 }
 
-// loseMirrorsRunning removes the mirrors of a worker that goes on.
+// loseMirrorsRunning removes the mirrors of a running worker.
 func (r *chaosRun) loseMirrorsRunning(context.Context) error {
 	workers := r.fleet.Workers()
 	return removeInUse(filepath.Join(workers[r.random.IntN(len(workers))].Data, "mirrors"))
 }
 
-// loseSegments starts the query process without projections and without the segment
-// store; workers go on meanwhile.
+// loseSegments restarts the query process without projections and without the segment
+// store, while the workers continue.
 func (r *chaosRun) loseSegments(ctx context.Context) error {
 	m := r.fleet.Query()
 	m.Kill()
 	return errors.Join(removeInUse(r.fleet.SegmentsDir()), os.RemoveAll(filepath.Join(m.Data, "projections")), m.Start(ctx))
 }
 
-// loseSegmentsBelow removes the segment store and leaves the projections, of a query
-// process that goes on or starts again.
+// loseSegmentsBelow removes the segment store but not the projections, while the query
+// process runs or before it restarts.
 func (r *chaosRun) loseSegmentsBelow(ctx context.Context) error {
 	defer func() { r.segmentsLost = time.Now() }()
 	if r.random.IntN(2) == 0 {
@@ -194,7 +194,8 @@ func (r *chaosRun) loseSegmentsBelow(ctx context.Context) error {
 	return errors.Join(removeInUse(r.fleet.SegmentsDir()), m.Start(ctx))
 }
 
-// restoreBackup starts every process with what a backup has: log, segments and key.
+// restoreBackup restarts every process with the contents of a backup: log, segments and
+// key.
 func (r *chaosRun) restoreBackup(ctx context.Context) error {
 	for _, m := range r.fleet.Members {
 		m.Kill()
@@ -209,11 +210,11 @@ func (r *chaosRun) restoreBackup(ctx context.Context) error {
 	return r.fleet.Start(ctx)
 }
 
-// maxRemovals bounds the tries to remove a directory that something writes into.
+// maxRemovals bounds the attempts to remove a directory that something writes to.
 const maxRemovals = 1000
 
-// removeInUse removes a directory into which a process, or git that it started, may
-// still write.
+// removeInUse removes a directory to which a process, or git that it started, may still
+// write.
 func removeInUse(dir string) (err error) {
 	for range maxRemovals {
 		if err = os.RemoveAll(dir); err == nil {

@@ -14,19 +14,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// bounds of what one process may hold, by metric. They are far above what was seen
-// and far below what a leak comes to within a run.
+// bounds limits the resources of one process, by metric. The values are far above those
+// observed and far below those of a leak within a run.
 var bounds = map[string]float64{
 	"go_goroutines": 600, "process_open_fds": 700, "quarry_places_segments": 400, "process_resident_memory_bytes": 1 << 30,
 }
 
-// Errors of a round whose answers are right.
+// These are errors of a round with correct search results.
 var (
 	errGrowth      = errors.New("a process holds more than its bound")
 	errDeadLetters = errors.New("dead letters")
 )
 
-// checkHealth looks at every process.
+// checkHealth checks every process.
 func (r *chaosRun) checkHealth(ctx context.Context) error {
 	if err := r.fleet.Alive(); err != nil {
 		return err
@@ -71,13 +71,14 @@ func metricsOf(ctx context.Context, url string) (map[string]float64, error) {
 	return figures, lines.Err()
 }
 
-// segmentsKept is when a query process has written segments again that the segment
-// store lost: it looks every ten seconds.
+// segmentsKept bounds the time until a query process has rewritten the segments that the
+// segment store lost: it checks every ten seconds.
 const segmentsKept = 15 * time.Second
 
-// compareWithRebuild checks the projections against a rebuild and reads the log's account.
-// Workers that go on would add to the log what only the rebuild has, and a rebuild has
-// not what the segment store lacks.
+// compareWithRebuild compares the projections with a rebuild and reads the outcomes of
+// all pushes from the log. It stops the fleet, because running workers would append
+// events that only the rebuild contains. It first waits until missing segments are
+// rewritten, because a rebuild lacks what the segment store lacks.
 func (r *chaosRun) compareWithRebuild(ctx context.Context) error {
 	if err := clock.Sleep(ctx, time.Until(r.segmentsLost.Add(segmentsKept))); err != nil {
 		return err
@@ -94,8 +95,8 @@ func (r *chaosRun) compareWithRebuild(ctx context.Context) error {
 	return r.fleet.Start(ctx)
 }
 
-// verifyProjections fails if the projections differ from those of a rebuild; damage that no
-// read has found is repaired first.
+// verifyProjections returns an error if the projections differ from those of a rebuild.
+// It first repairs damage that no read has found.
 func (r *chaosRun) verifyProjections(ctx context.Context) error {
 	query := r.fleet.Query()
 	_, err := query.Replay(ctx, "--verify")
@@ -112,7 +113,7 @@ func (r *chaosRun) verifyProjections(ctx context.Context) error {
 	return err
 }
 
-// accountPushes reads from the log what happened to every push.
+// accountPushes reads the outcome of every push from the log.
 func (r *chaosRun) accountPushes(ctx context.Context) (err error) {
 	log, err := r.fleet.OpenLog(ctx)
 	if err != nil {

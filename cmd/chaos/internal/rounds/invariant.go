@@ -19,17 +19,17 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
-// errState says that the search results differ from the pushed state.
+// errMismatch means that the search results differ from the pushed state.
 var errMismatch = errors.New("what is found is not what was pushed")
 
-// awaitModel waits until exactly the files of the model are found.
+// awaitModel waits until searches find exactly the files of the model.
 func (r *chaosRun) awaitModel(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, awaitDeadline)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for _, s := range r.senders {
-		var last error // that of a search which the deadline cut says nothing
+		var last error // an error of a search that the deadline cut off is meaningless
 		for {
 			err := r.checkRepository(ctx, s.Repository)
 			if err == nil {
@@ -48,8 +48,8 @@ func (r *chaosRun) awaitModel(ctx context.Context) error {
 	return r.checkAllOnce(ctx)
 }
 
-// checkAllOnce looks at all repositories again: nothing may have changed since each
-// was right.
+// checkAllOnce checks all repositories again, because nothing may have changed since each
+// was correct.
 func (r *chaosRun) checkAllOnce(ctx context.Context) error {
 	for _, s := range r.senders {
 		if err := r.checkRepository(ctx, s.Repository); err != nil {
@@ -59,7 +59,7 @@ func (r *chaosRun) checkAllOnce(ctx context.Context) error {
 	return nil
 }
 
-// checkRepository compares one repository with its model, branch by branch and as a whole.
+// checkRepository compares one repository with its model, each branch and all together.
 func (r *chaosRun) checkRepository(ctx context.Context, repository *host.Repository) error {
 	want := repository.Want()
 	everything := map[string]bool{}
@@ -110,7 +110,8 @@ func (r *chaosRun) findTokens(ctx context.Context, repository *host.Repository, 
 	return tokensOf(data)
 }
 
-// sendRequest sends a request to the query process and returns the answer, which is 200.
+// sendRequest sends a request to the query process and returns the response, whose status
+// must be 200.
 func (r *chaosRun) sendRequest(ctx context.Context, method, path string, body []byte) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, r.fleet.Query().URL()+path, bytes.NewReader(body))
 	if err != nil {

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// answered are the outcomes of pushes that a host may forget; the others are no
-// answer, or one that no push of this suite may get.
+// answeredOutcomes are the outcomes after which a host may forget a push. The other
+// outcomes are either not final, or not allowed for a push of this suite.
 var answeredOutcomes = []string{"indexed", "coalesced", "deleted", "unchanged", "absent", "refreshed"}
 
 // ledgerDeadline bounds the wait for one delivery in the ledger, which follows the log
-// as the answers of searches do.
+// like the search results.
 const ledgerDeadline = 30 * time.Second
 
 var errLedger = errors.New("the ledger of deliveries")
 
-// checkLedger looks at every delivery that was acknowledged since it last did: each is
-// there, and has an outcome.
+// checkLedger checks every delivery that was acknowledged since its last call: each must
+// be in the ledger and have an outcome.
 func (r *chaosRun) checkLedger(ctx context.Context) error {
 	for i, s := range r.senders {
 		for ; r.checkedDeliveries[i] < len(s.Acknowledged); r.checkedDeliveries[i]++ {
@@ -54,7 +54,7 @@ func (r *chaosRun) awaitOutcome(ctx context.Context, id string) error {
 	}
 }
 
-// readOutcomes are those of the pushes of all deliveries of an ID.
+// readOutcomes returns the outcomes of the pushes in all deliveries with an ID.
 func (r *chaosRun) readOutcomes(ctx context.Context, id string) ([]string, error) {
 	data, err := r.sendRequest(ctx, http.MethodGet, "/api/deliveries?connection=chaos&deliveryId="+url.QueryEscape(id), nil)
 	if err != nil {

@@ -16,14 +16,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// Options of Run. Fleet, Rounds and Log are required.
+// Options are the options of Run. Fleet, Rounds and Log are required.
 type Options struct {
 	Fleet  fleet.Options
 	Rounds int
 	Seed   uint64
-	// Only names faults to choose from; nil means all that the set-up has.
+	// Only lists the faults to choose from; nil means all faults of the setup.
 	Only []string
-	// VerifyEvery is how many rounds pass between two comparisons with a rebuild.
+	// VerifyEvery is the number of rounds between two comparisons with a rebuild.
 	// Default: DefaultVerifyEvery.
 	VerifyEvery int
 	Log         func(format string, args ...any)
@@ -32,39 +32,42 @@ type Options struct {
 // DefaultVerifyEvery is the default interval. Lower values are expensive: a comparison stops the query process.
 const DefaultVerifyEvery = 20
 
-// repositories are pushed to at once. Every second one is a fork of the one before it.
+// repositories is the number of repositories that receive pushes concurrently. Every
+// second one is a fork of the previous one.
 const repositories = 6
 
-// Deadlines. A group of Kafka takes ten seconds to notice that a member is gone.
+// These are deadlines. A Kafka group takes ten seconds to notice that a member is gone.
 const (
 	flushDeadline = 90 * time.Second
 	awaitDeadline = 120 * time.Second
 )
 
-// ErrFault says that a fault is unknown, or not one of the set-up.
+// ErrFault means that a fault is unknown, or not available in the setup.
 var ErrFault = errors.New("no such fault")
 
-// run is one fleet through its rounds.
+// chaosRun runs one fleet through its rounds.
 type chaosRun struct {
 	o       Options
 	fleet   *fleet.Fleet
 	senders []*host.Sender
 	random  *rand.Rand
 	tally   *Tally
-	// injected are the positions of records that must become dead letters.
+	// injected holds the positions of records that must become dead letters.
 	injected map[string]bool
-	// looked is how many deliveries of each sender were looked up in the ledger.
+	// checkedDeliveries is the number of deliveries of each sender that were looked up in
+	// the ledger.
 	checkedDeliveries []int
-	// clockMoves: a signature may be a day old, or a day young.
+	// clockMoves is set while a signature may be a day too old or too new.
 	clockMoves atomic.Bool
 	// verify requests a comparison at the end of this round.
 	verify bool
-	// segmentsLost is when the segment store was removed below live projections.
+	// segmentsLost is the time at which the segment store was removed while the
+	// projections stayed.
 	segmentsLost time.Time
 }
 
-// Run starts a fleet and goes through the rounds. The tally says how far it came,
-// also with an error. The fleet is ended, its directory stays.
+// Run starts a fleet and runs the rounds. It returns the tally of the completed rounds
+// even if there is an error. It ends the fleet but keeps its directory.
 func Run(ctx context.Context, o Options) (t *Tally, err error) {
 	if o.VerifyEvery <= 0 {
 		o.VerifyEvery = DefaultVerifyEvery
@@ -87,7 +90,7 @@ func Run(ctx context.Context, o Options) (t *Tally, err error) {
 	if err := r.setUp(ctx); err != nil {
 		return t, fmt.Errorf("%s: begin: %w", o.Fleet.Setup, err)
 	}
-	var deck []fault // each fault once, in a random order, then refilled
+	var deck []fault // each fault once, in random order, then refilled
 	for n := 1; n <= o.Rounds; n++ {
 		if len(deck) == 0 {
 			deck = slices.Clone(faults)
@@ -103,7 +106,7 @@ func Run(ctx context.Context, o Options) (t *Tally, err error) {
 	return t, r.fleet.Stop()
 }
 
-// setUp makes the repositories and registers them.
+// setUp creates and registers the repositories.
 func (r *chaosRun) setUp(ctx context.Context) error {
 	if err := r.fleet.Start(ctx); err != nil {
 		return err
@@ -123,7 +126,7 @@ func (r *chaosRun) setUp(ctx context.Context) error {
 	return r.awaitModel(ctx)
 }
 
-// create makes repository number n.
+// create creates repository number n.
 func (r *chaosRun) create(ctx context.Context, n int) (*host.Repository, error) {
 	if n%2 == 1 {
 		return host.NewFork(ctx, r.fleet.RepositoriesDir(), n, r.o.Seed, r.senders[n-1].Repository)
@@ -131,13 +134,13 @@ func (r *chaosRun) create(ctx context.Context, n int) (*host.Repository, error) 
 	return host.NewRepository(ctx, r.fleet.RepositoriesDir(), n, r.o.Seed)
 }
 
-// toleratesStatus reports whether a fault explains a response to webhooks: while the
-// clock moves, a signature may be too old or too new.
+// toleratesStatus reports whether a fault explains a webhook response: while the clock
+// moves, a signature may be too old or too new.
 func (r *chaosRun) toleratesStatus(status int) bool {
 	return r.clockMoves.Load() && status >= 400 && status < 500
 }
 
-// runRound is one fault and what comes after it.
+// runRound runs one fault and the checks after it.
 func (r *chaosRun) runRound(ctx context.Context, n int, f fault) error {
 	began := time.Now()
 	r.verify = n%r.o.VerifyEvery == 0 || n == r.o.Rounds
@@ -161,7 +164,7 @@ func (r *chaosRun) runRound(ctx context.Context, n int, f fault) error {
 	return nil
 }
 
-// surviveFault pushes while the fault happens, and waits until all is well again.
+// surviveFault pushes while the fault happens, and waits until the invariant holds again.
 func (r *chaosRun) surviveFault(ctx context.Context, f fault) (recovery time.Duration, err error) {
 	stop := r.startPushing(ctx)
 	r.pauseRandomly(ctx, 200*time.Millisecond, 900*time.Millisecond)
@@ -181,7 +184,7 @@ func (r *chaosRun) surviveFault(ctx context.Context, f fault) (recovery time.Dur
 	return time.Since(repaired), err
 }
 
-// startPushing starts the senders; stop ends them.
+// startPushing starts the senders. stop stops them.
 func (r *chaosRun) startPushing(ctx context.Context) (stop func() error) {
 	ctx, cancel := context.WithCancel(ctx)
 	failures := make([]error, len(r.senders))
@@ -196,7 +199,7 @@ func (r *chaosRun) startPushing(ctx context.Context) (stop func() error) {
 	}
 }
 
-// flushSenders delivers again what was not acknowledged.
+// flushSenders redelivers everything that was not acknowledged.
 func (r *chaosRun) flushSenders(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, flushDeadline)
 	defer cancel()
@@ -209,7 +212,7 @@ func (r *chaosRun) flushSenders(ctx context.Context) error {
 	return errors.Join(failures...)
 }
 
-// sumCounts takes the senders' figures over; they do not run.
+// sumCounts adds up the counts of the senders, which must not be running.
 func (r *chaosRun) sumCounts() {
 	r.tally.Counts = host.Counts{}
 	for _, s := range r.senders {
@@ -223,10 +226,10 @@ func (r *chaosRun) sumCounts() {
 
 // pauseRandomly waits for a random time.
 func (r *chaosRun) pauseRandomly(ctx context.Context, least, most time.Duration) {
-	_ = clock.Sleep(ctx, least+time.Duration(r.random.Int64N(int64(most-least)))) // its callers check ctx
+	_ = clock.Sleep(ctx, least+time.Duration(r.random.Int64N(int64(most-least)))) // the callers check ctx
 }
 
-// selectFaults are those to choose from.
+// selectFaults returns the faults to choose from.
 func (r *chaosRun) selectFaults() ([]fault, error) {
 	var out []fault
 	for _, f := range allFaults {

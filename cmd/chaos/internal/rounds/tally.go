@@ -13,31 +13,32 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/accounting"
 )
 
-// Tally is what a run came to.
+// Tally holds the results of a run.
 type Tally struct {
 	Setup fleet.Setup
-	// Recoveries are those of the rounds that passed, by fault.
+	// Recoveries holds the recovery times of the rounds that passed, by fault.
 	Recoveries map[string][]time.Duration
 	Counts     host.Counts
-	// Verified counts the comparisons with a rebuild, DiskExits the processes that
-	// ended over a full disk.
+	// Verified counts the comparisons with a rebuild. DiskExits counts the processes that
+	// ended because of a full disk.
 	Verified, DiskExits int
-	// Followed counts the deliveries that the ledger had an outcome of.
+	// Followed counts the deliveries with an outcome in the ledger.
 	Followed int
 	Damage   Damage
-	// Account is the last one read from the log.
+	// Account is the last account of the log.
 	Account *accounting.Account
-	// Most has the largest figure seen of each bound.
+	// Most holds the largest observed value of each bound.
 	Most    map[string]float64
 	Skipped map[string]bool
 }
 
-// Damage counts what happened to damaged stores.
+// Damage counts the outcomes of damaged stores.
 type Damage struct {
-	// Rebuilt: the start rebuilt the store. Later: a running process did. ByVerify:
-	// only the comparison found it. Harmless: there was no damage to find.
+	// Rebuilt counts stores that the start rebuilt, Later those whose damage a running
+	// process found, ByVerify those whose damage only the comparison found, and Harmless
+	// those without damage to find.
 	Rebuilt, Later, ByVerify, Harmless int
-	// Started are those whose outcome is open.
+	// Started counts the stores whose outcome is not known yet.
 	Started int
 }
 
@@ -57,7 +58,7 @@ func (t *Tally) recordMax(name string, figure float64) { t.Most[name] = max(t.Mo
 
 func (t *Tally) noteSkipped(why string) { t.Skipped[why] = true }
 
-// Rounds is how many passed.
+// Rounds returns the number of rounds that passed.
 func (t *Tally) Rounds() int {
 	n := 0
 	for _, times := range t.Recoveries {
@@ -66,7 +67,7 @@ func (t *Tally) Rounds() int {
 	return n
 }
 
-// Markdown prints the tallies as the tables of docs/reliability.md.
+// Markdown formats tallies as the tables of docs/reliability.md.
 func Markdown(tallies []*Tally) string {
 	var b strings.Builder
 	b.WriteString("| fault |")

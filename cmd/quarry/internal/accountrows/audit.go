@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// auditRows opens the entries and the chain of a topic.
+// auditRows opens the audit entries and the hash chain of a topic.
 func (a *Rows) auditRows(topic event.Topic, decoder *projections.Decoder) (*auditrows.Projection, error) {
 	p, err := auditrows.New(auditrows.Options{
 		Topic: topic, Store: a.Store, Decoder: decoder, Refused: refusalOf(a.Directory),
@@ -24,10 +24,10 @@ func (a *Rows) auditRows(topic event.Topic, decoder *projections.Decoder) (*audi
 	return p, nil
 }
 
-// refusalOf says why the record that is being applied has no effect.
+// refusalOf returns a function that returns why the current record has no effect.
 func refusalOf(d *accounts.Directory) func(event.Position) string {
 	return func(at event.Position) string {
-		why, _ := d.Outcome(at) // the directory is applied before, and knows
+		why, _ := d.Outcome(at) // the directory was applied before, so it knows
 		return string(why)
 	}
 }
@@ -43,20 +43,21 @@ func (a *Rows) followAudit() error {
 	return err
 }
 
-// catchUpTimeout bounds how long the rows of a stopped server take to read what
-// the log has.
+// catchUpTimeout bounds the time that the rows of a stopped server take to catch up with
+// the log.
 const catchUpTimeout = 30 * time.Minute
 
 // Retention is how long entries are kept.
 func (a *Rows) Retention() time.Duration { return a.o.Config.Audit.Retention.Std() }
 
-// TryHold keeps the audit log from being trimmed, and from a second verification, until
-// the caller calls release. It reports false while another holds it.
+// TryHold prevents trims of the audit log and a second verification until the caller
+// calls release. It reports false if another caller holds it.
 func (a *Rows) TryHold() (release func(), held bool) {
 	return a.verifyMutex.Unlock, a.verifyMutex.TryLock()
 }
 
-// AwaitAll waits until both topics are as the log had them at the start.
+// AwaitAll waits until both topics have been applied up to the end that the log had at
+// the start.
 func (a *Rows) AwaitAll(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTimeout)
 	defer cancel()

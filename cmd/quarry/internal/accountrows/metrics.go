@@ -4,7 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// rowsMetrics say how far accounts and audit log are behind the log.
+// rowsMetrics report how far accounts and audit log lag behind the log.
 type rowsMetrics struct {
 	reg              prometheus.Registerer
 	records, seconds *prometheus.GaugeVec

@@ -27,27 +27,27 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A projection implements what the Service reads, and knows nothing of it.
+// A projection implements the interface that auth.Service reads, without depending on it.
 var _ auth.Directory = (*accounts.Directory)(nil)
 
-// errAccountsCatchingUp is why a server that has just begun is not ready.
+// errAccountsCatchingUp is the reason why a server that has just started is not ready.
 var errAccountsCatchingUp = errors.New("the accounts are catching up with the log")
 
-// Rows are the rows of accounts, numbers and audit log: a store of their own,
-// which a replay of the index leaves alone, with a Runner for each topic.
+// Rows stores accounts, numbers and audit log in a separate store, which a replay of the
+// index does not touch. Each topic has its own Runner.
 type Rows struct {
 	o         Options
 	Log       eventlog.Log
 	Store     *store.Store
 	Directory *accounts.Directory
 	Numbers   *numbers.Numbers
-	Audit     []*auditrows.Projection // of both topics
+	Audit     []*auditrows.Projection // for both topics
 	runners   []*topicRunner
 	metrics   *rowsMetrics
-	// damaged takes the first damaged file that is met while rows are read.
+	// damaged receives the first damaged file that a read of the rows finds.
 	damaged chan error
-	// verifyMutex is held by the one verification, or by what trims the log: a verification
-	// reads the log from its beginning.
+	// verifyMutex is held by a verification, which reads the log from its beginning, or
+	// by a trim of the log.
 	verifyMutex sync.Mutex
 }
 
@@ -57,19 +57,19 @@ type topicRunner struct {
 	runner *projections.Runner
 }
 
-// Options are what the rows are made of. All are required but DiskFull.
+// Options are the options of Open. All except DiskFull are required.
 type Options struct {
 	Config *config.Config
 	Log    eventlog.Log
 	Damage *repair.Metrics
-	// DiskFull is called by a store that cannot write for want of space.
+	// DiskFull is called when a store cannot write because the disk is full.
 	DiskFull   func()
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
 
-// Open opens the rows. Those that are damaged, or that another version of the
-// program wrote, are dropped, and read from the log again: they are few.
+// Open opens the rows. Rows that are damaged, or that another version of the program
+// wrote, are dropped and rebuilt from the log; there are few of them.
 func Open(o Options) (*Rows, error) {
 	err := projections.CheckMark(o.Config.AccountsDir())
 	if err == nil {
@@ -92,7 +92,7 @@ func Open(o Options) (*Rows, error) {
 }
 
 func openAccountStore(o Options) (_ *Rows, err error) {
-	// Rows contain hashes of passwords: only the server's user may read them.
+	// Rows contain password hashes, so only the server's user may read them.
 	if err := os.MkdirAll(o.Config.AccountsDir(), 0o700); err != nil {
 		return nil, fmt.Errorf("open the rows of the accounts: %w", err)
 	}
@@ -117,7 +117,7 @@ func openAccountStore(o Options) (_ *Rows, err error) {
 	return a, nil
 }
 
-// NoteDamage has Run end, so that the next start rebuilds the rows.
+// NoteDamage makes Run return, so that the next start rebuilds the rows.
 func (a *Rows) NoteDamage(d *store.DamageError) {
 	select {
 	case a.damaged <- d:
@@ -125,8 +125,8 @@ func (a *Rows) NoteDamage(d *store.DamageError) {
 	}
 }
 
-// followAccounts opens the projections of event.TopicAccounts. A projection that is
-// applied after the directory may get the outcome of the record from it.
+// followAccounts opens the projections of event.TopicAccounts. Projections that run after
+// the directory can get the outcome of the record from it.
 func (a *Rows) followAccounts() (err error) {
 	decoder := projections.NewDecoder(nil)
 	a.Directory, err = accounts.Open(accounts.Options{Store: a.Store, Decoder: decoder, Registerer: a.o.Registerer})
@@ -149,7 +149,7 @@ func (a *Rows) followAccounts() (err error) {
 	return nil
 }
 
-// followTopic has projections applied to a topic; they are applied in this order.
+// followTopic adds a runner that applies a topic to projections, in the given order.
 func (a *Rows) followTopic(topic event.Topic, decoder *projections.Decoder, of ...projections.Projection) (*projections.Runner, error) {
 	runner, err := projections.New(projections.Options{
 		Store: a.Store, Log: a.Log, Decoder: decoder, Projections: of, Topic: topic,
@@ -162,7 +162,8 @@ func (a *Rows) followTopic(topic event.Topic, decoder *projections.Decoder, of .
 	return runner, nil
 }
 
-// accountsProgress is how often it is said how far a start is that reads much.
+// accountsProgress is the interval at which a long catch-up at the start logs its
+// progress.
 const accountsProgress = 5 * time.Second
 
 // Run applies the topics until ctx ends.
@@ -192,7 +193,7 @@ func (a *Rows) Run(ctx context.Context) error {
 	return repair.MarkDamaged(a.Store, g.Wait())
 }
 
-// explainAheadOfLog says what helps where the rows have seen records that the log has not.
+// explainAheadOfLog adds a remedy to the error that rows are ahead of the log.
 func (a *Rows) explainAheadOfLog(err error) error {
 	if errors.Is(err, eventlog.ErrOffsetOutOfRange) {
 		return fmt.Errorf("%w: if the log is an older copy, or another one, remove %s; it will be rebuilt", err, a.o.Config.AccountsDir())
@@ -200,8 +201,8 @@ func (a *Rows) explainAheadOfLog(err error) error {
 	return err
 }
 
-// updateLagMetrics keeps the gauges of the lag current. A log that does not answer leaves
-// them as they are.
+// updateLagMetrics keeps the lag gauges current. If the log does not answer, it leaves
+// them unchanged.
 func (a *Rows) updateLagMetrics(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -223,8 +224,9 @@ func (a *Rows) logProgress() {
 	}
 }
 
-// CheckReady is nil once the accounts are as the log had them at the start: revoked
-// credentials are no longer accepted. The audit log may be behind.
+// CheckReady returns nil once the accounts have applied everything that the log held at
+// the start, so that revoked credentials are no longer accepted. The audit log may still
+// lag.
 func (a *Rows) CheckReady() error {
 	select {
 	case <-a.AccountsRunner().CaughtUp():
@@ -234,10 +236,10 @@ func (a *Rows) CheckReady() error {
 	}
 }
 
-// AccountsRunner is that of event.TopicAccounts, the first.
+// AccountsRunner returns the runner of event.TopicAccounts, which is the first one.
 func (a *Rows) AccountsRunner() *projections.Runner { return a.runners[0].runner }
 
-// Close closes the rows. Run has returned.
+// Close closes the rows. Run must have returned.
 func (a *Rows) Close() error {
 	if a.Directory != nil {
 		a.Directory.Close()
@@ -259,14 +261,14 @@ type Events struct{ log eventlog.Log }
 
 var _ auth.Appender = Events{}
 
-// NewEvents returns what appends to the accounts of a log.
+// NewEvents returns an appender of account events to log.
 func NewEvents(log eventlog.Log) Events { return Events{log} }
 
-// accountSource is the CloudEvents source of events of the accounts.
+// accountSource is the CloudEvents source of account events.
 const accountSource = "/query/auth"
 
-// Append implements auth.Appender. The events are durable together or, if a broker
-// fails meanwhile, the first of them; a second try has no second effect.
+// Append implements auth.Appender. Either all events become durable or, if a broker fails
+// in between, a prefix of them. Appending them again has no second effect.
 func (a Events) Append(ctx context.Context, events ...event.Event) (event.Position, error) {
 	records := make([]event.Record, len(events))
 	for i, ev := range events {

@@ -9,12 +9,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// trimEvery is how often a log that does not do so by itself loses what the audit
-// log need not keep.
+// trimEvery is the interval at which audit records that are no longer needed are trimmed
+// from a log that does not trim itself.
 const trimEvery = time.Hour
 
-// TrimAudit deletes records of event.TopicAudit whose entries were pruned. What
-// fails is tried again the next time; a verification goes before it.
+// TrimAudit deletes records of event.TopicAudit whose entries were pruned. A failed trim
+// is retried the next time. TrimAudit does nothing while a verification runs.
 func (a *Rows) TrimAudit(ctx context.Context, log eventlog.Trimmer) {
 	plan, err := auditrows.PlanTrim(ctx, a.Store, log, a.o.Config.Audit.Retention.Std())
 	if err == nil && plan.First < plan.Before && a.verifyMutex.TryLock() {

@@ -15,7 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Log is what the API reads of the audit log.
+// Log implements the API's reads of the audit log.
 type Log struct {
 	rows *accountrows.Rows
 	log  *auditrows.Log
@@ -24,21 +24,22 @@ type Log struct {
 
 var _ api.AuditLog = (*Log)(nil)
 
-// sealPurpose distinguishes the key of seals from others derived from the secret.
+// sealPurpose separates the key of the seals from other keys that are derived from the
+// secret.
 const sealPurpose = "seals of the audit log"
 
-// SealKey returns the key of the seals of the audit log.
+// SealKey returns the key of the audit log's seals.
 func SealKey(secret secrets.Master) *auditrows.Key {
 	return auditrows.NewKey(secret.DeriveKey(sealPurpose))
 }
 
-// New returns what rows have of the audit log, whose seals the secret proves.
+// New returns the audit log of rows. secret is used to check its seals.
 func New(rows *accountrows.Rows, secret secrets.Master) *Log {
 	return &Log{rows: rows, log: auditrows.NewLog(rows.Store), key: SealKey(secret)}
 }
 
-// numberTarget has an entry name a repository whose access was changed by its number: the
-// event, and the entry, have the ID; all other entries have names.
+// numberTarget changes the target of an entry about repository access from an ID to a
+// number. The event and the entry contain the ID; all other entries contain names.
 func (l *Log) numberTarget(e *auditlog.Entry) {
 	if e.Action != audit.AccessChanged {
 		return
@@ -72,7 +73,8 @@ func (l *Log) Export(ctx context.Context, q auditlog.Query, after string, emit f
 // Heads implements api.AuditLog.
 func (l *Log) Heads(context.Context) ([]auditlog.Head, error) { return l.log.Heads() }
 
-// Verify implements api.AuditLog. One runs at a time: each reads the whole log.
+// Verify implements api.AuditLog. Only one verification runs at a time, because each
+// reads the whole log.
 func (l *Log) Verify(ctx context.Context, heads []string, progress func(auditlog.Report) error) (*auditlog.Report, error) {
 	pins := make([]auditlog.Pin, len(heads))
 	for i, text := range heads {

@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 )
 
-// openRows returns the rows of an empty log, which follow it until the test ends.
+// openRows returns the rows of an empty log and applies the log until the test ends.
 func openRows(t *testing.T) *accountrows.Rows {
 	t.Helper()
 	c := config.Default()
@@ -48,8 +48,8 @@ func openRows(t *testing.T) *accountrows.Rows {
 	return rows
 }
 
-// TestEmptyLogIsVerified verifies a log without entries, one at a time, and refuses heads
-// and cursors that are none.
+// TestEmptyLogIsVerified verifies a log without entries, one verification at a time, and
+// checks that invalid heads and cursors are refused.
 func TestEmptyLogIsVerified(t *testing.T) {
 	rows := openRows(t)
 	l := New(rows, secrets.Master("secret of the test"))

@@ -24,7 +24,7 @@ import (
 type installation struct {
 	dir string
 	log *embeddedlog.Log
-	n   int // checkpoints made
+	n   int // number of checkpoints created
 }
 
 func newInstallation(t *testing.T) *installation {
@@ -50,13 +50,14 @@ func writeFile(t *testing.T, path, text string) {
 	}
 }
 
-// segmentID returns the ID of a segment of a test.
+// segmentID returns the ID of the nth test segment.
 func segmentID(n int) string {
 	sum := sha256.Sum256(fmt.Append(nil, n))
 	return hex.EncodeToString(sum[:16])
 }
 
-// indexSegment appends what a worker appends for a push, and puts the segment to the store.
+// indexSegment appends the events that a worker appends for a push, and stores the
+// segment.
 func (i *installation) indexSegment(t *testing.T, n int) {
 	t.Helper()
 	writeFile(t, filepath.Join(i.dir, "segments", segmentName(segmentID(n))), strings.Repeat(fmt.Sprint("text of ", n, "\n"), 100))
@@ -78,7 +79,7 @@ func (i *installation) append(t *testing.T, ev event.Event) {
 	}
 }
 
-// newSource makes a checkpoint.
+// newSource creates a checkpoint.
 func (i *installation) newSource(t *testing.T) Source {
 	t.Helper()
 	i.n++
@@ -220,10 +221,10 @@ func TestBackupIsIncremental(t *testing.T) {
 			t.Error("an object that no record names was copied")
 		}
 	}
-	if second.Totals.Files < 21 || second.Copied.Files > 5 { // the segment, and files of the log that changed
+	if second.Totals.Files < 21 || second.Copied.Files > 5 { // the segment, and the changed files of the log
 		t.Errorf("%d of %d files were copied", second.Copied.Files, second.Totals.Files)
 	}
-	// After a restore the times differ, and the bytes do not.
+	// After a restore the times differ, but not the bytes.
 	now := time.Now().Add(time.Hour)
 	for n := range 21 {
 		if err := os.Chtimes(filepath.Join(i.dir, "segments", segmentName(segmentID(n))), now, now); err != nil {
@@ -289,7 +290,7 @@ func TestMissingObjectsAreNamed(t *testing.T) {
 	}
 }
 
-// TestDamageIsFound turns one byte of each file of a backup.
+// TestDamageIsFound flips one byte in each file of a backup.
 func TestDamageIsFound(t *testing.T) {
 	i, dir := newInstallation(t), filepath.Join(t.TempDir(), "backups")
 	i.indexSegment(t, 1)
@@ -359,7 +360,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// TestManifestsOfOthers shows which heads and paths are refused.
+// TestManifestsOfOthers checks which heads and paths are rejected.
 func TestManifestsOfOthers(t *testing.T) {
 	head := Manifest{Version: FormatVersion, Log: LogEmbedded, Release: "v9.9.9", Formats: map[string]int{"segment": 1}}
 	newer, newerSegments := head, head
@@ -396,7 +397,7 @@ func TestManifestsOfOthers(t *testing.T) {
 	}
 }
 
-// TestOneWriter shows that a second backup to the same directory is refused.
+// TestOneWriter checks that a concurrent backup to the same directory is refused.
 func TestOneWriter(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "backups")
 	d := mustCreate(t, dir)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBackupDiesAfterAnyFile takes the directory as it is after each file of a second
-// backup: the first generation can be restored, and another backup completes.
+// TestBackupDiesAfterAnyFile takes a snapshot of the directory after each file of a
+// second backup: the first generation can be restored, and another backup completes.
 func TestBackupDiesAfterAnyFile(t *testing.T) {
 	i, dir, states := newInstallation(t), filepath.Join(t.TempDir(), "backups"), t.TempDir()
 	i.indexSegment(t, 1)
@@ -47,9 +47,8 @@ func TestBackupDiesAfterAnyFile(t *testing.T) {
 	}
 }
 
-// TestRestoreDiesAfterAnyFile takes the target as it is after each file: it does
-// not count as complete, and the restore continues, even where the last file is
-// incomplete.
+// TestRestoreDiesAfterAnyFile takes a snapshot of the target after each file: it does not
+// count as complete, and the restore resumes, even if the last file is incomplete.
 func TestRestoreDiesAfterAnyFile(t *testing.T) {
 	i, dir, states := newInstallation(t), filepath.Join(t.TempDir(), "backups"), t.TempDir()
 	i.indexSegment(t, 1)

@@ -16,17 +16,17 @@ import (
 const (
 	generationsDir = "generations"
 	objectsDir     = "objects"
-	// tempPrefix begins the names of files that are being written.
+	// tempPrefix is the prefix of files that are still being written.
 	tempPrefix = "~"
 )
 
 // Directory is a backup directory.
 type Directory struct {
 	path string
-	lock *boot.Directory // nil if it was opened to be read
+	lock *boot.Directory // nil if the directory was opened for reading
 }
 
-// Open opens a backup directory to read it.
+// Open opens a backup directory for reading.
 func Open(path string) (*Directory, error) {
 	d := &Directory{path: path}
 	if info, err := os.Stat(d.generationsPath()); err != nil || !info.IsDir() {
@@ -35,8 +35,8 @@ func Open(path string) (*Directory, error) {
 	return d, nil
 }
 
-// Create opens a backup directory to write to it, and makes it if it is missing or
-// empty. The caller closes it.
+// Create opens a backup directory for writing. It creates the directory if it is missing
+// or empty. The caller must close it.
 func Create(path string) (*Directory, error) {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return nil, fmt.Errorf("make the backup directory: %w", err)
@@ -58,7 +58,7 @@ func Create(path string) (*Directory, error) {
 	return d, nil
 }
 
-// Close ends the use of d.
+// Close unlocks the directory.
 func (d *Directory) Close() error {
 	if d.lock == nil {
 		return nil
@@ -66,8 +66,8 @@ func (d *Directory) Close() error {
 	return d.lock.Close()
 }
 
-// refuseOtherFiles returns an error if dir has entries other than the expected ones.
-// A file system has a directory lost+found at its root.
+// refuseOtherFiles returns an error if dir has entries other than the expected ones. It
+// ignores lost+found, which a file system creates at its root.
 func refuseOtherFiles(dir string, expected ...string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -81,7 +81,8 @@ func refuseOtherFiles(dir string, expected ...string) error {
 	return nil
 }
 
-// prepareDirectories makes the directories and removes what a process that died was writing.
+// prepareDirectories creates the directories and removes the partial files of a process
+// that died.
 func (d *Directory) prepareDirectories() error {
 	for _, dir := range []string{d.objectsPath(), d.generationsPath()} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -114,7 +115,7 @@ func (d *Directory) manifestPath(generation int) string {
 	return filepath.Join(d.generationsPath(), fmt.Sprintf("%06d", generation))
 }
 
-// Generations returns the numbers of the generations, the oldest first.
+// Generations returns the numbers of the generations, oldest first.
 func (d *Directory) Generations() ([]int, error) {
 	entries, err := os.ReadDir(d.generationsPath())
 	if err != nil {
@@ -152,7 +153,7 @@ func (d *Directory) Describe(generation int) (Manifest, Totals, error) {
 	return readManifest(d.manifestPath(generation), func(File) error { return nil })
 }
 
-// syncDirectory makes names in a directory durable.
+// syncDirectory makes the names in a directory durable.
 func syncDirectory(path string) error {
 	f, err := os.Open(path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// lastName is a file in a data directory that says when it was last backed up.
+// lastName is a file in a data directory that records its last backup.
 const lastName = "last-backup.json"
 
 // Last is the last backup of a data directory.
@@ -19,7 +19,7 @@ type Last struct {
 	Generation int       `json:"generation"`
 }
 
-// NoteLast leaves in a data directory that it was backed up.
+// NoteLast records in a data directory that it was backed up.
 func NoteLast(data, directory string, r *Result) error {
 	directory, err := filepath.Abs(directory)
 	if err != nil {
@@ -32,7 +32,8 @@ func NoteLast(data, directory string, r *Result) error {
 	return replaceFile(filepath.Join(data, lastName), append(b, '\n'))
 }
 
-// ReadLast returns the last backup of a data directory, the zero Last if there is none.
+// ReadLast returns the last backup of a data directory, or the zero Last if there is
+// none.
 func ReadLast(data string) (last Last, err error) {
 	b, err := os.ReadFile(filepath.Join(data, lastName))
 	if errors.Is(err, fs.ErrNotExist) {

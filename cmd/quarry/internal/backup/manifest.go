@@ -18,23 +18,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// FormatVersion is the version of backup directories that this release writes and reads.
+// FormatVersion is the version of backup directories that this release reads and writes.
 const FormatVersion = 1
 
 const (
-	// MaxFiles bounds the files of a generation.
+	// MaxFiles bounds the number of files in a generation.
 	MaxFiles = 1 << 20
-	// maxLineBytes bounds a line of a manifest: the first has the position of each of
-	// at most 1,024 partitions of a topic.
+	// maxLineBytes bounds a line of a manifest. The first line contains a position for
+	// each of the at most 1,024 partitions of a topic.
 	maxLineBytes = 1 << 20
-	// maxMissingNames bounds the names of missing objects in a manifest.
+	// maxMissingNames bounds the number of missing objects that a manifest names.
 	maxMissingNames = 20
 )
 
-// ErrManifest says that a manifest is not what was written.
+// ErrManifest means that a manifest differs from what was written.
 var ErrManifest = errors.New("damaged manifest")
 
-// Values of Manifest.Log and Manifest.Secret.
+// These are the values of Manifest.Log and Manifest.Secret.
 const (
 	LogEmbedded      = "embedded"
 	LogKafka         = "kafka"
@@ -50,14 +50,15 @@ type Manifest struct {
 	Log       string         `json:"log"`
 	Secret    string         `json:"secret"`
 	Formats   map[string]int `json:"formats"`
-	// Positions are, for each partition, the first that is not in the backup.
+	// Positions holds for each partition the first position that is not in the backup.
 	Positions []event.Position `json:"positions"`
-	// Missing counts the objects that live records name and the segment store lacked.
+	// Missing is the number of objects that live records name but the segment store
+	// lacked.
 	Missing      int      `json:"missing"`
 	MissingNames []string `json:"missingNames,omitempty"`
 }
 
-// Sum is a SHA-256.
+// Sum is a SHA-256 hash.
 type Sum [sha256.Size]byte
 
 // String returns 64 hexadecimal characters.
@@ -83,27 +84,27 @@ type File struct {
 	Modified time.Time `json:"modified"`
 }
 
-// Totals are the last line of a manifest.
+// Totals is the last line of a manifest.
 type Totals struct {
 	Files int   `json:"files"`
 	Bytes int64 `json:"bytes"`
-	// SHA256 is that of the bytes of the manifest before the last line.
+	// SHA256 is the hash of all bytes of the manifest before the last line.
 	SHA256 Sum `json:"sha256"`
 }
 
-// Parts of the paths in a manifest.
+// These are parts of the paths in a manifest.
 const (
 	logFolder     = "log/"
 	segmentFolder = "segments/"
 	secretPath    = SecretName
 )
 
-// SecretName is the file of the secret in a data directory.
+// SecretName is the name of the secret's file in a data directory.
 const SecretName = "secret.key"
 
 var namePattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
-// checkPath refuses a path that a restore must not write.
+// checkPath rejects a path that a restore must not write.
 func checkPath(path string) error {
 	if path == secretPath {
 		return nil
@@ -145,7 +146,7 @@ func (m *manifestWriter) writeLine(v any) {
 	m.err = err
 }
 
-// addFile writes the line of a file. Files come in the order of their paths.
+// addFile writes the line of a file. Files must be added in the order of their paths.
 func (m *manifestWriter) addFile(f File) {
 	m.writeLine(&f)
 	m.totals.Files++
@@ -165,9 +166,9 @@ func (m *manifestWriter) close() (Totals, error) {
 	return m.totals, m.err
 }
 
-// readManifest reads a manifest and calls visit for each file. What visit was given
-// is only certain once readManifest has returned without an error: a manifest that
-// was cut looks like a whole one up to its end.
+// readManifest reads a manifest and calls visit for each file. The files are valid only
+// if readManifest returns without an error: a truncated manifest looks complete until its
+// end.
 func readManifest(path string, visit func(File) error) (Manifest, Totals, error) {
 	var head Manifest
 	f, err := os.Open(path)
@@ -183,7 +184,7 @@ func readManifest(path string, visit func(File) error) (Manifest, Totals, error)
 	return head, totals, nil
 }
 
-// manifestRow is a File or, with the member files, the Totals.
+// manifestRow is a File or, if it has the member files, the Totals.
 type manifestRow struct {
 	Path     string    `json:"path"`
 	Size     int64     `json:"size"`
@@ -249,7 +250,7 @@ func (r *manifestReader) checkFile(f *File) error {
 	return nil
 }
 
-// checkTotals compares the last line with what came before it.
+// checkTotals compares the last line with the preceding lines.
 func (r *manifestReader) checkTotals(said Totals) (Totals, error) {
 	r.hash.Sum(r.seen.SHA256[:0])
 	if said != r.seen {
@@ -261,7 +262,8 @@ func (r *manifestReader) checkTotals(said Totals) (Totals, error) {
 	return said, nil
 }
 
-// readLine returns the next line with its line feed. It is valid until the next call.
+// readLine returns the next line, including its line feed. It is valid until the next
+// call.
 func (r *manifestReader) readLine() ([]byte, error) {
 	var line []byte
 	for {

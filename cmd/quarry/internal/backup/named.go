@@ -12,19 +12,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// naming finds in the records of a log which objects they name. Memory grows with the
-// objects that are there, and with those that are missing at one time.
+// objectScan finds the objects that the records of a log name. Its memory grows with the
+// number of existing objects and of objects that are missing at one time.
 type objectScan struct {
-	present map[string]bool // objects of the segment store; true: a record names it
-	// all says that a record cannot be read: any object may be named by it.
+	present map[string]bool // objects of the segment store; true if a record names the object
+	// keepAll is set if a record cannot be read, because that record may name any object.
 	keepAll bool
-	// missing are objects that the store lacks and that something live names, with the
-	// repository whose removal ends that; 0 for segments, which a merge ends.
+	// missing holds objects that the store lacks but a live record names. The value is
+	// the repository whose removal makes the object unnecessary, or 0 for segments, which
+	// a merge makes unnecessary.
 	missing map[string]code.RepositoryID
 }
 
-// scanLog reads every record of the events below the ends. It returns how many
-// records there are.
+// scanLog reads all event records below the ends. It returns the number of records.
 func (n *objectScan) scanLog(ctx context.Context, log eventlog.Log, ends []event.Offset) (records int64, err error) {
 	for partition, end := range ends {
 		read, err := n.readPartition(ctx, log, int32(partition), end)
@@ -51,7 +51,7 @@ func (n *objectScan) applyRecord(rec event.Record) {
 	switch event.TypeOf(rec) {
 	case event.TypeRevisionIndexed, event.TypeSegmentsMerged, event.TypeRepositoryRemoved, event.TypeScipUploaded:
 	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeDelivery, event.TypePushesHandled, event.TypeErasureRequested:
-		return // most records: they name no object
+		return // most records name no object
 	}
 	_, ev, err := event.Decode(rec)
 	if err != nil {
@@ -75,7 +75,7 @@ func (n *objectScan) applyRecord(rec event.Record) {
 				delete(n.missing, segmentName(id))
 			}
 		}
-	case *event.ScipUploaded: // one that is not there was replaced by a later one
+	case *event.ScipUploaded: // a missing one was replaced by a later upload
 		if _, ok := n.present[e.Object]; ok {
 			n.present[e.Object] = true
 		}
@@ -94,7 +94,7 @@ func (n *objectScan) markNamed(object string, of code.RepositoryID) {
 	}
 }
 
-// listNamed returns the names of the objects to back up, in order.
+// listNamed returns the names of the objects to back up, in sorted order.
 func (n *objectScan) listNamed() []string {
 	var out []string
 	for name, named := range n.present {

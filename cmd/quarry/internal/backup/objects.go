@@ -11,20 +11,20 @@ import (
 	"path/filepath"
 )
 
-// copyBytes is how much of a file is in memory.
+// copyBytes is the size of the copy buffer.
 const copyBytes = 1 << 20
 
-// copyHashed copies r to w and returns the SHA-256 and the number of the bytes.
+// copyHashed copies r to w and returns the SHA-256 and the number of bytes.
 func copyHashed(ctx context.Context, w io.Writer, r io.Reader) (s Sum, n int64, err error) {
 	h := sha256.New()
 	buf := make([]byte, copyBytes)
-	// Without its methods, r cannot take another way than through buf.
+	// Hide the methods of r, so that io.CopyBuffer uses buf.
 	n, err = io.CopyBuffer(io.MultiWriter(h, w), struct{ io.Reader }{contextReader{ctx, r}}, buf)
 	h.Sum(s[:0])
 	return s, n, err
 }
 
-// contextReader ends a copy when ctx ends.
+// contextReader stops reading when ctx ends.
 type contextReader struct {
 	ctx context.Context
 	r   io.Reader
@@ -38,7 +38,7 @@ func (c contextReader) Read(b []byte) (int, error) {
 	return c.r.Read(b)
 }
 
-// openRegular opens a file to read it, and refuses what is no regular file: a FIFO
+// openRegular opens a regular file for reading. It rejects other files: reading a FIFO
 // would never end.
 func openRegular(path string) (*os.File, fs.FileInfo, error) {
 	info, err := os.Lstat(path)
@@ -68,14 +68,14 @@ func hashFile(ctx context.Context, path string) (s Sum, n int64, err error) {
 	return copyHashed(ctx, io.Discard, f)
 }
 
-// hasObject reports whether an object is there with that size. What its bytes are is
-// for Verify.
+// hasObject reports whether an object of that size exists. It does not check the bytes;
+// Verify does.
 func (d *Directory) hasObject(s Sum, size int64) bool {
 	info, err := os.Lstat(d.objectPath(s))
 	return err == nil && info.Mode().IsRegular() && info.Size() == size
 }
 
-// putObject makes an object of the file at path, unless it is there. It returns when the
+// putObject adds the file at path as an object, unless it exists. It returns when the
 // object is durable.
 func (d *Directory) putObject(ctx context.Context, path string) (f File, added bool, err error) {
 	in, info, err := openRegular(path)
@@ -89,7 +89,7 @@ func (d *Directory) putObject(ctx context.Context, path string) (f File, added b
 	}
 	defer func() {
 		if err != nil || !added {
-			_ = os.Remove(out.Name()) // what stays is removed by the next run
+			_ = os.Remove(out.Name()) // if this fails, the next run removes the file
 		}
 	}()
 	f.Modified = info.ModTime().UTC()

@@ -15,26 +15,26 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 )
 
-// Target is where a generation is restored to.
+// Target is the place to restore a generation to.
 type Target struct {
-	// Data is the data directory, Log and Segments those of the log and of the segment
-	// store, inside of it or elsewhere.
+	// Data is the data directory. Log and Segments are the directories of the log and of
+	// the segment store, inside or outside of Data.
 	Data, Log, Segments string
-	// Kafka says that the settings have the log on brokers.
+	// Kafka is set if the log of the settings is on brokers.
 	Kafka bool
 }
 
-// RestoreOptions are those of Restore.
+// RestoreOptions are the options of Restore.
 type RestoreOptions struct {
-	// Compare reads everything again that was written.
+	// Compare reads back and compares everything that was written.
 	Compare  bool
 	Progress func(Progress)
 }
 
-// markerName is a file in a data directory that is being restored.
+// markerName is a file in a data directory whose restore is not complete.
 const markerName = "RESTORING"
 
-// marker says what is being restored.
+// marker identifies the restore in progress.
 type marker struct {
 	Backup     string `json:"backup"`
 	Generation int    `json:"generation"`
@@ -69,7 +69,7 @@ func readMarker(data string) (*marker, error) {
 	return m, nil
 }
 
-// restoring is one call of Restore.
+// restoreRun is one call of Restore.
 type restoreRun struct {
 	d          *Directory
 	generation int
@@ -78,11 +78,11 @@ type restoreRun struct {
 	manifest   Manifest
 	totals     Totals
 	done       Progress
-	folders    map[string]bool // that files were written to
+	folders    map[string]bool // folders that files were written to
 }
 
-// Restore writes a generation to an empty target. Where a call ended halfway, a second
-// one goes on.
+// Restore writes a generation to an empty target. If an earlier call was interrupted, a
+// second call resumes it.
 func (d *Directory) Restore(ctx context.Context, generation int, to Target, o RestoreOptions) (m Manifest, t Totals, err error) {
 	if o.Progress == nil {
 		o.Progress = func(Progress) {}
@@ -94,7 +94,8 @@ func (d *Directory) Restore(ctx context.Context, generation int, to Target, o Re
 	if err := r.checkFit(); err != nil {
 		return m, t, err
 	}
-	// Before the lock: it would make a file in a directory that is another's.
+	// Check the target before locking it: a lock would create a file in a directory that
+	// may belong to someone else.
 	if err := r.checkTarget(); err != nil {
 		return m, t, err
 	}
@@ -106,7 +107,7 @@ func (d *Directory) Restore(ctx context.Context, generation int, to Target, o Re
 	return r.manifest, r.totals, r.restoreAll(ctx)
 }
 
-// checkFit refuses a backup that this release, or this configuration, cannot use.
+// checkFit rejects a backup that this release, or this configuration, cannot use.
 func (r *restoreRun) checkFit() error {
 	known := formatVersions()
 	for name, version := range r.manifest.Formats {
@@ -120,7 +121,7 @@ func (r *restoreRun) checkFit() error {
 	return nil
 }
 
-// checkTarget refuses a target that is not empty, unless an earlier call of the same
+// checkTarget rejects a target that is not empty, unless an earlier call of the same
 // restore has begun to fill it.
 func (r *restoreRun) checkTarget() error {
 	m, err := readMarker(r.to.Data)
@@ -190,7 +191,7 @@ func (r *restoreRun) writeMarker() error {
 	return replaceFile(filepath.Join(r.to.Data, markerName), b)
 }
 
-// replaceFile makes path a file with the text, all of it or nothing, durably.
+// replaceFile durably replaces the file at path with text, completely or not at all.
 func replaceFile(path string, text []byte) error {
 	f, err := os.OpenFile(path+tempPrefix, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -203,7 +204,8 @@ func replaceFile(path string, text []byte) error {
 	return errors.Join(os.Rename(f.Name(), path), syncDirectory(filepath.Dir(path)))
 }
 
-// targetPath returns where a path of the manifest is written. checkPath has admitted it.
+// targetPath returns the target of a path in the manifest. checkPath has accepted the
+// path.
 func (r *restoreRun) targetPath(path string) string {
 	if name, ok := strings.CutPrefix(path, logFolder); ok {
 		return filepath.Join(r.to.Log, name)
@@ -247,8 +249,8 @@ func (r *restoreRun) damagedError(f *File, err error) error {
 	return fmt.Errorf("the object %s of the backup is damaged: %w; restore another generation into an emptied directory, and see quarry restore --verify for all damage", r.d.objectPath(f.SHA256), err)
 }
 
-// compareRestored checks what was written against the manifest: the positions of the log and,
-// if that is wanted, every byte.
+// compareRestored compares the restored files with the manifest: the positions of the log
+// and, on request, every byte.
 func (r *restoreRun) compareRestored(ctx context.Context) error {
 	if r.o.Compare {
 		_, _, err := readManifest(r.d.manifestPath(r.generation), func(f File) error {

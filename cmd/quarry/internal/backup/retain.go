@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 )
 
-// removeOldGenerations removes the oldest generations until keep are left, and the objects that no
-// generation names. Manifests go first: an object is never missed by one.
+// removeOldGenerations removes the oldest generations until keep are left, and then the
+// objects that no generation names. It removes manifests first, so that no manifest ever
+// lacks an object.
 func (d *Directory) removeOldGenerations(generations []int, keep int) (removed []int, err error) {
 	if keep <= 0 {
 		return nil, nil
@@ -28,8 +29,8 @@ func (d *Directory) removeOldGenerations(generations []int, keep int) (removed [
 	return removed, d.removeUnnamedObjects(generations[len(removed):])
 }
 
-// removeUnnamedObjects removes the objects that no generation names. It removes nothing if a manifest
-// cannot be read.
+// removeUnnamedObjects removes the objects that no generation names. It removes nothing
+// if a manifest cannot be read.
 func (d *Directory) removeUnnamedObjects(generations []int) error {
 	named := map[Sum]struct{}{}
 	for _, generation := range generations {
@@ -64,7 +65,7 @@ func removeUnnamedIn(dir string, named map[Sum]struct{}) error {
 	for _, e := range entries {
 		var s Sum
 		if s.UnmarshalText([]byte(e.Name())) != nil {
-			continue // none of ours
+			continue // not one of our files
 		}
 		if _, ok := named[s]; ok {
 			continue

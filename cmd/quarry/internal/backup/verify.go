@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// Damage is a file of a backup whose bytes are not what was written.
+// Damage describes a file of a backup whose bytes have changed.
 type Damage struct {
-	Path   string // in the generation
-	Object string // the file that is damaged
+	Path   string // path in the generation
+	Object string // path of the damaged file
 	Reason string
 }
 
-// Verify reads every object of a generation and calls report for each that is damaged.
+// Verify reads every object of a generation and calls report for each damaged one.
 func (d *Directory) Verify(ctx context.Context, generation int, report func(Damage), progress func(Progress)) (Manifest, Totals, error) {
 	head, totals, err := d.Describe(generation)
 	if err != nil {

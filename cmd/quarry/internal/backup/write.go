@@ -20,57 +20,59 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// ErrVanished says that a source file was removed while it was about to be copied.
+// ErrVanished means that a source file was removed before it was copied.
 var ErrVanished = errors.New("a file was removed during the backup; run it again: what was copied is not copied again")
 
-// Source is what is backed up.
+// Source describes the files to back up.
 type Source struct {
 	// Log is a directory with the files of an embedded log that no process writes to: a
-	// checkpoint, or the log of a stopped server. Empty with Kafka.
+	// checkpoint, or the log of a stopped server. It is empty with Kafka.
 	Log string
-	// Positions are those of the log on Kafka, read before anything is copied.
+	// Positions are the positions of a log on Kafka, read before anything is copied.
 	Positions []event.Position
 	// Segments is the directory of the segment store.
 	Segments string
-	// Secret is the file of the secret; empty where it is configured.
+	// Secret is the path of the secret's file, or empty if the secret is in the
+	// configuration.
 	Secret string
 	// Release is the version of this program.
 	Release string
 }
 
-// Options of Write.
+// Options are the options of Write.
 type Options struct {
-	// Keep is the number of generations that stay, this one included; 0 keeps all.
+	// Keep is the number of generations to keep, including this one. 0 keeps all.
 	Keep int
 	// Progress is called after each file.
 	Progress func(Progress)
 	Now      func() time.Time
 }
 
-// Progress is how far a backup or a restore is.
+// Progress is the progress of a backup or a restore.
 type Progress struct {
 	Files, FilesTotal int
 	Bytes             int64
 }
 
-// Result is what Write has done.
+// Result is the result of Write.
 type Result struct {
 	Generation int
 	Manifest   Manifest
 	Totals     Totals
-	// Copied are the files that were not in the directory before.
+	// Copied counts the files that were not in the directory before.
 	Copied Totals
-	// Removed are the generations that the retention removed.
+	// Removed lists the generations that the retention removed.
 	Removed []int
 }
 
-// formatVersions are the versions that this release writes and reads. A manifest has them, so
-// that a release that reads only older ones refuses to restore.
+// formatVersions returns the format versions that this release reads and writes. They are
+// stored in the manifest, so that a release that reads only older versions refuses to
+// restore.
 func formatVersions() map[string]int {
 	return map[string]int{"eventlog": embeddedlog.FormatVersion, "segment": segment.FormatVersion}
 }
 
-// Write adds a generation. On error the directory has the generations that it had.
+// Write adds a generation. On error, the generations of the directory are unchanged.
 func (d *Directory) Write(ctx context.Context, src Source, o Options) (r Result, err error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -99,13 +101,14 @@ func (d *Directory) Write(ctx context.Context, src Source, o Options) (r Result,
 	return r, nil
 }
 
-// writing is one call of Write.
+// writeRun is one call of Write.
 type writeRun struct {
 	d   *Directory
 	src Source
 	o   Options
 	r   *Result
-	// paths are what to back up, in order; in a manifest and below the sources.
+	// paths are the paths to back up, sorted, as they appear in the manifest and below
+	// the sources.
 	paths []string
 }
 
@@ -157,8 +160,8 @@ func listObjects(ctx context.Context, dir string) (map[string]bool, error) {
 	return present, ctx.Err()
 }
 
-// planLog reads the log, which shows that it can be read, and notes its positions,
-// its files and the objects that it names.
+// planLog reads the log to check that it is readable, and records its positions, its
+// files and the objects that it names.
 func (w *writeRun) planLog(ctx context.Context, n *objectScan) (err error) {
 	entries, err := os.ReadDir(w.src.Log)
 	if err != nil {
@@ -179,7 +182,7 @@ func (w *writeRun) planLog(ctx context.Context, n *objectScan) (err error) {
 	if _, err := n.scanLog(ctx, log, ends); err != nil {
 		return err
 	}
-	for _, e := range entries { // sorted
+	for _, e := range entries { // ReadDir sorts them
 		if e.Type().IsRegular() && e.Name() != "LOCK" {
 			w.paths = append(w.paths, logFolder+e.Name())
 		}
@@ -187,10 +190,10 @@ func (w *writeRun) planLog(ctx context.Context, n *objectScan) (err error) {
 	return nil
 }
 
-// topics are those whose positions a manifest has.
+// backedUpTopics are the topics whose positions a manifest contains.
 var backedUpTopics = []event.Topic{event.TopicAccounts, event.TopicAudit, event.TopicDeadLetters, event.TopicEvents}
 
-// endsOf returns for each partition of a log the position of the next record.
+// endsOf returns the position of the next record of each partition.
 func endsOf(ctx context.Context, log eventlog.Log) ([]event.Position, error) {
 	var out []event.Position
 	for _, topic := range backedUpTopics {
@@ -205,7 +208,7 @@ func endsOf(ctx context.Context, log eventlog.Log) ([]event.Position, error) {
 	return out, nil
 }
 
-// sourcePath returns where a path of the manifest is read.
+// sourcePath returns the source of a path in the manifest.
 func (w *writeRun) sourcePath(path string) string {
 	if name, ok := strings.CutPrefix(path, logFolder); ok {
 		return filepath.Join(w.src.Log, name)
@@ -224,7 +227,7 @@ func (w *writeRun) writeManifest(ctx context.Context, generations []int) (err er
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(out.Name()) // what stays is removed by the next run
+			_ = os.Remove(out.Name()) // if this fails, the next run removes the file
 		}
 	}()
 	before, err := w.readPrevious(generations)
@@ -250,8 +253,8 @@ func (w *writeRun) writeManifest(ctx context.Context, generations []int) (err er
 	return syncDirectory(w.d.generationsPath())
 }
 
-// readPrevious returns the files of the newest generation that never change. One whose
-// manifest is damaged is no help.
+// readPrevious returns the immutable files of the newest generation. It returns none if
+// the manifest is damaged.
 func (w *writeRun) readPrevious(generations []int) (map[string]File, error) {
 	before := map[string]File{}
 	if len(generations) == 0 {
@@ -270,12 +273,12 @@ func (w *writeRun) readPrevious(generations []int) (map[string]File, error) {
 	return before, err
 }
 
-// isImmutable reports whether the file of a path never changes under that path.
+// isImmutable reports whether the file at a path never changes.
 func isImmutable(path string) bool {
 	return strings.HasPrefix(path, segmentFolder) || strings.HasSuffix(path, ".sst") || strings.HasSuffix(path, ".blob")
 }
 
-// copyFile makes sure that an object has the bytes of a source file.
+// copyFile ensures that an object with the bytes of a source file exists.
 func (w *writeRun) copyFile(ctx context.Context, path string, before map[string]File) (File, error) {
 	source := w.sourcePath(path)
 	if old, ok := before[path]; ok && w.d.hasObject(old.SHA256, old.Size) {
@@ -293,8 +296,8 @@ func (w *writeRun) copyFile(ctx context.Context, path string, before map[string]
 	return f, asVanished(err)
 }
 
-// isUnchanged reports whether a source file has the bytes that an earlier generation has
-// of it. It is read if its time differs, as after a restore.
+// isUnchanged reports whether a source file has the same bytes as in an earlier
+// generation. It reads the file if its time differs, as after a restore.
 func (w *writeRun) isUnchanged(ctx context.Context, source string, old *File) (bool, error) {
 	info, err := os.Lstat(source)
 	if err != nil || info.Size() != old.Size || !info.Mode().IsRegular() {
@@ -309,7 +312,7 @@ func (w *writeRun) isUnchanged(ctx context.Context, source string, old *File) (b
 	return sum == old.SHA256, err
 }
 
-// asVanished marks the error of a file that is not there any more.
+// asVanished wraps the error of a file that no longer exists.
 func asVanished(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%w: %w", ErrVanished, err)

@@ -23,18 +23,19 @@ import (
 )
 
 const (
-	// leaseDuration is how long a backup lasts without a renewal: its client may be dead.
+	// leaseDuration is how long a backup lasts without a renewal. Its client may have
+	// died.
 	leaseDuration = time.Minute
-	// maxDuration ends a backup, however often it is renewed: until then no object of
-	// the segment store is deleted.
+	// maxDuration bounds a backup, however often it is renewed, because no object of the
+	// segment store is deleted until it ends.
 	maxDuration = 24 * time.Hour
-	// expiryInterval is how often Run looks for a backup that has expired.
+	// expiryInterval is the interval at which Run looks for an expired backup.
 	expiryInterval = 5 * time.Second
-	// checkpointPrefix begins the names of checkpoints in the directory of the log.
+	// checkpointPrefix is the prefix of checkpoint names in the directory of the log.
 	checkpointPrefix = "backup-"
 )
 
-// Leases holds files for a process that copies them, one backup at a time.
+// Leases keeps files in place for a process that copies them, one backup at a time.
 type Leases struct {
 	log      eventlog.Log
 	segments *segmentstore.Directory
@@ -43,21 +44,21 @@ type Leases struct {
 	now      func() time.Time
 	mu       struct {
 		sync.Mutex
-		active *activeBackup // nil: none
+		active *activeBackup // nil if there is no backup
 	}
 }
 
 // activeBackup is a running backup.
 type activeBackup struct {
 	api.Backup
-	deadline time.Time // of any renewal
-	release  func()    // of the objects
+	deadline time.Time // the latest possible end, regardless of renewals
+	release  func()    // releases the objects
 }
 
 var _ api.Backups = (*Leases)(nil)
 
-// New removes the checkpoints that an earlier process has left in logDir, the directory of
-// an embedded log.
+// New removes the checkpoints that an earlier process left in logDir, the directory of an
+// embedded log.
 func New(log eventlog.Log, logDir string, segments *segmentstore.Directory, logger *slog.Logger) (*Leases, error) {
 	b := &Leases{log: log, segments: segments, logger: logger, now: time.Now}
 	if _, ok := log.(eventlog.Checkpointer); !ok {
@@ -78,8 +79,8 @@ func New(log eventlog.Log, logDir string, segments *segmentstore.Directory, logg
 	return b, nil
 }
 
-// Begin implements api.Backups. The hold begins before the checkpoint: an object that
-// the checkpoint names is there until the end.
+// Begin implements api.Backups. It holds the objects before it creates the checkpoint, so
+// that every object that the checkpoint names exists until the end.
 func (b *Leases) Begin(ctx context.Context) (api.Backup, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +103,8 @@ func (b *Leases) Begin(ctx context.Context) (api.Backup, error) {
 	return a.Backup, nil
 }
 
-// makeCheckpoint notes where the log is and makes the checkpoint of one that can.
+// makeCheckpoint records the positions of the log, and creates a checkpoint if the log
+// supports it.
 func (b *Leases) makeCheckpoint(ctx context.Context, a *activeBackup) (err error) {
 	if a.Positions, err = topics.ReadEnds(ctx, b.log); err != nil {
 		return err
@@ -143,7 +145,7 @@ func (b *Leases) End(_ context.Context, id string) error {
 	return b.removeLocked(a)
 }
 
-// Run ends backups whose clients do not renew them, and all at the end.
+// Run ends backups whose clients do not renew them. When ctx ends, it ends all backups.
 func (b *Leases) Run(ctx context.Context) error {
 	err := boot.RunEvery(ctx, expiryInterval, func(context.Context) {
 		b.mu.Lock()
@@ -169,7 +171,7 @@ func (b *Leases) expireLocked() {
 	}
 }
 
-// removeLocked ends a backup.
+// removeLocked ends a backup. It must be called with mu held.
 func (b *Leases) removeLocked(a *activeBackup) error {
 	b.mu.active = nil
 	a.release()

@@ -13,7 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestBackupExpires lets the client of a backup die, and one renew without end.
+// TestBackupExpires checks the end of a backup whose client died, and of one that is
+// renewed forever.
 func TestBackupExpires(t *testing.T) {
 	logDir := filepath.Join(t.TempDir(), "log")
 	log, err := embeddedlog.Open(logDir, embeddedlog.Options{Partitions: 1})

@@ -7,14 +7,15 @@
 // # Invariants
 //
 //  1. One backup is active at a time. It ends when its client ends it or does not renew
-//     it for a minute, and after a day in any case.
-//  2. Objects are held before the checkpoint is made: what it names is there until the end.
-//  3. Checkpoints of a process that died are removed at the next start.
+//     it for a minute, and in any case after a day.
+//  2. Objects are held before the checkpoint is created, so that every object that the
+//     checkpoint names exists until the end.
+//  3. The checkpoints of a process that died are removed at the next start.
 //
 // # Concurrency
 //
-// Leases is safe for concurrent use. New starts no goroutine; Run blocks, and ends an
-// active backup.
+// Leases is safe for concurrent use. New starts no goroutine. Run blocks; when it
+// returns, it ends an active backup.
 //
-// It copies nothing.
+// This package copies nothing.
 package backuplease

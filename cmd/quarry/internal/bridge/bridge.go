@@ -15,37 +15,37 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 )
 
-// Bounds of a Bridge.
+// These are the bounds of a Bridge.
 const (
 	// MaxLine bounds a message of the client, in bytes.
 	MaxLine               = 1 << 20
 	maxConcurrentRequests = 16
-	// maxTries bounds how often a message is sent while the server cannot be
-	// reached or asks to wait: some 15 seconds in all. All calls are read-only, so a
+	// maxTries bounds how often a message is sent while the server cannot be reached or
+	// asks to wait, which takes about 15 seconds in all. All calls are read-only, so a
 	// message whose response was lost can be sent again.
 	maxTries   = 7
 	firstPause = 250 * time.Millisecond
 	maxPause   = 10 * time.Second
 )
 
-// Bridge carries messages.
+// Bridge relays messages between a client and a server.
 type Bridge struct {
-	// Send posts a message. What fails with a client.Later is sent again.
+	// Send posts a message. If it fails with a client.Later, the message is sent again.
 	Send func(ctx context.Context, message []byte, header http.Header) (answer []byte, err error)
 	Out  io.Writer
-	// Log takes lines for people.
+	// Log receives messages for people.
 	Log io.Writer
 
 	mu struct {
 		sync.Mutex
-		// version is the revision that initialize agreed on.
+		// version is the protocol revision that initialize negotiated.
 		version string
-		// cancel ends requests, by ID as it is written.
+		// cancel cancels requests, by the text of their ID.
 		cancel map[string]context.CancelFunc
 	}
 }
 
-// Run carries the messages of in until it ends.
+// Run relays the messages of in until in ends.
 func (b *Bridge) Run(ctx context.Context, in io.Reader) error {
 	b.mu.cancel = make(map[string]context.CancelFunc)
 	lines := bufio.NewReaderSize(in, MaxLine)
@@ -90,13 +90,13 @@ func (b *Bridge) refuseLongLine(lines *bufio.Reader) error {
 		}
 		b.reportFailure(message{}, fmt.Errorf("a message of more than %d bytes", MaxLine))
 		if errors.Is(err, io.EOF) {
-			return nil // the next read says so again
+			return nil // the next read returns the same error
 		}
 		return err
 	}
 }
 
-// relayMessage sends one message and writes the answer to it.
+// relayMessage sends one message and writes the response.
 func (b *Bridge) relayMessage(ctx context.Context, m message) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -121,7 +121,7 @@ func (b *Bridge) relayMessage(ctx context.Context, m message) {
 	}
 }
 
-// sendWithRetries sends a message until there is an answer or no hope of one.
+// sendWithRetries sends a message until there is a response or a retry cannot help.
 func (b *Bridge) sendWithRetries(ctx context.Context, m message) ([]byte, error) {
 	pause := firstPause
 	for try := 1; ; try++ {
@@ -144,7 +144,7 @@ func (b *Bridge) sendWithRetries(ctx context.Context, m message) ([]byte, error)
 	}
 }
 
-// cancelRequest ends the request that the client does not want any more.
+// cancelRequest cancels a request at the wish of the client.
 func (b *Bridge) cancelRequest(m message) {
 	var params struct {
 		ID json.RawMessage `json:"requestId"`
@@ -159,7 +159,8 @@ func (b *Bridge) cancelRequest(m message) {
 	}
 }
 
-// reportFailure reports an error to people and, if a response is expected, to the client.
+// reportFailure reports an error on the log and, if a response is expected, to the
+// client.
 func (b *Bridge) reportFailure(m message, err error) {
 	b.logLine("%v", err)
 	if m.raw != nil && !m.isCall() {
@@ -170,7 +171,7 @@ func (b *Bridge) reportFailure(m message, err error) {
 		id = json.RawMessage("null")
 	}
 	const serverError = -32000
-	answer, _ := json.Marshal(map[string]any{ // of strings and a number
+	answer, _ := json.Marshal(map[string]any{ // strings and a number always marshal
 		"jsonrpc": "2.0", "id": id, "error": map[string]any{"code": serverError, "message": "quarry: " + err.Error()},
 	})
 	b.writeAnswer(answer)

@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// server answers every call with its headers, and fails first as often as it says.
+// server answers every call with its headers, after a configured number of failures.
 type server struct {
 	mu    sync.Mutex
 	fail  []error
@@ -52,7 +52,7 @@ func (s *server) sendMessage(ctx context.Context, message []byte, h http.Header)
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":"%s %s %s"}`, m.ID, h.Get("Mcp-Protocol-Version"), h.Get("Mcp-Method"), h.Get("Mcp-Name")), nil
 }
 
-// runBridge runs a bridge over lines, one after the other, and returns what it wrote.
+// runBridge runs a bridge over lines, one after the other, and returns its output.
 func runBridge(t *testing.T, s *server, in io.Reader) (out, log string) {
 	t.Helper()
 	var o, l bytes.Buffer
@@ -90,7 +90,8 @@ func TestCarries(t *testing.T) {
 	})
 }
 
-// The bridge waits for a server that restarts, and reports one that stays away.
+// TestTriesAgain checks that the bridge waits for a server that restarts, and reports one
+// that stays unavailable.
 func TestTriesAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gone := &client.Later{Err: errors.New("no server answers")}
@@ -127,7 +128,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A request that the client cancels ends, and has no answer.
+// TestCancels checks that a canceled request ends and gets no response.
 func TestCancels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, w := io.Pipe()

@@ -5,11 +5,11 @@ import (
 	"net/http"
 )
 
-// statelessSince is the first revision in which each request says its revision, in
-// itself and in the headers.
+// statelessSince is the first protocol revision in which each request names its revision,
+// both in the message and in the headers.
 const statelessSince = "2026-07-28"
 
-// message is what has to be known of a message of JSON-RPC to carry it.
+// message holds the members of a JSON-RPC message that are needed to relay it.
 type message struct {
 	raw    []byte
 	ID     json.RawMessage `json:"id"`
@@ -17,7 +17,8 @@ type message struct {
 	Params json.RawMessage `json:"params"`
 }
 
-// parseMessage parses a message; the server reports an invalid one.
+// parseMessage parses a message. It ignores errors, because the server reports an invalid
+// message.
 func parseMessage(line []byte) message {
 	m := message{}
 	_ = json.Unmarshal(line, &m)
@@ -25,10 +26,11 @@ func parseMessage(line []byte) message {
 	return m
 }
 
-// isCall reports whether a response is expected: also to an unreadable message.
+// isCall reports whether the client expects a response. An unreadable message counts as a
+// call.
 func (m *message) isCall() bool { return m.ID != nil || m.Method == "" }
 
-// transportHeader returns what the transport over HTTP has in headers.
+// transportHeader returns the headers that the HTTP transport requires for a message.
 func (b *Bridge) transportHeader(m message) http.Header {
 	var params struct {
 		Name string `json:"name"`
@@ -58,7 +60,7 @@ func (b *Bridge) transportHeader(m message) http.Header {
 	return h
 }
 
-// noteVersion notes the revision that was agreed on.
+// noteVersion records the negotiated revision.
 func (b *Bridge) noteVersion(m message, answer []byte) {
 	if m.Method != "initialize" {
 		return

@@ -13,9 +13,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Access returns how git reaches a repository. Credentials, key, proxy and
-// authorities of a connection are for its repositories and its host alone: whoever
-// registers a repository by hand, or makes a host send another clone URL, gets none.
+// Access returns how git accesses a repository. The credentials, key, proxy and CAs of a
+// connection are used only for its repositories on its host. A repository that someone
+// registers manually, or whose host sends another clone URL, gets none of them.
 func (h *Hosts) Access(ctx context.Context, r code.Repository) (mirror.Access, error) {
 	c := h.current.Load().connections[r.Connection]
 	if r.Connection == "" || c == nil {
@@ -48,8 +48,8 @@ func (h *Hosts) Access(ctx context.Context, r code.Repository) (mirror.Access, e
 	return access, nil
 }
 
-// readToken returns the token for git; empty if the connection has none. A file is read
-// every time, so that a new token counts at the next fetch.
+// readToken returns the token for git, or an empty string if the connection has none. It
+// reads a token file every time, so that a new token is used at the next fetch.
 func (h *Hosts) readToken(ctx context.Context, c *codeHost) (string, error) {
 	secret := c.Clone.Token
 	if secret.IsZero() {
@@ -74,7 +74,7 @@ func (h *Hosts) readToken(ctx context.Context, c *codeHost) (string, error) {
 }
 
 // serves reports whether a clone URL is on the host of the connection. A generic host
-// without a URL has those of its repositories.
+// without a URL serves the URLs of its repositories.
 func (c *codeHost) serves(clone code.CloneURL) bool {
 	host := strings.ToLower(clone.Host)
 	if c.base != nil {
@@ -107,12 +107,12 @@ func hostOnly(address string) string {
 	return strings.Trim(address, "[]")
 }
 
-// apiTokenUser is the user of git for API tokens of Atlassian accounts, whose API wants
-// the e-mail address.
+// apiTokenUser is the git user for API tokens of Atlassian accounts, whose API expects
+// the e-mail address instead.
 const apiTokenUser = "x-bitbucket-api-token-auth"
 
-// basicCredentials returns what git sends of a token: hosts differ in where they look
-// for it.
+// basicCredentials returns the user and password that git sends for a token. Hosts differ
+// in where they expect the token.
 func (c *codeHost) basicCredentials(token string) (user, password string) {
 	switch c.Kind {
 	case code.GitHub:
@@ -138,7 +138,7 @@ func (c *codeHost) basicCredentials(token string) (user, password string) {
 	return cmp.Or(c.Clone.User, c.User, "git"), token
 }
 
-// sshAccess returns the address of a repository by SSH, with the key of the connection.
+// sshAccess returns the SSH address of a repository, with the key of the connection.
 func (c *codeHost) sshAccess(clone code.CloneURL) mirror.Access {
 	access := mirror.Access{SSHKeyFile: c.Clone.SSHKeyFile, KnownHostsFile: c.Clone.KnownHostsFile}
 	if clone.Scheme != "ssh" || c.Clone.SSHHost != "" {
@@ -147,7 +147,7 @@ func (c *codeHost) sshAccess(clone code.CloneURL) mirror.Access {
 	return access
 }
 
-// sshURL returns the clone URL of a repository by SSH, which follows from the one by HTTP.
+// sshURL derives the SSH clone URL of a repository from its HTTP clone URL.
 func (c *codeHost) sshURL(clone code.CloneURL) string {
 	address, repository := hostOnly(clone.Host), clone.Path
 	if c.base != nil && clone.Scheme != "ssh" {
@@ -168,7 +168,7 @@ func (c *codeHost) sshURL(clone code.CloneURL) string {
 			repository = "v3/" + strings.Replace(repository, "/_git/", "/", 1)
 		}
 	case code.GenericGitHost:
-		suffix = "" // as it is written; git itself looks for NAME.git, too
+		suffix = "" // as written; git also tries NAME.git
 	}
 	if port := sshPorts[c.Kind]; port != "" {
 		address = net.JoinHostPort(address, port)

@@ -13,8 +13,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestWebhooksAndDiscoveryAgree holds both views of one repository of each kind of host to
-// the same identity, name and clone URL: otherwise it would be registered twice.
+// TestWebhooksAndDiscoveryAgree compares what webhooks and discovery report about one
+// repository of each kind of host. Identity, name and clone URL must be equal, or the
+// repository would be registered twice.
 func TestWebhooksAndDiscoveryAgree(t *testing.T) {
 	const (
 		zeros  = "0000000000000000000000000000000000000000"
@@ -25,8 +26,8 @@ func TestWebhooksAndDiscoveryAgree(t *testing.T) {
 		web     string // base URL of pages
 		secret  string
 		header  http.Header
-		webhook string // BASE and MOVE are filled in
-		path    string // of the API
+		webhook string // BASE and MOVE are replaced
+		path    string // path of the API
 		answer  string
 		targets discovery.Targets
 	}{
@@ -66,7 +67,7 @@ func TestWebhooksAndDiscoveryAgree(t *testing.T) {
 					return
 				}
 				w.Header().Set("Content-Type", "application/json")
-				_, _ = w.Write([]byte(fill(c.answer))) // the client sees what is missing
+				_, _ = w.Write([]byte(fill(c.answer))) // the client notices an incomplete response
 			})
 		})
 		base = server.URL
@@ -99,7 +100,7 @@ func TestWebhooksAndDiscoveryAgree(t *testing.T) {
 			}
 			description := "A kettle, of tin"
 			if c.kind == code.AzureDevOps {
-				description = "" // it has none
+				description = "" // this kind has no description
 			}
 			if listed.Description != description || hooked.Description != listed.Description && c.kind != code.Gerrit {
 				t.Errorf("%s: discovery describes it as %q, the webhook as %q", c.kind, listed.Description, hooked.Description)

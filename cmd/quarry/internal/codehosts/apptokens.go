@@ -11,11 +11,12 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/discovery/hostapi"
 )
 
-// Installations have the tokens with which git fetches what a GitHub App may read, by the
-// name of their connection.
+// Installations hold the tokens with which git fetches through GitHub Apps, by connection
+// name.
 type Installations map[string]*github.Installation
 
-// OpenInstallations returns those of the connections of c. It sends no request.
+// OpenInstallations returns the installations of the connections of c. It sends no
+// request.
 func (h *Hosts) OpenInstallations(c *config.Config) (Installations, error) {
 	out := Installations{}
 	for i := range c.Connections {
@@ -44,8 +45,8 @@ func (h *Hosts) openInstallation(from *config.Connection, c *config.Config) (*gi
 	return github.OpenInstallation(connection, client)
 }
 
-// NewClient returns a client for the API of a connection's host, whose requests take at
-// most timeout each.
+// NewClient returns a client for the API of a connection's host. Each request takes at
+// most timeout.
 func (h *Hosts) NewClient(connection discovery.Connection, timeout time.Duration) (*http.Client, error) {
 	o, err := discovery.TransportOptions(&connection)
 	if err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Connections are the connections of settings, with their secrets as they are now.
+// Connections are the connections of settings, with the current values of their secrets.
 type Connections struct {
-	// Hooked accept webhooks.
+	// Hooked holds the connections that accept webhooks.
 	Hooked []ingest.Connection
-	// Discovered are those whose repositories are looked for.
+	// Discovered holds the connections whose repositories are discovered.
 	Discovered []discovery.Connection
 }
 
-// ReadConnections returns the connections of c.
+// ReadConnections reads the connections of c and their secrets.
 func ReadConnections(c *config.Config) (out Connections, err error) {
 	if out.Hooked, err = readHooked(c); err != nil {
 		return out, err
@@ -59,7 +59,7 @@ func readHooked(c *config.Config) ([]ingest.Connection, error) {
 	return connections, nil
 }
 
-// Kinds returns the kind of the host of each connection of c, by its name.
+// Kinds returns the host kind of each connection of c, by connection name.
 func Kinds(c *config.Config) map[string]code.HostKind {
 	kinds := make(map[string]code.HostKind, len(c.Connections))
 	for _, connection := range c.Connections {
@@ -68,7 +68,7 @@ func Kinds(c *config.Config) map[string]code.HostKind {
 	return kinds
 }
 
-// ReadDiscovered returns a connection as discovery knows it, with its credentials.
+// ReadDiscovered converts a connection for discovery, with its credentials.
 func ReadDiscovered(from *config.Connection) (to discovery.Connection, err error) {
 	d, e := &from.Discover, &from.Exclude
 	to = discovery.Connection{
@@ -108,8 +108,8 @@ func ReadDiscovered(from *config.Connection) (to discovery.Connection, err error
 	return to, nil
 }
 
-// RenewConnection returns a connection of the settings in effect with its credentials as
-// they are in the environment and in files now.
+// RenewConnection returns a connection of the current settings. It reads the credentials
+// again from the environment and from files.
 func (h *Hosts) RenewConnection(name string) (discovery.Connection, error) {
 	c := h.current.Load().connections[name]
 	if c == nil {

@@ -15,8 +15,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestAzureDevOpsHooksAuthenticate delivers with the credentials that hooks install gives a
-// host: the receiver takes those of every secret of the connection, and no other.
+// TestAzureDevOpsHooksAuthenticate delivers with the credentials that "hooks install"
+// gives to a host. The receiver accepts them for every secret of the connection, and no
+// others.
 func TestAzureDevOpsHooksAuthenticate(t *testing.T) {
 	const basic, word, wrong = "quarry:0123456789abcdef", "fedcba9876543210", "quarry:0123456789abcdeg"
 	translator, err := Translators()[code.AzureDevOps](ingest.Connection{Name: "hub", Kind: code.AzureDevOps, Secrets: []string{basic, word}})
@@ -41,7 +42,7 @@ func TestAzureDevOpsHooksAuthenticate(t *testing.T) {
 					delivery.Header.Set(name, strings.TrimSpace(value))
 				}
 			}
-			_, _ = w.Write([]byte(`{"count":0,"value":[]}`)) // the client sees what is missing
+			_, _ = w.Write([]byte(`{"count":0,"value":[]}`)) // the client notices an incomplete response
 		}))
 		c := discovery.Connection{Name: "hub", Kind: code.AzureDevOps, URL: host.URL, Token: "t", Targets: discovery.Targets{Orgs: []string{"tea"}}}
 		registrar, err := hooks.Open(c, hostapi.NewTransport(hostapi.Options{Attempts: 1}).Client(), "https://quarry.example/webhooks/azuredevops/hub", secret)

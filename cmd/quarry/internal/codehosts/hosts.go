@@ -16,28 +16,29 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Hosts are the hosts of the connections, as requests to them need them. They change when
+// Hosts holds the hosts of the connections for requests to them. They change when
 // settings are reloaded.
 type Hosts struct {
 	policy  mirror.Policy
 	current atomic.Pointer[hostTable]
-	// installations are of the GitHub Apps of the connections; nil without any.
+	// installations belong to the GitHub Apps of the connections; nil without any.
 	installations atomic.Pointer[Installations]
 }
 
-// hostTable is what Hosts derives from the settings.
+// hostTable is the data that Hosts derives from the settings.
 type hostTable struct {
 	connections      map[string]*codeHost
 	trusted, proxied map[hostPort]bool
 }
 
-// hostPort is where a service of a code host listens: a name in lower case, or an address.
+// hostPort is the address of a service of a code host: a lower-case name or an IP
+// address, and a port.
 type hostPort struct{ host, port string }
 
 // codeHost is a connection and its base URL.
 type codeHost struct {
 	config.Connection
-	base *url.URL // nil for a generic host without url
+	base *url.URL // nil for a generic host without a URL
 }
 
 // publicURLs are the base URLs of kinds with a public host.
@@ -46,8 +47,8 @@ var publicURLs = map[code.HostKind]string{
 	code.BitbucketCloud: bitbucketcloud.DefaultURL, code.AzureDevOps: azuredevops.DefaultURL,
 }
 
-// New returns the hosts of the connections of c, without the tokens of their GitHub Apps:
-// those are taken over by Replace.
+// New returns the hosts of the connections of c, without the tokens of their GitHub Apps.
+// Replace sets those.
 func New(c *config.Config) (*Hosts, error) {
 	h := &Hosts{}
 	h.Replace(c, nil)
@@ -56,10 +57,11 @@ func New(c *config.Config) (*Hosts, error) {
 	return h, err
 }
 
-// Policy returns what git and the clients of the hosts' APIs may access.
+// Policy returns the policy on what git and the clients of the hosts' APIs may access.
 func (h *Hosts) Policy() mirror.Policy { return h.policy }
 
-// Replace takes over the connections of c, and the installations of their GitHub Apps.
+// Replace sets the connections to those of c, and the installations of their GitHub Apps
+// to apps.
 func (h *Hosts) Replace(c *config.Config, apps Installations) {
 	h.installations.Store(&apps)
 	t := &hostTable{connections: make(map[string]*codeHost), trusted: make(map[hostPort]bool), proxied: make(map[hostPort]bool)}
@@ -74,7 +76,8 @@ func (h *Hosts) Replace(c *config.Config, apps Installations) {
 	h.current.Store(t)
 }
 
-// addAddresses notes where a host may be private, and where a proxy resolves its name.
+// addAddresses records the addresses at which a host may be private, and those whose
+// names a proxy resolves.
 func (t *hostTable) addAddresses(h *codeHost) {
 	if h.base == nil {
 		return
@@ -98,11 +101,11 @@ func (t *hostTable) addAddresses(h *codeHost) {
 
 var defaultPorts = map[string]string{"https": "443", "http": "80"}
 
-// sshPorts are where hosts of a kind serve git by SSH, if not at 22.
+// sshPorts are the default SSH ports of host kinds that do not use 22.
 var sshPorts = map[code.HostKind]string{code.Gerrit: "29418", code.BitbucketServer: "7999"}
 
-// isTrusted reports whether the operator named a host in a connection; port is that of
-// its URL, or one at which hosts of the kind serve git by SSH.
+// isTrusted reports whether the operator named a host in a connection. port is the port
+// of its URL, or a default SSH port of its kind.
 func (h *Hosts) isTrusted(host, port string) bool {
 	return h.current.Load().trusted[hostPort{host, port}]
 }

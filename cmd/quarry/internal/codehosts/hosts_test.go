@@ -21,7 +21,8 @@ func newHosts(t *testing.T, c *config.Config) *Hosts {
 	return h
 }
 
-// Hosts that the operator named may be private; a reload changes them.
+// TestTrustedHosts checks that hosts named by the operator may be private, and that a
+// reload changes them.
 func TestTrustedHosts(t *testing.T) {
 	c := &config.Config{Connections: []config.Connection{
 		{Kind: code.GitLab, URL: "https://Git.example/gitlab"},
@@ -44,8 +45,8 @@ func TestTrustedHosts(t *testing.T) {
 	}
 }
 
-// What git gets for each kind of host: the user that goes with a token, and the address
-// by SSH.
+// TestAccessOfEachKind checks the access of git for each kind of host: the user that goes
+// with a token, and the SSH address.
 func TestAccessOfEachKind(t *testing.T) {
 	t.Setenv("QUARRY_TEST_TOKEN", "tok")
 	for _, c := range []struct {
@@ -91,8 +92,8 @@ func TestAccessOfEachKind(t *testing.T) {
 	}
 }
 
-// A credential goes to the host of its connection only, for its repositories only, and
-// not unencrypted unless the connection is.
+// TestCredentialsStayWithTheirHost checks that a credential is sent only to the host of
+// its connection, only for its repositories, and unencrypted only if the connection is.
 func TestCredentialsStayWithTheirHost(t *testing.T) {
 	t.Setenv("QUARRY_TEST_TOKEN", "tok")
 	token := config.NewSecret("env:QUARRY_TEST_TOKEN")
@@ -126,8 +127,8 @@ func TestCredentialsStayWithTheirHost(t *testing.T) {
 	}
 }
 
-// A token that is written to its file counts at the next fetch; one that is gone is an
-// error that shows nothing.
+// TestTokenRotation checks that a new token in a file is used at the next fetch, and that
+// a missing file is an error without secrets.
 func TestTokenRotation(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "token")
 	h := newHosts(t, &config.Config{Connections: []config.Connection{{Name: "c", Kind: code.GitHub, Token: config.NewSecret("file:" + file)}}})

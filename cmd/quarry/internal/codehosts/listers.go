@@ -25,8 +25,8 @@ func MemberKinds() map[code.HostKind]discovery.Open {
 	}
 }
 
-// HostName returns the name of the host of a connection whose permissions can be read: the
-// beginning of the names of its repositories.
+// HostName returns the host name of a connection whose permissions can be read. The names
+// of its repositories begin with it.
 func HostName(c *config.Connection) (string, error) {
 	public := map[code.HostKind]string{
 		code.GitHub: github.DefaultURL, code.GitLab: gitlab.DefaultURL, code.Gitea: gitea.DefaultURL, code.BitbucketCloud: bitbucketcloud.DefaultURL,

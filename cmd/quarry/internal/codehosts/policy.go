@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 )
 
-// newPolicy returns what git and the clients of the hosts' APIs may access.
+// newPolicy returns the policy on what git and the clients of the hosts' APIs may access.
 func newPolicy(c *config.Config, hosts *Hosts) (mirror.Policy, error) {
 	p := mirror.Policy{Schemes: c.Git.AllowedProtocols, Roots: c.Git.AllowedRoots, Trust: hosts.isTrusted, Proxied: hosts.isProxied}
 	var err error

@@ -14,19 +14,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Found is what a connection would find.
+// Found lists the repositories that a connection would find.
 type Found struct {
 	Name string
-	// Repositories are names, in order.
+	// Repositories are sorted names.
 	Repositories []string
 	Issues       []api.ConnectionIssue
 }
 
-// ErrNoConnection says that the settings have no such connection.
+// ErrNoConnection means that the settings have no such connection.
 var ErrNoConnection = errors.New("the settings have no connection that finds repositories")
 
-// Check lists the repositories of one connection, or of all for an empty name,
-// at their hosts. It appends nothing.
+// Check lists the repositories of one connection at its host, or of all connections if
+// name is empty. It appends nothing.
 func Check(ctx context.Context, c *config.Config, name string) ([]Found, error) {
 	hosts, err := codehosts.New(c)
 	if err != nil {
@@ -63,14 +63,14 @@ func checkConnection(ctx context.Context, connection discovery.Connection, hosts
 	if err != nil {
 		return check, err
 	}
-	found, issues, _, _ := discovery.ListWith(ctx, lister, connection) // its error is an issue
+	found, issues, _, _ := discovery.ListWith(ctx, lister, connection) // the error is in the issues
 	if err := ctx.Err(); err != nil {
 		return check, err
 	}
 	policy, asked := hosts.Policy(), map[string]bool{}
 	for _, f := range found {
 		check.Repositories = append(check.Repositories, f.Name)
-		// As the server does: the policy is asked once for each host, and each path.
+		// Like the server, ask the policy once for each host and each path.
 		key := f.CloneURL
 		if clone, err := code.ParseCloneURL(f.CloneURL); err == nil && clone.Host != "" {
 			key = clone.Scheme + clone.Host

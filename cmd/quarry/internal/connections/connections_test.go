@@ -19,8 +19,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestCheckListsWhatTheServerWouldRegister checks two connections to repositories on disk,
-// one of which the policy refuses.
+// TestCheckListsWhatTheServerWouldRegister checks two connections to repositories on
+// disk. The policy refuses one of them.
 func TestCheckListsWhatTheServerWouldRegister(t *testing.T) {
 	allowed, refused := t.TempDir(), t.TempDir()
 	for _, dir := range []string{filepath.Join(allowed, "kettle"), filepath.Join(allowed, "spoon"), filepath.Join(refused, "cup")} {
@@ -49,7 +49,7 @@ func TestCheckListsWhatTheServerWouldRegister(t *testing.T) {
 	}
 }
 
-// TestHooksNeedAConnection wants an error that names the connection.
+// TestHooksNeedAConnection checks that the error names the connection.
 func TestHooksNeedAConnection(t *testing.T) {
 	c := config.Default()
 	if _, err := OpenHooks(t.Context(), &c, "hub"); err == nil || !strings.Contains(err.Error(), `"hub"`) {
@@ -62,7 +62,7 @@ func TestHooksNeedAConnection(t *testing.T) {
 	}
 }
 
-// TestSyncStates names each state of a sync.
+// TestSyncStates checks the name of each state of a sync.
 func TestSyncStates(t *testing.T) {
 	ended := boot.Now()
 	for want, st := range map[string]discovery.State{
@@ -79,8 +79,9 @@ func TestSyncStates(t *testing.T) {
 	}
 }
 
-// TestHooksOfUsers wants a webhook at each repository that a user has now, but for those
-// that are archived, named, or below an organization that has one.
+// TestHooksOfUsers checks that each current repository of a user gets a webhook, except
+// for those that are archived, are named themselves, or belong to an organization that
+// has one.
 func TestHooksOfUsers(t *testing.T) {
 	hooked := map[string]int{}
 	var host *httptest.Server

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Connectivity is the state of the connections as the API sees it.
+// Connectivity is the state of the connections as the API shows it.
 type Connectivity struct {
 	syncer     *discovery.Syncer
 	reader     *permissions.Reader
@@ -29,8 +29,8 @@ func New(syncer *discovery.Syncer, reader *permissions.Reader) *Connectivity {
 	return &Connectivity{syncer: syncer, reader: reader}
 }
 
-// SetConnections replaces the connections: settings have all, discovered are those whose
-// repositories are looked for.
+// SetConnections replaces the connections. settings contains all of them; discovered are
+// those whose repositories are discovered.
 func (c *Connectivity) SetConnections(settings *config.Config, discovered []discovery.Connection) {
 	configured := slices.Clone(settings.Connections)
 	c.configured.Store(&configured)
@@ -95,7 +95,7 @@ func convertIssue(i discovery.Issue) api.ConnectionIssue {
 	return api.ConnectionIssue{Code: string(i.Code), Target: i.Target, Message: d.Meaning + " " + d.Remedy, Detail: i.Detail}
 }
 
-// syncState names the state of a sync as the API does.
+// syncState returns the API's name of a sync's state.
 func syncState(st *discovery.State) string {
 	switch {
 	case st.Elsewhere:

@@ -1,6 +1,7 @@
 // Package connections shows what the connections of the settings do at their code hosts.
 //
-// It answers the question "what does this connection find, and does its host send pushes?".
+// It answers the question "what does this connection find, and does its host send
+// pushes?".
 //
 // # Files
 //
@@ -12,12 +13,12 @@
 // # Invariants
 //
 //  1. A check and a registration of webhooks work without a server, and append nothing.
-//  2. A repository that a check lists would be registered: the policy on clone URLs is
-//     applied as the server does.
+//  2. A repository that a check lists would be registered: a check applies the same
+//     policy on clone URLs as the server.
 //
 // # Concurrency
 //
-// Connectivity is safe for concurrent use. The other functions hold nothing.
+// Connectivity is safe for concurrent use. The other functions keep no state.
 //
-// It does not decide when to sync: pipeline/discovery does.
+// This package does not decide when to sync: pipeline/discovery does.
 package connections

@@ -14,9 +14,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// expandTargets replaces users and all, which have no webhook of their own at the host, by
-// the repositories that they find now. Archived ones take no webhook, and the webhook of an
-// organization, group or project covers its repositories. Other kinds stay as they are.
+// expandTargets replaces the targets users and all, which have no webhook at the host,
+// with the repositories that they currently find. It omits archived repositories, which
+// accept no webhook, and repositories that the webhook of an organization, group or
+// project covers. Targets of other kinds stay unchanged.
 func expandTargets(ctx context.Context, c discovery.Connection, client *http.Client, most int) (discovery.Connection, error) {
 	t := &c.Targets
 	repositories, covering := &t.Repos, t.Orgs
@@ -63,7 +64,7 @@ func expandTargets(ctx context.Context, c discovery.Connection, client *http.Cli
 	return c, nil
 }
 
-// OpenHooks returns what registers the webhooks of a connection of the settings.
+// OpenHooks returns a registrar of the webhooks of a connection in the settings.
 func OpenHooks(ctx context.Context, c *config.Config, name string) (*hooks.Registrar, error) {
 	hosts, err := codehosts.New(c)
 	if err != nil {

@@ -17,14 +17,13 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 )
 
-// PendingAuditName is the file of the data directory with audit records that the log did
-// not take before the stop.
+// PendingAuditName is a file in the data directory with the audit records that the log
+// did not accept before the stop.
 const PendingAuditName = "audit.pending"
 
-// Lock takes the data directory for this process and closes to other users the
-// directories that Quarry makes in it, before anything in them is touched. The
-// directories that the configuration chooses are the administrator's: of these it
-// only warns.
+// Lock locks the data directory for this process. It makes the directories that Quarry
+// creates in it private before anything in them is changed. Directories that the
+// configuration chooses belong to the administrator, so Lock only warns about them.
 func Lock(c *config.Config, logger *slog.Logger) (*boot.Directory, error) {
 	directory, err := boot.LockDirectory(c.Data)
 	if err != nil {
@@ -48,8 +47,8 @@ func Lock(c *config.Config, logger *slog.Logger) (*boot.Directory, error) {
 	return directory, nil
 }
 
-// openDirectories returns the chosen directories that other users may use. One that
-// does not exist yet is made private.
+// openDirectories returns the configured directories that other users can access. It
+// omits missing directories, which Quarry creates as private.
 func openDirectories(c *config.Config) (open []permissions.Access) {
 	for _, path := range c.ChosenDirectories() {
 		if absolute, err := filepath.Abs(path); err == nil {
@@ -62,14 +61,15 @@ func openDirectories(c *config.Config) (open []permissions.Access) {
 	return open
 }
 
-// Guard closes the files of the directories to other users while the server works.
+// Guard makes files of the directories private while the server runs.
 type Guard struct {
 	config    *config.Config
 	logger    *slog.Logger
-	openFiles prometheus.Gauge // that other users may use
+	openFiles prometheus.Gauge // files that other users can access
 }
 
-// NewGuard returns what closes the files below the directories of c. All are required.
+// NewGuard returns a Guard of the files below the directories of c. All arguments are
+// required.
 func NewGuard(c *config.Config, logger *slog.Logger, reg prometheus.Registerer) *Guard {
 	return &Guard{config: c, logger: logger, openFiles: newOpenFiles(reg)}
 }
@@ -81,7 +81,7 @@ func newOpenFiles(reg prometheus.Registerer) prometheus.Gauge {
 	})
 }
 
-// reportClosed logs what was closed to other users, and what could not be.
+// reportClosed logs which files were made private, and which could not be.
 func reportClosed(logger *slog.Logger, c *permissions.Closer) {
 	if c.Closed > 0 {
 		logger.Warn("closed files and directories to other users of this machine, who may have read them until now",
@@ -96,9 +96,9 @@ func reportClosed(logger *slog.Logger, c *permissions.Closer) {
 	}
 }
 
-// Run closes to other users what an earlier version of Quarry, a copy or a
-// change by hand has left open below the directories. New files are private in any
-// case. It takes a while, since there may be a million of them. Run returns when ctx ends.
+// Run makes files below the directories private that an earlier version of Quarry, a copy
+// or a manual change left accessible to other users. New files are always private. A run
+// takes a while, since there may be a million files. Run returns when ctx ends.
 func (g *Guard) Run(ctx context.Context) error {
 	c := permissions.Closer{Progress: func(looked int) {
 		g.logger.Info("looking for files that other users of this machine may use", "looked_at", looked)

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 )
 
-// writeOpen makes a file that other users may read.
+// writeOpen creates a file that other users may read.
 func writeOpen(t *testing.T, path string) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -24,7 +24,7 @@ func writeOpen(t *testing.T, path string) {
 	}
 }
 
-// wantPrivate fails the test if others may use a file.
+// wantPrivate fails the test if other users can access a file.
 func wantPrivate(t *testing.T, path string) {
 	t.Helper()
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
@@ -32,8 +32,8 @@ func wantPrivate(t *testing.T, path string) {
 	}
 }
 
-// TestDirectoryIsOurs locks a data directory with open files at its top and below, and
-// tries to lock it once more.
+// TestDirectoryIsOurs locks a data directory that contains open files at its top and
+// below, and tries to lock it a second time.
 func TestDirectoryIsOurs(t *testing.T) {
 	c := config.Default()
 	c.Data = filepath.Join(t.TempDir(), "data")
@@ -59,7 +59,7 @@ func TestDirectoryIsOurs(t *testing.T) {
 	wantPrivate(t, below)
 }
 
-// cancelHandler ends a context at the first message.
+// cancelHandler cancels a context at the first message.
 type cancelHandler struct {
 	slog.Handler
 	cancel func()

@@ -1,23 +1,23 @@
-// Package datadir takes the data directory for this process.
+// Package datadir locks the data directory for this process and keeps it private.
 //
-// It answers the question "are these files ours alone?": one process holds the directory,
-// and other users of the machine may use none of its files.
+// It answers the question "does only this process use these files?": one process holds
+// the directory, and other users of the machine can access none of its files.
 //
 // # Main types
 //
-//	Lock   takes the directory and closes what Quarry makes at its top
-//	Guard  closes what is below, while the server works
+//	Lock   locks the directory and makes Quarry's directories at its top private
+//	Guard  makes everything below them private while the server runs
 //
 // # Invariants
 //
-//  1. Nothing in the directory is touched before it is locked, nor if a restore into it
-//     was cut short.
-//  2. Directories that the configuration chooses are the administrator's: they are
+//  1. Nothing in the directory is changed before it is locked, nor if a restore into it
+//     is incomplete.
+//  2. Directories that the configuration chooses belong to the administrator: they are
 //     reported, never changed.
 //
 // # Concurrency
 //
-// Run of a Guard blocks until its context ends.
+// Guard.Run blocks until its context ends.
 //
-// It reads no file and removes none.
+// This package reads no file and removes none.
 package datadir

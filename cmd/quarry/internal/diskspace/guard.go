@@ -20,24 +20,24 @@ import (
 )
 
 const (
-	// measureSpaceEvery is how often the free space is looked at.
+	// measureSpaceEvery is the interval at which the free space is measured.
 	measureSpaceEvery = time.Second
-	// measureUsageEvery is how often all files are counted.
+	// measureUsageEvery is the interval at which all files are counted.
 	measureUsageEvery = 10 * time.Minute
 	// minFreeFiles is the number of inodes below which a disk counts as full.
 	minFreeFiles = 1000
-	// tightBytes is the free space below which a write that failed waits for more.
+	// tightBytes is the free space below which a failed write waits for more.
 	tightBytes = 8 << 20
-	// waitForSpacePoll is how often such a write looks again.
+	// waitForSpacePoll is the interval at which such a write checks again.
 	waitForSpacePoll = 200 * time.Millisecond
 )
 
-// errDiskFull says that a disk has less space than storage.minFreeBytes.
+// errDiskFull means that a disk has less free space than storage.minFreeBytes.
 var errDiskFull = errors.New("the disk is almost full")
 
 // Guard watches the free space of the directories that Quarry writes to. Below
-// storage.minFreeBytes the process only reads. Space that a store needs to go on at all
-// comes from reserves, files that are removed when the disk is full.
+// storage.minFreeBytes the process only reads. Reserves, which are files that Guard
+// removes when the disk is full, provide the space that a store needs to keep running.
 type Guard struct {
 	directories []guardedDirectory
 	minFree     int64
@@ -45,27 +45,27 @@ type Guard struct {
 	space       func(path string) (boot.Space, error)
 	logger      *slog.Logger
 	metrics     *guardMetrics
-	// closed ends the waits for space.
+	// closed ends all waits for space.
 	closed      chan struct{}
 	stopWaiting func()
 
 	mu struct {
 		sync.Mutex
 		space   map[string]boot.Space
-		low     []string // names of directories, as they were logged
+		low     []string // directories that were logged as low
 		waiting bool
 	}
 }
 
-// guardedDirectory is a directory that Quarry writes to. Its name is the one in storage
-// and the label of the metrics.
+// guardedDirectory is a directory that Quarry writes to. Its name is the name in the
+// storage settings and the label of the metrics.
 type guardedDirectory struct {
 	name, path string
-	// store says that what is in it cannot go on without space.
+	// store is set if the contents of the directory cannot work without space.
 	store bool
 }
 
-// Names of guarded directories.
+// These are the names of guarded directories.
 const (
 	DirectoryData        = "data"
 	DirectoryLog         = "log"
@@ -75,7 +75,7 @@ const (
 	DirectoryMirrors     = "mirrors"
 )
 
-// guardedDirectories returns those that a process writes to.
+// guardedDirectories returns the directories that a process writes to.
 func guardedDirectories(c *config.Config) []guardedDirectory {
 	out := []guardedDirectory{{DirectoryData, c.Data, false}}
 	add := func(wanted bool, d guardedDirectory) {
@@ -91,18 +91,18 @@ func guardedDirectories(c *config.Config) []guardedDirectory {
 	return out
 }
 
-// Options are what New needs.
+// Options are the options of New.
 type Options struct {
 	Config     *config.Config
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
-	// SpaceOf stands in for the file systems, which then get no reserve; nil measures
-	// them.
+	// SpaceOf replaces the file systems, which then get no reserve. nil measures the file
+	// systems.
 	SpaceOf func(path string) (boot.Space, error)
 }
 
-// New measures once, and frees the reserves of disks that are full, so that
-// the stores can be opened.
+// New measures the disks once. It frees the reserves of full disks, so that the stores
+// can be opened.
 func New(o Options) *Guard {
 	c := o.Config
 	g := &Guard{
@@ -124,20 +124,20 @@ func New(o Options) *Guard {
 	return g
 }
 
-// Run measures until ctx ends. Then writes do not wait for space any more.
+// Run measures until ctx ends. After that, writes no longer wait for space.
 func (g *Guard) Run(ctx context.Context) error {
 	defer g.stopWaiting()
 	var walks sync.WaitGroup
 	defer walks.Wait()
 	walks.Go(func() {
 		g.MeasureUsage(ctx)
-		_ = boot.RunEvery(ctx, measureUsageEvery, g.MeasureUsage) // it fails with nothing
+		_ = boot.RunEvery(ctx, measureUsageEvery, g.MeasureUsage) // MeasureUsage returns no error
 	})
 	return boot.RunEvery(ctx, measureSpaceEvery, g.measureSpace)
 }
 
-// MeasureUsage measures the space of each directory. It looks at every file;
-// mirrors may have some hundred thousand.
+// MeasureUsage measures the space that each directory uses. It visits every file; mirrors
+// may have several hundred thousand.
 func (g *Guard) MeasureUsage(ctx context.Context) {
 	for _, d := range g.directories {
 		if ctx.Err() != nil {
@@ -149,18 +149,18 @@ func (g *Guard) MeasureUsage(ctx context.Context) {
 	}
 }
 
-// Close ends the waits for space.
+// Close ends all waits for space.
 func (g *Guard) Close() error { g.stopWaiting(); return nil }
 
-// measureSpace reads the free space, logs a change that affects what the process does,
-// and fills the reserves again.
+// measureSpace measures the free space, logs a change that affects what the process does,
+// and refills the reserves.
 func (g *Guard) measureSpace(context.Context) {
 	spaces := map[string]boot.Space{}
 	var low []string
 	for _, d := range g.directories {
 		space, err := g.space(existingAncestor(d.path))
 		if err != nil {
-			continue // what is not known counts as enough
+			continue // unknown counts as enough
 		}
 		spaces[d.name] = space
 		g.metrics.free.WithLabelValues(d.name).Set(float64(space.FreeBytes))
@@ -195,13 +195,13 @@ func isBelow(s boot.Space, bytes int64, files int64) bool {
 	return s.FreeBytes < bytes || s.TotalFiles > 0 && s.FreeFiles < files
 }
 
-// CheckSpace returns errDiskFull if one of the named directories has too little space. It
-// names no path: the error is shown to callers.
+// CheckSpace returns errDiskFull if one of the named directories has too little space.
+// The error contains no path, because it is shown to callers.
 func (g *Guard) CheckSpace(names ...string) error {
 	return g.checkAbove(g.minFree, minFreeFiles, names)
 }
 
-// CheckHalfSpace is CheckSpace with half of the bounds.
+// CheckHalfSpace is CheckSpace with half of the bound.
 func (g *Guard) CheckHalfSpace(names ...string) error {
 	return g.checkAbove(g.minFree/2, minFreeFiles/2, names)
 }
@@ -222,8 +222,8 @@ func (g *Guard) checkAbove(bytes, files int64, names []string) error {
 	return nil
 }
 
-// WaitForSpace is called by a store whose write failed for want of space. It frees a
-// reserve, or waits until there is space or the process ends: a store that cannot write
+// WaitForSpace is called by a store whose write failed because the disk is full. It frees
+// a reserve, or waits until there is space or the process ends. A store that cannot write
 // its log would end the process, and searches with it.
 func (g *Guard) WaitForSpace() {
 	defer g.setWaiting(false)
@@ -249,7 +249,7 @@ func (g *Guard) setWaiting(waiting bool) {
 	g.mu.waiting = waiting
 }
 
-// storesAreTight reports whether a store has next to no space.
+// storesAreTight reports whether a store has almost no space.
 func (g *Guard) storesAreTight() bool {
 	for _, d := range g.directories {
 		space, err := g.space(existingAncestor(d.path))
@@ -260,7 +260,7 @@ func (g *Guard) storesAreTight() bool {
 	return false
 }
 
-// releaseTight frees the reserves of disks with next to no space.
+// releaseTight frees the reserves of disks with almost no space.
 func (g *Guard) releaseTight() (released bool) {
 	for _, r := range g.reserves {
 		if space, err := g.space(r.directory); err == nil && space.FreeBytes < tightBytes && g.releaseReserve(r) {
@@ -278,7 +278,7 @@ func (g *Guard) releaseReserve(r *reserve) bool {
 	return released
 }
 
-// existingAncestor returns the path or the nearest directory above it that exists.
+// existingAncestor returns the path, or its nearest ancestor that exists.
 func existingAncestor(path string) string {
 	path, err := filepath.Abs(path)
 	for err == nil {

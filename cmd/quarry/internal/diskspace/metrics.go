@@ -5,13 +5,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// guardMetrics report how much space the disks have:
+// guardMetrics report the space of the disks:
 //
 //	quarry_server_disk_free_bytes{directory}  for this user
 //	quarry_server_disk_size_bytes{directory}
-//	quarry_server_disk_low{directory}         1 while the process only reads for want of it
+//	quarry_server_disk_low{directory}         1 while the process only reads for lack of space
 //	quarry_server_disk_min_free_bytes         storage.minFreeBytes
-//	quarry_server_disk_used_bytes{directory}  what its files take, counted now and then
+//	quarry_server_disk_used_bytes{directory}  the size of its files, counted every 10 minutes
 type guardMetrics struct {
 	free, size, low, used *prometheus.GaugeVec
 }

@@ -9,25 +9,26 @@ import (
 )
 
 const (
-	// ReserveName is the name of a reserve.
+	// ReserveName is the file name of a reserve.
 	ReserveName = "disk-reserve"
-	// maxReserveBytes is more than the stores write while they open after a stop.
+	// maxReserveBytes is more than the stores write when they are opened after a stop.
 	maxReserveBytes = 64 << 20
 )
 
-// reserveBytesOf returns the size of a reserve: a part of what is kept free.
+// reserveBytesOf returns the size of a reserve, which is a part of the minimum free
+// space.
 func reserveBytesOf(minFree int64) int64 { return min(minFree/4, maxReserveBytes) }
 
-// reserve is a file that takes space while there is enough, and gives it to the
-// stores of its file system when there is none.
+// reserve is a file that reserves space for the stores on its file system. It is removed
+// when the disk is full.
 type reserve struct {
 	directory, path string
 	bytes           int64
 	mu              sync.Mutex
 }
 
-// newReserves returns one for each file system with a store: in the data directory, if
-// that is on it, or else in the directory of the store.
+// newReserves returns a reserve for each file system with a store: in the data directory
+// if that is on it, otherwise in the directory of the store.
 func newReserves(data string, directories []guardedDirectory, bytes int64) (out []*reserve) {
 	seen := map[uint64]bool{}
 	for _, d := range directories {
@@ -55,8 +56,8 @@ func (r *reserve) releaseSpace() bool {
 	return os.Remove(r.path) == nil
 }
 
-// reserveSpace makes the file where there is far more space than it needs. A file system that
-// cannot allocate has no reserve.
+// reserveSpace creates the file if there is much more space than it needs. A file system
+// that does not support allocation has no reserve.
 func (r *reserve) reserveSpace(g *Guard) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -7,11 +7,11 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
 )
 
-// staleBackup is the age of the last backup that is warned of.
+// staleBackup is the age from which on the last backup causes a warning.
 const staleBackup = 7 * 24 * time.Hour
 
-// checkBackup looks when quarry backup last succeeded. Without a backup there may be
-// snapshots of the file system, of which nothing is known here.
+// checkBackup checks when quarry backup last succeeded. There may be file system
+// snapshots instead, which it does not know.
 func checkBackup(_ context.Context, x *Examination, r *report) {
 	last, err := backup.ReadLast(x.Config.Data)
 	age := x.Now().Sub(last.At)

@@ -1,11 +1,10 @@
-// Package doctor looks for what keeps a server from running well: what "quarry
-// doctor" prints.
+// Package doctor finds problems of a server, for "quarry doctor".
 //
-// It answers the question "what is wrong with this installation, and what helps?".
+// It answers the question "what is wrong with this installation, and how is it fixed?".
 //
 // # Main types
 //
-//	Examination  what is looked at: the settings, and the probes that look
+//	Examination  the input: the settings and the probes
 //	Finding      one sentence: ok, warning or problem, with a remedy
 //	checks       the table of all checks, in the order in which they are printed
 //
@@ -13,12 +12,12 @@
 //
 //  1. It works while the server runs and while it is stopped, and without the
 //     secrets of the configuration.
-//  2. It changes nothing but a file in each directory that it removes at once, and
-//     the files of a stopped embedded log, as every start does. It leaves the log
-//     alone if its own user is not that of the data directory.
-//  3. Every check is bounded by checkTimeout. A check that cannot be made is reported
-//     as a warning.
-//  4. A finding shows no secret.
+//  2. It changes nothing but a file in each directory, which it removes immediately, and
+//     the files of a stopped embedded log, as every start does. It does not open the log
+//     if it runs as another user than the owner of the data directory.
+//  3. Every check is bounded by checkTimeout. A check that cannot run is reported as a
+//     warning.
+//  4. A finding contains no secret.
 //
 // # Concurrency
 //

@@ -8,29 +8,29 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 )
 
-// Status says how grave a finding is.
+// Status is the severity of a finding.
 type Status string
 
-// The kinds of findings.
+// These are the severities of findings.
 const (
 	OK      Status = "ok"
 	Warning Status = "warning"
 	Problem Status = "problem"
 )
 
-// Finding is what a check has found.
+// Finding is a result of a check.
 type Finding struct {
 	Check   string `json:"check"`
 	Status  Status `json:"status"`
 	Message string `json:"message"`
-	// Remedy says what helps; empty if nothing is wrong.
+	// Remedy tells how to fix the problem. It is empty if nothing is wrong.
 	Remedy string `json:"remedy,omitempty"`
 }
 
-// Examination is what is looked at.
+// Examination is the input of all checks.
 type Examination struct {
 	Config *config.Config
-	// Warnings are those of the configuration.
+	// Warnings are the warnings about the configuration.
 	Warnings []string
 	Now      func() time.Time
 	Probes   Probes
@@ -39,13 +39,13 @@ type Examination struct {
 // checkTimeout bounds one check.
 const checkTimeout = 15 * time.Second
 
-// check is one line of the table.
+// check is one row of the table.
 type check struct {
 	name string
 	run  func(ctx context.Context, x *Examination, r *report)
 }
 
-// checks are all of them. What explains a failure of others comes first.
+// checks contains all checks. A check that explains the failures of others comes first.
 var checks = []check{
 	{"configuration", checkConfiguration},
 	{"secrets", checkSecrets},

@@ -25,12 +25,12 @@ import (
 
 var errProbe = errors.New("the probe fails")
 
-// installation is what a test changes before it is examined. Without a change every
-// check is ok.
+// installation is the input that a test changes before the examination. Without changes,
+// every check is ok.
 type installation struct {
 	*Examination
 	t *testing.T
-	// answers of the server by path.
+	// answers holds the responses of the server by path.
 	answers map[string]any
 }
 
@@ -59,7 +59,7 @@ func newInstallation(t *testing.T) *installation {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(body) // the client is there
+		_ = json.NewEncoder(w).Encode(body) // the client is still connected
 	}))
 	t.Cleanup(s.Close)
 	in.Examination = &Examination{Config: &c, Now: func() time.Time { return now }, Probes: Probes{
@@ -104,7 +104,7 @@ func (in *installation) changeMode(path string, mode os.FileMode) {
 	}
 }
 
-// TestChecks makes each check fire, and shows that it rests without the change.
+// TestChecks triggers each check, and checks that it is ok without the change.
 func TestChecks(t *testing.T) {
 	rest := newInstallation(t)
 	for _, f := range rest.runChecks() {
@@ -269,7 +269,7 @@ func (in *installation) runChecks() (all []Finding) {
 	return all
 }
 
-// The probes of this machine answer.
+// TestProbes checks that the probes of this machine work.
 func TestProbes(t *testing.T) {
 	c := config.Default()
 	p := NewProbes(logdriver.Options{Config: &c}, "", nil)

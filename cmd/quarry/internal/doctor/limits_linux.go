@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// openFilesOf returns the hard limit: the Go runtime raises the soft one to it.
+// openFilesOf returns the hard limit, because the Go runtime raises the soft limit to it.
 func openFilesOf(process int) (uint64, error) {
 	if process == 0 {
 		var limit syscall.Rlimit

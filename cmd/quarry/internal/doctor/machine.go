@@ -8,13 +8,14 @@ import (
 )
 
 const (
-	// nearMemory is the share of the memory from which on a peak may be too much.
+	// nearMemory is the share of the memory above which a peak may exceed it.
 	nearMemory = 0.85
-	// fewOpenFiles is what a large store wants: 4,096 tables of the projections, those
-	// of the log and the accounts, mirrors, and connections.
+	// fewOpenFiles is the number of open files that a large store needs: 4,096 tables of
+	// the projections, the files of the log, the accounts and the mirrors, and
+	// connections.
 	fewOpenFiles    = 8192
 	tooFewOpenFiles = 1024
-	// maxSkew is how far a record may be in the future: webhooks whose signature is
+	// maxSkew bounds how far a record may be in the future: webhooks whose signature is
 	// off by five minutes are refused.
 	maxSkew = 5 * time.Minute
 	minSkew = 5 * time.Second
@@ -31,7 +32,7 @@ func checkMemory(_ context.Context, x *Examination, r *report) {
 	if m.Limit > 0 && m.Limit < m.Total {
 		limit, whose = m.Limit, "its control group allows"
 	}
-	holder, _ := x.lockHeld() // what is not known counts as stopped
+	holder, _ := x.lockHeld() // unknown counts as stopped
 	switch {
 	case planned > limit:
 		r.addProblem(remedy, "the settings let the server take %s, and %s %s", sizeText(planned), whose, sizeText(limit))
@@ -45,7 +46,7 @@ func checkMemory(_ context.Context, x *Examination, r *report) {
 }
 
 func checkOpenFiles(_ context.Context, x *Examination, r *report) {
-	holder, _ := x.lockHeld() // what is not known counts as stopped
+	holder, _ := x.lockHeld() // unknown counts as stopped
 	limit, err := x.Probes.OpenFiles(holder.Process)
 	if err != nil && holder.Process != 0 {
 		limit, err = x.Probes.OpenFiles(0)
@@ -112,7 +113,8 @@ func checkLog(ctx context.Context, x *Examination, r *report) {
 	}
 }
 
-// mayOpenLog reports whether the embedded log may be opened, and says why it may not.
+// mayOpenLog reports whether the embedded log may be opened. If not, it adds the reason
+// to r.
 func (x *Examination) mayOpenLog(r *report) bool {
 	holder, err := x.lockHeld()
 	if err != nil || holder.Held {
@@ -155,8 +157,9 @@ func checkClock(ctx context.Context, x *Examination, r *report) {
 	}
 }
 
-// lastRecord returns when the log took its last record; zero where it is not opened.
-// Of a log that the server has open it is the age of the youngest file.
+// lastRecord returns when the last record was appended to the log, or the zero time if
+// the log may not be opened. If the server has the log open, it returns the time of the
+// newest file.
 func (x *Examination) lastRecord(ctx context.Context) (time.Time, error) {
 	if x.Config.Log.Driver != "kafka" && !x.mayOpenLog(&report{}) {
 		return youngestFile(x.Config.LogDir())

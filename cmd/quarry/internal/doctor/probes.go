@@ -14,29 +14,30 @@ import (
 	"github.com/quarrysearch/quarry/query/client"
 )
 
-// errUnknown is returned by probes that this system does not have.
+// errUnknown is returned by probes that this system does not support.
 var errUnknown = errors.New("not known on this system")
 
-// Probes look at the world. Tests replace them.
+// Probes are the functions that examine the machine and the server. Tests replace them.
 type Probes struct {
 	Space     func(dir string) (boot.Space, error)
 	Memory    func() (boot.Memory, error)
-	OpenFiles func(process int) (uint64, error) // the limit of a process, 0 for this one
+	OpenFiles func(process int) (uint64, error) // limit of a process; 0 is this process
 	Holder    func(dir string) (boot.Holder, error)
 	Owner     func(path string) (ours bool, user uint32, err error)
 	Git       func(ctx context.Context) (string, error)
 	Topics    func(ctx context.Context) ([]topics.Report, error)
-	// LastRecord returns when the log took its last record; zero if it is empty.
+	// LastRecord returns when the last record was appended to the log, or the zero time
+	// if the log is empty.
 	LastRecord func(ctx context.Context) (time.Time, error)
-	// Client sends requests to the server, as the operator if the data directory
-	// can be read.
+	// Client sends requests to the server. It signs in as the operator if the data
+	// directory is readable.
 	Client *client.Client
-	// Version is that of this program.
+	// Version is the version of this program.
 	Version string
 }
 
-// NewProbes returns the probes of this machine. Version is that of this program; to sends
-// requests to the server.
+// NewProbes returns the probes of this machine. version is the version of this program;
+// to sends requests to the server.
 func NewProbes(log logdriver.Options, version string, to *client.Client) Probes {
 	return Probes{
 		Space: boot.SpaceOf, Memory: boot.MemoryOfMachine, OpenFiles: openFilesOf,
@@ -50,11 +51,11 @@ func NewProbes(log logdriver.Options, version string, to *client.Client) Probes 
 	}
 }
 
-// gitVersion starts git as the mirrors do, by its name.
+// gitVersion runs git by name, as the mirrors do.
 func gitVersion(ctx context.Context) (string, error) {
 	out, err := exec.CommandContext(ctx, "git", "version").Output()
 	return strings.TrimSpace(string(out)), err
 }
 
-// lockHeld reports whether a process holds the data directory, and which.
+// lockHeld returns the process that holds the data directory, if any.
 func (x *Examination) lockHeld() (boot.Holder, error) { return x.Probes.Holder(x.Config.Data) }

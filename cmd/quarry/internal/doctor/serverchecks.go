@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// maxAsked bounds the repositories that are requested.
+	// maxAsked bounds the number of repositories that are requested.
 	maxAsked = 200
 	// staleAfter is how long a push may wait before it is reported.
 	staleAfter = 5 * time.Minute
-	// maxFiles bounds the files that are looked at for the youngest.
+	// maxFiles bounds the number of files that are searched for the newest one.
 	maxFiles = 10_000
 )
 
-// serverTime returns the time by the clock of the server.
+// serverTime returns the time of the server's clock.
 func (x *Examination) serverTime(ctx context.Context) (time.Time, bool) {
 	answer, err := x.Probes.Client.Raw(ctx, http.MethodGet, "/healthz", nil)
 	if err != nil {
 		return time.Time{}, false
 	}
-	_ = answer.Body.Close() // the header is enough
+	_ = answer.Body.Close() // only the header is needed
 	t, err := http.ParseTime(answer.Header.Get("Date"))
 	return t, err == nil
 }
 
 func checkServer(ctx context.Context, x *Examination, r *report) {
-	holder, _ := x.lockHeld() // what is not known counts as stopped
+	holder, _ := x.lockHeld() // unknown counts as stopped
 	if err := x.checkEndpoint(ctx, "/healthz"); err != nil {
 		if holder.Held {
 			r.addProblem("look at its log; name its address with --server", "a process holds the data directory, and no server answers: %v", err)
@@ -67,13 +67,14 @@ func (x *Examination) checkEndpoint(ctx context.Context, path string) error {
 }
 
 func checkOwner(_ context.Context, x *Examination, r *report) {
-	holder, _ := x.lockHeld() // without a server the file was left by one that was killed
+	holder, _ := x.lockHeld() // without a server, the file was left by a killed process
 	if holder.Held && operator.SetupLink(x.Config.Data) != "" {
 		r.addWarning("open the link in "+filepath.Join(x.Config.Data, operator.SetupFileName), "the server has no owner yet")
 	}
 }
 
-// checkDeadLetters says nothing if no server answers: another check has said so.
+// checkDeadLetters reports nothing if no server answers, because another check reports
+// that.
 func checkDeadLetters(ctx context.Context, x *Examination, r *report) {
 	page, err := x.Probes.Client.ListDeadLetters(ctx, client.ListDeadLettersParams{PerPage: 1})
 	switch {
@@ -128,7 +129,8 @@ func checkRepositories(ctx context.Context, x *Examination, r *report) {
 	}
 }
 
-// youngestFile returns when a file of dir was changed last; zero if there is none.
+// youngestFile returns the latest modification time of the files in dir, or the zero time
+// if there are none.
 func youngestFile(dir string) (youngest time.Time, err error) {
 	d, err := os.Open(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +139,7 @@ func youngestFile(dir string) (youngest time.Time, err error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	defer func() { _ = d.Close() }() // nothing was written
+	defer func() { _ = d.Close() }() // opened only for reading
 	entries, _ := d.ReadDir(maxFiles)
 	for _, e := range entries {
 		if info, err := e.Info(); err == nil && info.ModTime().After(youngest) {

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/network"
 )
 
-// secretFiles are those that a server makes in its data directory.
+// secretFiles are the secret files that a server creates in its data directory.
 var secretFiles = []string{"secret.key", operator.FileName, operator.SetupFileName}
 
 func checkConfiguration(_ context.Context, x *Examination, r *report) {
@@ -34,11 +34,11 @@ func checkSecrets(_ context.Context, x *Examination, r *report) {
 	}
 }
 
-// checkAddresses looks at who reaches the server, and what they may do without a
-// credential.
+// checkAddresses checks who can reach the server, and what callers without a credential
+// may do.
 func checkAddresses(_ context.Context, x *Examination, r *report) {
 	c := x.Config
-	public, _ := url.Parse(c.PublicURL) // valid, or empty
+	public, _ := url.Parse(c.PublicURL) // validated, or empty
 	away := c.PublicURL != "" && !network.IsLoopback(public.Hostname())
 	if (!c.Loopback() || away) && c.AnonymousAllowed() {
 		r.addWarning("set access.anonymous to off, unless that is meant", "anyone who can reach the server can read public repositories without signing in, and new repositories are %s", c.Access.DefaultVisibility)

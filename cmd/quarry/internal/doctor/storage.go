@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/permissions"
 )
 
-// Bounds of the free space of a file system.
+// These are bounds on the free space of a file system.
 const (
 	fewBytes     = 5 << 30
 	tooFewBytes  = 1 << 30
@@ -38,7 +38,7 @@ func checkDataDirectory(_ context.Context, x *Examination, r *report) {
 	}
 }
 
-// checkWritable writes a file and removes it.
+// checkWritable creates a file and removes it.
 func checkWritable(dir string, r *report) {
 	f, err := os.CreateTemp(dir, probePattern)
 	if err == nil {
@@ -138,7 +138,7 @@ func checkDisk(_ context.Context, x *Examination, r *report) {
 	}
 }
 
-// sizeText writes a number of bytes for people.
+// sizeText formats a number of bytes in a readable unit.
 func sizeText(n int64) string {
 	switch {
 	case n >= 1<<30:

@@ -19,14 +19,14 @@ import (
 )
 
 const (
-	// eraseInterval is how often the eraser looks for what it can do.
+	// eraseInterval is the interval at which the eraser looks for work.
 	eraseInterval = 500 * time.Millisecond
-	// eraseReaderTimeout bounds the wait for searches that began before an erasure: a
-	// snapshot of theirs keeps deleted rows.
+	// eraseReaderTimeout bounds the wait for searches that began before an erasure,
+	// because their snapshots keep deleted rows.
 	eraseReaderTimeout = time.Minute
 )
 
-// Options are what an eraser works on. All are required.
+// Options are the options of New. All are required.
 type Options struct {
 	Catalog *catalog.Catalog
 	Places  *places.Places
@@ -34,33 +34,34 @@ type Options struct {
 	Rows    *store.Store
 	Fence   *projections.Fence
 	Objects segmentstore.Store
-	// FailureReason says why the workers gave an event up.
+	// FailureReason returns the reason if the workers gave up an event.
 	FailureReason func(event.Position) (reason string, given bool)
-	// DropPrevious removes the other versions of the projections, which have the text. It
-	// fails while one is being built.
+	// DropPrevious removes the other versions of the projections, which contain the text.
+	// It fails while one is being built.
 	DropPrevious func() error
 	// EmptyQuarantine removes the damaged objects of the segment store.
 	EmptyQuarantine func() (int, error)
-	// Mirrors returns those of this process; nil if it has none.
+	// Mirrors returns the mirrors of this process, or nil if it has none.
 	Mirrors func() *mirror.Mirrors
 	Logger  *slog.Logger
 }
 
 // Eraser carries out the erasures requested in the log, in the live version of the
-// projections (docs/adr/0021-erasure.md). Each step may be repeated: an interrupted
-// erasure begins again.
+// projections (docs/adr/0021-erasure.md). Each step can be repeated: an interrupted
+// erasure starts over.
 type Eraser struct {
 	Options
 	mu struct {
 		sync.Mutex
-		// waits says what the erasures that are not done wait for.
+		// waits holds what each pending erasure is waiting for.
 		waits map[event.Position]erasure.Wait
 	}
-	// failures are the last errors of erasures that are not done, to log each once.
+	// failures holds the last error of each pending erasure, so that each error is logged
+	// once.
 	failures map[event.Position]string
 }
 
-// New returns an Eraser; Run carries out what the projections have of erasures.
+// New returns an Eraser. Run carries out the erasures that the projections list.
 func New(o Options) *Eraser {
 	e := &Eraser{Options: o, failures: map[event.Position]string{}}
 	e.mu.waits = map[event.Position]erasure.Wait{}
@@ -90,7 +91,7 @@ func (e *Eraser) Run(ctx context.Context) error {
 	}
 }
 
-// processErasure does what can be done for an erasure now.
+// processErasure advances an erasure as far as possible now.
 func (e *Eraser) processErasure(ctx context.Context, asked erasure.Erasure) {
 	wait, err := e.advanceErasure(ctx, &asked)
 	if ctx.Err() != nil {
@@ -127,7 +128,8 @@ func (e *Eraser) processErasure(ctx context.Context, asked erasure.Erasure) {
 	}
 }
 
-// advanceErasure returns what an erasure waits for, nothing when it is done.
+// advanceErasure returns what an erasure is waiting for. The result is empty when the
+// erasure is done.
 func (e *Eraser) advanceErasure(ctx context.Context, asked *erasure.Erasure) (erasure.Wait, error) {
 	done, err := e.Fence.AppliedOffset(ctx, asked.At.Partition)
 	if err != nil || done <= asked.At.Offset {
@@ -160,8 +162,8 @@ func (e *Eraser) advanceErasure(ctx context.Context, asked *erasure.Erasure) (er
 	return "", e.collectProof(ctx, asked)
 }
 
-// deletePreciseIndexes deletes the precise indexes of a repository that the catalog does
-// not name any more: their texts may quote any file.
+// deletePreciseIndexes deletes the precise indexes of a repository that the catalog no
+// longer names. Their texts may quote any file.
 func (e *Eraser) deletePreciseIndexes(ctx context.Context, id code.RepositoryID) error {
 	named := map[string]bool{}
 	if r, ok := e.Catalog.Snapshot().ByID(id); ok {
@@ -184,7 +186,7 @@ func (e *Eraser) deletePreciseIndexes(ctx context.Context, id code.RepositoryID)
 	return nil
 }
 
-// compactRows has the rows of the projections written again without deleted ones.
+// compactRows rewrites the rows of the projections without deleted ones.
 func (e *Eraser) compactRows(ctx context.Context) error {
 	for _, c := range e.Runner.Checkpoints() {
 		err := e.Runner.Do(ctx, c.Partition, func(*store.Batch) error { e.Places.RenewView(c.Partition); return nil })
@@ -205,9 +207,9 @@ func (e *Eraser) compactRows(ctx context.Context) error {
 	return e.Rows.CompactRows(ctx)
 }
 
-// eraseMirror removes from the mirrors of this process what a worker elsewhere may have
-// removed from its own. It reports whether there are mirrors here and the erased text is
-// in none.
+// eraseMirror removes the text from the mirrors of this process; a worker of another
+// process may have removed it only from its own. It reports whether this process has
+// mirrors and none of them contains the text.
 func (e *Eraser) eraseMirror(ctx context.Context, asked *erasure.Erasure) (bool, error) {
 	mirrors := e.Mirrors()
 	if mirrors == nil {
@@ -216,7 +218,7 @@ func (e *Eraser) eraseMirror(ctx context.Context, asked *erasure.Erasure) (bool,
 	m := mirrors.Mirror(asked.Repository)
 	if asked.Commit == "" && asked.Path == "" {
 		if _, again := e.Catalog.Snapshot().ByID(asked.Repository); again {
-			return false, nil // it was registered after the erasure
+			return false, nil // the repository was registered after the erasure
 		}
 		return true, m.Remove(ctx)
 	}
@@ -257,7 +259,7 @@ func (e *Eraser) collectProof(ctx context.Context, asked *erasure.Erasure) error
 	return err
 }
 
-// WaitReason returns what an erasure waits for.
+// WaitReason returns what an erasure is waiting for.
 func (e *Eraser) WaitReason(at event.Position) erasure.Wait {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -17,13 +17,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Options are what erasures rely on. All are required.
+// Options are the options of New. All are required.
 type Options struct {
 	Versions  *versions.Versions
 	Registrar *registry.Registrar
 	// Rewrites reports whether segments are rewritten in this process.
 	Rewrites func() bool
-	// Mirrors returns those of this process, nil if it has none.
+	// Mirrors returns the mirrors of this process, or nil if it has none.
 	Mirrors func() *mirror.Mirrors
 }
 
@@ -32,7 +32,7 @@ type Erasures struct{ o Options }
 
 var _ api.Erasures = (*Erasures)(nil)
 
-// New returns what requests erasures and shows them.
+// New returns an Erasures that requests and lists erasures.
 func New(o Options) *Erasures { return &Erasures{o} }
 
 // Erase implements api.Erasures.
@@ -58,7 +58,7 @@ func (x *Erasures) Erase(ctx context.Context, r erasure.Request) (erasure.Erasur
 	}, nil
 }
 
-// checkErasable returns why nothing can be erased in the current state.
+// checkErasable returns an error if the current state allows no erasure.
 func (x *Erasures) checkErasable(ctx context.Context, r erasure.Request) error {
 	mirrors := x.o.Mirrors()
 	switch asOf := x.o.Versions.AsOf(); {
@@ -88,7 +88,8 @@ func (x *Erasures) checkErasable(ctx context.Context, r erasure.Request) error {
 	return err
 }
 
-// countShared returns how many documents of the repository others have as well.
+// countShared returns how many documents of the repository other repositories also
+// contain.
 func (x *Erasures) countShared(r erasure.Request) (int, error) {
 	if !r.IsRepository() {
 		return 0, nil
@@ -123,6 +124,6 @@ func (x *Erasures) List(context.Context) ([]erasure.Erasure, error) {
 			e.State = erasure.Done
 		}
 	}
-	slices.Reverse(list) // the newest first
+	slices.Reverse(list) // newest first
 	return list, nil
 }

@@ -12,25 +12,25 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Reads are the mirrors of this process as the file view reads them.
+// Reads reads the mirrors of this process for the file view.
 type Reads struct {
-	// mirrors are opened after the API that reads them.
+	// mirrors is a function because the mirrors are opened after the API.
 	mirrors  func() *mirror.Mirrors
 	analyzer *analyze.Analyzer
 }
 
 var _ source.Git = (*Reads)(nil)
 
-// New returns the reads of mirrors, which may be opened after it.
+// New returns reads of the mirrors, which may be opened later.
 func New(mirrors func() *mirror.Mirrors) *Reads {
 	return &Reads{mirrors, analyze.New(analyze.Options{MaxBlobBytes: 2 * source.DefaultMaxFileBytes, NoSymbols: true})}
 }
 
 func (g *Reads) mirrorOf(id code.RepositoryID) *mirror.Mirror { return g.mirrors().Mirror(id) }
 
-// gitErrors are the errors of mirrors that mean something to a client. What a
-// mirror lacks may come with its next fetch. The message of the cause is included
-// only if Quarry wrote it: a message of git may name directories of this machine.
+// gitErrors are the mirror errors that are meaningful to a client. An object that a
+// mirror lacks may arrive with its next fetch. The message of the cause is included only
+// if Quarry wrote it: a message of git may name directories of this machine.
 var gitErrors = []struct {
 	have, want error
 	told       bool
@@ -43,13 +43,13 @@ var gitErrors = []struct {
 	{mirror.ErrMissing, source.ErrUnavailable, false},
 }
 
-// gitError is an error of a mirror as one of source.
+// gitError presents an error of a mirror as an error of source.
 type gitError struct {
 	kind, cause error
 	showCause   bool
 }
 
-// Error omits the text of the cause unless it may be shown.
+// Error returns the message, without the text of the cause unless that may be shown.
 func (e *gitError) Error() string {
 	if e.showCause {
 		return e.cause.Error()
@@ -59,7 +59,7 @@ func (e *gitError) Error() string {
 
 func (e *gitError) Unwrap() []error { return []error{e.kind, e.cause} }
 
-// MapError returns an error of a mirror as one of source.
+// MapError converts an error of a mirror to an error of source.
 func MapError(err error) error {
 	if e, ok := errors.AsType[*mirror.PatternError](err); ok {
 		name := "query"
@@ -82,7 +82,7 @@ func (g *Reads) Resolve(ctx context.Context, id code.RepositoryID, name code.Rev
 	return c.ID, MapError(err)
 }
 
-// reaches are the values of source.Reach by those of mirror.Reach.
+// reaches maps values of mirror.Reach to values of source.Reach.
 var reaches = [...]source.Reach{mirror.ReachNone: source.ReachNone, mirror.ReachFetched: source.ReachFetched, mirror.ReachIndexed: source.ReachIndexed}
 
 // Reach implements source.Git.
@@ -149,8 +149,7 @@ func (g *Reads) File(ctx context.Context, id code.RepositoryID, commit code.Comm
 	return file, err
 }
 
-// findFile returns what is at a path, if it is a file or a symbolic link, and its path
-// as git has it.
+// findFile returns the file or symbolic link at a path, and its path as git spells it.
 func findFile(ctx context.Context, r *mirror.Reader, root mirror.ObjectID, path string) (mirror.Name, string, error) {
 	n, raw, err := r.Find(ctx, root, path)
 	switch {
@@ -207,8 +206,8 @@ func (g *Reads) Directories(ctx context.Context, id code.RepositoryID, commit co
 	return found, err
 }
 
-// directories reads directories of one tree. One whose parent was read before is
-// found in it: a path is not walked from the root again for each of its elements.
+// directoryReader reads directories of one tree. It looks up a directory in its parent if
+// the parent was read before, so that it need not walk the path from the root.
 type directoryReader struct {
 	reader *mirror.Reader
 	root   mirror.ObjectID

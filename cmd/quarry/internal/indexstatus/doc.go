@@ -1,24 +1,25 @@
-// Package indexstatus says how far the indexing of a repository is.
+// Package indexstatus reports the progress of indexing a repository.
 //
 // It answers the question "is this repository searchable, as of which push, and what is
-// still to come?".
+// still pending?".
 //
 // # Files
 //
 //	indexstatus.go  the live version and the log as api.Status
-//	pipeline.go     what the workers of this process do, or did last
+//	pipeline.go     the current or last work of this process's pipeline
 //	selection.go    which refs the globs of a repository select
 //
 // # Invariants
 //
-//  1. What the applied position promises, the counts of the same answer show: the
+//  1. The counts of a response are at least as new as its applied position, because the
 //     position is read first.
-//  2. A status looks at 10,000 records of the log at most for pushes that wait.
-//  3. Four requests list the refs of code hosts at once; the others do without.
+//  2. A status reads at most 10,000 records of the log to find waiting pushes.
+//  3. At most four requests list the refs of code hosts at a time; more requests get no
+//     selection.
 //
 // # Concurrency
 //
-// Reader and Selector are safe for concurrent use and start nothing.
+// Reader and Selector are safe for concurrent use and start no goroutine.
 //
-// It does not decide who may see a repository: query/api does.
+// This package does not decide who may see a repository: query/api does.
 package indexstatus

@@ -16,18 +16,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
-// Reader says how far the indexing of a repository is. It implements api.Status.
+// Reader reports the progress of indexing a repository. It implements api.Status.
 type Reader struct {
 	log      eventlog.Log
 	versions *versions.Versions
-	// pipeline returns that of this process; nil where another one indexes: then nothing
-	// is known of imports.
+	// pipeline returns the pipeline of this process. It returns nil if another process
+	// indexes; then nothing is known about imports.
 	pipeline func() *Pipeline
 }
 
 var _ api.Status = (*Reader)(nil)
 
-// New returns the status of what the live version has. All are required; pipeline may
+// New returns a Reader of the live version. All arguments are required; pipeline may
 // return nil.
 func New(log eventlog.Log, v *versions.Versions, pipeline func() *Pipeline) *Reader {
 	return &Reader{log: log, versions: v, pipeline: pipeline}
@@ -41,8 +41,8 @@ func (s *Reader) Status(ctx context.Context, id code.RepositoryID) (indexing.Sta
 	if !ok {
 		return indexing.Status{}, fmt.Errorf("status: %w", code.ErrNotFound)
 	}
-	// The position first, the view after it: what the position promises, the view
-	// shows.
+	// Read the position before the view, so that the view shows everything up to the
+	// position.
 	out := newStatus(known)
 	at, err := s.appliedPosition(ctx, i, id)
 	if err != nil {
@@ -61,8 +61,8 @@ func (s *Reader) Status(ctx context.Context, id code.RepositoryID) (indexing.Sta
 	return out, nil
 }
 
-// Work returns what the pipeline of this process does, or did last, for a repository; false
-// if it is not registered.
+// Work returns the current or last work of this process's pipeline on a repository. It
+// returns false if the repository is not registered.
 func (s *Reader) Work(id code.RepositoryID) (indexing.Status, bool) {
 	i := s.versions.Acquire()
 	defer i.Release()
@@ -84,8 +84,8 @@ func newStatus(r *catalog.Repository) indexing.Status {
 	return indexing.Status{Repository: r.Repository, IndexedAt: r.IndexedAt, PushedAt: r.PushedAt, State: indexing.Registered}
 }
 
-// appliedPosition returns where the events of the repository's partition begin that have not
-// had their effect.
+// appliedPosition returns the position of the first event in the repository's partition
+// that has not taken effect.
 func (s *Reader) appliedPosition(ctx context.Context, i *versions.Version, id code.RepositoryID) (event.Position, error) {
 	n, err := s.log.Partitions(ctx, event.TopicEvents)
 	if err != nil {
@@ -96,12 +96,12 @@ func (s *Reader) appliedPosition(ctx context.Context, i *versions.Version, id co
 	return event.Position{Topic: event.TopicEvents, Partition: partition, Offset: before}, err
 }
 
-// maxWaitingRecords bounds the records that are looked at for pushes that wait: some
-// tens of milliseconds.
+// maxWaitingRecords bounds the records that are read to find waiting pushes. Reading that
+// many takes tens of milliseconds.
 const maxWaitingRecords = 10_000
 
-// countWaitingPushes counts the pushes of a repository from a position on, which have not had
-// their effect.
+// countWaitingPushes counts the pushes of a repository at or after a position, which have
+// not taken effect.
 func (s *Reader) countWaitingPushes(ctx context.Context, id code.RepositoryID, from event.Position, out *indexing.Freshness) error {
 	high, err := s.log.HighWater(ctx, event.TopicEvents)
 	if err != nil || int(from.Partition) >= len(high) || from.Offset >= high[from.Partition] {
@@ -129,7 +129,7 @@ func (s *Reader) countWaitingPushes(ctx context.Context, id code.RepositoryID, f
 	return nil
 }
 
-// describeIndex fills in what the view shows of the repository.
+// describeIndex fills in the state of the repository in the view.
 func (s *Reader) describeIndex(v *places.View, out *indexing.Status) {
 	r := v.Repository(out.Repository.ID)
 	if r == nil {
@@ -155,7 +155,7 @@ func (s *Reader) describeIndex(v *places.View, out *indexing.Status) {
 	out.Segments = countSegments(v, r)
 }
 
-// countSegments counts the segments that hold documents of a repository's default
+// countSegments counts the segments that contain documents of a repository's default
 // branch.
 func countSegments(v *places.View, r *places.Repository) int {
 	index := slices.Index(v.Repositories(), r)
@@ -171,7 +171,7 @@ func countSegments(v *places.View, r *places.Repository) int {
 	return n
 }
 
-// addWork fills in what the pipeline of this process does for the repository.
+// addWork fills in the work of this process's pipeline on the repository.
 func (s *Reader) addWork(out *indexing.Status) {
 	p := s.pipeline()
 	if p == nil {
@@ -189,7 +189,7 @@ func (s *Reader) addWork(out *indexing.Status) {
 	}
 }
 
-// skippedPage is how many skipped files are read at once.
+// skippedPage is the number of skipped files in one read.
 const skippedPage = 1000
 
 // Skipped implements api.Status.

@@ -15,14 +15,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// newReader returns the status over a new log of one partition, which nothing follows.
+// newReader returns a Reader over a new log with one partition, which no projection
+// follows.
 func newReader(t *testing.T) *Reader {
 	t.Helper()
 	log, v := versionstest.Open(t, 1, worker.DefaultGroup)
 	return New(log, v, func() *Pipeline { return nil })
 }
 
-// appendPushes appends n pushes of a repository at once.
+// appendPushes appends n pushes of a repository.
 func (s *Reader) appendPushes(t *testing.T, id code.RepositoryID, n int) {
 	t.Helper()
 	now, records := time.Now().UTC(), make([]event.Record, n)
@@ -53,7 +54,7 @@ func (s *Reader) countWaiting(t *testing.T, id code.RepositoryID) (f indexing.Fr
 	return f
 }
 
-// TestFreshnessCountsWhatWaits counts the pushes of one repository from a place of the
+// TestFreshnessCountsWhatWaits counts the pushes of one repository from a position of the
 // log on.
 func TestFreshnessCountsWhatWaits(t *testing.T) {
 	s := newReader(t)
@@ -75,8 +76,8 @@ func TestFreshnessCountsWhatWaits(t *testing.T) {
 	}
 }
 
-// TestUnknownRepositoryHasNoStatus wants the error that the API answers with 404, and
-// nothing of a process without a pipeline.
+// TestUnknownRepositoryHasNoStatus checks that an unknown repository yields the error for
+// a 404, and that a process without a pipeline reports no work.
 func TestUnknownRepositoryHasNoStatus(t *testing.T) {
 	s := newReader(t)
 	if _, err := s.Status(t.Context(), 7); !errors.Is(err, code.ErrNotFound) {

@@ -11,15 +11,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
-// Pipeline is what fetches and indexes in this process.
+// Pipeline holds the parts that fetch and index in this process.
 type Pipeline struct {
 	Mirrors *mirror.Mirrors
 	Indexer *indexer.Indexer
-	// Reconciler is nil if this process does not look for lost pushes.
+	// Reconciler is nil if this process does not reconcile.
 	Reconciler *reconcile.Reconciler
 }
 
-// describeWork fills in what the pipeline does, or did last, for a repository.
+// describeWork fills in the current or last work of the pipeline on a repository.
 func (p *Pipeline) describeWork(out *indexing.Status) {
 	id := out.Repository.ID
 	out.Reconciliation, out.Selection = p.lastReconciliation(id), p.refSelection(id)
@@ -35,8 +35,8 @@ func (p *Pipeline) describeWork(out *indexing.Status) {
 	}
 }
 
-// lastReconciliation says what the last look at a repository for lost pushes found; nil if
-// this process does not look at it.
+// lastReconciliation returns the result of a repository's last reconciliation, or nil if
+// this process does not reconcile it.
 func (p *Pipeline) lastReconciliation(id code.RepositoryID) *indexing.Reconciliation {
 	if p.Reconciler == nil {
 		return nil
@@ -50,7 +50,7 @@ func (p *Pipeline) lastReconciliation(id code.RepositoryID) *indexing.Reconcilia
 	}
 }
 
-// failureOf returns what the API shows of a failure, nil for none.
+// failureOf converts a failure for the API. It returns nil if there is none.
 func failureOf(c failure.Code, detail string, at time.Time) *indexing.Failure {
 	if c == "" {
 		return nil

@@ -8,24 +8,26 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// maxSelecting bounds the code hosts whose refs are listed concurrently for
-// registrations and refreshes; beyond it the response leaves the selection out.
+// maxSelecting bounds how many code hosts are asked for refs concurrently for
+// registrations and refreshes. Above it, the response omits the selection.
 const maxSelecting = 4
 
-// Selector says which refs the globs of a repository select, by a look at its code host.
+// Selector lists the refs of a repository at its code host and reports which of them its
+// globs select.
 type Selector struct {
 	pipeline func() *Pipeline
 	slots    chan struct{}
 }
 
-// NewSelector returns a Selector that lists refs by the mirrors of pipeline, which may
-// return nil.
+// NewSelector returns a Selector that lists refs through the mirrors of pipeline.
+// pipeline may return nil.
 func NewSelector(pipeline func() *Pipeline) *Selector {
 	return &Selector{pipeline: pipeline, slots: make(chan struct{}, maxSelecting)}
 }
 
-// Select implements api.Options.SelectRefs. It returns the zero value in a process without
-// mirrors, while too many others list refs, and if the host does not answer.
+// Select implements api.Options.SelectRefs. It returns the zero value in a process
+// without mirrors, while maxSelecting other calls list refs, and if the host does not
+// answer.
 func (x *Selector) Select(ctx context.Context, r code.Repository) wire.RefSelection {
 	p := x.pipeline()
 	if p == nil {
@@ -39,13 +41,13 @@ func (x *Selector) Select(ctx context.Context, r code.Repository) wire.RefSelect
 	}
 	state, err := p.Mirrors.List(ctx, r)
 	if err != nil || state.Default == "" {
-		return wire.RefSelection{} // the import says why
+		return wire.RefSelection{} // the import reports the reason
 	}
 	return wireSelection(&state.Selection)
 }
 
-// refSelection returns which refs of a repository were selected when all were fetched
-// last; its zero value if that is not known.
+// refSelection returns which refs of a repository were selected at the last fetch of all
+// refs, or the zero value if that is unknown.
 func (p *Pipeline) refSelection(id code.RepositoryID) wire.RefSelection {
 	s, ok := p.Mirrors.Mirror(id).Selection()
 	if !ok || s.Branches == (mirror.Count{}) {

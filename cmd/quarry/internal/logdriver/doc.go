@@ -6,17 +6,17 @@
 //
 //	logdriver.go  Open, for a server: the embedded log or Kafka
 //	kafka.go      the settings of log.kafka as kafkalog.Options
-//	offline.go    what commands read of a log while no server runs
+//	offline.go    reads of a log by commands while no server runs
 //
 // # Invariants
 //
 //  1. Nothing outside this package depends on which driver the log has.
-//  2. What reads a log offline holds the data directory of an embedded log meanwhile, and
-//     changes nothing on brokers but missing topics, if asked.
+//  2. An offline read locks the data directory of an embedded log. On brokers it changes
+//     nothing, but creates missing topics on request.
 //
 // # Concurrency
 //
-// Its functions may be called at any time; the caller closes the log.
+// Its functions may be called at any time; the caller must close the log.
 //
-// It does not know what the log is used for.
+// This package does not know what the log is used for.
 package logdriver

@@ -21,8 +21,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/topics"
 )
 
-// openKafka connects to the brokers, makes the topics where they are missing and
-// checks those that are there.
+// openKafka connects to the brokers, creates missing topics and checks existing ones.
 func openKafka(ctx context.Context, o Options) (eventlog.Log, error) {
 	log, err := dialKafka(ctx, o.Config, o.Logger, o.Registerer)
 	if err != nil {
@@ -34,7 +33,7 @@ func openKafka(ctx context.Context, o Options) (eventlog.Log, error) {
 	return log, nil
 }
 
-// kafkaSpec says how the topics are to be.
+// kafkaSpec returns the required properties of the topics.
 func kafkaSpec(c *config.Config) topics.Spec {
 	return topics.Spec{Partitions: int32(c.Log.Partitions), Replication: c.Log.Kafka.ReplicationFactor, AllowDataLoss: c.Log.Kafka.AllowDataLoss}
 }
@@ -61,9 +60,9 @@ func dialKafka(ctx context.Context, c *config.Config, logger *slog.Logger, reg p
 	return log, err
 }
 
-// instanceName returns the name under which a process comes back to its group after
-// a restart. The lock of the data directory sees to it that there is one process of
-// it; a copy of the directory on another machine has another name.
+// instanceName returns the name under which a process rejoins its group after a restart.
+// The lock of the data directory ensures that only one process uses the name; a copy of
+// the directory on another machine has another name.
 func instanceName(data string) (string, error) {
 	host, err := os.Hostname()
 	if err != nil {
@@ -102,9 +101,9 @@ func tlsOf(c config.KafkaTLS) (*tls.Config, error) {
 	return out, nil
 }
 
-// reloadCertificate returns what gives each new connection the client's certificate as it
-// is in the files then: one that is renewed counts without a restart. While the files do
-// not fit together, as in the middle of a change, the last good one counts.
+// reloadCertificate returns a function that reads the client's certificate from its files
+// for each new connection, so that a renewed certificate is used without a restart. While
+// the files do not match, as during a change, it returns the last valid certificate.
 func reloadCertificate(c config.KafkaTLS, good tls.Certificate) func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 	var last atomic.Pointer[tls.Certificate]
 	last.Store(&good)

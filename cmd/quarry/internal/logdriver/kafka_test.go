@@ -2,8 +2,8 @@ package logdriver
 
 import "testing"
 
-// TestInstanceName wants a data directory to have the same name after each restart,
-// and another one to have another.
+// TestInstanceName checks that a data directory keeps its name after a restart, and that
+// another directory has another name.
 func TestInstanceName(t *testing.T) {
 	var names []string
 	for _, data := range []string{"data", "data", "./data", "other"} {

@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 )
 
-// writeCertificate writes a certificate with a new authority, and its key.
+// writeCertificate writes a certificate of a new CA, and its key.
 func writeCertificate(t *testing.T, c config.KafkaTLS, name string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -43,7 +43,7 @@ func writeCertificate(t *testing.T, c config.KafkaTLS, name string) {
 }
 
 // TestRenewedCertificateCountsWithoutRestart replaces the files of a client's certificate
-// while the configuration is in use, and then leaves a half of them.
+// while the configuration is in use, and then leaves a partial file.
 func TestRenewedCertificateCountsWithoutRestart(t *testing.T) {
 	dir := t.TempDir()
 	c := config.KafkaTLS{Enabled: true, CertFile: filepath.Join(dir, "client.pem"), KeyFile: filepath.Join(dir, "client.key")}

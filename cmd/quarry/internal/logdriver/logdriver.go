@@ -11,14 +11,14 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/embeddedlog"
 )
 
-// Options of Open. Config and Logger are required.
+// Options are the options of Open. Config and Logger are required.
 type Options struct {
 	Config *config.Config
 	Logger *slog.Logger
-	// Registerer takes the metrics; nil registers none.
+	// Registerer registers the metrics; nil registers none.
 	Registerer prometheus.Registerer
-	// DiskFull is called when the embedded log cannot write for want of space; nil does
-	// nothing.
+	// DiskFull is called when the embedded log cannot write because the disk is full. It
+	// may be nil.
 	DiskFull func()
 }
 

@@ -16,8 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// DescribeTopics reports on the topics of the log that the configuration
-// chooses. It changes nothing.
+// DescribeTopics reports on the topics of the configured log. It changes nothing.
 func DescribeTopics(ctx context.Context, o Options) ([]topics.Report, error) {
 	if o.Config.Log.Driver == "kafka" {
 		return reportKafkaTopics(ctx, o, false)
@@ -28,7 +27,7 @@ func DescribeTopics(ctx context.Context, o Options) ([]topics.Report, error) {
 	return reportEmbeddedTopics(ctx, o)
 }
 
-// EnsureTopics creates the topics that are missing and reports on all.
+// EnsureTopics creates missing topics and reports on all topics.
 func EnsureTopics(ctx context.Context, o Options) ([]topics.Report, error) {
 	if o.Config.Log.Driver == "kafka" {
 		return reportKafkaTopics(ctx, o, true)
@@ -36,7 +35,8 @@ func EnsureTopics(ctx context.Context, o Options) ([]topics.Report, error) {
 	return reportEmbeddedTopics(ctx, o)
 }
 
-// reportEmbeddedTopics holds the data directory meanwhile.
+// reportEmbeddedTopics reports on the topics of an embedded log. It locks the data
+// directory while it runs.
 func reportEmbeddedTopics(ctx context.Context, o Options) (reports []topics.Report, err error) {
 	directory, err := datadir.Lock(o.Config, o.Logger)
 	if err != nil {
@@ -62,9 +62,9 @@ func reportKafkaTopics(ctx context.Context, o Options, create bool) (reports []t
 
 func closeInto(err *error, c io.Closer) { *err = errors.Join(*err, c.Close()) }
 
-// LastRecordTime returns when the log took its last record, the zero time if it has
-// none. An embedded log is held meanwhile: its server is stopped. On brokers nothing
-// is changed.
+// LastRecordTime returns when the last record was appended to the log, or the zero time
+// if it is empty. It locks an embedded log, whose server must be stopped. It changes
+// nothing on brokers.
 func LastRecordTime(ctx context.Context, o Options) (last time.Time, err error) {
 	var log eventlog.Log
 	if o.Config.Log.Driver == "kafka" {
@@ -85,8 +85,7 @@ func LastRecordTime(ctx context.Context, o Options) (last time.Time, err error) 
 	return topics.LastRecordTime(ctx, log)
 }
 
-// ReadEnds returns, for each partition of a log on brokers, the position of the next
-// record.
+// ReadEnds returns the position of the next record of each partition of a log on brokers.
 func ReadEnds(ctx context.Context, c *config.Config) (ends []event.Position, err error) {
 	log, err := dialKafka(ctx, c, slog.New(slog.DiscardHandler), nil)
 	if err != nil {

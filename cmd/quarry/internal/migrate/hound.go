@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// addHound takes over a configuration of Hound: a list of repositories by clone URL.
+// addHound converts a configuration of Hound, which lists repositories by clone URL.
 func (r *Result) addHound(text []byte) error {
 	top := object{r: r}
 	if err := decodeJSON(text, &top.values); err != nil {
@@ -38,7 +38,7 @@ func (r *Result) addHound(text []byte) error {
 	return nil
 }
 
-// houndGroup are repositories that one connection can have.
+// houndGroup identifies repositories that can share one connection.
 type houndGroup struct{ scheme, host, branch string }
 
 func (r *Result) addHoundRepository(name string, o object, groups map[houndGroup][]string) {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// decodeJSON reads JSON that may have comments and commas before closing brackets.
+// decodeJSON decodes JSON that may contain comments and commas before closing brackets.
 func decodeJSON(text []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(stripComments(text)))
 	d.UseNumber()
@@ -21,11 +21,11 @@ func decodeJSON(text []byte, to any) error {
 	return nil
 }
 
-// stripComments replaces // and /* */ comments, and commas before a closing bracket, by
-// blanks. Strings stay as they are.
+// stripComments replaces // and /* */ comments, and commas before a closing bracket, with
+// blanks. Strings stay unchanged.
 func stripComments(text []byte) []byte {
 	out := bytes.Clone(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")))
-	comma := -1 // the last one that nothing followed
+	comma := -1 // the last comma with nothing after it yet
 	for i := 0; i < len(out); i++ {
 		switch c := out[i]; {
 		case c == '"':
@@ -60,7 +60,7 @@ func endOfString(text []byte, i int) int {
 	return i
 }
 
-// endOfComment returns the index behind the comment at i.
+// endOfComment returns the index after the comment at i.
 func endOfComment(text []byte, i int) int {
 	end, skip := []byte("\n"), 0
 	if text[i+1] == '*' {
@@ -74,11 +74,11 @@ func endOfComment(text []byte, i int) int {
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
-// object reads values of a JSON object by their types. A value of another type counts as
-// absent and is noted.
+// object reads typed values of a JSON object. A value of another type counts as missing
+// and is noted.
 type object struct {
 	r      *Result
-	where  string // ends in a dot, or is empty
+	where  string // empty, or ends with a dot
 	values map[string]any
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/migrate"
 )
 
-// Each example becomes the settings that are expected, which are valid, and no secret of
-// it is copied. QUARRY_GENERATE=1 writes what is expected.
+// TestExamples converts each example to the expected settings, which must be valid and
+// contain no secret of the example. QUARRY_GENERATE=1 writes the expected settings.
 func TestExamples(t *testing.T) {
 	for _, format := range migrate.Formats {
 		t.Run(format, func(t *testing.T) {
@@ -42,7 +42,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// convert returns the settings as text, after the server has read them.
+// convert returns the settings as text, after loading them as the server does.
 func convert(t *testing.T, format string, text []byte) []byte {
 	t.Helper()
 	r, err := migrate.Convert(format, text)
@@ -63,7 +63,8 @@ func convert(t *testing.T, format string, text []byte) []byte {
 	return got
 }
 
-// Where the other server asked the code host who may read, repositories are private.
+// TestAccessIsNotWidened checks that repositories become private if the other server
+// asked the code host who may read.
 func TestAccessIsNotWidened(t *testing.T) {
 	got := convert(t, "sourcebot", []byte(`{"connections": {"a": {"type": "github", "orgs": ["o"], "enforcePermissions": true}}}`))
 	if !bytes.Contains(got, []byte("defaultVisibility: private")) {
@@ -86,7 +87,7 @@ func TestBadFiles(t *testing.T) {
 	}
 }
 
-// Whatever a file holds: settings that are read again, or an error.
+// FuzzConvert checks that any input yields settings that can be loaded, or an error.
 func FuzzConvert(f *testing.F) {
 	for i, format := range migrate.Formats {
 		text, err := os.ReadFile(filepath.Join("testdata", format+".json"))
@@ -109,7 +110,7 @@ func FuzzConvert(f *testing.F) {
 		if err := os.WriteFile(file, got, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		// Values may be out of bounds, but the text is what it should be.
+		// Values may be out of bounds, but the text must be valid.
 		if _, _, err := (config.Loader{File: file, WithoutSecrets: true}).Load(); err != nil && strings.Contains(err.Error(), "unknown key") {
 			t.Fatalf("%v\n%s", err, got)
 		}

@@ -15,17 +15,18 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/config"
 )
 
-// MaxBytes bounds the file that is read.
+// MaxBytes bounds the size of the input file.
 const MaxBytes = 4 << 20
 
-// ErrFormat says that a file is not what it should be.
+// ErrFormat means that a file is not a valid configuration.
 var ErrFormat = errors.New("not a configuration of this server")
 
-// Result is what became of a file.
+// Result is the result of a conversion.
 type Result struct {
-	// Config has the settings that follow from the file; all others are zero.
+	// Config contains the settings that follow from the file; all others are zero.
 	Config config.Config
-	// Notes say what was not taken over, or not as it was, and what to do.
+	// Notes describe what was not converted, or was converted differently, and what to
+	// do.
 	Notes []string
 }
 
@@ -44,7 +45,7 @@ func (r *Result) noteUnknown(where string, object map[string]any, known ...strin
 	}
 }
 
-// Convert reads a file of one of the Formats.
+// Convert converts a file in one of the Formats.
 func Convert(format string, text []byte) (*Result, error) {
 	if len(text) > MaxBytes {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrFormat, MaxBytes)
@@ -68,7 +69,7 @@ func Convert(format string, text []byte) (*Result, error) {
 	return r, nil
 }
 
-// Formats are those that Convert reads.
+// Formats are the formats that Convert reads.
 var Formats = []string{"sourcebot", "zoekt-mirror", "hound"}
 
 // YAML returns the settings as text of quarry.yaml, with the notes as comments.
@@ -89,7 +90,7 @@ func (r *Result) YAML() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// printable replaces what would end a comment.
+// printable replaces characters that would end a comment.
 func printable(r rune) rune {
 	if r < ' ' || r == 0x7f || r == '\u0085' || r == '\u2028' || r == '\u2029' {
 		return ' '
@@ -97,7 +98,7 @@ func printable(r rune) rune {
 	return r
 }
 
-// toSlice returns the settings of a section that are not zero, in the order of the page.
+// toSlice returns the non-zero settings of a section, in the order of the documentation.
 func toSlice(section reflect.Value) yaml.MapSlice {
 	var out yaml.MapSlice
 	for i := range section.NumField() {
@@ -135,10 +136,10 @@ func toValue(v reflect.Value) any {
 
 var badNameBytes = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// maxNameBytes is what the name of a connection may have.
+// maxNameBytes bounds the name of a connection.
 const maxNameBytes = 64
 
-// addConnection adds a connection under a name that is valid and its own.
+// addConnection adds a connection under a valid, unique name.
 func (r *Result) addConnection(c config.Connection) {
 	name := strings.Trim(badNameBytes.ReplaceAllString(c.Name, "-"), "-")
 	name = name[:min(len(name), maxNameBytes-4)]
@@ -153,7 +154,7 @@ func (r *Result) addConnection(c config.Connection) {
 }
 
 // cleanURL returns a base URL without its user, which may be a secret, and without a
-// slash at its end; empty if it is none.
+// trailing slash. It returns an empty string for an invalid URL.
 func (r *Result) cleanURL(where, text string) string {
 	if text == "" {
 		return ""
@@ -170,7 +171,7 @@ func (r *Result) cleanURL(where, text string) string {
 	return strings.TrimRight(u.String(), "/")
 }
 
-// checkGlobs notes what the globs here do not know.
+// checkGlobs notes glob syntax that Quarry does not support.
 func (r *Result) checkGlobs(where string, globs []string) []string {
 	for _, glob := range globs {
 		if strings.ContainsAny(glob, "{}[]!()|+") && !strings.HasPrefix(glob, "http") {

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// addSourcebot takes over a configuration of Sourcebot.
+// addSourcebot converts a configuration of Sourcebot.
 func (r *Result) addSourcebot(text []byte) error {
 	top := object{r: r}
 	if err := decodeJSON(text, &top.values); err != nil {
@@ -45,7 +45,7 @@ func (r *Result) addSourcebot(text []byte) error {
 	return nil
 }
 
-// commonKeys are those of every connection.
+// commonKeys are the keys of every connection.
 var commonKeys = []string{"type", "revisions", "enforcePermissions", "enforcePermissionsForPublicRepos", "token", "url", "exclude"}
 
 func (r *Result) addSourcebotConnection(name string, o object) {
@@ -104,8 +104,8 @@ func (r *Result) readReference(o object, key string) config.Secret {
 	return config.Secret{}
 }
 
-// fillConnection adds what the type of a connection has, and returns the keys that it
-// knows.
+// fillConnection adds the settings that are specific to the type of a connection, and
+// returns the keys that it handles.
 func (r *Result) fillConnection(c *config.Connection, o object) (own []string, known bool) {
 	if o.text("type") != "git" {
 		c.URL = r.cleanURL(o.where+"url", o.text("url"))
@@ -152,7 +152,7 @@ func (r *Result) fillConnection(c *config.Connection, o object) (own []string, k
 	return own, true
 }
 
-// dropDefault returns nothing for the URL that is used without one.
+// dropDefault returns an empty string if the URL is the default.
 func dropDefault(given, public string) string {
 	if given == public {
 		return ""
@@ -160,7 +160,7 @@ func dropDefault(given, public string) string {
 	return given
 }
 
-// fillTargets adds the lists that several types have.
+// fillTargets adds the lists that several types share.
 func (r *Result) fillTargets(c *config.Connection, o object, own []string, exclude object, excluded []string) {
 	take := func(from object, keys []string, key string, to *[]string) {
 		for _, k := range keys {
@@ -215,7 +215,8 @@ func (r *Result) fillBitbucket(c *config.Connection, o object) (own, excluded []
 	return own, excluded
 }
 
-// fillGeneric adds a repository by its clone URL, or those on disk that a glob matches.
+// fillGeneric adds a repository by its clone URL, or the repositories on disk that match
+// a glob.
 func (r *Result) fillGeneric(c *config.Connection, where, address string) {
 	u, err := url.Parse(address)
 	switch {
@@ -247,7 +248,7 @@ func (r *Result) allowRoot(root string) {
 	r.Config.Git.AllowedRoots = append(r.Config.Git.AllowedRoots, root)
 }
 
-// addApps gives GitHub Apps to the connections of their host that have no token.
+// addApps adds GitHub Apps to the connections of their host that have no token.
 func (r *Result) addApps(top object) {
 	apps, _ := top.values["apps"].([]any)
 	for i, app := range apps {
@@ -275,7 +276,7 @@ func (r *Result) addApps(top object) {
 	}
 }
 
-// addSettings takes over the settings that have a counterpart.
+// addSettings converts the settings that have a counterpart.
 func (r *Result) addSettings(o object) {
 	milliseconds := func(key string) config.Duration {
 		return config.Duration(time.Duration(min(o.number(key), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond)
@@ -302,7 +303,7 @@ func (r *Result) addSettings(o object) {
 	}
 }
 
-// addContext takes over a search context that is made of globs.
+// addContext converts a search context that consists of globs.
 func (r *Result) addContext(name string, o object) {
 	r.noteUnknown(o.where, o.values, "include", "includeConnections", "includeTopics", "exclude", "excludeConnections", "excludeTopics", "description")
 	for _, key := range []string{"includeConnections", "includeTopics", "excludeConnections", "excludeTopics"} {

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// addZoektMirror takes over the -mirror_config of zoekt-indexserver: a list of entries,
+// addZoektMirror converts the -mirror_config of zoekt-indexserver: a list of entries,
 // each of which runs one of its mirror programs.
 func (r *Result) addZoektMirror(text []byte) error {
 	var entries []map[string]any
@@ -84,7 +84,7 @@ func (r *Result) fillZoektGitHub(c *config.Connection, o object) {
 	c.Name = "github-" + cmp.Or(o.text("GithubUser"), o.text("GithubOrg"), "all")
 	c.Discover.Topics, c.Exclude.Topics = o.list("Topics"), o.list("ExcludeTopics")
 	c.Exclude.Archived = o.flag("NoArchived")
-	// Without the flag the program leaves forks out.
+	// Without the flag, the program omits forks.
 	c.Exclude.Forks = !o.flag("Forks")
 	if c.Exclude.Forks {
 		r.addNote("%s: forks are excluded, as there; remove exclude.forks to index them", strings.TrimSuffix(o.where, "."))
@@ -115,8 +115,8 @@ func (r *Result) fillZoektBitbucket(c *config.Connection, o object) {
 	}
 }
 
-// fillZoektFilters takes over the regular expressions on names, as far as a glob says the
-// same.
+// fillZoektFilters converts the regular expressions on names that have an equivalent
+// glob.
 func (r *Result) fillZoektFilters(c *config.Connection, o object) {
 	if o.text("Name") != "" {
 		r.addNote("%sName: repositories are not selected by a regular expression on names: all of them are registered; exclude the others, or name them in discover.repos", o.where)
@@ -128,7 +128,7 @@ func (r *Result) fillZoektFilters(c *config.Connection, o object) {
 	glob, ok := toGlob(exclude)
 	switch {
 	case ok && (c.Kind == code.GitHub || c.Kind == code.Gitea || c.Kind == code.BitbucketServer):
-		c.Exclude.Repos = []string{"*/" + glob} // these see the name without its owner
+		c.Exclude.Repos = []string{"*/" + glob} // these programs match the name without its owner
 	case ok && (c.Kind == code.GitLab || c.Kind == code.Gerrit):
 		c.Exclude.Projects = []string{glob}
 	default:
@@ -141,8 +141,8 @@ var (
 	escapedMeta = strings.NewReplacer(`\.`, ".", `\-`, "-", `\/`, "/", `\_`, "_")
 )
 
-// toGlob returns a glob that matches the names in which a regular expression matches, if
-// it is made of literal text, .* and anchors.
+// toGlob converts a regular expression on names to an equivalent glob, if the expression
+// consists of literal text, .* and anchors.
 func toGlob(expression string) (string, bool) {
 	body, fromStart := strings.CutPrefix(expression, "^")
 	body, toEnd := strings.CutSuffix(body, "$")
@@ -163,7 +163,7 @@ func toGlob(expression string) (string, bool) {
 	return strings.ReplaceAll(glob, "****", "**"), true
 }
 
-// fillZoektCredential refers to the file of a token. Two programs want a user in it.
+// fillZoektCredential refers to the file of a token. Two programs expect a user in it.
 func (r *Result) fillZoektCredential(c *config.Connection, o object) {
 	file := o.text("CredentialPath")
 	switch {

@@ -1,20 +1,21 @@
-// Package numbering has repositories and connections numbered.
+// Package numbering assigns numbers to repositories and connections.
 //
 // It answers the question "which number does this repository get, and when?". The numbers
 // themselves are rows of projections/numbers (ADR 18); this package appends the events.
 //
 // # Order
 //
-//	start          wait for the accounts and the catalog ──► number what has none, in the
-//	               order of registration ──► the server is ready
+//	start          wait for the accounts and the catalog ──► number everything without a
+//	               number, in the order of registration ──► the server is ready
 //	registration   number ──► RepositoryRegistered
 //	webhook,
 //	discovery      RepositoryRegistered ──► number
 //
 // # Invariants
 //
-//  1. Numbers follow the order of registration, and are never given again.
-//  2. Several processes may number the same repositories at once: the first event counts.
+//  1. Numbers follow the order of registration, and are never reused.
+//  2. Several processes may number the same repositories concurrently: the first event
+//     counts.
 //  3. Beyond the last number a registration is refused, and a repository that a webhook
 //     registered is not shown.
 //
@@ -22,5 +23,5 @@
 //
 // Assigner is safe for concurrent use. New starts no goroutine; Run blocks.
 //
-// It shows no number: readers ask projections/numbers.
+// This package shows no number: readers ask projections/numbers.
 package numbering

@@ -26,38 +26,37 @@ const (
 	// assignTimeout bounds how long a registration waits for the number of its
 	// repository.
 	assignTimeout = 10 * time.Second
-	// assignRetryInterval is the pause before a failed assignment of numbers is
-	// retried.
+	// assignRetryInterval is the pause before a failed assignment of numbers is retried.
 	assignRetryInterval = time.Second
 )
 
-// ErrPending is why a server that has just begun is not ready.
+// ErrPending is the reason why a server that has just started is not ready.
 var ErrPending = errors.New("the repositories that were registered before are being numbered")
 
-// Assigner has repositories and connections numbered: those of the registration
-// endpoint before they are registered, all others once the catalog has them. Other
-// processes may do the same for the same repositories at once.
+// Assigner assigns numbers to repositories and connections: to repositories of the
+// registration endpoint before they are registered, to all others once the catalog
+// contains them. Other processes may number the same repositories concurrently.
 type Assigner struct {
 	numbers  *numbers.Numbers
-	accounts *projections.Runner // applies the numbers
+	accounts *projections.Runner // runner that applies the numbers
 	events   auth.Appender
 	versions *versions.Versions
-	caughtUp func() bool // of the versions
+	caughtUp func() bool // of the projection versions
 	logger   *slog.Logger
-	// complete says that every repository of the catalog had a number when Run last
-	// looked; started is closed once that held, or could not be made to hold, with a
-	// catalog that had caught up with the log.
+	// complete is set if every repository of the catalog had a number at the last check
+	// of Run. started is closed once that was true, or turned out to be impossible, with
+	// a catalog that had caught up with the log.
 	complete atomic.Bool
 	started  chan struct{}
-	// configured are the names of the connections of the settings; wake has room for one:
-	// they have changed.
+	// configured holds the names of the connections in the settings. wake, which has room
+	// for one value, signals that they have changed.
 	configured atomic.Pointer[[]string]
 	wake       chan struct{}
-	// refused are repositories beyond the last number.
+	// refused holds the repositories beyond the last number.
 	refused map[code.RepositoryID]bool
 }
 
-// New returns what numbers the repositories of v by the rows of a.
+// New returns an Assigner that numbers the repositories of v in the rows of a.
 func New(a *accountrows.Rows, v *versions.Versions, logger *slog.Logger) *Assigner {
 	return &Assigner{
 		numbers: a.Numbers, accounts: a.AccountsRunner(), events: accountrows.NewEvents(a.Log), versions: v, caughtUp: v.CaughtUp, logger: logger,
@@ -65,8 +64,8 @@ func New(a *accountrows.Rows, v *versions.Versions, logger *slog.Logger) *Assign
 	}
 }
 
-// CheckReady is nil unless repositories that were registered before the start have no
-// number yet.
+// CheckReady returns an error if repositories that were registered before the start have
+// no number yet.
 func (n *Assigner) CheckReady() error {
 	select {
 	case <-n.started:
@@ -74,17 +73,18 @@ func (n *Assigner) CheckReady() error {
 	default:
 	}
 	if n.complete.Load() && !n.caughtUp() {
-		return nil // what is shown while the catalog catches up has numbers
+		return nil // everything shown while the catalog catches up has a number
 	}
 	return ErrPending
 }
 
-// HasNumber reports whether a repository has a number. One that has none is not shown.
+// HasNumber reports whether a repository has a number. A repository without a number is
+// not shown.
 func (n *Assigner) HasNumber(id code.RepositoryID) bool { return n.numbers.OfRepository(id) != 0 }
 
-// NumberRepository returns the number of a repository that is about to be registered. It waits
-// until those registered before have theirs, so that numbers follow the order of
-// registration.
+// NumberRepository returns the number of a repository that is about to be registered. It
+// waits until all repositories that were registered before have numbers, so that numbers
+// follow the order of registration.
 func (n *Assigner) NumberRepository(ctx context.Context, r code.Repository) (code.RepositoryNumber, error) {
 	if number := n.numbers.OfRepository(r.ID); number != 0 {
 		return number, nil
@@ -107,7 +107,7 @@ func (n *Assigner) NumberRepository(ctx context.Context, r code.Repository) (cod
 	return number, nil
 }
 
-// Run numbers what the catalog has and will have, until ctx ends.
+// Run numbers the current and future repositories of the catalog, until ctx ends.
 func (n *Assigner) Run(ctx context.Context) error {
 	select {
 	case <-n.accounts.CaughtUp():
@@ -118,7 +118,7 @@ func (n *Assigner) Run(ctx context.Context) error {
 	var of *versions.Version
 	var missing []*catalog.Repository
 	for {
-		caughtUp := n.caughtUp() // before the snapshot, which then is no older
+		caughtUp := n.caughtUp() // read before the snapshot, which is then at least as new
 		live := n.versions.Live()
 		if of != live {
 			of, last = live, nil
@@ -127,7 +127,7 @@ func (n *Assigner) Run(ctx context.Context) error {
 		missing = n.findUnnumbered(append(missing, snapshot.ChangedSince(last)...))
 		last = snapshot
 		n.complete.Store(len(missing) == 0)
-		var again <-chan time.Time // nil while there is nothing to try again
+		var again <-chan time.Time // nil while there is nothing to retry
 		behind := live.Runner.CaughtUp()
 		if caughtUp {
 			behind = nil
@@ -159,8 +159,8 @@ func (n *Assigner) markStarted() {
 	}
 }
 
-// findUnnumbered returns those that need a number, or whose connection does, in the order of
-// registration and once each.
+// findUnnumbered returns the repositories that need a number, or whose connection does,
+// without duplicates and in the order of registration.
 func (n *Assigner) findUnnumbered(all []*catalog.Repository) []*catalog.Repository {
 	var out []*catalog.Repository
 	for _, r := range all {
@@ -174,7 +174,8 @@ func (n *Assigner) findUnnumbered(all []*catalog.Repository) []*catalog.Reposito
 	return slices.CompactFunc(out, func(a, b *catalog.Repository) bool { return a.ID == b.ID })
 }
 
-// assignMissing has repositories numbered, and notes those beyond the last number.
+// assignMissing assigns numbers to repositories, and records those beyond the last
+// number.
 func (n *Assigner) assignMissing(ctx context.Context, missing []*catalog.Repository) error {
 	if len(missing) == 0 {
 		return nil
@@ -191,8 +192,8 @@ func (n *Assigner) assignMissing(ctx context.Context, missing []*catalog.Reposit
 	return nil
 }
 
-// SetConnections has the connections of the settings numbered, also those that no
-// repository came by.
+// SetConnections assigns numbers to the connections of the settings, including those that
+// have registered no repository.
 func (n *Assigner) SetConnections(names []string) {
 	n.configured.Store(&names)
 	select {
@@ -201,7 +202,7 @@ func (n *Assigner) SetConnections(names []string) {
 	}
 }
 
-// numberConnections has the connections of the settings numbered.
+// numberConnections assigns numbers to the connections of the settings.
 func (n *Assigner) numberConnections(ctx context.Context) error {
 	names := n.configured.Load()
 	if names == nil {
@@ -229,8 +230,8 @@ func (n *Assigner) numberConnections(ctx context.Context) error {
 	return n.accounts.WaitFor(ctx, last)
 }
 
-// assignNumbers appends what numbers repositories and their connections in this order, and
-// waits until the numbers can be read.
+// assignNumbers appends the events that number repositories and their connections, in
+// this order, and waits until the numbers are readable.
 func (n *Assigner) assignNumbers(ctx context.Context, repositories []*catalog.Repository) error {
 	var last event.Position
 	for part := range slices.Chunk(repositories, event.MaxNumbered) {

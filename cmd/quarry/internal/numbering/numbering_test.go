@@ -26,7 +26,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// newConfig returns settings with a data directory of the test.
+// newConfig returns settings with a temporary data directory.
 func newConfig(t *testing.T) *config.Config {
 	t.Helper()
 	c := config.Default()
@@ -35,7 +35,7 @@ func newConfig(t *testing.T) *config.Config {
 	return &c
 }
 
-// openLog opens a log of four partitions until the test ends.
+// openLog opens a log with four partitions until the test ends.
 func openLog(t *testing.T) eventlog.Log {
 	t.Helper()
 	log, err := embeddedlog.Open(filepath.Join(t.TempDir(), "log"), embeddedlog.Options{Partitions: 4})
@@ -58,7 +58,7 @@ func encodeRegistration(name string) (event.Record, error) {
 	return event.Encode(event.Envelope{ID: name, Source: "/test", Time: ev.At}, ev)
 }
 
-// awaitNumber waits until the process has numbered as many repositories.
+// awaitNumber waits until the process has assigned the given number.
 func (p *queryProcess) awaitNumber(t *testing.T, number code.RepositoryNumber) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -72,7 +72,7 @@ func (p *queryProcess) awaitNumber(t *testing.T, number code.RepositoryNumber) {
 	}
 }
 
-// queryProcess is what a process of the role query has of the numbers.
+// queryProcess holds the parts of a query process that deal with numbers.
 type queryProcess struct {
 	accounts  *accountrows.Rows
 	versions  *versions.Versions
@@ -110,9 +110,9 @@ func (p *queryProcess) startRunners(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return p.numbering.Run(ctx) })
 }
 
-// TestTwoProcessesNumberAtOnce has two query processes follow one log while
-// webhooks register repositories in four partitions, and while both processes get
-// requests to register the same repositories.
+// TestTwoProcessesNumberAtOnce runs two query processes on one log while webhooks
+// register repositories in four partitions, and while both processes get requests to
+// register the same repositories.
 func TestTwoProcessesNumberAtOnce(t *testing.T) {
 	log := openLog(t)
 	processes := []*queryProcess{newQueryProcess(t, log), newQueryProcess(t, log)}
@@ -178,8 +178,8 @@ func TestTwoProcessesNumberAtOnce(t *testing.T) {
 	}
 }
 
-// TestReadyAfterTheLookAtAllRepositories: a scan of a catalog that was behind the
-// log does not cover the repositories that came since.
+// TestReadyAfterTheLookAtAllRepositories checks that a scan of a catalog that lags behind
+// the log does not make the server ready, because it does not cover later repositories.
 func TestReadyAfterTheLookAtAllRepositories(t *testing.T) {
 	n := newQueryProcess(t, openLog(t)).numbering
 	n.complete.Store(true)

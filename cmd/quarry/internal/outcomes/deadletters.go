@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
-// DeadLetters are the records that were given up as the API sees them.
+// DeadLetters lists the dead letters for the API.
 type DeadLetters struct {
 	follower *deadletters.Follower
 	replayer *deadletters.Replayer
@@ -23,7 +23,7 @@ type DeadLetters struct {
 
 var _ api.DeadLetters = (*DeadLetters)(nil)
 
-// NewDeadLetters returns what follower holds, with what replays it.
+// NewDeadLetters returns the dead letters of f. r replays them.
 func NewDeadLetters(f *deadletters.Follower, r *deadletters.Replayer, v *versions.Versions) *DeadLetters {
 	return &DeadLetters{follower: f, replayer: r, versions: v}
 }
@@ -37,16 +37,15 @@ func (l *DeadLetters) ListDeadLetters(_ context.Context, q ledger.DeadLetterQuer
 	return letters, open, nil
 }
 
-// addName fills in the name of the repository, as far as it is registered.
+// addName fills in the name of the repository, if it is registered.
 func (l *DeadLetters) addName(letter *ledger.DeadLetter) {
 	if known, ok := l.versions.Registered(letter.Repository); ok {
 		letter.RepositoryName = known.Name
 	}
 }
 
-// GetDeadLetter implements api.DeadLetters. It omits the value of
-// account events: the value may hold a password hash, which must never leave the
-// log.
+// GetDeadLetter implements api.DeadLetters. It omits the value of account events, which
+// may contain a password hash that must never leave the log.
 func (l *DeadLetters) GetDeadLetter(ctx context.Context, at event.Position) (ledger.DeadLetter, event.Record, error) {
 	rec, err := l.follower.Read(ctx, at)
 	if err != nil {
@@ -71,8 +70,8 @@ func (l *DeadLetters) DropDeadLetter(ctx context.Context, at event.Position, rea
 	return asAPIError(l.replayer.Drop(ctx, at, reason))
 }
 
-// asAPIError maps a failure to an error of the API. Every failure that is not an answer
-// to the request is api.ErrUnavailable: the log could not be read.
+// asAPIError converts a failure to an error of the API. A failure that is not an answer
+// to the request becomes api.ErrUnavailable: the log could not be read.
 func asAPIError(err error) error {
 	switch {
 	case err == nil, errors.Is(err, code.ErrNotFound), errors.Is(err, context.Canceled):

@@ -19,7 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
-// Deliveries is the ledger as the API sees it.
+// Deliveries presents the ledger to the API.
 type Deliveries struct {
 	versions    *versions.Versions
 	registrar   *registry.Registrar
@@ -28,17 +28,17 @@ type Deliveries struct {
 
 var _ api.Deliveries = (*Deliveries)(nil)
 
-// NewDeliveries returns the ledger of the live version. All are required.
+// NewDeliveries returns the ledger of the live version. All arguments are required.
 func NewDeliveries(v *versions.Versions, r *registry.Registrar, f *deadletters.Follower) *Deliveries {
 	return &Deliveries{versions: v, registrar: r, deadLetters: f}
 }
 
-// maxListCalls bounds how often the ledger is read for one page of pushes that
-// wait, or that failed.
+// maxListCalls bounds how often the ledger is read for one page of waiting or failed
+// pushes.
 const maxListCalls = 8
 
-// List implements api.Deliveries. The ledger does not distinguish pushes that wait from
-// those that failed, so a page of either may take several of its pages.
+// List implements api.Deliveries. The ledger does not distinguish waiting pushes from
+// failed ones, so a page of either may need several pages of the ledger.
 func (l *Deliveries) List(_ context.Context, q ledger.Query) (ledger.Page, error) {
 	i := l.versions.Acquire()
 	defer i.Release()
@@ -68,7 +68,7 @@ func (l *Deliveries) List(_ context.Context, q ledger.Query) (ledger.Page, error
 	return out, nil
 }
 
-// hasOutcome distinguishes failed from waiting, which are one to the ledger.
+// hasOutcome distinguishes failed from waiting deliveries, which the ledger does not.
 func hasOutcome(d *ledger.Delivery, outcome string) bool {
 	if outcome != ledger.OutcomeFailed && outcome != ledger.OutcomeWaiting {
 		return true
@@ -89,7 +89,7 @@ func (l *Deliveries) Delivery(_ context.Context, at event.Position) (*ledger.Del
 }
 
 // addFailures fills in what the ledger does not know: the name of the repository, and
-// which of the pushes that wait were given up.
+// which of the waiting pushes were given up.
 func (l *Deliveries) addFailures(known *catalog.Snapshot, d *ledger.Delivery) {
 	if r, ok := known.ByID(d.Repository); ok {
 		d.RepositoryName = r.Name
@@ -105,8 +105,8 @@ func (l *Deliveries) addFailures(known *catalog.Snapshot, d *ledger.Delivery) {
 	}
 }
 
-// redeliveryPrefix begins the delivery IDs of redeliveries; the key of the original
-// delivery follows, and a part that distinguishes its redeliveries.
+// redeliveryPrefix is the prefix of the delivery IDs of redeliveries. The key of the
+// original delivery follows, and then a unique part.
 const redeliveryPrefix = "redelivery-of-"
 
 // Redeliver implements api.Deliveries.

@@ -1,23 +1,23 @@
-// Package outcomes shows what became of deliveries, and has them tried again.
+// Package outcomes shows the outcomes of deliveries, and redelivers or replays them.
 //
-// It answers the question "what became of this push, and how is it tried again?". The
-// ledger knows what was delivered and indexed, the dead letters what was given up; neither
-// knows the other, nor the names of repositories.
+// It answers the question "what was the outcome of this push, and how is it retried?".
+// The ledger knows what was delivered and indexed, the dead letters what was given up.
+// Neither knows the other, nor the names of repositories.
 //
 // # Main types
 //
 //	Deliveries   the ledger as api.Deliveries
-//	DeadLetters  what was given up as api.DeadLetters
+//	DeadLetters  the dead letters as api.DeadLetters
 //
 // # Invariants
 //
 //  1. A push that waits in the ledger and has a dead letter has failed, with its reason.
-//  2. A page of pushes that wait, or that failed, reads the ledger at most maxListCalls times.
-//  3. The value of an account event never leaves the log: it may hold a password hash.
+//  2. A page of waiting or failed pushes reads the ledger at most maxListCalls times.
+//  3. The value of an account event never leaves the log: it may contain a password hash.
 //
 // # Concurrency
 //
-// Deliveries and DeadLetters are safe for concurrent use and start nothing.
+// Deliveries and DeadLetters are safe for concurrent use and start no goroutine.
 //
-// It does not decide who may see which delivery: query/api does.
+// This package does not decide who may see which delivery: query/api does.
 package outcomes

@@ -11,7 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
-// TestALetterOfATrimmedRecord checks that such a letter can only be dropped.
+// TestALetterOfATrimmedRecord checks that a dead letter whose record was trimmed can only
+// be dropped.
 func TestALetterOfATrimmedRecord(t *testing.T) {
 	err := asAPIError(fmt.Errorf("tail quarry.audit/0 from 3: %w: want 7 to 9", eventlog.ErrOffsetOutOfRange))
 	if !errors.Is(err, api.ErrConflict) || !strings.Contains(err.Error(), "drop the letter") {
@@ -19,7 +20,8 @@ func TestALetterOfATrimmedRecord(t *testing.T) {
 	}
 }
 
-// TestFailedIsNoOutcomeOfTheLedger distinguishes pushes that wait from those that failed.
+// TestFailedIsNoOutcomeOfTheLedger checks that waiting and failed pushes are
+// distinguished.
 func TestFailedIsNoOutcomeOfTheLedger(t *testing.T) {
 	d := &ledger.Delivery{Pushes: []ledger.Push{{Outcome: ledger.OutcomeIndexed}, {Outcome: ledger.OutcomeFailed}}}
 	for outcome, want := range map[string]bool{"": true, ledger.OutcomeIndexed: true, ledger.OutcomeFailed: true, ledger.OutcomeWaiting: false} {

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Catalog is the registered repositories as the API sees them.
+// Catalog lists the registered repositories for the API.
 type Catalog struct {
 	versions *versions.Versions
 	// hasNumber reports whether a repository has a number; others are not listed.
@@ -22,37 +22,37 @@ type Catalog struct {
 	list      atomic.Pointer[nameList]
 }
 
-// NewCatalog returns the repositories of the live version. Those without a number are not
-// listed.
+// NewCatalog returns the repositories of the live version. It does not list those without
+// a number.
 func NewCatalog(v *versions.Versions, hasNumber func(code.RepositoryID) bool) *Catalog {
 	return &Catalog{versions: v, hasNumber: hasNumber}
 }
 
-// nameList is the repositories of one snapshot as queries see them.
+// nameList holds the repositories of one snapshot as queries see them.
 type nameList struct {
 	snapshot *catalog.Snapshot
-	// all are those of the snapshot in its order, list those of them that have a number
-	// and numberless the others, which become listed in a moment.
+	// all holds the repositories of the snapshot, in its order. list holds those that
+	// have a number, and numberless those that do not have one yet.
 	all, list  []*search.Repository
 	numberless []code.RepositoryID
 }
 
-// urlIndex finds the repositories of one snapshot by clone URL. It is made once
-// for a snapshot: snapshots change when a repository does, which is rarer than
-// a push.
+// urlIndex finds the repositories of one snapshot by clone URL. It is built once for each
+// snapshot: a snapshot changes only when a repository does, which is less frequent than a
+// push.
 type urlIndex struct {
 	snapshot *catalog.Snapshot
 	byURL    map[cloneKey]*catalog.Repository
 }
 
-// cloneKey is what code.CloneURL.Same compares.
+// cloneKey holds the parts that code.CloneURL.Same compares.
 type cloneKey struct{ host, path string }
 
 var _ api.Catalog = (*Catalog)(nil)
 
-// Repositories implements api.Catalog. The commit of each is known to the views
-// only, and a list does not show it. The list is made once for a snapshot, of that
-// of the one before as far as it is the same; two callers at once may both make it.
+// Repositories implements api.Catalog. It omits the commits, which only the views know.
+// The list is built once for each snapshot and reuses unchanged parts of the previous
+// list. Two concurrent callers may both build it.
 func (r *Catalog) Repositories(context.Context) ([]*search.Repository, error) {
 	snapshot, before := r.versions.Live().Catalog.Snapshot(), r.list.Load()
 	if before != nil && before.snapshot == snapshot && !slices.ContainsFunc(before.numberless, r.hasNumber) {
@@ -72,8 +72,8 @@ func (r *Catalog) Repositories(context.Context) ([]*search.Repository, error) {
 	return next.list, nil
 }
 
-// numberedOf returns the snapshot of a list in which every repository had a number, nil
-// if there is none.
+// numberedOf returns the snapshot of a list in which every repository had a number, or
+// nil if there is none.
 func numberedOf(before *nameList) *catalog.Snapshot {
 	if before == nil || len(before.numberless) > 0 {
 		return nil
@@ -81,8 +81,8 @@ func numberedOf(before *nameList) *catalog.Snapshot {
 	return before.snapshot
 }
 
-// searchRepositories walks along two lists in one order, so that what has not changed
-// is found without a search.
+// searchRepositories merges two lists in the same order, so that it finds unchanged
+// repositories without a lookup.
 func searchRepositories(all []*catalog.Repository, before *nameList) []*search.Repository {
 	var old []*catalog.Repository
 	if before != nil {
@@ -124,8 +124,8 @@ func (r *Catalog) Find(_ context.Context, candidate code.Repository) (code.Repos
 	return code.Repository{}, fmt.Errorf("repository %s%s: %w", candidate.Name, candidate.CloneURL, code.ErrNotFound)
 }
 
-// loadURLIndex returns the index of snapshot. Two callers that find it stale at once
-// both make it; either result is right.
+// loadURLIndex returns the index of snapshot. Two callers that find it stale may both
+// build it; either result is correct.
 func (r *Catalog) loadURLIndex(snapshot *catalog.Snapshot) *urlIndex {
 	if index := r.byURL.Load(); index != nil && index.snapshot == snapshot {
 		return index

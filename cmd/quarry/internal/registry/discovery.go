@@ -10,15 +10,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// ForDiscovery returns the catalog as discovery sees it.
+// ForDiscovery adapts the catalog to discovery.Catalog.
 func (r *Catalog) ForDiscovery() discovery.Catalog { return discoveryCatalog{r} }
 
-// discoveryCatalog waits for the log before it shows a snapshot.
+// discoveryCatalog waits for the log before it returns a snapshot.
 type discoveryCatalog struct{ *Catalog }
 
 var _ discovery.Catalog = discoveryCatalog{}
 
-// errShowsPast is why nothing is discovered while the projections show the past.
+// errShowsPast is the reason why nothing is discovered while the projections show the
+// past.
 var errShowsPast = errors.New("the projections show a moment of the past")
 
 // Current implements discovery.Catalog.
@@ -34,7 +35,7 @@ func (d discoveryCatalog) Current(ctx context.Context) (discovery.Snapshot, erro
 	return catalogSnapshot{snapshot, d.loadURLIndex(snapshot)}, nil
 }
 
-// catalogSnapshot is a snapshot of the catalog as discovery sees it.
+// catalogSnapshot adapts a snapshot of the catalog for discovery.
 type catalogSnapshot struct {
 	*catalog.Snapshot
 	byURL *urlIndex

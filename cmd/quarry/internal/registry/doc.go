@@ -1,6 +1,6 @@
-// Package registry shows which repositories are registered, and registers them.
+// Package registry lists the registered repositories, and registers new ones.
 //
-// It answers the question "is this repository known, and how does it become so?".
+// It answers the question "is this repository registered, and how does it become so?".
 //
 // # Files
 //
@@ -12,14 +12,14 @@
 // # Invariants
 //
 //  1. A repository is not listed before it has a number.
-//  2. While the projections are behind the log, a webhook of an unknown repository is an
-//     error: a code host does not send an ignored delivery again.
+//  2. While the projections lag behind the log, a webhook of an unknown repository is an
+//     error: a code host does not repeat a delivery that was ignored.
 //  3. Nothing is discovered from a snapshot of the past.
-//  4. What the policy on clone URLs refuses is not registered.
+//  4. A repository that the policy on clone URLs refuses is not registered.
 //
 // # Concurrency
 //
-// Catalog and Registrar are safe for concurrent use once SetNumbers was called.
+// Catalog and Registrar are safe for concurrent use once SetNumbers has been called.
 //
-// It does not decide who may register: query/api does.
+// This package does not decide who may register: query/api does.
 package registry

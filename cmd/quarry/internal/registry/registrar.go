@@ -25,24 +25,24 @@ type Registrar struct {
 	numbers Numbers
 }
 
-// Numbers number a repository before it is registered.
+// Numbers assigns a number to a repository before it is registered.
 type Numbers interface {
 	NumberRepository(ctx context.Context, r code.Repository) (code.RepositoryNumber, error)
 }
 
 var _ api.Registrar = (*Registrar)(nil)
 
-// NewRegistrar returns what registers in a log the repositories that the policy allows.
-// Nothing is registered before SetNumbers.
+// NewRegistrar returns a Registrar that registers the repositories that policy allows.
+// SetNumbers must be called before the first registration.
 func NewRegistrar(log eventlog.Log, policy mirror.Policy) *Registrar {
 	return &Registrar{log: log, policy: policy}
 }
 
-// SetNumbers sets what numbers repositories. It is called before any registration.
+// SetNumbers sets the assigner of numbers. It must be called before any registration.
 func (r *Registrar) SetNumbers(n Numbers) { r.numbers = n }
 
-// Register implements api.Registrar. The number comes first: numbers then follow the
-// order of registration, and a repository that can have none is not registered.
+// Register implements api.Registrar. It assigns the number first, so that numbers follow
+// the order of registration and a repository that cannot get a number is not registered.
 func (r *Registrar) Register(ctx context.Context, repository code.Repository) (code.RepositoryNumber, event.Position, error) {
 	if err := r.CheckPolicy(ctx, repository); err != nil {
 		return 0, event.Position{}, err
@@ -77,8 +77,8 @@ func (r *Registrar) Refresh(ctx context.Context, id code.RepositoryID) (event.Po
 	return r.AppendEvent(ctx, &event.Push{Repository: id, Action: event.ActionRefresh, ReceivedAt: boot.Now().UTC()})
 }
 
-// Reindex implements api.Registrar. It appends a refresh for each
-// ref, which makes the worker re-index the ref from scratch.
+// Reindex implements api.Registrar. It appends a refresh for each ref, which makes the
+// worker re-index the ref from scratch.
 func (r *Registrar) Reindex(ctx context.Context, id code.RepositoryID, refs []code.Ref) (event.Position, error) {
 	if len(refs) == 0 {
 		return r.Refresh(ctx, id)
@@ -94,7 +94,7 @@ func (r *Registrar) Reindex(ctx context.Context, id code.RepositoryID, refs []co
 	return positions[len(positions)-1], nil
 }
 
-// AppendEvent returns once the log has the event.
+// AppendEvent appends an event and returns once it is durable.
 func (r *Registrar) AppendEvent(ctx context.Context, ev event.Event) (event.Position, error) {
 	positions, err := r.AppendEvents(ctx, ev)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *Registrar) AppendEvent(ctx context.Context, ev event.Event) (event.Posi
 	return positions[0], nil
 }
 
-// AppendEvents returns once the log has the events.
+// AppendEvents appends events and returns once they are durable.
 func (r *Registrar) AppendEvents(ctx context.Context, events ...event.Event) ([]event.Position, error) {
 	records := make([]event.Record, len(events))
 	for i, ev := range events {

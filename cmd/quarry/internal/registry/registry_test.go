@@ -17,13 +17,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// world is a log, the projections over it, and what registers and lists repositories.
+// world holds a log, its projections, and the catalog and registrar under test.
 type world struct {
 	log       eventlog.Log
 	versions  *versions.Versions
 	catalog   *Catalog
 	registrar *Registrar
-	root      string // of repositories that may be registered
+	root      string // parent directory of repositories that may be registered
 	hidden    map[code.RepositoryID]bool
 }
 
@@ -42,7 +42,7 @@ func (w *world) NumberRepository(context.Context, code.Repository) (code.Reposit
 	return 1, nil
 }
 
-// runVersions has the projections follow the log until the test ends.
+// runVersions applies the log to the projections until the test ends.
 func (w *world) runVersions(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -87,8 +87,9 @@ func (w *world) listNames(t *testing.T) (names []string) {
 	return names
 }
 
-// A process whose projections were lost must not report a repository as
-// unregistered: the host would count the push as delivered, and it would be lost.
+// TestUnknownRepositoryWhileCatchingUpIsNoAnswer checks that a process whose projections
+// were lost does not report a repository as unregistered: the host would count the push
+// as delivered, and it would be lost.
 func TestUnknownRepositoryWhileCatchingUpIsNoAnswer(t *testing.T) {
 	w := newWorld(t)
 	unknown := code.Repository{ID: 7, Name: "unknown"}
@@ -101,7 +102,7 @@ func TestUnknownRepositoryWhileCatchingUpIsNoAnswer(t *testing.T) {
 	}
 }
 
-// TestRegisteredRepositoryIsFound registers repositories, looks for them as each caller
+// TestRegisteredRepositoryIsFound registers repositories, looks them up as each caller
 // does, and removes one.
 func TestRegisteredRepositoryIsFound(t *testing.T) {
 	w := newWorld(t)
@@ -143,7 +144,8 @@ func TestRegisteredRepositoryIsFound(t *testing.T) {
 	}
 }
 
-// TestRefusedRepositoryIsNotRegistered wants no event of a repository outside the root.
+// TestRefusedRepositoryIsNotRegistered checks that no event is appended for a repository
+// outside the root.
 func TestRefusedRepositoryIsNotRegistered(t *testing.T) {
 	w := newWorld(t)
 	if _, _, err := w.registrar.Register(t.Context(), code.Repository{ID: 7, Name: "etc", CloneURL: "file:///etc"}); !errors.Is(err, api.ErrRefused) {

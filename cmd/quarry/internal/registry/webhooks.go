@@ -10,12 +10,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// ForWebhooks returns the catalog as the receiver of webhooks sees it.
+// ForWebhooks adapts the catalog to webhook.Repositories.
 func (r *Catalog) ForWebhooks() webhook.Repositories { return webhookCatalog{r} }
 
-// webhookCatalog is the catalog as the receiver of webhooks sees it. While the projections
-// are behind the log, a missing repository may have been registered already. The
-// delivery then gets 503, because hosts do not retry a delivery that was ignored.
+// webhookCatalog adapts the catalog to webhook.Repositories. While the projections lag
+// behind the log, a missing repository may have been registered already. The delivery
+// then gets 503, because hosts do not retry a delivery that was ignored.
 type webhookCatalog struct{ *Catalog }
 
 var _ webhook.Repositories = webhookCatalog{}

@@ -1,37 +1,37 @@
-// Package repair finds what an installation has lost, and has it restored.
+// Package repair finds what an installation has lost, and restores it.
 //
-// It answers the question "what is missing or damaged, and where does it come from
-// again?". The log is the truth, and git has the text: everything else can be made
-// again.
+// It answers the question "what is missing or damaged, and how is it restored?". The log
+// is the source of truth, and git has the text: everything else can be rebuilt from them.
 //
 // # Main types
 //
 //	StoreChecker  compares the segment store with the live projections
-//	Reindexer     requests that refs are indexed from scratch
-//	Restorer      restores segments of the projections that cannot be read
+//	Reindexer     requests that refs are re-indexed from scratch
+//	Restorer      restores unreadable segments of the projections
 //	Scrubber      reads all files slowly, to find damage before a reader does
 //
-// # What comes from where
+// # Sources of a repair
 //
-//	segment store lacks a segment      written again from the projections, byte by byte
-//	projections cannot read a segment  taken from the segment store
-//	neither has it                     its refs are indexed again from git
+//	segment store lacks a segment      rewritten from the projections, byte by byte
+//	projections cannot read a segment  copied from the segment store
+//	neither has it                     its refs are re-indexed from git
 //	rows of a store are damaged        marked; the next start rebuilds them from the log
-//	an object is damaged               moved to the quarantine, then as if it were missing
+//	an object is damaged               moved to the quarantine, then handled as missing
 //
 // # Invariants
 //
-//  1. Nothing is requested before the projections have caught up with the log: what a
-//     merge took looks lost until then.
-//  2. A ref is requested only if two checks find the same missing, and again only after
-//     minRepairWait, then after twice as long each time.
+//  1. Nothing is requested before the projections have caught up with the log: until
+//     then, documents that a merge moved look lost.
+//  2. A ref is requested only if two checks find the same documents missing, and again
+//     only after minRepairWait, which doubles each time.
 //  3. A version of the past is never changed.
 //
 // # Concurrency
 //
-// Run of each type blocks until its context ends. Methods of StoreChecker and Restorer are
-// safe for concurrent use; a Reindexer and a Scrubber belong to one goroutine, but for
-// BrokenRefs.
+// Run of each type blocks until its context ends. Methods of StoreChecker and Restorer
+// are safe for concurrent use. A Reindexer, except for BrokenRefs, and a Scrubber belong
+// to one goroutine.
 //
-// It knows one version of the projections at a time, and does not switch between them.
+// This package knows one version of the projections at a time, and does not switch
+// versions.
 package repair

@@ -10,15 +10,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// lackingRef is a ref that lacks something at a commit.
+// lackingRef is a ref that lacks documents or changes at a commit.
 type lackingRef struct {
 	repository code.RepositoryID
 	ref        code.Ref
 	commit     code.CommitID
 }
 
-// lackingRefs returns the refs that lack something, by repository, the default branch
-// of each before its other refs, which are derived from it.
+// lackingRefs returns the refs that lack something, grouped by repository. The default
+// branch comes before the other refs, which are derived from it.
 func lackingRefs(ctx context.Context, v *places.View, lost *UnstoredSet) ([]lackingRef, error) {
 	broken, err := v.Broken(maxRepairs)
 	if err != nil {
@@ -74,7 +74,7 @@ func appendLacking(found []lackingRef, repo *places.Repository, lacking map[code
 	return found
 }
 
-// containsRef reports whether a rebuild would lose something of a ref.
+// containsRef reports whether a rebuild would lose documents or changes of a ref.
 func (u *UnstoredSet) containsRef(ctx context.Context, v *places.View, id code.RepositoryID, ref code.Ref) (lost bool, err error) {
 	if u.isEmpty() {
 		return false, nil

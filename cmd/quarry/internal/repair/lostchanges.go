@@ -11,9 +11,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// findLostChanges reads the log as a rebuild would, and returns the refs of a view that
-// a rebuild could not bring up to date, because the segment store lacks the changes of an event
-// that they build on. It takes about a second for 10,000 indexed revisions.
+// findLostChanges reads the log as a rebuild would, and returns the refs of a view that a
+// rebuild could not bring up to date because the segment store lacks the changes of an
+// event in their history. It takes about a second for 10,000 indexed revisions.
 func findLostChanges(ctx context.Context, log projections.Tailer, objects segmentstore.Store, v *places.View) (LostChanges, error) {
 	high, err := log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
@@ -30,13 +30,13 @@ func findLostChanges(ctx context.Context, log projections.Tailer, objects segmen
 	return lost, nil
 }
 
-// history is what a rebuild of one partition would know of refs.
+// refHistory is the state of refs in a rebuild of one partition.
 type refHistory struct {
 	objects segmentstore.Store
 	refs    map[code.RepositoryID]map[code.Ref]rebuiltRef
 }
 
-// rebuiltRef is the commit that a rebuild would show, and whether it would lack the
+// rebuiltRef holds the commit that a rebuild would show, and whether it would lack the
 // last event.
 type rebuiltRef struct {
 	commit code.CommitID
@@ -61,7 +61,7 @@ func (h *refHistory) readPartition(ctx context.Context, log projections.Tailer, 
 	return nil
 }
 
-// applyEvent does with an event what places do, as far as refs and commits go.
+// applyEvent applies an event to refs and commits, as places does.
 func (h *refHistory) applyEvent(ctx context.Context, ev event.Event) error {
 	switch ev := ev.(type) {
 	case *event.RepositoryRemoved:
@@ -74,7 +74,7 @@ func (h *refHistory) applyEvent(ctx context.Context, ev event.Event) error {
 		}
 		known := refs[ev.Ref]
 		if ev.Cause.Offset < known.cause.Offset || ev.Cause == known.cause && ev.Commit == known.commit {
-			return nil // overtaken, or appended twice
+			return nil // superseded or duplicate
 		}
 		if ev.Commit == "" {
 			refs[ev.Ref] = rebuiltRef{cause: ev.Cause}
@@ -97,7 +97,7 @@ func (h *refHistory) applyEvent(ctx context.Context, ev event.Event) error {
 	return nil
 }
 
-// addLost adds the refs of the view that would lack their last event.
+// addLost adds the refs of the view whose last event a rebuild would lack.
 func (h *refHistory) addLost(lost LostChanges, v *places.View) {
 	for id, refs := range h.refs {
 		indexed := v.Repository(id)

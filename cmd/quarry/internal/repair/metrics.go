@@ -7,21 +7,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Where a segment of the projections came from that could not be read, as label
-// values.
+// These label values name the source from which an unreadable segment of the projections
+// was restored.
 const (
 	restoredFromObject = "segment_store"
 	restoredFromGit    = "git"
 )
 
-// Metrics count files whose content is damaged:
+// Metrics count files with damaged content:
 //
 //	quarry_scrub_read_bytes_total                       read to find damage
 //	quarry_scrub_last_pass_timestamp_seconds            end of the last pass over everything
-//	quarry_scrub_damaged_files{store}                   found by the last pass, or by this one so far
+//	quarry_scrub_damaged_files{store}                   found by the last pass, or so far by this one
 //	quarry_segmentstore_damaged_objects_total{kind}     moved to the quarantine
-//	quarry_places_restored_segments_total{from}         of the projections, that could not be read
-//	quarry_server_rebuilt_stores_total{store}           that were damaged at the start
+//	quarry_places_restored_segments_total{from}         unreadable segments of the projections
+//	quarry_server_rebuilt_stores_total{store}           stores that were damaged at the start
 type Metrics struct {
 	scrubbed prometheus.Counter
 	lastPass prometheus.Gauge
@@ -81,5 +81,5 @@ func (m *Metrics) CountObject(name string) {
 	m.objects.WithLabelValues(kind).Inc()
 }
 
-// CountRebuilt counts a store that was damaged when the process started.
+// CountRebuilt counts a store that was damaged at the start of the process.
 func (m *Metrics) CountRebuilt(store string) { m.rebuilt.WithLabelValues(store).Inc() }

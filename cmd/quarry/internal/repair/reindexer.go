@@ -16,71 +16,70 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Bounds of the repair.
+// These are the bounds of the repair.
 const (
-	// repairEvery is how often it looks for what is missing. With nothing missing a
-	// look reads one key of each partition.
+	// repairEvery is the interval between checks. A check that finds nothing missing
+	// reads one key of each partition.
 	repairEvery = time.Second
-	// maxRepairs bounds the refs that are requested at once; the next follow when
-	// those have had their effect.
+	// maxRepairs bounds the number of refs that are requested at a time. More are
+	// requested once those have taken effect.
 	maxRepairs = 10_000
-	// maxDigested bounds the documents by which two looks are compared.
+	// maxDigested bounds the number of documents by which two checks are compared.
 	maxDigested = 10_000
-	// A ref that still lacks something after its request is requested again after
-	// minRepairWait, and then after twice as long each time.
+	// minRepairWait is the time after which a ref that still lacks something is requested
+	// again. It doubles with each request.
 	minRepairWait = 5 * time.Minute
 	maxRepairWait = 24 * time.Hour
-	// repairProgressEvery is how often the log says how much is missing.
+	// repairProgressEvery is the interval at which missing documents are logged.
 	repairProgressEvery = 10 * time.Second
 )
 
-// A Reindexer appends requests to index refs from scratch: those whose last event
-// could not be applied, because its base is missing, those with files whose text no
-// segment has, because segments were lost, and those that a rebuild would lose
-// (StoreChecker). It checks once the projections have caught up with the log, and
-// requests refs that lack the same in two checks: a running merge may still bring
-// it. All refs of a repository are requested together, so that a worker fetches it
-// once.
+// A Reindexer appends requests to re-index refs from scratch: refs whose last event could
+// not be applied because its base is missing, refs with files whose text is in no segment
+// because segments were lost, and refs that a rebuild would lose (StoreChecker). It
+// checks once the projections have caught up with the log. It requests a ref only if two
+// checks find the same documents missing, because a running merge may still provide them.
+// All refs of a repository are requested together, so that a worker fetches it once.
 type Reindexer struct {
 	Options
 
-	// seen is the digest of what was missing at the last look.
+	// seen is the digest of the missing documents at the last check.
 	seen [sha256.Size]byte
-	// requests has the offset after the last request of each partition; nil before
-	// something was missing.
+	// requests holds the offset after the last request of each partition. It is nil while
+	// nothing is missing.
 	requests map[int32]event.Offset
 	attempts map[lackingRef]attempt
-	// completed is complete at the last look.
+	// completed is the value of completeChecks at the last check.
 	completed int64
-	// due is when the next search is worth its while, as long as seen does not change.
+	// due is the time of the next request, as long as seen does not change.
 	due time.Time
-	// brokenRefs is how many refs were broken at the last look.
+	// brokenRefs is the number of broken refs at the last check.
 	brokenRefs   atomic.Int64
 	reported     missingCounts
 	lastReported time.Time
 }
 
-// Options are what a Reindexer works on. All are required.
+// Options are the options of New. All are required.
 type Options struct {
-	// Log takes the requests.
+	// Log receives the requests.
 	Log eventlog.Log
-	// Acquire returns a view of the version, which the Reindexer releases.
+	// Acquire returns a view of the version. The Reindexer releases the view.
 	Acquire func() *places.View
-	// Applied returns the offset below which events have had their effect.
+	// Applied returns the offset below which events have taken effect.
 	Applied func(ctx context.Context, partition int32) (event.Offset, error)
-	// Store says what a rebuild would lose.
+	// Store finds what a rebuild would lose.
 	Store  *StoreChecker
 	Logger *slog.Logger
 	Now    func() time.Time
 }
 
-// New returns a Reindexer; it checks when CheckOnce or Run is called.
+// New returns a Reindexer. It checks when CheckOnce or Run is called.
 func New(o Options) *Reindexer { return &Reindexer{Options: o} }
 
-// BrokenRefs returns how many refs were broken at the last look.
+// BrokenRefs returns the number of broken refs at the last check.
 func (r *Reindexer) BrokenRefs() int { return int(r.brokenRefs.Load()) }
 
-// missingCounts is how much is missing.
+// missingCounts counts everything that is missing.
 type missingCounts struct {
 	places.Missing
 	// Unstored counts documents and refs that a rebuild would lose.
@@ -93,16 +92,16 @@ func countMissing(v *places.View, lost *UnstoredSet) (missing missingCounts, err
 	return missing, err
 }
 
-// attempt is how often a ref was requested at a commit, and when it may be again.
+// attempt records how often a ref was requested at a commit, and when it may be requested
+// again.
 type attempt struct {
 	n   int
 	due time.Time
 }
 
-// Run keeps the segment store complete and requests missing documents,
-// until ctx ends; for the first time when the projections have caught up with the
-// log. The segment store is checked before the missing documents, which include
-// those that the former found.
+// Run keeps the segment store complete and requests missing documents, until ctx ends. It
+// starts once the projections have caught up with the log. It checks the segment store
+// before the missing documents, because that check adds to them.
 func (r *Reindexer) Run(ctx context.Context, caughtUp <-chan struct{}) error {
 	select {
 	case <-caughtUp:
@@ -121,8 +120,8 @@ func (r *Reindexer) Run(ctx context.Context, caughtUp <-chan struct{}) error {
 	return boot.RunEvery(ctx, repairEvery, look)
 }
 
-// CheckOnce requests the documents that are missing now. A failure is logged and left to
-// the next look.
+// CheckOnce requests the documents that are currently missing. It logs a failure and
+// leaves the retry to the next check.
 func (r *Reindexer) CheckOnce(ctx context.Context) {
 	v := r.Acquire()
 	defer v.Release()
@@ -139,7 +138,8 @@ func (r *Reindexer) checkView(ctx context.Context, v *places.View) error {
 	}
 	r.brokenRefs.Store(int64(missing.Refs))
 	r.logMissing(missing)
-	// Nothing was missing since the last look: what is missing now was lost after it.
+	// If nothing was missing at some point since the last check, everything that is
+	// missing now was lost later.
 	completed := r.Store.completeChecks.Load()
 	healed := completed != r.completed && missing.Missing == (places.Missing{})
 	r.completed = completed
@@ -165,7 +165,7 @@ func (r *Reindexer) checkView(ctx context.Context, v *places.View) error {
 	return r.requestRefs(ctx, r.selectDue(refs), missing)
 }
 
-// digestOf distinguishes one set of missing documents from another.
+// digestOf returns a digest that identifies a set of missing documents.
 func digestOf(v *places.View, missing missingCounts) (sum [sha256.Size]byte, err error) {
 	keys, err := v.UnheldDocuments(maxDigested)
 	if err != nil {
@@ -186,8 +186,8 @@ func digestOf(v *places.View, missing missingCounts) (sum [sha256.Size]byte, err
 	return [sha256.Size]byte(h.Sum(nil)), nil
 }
 
-// hasPending reports whether requests have not had their effect yet. At first those of a
-// former process count, wherever they are in the log.
+// hasPending reports whether some requests have not taken effect yet. At first this
+// includes the requests of an earlier process, wherever they are in the log.
 func (r *Reindexer) hasPending(ctx context.Context) (bool, error) {
 	if r.requests == nil {
 		high, err := r.Log.HighWater(ctx, event.TopicEvents)
@@ -212,7 +212,7 @@ func (r *Reindexer) hasPending(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// selectDue returns the refs that are due, and notes when the next one is.
+// selectDue returns the refs that are due, and sets the time when the next one is.
 func (r *Reindexer) selectDue(refs []lackingRef) []lackingRef {
 	now := r.Now()
 	r.due = now.Add(maxRepairWait)
@@ -223,7 +223,7 @@ func (r *Reindexer) selectDue(refs []lackingRef) []lackingRef {
 			r.due = minTime(r.due, a.due)
 		case len(due) < maxRepairs:
 			due = append(due, ref)
-			r.due = now // see then what it helped
+			r.due = now // check then whether it helped
 		}
 	}
 	return due
@@ -236,7 +236,7 @@ func minTime(a, b time.Time) time.Time {
 	return a
 }
 
-// requestRefs appends the requests for refs, those of a repository together.
+// requestRefs appends the requests for refs, grouped by repository.
 func (r *Reindexer) requestRefs(ctx context.Context, refs []lackingRef, missing missingCounts) error {
 	repositories := 0
 	for rest := refs; len(rest) > 0; repositories++ {
@@ -282,7 +282,7 @@ func (r *Reindexer) appendRequests(ctx context.Context, refs []lackingRef) error
 	return nil
 }
 
-// logMissing logs how much is missing, from time to time, and when nothing is any more.
+// logMissing logs what is missing at intervals, and once when nothing is missing anymore.
 func (r *Reindexer) logMissing(missing missingCounts) {
 	now := r.Now()
 	switch {

@@ -12,16 +12,15 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// Bounds of a Restorer: how many segments it remembers, and when it tries one again
-// that could not be restored because a store does not answer.
+// These are the bounds of a Restorer: how many segments it remembers, and after which
+// time it retries a segment that could not be restored because a store did not answer.
 const (
 	maxDamagedSegments = 4096
 	healRetry          = 10 * time.Second
 )
 
-// A Restorer restores the segments of a version that cannot be read: from the segment
-// store, or from git, by way of the Reindexer. Searches skip them
-// meanwhile.
+// A Restorer restores unreadable segments of a version, from the segment store or,
+// through the Reindexer, from git. Searches skip the segments until then.
 type Restorer struct {
 	logger  *slog.Logger
 	metrics *Metrics
@@ -33,15 +32,16 @@ type Restorer struct {
 	}
 }
 
-// NewRestorer returns a Restorer; Run restores what NoteDamage names.
+// NewRestorer returns a Restorer. Run restores the segments that were passed to
+// NoteDamage.
 func NewRestorer(logger *slog.Logger, m *Metrics) *Restorer {
 	h := &Restorer{logger: logger, metrics: m, wake: make(chan struct{}, 1)}
 	h.mu.damaged = map[segment.ID]bool{}
 	return h
 }
 
-// NoteDamage remembers that a segment cannot be read. It returns at once: the caller may
-// be in the middle of a read.
+// NoteDamage records that a segment cannot be read. It does not block, because the caller
+// may be in the middle of a read.
 func (h *Restorer) NoteDamage(d *store.DamageError) {
 	id, ok := segment.IDOfKey(d.First)
 	h.mu.Lock()
@@ -60,10 +60,10 @@ func (h *Restorer) NoteDamage(d *store.DamageError) {
 	}
 }
 
-// Owner has the segments of a version, and what applies the log to it.
+// Owner holds the segments of a version, and the runner that applies the log to it.
 type Owner struct {
 	Places *places.Places
-	Runner *projections.Runner // nil in a version of the past, which stays as it is
+	Runner *projections.Runner // nil in a version of the past, which never changes
 }
 
 // Run restores segments of a version until ctx ends.
@@ -111,7 +111,7 @@ func (h *Restorer) restoreSegment(ctx context.Context, i Owner, id segment.ID) e
 	partition, live := v.PartitionOf(id)
 	v.Release()
 	if !live {
-		return nil // merged away, or absent
+		return nil // merged or already removed
 	}
 	held := false
 	err := i.Runner.Do(ctx, partition, func(b *store.Batch) (err error) {

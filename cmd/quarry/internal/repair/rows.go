@@ -9,17 +9,18 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// RemedyStart is what helps against damaged rows.
+// RemedyStart is the remedy for damaged rows.
 const RemedyStart = "start the server again: it rebuilds them from the log"
 
-// ErrStartAgain says that damaged rows were met, and that the next start rebuilds them.
+// ErrStartAgain means that damaged rows were found, and that the next start rebuilds
+// them.
 var ErrStartAgain = errors.New("damaged rows")
 
 // IsDamage reports whether an error comes from damaged files of a store.
 func IsDamage(err error) bool { return errors.Is(err, integrity.ErrDamaged) }
 
-// MarkDamaged has the next start rebuild a store if err says that its rows are
-// damaged, and makes the error ErrStartAgain.
+// MarkDamaged marks a store for a rebuild at the next start if err reports damaged rows.
+// It then returns ErrStartAgain, otherwise err.
 func MarkDamaged(s *store.Store, err error) error {
 	var damage *store.DamageError
 	if !errors.As(err, &damage) || damage.InSegment() {

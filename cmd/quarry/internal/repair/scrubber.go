@@ -20,7 +20,7 @@ import (
 // scrubEvery is the time from the end of a pass to the beginning of the next.
 const scrubEvery = 24 * time.Hour
 
-// The stores that are scrubbed, as label values.
+// These label values name the stores that are scrubbed.
 const (
 	scrubbedLog         = "log"
 	scrubbedSegments    = "segments"
@@ -28,10 +28,10 @@ const (
 	ScrubbedProjections = "projections"
 )
 
-// A Scrubber reads the files of the data directory from the disk, slowly, to find
-// damage before a reader does. Objects of the segment store are moved to the
-// quarantine, segments of the projections restored, and stores with damaged rows rebuilt
-// at the next start; other damage is logged and counted.
+// A Scrubber reads the files of the data directory from the disk, slowly, to find damage
+// before a reader does. Damaged objects of the segment store are moved to the quarantine,
+// damaged segments of the projections are restored, and stores with damaged rows are
+// rebuilt at the next start. Other damage is logged and counted.
 type Scrubber struct {
 	ScrubOptions
 	pace *integrity.Pace
@@ -39,23 +39,23 @@ type Scrubber struct {
 	found map[string]int
 }
 
-// ScrubOptions say what a Scrubber reads.
+// ScrubOptions are the options of a Scrubber.
 type ScrubOptions struct {
-	// Log is read if it is the embedded one.
+	// Log is read if it is the embedded log.
 	Log      eventlog.Log
 	Segments *segmentstore.Directory
-	// Accounts is nil in a process without them.
+	// Accounts is nil in a process without accounts.
 	Accounts *store.Store
-	// AcquireLive returns the live version and what releases it; nil in a process
-	// without projections.
+	// AcquireLive returns the live version and a function that releases it. It is nil in
+	// a process without projections.
 	AcquireLive func() (v ScrubbedVersion, release func())
-	// BytesPerSecond bounds the reads; nothing is read at 0.
+	// BytesPerSecond bounds the reads; 0 turns them off.
 	BytesPerSecond int64
 	Metrics        *Metrics
 	Logger         *slog.Logger
 }
 
-// ScrubbedVersion is a version of the projections as a Scrubber sees it.
+// ScrubbedVersion holds the parts of a version that a Scrubber needs.
 type ScrubbedVersion struct {
 	Rows     *store.Store
 	Restorer *Restorer
@@ -65,12 +65,12 @@ type ScrubbedVersion struct {
 	CaughtUp <-chan struct{}
 }
 
-// NewScrubber returns a Scrubber; it reads when Run or RunPass is called.
+// NewScrubber returns a Scrubber. It reads when Run or RunPass is called.
 func NewScrubber(o ScrubOptions) *Scrubber {
 	return &Scrubber{ScrubOptions: o, pace: integrity.NewPace(max(o.BytesPerSecond, 1), func(n int) { o.Metrics.scrubbed.Add(float64(n)) })}
 }
 
-// Run reads everything once and again until ctx ends.
+// Run reads all files repeatedly until ctx ends.
 func (c *Scrubber) Run(ctx context.Context) error {
 	if c.BytesPerSecond <= 0 {
 		<-ctx.Done()
@@ -90,7 +90,7 @@ func (c *Scrubber) Run(ctx context.Context) error {
 	}
 }
 
-// RunPass reads every file once, and returns how many are damaged, by store.
+// RunPass reads every file once, and returns the number of damaged files by store.
 func (c *Scrubber) RunPass(ctx context.Context) (found map[string]int, err error) {
 	c.found = map[string]int{}
 	var errs []error
@@ -118,16 +118,16 @@ func (c *Scrubber) RunPass(ctx context.Context) (found map[string]int, err error
 	return c.found, nil
 }
 
-// reportDamage counts a damaged file, and shows it before the pass ends.
+// reportDamage counts a damaged file immediately, before the pass ends.
 func (c *Scrubber) reportDamage(name, path string, err error) {
 	c.found[name]++
 	c.Metrics.damaged.WithLabelValues(name).Set(float64(c.found[name]))
 	c.Logger.Error("a file is damaged", "store", name, "path", path, "error", err)
 }
 
-// reportRows reports a damaged file of rows, and has the next start rebuild the store: what
-// is read of the file before may be what is intact, and the start opens it without reading
-// all of it.
+// reportRows reports a damaged file of rows, and marks the store for a rebuild at the
+// next start. The mark is needed because earlier reads may have touched only intact
+// parts, and opening the store does not read the whole file.
 func (c *Scrubber) reportRows(name, dir string, d *store.DamageError) {
 	c.reportDamage(name, d.Path, d)
 	if err := projections.MarkDamaged(dir, d); err != nil {
@@ -135,8 +135,8 @@ func (c *Scrubber) reportRows(name, dir string, d *store.DamageError) {
 	}
 }
 
-// checkObjects reads the objects of the segment store, in random order: a process
-// that starts again often comes to all of them, too.
+// checkObjects reads the objects of the segment store in random order, so that a process
+// that restarts often still reaches all of them.
 func (c *Scrubber) checkObjects(ctx context.Context) error {
 	var names []string
 	for info, err := range c.Segments.List(ctx) {
@@ -158,7 +158,7 @@ func (c *Scrubber) checkObjects(ctx context.Context) error {
 				c.found[scrubbedSegments]++
 				c.Metrics.damaged.WithLabelValues(scrubbedSegments).Set(float64(c.found[scrubbedSegments]))
 			}
-		case err != nil && !errors.Is(err, code.ErrNotFound): // deleted meanwhile
+		case err != nil && !errors.Is(err, code.ErrNotFound): // deleted in the meantime
 			return err
 		}
 	}
@@ -168,8 +168,8 @@ func (c *Scrubber) checkObjects(ctx context.Context) error {
 	return nil
 }
 
-// replaceObjects writes or indexes again the objects that are in the quarantine
-// now; manifests are looked for only on request.
+// replaceObjects rewrites or re-indexes the objects that were moved to the quarantine.
+// Missing manifests are found only by a thorough check.
 func (c *Scrubber) replaceObjects(ctx context.Context) error {
 	v, release := c.AcquireLive()
 	defer release()
@@ -177,7 +177,7 @@ func (c *Scrubber) replaceObjects(ctx context.Context) error {
 		return nil
 	}
 	select {
-	case <-v.CaughtUp: // before, what a merge took looks lost
+	case <-v.CaughtUp: // before that, documents that a merge moved look lost
 	case <-ctx.Done():
 		return nil
 	}
@@ -185,8 +185,8 @@ func (c *Scrubber) replaceObjects(ctx context.Context) error {
 	return err
 }
 
-// checkProjections reads the live version, except for the tables that are objects of the
-// segment store as well. The version may be closed meanwhile.
+// checkProjections reads the live version, except for tables that are also objects of the
+// segment store. The version may be closed in the meantime.
 func (c *Scrubber) checkProjections(ctx context.Context) error {
 	v, release := c.AcquireLive()
 	files, err := v.Rows.Files()

@@ -18,27 +18,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// storeCheckInterval is how often the segment store is compared with the live projections.
+// storeCheckInterval is the interval at which the segment store is compared with the live
+// projections.
 const storeCheckInterval = 10 * time.Second
 
-// A StoreChecker sees to it that the segment store has what the live projections
-// have ingested: a rebuild would lose it otherwise. A segment that is missing is
-// written again from the projections, with the same bytes. Where they cannot give
-// it, because their copy is damaged, the Reindexer has its documents indexed again.
+// A StoreChecker ensures that the segment store contains everything that the live
+// projections have ingested, because a rebuild would lose it otherwise. A missing segment
+// is rewritten from the projections with the same bytes. If their copy is damaged, the
+// Reindexer re-indexes its documents.
 type StoreChecker struct {
 	objects segmentstore.Store
 	acquire func() *places.View
-	dir     string // for files on their way to the store
+	dir     string // for temporary files
 	// lostChanges returns the refs that a rebuild could not bring up to date.
 	lostChanges    func(ctx context.Context, v *places.View) (LostChanges, error)
 	logger         *slog.Logger
-	unstored       atomic.Pointer[UnstoredSet] // nil for nothing
-	completeChecks atomic.Int64                // how often nothing was missing
+	unstored       atomic.Pointer[UnstoredSet] // nil if nothing is unstored
+	completeChecks atomic.Int64                // number of checks that found nothing missing
 	checkMutex     sync.Mutex
 }
 
-// NewStoreChecker returns what compares a version with the segment store. Files on their
-// way to the store are below dir.
+// NewStoreChecker returns a StoreChecker that compares a version with the segment store.
+// Temporary files are written below dir.
 func NewStoreChecker(log projections.Tailer, objects segmentstore.Store, acquire func() *places.View, dir string, logger *slog.Logger) *StoreChecker {
 	return &StoreChecker{
 		objects: objects, acquire: acquire, dir: dir, logger: logger,
@@ -48,16 +49,16 @@ func NewStoreChecker(log projections.Tailer, objects segmentstore.Store, acquire
 	}
 }
 
-// Unstored returns what the last check left to index again; nil for nothing.
+// Unstored returns what the last check left to re-index, or nil if nothing is left.
 func (k *StoreChecker) Unstored() *UnstoredSet { return k.unstored.Load() }
 
-// UnstoredSet is what the live projections have and a rebuild would lose.
+// UnstoredSet contains what the live projections have and a rebuild would lose.
 type UnstoredSet struct {
 	Documents map[code.DocumentKey]bool
 	Changes   LostChanges
 }
 
-// LostChanges are refs for whose events the segment store lacks the changes.
+// LostChanges contains refs of whose events the segment store lacks the changes.
 type LostChanges map[code.RepositoryID]map[code.Ref]bool
 
 // countRefs returns the number of refs.
@@ -78,14 +79,14 @@ func (u *UnstoredSet) CountAll() int {
 	return len(u.Documents) + u.Changes.countRefs()
 }
 
-// CheckOnce compares once. A failure is logged and left to the next look.
+// CheckOnce runs one check. It logs a failure and leaves the retry to the next check.
 func (k *StoreChecker) CheckOnce(ctx context.Context) {
 	if _, err := k.Check(ctx, false); err != nil && ctx.Err() == nil {
 		k.logger.Error("the segment store could not be compared with the projections; trying again", "error", err)
 	}
 }
 
-// Check compares once, and returns what is left to index again.
+// Check runs one check, and returns what is left to re-index.
 func (k *StoreChecker) Check(ctx context.Context, thorough bool) (*UnstoredSet, error) {
 	k.checkMutex.Lock()
 	defer k.checkMutex.Unlock()
@@ -99,8 +100,9 @@ func (k *StoreChecker) Check(ctx context.Context, thorough bool) (*UnstoredSet, 
 	return found, err
 }
 
-// restoreMissing writes again what can be, and returns what cannot. Manifests are looked for, by
-// reading the log, if thorough is set or something else is missing.
+// restoreMissing rewrites missing segments, and returns what it cannot restore. It looks
+// for missing manifests, which requires reading the log, only if thorough is set or
+// something else is missing.
 func (k *StoreChecker) restoreMissing(ctx context.Context, thorough bool) (*UnstoredSet, error) {
 	v := k.acquire()
 	defer v.Release()
@@ -120,14 +122,15 @@ func (k *StoreChecker) restoreMissing(ctx context.Context, thorough bool) (*Unst
 	if out.Documents, err = unstoredDocuments(v, left); err != nil {
 		return nil, err
 	}
-	// What took segments away may have taken manifests as well.
+	// The cause of the missing segments may have removed manifests as well.
 	if out.Changes, err = k.lostChanges(ctx, v); err != nil || out.isEmpty() {
 		return nil, err
 	}
 	return out, nil
 }
 
-// restoreSegments writes segments to the segment store, and returns those that it could not.
+// restoreSegments writes segments to the segment store, and returns those that it could
+// not write.
 func (k *StoreChecker) restoreSegments(ctx context.Context, v *places.View, missing []segment.ID) (left []segment.ID, err error) {
 	for n, id := range missing {
 		if n == 0 {
@@ -161,8 +164,8 @@ func (k *StoreChecker) restoreSegment(ctx context.Context, v *places.View, id se
 	return k.objects.Put(ctx, segmentstore.SegmentName(id), path)
 }
 
-// missingSegments returns the live segments that the segment store does not have. None
-// of a view goes from it while the view is held.
+// missingSegments returns the live segments that the segment store lacks. No segment of a
+// view is deleted from the store while the view is held.
 func missingSegments(ctx context.Context, objects segmentstore.Store, v *places.View) ([]segment.ID, error) {
 	stored := map[string]bool{}
 	for info, err := range objects.List(ctx) {
@@ -176,7 +179,7 @@ func missingSegments(ctx context.Context, objects segmentstore.Store, v *places.
 		if s.Absent || stored[segmentstore.SegmentName(s.ID)] {
 			continue
 		}
-		there, err := hasObject(ctx, objects, segmentstore.SegmentName(s.ID)) // it may have come since
+		there, err := hasObject(ctx, objects, segmentstore.SegmentName(s.ID)) // it may have been written since
 		if err != nil {
 			return nil, err
 		}
@@ -199,8 +202,8 @@ func hasObject(ctx context.Context, objects segmentstore.Store, name string) (bo
 	return false, fmt.Errorf("look for %s: %w", name, err)
 }
 
-// unstoredDocuments returns the documents of missing segments that no other live
-// segment has.
+// unstoredDocuments returns the documents of missing segments that are in no other live
+// segment.
 func unstoredDocuments(v *places.View, missing []segment.ID) (map[code.DocumentKey]bool, error) {
 	if len(missing) == 0 {
 		return nil, nil

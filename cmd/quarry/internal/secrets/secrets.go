@@ -19,22 +19,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// FileName is the file that holds the secret of a data directory, where none is configured.
+// FileName is the file with the secret of a data directory, used if no secret is
+// configured.
 const FileName = backup.SecretName
 
-// Master is the key of the credential hashes. The secrets for other purposes are
-// derived from it, so that none reveals another.
+// Master is the key of the credential hashes. Secrets for other purposes are derived from
+// it, so that none reveals another.
 type Master []byte
 
-// DeriveKey returns the secret for a purpose, 32 bytes.
+// DeriveKey returns a secret of 32 bytes for a purpose.
 func (s Master) DeriveKey(purpose string) []byte {
 	mac := hmac.New(sha256.New, s)
 	mac.Write([]byte(purpose))
 	return mac.Sum(nil)
 }
 
-// ReadMaster returns what keys the hashes of credentials: as configured, or else
-// from the data directory, where it is made at the first start.
+// ReadMaster returns the key of the credential hashes: the configured one, or else the
+// one in the data directory, which is created at the first start.
 func ReadMaster(c *config.Config, logger *slog.Logger) (Master, error) {
 	if given := c.Access.Secret; !given.IsZero() {
 		value, err := given.Value()
@@ -56,13 +57,13 @@ func ReadMaster(c *config.Config, logger *slog.Logger) (Master, error) {
 	return Master(value), err
 }
 
-// SumFileName is the file with a checksum of the secret: with one wrong bit in the secret,
-// every API key and session would be refused, and nothing would say why.
+// SumFileName is the file with a checksum of the secret. Without it, one wrong bit in the
+// secret would make every API key and session invalid for no visible reason.
 const SumFileName = FileName + ".sum"
 
-// checkSecretLost fails if the secret is gone and its checksum is there: with another
-// secret every credential would be refused, and a copy that is put back later would end
-// those that were made meanwhile.
+// checkSecretLost returns an error if the secret is missing but its checksum exists. A
+// new secret would invalidate every credential, and a restored copy of the old one would
+// later invalidate those created in between.
 func checkSecretLost(dir string) error {
 	key, sum := filepath.Join(dir, FileName), filepath.Join(dir, SumFileName)
 	_, keyErr := os.Lstat(key)
@@ -73,7 +74,7 @@ func checkSecretLost(dir string) error {
 	return fmt.Errorf("%s is lost, which keys the hashes of API keys, tokens, sessions and invitations, and the seals of the audit log; restore %s from a backup, or remove %s to have another made: all of these end then, and passwords stay", key, key, sum)
 }
 
-// checkSecretSum checks the secret against its checksum, which it writes where there
+// checkSecretSum compares the secret with its checksum. It writes the checksum if there
 // is none.
 func checkSecretSum(dir, value string) error {
 	sum := sha256.Sum256([]byte("checksum of " + FileName + "\x00" + value))
@@ -96,8 +97,8 @@ func checkSecretSum(dir, value string) error {
 	return nil
 }
 
-// ReadOperatorToken returns the token that proves access to the data directory, and makes
-// it if there is none. It is valid as long as its file exists.
+// ReadOperatorToken returns the token that proves access to the data directory, and
+// creates it if there is none. The token is valid as long as its file exists.
 func ReadOperatorToken(c *config.Config, logger *slog.Logger) (string, error) {
 	return readOrMakeValue(c, logger, operator.FileName, account.PrefixOperator)
 }
@@ -105,8 +106,8 @@ func ReadOperatorToken(c *config.Config, logger *slog.Logger) (string, error) {
 // secretValueBytes is the number of random bytes in a stored secret.
 const secretValueBytes = 32
 
-// readOrMakeValue returns what a file of the data directory holds, prefix and 64
-// hexadecimal characters, and makes the file if it is not there.
+// readOrMakeValue returns the value in a file of the data directory: prefix and 64
+// hexadecimal characters. It creates the file if it does not exist.
 func readOrMakeValue(c *config.Config, logger *slog.Logger, name, prefix string) (string, error) {
 	path := filepath.Join(c.Data, name)
 	b, err := os.ReadFile(path)
@@ -131,7 +132,7 @@ func readOrMakeValue(c *config.Config, logger *slog.Logger, name, prefix string)
 	return value, nil
 }
 
-// checksumHint names the checksum of a file of the data directory, which has to go with it.
+// checksumHint names the checksum file that must be removed together with a file.
 func checksumHint(name string) string {
 	if name == FileName {
 		return " and " + SumFileName
@@ -139,12 +140,12 @@ func checksumHint(name string) string {
 	return ""
 }
 
-// makeValue writes a new value. The data directory is this process's.
+// makeValue writes a new value. The process must hold the data directory.
 func makeValue(dir, name, prefix string) (string, error) {
 	var chance [secretValueBytes]byte
 	_, _ = rand.Read(chance[:]) // never fails
 	value := prefix + hex.EncodeToString(chance[:])
-	// The checksum goes first: without one, the next start writes it.
+	// Remove the checksum first: if it is missing, the next start writes it.
 	err := os.Remove(filepath.Join(dir, name+".sum"))
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil
@@ -155,8 +156,8 @@ func makeValue(dir, name, prefix string) (string, error) {
 	return value, nil
 }
 
-// WriteFile replaces a file of the directory dir, all of it or nothing, durably, by value
-// and a line break. The user of the process alone may read it.
+// WriteFile durably and atomically replaces a file of dir with value and a newline. Only
+// the user of the process may read the file.
 func WriteFile(dir, name, value string) (err error) {
 	f, err := os.CreateTemp(dir, name+"~") // mode 0600
 	if err != nil {
@@ -164,7 +165,7 @@ func WriteFile(dir, name, value string) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(f.Name()) // the first error says more
+			_ = os.Remove(f.Name()) // the first error is more useful
 		}
 	}()
 	_, err = f.WriteString(value + "\n")
@@ -177,7 +178,7 @@ func WriteFile(dir, name, value string) (err error) {
 	return syncDirectory(dir)
 }
 
-// syncDirectory makes names in a directory durable.
+// syncDirectory makes the names in a directory durable.
 func syncDirectory(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
-// newConfig returns settings with a data directory of the test.
+// newConfig returns settings with a temporary data directory.
 func newConfig(t *testing.T) *config.Config {
 	c := config.Default()
 	c.Data = t.TempDir()
@@ -29,7 +29,8 @@ func readAll(c *config.Config, logger *slog.Logger) (master, token string, err e
 	return string(m), token, err
 }
 
-// TestSecretsStay makes both secrets once, and closes to other users what they may read.
+// TestSecretsStay checks that both secrets are created once, and that their files are
+// made private.
 func TestSecretsStay(t *testing.T) {
 	c := newConfig(t)
 	master, token, err := readAll(c, slog.New(slog.DiscardHandler))
@@ -58,7 +59,8 @@ func TestSecretsStay(t *testing.T) {
 	}
 }
 
-// TestSpoiledSecretIsNotReplaced wants an error that names the file and shows none of it.
+// TestSpoiledSecretIsNotReplaced checks that the error names the file and shows none of
+// the secret.
 func TestSpoiledSecretIsNotReplaced(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, dir string) error{
 		"half of a secret": func(_ *testing.T, dir string) error {

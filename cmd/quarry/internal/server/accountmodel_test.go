@@ -19,7 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// both appends to the log and to accounts in memory.
+// both appends to the log and to the model, which keeps accounts in memory.
 type both struct {
 	log   accountrows.Events
 	model *authtest.Directory
@@ -43,7 +43,7 @@ func (fiveRepositories) Find(_ context.Context, r code.Repository) (code.Reposit
 	return r, nil
 }
 
-// people is what a run of random changes knows of.
+// people holds the state of a run of random changes.
 type people struct {
 	*auth.Service
 	rng         *rand.Rand
@@ -56,9 +56,9 @@ type people struct {
 	invitations []string
 }
 
-// TestAccountsAgreeWithModel makes random changes by auth.Service, over the log and
-// its projection, and checks the outcome of each against accounts in memory. So what
-// is tested with those is true of these.
+// TestAccountsAgreeWithModel makes random changes through auth.Service, over the log and
+// its projection, and compares the result of each with accounts in memory. This justifies
+// the tests that use accounts in memory.
 func TestAccountsAgreeWithModel(t *testing.T) {
 	s := runServer(t, testConfig(t))
 	seed := uint64(time.Now().UnixNano())
@@ -134,7 +134,7 @@ func describeDirectory(d auth.Directory, now time.Time) string {
 	return b.String()
 }
 
-// pickRecent returns one of the latest.
+// pickRecent returns a random element among the latest ones.
 func pickRecent[T any](p *people, from []T) (one T) {
 	if from = from[max(len(from)-6, 0):]; len(from) > 0 {
 		one = from[p.rng.IntN(len(from))]
@@ -142,7 +142,7 @@ func pickRecent[T any](p *people, from []T) (one T) {
 	return one
 }
 
-// authenticateRandom returns the principal of one of the credentials.
+// authenticateRandom returns the principal of a random credential.
 func (p *people) authenticateRandom(credentials []string) *auth.Principal {
 	r := httptest.NewRequest(http.MethodGet, "/", nil)
 	if value := pickRecent(p, credentials); strings.HasPrefix(value, account.PrefixSession) {
@@ -166,7 +166,7 @@ func (p *people) keepSignIn(in *auth.SignedIn, err error) error {
 	return err
 }
 
-// changeRandomly does one thing, which may be refused.
+// changeRandomly makes one random change, which may be refused.
 func (p *people) changeRandomly(ctx context.Context) (string, error) {
 	const password = "correct horse"
 	from := account.Actor{Kind: account.ActorAnonymous, Address: fmt.Sprint("192.0.2.", p.rng.IntN(200))}

@@ -33,7 +33,7 @@ func newUser(id account.UserID, role account.Role) *event.UserCreated {
 	}
 }
 
-// appendAccountEvents appends events of the accounts and waits until they can be read.
+// appendAccountEvents appends account events and waits until they are readable.
 func (s *Server) appendAccountEvents(t testing.TB, events ...event.Event) event.Position {
 	t.Helper()
 	at, err := accountrows.NewEvents(s.log).Append(t.Context(), events...)
@@ -46,8 +46,8 @@ func (s *Server) appendAccountEvents(t testing.TB, events ...event.Event) event.
 	return at
 }
 
-// TestAccountsStay shows that users, the secret and the operator's token outlive the
-// process, and who may read them.
+// TestAccountsStay checks that users, the secret and the operator's token survive a
+// restart, and that their files are private.
 func TestAccountsStay(t *testing.T) {
 	c := testConfig(t)
 	s := openOnly(t, c)
@@ -91,7 +91,7 @@ func TestAccountsStay(t *testing.T) {
 	}
 }
 
-// TestAccountsAreReadAnew begins with rows that another version has written.
+// TestAccountsAreReadAnew starts with rows that another version wrote.
 func TestAccountsAreReadAnew(t *testing.T) {
 	c := testConfig(t)
 	s := openOnly(t, c)
@@ -125,7 +125,7 @@ func TestAccountsAreReadAnew(t *testing.T) {
 	}
 }
 
-// TestAccountsOfAnotherLog begins with rows that are ahead of the log.
+// TestAccountsOfAnotherLog starts with rows that are ahead of the log.
 func TestAccountsOfAnotherLog(t *testing.T) {
 	c := testConfig(t)
 	s := openOnly(t, c)
@@ -143,7 +143,7 @@ func TestAccountsOfAnotherLog(t *testing.T) {
 	}
 }
 
-// TestReplayLeavesAccountsAlone rebuilds the index, also to a time before the first
+// TestReplayLeavesAccountsAlone rebuilds the index, including to a time before the first
 // user.
 func TestReplayLeavesAccountsAlone(t *testing.T) {
 	c := testConfig(t)
@@ -172,7 +172,7 @@ func TestReplayLeavesAccountsAlone(t *testing.T) {
 	}
 }
 
-// TestLogOfBefore opens a log that was made before there were accounts.
+// TestLogOfBefore opens a log that was written before accounts existed.
 func TestLogOfBefore(t *testing.T) {
 	c := testConfig(t)
 	log, err := embeddedlog.Open(c.LogDir(), embeddedlog.Options{Partitions: 4})
@@ -192,8 +192,8 @@ func TestLogOfBefore(t *testing.T) {
 	}
 }
 
-// TestUnreadableAccountRecord writes an unreadable account record, of a later
-// version: it becomes a dead letter that cannot be replayed.
+// TestUnreadableAccountRecord appends an account record of a later version. It becomes a
+// dead letter that cannot be replayed.
 func TestUnreadableAccountRecord(t *testing.T) {
 	s := runServer(t, testConfig(t))
 	rec, err := event.Encode(event.Envelope{ID: "1", Source: "/test", Time: time.Now()}, newUser("a", account.RoleOwner))
@@ -209,7 +209,7 @@ func TestUnreadableAccountRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.appendAccountEvents(t, newUser("b", account.RoleOwner)) // goes on behind it
+	s.appendAccountEvents(t, newUser("b", account.RoleOwner)) // the projection continues after it
 	var letters []ledger.DeadLetter
 	waitUntil(t, func() bool {
 		letters, _ = s.follower.List(ledger.DeadLetterQuery{})
@@ -229,8 +229,8 @@ func TestUnreadableAccountRecord(t *testing.T) {
 	}
 }
 
-// TestFirstOwnerIsInvited reads the process' log and the file that it names, like
-// an administrator who starts a server.
+// TestFirstOwnerIsInvited reads the log output of the process and the file that it names,
+// as an administrator does who starts a server.
 func TestFirstOwnerIsInvited(t *testing.T) {
 	c := testConfig(t, "publicUrl=https://code.example/")
 	start := func() (*Server, *logBuffer, func()) {
@@ -269,7 +269,7 @@ func TestFirstOwnerIsInvited(t *testing.T) {
 	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
 	waitUntil(t, func() bool { return operator.SetupLink(c.Data) == "" })
 	stop()
-	// As a process leaves it that was killed.
+	// A killed process leaves such a file.
 	if err := os.WriteFile(filepath.Join(c.Data, operator.SetupFileName), []byte("http://x/setup?token=qo_0"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// noIndex is an index of nothing: everything is read from the mirror.
+// noIndex is an empty index, so that everything is read from the mirror.
 type noIndex struct{}
 
 func (noIndex) Snapshot(context.Context) (source.Snapshot, error) { return noSnapshot{}, nil }
@@ -29,8 +29,8 @@ func (noSnapshot) Commit(code.RepositoryID, code.Ref) code.CommitID { return "" 
 func (noSnapshot) RefAt(code.RepositoryID, code.CommitID) code.Ref  { return "" }
 func (noSnapshot) Branches(code.RepositoryID) []source.Branch       { return nil }
 
-// TestIndexAndMirrorAgree reads every file and directory of an indexed commit
-// from the index and from the mirror.
+// TestIndexAndMirrorAgree reads every file and directory of an indexed commit both from
+// the index and from the mirror.
 func TestIndexAndMirrorAgree(t *testing.T) {
 	dir, commits := importRepository(t, "testdata/odd.fastimport")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))
@@ -51,8 +51,8 @@ func TestIndexAndMirrorAgree(t *testing.T) {
 	}
 }
 
-// compareRevision holds two Browsers to the same answers. What the first cannot
-// answer without git is skipped.
+// compareRevision checks that two Browsers give the same answers. It skips what the first
+// cannot answer without git.
 func compareRevision(t *testing.T, r *code.Repository, commit string, a, b *source.Browser) {
 	t.Helper()
 	ctx := t.Context()

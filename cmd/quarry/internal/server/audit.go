@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// openAudit opens what writes the audit log down, and what seals it.
+// openAudit opens the recorder and the sealer of the audit log.
 func (s *Server) openAudit() (err error) {
 	c := s.o.Config.Audit
 	s.recorder, err = recorder.New(recorder.Options{
@@ -33,7 +33,7 @@ func (s *Server) openAudit() (err error) {
 	return err
 }
 
-// auditor is the recorder as the API calls it.
+// auditor adapts the recorder to front.Auditor.
 type auditor struct{ *recorder.Recorder }
 
 var _ front.Auditor = auditor{}

@@ -21,8 +21,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// BenchmarkSearchAudited searches with and without the audit log, turn by turn: a
-// search that finds nothing, so that little but the request is measured.
+// BenchmarkSearchAudited alternates between searches with and without the audit log. The
+// search finds nothing, so that the cost of the request dominates.
 func BenchmarkSearchAudited(b *testing.B) {
 	c := testConfig(b, "limits.perSecond=0")
 	s := runServer(b, c)
@@ -52,7 +52,7 @@ func BenchmarkSearchAudited(b *testing.B) {
 	}
 	var with, without []time.Duration
 	for n := 0; b.Loop(); n++ {
-		if n%2 == 0 { // each goes first as often
+		if n%2 == 0 { // alternate which one goes first
 			with = append(with, ask(s.api))
 		}
 		without = append(without, ask(bare))
@@ -64,14 +64,14 @@ func BenchmarkSearchAudited(b *testing.B) {
 	b.ReportMetric(medianMicroseconds(without), "µs-without/op")
 }
 
-// medianMicroseconds is the median in microseconds.
+// medianMicroseconds returns the median in microseconds.
 func medianMicroseconds(of []time.Duration) float64 {
 	slices.Sort(of)
 	return float64(of[len(of)/2].Nanoseconds()) / 1000
 }
 
-// BenchmarkAuditBytes writes records as requests make them, in groups as they come
-// from one busy server, and weighs log and rows.
+// BenchmarkAuditBytes writes audit records in groups of the size that one busy server
+// writes, and measures the bytes of the log and of the rows.
 func BenchmarkAuditBytes(b *testing.B) {
 	const records = 100_000
 	for b.Loop() {

@@ -47,7 +47,7 @@ func (s *Server) asOperator(t testing.TB, method, path, body, id string) (int, s
 	return response.StatusCode, string(answer)
 }
 
-// item is an entry as the API has it.
+// item is an audit entry as the API returns it.
 type item struct {
 	ID, Action, ActorID, ActorType, TargetID, TargetType string
 	Metadata                                             map[string]string
@@ -63,11 +63,11 @@ func (s *Server) listAuditEntries(t testing.TB) (items []item) {
 	return items
 }
 
-// asked is a request and its expected entry. An empty target is any.
+// asked is a request and its expected entry. An empty target matches any target.
 type asked struct{ method, path, body, action, targetType, target string }
 
-// requestsOf are one of each endpoint that reads or changes something else than
-// the accounts.
+// requestsOf returns one request for each endpoint that reads or changes something other
+// than accounts.
 func requestsOf(g *gitRepository, first, second string) []asked {
 	id := g.ID.String()
 	return []asked{
@@ -111,8 +111,8 @@ func requestsOf(g *gitRepository, first, second string) []asked {
 	}
 }
 
-// TestEveryRequestIsWrittenDown calls each endpoint once, and finds one entry of
-// each, with actor, address and target.
+// TestEveryRequestIsWrittenDown calls each endpoint once, and finds one entry for each,
+// with actor, address and target.
 func TestEveryRequestIsWrittenDown(t *testing.T) {
 	c := testConfig(t)
 	g := newGitRepository(t, "kettle")
@@ -158,7 +158,7 @@ func TestEveryRequestIsWrittenDown(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreWrittenDown has one entry of each.
+// TestRefusalsAreWrittenDown checks that each kind of refusal has one entry.
 func TestRefusalsAreWrittenDown(t *testing.T) {
 	s := runServer(t, testConfig(t))
 	s.appendAccountEvents(t, newUser("a", account.RoleOwner))
@@ -208,8 +208,8 @@ func TestRefusalsAreWrittenDown(t *testing.T) {
 	}
 }
 
-// TestChangesOfAccountsAreEntries shows what had no effect as well, and proves the
-// log over a restart and a rebuild of the rows.
+// TestChangesOfAccountsAreEntries checks that changes without effect have entries as
+// well, and that the audit log verifies after a restart and a rebuild of the rows.
 func TestChangesOfAccountsAreEntries(t *testing.T) {
 	c := testConfig(t, "audit.sealEvery=1s")
 	s := openOnly(t, c)
@@ -265,7 +265,7 @@ func TestChangesOfAccountsAreEntries(t *testing.T) {
 	}
 }
 
-// noAudit writes nothing down.
+// noAudit records nothing.
 type noAudit struct{}
 
 // Note implements front.Auditor.

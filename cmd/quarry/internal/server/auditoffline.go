@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 )
 
-// VerifyAudit verifies the audit log of a data directory while no server runs. The
-// rows are brought up to date first.
+// VerifyAudit verifies the audit log of a data directory while no server runs. It first
+// brings the rows up to date.
 func VerifyAudit(ctx context.Context, o Options, heads []string, progress func(auditlog.Report) error) (report *auditlog.Report, err error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -40,7 +40,7 @@ func VerifyAudit(ctx context.Context, o Options, heads []string, progress func(a
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1) // bound: one send
+	ended := make(chan error, 1) // bounded: receives one value
 	go func() { ended <- rows.Run(running) }()
 	err = rows.AwaitAll(ctx)
 	stop()

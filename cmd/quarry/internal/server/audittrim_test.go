@@ -16,15 +16,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// trimConfig keeps entries for a second, which the configuration does not allow.
+// trimConfig returns a configuration that keeps entries for one second, which validation
+// would reject.
 func trimConfig(t *testing.T) *config.Config {
 	c := testConfig(t, "audit.sealEvery=1s")
 	c.Audit.Retention = config.Duration(time.Second)
 	return c
 }
 
-// firstKept returns the offset of the first record that the log has of the audit
-// log, 0 if there is none.
+// firstKept returns the offset of the first audit record that the log still has, or 0 if
+// there is none.
 func (s *Server) firstKept(t *testing.T) event.Offset {
 	t.Helper()
 	if high, err := s.log.HighWater(t.Context(), event.TopicAudit); err != nil || high[0] == 0 {
@@ -41,7 +42,7 @@ func (s *Server) firstKept(t *testing.T) event.Offset {
 	return rec.Position.Offset
 }
 
-// waitForTrim makes entries, which age, until the log begins later than before.
+// waitForTrim adds entries, which age, until the log begins later than before.
 func (s *Server) waitForTrim(t *testing.T) {
 	t.Helper()
 	before := s.firstKept(t)
@@ -69,8 +70,8 @@ func mustVerifyOffline(t *testing.T, c *config.Config) {
 	}
 }
 
-// TestTheAuditLogIsTrimmed trims twice, verifies with the server and without it,
-// and rebuilds the rows from the rest of the log.
+// TestTheAuditLogIsTrimmed trims the audit log twice, verifies it with and without the
+// server, and rebuilds the rows from the rest of the log.
 func TestTheAuditLogIsTrimmed(t *testing.T) {
 	c := trimConfig(t)
 	s := openOnly(t, c)
@@ -91,8 +92,8 @@ func TestTheAuditLogIsTrimmed(t *testing.T) {
 	}
 }
 
-// TestNoTrimBesideAVerification does not trim the log while a verification reads it
-// from the beginning.
+// TestNoTrimBesideAVerification checks that the log is not trimmed while a verification
+// reads it from the beginning.
 func TestNoTrimBesideAVerification(t *testing.T) {
 	s := runServer(t, trimConfig(t))
 	s.waitForTrim(t)

@@ -14,7 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// openAccounts opens the accounts, which outlive everything that uses them.
+// openAccounts opens the accounts. It is called before anything that uses them is opened,
+// so they are closed last.
 func (s *Server) openAccounts(context.Context) (err error) {
 	if !s.o.Config.Has(config.RoleQuery) {
 		return nil
@@ -29,12 +30,12 @@ func (s *Server) openAccounts(context.Context) (err error) {
 	return nil
 }
 
-// accountOptionsOf says what the rows of the accounts are made of.
+// accountOptionsOf returns the options of the account rows.
 func accountOptionsOf(o Options, log eventlog.Log, damage *repair.Metrics) accountrows.Options {
 	return accountrows.Options{Config: o.Config, Log: log, Damage: damage, DiskFull: o.diskFull, Logger: o.Logger, Registerer: o.Registerer}
 }
 
-// newAuth returns who decides by the accounts.
+// newAuth returns the service that authenticates and authorizes callers by the accounts.
 func (s *Server) newAuth() (*auth.Service, error) {
 	c := s.o.Config
 	token, err := secrets.ReadOperatorToken(s.o.Config, s.o.Logger)

@@ -13,7 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// TestBackupHoldsObjects begins, renews and ends a backup over the API, as its client does.
+// TestBackupHoldsObjects begins, renews and ends a backup through the API, as the backup
+// command does.
 func TestBackupHoldsObjects(t *testing.T) {
 	c := testConfig(t)
 	stale := filepath.Join(c.LogDir(), "backup-stale")

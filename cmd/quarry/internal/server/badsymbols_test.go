@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestBadSymbols asks for symbols, positions and languages that are not there, or cannot be:
-// nothing is found and a notice says why, or the field is named.
+// TestBadSymbols requests symbols, positions and languages that do not or cannot exist.
+// The response has no results and a notice with the reason, or an error that names the
+// field.
 func TestBadSymbols(t *testing.T) {
 	dir := gitTree(t, map[string]string{
 		"main.go":  "package p\n\n// boil is a comment.\nfunc boil() string { return \"boil\" + `😀` }\n",
@@ -72,7 +73,7 @@ func TestBadSymbols(t *testing.T) {
 			var out json.RawMessage
 			status := postJSON(t, s.URL()+"/api/"+operation, fmt.Sprintf(`{"symbolName":%s%s}`, name, c.body), &out)
 			isFound := strings.Contains(string(out), `"lineContent"`)
-			if operation == "find_references" && c.symbol == "\U0001F600" { // in a string: counted
+			if operation == "find_references" && c.symbol == "\U0001F600" { // counted: it occurs in a string
 				c.says = `"textMatchCount":1`
 			}
 			if status != c.status || !strings.Contains(string(out), c.says) || isFound != (c.says == `"relation":"meaning"`) {

@@ -22,8 +22,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// oddPaths are paths of files, as git has them, with what separates, ends or means
-// something else in addresses, in markup or to a proxy.
+// oddPaths are file paths that git allows and that contain characters with a special
+// meaning in URLs, in markup or to a proxy.
 var oddPaths = []string{
 	"plain.go", "src/a/b/deep.go", "dir with space/100%.txt", "a#b?c=d&e.txt", "plus+and;semi,colon.txt", "größe/日本.txt", "at@sign/x@y.go",
 	"x/-/blob/y.txt", "-/-/z", "..;/x.txt", "--output=x", "...", ".git-not/config", "caf\xe9/\xff.txt", "%2F.txt", "%41%zz", "back\\slash.txt",
@@ -31,10 +31,11 @@ var oddPaths = []string{
 	"tree/", "blob",
 }
 
-// oddBranches are short names of branches that are indexed as well.
+// oddBranches are the short names of more branches that are indexed.
 var oddBranches = []string{"release/1.0", "user@host", "a#b", "x%2Fy", "plus+&=;", "größe", "<img/src=x/onerror=alert(1)>", `quote"'`, "blob/tree"}
 
-// oddRepository has oddPaths on its default branch and on all oddBranches.
+// oddRepository creates a repository with oddPaths on its default branch and on all
+// oddBranches.
 func oddRepository(t *testing.T) (dir string) {
 	t.Helper()
 	var stream bytes.Buffer
@@ -58,7 +59,7 @@ func oddRepository(t *testing.T) (dir string) {
 	return dir
 }
 
-// quotePath writes a path as git fast-import reads it.
+// quotePath quotes a path for git fast-import.
 func quotePath(path string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -70,8 +71,8 @@ func quotePath(path string) string {
 
 const oddName = `code.example/<img src=x onerror=alert(3)>/odd %2F#?+&;é"'`
 
-// servingOdd returns a server that has indexed oddRepository. Repositories below
-// roots may be registered, too.
+// servingOdd returns a server that has indexed oddRepository. Tests may register more
+// repositories below roots.
 func servingOdd(t *testing.T, roots ...string) *Server {
 	t.Helper()
 	dir := oddRepository(t)
@@ -91,13 +92,13 @@ func servingOdd(t *testing.T, roots ...string) *Server {
 	return s
 }
 
-// hit is what has a webUrl in an answer.
+// hit is an object with a webUrl in a response.
 type hit struct {
 	url  string
-	says []string // texts that its page has to hold
+	says []string // texts that its page must contain
 }
 
-// hitsOf returns everything with a webUrl in an answer of the API.
+// hitsOf returns all objects with a webUrl in a response of the API.
 func hitsOf(t *testing.T, answer any) (hits []hit) {
 	t.Helper()
 	switch a := answer.(type) {
@@ -107,7 +108,7 @@ func hitsOf(t *testing.T, answer any) (hits []hit) {
 		}
 	case map[string]any:
 		for name, v := range a {
-			if name != "repositoryInfo" { // their webUrl is the code host's
+			if name != "repositoryInfo" { // their webUrl leads to the code host
 				hits = append(hits, hitsOf(t, v)...)
 			}
 		}
@@ -118,7 +119,8 @@ func hitsOf(t *testing.T, answer any) (hits []hit) {
 	return hits
 }
 
-// textsOf returns what an object with a webUrl says of its file or repository.
+// textsOf returns the texts in an object with a webUrl that describe its file or
+// repository.
 func textsOf(a map[string]any) (texts []string) {
 	for _, name := range []string{"fileName", "path", "repoName", "source"} {
 		switch v := a[name].(type) {
@@ -145,7 +147,7 @@ func textsOf(a map[string]any) (texts []string) {
 	return texts
 }
 
-// askedAs sends a request and returns the answer as a program sees it.
+// askedAs sends a request as a program and returns the response.
 func askedAs(t *testing.T, method, address, body string) (int, http.Header, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
@@ -171,15 +173,15 @@ var (
 	tags        = regexp.MustCompile(`<[^>]*>`)
 	lineNumbers = regexp.MustCompile(`<pre class="?n[^>]*>[^<]*</pre>`)
 	mainPart    = regexp.MustCompile(`(?s)<main[^>]*>(.*)</main>`)
-	// goodTag is a tag of a template or of an appender; anything else comes from a
-	// repository.
+	// goodTag matches a tag that our templates or appenders write; any other tag comes
+	// from a repository.
 	goodTag  = regexp.MustCompile(`^(?:nav|h1|h2|p|ul|ol|li|bdi|strong|mark|pre|code|div|span|a|button|form|label|input|details|summary|section|article|figure|img|svg|use|time|del|ins|q-[a-z]+)$`)
 	goodName = regexp.MustCompile(`^(?:class|id|href|title|rel|type|name|value|placeholder|for|method|action|role|tabindex|hidden|open|popover|popovertarget|autocomplete|spellcheck|autofocus|inputmode|pattern|size|datetime|src|alt|start|loading|aria-[a-z]+|data-[a-z]+)$`)
 	goodLink = regexp.MustCompile(`^(?:/(?:$|[a-z#?])|https://host\.example/|\?|#)`)
 )
 
-// pageText returns what a page about code shows, and fails if there is markup on it
-// that is not ours.
+// pageText returns the text of a page about code. It fails the test if the page contains
+// markup that is not ours.
 func pageText(t *testing.T, address, page string) string {
 	t.Helper()
 	main := mainPart.FindStringSubmatch(page)
@@ -212,7 +214,8 @@ func pageText(t *testing.T, address, page string) string {
 	return strings.ReplaceAll(text, "\u00a0", " ")
 }
 
-// TestEveryLinkIsServed follows each webUrl of every operation that has some.
+// TestEveryLinkIsServed follows each webUrl in the responses of every operation that
+// returns one.
 func TestEveryLinkIsServed(t *testing.T) {
 	s := servingOdd(t)
 	const public = "https://code.example"
@@ -277,12 +280,12 @@ func TestEveryLinkIsServed(t *testing.T) {
 	}
 }
 
-// maxOtherLinks bounds the links to other revisions that TestPagesLeadOn follows, for each
+// maxOtherLinks bounds how many links to other revisions TestPagesLeadOn follows for each
 // kind of page.
 const maxOtherLinks = 25
 
-// TestPagesLeadOn follows every link on the pages of a branch from its root on, and links
-// to other revisions once.
+// TestPagesLeadOn follows every link on the pages of a branch, starting at its root, and
+// links to other revisions once.
 func TestPagesLeadOn(t *testing.T) {
 	s := servingOdd(t)
 	link := regexp.MustCompile(`(?:href|src)="(/browse/[^"]*)"`)
@@ -322,7 +325,7 @@ func TestPagesLeadOn(t *testing.T) {
 			queue = append(queue, next)
 		}
 	}
-	if raw < len(oddPaths)+1 { // the empty file, but not the binary one
+	if raw < len(oddPaths)+1 { // including the empty file, but not the binary one
 		t.Errorf("%d raw pages of %d files", raw, len(oddPaths)+1)
 	}
 	for _, kind := range []string{"blob", "tree", "commits", "commit"} {
@@ -332,7 +335,7 @@ func TestPagesLeadOn(t *testing.T) {
 	}
 }
 
-// checkRaw fails if a browser may take raw text for something else.
+// checkRaw fails the test if a browser might interpret raw text as another type.
 func checkRaw(t *testing.T, address string, h http.Header) {
 	t.Helper()
 	kind := h.Get("Content-Type")
@@ -351,7 +354,7 @@ func checkRaw(t *testing.T, address string, h http.Header) {
 	}
 }
 
-// TestPagesOfOddKinds has what each kind of thing is answered, by its address.
+// TestPagesOfOddKinds checks the page of each kind of object, by its address.
 func TestPagesOfOddKinds(t *testing.T) {
 	large := gitTree(t, map[string]string{
 		"skipped.txt": "needle\n" + strings.Repeat("all of it is text\n", 3<<20/18), "huge.txt": strings.Repeat("too much of it\n", 9<<20/15),
@@ -438,7 +441,7 @@ func TestPagesOfOddKinds(t *testing.T) {
 	}
 }
 
-// TestPagesAreInTheAuditLog compares entries of pages with those of the API.
+// TestPagesAreInTheAuditLog compares the audit entries of pages with those of the API.
 func TestPagesAreInTheAuditLog(t *testing.T) {
 	s := servingOdd(t)
 	page := source.Address{Repository: oddName, Revision: "main", Kind: source.PageBlob, Path: "plain.go"}.String()
@@ -465,8 +468,8 @@ func TestPagesAreInTheAuditLog(t *testing.T) {
 	}
 }
 
-// withoutAddress is what a response shows beyond the address that was requested: a page
-// leads back to itself, and its search box begins with the last element.
+// withoutAddress returns a response without the parts that repeat the requested address:
+// a page links to itself, and its search box contains the last path element.
 func withoutAddress(rec *httptest.ResponseRecorder, address string) string {
 	name, _, _ := strings.Cut(strings.TrimPrefix(address, source.AddressPrefix), "/-/")
 	name, _, _ = strings.Cut(name, "@")
@@ -508,7 +511,7 @@ func TestPagesShowWhatTheAPIShows(t *testing.T) {
 			}
 		}
 	}
-	// A browser without a credential is sent to sign in, and comes back.
+	// A browser without a credential is redirected to sign in, and then comes back.
 	rec := pageAs("nobody", "text/html", "/browse/"+hidden.secret.name+"/-/blob/a%2Fb")
 	if want := "/sign-in?return=" + url.QueryEscape("/browse/"+hidden.secret.name+"/-/blob/a%2Fb"); rec.Code != http.StatusSeeOther || rec.Header().Get("Location") != want {
 		t.Errorf("a browser: %d to %q, want %q", rec.Code, rec.Header().Get("Location"), want)

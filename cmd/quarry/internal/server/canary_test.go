@@ -26,13 +26,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
-// What a hostile host makes git print.
+// These are the texts that a hostile host makes git print.
 const (
 	canaryCredential = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 	canaryPath       = "/srv/canary/operator.token"
 )
 
-// logBuffer is a log that goroutines write to.
+// logBuffer is a log buffer that is safe for concurrent use.
 type logBuffer struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -50,10 +50,10 @@ func (b *logBuffer) String() string {
 	return b.buf.String()
 }
 
-// TestFailureTextIsNotPublished has a repository whose host makes git print a
+// TestFailureTextIsNotPublished registers a repository whose host makes git print a
 // credential and a path of the server, and calls every operation in every role. The
-// credential is nowhere: in no response, not in the log, in no file of the data
-// directory. The path is for owners and the operator.
+// credential must appear nowhere: in no response, not in the log, and in no file of the
+// data directory. Only owners and the operator may see the path.
 func TestFailureTextIsNotPublished(t *testing.T) {
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain")
@@ -122,7 +122,7 @@ func TestFailureTextIsNotPublished(t *testing.T) {
 				}
 			}
 		}
-		if owner && paths < 3 { // the status, letters, deliveries
+		if owner && paths < 3 { // in the status, dead letters and deliveries
 			t.Errorf("%s sees the path in %d answers", x.name, paths)
 		}
 		status := w.sendRequest(x.name, http.MethodGet, "/api/repos/"+repository.ID.String()+"/status", "").Body.Bytes()
@@ -155,7 +155,8 @@ func TestFailureTextIsNotPublished(t *testing.T) {
 	}
 }
 
-// canaryWorld calls s as an anonymous caller, a member, an owner and the operator.
+// canaryWorld returns callers of s: an anonymous one, a member, an owner and the
+// operator.
 func canaryWorld(t *testing.T, s *Server) *seenWorld {
 	t.Helper()
 	service, err := auth.NewService(auth.Options{Directory: &decisions{access: map[code.RepositoryID]*account.Access{}}, Appender: noAppender{},

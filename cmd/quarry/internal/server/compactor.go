@@ -8,9 +8,9 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 )
 
-// openCompactor opens what merges segments, unless the configuration says never. It
-// belongs to the role query: only the projections know which text is dead, and a
-// compactor without them would hold partitions and drop nothing.
+// openCompactor opens the compactor, unless merging is off. It belongs to the role query:
+// only the projections know which text is dead, and a compactor without them would hold
+// partitions and drop nothing.
 func (s *Server) openCompactor(context.Context) error {
 	c := s.o.Config.Pipeline
 	if s.versions == nil || c.MergeInterval == 0 {
@@ -24,8 +24,8 @@ func (s *Server) openCompactor(context.Context) error {
 	return nil
 }
 
-// buildSlots returns what bounds the large segments that imports and merges build at
-// once.
+// buildSlots returns the slots that bound how many large segments imports and merges
+// build at the same time.
 func (s *Server) buildSlots() *segment.Slots {
 	if s.slots == nil {
 		s.slots = segment.NewSlots(s.o.Config.Pipeline.Builders, boot.CollectWhileBuilding(s.o.Config.Runtime.GCPercent))

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 )
 
-// searchContexts makes the configured search contexts known to queries.
+// searchContexts converts the configured search contexts for queries.
 func searchContexts(configured []config.Context) map[string]search.Context {
 	contexts := make(map[string]search.Context, len(configured))
 	for _, c := range configured {

@@ -16,8 +16,8 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/analyze/ctags"
 )
 
-// TestCtags indexes files of languages that only ctags reads: symbols are found, and a file
-// that has too many is searchable and listed with the reason.
+// TestCtags indexes files in languages that only ctags parses. Symbols are found, and a
+// file with too many symbols is searchable and listed with the reason.
 func TestCtags(t *testing.T) {
 	program, err := exec.LookPath("ctags")
 	if err != nil && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
@@ -47,8 +47,8 @@ func TestCtags(t *testing.T) {
 	}
 }
 
-// TestUnusableCtags: a server whose ctags cannot do what is needed does not start, and says
-// which setting to change.
+// TestUnusableCtags checks that a server does not start if its ctags lacks a needed
+// feature, and that the error names the setting to change.
 func TestUnusableCtags(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	_, err := Open(t.Context(), Options{

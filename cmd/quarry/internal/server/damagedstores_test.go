@@ -16,8 +16,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// damageRows turns bits all over the files below the data directory that a pattern
-// selects and that are no segments, and returns how many files there are.
+// damageRows flips bits throughout the files below the data directory that match a
+// pattern, except for segments. It returns the number of files.
 func (w *lossWorld) damageRows(pattern string) (files int) {
 	w.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(w.c.Data, pattern))
@@ -54,9 +54,9 @@ func (w *lossWorld) damageRows(pattern string) (files int) {
 	return files
 }
 
-// TestDamagedStoresHeal damages the stores that are made of the log while the server is
-// stopped. It starts, answers as before, and keeps one damaged version of the projections
-// at most.
+// TestDamagedStoresHeal damages the stores that are derived from the log while the server
+// is stopped. The server starts, answers as before, and keeps at most one damaged version
+// of the projections.
 func TestDamagedStoresHeal(t *testing.T) {
 	for _, kind := range []struct{ name, pattern, store string }{
 		{"tables of the projections", "projections/projections-*/*.sst", repair.ScrubbedProjections},
@@ -71,7 +71,7 @@ func TestDamagedStoresHeal(t *testing.T) {
 			w := newLossWorld(t, false)
 			for round := range 2 {
 				w.stopServer()
-				w.startServer() // makes tables of the write-ahead logs
+				w.startServer() // converts the write-ahead logs to tables
 				w.commitAndPush()
 				w.stopServer()
 				if kind.name == "pointer to the projections" {
@@ -94,16 +94,16 @@ func TestDamagedStoresHeal(t *testing.T) {
 			}
 			entries, err := os.ReadDir(filepath.Join(w.c.Data, "projections"))
 			w.failOnError(err)
-			if len(entries) > 4 { // CURRENT, two versions, one set aside
+			if len(entries) > 4 { // CURRENT, two versions and one that was set aside
 				t.Errorf("%d entries are kept: %v", len(entries), entries)
 			}
 		})
 	}
 }
 
-// TestDamageWhileRunning damages rows below a server. It ends, with the file and the
-// remedy, and the next start carries the remedy out, though the damage does not
-// show when the store is opened.
+// TestDamageWhileRunning damages rows of a running server. The server exits with an error
+// that names the file and the remedy, and the next start repairs the damage, even though
+// opening the store does not reveal it.
 func TestDamageWhileRunning(t *testing.T) {
 	for _, name := range []string{repair.ScrubbedProjections, repair.ScrubbedAccounts} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func TestDamageWhileRunning(t *testing.T) {
 			w.commitAndPush()
 			w.stopServer()
 			w.s = openOnly(t, w.c)
-			ended := make(chan error, 1) // bound: one send
+			ended := make(chan error, 1) // bounded: receives one value
 			go func() { ended <- w.s.Run(t.Context()) }()
 			waitUntil(t, func() bool { return w.s.checkReady(t.Context()) == nil })
 			damaged := &store.DamageError{Path: filepath.Join(w.c.Data, "x.sst")}
@@ -140,15 +140,15 @@ func TestDamageWhileRunning(t *testing.T) {
 	}
 }
 
-// TestScrubHasDamagedRowsRebuilt damages rows that no request reads. The scrub finds them, and
-// the next start rebuilds the store, once.
+// TestScrubHasDamagedRowsRebuilt damages rows that no request reads. The scrub finds
+// them, and the next start rebuilds the store, once.
 func TestScrubHasDamagedRowsRebuilt(t *testing.T) {
 	for name, pattern := range map[string]string{repair.ScrubbedProjections: "projections/projections-*/*.sst", repair.ScrubbedAccounts: "accounts/*.sst"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newLossWorld(t, false)
 			w.stopServer()
-			w.startServer() // makes tables of the write-ahead logs
+			w.startServer() // converts the write-ahead logs to tables
 			w.stopServer()
 			w.s = openOnly(t, w.c)
 			if w.damageRows(pattern) == 0 {
@@ -169,18 +169,18 @@ func TestScrubHasDamagedRowsRebuilt(t *testing.T) {
 	}
 }
 
-// countRebuilt returns how many stores of a kind this start found damaged.
+// countRebuilt returns how many stores of a kind were found damaged at this start.
 func (w *lossWorld) countRebuilt(store string) int {
 	return metricValue(w.t, w.s, `quarry_server_rebuilt_stores_total{store="`+store+`"}`)
 }
 
-// startDamaged starts the server as the command does: again, if it meets damage that
-// did not show when the store was opened.
+// startDamaged starts the server as the serve command does: it restarts the server if it
+// finds damage that opening the store did not reveal.
 func (w *lossWorld) startDamaged() {
 	w.t.Helper()
 	w.s = openOnly(w.t, w.c)
 	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1) // bound: one send
+	ended := make(chan error, 1) // bounded: receives one value
 	go func() { ended <- w.s.Run(ctx) }()
 	w.stop = sync.OnceFunc(func() {
 		cancel()
@@ -210,7 +210,7 @@ func (w *lossWorld) failOnError(err error) {
 	}
 }
 
-// commitAndPush makes a commit, and waits until it is indexed.
+// commitAndPush makes a commit and waits until it is indexed.
 func (w *lossWorld) commitAndPush() {
 	w.t.Helper()
 	g := w.repositories[0]

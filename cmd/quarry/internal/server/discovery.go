@@ -9,7 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/discovery/pictures"
 )
 
-// openDiscovery opens what finds repositories of connections, and their pictures.
+// openDiscovery opens the syncer, which discovers the repositories of connections, and
+// the loader of their pictures.
 func (s *Server) openDiscovery() (err error) {
 	c := s.o.Config.Discovery
 	s.discovery, err = discovery.New(discovery.Options{
@@ -31,7 +32,7 @@ func (s *Server) openDiscovery() (err error) {
 	return nil
 }
 
-// setConnections has the connections of the settings in effect discovered and numbered.
+// setConnections starts discovery and numbering of the connections in the given settings.
 func (s *Server) setConnections(c *config.Config, discovered []discovery.Connection) {
 	if s.connectivity == nil {
 		return

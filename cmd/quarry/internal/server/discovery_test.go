@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// connectionsFile writes settings of a server that reads repositories below root.
+// connectionsFile writes the settings of a server that reads repositories below root.
 func connectionsFile(t *testing.T, root, connections string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "quarry.yaml")
@@ -24,8 +24,8 @@ func connectionsFile(t *testing.T, root, connections string) string {
 	return path
 }
 
-// TestConnectionsAreDiscovered follows a connection from the settings to the API: found,
-// searched, changed at a reload, removed with its connection.
+// TestConnectionsAreDiscovered follows a connection from the settings to the API: its
+// repository is found, searched, changed at a reload, and removed with the connection.
 func TestConnectionsAreDiscovered(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"kettle", "spoon"} {
@@ -105,8 +105,8 @@ func TestConnectionsAreDiscovered(t *testing.T) {
 	}
 }
 
-// What is not there is no state: callers who are no owners see neither issues nor
-// connections without a repository.
+// TestConnectionStateIsForOwners checks that callers who are not owners see neither
+// issues nor connections without a visible repository.
 func TestConnectionStateIsForOwners(t *testing.T) {
 	c := testConfig(t)
 	c.Connections = []config.Connection{{Name: "secret-plan", Kind: "genericGitHost", Discover: config.Discover{Repos: []string{"file:///nothing/*"}}}}

@@ -14,7 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 )
 
-// diskUsage returns what du shows of a directory: the blocks of its files, each once.
+// diskUsage returns the disk usage of a directory as du computes it: the blocks of its
+// files, each file counted once.
 func diskUsage(t *testing.T, dir string) (bytes, files int64) {
 	t.Helper()
 	seen := map[uint64]bool{}
@@ -38,9 +39,9 @@ func diskUsage(t *testing.T, dir string) (bytes, files int64) {
 	return bytes, files
 }
 
-// TestDiskGaugesEqualUsage checks the gauges of disk space against the blocks of the
-// files, at the start, after imports and after a restart. The tolerance is two blocks
-// of the file system for each file.
+// TestDiskGaugesEqualUsage compares the gauges of disk space with the blocks of the
+// files, at the start, after imports and after a restart. The tolerance is two file
+// system blocks per file.
 func TestDiskGaugesEqualUsage(t *testing.T) {
 	g := newGitRepository(t, "kettle")
 	c := testConfig(t, "git.allowedRoots="+g.dir, "pipeline.reconcileInterval=0", "pipeline.mergeInterval=0")

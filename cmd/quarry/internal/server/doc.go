@@ -1,13 +1,13 @@
 // Package server joins the parts of every role into one process.
 //
-// It answers the question "which part gets what from which other?". The parts
-// declare what they need where they need it and do not know each other; this
-// package is where both sides meet.
+// It answers the question "which parts run in a process, and how are they connected?".
+// Each part declares the interfaces that it needs and does not know the other parts; this
+// package connects them.
 //
 // # Main types
 //
-//	Server          what quarry serve runs: Open, Run, Close
-//	OfflineRebuild  what quarry replay does with the server stopped
+//	Server          a server of quarry serve: Open, Run, Close
+//	OfflineRebuild  a quarry replay while the server is stopped
 //
 // # Order
 //
@@ -24,11 +24,11 @@
 // # Invariants
 //
 //  1. A part of a role that the process does not have is not constructed.
-//  2. What is opened is closed, whatever fails after it.
+//  2. Everything that is opened is closed, even if a later step fails.
 //
 // # Concurrency
 //
 // Open and Close are called once each; Run blocks between them.
 //
-// It has no logic of the parts, and no settings.
+// This package contains no logic of the parts and declares no settings.
 package server

@@ -14,12 +14,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// droppedWord is in a commit that a forced push drops, and in its message.
+// droppedWord occurs in a commit that a forced push drops, and in its message.
 const droppedWord = "droppedcanaryword"
 
-// TestDroppedCommitIsNotServed drops a commit by a forced push, and requests it by
-// its full ID, by an abbreviation, as an ancestor, and as a base in every way that
-// takes a revision: the responses are those for a commit that does not exist.
+// TestDroppedCommitIsNotServed drops a commit with a forced push. It requests the commit
+// by its full ID, by an abbreviation, as an ancestor, and as a base in every parameter
+// that takes a revision: the responses equal those for a commit that does not exist.
 // Commits that the branch still reaches are served by their ID.
 func TestDroppedCommitIsNotServed(t *testing.T) {
 	g := newGitRepository(t, "dropping")
@@ -75,7 +75,8 @@ func TestDroppedCommitIsNotServed(t *testing.T) {
 	}
 }
 
-// TestOwnersMayServeDroppedCommits has the setting that serves what no branch reaches.
+// TestOwnersMayServeDroppedCommits sets the option to serve commits that no branch
+// reaches.
 func TestOwnersMayServeDroppedCommits(t *testing.T) {
 	g := newGitRepository(t, "keeping")
 	first := g.commitFiles("a.txt", "first\n")
@@ -92,8 +93,8 @@ func TestOwnersMayServeDroppedCommits(t *testing.T) {
 	}
 }
 
-// commitPaths are the addresses that show something at a revision; the first has the
-// text of a.txt.
+// commitPaths returns the addresses that show something at a revision. The first one
+// returns the text of a.txt.
 func commitPaths(repository, name, base string) []string {
 	q := func(pairs ...string) string {
 		v := url.Values{}

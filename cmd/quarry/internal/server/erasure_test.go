@@ -34,7 +34,7 @@ func (s *Server) requestErasure(t *testing.T, g *gitRepository, commit code.Comm
 	return e
 }
 
-// awaitErasure returns an erasure that has ended.
+// awaitErasure waits until an erasure has ended and returns it.
 func (s *Server) awaitErasure(t *testing.T, at event.Position) (ended erasure.Erasure) {
 	t.Helper()
 	eventuallyOr(t, func() bool {
@@ -64,7 +64,7 @@ func checkErased(t *testing.T, c *config.Config, e erasure.Erasure, words ...str
 	}
 }
 
-// erasureConfig is a configuration under which removed text would stay for an hour.
+// erasureConfig returns a configuration that would keep removed text for an hour.
 func erasureConfig(t *testing.T, repositories ...*gitRepository) *config.Config {
 	var roots []string
 	for _, g := range repositories {
@@ -74,9 +74,9 @@ func erasureConfig(t *testing.T, repositories ...*gitRepository) *config.Config 
 }
 
 // TestErasedRepositoryIsGone erases a repository that shares a partition, segments and a
-// file with another one. When the erasure is done, no file of the data directory has its
-// text, that of its former commits, of the version of the projections before the live one
-// and of the quarantine included. The file that it shares stays with the other one.
+// file with another one. When the erasure is done, no file of the data directory contains
+// its text or the text of its former commits, including the previous version of the
+// projections and the quarantine. The shared file stays in the other repository.
 func TestErasedRepositoryIsGone(t *testing.T) {
 	const was, is, kept = "formererasedqzjxk", "presenterasedwqzj", "keptcanaryvkxqjzw"
 	erased, stays := newGitRepository(t, "erased"), newGitRepository(t, "stays")
@@ -121,7 +121,7 @@ func TestErasedRepositoryIsGone(t *testing.T) {
 		t.Errorf("%d rows are left of the repository, %v", n, err)
 	}
 
-	// A rebuild knows that it is done.
+	// After a rebuild, the erasure is still done.
 	s.replayAll(t)
 	list, err := s.apiOptions.Erasures.List(t.Context())
 	if err != nil || len(list) != 1 || list[0].State != erasure.Done || !list[0].EndedAt.Equal(ended.EndedAt) {
@@ -129,7 +129,7 @@ func TestErasedRepositoryIsGone(t *testing.T) {
 	}
 	checkErased(t, c, ended, was, is)
 
-	// Requested again, by an event that was written twice, there is nothing to do.
+	// A second request, by a duplicate event, has nothing to do.
 	again, err := s.registrar.AppendEvent(t.Context(), &event.RepositoryRemoved{Repository: erased.ID, Erase: true, At: time.Now().UTC()})
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +150,8 @@ func (s *Server) replayAll(t *testing.T) {
 	})
 }
 
-// TestErasureGoesOnAfterARestart stops a server as soon as an erasure is in the log.
+// TestErasureGoesOnAfterARestart stops a server as soon as an erasure is in the log. The
+// erasure completes after the restart.
 func TestErasureGoesOnAfterARestart(t *testing.T) {
 	const word = "restartcanaryqzjxk"
 	g := newGitRepository(t, "restarted")
@@ -166,12 +167,12 @@ func TestErasureGoesOnAfterARestart(t *testing.T) {
 	checkErased(t, c, s.awaitErasure(t, at), word)
 }
 
-// heldLog is a log in which announcements wait.
+// heldLog is a log that delays announcements.
 type heldLog struct {
 	eventlog.Log
 	hold atomic.Bool
-	// deaf makes them ignore that their caller gave up: the log has them after the
-	// erasure.
+	// deaf makes announcements ignore the cancellation of their caller, so that they are
+	// appended after the erasure.
 	deaf     bool
 	waiting  chan struct{}
 	released chan struct{}
@@ -191,8 +192,9 @@ func (l *heldLog) Append(ctx context.Context, topic event.Topic, partition int32
 	return l.Log.Append(ctx, topic, partition, records...)
 }
 
-// TestErasureWhileAPushArrives erases a repository while a worker has put the segment of
-// a push and is about to announce it. Whether it comes to that or not, the text goes.
+// TestErasureWhileAPushArrives erases a repository after a worker has stored the segment
+// of a push and before it announces the segment. The text is removed whether or not the
+// announcement is appended.
 func TestErasureWhileAPushArrives(t *testing.T) {
 	for name, deaf := range map[string]bool{"announced late": true, "never announced": false} {
 		t.Run(name, func(t *testing.T) {
@@ -225,8 +227,9 @@ func TestErasureWhileAPushArrives(t *testing.T) {
 	}
 }
 
-// TestErasedCommitIsGone erases a commit that was removed by a forced push. While a branch
-// leads to it, that is refused; while the repository on disk holds it, it fails.
+// TestErasedCommitIsGone erases a commit that a forced push removed. While a branch
+// reaches the commit, the request is refused; while the source repository still contains
+// it, the erasure fails.
 func TestErasedCommitIsGone(t *testing.T) {
 	const secret = "secretcanaryqzjxkv"
 	g := newGitRepository(t, "amended")
@@ -258,13 +261,13 @@ func TestErasedCommitIsGone(t *testing.T) {
 	if s.defaultAt(g.ID) != good {
 		t.Error("the repository is not searchable")
 	}
-	checkErased(t, c, s.awaitErasure(t, s.requestErasure(t, g, bad).At), secret) // twice
+	checkErased(t, c, s.awaitErasure(t, s.requestErasure(t, g, bad).At), secret) // a second time
 }
 
-// TestErasedPathIsGone erases a directory that a rewritten history lacks, with each of its
-// versions, of which a push had replaced one before. While a branch leads to a commit with
-// it, that is refused; while the repository on disk holds it, it fails. What has the same
-// text at another path stays.
+// TestErasedPathIsGone erases a directory that a rewritten history no longer contains,
+// with all of its versions, including one that an earlier push had replaced. While a
+// branch reaches a commit with the directory, the request is refused; while the source
+// repository still contains it, the erasure fails. Another path with the same text stays.
 func TestErasedPathIsGone(t *testing.T) {
 	const one, two, kept = "firstcanaryqzjxkv", "secondcanarywqzjx", "sharedcanaryvkxqj"
 	g := newGitRepository(t, "filtered")
@@ -312,13 +315,13 @@ func TestErasedPathIsGone(t *testing.T) {
 	if ended.Path != "keys" {
 		t.Errorf("the path of the erasure is %q, want \"keys\"", ended.Path)
 	}
-	if found := firstElements(filesWith(t, c.Data, kept)); !strings.HasSuffix(found, "projections segments") || s.defaultAt(g.ID) != good { // in the mirror it may be a delta
+	if found := firstElements(filesWith(t, c.Data, kept)); !strings.HasSuffix(found, "projections segments") || s.defaultAt(g.ID) != good { // the mirror may store it as a delta
 		t.Errorf("the text of another path is in files of %q, main is at %s", found, s.defaultAt(g.ID))
 	}
-	checkErased(t, c, s.awaitErasure(t, erase()), one, two) // twice
+	checkErased(t, c, s.awaitErasure(t, erase()), one, two) // a second time
 }
 
-// TestErasureIsRefused requests erasures that are impossible in the current state.
+// TestErasureIsRefused requests erasures that the current state does not allow.
 func TestErasureIsRefused(t *testing.T) {
 	g := newGitRepository(t, "unmerged")
 	commit := g.commitFiles("a.txt", "a\n")
@@ -348,8 +351,8 @@ func TestErasureIsRefused(t *testing.T) {
 	}
 }
 
-// TestOnlyOwnersErase sends requests in every role, for a repository that exists
-// and one that does not.
+// TestOnlyOwnersErase requests an erasure in every role, for a repository that exists and
+// one that does not.
 func TestOnlyOwnersErase(t *testing.T) {
 	g := newGitRepository(t, "owned")
 	commit := g.commitFiles("a.txt", "a\n")

@@ -28,10 +28,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// TestEveryOperationOfEveryServer tries every operation of the document, every tool
-// and every page on a server without repositories, with one, and after it was
-// removed, as each kind of caller. Nothing may fail by the server's fault, and every
-// answer has to be one of the document.
+// TestEveryOperationOfEveryServer calls every operation of the OpenAPI document, every
+// tool and every page as each kind of caller, on a server without repositories, with one
+// repository, and after its removal. No response may be a server error, and every
+// response must be documented.
 func TestEveryOperationOfEveryServer(t *testing.T) {
 	dir, _ := importRepository(t, "testdata/meadow.fastimport")
 	faults, registry := &errorLog{}, prometheus.NewRegistry()
@@ -86,7 +86,7 @@ func TestEveryOperationOfEveryServer(t *testing.T) {
 	}
 }
 
-// errorLog keeps what is logged as an error.
+// errorLog collects the messages that are logged as errors.
 type errorLog struct {
 	slog.Handler
 	mu struct {
@@ -111,7 +111,7 @@ func (l *errorLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// takeLines returns the lines since the last call.
+// takeLines returns the lines that were logged since the last call.
 func (l *errorLog) takeLines() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -120,10 +120,10 @@ func (l *errorLog) takeLines() []string {
 	return lines
 }
 
-// caller is what a request shows; empty for an anonymous one.
+// caller is the authentication header of a request; it is empty for an anonymous caller.
 type caller struct{ header, value string }
 
-// tour visits everything that a server answers.
+// tour calls everything that a server answers.
 type tour struct {
 	server     *Server
 	faults     *errorLog
@@ -131,7 +131,7 @@ type tour struct {
 	answers    *sourceScript
 	client     *http.Client
 	callers    map[string]caller
-	repository string // ID and name of the one repository
+	repository string // ID and name of the only repository
 	name       string
 }
 
@@ -167,7 +167,7 @@ func newTour(t *testing.T, s *Server, faults *errorLog) *tour {
 	return w
 }
 
-// addUser adds a user's session and a key of theirs to the callers.
+// addUser adds a session and a key of a user to the callers.
 func (w *tour) addUser(t *testing.T, name string, in *auth.SignedIn, scopes ...account.Scope) {
 	t.Helper()
 	w.callers[name+"'s session"] = caller{"Cookie", auth.CookieName + "=" + in.Value}
@@ -206,7 +206,8 @@ func (w *tour) visitAll(t *testing.T, state string) {
 	}
 }
 
-// skipped are operations that the tour makes itself, or that would end the caller.
+// skipped lists operations that the tour calls itself, or that would invalidate the
+// caller.
 var skipped = []string{"removeRepository", "eraseRepository", "endSessions", "signOut"}
 
 func (w *tour) tryOperations(t *testing.T, c caller) {
@@ -226,7 +227,8 @@ func (w *tour) tryOperations(t *testing.T, c caller) {
 	w.checkResponse(t, c, http.MethodGet, "/admin/events", nil)
 }
 
-// fillAddress fills in a path, and the query: what is required, or all of it.
+// fillAddress fills in the path parameters, and the query parameters: the required ones,
+// or all.
 func (w *tour) fillAddress(path string, parameters openapi3.Parameters, all bool) string {
 	query := url.Values{}
 	for _, p := range parameters {
@@ -252,14 +254,15 @@ func (w *tour) fillAddress(path string, parameters openapi3.Parameters, all bool
 	return path
 }
 
-// exampleBody returns the example of a body: what is required, or all of it.
+// exampleBody returns an example of the request body with the required members, or with
+// all.
 func (w *tour) exampleBody(t *testing.T, o *openapi3.Operation, all bool) []byte {
 	t.Helper()
 	if o.RequestBody == nil {
 		return nil
 	}
 	media := o.RequestBody.Value.Content["application/json"]
-	if media == nil { // an upload
+	if media == nil { // an upload has no JSON body
 		return []byte("no index")
 	}
 	b, err := json.Marshal(media.Example)
@@ -287,7 +290,7 @@ func (w *tour) exampleBody(t *testing.T, o *openapi3.Operation, all bool) []byte
 	return b
 }
 
-// sendRequest returns an answer and its body.
+// sendRequest sends a request and returns the response and its body.
 func (w *tour) sendRequest(t *testing.T, c caller, method, address string, body []byte) (*http.Request, *http.Response, []byte) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), method, w.server.URL()+address, bytes.NewReader(body))
@@ -326,7 +329,7 @@ func (w *tour) checkResponse(t *testing.T, c caller, method, address string, bod
 	}
 }
 
-// toolArguments of tools, by name.
+// toolArguments returns the arguments of each tool, by name.
 func (w *tour) toolArguments() map[string]any {
 	return map[string]any{
 		"pattern": "Boil", "path": "kettle.go", "repo": w.name, "ref": "main", "commit": "main", "base": "main", "head": "main", "symbol": "Boil", "query": "o",

@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// clone returns a clone under another name.
+// clone returns a clone of g with another name.
 func (g *gitRepository) clone(t *testing.T, name string) *gitRepository {
 	t.Helper()
 	c := newGitRepository(t, name, g.Branches...)
@@ -37,7 +37,7 @@ func (s *Server) checkDocuments(t *testing.T, when string, want int) {
 	}
 }
 
-// checkHolders holds that a word is found in these repositories alone.
+// checkHolders checks that a word is found in exactly the given repositories.
 func (s *Server) checkHolders(t *testing.T, when, word string, all []*gitRepository, holders ...*gitRepository) {
 	t.Helper()
 	for _, g := range all {
@@ -48,8 +48,8 @@ func (s *Server) checkHolders(t *testing.T, when, word string, all []*gitReposit
 	}
 }
 
-// TestFamilySharesDocuments has three clones of a repository under three names, removes
-// and erases those that came first, and replays the log.
+// TestFamilySharesDocuments registers three clones of a repository under three names,
+// removes and erases those that were registered first, and replays the log.
 func TestFamilySharesDocuments(t *testing.T) {
 	const files, shared, lonely = 60, "sharedcanaryqzvjx", "lonelycanaryxjvzq"
 	first := newGitRepository(t, "first")
@@ -105,7 +105,7 @@ func TestFamilySharesDocuments(t *testing.T) {
 	}
 }
 
-// pushAll has a repository looked at, and waits until its default branch is indexed.
+// pushAll refreshes a repository and waits until its default branch is indexed.
 func (s *Server) pushAll(t *testing.T, g *gitRepository) {
 	t.Helper()
 	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
@@ -115,8 +115,8 @@ func (s *Server) pushAll(t *testing.T, g *gitRepository) {
 	waitUntil(t, func() bool { return s.defaultAt(g.ID) == head })
 }
 
-// TestFamilyImportedAtOnce has lanes bring the same documents at once: what there is
-// twice, merges drop.
+// TestFamilyImportedAtOnce indexes the same documents in several lanes at the same time.
+// Merges drop the duplicates.
 func TestFamilyImportedAtOnce(t *testing.T) {
 	const files = 200
 	first := newGitRepository(t, "first")

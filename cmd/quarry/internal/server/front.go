@@ -11,7 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// limitsOf returns the limits of the API: there, less than 0 is none.
+// limitsOf converts the limits of the settings, where 0 means no limit, to those of the
+// API, where a negative value does.
 func limitsOf(c *config.Limits) front.Limits {
 	return front.Limits{
 		PerSecond: cmp.Or(c.PerSecond, -1), Burst: c.Burst,
@@ -20,13 +21,14 @@ func limitsOf(c *config.Limits) front.Limits {
 	}
 }
 
-// withClientAddresses is what every request to the main listener passes first.
+// withClientAddresses determines the client address of each request to the main listener,
+// before anything else handles the request.
 func (s *Server) withClientAddresses(next http.Handler) http.Handler {
 	return front.ClientAddresses(s.o.Config.Proxies(), next)
 }
 
-// newEventsHandler serves the log to those who administer the instance; in a process that
-// knows no accounts, to its operator.
+// newEventsHandler serves the log to owners. In a process without accounts it serves the
+// log to the operator only.
 func (s *Server) newEventsHandler() (http.Handler, error) {
 	h := tail.Handler(s.log, s.o.Logger)
 	if s.api != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// requestStatus returns status and body of a request with a credential, or none.
+// requestStatus returns the status and body of a request. credential may be empty.
 func requestStatus(t *testing.T, method, url, credential string) (int, string) {
 	t.Helper()
 	response, err := asNobody(t, method, url, credential)
@@ -27,8 +27,8 @@ func requestStatus(t *testing.T, method, url, credential string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-// On loopback any caller may read public data, and change nothing; the operator may
-// do everything.
+// TestDoorOnLoopback checks that on loopback any caller may read public data but change
+// nothing, and that the operator may do everything.
 func TestDoorOnLoopback(t *testing.T) {
 	s := runServer(t, testConfig(t))
 	waitUntil(t, func() bool { status, _ := getURL(t, s.URL()+"/readyz"); return status == http.StatusOK })
@@ -57,8 +57,8 @@ func TestDoorOnLoopback(t *testing.T) {
 	}
 }
 
-// Where there are no anonymous requests, nothing but the probes and what the server
-// says of itself is answered.
+// TestDoorIsShut checks that a server without anonymous access serves only the probes and
+// its description of itself to callers without a credential.
 func TestDoorIsShut(t *testing.T) {
 	s := runServer(t, testConfig(t, "access.anonymous=off"))
 	for path, want := range map[string]int{"/api/repos": 401, "/api/source?repo=a&path=b": 401, "/healthz": 200, "/api/version": 200, "/api/none": 404} {
@@ -68,8 +68,7 @@ func TestDoorIsShut(t *testing.T) {
 	}
 }
 
-// guardedOperations returns method and path of the operations that need a
-// credential.
+// guardedOperations returns the method and path of the operations that need a credential.
 func guardedOperations(t *testing.T) (out [][2]string) {
 	b, err := openapi.JSON()
 	if err != nil {
@@ -97,8 +96,8 @@ func guardedOperations(t *testing.T) (out [][2]string) {
 	return out
 }
 
-// An invalid credential is refused by every route that checks credentials, even
-// where anonymous requests are allowed.
+// TestCredentialsThatAreNoGood checks that every route that checks credentials refuses an
+// invalid one, even where anonymous requests are allowed.
 func TestCredentialsThatAreNoGood(t *testing.T) {
 	s := runServer(t, testConfig(t, "limits.anonymousPerSecond=0"))
 	token := operator.Token(s.o.Config.Data)

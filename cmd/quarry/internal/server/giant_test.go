@@ -10,9 +10,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/indexing"
 )
 
-// TestGiantTree registers a repository whose tree is ten levels of ten entries, each
-// of them the same tree: 10^10 files in 11 objects. It is refused, and the memory of
-// the attempt returns to the system.
+// TestGiantTree registers a repository whose tree has ten levels of ten entries, all of
+// them the same tree: 10^10 files in 11 objects. The import is refused, and its memory is
+// returned to the system.
 func TestGiantTree(t *testing.T) {
 	g := newGitRepository(t, "giant")
 	g.commitFiles("a.txt", "a")
@@ -38,13 +38,13 @@ func TestGiantTree(t *testing.T) {
 	}
 	var status indexing.Status
 	waitUntil(t, func() bool {
-		status, _ = s.newStatusReader().Status(t.Context(), g.ID) // not registered at first
+		status, _ = s.newStatusReader().Status(t.Context(), g.ID) // the repository is not registered at first
 		return status.LastError != nil
 	})
 	if status.LastError.Code != failure.TooLarge {
 		t.Errorf("failed with %+v", status.LastError)
 	}
-	// 300,000 changes take some 60 MB.
+	// 300,000 changes take about 60 MB.
 	if more := held() - before; more > 16<<20 {
 		t.Errorf("the process holds %d MiB more than before", more>>20)
 	}

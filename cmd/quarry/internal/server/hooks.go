@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// doubtAccess is webhook.Options.DoubtAccess.
+// doubtAccess is the type of webhook.Options.DoubtAccess.
 type doubtAccess func(ctx context.Context, connection string, repository code.RepositoryID, at time.Time) (bool, error)
 
 // newReceiver returns the webhook receiver. repositories is nil in a process
@@ -42,7 +42,7 @@ func newReceiver(o Options, hooked []ingest.Connection, log eventlog.Log, reposi
 	})
 }
 
-// urgent is the log for webhooks, whose senders do not wait for long.
+// urgentLog appends webhooks as urgent, because code hosts time out soon.
 type urgentLog struct{ eventlog.Log }
 
 // Append implements webhook.Appender.

@@ -15,12 +15,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// stuckAudit is a log that takes no records of the audit log while stuck is set, and
-// notes whether appends to other topics were urgent.
+// stuckAudit is a log that blocks appends of audit records while stuck is set, and counts
+// urgent appends to other topics.
 type stuckAudit struct {
 	eventlog.Log
 	stuck  atomic.Bool
-	urgent atomic.Int64 // urgent appends
+	urgent atomic.Int64 // number of urgent appends
 }
 
 func (l *stuckAudit) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
@@ -34,8 +34,8 @@ func (l *stuckAudit) Append(ctx context.Context, topic event.Topic, partition in
 	return l.Log.Append(ctx, topic, partition, records...)
 }
 
-// TestStuckAuditLogDoesNotDelayAWebHook has an audit log that accepts no records:
-// reads are refused, and a webhook is acknowledged.
+// TestStuckAuditLogDoesNotDelayAWebHook checks that while the audit log accepts no
+// records, reads are refused but a webhook is acknowledged.
 func TestStuckAuditLogDoesNotDelayAWebHook(t *testing.T) {
 	g := newGitRepository(t, "pushed")
 	commit := g.commitFiles("a.txt", "one")

@@ -20,11 +20,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestHostileRepositoriesGetNothingOut registers repositories whose files lead out
-// of the allowed root or are FIFOs, together with a good one. The good one is
-// searchable, the others fail, and neither the operator's token nor the text of a
-// repository outside the root appears in a response to an anonymous caller, the
-// log, the metrics or a file of the data directory.
+// TestHostileRepositoriesGetNothingOut registers repositories whose files lead out of the
+// allowed root or are FIFOs, together with a valid one. The valid one is searchable and
+// the others fail. Neither the operator's token nor the text of a repository outside the
+// root appears in a response to an anonymous caller, the log, the metrics or a file of
+// the data directory.
 func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 	const canary = "canary_9c41f7"
 	root := t.TempDir()
@@ -89,7 +89,7 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 		}
 	}
 	good := newGitRepositoryIn(t, root, "good")
-	s.registerAt(t, good, good.commitFiles("a.txt", "good\n")) // behind all of them
+	s.registerAt(t, good, good.commitFiles("a.txt", "good\n")) // registered after all of them
 
 	var answers strings.Builder
 	for _, p := range plants {
@@ -112,7 +112,7 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 	} {
 		answers.WriteString(askAnonymously(t, request.method, s.URL()+request.path, request.body))
 	}
-	for _, p := range plants { // removal is not held up either
+	for _, p := range plants { // removal is not blocked either
 		if _, err := s.registrar.Remove(t.Context(), code.NewRepositoryID("test", p.name), "test"); err != nil {
 			t.Error(err)
 		}
@@ -129,7 +129,7 @@ func TestHostileRepositoriesGetNothingOut(t *testing.T) {
 	}
 }
 
-// newGitRepositoryIn makes a repository below a directory.
+// newGitRepositoryIn creates a repository below a directory.
 func newGitRepositoryIn(t *testing.T, dir, name string) *gitRepository {
 	t.Helper()
 	g := newGitRepository(t, name)
@@ -141,7 +141,7 @@ func newGitRepositoryIn(t *testing.T, dir, name string) *gitRepository {
 	return g
 }
 
-// askAnonymously returns the body of an answer to a caller without a credential.
+// askAnonymously returns the body of the response to a caller without a credential.
 func askAnonymously(t *testing.T, method, url, body string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(body))
@@ -161,7 +161,8 @@ func askAnonymously(t *testing.T, method, url, body string) string {
 	return string(b)
 }
 
-// checkFilesWithout checks that no file below a directory has a text, except for one.
+// checkFilesWithout checks that no file below a directory contains a text, except for one
+// file.
 func checkFilesWithout(t *testing.T, dir, text, except string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestHostileParametersOfHistory sends values that reach git as a pattern, a time,
-// a name or a path. The answer is 200 or says which parameter is wrong: git's
-// failure at a value of the caller is no failure of the server.
+// TestHostileParametersOfHistory sends values that reach git as a pattern, a time, a name
+// or a path. The response is 200 or names the wrong parameter: if git rejects a caller's
+// value, that is not a server error.
 func TestHostileParametersOfHistory(t *testing.T) {
 	dir, _ := importRepository(t, "testdata/odd.fastimport")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir)))

@@ -17,13 +17,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// hostRules has the rules by which permissions of code hosts count, from the settings in
-// effect.
+// hostRules holds the current rules for the permissions of code hosts.
 type hostRules struct {
 	current atomic.Pointer[map[string]auth.HostRule]
 }
 
-// set replaces the rules by those of the connections of c; providers are those of the start.
+// set replaces the rules with those of the connections in c. providers are those of the
+// start, since they cannot be reloaded.
 func (h *hostRules) set(c *config.Config, providers []config.OIDC) {
 	rules := map[string]auth.HostRule{}
 	for i := range c.Connections {
@@ -34,7 +34,7 @@ func (h *hostRules) set(c *config.Config, providers []config.OIDC) {
 		}
 		host, err := codehosts.HostName(connection)
 		if err != nil {
-			continue // settings are validated; nothing is granted
+			continue // settings are validated; without a rule, nothing is granted
 		}
 		rule := auth.HostRule{Host: host, MaxAge: p.EffectiveMaxAge().Std(), Emails: p.Emails}
 		for _, provider := range providers {

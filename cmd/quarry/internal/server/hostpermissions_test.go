@@ -19,7 +19,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// memberHost is the part of GitHub's API that a private repository with collaborators needs.
+// memberHost serves the part of GitHub's API that a private repository with collaborators
+// needs.
 type memberHost struct {
 	*httptest.Server
 	mu      sync.Mutex
@@ -49,7 +50,7 @@ func (h *memberHost) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNotFound)
 		answer = map[string]any{"message": "Not Found"}
 	}
-	_ = json.NewEncoder(w).Encode(answer) // the client sees what is missing
+	_ = json.NewEncoder(w).Encode(answer) // the client notices an incomplete response
 }
 
 func (h *memberHost) set(down bool, members ...int) {
@@ -58,8 +59,9 @@ func (h *memberHost) set(down bool, members ...int) {
 	h.down, h.members = down, members
 }
 
-// TestHostPermissionsAreFollowed follows the access of a user from the host to the API: given,
-// kept while the host fails, taken away by a webhook, and taken away with the option.
+// TestHostPermissionsAreFollowed follows a user's access from the code host to the API:
+// it is granted, kept while the host fails, revoked by a webhook, and revoked when the
+// option is turned off.
 func TestHostPermissionsAreFollowed(t *testing.T) {
 	host := &memberHost{members: []int{9}}
 	host.Server = httptest.NewServer(host)
@@ -105,7 +107,7 @@ func TestHostPermissionsAreFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer func() { _ = response.Body.Close() }() // it is read whole
+		defer func() { _ = response.Body.Close() }() // the body is read completely
 		var listed []struct{ RepoName string }
 		if err := json.NewDecoder(response.Body).Decode(&listed); err != nil || response.StatusCode != http.StatusOK {
 			t.Fatalf("%d: %v", response.StatusCode, err)
@@ -126,7 +128,7 @@ func TestHostPermissionsAreFollowed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = response.Body.Close() // its status is enough
+		_ = response.Body.Close() // only the status is needed
 		if response.StatusCode/100 != 2 {
 			t.Fatalf("webhook: %s", response.Status)
 		}

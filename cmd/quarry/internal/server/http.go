@@ -10,11 +10,11 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/diskspace"
 )
 
-// listeners are bound before anything is opened that takes time, so that a port
-// that is taken is known at once.
+// listeners are bound before anything slow is opened, so that a port in use is reported
+// immediately.
 type listeners struct {
 	main    net.Listener
-	metrics net.Listener // nil: on main
+	metrics net.Listener // nil if metrics are served on main
 }
 
 func bindListeners(main, metrics string) (*listeners, error) {
@@ -27,13 +27,13 @@ func bindListeners(main, metrics string) (*listeners, error) {
 		return out, nil
 	}
 	if out.metrics, err = net.Listen("tcp", metrics); err != nil {
-		_ = l.Close() // nothing was served on it
+		_ = l.Close() // it has served nothing
 		return nil, fmt.Errorf("%w; choose another address with --metrics-listen", err)
 	}
 	return out, nil
 }
 
-// Close closes the listeners that Run does not own yet. Closing twice does no harm.
+// Close closes the listeners that Run does not own yet. It is safe to call Close twice.
 func (l *listeners) Close() error {
 	if l.metrics != nil {
 		_ = l.metrics.Close()
@@ -42,8 +42,8 @@ func (l *listeners) Close() error {
 	return nil
 }
 
-// newHandlers returns what the main listener serves, and what the listener of the
-// metrics does, nil if there is none.
+// newHandlers returns the handlers of the main listener and of the metrics listener.
+// metrics is nil if there is no such listener.
 func (s *Server) newHandlers() (main, metrics http.Handler, err error) {
 	events, err := s.newEventsHandler()
 	if err != nil {
@@ -77,11 +77,11 @@ func (s *Server) newHandlers() (main, metrics http.Handler, err error) {
 	return s.withClientAddresses(mux), metrics, nil
 }
 
-// serveAlive answers for a process without the query role, which is ready once it
-// has opened what it needs.
+// serveAlive answers health checks in a process without the query role. Such a process is
+// ready once everything is open.
 func serveAlive(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
-	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n")) // a client that has gone needs no answer
+	_, _ = w.Write([]byte(`{"status":"ok"}` + "\n")) // a client that has disconnected needs no response
 }
 
 // checkWritable implements api.Options.Writable.
@@ -89,8 +89,8 @@ func (s *Server) checkWritable() error {
 	return s.disks.CheckSpace(diskspace.DirectoryData, diskspace.DirectoryLog)
 }
 
-// checkRemovable implements api.Options.Removable: removals free space, and are accepted
-// until half of storage.minFreeBytes is left. The log accepts them as long.
+// checkRemovable implements api.Options.Removable. Removals free space, so they are
+// accepted until half of storage.minFreeBytes is left, the same bound as in the log.
 func (s *Server) checkRemovable() error {
 	return s.disks.CheckHalfSpace(diskspace.DirectoryData, diskspace.DirectoryLog)
 }

@@ -28,7 +28,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// openQuery opens the projections and the API over them.
+// openQuery opens the projections and the API.
 func (s *Server) openQuery(ctx context.Context) error {
 	if !s.o.Config.Has(config.RoleQuery) {
 		return nil
@@ -73,7 +73,7 @@ func (s *Server) openVersions(ctx context.Context) error {
 	return nil
 }
 
-// versionsOptions say what the versions of the projections are made of.
+// versionsOptions returns the options of the versions of the projections.
 func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 	o := versions.Options{
 		Config: s.o.Config, Home: home, Log: s.log, Workers: worker.DefaultGroup, Objects: s.segments,
@@ -86,7 +86,7 @@ func (s *Server) versionsOptions(home *projections.Home) versions.Options {
 	return o
 }
 
-// openedMirrors returns the mirrors of this process; nil if it has none.
+// openedMirrors returns the mirrors of this process, or nil if it has none.
 func (s *Server) openedMirrors() *mirror.Mirrors {
 	if s.pipeline == nil {
 		return nil
@@ -94,7 +94,7 @@ func (s *Server) openedMirrors() *mirror.Mirrors {
 	return s.pipeline.mirrors
 }
 
-// openDeadLetters opens what follows the dead letters.
+// openDeadLetters opens the follower of the dead letters.
 func (s *Server) openDeadLetters() (*outcomes.DeadLetters, error) {
 	var err error
 	if s.follower, err = deadletters.New(deadletters.Options{Log: s.log, Logger: s.o.Logger, Registerer: s.o.Registerer}); err != nil {
@@ -105,10 +105,10 @@ func (s *Server) openDeadLetters() (*outcomes.DeadLetters, error) {
 	return outcomes.NewDeadLetters(s.follower, replayer, s.versions), err
 }
 
-// failureReason says why the workers gave an event up, if they did.
+// failureReason returns the reason if the workers gave up an event.
 func (s *Server) failureReason(at event.Position) (reason string, given bool) {
 	if s.follower == nil {
-		return "", false // it is opened after the versions
+		return "", false // the follower is opened after the versions
 	}
 	letter := s.follower.OfPush(at)
 	if letter == nil {
@@ -117,8 +117,9 @@ func (s *Server) failureReason(at event.Position) (reason string, given bool) {
 	return letter.Reason, true
 }
 
-// searchSlack is the time of a request beyond that of its search and of the wait
-// before it: a search that reaches its time limit still returns its partial result.
+// searchSlack is the time that a request may take in addition to its search and the wait
+// before it, so that a search that reaches its time limit can still return its partial
+// result.
 const searchSlack = 15 * time.Second
 
 func (s *Server) openAPI() error {
@@ -197,8 +198,8 @@ func (s *Server) openAPI() error {
 	return nil
 }
 
-// newBrowser returns what reads files and history. Without mirrors in this process
-// it knows what is indexed.
+// newBrowser returns the browser of files and history. In a process without mirrors it
+// reads only the index.
 func (s *Server) newBrowser() (*source.Browser, error) {
 	o := source.Options{Index: views.NewSnapshots(s.versions), ServeUnreachable: s.o.Config.Git.ServeUnreachable, Registerer: s.o.Registerer}
 	if s.o.Config.Has(config.RolePipeline) {
@@ -211,8 +212,8 @@ func (s *Server) newStatusReader() *indexstatus.Reader {
 	return indexstatus.New(s.log, s.versions, s.indexing)
 }
 
-// indexing returns what indexes in this process; nil in one without the role pipeline, and
-// until that is opened, after the API.
+// indexing returns the parts of this process that index. It returns nil without the role
+// pipeline, and until the pipeline is opened, which is after the API.
 func (s *Server) indexing() *indexstatus.Pipeline {
 	if s.pipeline == nil {
 		return nil
@@ -220,8 +221,9 @@ func (s *Server) indexing() *indexstatus.Pipeline {
 	return &indexstatus.Pipeline{Mirrors: s.pipeline.mirrors, Indexer: s.pipeline.indexer, Reconciler: s.pipeline.reconciler}
 }
 
-// checkReady is nil once projections and accounts have what the log held at the start, and
-// the repositories have numbers. A version that is switched to later is taken as it is.
+// checkReady returns nil once projections and accounts have applied what the log held at
+// the start, and all repositories have numbers. It does not wait for a version that
+// becomes live later.
 func (s *Server) checkReady(context.Context) error {
 	if err := s.versions.CheckCaughtUp(); err != nil {
 		return err
@@ -229,8 +231,8 @@ func (s *Server) checkReady(context.Context) error {
 	return s.checkCallersReady()
 }
 
-// checkCallersReady returns nil once requests of all callers are answered; before, only
-// those of the operator are.
+// checkCallersReady returns nil once the server answers all callers. Until then it
+// answers only the operator.
 func (s *Server) checkCallersReady() error {
 	if err := s.accounts.CheckReady(); err != nil {
 		return err

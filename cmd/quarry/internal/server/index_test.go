@@ -15,7 +15,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// gitTree makes a git repository of files and returns its path.
+// gitTree creates a git repository with the given files and returns its path.
 func gitTree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "tree")
@@ -57,7 +57,7 @@ func postJSON(t testing.TB, url, body string, out any) int {
 	return response.StatusCode
 }
 
-// awaitStatus polls the status of a repository until done says so.
+// awaitStatus polls the status of a repository until done returns true.
 func awaitStatus(t testing.TB, s *Server, id uint64, done func(map[string]any) bool) map[string]any {
 	t.Helper()
 	return awaitStatusFor(t, s, id, 30*time.Second, done)
@@ -92,7 +92,7 @@ type registration struct {
 	Message  string
 }
 
-// isApplied reports whether the event of a registration has had its effect.
+// isApplied reports whether the event of a registration has taken effect.
 func (r *registration) isApplied(status map[string]any) bool {
 	position, ok := status["appliedPosition"].(map[string]any)
 	return ok && position["offset"].(float64) >= r.Position.Offset
@@ -122,7 +122,7 @@ func TestStatusOfAnImport(t *testing.T) {
 		t.Errorf("second page of skipped files = %v", skipped)
 	}
 
-	// The same again is handled, though nothing follows from it.
+	// A second registration is handled, although it changes nothing.
 	again := registration{}
 	postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q}`, tree), &again)
 	if again.RepoID != r.RepoID || again.RepoName != "kazoo" {
@@ -130,7 +130,7 @@ func TestStatusOfAnImport(t *testing.T) {
 	}
 	awaitStatus(t, s, r.RepoID, again.isApplied)
 
-	// Its name is taken.
+	// The name is taken.
 	var other registration
 	if status := postJSON(t, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"kazoo"}`, filepath.Dir(tree)), &other); status != http.StatusConflict {
 		t.Errorf("another repository of the same name: %d %s", status, other.Message)

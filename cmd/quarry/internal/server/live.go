@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// newFeed returns what callers of GET /api/events follow.
+// newFeed returns the event stream of GET /api/events.
 func (s *Server) newFeed() (*live.Feed, error) {
 	return live.New(live.Options{
 		Log: liveLog{s.log}, AwaitApplied: s.awaitApplied,
@@ -26,7 +26,7 @@ func (s *Server) newFeed() (*live.Feed, error) {
 	})
 }
 
-// liveLog begins with the oldest record of a partition where earlier ones are gone.
+// liveLog starts at the oldest record of a partition if the requested record was deleted.
 type liveLog struct{ eventlog.Log }
 
 // Tail implements live.Log.
@@ -38,9 +38,9 @@ func (l liveLog) Tail(ctx context.Context, topic event.Topic, partition int32, f
 	return reader, err
 }
 
-// awaitApplied returns once the live version has applied a record, and the repository that
-// it is about has its number or is not registered. A version of the past applies nothing:
-// then it waits for the one that follows the log.
+// awaitApplied returns once the live version has applied a record, and the repository of
+// the record has its number or is not registered. A version of the past applies nothing;
+// in that case awaitApplied waits for the version that follows the log.
 func (s *Server) awaitApplied(ctx context.Context, at event.Position, id code.RepositoryID) error {
 	for {
 		err := s.awaitVersion(ctx, s.versions.Live(), at)
@@ -53,7 +53,7 @@ func (s *Server) awaitApplied(ctx context.Context, at event.Position, id code.Re
 	}
 }
 
-// awaitVersion fails with context.Canceled if another version takes the place of v.
+// awaitVersion returns context.Canceled if another version replaces v.
 func (s *Server) awaitVersion(ctx context.Context, v *versions.Version, at event.Position) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -76,13 +76,13 @@ func (s *Server) awaitVersion(ctx context.Context, v *versions.Version, at event
 }
 
 const (
-	// numberPause is how long to wait before looking again whether a repository has a
-	// number, maxNumberWait how long in all.
+	// numberPause is the time between two checks whether a repository has a number;
+	// maxNumberWait bounds the whole wait.
 	numberPause   = 20 * time.Millisecond
 	maxNumberWait = 10 * time.Second
 )
 
-// awaitNumber waits, for a bounded time, until a registered repository has its number.
+// awaitNumber waits, up to maxNumberWait, until a registered repository has its number.
 func (s *Server) awaitNumber(ctx context.Context, id code.RepositoryID) error {
 	for waited := time.Duration(0); waited < maxNumberWait && id != 0; waited += numberPause {
 		if _, registered := s.versions.Registered(id); !registered || s.numbering.HasNumber(id) {
@@ -95,7 +95,7 @@ func (s *Server) awaitNumber(ctx context.Context, id code.RepositoryID) error {
 	return nil
 }
 
-// deliveryOfPush returns the position of the first event of the delivery of a push.
+// deliveryOfPush returns the position of the first event in the delivery of a push.
 func (s *Server) deliveryOfPush(push event.Position) (event.Position, bool) {
 	i := s.versions.Acquire()
 	defer i.Release()
@@ -103,7 +103,7 @@ func (s *Server) deliveryOfPush(push event.Position) (event.Position, bool) {
 	return at, err == nil && id != ""
 }
 
-// runningWork returns what the pipeline of this process does now.
+// runningWork returns the work that the pipeline of this process is doing now.
 func (s *Server) runningWork() (out []live.Work) {
 	if s.pipeline == nil {
 		return nil
@@ -116,7 +116,7 @@ func (s *Server) runningWork() (out []live.Work) {
 	return out
 }
 
-// workOn returns how far the indexing of a repository is.
+// workOn returns the progress of indexing a repository.
 func (s *Server) workOn(id code.RepositoryID) (live.Work, bool) {
 	status, ok := s.newStatusReader().Work(id)
 	w := live.Work{Repository: id, State: string(status.State)}

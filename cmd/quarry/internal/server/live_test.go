@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// TestEventsAsEveryRole wants each kind of caller to read the events of the repositories
-// that exist for them, and no word of others.
+// TestEventsAsEveryRole checks that each kind of caller reads the events of the
+// repositories that they may see, and nothing about others.
 func TestEventsAsEveryRole(t *testing.T) {
 	repositories := map[string]*written{}
 	for _, mark := range marks {
@@ -43,7 +43,7 @@ func TestEventsAsEveryRole(t *testing.T) {
 	}
 }
 
-// TestPushIsFollowed follows the events of a running server with its client: a
+// TestPushIsFollowed follows the events of a running server with the client: a
 // registration and its import, then a push, then the end of the server.
 func TestPushIsFollowed(t *testing.T) {
 	g := newGitRepository(t, "followed", "main")

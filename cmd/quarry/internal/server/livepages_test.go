@@ -11,8 +11,8 @@ import (
 )
 
 // TestLivePagesInABrowser watches results and repositories in a real browser while pushes
-// come: what is new is counted and shown on request, badges move, a broken stream goes on,
-// and without scripts nothing of it is needed.
+// arrive: new results are counted and shown on request, badges change, a broken stream
+// resumes, and the pages work without scripts.
 func TestLivePagesInABrowser(t *testing.T) {
 	modules, program := oidctest.Modules(t, "playwright-core"), oidctest.Browser(t)
 	g := newGitRepository(t, "kettle", "main")

@@ -11,14 +11,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
-// A loss is what a disk, or a person, may take from the data directory without harm,
-// by the table of docs/operations.md.
+// A loss is something that a disk or a person may remove from the data directory without
+// harm, according to the table in docs/operations.md.
 type loss struct {
 	name  string
 	paths []string
-	// running says that it may happen while the server runs.
+	// running is set if the loss may happen while the server runs.
 	running bool
-	// large says that the world needs manifests in the segment store.
+	// large is set if the loss needs manifests in the segment store.
 	large bool
 }
 
@@ -39,7 +39,7 @@ var losses = []loss{
 	{name: "segments and mirrors", paths: []string{"segments", "mirrors"}, running: true},
 }
 
-// A sequel is what comes after a loss.
+// A sequel is an action that follows a loss.
 type sequel struct {
 	name string
 	do   func(w *lossWorld, g *gitRepository)
@@ -68,7 +68,7 @@ var sequels = []sequel{
 		}
 	}},
 	{"replay", func(w *lossWorld, _ *gitRepository) {
-		// It may be refused at first, for what it would lose is indexed again then.
+		// The replay may be refused at first: the lost documents are being indexed again.
 		waitUntil(w.t, func() bool { return replayEnd(w.t, w.s, "/api/replays", `{}`).State == replay.Done })
 	}},
 	{"verify and repair", func(w *lossWorld, _ *gitRepository) {
@@ -82,7 +82,7 @@ var sequels = []sequel{
 		g.runGitCommand("checkout", "--quiet", "-b", fmt.Sprint("release/new", w.commits))
 		ref := code.Ref(g.runGitCommand("symbolic-ref", "HEAD"))
 		_, after := w.commitFile(g)
-		g.runGitCommand("checkout", "--quiet", "main") // HEAD is the default branch
+		g.runGitCommand("checkout", "--quiet", "main") // HEAD names the default branch
 		w.appendPush(g, &event.Push{Ref: ref, After: after, Action: event.ActionCreated})
 	}},
 	{"branch removed", func(w *lossWorld, _ *gitRepository) {
@@ -105,9 +105,8 @@ var sequels = []sequel{
 	}},
 }
 
-// TestEveryLossHeals is the table of what may be lost, by what comes next: each loss
-// is followed by each sequel, in one life of a data directory. The index is in the end
-// what git is, nothing is given up, and no one has to do anything.
+// TestEveryLossHeals follows each loss by each sequel in one data directory. In the end
+// the index equals git, there is no dead letter, and no manual step was needed.
 func TestEveryLossHeals(t *testing.T) {
 	for _, l := range losses {
 		for _, running := range []bool{false, true} {
@@ -134,8 +133,8 @@ func TestEveryLossHeals(t *testing.T) {
 }
 
 // TestLostSegmentsAreForgotten loses the segment store and the projections. Once the refs
-// are indexed again, no segment that was lost is named any more: not by the projections,
-// nor by a rebuild of them.
+// are re-indexed, nothing names the lost segments anymore: neither the projections nor a
+// rebuild of them.
 func TestLostSegmentsAreForgotten(t *testing.T) {
 	w := newLossWorld(t, false)
 	absent := func() (n int) {

@@ -16,8 +16,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
-// lossWorld is a server that loses parts of its data directory, and the repositories
-// that say what has to be found in the end.
+// lossWorld is a server that loses parts of its data directory, and the repositories that
+// define the expected result.
 type lossWorld struct {
 	t            *testing.T
 	c            *config.Config
@@ -27,11 +27,11 @@ type lossWorld struct {
 	commits      int
 }
 
-// manyFiles are too many changes for an event: they go to an object of their own.
+// manyFiles is more changes than fit into an event, so that they are stored in an object.
 const manyFiles = event.MaxInlineChanges + 1
 
-// newLossWorld indexes repositories with two branches, one of them with manyFiles if
-// large is set.
+// newLossWorld indexes repositories with two branches. If large is set, one of them has
+// manyFiles.
 func newLossWorld(t *testing.T, large bool) *lossWorld {
 	w := &lossWorld{t: t}
 	for _, name := range []string{"anvil", "kazoo"} {
@@ -66,7 +66,7 @@ func newLossWorld(t *testing.T, large bool) *lossWorld {
 	return w
 }
 
-// commitFile adds a file to the branch that is checked out, and changes another.
+// commitFile adds a file to the checked-out branch and changes another.
 func (w *lossWorld) commitFile(g *gitRepository) (before, after code.CommitID) {
 	w.commits++
 	before = code.CommitID(g.runGitCommand("for-each-ref", "--format=%(objectname)", g.runGitCommand("symbolic-ref", "HEAD")))
@@ -88,7 +88,7 @@ func (w *lossWorld) stopServer() {
 	}
 }
 
-// appendPush appends what a host says of the branch that is checked out.
+// appendPush appends a push of the checked-out branch.
 func (w *lossWorld) appendPush(g *gitRepository, p *event.Push) {
 	w.t.Helper()
 	p.Repository, p.ReceivedAt = g.ID, boot.Now().UTC()
@@ -97,7 +97,7 @@ func (w *lossWorld) appendPush(g *gitRepository, p *event.Push) {
 	}
 }
 
-// refs returns the branches of a repository that are indexed.
+// selectedRefs returns the branches of a repository that are indexed.
 func (g *gitRepository) selectedRefs() map[code.Ref]code.CommitID {
 	refs := map[code.Ref]code.CommitID{}
 	for line := range strings.Lines(g.runGitCommand("for-each-ref", "--format=%(refname) %(objectname)", "refs/heads/main", "refs/heads/release/")) {
@@ -107,7 +107,7 @@ func (g *gitRepository) selectedRefs() map[code.Ref]code.CommitID {
 	return refs
 }
 
-// grepLines returns what a search of a branch has to find: "path: line".
+// grepLines returns the expected results of a search of a branch: "path: line".
 func (g *gitRepository) grepLines(ref code.Ref) []string {
 	var lines []string
 	for line := range strings.Lines(g.runGitCommand("grep", "lossword", string(ref), "--")) {
@@ -119,7 +119,8 @@ func (g *gitRepository) grepLines(ref code.Ref) []string {
 	return lines
 }
 
-// pendingRecords says which records have not had their effect; empty if there are none.
+// pendingRecords describes the records that have not taken effect yet. It is empty if
+// there are none.
 func (w *lossWorld) pendingRecords() string {
 	i := w.s.versions.Acquire()
 	defer i.Release()
@@ -135,7 +136,7 @@ func (w *lossWorld) pendingRecords() string {
 	return ""
 }
 
-// indexDifference says how the index differs from git; empty if it does not.
+// indexDifference describes how the index differs from git. It is empty if the two agree.
 func (w *lossWorld) indexDifference() string {
 	i := w.s.versions.Acquire()
 	defer i.Release()
@@ -162,7 +163,7 @@ func (w *lossWorld) indexDifference() string {
 	return ""
 }
 
-// findProblem says what is not as it has to be; empty if all is well.
+// findProblem describes a problem of the server, or returns an empty string.
 func (w *lossWorld) findProblem() string {
 	if p := w.pendingRecords(); p != "" {
 		return p
@@ -171,7 +172,7 @@ func (w *lossWorld) findProblem() string {
 		return p
 	}
 	for _, line := range verifyNow(w.t, w.s, verification.Request{Remote: true}).lines {
-		if !strings.HasSuffix(line, "unchecked") { // without a mirror there is nothing to compare with
+		if !strings.HasSuffix(line, "unchecked") { // without a mirror there is nothing to compare
 			return "verify says " + line
 		}
 	}
@@ -181,8 +182,8 @@ func (w *lossWorld) findProblem() string {
 	return ""
 }
 
-// checkConsistency waits until the index is what git is, and then looks at every line, at the
-// objects of the segment store and at the dead letters.
+// checkConsistency waits until the index equals git. It then checks every line, the
+// objects of the segment store and the dead letters.
 func (w *lossWorld) checkConsistency(when string) {
 	w.t.Helper()
 	last := ""
@@ -216,7 +217,7 @@ func (w *lossWorld) removeFiles(patterns ...string) {
 			w.t.Fatal(err)
 		}
 		for _, path := range paths {
-			// The server may write into a directory that goes.
+			// The server may still write into a directory that is being removed.
 			waitUntil(w.t, func() bool { return os.RemoveAll(path) == nil })
 		}
 	}

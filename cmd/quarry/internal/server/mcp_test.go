@@ -16,15 +16,15 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestMCP runs the scripts of testdata/mcp with the official client against a
-// server that has indexed odd.fastimport and meadow.fastimport, with their
-// branches release/*. Commands:
+// TestMCP runs the scripts of testdata/mcp with the official client against a server that
+// has indexed odd.fastimport and meadow.fastimport, with their branches release/*. The
+// commands are
 //
-//	tools        what tools/list says, with the schemas
+//	tools        the result of tools/list, with the schemas
 //	call TOOL    the text of a call; the arguments are the input, as JSON
 //
-// A commit <1> is that with mark 1 of meadow, <o1> of odd; LONG is 100,000
-// letters. An answer that is an error begins with ERROR.
+// <1> is the commit with mark 1 of meadow, <o1> that of odd; LONG is 100,000 letters. A
+// result that is an error begins with ERROR.
 func TestMCP(t *testing.T) {
 	s, commits := runMeadowServer(t)
 	session := connectAgent(t, s.URL())
@@ -47,7 +47,7 @@ func runMeadowServer(t testing.TB) (*Server, map[string]string) {
 		commits["<o"+mark[1:]] = id
 	}
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(odd)+","+filepath.Dir(meadow), "publicUrl=https://code.example",
-		"query.timeout=10m")) // advice has a share of it, and ends too soon on a busy machine otherwise
+		"query.timeout=10m")) // the advice has a share of it, which is too short on a busy machine by default
 	for _, body := range []string{
 		fmt.Sprintf(`{"path":%q,"name":"odd"}`, odd),
 		fmt.Sprintf(`{"path":%q,"name":"github.com/meadow/kettle","codeHostType":"github","webUrl":"https://github.com/meadow/kettle","branches":["release/*"]}`, meadow),
@@ -77,7 +77,7 @@ func connectAgent(t testing.TB, url string) *mcp.ClientSession {
 	return session
 }
 
-// TestMCPOfALargeRepository covers what the scripts have too little of: branches of
+// TestMCPOfALargeRepository covers cases that the scripts are too small for: branches on
 // several pages, and files that are too large to be searched or read.
 func TestMCPOfALargeRepository(t *testing.T) {
 	dir := gitTree(t, map[string]string{
@@ -156,7 +156,7 @@ func calledTool(t *testing.T, session *mcp.ClientSession, commits map[string]str
 	return shortenOutput(out)
 }
 
-// shortenOutput leaves out the middle of runs of x, and when it was indexed.
+// shortenOutput removes the middle of long runs of x, and the time of indexing.
 func shortenOutput(out string) string {
 	out = strings.ReplaceAll(out, strings.Repeat("x", 1000), "x…")
 	if i := strings.Index(out, `"indexedAt":"`); i >= 0 {
@@ -192,7 +192,8 @@ func initializeRequest(version string) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":%q,"capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`, version)
 }
 
-// Every revision is spoken; the newest without a handshake.
+// TestMCPRevisions speaks every revision of the protocol, the newest one without a
+// handshake.
 func TestMCPRevisions(t *testing.T) {
 	s := runServer(t, testConfig(t))
 	for asked, want := range map[string]string{

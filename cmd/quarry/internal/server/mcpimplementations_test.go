@@ -12,8 +12,8 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// TestMCPImplementations looks for implementations in the languages that declare them,
-// and for types with the methods of Go interfaces.
+// TestMCPImplementations finds implementations in languages that declare them, and types
+// with the methods of Go interfaces.
 func TestMCPImplementations(t *testing.T) {
 	dir := gitTree(t, map[string]string{
 		"ware.go":        "package ware\n\ntype Kettle interface {\n\tBoil() error\n\tPour(n int)\n}\n\ntype Empty interface{}\n\nfunc use(k Kettle) {}\n",

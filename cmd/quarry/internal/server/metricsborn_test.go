@@ -18,16 +18,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// unbornSeries are counters and histograms whose series appear when they first
-// count, with the reason. increase() does not see the first value of such a series,
-// so that no alert may read one.
+// unbornSeries lists counters and histograms whose series appear only with their first
+// value, and the reason. increase() does not see the first value of such a series, so no
+// alert may use one.
 var unbornSeries = map[string]string{
 	"quarry_api_request_duration_seconds": "every route with every status would be 10,000 series",
 }
 
-// wantedSeries has the values of the labels, in the order of docs/metrics.md and
-// joined by commas, that each counter and histogram with labels has on a server that
-// has done nothing yet.
+// wantedSeries returns the label values of each counter and histogram with labels that
+// must exist on a server that has done nothing yet. Values are joined by commas, in the
+// order of docs/metrics.md.
 func wantedSeries() map[string][]string {
 	results := splitWords("accepted duplicate ignored unavailable unauthenticated not_json invalid too_large slow aborted refused unknown_repository error")
 	asks := joinLabels(splitWords("dev.quarry.push.v1 dev.quarry.repository.registered.v1 dev.quarry.repository.changed.v1 dev.quarry.repository.removed.v1 dev.quarry.erasure.requested.v1 unknown"), splitWords("handled dead skipped"))
@@ -96,14 +96,14 @@ func wantedSeries() map[string][]string {
 		"quarry_mcp_call_duration_seconds":          joinLabels(tools, splitWords("answered failed")),
 		"quarry_mcp_answer_bytes":                   tools,
 		"quarry_audit_records_total":                actions,
-		"quarry_accounts_refused_total":             nil, // projections/accounts has the reasons; here some
-		"quarry_deliveries_outcomes_total":          nil, // projections/deliveries has the outcomes; here some
+		"quarry_accounts_refused_total":             nil, // projections/accounts defines the reasons; these are some of them
+		"quarry_deliveries_outcomes_total":          nil, // projections/deliveries defines the outcomes; these are some of them
 	}
 }
 
 func splitWords(s string) []string { return strings.Fields(s) }
 
-// joinLabels joins each of a with each of b.
+// joinLabels joins each element of a with each element of b.
 func joinLabels(a, b []string) []string {
 	var all []string
 	for _, x := range a {
@@ -114,9 +114,9 @@ func joinLabels(a, b []string) []string {
 	return all
 }
 
-// TestSeriesExistFromTheStart: a counter whose series appears with its first value
-// is one that increase() and rate() do not see grow, so that the first 503 of a
-// process, which may be the only one, reaches no alert.
+// TestSeriesExistFromTheStart checks that series exist before their first value.
+// increase() and rate() do not see a series grow that appears with its first value, so
+// the first 503 of a process, which may be the only one, would reach no alert.
 func TestSeriesExistFromTheStart(t *testing.T) {
 	registry := boot.NewRegistry("test")
 	l := &listing{Registerer: registry, rows: map[string]metricRow{}}
@@ -161,8 +161,7 @@ func TestSeriesExistFromTheStart(t *testing.T) {
 	}
 }
 
-// seriesOf returns the values of the labels of each series, in the order of the
-// vector.
+// seriesOf returns the label values of each series, in the order of the vector.
 func seriesOf(t *testing.T, g prometheus.Gatherer, rows map[string]metricRow) map[string][]string {
 	t.Helper()
 	families, err := g.Gather()

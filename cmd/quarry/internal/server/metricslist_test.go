@@ -16,12 +16,12 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 )
 
-// metricsPage is written by QUARRY_GENERATE=1 (make generate). docscheck holds the
-// alerts to it.
+// metricsPage is written by QUARRY_GENERATE=1 (make generate). docscheck compares the
+// alerts with it.
 const metricsPage = "../../../../docs/metrics.md"
 
-// listing is a Registerer that keeps what is registered: metrics with labels do
-// not show in a gathering until they have a value.
+// listing is a Registerer that records all registrations, because Gather omits metrics
+// with labels until they have a value.
 type listing struct {
 	prometheus.Registerer
 	rows map[string]metricRow
@@ -55,7 +55,7 @@ func (l *listing) MustRegister(all ...prometheus.Collector) {
 	}
 }
 
-// kindOf returns the type of a vector; for other collectors it has to gather them.
+// kindOf returns the type of a vector. Other collectors must be gathered to find it.
 func kindOf(c prometheus.Collector) string {
 	switch c.(type) {
 	case *prometheus.CounterVec:
@@ -68,8 +68,8 @@ func kindOf(c prometheus.Collector) string {
 	return ""
 }
 
-// listMetricRows lists the metrics of a server with all roles, and those of the log on
-// Kafka.
+// listMetricRows lists the metrics of a server with all roles, and those of the Kafka
+// log.
 func listMetricRows(t *testing.T) []metricRow {
 	t.Helper()
 	registry := boot.NewRegistry("test")
@@ -82,7 +82,7 @@ func listMetricRows(t *testing.T) []metricRow {
 	}
 	for _, f := range families {
 		if !strings.HasPrefix(f.GetName(), "quarry_") {
-			continue // of the runtime and the process
+			continue // a metric of the runtime or the process
 		}
 		row := l.rows[f.GetName()]
 		row.name, row.kind = f.GetName(), strings.ToLower(f.GetType().String())
@@ -98,8 +98,8 @@ func listMetricRows(t *testing.T) []metricRow {
 	return all
 }
 
-// labelsOf returns the labels of a metric: those of its vector, in their order, and
-// those that each series adds.
+// labelsOf returns the labels of a metric: those of its vector, in order, then those that
+// each series adds.
 func labelsOf(variable string, f *dto.MetricFamily) []string {
 	labels := strings.FieldsFunc(variable, func(r rune) bool { return r == ',' })
 	for _, m := range f.GetMetric() {
@@ -148,7 +148,7 @@ func TestMetricsPageIsCurrent(t *testing.T) {
 	}
 }
 
-// TestMetricNames holds names to their convention, and the issue to its word.
+// TestMetricNames checks the naming convention of metrics.
 func TestMetricNames(t *testing.T) {
 	unit := regexp.MustCompile(`_(seconds|bytes|total|records|info|ratio|segments|documents|repositories|files|partitions|places|refs|searches|streams|views|entries|blocks|frames|readers|mirrors|deliveries|trigrams|matches)$`)
 	all := listMetricRows(t)

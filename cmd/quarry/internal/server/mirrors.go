@@ -11,7 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 )
 
-// maxGitObjectBytes bounds what git allocates for one object where memory is plentiful.
+// maxGitObjectBytes bounds the memory that git allocates for one object, even if more
+// memory is available.
 const maxGitObjectBytes = 512 << 20
 
 func openMirrors(ctx context.Context, c *config.Config, policy mirror.Policy, hosts *codehosts.Hosts, execute mirror.Executor, logger *slog.Logger, reg prometheus.Registerer) (*mirror.Mirrors, error) {

@@ -28,8 +28,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// registerNamed registers an empty directory under a name by the API and returns the
-// number that the answer has.
+// registerNamed registers an empty directory under a name through the API and returns its
+// number in the response.
 func registerNamed(t *testing.T, s *Server, root, name string) code.RepositoryNumber {
 	t.Helper()
 	dir := filepath.Join(root, name)
@@ -43,7 +43,7 @@ func registerNamed(t *testing.T, s *Server, root, name string) code.RepositoryNu
 	return code.RepositoryNumber(r.RepoID)
 }
 
-// numbersByName returns the numbers of the repository list by name.
+// numbersByName returns the numbers in the repository list, by name.
 func numbersByName(t *testing.T, s *Server) map[string]code.RepositoryNumber {
 	t.Helper()
 	all, err := s.repositories.Repositories(t.Context())
@@ -57,9 +57,9 @@ func numbersByName(t *testing.T, s *Server) map[string]code.RepositoryNumber {
 	return out
 }
 
-// TestNumbersFollowTheOrderOfRegistration registers repositories whose events lie in
-// four partitions, restarts, removes one and registers it again, and has the rows of the
-// accounts and of the index made from the log.
+// TestNumbersFollowTheOrderOfRegistration registers repositories whose events are in four
+// partitions, restarts, removes one and registers it again, and rebuilds the rows of the
+// accounts and of the index from the log.
 func TestNumbersFollowTheOrderOfRegistration(t *testing.T) {
 	root := t.TempDir()
 	c := testConfig(t, "git.allowedRoots="+root, "log.partitions=4")
@@ -111,7 +111,7 @@ func TestNumbersFollowTheOrderOfRegistration(t *testing.T) {
 	}
 }
 
-// registeredAt is a registration as a webhook appends it.
+// registeredAt returns the record of a registration as a webhook appends it.
 func registeredAt(t *testing.T, name, connection string, at time.Time) event.Record {
 	t.Helper()
 	ev := &event.RepositoryRegistered{At: at, Repository: code.Repository{
@@ -124,8 +124,8 @@ func registeredAt(t *testing.T, name, connection string, at time.Time) event.Rec
 	return rec
 }
 
-// TestDataDirectoryFromBeforeNumbers opens a data directory whose log has no numbers and
-// whose accounts were written by a program that knew none.
+// TestDataDirectoryFromBeforeNumbers opens a data directory whose log contains no numbers
+// and whose accounts were written by a program that did not know them.
 func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 	c := testConfig(t, "log.partitions=4", "pipeline.reconcileInterval=0")
 	c.Pipeline.MaxAttempts = 1
@@ -136,8 +136,9 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The order of registration is not that of the log, of the names or of the IDs.
-	names := make([]string, 2500) // more than an event takes
+	// The order of registration differs from the order of the log, of the names and of
+	// the IDs.
+	names := make([]string, 2500) // more than fit into one event
 	random := rand.New(rand.NewPCG(18, 2))
 	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	var records []event.Record
@@ -155,7 +156,7 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	c.Roles = []string{config.RoleIngest, config.RoleQuery} // nothing fetches from host.example
+	c.Roles = []string{config.RoleIngest, config.RoleQuery} // nothing may fetch from host.example
 	c.Log.Driver = "embedded"
 	s = openOnly(t, c)
 	if err := s.checkReady(t.Context()); err == nil {
@@ -174,7 +175,7 @@ func TestDataDirectoryFromBeforeNumbers(t *testing.T) {
 			t.Errorf("hub-%d has the number %d, want %d", i, got, i+1)
 		}
 	}
-	// The old IDs name the same things.
+	// The old IDs still identify the same repositories.
 	for _, i := range []int{0, 999, 1000, 2499} {
 		old := code.NewRepositoryID("test", names[i])
 		_, byNumber := getURL(t, fmt.Sprintf("%s/api/repos/%d/status", s.URL(), i+1))
@@ -205,8 +206,9 @@ func takeNumbersOut(t *testing.T, dir string) {
 	}
 }
 
-// TestRegistrationBeyondTheLastNumber refuses a registration that cannot get a
-// number, and does not show a repository that a webhook has registered beyond it.
+// TestRegistrationBeyondTheLastNumber checks that a registration that cannot get a number
+// is refused, and that a repository that a webhook registers beyond the last number is
+// not shown.
 func TestRegistrationBeyondTheLastNumber(t *testing.T) {
 	root := t.TempDir()
 	s := openOnly(t, testConfig(t, "git.allowedRoots="+root))
@@ -241,8 +243,8 @@ func TestRegistrationBeyondTheLastNumber(t *testing.T) {
 	}
 }
 
-// TestNothingIsShownWithoutItsNumber lists and searches before a repository has its
-// number, and after.
+// TestNothingIsShownWithoutItsNumber lists and searches before and after a repository
+// gets its number.
 func TestNothingIsShownWithoutItsNumber(t *testing.T) {
 	g := newGitRepository(t, "kettle")
 	head := g.commitFiles("a.go", "package kettle\n")
@@ -272,8 +274,8 @@ func TestNothingIsShownWithoutItsNumber(t *testing.T) {
 	}
 }
 
-// TestNotReadyBeforeNumbers sends requests to a server whose accounts are read and
-// whose repositories have no numbers yet.
+// TestNotReadyBeforeNumbers sends requests to a server whose accounts are read but whose
+// repositories have no numbers yet.
 func TestNotReadyBeforeNumbers(t *testing.T) {
 	s := openOnly(t, testConfig(t))
 	ctx, cancel := context.WithCancel(t.Context())

@@ -9,15 +9,14 @@ import (
 	"github.com/quarrysearch/quarry/projections"
 )
 
-// OfflineRebuild builds projections while no server runs, and holds the data directory
-// meanwhile.
+// OfflineRebuild builds projections while no server runs. It holds the lock of the data
+// directory.
 type OfflineRebuild struct {
 	*versions.Rebuild
 	close func() error
 }
 
-// OpenRebuild takes the data directory and opens the log. The caller calls
-// Close.
+// OpenRebuild locks the data directory and opens the log. The caller must call Close.
 func OpenRebuild(ctx context.Context, o Options) (*OfflineRebuild, error) {
 	s := newServer(o)
 	for _, step := range []func(context.Context) error{s.openDirectory, s.openStores} {
@@ -35,5 +34,5 @@ func OpenRebuild(ctx context.Context, o Options) (*OfflineRebuild, error) {
 	return &OfflineRebuild{versions.NewRebuild(s.versionsOptions(home), open), s.Close}, nil
 }
 
-// Close closes the log and gives the data directory back.
+// Close closes the log and unlocks the data directory.
 func (r *OfflineRebuild) Close() error { return errors.Join(r.Rebuild.Close(), r.close()) }

@@ -12,9 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 )
 
-// filesWith returns the files below a directory that hold a word, relative to it: in
-// their bytes, in the text of a segment, or, for the directory of a git repository, in
-// an object of it. Files may come and go meanwhile.
+// filesWith returns the files below a directory that contain a word, as relative paths.
+// It searches their bytes, the text of segments, and the objects of git repositories.
+// Files may appear and disappear while it runs.
 func filesWith(t *testing.T, dir, word string) []string {
 	t.Helper()
 	var found []string
@@ -50,12 +50,12 @@ func filesWith(t *testing.T, dir, word string) []string {
 func fileHolds(path, word string) bool {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return false // gone
+		return false // the file has disappeared
 	}
 	return bytes.Contains(raw, []byte(word)) || segmentHolds(path, word)
 }
 
-// segmentHolds reports whether the file is a segment whose text has the word.
+// segmentHolds reports whether the file is a segment whose text contains the word.
 func segmentHolds(path, word string) bool {
 	cache := segment.NewCache(1 << 20)
 	defer cache.Close()
@@ -77,14 +77,14 @@ func isGitDirectory(path string) bool {
 	return err == nil
 }
 
-// gitHolds reports whether any object of a repository has the word, whatever refers to
-// it.
+// gitHolds reports whether any object of a repository contains the word, even if no ref
+// reaches it.
 func gitHolds(dir, word string) bool {
 	out, _ := exec.Command("git", "--git-dir="+dir, "-c", "safe.directory=*", "cat-file", "--batch-all-objects", "--batch", "--unordered").Output()
 	return bytes.Contains(out, []byte(word))
 }
 
-// firstElements returns the first elements of paths, once each.
+// firstElements returns the distinct first elements of paths.
 func firstElements(paths []string) string {
 	var names []string
 	for _, p := range paths {

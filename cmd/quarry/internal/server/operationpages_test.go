@@ -17,10 +17,10 @@ const htmlPage = "text/html"
 
 var tokenOfForm = regexp.MustCompile(`name="csrf" value="[0-9a-f]{128}"`)
 
-// withoutToken returns a page without the token of its forms, which is another for each address.
+// withoutToken removes the form token from a page, because it differs for each address.
 func withoutToken(page string) string { return tokenOfForm.ReplaceAllString(page, "") }
 
-// submitPage sends a form of a page, with the token that the page has.
+// submitPage submits a form of a page, with the token on that page.
 func (v *visitor) submitPage(page, action string, form url.Values) (int, string) {
 	v.t.Helper()
 	_, _, text := v.requestPage(page, htmlPage, nil)
@@ -33,10 +33,10 @@ func (v *visitor) submitPage(page, action string, form url.Values) (int, string)
 	return status, text
 }
 
-// in returns the same browser, for a part of the test.
+// in returns the same browser for a subtest.
 func (v *visitor) in(t *testing.T) *visitor { return &visitor{t, v.client, v.base} }
 
-// mustShow fails the test unless a page is shown and says all of that.
+// mustShow fails the test unless the page is shown and contains all the texts.
 func (v *visitor) mustShow(path string, says ...string) string {
 	v.t.Helper()
 	status, _, text := v.requestPage(path, htmlPage, nil)
@@ -51,7 +51,8 @@ func (v *visitor) mustShow(path string, says ...string) string {
 	return text
 }
 
-// memberVisitor returns a browser in which a member of that address is signed in.
+// memberVisitor returns a browser in which the member with that e-mail address is signed
+// in.
 func memberVisitor(t *testing.T, s *Server, owner *visitor, email string) *visitor {
 	t.Helper()
 	status, text := owner.submitPage("/settings/members", "/settings/members/invite", url.Values{"role": {string(account.RoleMember)}, "days": {"1"}})
@@ -71,8 +72,8 @@ func memberVisitor(t *testing.T, s *Server, owner *visitor, email string) *visit
 	return v
 }
 
-// TestOperationPages registers repositories in a browser, hides one, and shows that its
-// pages are to a member what those of no repository are.
+// TestOperationPages registers repositories in a browser, hides one, and checks that a
+// member gets the same pages for it as for a repository that does not exist.
 func TestOperationPages(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"open", "closed"} {
@@ -177,7 +178,7 @@ func TestOperationPages(t *testing.T) {
 	}
 }
 
-// differs reports whether two pages are different but for the address that each names.
+// differs reports whether two pages differ other than in the address that each contains.
 func differs(a, b, inA, inB string) bool {
 	strip := func(text, address string) string {
 		return strings.NewReplacer(address, "", url.QueryEscape(address), "", strings.ToLower(url.QueryEscape(address)), "").Replace(withoutToken(text))
@@ -185,7 +186,7 @@ func differs(a, b, inA, inB string) bool {
 	return strip(a, inA) != strip(b, inB)
 }
 
-// tellWhy asks for the reason of files of each kind, by addresses of several hosts.
+// tellWhy requests the reason for files of each kind, by addresses of several hosts.
 func tellWhy(t *testing.T, owner *visitor) {
 	for file, says := range map[string]string{
 		"team/open/src/open.go":                                         "The file is searchable.",
@@ -255,7 +256,7 @@ func operatePages(t *testing.T, owner *visitor, repo string) {
 	owner.mustShow("/admin/audit?since=2999-01-01", "No entries match.")
 }
 
-// TestOperationPagesWantASignIn requests pages of a server that requires a sign-in.
+// TestOperationPagesWantASignIn requests pages from a server that requires sign-in.
 func TestOperationPagesWantASignIn(t *testing.T) {
 	s := runServer(t, testConfig(t, "access.anonymous=off"))
 	v := newVisitor(t, s)

@@ -8,10 +8,10 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
-// operators are the transports that ask a server as its operator, by its address.
+// operators holds the operator's transport for each server, by address.
 var operators sync.Map // of *operator.Transport
 
-// toOperator sends what is for a server of this test as its operator.
+// toOperator sends requests to the servers of this test process as their operator.
 type toOperator struct{ next http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -22,13 +22,13 @@ func (t toOperator) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.next.RoundTrip(r)
 }
 
-// TestMain lets the tests, except for those that say otherwise, ask as the operator.
+// TestMain makes requests of the default client authenticate as the operator.
 func TestMain(m *testing.M) {
 	http.DefaultClient.Transport = toOperator{http.DefaultTransport}
 	m.Run()
 }
 
-// asNobody sends a request without a credential, or with the one that is given.
+// asNobody sends a request with the given credential, or without one.
 func asNobody(t *testing.T, method, url, credential string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(t.Context(), method, url, nil)
 	if err != nil {

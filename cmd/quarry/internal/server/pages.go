@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/query/web"
 )
 
-// openPages makes the pages of the API's listener.
+// openPages creates the web pages on the API's listener.
 func (s *Server) openPages(context.Context) error {
 	if s.api == nil {
 		return nil
@@ -33,7 +33,7 @@ func (s *Server) openPages(context.Context) error {
 	return err
 }
 
-// newProviders returns those of single sign-on, nil if there are none. A provider
+// newProviders returns the single sign-on providers, or nil if there are none. A provider
 // is first contacted when a user signs in with it.
 func (s *Server) newProviders() (*oidc.Client, error) {
 	given := s.o.Config.Access.OIDC
@@ -51,7 +51,8 @@ func (s *Server) newProviders() (*oidc.Client, error) {
 	return oidc.New(o)
 }
 
-// checkPagesReady is nil once the accounts are read and the repositories have numbers.
+// checkPagesReady returns nil once the accounts are read and the repositories have
+// numbers.
 func (s *Server) checkPagesReady() error {
 	if err := s.checkCallersReady(); err != nil {
 		return fmt.Errorf("%w: %w", web.ErrNotReady, err)
@@ -59,7 +60,7 @@ func (s *Server) checkPagesReady() error {
 	return nil
 }
 
-// mountPages shares paths between pages and API. A path that neither serves gets a
+// mountPages divides the paths between pages and API. A path that neither serves gets a
 // 404 page or a JSON error, depending on the request.
 func (s *Server) mountPages(mux *http.ServeMux) {
 	for _, path := range s.pages.Paths() {
@@ -74,8 +75,7 @@ func (s *Server) mountPages(mux *http.ServeMux) {
 	})
 }
 
-// wantsPage reports whether r comes from a browser, for a path that is not the
-// API's.
+// wantsPage reports whether r comes from a browser and is not for a path of the API.
 func wantsPage(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html") &&
 		!strings.HasPrefix(r.URL.Path, "/api/") && !strings.HasPrefix(r.URL.Path, "/healthz") && !strings.HasPrefix(r.URL.Path, "/readyz")

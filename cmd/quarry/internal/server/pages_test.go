@@ -27,7 +27,8 @@ func newVisitor(t *testing.T, s *Server) *visitor {
 	return &visitor{t, &http.Client{Jar: jar, Transport: http.DefaultTransport}, s.URL()}
 }
 
-// requestPage returns the status, the kind and the text of the answer; form nil is a GET.
+// requestPage returns the status, the content type and the text of the response. A nil
+// form sends a GET.
 func (v *visitor) requestPage(path, accept string, form url.Values) (int, string, string) {
 	v.t.Helper()
 	method, body := http.MethodGet, io.Reader(nil)
@@ -108,7 +109,7 @@ func TestProvidersOfTheConfiguration(t *testing.T) {
 	if _, _, text := v.requestPage("/sign-in", "text/html", nil); !strings.Contains(text, "Continue with Our Company") {
 		t.Errorf("no button:\n%s", text)
 	}
-	// A provider that is down does not prevent the start, and its sign-in shows an
+	// An unavailable provider does not prevent the start; signing in with it shows an
 	// error.
 	if status, _, text := v.requestPage("/auth/oidc/company", "text/html", nil); status != http.StatusBadGateway || !strings.Contains(text, "cannot be reached") {
 		t.Errorf("a provider that is down: %d\n%s", status, text)

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPartialSymbols indexes a file that nests too deep: it is searchable, and listed with
-// the reason.
+// TestPartialSymbols indexes a file that is nested too deeply. It is searchable, and
+// listed with the reason.
 func TestPartialSymbols(t *testing.T) {
 	const depth = 1000
 	dir := gitTree(t, map[string]string{

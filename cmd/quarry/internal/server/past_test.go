@@ -20,17 +20,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
-// pastQueries are run at every moment.
+// pastQueries are run at every recorded moment.
 var pastQueries = []string{"package", "alpha", "rev:* package", "rev:* beta", "file:^d/ gamma", "-alpha package"}
 
-// moment is what searches found once, and how to name that moment.
+// moment holds the search results at one time, and the ways to name that time.
 type moment struct {
 	at      time.Time
 	ends    []event.Offset
 	answers [][]string
 }
 
-// recordMoment runs every query, and lets the clock pass.
+// recordMoment runs every query and lets the clock advance.
 func recordMoment(t *testing.T, s *Server) moment {
 	t.Helper()
 	m := moment{at: time.Now()}
@@ -63,7 +63,8 @@ func (m *moment) compareAnswers(t *testing.T, s *Server, name string) {
 	}
 }
 
-// segmentsDeleted counts the segments of the log that the segment store has not.
+// segmentsDeleted returns how many segments were deleted, and how many the segment store
+// has.
 func segmentsDeleted(t *testing.T, s *Server) (deleted, merges int) {
 	t.Helper()
 	there := map[string]bool{}
@@ -87,8 +88,8 @@ func segmentsDeleted(t *testing.T, s *Server) (deleted, merges int) {
 	return deleted, len(there)
 }
 
-// writeHistory pushes to a repository until segments were merged and documents
-// that had died in them are in no segment any more, and remembers some moments.
+// writeHistory pushes to a repository until segments have been merged and no segment
+// contains the dead documents anymore. It records several moments on the way.
 func writeHistory(t *testing.T, s *Server, g *gitRepository) (moments []moment) {
 	t.Helper()
 	words := []string{"alpha", "beta", "gamma"}
@@ -113,9 +114,9 @@ func writeHistory(t *testing.T, s *Server, g *gitRepository) (moments []moment) 
 	return append(moments, recordMoment(t, s))
 }
 
-// TestSearchOfThePast writes a history in which segments are merged, deleted and
-// lose dead documents, and compares versions of its moments with the results at the
-// time: on the running server by time and by position, and with the server stopped.
+// TestSearchOfThePast writes a history in which segments are merged, deleted and lose
+// dead documents. It compares versions of past moments with the results recorded then: on
+// the running server by time and by position, and with the server stopped.
 func TestSearchOfThePast(t *testing.T) {
 	g := newGitRepository(t, "kazoo", "side")
 	first := g.commitFiles("a.go", "package kazoo // alpha\n")
@@ -146,7 +147,8 @@ func TestSearchOfThePast(t *testing.T) {
 	checkExplain(t, s, present.positionList())
 	withoutMirrors(t, s, moments[0])
 
-	// A push while the past is shown is in the present that is returned to.
+	// A push that arrives while the past is shown is visible after the return to the
+	// present.
 	commit := g.commitFiles("new.go", "package fresh // alpha\n")
 	if _, err := s.registrar.Refresh(t.Context(), g.ID); err != nil {
 		t.Fatal(err)
@@ -164,8 +166,8 @@ func TestSearchOfThePast(t *testing.T) {
 	offlinePast(t, c.Data, s, moments[1], present)
 }
 
-// withoutMirrors builds a moment whose documents are partly in no segment any more
-// and in no mirror: these are counted, and documents in segments are found.
+// withoutMirrors builds a moment some of whose documents are in neither a segment nor a
+// mirror. These are counted as missing, and documents in segments are found.
 func withoutMirrors(t *testing.T, s *Server, m moment) {
 	t.Helper()
 	mirrors := s.mirrors
@@ -178,7 +180,7 @@ func withoutMirrors(t *testing.T, s *Server, m moment) {
 	}
 }
 
-// checkExplain checks that an answer of the past says so.
+// checkExplain checks that a search result from the past names its time.
 func checkExplain(t *testing.T, s *Server, asOf string) {
 	t.Helper()
 	var answer struct{ Explain struct{ AsOf string } }
@@ -210,8 +212,8 @@ func damageStore(t *testing.T, s *Server) {
 	}
 }
 
-// offlinePast builds a moment with the server stopped, looks at it with a server,
-// and returns to the present.
+// offlinePast builds a moment with the server stopped, checks it with a server, and
+// returns to the present.
 func offlinePast(t *testing.T, data string, s *Server, m, present moment) {
 	t.Helper()
 	rebuild := func(f func(r *OfflineRebuild) error) {

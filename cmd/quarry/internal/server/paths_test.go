@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
-// writeTree writes a tree object of entries "MODE NAME" and object names, in git's
-// order, which git's own commands would refuse.
+// writeTree writes a tree object from entries of the form "MODE NAME" and from object
+// names, in git's order. git's own commands would refuse such entries.
 func (g *gitRepository) writeTree(entries ...string) string {
 	g.t.Helper()
 	var b strings.Builder
@@ -31,7 +31,7 @@ func (g *gitRepository) writeTree(entries ...string) string {
 	return g.runGitCommand("hash-object", "-t", "tree", "-w", "--literally", file)
 }
 
-// commitTree makes a tree the next commit of main.
+// commitTree commits a tree to main.
 func (g *gitRepository) commitTree(tree string) code.CommitID {
 	g.t.Helper()
 	args := []string{"commit-tree", "-m", "crafted", tree}
@@ -43,9 +43,9 @@ func (g *gitRepository) commitTree(tree string) code.CommitID {
 	return code.CommitID(commit)
 }
 
-// TestNoFileVanishes indexes a tree with every path that is not indexed as it is: each
-// is listed as skipped with a remedy, or found under the spelling of its name. A
-// second commit changes and removes what the first one had.
+// TestNoFileVanishes indexes a tree with every kind of path that cannot be indexed
+// unchanged: each is either listed as skipped with a remedy, or found under the spelling
+// of its name. A second commit changes and removes files of the first.
 func TestNoFileVanishes(t *testing.T) {
 	g := newGitRepository(t, "odd")
 	g.commitFiles("plain.txt", "needle\n")

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// TestPicturesOnPages checks that the page of a repository has the picture and the description of its host, that
-// this server fetches it, and that it does so only from addresses that it may reach.
+// TestPicturesOnPages checks that the page of a repository shows its picture and
+// description from the code host, that this server fetches the picture itself, and that
+// it does so only from addresses that it may reach.
 func TestPicturesOnPages(t *testing.T) {
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "GIF89a of "+r.URL.Path) }))
 	t.Cleanup(host.Close)

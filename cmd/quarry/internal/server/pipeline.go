@@ -18,24 +18,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// readMargin is how long a record may take without progress apart from a fetch:
-// three git commands that read.
+// readMargin is how long a record may take without progress, in addition to a fetch: the
+// time of three git commands that read.
 const readMargin = 3 * mirror.DefaultReadTimeout
 
-// pipeline is what fetches, analyses and builds.
+// pipeline holds the parts that fetch, analyze and index.
 type pipeline struct {
 	mirrors *mirror.Mirrors
 	// ctags is nil if it is not configured.
 	ctags   *ctags.Pool
 	indexer *indexer.Indexer
 	worker  *worker.Worker
-	// projected is what the worker waits for.
+	// projectionLag makes the worker wait for the projections.
 	projectionLag *worker.ProjectionLag
 	// reconciler is nil if it is off.
 	reconciler *reconcile.Reconciler
 }
 
-// openPipeline opens the mirrors and what works on them.
+// openPipeline opens the mirrors and the parts that use them.
 func (s *Server) openPipeline(ctx context.Context) error {
 	if !s.o.Config.Has(config.RolePipeline) {
 		return nil
@@ -88,7 +88,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 		MaxAhead:   int64(s.o.Config.Pipeline.MaxAhead),
 		Attempts:   s.o.Config.Pipeline.MaxAttempts,
 		Patience:   s.o.Config.Pipeline.HostPatience.Std(),
-		Drain:      s.o.Config.Runtime.DrainTimeout.Std() / 3, // the requests before it and the projections after it take theirs
+		Drain:      s.o.Config.Runtime.DrainTimeout.Std() / 3, // the rest is left to the requests before it and the projections after it
 		Jitter:     standIns.jitter,
 		Logger:     s.o.Logger,
 		Registerer: s.o.Registerer,
@@ -104,7 +104,7 @@ func (s *Server) openPipeline(ctx context.Context) error {
 	return err
 }
 
-// openCtags starts ctags; it returns nil if it is not configured.
+// openCtags starts ctags. It returns nil if ctags is not configured.
 func (s *Server) openCtags(ctx context.Context, temporary string) (*ctags.Pool, error) {
 	metrics := ctags.NewMetrics(s.o.Registerer)
 	if s.o.Config.Pipeline.Ctags == "" {
@@ -118,7 +118,7 @@ func (s *Server) openCtags(ctx context.Context, temporary string) (*ctags.Pool, 
 	return pool, nil
 }
 
-// openedCtags returns the processes of ctags; nil if there are none.
+// openedCtags returns the ctags processes, or nil if there are none.
 func (s *Server) openedCtags() *ctags.Pool {
 	if s.pipeline == nil {
 		return nil
@@ -126,8 +126,8 @@ func (s *Server) openedCtags() *ctags.Pool {
 	return s.pipeline.ctags
 }
 
-// appliedOffsets says how far the projections are: those of this process, or those that
-// another one has noted.
+// appliedOffsets returns the offsets that the projections have applied: those of this
+// process, or those that another process has committed.
 func (s *Server) appliedOffsets(ctx context.Context) ([]event.Offset, error) {
 	if s.versions != nil {
 		return projections.NextOffsets(s.versions.Checkpoints()), nil
@@ -135,8 +135,8 @@ func (s *Server) appliedOffsets(ctx context.Context) ([]event.Offset, error) {
 	return s.log.Committed(ctx, projections.Group, event.TopicEvents)
 }
 
-// spaceGate lets nothing be indexed while a disk that it writes to is almost full.
-// Removals go on: they free space.
+// spaceGate stops indexing while a disk that it writes to is almost full. Removals
+// continue, because they free space.
 type spaceGate struct {
 	worker.Handler
 	disks *diskspace.Guard
@@ -152,8 +152,7 @@ func (g spaceGate) Handle(ctx context.Context, records []event.Record) (int, err
 	return g.Handler.Handle(ctx, records)
 }
 
-// newReconciler returns what looks for lost pushes, nil if the configuration
-// says never.
+// newReconciler returns the reconciler, which looks for lost pushes, or nil if it is off.
 func (s *Server) newReconciler(mirrors *mirror.Mirrors) (*reconcile.Reconciler, error) {
 	c := s.o.Config.Pipeline
 	if c.ReconcileInterval == 0 {
@@ -166,8 +165,8 @@ func (s *Server) newReconciler(mirrors *mirror.Mirrors) (*reconcile.Reconciler, 
 	})
 }
 
-// emptyDirectory returns a directory without what a process that was killed
-// left in it.
+// emptyDirectory creates a directory, after it removes anything that a killed process
+// left there.
 func emptyDirectory(dir string) (string, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return "", err

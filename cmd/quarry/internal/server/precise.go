@@ -23,7 +23,7 @@ func (s *Server) openPrecise(files *source.Browser) (*precise.Store, error) {
 	})
 }
 
-// scipUploads is the catalog as precise.Uploads.
+// scipUploads adapts the catalog to precise.Uploads.
 type scipUploads struct{ s *Server }
 
 // Uploads implements precise.Uploads.
@@ -57,11 +57,11 @@ func scipUploadsOf(r *catalog.Repository) []event.ScipUploaded {
 	return out
 }
 
-// scipLog is the log as precise.Log.
+// scipLog adapts the log to precise.Log.
 type scipLog struct{ s *Server }
 
-// announceWait bounds the wait for the catalog to show an upload: an answer that says so
-// spares its sender a question.
+// announceWait bounds the wait for the catalog to show an upload, so that the sender need
+// not poll for it.
 const announceWait = 5 * time.Second
 
 // Announce implements precise.Log.
@@ -74,7 +74,7 @@ func (l scipLog) Announce(ctx context.Context, ev *event.ScipUploaded) (event.Po
 	defer i.Release()
 	ctx, cancel := context.WithTimeout(ctx, announceWait)
 	defer cancel()
-	_ = i.Runner.WaitFor(ctx, at) // it is durable: later is fine
+	_ = i.Runner.WaitFor(ctx, at) // the event is durable; the catalog may show it later
 	return at, nil
 }
 

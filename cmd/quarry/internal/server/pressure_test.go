@@ -22,9 +22,9 @@ import (
 
 const pressureSecret = "a secret of 24 bytes or so"
 
-// TestPressureReachesTheWebHooks stops the projections: the workers stop before
-// they are too far ahead, then webhooks get 503, so that the backlog is bounded.
-// Once the projections go on, everything does.
+// TestPressureReachesTheWebHooks stops the projections. The workers stop before they are
+// too far ahead, then webhooks get 503, so that the backlog is bounded. Everything
+// resumes once the projections do.
 func TestPressureReachesTheWebHooks(t *testing.T) {
 	const ahead, most = 40, 120
 	g := newGitRepository(t, "pressed")
@@ -68,7 +68,7 @@ func TestPressureReachesTheWebHooks(t *testing.T) {
 	})
 	done := s.committedOffsets(t)
 	waitUntil(t, func() bool { return !push() })
-	if now := s.committedOffsets(t); now > done+most { // a batch may have been in hand
+	if now := s.committedOffsets(t); now > done+most { // a batch may have been in progress
 		t.Errorf("the workers went on from %d to %d records while they were to wait", done, now)
 	}
 	if waits := gaugeValue(t, registry, "quarry_server_backlog_records", ""); waits <= most {
@@ -90,8 +90,8 @@ func TestPressureReachesTheWebHooks(t *testing.T) {
 	})
 }
 
-// pushTo delivers a push of a repository, signed, and returns the status and when
-// to come again.
+// pushTo delivers a signed push of a repository. It returns the status and the
+// Retry-After header.
 func (s *Server) pushTo(t *testing.T, g *gitRepository, number int) (status int, retry string) {
 	t.Helper()
 	body, err := json.Marshal(map[string]string{"repository": g.dir, "ref": "refs/heads/main"})
@@ -117,7 +117,7 @@ func (s *Server) pushTo(t *testing.T, g *gitRepository, number int) (status int,
 	return response.StatusCode, response.Header.Get("Retry-After")
 }
 
-// committedOffsets sums the offsets that the workers have committed.
+// committedOffsets returns the sum of the offsets that the workers have committed.
 func (s *Server) committedOffsets(t *testing.T) (sum event.Offset) {
 	t.Helper()
 	offsets, err := s.log.Committed(t.Context(), worker.DefaultGroup, event.TopicEvents)
@@ -130,7 +130,7 @@ func (s *Server) committedOffsets(t *testing.T) (sum event.Offset) {
 	return sum
 }
 
-// gaugeValue returns a gauge, that with the given label value.
+// gaugeValue returns the value of a gauge with the given label value.
 func gaugeValue(t *testing.T, registry *prometheus.Registry, name, value string) float64 {
 	t.Helper()
 	families, err := registry.Gather()

@@ -10,7 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// With a trusted proxy the client's own address is limited, and recorded.
+// TestClientsBehindAProxy checks that behind a trusted proxy the server limits and
+// records the address of the client.
 func TestClientsBehindAProxy(t *testing.T) {
 	s := runServer(t, testConfig(t, "access.trustedProxies=127.0.0.1", "limits.anonymousBurst=3", "limits.anonymousPerSecond=1"))
 	from := func(client string) int {
@@ -27,7 +28,7 @@ func TestClientsBehindAProxy(t *testing.T) {
 		return response.StatusCode
 	}
 	refused := 0
-	for range 20 { // more than a second's worth, however busy the machine is
+	for range 20 { // more than the limit of one second, however busy the machine is
 		if from("198.51.100.7") == http.StatusTooManyRequests {
 			refused++
 		}

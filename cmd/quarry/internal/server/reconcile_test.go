@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestACommitWithoutAHookBecomesSearchable covers the whole path: a push without a
-// webhook is found by reconciliation and indexed.
+// TestACommitWithoutAHookBecomesSearchable covers the whole path: reconciliation finds a
+// push without a webhook, and the push is indexed.
 func TestACommitWithoutAHookBecomesSearchable(t *testing.T) {
 	g := newGitRepository(t, "anvil")
 	first := g.commitFiles("a.txt", "the first needle\n")
@@ -30,7 +30,7 @@ func TestACommitWithoutAHookBecomesSearchable(t *testing.T) {
 	}
 }
 
-// metricValue reads one line of /metrics; 0 if there is none.
+// metricValue returns the value of one line of /metrics, or 0 if there is none.
 func metricValue(t *testing.T, s *Server, name string) int {
 	t.Helper()
 	_, text := getURL(t, s.URL()+"/metrics")

@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// TestReindexTakesNewLimits raises the limit on the size of files, and searches
-// before and after a refresh, which only handles refs that moved, and after a
-// reindex.
+// TestReindexTakesNewLimits raises the limit on file sizes. It searches before and after
+// a refresh, which only handles refs that moved, and after a reindex.
 func TestReindexTakesNewLimits(t *testing.T) {
 	g := newGitRepository(t, "limits", "release*")
 	large := "largeword\n" + strings.Repeat("text ", 1000)

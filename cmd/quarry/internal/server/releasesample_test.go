@@ -20,17 +20,17 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/backup"
 )
 
-// releaseSample is a data directory that the last release wrote: three repositories, an
-// owner, a key, a decision and an audit log. "tasks upgrade-sample" makes it.
+// releaseSample is a data directory that the last release wrote, with three repositories,
+// an owner, a key, a decision and an audit log. "tasks upgrade-sample" creates it.
 var releaseSample = filepath.Join("testdata", "upgrade", "v0.0.0-20261122040823.tar.gz")
 
 // maxSampleBytes bounds a file of the sample.
 const maxSampleBytes = 1 << 20
 
-// releaseNote is what the sample says of itself.
+// releaseNote contains the credentials in the sample.
 type releaseNote struct{ Key, Email, Password string }
 
-// unpackRelease writes the sample to a data directory and returns its files.
+// unpackRelease unpacks the sample to a data directory and returns its files.
 func unpackRelease(t *testing.T, data string) (releaseNote, map[string]string) {
 	t.Helper()
 	f, err := os.Open(releaseSample)
@@ -97,7 +97,7 @@ func restoreTo(t *testing.T, dir string, c *config.Config) {
 	}
 }
 
-// TestUpgradeFromTheLastRelease opens what the last release wrote, and uses it.
+// TestUpgradeFromTheLastRelease opens and uses the data directory of the last release.
 func TestUpgradeFromTheLastRelease(t *testing.T) {
 	c := testConfig(t, "git.allowedRoots="+t.TempDir())
 	note, _ := unpackRelease(t, c.Data)
@@ -105,9 +105,9 @@ func TestUpgradeFromTheLastRelease(t *testing.T) {
 	equalToLog(t, c)
 }
 
-// TestRollBackByTheBackup restores a backup that this release made of the directory of
-// the last one before the upgrade: log, objects and secret are, byte for byte, those
-// that the last release wrote, so it goes on with them; and so does this one.
+// TestRollBackByTheBackup restores a backup that this release made of the last release's
+// directory before the upgrade. Log, objects and secret equal those of the last release,
+// byte for byte, so both releases can continue with them.
 func TestRollBackByTheBackup(t *testing.T) {
 	c := testConfig(t)
 	note, files := unpackRelease(t, c.Data)
@@ -133,8 +133,8 @@ func TestRollBackByTheBackup(t *testing.T) {
 	useUpgraded(t, restored, note)
 }
 
-// TestRestoreOfAnUpgradedDirectory backs up what this release has written since the
-// upgrade, and restores that: nothing of it is lost.
+// TestRestoreOfAnUpgradedDirectory backs up and restores a directory after this release
+// has written to it: nothing is lost.
 func TestRestoreOfAnUpgradedDirectory(t *testing.T) {
 	g := newGitRepository(t, "orchard")
 	head := g.commitFiles("apple.go", "package orchard // russet\n")
@@ -161,7 +161,7 @@ func TestRestoreOfAnUpgradedDirectory(t *testing.T) {
 	})
 }
 
-// useUpgraded runs a server on what the last release wrote, and stops it.
+// useUpgraded runs and stops a server on the data directory of the last release.
 func useUpgraded(t *testing.T, c *config.Config, note releaseNote) {
 	t.Run("use", func(t *testing.T) {
 		s := runServer(t, c)
@@ -170,7 +170,7 @@ func useUpgraded(t *testing.T, c *config.Config, note releaseNote) {
 			wantMatches(t, s, note.Key, word, want)
 		}
 		wantMatches(t, s, "", "teapot", 1)
-		wantMatches(t, s, "", "buzzword", 0) // the decision that its repository is private
+		wantMatches(t, s, "", "buzzword", 0) // a decision made this repository private
 		status, body := postWith(t, s, "", "/api/auth/sign_in", fmt.Sprintf(`{"email":%q,"password":%q}`, note.Email, note.Password))
 		if status != http.StatusOK {
 			t.Errorf("sign in: %d %s", status, body)

@@ -16,13 +16,13 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/codehosts"
 )
 
-// Reload says how a running server reads its settings again.
+// Reload describes how a running server reloads its settings.
 type Reload struct {
 	// Signals receives a value for each requested reload.
 	Signals <-chan os.Signal
-	// Load reads and checks the settings, with warnings.
+	// Load reads and checks the settings. It also returns warnings.
 	Load func() (config.Config, []string, error)
-	// Level is that of the logger.
+	// Level is the level of the logger.
 	Level *slog.LevelVar
 }
 
@@ -30,15 +30,15 @@ type Reload struct {
 type reloader struct {
 	s *Server
 	Reload
-	// running are the settings in effect, connections those with their secrets,
-	// which may change while the settings that refer to them stay.
+	// running holds the settings in effect. connections holds their connections with
+	// secrets: a secret may change while the settings that refer to it stay the same.
 	running     config.Config
 	connections codehosts.Connections
 	success     prometheus.Gauge
 	time        prometheus.Gauge
 }
 
-// newReloader returns the reloader of s, which has opened what it changes.
+// newReloader returns the reloader of s. All parts that it changes must be open.
 func newReloader(s *Server) *reloader {
 	r := &reloader{
 		s: s, running: *s.o.Config, connections: s.connections,
@@ -60,11 +60,11 @@ func newReloader(s *Server) *reloader {
 	return r
 }
 
-// Run reloads at each signal, until ctx ends.
+// Run reloads the settings at each signal, until ctx ends.
 func (r *reloader) Run(ctx context.Context) error {
 	for {
 		select {
-		case <-r.Signals: // nil, without Options.Reload: never
+		case <-r.Signals: // nil without Options.Reload, so it blocks
 			r.reloadSettings()
 		case <-ctx.Done():
 			return nil
@@ -72,8 +72,8 @@ func (r *reloader) Run(ctx context.Context) error {
 	}
 }
 
-// reloadSettings reads the settings, applies all that can change while the server runs, or
-// none, and logs the result in one line.
+// reloadSettings reads the settings and logs the result in one line. It applies
+// everything that can change while the server runs, or nothing if there is an error.
 func (r *reloader) reloadSettings() {
 	changed, restart, err := r.applySettings()
 	if err != nil {
@@ -110,13 +110,13 @@ func (r *reloader) applySettings() (changed, restart []string, err error) {
 	}
 	const setting = "connections"
 	if !reflect.DeepEqual(connections, r.connections) && !slices.Contains(changed, setting) {
-		changed = append(changed, setting) // a file with a secret has another content
+		changed = append(changed, setting) // the content of a secret file has changed
 	}
 	apps, err := r.s.codeHosts.OpenInstallations(&next)
 	if err != nil {
 		return nil, nil, err
 	}
-	// The only step that changes something and can fail comes first.
+	// This is the only step that changes something and can fail, so it comes first.
 	if r.s.receiver != nil {
 		if err := r.s.receiver.SetConnections(connections.Hooked); err != nil {
 			return nil, nil, fmt.Errorf("connections: %w", err)

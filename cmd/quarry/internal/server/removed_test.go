@@ -13,10 +13,10 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/boot"
 )
 
-// TestTextOfRemovedRepositoryIsGone removes a repository that shares a partition, and
-// segments, with another one: within pipeline.purgeAfter no file of the data directory
-// has its text, that of its former commits included, and neither has the version of the
-// projections before the live one.
+// TestTextOfRemovedRepositoryIsGone removes a repository that shares a partition and
+// segments with another one. Within pipeline.purgeAfter, no file of the data directory
+// contains its text or the text of its former commits, and neither does the previous
+// version of the projections.
 func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 	const was, is, kept = "formercanaryqzjxkv", "presentcanarywqzjx", "keptcanaryvkxqjz"
 	removed, stays := newGitRepository(t, "removed"), newGitRepository(t, "stays")
@@ -76,7 +76,7 @@ func TestTextOfRemovedRepositoryIsGone(t *testing.T) {
 	}
 }
 
-// TestTextOfRemovedBranchIsGone deletes a branch that is indexed.
+// TestTextOfRemovedBranchIsGone deletes an indexed branch.
 func TestTextOfRemovedBranchIsGone(t *testing.T) {
 	const word = "branchcanaryqzjxkvw"
 	g := newGitRepository(t, "branches", "side")

@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
-// repairRequests returns the refs that were requested, in their order.
+// repairRequests returns the requested refs, in order.
 func repairRequests(t *testing.T, s *Server) (refs []string) {
 	t.Helper()
 	for _, rec := range recordsOf(t, s, event.TopicEvents) {
@@ -34,9 +34,9 @@ func repairRequests(t *testing.T, s *Server) (refs []string) {
 	return refs
 }
 
-// TestRepairRequests removes all segments and rebuilds, in a process without
-// workers: every ref that lacks text is requested once, in the second check, and
-// again after a while if that was handled and did not help.
+// TestRepairRequests removes all segments and rebuilds, in a process without workers.
+// Every ref that lacks text is requested once, in the second check, and again after a
+// while if the request was handled but did not help.
 func TestRepairRequests(t *testing.T) {
 	g := newGitRepository(t, "anvil", "release/*")
 	last := g.commitFiles("a.txt", "alpha\n", "b.txt", "beta\n")
@@ -57,7 +57,7 @@ func TestRepairRequests(t *testing.T) {
 		Now:     func() time.Time { return clock },
 		Applied: func(context.Context, int32) (event.Offset, error) { return applied, nil },
 	})
-	live.Reindexer = nil // r looks instead
+	live.Reindexer = nil // r checks instead
 	run(t, s)
 	<-live.Runner.CaughtUp()
 	if v := live.Places.Acquire(); v.UnheldCount() != 2 {
@@ -66,11 +66,11 @@ func TestRepairRequests(t *testing.T) {
 	} else {
 		v.Release()
 	}
-	const minRepairWait = 5 * time.Minute // that of repair.Reindexer
+	const minRepairWait = 5 * time.Minute // same as in repair.Reindexer
 	for _, step := range []struct {
 		what  string
 		do    func()
-		asked int // in all
+		asked int // total number of requests
 	}{
 		{"the first look, which a merge may explain", func() {}, 0},
 		{"the second look", func() {}, 2},
@@ -92,9 +92,9 @@ func TestRepairRequests(t *testing.T) {
 	}
 }
 
-// TestRepairOfHiddenDocuments loses the text of a file that no ref shows: the branch
-// was derived from the default branch before that changed the file, and has the file
-// with another content. Found by the chaos suite: it counted as missing forever.
+// TestRepairOfHiddenDocuments loses the text of a file that no ref shows: the branch was
+// created before the default branch changed the file, and contains other text. The chaos
+// suite found that it counted as missing forever.
 func TestRepairOfHiddenDocuments(t *testing.T) {
 	g := newGitRepository(t, "anvil", "release/*")
 	first := g.commitFiles("same.txt", "alpha\n")

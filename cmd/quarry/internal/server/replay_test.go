@@ -18,7 +18,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
-// searchLines returns what a search finds: "path: content", in order.
+// searchLines returns the results of a search in order, as "path: content".
 func searchLines(s *Server, query string) ([]string, error) {
 	body := fmt.Sprintf(`{"query":%q,"matches":10000}`, query)
 	response, err := http.Post(s.URL()+"/api/search", "application/json", strings.NewReader(body))
@@ -57,7 +57,8 @@ func mustAsk(t *testing.T, s *Server, query string) []string {
 	return found
 }
 
-// replayToEnd does a replay, or a roll back, through the API and waits for its end.
+// replayToEnd starts a replay or a rollback through the API and waits until it has
+// succeeded.
 func replayToEnd(t *testing.T, s *Server, path, body string) replay.Replay {
 	t.Helper()
 	last := replayEnd(t, s, path, body)
@@ -67,7 +68,7 @@ func replayToEnd(t *testing.T, s *Server, path, body string) replay.Replay {
 	return last
 }
 
-// replayEnd does a replay and returns how it ended.
+// replayEnd runs a replay and returns its final state.
 func replayEnd(t *testing.T, s *Server, path, body string) replay.Replay {
 	t.Helper()
 	var begun replay.Replay
@@ -89,7 +90,7 @@ func replayEnd(t *testing.T, s *Server, path, body string) replay.Replay {
 
 func (s *Server) liveVersionName() string { return filepath.Base(s.versions.Live().Store.Dir()) }
 
-// push commits and waits until it can be found.
+// pushAndAwait commits and waits until the commit is searchable.
 func (s *Server) pushAndAwait(t *testing.T, g *gitRepository, pairs ...string) event.Position {
 	t.Helper()
 	commit := g.commitFiles(pairs...)
@@ -101,8 +102,8 @@ func (s *Server) pushAndAwait(t *testing.T, g *gitRepository, pairs ...string) e
 	return at
 }
 
-// TestReplayOfARunningServer builds versions while searches and pushes go on:
-// every search is answered, none with less than was there when it began.
+// TestReplayOfARunningServer builds versions while searches and pushes continue: every
+// search is answered, and finds at least what existed when it began.
 func TestReplayOfARunningServer(t *testing.T) {
 	g := newGitRepository(t, "kazoo")
 	first := g.commitFiles("a.go", "package kazoo\n")
@@ -163,8 +164,8 @@ func dropObjects(t *testing.T, s *Server) {
 	}
 }
 
-// TestReplayRefusals shows which replays are refused, and that a canceled replay
-// leaves nothing behind.
+// TestReplayRefusals checks which replays are refused, and that a canceled replay leaves
+// no files.
 func TestReplayRefusals(t *testing.T) {
 	s := runServer(t, testConfig(t))
 	for body, part := range map[string]string{

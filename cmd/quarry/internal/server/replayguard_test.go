@@ -32,9 +32,10 @@ func objectsOf(t *testing.T, dir, pattern string) map[string]string {
 	return objects
 }
 
-// TestReplayKeepsTheLastCopy removes the segment store below live projections and
-// replays, with the server stopped: segments come back byte by byte from the
-// projections. Manifests cannot, so the replay is refused, but with force.
+// TestReplayKeepsTheLastCopy removes the segment store while the projections stay, and
+// replays with the server stopped. Segments are restored byte for byte from the
+// projections. Manifests cannot be restored, so the replay is refused unless it is
+// forced.
 func TestReplayKeepsTheLastCopy(t *testing.T) {
 	w := newLossWorld(t, true)
 	w.stopServer()
@@ -59,7 +60,7 @@ func TestReplayKeepsTheLastCopy(t *testing.T) {
 		t.Errorf("%d segments are as they were before, want %d", len(got), len(segments))
 	}
 	w.startServer()
-	w.checkConsistency("after a replay that was refused") // the live version still has it all, and what a rebuild lacks is indexed again
+	w.checkConsistency("after a replay that was refused") // the live version is still complete, and what a rebuild lacks is indexed again
 	w.stopServer()
 	if err := replay(false); err != nil {
 		t.Errorf("a replay after that: %v", err)

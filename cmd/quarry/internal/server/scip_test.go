@@ -17,8 +17,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// decodeAnswer sends a request as the operator, and decodes the answer into v if it has the
-// wanted status.
+// decodeAnswer sends a request as the operator, and decodes the response into v if it has
+// the expected status.
 func (s *Server) decodeAnswer(t testing.TB, method, path, body string, status int, v any) {
 	t.Helper()
 	got, answer := s.asOperator(t, method, path, body, "scip")
@@ -30,7 +30,7 @@ func (s *Server) decodeAnswer(t testing.TB, method, path, body string, status in
 	}
 }
 
-// uploadScip uploads an index of a commit.
+// uploadScip uploads an index for a commit.
 func (s *Server) uploadScip(t testing.TB, g *gitRepository, commit code.CommitID, index []byte) wire.ScipUpload {
 	t.Helper()
 	var out wire.ScipUpload
@@ -38,7 +38,7 @@ func (s *Server) uploadScip(t testing.TB, g *gitRepository, commit code.CommitID
 	return out
 }
 
-// find returns the matches at a position as "file:line" with a '!' for precise ones.
+// find returns the matches at a position as "file:line", with a '!' after precise ones.
 func (s *Server) find(t testing.TB, operation, symbol string, g *gitRepository, path string, line int) string {
 	t.Helper()
 	body := fmt.Sprintf(`{"symbolName":%q,"position":{"repoName":%q,"path":%q,"lineNumber":%d}}`, symbol, g.Name, path, line)
@@ -63,7 +63,8 @@ const (
 	boiler    = "scip-go gomod example.com/pot v1 `pot`/Boiler#Boil()."
 )
 
-// boilSources are files in which two methods have one name, and the index of them.
+// boilSources returns files in which two methods have the same name, and an index of
+// them.
 func boilSources() (pairs []string, index []byte) {
 	occurrence := func(symbol string, roles, line, start, end uint64) sciptest.Message {
 		return sciptest.Message{}.Part(2, sciptest.NewOccurrence(symbol, roles, line, start, end))
@@ -81,7 +82,7 @@ func boilSources() (pairs []string, index []byte) {
 	return pairs, index
 }
 
-// TestPreciseIndex uploads an index, asks at its commit and at a later one, replays, and
+// TestPreciseIndex uploads an index, queries its commit and a later one, replays, and
 // erases the repository.
 func TestPreciseIndex(t *testing.T) {
 	g := newGitRepository(t, "pot")
@@ -152,8 +153,8 @@ func TestPreciseIndex(t *testing.T) {
 	}
 }
 
-// TestPreciseIndexGoes takes the indexes of a repository away with an erasure of a path, and
-// with its removal.
+// TestPreciseIndexGoes checks that indexes are deleted when a path is erased and when the
+// repository is removed.
 func TestPreciseIndexGoes(t *testing.T) {
 	g := newGitRepository(t, "pot")
 	pairs, index := boilSources()
@@ -199,7 +200,8 @@ func TestPreciseIndexGoes(t *testing.T) {
 	}
 }
 
-// TestPreciseIndexIsRefused says why, and keeps nothing.
+// TestPreciseIndexIsRefused checks the reason of each refusal, and that nothing is
+// stored.
 func TestPreciseIndexIsRefused(t *testing.T) {
 	g := newGitRepository(t, "pot")
 	pairs, index := boilSources()
@@ -230,7 +232,7 @@ func TestPreciseIndexIsRefused(t *testing.T) {
 	if len(listed.Uploads) > 0 {
 		t.Errorf("listed %+v", listed)
 	}
-	// It is larger than any other body may be.
+	// The upload is larger than any other body may be.
 	large := append(index, bytes.Repeat(sciptest.Message{}.Text(15, strings.Repeat("x", 1<<20)), 4)...)
 	s.uploadScip(t, g, commit, large)
 }

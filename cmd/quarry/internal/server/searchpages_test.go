@@ -9,7 +9,7 @@ import (
 )
 
 // TestSearchPagesShowWhatTheAPIShows searches on pages in every role: a hidden repository
-// is in no result, count or facet, and not on the first page.
+// appears in no result, count or facet, and not on the first page.
 func TestSearchPagesShowWhatTheAPIShows(t *testing.T) {
 	hidden, public := writeSecret(t, "qzpriv"), writeSecret(t, "qzpub")
 	w := newSeenWorld(t, map[string]*written{"qzpriv": hidden, "qzpub": public}, "qzpriv", "qzpub")

@@ -17,27 +17,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi"
 )
 
-// A seenRow says how to ask for an operation about a repository.
+// A seenRow describes how to call an operation about a repository.
 type seenRow struct {
-	// path and body ask; body may be nil.
+	// path and body build the request. body may be nil.
 	path func(s *secret) string
 	body func(s *secret) string
-	// status is that of a permitted caller, 0: any that is not a refusal.
+	// status is the expected status for a permitted caller. 0 allows any status that is
+	// not a refusal.
 	status int
-	// about says that there is nothing to answer without the repository.
+	// about is set if the response exists only if the caller may see the repository.
 	about bool
-	// changes says that a permitted caller must not run it here: they request an
-	// object that does not exist instead.
+	// changes is set if a permitted caller must not run the operation here. They request
+	// an object that does not exist instead.
 	changes bool
-	// account says that the answer is about users, and any status will do for those
-	// who are not refused by what the operation needs.
+	// account is set if the response is about users. Any status is accepted for callers
+	// who have the required access.
 	account bool
 }
 
 func fixedPath(path string) func(*secret) string { return func(*secret) string { return path } }
 
-// fillTemplate fills a path or body: {name}, {id}, {number}, {path}, {branch}, {head}, {old} and
-// {mark} are what they say.
+// fillTemplate returns a function that replaces {name}, {id}, {number}, {path}, {branch},
+// {head}, {old} and {mark} in a path or body.
 func fillTemplate(text string) func(*secret) string {
 	return func(s *secret) string {
 		return strings.NewReplacer("{name}", s.name, "{id}", s.id.String(), "{number}", fmt.Sprint(s.number), "{path}", s.filePath(), "{branch}", s.branchName(),
@@ -45,12 +46,12 @@ func fillTemplate(text string) func(*secret) string {
 	}
 }
 
-// seenRows has every operation of the API. A new one needs a row: what may it
-// reveal of a repository that the caller may not see?
+// seenRows contains every operation of the API. A new operation needs a row, so that its
+// author asks what it may reveal of a repository that the caller may not see.
 var seenRows = map[string]seenRow{
 	"POST /api/search":                                  {path: fixedPath("/api/search"), body: fillTemplate(`{"query":"{mark}word or common rev:*","matches":100,"explain":true,"whole":true,"facets":true}`), status: 200},
 	"POST /api/stream_search":                           {path: fixedPath("/api/stream_search"), body: fillTemplate(`{"query":"{mark}word or sharedtext","matches":100,"facets":true}`), status: 200},
-	"GET /api/events":                                   {path: fixedPath("/api/events"), status: 200}, // and TestEventsAsEveryRole
+	"GET /api/events":                                   {path: fixedPath("/api/events"), status: 200}, // see also TestEventsAsEveryRole
 	"GET /api/find_files":                               {path: fillTemplate("/api/find_files?query=main&repo={name}"), status: 200},
 	"GET /api/symbols":                                  {path: fillTemplate("/api/symbols?repo={name}"), about: true, status: 200},
 	"POST /api/find_definitions":                        {path: fixedPath("/api/find_definitions"), body: fillTemplate(`{"symbolName":"{mark}Symbol","repoName":"{name}"}`), status: 200},
@@ -151,7 +152,7 @@ func toolCall(tool, arguments string) func(*secret) string {
 // atCommon is the position of a symbol that the precise index of every secret defines.
 const atCommon = `{"symbolName":"common","position":{"repoName":"{name}","path":"shared.go","lineNumber":3}}`
 
-// moreRows are further ways to ask, which each have an operation above.
+// moreRows are more requests to operations that are listed above.
 var moreRows = []seenRow{
 	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"{mark}word","matches":10,"explain":true}`), status: 200},
 	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"sharedtext","matches":1,"explain":true}`), status: 200},
@@ -228,7 +229,8 @@ func operationScopes(t *testing.T) map[string]string {
 	return out
 }
 
-// expectedRefusal is the status of a role that may not call an operation, 0 for others.
+// expectedRefusal returns the status for a role that may not call an operation, or 0 if
+// it may.
 func (x *role) expectedRefusal(access, path string) int {
 	p := x.principal
 	if access == "open" {
@@ -255,10 +257,10 @@ func (x *role) expectedRefusal(access, path string) int {
 	return 0
 }
 
-// TestEveryOperationAsEveryRole calls every operation, for every repository, in
-// every role. The statuses are those of a model; no response has a word, number or
-// hash of a repository that does not exist for the caller; and the response about
-// such a one is that for a repository that does not exist at all.
+// TestEveryOperationAsEveryRole calls every operation, for every repository, in every
+// role. The statuses must equal those of a model. No response may contain a word, number
+// or hash of a repository that the caller may not see, and the response about such a
+// repository must equal that for a repository that does not exist.
 func TestEveryOperationAsEveryRole(t *testing.T) {
 	repositories := map[string]*written{}
 	for _, mark := range marks {
@@ -327,14 +329,14 @@ func (w *seenWorld) checkRow(name, access string, row seenRow) {
 	}
 }
 
-// advice matches the suggestions for a misspelled name: names near it that the
-// caller may see. tells has checked them.
+// advice matches the suggestions for a misspelled name: similar names that the caller may
+// see. findLeak has checked them.
 var advice = regexp.MustCompile(`; did you mean [^?"]*\?`)
 
 func cutAdvice(answer string) string { return advice.ReplaceAllString(answer, "") }
 
-// requestRow calls the operation of a row for a repository; the answer is without the
-// parts that were sent.
+// requestRow calls the operation of a row for a repository. It removes the values that
+// were sent from the returned answer.
 func (w *seenWorld) requestRow(x *role, method string, row *seenRow, s *secret) (rec *httptest.ResponseRecorder, answer string) {
 	body := ""
 	if row.body != nil {
@@ -352,7 +354,7 @@ func (w *seenWorld) requestRow(x *role, method string, row *seenRow, s *secret) 
 		sent = nil
 	}
 	if row.account && x.principal != nil {
-		// Who made a key knows the numbers of the repositories that it was made for.
+		// The creator of a key knows the numbers of its repositories.
 		for id := range x.principal.Repositories {
 			sent = append(sent, id.String())
 		}
@@ -360,8 +362,8 @@ func (w *seenWorld) requestRow(x *role, method string, row *seenRow, s *secret) 
 	return rec, visibleResponse(rec, sent...)
 }
 
-// findLeak returns what an answer reveals of a repository that does not exist for the
-// caller.
+// findLeak returns a text in an answer that reveals a repository that the caller may not
+// see.
 func (w *seenWorld) findLeak(x *role, answer string) string {
 	answer = strings.ToLower(answer)
 	for mark, s := range w.secrets {
@@ -382,11 +384,11 @@ func (w *seenWorld) findLeak(x *role, answer string) string {
 	return ""
 }
 
-// TestNothingIsMissed compares the answers to a caller who may see one repository
-// of many with those to an owner where that repository is the only one: member by
-// member, except for times and for what is left out on purpose (docs/api.md,
-// docs/accounts.md). The
-// others were there first, among them a fork, which has all its files.
+// TestNothingIsMissed compares the answers to a caller who may see one of many
+// repositories with the answers to an owner of a server with only that repository. Every
+// member must be equal, except for times and for members that are omitted on purpose
+// (docs/api.md, docs/accounts.md). The other repositories were registered first, among
+// them a fork that contains all files of the visible one.
 func TestNothingIsMissed(t *testing.T) {
 	repositories := map[string]*written{}
 	for _, mark := range marks {
@@ -429,38 +431,41 @@ func TestNothingIsMissed(t *testing.T) {
 	}
 }
 
-// withoutNumber replaces the number of a repository: numbers are counted (docs/adr/0018).
+// withoutNumber replaces the number of a repository, since numbers depend on the order of
+// registration (docs/adr/0018).
 func withoutNumber(answer string, n code.RepositoryNumber) string {
 	return regexp.MustCompile(fmt.Sprintf(`((?i:"|repo|repository)(?i:id)\\*"?:|repository |/api/repos/)%d\b`, n)).ReplaceAllString(answer, "${1}0")
 }
 
-// concealed are the members that are zero, or missing, for callers who may not see
-// all.
+// concealed lists the members that are zero or missing for callers who may not see
+// everything.
 var concealed = map[string]bool{
 	"filesSkipped": true, "contentBytesLoaded": true, "indexBytesLoaded": true, "shardFilesConsidered": true, "filesConsidered": true,
 	"filesLoaded": true, "shardsScanned": true, "shardsSkipped": true, "shardsSkippedFilter": true, "ngramMatches": true, "ngramLookups": true,
 	"regexpsConsidered": true, "appliedPosition": true,
 }
 
-// counted finds one of them that says something.
+// counted matches a concealed member that is not empty.
 var counted = func() *regexp.Regexp {
 	names := slices.Sorted(maps.Keys(concealed))
 	return regexp.MustCompile(`"(` + strings.Join(names, "|") + `)":(\{|\[\{|[1-9]).{0,80}`)
 }()
 
-// times are members that are never the same.
+// times lists the members that differ in every answer.
 var times = map[string]bool{
 	"duration": true, "wait": true, "matchTreeConstruction": true, "matchTreeSearch": true, "stages": true, "indexedAt": true, "receivedAt": true, "lagSeconds": true, "staleSeconds": true,
 	"reconciliation": true, "segments": true, "score": true, "reasons": true, "micros": true, "uploadedAt": true,
 }
 
-// eventPosition is a position of the event stream: encrypted, so no two are the same.
+// eventPosition matches a position of the event stream. Positions are encrypted, so no
+// two are equal.
 var eventPosition = regexp.MustCompile(`(id: |"position":")[\w-]{40,}`)
 
-// withoutTimes parses each JSON document of an answer, without what may differ.
+// withoutTimes parses each JSON document of an answer and removes the members that may
+// differ.
 func withoutTimes(t *testing.T, answer string) any {
 	t.Helper()
-	answer = regexp.MustCompile(`"indexedAt\\":\\"[^"]*"`).ReplaceAllString(answer, "") // in the text of a tool
+	answer = regexp.MustCompile(`"indexedAt\\":\\"[^"]*"`).ReplaceAllString(answer, "") // in the text result of a tool
 	answer = eventPosition.ReplaceAllString(answer, "$1")
 	var out []any
 	for line := range strings.Lines(answer) {

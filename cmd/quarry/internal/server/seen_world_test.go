@@ -27,7 +27,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A secret is a repository all of whose words have a mark: name, paths, contents,
+// A secret is a repository whose words all contain its mark: name, paths, contents,
 // symbols, authors, messages, branches, connection and pages.
 type secret struct {
 	mark   string
@@ -41,16 +41,16 @@ type secret struct {
 func (s *secret) filePath() string   { return s.mark + "dir/" + s.mark + "file.go" }
 func (s *secret) branchName() string { return s.mark + "branch" }
 
-// noSecret is named like a secret, and is nowhere.
+// noSecret returns a repository with a similar name that does not exist.
 func noSecret(like *secret) *secret {
-	mark := like.mark[:3] + strings.Repeat("x", len(like.mark)-3) // as near to other names
+	mark := like.mark[:3] + strings.Repeat("x", len(like.mark)-3) // as similar to other names
 	id := strings.Repeat("8", len(like.id.String()))
 	n, _ := strconv.ParseUint(id, 10, 64)
 	commit := func(c code.CommitID) code.CommitID { return code.CommitID(strings.Repeat("7", len(c))) }
 	return &secret{mark: mark, id: code.RepositoryID(n), number: 9, name: strings.ReplaceAll(like.name, like.mark, mark), head: commit(like.head), old: commit(like.old)}
 }
 
-// written is a secret on disk.
+// written is a secret that exists on disk.
 type written struct {
 	*gitRepository
 	secret
@@ -70,8 +70,8 @@ func writeSecret(t *testing.T, mark string) *written {
 	return &written{g, secret{mark: mark, id: g.ID, name: g.Name, head: head, old: code.CommitID(old)}}
 }
 
-// writeFork returns a hidden fork of a secret: its history, followed by a commit
-// that adds files and leaves those of the secret as they are.
+// writeFork creates a hidden fork of a secret: its history, followed by a commit that
+// adds files and changes none of the others.
 func writeFork(t *testing.T, of *written) *written {
 	f := writeSecret(t, "qzfork")
 	f.runGitCommand("fetch", "--quiet", of.dir, "main")
@@ -82,8 +82,8 @@ func writeFork(t *testing.T, of *written) *written {
 	return f
 }
 
-// indexCommon returns a precise index in which every secret defines the same symbol, and
-// describes it with its mark.
+// indexCommon returns a precise index in which every secret defines the same symbol. The
+// description of the symbol contains the mark.
 func (w *written) indexCommon() []byte {
 	const common = "scip-go gomod example.com/shared v1 `shared`/common()."
 	return sciptest.NewIndex("scip-go").Part(2, sciptest.NewDocument("shared.go",
@@ -98,8 +98,8 @@ type role struct {
 	sees      []string        // marks
 }
 
-// Marks: qzpub is public, qzint internal, qzpriv private and names the user
-// "named", qzhid private without named users.
+// marks are the marks of the repositories: qzpub is public, qzint internal, qzpriv
+// private with the user "named", qzhid private without named users.
 var marks = []string{"qzpub", "qzint", "qzpriv", "qzhid"}
 
 func everyRole(ids map[string]code.RepositoryID) []role {
@@ -134,7 +134,7 @@ func everyRole(ids map[string]code.RepositoryID) []role {
 	}
 }
 
-// roleGate is auth.Service except that a header selects the caller.
+// roleGate is auth.Service, except that a header selects the caller.
 type roleGate struct {
 	*auth.Service
 	roles []role
@@ -148,7 +148,7 @@ func (g *roleGate) Authenticate(r *http.Request) (*auth.Principal, error) {
 	return g.roles[i].principal, nil
 }
 
-// decisions is a directory of users without anything.
+// decisions is a directory of users that contains nothing else.
 type decisions struct {
 	auth.Directory
 	access map[code.RepositoryID]*account.Access
@@ -175,14 +175,14 @@ func (d *decisions) User(id account.UserID) (*account.User, bool) {
 	return &account.User{ID: id, Role: role, State: account.StateActive}, id != "x"
 }
 
-// namedPictures has a picture with the name of the repository for each.
+// namedPictures returns for each repository a picture that contains its name.
 type namedPictures struct{}
 
 func (namedPictures) Load(_ context.Context, r *code.Repository) (body []byte, contentType string, err error) {
 	return []byte("GIF89a" + r.Name), "image/gif", nil
 }
 
-// noAppender appends nothing.
+// noAppender discards all events.
 type noAppender struct{}
 
 func (noAppender) Append(context.Context, ...event.Event) (event.Position, error) {
@@ -200,7 +200,7 @@ type seenWorld struct {
 	events string
 }
 
-// newSeenWorld has the repositories of some marks, registered in their order.
+// newSeenWorld registers the repositories with the given marks, in that order.
 func newSeenWorld(t *testing.T, repositories map[string]*written, present ...string) *seenWorld {
 	t.Helper()
 	var roots []string
@@ -263,7 +263,7 @@ func newSeenWorld(t *testing.T, repositories map[string]*written, present ...str
 	return w
 }
 
-// sendRequest sends a request; path has its query escaped already.
+// sendRequest sends a request. The query in path must be escaped.
 func (w *seenWorld) sendRequest(as, method, path, body string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://127.0.0.1"+path, strings.NewReader(body))
 	r.Header.Set("Authorization", as)
@@ -276,10 +276,10 @@ func (w *seenWorld) sendRequest(as, method, path, body string) *httptest.Respons
 	return rec
 }
 
-// sendPageRequest asks for a page.
+// sendPageRequest requests a page.
 func (w *seenWorld) sendPageRequest(as, accept, address string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest("GET", "http://127.0.0.1"+address, nil)
-	r.Header.Set("Authorization", as) // pages send it to the API
+	r.Header.Set("Authorization", as) // pages pass it to the API
 	r.Header.Set("X-Request-Id", "test")
 	r.Header.Set("Accept", accept)
 	rec := httptest.NewRecorder()
@@ -287,7 +287,8 @@ func (w *seenWorld) sendPageRequest(as, accept, address string) *httptest.Respon
 	return rec
 }
 
-// visibleResponse returns all of an answer that a client sees, but what it sent itself.
+// visibleResponse returns everything in a response that a client sees, without the texts
+// that it sent.
 func visibleResponse(rec *httptest.ResponseRecorder, sent ...string) string {
 	var b strings.Builder
 	fmt.Fprintln(&b, rec.Code)

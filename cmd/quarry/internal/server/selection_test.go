@@ -9,8 +9,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// TestRegistrationSaysWhichRefsAreSelected registers a repository with a glob and one that
-// matches nothing. The answer says so before anything is fetched.
+// TestRegistrationSaysWhichRefsAreSelected registers a repository with a glob that
+// matches branches and one that matches none. The response reports the selection before
+// anything is fetched.
 func TestRegistrationSaysWhichRefsAreSelected(t *testing.T) {
 	g := newGitRepository(t, "kettle")
 	g.commitFiles("a.txt", "a\n")

@@ -47,37 +47,37 @@ import (
 	"github.com/quarrysearch/quarry/query/web"
 )
 
-// Options of Open. All are required unless they say otherwise.
+// Options are the options of Open. All are required unless noted otherwise.
 type Options struct {
 	Config *config.Config
 	Logger *slog.Logger
-	// Registerer takes the metrics of every part, Gatherer gives them to
+	// Registerer registers the metrics of every part. Gatherer collects them for
 	// Prometheus.
 	Registerer prometheus.Registerer
 	Gatherer   prometheus.Gatherer
-	// Version is what the API says.
+	// Version is the version that the API reports.
 	Version string
-	// Reload is not required: nil never reloads.
+	// Reload is optional; without it the server never reloads its settings.
 	Reload *Reload
-	// diskFull is called by a store that cannot write for want of space.
+	// diskFull is called when a store cannot write because the disk is full.
 	diskFull func()
-	// wrapLog puts a log around the one that was opened; tests set it.
+	// wrapLog wraps the opened log; tests set it.
 	wrapLog func(eventlog.Log) eventlog.Log
-	// standIns are nil but in the simulation.
+	// simulated is nil except in the simulation.
 	simulated *simulatedMachine
 }
 
-// standIns take the place of what a server has from its machine.
+// simulatedMachine replaces the parts of the machine that a server uses.
 type simulatedMachine struct {
 	// execute runs git commands.
 	execute mirror.Executor
-	// disk has the projections.
+	// disk stores the projections.
 	disk *store.Memory
-	// jitter draws waits.
+	// jitter varies the length of waits.
 	jitter func(time.Duration) time.Duration
 }
 
-// logOptions say how the log is opened.
+// logOptions returns the options with which the log is opened.
 func (o *Options) logOptions() logdriver.Options {
 	return logdriver.Options{Config: o.Config, Logger: o.Logger, Registerer: o.Registerer, DiskFull: o.diskFull}
 }
@@ -89,15 +89,15 @@ type Server struct {
 	disks     *diskspace.Guard
 	log       eventlog.Log
 	segments  *segmentstore.Directory
-	slots     *segment.Slots // of imports and merges
+	slots     *segment.Slots // shared by imports and merges
 	damage    *repair.Metrics
 	policy    mirror.Policy
 	codeHosts *codehosts.Hosts
-	// connections are those at the start.
+	// connections are the connections at the start.
 	connections codehosts.Connections
 	registrar   *registry.Registrar
 
-	// Of the role query.
+	// The following fields belong to the role query.
 	accounts     *accountrows.Rows
 	auth         *auth.Service
 	masterSecret secrets.Master
@@ -114,23 +114,23 @@ type Server struct {
 	repositories *registry.Catalog
 	precise      *precise.Store
 	api          *api.Server
-	apiOptions   api.Options // of api
-	// discovery finds the repositories of connections.
+	apiOptions   api.Options // options of api
+	// discovery discovers the repositories of connections.
 	discovery *discovery.Syncer
 	pictures  *pictures.Loader
-	// permissions reads the permissions of code hosts; hostRules say how they count.
+	// permissions reads the permissions of code hosts; hostRules defines how they count.
 	permissions  *permissions.Reader
 	hostRules    hostRules
 	connectivity *connections.Connectivity
 	// compactor is nil if merging is off.
 	compactor *compactor.Compactor
-	// Of the role pipeline.
+	// The following field belongs to the role pipeline.
 	pipeline *pipeline
-	// mirrors returns those of this process; tests replace it.
+	// mirrors returns the mirrors of this process; tests replace it.
 	mirrors func() *mirror.Mirrors
-	// Of the roles pipeline and query together.
+	// verifier needs the roles pipeline and query together.
 	verifier *verify.Verifier
-	// Of the role ingest.
+	// The following fields belong to the role ingest.
 	receiver *webhook.Receiver
 	backlog  *worker.Backlog
 
@@ -146,8 +146,8 @@ func newServer(o Options) *Server {
 	return s
 }
 
-// Open opens everything that the roles need and binds the addresses. The caller
-// calls Run and then Close; Close alone if there is no Run.
+// Open opens everything that the roles need and binds the addresses. The caller calls Run
+// and then Close, or only Close.
 func Open(ctx context.Context, o Options) (*Server, error) {
 	s := newServer(o)
 	if err := s.open(ctx); err != nil {
@@ -156,7 +156,7 @@ func Open(ctx context.Context, o Options) (*Server, error) {
 	return s, nil
 }
 
-// open opens the parts in the order in which they rely on each other.
+// open opens the parts in the order of their dependencies.
 func (s *Server) open(ctx context.Context) error {
 	stopWaiting := context.AfterFunc(ctx, func() {
 		if s.disks != nil {
@@ -174,10 +174,10 @@ func (s *Server) open(ctx context.Context) error {
 	return nil
 }
 
-// addCloser notes what Close has to close.
+// addCloser adds c to the closers that Close calls.
 func (s *Server) addCloser(c io.Closer) { s.closers = append(s.closers, c) }
 
-// openDirectory takes the data directory before anything in it is touched.
+// openDirectory locks the data directory before anything in it is changed.
 func (s *Server) openDirectory(context.Context) error {
 	directory, err := datadir.Lock(s.o.Config, s.o.Logger)
 	if err != nil {
@@ -199,7 +199,7 @@ func (s *Server) openListeners(context.Context) (err error) {
 	return nil
 }
 
-// openStores opens what every role needs.
+// openStores opens the stores that every role needs.
 func (s *Server) openStores(ctx context.Context) (err error) {
 	if err = s.openCodeHosts(); err != nil {
 		return err
@@ -265,7 +265,7 @@ func (s *Server) openReloader(context.Context) error {
 // URL returns the address of the API.
 func (s *Server) URL() string { return "http://" + s.listeners.main.Addr().String() }
 
-// publicURL returns the base of links in answers.
+// publicURL returns the base URL of links in responses.
 func (s *Server) publicURL() string {
 	if s.o.Config.PublicURL != "" {
 		return s.o.Config.PublicURL
@@ -273,15 +273,15 @@ func (s *Server) publicURL() string {
 	return s.URL()
 }
 
-// Run runs the parts until ctx ends or one fails. It stops them in reverse
-// order: requests end first, the projections last.
+// Run runs the parts until ctx ends or one fails. It stops them in reverse order:
+// requests end first, the projections last.
 func (s *Server) Run(ctx context.Context) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
-	group.Add("disk space", s.disks.Run) // the last to end: stores wait for space
+	group.Add("disk space", s.disks.Run) // ends last: stores wait for space
 	group.Add("permissions", s.files.Run)
 	group.Add("settings", s.reloader.Run)
 	if s.accounts != nil {
-		group.Add("accounts", s.accounts.Run) // the last to end: requests change them
+		group.Add("accounts", s.accounts.Run) // ends last: requests change the accounts
 		group.Add("audit log", s.recorder.Run)
 		group.Add("audit seals", s.sealer.Run)
 		group.Add("activity", s.auth.Run)
@@ -316,7 +316,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	if s.receiver != nil {
 		group.Add("backlog", s.backlog.Run)
-		group.Add("webhooks", s.receiver.Run) // ends behind the last request
+		group.Add("webhooks", s.receiver.Run) // ends after the last request
 	}
 	server := boot.NewHTTP(s.listeners.main, main, s.o.Logger)
 	if s.feed != nil {
@@ -326,8 +326,8 @@ func (s *Server) Run(ctx context.Context) error {
 	return errors.Join(group.Run(ctx), s.Close())
 }
 
-// Close closes what is open, the last first. Run calls it; a second call does
-// nothing.
+// Close closes everything that is open, in reverse order of opening. Run calls it; a
+// second call does nothing.
 func (s *Server) Close() error {
 	var errs []error
 	for len(s.closers) > 0 {
@@ -338,13 +338,13 @@ func (s *Server) Close() error {
 	return errors.Join(errs...)
 }
 
-// closer makes an io.Closer of a function.
+// closerFunc adapts a function to io.Closer.
 type closerFunc func()
 
 // Close implements io.Closer.
 func (c closerFunc) Close() error { c(); return nil }
 
-// scrubOptions say what is scrubbed of this process.
+// scrubOptions selects the files of this process that are scrubbed.
 func (s *Server) scrubOptions() repair.ScrubOptions {
 	o := repair.ScrubOptions{Log: s.log, Segments: s.segments, BytesPerSecond: int64(s.o.Config.Storage.ScrubBytesPerSecond), Metrics: s.damage, Logger: s.o.Logger}
 	if s.accounts != nil {

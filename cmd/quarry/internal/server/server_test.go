@@ -31,15 +31,15 @@ func testConfig(t testing.TB, set ...string) *config.Config {
 	return &c
 }
 
-// open opens a server that is closed at the end of the test.
+// open opens a server and closes it at the end of the test.
 func open(t testing.TB, c *config.Config, reg prometheus.Registerer, gather prometheus.Gatherer) *Server {
 	t.Helper()
 	var s *Server
 	waitUntil(t, func() (opened bool) {
 		var err error
 		s, err = Open(t.Context(), Options{Config: c, Logger: slog.New(slog.DiscardHandler), Registerer: reg, Gatherer: gather, Version: "test"})
-		// A process of git that another server in this process just starts has, until
-		// it executes git, the locks of all of them.
+		// When another server in this process starts git, the child process holds all
+		// locks until it executes git.
 		if err != nil && !errors.Is(err, boot.ErrHeld) {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func openOnly(t testing.TB, c *config.Config) *Server {
 	return open(t, c, registry, registry)
 }
 
-// runServer opens and runs a server until the test ends, which must be clean.
+// runServer opens a server and runs it until the test ends. It must end without an error.
 func runServer(t testing.TB, c *config.Config) *Server {
 	t.Helper()
 	s := openOnly(t, c)
@@ -74,7 +74,7 @@ func runServer(t testing.TB, c *config.Config) *Server {
 	return s
 }
 
-// run runs a server until the test ends, or until what it returns is called.
+// run runs a server until the test ends or stop is called.
 func run(t testing.TB, s *Server) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -184,8 +184,8 @@ func TestRegisterIsHeldToThePolicy(t *testing.T) {
 	}
 }
 
-// TestSearchOutOfTimeAnswersWithWhatItHas checks that the API waits longer than a
-// search takes: a search whose time is over is a partial answer, not a failure.
+// TestSearchOutOfTimeAnswersWithWhatItHas checks that the API waits longer than a search
+// takes: a search that reaches its time limit returns a partial result, not an error.
 func TestSearchOutOfTimeAnswersWithWhatItHas(t *testing.T) {
 	s := runServer(t, testConfig(t, "query.timeout=1ns"))
 	body := strings.NewReader(`{"query":"anything","matches":10}`)

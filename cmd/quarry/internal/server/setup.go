@@ -14,13 +14,14 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 )
 
-// pollOwner is how often a server without an owner looks whether there is one.
+// pollOwner is the interval at which a server without an owner checks whether there is
+// one.
 const pollOwner = time.Second
 
-// offerSetup writes the link that makes the first owner into a file that only the
-// user of the process may read, and logs the name of the file: logs are read by
-// more people, and kept in more places, than the data directory. The file is there
-// until there is an owner or the server stops, which ends the link.
+// offerSetup writes the link that creates the first owner to a file that only the user of
+// the process may read, and logs the name of the file. It does not log the link: logs are
+// read by more people, and kept in more places, than the data directory. The file exists
+// until there is an owner or the server stops, which invalidates the link.
 func (s *Server) offerSetup(ctx context.Context) error {
 	select {
 	case <-s.accounts.AccountsRunner().CaughtUp():
@@ -33,17 +34,17 @@ func (s *Server) offerSetup(ctx context.Context) error {
 	return boot.RunEvery(ctx, pollOwner, offer.updateFile)
 }
 
-// setupOffer is the file with the link.
+// setupOffer manages the file with the setup link.
 type setupOffer struct {
 	s       *Server
 	path    string
 	written bool
-	failed  bool // what is tried again is logged once
+	failed  bool // a failure that repeats is logged once
 	ended   bool
 }
 
-// updateFile writes the file while there is no owner, and removes it afterwards. There
-// may be one of a process that was killed.
+// updateFile writes the file while there is no owner, and removes it afterwards. A killed
+// process may have left such a file.
 func (o *setupOffer) updateFile(context.Context) {
 	value := o.s.auth.SetupValue()
 	switch {
@@ -73,7 +74,6 @@ func (o *setupOffer) writeFile(value string) {
 	o.s.o.Logger.Info("no owner yet: open the link in this file in a browser to create the owner", "path", path)
 }
 
-// removeFile removes the file.
 func (o *setupOffer) removeFile() {
 	if err := os.Remove(o.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.s.o.Logger.Warn("the link that created the owner is no longer valid, but its file cannot be removed", "error", err)

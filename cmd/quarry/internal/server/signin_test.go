@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/auditlog"
 )
 
-// A failed sign-in is one entry of the audit log, with where it came from and not
-// with what was typed.
+// TestFailedSignInsAreWrittenDown checks that a failed sign-in is one entry of the audit
+// log, with its address and without the typed text.
 func TestFailedSignInsAreWrittenDown(t *testing.T) {
 	s := runServer(t, testConfig(t))
 	from := account.Actor{Kind: account.ActorAnonymous, Address: "192.0.2.7"}

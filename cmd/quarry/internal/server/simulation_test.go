@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// These tests put a server's parts, from webhook to projections, into the world of
-// package simulation, where a seed decides the order of everything, and every
-// fault. A model (simulationmodel_test.go) says what must be true once the faults
-// have ended.
+// These tests run the parts of a server, from webhook to projections, in the world of
+// package simulation, where a seed determines the order of all steps and all faults. A
+// model (simulationmodel_test.go) defines what must be true once the faults have ended.
 
 const (
-	// simulationEvents is how many events CI simulates, simulationWorld how many at most
-	// happen in one world: a log read from its beginning is to stay short.
+	// simulationEvents is the number of events that CI simulates. simulationWorld bounds
+	// the events in one world, because a log that is read from its beginning must stay
+	// short.
 	simulationEvents = 12_000
 	simulationWorld  = 4_000
-	// simulationRound is how many events lie between two comparisons with the model.
+	// simulationRound is the number of events between two comparisons with the model.
 	simulationRound = 1500
 )
 
-// simulationSeed is the first seed of a run; QUARRY_SEED repeats one.
+// simulationSeed returns the first seed of a run; QUARRY_SEED repeats a run.
 func simulationSeed(t *testing.T) uint64 {
 	t.Helper()
 	if s := os.Getenv("QUARRY_SEED"); s != "" {
@@ -39,8 +39,8 @@ func simulationSeed(t *testing.T) uint64 {
 	return 1
 }
 
-// TestSimulation simulates worlds from QUARRY_SEED on until there were QUARRY_EVENTS
-// events. make simulate runs it for longer.
+// TestSimulation simulates worlds, starting at QUARRY_SEED, until QUARRY_EVENTS events
+// have happened. make simulate runs it for longer.
 func TestSimulation(t *testing.T) {
 	events := simulationEvents
 	if s := os.Getenv("QUARRY_EVENTS"); s != "" {
@@ -58,8 +58,8 @@ func TestSimulation(t *testing.T) {
 }
 
 // TestSimulationIsDeterministic checks that a seed repeats a run: of three runs, at least
-// two have the same trace. Now and then the Go scheduler interrupts a goroutine where the
-// order matters, on a busy machine in one of some twenty runs.
+// two must have the same trace. On a busy machine, in about one of twenty runs, the Go
+// scheduler interrupts a goroutine at a point where the order matters.
 func TestSimulationIsDeterministic(t *testing.T) {
 	seed, traces, repeated := simulationSeed(t), map[string]bool{}, false
 	for run := 0; run < 3 && !repeated; run++ {
@@ -75,11 +75,11 @@ func TestSimulationIsDeterministic(t *testing.T) {
 	}
 }
 
-// simulationTally counts what happened in worlds.
+// simulationTally counts the events of worlds.
 type simulationTally struct {
 	events, worlds, records, pushes, crashes, stops, losses int
 	simulated                                               time.Duration
-	trace                                                   string // of one world
+	trace                                                   string // trace of one world
 }
 
 func (s *simulationTally) add(o simulationTally) {
@@ -93,8 +93,8 @@ func (s *simulationTally) add(o simulationTally) {
 	s.simulated += o.simulated
 }
 
-// simulateWorld runs one world for so many events, on one processor, so that goroutines that
-// are ready run in the same order each time.
+// simulateWorld runs one world for the given number of events. It uses one processor, so
+// that goroutines that are ready always run in the same order.
 func simulateWorld(t *testing.T, seed uint64, events int) (tally simulationTally) {
 	t.Helper()
 	dir, err := os.MkdirTemp(memoryDirectory(t), "quarry-simulation-")
@@ -117,7 +117,7 @@ func simulateWorld(t *testing.T, seed uint64, events int) (tally simulationTally
 	return tally
 }
 
-// memoryDirectory returns a directory for mirrors and segments; in memory, if there is one.
+// memoryDirectory returns a directory for mirrors and segments, in memory if possible.
 func memoryDirectory(t *testing.T) string {
 	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
 		return "/dev/shm"
@@ -125,7 +125,8 @@ func memoryDirectory(t *testing.T) string {
 	return t.TempDir()
 }
 
-// runEvents lets the world go on for so many events, with a comparison after every round.
+// runEvents runs the world for the given number of events, and compares it with the model
+// after every round.
 func (w *simulatedWorld) runEvents(events int) error {
 	w.startServer()
 	for w.s.Events() < events {
@@ -139,7 +140,7 @@ func (w *simulatedWorld) runEvents(events int) error {
 	return nil
 }
 
-// runWithFaults lets so many events happen, faults among them.
+// runWithFaults runs the world with faults for the given number of events.
 func (w *simulatedWorld) runWithFaults(events int) error {
 	w.faults = true
 	for until := w.s.Events() + events; w.s.Events() < until; {
@@ -151,7 +152,7 @@ func (w *simulatedWorld) runWithFaults(events int) error {
 	return nil
 }
 
-// actRandomly does one thing that the seed chooses.
+// actRandomly performs one action that the seed chooses.
 func (w *simulatedWorld) actRandomly() {
 	w.endExpiredOutages()
 	rng := w.s.Rand
@@ -187,7 +188,8 @@ func (w *simulatedWorld) actRandomly() {
 	}
 }
 
-// loseDirectories loses, now and then, what may be deleted while the server is stopped.
+// loseDirectories sometimes removes directories that may be deleted while the server is
+// stopped.
 func (w *simulatedWorld) loseDirectories() {
 	for _, loss := range []struct {
 		name string
@@ -206,5 +208,5 @@ func (w *simulatedWorld) loseDirectories() {
 	}
 }
 
-// drawElement returns one of a list.
+// drawElement returns a random element of a list.
 func drawElement[T any](rng *rand.Rand, list []T) T { return list[rng.IntN(len(list))] }

@@ -15,11 +15,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
-// maxHealing is how long the server has, once the faults have ended, to make everything
-// as the model says.
+// maxHealing bounds the time that the server has, once the faults have ended, to match
+// the model.
 const maxHealing = 30 * time.Minute
 
-// awaitModel ends the faults and waits until the server is as the model says.
+// awaitModel ends the faults and waits until the server matches the model.
 func (w *simulatedWorld) awaitModel() error {
 	w.s.Note("settle")
 	w.faults = false
@@ -48,7 +48,7 @@ func (w *simulatedWorld) awaitModel() error {
 	}
 }
 
-// letterText says what a dead letter is about.
+// letterText describes the record of a dead letter.
 func letterText(letter event.Record) string {
 	text := ""
 	for _, h := range letter.Headers {
@@ -57,7 +57,7 @@ func letterText(letter event.Record) string {
 	return text
 }
 
-// compareWithModel returns how the server differs from the model.
+// compareWithModel returns the difference between the server and the model as an error.
 func (w *simulatedWorld) compareWithModel() error {
 	w.mu.Lock()
 	inFlight, accepted := w.mu.inFlight, w.mu.accepted
@@ -98,11 +98,11 @@ func (w *simulatedWorld) compareWithModel() error {
 	return nil
 }
 
-// checkPushOutcome returns an error if a push that was taken has no answer.
+// checkPushOutcome returns an error if an accepted push has no outcome.
 func checkPushOutcome(rows *deliveries.Ledger, at event.Position) error {
 	d, err := rows.Get(at)
 	if errors.Is(err, code.ErrNotFound) {
-		return nil // the registration before the push
+		return nil // the registration that precedes the push
 	}
 	if err != nil {
 		return err

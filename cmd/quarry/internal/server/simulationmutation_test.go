@@ -9,16 +9,14 @@ import (
 	"testing"
 )
 
-// mutation reverts a fix: in each file a text, which must be there, is replaced by
-// another.
+// mutation reverts a fix: it replaces a text in each file. The text must exist.
 type mutation struct {
 	file, text, becomes string
 }
 
-// TestSimulationFindsWhatIsTakenBack builds this test without the fixes for the
-// loss of mirrors and of segments (go build -overlay), and checks that the
-// simulation notices. A failure that names a missing text means that the mutation
-// must be adapted to the code.
+// TestSimulationFindsWhatIsTakenBack builds this test without the fixes for the loss of
+// mirrors and of segments (go build -overlay), and checks that the simulation fails. A
+// failure that names a missing text means that the mutation must be adapted to the code.
 func TestSimulationFindsWhatIsTakenBack(t *testing.T) {
 	if os.Getenv("QUARRY_REQUIRE_ALL") == "" {
 		t.Skip("builds the test two more times, some minutes: set QUARRY_REQUIRE_ALL=1")

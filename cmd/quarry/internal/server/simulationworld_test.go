@@ -44,16 +44,16 @@ import (
 const (
 	simulatedPartitions = 2
 	simulatedSecret     = "a key of twenty-four bytes"
-	// maxSimulatedRepositories and maxSimulatedBranches bound the world, maxInFlight the
-	// deliveries that were sent and not answered.
+	// maxSimulatedRepositories and maxSimulatedBranches bound the world. maxInFlight
+	// bounds the deliveries that were sent and not answered.
 	maxSimulatedRepositories, maxSimulatedBranches, maxInFlight = 6, 4, 24
-	// maxFault is how long the host may be down, or a disk full, and minCalm how
-	// long they are not in between: after pipeline.hostPatience records are given
-	// up.
+	// maxFault bounds how long the host is down or a disk is full. minCalm is the minimum
+	// time between two such outages, because records are given up after
+	// pipeline.hostPatience.
 	maxFault, minCalm = time.Minute, 4 * time.Minute
 )
 
-// simulatedWorld is a server and what is around it.
+// simulatedWorld is a server and its environment.
 type simulatedWorld struct {
 	seed   uint64
 	t      *testing.T
@@ -62,8 +62,8 @@ type simulatedWorld struct {
 	log    *simulation.Log
 	config *config.Config
 	logger *slog.Logger
-	// disk has the projections. durable is a copy of it as it was when it was synced last
-	// by the world: what a crash may leave.
+	// disk stores the projections. durable is a copy of its last synced state, which is
+	// what a crash may leave.
 	disk, durable *store.Memory
 	repositories  []*simulation.Repository
 	life          *simulatedLife // nil while the server is down
@@ -79,7 +79,7 @@ type simulatedWorld struct {
 	mu         struct {
 		sync.Mutex
 		inFlight int
-		// accepted are the pushes that were answered with 202.
+		// accepted holds the positions of the pushes that were answered with 202.
 		accepted []event.Position
 	}
 }
@@ -119,7 +119,7 @@ func newSimulatedWorld(t *testing.T, seed uint64, dir string) *simulatedWorld {
 	return w
 }
 
-// errorf fails the test, and says how to repeat it.
+// errorf fails the test and prints how to repeat it.
 func (w *simulatedWorld) errorf(format string, args ...any) {
 	w.t.Errorf("QUARRY_SEED=%d repeats this world: %s", w.seed, fmt.Sprintf(format, args...))
 }
@@ -131,17 +131,16 @@ type simulatedLife struct {
 	ended   chan error
 }
 
-// startServer starts the server.
 func (w *simulatedWorld) startServer() {
 	w.s.Note("start")
 	ctx, stop := context.WithCancel(context.Background())
 	life := &simulatedLife{process: w.s.NewProcess(), stop: stop, ended: make(chan error, 1)}
 	w.life = life
 	go func() { life.ended <- w.runServer(ctx, life.process) }()
-	synctest.Wait() // what follows must not meet it on its way
+	synctest.Wait() // later steps must not happen while it starts
 }
 
-// runServer is what cmd/quarry does from Open to Close, as far as it is simulated.
+// runServer runs the simulated parts of what cmd/quarry does from Open to Close.
 func (w *simulatedWorld) runServer(ctx context.Context, process *simulation.Process) (err error) {
 	metrics := prometheus.NewRegistry()
 	s := newServer(Options{
@@ -184,13 +183,13 @@ func (w *simulatedWorld) runServer(ctx context.Context, process *simulation.Proc
 	return group.Run(ctx)
 }
 
-// simulatedJitter draws from the clock, so that a wait does not end at the moment at which
-// something else happens by the clock: the order of the two would follow from no seed.
+// simulatedJitter derives a random wait from the clock, so that a wait does not end at
+// the same time as another timer. No seed determines the order of two such timers.
 func simulatedJitter(wait time.Duration) time.Duration {
 	return wait - time.Duration(rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), uint64(wait))).Int64N(int64(wait/4)+1))
 }
 
-// newDisks returns what watches the space of the simulated disk.
+// newDisks returns the guard of the simulated disk's space.
 func (w *simulatedWorld) newDisks(registry prometheus.Registerer) *diskspace.Guard {
 	return diskspace.New(diskspace.Options{Config: w.config, Logger: w.logger, Registerer: registry, SpaceOf: func(string) (boot.Space, error) {
 		if w.host.DiskIsFull() {
@@ -200,7 +199,7 @@ func (w *simulatedWorld) newDisks(registry prometheus.Registerer) *diskspace.Gua
 	}})
 }
 
-// checkExit returns an error if the server stopped by itself.
+// checkExit returns an error if the server stopped without a request.
 func (w *simulatedWorld) checkExit() error {
 	select {
 	case err := <-w.life.ended:
@@ -211,9 +210,9 @@ func (w *simulatedWorld) checkExit() error {
 	}
 }
 
-// crashServer kills the server. Of the rows that were not synced all are lost, or none: in
-// between, what Pebble writes by itself would decide, which no seed repeats
-// (TestKilledAt200Points kills a store there).
+// crashServer kills the server. It loses either all or none of the rows that were not
+// synced: anything in between would depend on the background writes of Pebble, which no
+// seed repeats (TestKilledAt200Points kills a store there).
 func (w *simulatedWorld) crashServer() {
 	w.s.Note("crash")
 	w.tally.crashes++
@@ -227,7 +226,7 @@ func (w *simulatedWorld) crashServer() {
 	w.disk, w.life = w.durable.Crash(0, 0), nil
 }
 
-// syncStore makes what the projections have durable.
+// syncStore makes the current state of the projections durable.
 func (w *simulatedWorld) syncStore() {
 	synctest.Wait()
 	s := w.server.Load()
@@ -240,7 +239,7 @@ func (w *simulatedWorld) syncStore() {
 	w.durable = w.disk.Crash(0, 0)
 }
 
-// stopServer stops the server as an operator does; what it awaits meanwhile happens.
+// stopServer stops the server as an operator does. The world continues while it stops.
 func (w *simulatedWorld) stopServer() {
 	w.s.Note("stop")
 	w.tally.stops++
@@ -262,7 +261,7 @@ func (w *simulatedWorld) stopServer() {
 	}
 }
 
-// drawVerdict draws what happens to an operation.
+// drawVerdict chooses the result of an operation.
 func (w *simulatedWorld) drawVerdict(operation string) simulation.Verdict {
 	w.endExpiredOutages()
 	if !w.faults {
@@ -277,7 +276,7 @@ func (w *simulatedWorld) drawVerdict(operation string) simulation.Verdict {
 	return simulation.Succeed
 }
 
-// outage is a fault that lasts.
+// outage is a fault that lasts for some time.
 type outage struct {
 	name    string
 	set     func(bool)
@@ -285,7 +284,7 @@ type outage struct {
 	changed time.Time
 }
 
-// setOutage begins an outage, if the last one is long over, or ends it.
+// setOutage begins an outage, if the last one ended at least minCalm ago, or ends it.
 func (w *simulatedWorld) setOutage(o *outage, on bool) {
 	if o.on == on || on && time.Since(o.changed) < minCalm {
 		return
@@ -311,8 +310,8 @@ func (w *simulatedWorld) revokePartition() {
 	w.log.Revoke(worker.DefaultGroup, event.TopicEvents, partition)
 }
 
-// removeDirectory removes a directory. Between two choices of the scheduler a goroutine may
-// still write a file into it, so that it is tried a few times.
+// removeDirectory removes a directory. A goroutine may still write a file into it between
+// two scheduling points, so removeDirectory tries several times.
 func (w *simulatedWorld) removeDirectory(dir string) {
 	var err error
 	for range 100 {
@@ -328,8 +327,8 @@ func (w *simulatedWorld) loseProjections() {
 	w.disk, w.durable = store.NewMemory(), store.NewMemory()
 }
 
-// tearRegistrations leaves half of what mirrors know of their repositories, which is not
-// synced.
+// tearRegistrations truncates some of the unsynced files in which mirrors store their
+// repositories.
 func (w *simulatedWorld) tearRegistrations() {
 	files, err := filepath.Glob(filepath.Join(w.config.MirrorsDir(), "*", "*", "quarry.json"))
 	for _, file := range files {
@@ -374,7 +373,7 @@ func (w *simulatedWorld) pushRandomly() {
 		before := w.host.Branches(r)[ref]
 		w.host.Delete(r, ref)
 		w.queueDelivery(r, ref, before, "")
-	case n == 2: // what a fork has, or another repository
+	case n == 2: // a commit of a fork or of another repository
 		other := drawElement(rng, w.repositories)
 		theirs := w.host.Branches(other)
 		before, after := w.host.Branches(r)[ref], theirs[drawElement(rng, slices.Sorted(maps.Keys(theirs)))]
@@ -387,7 +386,7 @@ func (w *simulatedWorld) pushRandomly() {
 	}
 }
 
-// pushCommits makes a commit and has it delivered.
+// pushCommits makes a commit and queues its delivery.
 func (w *simulatedWorld) pushCommits(r *simulation.Repository, ref code.Ref) {
 	branches := w.host.Branches(r)
 	before := branches[ref]
@@ -407,7 +406,7 @@ func (w *simulatedWorld) pushCommits(r *simulation.Repository, ref code.Ref) {
 	w.queueDelivery(r, ref, before, w.host.Push(r, ref, files, time.Now()))
 }
 
-// queueDelivery has the host deliver a push, until the server takes it.
+// queueDelivery makes the host deliver a push until the server accepts it.
 func (w *simulatedWorld) queueDelivery(r *simulation.Repository, ref code.Ref, before, after code.CommitID) {
 	w.sent++
 	id := fmt.Sprintf("delivery-%d", w.sent)
@@ -440,7 +439,7 @@ func (w *simulatedWorld) queueDelivery(r *simulation.Repository, ref code.Ref, b
 	})
 }
 
-// deliverUntilTaken sends one delivery until it is taken, or the world ends.
+// deliverUntilTaken repeats one delivery until it is accepted or the world ends.
 func (w *simulatedWorld) deliverUntilTaken(id string, body []byte) {
 	for {
 		if _, err := w.s.Await(w.ctx, nil, "deliver "+id); err != nil {

@@ -15,17 +15,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// idMembers are the members of answers that identify a repository or a connection. An id
-// of another kind is a text, or counts from 1.
+// idMembers lists the members of responses that identify a repository or a connection.
+// IDs of other kinds are strings or count from 1.
 var idMembers = map[string]bool{"id": true, "repoId": true, "repoIds": true, "repositoryId": true, "connectionId": true}
 
-// smallIDs checks the IDs of answers and counts them by member.
+// smallIDs checks the IDs in responses and counts them by member.
 type smallIDs struct {
 	t    *testing.T
 	seen map[string]int
 }
 
-// checkAnswer walks along every JSON document of an answer, which may be a stream.
+// checkAnswer checks every JSON document of a response, which may be a stream.
 func (s *smallIDs) checkAnswer(what, answer string) {
 	s.t.Helper()
 	for line := range strings.Lines(answer) {
@@ -43,7 +43,7 @@ func (s *smallIDs) walkValue(what, member string, v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for name, value := range v {
-			if name != "event" { // a record as it is in the log
+			if name != "event" { // a record in its stored form
 				s.walkValue(what, name, value)
 			}
 		}
@@ -73,7 +73,7 @@ func (s *smallIDs) requireMembers(members ...string) {
 	}
 }
 
-// TestIDsOfEveryOperationAreSmall calls every operation as an owner who sees all.
+// TestIDsOfEveryOperationAreSmall calls every operation as an owner who sees everything.
 func TestIDsOfEveryOperationAreSmall(t *testing.T) {
 	repositories := map[string]*written{}
 	for _, mark := range marks {
@@ -106,8 +106,8 @@ func TestIDsOfEveryOperationAreSmall(t *testing.T) {
 	s.requireMembers("id", "repoId", "repositoryId")
 }
 
-// TestIDsOfChangesAreSmall registers, restricts, refreshes and removes, and reads what is
-// recorded of it.
+// TestIDsOfChangesAreSmall registers, restricts, refreshes and removes repositories, and
+// reads the records of these changes.
 func TestIDsOfChangesAreSmall(t *testing.T) {
 	g := newGitRepository(t, "kettle")
 	g.commitFiles("a.go", "package kettle\n")
@@ -136,7 +136,7 @@ func TestIDsOfChangesAreSmall(t *testing.T) {
 		}
 		ids.checkAnswer(method+" "+path, string(answer))
 		object := map[string]any{}
-		_ = json.NewDecoder(bytes.NewReader(answer)).Decode(&object) // a list is no object
+		_ = json.NewDecoder(bytes.NewReader(answer)).Decode(&object) // a list is not an object
 		return object
 	}
 	ask("POST", "/api/repos", fmt.Sprintf(`{"path":%q,"name":"kettle"}`, g.dir))
@@ -156,7 +156,7 @@ func TestIDsOfChangesAreSmall(t *testing.T) {
 	ask("POST", "/api/ee/scoped_access_token", `{"repoIds":[1]}`)
 	key = ""
 	ids.requireMembers("id", "repoId", "repoIds", "repositoryId")
-	// An entry of the audit log has the ID in a text.
+	// An entry of the audit log contains the ID as a string.
 	changes := 0
 	for _, e := range s.listAuditEntries(t) {
 		if e.Action != "repo.access_changed" {

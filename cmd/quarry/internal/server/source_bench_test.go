@@ -18,13 +18,13 @@ import (
 	"github.com/quarrysearch/quarry/cmd/internal/operator"
 )
 
-// benchCommits is the length of the history that BenchmarkGit makes.
+// benchCommits is the length of the history that BenchmarkGit creates.
 const benchCommits = 5000
 
-// BenchmarkGit checks the Git endpoints against the git command that gives the
-// same data, turn by turn on one repository: quarry-ms and git-ms are medians,
-// ratio is one by the other. QUARRY_BENCH_REPOSITORY is a bare repository to put
-// the history on, of a large tree as a rule; without it the tree is small.
+// BenchmarkGit compares the Git endpoints with the git commands that return the same
+// data, alternating between them on one repository. quarry-ms and git-ms are medians,
+// ratio is their quotient. QUARRY_BENCH_REPOSITORY is a bare repository to build the
+// history on, usually one with a large tree; without it the tree is small.
 //
 //	QUARRY_BENCH_REPOSITORY=/srv/linux.git go test -run '^$' -bench Git -benchtime 40x ./cmd/quarry/internal/server
 func BenchmarkGit(b *testing.B) {
@@ -34,7 +34,7 @@ func BenchmarkGit(b *testing.B) {
 	if status := postJSON(b, s.URL()+"/api/repos", fmt.Sprintf(`{"path":%q,"name":"long"}`, dir), &r); status != http.StatusAccepted {
 		b.Fatalf("register: %d %s", status, r.Message)
 	}
-	awaitStatusFor(b, s, r.RepoID, 10*time.Minute, r.isApplied) // a large tree is imported
+	awaitStatusFor(b, s, r.RepoID, 10*time.Minute, r.isApplied) // importing a large tree takes time
 	side := benchSide{b, s, dir}
 	const big, deep = "bench/big.c", "bench/d1/d2"
 	for _, c := range []struct {
@@ -80,7 +80,7 @@ func BenchmarkGit(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			side.b = b
 			method, path, body := c.quarry(b.N)
-			side.measureQuarry(method, path, body) // a first time of each
+			side.measureQuarry(method, path, body) // warm up both
 			side.measureGit(c.git(b.N))
 			var ours, theirs []time.Duration
 			for n := range b.N {
@@ -93,7 +93,7 @@ func BenchmarkGit(b *testing.B) {
 					ours = append(ours, side.measureQuarry(method, path, body))
 				}
 			}
-			b.ReportMetric(0, "ns/op") // of both together: of no use
+			b.ReportMetric(0, "ns/op") // the sum of both is meaningless
 			b.ReportMetric(medianMilliseconds(ours), "quarry-ms")
 			b.ReportMetric(medianMilliseconds(theirs), "git-ms")
 			b.ReportMetric(medianMilliseconds(ours)/medianMilliseconds(theirs), "ratio")
@@ -101,7 +101,7 @@ func BenchmarkGit(b *testing.B) {
 	}
 }
 
-// logPage are the commands of a page with its total.
+// logPage returns the commands that produce a page of the log with its total.
 func logPage(back, skip int, paths ...string) [][]string {
 	from := fmt.Sprintf("main~%d", back)
 	page := []string{"log", "-z", "--format=%H%x00%aI%x00%s%x00%D%x00%b%x00%aN%x00%aE", fmt.Sprintf("--skip=%d", skip), "--max-count=50", from, "--"}
@@ -113,15 +113,15 @@ func medianMilliseconds(all []time.Duration) float64 {
 	return float64(all[len(all)/2].Microseconds()) / 1000
 }
 
-// benchSide runs one request or its commands.
+// benchSide runs one request, or the equivalent commands.
 type benchSide struct {
 	b      *testing.B
 	server *Server
 	dir    string
 }
 
-// measureQuarry takes what the request costs in the server: the loopback is the same for
-// every API.
+// measureQuarry measures the request inside the server, because the loopback costs the
+// same for every API.
 func (s benchSide) measureQuarry(method, path, body string) time.Duration {
 	recorder := httptest.NewRecorder()
 	request := httptest.NewRequest(method, "http://localhost"+path, strings.NewReader(body))
@@ -155,8 +155,8 @@ func (s benchSide) measureGit(commands [][]string) time.Duration {
 	return time.Since(start)
 }
 
-// longHistory makes a bare repository with benchCommits commits on top of another,
-// and returns it and the settings that let a server read both.
+// longHistory creates a bare repository with benchCommits commits on top of base. It
+// returns the repository, and the settings that let a server read both.
 func longHistory(b *testing.B, base string) (dir string, settings []string) {
 	b.Helper()
 	parent := b.TempDir()
@@ -179,8 +179,8 @@ func longHistory(b *testing.B, base string) (dir string, settings []string) {
 	return dir, settings
 }
 
-// writeLongHistory writes a stream for fast-import: every commit changes a small file,
-// every fifth a line of a file of 3,000.
+// writeLongHistory writes a stream for fast-import. Every commit changes a small file,
+// and every fifth commit changes a line of a file of 3,000 lines.
 func writeLongHistory(to io.Writer, from string) error {
 	w := bufio.NewWriterSize(to, 1<<20)
 	random := rand.New(rand.NewPCG(6, 5000))

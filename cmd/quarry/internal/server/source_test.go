@@ -26,9 +26,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/openapi/wire"
 )
 
-// importRepository makes a bare repository of a stream of git fast-import and returns its
-// path and the commits by their marks. Everything in a stream is fixed, so the
-// commits are the same in every run.
+// importRepository creates a bare repository from a git fast-import stream. It returns
+// its path and the commits by mark. Everything in a stream is fixed, so the commits are
+// the same in every run.
 func importRepository(t testing.TB, stream string) (dir string, commits map[string]string) {
 	t.Helper()
 	dir = filepath.Join(t.TempDir(), "odd.git")
@@ -64,13 +64,13 @@ func runGit(t testing.TB, stdin io.Reader, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// TestSource runs the scripts of testdata/source against a server that has
-// indexed testdata/odd.fastimport with its branches release/*. A command is
+// TestSource runs the scripts of testdata/source against a server that has indexed
+// testdata/odd.fastimport with its branches release/*. A command is
 //
 //	METHOD /path?query
 //
-// with the body as input. <N> is replaced by the commit with mark N, and \0 by a
-// NUL byte. Every response is checked against the OpenAPI document.
+// with the body as input. <N> is replaced by the commit with mark N, and \0 by a NUL
+// byte. Every response is checked against the OpenAPI document.
 func TestSource(t *testing.T) {
 	dir, commits := importRepository(t, "testdata/odd.fastimport")
 	s := runServer(t, testConfig(t, "git.allowedRoots="+filepath.Dir(dir), "publicUrl=https://code.example"))
@@ -148,7 +148,7 @@ func (x *sourceScript) validateResponse(t *testing.T, pos string, request *http.
 		Status:                 response.StatusCode, Header: response.Header,
 		Options: &openapi3filter.Options{
 			IncludeResponseStatus: true, MultiError: true,
-			// The library reads JSON alone; status and headers are checked anyway.
+			// The library can only read JSON; status and headers are checked anyway.
 			ExcludeResponseBody: !strings.Contains(response.Header.Get("Content-Type"), "json") || strings.Contains(response.Header.Get("Content-Type"), "ndjson"),
 		},
 	}
@@ -172,7 +172,7 @@ func (x *sourceScript) printResponse(t *testing.T, response *http.Response, answ
 	}
 	if response.StatusCode != http.StatusOK {
 		indented.Reset()
-		_ = json.Compact(&indented, answer) // it is JSON, see above
+		_ = json.Compact(&indented, answer) // it is valid JSON, see above
 	}
 	b.Write(bytes.TrimSpace(indented.Bytes()))
 	out := b.String() + "\n"
@@ -182,8 +182,8 @@ func (x *sourceScript) printResponse(t *testing.T, response *http.Response, answ
 	return out
 }
 
-// Files above the bound of the index are shown up to the bound of the view, and
-// refused beyond it.
+// TestLargeFiles checks that files above the size limit of the index are shown up to the
+// limit of the view, and refused beyond it.
 func TestLargeFiles(t *testing.T) {
 	dir := gitTree(t, map[string]string{
 		"indexed.txt": "small\n", "large.txt": strings.Repeat("all of it is text\n", 3<<20/18), "huge.txt": strings.Repeat("too much of it\n", 9<<20/15),
@@ -200,7 +200,8 @@ func TestLargeFiles(t *testing.T) {
 	}
 }
 
-// Tokens and symbols have offsets in the text of the answer, whatever bytes the file has.
+// TestSourceWithTokensAndSymbols checks that tokens and symbols have offsets in the
+// returned text, whatever bytes the file contains.
 func TestSourceWithTokensAndSymbols(t *testing.T) {
 	text := "package kettle\n\n// Boil heats äöüäöü \xff it.\nfunc Boil(seconds int) bool {\n\treturn true // \"no\"\n}\n"
 	dir := gitTree(t, map[string]string{"boil.go": text, "notes.md": "# Notes\n\nof it\n"})

@@ -22,7 +22,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// smallDisk is a file system in memory that a test fills.
+// smallDisk is an in-memory file system that a test fills.
 type smallDisk struct {
 	t   *testing.T
 	dir string
@@ -42,14 +42,15 @@ func newSmallDisk(t *testing.T, bytes int64) *smallDisk {
 	return &smallDisk{t, dir}
 }
 
-// fillDisk fills the disk until that many bytes are left, or frees what it filled.
+// fillDisk fills the disk until the given number of bytes is free, or frees space that it
+// filled before.
 func (d *smallDisk) fillDisk(free int64) {
 	d.t.Helper()
 	ballast := filepath.Join(d.dir, "ballast")
 	if err := os.Remove(ballast); err != nil && !errors.Is(err, os.ErrNotExist) {
 		d.t.Fatal(err)
 	}
-	for range 10 { // the server writes meanwhile, or frees its reserve
+	for range 10 { // the server may write or free its reserve in the meantime
 		var s syscall.Statfs_t
 		if err := syscall.Statfs(d.dir, &s); err != nil {
 			d.t.Fatal(err)
@@ -77,7 +78,7 @@ const (
 	smallMinFree   = 64 << 20
 )
 
-// fullDiskConfig returns the settings of a server whose data is on a small disk.
+// fullDiskConfig returns the settings of a server with its data on a small disk.
 func fullDiskConfig(t *testing.T, d *smallDisk, g *gitRepository) *config.Config {
 	t.Helper()
 	c := testConfig(t, "data="+filepath.Join(d.dir, "data"), "git.allowedRoots="+g.dir, "storage.minFreeBytes=64MiB", "pipeline.reconcileInterval=0")
@@ -87,7 +88,7 @@ func fullDiskConfig(t *testing.T, d *smallDisk, g *gitRepository) *config.Config
 	return c
 }
 
-// runUntilStopped runs a server and returns what stops it.
+// runUntilStopped runs a server and returns a function that stops it.
 func runUntilStopped(t *testing.T, c *config.Config) (s *Server, registry *prometheus.Registry, stop func()) {
 	t.Helper()
 	registry = prometheus.NewRegistry()
@@ -122,9 +123,9 @@ func (s *Server) changeRefused(t *testing.T, g *gitRepository) {
 	}
 }
 
-// TestFullDisk fills the disk below storage.minFreeBytes, then to the last byte, stops
-// the server, starts it on the full disk, and frees the disk: searches are answered all
-// the time, changes are refused as such, and no entry of the audit log is lost.
+// TestFullDisk fills the disk below storage.minFreeBytes, then completely, stops the
+// server, starts it on the full disk, and frees the disk. Searches are answered all the
+// time, changes are refused with the reason, and no entry of the audit log is lost.
 func TestFullDisk(t *testing.T) {
 	d := newSmallDisk(t, smallDiskBytes)
 	g := newGitRepository(t, "kettle")
@@ -197,9 +198,9 @@ func TestFullDisk(t *testing.T) {
 	waitUntil(t, func() bool { _, err := os.Stat(reserve); return err == nil })
 }
 
-// TestRemovalOnAFullDisk removes a repository with a push that waits for space,
-// while the disk is almost full: the repository is gone, and its mirror with it. At
-// half of storage.minFreeBytes the removal is refused like everything else.
+// TestRemovalOnAFullDisk removes a repository with a push that waits for space while the
+// disk is almost full: the repository and its mirror are removed. At half of
+// storage.minFreeBytes the removal is refused like any other change.
 func TestRemovalOnAFullDisk(t *testing.T) {
 	d := newSmallDisk(t, smallDiskBytes)
 	g := newGitRepository(t, "kettle")
@@ -223,7 +224,7 @@ func TestRemovalOnAFullDisk(t *testing.T) {
 	d.fillDisk(smallMinFree * 2)
 	waitUntil(t, func() bool { return s.checkWritable() == nil })
 	g.commitFiles("main.go", "package main\n\nfunc Boil() { boil() }\n")
-	d.fillDisk(smallMinFree + 4<<20) // it is accepted, and has no room to be handled a moment later
+	d.fillDisk(smallMinFree + 4<<20) // the removal is accepted, and has no space to be handled a moment later
 	if status, _ := s.pushTo(t, g, 1); status != http.StatusAccepted {
 		t.Fatalf("a hook: %d, want %d", status, http.StatusAccepted)
 	}

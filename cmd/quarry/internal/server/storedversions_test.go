@@ -24,12 +24,13 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// upgradePage lists every version of what is stored, and since which release.
+// upgradePage lists every version of the stored formats, and the release that introduced
+// it.
 var upgradePage = filepath.Join("..", "..", "..", "..", "docs", "upgrade.md")
 
-// TestStoredVersionsAreListed compares the table of docs/upgrade.md with the code:
-// a new type of event, or a new version of a format, needs a row there that says
-// what it means for an upgrade and for a return to the previous release.
+// TestStoredVersionsAreListed compares the table in docs/upgrade.md with the code. A new
+// event type or format version needs a row that describes what it means for an upgrade
+// and for a return to the previous release.
 func TestStoredVersionsAreListed(t *testing.T) {
 	page, err := os.ReadFile(upgradePage)
 	if err != nil {
@@ -53,8 +54,8 @@ func TestStoredVersionsAreListed(t *testing.T) {
 	}
 }
 
-// storedVersions returns name and version of everything that a data directory, a log or
-// a backup holds.
+// storedVersions returns the name and version of every format in a data directory, a log
+// or a backup.
 func storedVersions(t *testing.T) []string {
 	t.Helper()
 	versions := map[string]int{
@@ -84,8 +85,7 @@ func storedVersions(t *testing.T) []string {
 	return out
 }
 
-// pebbleVersions returns the format versions of Pebble that a new log and a new store
-// have.
+// pebbleVersions returns Pebble's format versions of a new log and a new store.
 func pebbleVersions(t *testing.T) (ofLog, ofStore int) {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/query/source"
 )
 
-// TestSubmodulesLeadToTheirCommits follows the links of a tree to the commit that it has of
-// another repository, which has moved on since.
+// TestSubmodulesLeadToTheirCommits follows the submodule links of a tree to the recorded
+// commit of another repository, which has newer commits.
 func TestSubmodulesLeadToTheirCommits(t *testing.T) {
 	root := t.TempDir()
 	makeRepository := func(name, stream string) (dir, head string) {

@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/quarry/internal/secrets"
 )
 
-// wantRefused has the next start refused with words.
+// wantRefused checks that the next start fails with an error that contains words.
 func (w *lossWorld) wantRefused(words ...string) {
 	w.t.Helper()
 	registry := prometheus.NewRegistry()
@@ -28,8 +28,8 @@ func (w *lossWorld) wantRefused(words ...string) {
 	}
 }
 
-// TestLostLog removes the log. It is the truth, so that the start says what is lost,
-// each time, and both remedies that it names help.
+// TestLostLog removes the log, which is the source of truth. Each start fails and reports
+// the loss, and both remedies in the message work.
 func TestLostLog(t *testing.T) {
 	w := newLossWorld(t, false)
 	w.stopServer()
@@ -51,8 +51,8 @@ func TestLostLog(t *testing.T) {
 	}
 }
 
-// TestLostSecret removes secret.key. The start says what ends without it; with the
-// checksum removed as well, another one is made.
+// TestLostSecret removes secret.key. The start fails and reports what stops working
+// without it. If the checksum is removed as well, a new secret is created.
 func TestLostSecret(t *testing.T) {
 	w := newLossWorld(t, false)
 	w.stopServer()

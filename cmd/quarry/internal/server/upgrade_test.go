@@ -15,8 +15,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/ledger"
 )
 
-// TestUpgradeFromBeforeTheLedger opens a data directory whose projections were
-// written by a version that had no ledger: they are made again from the log.
+// TestUpgradeFromBeforeTheLedger opens a data directory whose projections were written by
+// a version without a ledger. The projections are rebuilt from the log.
 func TestUpgradeFromBeforeTheLedger(t *testing.T) {
 	tree := gitTree(t, map[string]string{"a.go": "package kazoo\n"})
 	c := testConfig(t, "git.allowedRoots="+filepath.Dir(tree))

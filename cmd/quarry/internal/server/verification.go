@@ -15,8 +15,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
-// serverVerifier implements the API's verifications. The mirrors are opened after
-// the API.
+// serverVerifier implements api.Verifier. It looks up the mirrors at each call, because
+// they are opened after the API.
 type serverVerifier struct{ *Server }
 
 var _ api.Verifier = serverVerifier{}
@@ -29,14 +29,14 @@ func (v serverVerifier) Verify(ctx context.Context, r verification.Request, emit
 	return v.verifier.Verify(ctx, r, emit)
 }
 
-// newVerifier returns what compares the projections with the mirrors.
+// newVerifier returns the verifier, which compares the projections with the mirrors.
 func (s *Server) newVerifier() *verify.Verifier {
 	return verify.New(verify.NewOptions(s.versions, s.log, s.pipeline.mirrors))
 }
 
-// Verify compares the projections of a data directory with its mirrors, while no
-// server runs. The projections are brought up to date first; with a repair, the
-// workers run as well.
+// Verify compares the projections of a data directory with its mirrors while no server
+// runs. It first brings the projections up to date. With a repair, the workers run as
+// well.
 func Verify(ctx context.Context, o Options, repositories []string, r verification.Request, emit func(*wire.VerificationFrame) error) (err error) {
 	c := *o.Config
 	c.Roles, c.Listen, c.MetricsListen = []string{config.RolePipeline, config.RoleQuery}, "127.0.0.1:0", ""
@@ -75,7 +75,7 @@ func Verify(ctx context.Context, o Options, repositories []string, r verificatio
 	})
 }
 
-// runOffline runs what a verification without a server needs.
+// runOffline runs the parts that a verification without a server needs.
 func (s *Server) runOffline(ctx context.Context, repair bool) error {
 	group := boot.NewGroup(s.o.Logger, s.o.Config.Runtime.DrainTimeout.Std())
 	group.Add("projections", s.versions.Run)

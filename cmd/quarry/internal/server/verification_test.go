@@ -25,7 +25,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
-// verified is what a verification said: "REF KIND PATH COUNT" for each difference
+// verified holds the output of a verification: "REF KIND PATH COUNT" for each difference
 // and each ref that was not compared, and the summary.
 type verified struct {
 	lines   []string
@@ -57,8 +57,7 @@ func verifyNow(t *testing.T, s *Server, r verification.Request) *verified {
 	return v
 }
 
-// TestVerifyFindsExactlyWhatDiffers damages one thing at a time and lets a repair
-// fix it.
+// TestVerifyFindsExactlyWhatDiffers damages one thing at a time and repairs it.
 func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -104,7 +103,7 @@ func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 			mirrorGit(t, c, g, "symbolic-ref", "HEAD", "refs/heads/trunk")
 		}, []string{"trunk default  0"}},
 		{"a segment was lost", false, func(t *testing.T, c *config.Config, g *gitRepository) {
-			// The store is rebuilt and finds no segment in its directory.
+			// The store is rebuilt and finds no segments in its directory.
 			if err := os.RemoveAll(c.ProjectionsDir()); err != nil {
 				t.Fatal(err)
 			}
@@ -148,8 +147,8 @@ func TestVerifyFindsExactlyWhatDiffers(t *testing.T) {
 	}
 }
 
-// TestVerifyOverADamagedMirror damages the mirror: what git says wrongly is no difference
-// of the index, and a repair brings the mirror back.
+// TestVerifyOverADamagedMirror damages the mirror. Wrong output of git is not a
+// difference of the index, and a repair restores the mirror.
 func TestVerifyOverADamagedMirror(t *testing.T) {
 	for name, damage := range map[string]func(t *testing.T, dir string){
 		"index of a pack": func(t *testing.T, dir string) {
@@ -157,7 +156,7 @@ func TestVerifyOverADamagedMirror(t *testing.T) {
 			if err != nil || len(paths) != 1 {
 				t.Fatalf("%v, %v", paths, err)
 			}
-			// Rotated offsets give every object the size of another one.
+			// Rotating the offsets gives every object the size of another one.
 			b, err := os.ReadFile(paths[0])
 			if err != nil {
 				t.Fatal(err)
@@ -208,7 +207,7 @@ func TestVerifyOverADamagedMirror(t *testing.T) {
 	}
 }
 
-// replaceFile puts another file in the place of one that may be open.
+// replaceFile replaces a file that may be open.
 func replaceFile(t *testing.T, path string, content []byte) {
 	t.Helper()
 	if err := errors.Join(os.Remove(path), os.WriteFile(path, content, 0o600)); err != nil {
@@ -216,7 +215,7 @@ func replaceFile(t *testing.T, path string, content []byte) {
 	}
 }
 
-// eachRow changes rows of the live store of a server that does not run.
+// eachRow changes rows of the live store while the server is stopped.
 func eachRow(t *testing.T, c *config.Config, prefix string, change func(b *store.Batch, key, value []byte) error) {
 	t.Helper()
 	home, err := projections.OpenHome(c.ProjectionsDir())
@@ -271,7 +270,7 @@ func removeSegments(t *testing.T, dir string) {
 	}
 }
 
-// TestPushesMeanwhileAreNoDifference verifies while pushes are on their way.
+// TestPushesMeanwhileAreNoDifference verifies while pushes arrive.
 func TestPushesMeanwhileAreNoDifference(t *testing.T) {
 	g := newGitRepository(t, "anvil")
 	first := g.commitFiles("a.txt", "alpha\n")
@@ -294,8 +293,8 @@ func TestPushesMeanwhileAreNoDifference(t *testing.T) {
 	}
 }
 
-// TestRepairTakesBackWhatIsNowhere has a ref that queries show, and that neither
-// the mirror nor the repository knows of.
+// TestRepairTakesBackWhatIsNowhere repairs a ref that queries show but that neither the
+// mirror nor the repository has.
 func TestRepairTakesBackWhatIsNowhere(t *testing.T) {
 	g := newGitRepository(t, "anvil", "release/*")
 	first := g.commitFiles("a.txt", "alpha\n")
@@ -343,7 +342,7 @@ func TestVerifyOverHTTP(t *testing.T) {
 		if status, body := ask(`{"repositories":["nobody"]}`); status != 404 {
 			t.Errorf("an unknown repository: %d %s", status, body)
 		}
-		// A second one, while the first says its first word.
+		// Start a second verification at the first finding of the first one.
 		first := true
 		err := s.verifier.Verify(t.Context(), verification.Request{}, func(*verification.Finding) error {
 			if first {
@@ -379,7 +378,7 @@ func TestVerifyOverHTTP(t *testing.T) {
 	})
 	t.Run("without mirrors", func(t *testing.T) {
 		c := testConfig(t)
-		c.Roles = []string{config.RoleQuery} // as with a separate broker
+		c.Roles = []string{config.RoleQuery} // as if the workers ran in another process
 		s := runServer(t, c)
 		response, err := http.Post(s.URL()+"/api/verifications", "application/json", strings.NewReader(`{}`))
 		if err != nil {
@@ -393,7 +392,8 @@ func TestVerifyOverHTTP(t *testing.T) {
 	})
 }
 
-// What the mirror does not have is said, and is no difference.
+// TestVerifySaysWhatItCannotCompare checks that refs that the mirror lacks are reported
+// but not counted as differences.
 func TestVerifySaysWhatItCannotCompare(t *testing.T) {
 	g := newGitRepository(t, "anvil")
 	first := g.commitFiles("a.txt", "alpha\n")

@@ -22,8 +22,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// visitedHistory is the input of git fast-import for two commits: a few small files with some of
-// this project, and then a change.
+// visitedHistory returns the git fast-import input for two commits: a few small files,
+// some of them of this project, and then a change.
 func visitedHistory(t *testing.T) string {
 	t.Helper()
 	files := map[string]string{

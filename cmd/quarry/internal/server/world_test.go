@@ -43,7 +43,7 @@ func (g *gitRepository) runGitCommand(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commitFiles writes pairs of path and text, and commits.
+// commitFiles writes files from pairs of path and text, and commits them.
 func (g *gitRepository) commitFiles(pairs ...string) code.CommitID {
 	g.t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -60,8 +60,7 @@ func (g *gitRepository) commitFiles(pairs ...string) code.CommitID {
 	return code.CommitID(g.runGitCommand("rev-parse", "HEAD"))
 }
 
-// register brings a repository in and waits until its default branch is at
-// commit.
+// registerAt registers a repository and waits until its default branch is at commit.
 func (s *Server) registerAt(t *testing.T, g *gitRepository, commit code.CommitID) event.Position {
 	t.Helper()
 	_, at, err := s.registrar.Register(t.Context(), g.Repository)
@@ -82,13 +81,13 @@ func (s *Server) defaultAt(id code.RepositoryID) code.CommitID {
 	return ""
 }
 
-// waitUntil polls until done, or the test's patience is over.
+// waitUntil polls until done returns true, or fails the test after a timeout.
 func waitUntil(t testing.TB, done func() bool) {
 	t.Helper()
 	eventuallyOr(t, done, func() string { return "did not come to pass" })
 }
 
-// eventuallyOr is eventually, with additional details for a failure.
+// eventuallyOr is waitUntil with additional details for a failure.
 func eventuallyOr(t testing.TB, done func() bool, otherwise func() string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)

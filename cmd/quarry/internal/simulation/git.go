@@ -18,26 +18,26 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// errExit is how git ends after it has said why.
+// errExit is the exit error of git after it has printed its message.
 var errExit = errors.New("exit status 128")
 
-// fatal is what git says before it ends.
+// gitFatal is the error message of a git command.
 type gitFatal string
 
 func (f gitFatal) Error() string { return string(f) }
 
-// call is one git command. The refs and commits of a mirror are files in its directory,
-// as of git: so what removes or tears them is seen.
+// gitCall is one git command. As in git, the refs and commits of a mirror are files in
+// its directory, so that their removal or truncation has an effect.
 type gitCall struct {
 	host *Host
 	dir  string
-	args []string // from the command's name on
+	args []string // starting at the command's name
 	e    mirror.Execution
 }
 
-// Git returns the git of a process. Commands but cat-file, which reads, and version await
-// the scheduler; Fail makes those that reach the host find it away, and others a full
-// disk.
+// Git returns the git executor of a process. All commands await the scheduler, except
+// version and cat-file, which only reads. Fail means an unreachable host for commands
+// that contact it, and a full disk for others.
 func (h *Host) Git(s *Scheduler, p *Process) mirror.Executor {
 	return func(ctx context.Context, e mirror.Execution) error {
 		dir, _ := strings.CutPrefix(e.Args[0], "--git-dir=")
@@ -61,7 +61,7 @@ func (c *gitCall) awaitTurn(ctx context.Context, s *Scheduler, p *Process) (Verd
 	if c.args[0] == "cat-file" || c.args[0] == "version" {
 		return Succeed, nil
 	}
-	// The path above the mirror is another in each run.
+	// The path above the mirror differs in each run.
 	name := filepath.Base(filepath.Dir(c.dir))
 	return s.Await(ctx, p, fmt.Sprintf("git %s %s", name, strings.Join(c.args, " ")))
 }
@@ -120,8 +120,8 @@ func (c *gitCall) initMirror() error {
 		os.WriteFile(filepath.Join(c.dir, "HEAD"), []byte("ref: refs/heads/"+head+"\n"), 0o600))
 }
 
-// listRemote answers ls-remote --symref … URL HEAD PATTERN…; the patterns are ignored,
-// except for the branches that HEAD and refs/heads/* mean.
+// listRemote answers ls-remote --symref … URL HEAD PATTERN…. It ignores the patterns,
+// except that HEAD and refs/heads/* select branches.
 func (c *gitCall) listRemote(verdict Verdict) error {
 	at := slices.Index(c.args, "--end-of-options") + 1
 	head, branches, failure := c.host.listRefs(c.args[at])
@@ -149,7 +149,7 @@ func (c *gitCall) listRemote(verdict Verdict) error {
 	return err
 }
 
-// fetchRefs brings the refs that standard input names, all or none.
+// fetchRefs fetches the refs that standard input names, either all or none.
 func (c *gitCall) fetchRefs(verdict Verdict) error {
 	_, branches, failure := c.host.listRefs(c.args[slices.Index(c.args, "--end-of-options")+1])
 	if verdict != Succeed {
@@ -187,7 +187,7 @@ func (c *gitCall) writeRef(name string, id code.CommitID) error {
 	return os.WriteFile(path, []byte(string(id)+"\n"), 0o600)
 }
 
-// readRef returns what a ref points to, empty for none.
+// readRef returns the commit of a ref, or an empty ID if there is none.
 func (c *gitCall) readRef(name string) code.CommitID {
 	b, err := os.ReadFile(filepath.Join(c.dir, name))
 	if err != nil {
@@ -210,7 +210,7 @@ func (c *gitCall) listRefs() error {
 	return err
 }
 
-// listRefsBelow writes the refs with a prefix. All of them are commits.
+// listRefsBelow writes the refs with a prefix. All of them point to commits.
 func (c *gitCall) listRefsBelow(out *bytes.Buffer, prefix string) error {
 	format := strings.Join(c.args, " ")
 	return filepath.WalkDir(filepath.Join(c.dir, prefix), func(path string, d fs.DirEntry, err error) error {
@@ -229,7 +229,7 @@ func (c *gitCall) listRefsBelow(out *bytes.Buffer, prefix string) error {
 			return gitFatal("fatal: missing object " + string(id) + " for " + ref)
 		}
 		switch {
-		case strings.Contains(format, "%(*objectname)"): // empty but for annotated tags
+		case strings.Contains(format, "%(*objectname)"): // empty, except for annotated tags
 			fmt.Fprintf(out, "%s commit %s  \n", id, ref)
 		case strings.Contains(format, "%(objecttype)"):
 			fmt.Fprintf(out, "%s commit %s\n", id, ref)
@@ -261,7 +261,7 @@ func (c *gitCall) updateRefs() error {
 	return nil
 }
 
-// findCommit returns a commit that the mirror has, else nil.
+// findCommit returns a commit of the mirror, or nil if the mirror lacks it.
 func (c *gitCall) findCommit(id code.CommitID) *commit {
 	if _, err := os.Stat(filepath.Join(c.dir, "objects", string(id))); id == "" || err != nil {
 		return nil

@@ -11,11 +11,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// errReturned says that a handle returned without an error before its context ended.
+// errReturned reports that a handle returned without an error before its context ended.
 var errReturned = errors.New("the handle of a partition returned")
 
 // Join implements eventlog.Log. Partition p belongs to member p mod n, in the order in
-// which they joined; it passes on when the one who holds it has let go.
+// which the members joined. It moves to a new owner once its holder has released it.
 func (c *connection) Join(ctx context.Context, group string, topic event.Topic, handle func(context.Context, eventlog.Assignment) error) error {
 	if err := errors.Join(c.checkOpen(topic), eventlog.CheckName(group)); err != nil {
 		return err
@@ -61,7 +61,8 @@ func (l *Log) removeMember(k groupKey, m *member) {
 	l.shareLocked(k)
 }
 
-// shareLocked takes away the partitions that belong to another member now.
+// shareLocked revokes the partitions that now belong to another member. It must be called
+// with mu held.
 func (l *Log) shareLocked(k groupKey) {
 	for number := range l.countPartitions(k.topic) {
 		if m := l.mu.holders[holderKey{k, number}]; m != nil && m != l.ownerLocked(holderKey{k, number}) {
@@ -76,7 +77,7 @@ func (l *Log) announceLocked() {
 	l.mu.changed = make(chan struct{})
 }
 
-// ownerLocked returns the member that a partition belongs to.
+// ownerLocked returns the member that owns a partition. It must be called with mu held.
 func (l *Log) ownerLocked(k holderKey) *member {
 	members := l.mu.members[k.groupKey]
 	if len(members) == 0 {
@@ -85,8 +86,8 @@ func (l *Log) ownerLocked(k holderKey) *member {
 	return members[int(k.partition)%len(members)]
 }
 
-// holdPartition has handle called for a partition while it belongs to the member, until ctx ends
-// or handle returns before its context ended.
+// holdPartition calls handle for a partition while the member owns it, until ctx ends or
+// handle returns before its context ended.
 func (c *connection) holdPartition(ctx context.Context, m *member, k holderKey, handle func(context.Context, eventlog.Assignment) error) error {
 	for ctx.Err() == nil {
 		holding, changed := c.l.takePartition(ctx, m, k)
@@ -110,8 +111,9 @@ func (c *connection) holdPartition(ctx context.Context, m *member, k holderKey, 
 	return nil
 }
 
-// takePartition makes the member the holder of a partition that is its own and free, and returns
-// the context of the handle; else what is closed when that may have changed.
+// takePartition makes the member the holder of a partition if it owns the partition and
+// no one holds it, and returns the context of the handle. Otherwise it returns a channel
+// that is closed when that may have changed.
 func (l *Log) takePartition(ctx context.Context, m *member, k holderKey) (context.Context, <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -149,7 +151,7 @@ func (c *connection) consumePartition(ctx context.Context, k holderKey, handle f
 	return handle(ctx, a)
 }
 
-// assignment is a partition held by a member.
+// assignment is a partition that a member holds.
 type assignment struct {
 	*reader
 	key   holderKey

@@ -13,21 +13,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A Host is a code host with its repositories. Tree and blob names are those of git;
-// what it knows is never lost.
+// A Host is a code host with its repositories. Trees and blobs have the names that git
+// gives them. A Host never loses data.
 type Host struct {
 	mu struct {
 		sync.Mutex
 		byURL   map[string]*Repository
 		commits map[code.CommitID]*commit
 		blobs   map[string]string // content by name
-		trees   map[string]string // the same
+		trees   map[string]string // content by name
 		away    bool
 		full    bool
 	}
 }
 
-// A Repository is one of a Host. Its branches are changed by Push and Delete.
+// A Repository is a repository of a Host. Push and Delete change its branches.
 type Repository struct {
 	URL      string
 	Head     code.Ref
@@ -37,8 +37,8 @@ type Repository struct {
 // commit is a commit and its content.
 type commit struct {
 	text   string
-	parent code.CommitID // empty for none
-	// files has the names of blobs by path.
+	parent code.CommitID // empty if there is none
+	// files holds the names of blobs by path.
 	files map[string]string
 }
 
@@ -75,14 +75,14 @@ func (h *Host) Move(r *Repository, ref code.Ref, to code.CommitID) {
 	r.branches[ref] = to
 }
 
-// SetAway makes every connection to the host fail, or ends that.
+// SetAway makes every connection to the host fail, or work again.
 func (h *Host) SetAway(away bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.mu.away = away
 }
 
-// SetFull makes the disk of the mirrors full, or ends that.
+// SetFull makes the disk of the mirrors full, or not full.
 func (h *Host) SetFull(full bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -94,7 +94,8 @@ func objectName(kind, content string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Push makes a branch a new commit with these files, content by path.
+// Push sets a branch to a new commit with the given files, whose contents are given by
+// path.
 func (h *Host) Push(r *Repository, ref code.Ref, files map[string]string, at time.Time) code.CommitID {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -114,11 +115,11 @@ func (h *Host) Push(r *Repository, ref code.Ref, files map[string]string, at tim
 	return id
 }
 
-// addTreeLocked keeps the trees of files, blobs by path, and returns the name of the
-// first.
+// addTreeLocked stores the trees of files, which maps paths to blobs, and returns the
+// name of the root tree. It must be called with mu held.
 func (h *Host) addTreeLocked(files map[string]string) string {
-	below := map[string]map[string]string{} // by the name of the directory, with a slash
-	entries := map[string]string{}          // what git writes for a name, which of a directory ends in a slash
+	below := map[string]map[string]string{} // by directory name with a trailing slash
+	entries := map[string]string{}          // git's entry for each name; the name of a directory ends in a slash
 	for path, blob := range files {
 		name, rest, isBelow := strings.Cut(path, "/")
 		if !isBelow {
@@ -145,7 +146,7 @@ func (h *Host) addTreeLocked(files map[string]string) string {
 func entryOfTree(mode, name, id string) string {
 	raw, err := hex.DecodeString(id)
 	if err != nil {
-		panic(err) // it is made here
+		panic(err) // the input was created above
 	}
 	return fmt.Sprintf("%s %s\x00%s", mode, name, raw)
 }
@@ -177,7 +178,7 @@ func (h *Host) Files(id code.CommitID) map[string]string {
 	return files
 }
 
-// findCommit returns a commit, nil if there is none.
+// findCommit returns a commit, or nil if there is none.
 func (h *Host) findCommit(id code.CommitID) *commit {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -200,8 +201,8 @@ func (h *Host) tree(name string) (content string, ok bool) {
 	return content, ok
 }
 
-// listRefs returns the HEAD and the branches that a client sees at a URL, or what git says
-// if it cannot.
+// listRefs returns the HEAD and the branches that a client sees at a URL, or git's error
+// message.
 func (h *Host) listRefs(url string) (head code.Ref, branches map[code.Ref]code.CommitID, failure string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -215,12 +216,12 @@ func (h *Host) listRefs(url string) (head code.Ref, branches map[code.Ref]code.C
 	return r.Head, maps.Clone(r.branches), ""
 }
 
-// DiskIsFull reports what SetFull said last.
+// DiskIsFull reports whether SetFull made the disk full.
 func (h *Host) DiskIsFull() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.mu.full
 }
 
-// BlobName returns git's name of a file with this content.
+// BlobName returns the name that git gives to a file with this content.
 func BlobName(content string) string { return objectName("blob", content) }

@@ -13,19 +13,19 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// errAnswerLost is the error of an operation that took effect but whose answer was
+// errAnswerLost is the error of an operation that took effect but whose response was
 // lost.
 var errAnswerLost = errors.New("the connection to the log was lost before its answer")
 
-// A Log is what outlives every process: the brokers, or the embedded log on a disk that
-// loses nothing. Open connects a process to it.
+// A Log outlives every process: it represents the brokers, or the embedded log on a disk
+// that loses nothing. Open connects a process to it.
 type Log struct {
 	partitions int32
 	mu         struct {
 		sync.Mutex
 		topics    map[event.Topic][]*partition
 		committed map[groupKey][]event.Offset
-		// members are those of each group, in the order in which they joined.
+		// members holds the members of each group, in the order in which they joined.
 		members map[groupKey][]*member
 		holders map[holderKey]*member
 		// changed is closed and replaced when members or holders change.
@@ -33,7 +33,7 @@ type Log struct {
 	}
 }
 
-// partition is the records of a partition. more is closed and replaced at an append.
+// partition holds the records of a partition. more is closed and replaced at an append.
 type partition struct {
 	records []event.Record
 	more    chan struct{}
@@ -44,13 +44,13 @@ type groupKey struct {
 	topic event.Topic
 }
 
-// holderKey names a partition as a group has it.
+// holderKey identifies a partition within a group.
 type holderKey struct {
 	groupKey
 	partition int32
 }
 
-// member is one call of Join, and what ends each handle that it runs.
+// member is one call of Join. revoke ends each handle that it runs.
 type member struct{ revoke map[int32]context.CancelFunc }
 
 // NewLog returns an empty log.
@@ -74,7 +74,7 @@ func (l *Log) Records(topic event.Topic) []event.Record {
 }
 
 // Revoke takes a partition away from the member that holds it, as brokers do when they
-// have lost sight of the member. It gets the partition back.
+// have lost contact with the member. The member gets the partition back.
 func (l *Log) Revoke(group string, topic event.Topic, partition int32) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *Log) Revoke(group string, topic event.Topic, partition int32) {
 	}
 }
 
-// countPartitions returns the partitions of a topic.
+// countPartitions returns the number of partitions of a topic.
 func (l *Log) countPartitions(topic event.Topic) int32 {
 	if topic.Single() {
 		return 1
@@ -103,7 +103,8 @@ func (l *Log) topicLocked(topic event.Topic) []*partition {
 	return t
 }
 
-// committedLocked returns what a group has committed, to be read and written.
+// committedLocked returns the committed offsets of a group for reading and writing. It
+// must be called with mu held.
 func (l *Log) committedLocked(k groupKey) []event.Offset {
 	if l.mu.committed[k] == nil {
 		l.mu.committed[k] = make([]event.Offset, l.countPartitions(k.topic))
@@ -112,19 +113,19 @@ func (l *Log) committedLocked(k groupKey) []event.Offset {
 }
 
 // Open returns the log as a process sees it. Without a scheduler its operations happen
-// at once.
+// immediately.
 func (l *Log) Open(s *Scheduler, p *Process) eventlog.Log {
 	return &connection{l: l, s: s, process: p, closing: make(chan struct{})}
 }
 
-// OpenToScan is Open, but readers of Tail do not wait for the scheduler: for
-// components that read a partition to its end at once. Several do so at the same
-// time, and cannot be distinguished.
+// OpenToScan is Open, except that readers of Tail do not wait for the scheduler. It is
+// for components that read partitions to their end concurrently, so that their reads
+// cannot be distinguished.
 func (l *Log) OpenToScan(s *Scheduler, p *Process) eventlog.Log {
 	return &connection{l: l, s: s, process: p, closing: make(chan struct{}), readsAtOnce: true}
 }
 
-// connection is the log of one process.
+// connection is the connection of one process to the log.
 type connection struct {
 	l       *Log
 	s       *Scheduler
@@ -137,7 +138,7 @@ type connection struct {
 
 var _ eventlog.Log = (*connection)(nil)
 
-// checkOpen fails once the log was closed or the process killed.
+// checkOpen returns an error once the log was closed or the process killed.
 func (c *connection) checkOpen(topic event.Topic) error {
 	select {
 	case <-c.closing:
@@ -155,7 +156,7 @@ func (c *connection) Partitions(_ context.Context, topic event.Topic) (int32, er
 	return c.l.countPartitions(topic), c.checkOpen(topic)
 }
 
-// Append implements eventlog.Log. A scheduler's Fail is a log that is full.
+// Append implements eventlog.Log. Fail means that the log is full.
 func (c *connection) Append(ctx context.Context, topic event.Topic, to int32, records ...event.Record) ([]event.Position, error) {
 	if err := errors.Join(c.checkOpen(topic), ctx.Err()); err != nil {
 		return nil, err
@@ -185,8 +186,8 @@ func (c *connection) Append(ctx context.Context, topic event.Topic, to int32, re
 	return positions, nil
 }
 
-// nameOf names a record in the trace by its type and a hash of what it says. Its ID may
-// be random.
+// nameOf returns a name for a record in the trace: its type and a hash of its content. It
+// does not use the ID, which may be random.
 func nameOf(rec event.Record) string {
 	return fmt.Sprintf("%s %.8x", event.TypeOf(rec), sha256.Sum256(append(slices.Clone(rec.Key), rec.Value...)))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// The log of the simulation keeps the contract that the others keep.
+// TestLog checks that the simulated log satisfies the contract of all logs.
 func TestLog(t *testing.T) {
 	eventlogtest.Run(t, eventlogtest.Driver{
 		New: func(t *testing.T, partitions int32, _ ...event.Topic) func() (eventlog.Log, error) {

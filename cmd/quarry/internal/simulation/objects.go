@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// catFile answers requests of cat-file --batch-command until its input ends. It writes
-// at a flush, as git does with --buffer.
+// catFile answers requests of cat-file --batch-command until its input ends. Like git
+// with --buffer, it writes at a flush.
 func (c *gitCall) catFile(ctx context.Context) error {
 	requests := bufio.NewScanner(c.e.Stdin)
 	var out bytes.Buffer
@@ -39,7 +39,8 @@ func (c *gitCall) catFile(ctx context.Context) error {
 	return nil
 }
 
-// readObject returns what a name means: a ref or commit of the mirror, a tree or a blob.
+// readObject returns the object with a name: a ref or commit of the mirror, a tree or a
+// blob.
 func (c *gitCall) readObject(name string) (id, kind, content string) {
 	commit, wantsCommit := strings.CutSuffix(name, "^{commit}")
 	if wantsCommit && strings.HasPrefix(commit, "refs/") {
@@ -107,7 +108,7 @@ func (c *gitCall) compareTrees() error {
 	return err
 }
 
-// modeOf and nameOrZeros are how git writes a file, and none.
+// modeOf returns the mode that git prints for a file, or for none if blob is empty.
 func modeOf(blob string) string {
 	if blob == "" {
 		return "000000"

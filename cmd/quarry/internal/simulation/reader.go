@@ -9,16 +9,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// reader reads a partition. The scheduler lets it read some records at a time.
+// reader reads a partition. The scheduler allows it to read some records at a time.
 type reader struct {
 	c         *connection
 	name      string
 	topic     event.Topic
 	partition int32
 	next      event.Offset
-	// allowed is how many records it may read before it awaits the scheduler again.
+	// allowed is the number of records that it may read before it awaits the scheduler
+	// again.
 	allowed int
-	// single makes the scheduler choose for each record, atOnce for none.
+	// single makes the scheduler choose every record; atOnce bypasses the scheduler.
 	single, atOnce bool
 	closed         bool
 }

@@ -16,49 +16,49 @@ import (
 	"time"
 )
 
-// ErrKilled is what every operation of a process fails with once it was killed.
+// ErrKilled is the error of every operation of a process that was killed.
 var ErrKilled = errors.New("the process was killed")
 
-// A Verdict says what happens to an operation.
+// A Verdict is the result of an operation.
 type Verdict int
 
-// What can happen to an operation.
+// These are the possible results of an operation.
 const (
-	// Succeed lets it happen.
+	// Succeed lets the operation happen.
 	Succeed Verdict = iota
-	// Fail prevents it.
+	// Fail prevents the operation.
 	Fail
-	// LoseAnswer lets it take effect and makes it fail.
+	// LoseAnswer lets the operation take effect but makes it fail.
 	LoseAnswer
 )
 
-// A Scheduler chooses which operation happens next. Its methods but Await are for the
-// goroutine that runs the simulation.
+// A Scheduler chooses which operation happens next. Its methods, except Await, may be
+// called only by the goroutine that runs the simulation.
 type Scheduler struct {
 	// Rand is the source of every choice.
 	Rand  *rand.Rand
 	began time.Time
 	trace hash.Hash
-	// events counts what was noted in the trace.
+	// events counts the entries of the trace.
 	events int
-	log    io.Writer // nil for none
+	log    io.Writer // nil for no log
 
 	mu struct {
 		sync.Mutex
 		waiting []*operation
-		// arrived has a signal if an operation has come since it was taken.
+		// arrived signals that an operation has arrived since the last receive.
 		arrived chan struct{}
 	}
 }
 
-// operation is one that waits for the scheduler.
+// operation is an operation that waits for the scheduler.
 type operation struct {
 	process *Process
 	name    string
 	chosen  chan decision
 }
 
-// decision is what the scheduler says to an operation.
+// decision is the scheduler's answer to an operation.
 type decision struct {
 	verdict Verdict
 	// amount is a number for the operation to use, from 1 to maxAmount.
@@ -68,8 +68,8 @@ type decision struct {
 
 const maxAmount = 32
 
-// NewScheduler returns a scheduler whose choices follow from seed. It writes each to
-// log, unless that is nil.
+// NewScheduler returns a scheduler whose choices follow from seed. It writes each choice
+// to log, unless log is nil.
 func NewScheduler(seed uint64, log io.Writer) *Scheduler {
 	s := &Scheduler{Rand: rand.New(rand.NewPCG(seed, 0)), began: time.Now(), trace: sha256.New(), log: log}
 	s.mu.arrived = make(chan struct{}, 1)
@@ -77,7 +77,7 @@ func NewScheduler(seed uint64, log io.Writer) *Scheduler {
 }
 
 // Await waits until the scheduler chooses the operation, ctx ends, or the process is
-// killed. Names of operations that wait at the same time differ.
+// killed. Operations that wait at the same time must have different names.
 func (s *Scheduler) Await(ctx context.Context, p *Process, name string) (Verdict, error) {
 	d := s.awaitDecision(ctx, p, name)
 	return d.verdict, d.err
@@ -120,8 +120,8 @@ func (s *Scheduler) removeOperation(op *operation) {
 	s.mu.waiting = slices.DeleteFunc(s.mu.waiting, func(o *operation) bool { return o == op })
 }
 
-// Step lets one of the operations that wait happen, as judge says, and returns when
-// everything that follows from it has happened. It reports false if none waits.
+// Step lets one of the waiting operations happen, with the verdict of judge, and returns
+// when all goroutines are blocked again. It reports false if no operation waits.
 func (s *Scheduler) Step(judge func(operation string) Verdict) bool {
 	synctest.Wait()
 	op := s.chooseOperation()
@@ -135,7 +135,7 @@ func (s *Scheduler) Step(judge func(operation string) Verdict) bool {
 	return true
 }
 
-// chooseOperation takes one of the operations that wait.
+// chooseOperation removes and returns one of the waiting operations.
 func (s *Scheduler) chooseOperation() *operation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,13 +149,13 @@ func (s *Scheduler) chooseOperation() *operation {
 	return op
 }
 
-// Sleep lets the clock move until d has passed or another operation comes.
+// Sleep lets the clock advance until d has passed or another operation arrives.
 func (s *Scheduler) Sleep(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
-	synctest.Wait() // what was begun before comes before
+	synctest.Wait() // finish what has begun first
 	select {
-	case <-s.mu.arrived: // it may be of an operation that was chosen since
+	case <-s.mu.arrived: // the signal may be of an operation that was chosen since
 	default:
 	}
 	select {
@@ -176,22 +176,22 @@ func (s *Scheduler) Note(format string, args ...any) {
 	}
 }
 
-// Events returns how many events there were.
+// Events returns the number of entries in the trace.
 func (s *Scheduler) Events() int { return s.events }
 
-// Trace returns a hash of all events: equal for equal runs.
+// Trace returns a hash of all entries. Equal runs have equal hashes.
 func (s *Scheduler) Trace() string { return hex.EncodeToString(s.trace.Sum(nil)[:8]) }
 
-// A Process is one life of the server.
+// A Process is one run of the server.
 type Process struct {
 	s      *Scheduler
 	killed bool // guarded by s.mu
 }
 
-// NewProcess returns a process that lives.
+// NewProcess returns a running process.
 func (s *Scheduler) NewProcess() *Process { return &Process{s: s} }
 
-// Kill fails every operation of the process that waits, and those to come.
+// Kill makes every waiting and every later operation of the process fail.
 func (p *Process) Kill() {
 	p.s.mu.Lock()
 	defer p.s.mu.Unlock()

@@ -1,27 +1,26 @@
 // Package tail prints the event log as JSON lines.
 //
-// It answers the question "what does the log say, in order?".
+// It answers the question "which events does the log contain, in order?".
 //
 //	Handler  serves GET ?from=POSITION&follow=true
 //	Stream   reads the partitions of the events topic and merges them
-//	Line     is one record as it is printed
+//	Line     is the printed form of a record
 //
 // # Order
 //
-// Records of one partition come in the order of the log. Partitions are merged
-// by the time at which the log took the records, up to the high-water mark of
-// the moment when the stream began; what is followed after that comes as it
-// arrives.
+// Records of one partition come in the order of the log. Up to the high-water mark at the
+// start of the stream, partitions are merged by the time at which the log took the
+// records. Later records come as they arrive.
 //
 // # Invariants
 //
-//  1. A record that cannot be decoded is a line as well, with the reason.
+//  1. A record that cannot be decoded is printed as a line with the reason.
 //  2. A stream without follow ends; one with follow ends with its context.
 //
 // # Concurrency
 //
-// Stream starts a goroutine per partition when it follows, and returns when all
-// are gone.
+// Stream starts a goroutine per partition when it follows, and returns when all have
+// ended.
 //
-// It commits nothing and belongs to no group: looking changes nothing.
+// This package commits nothing and joins no group: reading changes nothing.
 package tail

@@ -11,7 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// maxStreams bounds the streams at once: each holds a reader per partition.
+// maxStreams bounds the number of concurrent streams, because each holds a reader per
+// partition.
 const maxStreams = 8
 
 // Handler serves the log as JSON lines: GET ?from=POSITION&follow=true.
@@ -52,7 +53,7 @@ func serveStream(w http.ResponseWriter, r *http.Request, log eventlog.Log, o Opt
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
 	case begun:
-		// The status is sent: a broken stream is all that is left to say.
+		// The status has been sent, so the error can only be logged.
 		logger.Warn("a stream of events broke off", "error", err)
 		panic(http.ErrAbortHandler)
 	case errors.Is(err, ErrPosition), errors.Is(err, eventlog.ErrOffsetOutOfRange):

@@ -6,7 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Line is one record as it is printed, in the words of CloudEvents.
+// Line is the printed form of a record, with the member names of CloudEvents.
 type Line struct {
 	Position string     `json:"position"`
 	Time     time.Time  `json:"time"`
@@ -15,11 +15,11 @@ type Line struct {
 	Type     event.Type `json:"type,omitempty"`
 	Subject  string     `json:"subject,omitempty"`
 	Data     any        `json:"data,omitempty"`
-	// Error says why Data is missing.
+	// Error is the reason if Data is missing.
 	Error string `json:"error,omitempty"`
 }
 
-// NewLine returns rec as it is printed.
+// NewLine converts rec to a Line.
 func NewLine(rec event.Record) Line {
 	l := Line{Position: rec.Position.String(), Time: rec.Time}
 	envelope, data, err := event.Decode(rec)

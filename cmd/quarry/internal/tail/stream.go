@@ -13,21 +13,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// ErrPosition says that a position is not one.
+// ErrPosition means that a position is invalid.
 var ErrPosition = errors.New("position is not valid")
 
-// Options say what to print.
+// Options select the records to print.
 type Options struct {
-	// Partition is the only one to read; eventlog.AnyPartition means all.
+	// Partition is the only partition to read; eventlog.AnyPartition means all.
 	Partition int32
 	// From is the first offset of that partition.
 	From event.Offset
-	// Follow goes on after the end of the log.
+	// Follow continues after the end of the log.
 	Follow bool
 }
 
-// ParsePosition reads "topic/partition/offset" or "partition/offset" into
-// options; the empty string means all partitions from their beginning.
+// ParsePosition parses "topic/partition/offset" or "partition/offset" into options. An
+// empty string means all partitions from their beginning.
 func ParsePosition(s string) (Options, error) {
 	if s == "" {
 		return Options{Partition: eventlog.AnyPartition}, nil
@@ -42,9 +42,8 @@ func ParsePosition(s string) (Options, error) {
 	return Options{Partition: int32(partition), From: event.Offset(offset)}, nil
 }
 
-// Stream calls emit for each record of the events topic that o selects, on one
-// goroutine at a time. It ends at the high-water mark of the moment when it began
-// or, with Follow, when ctx ends.
+// Stream calls emit for each record of the events topic that o selects. It makes one call
+// at a time. It ends at the high-water mark at its start or, with Follow, when ctx ends.
 func Stream(ctx context.Context, log eventlog.Log, o Options, emit func(event.Record) error) error {
 	ends, err := log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
@@ -53,7 +52,7 @@ func Stream(ctx context.Context, log eventlog.Log, o Options, emit func(event.Re
 	sources, err := openSources(ctx, log, o, ends)
 	defer func() {
 		for _, s := range sources {
-			_ = s.reader.Close() // nothing was written
+			_ = s.reader.Close() // opened only for reading
 		}
 	}()
 	if err != nil {
@@ -65,11 +64,11 @@ func Stream(ctx context.Context, log eventlog.Log, o Options, emit func(event.Re
 	return followSources(ctx, sources, emit)
 }
 
-// source is one partition that is read.
+// partitionSource reads one partition.
 type partitionSource struct {
 	reader eventlog.Reader
-	next   event.Offset // the smallest offset that may come next
-	end    event.Offset // of the log when the stream began
+	next   event.Offset // the smallest possible offset of the next record
+	end    event.Offset // the high-water mark at the start of the stream
 	head   event.Record
 	has    bool
 }
@@ -131,9 +130,9 @@ func mergeSources(ctx context.Context, sources []*partitionSource, emit func(eve
 	}
 }
 
-// followSources emits what comes, until ctx ends.
+// followSources emits records as they arrive, until ctx ends.
 func followSources(ctx context.Context, sources []*partitionSource, emit func(event.Record) error) error {
-	records := make(chan event.Record) // no buffer: the reader of the stream sets the pace
+	records := make(chan event.Record) // unbuffered: the reader of the stream sets the pace
 	group, ctx := errgroup.WithContext(ctx)
 	for _, s := range sources {
 		group.Go(func() error {

@@ -7,9 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// Escape spells out what could drive a terminal or hide text: control characters except for
-// tab and newline, marks that change the direction of text, and bytes that are
-// not UTF-8. Inside a string of JSON the result means the same.
+// Escape replaces characters that could control a terminal or hide text with visible
+// escapes: control characters except for tab and newline, marks that change the direction
+// of text, and bytes that are not UTF-8. Inside a JSON string the result has the same
+// meaning.
 func Escape(text string) string {
 	if !strings.ContainsFunc(text, isUnsafe) && utf8.ValidString(text) {
 		return text
@@ -28,8 +29,7 @@ func Escape(text string) string {
 	return b.String()
 }
 
-// EscapeLine is Escape for text that stays on one line: newlines are spelled out,
-// too.
+// EscapeLine is Escape for text that must stay on one line: it also escapes newlines.
 func EscapeLine(text string) string {
 	return strings.ReplaceAll(Escape(text), "\n", `\n`)
 }
@@ -42,14 +42,14 @@ func isUnsafe(r rune) bool {
 		return true
 	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069: // embeddings, overrides, isolates
 		return true
-	case r == 0x2028 || r == 0x2029: // separators of lines and paragraphs
+	case r == 0x2028 || r == 0x2029: // line and paragraph separators
 		return true
 	}
 	return false
 }
 
-// Writer returns what writes to w in a form that is safe for people and programs: w
-// itself, or, if it is a terminal, a writer that escapes.
+// Writer returns a writer to w that is safe for people and programs: w itself or, if w is
+// a terminal, a writer that escapes.
 func Writer(w io.Writer) io.Writer {
 	if !Is(w) {
 		return w
@@ -57,10 +57,10 @@ func Writer(w io.Writer) io.Writer {
 	return &escaper{w: w}
 }
 
-// escaper escapes the text that is written to it.
+// escaper escapes text that is written to it.
 type escaper struct {
 	w    io.Writer
-	rest []byte // the beginning of a character whose end is still to come
+	rest []byte // the beginning of an incomplete character
 }
 
 // Write implements io.Writer.

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Progress shows how far a long task is, to people only: without a terminal it
-// prints the lines that stay, and nothing else.
+// Progress shows people the progress of a long task. Without a terminal it prints only
+// the permanent lines.
 type Progress struct {
 	w        io.Writer
 	terminal bool
@@ -21,7 +21,7 @@ func NewProgress(w io.Writer) *Progress {
 	return &Progress{w: w, terminal: Is(w)}
 }
 
-// Update shows text on the line of the terminal that is redrawn.
+// Update replaces the text on the progress line.
 func (p *Progress) Update(text string) {
 	if p.terminal {
 		_, _ = fmt.Fprint(p.w, "\r\x1b[K", truncateLine(EscapeLine(text), p.terminalWidth()))
@@ -29,13 +29,13 @@ func (p *Progress) Update(text string) {
 	}
 }
 
-// Print prints a line that stays, above the display.
+// Print prints a permanent line above the progress line.
 func (p *Progress) Print(text string) {
 	p.Close()
 	_, _ = fmt.Fprintln(p.w, EscapeLine(text))
 }
 
-// Close removes the display.
+// Close removes the progress line.
 func (p *Progress) Close() {
 	if p.drawn {
 		_, _ = fmt.Fprint(p.w, "\r\x1b[K")
@@ -43,7 +43,7 @@ func (p *Progress) Close() {
 	}
 }
 
-// terminalWidth returns the columns of the terminal; 80 if it does not say.
+// terminalWidth returns the number of columns of the terminal, or 80 if it is unknown.
 func (p *Progress) terminalWidth() int {
 	if f, ok := p.w.(*os.File); ok {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {

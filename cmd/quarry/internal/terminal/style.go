@@ -16,27 +16,27 @@ func Is(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// When says when to do something that is meant for people.
+// When is the value of a flag such as --color.
 type When string
 
-// The values of flags such as --color. Auto means: if the output is a terminal.
+// These are the values of such flags. Auto means: if the output is a terminal.
 const (
 	Auto   When = "auto"
 	Always When = "always"
 	Never  When = "never"
 )
 
-// Style says how results are written for people.
+// Style defines how results are formatted for people.
 type Style struct {
 	// Terminal is set if a terminal shows the results.
 	Terminal bool
-	// Color is set if text is colored, Links if it links to web pages.
+	// Color is set if text is colored, and Links if it links to web pages.
 	Color, Links bool
 }
 
-// NewStyle returns the style of the writer w. With Auto, text is colored on a
-// terminal that is not dumb, unless NO_COLOR is set in environ, and has links on
-// such a terminal in any case.
+// NewStyle returns the style for the writer w. With Auto, text is colored on a terminal
+// that is not dumb, unless NO_COLOR is set in environ. Links on such a terminal do not
+// depend on NO_COLOR.
 func NewStyle(w io.Writer, color, links When, environ []string) Style {
 	has := func(name string, match func(value string) bool) bool {
 		return slices.ContainsFunc(environ, func(pair string) bool {
@@ -52,7 +52,7 @@ func NewStyle(w io.Writer, color, links When, environ []string) Style {
 	return s
 }
 
-// The colors are those of ripgrep, which people know.
+// The colors are those of ripgrep, which many people know.
 
 // Path colors the name of a file.
 func (s Style) Path(text string) string { return s.wrapColor("35", text) }
@@ -63,7 +63,7 @@ func (s Style) Line(text string) string { return s.wrapColor("32", text) }
 // Match colors matched text.
 func (s Style) Match(text string) string { return s.wrapColor("1;31", text) }
 
-// Dim colors what separates results.
+// Dim dims separators between results.
 func (s Style) Dim(text string) string { return s.wrapColor("2", text) }
 
 func (s Style) wrapColor(code, text string) string {
@@ -73,8 +73,8 @@ func (s Style) wrapColor(code, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// Link makes text a link to a web page (OSC 8). An address that is not of the web
-// gives no link: it comes from a server.
+// Link makes text a link to a web page (OSC 8). It ignores an address that is not http or
+// https, because addresses come from a server.
 func (s Style) Link(text, address string) string {
 	u, err := url.Parse(address)
 	if !s.Links || text == "" || err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || Escape(address) != address {
@@ -84,7 +84,8 @@ func (s Style) Link(text, address string) string {
 }
 
 // Clean makes text of a repository safe for a terminal; see EscapeLine. Without a
-// terminal, colors and links, text passes as it is: a program wants the bytes.
+// terminal, colors and links, it returns the text unchanged, because a program wants the
+// original bytes.
 func (s Style) Clean(text string) string {
 	if !s.Terminal && !s.Color && !s.Links {
 		return text

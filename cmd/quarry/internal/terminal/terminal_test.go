@@ -49,7 +49,7 @@ func TestEscape(t *testing.T) {
 		"\x1b[31m":         `\u001b[31m`,
 		"\r":               `\u000d`,
 		"a\u202eb\u2066c":  `a\u202eb\u2066c`,
-		"\x9b31m":          `\x9b31m`, // CSI in one byte
+		"\x9b31m":          `\x9b31m`, // CSI as one byte
 		"\u009b31m\x7f":    `\u009b31m\u007f`,
 		"\uFFFD":           "\uFFFD",
 	} {
@@ -59,7 +59,7 @@ func TestEscape(t *testing.T) {
 	}
 }
 
-// TestEscaper writes characters in pieces, and JSON that stays the same.
+// TestEscaper writes characters in pieces, and checks that JSON keeps its meaning.
 func TestEscaper(t *testing.T) {
 	var out bytes.Buffer
 	e := &escaper{w: &out}
@@ -77,7 +77,7 @@ func TestEscaper(t *testing.T) {
 	}
 }
 
-// TestProgressWithoutTerminal sees no line but those that stay.
+// TestProgressWithoutTerminal checks that only the permanent lines are printed.
 func TestProgressWithoutTerminal(t *testing.T) {
 	var out bytes.Buffer
 	p := NewProgress(&out)

@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// compareWithoutMirror looks for what is missing from a repository that has no mirror here
-// to compare with.
+// compareWithoutMirror looks for missing data of a repository that has no mirror in this
+// process.
 func (x *verifyRun) compareWithoutMirror(ctx context.Context, r code.Repository) error {
 	if err := x.o.Fence(ctx); err != nil {
 		return fmt.Errorf("wait for the projections: %w", err)
@@ -20,7 +20,7 @@ func (x *verifyRun) compareWithoutMirror(ctx context.Context, r code.Repository)
 	defer view.Release()
 	indexed := view.Repository(r.ID)
 	if indexed == nil {
-		return nil // to be registered may be all that happened to it
+		return nil // the repository may have been registered and nothing more
 	}
 	if err := x.readUnheld(view); err != nil {
 		return err
@@ -41,8 +41,8 @@ func (x *verifyRun) compareWithoutMirror(ctx context.Context, r code.Repository)
 	return nil
 }
 
-// brokenElsewhere returns the refs whose last event could not be applied, and of which
-// queries have no revision at all.
+// brokenElsewhere returns the refs whose last event could not be applied and that queries
+// do not show at all.
 func (x *verifyRun) brokenElsewhere(indexed *places.Repository) []difference {
 	var out []difference
 	for k, b := range x.broken {

@@ -16,20 +16,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// verificationSource is the CloudEvents source of pushes that repair.
+// verificationSource is the CloudEvents source of the pushes of a repair.
 const verificationSource = "/quarry/verify"
 
-// repairPollInterval is how often a repair checks whether it has had its effect.
+// repairPollInterval is the interval at which a repair checks whether it has taken
+// effect.
 const repairPollInterval = 100 * time.Millisecond
 
-// liveIndex is the live version of the projections as a Verifier sees it.
+// liveIndex is the live version of the projections as a Verifier uses it.
 type liveIndex struct {
 	versions *versions.Versions
 	log      eventlog.Log
 }
 
-// NewOptions returns the options of a Verifier that compares the live version with mirrors,
-// and repairs by pushes in log. All are required.
+// NewOptions returns the options of a Verifier that compares the live version with
+// mirrors, and repairs by appending pushes to log. All arguments are required.
 func NewOptions(v *versions.Versions, log eventlog.Log, mirrors *mirror.Mirrors) Options {
 	x := &liveIndex{versions: v, log: log}
 	return Options{
@@ -38,7 +39,7 @@ func NewOptions(v *versions.Versions, log eventlog.Log, mirrors *mirror.Mirrors)
 	}
 }
 
-// liveView is a view of the live version, which stays open with it.
+// liveView is a view of the live version. It keeps the version open.
 type liveView struct {
 	*places.View
 	index *versions.Version
@@ -50,13 +51,14 @@ func (v liveView) Release() {
 	v.index.Release()
 }
 
-// acquireView returns what queries see now.
+// acquireView returns the view that queries currently see.
 func (x *liveIndex) acquireView() View {
 	i := x.versions.Acquire()
 	return liveView{i.Places.Acquire(), i}
 }
 
-// findUnstored returns what a rebuild would lose, after what can be was written again.
+// findUnstored rewrites objects that the segment store lacks, and returns what a rebuild
+// would still lose.
 func (x *liveIndex) findUnstored(ctx context.Context) (map[code.DocumentKey]bool, map[code.RepositoryID]map[code.Ref]bool, error) {
 	i := x.versions.Acquire()
 	defer i.Release()
@@ -67,7 +69,7 @@ func (x *liveIndex) findUnstored(ctx context.Context) (map[code.DocumentKey]bool
 	return left.Documents, left.Changes, nil
 }
 
-// listRepositories returns the repositories by name.
+// listRepositories returns the repositories, sorted by name.
 func (x *liveIndex) listRepositories() []code.Repository {
 	var out []code.Repository
 	for _, r := range x.versions.Live().Catalog.Snapshot().ByName() {
@@ -83,7 +85,7 @@ func (x *liveIndex) waitForLog(ctx context.Context) error {
 	return x.versions.WaitForLog(ctx, i)
 }
 
-// repairRefs appends pushes and waits until they have had their effect.
+// repairRefs appends pushes and waits until they have taken effect.
 func (x *liveIndex) repairRefs(ctx context.Context, pushes []*event.Push) error {
 	now := time.Now().UTC()
 	last := map[int32]event.Offset{}

@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
-// The kinds of differences; see the package comment.
+// These are the kinds of differences; see the package comment.
 const (
 	kindRepository = "repository"
 	kindDefault    = "default"
@@ -35,7 +35,7 @@ const (
 	kindUnstored   = "unstored"
 )
 
-// difference is what one ref differs in.
+// difference is one difference of a ref.
 type difference struct {
 	ref            code.Ref
 	kind           string
@@ -69,7 +69,7 @@ func (d *difference) newFrame(r code.Repository) *verification.Finding {
 	}
 }
 
-// Bounds of a comparison while pushes go on.
+// These are the bounds of a comparison during pushes.
 const (
 	maxRounds  = 10
 	roundPause = 200 * time.Millisecond
@@ -80,8 +80,8 @@ var (
 	errRemote = errors.New("the repository does not answer")
 )
 
-// compareUntilStable compares the refs of a repository until two rounds agree, and returns
-// the view of the last, which the caller releases.
+// compareUntilStable compares the refs of a repository until two rounds agree. It returns
+// the view of the last round, which the caller must release.
 func (x *verifyRun) compareUntilStable(ctx context.Context, r code.Repository, m *mirror.Mirror) (View, []difference, error) {
 	var before []difference
 	for round := range maxRounds {
@@ -106,7 +106,7 @@ func (x *verifyRun) compareUntilStable(ctx context.Context, r code.Repository, m
 	return nil, nil, errMoving
 }
 
-// gitState is what git says of a repository.
+// gitState holds the refs of a repository in git.
 type gitState struct {
 	head code.Ref
 	refs map[code.Ref]code.CommitID
@@ -130,8 +130,8 @@ func (x *verifyRun) readGitState(ctx context.Context, r code.Repository, m *mirr
 	return s, err
 }
 
-// compareRefs returns the differences of refs, in their order; those of the
-// default branch first, for others are derived from it.
+// compareRefs returns the differences of refs in order. The default branch comes first,
+// because other refs are derived from it.
 func compareRefs(indexed *places.Repository, git gitState) []difference {
 	if indexed == nil {
 		return []difference{{kind: kindRepository}}
@@ -165,8 +165,8 @@ func compareRefs(indexed *places.Repository, git gitState) []difference {
 	return out
 }
 
-// compareCommits compares refs; only[true] is the kind of those that the index
-// alone has, only[false] of those that it lacks.
+// compareCommits compares refs. only[true] is the kind for refs that exist only in the
+// index, only[false] for refs that the index lacks.
 func compareCommits(indexed, found map[code.Ref]code.CommitID, only map[bool]string, moved string) []difference {
 	var out []difference
 	for _, ref := range slices.Sorted(maps.Keys(indexed)) {

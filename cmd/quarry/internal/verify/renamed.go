@@ -12,16 +12,16 @@ import (
 // treeFile is a file of a tree.
 type treeFile struct {
 	mirror.Entry
-	invalidPath bool // the manifest has it under a name that code.NamePath made
+	invalidPath bool // the manifest has it under a name from code.NamePath
 }
 
-// renamedFiles are the files that a manifest has under another name than git
-// (code.NamePath). They are compared at the end, since their names are not in the
-// order of their paths.
+// renamedFiles holds the files that a manifest has under another name than git
+// (code.NamePath). They are compared at the end, because their names are not in the order
+// of their paths.
 type renamedFiles struct {
-	files  map[string]treeFile     // of the tree, by name
-	places map[string]places.Place // of the manifest, without a file of that path
-	// found are paths that look like such a name and are git's own.
+	files  map[string]treeFile     // files of the tree, by name
+	places map[string]places.Place // places of the manifest whose path is not in the tree
+	// found holds paths that look like such a name but exist in git.
 	found map[string]bool
 }
 
@@ -29,26 +29,27 @@ func newRenamedFiles() renamedFiles {
 	return renamedFiles{map[string]treeFile{}, map[string]places.Place{}, map[string]bool{}}
 }
 
-// mayBeRenamed reports whether code.NamePath may have made a path.
+// mayBeRenamed reports whether a path may come from code.NamePath.
 func mayBeRenamed(path string) bool {
 	return strings.Contains(path, `\x`) || strings.Contains(path, "…")
 }
 
-// addFile keeps a file of the tree. Of two with one name the manifest has the first.
+// addFile records a file of the tree. If two files have the same name, the manifest has
+// the first.
 func (r *renamedFiles) addFile(name string, file treeFile) {
 	if _, ok := r.files[name]; !ok {
 		r.files[name] = file
 	}
 }
 
-// notePath keeps a path of the manifest that is one of the tree.
+// notePath records a path of the manifest that is also in the tree.
 func (r *renamedFiles) notePath(path string) {
 	if mayBeRenamed(path) {
 		r.found[path] = true
 	}
 }
 
-// compareRenamed checks the files with another name against their places.
+// compareRenamed compares the renamed files with their places.
 func (t *treeRun) compareRenamed() {
 	for _, name := range slices.Sorted(maps.Keys(t.renamed.files)) {
 		place, ok := t.renamed.places[name]

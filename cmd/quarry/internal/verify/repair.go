@@ -9,12 +9,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
-// connection names verifications in the pushes that they cause.
+// connection is the connection name in the pushes of verifications.
 const connection = "verify"
 
-// noteRepair adds the push that repairs a difference, unless one of the ref is there.
-// A ref that differs only in the remote repository gets an ordinary push. Every other
-// difference re-indexes the ref from scratch, because its rows cannot be trusted.
+// noteRepair adds the push that repairs a difference, unless there already is one for the
+// ref. A ref that differs only in the remote repository gets an ordinary push. Every
+// other difference re-indexes the ref from scratch, because its rows cannot be trusted.
 func (x *verifyRun) noteRepair(r code.Repository, d difference) {
 	if !x.request.Repair || x.afterRepair || d.kind == kindRepository {
 		return
@@ -31,7 +31,7 @@ func (x *verifyRun) noteRepair(r code.Repository, d difference) {
 	}
 	for i, other := range slices.Backward(x.repairs) {
 		if other.Repository != r.ID {
-			break // repositories come one after the other
+			break // the pushes are grouped by repository
 		}
 		if other.Ref == d.ref {
 			if p.Action == event.ActionRefresh {
@@ -45,8 +45,7 @@ func (x *verifyRun) noteRepair(r code.Repository, d difference) {
 	}
 }
 
-// repairDifferences has indexed again what differs, and compares those repositories once
-// more.
+// repairDifferences re-indexes what differs, and compares those repositories again.
 func (x *verifyRun) repairDifferences(ctx context.Context, of []code.Repository) error {
 	if err := x.emit(&verification.Finding{Type: verification.Repair, Count: len(x.repairs), Message: "refs are indexed again"}); err != nil {
 		return err

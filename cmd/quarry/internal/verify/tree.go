@@ -12,11 +12,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// progressFiles is how many files are compared between two looks at the clock.
+// progressFiles is the number of files between two checks of the clock.
 const progressFiles = 4096
 
-// compareRef compares the manifest of a ref, as the view has it, with the tree of the
-// commit that the view names.
+// compareRef compares the manifest of a ref in the view with the tree of its commit.
 func (x *verifyRun) compareRef(ctx context.Context, view View, m *mirror.Mirror, r code.Repository, ref *places.Ref) ([]difference, error) {
 	t := x.newTreeRun(r, ref)
 	tree, stop := iter.Pull2(t.yieldTree(ctx, m, ref.Commit))
@@ -39,7 +38,7 @@ func (x *verifyRun) compareRef(ctx context.Context, view View, m *mirror.Mirror,
 	return t.sortedDifferences(), nil
 }
 
-// newTreeRun begins with what is known of the ref without its files.
+// newTreeRun returns a treeRun with the known differences of the ref itself.
 func (x *verifyRun) newTreeRun(r code.Repository, ref *places.Ref) *treeRun {
 	t := &treeRun{verifyRun: x, name: r.Name, ref: ref.Ref, kinds: map[string]*difference{}, skipped: map[code.SkipReason]int{}, renamed: newRenamedFiles()}
 	if b := x.broken[refKey{r.ID, ref.Ref}]; b != nil {
@@ -51,7 +50,7 @@ func (x *verifyRun) newTreeRun(r code.Repository, ref *places.Ref) *treeRun {
 	return t
 }
 
-// lookForText looks whether there is the text of a file.
+// lookForText checks whether the text of a file exists.
 func (t *treeRun) lookForText(p *places.Place) {
 	switch {
 	case p.Skipped != "":
@@ -67,12 +66,12 @@ type treeRun struct {
 	*verifyRun
 	name string
 	ref  code.Ref
-	// The file that the tree is at.
+	// The following fields describe the current file of the tree.
 	next  func() (string, mirror.Entry, bool)
 	path  string
 	entry mirror.Entry
 	more  bool
-	// err ended the listing of the tree, or the reader has gone.
+	// err is the error that ended the comparison.
 	err error
 
 	renamed renamedFiles
@@ -85,12 +84,12 @@ type treeRun struct {
 
 var (
 	errStop = errors.New("stopped by the caller")
-	// errMirror says that the mirror, not the index, is wrong.
+	// errMirror means that the mirror, not the index, is wrong.
 	errMirror = fmt.Errorf("the mirror is damaged: %w", mirror.ErrMissing)
 )
 
-// yieldTree yields the files of a tree in the order of their paths, and keeps those that
-// the manifest has under another name. Its failure is in t.err once it has ended.
+// yieldTree yields the files of a tree in the order of their paths, and sets aside those
+// that the manifest has under another name. After it ends, t.err holds its error.
 func (t *treeRun) yieldTree(ctx context.Context, m *mirror.Mirror, commit code.CommitID) iter.Seq2[string, mirror.Entry] {
 	return func(yield func(string, mirror.Entry) bool) {
 		err := m.ListTree(ctx, commit, func(path string, e mirror.Entry) error {
@@ -111,7 +110,7 @@ func (t *treeRun) yieldTree(ctx context.Context, m *mirror.Mirror, commit code.C
 
 func (t *treeRun) nextFile() { t.path, t.entry, t.more = t.next() }
 
-// comparePlace takes the next file of the manifest, and reports whether to go on.
+// comparePlace handles the next file of the manifest, and reports whether to continue.
 func (t *treeRun) comparePlace(p *places.Place) bool {
 	for t.more && t.path < p.Path {
 		t.noteDifference(kindMissing, t.path, "", "")
@@ -143,9 +142,9 @@ func (t *treeRun) comparePlace(p *places.Place) bool {
 	return t.err == nil
 }
 
-// compareFile checks one file of the manifest against the tree. Why a file is skipped
-// depends on settings and on its bytes, and may differ; but links, submodules and
-// invalid paths are never text, and nothing else is skipped as one.
+// compareFile compares one file of the manifest with the tree. The reason why a file is
+// skipped depends on settings and on its bytes, and may differ. But links, submodules and
+// invalid paths are never text, and no other file is skipped as one of these.
 func (t *treeRun) compareFile(p *places.Place, file treeFile) {
 	reason := code.SkipReason("")
 	switch {
@@ -171,22 +170,23 @@ func (t *treeRun) compareFile(p *places.Place, file treeFile) {
 	}
 }
 
-// Bounds of the blobs that are read because git says another size than the manifest.
+// These are the bounds of the blobs that are read because their size in git differs from
+// the manifest.
 const (
 	maxSizes     = 256
 	maxSizeBytes = 16 << 20
 )
 
-// sizeDifference is a file of which git says another size than the manifest has. A damaged
-// index of a pack gives the size of another object.
+// sizeDifference is a file whose size in git differs from the manifest. A damaged pack
+// index returns the size of another object.
 type sizeDifference struct {
 	path  string
 	id    mirror.ObjectID
-	bytes int64 // of the manifest
+	bytes int64 // size in the manifest
 }
 
-// compareSizes reads the files whose sizes differ: the content, which is checked against its
-// name, decides. It fails with errMirror if one cannot be read.
+// compareSizes reads the files whose sizes differ. Their content decides, since it is
+// checked against the object name. It fails with errMirror if a file cannot be read.
 func (t *treeRun) compareSizes(ctx context.Context, m *mirror.Mirror) error {
 	if len(t.sizes) == 0 {
 		return nil
@@ -214,7 +214,7 @@ func (t *treeRun) compareSizes(ctx context.Context, m *mirror.Mirror) error {
 	})
 }
 
-// compareCounts compares the counts stored with the manifest with its content.
+// compareCounts compares the counts stored with the manifest with the files in it.
 func (t *treeRun) compareCounts(ref *places.Ref) {
 	equal := t.files == ref.Files && len(t.skipped) == len(ref.Skipped)
 	for reason, n := range t.skipped {
@@ -225,7 +225,7 @@ func (t *treeRun) compareCounts(ref *places.Ref) {
 	}
 }
 
-// noteDifference counts a difference; of each kind the first is kept.
+// noteDifference counts a difference, and keeps the first of each kind.
 func (t *treeRun) noteDifference(kind, path, indexed, found string) {
 	d := t.kinds[kind]
 	if d == nil {

@@ -16,18 +16,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
-// Bounds of a verification.
+// These are the bounds of a verification.
 const (
-	// maxUnheld bounds the documents without a segment that are listed
-	// individually.
+	// maxUnheld bounds the documents without a segment that are listed individually.
 	maxUnheld = 100_000
-	// maxRepairs bounds the refs that one verification has indexed again.
+	// maxRepairs bounds the number of refs that one verification re-indexes.
 	maxRepairs = 10_000
 	// progressEvery is the time between two frames of progress.
 	progressEvery = 500 * time.Millisecond
 )
 
-// View is what queries see, as of one moment; places.View is one.
+// View is a consistent snapshot as queries see it; places.View implements it.
 type View interface {
 	Generation() uint64
 	Repository(id code.RepositoryID) *places.Repository
@@ -37,26 +36,25 @@ type View interface {
 	Release()
 }
 
-// Options are both sides of the comparison. All are required.
+// Options contain both sides of the comparison. All are required.
 type Options struct {
-	// Repositories returns those that are registered.
+	// Repositories returns the registered repositories.
 	Repositories func() []code.Repository
-	// Acquire returns what queries see; Fence waits until they see everything that
-	// the log held when it was called.
+	// Acquire returns the view that queries see. Fence waits until queries see everything
+	// that the log held when it was called.
 	Acquire func() View
 	Fence   func(ctx context.Context) error
 	Mirrors *mirror.Mirrors
-	// Unstored writes to the segment store the objects that it lacks and the
-	// projections have, and returns what a rebuild would still lose: documents, and
-	// refs.
+	// Unstored rewrites objects that the segment store lacks from the projections, and
+	// returns what a rebuild would still lose: documents and refs.
 	Unstored func(ctx context.Context) (map[code.DocumentKey]bool, map[code.RepositoryID]map[code.Ref]bool, error)
-	// Repair appends pushes and waits until they have had their effect.
+	// Repair appends pushes and waits until they have taken effect.
 	Repair func(ctx context.Context, pushes []*event.Push) error
-	// Now is the clock of progress.
+	// Now returns the time for progress reports.
 	Now func() time.Time
 }
 
-// A Verifier compares what is indexed with the repositories.
+// A Verifier compares the index with the repositories.
 type Verifier struct {
 	o       Options
 	running sync.Mutex
@@ -67,22 +65,22 @@ var _ api.Verifier = (*Verifier)(nil)
 // New returns a Verifier.
 func New(o Options) *Verifier { return &Verifier{o: o} }
 
-// run is one verification.
+// verifyRun is one verification.
 type verifyRun struct {
 	*Verifier
 	request verification.Request
 	emit    func(*verification.Finding) error
 	counts  verification.Counts
-	// differences counts those of the first round by repository.
+	// differences counts the differences of the first round, by repository.
 	differences map[code.RepositoryID]int
-	// again says that this is the round after a repair.
+	// afterRepair is set in the round after a repair.
 	afterRepair bool
 	lastFrame   time.Time
 	unheld      map[code.DocumentKey]bool
-	// unheldAt is the generation of the view that unheld was read of.
+	// unheldAt is the generation of the view from which unheld was read.
 	unheldAt uint64
 	broken   map[refKey]*places.BrokenError
-	// unstored and lostChanges are what a rebuild would lose.
+	// unstored and lostChanges contain what a rebuild would lose.
 	unstored    map[code.DocumentKey]bool
 	lostChanges map[code.RepositoryID]map[code.Ref]bool
 	repairs     []*event.Push
@@ -112,7 +110,7 @@ func (v *Verifier) Verify(ctx context.Context, r verification.Request, emit func
 	return emit(&verification.Finding{Type: verification.Summary, Counts: &x.counts})
 }
 
-// selectRepositories returns the repositories with the given IDs, all of them for none.
+// selectRepositories returns the repositories with the given IDs, or all if ids is empty.
 func (v *Verifier) selectRepositories(ids []code.RepositoryID) []code.Repository {
 	all := v.o.Repositories()
 	if len(ids) == 0 {
@@ -199,12 +197,12 @@ func (x *verifyRun) compareRepository(ctx context.Context, r code.Repository) er
 	return nil
 }
 
-// errNoCommit says that the mirror, which may be that of another process's worker,
-// has no record of a commit.
+// errNoCommit means that the mirror has no record of a commit. The commit may be in the
+// mirror of another process's worker.
 var errNoCommit = errors.New("the mirror of this process does not have commit")
 
-// explainMissing returns errNoCommit for mirror.ErrMissing if the mirror never
-// recorded the commit of a ref.
+// explainMissing replaces mirror.ErrMissing with errNoCommit if the mirror never recorded
+// the commit of a ref.
 func explainMissing(ctx context.Context, m *mirror.Mirror, ref *places.Ref, err error) error {
 	if !errors.Is(err, mirror.ErrMissing) || errors.Is(err, errMirror) {
 		return err
@@ -216,8 +214,8 @@ func explainMissing(ctx context.Context, m *mirror.Mirror, ref *places.Ref, err 
 	return fmt.Errorf("%w %s", errNoCommit, ref.Commit)
 }
 
-// resetDamaged reports a ref, or a repository, that cannot be compared. If the mirror is
-// damaged, it goes: the next push fetches it again, and so does a repair.
+// resetDamaged reports a ref, or a repository, that cannot be compared. It removes a
+// damaged mirror: the next push, or a repair, fetches it again.
 func (x *verifyRun) resetDamaged(ctx context.Context, r code.Repository, ref code.Ref, m *mirror.Mirror, err error) error {
 	if errors.Is(err, errNoCommit) {
 		return x.reportUnchecked(r, ref, err.Error())
@@ -235,8 +233,8 @@ func (x *verifyRun) resetDamaged(ctx context.Context, r code.Repository, ref cod
 	return err
 }
 
-// readUnheld reads the documents without a segment, and the events that could not
-// be applied, once for a view.
+// readUnheld reads the documents without a segment, and the events that could not be
+// applied, once for each view.
 func (x *verifyRun) readUnheld(view View) error {
 	if x.unheld != nil && x.unheldAt == view.Generation() {
 		return nil
@@ -259,7 +257,7 @@ func (x *verifyRun) readUnheld(view View) error {
 	return nil
 }
 
-// reportDifferences emits the differences of one ref, and notes what repairs it.
+// reportDifferences emits the differences of one ref, and records their repair.
 func (x *verifyRun) reportDifferences(r code.Repository, found []difference) error {
 	for _, d := range found {
 		x.counts.Differences++
@@ -281,7 +279,7 @@ func (x *verifyRun) reportUnchecked(r code.Repository, ref code.Ref, why string)
 	return x.emit(&verification.Finding{Type: verification.Unchecked, Repository: r.ID, Name: r.Name, Ref: ref, Message: why})
 }
 
-// reportProgress says how far it is, not too often.
+// reportProgress emits the progress, at most once per progressEvery.
 func (x *verifyRun) reportProgress(name string) error {
 	now := x.o.Now()
 	if now.Sub(x.lastFrame) < progressEvery {

@@ -23,13 +23,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/verification"
 )
 
-// world is a repository with a mirror, and an index of it that a script damages.
+// world is a repository with a mirror and an index that a script damages.
 type world struct {
 	t          *testing.T
-	dir        string // the repository
+	dir        string // directory of the repository
 	mirrors    *mirror.Mirrors
 	repository code.Repository
-	// What queries see.
+	// The following fields are what queries see.
 	known      bool
 	deflt      string
 	refs       []*places.Ref
@@ -38,10 +38,10 @@ type world struct {
 	broken     []*places.BrokenError
 	unstored   map[code.DocumentKey]bool
 	lost       map[code.RepositoryID]map[code.Ref]bool
-	heals      bool // a repair has its effect
+	heals      bool // a repair takes effect
 	mirrorsDir string
-	opened     int               // views that are not released
-	names      map[string]string // of commits and blobs
+	opened     int               // number of views that were not released
+	names      map[string]string // names of commits and blobs
 }
 
 func (w *world) git(args ...string) string {
@@ -109,7 +109,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// index makes the index what the mirror has.
+// index makes the index equal to the mirror.
 func (w *world) index() {
 	w.t.Helper()
 	m := w.mirrors.Mirror(42)
@@ -140,7 +140,7 @@ func (w *world) index() {
 	slices.SortFunc(w.refs, func(a, b *places.Ref) int { return strings.Compare(string(a.Ref), string(b.Ref)) })
 }
 
-// view is what queries see of a world.
+// view presents the index of a world to a Verifier.
 type view struct{ *world }
 
 func (v view) Generation() uint64 { return 1 }
@@ -179,7 +179,7 @@ func (w *world) place(ref code.Ref, path string) *places.Place {
 	return nil
 }
 
-// damage changes the index, or the mirror, as a line of a script says.
+// damage changes the index or the mirror according to a line of a script.
 func (w *world) damage(line string) {
 	w.t.Helper()
 	word := strings.Fields(line)
@@ -251,7 +251,7 @@ func (w *world) damageMirror() {
 	}
 }
 
-// verifyIndex runs a verification, and returns what it said.
+// verifyIndex runs a verification and returns its output.
 func (w *world) verifyIndex(r verification.Request) string {
 	w.t.Helper()
 	var b strings.Builder
@@ -272,7 +272,7 @@ func (w *world) verifyIndex(r verification.Request) string {
 			}
 			return nil
 		},
-		Now: func() time.Time { return time.Unix(1, 0) }, // no progress after the first
+		Now: func() time.Time { return time.Unix(1, 0) }, // no progress report after the first
 	})
 	err := v.Verify(w.t.Context(), r, func(f *verification.Finding) error {
 		switch f.Type {
@@ -302,7 +302,7 @@ func (w *world) verifyIndex(r verification.Request) string {
 	return strings.ReplaceAll(b.String(), w.dir, "DIR")
 }
 
-// nameOf returns the name of a commit, and a hash cut short.
+// nameOf returns the name of a commit, or an abbreviated hash.
 func (w *world) nameOf(text string) string {
 	if name := w.names[text]; name != "" {
 		return name
@@ -313,8 +313,8 @@ func (w *world) nameOf(text string) string {
 	return text
 }
 
-// TestVerify damages an index or a repository in one way at a time, as the scripts say, and
-// shows what a verification reports.
+// TestVerify damages an index or a repository in one way at a time, as scripts describe,
+// and checks what a verification reports.
 func TestVerify(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
@@ -328,7 +328,8 @@ func TestVerify(t *testing.T) {
 	})
 }
 
-// TestOneAtATime: a second verification is refused while one runs, and taken after it.
+// TestOneAtATime checks that a second verification is refused while one runs, and
+// accepted afterwards.
 func TestOneAtATime(t *testing.T) {
 	w := newWorld(t)
 	var v *verify.Verifier

@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// analyzeDocuments makes segments of the documents that the mirror of a repository still
+// analyzeDocuments builds segments of the documents that the mirror of a repository still
 // has.
 func (p *pastRestorer) analyzeDocuments(ctx context.Context, m *mirror.Mirror, id code.RepositoryID, documents []missingDocument) ([]event.SegmentRef, error) {
 	reader, err := m.Reader(ctx)
@@ -39,7 +39,7 @@ func (p *pastRestorer) analyzeDocuments(ctx context.Context, m *mirror.Mirror, i
 	}
 	err = reader.Blobs(ctx, ids, int64(p.o.Config.Pipeline.MaxFileBytes), func(i int, content []byte, err error) error {
 		if err != nil {
-			return nil // it stays missing
+			return nil // the document stays missing
 		}
 		return a.addDocument(documents[i], content)
 	})
@@ -58,8 +58,8 @@ type analysis struct {
 	refs     []event.SegmentRef
 }
 
-// addDocument adds the document that was indexed at that time. Its language is the one it
-// was found by, whatever this version of the program makes of it.
+// addDocument adds a document as it was indexed at that time. It keeps the recorded
+// language, even if this version of the program would detect another.
 func (a *analysis) addDocument(w missingDocument, content []byte) error {
 	r := a.analyzer.Document(w.path, content)
 	if r.Skipped != "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // buildVersion builds the requested version while the live one keeps serving. It returns
-// the new version open and caught up with the live one, but not live.
+// the new version, which is open and has caught up with the live one, but is not live.
 func (v *Versions) buildVersion(ctx context.Context, order *replayOrder, progress func(done, total int64)) (*Version, error) {
 	if err := v.o.Home.Clean(); err != nil {
 		return nil, err
@@ -32,16 +32,18 @@ func (v *Versions) buildVersion(ctx context.Context, order *replayOrder, progres
 	return v.registerVersion(next), nil
 }
 
-// replayOptions say how the version is made; next is set when it is open.
+// replayOptions returns the options for building the version. It sets next when the
+// version is open.
 func (v *Versions) replayOptions(order *replayOrder, p *pastRestorer, m *versionMetrics, heal *repair.Restorer, next **Version, progress func(done, total int64)) projections.ReplayOptions {
-	live := v.Live() // nil while the server is stopped; only this replay replaces it
+	live := v.Live() // nil while the server is stopped; only this replay can replace it
 	o := projections.ReplayOptions{
 		Home: v.o.Home, Log: v.o.Log, Objects: v.o.Objects, Until: order.until, Progress: progress, Logger: v.o.Logger,
 		Store: store.Options{Cache: v.blocks, Logger: v.o.Logger, Registerer: m, OnDamage: v.noteDamage(heal)},
 		Open: func(ctx context.Context, s *store.Store, d *projections.Decoder) (_ []projections.Projection, _ func(), err error) {
 			options := v.newVersionOptions(s, m)
 			options.rebuilding, options.objects = true, p.objectStore(order.until != nil)
-			// A live version that follows notes by itself what is to be deleted.
+			// If the live version follows the log, it records itself what must be
+			// deleted.
 			options.deletes = order.until == nil && (live == nil || live.Meta.IsFrozen())
 			if *next, err = openProjections(ctx, options, d); err != nil {
 				return nil, nil, err
@@ -64,14 +66,15 @@ func (v *Versions) replayOptions(order *replayOrder, p *pastRestorer, m *version
 	return o
 }
 
-// followsLog reports whether a live version runs that follows the log.
+// followsLog reports whether a live version that follows the log is running.
 func (v *Versions) followsLog() bool {
 	live := v.Live()
 	return live != nil && !live.Meta.IsFrozen() && len(live.Runner.Checkpoints()) > 0
 }
 
-// alignWithLive attaches to a version what follows the log for it, then waits until the live
-// version is as far. A record that cannot be applied is then among the dead letters.
+// alignWithLive attaches a runner to a version, then waits until the live version has
+// reached the same position. A record that cannot be applied is then among the dead
+// letters.
 func (v *Versions) alignWithLive(ctx context.Context, next *Version) error {
 	o := v.newVersionOptions(next.Store, next.metrics)
 	if next.Meta.IsFrozen() {
@@ -88,7 +91,7 @@ func (v *Versions) alignWithLive(ctx context.Context, next *Version) error {
 	return waitFor(ctx, live.Runner, here)
 }
 
-// readCheckpoints returns how far the store is in the partitions of others.
+// readCheckpoints returns the checkpoints of the store for the partitions of others.
 func (i *Version) readCheckpoints(others []projections.Checkpoint) ([]projections.Checkpoint, error) {
 	here := make([]projections.Checkpoint, len(others))
 	for n, c := range others {
@@ -101,7 +104,7 @@ func (i *Version) readCheckpoints(others []projections.Checkpoint) ([]projection
 	return here, nil
 }
 
-// discardVersion removes a version that did not become live; the previous one stays.
+// discardVersion removes a version that did not become live. The previous version stays.
 func (v *Versions) discardVersion(i *Version) error {
 	i.Release()
 	if err := v.closeVersion(i); err != nil {
@@ -110,13 +113,13 @@ func (v *Versions) discardVersion(i *Version) error {
 	return v.o.Home.Clean()
 }
 
-// secondVersionBytes is what a version takes in addition to the projections' own
-// memory: tables in memory, not yet flushed.
+// secondVersionBytes is the memory of a version in addition to that of its projections:
+// tables in memory that are not flushed yet.
 const secondVersionBytes = 64 << 20
 
-// memoryWarning says that two versions at once may need more memory than the
-// process is to have. The estimate for the second is the live heap, most of which
-// is the first, and secondVersionBytes; blocks are cached for both together.
+// memoryWarning returns a warning if two versions at the same time may need more memory
+// than the limit. The second version is estimated as the live heap, most of which belongs
+// to the first, plus secondVersionBytes. Both share one block cache.
 func memoryWarning(limit int64) string {
 	heap := liveHeapBytes()
 	estimate := 2*heap + secondVersionBytes
@@ -127,7 +130,7 @@ func memoryWarning(limit int64) string {
 		estimate>>20, limit>>20)
 }
 
-// liveHeapBytes is what the last collection left.
+// liveHeapBytes returns the heap size after the last garbage collection.
 func liveHeapBytes() int64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

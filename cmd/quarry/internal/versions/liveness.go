@@ -8,16 +8,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// liveness is the live version of the projections, for the compactor.
+// liveness presents the live version of the projections to the compactor.
 type liveness struct{ versions *Versions }
 
 var _ compactor.Liveness = liveness{}
 
-// Liveness returns the live version as the compactor sees it.
+// Liveness returns the live version as a compactor.Liveness.
 func (v *Versions) Liveness() compactor.Liveness { return liveness{v} }
 
-// At implements compactor.Liveness. A version of the past gets nowhere: the
-// compactor then loses its patience, and merges without dropping anything.
+// At implements compactor.Liveness. A version of the past never reaches the offset: the
+// compactor then times out, and merges without dropping anything.
 func (l liveness) At(ctx context.Context, partition int32, next event.Offset) (compactor.View, error) {
 	i := l.versions.Acquire()
 	if next > 0 {
@@ -30,7 +30,7 @@ func (l liveness) At(ctx context.Context, partition int32, next event.Offset) (c
 	return compactorView{i.Places.Acquire(), i}, nil
 }
 
-// liveView is a places.View as the compactor reads it.
+// compactorView is a places.View as the compactor reads it.
 type compactorView struct {
 	*places.View
 	index *Version

@@ -10,15 +10,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
-// errLoss says that a replay would replace the last copy of something.
+// errLoss means that a replay would replace the last copy of something.
 var errLoss = errors.New("the new version would lack documents of the live one")
 
-// needsLossCheck reports whether the version has to have all that the live one has. A version
-// of the past has not, and leaves the live one as it is.
+// needsLossCheck reports whether the new version must contain everything that the live
+// one has. A version of the past need not, because it keeps the live one.
 func (r *replayOrder) needsLossCheck() bool { return !r.Rollback && !r.force && r.until == nil }
 
-// checkLoss fails with errLoss if next lacks documents or refs that the live version
-// has, because the segment store lost them.
+// checkLoss returns errLoss if next lacks documents or refs of the live version because
+// the segment store lost them.
 func (v *Versions) checkLoss(live, next *Version) error {
 	if live == nil || live.Meta.IsFrozen() {
 		return nil
@@ -42,15 +42,15 @@ func compareLoss(before, after places.Missing) error {
 		errLoss, max(0, after.Documents-before.Documents), max(0, after.Refs-before.Refs))
 }
 
-// countMissing counts what the version lacks.
+// countMissing counts what the version is missing.
 func (i *Version) countMissing() (places.Missing, error) {
 	v := i.Places.Acquire()
 	defer v.Release()
 	return v.Missing()
 }
 
-// ReportMissing says what searches of the live version, and a rebuild of it, lack. It is
-// cheap enough for every search.
+// ReportMissing returns what searches of the live version, and a rebuild of it, lack. It
+// is cheap enough for every search.
 func (v *Versions) ReportMissing() replay.Missing {
 	i := v.Acquire()
 	defer i.Release()
@@ -63,9 +63,9 @@ func (v *Versions) ReportMissing() replay.Missing {
 	return out
 }
 
-// readLive writes what the live version holds, and the segment store lacks, to the
-// segment store, and returns what the version itself lacks. ok is false if it cannot be
-// read: then there is nothing to protect.
+// readLive writes to the segment store what only the live version has, and returns what
+// the live version lacks. ok is false if the live version cannot be read; then there is
+// nothing to protect.
 func (v *Versions) readLive(ctx context.Context) (missing places.Missing, ok bool, err error) {
 	i := v.Live()
 	if i == nil {

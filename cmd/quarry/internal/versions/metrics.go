@@ -13,8 +13,8 @@ import (
 //	quarry_projections_replaying               1 while a replay is running
 //	quarry_projections_frozen                  1 while the live version shows the past
 //	quarry_projections_unstored_documents      documents and refs that a rebuild would lose
-//	quarry_projections_missing_documents       documents of the past that it lacks
-//	quarry_projections_version_bytes{version}  files of the current, the previous and the damaged version
+//	quarry_projections_missing_documents       documents that a version of the past lacks
+//	quarry_projections_version_bytes{version}  size of the current, the previous and the damaged version
 type versionsMetrics struct {
 	replays *prometheus.CounterVec
 	all     []prometheus.Collector
@@ -49,7 +49,8 @@ func newVersionsMetrics(v *Versions) *versionsMetrics {
 	return m
 }
 
-// versionDiskBytes returns the size of the version that dir names, 0 if there is none.
+// versionDiskBytes returns the size of the version in the directory that dir returns, or
+// 0 if there is none.
 func versionDiskBytes(dir func() (string, error)) float64 {
 	path, err := dir()
 	if err != nil || path == "" {
@@ -69,7 +70,7 @@ func boolToFloat(b bool) float64 {
 	return 0
 }
 
-// registerMetrics makes the metrics known.
+// registerMetrics registers the metrics.
 func (v *Versions) registerMetrics() error {
 	for _, c := range v.metrics.all {
 		if err := v.o.Registerer.Register(c); err != nil {

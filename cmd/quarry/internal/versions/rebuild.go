@@ -13,18 +13,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
-// ErrDifferent says that the projections are not what the log says.
+// ErrDifferent means that the projections differ from a rebuild from the log.
 var ErrDifferent = errors.New("the projections differ from a rebuild")
 
 // Rebuild builds projections from the log, next to the live ones, while no server runs.
 type Rebuild struct {
 	o             Options
 	openMirrors   func() (*mirror.Mirrors, error)
-	openedMirrors *mirror.Mirrors // nil until they are needed
+	openedMirrors *mirror.Mirrors // opened on demand
 }
 
-// NewRebuild returns a Rebuild. openMirrors opens those of the data directory, for
-// documents of the past. The caller calls Close.
+// NewRebuild returns a Rebuild. openMirrors opens the mirrors of the data directory,
+// which documents of the past need. The caller must call Close.
 func NewRebuild(o Options, openMirrors func() (*mirror.Mirrors, error)) *Rebuild {
 	r := &Rebuild{o: o, openMirrors: openMirrors}
 	r.o.Mirrors = r.ensureMirrors
@@ -39,9 +39,9 @@ func (r *Rebuild) Close() error {
 	return r.openedMirrors.Close()
 }
 
-// Switch makes a version as ordered and makes it live for the next start; the one
-// that was live is kept. progress is called about once a second with the records
-// applied and to apply. It returns what the version is.
+// Switch builds the requested version and makes it live for the next start; it keeps the
+// previous one. progress is called about once a second with the number of applied records
+// and the total. Switch returns the description of the new version.
 func (r *Rebuild) Switch(ctx context.Context, in replay.Request, progress func(done, total int64)) (meta projections.Meta, err error) {
 	v := newVersions(r.o)
 	defer func() { err = errors.Join(err, v.Close(), r.o.Home.Clean()) }()
@@ -64,7 +64,8 @@ func (r *Rebuild) Switch(ctx context.Context, in replay.Request, progress func(d
 	return next.Meta, r.o.Home.Switch(next.Store.Dir())
 }
 
-// openLive opens the live version, to be copied; nothing runs on it.
+// openLive opens the live version as a source to copy from, without running anything on
+// it.
 func (v *Versions) openLive(ctx context.Context) error {
 	dir, err := v.o.Home.Current()
 	if err != nil {
@@ -77,8 +78,8 @@ func (v *Versions) openLive(ctx context.Context) error {
 	return err
 }
 
-// inheritDeletions copies the pending deletions of the live version. If that version cannot
-// be read, there are none to copy: some objects then stay in the segment store.
+// inheritDeletions copies the pending deletions of the live version. If that version
+// cannot be read, nothing is copied, and some objects stay in the segment store.
 func (r *Rebuild) inheritDeletions(next *Version) (err error) {
 	dir, err := r.o.Home.Current()
 	if err != nil {
@@ -86,7 +87,7 @@ func (r *Rebuild) inheritDeletions(next *Version) (err error) {
 	}
 	old, err := store.Open(dir, store.Options{ReadOnly: true, Logger: r.o.Logger})
 	if err != nil {
-		return nil // see above; while a copy of it has it open, the rows were copied
+		return nil // see above; if a copy of the live version is open, the rows were copied
 	}
 	defer func() { err = errors.Join(err, old.Close()) }()
 	if err := next.Places.TakeOver(old); err != nil {
@@ -95,7 +96,8 @@ func (r *Rebuild) inheritDeletions(next *Version) (err error) {
 	return nil
 }
 
-// ensureMirrors opens the git mirrors, once, for what the past had; nil without git.
+// ensureMirrors opens the git mirrors once, for documents of the past. It returns nil
+// without git.
 func (r *Rebuild) ensureMirrors() *mirror.Mirrors {
 	if r.openedMirrors != nil {
 		return r.openedMirrors
@@ -108,8 +110,8 @@ func (r *Rebuild) ensureMirrors() *mirror.Mirrors {
 	return r.openedMirrors
 }
 
-// Rollback makes the version before live for the next start, and returns what it
-// is.
+// Rollback makes the previous version live for the next start, and returns its
+// description.
 func (r *Rebuild) Rollback() (projections.Meta, error) {
 	dir, err := r.o.Home.Rollback()
 	if err != nil {
@@ -118,7 +120,7 @@ func (r *Rebuild) Rollback() (projections.Meta, error) {
 	return projections.ReadMeta(dir)
 }
 
-// rebuildStore replaces the live store of home by one that is made from the log.
+// rebuildStore replaces the live store of home with one that is rebuilt from the log.
 func rebuildStore(ctx context.Context, o Options, home *projections.Home, progress func(done, total int64)) (string, error) {
 	dir, err := projections.Replay(ctx, projections.ReplayOptions{
 		Home: home, Log: o.Log, Objects: o.Objects,
@@ -135,10 +137,10 @@ func rebuildStore(ctx context.Context, o Options, home *projections.Home, progre
 	return dir, home.Clean()
 }
 
-// Verify brings the live projections up to date, rebuilds them in a temporary
-// directory, and compares every key and value but those that are facts of one
-// directory. It returns the number of rows, and an error that wraps ErrDifferent
-// and names the first row that differs.
+// Verify brings the live projections up to date, rebuilds them in a temporary directory,
+// and compares every key and value except those that describe one directory. It returns
+// the number of rows, or an error that wraps ErrDifferent and names the first row that
+// differs.
 func (r *Rebuild) Verify(ctx context.Context, progress func(done, total int64)) (rows int, err error) {
 	dir, err := os.MkdirTemp(r.o.Config.Data, "verify-")
 	if err != nil {
@@ -163,7 +165,7 @@ func (r *Rebuild) Verify(ctx context.Context, progress func(done, total int64)) 
 	return r.compareStores(ctx, live, made)
 }
 
-// catchUp applies to the live projections what the log holds beyond them.
+// catchUp applies the rest of the log to the live projections.
 func (r *Rebuild) catchUp(ctx context.Context) (err error) {
 	dir, err := r.o.Home.Current()
 	if err != nil {
@@ -192,7 +194,7 @@ func (r *Rebuild) catchUp(ctx context.Context) (err error) {
 	}
 }
 
-// compareStores walks two stores side by side.
+// compareStores compares two stores row by row.
 func (r *Rebuild) compareStores(ctx context.Context, live, made string) (rows int, err error) {
 	a, err := r.openSwept(ctx, live)
 	if err != nil {
@@ -217,9 +219,9 @@ func (r *Rebuild) compareStores(ctx context.Context, live, made string) (rows in
 	return compareRows(x, y)
 }
 
-// openSwept opens a store without the segments that nothing names any more:
-// when those go depends on who was reading, not on the log. Opening the
-// projections excises them.
+// openSwept opens a store without the segments that nothing names anymore, because the
+// time of their removal depends on readers, not on the log. Opening the projections
+// excises them.
 func (r *Rebuild) openSwept(ctx context.Context, dir string) (*store.Store, error) {
 	s, err := store.Open(dir, store.Options{Logger: r.o.Logger})
 	if err != nil {
@@ -233,7 +235,7 @@ func (r *Rebuild) openSwept(ctx context.Context, dir string) (*store.Store, erro
 	return s, nil
 }
 
-// iterator is store.Iterator as compareRows uses it.
+// iterator contains the methods of store.Iterator that compareRows uses.
 type iterator interface {
 	First() bool
 	Next() bool
@@ -264,7 +266,7 @@ func compareRows(live, made iterator) (rows int, err error) {
 	return rows, nil
 }
 
-// skipLocal passes rows that are facts of one directory.
+// skipLocal skips rows that describe one directory.
 func skipLocal(it iterator, valid bool) bool {
 	for valid && it.Key()[0] == byte(store.FamilyLocal) {
 		valid = it.Next()

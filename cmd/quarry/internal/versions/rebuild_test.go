@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// list is an iterator over rows "key=value".
+// list is an iterator over rows of the form "key=value".
 type list struct {
 	rows [][2]string
 	at   int

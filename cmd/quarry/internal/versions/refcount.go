@@ -2,20 +2,20 @@ package versions
 
 import "sync/atomic"
 
-// use counts who works with a version: its being live is one use, each view of it
-// another. Its store is closed when there is none left.
+// refCount counts the users of a version. Being live counts as one use, and so does each
+// view. The store of the version is closed when no use is left.
 type refCount struct {
 	count  atomic.Int64
-	unused chan struct{} // closed with the last use
+	unused chan struct{} // closed when the last use ends
 }
 
-// start is the first use.
+// start begins the first use.
 func (u *refCount) start() {
 	u.unused = make(chan struct{})
 	u.count.Store(1)
 }
 
-// tryAcquire adds a use, unless there is none left.
+// tryAcquire begins a use, unless none is left.
 func (u *refCount) tryAcquire() bool {
 	for {
 		n := u.count.Load()

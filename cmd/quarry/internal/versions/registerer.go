@@ -8,9 +8,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// versionMetrics are the metrics of one version of the projections. Those of the
-// live one are in the registry of the process; while another is made or closed,
-// its are not: they have the same names.
+// versionMetrics are the metrics of one version of the projections. Only the metrics of
+// the live version are in the registry of the process, because the metrics of all
+// versions have the same names.
 type versionMetrics struct {
 	registry prometheus.Registerer
 	mu       struct {
@@ -60,7 +60,7 @@ func (m *versionMetrics) Unregister(c prometheus.Collector) bool {
 	return !m.mu.live || m.registry.Unregister(c)
 }
 
-// registerLive puts the metrics into the registry of the process.
+// registerLive registers the metrics in the registry of the process.
 func (m *versionMetrics) registerLive() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -72,7 +72,7 @@ func (m *versionMetrics) registerLive() error {
 	return errors.Join(errs...)
 }
 
-// unregisterLive takes them out again.
+// unregisterLive removes the metrics from that registry.
 func (m *versionMetrics) unregisterLive() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

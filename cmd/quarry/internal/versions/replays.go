@@ -15,35 +15,35 @@ import (
 	"github.com/quarrysearch/quarry/schemas/replay"
 )
 
-// maxReplays bounds the replays that are remembered.
+// maxReplays bounds the number of replays that are remembered.
 const maxReplays = 16
 
-// Replays makes versions of the projections, one at a time, and says how far it
-// is.
+// Replays builds versions of the projections, one at a time, and reports the progress.
 type Replays struct {
 	versions *Versions
 	// orders has room for the one replay that may be running.
 	orders chan *replayOrder
 	mu     struct {
 		sync.Mutex
-		last int // ID
-		// known holds the latest replays, the newest first.
+		last int // last ID
+		// known holds the latest replays, newest first.
 		known []*replayOrder
-		// active is nil if none is running.
+		// active is the running replay, or nil.
 		active *replayOrder
 	}
 }
 
-// replay is one order, and what happened to it. replays.mu guards what changes.
+// replayOrder is one requested replay and its state. Replays.mu guards the fields that
+// change.
 type replayOrder struct {
 	replay.Replay
 	until *projections.Until
-	// force switches to the version even if it lacks what the live one has.
+	// force switches to the version even if it lacks documents of the live one.
 	force  bool
-	target projections.Owner // nil for all
+	target projections.Owner // nil for all projections
 
 	canceled bool
-	cancel   context.CancelFunc // nil until it runs
+	cancel   context.CancelFunc // nil until the replay runs
 }
 
 // errCanceled is the error of a replay that was canceled.
@@ -79,7 +79,7 @@ func (v *Versions) parseReplayRequest(order *replayOrder, in replay.Request) (er
 	return err
 }
 
-// parseUntil reads a moment of the past.
+// parseUntil parses a moment of the past.
 func parseUntil(to string) (*projections.Until, error) {
 	until, err := projections.ParseUntil(to)
 	if err == nil && until.Time.After(time.Now().UTC()) {
@@ -100,7 +100,7 @@ func (r *Replays) Rollback(context.Context) (replay.Replay, error) {
 	return r.submitReplay(&replayOrder{Replay: replay.Replay{Rollback: true}})
 }
 
-// submitReplay hands a replay over to run.
+// submitReplay passes a replay to run.
 func (r *Replays) submitReplay(order *replayOrder) (replay.Replay, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -134,9 +134,9 @@ func (r *Replays) Cancel(_ context.Context, id int) (replay.Replay, error) {
 	return found.Replay, nil
 }
 
-// dropPrevious removes the previous version, and one that was set aside, because
-// they still have the text that is about to be deleted permanently. It fails while
-// a replay is running.
+// dropPrevious removes the previous version and a version that was set aside, because
+// they still contain the text that is about to be deleted permanently. It fails while a
+// replay is running.
 func (r *Replays) dropPrevious() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -202,7 +202,7 @@ func describeVersion(dir string) (replay.Version, error) {
 	return v, err
 }
 
-// run works on orders until ctx ends.
+// run executes orders until ctx ends.
 func (r *Replays) run(ctx context.Context) error {
 	for {
 		select {
@@ -216,8 +216,8 @@ func (r *Replays) run(ctx context.Context) error {
 	}
 }
 
-// runReplay does what was ordered. Its error is one after which the process cannot go
-// on: what fails before the switch is the replay's alone.
+// runReplay executes an order. It returns an error only if the process cannot continue;
+// an error before the switch fails only the replay.
 func (r *Replays) runReplay(ctx context.Context, order *replayOrder) error {
 	building, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -230,7 +230,7 @@ func (r *Replays) runReplay(ctx context.Context, order *replayOrder) error {
 	next, point, err := r.makeVersion(building, order)
 	if err == nil && order.needsLossCheck() {
 		if lossErr := r.versions.checkLoss(r.versions.Live(), next); lossErr != nil {
-			_, keepErr := r.versions.Live().StoreChecker.Check(building, true) // and have it re-indexed
+			_, keepErr := r.versions.Live().StoreChecker.Check(building, true) // and re-index what it lacks
 			err = errors.Join(lossErr, keepErr, r.versions.discardVersion(next))
 		}
 	}
@@ -251,7 +251,7 @@ func (r *Replays) runReplay(ctx context.Context, order *replayOrder) error {
 	return fatal
 }
 
-// makeVersion returns the version that was ordered, open, and what makes it live
+// makeVersion returns the requested version, open, and a function that makes it live
 // durably.
 func (r *Replays) makeVersion(ctx context.Context, order *replayOrder) (next *Version, point func() error, err error) {
 	if !order.Rollback {
@@ -280,8 +280,8 @@ func (r *Replays) noteProgress(order *replayOrder, done, total int64) {
 	}
 }
 
-// beginSwitch notes that a replay can no longer be canceled, and reports whether
-// it was not.
+// beginSwitch records that a replay can no longer be canceled. It reports false if the
+// replay was canceled before.
 func (r *Replays) beginSwitch(order *replayOrder) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -292,7 +292,7 @@ func (r *Replays) beginSwitch(order *replayOrder) bool {
 	return true
 }
 
-// finishReplay notes what happened to a replay.
+// finishReplay records the result of a replay.
 func (r *Replays) finishReplay(order *replayOrder, next *Version, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -310,7 +310,7 @@ func (r *Replays) finishReplay(order *replayOrder, next *Version, err error) {
 	r.versions.metrics.replays.WithLabelValues(string(order.State)).Inc()
 }
 
-// findProjection returns the projection of that name.
+// findProjection returns the projection with the given name.
 func (i *Version) findProjection(name string) (projections.Owner, error) {
 	for _, p := range i.listProjections() {
 		if owner, ok := p.(projections.Owner); ok && p.Name() == name {

@@ -17,22 +17,22 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// past brings the documents of a moment of the past into a version that shows it.
-// The segments of that time may have been merged and deleted since. Their documents
-// are in the segments of later events or, if they were dead when the segments were
-// merged, in the git mirrors, from where they are analyzed again. Documents that
-// neither has stay missing, and are counted.
+// pastRestorer restores the documents of a moment of the past in a version that shows it.
+// The segments of that time may have been merged and deleted since. Their documents are
+// in the segments of later events or, if they were dead when the segments were merged, in
+// the git mirrors, from which they are analyzed again. Documents that are in neither stay
+// missing, and are counted.
 type pastRestorer struct {
 	o       Options
 	log     projections.Tailer
 	objects segmentstore.Store
-	// mirrors returns the mirrors of this process; nil if it has none.
+	// mirrors returns the mirrors of this process, or nil if it has none.
 	mirrors func() *mirror.Mirrors
 
-	made *madeObjects // nil unless the past is built
+	made *madeObjects // nil unless a version of the past is built
 }
 
-// objectStore is what the version takes objects from.
+// objectStore returns the store from which the version reads objects.
 func (p *pastRestorer) objectStore(building bool) segmentstore.Store {
 	if !building {
 		return p.objects
@@ -42,7 +42,7 @@ func (p *pastRestorer) objectStore(building bool) segmentstore.Store {
 	return p.made
 }
 
-// close removes the segments that were made.
+// close removes the segments that were built.
 func (p *pastRestorer) close() {
 	if p.made != nil {
 		p.made.removeFiles()
@@ -75,7 +75,7 @@ func (p *pastRestorer) restoreDocuments(ctx context.Context, where *places.Place
 	return missing, nil
 }
 
-// addMissing adds what a partition lacks.
+// addMissing adds the counts of what a partition lacks.
 func addMissing(ctx context.Context, where *places.Places, partition int32, missing *projections.Missing) error {
 	n, err := countUnheld(where, partition)
 	if err != nil || n == 0 {
@@ -99,7 +99,7 @@ func addMissing(ctx context.Context, where *places.Places, partition int32, miss
 	return nil
 }
 
-// countUnheld counts the documents of a partition that no segment holds.
+// countUnheld counts the documents of a partition that are in no segment.
 func countUnheld(where *places.Places, partition int32) (int, error) {
 	v := where.Acquire()
 	defer v.Release()
@@ -107,8 +107,8 @@ func countUnheld(where *places.Places, partition int32) (int, error) {
 	return len(keys), err
 }
 
-// adoptLater takes documents from the segments that came after c and still exist,
-// the latest first: they are the largest.
+// adoptLater takes documents from existing segments of events after c. It starts with the
+// latest segments, because they are the largest.
 func (p *pastRestorer) adoptLater(ctx context.Context, where *places.Places, c projections.Checkpoint) error {
 	segments, err := p.laterSegments(ctx, c)
 	if err != nil {
@@ -125,8 +125,8 @@ func (p *pastRestorer) adoptLater(ctx context.Context, where *places.Places, c p
 	return nil
 }
 
-// laterSegments reads the segments that the partition got after c and has not
-// merged, in order.
+// laterSegments returns, in order, the segments that the partition got after c and that
+// have not been merged.
 func (p *pastRestorer) laterSegments(ctx context.Context, c projections.Checkpoint) ([]event.SegmentRef, error) {
 	high, err := p.log.HighWater(ctx, event.TopicEvents)
 	if err != nil || c.Next >= high[c.Partition] {
@@ -156,7 +156,7 @@ func (p *pastRestorer) laterSegments(ctx context.Context, c projections.Checkpoi
 	return segments, nil
 }
 
-// wanted is a document that is looked for in a mirror, and one place of it.
+// missingDocument is a document to look for in a mirror, and one place of it.
 type missingDocument struct {
 	key  code.DocumentKey
 	path string
@@ -184,7 +184,7 @@ func (p *pastRestorer) analyzeMissing(ctx context.Context, where *places.Places,
 }
 
 // findMissingDocuments returns, for each repository of a partition, the documents of its
-// refs that no segment holds, each once.
+// refs that are in no segment, without duplicates.
 func findMissingDocuments(ctx context.Context, where *places.Places, partition int32) (map[code.RepositoryID][]missingDocument, error) {
 	v := where.Acquire()
 	defer v.Release()
@@ -214,19 +214,19 @@ func findMissingDocuments(ctx context.Context, where *places.Places, partition i
 	return out, nil
 }
 
-// madeObjects are objects of which some were built in this process. Those are
-// temporary: no other process uses them, and they are removed on close.
+// madeObjects is a store with additional objects that this process built. Those are
+// temporary: no other process uses them, and close removes them.
 type madeObjects struct {
 	segmentstore.Store
 	dir string
-	n   int // segments made
+	n   int // number of built segments
 	mu  struct {
 		sync.Mutex
 		paths map[string]string
 	}
 }
 
-// addFile takes the file of a segment that was made.
+// addFile adds the file of a segment that was built.
 func (m *madeObjects) addFile(name, path string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -245,7 +245,7 @@ func (m *madeObjects) Fetch(ctx context.Context, name, path string) error {
 	return os.Rename(made, path)
 }
 
-// nextPath returns a path for a segment, in a directory below the given one.
+// nextPath returns a path for a new segment, in a directory below the given one.
 func (m *madeObjects) nextPath(below string) (_ string, err error) {
 	if m.dir == "" {
 		if m.dir, err = os.MkdirTemp(below, "past-"); err != nil {
@@ -258,6 +258,6 @@ func (m *madeObjects) nextPath(below string) (_ string, err error) {
 
 func (m *madeObjects) removeFiles() {
 	if m.dir != "" {
-		_ = os.RemoveAll(m.dir) // what stays is removed with the version's home
+		_ = os.RemoveAll(m.dir) // leftover files are removed with the version's home
 	}
 }

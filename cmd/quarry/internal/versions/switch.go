@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Run runs the live version, its successors, and the replays that make them,
-// until ctx ends or the store or the log fails.
+// Run runs the live version, its successors, and the replays that build them, until ctx
+// ends or the store or the log fails.
 func (v *Versions) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return v.runLive(gctx) })
@@ -44,12 +44,12 @@ func (v *Versions) runLive(ctx context.Context) error {
 	}
 }
 
-// errSuperseded ends what runs for a version that is live no more.
+// errSuperseded stops the parts of a version that is no longer live.
 var errSuperseded = errors.New("another version is live")
 
 // runIndex runs the parts that belong to the live version i until ctx ends or another
-// version is live. Nothing is deleted before it has caught up: a version that is
-// behind does not know which documents came back.
+// version becomes live. Nothing is deleted before it has caught up: a version that lags
+// does not know which documents came back.
 func (v *Versions) runIndex(ctx context.Context, i *Version) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return i.Runner.Run(gctx) })
@@ -80,7 +80,7 @@ func (v *Versions) runIndex(ctx context.Context, i *Version) error {
 	return nil
 }
 
-// segments are those that may be restored.
+// segments returns the segments that may be restored.
 func (i *Version) segments() repair.Owner {
 	if i.Meta.IsFrozen() {
 		return repair.Owner{Places: i.Places}
@@ -88,7 +88,8 @@ func (i *Version) segments() repair.Owner {
 	return repair.Owner{Places: i.Places, Runner: i.Runner}
 }
 
-// AcquireScrubbed returns the live version as a scrubber sees it.
+// AcquireScrubbed returns the live version for a scrubber, and a function that releases
+// it.
 func (v *Versions) AcquireScrubbed() (repair.ScrubbedVersion, func()) {
 	i := v.Acquire()
 	out := repair.ScrubbedVersion{Rows: i.Store, Restorer: i.restorer, Store: i.StoreChecker}
@@ -98,7 +99,8 @@ func (v *Versions) AcquireScrubbed() (repair.ScrubbedVersion, func()) {
 	return out, i.Release
 }
 
-// handOver gives next, where nothing runs yet, what old has alone.
+// handOver moves to next, on which nothing runs yet, what only one version may have: the
+// registered metrics and the pending deletions.
 func (v *Versions) handOver(old, next *Version) error {
 	old.metrics.unregisterLive()
 	if err := next.metrics.registerLive(); err != nil {
@@ -114,8 +116,8 @@ func (v *Versions) handOver(old, next *Version) error {
 	return nil
 }
 
-// switchLive makes next live, durably by what point does to the home, and returns
-// once the version before is closed: what began on it has then ended.
+// switchLive makes next live. point makes the change durable. switchLive returns once the
+// previous version is closed, when all its readers have ended.
 func (v *Versions) switchLive(ctx context.Context, next *Version, point func() error) error {
 	old := v.Live()
 	if err := point(); err != nil {
@@ -155,8 +157,8 @@ func (v *Versions) closeVersion(i *Version) error {
 	return i.Store.Close()
 }
 
-// Close closes every version that is open, and is called once. Run has returned,
-// and views are released.
+// Close closes every open version. It must be called once, after Run has returned and all
+// views are released.
 func (v *Versions) Close() error {
 	v.mu.Lock()
 	open := slices.Clone(v.mu.open)
@@ -181,8 +183,7 @@ func (v *Versions) WaitForLog(ctx context.Context, i *Version) error {
 	return waitFor(ctx, i.Runner, ends)
 }
 
-// waitFor returns once readers of what r applies see everything below the
-// checkpoints.
+// waitFor returns once readers of r's projections see everything below the checkpoints.
 func waitFor(ctx context.Context, r *projections.Runner, checkpoints []projections.Checkpoint) error {
 	var last []event.Position
 	for _, c := range checkpoints {

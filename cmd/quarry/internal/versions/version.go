@@ -19,7 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/projections/store"
 )
 
-// Version is the projections of one version, over its store.
+// Version holds the projections of one version over its store.
 type Version struct {
 	Catalog      *catalog.Catalog
 	Places       *places.Places
@@ -30,19 +30,19 @@ type Version struct {
 	restorer     *repair.Restorer
 	Eraser       *erasure.Eraser // nil in a rebuild, and in a version of the past
 
-	// Of a version that is, or may become, the live one.
+	// The following fields are set in a version that is, or may become, the live one.
 	Store    *store.Store
 	decoder  *projections.Decoder
 	Meta     projections.Meta
 	metrics  *versionMetrics
 	Fence    *projections.Fence
 	refCount refCount
-	// Superseded is closed when another version is live, handoverDone when this one has
-	// replaced the previous one.
+	// Superseded is closed when another version is live, handoverDone when this version
+	// has replaced the previous one.
 	Superseded, handoverDone chan struct{}
 }
 
-// versionOptions say what a version is built on.
+// versionOptions are the options of a version.
 type versionOptions struct {
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer
@@ -51,7 +51,7 @@ type versionOptions struct {
 	deadLetters projections.Appender // nil in a rebuild
 	objects     segmentstore.Store
 	cache       *segment.Cache
-	// deletes notes which objects are to be deleted when a merge is applied.
+	// deletes records which objects to delete when a merge is applied.
 	deletes bool
 	// beforePurge is called before text of a removed repository or branch is deleted.
 	beforePurge func() error
@@ -82,8 +82,8 @@ func openProjections(ctx context.Context, o versionOptions, decoder *projections
 	return &Version{Catalog: repositories, Places: where, Ledger: ledger, Store: o.store, decoder: decoder}, nil
 }
 
-// OpenRows opens the projections of a store for a runner that is not theirs, and returns
-// what closes them.
+// OpenRows opens the projections of a store for a runner of another owner. It returns a
+// function that closes them.
 func OpenRows(ctx context.Context, s *store.Store, objects segmentstore.Store, d *projections.Decoder, logger *slog.Logger) ([]projections.Projection, func(), error) {
 	i, err := openProjections(ctx, versionOptions{Logger: logger, store: s, objects: objects}, d)
 	if err != nil {
@@ -92,7 +92,8 @@ func OpenRows(ctx context.Context, s *store.Store, objects segmentstore.Store, d
 	return i.listProjections(), i.close, nil
 }
 
-// openVersionRows opens the projections of a store and what applies the log to them.
+// openVersionRows opens the projections of a store and the runner that applies the log to
+// them.
 func openVersionRows(ctx context.Context, o versionOptions, meta projections.Meta) (*Version, error) {
 	i, err := openProjections(ctx, o, projections.NewDecoder(o.objects))
 	if err != nil {
@@ -106,8 +107,8 @@ func openVersionRows(ctx context.Context, o versionOptions, meta projections.Met
 	return i, nil
 }
 
-// openRunner gives the version what applies the log to it: nothing, to a version of
-// the past.
+// openRunner opens the runner that applies the log. In a version of the past, it applies
+// the log only up to that moment.
 func (i *Version) openRunner(o versionOptions) (err error) {
 	i.Runner, err = projections.New(projections.Options{
 		Store: i.Store, Log: o.log, Decoder: i.decoder, Projections: i.listProjections(), Until: i.Meta.Until,
@@ -117,12 +118,12 @@ func (i *Version) openRunner(o versionOptions) (err error) {
 	return err
 }
 
-// logSearchable returns what logs the last step of a push.
+// logSearchable returns a function that logs the last step of a push.
 func (i *Version) logSearchable(logger *slog.Logger) func(projections.Searchable) {
 	return func(s projections.Searchable) {
 		_, delivery, err := i.Ledger.OfPush(s.Cause)
 		if err != nil {
-			delivery = "" // the line says enough without
+			delivery = "" // the log line is useful without it
 		}
 		name := ""
 		if r, ok := i.Catalog.Snapshot().ByID(s.Repository); ok {
@@ -133,8 +134,8 @@ func (i *Version) logSearchable(logger *slog.Logger) func(projections.Searchable
 	}
 }
 
-// listProjections are applied and published in this order. The ledger is the last: it
-// notes when the others have published.
+// listProjections returns the projections in the order in which they are applied and
+// published. The ledger is last, because it records when the others have published.
 func (i *Version) listProjections() []projections.Projection {
 	return []projections.Projection{i.Catalog, i.Places, i.Ledger}
 }
@@ -142,7 +143,7 @@ func (i *Version) listProjections() []projections.Projection {
 // Release ends the use that Acquire began.
 func (i *Version) Release() { i.refCount.release() }
 
-// close closes the projections, not the store.
+// close closes the projections, but not the store.
 func (i *Version) close() {
 	i.Ledger.Close()
 	i.Places.Close()

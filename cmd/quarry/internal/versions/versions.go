@@ -26,22 +26,22 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Versions holds the live version of the projections and puts another in its
-// place: one that a replay made, or the one before. A reader calls Acquire
-// once and finishes on the version it got.
+// Versions holds the live version of the projections and replaces it: with one that a
+// replay built, or with the previous one. A reader calls Acquire once and uses the
+// returned version until it is done.
 type Versions struct {
 	o Options
-	// blocks is Pebble's cache, of all versions together.
+	// blocks is Pebble's block cache, which all versions share.
 	blocks *store.Cache
 	live   atomic.Pointer[Version]
-	// ready is set once a live version has caught up with the log: the process is
-	// ready from then on, whatever is switched to.
+	// ready is set once a live version has caught up with the log. From then on the
+	// process is ready, even after a switch.
 	ready   atomic.Bool
 	replays *Replays
 	metrics *versionsMetrics
-	// damaged takes the first damaged file with rows that is met while they are read.
+	// damaged receives the first damaged file that a read of the rows finds.
 	damaged chan error
-	// rebuilt says that the live version was damaged at the start, and is rebuilt.
+	// rebuilt is set if the live version was damaged at the start and is being rebuilt.
 	rebuilt bool
 
 	mu struct {
@@ -50,8 +50,7 @@ type Versions struct {
 	}
 }
 
-// Options are what versions are made of. All are required unless they say
-// otherwise.
+// Options are the options of Open. All are required unless noted otherwise.
 type Options struct {
 	Config *config.Config
 	Home   *projections.Home
@@ -59,20 +58,20 @@ type Options struct {
 	// Workers is the consumer group of the workers.
 	Workers string
 	Objects segmentstore.Store
-	Frames  *segment.Cache // not required by a Rebuild
+	Frames  *segment.Cache // optional in a Rebuild
 	Damage  *repair.Metrics
 	// EmptyQuarantine removes the damaged objects of the segment store.
 	EmptyQuarantine func() (int, error)
-	// Mirrors returns those of this process; nil if it has none.
+	// Mirrors returns the mirrors of this process, or nil if it has none.
 	Mirrors func() *mirror.Mirrors
-	// Ctags returns the processes of ctags with which this process indexes; nil if it has
-	// none. Not required.
+	// Ctags returns the ctags processes with which this process indexes, or nil if it has
+	// none. Optional.
 	Ctags func() *ctags.Pool
-	// FailureReason says why the workers gave an event up.
+	// FailureReason returns the reason if the workers gave up an event.
 	FailureReason func(event.Position) (reason string, given bool)
-	// DiskFull is called by a store that cannot write for want of space; not required.
+	// DiskFull is called when a store cannot write because the disk is full. Optional.
 	DiskFull func()
-	// Memory stands in for the disk in simulations; not required.
+	// Memory replaces the disk in simulations. Optional.
 	Memory     *store.Memory
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
@@ -86,7 +85,7 @@ func newVersions(o Options) *Versions {
 	return v
 }
 
-// Open opens the live version. The caller calls Close.
+// Open opens the live version. The caller must call Close.
 func Open(ctx context.Context, o Options) (*Versions, error) {
 	v := newVersions(o)
 	if err := v.open(ctx); err != nil {
@@ -95,20 +94,21 @@ func Open(ctx context.Context, o Options) (*Versions, error) {
 	return v, nil
 }
 
-// Live returns the live version. It may be closed meanwhile: see Acquire.
+// Live returns the live version. It may be closed at any time; use Acquire to keep it
+// open.
 func (v *Versions) Live() *Version { return v.live.Load() }
 
-// Replays returns what starts replays and lists them.
+// Replays returns the replays of the versions.
 func (v *Versions) Replays() *Replays { return v.replays }
 
-// ErrCatchingUp is why projections that have just begun are not ready.
+// ErrCatchingUp is the reason why projections that have just started are not ready.
 var ErrCatchingUp = errors.New("the projections are catching up with the log")
 
-// errRebuilding is ErrCatchingUp after damage.
+// errRebuilding replaces ErrCatchingUp after damage.
 var errRebuilding = errors.New("the projections were damaged and are rebuilt from the log")
 
-// CheckCaughtUp is nil once a live version has caught up with the log since the process
-// began.
+// CheckCaughtUp returns nil once a live version has caught up with the log since the
+// start of the process.
 func (v *Versions) CheckCaughtUp() error {
 	switch {
 	case v.CaughtUp():
@@ -130,15 +130,15 @@ func (v *Versions) Registered(id code.RepositoryID) (code.Repository, bool) {
 	return known.Repository, true
 }
 
-// newVersionOptions are those of a version over a store.
+// newVersionOptions returns the options of a version over a store.
 func (v *Versions) newVersionOptions(s *store.Store, m *versionMetrics) versionOptions {
 	return versionOptions{
 		Logger: v.o.Logger, Registerer: m, store: s, log: v.o.Log, deadLetters: v.o.Log, deletes: true, objects: v.o.Objects, cache: v.o.Frames, beforePurge: v.replays.dropPrevious,
 	}
 }
 
-// open opens the live version, which it rebuilds if another version of the
-// program wrote it, and removes what a former process left unfinished.
+// open opens the live version, and rebuilds it if another version of the program wrote
+// it. It also removes what an earlier process left unfinished.
 func (v *Versions) open(ctx context.Context) error {
 	dir, err := v.o.Home.Current()
 	if repair.IsDamage(err) {
@@ -188,8 +188,8 @@ func (v *Versions) rebuildVersion(ctx context.Context, reason error) (*Version, 
 	return next, v.o.Home.Switch(next.Store.Dir())
 }
 
-// startOver sets the live version aside, whose files are damaged, and opens a new one in
-// its place, which follows the log from its first record.
+// startOver sets the damaged live version aside, and opens a new one in its place, which
+// applies the log from the first record.
 func (v *Versions) startOver(ctx context.Context, damage error) (*Version, error) {
 	dir, err := v.o.Home.Current()
 	if err != nil {
@@ -205,12 +205,12 @@ func (v *Versions) startOver(ctx context.Context, damage error) (*Version, error
 	return v.openVersion(ctx, dir)
 }
 
-// checkAhead fails if the projections have applied records that the embedded log does not
-// have: it was lost, or replaced by an older copy. Records that are appended to it now
-// would take the places of others, and never be applied.
+// checkAhead returns an error if the projections have applied records that the embedded
+// log does not contain, because it was lost or replaced with an older copy. New records
+// would get the same offsets, and would never be applied.
 func (v *Versions) checkAhead(ctx context.Context, i *Version) error {
 	if v.o.Config.Log.Driver == "kafka" || i.Meta.IsFrozen() {
-		return nil // topics have owners, who may trim or move them
+		return nil // the owners of topics may trim or move them
 	}
 	high, err := v.o.Log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
@@ -237,7 +237,7 @@ func (v *Versions) warnFrozen(i *Version) {
 	}
 }
 
-// openVersion opens the version in dir; it does not make it live.
+// openVersion opens the version in dir, without making it live.
 func (v *Versions) openVersion(ctx context.Context, dir string) (*Version, error) {
 	if err := projections.CheckMark(dir); err != nil {
 		return nil, err
@@ -266,8 +266,8 @@ func (v *Versions) openVersion(ctx context.Context, dir string) (*Version, error
 
 func (v *Versions) newHealer() *repair.Restorer { return repair.NewRestorer(v.o.Logger, v.o.Damage) }
 
-// noteDamage returns store.Options.OnDamage of a version. The healer restores
-// segments; a damaged file with rows ends the process: what is answered without them
+// noteDamage returns the store.Options.OnDamage of a version. The restorer restores
+// segments. A damaged file with rows ends the process, because answers without those rows
 // may be wrong.
 func (v *Versions) noteDamage(h *repair.Restorer) func(*store.DamageError) {
 	return func(d *store.DamageError) {
@@ -279,7 +279,7 @@ func (v *Versions) noteDamage(h *repair.Restorer) func(*store.DamageError) {
 	}
 }
 
-// NoteDamagedRows has Run end, so that the next start rebuilds the rows.
+// NoteDamagedRows makes Run return, so that the next start rebuilds the rows.
 func (v *Versions) NoteDamagedRows(d *store.DamageError) {
 	select {
 	case v.damaged <- d:
@@ -287,8 +287,8 @@ func (v *Versions) NoteDamagedRows(d *store.DamageError) {
 	}
 }
 
-// registerVersion gives a version what only one that may become live needs, and notes what
-// Close has to close.
+// registerVersion adds the parts that only a version needs that may become live, and
+// registers it for Close.
 func (v *Versions) registerVersion(i *Version) *Version {
 	i.Fence = projections.NewFence(v.o.Log, v.o.Workers, i.Runner.Checkpoints)
 	i.StoreChecker = repair.NewStoreChecker(v.o.Log, v.o.Objects, i.Places.Acquire, v.o.Config.TempDir(), v.o.Logger)
@@ -317,8 +317,8 @@ func (v *Versions) Acquire() *Version {
 	}
 }
 
-// CaughtUp reports whether a live version has caught up with the log since the
-// process began.
+// CaughtUp reports whether a live version has caught up with the log since the start of
+// the process.
 func (v *Versions) CaughtUp() bool {
 	if v.ready.Load() {
 		return true
@@ -332,11 +332,12 @@ func (v *Versions) CaughtUp() bool {
 	}
 }
 
-// AsOf says which moment of the past the live version shows; empty for the
-// present.
+// AsOf returns the moment of the past that the live version shows, or an empty string for
+// the present.
 func (v *Versions) AsOf() string { return v.live.Load().AsOf() }
 
-// AsOf says which moment of the past the version shows; empty for the present.
+// AsOf returns the moment of the past that the version shows, or an empty string for the
+// present.
 func (i *Version) AsOf() string {
 	if !i.Meta.IsFrozen() {
 		return ""
@@ -355,7 +356,7 @@ func (v *Versions) Checkpoints() []projections.Checkpoint {
 	defer cancel()
 	high, err := v.o.Log.HighWater(ctx, event.TopicEvents)
 	if err != nil {
-		return nil // the next note tries again
+		return nil // the next call tries again
 	}
 	out := make([]projections.Checkpoint, len(high))
 	for p, next := range high {

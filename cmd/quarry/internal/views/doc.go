@@ -1,8 +1,9 @@
-// Package views shows the live version of the projections to searches and to the file
+// Package views presents the live version of the projections to searches and to the file
 // view.
 //
-// It answers the question "what does a query see?". The sides do not know each other:
-// places.View becomes a search.View here, and a source.Snapshot.
+// It answers the question "what does a query see?". The packages on both sides do not
+// know each other: this package turns a places.View into a search.View and a
+// source.Snapshot.
 //
 //	Views      views for searches; repositories without a number are hidden
 //	Snapshots  files, directories and refs, as source.Index
@@ -10,10 +11,11 @@
 // # Invariants
 //
 //  1. A view keeps its version open until it is released.
-//  2. What a view costs grows with what has changed since the one before, not with the
-//     repositories.
+//  2. The cost of a view grows with the changes since the previous view, not with the
+//     number of repositories.
 //
 // # Concurrency
 //
-// Views and Snapshots are safe for concurrent use; what they return belongs to the caller.
+// Views and Snapshots are safe for concurrent use. The values that they return belong to
+// the caller.
 package views

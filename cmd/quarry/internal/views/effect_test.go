@@ -18,11 +18,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// These tests hold the projections that a server opens, all of them, to the
-// promise "once in effect": whatever is read again, and wherever the process dies,
-// the store ends with the rows of one that read every record once.
+// These tests check that each record takes effect exactly once in the projections of a
+// server: whichever records are read again, and wherever the process dies, the store ends
+// with the same rows as one that read every record once.
 
-// effectSeed is the seed of a run; QUARRY_SEED repeats one.
+// effectSeed returns the seed of a run; QUARRY_SEED repeats a run.
 func effectSeed(t *testing.T) uint64 {
 	t.Helper()
 	seed := rand.Uint64N(1 << 32)
@@ -36,8 +36,8 @@ func effectSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// effectHistory returns a random history with pushes, merges and what the ledger
-// reads.
+// effectHistory returns a random history with pushes, merges and the events that the
+// ledger reads.
 func effectHistory(t *testing.T, seed uint64, steps int) *worldIndex {
 	t.Helper()
 	x := newWorldIndex(t, seed)
@@ -58,7 +58,7 @@ func effectHistory(t *testing.T, seed uint64, steps int) *worldIndex {
 	return x
 }
 
-// appendDelivery is one that led to no push.
+// appendDelivery appends a delivery that led to no push.
 func (x *worldIndex) appendDelivery(n int) event.Record {
 	outcome, reason := event.DeliveryIgnored, "a ping"
 	if n%2 == 0 {
@@ -69,7 +69,7 @@ func (x *worldIndex) appendDelivery(n int) event.Record {
 	})
 }
 
-// answerLastPush answers the last push, if it was one.
+// answerLastPush appends the outcome of the last push, if there is one.
 func (x *worldIndex) answerLastPush(n int) {
 	for i := len(x.records) - 1; i >= 0; i-- {
 		_, ev, err := event.Decode(x.records[i])
@@ -94,15 +94,15 @@ func openRegistered(t *testing.T, s *store.Store, objects segmentstore.Store, d 
 	return opened, closeRows
 }
 
-// TestEffectIsAFunctionOfTheLog runs the conformance suite over all projections
-// together: fresh stores, suffixes again, power lost after records.
+// TestEffectIsAFunctionOfTheLog runs the conformance suite over all projections together:
+// fresh stores, repeated suffixes, power failures after records.
 func TestEffectIsAFunctionOfTheLog(t *testing.T) {
 	x := effectHistory(t, effectSeed(t), 40)
 	projectiontest.Conform(t, x.records, x.objects, openRegistered)
 }
 
-// rowsAfterReplay is what a Runner makes of a log in a store, as it is when the store is
-// opened again: segments that nothing names go then.
+// rowsAfterReplay returns the rows that a Runner derives from a log, after the store is
+// reopened, which removes segments that nothing names.
 func (x *worldIndex) rowsAfterReplay(m *store.Memory, log projections.Tailer) (rows []projectiontest.Row, err error) {
 	err = x.withProjections(m, func(s *store.Store, d *projections.Decoder, p []projections.Projection) error {
 		return followLog(s, log, d, p)
@@ -117,7 +117,7 @@ func (x *worldIndex) rowsAfterReplay(m *store.Memory, log projections.Tailer) (r
 	return rows, err
 }
 
-// withProjections opens all projections over a store, and f does something with them.
+// withProjections opens all projections over a store and calls f with them.
 func (x *worldIndex) withProjections(m *store.Memory, f func(*store.Store, *projections.Decoder, []projections.Projection) error) error {
 	s, err := store.Open("store", store.Options{Memory: m, CacheBytes: store.MinCacheBytes})
 	if err != nil {
@@ -130,7 +130,7 @@ func (x *worldIndex) withProjections(m *store.Memory, f func(*store.Store, *proj
 	return errors.Join(err, s.Close())
 }
 
-// followLog applies what the log has.
+// followLog applies all records of the log.
 func followLog(s *store.Store, log projections.Tailer, d *projections.Decoder, p []projections.Projection) error {
 	r, err := projections.New(projections.Options{Store: s, Log: log, Decoder: d, Projections: p})
 	if err != nil {
@@ -155,8 +155,8 @@ func (x *worldIndex) newLog() *projectiontest.Log {
 	return l
 }
 
-// again is a log that delivers a random suffix of its records once more, like a
-// group of consumers whose position was lost.
+// again is a log that delivers a random suffix of its records twice, like a consumer
+// group that lost its position.
 type again struct {
 	*projectiontest.Log
 	mu  sync.Mutex
@@ -170,8 +170,8 @@ func (a *again) Tail(ctx context.Context, topic event.Topic, partition int32, fr
 	return a.Log.Tail(ctx, topic, partition, from-back)
 }
 
-// TestSuffixesAgainChangeNothing shows where the checkpoint is the guarantee: a
-// Runner is given records again that it has applied, and drops them.
+// TestSuffixesAgainChangeNothing covers the duplicates that the checkpoint handles: a
+// Runner drops records that it has already applied.
 func TestSuffixesAgainChangeNothing(t *testing.T) {
 	seed := effectSeed(t)
 	x := effectHistory(t, seed, 60)
@@ -193,10 +193,10 @@ func TestSuffixesAgainChangeNothing(t *testing.T) {
 	}
 }
 
-// TestEventsAgainChangeNothing covers the duplicates that only the rows handle: if
-// a worker or compactor dies before it records that it appended an event, it
-// appends the event again. The duplicate changes no row but the checkpoint, and the
-// position of an event that could not be applied (places, kind b).
+// TestEventsAgainChangeNothing covers the duplicates that only the rows handle: if a
+// worker or compactor dies before it records that it appended an event, it appends the
+// event again. The duplicate changes no row except the checkpoint, and the position of an
+// event that could not be applied (places, kind b).
 func TestEventsAgainChangeNothing(t *testing.T) {
 	seed := effectSeed(t)
 	x := effectHistory(t, seed, 60)
@@ -231,12 +231,12 @@ func TestEventsAgainChangeNothing(t *testing.T) {
 	}
 }
 
-// crashes collects the states that a crash would leave of a file system, at random
-// among the operations that change it: what was synced, or all of it. It never
-// keeps only a part of the unsynced data: Pebble relies on the entries of a
-// directory to survive in the order in which they were made, as journals do, and
-// the file system of the tests may keep the marker of a manifest and lose the
-// manifest. The conformance suite loses parts, after records.
+// crashes collects the states that a crash would leave of a file system, at random points
+// among the operations that change it: either the synced data, or all of it. It never
+// keeps only a part of the unsynced data. Pebble relies on directory entries to survive
+// in the order of their creation, as journals guarantee, but the file system of the tests
+// may keep the marker of a manifest and lose the manifest. The conformance suite loses
+// parts, after records.
 type crashes struct {
 	memory *store.Memory
 	every  int // on average
@@ -257,9 +257,9 @@ func (c *crashes) beforeWrite() {
 	}
 }
 
-// TestKilledAt200Points kills a store at 200 random operations on its files, and
-// checks that each remaining state ends, once it continues, like one that was not
-// killed. Some of them are killed again.
+// TestKilledAt200Points kills a store at 200 random operations on its files, and checks
+// that each remaining state, once it continues, ends with the same rows as a store that
+// was not killed. Some of the states are killed again.
 func TestKilledAt200Points(t *testing.T) {
 	const kills = 200
 	seed := effectSeed(t)
@@ -282,7 +282,7 @@ func TestKilledAt200Points(t *testing.T) {
 		for n, left := range c.mu.left[:min(len(c.mu.left), kills-killed)] {
 			killed++
 			if c.mu.rng.IntN(8) == 0 {
-				begin = left.Crash(100, 0) // the next round goes on from here
+				begin = left.Crash(100, 0) // the next round continues from here
 			}
 			got, err := x.rowsAfterReplay(left, x.newLog())
 			if err != nil {

@@ -23,13 +23,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A worldIndex is an index to which the events of a world are applied.
+// A worldIndex is an index of a world, to which the events of the world are applied.
 type worldIndex struct {
 	t       *testing.T
 	world   *projectiontest.World
 	places  *places.Places
 	objects segmentstore.Store
-	records []event.Record // applied so far
+	records []event.Record // records applied so far
 	applier *projectiontest.Applier
 }
 
@@ -72,7 +72,7 @@ func (x *worldIndex) applyRecords(records ...event.Record) {
 	}
 }
 
-// mergeSegments replaces some segments of a partition by one of what is alive in them.
+// mergeSegments merges some segments of a partition into one of their live documents.
 func (x *worldIndex) mergeSegments() {
 	v := x.places.Acquire()
 	defer v.Release()
@@ -102,7 +102,8 @@ func (x *worldIndex) mergeSegments() {
 	x.world.Merged(ev)
 }
 
-// rebuildIndex returns an index of what the world holds now, each ref pushed once.
+// rebuildIndex returns an index of the current state of the world, in which each ref was
+// pushed once.
 func (x *worldIndex) rebuildIndex(seed uint64, documents int) *worldIndex {
 	y := newWorldIndex(x.t, seed)
 	for n := range documents {
@@ -158,8 +159,8 @@ func (x *worldIndex) runQuery(q *syntax.Parsed) []string {
 	return lines
 }
 
-// countMatchingFiles counts the files that the model holds on refs that match and that contain
-// a text; one on several refs counts once.
+// countMatchingFiles counts the files of the model that are on matching refs and contain
+// a text. A file on several refs counts once.
 func (x *worldIndex) countMatchingFiles(text string, match func(r *projectiontest.Repository, ref code.Ref) bool) int {
 	type file struct {
 		repo code.RepositoryID
@@ -186,14 +187,13 @@ var historyQueries = []string{
 	"select:repo return", "select:file rev:* package", "select:content (p3 or file:readme)", "p1 p2", "package return (f1 or f2)",
 }
 
-// TestPushByPushIsARebuild makes random histories of pushes, renames, deletions,
-// moved and deleted refs and merges of segments, and compares the answers with
-// those of an index of the last state alone, and of a scan of it. QUARRY_SEED
-// repeats one.
+// TestPushByPushIsARebuild creates random histories of pushes, renames, deletions, moved
+// and deleted refs and merges of segments. It compares the results with those of an index
+// of the final state, and with a scan of that state. QUARRY_SEED repeats a run.
 func TestPushByPushIsARebuild(t *testing.T) {
 	const (
 		histories, steps, every = 3, 90, 30
-		documents               = 50 // those of projectiontest
+		documents               = 50 // same as in projectiontest
 	)
 	first, _ := strconv.ParseUint(os.Getenv("QUARRY_SEED"), 10, 64)
 	for seed := first; seed < first+histories; seed++ {

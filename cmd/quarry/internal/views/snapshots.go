@@ -11,12 +11,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Snapshots are the views of the places as the file view reads them.
+// Snapshots presents views of the places to the file view.
 type Snapshots struct{ versions *versions.Versions }
 
 var _ source.Index = Snapshots{}
 
-// NewSnapshots returns the views of the live version.
+// NewSnapshots returns the snapshots of the live version.
 func NewSnapshots(v *versions.Versions) Snapshots { return Snapshots{v} }
 
 // Snapshot implements source.Index.

@@ -17,13 +17,14 @@ import (
 
 // Views gives queries the current view of the places.
 type Views struct {
-	// acquire returns the live version, which the view releases.
+	// acquire returns the live version. The view releases it.
 	acquire func() *versions.Version
-	// numbered reports whether a repository has a number; screen hides the others.
+	// hasNumber reports whether a repository has a number; repositories without one are
+	// hidden.
 	hasNumber func(code.RepositoryID) bool
 	screen    *search.Screen
-	// last is the state of the newest view that was requested: views are requested
-	// much more often than they change.
+	// last is the state of the newest requested view. It is reused because views are
+	// requested much more often than they change.
 	last atomic.Pointer[viewState]
 }
 
@@ -33,24 +34,24 @@ func New(acquire func() *versions.Version, numbered func(code.RepositoryID) bool
 	return &Views{acquire: acquire, hasNumber: numbered, screen: search.NewScreen(search.ScreenOptions{})}
 }
 
-// state is what a places.View holds, in the words of search. It names no
+// viewState is the content of a places.View in the types of search. It refers to no
 // snapshot, so it may outlive the view.
 type viewState struct {
 	index        *versions.Version
 	generation   uint64
 	segments     []search.Segment
 	repositories []*search.Repository
-	// known are the places.Repository values that the repositories were made from:
-	// those that a push has not changed are reused from the previous state.
+	// known holds the places.Repository values from which the repositories were created.
+	// Repositories that no push has changed are reused from the previous state.
 	known []*places.Repository
 	// numberless are the repositories without a number.
 	numberless map[code.RepositoryID]bool
-	// byID is made on demand: only revisions other than the default branches need
-	// it.
+	// byID is built on demand, because only revisions other than the default branches
+	// need it.
 	byID func() map[code.RepositoryID]*search.Repository
 }
 
-// view is a places.View as a search.View.
+// view adapts a places.View to search.View.
 type view struct {
 	*places.View
 	*viewState
@@ -62,12 +63,13 @@ func (v view) Release() {
 	v.index.Release()
 }
 
-// AsOf says which moment of the past the view shows; empty for the present.
+// AsOf returns the moment of the past that the view shows, or an empty string for the
+// present.
 func (v view) AsOf() string { return v.index.AsOf() }
 
 var _ search.View = view{}
 
-// View returns the current view, which the caller releases.
+// View returns the current view. The caller must release it.
 func (v *Views) View(context.Context) (search.View, error) {
 	i := v.acquire()
 	acquired := i.Places.Acquire()
@@ -83,8 +85,8 @@ func (v *Views) View(context.Context) (search.View, error) {
 	return v.screen.Hide(out, current, func(r *code.Repository) bool { return !current.numberless[r.ID] }), nil
 }
 
-// newState costs a pointer for each repository, and more for each that changed
-// since the state before, which may be nil.
+// newState returns the state of a view. It costs a pointer for each repository, and more
+// for each that changed since the state before, which may be nil.
 func newState(of *versions.Version, v *places.View, before *viewState, numbered func(code.RepositoryID) bool) *viewState {
 	known := v.Repositories()
 	s := &viewState{
@@ -127,8 +129,7 @@ func (s *viewState) addNumberless(id code.RepositoryID) {
 	s.numberless[id] = true
 }
 
-// gainedNumber reports whether a repository has a number that had none when the state
-// was made.
+// gainedNumber reports whether a repository without a number in this state has one now.
 func (s *viewState) gainedNumber(numbered func(code.RepositoryID) bool) bool {
 	for id := range s.numberless {
 		if numbered(id) {

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// maxCalls bounds the calls of an agent for one task; bytesOfToken is what a token has about, of source code.
+// maxCalls bounds the calls of an agent for one task. bytesOfToken is the approximate
+// size of a token of source code.
 const (
 	maxCalls     = 3
 	bytesOfToken = 3
@@ -19,21 +20,22 @@ const (
 // Call calls a tool for AI agents.
 type Call func(ctx context.Context, tool string, arguments map[string]any) (string, error)
 
-// AgentRun is what it took an agent: for each task the calls until the right line was in an answer, 0 if it never was, and
-// the tokens of all answers.
+// AgentRun holds the effort of an agent: for each task the number of calls until an
+// answer contained the right line, or 0 if none did, and the tokens of all answers.
 type AgentRun struct {
 	Calls, Tokens []int
 }
 
-// What an answer says to call next.
+// These patterns match the next call that an answer suggests.
 var (
 	suggestedQuery = regexp.MustCompile(`(?m)^Not counted, .* \(query (.*)\):$`)
 	suggestedName  = regexp.MustCompile(`(?m)^(\S+) has no match.*Did you mean (\S+?)(?: or .*)?\?$`)
 	nextOffset     = regexp.MustCompile(`offset=(\d+) goes on`)
 )
 
-// MeasureAgent gives all tasks, but those for the finder of files, to an agent that begins with the tool search and does
-// what answers suggest: another query, or the next page.
+// MeasureAgent gives all tasks, except those for the file finder, to an agent that begins
+// with the tool search and follows the suggestions of the answers: another query, or the
+// next page.
 func MeasureAgent(ctx context.Context, tasks []Task, call Call) (AgentRun, error) {
 	run := AgentRun{Calls: make([]int, len(tasks)), Tokens: make([]int, len(tasks))}
 	for i := range tasks {
@@ -57,7 +59,8 @@ func MeasureAgent(ctx context.Context, tasks []Task, call Call) (AgentRun, error
 	return run, nil
 }
 
-// nextCall returns the arguments of the call that an answer suggests, nil if it suggests none.
+// nextCall returns the arguments of the call that an answer suggests, or nil if it
+// suggests none.
 func nextCall(text, answer string) map[string]any {
 	if m := suggestedQuery.FindStringSubmatch(answer); m != nil {
 		return map[string]any{"query": m[1]}
@@ -95,14 +98,14 @@ func LinesOfAnswer(answer string) (lines []Line) {
 		} else if m := answerPath.FindStringSubmatch(text); m != nil {
 			at.Path = m[1]
 		} else if text != "" && !strings.Contains(text, " ") {
-			lines = append(lines, Line{Repository: at.Repository, Path: text}) // a file by its name alone
+			lines = append(lines, Line{Repository: at.Repository, Path: text}) // a file that matched by name only
 		}
 	}
 	return lines
 }
 
-// ReportAgent prints for each family the share of tasks that the first call answers, and that up to maxCalls do, and the
-// tokens until then.
+// ReportAgent prints for each family the share of tasks that the first call answers, the
+// share that up to maxCalls answer, and the tokens until then.
 func ReportAgent(w io.Writer, tasks []Task, run AgentRun) error {
 	if _, err := fmt.Fprintf(w, "\n| family | tasks | in the first call | in %d calls | tokens, median | 90 of 100 |\n|---|---:|---:|---:|---:|---:|\n", maxCalls); err != nil {
 		return err

@@ -37,7 +37,8 @@ func sampleSources(t *testing.T) Sources {
 	return Sources{s}
 }
 
-// The line that a task was drawn from is right, and a seed gives the same tasks again.
+// TestTasksHaveARightLine checks that the line from which a task was drawn is right, and
+// that a seed always draws the same tasks.
 func TestTasksHaveARightLine(t *testing.T) {
 	sources := sampleSources(t)
 	tasks, err := Tasks(Families(sources), 3, 2)
@@ -71,7 +72,7 @@ func TestTasksHaveARightLine(t *testing.T) {
 	}
 }
 
-// nameSample has definitions of every kind that tasks are drawn from.
+// nameSample contains definitions of every kind from which tasks are drawn.
 const nameSample = `package sample
 
 // ReadFrameHeader decodes the header of a compressed frame, which begins with a magic number,
@@ -90,7 +91,8 @@ func (o *OtherFrameReader) NewReader() {}
 func (o *Reader) NewReader() {}
 `
 
-// Every family of names draws tasks whose right lines are in the file that they were drawn from.
+// TestNameTasksHaveARightLine checks that every family of names draws tasks whose right
+// lines are in the original file.
 func TestNameTasksHaveARightLine(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "frames"), 0o755); err != nil {
@@ -126,7 +128,8 @@ func TestNameTasksHaveARightLine(t *testing.T) {
 	}
 }
 
-// An agent does what answers suggest, and its tokens are those of all answers.
+// TestAgentsDoWhatAnswersSuggest checks that an agent follows suggestions, and that the
+// tokens of all its answers are counted.
 func TestAgentsDoWhatAnswersSuggest(t *testing.T) {
 	answers := map[string]string{
 		"wirte":        "Found no matches.\nwirte has no match. Did you mean write or wire?\n",
@@ -171,7 +174,8 @@ func TestChangedBlanksAreNoOtherText(t *testing.T) {
 	}
 }
 
-// The line of a trace is found by the longest suffix of its path.
+// TestFramesAreLocated checks that the file of a trace line is found by the longest
+// suffix of its path.
 func TestFramesAreLocated(t *testing.T) {
 	l := locator{Sources{{Name: "a", Files: []string{"x/main.py", "y/main.py"}}, {Name: "b", Files: []string{"main.py"}}}}
 	frames := l.findFrames(&trace{language: "Python", text: "Traceback\n  File \"/srv/y/main.py\", line 12, in f\n    f()\n  File \"/usr/none.py\", line 3, in g\n"})
@@ -180,7 +184,8 @@ func TestFramesAreLocated(t *testing.T) {
 	}
 }
 
-// The answer of a question is a line, the first line, or what the answer says.
+// TestQuestionsAreAnswered checks answers that are any line, the first line, or a
+// suggestion.
 func TestQuestionsAreAnswered(t *testing.T) {
 	questions, err := ParseQuestions([]byte(`[{"ask": "a", "repository": "r", "path": "a.go", "line": "^a"},
 		{"ask": "b", "first": true, "line": "b"}, {"ask": "c", "says": "write c:x"}, {"ask": "d", "find": true, "path": "(^|/)d\\.go$"}]`))

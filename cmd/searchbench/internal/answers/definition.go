@@ -16,10 +16,11 @@ type definition struct {
 	line     int // from 1
 	name     string
 	kind     string // func, method, type, class
-	receiver string // of a method
+	receiver string // receiver of a method
 }
 
-// definitionLines find definitions by the extension of a file: a kind with an expression whose group name is the name.
+// definitionLines finds definitions by file extension. Each entry has a kind and an
+// expression whose group "name" is the name.
 var definitionLines = map[string][]struct {
 	kind       string
 	expression *regexp.Regexp
@@ -35,7 +36,7 @@ var definitionLines = map[string][]struct {
 	},
 }
 
-// definitionAt returns the definition on a line; ok is false if it has none.
+// definitionAt returns the definition on a line. ok is false if there is none.
 func definitionAt(file, line string) (d definition, ok bool) {
 	for _, l := range definitionLines[path.Ext(file)] {
 		m := l.expression.FindStringSubmatch(line)
@@ -67,8 +68,8 @@ func drawDefinition(r *rand.Rand, sources Sources) (definition, bool) {
 
 func (d *definition) position() string { return fmt.Sprintf("%s:%s:%d", d.source.Name, d.file, d.line) }
 
-// isDefinedBy returns what reports whether a line defines the name of d, wherever it is: who types a name, or something
-// like it, looks for one of these.
+// isDefinedBy returns a function that reports whether a line defines the name of d
+// anywhere. A user who types a name, or something similar, looks for one of these lines.
 func (d *definition) isDefinedBy() func(Line) bool {
 	return func(l Line) bool {
 		other, ok := definitionAt(l.Path, l.Text)
@@ -76,17 +77,19 @@ func (d *definition) isDefinedBy() func(Line) bool {
 	}
 }
 
-// is reports whether a line is that of d.
+// is reports whether a line is the line of d.
 func (d *definition) is(l Line) bool {
 	return l.Repository == d.source.Name && l.Path == d.file && l.Number == d.line
 }
 
 var identifierWord = regexp.MustCompile(`[A-Z]+(?:[a-z0-9]+)?|[a-z0-9]+`)
 
-// wordsOf returns the words of an identifier as they are written: of HTTPServer, which nothing separates, it is one.
+// wordsOf returns the words of an identifier as written. HTTPServer is one word, because
+// nothing separates its parts.
 func wordsOf(name string) []string { return identifierWord.FindAllString(name, -1) }
 
-// Misspelt draws identifiers with one edit that makes no other word of them.
+// Misspelt draws identifiers with one typing error that does not produce another word of
+// the sources.
 func Misspelt(sources Sources, words *vocabulary) Family {
 	return Family{"misspelt identifier", func(r *rand.Rand) (Task, bool) {
 		d, ok := drawDefinition(r, sources)
@@ -101,7 +104,7 @@ func Misspelt(sources Sources, words *vocabulary) Family {
 	}}
 }
 
-// misspell makes one typing error behind the first letter.
+// misspell makes one typing error after the first letter.
 func misspell(r *rand.Rand, name string) (text, variant string) {
 	i := 1 + r.IntN(len(name)-2)
 	switch r.IntN(4) {
@@ -115,7 +118,8 @@ func misspell(r *rand.Rand, name string) (text, variant string) {
 	return name[:i] + string(rune('a'+r.IntN(26))) + name[i+1:], "another letter"
 }
 
-// Restyled draws identifiers in another style, in which no other is written.
+// Restyled draws identifiers in another naming style, in which no other identifier is
+// written.
 func Restyled(sources Sources, known *vocabulary) Family {
 	return Family{"restyled identifier", func(r *rand.Rand) (Task, bool) {
 		d, ok := drawDefinition(r, sources)
@@ -125,7 +129,7 @@ func Restyled(sources Sources, known *vocabulary) Family {
 		}
 		text, variant := restyle(r, words)
 		if known.has(text) || strings.EqualFold(text, strings.Trim(d.name, "_")) {
-			return Task{}, false // letter case alone is no other style
+			return Task{}, false // a different letter case alone is not another style
 		}
 		return Task{Variant: variant, Text: text, From: d.position(), Right: d.isDefinedBy()}, true
 	}}
@@ -151,7 +155,7 @@ func restyle(r *rand.Rand, words []string) (text, variant string) {
 	return strings.Join(titles, ""), "CamelCase"
 }
 
-// Parts draws some of the words of an identifier, which has more.
+// Parts draws some of the words of an identifier that has more.
 func Parts(sources Sources) Family {
 	return Family{"part of an identifier", func(r *rand.Rand) (Task, bool) {
 		d, ok := drawDefinition(r, sources)
@@ -176,7 +180,8 @@ func Parts(sources Sources) Family {
 	}}
 }
 
-// Hinted draws definitions of names that several files define, with what tells which is meant: package, receiver or kind.
+// Hinted draws definitions of names that several files define, with a hint on which one
+// is meant: package, receiver or kind.
 func Hinted(sources Sources) Family {
 	places := countDefinitions(sources)
 	return Family{"definition with a hint", func(r *rand.Rand) (Task, bool) {
@@ -215,7 +220,7 @@ func Hinted(sources Sources) Family {
 	}}
 }
 
-// keyword is the word before the name.
+// keyword returns the word before the name.
 func (d *definition) keyword() string {
 	switch {
 	case d.kind == "func" && path.Ext(d.file) == ".py":
@@ -226,7 +231,8 @@ func (d *definition) keyword() string {
 	return d.kind
 }
 
-// sharesReceiver returns what reports whether a line defines the method of a type of that name.
+// sharesReceiver returns a function that reports whether a line defines the name with the
+// same receiver as d.
 func (d *definition) sharesReceiver() func(Line) bool {
 	return func(l Line) bool {
 		other, ok := definitionAt(l.Path, l.Text)
@@ -234,7 +240,8 @@ func (d *definition) sharesReceiver() func(Line) bool {
 	}
 }
 
-// sharesFolder returns what reports whether a line defines the name in a folder, or else a repository, of that name.
+// sharesFolder returns a function that reports whether a line defines the name in a
+// folder, or else a repository, with the given name.
 func (d *definition) sharesFolder(folder string) func(Line) bool {
 	return func(l Line) bool {
 		other, ok := definitionAt(l.Path, l.Text)
@@ -242,7 +249,7 @@ func (d *definition) sharesFolder(folder string) func(Line) bool {
 	}
 }
 
-// countDefinitions returns how often each name is defined.
+// countDefinitions returns the number of definitions of each name.
 func countDefinitions(sources Sources) map[string]int {
 	count := map[string]int{}
 	for _, s := range sources {
@@ -260,7 +267,7 @@ func countDefinitions(sources Sources) map[string]int {
 	return count
 }
 
-// Classified draws questions that have a kind or a class in them.
+// Classified draws queries that contain a kind or a class.
 func Classified(sources Sources) Family {
 	return Family{"kind and class", func(r *rand.Rand) (Task, bool) {
 		d, ok := drawDefinition(r, sources)

@@ -11,14 +11,14 @@ import (
 
 var plainWord = regexp.MustCompile(`[A-Za-z]{4,}`)
 
-// commonWords say nothing of what a comment is about.
+// commonWords are words that do not describe the subject of a comment.
 var commonWords = map[string]bool{
 	"this": true, "that": true, "with": true, "from": true, "have": true, "which": true, "when": true, "then": true, "will": true, "must": true,
 	"should": true, "would": true, "could": true, "their": true, "there": true, "they": true, "been": true, "into": true, "only": true, "also": true,
 	"return": true, "returns": true, "function": true, "method": true, "value": true, "used": true, "more": true, "than": true, "does": true, "each": true,
 }
 
-// Described draws words of the comment above a definition.
+// Described draws words from the comment above a definition.
 func Described(sources Sources) Family {
 	return Family{"words of a comment", func(r *rand.Rand) (Task, bool) {
 		source, file, lines := sources.drawFile(r)
@@ -55,7 +55,7 @@ func Described(sources Sources) Family {
 	}}
 }
 
-// Abbreviated draws names of files with letters left out, for the finder of files.
+// Abbreviated draws file names with omitted letters, for the file finder.
 func Abbreviated(sources Sources) Family {
 	return Family{"abbreviated file name", func(r *rand.Rand) (Task, bool) {
 		source, file, _ := sources.drawFile(r)
@@ -70,7 +70,7 @@ func Abbreviated(sources Sources) Family {
 			t.Text, t.Variant = withoutLetters(r, stem), "a third of the letters left out"
 			return t, len(t.Text) >= 5
 		}
-		// Some first letters of the folder and of each word of the name.
+		// Take some first letters of the folder and of each word of the name.
 		folder := path.Base(path.Dir(file))
 		words := wordsOf(stem)
 		if folder == "." || len(words) < 2 {
@@ -85,7 +85,8 @@ func Abbreviated(sources Sources) Family {
 	}}
 }
 
-// withoutLetters leaves out each letter but the first with a probability of a third.
+// withoutLetters omits each letter, except for the first, with a probability of one
+// third.
 func withoutLetters(r *rand.Rand, name string) string {
 	var b strings.Builder
 	for i := range len(name) {

@@ -1,11 +1,12 @@
 package answers
 
-// Families are those that only need sources.
+// Families returns the families that need only sources.
 func Families(sources Sources) []Family {
 	return []Family{Pasted(sources), Messages(sources)}
 }
 
-// NameFamilies are those about names of symbols and files, and what is said of them.
+// NameFamilies returns the families about names of symbols and files, and about their
+// descriptions.
 func NameFamilies(sources Sources) []Family {
 	words := newVocabulary(sources)
 	return []Family{

@@ -11,30 +11,31 @@ import (
 	"strings"
 )
 
-// ProgramsName is the name of the source that holds the programs that fail.
+// ProgramsName is the name of the source with the failing programs.
 const ProgramsName = "programs"
 
-// FrameFamily is the name of the family of Frames.
+// FrameFamily is the name of the family that Frames returns.
 const FrameFamily = "stack frame"
 
-// frame is what is known of a line of a trace.
+// frame describes a line of a trace.
 type frame struct {
 	trace *trace
 	text  string
-	// repository and path name the file, line its line.
+	// repository and path identify the file, line the line in it.
 	repository, path string
 	line             int
-	// function is the line before, in a trace that has two lines for each frame, defined where it is defined.
+	// function is the preceding line in a trace that has two lines for each frame.
+	// defined is the number of the line that defines the function.
 	function string
 	defined  int
 }
 
-// place finds the file and the line that a line of a trace names, whatever the language.
+// place matches the file and the line in a line of a trace, in any language.
 var place = regexp.MustCompile(`"?([A-Za-z]:)?([A-Za-z0-9_.\-/\\]*[A-Za-z0-9_\-]+\.(?:go|java|py|js|rs|cc|cs))"?(?::line |, line |:)(\d+)`)
 
-// Frames writes and runs the programs of a seed below dir, which must be indexed as ProgramsName, and draws tasks of their
-// traces.
-// Missing are the languages that could not be run.
+// Frames writes and runs the programs of a seed below dir, which must be indexed as
+// ProgramsName, and draws tasks from their traces. missing lists the languages that could
+// not be run.
 func Frames(ctx context.Context, seed uint64, dir string, sources Sources) (f Family, missing []string, err error) {
 	traces, missing, err := runFailingPrograms(ctx, rand.New(rand.NewPCG(seed, 1<<32)), filepath.Join(dir, fmt.Sprint(seed)))
 	if err != nil {
@@ -67,7 +68,7 @@ func drawFrame(r *rand.Rand, frames []frame) (Task, bool) {
 	t := Task{Variant: language, From: fmt.Sprintf("%s:%s:%d", f.repository, f.path, f.line)}
 	number := f.line
 	switch v := r.IntN(10); {
-	case v == 0: // a trace is read from the frame that failed
+	case v == 0: // a trace is read from the failing frame on
 		t.Variant, t.Text = language+", all of the trace", f.trace.text
 		if f = frames[0]; f.trace.language == "Python" {
 			f = frames[len(frames)-1]
@@ -93,7 +94,7 @@ func drawFrame(r *rand.Rand, frames []frame) (Task, bool) {
 // locator finds the files that traces name.
 type locator struct{ sources Sources }
 
-// findFrames returns the frames of a trace whose files are there, in its order.
+// findFrames returns the frames of a trace whose files exist, in order.
 func (l *locator) findFrames(t *trace) (frames []frame) {
 	lines := strings.Split(t.text, "\n")
 	for i, line := range lines {
@@ -131,7 +132,8 @@ func isFrame(language, line string) bool {
 
 var functionName = regexp.MustCompile(`([A-Za-z_]\w*)(?:\(|$)`)
 
-// definedAt returns the line that defines the function which a line of a trace names, 0 if it is not seen.
+// definedAt returns the line that defines the function in a line of a trace, or 0 if it
+// is not found.
 func definedAt(lines []string, function string) int {
 	if i := strings.LastIndexByte(function, '('); i > 0 {
 		function = function[:i]
@@ -145,7 +147,7 @@ func definedAt(lines []string, function string) int {
 	for i, l := range lines {
 		if definition.MatchString(l) {
 			if found > 0 {
-				return 0 // two of a name
+				return 0 // two definitions with this name
 			}
 			found = i + 1
 		}
@@ -153,9 +155,10 @@ func definedAt(lines []string, function string) int {
 	return found
 }
 
-// locateFile sets the file of a frame, by the longest suffix of the path that a source has.
+// locateFile sets the file of a frame: the one that matches the longest suffix of the
+// path.
 func (l *locator) locateFile(language, named, line string, f *frame) *Source {
-	if language == "Java" { // the path follows from the package
+	if language == "Java" { // the path is derived from the package
 		m := regexp.MustCompile(`at ([\w.]+)\.[\w$]+\.[\w$<>]+\(`).FindStringSubmatch(line)
 		if m == nil {
 			return nil

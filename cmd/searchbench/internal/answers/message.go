@@ -8,17 +8,18 @@ import (
 )
 
 var (
-	// reporting is a line that reports something to people.
+	// reporting matches a line that reports something to people.
 	reporting = regexp.MustCompile(`(?i)err|fail|fatal|panic|log|raise|throw|warn|invalid|print`)
-	// literal is a string literal on one line.
+	// literal matches a string literal on one line.
 	literal = regexp.MustCompile(`"((?:[^"\\]|\\.)*)"`)
-	// placeholder is what values are filled in for.
+	// placeholder matches the parts of a format string that values replace.
 	placeholder = regexp.MustCompile(`%[-+# 0]*[0-9]*(?:\.[0-9]+)?(?:l|ll|z|h)?[sdqvwxiufgXp]|%\([a-z_]+\)[sd]|\$?\{[A-Za-z0-9_.]*(?::\?)?\}`)
 	constWord   = regexp.MustCompile(`[A-Za-z]{2,}`)
 )
 
-// Messages draws error messages: format strings with values filled in, some in the message of another error, some after the prefix of a log. Of a
-// message in another one both format strings are right.
+// Messages draws error messages: format strings with values filled in, some inside the
+// message of another error, some after the prefix of a log. For a message inside another
+// one, both format strings are right.
 func Messages(sources Sources) Family {
 	return Family{"error message", func(r *rand.Rand) (Task, bool) {
 		format, from, ok := drawFormat(r, sources)
@@ -63,7 +64,8 @@ func Messages(sources Sources) Family {
 	}}
 }
 
-// drawFormat returns the text of a format string as it is written in a source, without escapes but \n at the end.
+// drawFormat returns the text of a format string in a source, without escapes except for
+// \n at the end.
 func drawFormat(r *rand.Rand, sources Sources) (format, from string, ok bool) {
 	source, file, lines := sources.drawFile(r)
 	first := r.IntN(len(lines))
@@ -87,7 +89,7 @@ func drawFormat(r *rand.Rand, sources Sources) (format, from string, ok bool) {
 	return "", "", false
 }
 
-// fillPlaceholders replaces the placeholders of a format string by values as programs write them.
+// fillPlaceholders replaces the placeholders of a format string with typical values.
 func fillPlaceholders(r *rand.Rand, format string) string {
 	return placeholder.ReplaceAllStringFunc(format, func(p string) string {
 		switch p[len(p)-1] {

@@ -13,7 +13,7 @@ var (
 	identifier = regexp.MustCompile(`^[\pL_][\pL\pN_]{2,}$`)
 )
 
-// Pasted draws lines of code whose blanks were changed.
+// Pasted draws lines of code with changed blanks.
 func Pasted(sources Sources) Family {
 	return Family{"pasted code", func(r *rand.Rand) (Task, bool) {
 		source, file, lines := sources.drawFile(r)
@@ -51,7 +51,8 @@ func Pasted(sources Sources) Family {
 	}}
 }
 
-// isCodeLine reports whether a line is worth a paste: a few tokens, two names, and a bracket or an operator.
+// isCodeLine reports whether a line is worth pasting: it has a few tokens, two names, and
+// a bracket or an operator.
 func isCodeLine(line string) bool {
 	text := strings.TrimSpace(line)
 	if len(text) < 20 || len(text) > 160 || strings.HasPrefix(text, "//") || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "*") || strings.HasPrefix(text, "/*") {
@@ -70,7 +71,8 @@ func isCodeLine(line string) bool {
 	return len(tokens) >= 6 && len(names) >= 2 && brackets >= 2
 }
 
-// changeBlanks leaves out blanks that no two words need, and puts some in between tokens, each with a probability.
+// changeBlanks removes optional blanks and adds blanks between tokens, each with the
+// given probability.
 func changeBlanks(r *rand.Rand, line string, leaveOut, putIn float64) string {
 	line = strings.TrimSpace(line)
 	var b strings.Builder

@@ -16,14 +16,15 @@ import (
 // chains is the number of ways in which each program fails.
 const chains = 8
 
-// programTime bounds each step of making and running a program.
+// programTime bounds each step of building and running a program.
 const programTime = 3 * time.Minute
 
-// chain is the names of one way to fail: main calls Function, that Type.First, that Type.Second, which fails.
+// chain holds the names of one way to fail: main calls Function, which calls Type.First,
+// which calls Type.Second, which fails.
 type chain struct {
 	Number                              int
 	Package, File, Type                 string
-	Function, First, Second             string // in lower camel case
+	Function, First, Second             string // lower camel case
 	UpperFunction, UpperFirst, UpperSec string
 	Snake                               [3]string
 }
@@ -63,13 +64,15 @@ func toCamel(snake string) string {
 	return first + toTitle(rest)
 }
 
-// program is a program of a language that fails in as many ways as there are chains.
+// program is a program in one language that fails in as many ways as there are chains.
 type program struct {
 	language string
-	// of each chain: the path of its file and its content; main is the file that has them all.
+	// path and text are the templates of each chain's file; mainPath and mainText those
+	// of the file that calls all of them.
 	path, text         string
 	mainPath, mainText string
-	// make are the commands that make the program, run the one that fails; both in the folder of the language.
+	// make holds the commands that build the program. run returns the command that makes
+	// a chain fail. Both run in the folder of the language.
 	make [][]string
 	run  func(chain int) []string
 }
@@ -292,7 +295,7 @@ int main(int argc, char **argv) {
 }
 `
 
-// csharpText is run nowhere: its traces are made from the documented format.
+// csharpText is never run: its traces are generated from the documented format.
 const csharpText = `using System;
 
 namespace Example.{{.Package}};
@@ -352,15 +355,16 @@ var programs = []program{
 	{language: "C#", path: "src/{{.Package}}/{{.Type}}.cs", text: csharpText},
 }
 
-// trace is what a program printed when it failed.
+// trace is the output of a program that failed.
 type trace struct {
 	language string
 	text     string
-	made     bool // from the documented format: the program was not run
+	made     bool // generated from the documented format, without running the program
 }
 
-// runFailingPrograms writes the programs below dir, runs those whose language is installed, and returns what they printed. Missing
-// are the languages that are not installed.
+// runFailingPrograms writes the programs below dir, runs those whose language is
+// installed, and returns their traces. missing lists the languages that are not
+// installed.
 func runFailingPrograms(ctx context.Context, r *rand.Rand, dir string) (traces []trace, missing []string, err error) {
 	for _, p := range programs {
 		all := newChains(r)
@@ -434,7 +438,8 @@ func runCommand(ctx context.Context, folder string, args []string) (string, erro
 	return string(out), err
 }
 
-// csharpTraces makes traces as .NET documents them, from the lines of the sources.
+// csharpTraces generates traces in the format that .NET documents, with the lines of the
+// sources.
 func csharpTraces(folder string, all []chain) (traces []trace) {
 	for _, c := range all {
 		path := fmt.Sprintf("src/%s/%s.cs", c.Package, c.Type)

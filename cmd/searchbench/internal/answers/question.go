@@ -11,15 +11,17 @@ import (
 	"strings"
 )
 
-// Question is one of the everyday questions, each with the line that answers it.
+// Question is one of the everyday questions, with the line that answers it.
 type Question struct {
 	About string
 	Ask   string // the text of the search
-	Find  bool   // Ask is letters of a path, for the finder of files
-	Limit int    // matches shown; 0 means Depth
-	First bool   // the first line shown must be right
-	// Repository is where the right line is, Path an expression for its file, or the path itself, Line one for its text and
-	// Number its number; what is empty counts for nothing. Says is an expression for a suggestion that answers it instead.
+	Find  bool   // Ask contains letters of a path, for the file finder
+	Limit int    // number of matches shown; 0 means Depth
+	First bool   // the right line must be shown first
+	// Repository is the repository of the right line. Path is an expression for its file,
+	// or the path itself, Line an expression for its text and Number its number. Empty
+	// fields are ignored. Says is an expression for a suggestion that answers the
+	// question instead.
 	Repository, Path, Line, Says string
 	Number                       int
 }
@@ -53,7 +55,8 @@ func (q *Question) Right(l Line) bool {
 	return regexp.MustCompile(q.Line).MatchString(l.Text)
 }
 
-// isAnswered reports whether an answer with these lines answers the question.
+// isAnswered reports whether the text of an answer, with these lines, answers the
+// question.
 func (q *Question) isAnswered(text string, lines []Line) bool {
 	if q.Says != "" {
 		return regexp.MustCompile(q.Says).MatchString(text)
@@ -64,16 +67,18 @@ func (q *Question) isAnswered(text string, lines []Line) bool {
 	return slices.ContainsFunc(lines, q.Right)
 }
 
-// Asker gives a question to an engine and returns what it prints.
+// Asker sends a question to an engine and returns its output.
 type Asker func(ctx context.Context, q *Question) (string, error)
 
-// AskCommandLine reports for each question whether what the command line prints at the first try has the answer: Depth lines,
-// unless the question has a limit, and what comes besides.
+// AskCommandLine reports for each question whether the first output of the command line
+// contains the answer: in Depth lines, unless the question has a limit, and the related
+// files.
 func AskCommandLine(ctx context.Context, questions []Question, ask Asker) ([]bool, error) {
 	return askAll(ctx, questions, ask, LinesOfOutput)
 }
 
-// AskAgents reports for each question whether the first answer of a tool for AI agents has the answer.
+// AskAgents reports for each question whether the first answer of a tool for AI agents
+// contains the answer.
 func AskAgents(ctx context.Context, questions []Question, ask Asker) ([]bool, error) {
 	return askAll(ctx, questions, ask, LinesOfAnswer)
 }
@@ -90,10 +95,11 @@ func askAll(ctx context.Context, questions []Question, ask Asker, lines func(str
 	return right, nil
 }
 
-// outputLine is a line of the output of quarry search in a pipe, or a file of quarry find.
+// outputLine matches a line of the output of quarry search in a pipe, or a file of quarry
+// find.
 var outputLine = regexp.MustCompile(`^([^\s:]+):([^:]+)(?::(\d+)[:-](.*))?$`)
 
-// LinesOfOutput returns the lines of files that quarry search printed.
+// LinesOfOutput returns the lines of files in the output of quarry search.
 func LinesOfOutput(output string) (lines []Line) {
 	for text := range strings.SplitSeq(output, "\n") {
 		m := outputLine.FindStringSubmatch(text)
@@ -106,7 +112,8 @@ func LinesOfOutput(output string) (lines []Line) {
 	return lines
 }
 
-// ReportQuestions prints which questions were answered at the first try, by the name of the way to ask.
+// ReportQuestions prints which questions were answered at the first try, for each named
+// way of asking.
 func ReportQuestions(w io.Writer, questions []Question, names []string, right [][]bool) error {
 	if _, err := fmt.Fprintf(w, "| question | asked | %s |\n|---|---|%s\n", strings.Join(names, " | "), strings.Repeat("---|", len(names))); err != nil {
 		return err

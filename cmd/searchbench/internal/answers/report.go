@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Report prints for each family the share of tasks whose right line is among the first Depth, and is the first, and the
-// median time.
+// Report prints for each family the share of tasks whose right line is among the first
+// Depth, the share whose right line is the first, and the median time.
 func Report(w io.Writer, tasks []Task, runs []Run) error {
 	if _, err := fmt.Fprint(w, "| family | tasks |"); err != nil {
 		return err
@@ -66,7 +66,8 @@ func groupTasks(tasks []Task) (all []group) {
 	return all
 }
 
-// Misses lists the tasks whose right line an engine does not show among the first Depth.
+// Misses lists the tasks whose right line is not among the first Depth lines of an
+// engine.
 func Misses(w io.Writer, tasks []Task, run Run) {
 	for i, t := range tasks {
 		if run.Ranks[i] == 0 {

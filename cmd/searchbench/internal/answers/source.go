@@ -16,25 +16,25 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 )
 
-// Bounds of the sources.
+// These are the bounds of the sources.
 const (
-	maxSourceFile  = 1 << 20 // larger files are left out
+	maxSourceFile  = 1 << 20 // larger files are omitted
 	maxSourceFiles = 20_000
 )
 
-// codeExtensions are those of files that tasks are drawn from.
+// codeExtensions are the extensions of files from which tasks are drawn.
 var codeExtensions = map[string]bool{
 	".go": true, ".py": true, ".c": true, ".h": true, ".cc": true, ".cpp": true, ".java": true, ".js": true, ".ts": true, ".rs": true, ".rb": true,
 }
 
-// Source is a tree of files under a name.
+// Source is a named tree of files.
 type Source struct {
 	Name, Dir string
-	Files     []string // paths below Dir of all files, by name
-	code      []string // of those, the ones that tasks are drawn from
+	Files     []string // paths of all files below Dir, by name
+	code      []string // the files from which tasks are drawn
 }
 
-// OpenSource lists the files of a tree. Files that are no text are left out.
+// OpenSource lists the files of a tree, without binary files.
 func OpenSource(name, dir string) (*Source, error) {
 	s := &Source{Name: name, Dir: dir}
 	err := filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
@@ -62,7 +62,7 @@ func OpenSource(name, dir string) (*Source, error) {
 	return s, err
 }
 
-// Lines reads the lines of a file; none if it is no text.
+// Lines returns the lines of a file, or none if the file is binary.
 func (s *Source) Lines(file string) []string {
 	data, err := os.ReadFile(filepath.Join(s.Dir, filepath.FromSlash(file)))
 	if err != nil || bytes.IndexByte(data, 0) >= 0 {
@@ -71,7 +71,7 @@ func (s *Source) Lines(file string) []string {
 	return strings.Split(string(data), "\n")
 }
 
-// Write makes a bare repository of the files.
+// Write creates a bare repository of the files.
 func (s *Source) Write(ctx context.Context, dir string) error {
 	return corpus.WriteRepository(ctx, dir, func(c *corpus.Commits) {
 		c.Begin("all files of " + s.Name)
@@ -83,11 +83,12 @@ func (s *Source) Write(ctx context.Context, dir string) error {
 	})
 }
 
-// Sources are what tasks are drawn from.
+// Sources are the trees from which tasks are drawn.
 type Sources []*Source
 
-// drawFile returns a random file that has code, and its lines. Each source is as likely as its number of files says, up to
-// that of a large one, so that no source has all tasks.
+// drawFile returns a random file of code, and its lines. The probability of a source is
+// proportional to its number of files, up to that of a large source, so that no source
+// dominates.
 func (s Sources) drawFile(r *rand.Rand) (*Source, string, []string) {
 	const large = 400
 	sum := 0
@@ -110,7 +111,8 @@ func (s Sources) drawFile(r *rand.Rand) (*Source, string, []string) {
 	}
 }
 
-// GoSources finds the standard library and one version of each module of the module cache.
+// GoSources returns the standard library and one version of each module in the module
+// cache.
 func GoSources(ctx context.Context) (Sources, error) {
 	out, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOMODCACHE").Output()
 	if err != nil {
@@ -138,7 +140,7 @@ func GoSources(ctx context.Context) (Sources, error) {
 	return sources, nil
 }
 
-// modulesOf returns the folder of one version of each module below a module cache.
+// modulesOf returns the folder of one version of each module in a module cache.
 func modulesOf(cache string) (map[string]string, error) {
 	folders := map[string]string{}
 	err := filepath.WalkDir(cache, func(p string, e fs.DirEntry, err error) error {
@@ -153,7 +155,7 @@ func modulesOf(cache string) (map[string]string, error) {
 			return filepath.SkipDir
 		}
 		if name, _, found := strings.Cut(filepath.ToSlash(rel), "@"); found {
-			folders[unescapeModule(name)] = filepath.ToSlash(rel) // the last by name
+			folders[unescapeModule(name)] = filepath.ToSlash(rel) // the last one by name wins
 			return filepath.SkipDir
 		}
 		return nil
@@ -161,7 +163,7 @@ func modulesOf(cache string) (map[string]string, error) {
 	return folders, err
 }
 
-// unescapeModule turns !x of a module cache into X.
+// unescapeModule converts !x in a path of the module cache to X.
 func unescapeModule(name string) string {
 	for i := strings.IndexByte(name, '!'); i >= 0 && i+1 < len(name); i = strings.IndexByte(name, '!') {
 		name = name[:i] + strings.ToUpper(name[i+1:i+2]) + name[i+2:]
@@ -169,7 +171,7 @@ func unescapeModule(name string) string {
 	return name
 }
 
-// InstalledSources finds GoSources and Python's standard library, where it is installed.
+// InstalledSources returns GoSources and, if it is installed, Python's standard library.
 func InstalledSources(ctx context.Context) (Sources, error) {
 	sources, err := GoSources(ctx)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// Depth is the number of lines of an answer that count, LinesOfFile how many of them may be of one file.
+// Depth is the number of lines of an answer that count. LinesOfFile bounds how many of
+// them may be of one file.
 const (
 	Depth       = 10
 	LinesOfFile = 5
@@ -21,27 +22,28 @@ type Line struct {
 	Text             string
 }
 
-// Task is a text that is searched for.
+// Task is a text to search for.
 type Task struct {
 	Family string
-	// Variant says how the text was made.
+	// Variant describes how the text was derived.
 	Variant string
 	Text    string
-	// Files says that it is letters of the path of a file, for an engine's finder of files.
+	// Files is set if the text contains letters of a file's path, for the file finder of
+	// an engine.
 	Files bool
-	// From is where the text was drawn from, for reports.
+	// From is the origin of the text, for reports.
 	From string
-	// Right reports whether a line is one that is looked for.
+	// Right reports whether a line is the wanted one.
 	Right func(Line) bool
 }
 
-// Family draws a task; ok is false if what was drawn is not fit for one.
+// Family draws tasks. ok is false if the drawn text is unsuitable.
 type Family struct {
 	Name string
 	Draw func(r *rand.Rand) (Task, bool)
 }
 
-// maxDraws bounds how often a family draws for a task.
+// maxDraws bounds the attempts to draw one task.
 const maxDraws = 5000
 
 // Tasks returns n tasks of each family. The same seed and sources give the same tasks.
@@ -69,15 +71,15 @@ func Tasks(families []Family, seed uint64, n int) ([]Task, error) {
 // Show returns the first lines that an engine shows for a task.
 type Show func(ctx context.Context, t *Task) ([]Line, error)
 
-// Run is the answers of one engine: for each task the place of the first right line, from 1, or 0 if it is not among the
-// first Depth, and the time.
+// Run holds the results of one engine: for each task the position of the first right
+// line, from 1, or 0 if it is not among the first Depth, and the time.
 type Run struct {
 	Name  string
 	Ranks []int
 	Times []time.Duration
 }
 
-// Measure gives an engine all tasks.
+// Measure gives all tasks to an engine.
 func Measure(ctx context.Context, name string, tasks []Task, show Show) (Run, error) {
 	run := Run{Name: name}
 	for i := range tasks {

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// vocabulary has the words of the sources, in lower case, as hashes. A text that is one of them is not a misspelled or restyled name: it has its
-// own answer.
+// vocabulary holds the words of the sources, in lower case, as hashes. A text that is one
+// of these words is not used as a misspelled or restyled name, because it has its own
+// answer.
 type vocabulary struct {
 	seed  maphash.Seed
 	words map[uint64]struct{}
 }
 
-// token is a word that may be a name, with hyphens as they are in names of options.
+// token matches a word that may be a name, including hyphens as in the names of options.
 var token = regexp.MustCompile(`[A-Za-z0-9_]+(?:-[A-Za-z0-9_]+)*`)
 
 // newVocabulary reads all code of the sources.
@@ -40,7 +41,7 @@ func (v *vocabulary) hash(word string) uint64 { return maphash.String(v.seed, st
 
 func (v *vocabulary) add(word string) { v.words[v.hash(word)] = struct{}{} }
 
-// has reports whether a word occurs in the sources, in any case.
+// has reports whether a word occurs in the sources, ignoring case.
 func (v *vocabulary) has(word string) bool {
 	_, ok := v.words[v.hash(word)]
 	return ok

@@ -8,18 +8,19 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
 
-// maxAsking bounds the questions that are open at once; one that would be beyond is left out and counted.
+// maxOpenQuestions bounds the concurrent queries. A query above the bound is skipped and
+// counted.
 const maxOpenQuestions = 4
 
-// asked has the results of the queries that were sent meanwhile.
+// asked holds the results of the queries that were sent during a measurement.
 type asked struct {
 	Times            []time.Duration
 	Errors, LeftOut  int
 	P50, P99         time.Duration
-	Requested, Taken float64 // questions a second
+	Requested, Taken float64 // queries per second
 }
 
-// asking sends queries at a rate until it is stopped.
+// questionLoad sends queries at a rate until it is stopped.
 type questionLoad struct {
 	cancel context.CancelFunc
 	done   chan struct{}
@@ -30,7 +31,7 @@ type questionLoad struct {
 	}
 }
 
-// startAsking sends one query after the other, whether or not the former ones are answered.
+// startAsking sends the queries in turn, without waiting for the answers.
 func (o *Options) startAsking(ctx context.Context, s engine.Searcher, questions []engine.Request) *questionLoad {
 	ctx, cancel := context.WithCancel(ctx)
 	a := &questionLoad{cancel: cancel, done: make(chan struct{}), began: time.Now()}
@@ -85,7 +86,7 @@ func (a *questionLoad) askOne(ctx context.Context, s engine.Searcher, q engine.R
 	a.mu.Times = append(a.mu.Times, answer.Elapsed)
 }
 
-// stop ends it and returns what was seen.
+// stop ends the load and returns the results.
 func (a *questionLoad) stop() asked {
 	a.cancel()
 	<-a.done

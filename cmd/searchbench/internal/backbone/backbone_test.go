@@ -51,7 +51,8 @@ func TestVerdictsNeedBothHalves(t *testing.T) {
 	}
 }
 
-// The whole of both experiments, tiny, on the embedded log.
+// TestExperimentsOnTheBuiltBinary runs both experiments with tiny sizes on the embedded
+// log.
 func TestExperimentsOnTheBuiltBinary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")

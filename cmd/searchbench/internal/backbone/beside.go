@@ -12,11 +12,13 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/growth"
 )
 
-// doneName is the file in a repository that says that it is complete; it holds the size of its text.
+// doneName is a file in a repository that marks it as complete. It contains the size of
+// the repository's text.
 const doneName = ".backbone-done"
 
-// prepareExtraRepositories returns repositories that together have about BesideBytes of text: those of the corpora except Linux, and copies of them with altered rare
-// words and paths, so that nothing is deduplicated.
+// prepareExtraRepositories returns repositories with about BesideBytes of text in total:
+// those of the corpora except Linux, and copies of them with changed rare words and
+// paths, so that nothing is deduplicated.
 func (o *Options) prepareExtraRepositories(ctx context.Context) (paths []string, textBytes int64, err error) {
 	originals := slices.DeleteFunc(slices.Clone(o.Manifest.Repositories), func(r corpus.Built) bool { return r.Name == linux })
 	for i, copies := range countCopies(originals, o.BesideBytes) {
@@ -29,7 +31,8 @@ func (o *Options) prepareExtraRepositories(ctx context.Context) (paths []string,
 	return paths, textBytes, nil
 }
 
-// countCopies returns how often each repository is wanted, in turn, until all have that many bytes of text.
+// countCopies returns how often to use each repository, in turn, until all together have
+// the wanted size of text.
 func countCopies(originals []corpus.Built, want int64) []int {
 	copies := make([]int, len(originals))
 	for total, i := int64(0), 0; total < want && len(originals) > 0; i++ {
@@ -40,7 +43,8 @@ func countCopies(originals []corpus.Built, want int64) []int {
 	return copies
 }
 
-// makeCopies returns the repository itself and its copies, which are made where they are not there yet.
+// makeCopies returns a repository and its copies. It creates the copies that do not exist
+// yet.
 func (o *Options) makeCopies(ctx context.Context, r corpus.Built, n int) (paths []string, textBytes int64, err error) {
 	var tree *growth.Tree
 	for i := range n {

@@ -14,32 +14,32 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// Fresh is what was measured at one rate on one log.
+// Fresh holds the results for one rate on one log.
 type Fresh struct {
 	Log  Log
 	Rate float64
-	// Found are the times of the pushes, in their order.
+	// Found holds the times of the pushes, in order.
 	Found []time.Duration
-	// Accepted are the times until the webhook was answered.
+	// Accepted holds the times until the webhooks were answered.
 	Accepted []time.Duration
-	// Behind is the maximum delay of a push.
+	// Behind is how late the most delayed push was sent.
 	Behind time.Duration
 	Asked  asked
-	// Revisions and Mean are the server's own, of its histogram.
+	// Revisions and Mean come from the server's histogram.
 	Revisions float64
 	Mean      time.Duration
 }
 
-// Freshness is the experiment's outcome.
+// Freshness holds the results of the experiment.
 type Freshness struct {
 	Runs []Fresh
-	// Delta and Normal are zoekt's.
+	// Delta and Normal are the times of zoekt.
 	Delta  []time.Duration
 	Normal time.Duration
 	// BesideBytes and Repositories were indexed in addition to Linux.
 	BesideBytes  int64
 	Repositories int
-	// Missing says what could not be measured.
+	// Missing describes what could not be measured.
 	Missing []string
 }
 
@@ -117,7 +117,7 @@ func (o *Options) importAll(ctx context.Context, quarry *engine.Quarry, server *
 	return o.waitSettled(ctx, server)
 }
 
-// maxTargets bounds the repositories of one quarry index.
+// maxTargets bounds the repositories of one quarry index command.
 const maxTargets = 50
 
 // indexAll registers repositories and waits until all are searchable.
@@ -133,7 +133,7 @@ func indexAll(ctx context.Context, quarry *engine.Quarry, server *engine.QuarryS
 	return nil
 }
 
-// measurePushes makes o.Pushes pushes at a rate, from the one numbered first.
+// measurePushes makes o.Pushes pushes at a rate, starting with number first.
 func (o *Options) measurePushes(ctx context.Context, server *engine.QuarryServer, h *history, l Log, rate float64, first int) (Fresh, error) {
 	run := Fresh{Log: l, Rate: rate}
 	before, err := server.Metrics(ctx)
@@ -168,7 +168,8 @@ func (o *Options) measurePushes(ctx context.Context, server *engine.QuarryServer
 	return run, nil
 }
 
-// sendPushes sends the pushes at their times, whether or not the former ones are found, and closes sent.
+// sendPushes sends the pushes at their scheduled times, without waiting until earlier
+// ones are found. At the end it closes sent.
 func (o *Options) sendPushes(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent chan<- time.Time) error {
 	defer close(sent)
 	begin := time.Now()
@@ -193,7 +194,8 @@ func (o *Options) sendPushes(ctx context.Context, server *engine.QuarryServer, h
 	return nil
 }
 
-// awaitPushes searches for the words in their order: one that is found brings all before it.
+// awaitPushes searches for the words in order. A word that is found implies all earlier
+// ones.
 func (o *Options) awaitPushes(ctx context.Context, server *engine.QuarryServer, h *history, run *Fresh, first int, sent <-chan time.Time) error {
 	n := 0
 	for at := range sent {

@@ -27,7 +27,7 @@ func runGit(ctx context.Context, dir string, args ...string) error {
 	return nil
 }
 
-// quantileOf is the q-th of times; 0 of none.
+// quantileOf returns the q-quantile of times, or 0 if there are none.
 func quantileOf(times []time.Duration, q float64) time.Duration {
 	if len(times) == 0 {
 		return 0
@@ -36,7 +36,7 @@ func quantileOf(times []time.Duration, q float64) time.Duration {
 	return sorted[max(0, min(len(sorted)-1, int(math.Ceil(q*float64(len(sorted))))-1))]
 }
 
-// fetchBranches brings the branches of a repository into a bare clone.
+// fetchBranches fetches the branches of a repository into a bare clone.
 func fetchBranches(ctx context.Context, clone, from string) error {
 	return runGit(ctx, clone, "fetch", "--quiet", "--no-tags", from, "+refs/heads/*:refs/heads/*")
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 )
 
-// linux is the name of the repository that is pushed to.
+// linux is the name of the repository that receives the pushes.
 const linux = "linux"
 
-// editedFiles are edited in turn.
+// editedFiles is the number of files that are edited in turn.
 const editedFiles = 200
 
 // history is a repository with one commit for each push.
@@ -20,10 +20,10 @@ type history struct {
 	dir     string
 	before  string
 	commits []string
-	words   []string // words[i] came with commits[i] and stays
+	words   []string // words[i] was added by commits[i] and stays
 }
 
-// commitBefore returns the commit before the i-th push.
+// commitBefore returns the parent of the i-th push.
 func (h *history) commitBefore(i int) string {
 	if i == 0 {
 		return h.before
@@ -31,7 +31,7 @@ func (h *history) commitBefore(i int) string {
 	return h.commits[i-1]
 }
 
-// prepareLinux makes n commits of one file each after Linux as it is in the corpora.
+// prepareLinux creates n commits of one file each on top of the Linux corpus.
 func (o *Options) prepareLinux(ctx context.Context, n int) (*history, error) {
 	sources, err := corpus.Sources(corpus.TreePath(o.Corpora, linux), min(editedFiles, n))
 	if err != nil {

@@ -23,13 +23,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// hooks is the webhook receiver without the rest of a server: its events stay in the log.
+// hookReceiver is a webhook receiver without the rest of a server: its events stay in the
+// log.
 type hookReceiver struct {
 	receiver http.Handler
 	secret   []byte
 }
 
-// errRefused says that a delivery was not accepted.
+// errRefused means that a delivery was not accepted.
 var errRefused = errors.New("webhook was not accepted")
 
 const hookPath = "/webhooks/genericGitHost/backlog"
@@ -47,7 +48,7 @@ func openHooks(log eventlog.Log) (*hookReceiver, error) {
 	return h, err
 }
 
-// deliverPush hands one signed delivery to the receiver.
+// deliverPush sends one signed delivery to the receiver.
 func (h *hookReceiver) deliverPush(ctx context.Context, repository, before, after string) error {
 	body, err := json.Marshal(map[string]string{"repository": repository, "ref": "refs/heads/" + corpus.Branch, "before": before, "after": after})
 	if err != nil {
@@ -69,7 +70,9 @@ func (h *hookReceiver) deliverPush(ctx context.Context, repository, before, afte
 	return nil
 }
 
-// deliverAll delivers the pushes of all repositories, each repository's in order and the repositories side by side, and moves their branches to the last.
+// deliverAll delivers the pushes of all repositories, and moves their branches to the
+// last commit. It delivers the pushes of one repository in order and those of different
+// repositories concurrently.
 func (h *hookReceiver) deliverAll(ctx context.Context, repositories []*smallRepository, pushesOfEach int) (time.Duration, error) {
 	began := time.Now()
 	failures := make([]error, len(repositories))

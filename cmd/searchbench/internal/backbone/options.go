@@ -20,20 +20,21 @@ import (
 // Log is a kind of event log to measure on.
 type Log string
 
-// The logs: in the server's process, one broker, three brokers that hold everything three times.
+// These are the kinds of logs: in the server's process, on one broker, and on three
+// brokers that replicate everything.
 const (
 	Embedded     Log = "embedded"
 	OneBroker    Log = "kafka1"
 	ThreeBrokers Log = "kafka3"
 )
 
-// Logs are all of them.
+// Logs contains all kinds.
 var Logs = []Log{Embedded, OneBroker, ThreeBrokers}
 
-// ErrLog is returned for a name that is no log's.
+// ErrLog is returned for an unknown log.
 var ErrLog = errors.New("no such log")
 
-// ParseLogs reads names of logs; none means all.
+// ParseLogs parses names of logs. An empty list means all.
 func ParseLogs(names []string) ([]Log, error) {
 	var logs []Log
 	for _, name := range names {
@@ -58,38 +59,44 @@ func (l Log) brokerCount() int {
 	return 0
 }
 
-// Options say what to measure. Quarry, Corpora, Manifest, Work and Log are required.
+// Options are the options of the experiments. Quarry, Corpora, Manifest, Work and Log are
+// required.
 type Options struct {
 	Quarry *engine.Quarry
-	// Zoekt is nil where there is nothing to compare with.
+	// Zoekt is nil if there is nothing to compare with.
 	Zoekt    *engine.Zoekt
 	Corpora  string
 	Manifest corpus.Manifest
-	// Work holds repositories and data; Reuse keeps the repositories of an earlier run.
+	// Work contains repositories and data. Reuse keeps the repositories of an earlier
+	// run.
 	Work  string
 	Reuse bool
 	Logs  []Log
-	// KafkaLibs is the directory of the brokers' jars; brokers.Find finds it if it is empty.
+	// KafkaLibs is the directory with the brokers' jars. If it is empty, brokers.Find
+	// looks for it.
 	KafkaLibs string
-	// Pushes is how many pushes are made at each of Rates, in pushes a second.
+	// Pushes is the number of pushes at each of Rates, which are in pushes per second.
 	Pushes int
 	Rates  []float64
 	// BesideBytes is the amount of text indexed in addition to Linux.
 	BesideBytes int64
-	// Queries are sent meanwhile, QueryRate a second, in turn.
+	// Queries are sent in turn during the pushes, QueryRate per second.
 	Queries, ZoektQueries []engine.Request
 	QueryRate             float64
-	// ZoektPushes are made in delta mode; SkipNormalPush leaves out the run without it, which takes as long as an import.
+	// ZoektPushes is the number of pushes in delta mode. SkipNormalPush omits the run
+	// without delta mode, which takes as long as an import.
 	ZoektPushes    int
 	SkipNormalPush bool
-	// Backlog is the number of pushes that wait, over Repositories repositories; OneByOne that of the pushes after it.
+	// Backlog is the number of waiting pushes, spread over Repositories repositories.
+	// OneByOne is the number of pushes after them.
 	Backlog, Repositories, OneByOne int
-	// SettleTime is how long no merge may have happened for a server to count as settled. Default: engine.SettleTime.
+	// SettleTime is the time without a merge after which a server counts as settled.
+	// Default: engine.SettleTime.
 	SettleTime time.Duration
 	Log        func(format string, args ...any)
 }
 
-// Defaults of Options.
+// These are the defaults of Options.
 const (
 	DefaultPushes       = 1000
 	DefaultBesideBytes  = 5_000_000_000
@@ -101,7 +108,7 @@ const (
 )
 
 const (
-	// pollEvery is the pause between two questions for a word.
+	// pollEvery is the pause between two queries for a word.
 	pollEvery = 3 * time.Millisecond
 	// wordTimeout bounds the wait for one word.
 	wordTimeout = 2 * time.Minute
@@ -110,12 +117,12 @@ const (
 func (o *Options) gitPath(name string) string  { return filepath.Join(o.Work, "git", name) }
 func (o *Options) dataPath(name string) string { return filepath.Join(o.Work, "data-"+name) }
 
-// allowedRoots are the folders that a server may read repositories from.
+// allowedRoots returns the folders from which a server may read repositories.
 func (o *Options) allowedRoots() []string {
 	return []string{o.gitPath(""), filepath.Join(o.Corpora, "git")}
 }
 
-// startLog starts what a log needs and returns the server to run on it.
+// startLog starts the brokers that a log needs, and returns the server to run on it.
 func (o *Options) startLog(ctx context.Context, l Log) (*engine.Quarry, *brokers.Cluster, error) {
 	if l == Embedded {
 		return o.Quarry, nil, nil
@@ -134,7 +141,7 @@ func (o *Options) startLog(ctx context.Context, l Log) (*engine.Quarry, *brokers
 	return &quarry, cluster, nil
 }
 
-// waitSettled waits until nothing is merged any more.
+// waitSettled waits until merges have ended.
 func (o *Options) waitSettled(ctx context.Context, s *engine.QuarryServer) error {
 	settled, err := s.Settle(ctx, cmp.Or(o.SettleTime, engine.SettleTime))
 	if err == nil && !settled {

@@ -8,22 +8,24 @@ import (
 )
 
 const (
-	// filesOfSmall are in each small repository; linesOfSmall in each file.
+	// filesOfSmall is the number of files in each small repository, linesOfSmall the
+	// number of lines in each file.
 	filesOfSmall, linesOfSmall = 10, 60
 )
 
-// small is one repository that is pushed to often.
+// smallRepository is a repository that receives many pushes.
 type smallRepository struct {
 	dir     string
 	number  int
-	commits []string // the first is what is imported
+	commits []string // the first one is imported
 }
 
 func (s *smallRepository) pushWord(push int) string {
 	return fmt.Sprintf("throughput_%03d_%05d_word", s.number, push)
 }
 
-// prepareSmall makes repositories with a commit for each push; each edits one of their files.
+// prepareSmall creates repositories with a commit for each push. Each commit edits one
+// file.
 func (o *Options) prepareSmall(ctx context.Context, pushesOfEach int) ([]*smallRepository, error) {
 	repositories := make([]*smallRepository, o.Repositories)
 	for n := range repositories {
@@ -54,7 +56,8 @@ func (o *Options) prepareSmall(ctx context.Context, pushesOfEach int) ([]*smallR
 
 func smallPath(f int) string { return fmt.Sprintf("source/part_%02d.go", f) }
 
-// fileContent is a file as of a push: its own word, and lines that are the same at every push.
+// fileContent returns a file as of a push: a unique word, and lines that are the same at
+// every push.
 func (s *smallRepository) fileContent(f, push int) []byte {
 	text := fmt.Appendf(nil, "package source\n\n// %s\n", s.pushWord(push))
 	for line := range linesOfSmall {

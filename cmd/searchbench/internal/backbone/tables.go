@@ -11,16 +11,17 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// The goals.
+// These are the goals.
 const (
-	// goalDelta is the part of zoekt's delta mode that the p50 of freshness may take; goalTail how many times the p50 its p99 may take.
+	// goalDelta bounds the p50 of freshness as a part of zoekt's delta mode. goalTail
+	// bounds its p99 as a multiple of the p50.
 	goalDelta, goalTail = 0.5, 5.0
-	// goalEvents is the goal for a backlog, in events a second; goalFetches is the part of the rate of bare git fetches that single pushes must
-	// reach.
+	// goalEvents is the goal for draining a backlog, in events per second. goalFetches is
+	// the part of the rate of bare git fetches that single pushes must reach.
 	goalEvents, goalFetches = 500.0, 0.5
 )
 
-// held are the logs that goals are set for.
+// goalLogs are the logs that have goals.
 var goalLogs = []Log{Embedded, OneBroker}
 
 func goalVerdict(reached bool) string {
@@ -30,7 +31,7 @@ func goalVerdict(reached bool) string {
 	return "missed"
 }
 
-// Rows hold what was measured against the goals.
+// Rows compares the results with the goals.
 func (f *Freshness) Rows() []report.Row {
 	var rows []report.Row
 	delta := quantileOf(f.Delta, 0.5)
@@ -61,7 +62,7 @@ func (f *Freshness) Rows() []report.Row {
 	return rows
 }
 
-// Table has a row for each rate on each log, and zoekt's.
+// Table returns a table with a row for each rate on each log, and rows for zoekt.
 func (f *Freshness) Table() report.Table {
 	t := report.Table{
 		Title: "Freshness of pushes of one file to Linux",
@@ -95,7 +96,7 @@ func timesCells(times []time.Duration) []string {
 	return cells
 }
 
-// Rows hold what was measured against the goals.
+// Rows compares the results with the goals.
 func (t *Throughput) Rows() []report.Row {
 	var rows []report.Row
 	for _, run := range t.Runs {
@@ -116,7 +117,7 @@ func (t *Throughput) Rows() []report.Row {
 	return rows
 }
 
-// Table says what happened to a backlog.
+// Table returns a table about the backlog on each log.
 func (t *Throughput) Table() report.Table {
 	table := report.Table{
 		Title: "A backlog of pushes",

@@ -18,32 +18,35 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// Drained is what was measured of a backlog on one log.
+// Drained holds the results for a backlog on one log.
 type Drained struct {
 	Log    Log
 	Events int
-	// Filled is how long it took to bring them into the log, Wall from the start of the server's process to the end of its backlog.
+	// Filled is the time to append the pushes to the log. Wall is the time from the start
+	// of the server's process to the end of its backlog.
 	Filled, Wall time.Duration
-	// PeakBytes is the largest memory of the server's process and its children, from its start to the end of the backlog.
+	// PeakBytes is the peak memory of the server's process and its children, from its
+	// start to the end of the backlog.
 	PeakBytes int64
 	Revisions float64
-	// OneByOne is how many pushes were made after it, each found before the next; Pushed and Fetched are their times with Quarry and with git alone.
+	// OneByOne is the number of pushes after the backlog, each made after the previous
+	// one was found. Pushed and Fetched are their times with Quarry and with git alone.
 	OneByOne        int
 	Pushed, Fetched time.Duration
-	// Account is what the log says afterwards of every push.
+	// Account summarizes the outcomes of all pushes in the log.
 	Account *accounting.Account
 }
 
-// Throughput is the experiment's outcome.
+// Throughput holds the results of the experiment.
 type Throughput struct {
 	Runs    []Drained
 	Missing []string
 }
 
 const (
-	// drainTimeout bounds one drain; drainPoll is how often it is polled.
+	// drainTimeout bounds one drain; drainPoll is the interval at which it is polled.
 	drainTimeout, drainPoll = 15 * time.Minute, 20 * time.Millisecond
-	// onePoll is the pause between two questions for the word of a single push.
+	// onePoll is the pause between two queries for the word of a single push.
 	onePoll = time.Millisecond
 )
 
@@ -71,7 +74,7 @@ func MeasureThroughput(ctx context.Context, o Options) (*Throughput, error) {
 	return t, nil
 }
 
-// openLog opens the log of a server that does not run.
+// openLog opens the log of a stopped server.
 func (o *Options) openLog(ctx context.Context, data string, cluster *brokers.Cluster) (eventlog.Log, error) {
 	if cluster == nil {
 		return embeddedlog.Open(filepath.Join(data, "log"), embeddedlog.Options{})
@@ -110,7 +113,8 @@ func (o *Options) drainOn(ctx context.Context, l Log, repositories []*smallRepos
 	return run, errors.Join(err, log.Close())
 }
 
-// importSmall imports the repositories as they are before the pushes, and ends the server.
+// importSmall imports the repositories in their state before the pushes, and stops the
+// server.
 func (o *Options) importSmall(ctx context.Context, quarry *engine.Quarry, data string, repositories []*smallRepository) (err error) {
 	var paths []string
 	for _, s := range repositories {
@@ -145,7 +149,8 @@ func (o *Options) fillLog(ctx context.Context, run *Drained, data string, cluste
 	return err
 }
 
-// drainBacklog starts the server, waits until nothing waits any more, and pushes one by one.
+// drainBacklog starts the server, waits until the backlog is drained, and then pushes one
+// by one.
 func (o *Options) drainBacklog(ctx context.Context, run *Drained, quarry *engine.Quarry, data string, repositories []*smallRepository, waiting int) (err error) {
 	began := time.Now()
 	server, err := quarry.Serve(ctx, data, o.allowedRoots())
@@ -170,7 +175,8 @@ func (o *Options) drainBacklog(ctx context.Context, run *Drained, quarry *engine
 	return o.pushOneByOne(ctx, run, server, repositories, waiting)
 }
 
-// awaitDrained waits until the last word of every repository is found and no record waits for a worker or a projection.
+// awaitDrained waits until the last word of every repository is found and no record waits
+// for a worker or a projection.
 func (o *Options) awaitDrained(ctx context.Context, server *engine.QuarryServer, repositories []*smallRepository, waiting int) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, drainTimeout)
 	defer cancel()
@@ -201,7 +207,8 @@ func (o *Options) awaitDrained(ctx context.Context, server *engine.QuarryServer,
 	}
 }
 
-// pushOneByOne makes pushes that are each found before the next one is made, and fetches the same commits by git alone, in turn.
+// pushOneByOne makes one push after the other, each after the previous one was found, and
+// in turn fetches the same commits with git alone.
 func (o *Options) pushOneByOne(ctx context.Context, run *Drained, server *engine.QuarryServer, repositories []*smallRepository, waiting int) error {
 	clones := o.dataPath("throughput-clones")
 	if err := errors.Join(os.RemoveAll(clones), os.MkdirAll(clones, 0o755)); err != nil {

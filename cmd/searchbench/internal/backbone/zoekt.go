@@ -10,8 +10,9 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 )
 
-// measureZoektFreshness indexes Linux alone, which favors zoekt, and runs zoekt-git-index in the clone by hand for each commit, since zoekt receives no
-// webhooks. The time begins when the commit is in the clone.
+// measureZoektFreshness indexes only Linux, which favors zoekt, and runs zoekt-git-index
+// in the clone for each commit, because zoekt receives no webhooks. The time begins when
+// the commit is in the clone.
 func (o *Options) measureZoektFreshness(ctx context.Context, h *history, f *Freshness) (err error) {
 	if o.Zoekt == nil || o.ZoektPushes == 0 {
 		return nil

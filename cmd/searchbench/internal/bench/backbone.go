@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// measureBackbone takes the steps that have servers and logs of their own.
+// measureBackbone runs the steps that use their own servers and logs.
 func (b *bench) measureBackbone(ctx context.Context) {
 	o := b.Backbone
 	o.Quarry, o.Zoekt, o.Corpora, o.Manifest, o.Log = b.Quarry, b.Zoekt, b.Corpora, b.manifest, b.Log
@@ -37,7 +37,7 @@ func (b *bench) measureBackbone(ctx context.Context) {
 	}
 }
 
-// measureBranches takes the step branches.
+// measureBranches runs the step branches.
 func (b *bench) measureBranches(ctx context.Context) {
 	if !b.takesStep(StepBranches) || ctx.Err() != nil {
 		return

@@ -10,12 +10,13 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
 )
 
-// sampleBytes of source text represent all of it: more than the caches near a core hold.
+// sampleBytes is the size of the text that represents all sources. It exceeds the caches
+// near a core.
 const sampleBytes = 16 << 20
 
 var errNoText = errors.New("the checkouts hold no text to measure with")
 
-// measureMachine says how fast memory is read here.
+// measureMachine measures the memory bandwidth of this machine.
 func (b *bench) measureMachine() {
 	sample, err := sampleText(corpus.TreePath(b.Corpora, b.chosenRepositories()[0].Name), sampleBytes)
 	if err == nil && len(sample) == 0 {
@@ -28,7 +29,8 @@ func (b *bench) measureMachine() {
 	b.bandwidth = machine.MeasureBandwidth(sample)
 }
 
-// sampleText reads files below root, in the order of their names, until it has size bytes or there are no more.
+// sampleText reads files below root, in the order of their names, until it has size bytes
+// or there are no more files.
 func sampleText(root string, size int) ([]byte, error) {
 	var sample []byte
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// fake answers with the times it was given, in turn, and finds its word from the n-th question on.
+// fake answers with the given times, in turn, and finds its word from the n-th query on.
 type fake struct {
 	times []time.Duration
 	err   error

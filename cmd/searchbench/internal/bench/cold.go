@@ -11,9 +11,9 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// coldFigure are starts of a server whose files are not in memory.
+// coldFigure holds the times of server starts with files that are not in memory.
 type coldFigure struct {
-	Starts  []time.Duration `json:"starts"` // process started → first right answer
+	Starts  []time.Duration `json:"starts"` // process start → first right answer
 	Query   string          `json:"query"`
 	Matches int             `json:"matches"`
 	Dropped machine.Dropped `json:"dropped"` // the worst of all starts
@@ -28,7 +28,8 @@ func (f *coldFigure) medianStart() time.Duration {
 
 const (
 	coldStarts = 3
-	// coldPoll is the pause between two questions to a server that does not answer yet, or not all.
+	// coldPoll is the pause between two queries to a server that does not answer
+	// completely yet.
 	coldPoll = 2 * time.Millisecond
 	// coldTimeout bounds one start.
 	coldTimeout = 2 * time.Minute
@@ -36,11 +37,11 @@ const (
 
 var errNoRareQuery = errors.New("no rare literal of the suite is in these sets")
 
-// A starter starts a server and returns at once.
+// A starter starts a server without waiting until it is ready.
 type starter func() (server engine.Searcher, stop func() error, err error)
 
-// coldStart evicts the files below root from memory, starts a server, queries it until the whole answer is there, and ends the server; several
-// times.
+// coldStart repeats the following: it evicts the files below root from memory, starts a
+// server, queries it until the answer is complete, and stops the server.
 func (b *bench) coldStart(ctx context.Context, name, root string, q suite.Query, want int, start starter, translate translator) (coldFigure, error) {
 	f := coldFigure{Query: q.Text, Matches: want}
 	for range coldStarts {
@@ -61,7 +62,7 @@ func (b *bench) coldStart(ctx context.Context, name, root string, q suite.Query,
 	return f, nil
 }
 
-// firstAnswer is the time from the start of a server until it gives want matches.
+// firstAnswer returns the time from the start of a server until it returns want matches.
 func firstAnswer(ctx context.Context, start starter, request engine.Request, want int) (took time.Duration, err error) {
 	ctx, cancel := context.WithTimeout(ctx, coldTimeout)
 	defer cancel()
@@ -88,7 +89,8 @@ func firstAnswer(ctx context.Context, start starter, request engine.Request, wan
 	}
 }
 
-// rareQuery finds, on a server that is ready, the first rare literal that is there at all, and how often.
+// rareQuery returns the first rare literal that occurs in the index of a ready server,
+// and its number of matches.
 func (b *bench) rareQuery(ctx context.Context, s engine.Searcher, translate translator) (suite.Query, int, error) {
 	for _, q := range b.Extra {
 		if q.Class != suite.ClassRare {

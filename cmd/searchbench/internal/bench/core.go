@@ -17,11 +17,11 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 )
 
-// coreFigure is the core of indexing alone: trigrams, frames, symbols.
+// coreFigure holds the cost of the core of indexing: trigrams, frames, symbols.
 type coreFigure struct {
 	TextBytes int64         `json:"textBytes"`
 	CPU       time.Duration `json:"cpu"`
-	// AllCPU is what the profile of zoekt's whole run holds; zero for quarry.
+	// AllCPU is the total CPU time in the profile of zoekt's run; zero for Quarry.
 	AllCPU time.Duration `json:"allCpu"`
 }
 
@@ -32,8 +32,10 @@ func (f *coreFigure) megabytesPerCPUSecond() float64 {
 	return core.Figure{TextBytes: f.TextBytes, CPU: f.CPU}.MegabytesPerCPUSecond()
 }
 
-// What counts as the core of zoekt-git-index, according to its own profile: building and writing the shards, without the detection of languages and
-// file kinds. Its garbage collector runs elsewhere and is left out, in zoekt's favor; so are git and ctags, in and outside of the process.
+// These patterns select the core of zoekt-git-index in its profile: building and writing
+// the shards, without the detection of languages and file kinds. They omit its garbage
+// collector, which runs on other goroutines, in zoekt's favor. They also omit git and
+// ctags, inside and outside of the process.
 const (
 	zoektCore    = `zoekt/index\.\(\*Builder\)\.buildShard`
 	zoektNotCore = `DetermineLanguage|DetermineFileCategory|go-enry|zoekt/languages|go-git|go-ctags|CTagsParser`
@@ -42,7 +44,7 @@ const (
 // coreTimeout bounds one measurement of either program.
 const coreTimeout = importTimeout
 
-// coreZoekt profiles a separate import into a folder that is removed.
+// coreZoekt profiles a separate import into a temporary folder.
 func (b *bench) coreZoekt(ctx context.Context) (coreFigure, error) {
 	ctx, cancel := context.WithTimeout(ctx, coreTimeout)
 	defer cancel()
@@ -70,10 +72,10 @@ func (b *bench) coreZoekt(ctx context.Context) (coreFigure, error) {
 	return f, err
 }
 
-// profileHead is the line that says how much of a profile passed its filters.
+// profileHead matches the line with the share of a profile that passed its filters.
 var profileHead = regexp.MustCompile(`Showing nodes accounting for ([0-9.]+)ms, .* of ([0-9.]+)ms total`)
 
-// profileTimes reads what go tool pprof -top -unit=ms printed.
+// profileTimes parses the output of go tool pprof -top -unit=ms.
 func profileTimes(output []byte) (kept, all time.Duration, err error) {
 	m := profileHead.FindSubmatch(output)
 	if m == nil {
@@ -88,7 +90,8 @@ func profileTimes(output []byte) (kept, all time.Duration, err error) {
 	return time.Duration(ms[0] * float64(time.Millisecond)), time.Duration(ms[1] * float64(time.Millisecond)), nil
 }
 
-// coreQuarry feeds the segment builder in a separate process: this program, since the builder is a package.
+// coreQuarry feeds the segment builder in a separate process of this program, because the
+// builder is a package.
 func (b *bench) coreQuarry(ctx context.Context) (coreFigure, error) {
 	ctx, cancel := context.WithTimeout(ctx, coreTimeout)
 	defer cancel()
@@ -114,7 +117,7 @@ func (b *bench) coreQuarry(ctx context.Context) (coreFigure, error) {
 	return coreFigure{TextBytes: f.TextBytes, CPU: f.CPU}, nil
 }
 
-// coreSet is Options.CoreSet, or the first set that is measured if that one is not.
+// coreSet returns Options.CoreSet or, if that set is not measured, the first set that is.
 func (b *bench) coreSet() string {
 	if slices.Contains(b.Sets, b.CoreSet) {
 		return b.CoreSet

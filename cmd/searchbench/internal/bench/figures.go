@@ -2,23 +2,23 @@ package bench
 
 import "time"
 
-// figures are what is measured of one program. Zero values mean not measured.
+// figures holds the measurements of one program. Zero values mean not measured.
 type figures struct {
 	imports   map[string]importFigure // by set
-	diskBytes int64                   // all that is needed to search
+	diskBytes int64                   // everything that a search needs
 	memory    memoryFigure
 	core      *coreFigure
 	cold      *coldFigure
-	plain     answers  // of the server as it comes
+	plain     answers  // of the server with default settings
 	re2       answers  // of zoekt's opt-in engine
 	capped    []timing // zoekt with a cap per shard, the faster of its two engines
 	pushes    []pushFigure
-	streams   []streamFigure // of quarry
-	// normalPush is zoekt's run without delta mode.
+	streams   []streamFigure // Quarry only
+	// normalPush is zoekt's push without delta mode.
 	normalPush *pushFigure
 }
 
-// bestSuite and bestScans are the better of the two engines, query by query.
+// bestSuite and bestScans return the better timing of the two engines, query by query.
 func (f *figures) bestSuite() []timing { return fasterTimings(f.plain.suite, f.re2.suite) }
 func (f *figures) bestScans() []timing { return fasterTimings(f.plain.scans, f.re2.scans) }
 
@@ -46,8 +46,9 @@ func (f loadFigure) perSecond() float64 { return float64(f.Queries) / f.Wall.Sec
 
 // pushFigure is one push of one file.
 type pushFigure struct {
-	// Indexed is the wall time of zoekt-git-index; zero for quarry.
+	// Indexed is the wall time of zoekt-git-index; zero for Quarry.
 	Indexed time.Duration `json:"indexed"`
-	// Searchable is from the delivery of the webhook (quarry), or the start of zoekt-git-index, until the new word is found.
+	// Searchable is the time until the new word is found, from the delivery of the
+	// webhook (Quarry) or the start of zoekt-git-index.
 	Searchable time.Duration `json:"searchable"`
 }

@@ -1,6 +1,7 @@
 package bench
 
-// The goals, as factors against the better of zoekt's two engines, and as bounds.
+// These are the goals, as factors relative to the better of zoekt's two engines, and as
+// bounds.
 const (
 	goalLinuxFactor = 6.0
 	goalLinuxPeak   = 600 << 20
@@ -14,10 +15,10 @@ const (
 	goalRareFactor  = 3.0 // p50 and p99
 	goalLoadFactor  = 4.0
 	goalHeavyFactor = 15.0
-	goalSlowest     = 5.0 // the slowest p99 of any query
+	goalSlowest     = 5.0 // slowest p99 of any query
 )
 
-// classGoals are rows of several classes of the suite.
+// classGoals are rows that cover several classes of the suite.
 var classGoals = []struct {
 	figure  string
 	classes []string
@@ -39,5 +40,6 @@ var symbolGoals = []struct {
 	{"symbols, common", "symbol-common", 5},
 }
 
-// scanGoals are factors by name of a scan; what is not in it is held against ripgrep alone.
+// scanGoals are factors by name of a scan. Scans that are not listed are compared with
+// ripgrep only.
 var scanGoals = map[string]float64{"scan-return": 2, "scan-int": 2, "scan-if": 4, "scan-never": 8}

@@ -12,16 +12,19 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// The heavy mix: one list of queries, the same for every program and in the same order, of which clients take the next one. Every heavyEvery-th is
-// a scan, each scan once. The whole list is run, and again until the time is over: a mix that is cut off counts too many of the slow queries in a
-// slow program, since these are running at the end.
+// The heavy mix is one list of queries, the same for every program and in the same order.
+// Clients take the next query from it. Every heavyEvery-th query is a scan, and each scan
+// occurs once. The whole list is run repeatedly until the time is over. Cutting the list
+// off would count too many of the slow queries of a slow program, because those are
+// running at the end.
 const (
 	heavyEvery = 20
-	// maxHeavyRounds bounds a program that answers at once.
+	// maxHeavyRounds bounds the rounds for a program that answers immediately.
 	maxHeavyRounds = 1000
 )
 
-// heavyMix puts the interactive queries, in an order of chance that is always the same, between the scans.
+// heavyMix returns the interactive queries, shuffled with a fixed seed, with the scans
+// between them.
 func (b *bench) heavyMix() []suite.Query {
 	interactive := slices.Clone(suite.Interactive(b.Queries))
 	if len(interactive) == 0 {
@@ -39,7 +42,8 @@ func (b *bench) heavyMix() []suite.Query {
 	return mix
 }
 
-// measureRounds runs the list with all clients until it has been run once and duration has passed.
+// measureRounds runs the list with all clients repeatedly, at least once and until
+// duration has passed.
 func measureRounds(ctx context.Context, s engine.Searcher, mix []suite.Query, translate translator, duration time.Duration) loadFigure {
 	var f loadFigure
 	var all []time.Duration

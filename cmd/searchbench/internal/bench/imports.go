@@ -32,10 +32,12 @@ const importTimeout = 30 * time.Minute
 
 func (b *bench) zoektIndex() string { return filepath.Join(b.Work, "zoekt-index") }
 
-// imported names the ledger's entry that says that an index is complete: the sets it holds.
+// importedKey is the key of the ledger entry that marks an index as complete and lists
+// its sets.
 const importedKey = "imported"
 
-// importZoekt runs zoekt-git-index once per set, unless the index of an earlier run is complete and may be kept.
+// importZoekt runs zoekt-git-index once per set, unless an earlier run left a complete
+// index that may be reused.
 func (b *bench) importZoekt(ctx context.Context) (map[string]importFigure, error) {
 	imports, err := b.earlierImports(b.zoektLedger, StepImport)
 	if err != nil || imports != nil {
@@ -50,7 +52,8 @@ func (b *bench) importZoekt(ctx context.Context) (map[string]importFigure, error
 	})
 }
 
-// importQuarry imports each set into a running server. Imports that are requested always run, because they are measured.
+// importQuarry imports each set into a running server. If imports are requested, they
+// always run, because they are measured.
 func (b *bench) importQuarry(ctx context.Context) (map[string]importFigure, error) {
 	if !b.takesStep(StepImport) {
 		if imports, err := b.earlierImports(b.quarryLedger, ""); err != nil || (imports != nil && b.opensQuarry(ctx)) {
@@ -74,15 +77,16 @@ func (b *bench) importQuarry(ctx context.Context) (map[string]importFigure, erro
 	})
 }
 
-// Merges follow an import once nothing comes for some seconds. They are taken for
-// done when nothing was written for MergesQuiet.
+// Merges follow an import after several idle seconds. They count as done when nothing was
+// written for MergesQuiet.
 const (
 	defaultMergesQuiet = 15 * time.Second
 	mergesLimit        = 5 * time.Minute
 	mergesPoll         = 500 * time.Millisecond
 )
 
-// awaitMerges waits until a server writes no more, so that what is measured next is measured alone.
+// awaitMerges waits until a server has stopped writing, so that merges do not disturb the
+// next measurement.
 func (b *bench) awaitMerges(ctx context.Context, written func() int64) {
 	start, last, since := time.Now(), written(), time.Now()
 	for time.Since(since) < b.MergesQuiet && time.Since(start) < mergesLimit && ctx.Err() == nil {
@@ -94,7 +98,8 @@ func (b *bench) awaitMerges(ctx context.Context, written func() int64) {
 	b.Log("quarry: merges ended %s after the import", since.Sub(start).Round(time.Second))
 }
 
-// opensQuarry says whether this build serves the data that were kept: it may read another format than the one that wrote them.
+// opensQuarry reports whether this build can open the kept data, which may have another
+// format.
 func (b *bench) opensQuarry(ctx context.Context) bool {
 	server, err := b.serveQuarry(ctx)
 	if err != nil {
@@ -105,7 +110,8 @@ func (b *bench) opensQuarry(ctx context.Context) bool {
 	return true
 }
 
-// earlierImports returns nil if there is no index to keep. The figures of its imports are given if this step wants them.
+// earlierImports returns nil if there is no index to keep. It returns the figures of the
+// imports if this step needs them.
 func (b *bench) earlierImports(l *ledger, step Step) (map[string]importFigure, error) {
 	var held []string
 	entry, ok := l.entries[importedKey]
@@ -125,7 +131,7 @@ func (b *bench) earlierImports(l *ledger, step Step) (map[string]importFigure, e
 	return imports, nil
 }
 
-// startOver removes an index with all that is known of it, and takes a fresh clone to push to.
+// startOver removes an index with its ledger, and creates a fresh clone to push to.
 func (b *bench) startOver(ctx context.Context, program, index string, l *ledger) error {
 	if err := l.removeAll(); err != nil {
 		return err
@@ -138,7 +144,8 @@ func (b *bench) startOver(ctx context.Context, program, index string, l *ledger)
 	return b.cloneLinux(ctx, program)
 }
 
-// importSets imports the sets one after the other; index returns wall time and peak memory.
+// importSets imports the sets one after the other. index returns the wall time and the
+// peak memory.
 func (b *bench) importSets(
 	ctx context.Context, program string, l *ledger, index func(context.Context, map[string]string) (time.Duration, int64, error),
 ) (map[string]importFigure, error) {
@@ -161,13 +168,14 @@ func (b *bench) importSets(
 	return imports, l.put(importedKey, b.Sets)
 }
 
-// diskBytes adds up the blocks of all files below root, each once however many names it has, without the folders in skip.
+// diskBytes returns the disk usage of all files below root, without the folders in skip.
+// It counts a file with several names once.
 func diskBytes(root string, skip ...string) (int64, error) {
 	type inode struct{ device, number uint64 }
 	seen := make(map[inode]bool)
 	var total int64
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
-		if os.IsNotExist(err) { // a file that a compaction removed meanwhile
+		if os.IsNotExist(err) { // a compaction removed the file in the meantime
 			return nil
 		}
 		if err != nil {

@@ -55,7 +55,7 @@ func (b *bench) sizeRows(zoekt, quarry *figures) []report.Row {
 	}
 }
 
-// coreRow compares megabytes per second of processor time: more is better.
+// coreRow compares megabytes per second of CPU time: more is better.
 func (b *bench) coreRow(zoekt, quarry *coreFigure) report.Row {
 	row := report.Row{
 		Figure: fmt.Sprintf("index core of the set %s (trigrams, frames, symbols; no git, no languages): text per second of processor time", b.coreSet()),

@@ -8,7 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
 
-// lateZoekt is a server that is started by its first question: where all figures are those of an earlier run, none is started.
+// lazyZoekt is a server that starts at its first query. If all figures come from an
+// earlier run, it never starts.
 type lazyZoekt struct {
 	start   func() (*engine.ZoektServer, error)
 	once    sync.Once
@@ -28,7 +29,7 @@ func (l *lazyZoekt) Search(ctx context.Context, q engine.Request) (engine.Answer
 	return l.running.Search(ctx, q)
 }
 
-// ensureStarted starts the server if it does not run. A start that failed is not tried again for every query.
+// ensureStarted starts the server if it is not running. It does not retry a failed start.
 func (l *lazyZoekt) ensureStarted() error {
 	l.once.Do(func() { l.running, l.failed = l.start() })
 	return l.failed

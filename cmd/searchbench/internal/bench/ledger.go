@@ -12,15 +12,16 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// A ledger stores the measurements of a program next to its index, so that work on the other program need not repeat them. Values taken from an
-// earlier run are counted, and the report says so: figures of two runs are not comparable with those of one.
+// A ledger stores the measurements of a program next to its index, so that work on the
+// other program need not repeat them. Values from an earlier run are counted, and the
+// report mentions them, because figures of two runs are not directly comparable.
 type ledger struct {
 	path string
-	// replay takes figures from the ledger; otherwise they are only written to it.
+	// replay returns figures from the ledger; otherwise the ledger is only written.
 	replay  bool
 	now     func() time.Time
 	entries map[string]ledgerEntry
-	// replayed counts the figures that were taken; oldest is the first of their times.
+	// replayed counts the figures that were reused; oldest is the time of the oldest one.
 	replayed int
 	oldest   time.Time
 }
@@ -30,7 +31,7 @@ type ledgerEntry struct {
 	Figure json.RawMessage `json:"figure"`
 }
 
-// openLedger reads the ledger at path; one that is not there is empty.
+// openLedger reads the ledger at path. A missing file is an empty ledger.
 func openLedger(path string, replay bool) (*ledger, error) {
 	l := &ledger{path: path, replay: replay, now: time.Now, entries: make(map[string]ledgerEntry)}
 	data, err := os.ReadFile(path)
@@ -46,7 +47,7 @@ func openLedger(path string, replay bool) (*ledger, error) {
 	return l, nil
 }
 
-// get decodes an entry into figure, if it is there and may be taken.
+// get decodes an entry into figure, if it exists and may be reused.
 func (l *ledger) get(key string, figure any) bool {
 	entry, ok := l.entries[key]
 	if !ok || !l.replay || json.Unmarshal(entry.Figure, figure) != nil {
@@ -59,7 +60,8 @@ func (l *ledger) get(key string, figure any) bool {
 	return true
 }
 
-// put writes an entry to disk at once: a run that is interrupted leaves what it has. Figures are few and slow to make.
+// put writes an entry to disk immediately, so that an interrupted run keeps its results.
+// Figures are few and slow to measure.
 func (l *ledger) put(key string, figure any) error {
 	encoded, err := json.Marshal(figure)
 	if err != nil {
@@ -80,7 +82,7 @@ func (l *ledger) put(key string, figure any) error {
 	return os.Rename(next, l.path)
 }
 
-// removeAll forgets everything: the index that was measured is gone.
+// removeAll removes all entries, because the measured index was removed.
 func (l *ledger) removeAll() error {
 	l.entries = make(map[string]ledgerEntry)
 	if err := os.Remove(l.path); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -89,7 +91,8 @@ func (l *ledger) removeAll() error {
 	return nil
 }
 
-// recallOrMeasure returns the figure of an earlier run, or measures it. An error is never recorded.
+// recallOrMeasure returns the figure of an earlier run, or measures it. It never records
+// an error.
 func recallOrMeasure[T any](l *ledger, key string, measure func() (T, error)) (T, error) {
 	var figure T
 	if l.get(key, &figure) {
@@ -102,7 +105,8 @@ func recallOrMeasure[T any](l *ledger, key string, measure func() (T, error)) (T
 	return figure, l.put(key, figure)
 }
 
-// listKey distinguishes lists of queries in the keys of figures that a whole list makes.
+// listKey returns a key part that identifies a list of queries, for figures of a whole
+// list.
 func listKey(queries []suite.Query) string {
 	h := fnv.New64a()
 	for _, q := range queries {
@@ -111,7 +115,8 @@ func listKey(queries []suite.Query) string {
 	return fmt.Sprintf("%d-%016x", len(queries), h.Sum64())
 }
 
-// measureStep is recall for a figure with a separate line in the report; nil, with a reason in the report, if it could not be measured.
+// measureStep is recallOrMeasure for a figure with its own line in the report. If it
+// fails, it adds the reason to the report and returns nil.
 func measureStep[T any](b *bench, what string, l *ledger, key string, measure func() (T, error)) *T {
 	figure, err := recallOrMeasure(l, key, measure)
 	if err != nil {

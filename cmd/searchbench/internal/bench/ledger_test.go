@@ -26,7 +26,9 @@ func newTestBench(t *testing.T, path string, replay bool) *bench {
 	return b
 }
 
-// What a run measured, a later one takes; what failed or is new, it measures. The report says that there are two runs in it.
+// TestAskAllTakesFiguresOfAnEarlierRun checks that a later run reuses the figures of an
+// earlier one, and measures those that failed or are new. The report must mention that it
+// combines two runs.
 func TestAskAllTakesFiguresOfAnEarlierRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "work", "figures.json")
 	queries := []suite.Query{{Name: "a", Text: "a", Limit: 1}, {Name: "b", Text: "b"}}
@@ -52,7 +54,8 @@ func TestAskAllTakesFiguresOfAnEarlierRun(t *testing.T) {
 	}
 }
 
-// An index is kept only when it is complete and has the requested sets.
+// TestEarlierImports checks that an index is kept only if it is complete and has the
+// requested sets.
 func TestEarlierImports(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "figures.json")
 	first := newTestBench(t, path, true)
@@ -116,7 +119,8 @@ func TestParseSteps(t *testing.T) {
 	}
 }
 
-// An index that this build cannot open is not kept.
+// TestImportAnewWhereTheKeptIndexDoesNotOpen checks that an index that this build cannot
+// open is not kept.
 func TestImportAnewWhereTheKeptIndexDoesNotOpen(t *testing.T) {
 	work := t.TempDir()
 	binary := filepath.Join(work, "quarry")
@@ -129,13 +133,14 @@ func TestImportAnewWhereTheKeptIndexDoesNotOpen(t *testing.T) {
 	if err := errors.Join(b.quarryLedger.put(importedKey, b.Sets), os.MkdirAll(b.quarryData(), 0o755)); err != nil {
 		t.Fatal(err)
 	}
-	_, err := b.importQuarry(context.Background()) // of linux's clone: there are no corpora
+	_, err := b.importQuarry(context.Background()) // error of the clone of linux: there are no corpora
 	if _, statErr := os.Stat(b.quarryData()); err == nil || !os.IsNotExist(statErr) || len(b.quarryLedger.entries) != 0 {
 		t.Errorf("%v, %v, %v: want the index gone and an import begun", err, statErr, b.quarryLedger.entries)
 	}
 }
 
-// Memory after another list, or throughput of one, is another figure.
+// TestListKey checks that figures of different lists, such as memory or throughput, have
+// different keys.
 func TestListKey(t *testing.T) {
 	a, b := []suite.Query{{Text: "a"}, {Text: "b"}}, []suite.Query{{Text: "b"}, {Text: "a"}}
 	if listKey(a) != listKey(slices.Clone(a)) || listKey(a) == listKey(b) || listKey(a) == listKey(a[:1]) || listKey(a[:1]) == listKey([]suite.Query{{Text: "a", Limit: 1}}) {

@@ -11,21 +11,24 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// The throughput mix: clients that repeat the interactive queries, each in a different order.
+// The throughput mix consists of clients that repeat the interactive queries, each in a
+// different order.
 const (
 	loadClients = 8
-	// defaultLoadDuration is the duration of each mix; the heavy one lasts until its list is done.
+	// defaultLoadDuration is the duration of each mix. The heavy mix lasts at least until
+	// its list is done.
 	defaultLoadDuration = 15 * time.Second
-	// loadWarmUp comes before, unmeasured: the scans leave the caches in an untypical state, and some kernels free idle file pages although there
-	// is memory.
+	// loadWarmUp is an unmeasured phase before each mix: the scans leave the caches in an
+	// untypical state, and some kernels evict idle file pages even if there is free
+	// memory.
 	loadWarmUp = 10 * time.Second
-	// maxLoadQueries bounds what one client remembers.
+	// maxLoadQueries bounds the number of timings of one client.
 	maxLoadQueries = 1_000_000
 )
 
 // warmLoad is measureLoad after a warm-up.
 func (b *bench) warmLoad(ctx context.Context, s *source, queries []suite.Query) loadFigure {
-	_, _ = s.searcher.Search(ctx, s.translate(queries[0])) // may start the server; what is wrong with it the clients will see
+	_, _ = s.searcher.Search(ctx, s.translate(queries[0])) // this may start the server; the clients will report its errors
 	measureLoad(ctx, s.searcher, queries, s.translate, loadWarmUp)
 	return measureLoad(ctx, s.searcher, queries, s.translate, b.LoadDuration)
 }

@@ -13,20 +13,25 @@ import (
 )
 
 const (
-	// pushTimeout bounds one run of zoekt-git-index; one without delta mode takes as long as an import.
+	// pushTimeout bounds one run of zoekt-git-index. A run without delta mode takes as
+	// long as an import.
 	pushTimeout = 10 * time.Minute
-	// wordTimeout bounds the wait for one word, once it is indexed or pushed to the server: a server that never shows it must not block the others.
+	// wordTimeout bounds the wait for one word after it was indexed or pushed, so that a
+	// server that never shows it does not block the other programs.
 	wordTimeout = time.Minute
-	// pushPoll is the pause between two queries for the new word: short compared to a push, long compared to a query.
+	// pushPoll is the pause between two queries for the new word. It is short compared
+	// with a push and long compared with a query.
 	pushPoll = 2 * time.Millisecond
 )
 
-// pushed names the ledger's entry that counts the commits an index has received: each can be pushed once.
+// pushedKey is the key of the ledger entry that counts the commits that an index has
+// received, because each can be pushed only once.
 const pushedKey = "pushed"
 
 var errNoPushes = errors.New("this index already holds every prepared commit; import again")
 
-// linuxPushes are the prepared commits to use, those left out that an index that is kept holds already.
+// linuxPushes returns the prepared commits to use, without those that a kept index
+// already contains.
 func (b *bench) linuxPushes(l *ledger) (pushes []corpus.Push, before int, err error) {
 	linux := b.manifest.Set("linux")
 	if len(linux) == 0 || !slices.Contains(b.Sets, "linux") {
@@ -47,7 +52,7 @@ func (b *bench) linuxPushes(l *ledger) (pushes []corpus.Push, before int, err er
 	return pushes, before, nil
 }
 
-// moveBranch brings one prepared commit into a clone, as a push does.
+// moveBranch fetches one prepared commit into a clone, as a push does.
 func (b *bench) moveBranch(ctx context.Context, clone string, p corpus.Push) error {
 	return gitCommand(ctx, clone, "fetch", "--quiet", "--no-tags", corpus.PushPath(b.Corpora, "linux"),
 		"+refs/heads/"+p.Branch+":refs/heads/"+corpus.Branch)
@@ -104,8 +109,8 @@ func (b *bench) pushQuarry(ctx context.Context, server *engine.QuarryServer) ([]
 	return figures, nil
 }
 
-// pushZoekt runs zoekt-git-index in the clone by hand, since zoekt receives no webhooks; in delta mode except for the last commit, if a normal run
-// is wanted.
+// pushZoekt runs zoekt-git-index in the clone, because zoekt receives no webhooks. It
+// uses delta mode, except for the last commit if a normal run is wanted.
 func (b *bench) pushZoekt(ctx context.Context, server *lazyZoekt, f *figures) error {
 	if b.zoektLedger.get("pushes", &f.pushes) {
 		b.zoektLedger.get("normalPush", &f.normalPush)

@@ -9,7 +9,7 @@ import (
 
 func (b *bench) quarryData() string { return filepath.Join(b.Work, "quarry-data") }
 
-// allowedRoots are the folders quarry may read repositories from.
+// allowedRoots returns the folders from which Quarry may read repositories.
 func (b *bench) allowedRoots() []string {
 	return []string{filepath.Join(b.Corpora, "git"), filepath.Dir(b.linuxClone("quarry"))}
 }
@@ -18,8 +18,8 @@ func (b *bench) serveQuarry(ctx context.Context) (*engine.QuarryServer, error) {
 	return b.Quarry.Serve(ctx, b.quarryData(), b.allowedRoots())
 }
 
-// measureQuarry runs everything on one server, restarted after the imports so that the query suite meets a server in its ordinary state, as
-// zoekt's does.
+// measureQuarry runs all steps on one server. It restarts the server after the imports,
+// so that the query suite meets a server in its ordinary state, as with zoekt.
 func (b *bench) measureQuarry(ctx context.Context) *figures {
 	f := &figures{}
 	var err error

@@ -31,7 +31,8 @@ func (b *bench) queryRows(zoekt, quarry *figures) []report.Row {
 	}
 }
 
-// meanRow compares geometric means of medians with the better of zoekt's engines, query by query.
+// meanRow compares the geometric mean of medians with that of the better of zoekt's
+// engines, query by query.
 func meanRow(figure string, plain, re2, quarry []timing, keep func(int) bool, goal float64) report.Row {
 	best := fasterTimings(plain, re2)
 	row := report.Row{Figure: figure, Reach: reachFactor(goal) + " of the better"}
@@ -44,7 +45,8 @@ func meanRow(figure string, plain, re2, quarry []timing, keep func(int) bool, go
 	return compareRow(row, float64(z), float64(q), goal)
 }
 
-// cappedRow has no goal: it says how the suite compares when zoekt is let off finding the best files of a shard.
+// cappedRow has no goal. It shows how the suite compares when zoekt need not find the
+// best files of a shard.
 func cappedRow(zoekt, quarry []timing) report.Row {
 	all := func(int) bool { return true }
 	z, q := geometricMean(zoekt, all), geometricMean(quarry, all)
@@ -90,7 +92,7 @@ func medianOf(timings []timing, i int) string {
 	return report.Milliseconds(timings[i].Median)
 }
 
-// classRows are the classes of the suite that have a goal of their own.
+// classRows returns the rows of the classes that have their own goals.
 func (b *bench) classRows(zoekt, quarry *figures) []report.Row {
 	var rows []report.Row
 	for _, g := range classGoals {
@@ -109,7 +111,7 @@ func (b *bench) symbolRows(zoekt, quarry *figures) []report.Row {
 	return rows
 }
 
-// rareRows compare quantiles of all answers to rare literals.
+// rareRows compares quantiles of all answers to rare literals.
 func (b *bench) rareRows(zoekt, quarry *figures) []report.Row {
 	pool := func(timings []timing) (all []time.Duration) {
 		for i, t := range timings {
@@ -139,11 +141,12 @@ func (b *bench) rareRows(zoekt, quarry *figures) []report.Row {
 	return rows
 }
 
-// slowestRow compares the slowest p99 of all queries of the suite, and of the scans if they were run.
+// slowestRow compares the slowest p99 of all queries of the suite, and of the scans if
+// they were run.
 func (b *bench) slowestRow(zoekt, quarry *figures) report.Row {
 	queries := slices.Concat(b.Queries, b.Scans)
 	slowest := func(suite, scans []timing) (name string, p99 time.Duration) {
-		if len(suite) == len(b.Queries) { // else nothing is where its query is
+		if len(suite) == len(b.Queries) { // otherwise the indexes of timings and queries differ
 			suite = slices.Concat(suite, scans)
 		}
 		for i, t := range suite {

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// What a row says that has no verdict.
+// These are the verdicts of rows without a comparison.
 const (
 	notMeasured       = "not measured"
 	withoutComparison = "no comparison"
@@ -85,7 +85,8 @@ func (b *bench) describeInputs() []string {
 	return lines
 }
 
-// factorVerdict says whether got reaches goal, where more is better, and what is missing.
+// factorVerdict reports whether got reaches goal, where more is better, and by how much
+// it misses it.
 func factorVerdict(got, goal float64) string {
 	if got >= goal {
 		return "reached"
@@ -93,7 +94,8 @@ func factorVerdict(got, goal float64) string {
 	return fmt.Sprintf("missed: %.2f of the goal", got/goal)
 }
 
-// compareRow fills Ratio and Verdict of a row whose figures are durations or sizes: less is better.
+// compareRow fills in Ratio and Verdict of a row whose figures are durations or sizes:
+// less is better.
 func compareRow(row report.Row, zoekt, quarry, goalFactor float64) report.Row {
 	switch {
 	case quarry == 0:
@@ -106,7 +108,7 @@ func compareRow(row report.Row, zoekt, quarry, goalFactor float64) report.Row {
 	return row
 }
 
-// compareBound is compare against a fixed bound.
+// compareBound is compareRow with a fixed bound.
 func compareBound(row report.Row, zoekt, quarry, limit float64) report.Row {
 	row.Verdict = notMeasured
 	if quarry > 0 {
@@ -118,7 +120,7 @@ func compareBound(row report.Row, zoekt, quarry, limit float64) report.Row {
 	return row
 }
 
-// compareRates is compare for figures of which more is better.
+// compareRates is compareRow for figures of which more is better.
 func compareRates(row report.Row, zoekt, quarry, goalFactor float64) report.Row {
 	if zoekt > 0 && quarry > 0 {
 		return compareRow(row, quarry, zoekt, goalFactor)
@@ -126,5 +128,5 @@ func compareRates(row report.Row, zoekt, quarry, goalFactor float64) report.Row 
 	return compareRow(row, zoekt, quarry, goalFactor)
 }
 
-// reachFactor prints a factor as the part of zoekt's figure that it allows.
+// reachFactor formats a factor as the allowed part of zoekt's figure.
 func reachFactor(factor float64) string { return fmt.Sprintf("≤ 1/%.0f", factor) }

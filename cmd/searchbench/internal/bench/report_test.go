@@ -12,7 +12,8 @@ import (
 
 func newTiming(d ...time.Duration) timing { return timing{Median: medianDuration(d), All: d} }
 
-// Better than the goals in most, slower in one class and one scan, without pushes of zoekt.
+// testedBench returns results that are better than most goals, slower in one class and
+// one scan, and without pushes of zoekt.
 func testedBench() *bench {
 	const ms = time.Millisecond
 	b := &bench{
@@ -99,7 +100,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// A run of some steps has their rows alone, and says so; a run without zoekt compares with nothing.
+// TestReportOfSomeSteps checks that a run of some steps reports only their rows and
+// states this, and that a run without zoekt makes no comparison.
 func TestReportOfSomeSteps(t *testing.T) {
 	b := testedBench()
 	b.Steps, b.zoekt = []Step{StepLoad}, nil

@@ -28,7 +28,7 @@ func (b *bench) measureRipgrep(ctx context.Context) []timing {
 	return timings
 }
 
-// ripgrepRuns: the files are in the page cache after the first.
+// ripgrepRuns is the number of runs. After the first, the files are in the page cache.
 const ripgrepRuns = 3
 
 func (b *bench) timeRipgrep(ctx context.Context, q suite.Query, trees map[string]string) timing {

@@ -19,62 +19,69 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// Options of Run.
+// Options are the options of Run.
 type Options struct {
-	Corpora string // where corpus.Build put the corpora
-	Work    string // indexes and clones are made here; its content is replaced
+	Corpora string // output directory of corpus.Build
+	Work    string // directory for indexes and clones; its content is replaced
 	Quarry  *engine.Quarry
 	Zoekt   *engine.Zoekt
 	Ripgrep *engine.Ripgrep
-	// Absent says why a program is nil.
+	// Absent holds the reasons why programs are nil.
 	Absent  []error
 	Queries []suite.Query
-	// Extra are classes of queries outside of the suite, which do not count in its means.
+	// Extra holds query classes outside of the suite. They do not count in its means.
 	Extra []suite.Query
 	Scans []suite.Query
-	// Steps to take; nil means all. The imports are made in any case where there is no index to keep.
+	// Steps are the steps to run; nil means all. Imports are always run if there is no
+	// index to keep.
 	Steps []Step
-	// Sets of repositories to import, in this order; nil means all.
+	// Sets are the sets of repositories to import, in this order; nil means all.
 	Sets []string
-	// Runs after the warm-up whose median counts. Default 5.
+	// Runs is the number of runs after the warm-up, whose median counts. Default 5.
 	Runs int
-	// ExtraRuns is Runs for Extra, whose slowest runs count. Default 10.
+	// ExtraRuns is Runs for Extra, where the slowest runs count. Default 10.
 	ExtraRuns int
-	// LoadDuration is how long each mix of queries is run. Default 15 s.
+	// LoadDuration is the duration of each mix of queries. Default 15 s.
 	LoadDuration time.Duration
-	// MergesQuiet is how long nothing must have been written after an import before anything is measured. Default 15 s.
+	// MergesQuiet is the time without writes after an import before anything is measured.
+	// Default 15 s.
 	MergesQuiet time.Duration
-	// CoreSet is the set of which the core of indexing is measured. Default linux.
+	// CoreSet is the set with which the core of indexing is measured. Default linux.
 	CoreSet string
-	// Pushes bounds the pushes to Linux. Default: all that are prepared.
+	// Pushes bounds the pushes to Linux. Default: all prepared ones.
 	Pushes int
-	// SkipNormalPush leaves out zoekt's run without its delta mode, which takes as long as an import.
+	// SkipNormalPush omits zoekt's run without its delta mode, which takes as long as an
+	// import.
 	SkipNormalPush bool
 	// QueryBudget bounds all runs of one query. Default 40 s.
 	QueryBudget time.Duration
-	// SkipCapped leaves out zoekt with a cap per shard, which no goal is held against.
+	// SkipCapped omits zoekt with a cap per shard, which no goal uses.
 	SkipCapped bool
-	// Reuse keeps the indexes of an earlier run in Work, and takes zoekt's and ripgrep's figures of that run where there are any.
+	// Reuse keeps the indexes of an earlier run in Work, and reuses the figures of zoekt
+	// and ripgrep of that run.
 	Reuse bool
 	// Again measures zoekt and ripgrep again on the stored indexes.
 	Again bool
-	// Backbone sizes the steps freshness and throughput; programs, corpora and questions are filled in.
+	// Backbone contains the sizes of the steps freshness and throughput. Run fills in
+	// programs, corpora and queries.
 	Backbone backbone.Options
-	// BranchRounds is how often each import of the step branches is made. Default: branches.DefaultRounds.
+	// BranchRounds is the number of imports of each kind in the step branches. Default:
+	// branches.DefaultRounds.
 	BranchRounds int
 	Log          func(format string, args ...any)
 }
 
 const (
 	defaultRuns = 5
-	// defaultExtraRuns of 24 rare literals are 240 answers, of which the slowest hundredth is more than one.
+	// defaultExtraRuns makes 240 answers of 24 rare literals, so that the slowest
+	// hundredth is more than one answer.
 	defaultExtraRuns = 10
 )
 
-// Sets that there are. The Go library is imported between the two timed sets.
+// Sets contains all sets. The Go library is imported between the two timed sets.
 var Sets = []string{"linux", "go", "mixed"}
 
-// ErrSets is returned for sets that are not there.
+// ErrSets is returned for unknown or unsuitable sets.
 var ErrSets = errors.New("sets of repositories do not fit")
 
 func (o *Options) ensureDefaults() {
@@ -104,7 +111,8 @@ func (o *Options) ensureDefaults() {
 	}
 }
 
-// Run measures everything. The error says only that it could not begin or was interrupted; the report says the rest.
+// Run runs all steps. It returns an error only if it could not begin or was interrupted;
+// the report contains all other failures.
 func Run(ctx context.Context, opts Options) (report.Report, error) {
 	opts.ensureDefaults()
 	manifest, err := corpus.ReadManifest(opts.Corpora)
@@ -145,14 +153,15 @@ type bench struct {
 	zoekt    *figures
 	quarry   *figures
 	ripgrep  []timing
-	// freshness and throughput are nil where they were not measured.
+	// freshness and throughput are nil if they were not measured.
 	freshness  *backbone.Freshness
 	throughput *backbone.Throughput
-	// branches is nil where it was not measured.
+	// branches is nil if it was not measured.
 	branches *branches.Figures
-	// bandwidth is that of this machine's memory.
+	// bandwidth is the memory bandwidth of this machine.
 	bandwidth machine.Bandwidth
-	// zoektLedger keeps ripgrep's figures as well: both are what is compared with. quarryLedger is never replayed.
+	// zoektLedger also keeps ripgrep's figures, because both programs are only compared
+	// with. quarryLedger is never replayed.
 	zoektLedger, quarryLedger *ledger
 }
 
@@ -182,7 +191,8 @@ func (b *bench) openWork() error {
 	return err
 }
 
-// linuxClone is the repository that a program indexes as linux and that receives the pushes.
+// linuxClone returns the path of the repository that a program indexes as linux and that
+// receives the pushes.
 func (b *bench) linuxClone(program string) string {
 	return filepath.Join(b.Work, program+"-git", "linux.git")
 }
@@ -198,7 +208,7 @@ func (b *bench) cloneLinux(ctx context.Context, program string) error {
 	return gitCommand(ctx, "", "clone", "--quiet", "--bare", "--local", corpus.GitPath(b.Corpora, "linux"), clone)
 }
 
-// repositoryPaths are name → bare repository of a set, for one program.
+// repositoryPaths returns the bare repositories of a set for one program, by name.
 func (b *bench) repositoryPaths(set, program string) map[string]string {
 	paths := make(map[string]string)
 	for _, r := range b.manifest.Set(set) {
@@ -210,7 +220,7 @@ func (b *bench) repositoryPaths(set, program string) map[string]string {
 	return paths
 }
 
-// chosenRepositories are the repositories of the sets that are measured.
+// chosenRepositories returns the repositories of the measured sets.
 func (b *bench) chosenRepositories() []corpus.Built {
 	var all []corpus.Built
 	for _, set := range b.Sets {
@@ -235,7 +245,7 @@ func (b *bench) allTextBytes() int64 {
 	return n
 }
 
-// stopServer ends a server; one that cannot be ended is worth a line in the report.
+// stopServer stops a server. A failure is added to the report.
 func (b *bench) stopServer(name string, stop func() error) {
 	if err := stop(); err != nil {
 		b.noteMissing("%s did not end well: %v", name, err)
@@ -243,5 +253,5 @@ func (b *bench) stopServer(name string, stop func() error) {
 	runtime.GC()
 }
 
-// isInterrupted hides errors that only say that the whole run was stopped.
+// isInterrupted reports whether an error means only that the whole run was stopped.
 func isInterrupted(err error) bool { return errors.Is(err, context.Canceled) }

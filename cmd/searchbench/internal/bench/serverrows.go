@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// scanRows compare each scan with ripgrep, and with zoekt where there is a goal for it.
+// scanRows compares each scan with ripgrep, and with zoekt if there is a goal for it.
 func (b *bench) scanRows(zoekt, quarry *figures) []report.Row {
 	var rows []report.Row
 	best := zoekt.bestScans()
@@ -30,7 +30,8 @@ func timingAt(timings []timing, i int) timing {
 	return timings[i]
 }
 
-// scanVerdict holds a scan against both: it is reached only where both are.
+// scanVerdict compares a scan with both programs. The goal is reached only if it is
+// reached for both.
 func scanVerdict(row report.Row, goal float64, zoekt, quarry, ripgrep timing) report.Row {
 	var ratios, missed []string
 	hold := func(other timing, what string, goal float64) {
@@ -61,7 +62,8 @@ func scanVerdict(row report.Row, goal float64, zoekt, quarry, ripgrep timing) re
 	return row
 }
 
-// bandwidthRow says which part of what memory gives the scans reach: text counted per second, whatever of it was decompressed or skipped.
+// bandwidthRow reports the speed of the scans as a part of the memory bandwidth. It
+// counts all text per second, including text that was decompressed or skipped.
 func (b *bench) bandwidthRow(quarry *figures) report.Row {
 	row := report.Row{
 		Figure: fmt.Sprintf("text per second of the exhaustive scans, and the part of memory's speed: all cores read %.1f GB/s (bytes.Count), bytes.Index %.1f, copy %.1f",
@@ -71,7 +73,7 @@ func (b *bench) bandwidthRow(quarry *figures) report.Row {
 	var cells []string
 	for i, q := range b.Scans {
 		if scanGoals[q.Name] == 0 {
-			continue // the index leaves out most of the text
+			continue // the index excludes most of the text
 		}
 		if t := timingAt(quarry.plain.scans, i); t.Median > 0 && b.bandwidth.Count > 0 {
 			speed := float64(b.allTextBytes()) / t.Median.Seconds()
@@ -82,7 +84,8 @@ func (b *bench) bandwidthRow(quarry *figures) report.Row {
 	return row
 }
 
-// loadRows compare the throughput of both mixes with the better of zoekt's engines: more is better.
+// loadRows compares the throughput of both mixes with that of the better of zoekt's
+// engines: more is better.
 func (b *bench) loadRows(zoekt, quarry *figures) []report.Row {
 	row := func(figure string, plain, re2, ours *loadFigure, goal float64) report.Row {
 		row := report.Row{Figure: figure, Reach: fmt.Sprintf("≥ %.0f ×", goal), Zoekt: describeLoad(plain), Quarry: describeLoad(ours)}
@@ -116,7 +119,8 @@ func describeLoad(f *loadFigure) string {
 	return text
 }
 
-// stableRow says how many lists one request got, at the worst, and what was counted for a hundred matches of a common word.
+// stableRow reports the largest number of different lists for one repeated request, and
+// the counts for a hundred matches of a common word.
 func stableRow(zoekt, quarry *figures) report.Row {
 	row := report.Row{Figure: fmt.Sprintf("different lists in %d answers to one limited request; matches counted for it", stableRequests), Reach: "always the same list", Verdict: notMeasured}
 	describe := func(figures map[string]stableFigure) (text string, lists int) {
@@ -144,7 +148,7 @@ func stableRow(zoekt, quarry *figures) report.Row {
 	return row
 }
 
-// streamRow has no goal: zoekt streams by gRPC alone, which is not measured.
+// streamRow has no goal: zoekt streams only over gRPC, which is not measured.
 func streamRow(quarry *figures) report.Row {
 	row := report.Row{Figure: "10,000 matches in parts: the first part / the whole answer", Verdict: notMeasured}
 	var cells []string

@@ -9,7 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// A source is one server that is queried, with its own name in logs and in the ledger of its program.
+// A source is one server to query, with its name in logs and in the ledger of its
+// program.
 type source struct {
 	name      string
 	searcher  engine.Searcher
@@ -17,18 +18,19 @@ type source struct {
 	ledger    *ledger
 }
 
-// answers are what is measured of one server. Zero values mean not measured.
+// answers holds the measurements of one server. Zero values mean not measured.
 type answers struct {
 	suite []timing // parallel to Options.Queries
 	extra []timing // parallel to Options.Extra
 	scans []timing // parallel to Options.Scans
 	load  *loadFigure
 	heavy *loadFigure
-	// stable is by the name of the query.
+	// stable holds figures by the name of the query.
 	stable map[string]stableFigure
 }
 
-// askAll sends every query, one client, one after the other. kind distinguishes the same query in two lists.
+// askAll sends every query with one client, one after the other. kind distinguishes the
+// same query in two lists.
 func (b *bench) askAll(ctx context.Context, s *source, kind string, queries []suite.Query, runs int) []timing {
 	timings := make([]timing, len(queries))
 	for i, q := range queries {
@@ -53,7 +55,8 @@ func (b *bench) askAll(ctx context.Context, s *source, kind string, queries []su
 	return timings
 }
 
-// askLoads measures the throughput of the interactive mix, then of the one with heavy queries in it.
+// askLoads measures the throughput of the interactive mix, then of the mix with heavy
+// queries.
 func (b *bench) askLoads(ctx context.Context, s *source, a *answers) {
 	mix := suite.Interactive(b.Queries)
 	if len(mix) == 0 {

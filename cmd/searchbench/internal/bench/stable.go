@@ -6,19 +6,20 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// stableFigure is one limited request, repeated.
+// stableFigure describes the answers to one limited request, sent repeatedly.
 type stableFigure struct {
-	// Lists counts the different lists among the answers.
+	// Lists is the number of different lists among the answers.
 	Lists int `json:"lists"`
-	// Matches and FilesRead are the highest of all answers: what was counted and looked at for a list of no more than the limit.
+	// Matches and FilesRead are the largest counts among all answers, although a list has
+	// no more matches than the limit.
 	Matches   int `json:"matches"`
 	FilesRead int `json:"filesRead"`
 }
 
-// stableRequests is how often each is sent.
+// stableRequests is how often each request is sent.
 const stableRequests = 20
 
-// stableQueries are the suite's common words with a limit of 100.
+// stableQueries returns the suite's common words with a limit of 100.
 func (b *bench) stableQueries() []suite.Query {
 	var queries []suite.Query
 	for _, q := range b.Queries {
@@ -29,7 +30,7 @@ func (b *bench) stableQueries() []suite.Query {
 	return queries
 }
 
-// askStable requests each of the lists.
+// askStable sends each of these queries repeatedly.
 func (b *bench) askStable(ctx context.Context, s *source) map[string]stableFigure {
 	figures := make(map[string]stableFigure)
 	for _, q := range b.stableQueries() {

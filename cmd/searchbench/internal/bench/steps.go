@@ -7,36 +7,36 @@ import (
 	"strings"
 )
 
-// Step is a part of a run that can be requested alone.
+// Step is a part of a run that can be requested separately.
 type Step string
 
-// The steps, in the order in which they are taken of each program.
+// These are the steps, in the order in which they are run for each program.
 const (
-	StepMachine Step = "machine" // what bounds a scan here
-	StepImport  Step = "import"  // imports, timed; the others take the index that is there
+	StepMachine Step = "machine" // memory bandwidth, which bounds scans
+	StepImport  Step = "import"  // timed imports; the other steps use the existing index
 	StepCore    Step = "core"    // the core of indexing alone
-	StepCold    Step = "cold"    // start with files out of memory
+	StepCold    Step = "cold"    // start with files that are not in memory
 	StepSuite   Step = "suite"   // the query suite; memory and disk after it
 	StepClasses Step = "classes" // query classes outside of the suite: rare literals, symbols
 	StepLoad    Step = "load"    // throughput
-	StepStable  Step = "stable"  // the same request, the same list?
-	StepStream  Step = "stream"  // the first part of an answer in parts
-	StepScans   Step = "scans"   // exact counts that an index helps little
+	StepStable  Step = "stable"  // whether the same request returns the same list
+	StepStream  Step = "stream"  // first part of a streamed answer
+	StepScans   Step = "scans"   // exact counts for which an index is of little help
 	StepPushes  Step = "pushes"  // freshness
 
-	// These make indexes of their own and are taken last.
+	// These steps create their own indexes and are run last.
 	StepFreshness  Step = "freshness"  // pushes at given rates, on every log
 	StepThroughput Step = "throughput" // a backlog of pushes, on every log
 	StepBranches   Step = "branches"   // many branches of one repository
 )
 
-// Steps are all of them.
+// Steps contains all steps.
 var Steps = []Step{StepMachine, StepImport, StepCore, StepCold, StepSuite, StepClasses, StepLoad, StepStable, StepStream, StepScans, StepPushes, StepFreshness, StepThroughput, StepBranches}
 
-// ErrStep is returned for a name that is no step's.
+// ErrStep is returned for an unknown step.
 var ErrStep = errors.New("no such step")
 
-// ParseSteps reads names of steps; none means all.
+// ParseSteps parses names of steps. An empty list means all.
 func ParseSteps(names []string) ([]Step, error) {
 	var steps []Step
 	for _, name := range names {
@@ -51,22 +51,23 @@ func ParseSteps(names []string) ([]Step, error) {
 	return steps, nil
 }
 
-// ownSteps make their own indexes.
+// ownSteps are the steps that create their own indexes.
 var ownSteps = []Step{StepFreshness, StepThroughput, StepBranches}
 
-// takesSharedStep says whether any step is taken that wants the indexes of the sets.
+// takesSharedStep reports whether any requested step uses the indexes of the sets.
 func (b *bench) takesSharedStep() bool {
 	return slices.ContainsFunc(b.Steps, func(s Step) bool { return !slices.Contains(ownSteps, s) })
 }
 
-// needsSets says whether any step is taken that wants the repositories of the sets.
+// needsSets reports whether any requested step uses the repositories of the sets.
 func (b *bench) needsSets() bool {
 	return slices.ContainsFunc(b.Steps, func(s Step) bool { return s != StepBranches })
 }
 
 func (b *bench) takesStep(s Step) bool { return slices.Contains(b.Steps, s) }
 
-// ParseSets reads names of sets and gives them in the order in which they are imported; none means all.
+// ParseSets parses names of sets and returns them in the order of import. An empty list
+// means all.
 func ParseSets(names []string) ([]string, error) {
 	for _, name := range names {
 		if !slices.Contains(Sets, name) {

@@ -14,7 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// The list of the heavy mix is the same each time, and one in twenty of it is a scan; a round sends each query once.
+// TestHeavyMix checks that the list of the heavy mix is always the same, that one in
+// twenty queries is a scan, and that a round sends each query once.
 func TestHeavyMix(t *testing.T) {
 	b := &bench{Options: Options{Scans: []suite.Query{{Text: "s1"}, {Text: "s2"}}}}
 	for i := range 7 {
@@ -39,7 +40,7 @@ func TestHeavyMix(t *testing.T) {
 	}
 }
 
-// moody answers with another list every third time.
+// moody returns a different list every third time.
 type moody struct{ asked int }
 
 func (m *moody) Search(_ context.Context, q engine.Request) (engine.Answer, error) {
@@ -59,7 +60,8 @@ func TestCountLists(t *testing.T) {
 	}
 }
 
-// An answer that comes before all is loaded is not the right one.
+// TestFirstAnswerWaitsForTheWholeAnswer checks that an incomplete answer does not count
+// as the right one.
 func TestFirstAnswerWaitsForTheWholeAnswer(t *testing.T) {
 	f := &fake{times: []time.Duration{1}, found: 4}
 	stopped := 0
@@ -79,7 +81,7 @@ func TestFirstAnswerWaitsForTheWholeAnswer(t *testing.T) {
 	}
 }
 
-// The rare literal must be in the sets that are measured.
+// TestRareQuery checks that the rare literal is chosen from the measured sets.
 func TestRareQuery(t *testing.T) {
 	b := &bench{Options: Options{Extra: []suite.Query{{Class: suite.ClassSymbolExact, Text: "s"}, {Class: suite.ClassRare, Text: "a"}, {Class: suite.ClassRare, Text: "b"}}}}
 	q, n, err := b.rareQuery(context.Background(), &fake{times: []time.Duration{1}, found: 2}, zoektRequest)
@@ -91,7 +93,8 @@ func TestRareQuery(t *testing.T) {
 	}
 }
 
-// A step that fails is named in the report; the others go on.
+// TestStepNamesItsFailure checks that the report names a failed step, and that the other
+// steps continue.
 func TestStepNamesItsFailure(t *testing.T) {
 	b := newTestBench(t, filepath.Join(t.TempDir(), "figures.json"), false)
 	if got := measureStep(b, "the core", b.zoektLedger, "core", func() (int, error) { return 1, errors.New("no") }); got != nil || len(b.absent) != 1 {
@@ -152,7 +155,7 @@ func TestLoadNeedsAMix(t *testing.T) {
 	}
 }
 
-// slowStart is slow once, as a server is that must read its files.
+// slowStart is slow once, like a server that must read its files.
 type slowStart struct{ asked int }
 
 func (s *slowStart) Stream(context.Context, engine.Request) (engine.Streamed, error) {

@@ -8,19 +8,19 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// streamFigure is a query answered in parts: medians.
+// streamFigure holds the medians of a streamed query.
 type streamFigure struct {
 	Query        string
 	First, Whole time.Duration
 	Chunks       int
 }
 
-// A streamer answers in parts.
+// A streamer streams answers.
 type streamer interface {
 	Stream(ctx context.Context, q engine.Request) (engine.Streamed, error)
 }
 
-// askStreams requests the suite's long lists of matches.
+// askStreams streams the suite's long lists of matches.
 func (b *bench) askStreams(ctx context.Context, s streamer, translate translator) []streamFigure {
 	var figures []streamFigure
 	for _, q := range b.Queries {

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// queryClasses in the order of their first query.
+// queryClasses returns the classes in the order of their first query.
 func (b *bench) queryClasses() []string {
 	var classes []string
 	for _, q := range b.Queries {
@@ -19,7 +19,8 @@ func (b *bench) queryClasses() []string {
 	return classes
 }
 
-// classTable gives each class its geometric means, and the query in which Quarry compares worst.
+// classTable lists the geometric means of each class, and the query in which Quarry
+// compares worst.
 func (b *bench) classTable(zoekt, quarry *figures) report.Table {
 	best := zoekt.bestSuite()
 	t := report.Table{
@@ -62,7 +63,7 @@ func (b *bench) worstQuery(best, quarry []timing, in func(int) bool) (name strin
 	return name, ratio, ok
 }
 
-// queryTable lists every query with first run, median and what was counted.
+// queryTable lists every query with its first run, its median and its counts.
 func (b *bench) queryTable(zoekt, quarry *figures) report.Table {
 	t := report.Table{
 		Title: "Queries",

@@ -11,11 +11,11 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// timing is one query of one program.
+// timing holds the measurements of one query of one program.
 type timing struct {
-	First   time.Duration   `json:"first"` // of the warm-up
+	First   time.Duration   `json:"first"` // the warm-up run
 	Median  time.Duration   `json:"median"`
-	All     []time.Duration `json:"all"` // without the warm-up, but see ask
+	All     []time.Duration `json:"all"` // without the warm-up, but see measureQuery
 	Matches int             `json:"matches"`
 	Files   int             `json:"files"`
 	err     error
@@ -23,18 +23,21 @@ type timing struct {
 
 func (t timing) isMeasured() bool { return t.err == nil && t.Median > 0 }
 
-// p99 is the slowest run where there are fewer than a hundred.
+// p99 returns the 99th percentile, which is the slowest run if there are fewer than a
+// hundred.
 func (t timing) p99() time.Duration { return quantileDuration(t.All, 0.99) }
 
-// defaultQueryBudget bounds all runs of one query: a query of ten seconds is not run six times.
+// defaultQueryBudget bounds all runs of one query, so that a query of ten seconds is not
+// run six times.
 const defaultQueryBudget = 40 * time.Second
 
-// word translates a query for one program.
+// translator translates a query for one program.
 type translator func(suite.Query) engine.Request
 
 func zoektRequest(q suite.Query) engine.Request { return engine.Request{Text: q.Text, Limit: q.Limit} }
 
-// quarryRequest translates a query to zoekt's meaning: a term with capital letters is case-sensitive.
+// quarryRequest translates a query with zoekt's semantics: a term with capital letters is
+// case-sensitive.
 func quarryRequest(q suite.Query) engine.Request {
 	text, form := q.Quarry()
 	if form == suite.FormSearch && !strings.Contains(text, "case:") {
@@ -43,8 +46,9 @@ func quarryRequest(q suite.Query) engine.Request {
 	return engine.Request{Text: text, Limit: q.Limit, Repositories: form == suite.FormRepositories}
 }
 
-// measureQuery runs a query once to warm up and then runs times, as far as the budget allows. A warm-up that takes half of the budget is the measurement:
-// nothing that slow is made quicker by what it leaves in a cache.
+// measureQuery runs a query once to warm up and then runs times, within the budget. If
+// the warm-up takes half of the budget, it is the measurement: caches do not speed up
+// anything that slow.
 func measureQuery(ctx context.Context, s engine.Searcher, request engine.Request, runs int, budget time.Duration) timing {
 	answer, err := s.Search(ctx, request)
 	if err != nil {
@@ -75,7 +79,7 @@ func medianDuration(d []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// quantileDuration returns the value at share q of the sorted d.
+// quantileDuration returns the q-quantile of the sorted durations d.
 func quantileDuration(d []time.Duration, q float64) time.Duration {
 	if len(d) == 0 {
 		return 0
@@ -85,7 +89,8 @@ func quantileDuration(d []time.Duration, q float64) time.Duration {
 	return sorted[min(len(sorted)-1, int(math.Ceil(q*float64(len(sorted))))-1)]
 }
 
-// geometricMean of the medians of the timings that keep admits; 0 when there is none.
+// geometricMean returns the geometric mean of the medians of the timings that keep
+// accepts, or 0 if there are none.
 func geometricMean(timings []timing, keep func(i int) bool) time.Duration {
 	sum, n := 0.0, 0
 	for i, t := range timings {
@@ -100,7 +105,8 @@ func geometricMean(timings []timing, keep func(i int) bool) time.Duration {
 	return time.Duration(math.Exp(sum / float64(n)))
 }
 
-// fasterTimings takes for each query the faster of two engines of the same program.
+// fasterTimings returns for each query the faster timing of two engines of the same
+// program.
 func fasterTimings(a, b []timing) []timing {
 	if len(a) == 0 {
 		return b

@@ -6,7 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
 
-// measureZoekt runs everything on zoekt: two servers over one index, one after the other.
+// measureZoekt runs all steps on zoekt, with two servers over one index, one after the
+// other.
 func (b *bench) measureZoekt(ctx context.Context) *figures {
 	f := &figures{}
 	var err error
@@ -25,7 +26,7 @@ func (b *bench) measureZoekt(ctx context.Context) *figures {
 	return f
 }
 
-// measureZoektOffline takes the steps that need no running server.
+// measureZoektOffline runs the steps that need no running server.
 func (b *bench) measureZoektOffline(ctx context.Context, f *figures) {
 	if b.takesStep(StepCore) {
 		f.core = measureStep(b, "zoekt's core of indexing", b.zoektLedger, "core/"+b.coreSet(), func() (coreFigure, error) { return b.coreZoekt(ctx) })
@@ -71,7 +72,8 @@ func (b *bench) askZoekt(ctx context.Context, f *figures, re2 bool) {
 	}
 }
 
-// zoektMemory reads the memory after a suite on this server, or takes the value from after the suite of an earlier run.
+// zoektMemory reads the memory after the suite on this server, or returns the value of an
+// earlier run.
 func (b *bench) zoektMemory(f *figures, server *lazyZoekt) {
 	var err error
 	f.memory, err = recallOrMeasure(b.zoektLedger, "memory/"+listKey(b.Queries), func() (memoryFigure, error) {
@@ -86,7 +88,7 @@ func (b *bench) zoektMemory(f *figures, server *lazyZoekt) {
 	}
 }
 
-// askCapped runs the suite once more with a cap per shard.
+// askCapped runs the suite again with a cap per shard.
 func (b *bench) askCapped(ctx context.Context, s *source, server *lazyZoekt) []timing {
 	if b.SkipCapped {
 		return nil

@@ -19,7 +19,7 @@ import (
 // Set is the set of the manifest whose first repository is measured.
 const Set = "history"
 
-// Sizes of the experiments, in branches.
+// These are the sizes of the experiments, in branches.
 const (
 	Sixty     = 60
 	Many      = 237
@@ -27,10 +27,10 @@ const (
 	clones    = 3
 )
 
-// DefaultRounds is how often each import is made.
+// DefaultRounds is the default number of imports of each kind.
 const DefaultRounds = 3
 
-// Options of Measure. Zoekt may be nil.
+// Options are the options of Measure. Zoekt may be nil.
 type Options struct {
 	Quarry   *engine.Quarry
 	Zoekt    *engine.Zoekt
@@ -38,11 +38,12 @@ type Options struct {
 	Manifest corpus.Manifest
 	// Work is created, and removed at the end.
 	Work string
-	// Rounds is how often each import is made. Default: DefaultRounds.
+	// Rounds is the number of imports of each kind. Default: DefaultRounds.
 	Rounds int
-	// Sixty, Many and Thousands are numbers of branches. Default: the constants.
+	// Sixty, Many and Thousands are the numbers of branches. Default: the constants.
 	Sixty, Many, Thousands int
-	// SettleTime is how long no merge may have happened for merges to have ended. Default: engine.SettleTime.
+	// SettleTime is the time without a merge after which merges count as ended. Default:
+	// engine.SettleTime.
 	SettleTime time.Duration
 	Log        func(format string, args ...any)
 }
@@ -61,28 +62,31 @@ func (o *Options) ensureDefaults() {
 	}
 }
 
-// An Import is one run of Quarry.
+// An Import holds the results of one run of Quarry.
 type Import struct {
 	Wall      time.Duration
 	PeakBytes int64
-	// Documents were written to segments, with TextBytes; Dropped of them were dropped by merges until these ended.
+	// Documents is the number of documents written to segments, and TextBytes their text.
+	// Dropped is the number of documents that merges dropped.
 	Documents, Dropped, TextBytes float64
-	// LogBytes were appended to the log; Rows are the bytes of keys and values of the projection of places, without those of segments.
+	// LogBytes is the size of the records appended to the log. RowBytes is the size of
+	// the keys and values in the projection of places, without those of segments.
 	LogBytes, RowBytes float64
 }
 
-// Figures are what was measured: the median run of each experiment, zero where there is none.
+// Figures holds the median run of each experiment. Missing values are zero.
 type Figures struct {
 	Zoekt                                time.Duration
 	Sixty, Many, Text, Clones, Thousands Import
-	// DistinctDocuments and DistinctBytes are those of the branches of Many.
+	// DistinctDocuments and DistinctBytes describe the distinct text of the branches of
+	// Many.
 	DistinctDocuments int
 	DistinctBytes     int64
 	Branches          struct{ Sixty, Many, Thousands int }
 	Repository        string
 }
 
-// ErrNoHistory says that the corpora have no history to make branches of.
+// ErrNoHistory means that the corpora contain no history from which to create branches.
 var ErrNoHistory = errors.New("the corpora have no history; build them with searchbench corpora")
 
 type measurement struct {
@@ -91,7 +95,7 @@ type measurement struct {
 	source  string
 }
 
-// Measure makes the repositories and imports them in turn.
+// Measure creates the repositories and imports them in turn.
 func Measure(ctx context.Context, o Options) (*Figures, error) {
 	o.ensureDefaults()
 	m := &measurement{Options: o}
@@ -115,7 +119,7 @@ func (m *measurement) repositoryDir(name string) string {
 	return filepath.Join(m.Work, "git", name+".git")
 }
 
-// prepare makes the repositories.
+// prepareRepositories creates the repositories.
 func (m *measurement) prepareRepositories(ctx context.Context) error {
 	for _, n := range []int{m.Sixty, m.Many, m.Thousands} {
 		if _, err := corpus.AddBranches(ctx, m.source, m.repositoryDir(strconv.Itoa(n)), n); err != nil {
@@ -132,13 +136,13 @@ func (m *measurement) prepareRepositories(ctx context.Context) error {
 	return nil
 }
 
-// cloneName names a repository with the distinct text.
+// cloneName returns the name of the i-th repository with the distinct text.
 func cloneName(i int) string { return fmt.Sprintf("text-%d", i) }
 
-// all selects every branch.
+// all is the flag that selects every branch.
 var all = []string{"--branch", "**"}
 
-// measure takes the experiments in turn.
+// measureImports runs the experiments in turn.
 func (m *measurement) measureImports(ctx context.Context) error {
 	sixty, many, thousands := strconv.Itoa(m.Sixty), strconv.Itoa(m.Many), strconv.Itoa(m.Thousands)
 	cloned := map[string]string{}
@@ -191,7 +195,8 @@ func (m *measurement) measureImports(ctx context.Context) error {
 	return nil
 }
 
-// median returns the run of median time with the highest peak of all, and what only the last run counted.
+// medianImport returns the run with the median time. It combines that run with the
+// highest peak of all runs and with the counts that only the last run has.
 func medianImport(runs []Import) Import {
 	last := runs[len(runs)-1]
 	sorted := slices.SortedFunc(slices.Values(runs), func(a, b Import) int { return int(a.Wall - b.Wall) })
@@ -211,7 +216,8 @@ func (m *measurement) importZoekt(ctx context.Context, repository string) (time.
 	return usage.Wall, err
 }
 
-// importQuarry imports repositories into an empty server. settle waits for its merges and counts what they dropped, and rows.
+// importQuarry imports repositories into an empty server. If settle is set, it waits for
+// the merges, and counts the dropped documents and the rows.
 func (m *measurement) importQuarry(ctx context.Context, repositories map[string]string, flags []string, settle bool) (run Import, err error) {
 	data := filepath.Join(m.Work, "data")
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
@@ -246,7 +252,8 @@ func (m *measurement) importQuarry(ctx context.Context, repositories map[string]
 	return run, err
 }
 
-// placesBytes returns the bytes of keys and values of the projection of places in a directory of projections that no process uses.
+// placesBytes returns the size of the keys and values in the projection of places. No
+// process may use the directory.
 func placesBytes(dir string) (bytes float64, err error) {
 	home, err := projections.OpenHome(dir)
 	if err != nil {

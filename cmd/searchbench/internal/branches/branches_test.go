@@ -19,7 +19,8 @@ func TestMeasureWantsAHistory(t *testing.T) {
 	}
 }
 
-// TestMedian takes the run of median time, the highest peak, and what the last run counted.
+// TestMedian checks that medianImport returns the run with the median time, the highest
+// peak, and the counts of the last run.
 func TestMedian(t *testing.T) {
 	got := medianImport([]Import{{Wall: 3, PeakBytes: 5}, {Wall: 1, PeakBytes: 9}, {Wall: 2, PeakBytes: 4, Dropped: 7, RowBytes: 8}})
 	if want := (Import{Wall: 2, PeakBytes: 9, Dropped: 7, RowBytes: 8}); got != want {
@@ -27,7 +28,8 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// TestRowsHoldTheGoals gives each goal a figure that reaches it and one that misses it.
+// TestRowsHoldTheGoals tests each goal with a figure that reaches it and one that misses
+// it.
 func TestRowsHoldTheGoals(t *testing.T) {
 	f := &Figures{Zoekt: 60 * time.Second, DistinctDocuments: 100}
 	f.Branches.Sixty, f.Branches.Many, f.Branches.Thousands = Sixty, Many, Thousands
@@ -50,7 +52,7 @@ func TestRowsHoldTheGoals(t *testing.T) {
 	}
 }
 
-// TestMeasureTheBuiltBinary takes all experiments, tiny, without zoekt.
+// TestMeasureTheBuiltBinary runs all experiments with tiny sizes, without zoekt.
 func TestMeasureTheBuiltBinary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the binary")
@@ -82,7 +84,8 @@ func TestMeasureTheBuiltBinary(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Branches lie at commits 3, 6, 9, 12 and at 4, 8, 12: so many texts of a.go, and one of all others.
+	// The branches are at commits 3, 6, 9, 12 and at 4, 8, 12. That many texts of a.go
+	// exist, and one text of each other file.
 	for name, run := range map[string]struct {
 		got  Import
 		want float64

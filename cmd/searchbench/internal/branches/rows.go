@@ -6,7 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// The goals.
+// These are the goals.
 const (
 	goalZoekt   = 6.0
 	goalText    = 1.2
@@ -22,7 +22,7 @@ func formatVerdict(reached bool) string {
 	return "missed"
 }
 
-// Rows hold what was measured against the goals. Figures that are missing make no row.
+// Rows compares the figures with the goals. It omits rows with missing figures.
 func (f *Figures) Rows() []report.Row {
 	var rows []report.Row
 	if f.Sixty.Wall > 0 {
@@ -65,7 +65,7 @@ func (f *Figures) Rows() []report.Row {
 	return rows
 }
 
-// Table says what each branch and document costs.
+// Table returns a table of the cost of each branch and document.
 func (f *Figures) Table() report.Table {
 	t := report.Table{
 		Title: "Many branches of one repository",

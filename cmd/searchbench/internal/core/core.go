@@ -17,7 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Figure is what feeding cost.
+// Figure holds the cost of feeding.
 type Figure struct {
 	TextBytes    int64         `json:"textBytes"`
 	SegmentBytes int64         `json:"segmentBytes"`
@@ -27,7 +27,7 @@ type Figure struct {
 	Wall         time.Duration `json:"wall"`
 }
 
-// MegabytesPerCPUSecond is the figure to compare; 0 for an empty one.
+// MegabytesPerCPUSecond returns the figure to compare, or 0 for an empty Figure.
 func (f Figure) MegabytesPerCPUSecond() float64 {
 	if f.CPU == 0 {
 		return 0
@@ -35,12 +35,13 @@ func (f Figure) MegabytesPerCPUSecond() float64 {
 	return float64(f.TextBytes) / 1e6 / f.CPU.Seconds()
 }
 
-// maxTextBytes bounds what is held in memory.
+// maxTextBytes bounds the text in memory.
 const maxTextBytes = 4 << 30
 
 var errTooMuch = fmt.Errorf("the trees hold more than %d bytes of text", int64(maxTextBytes))
 
-// Read makes the documents of all text files below the roots. A file that the indexer would skip is left out.
+// Read reads all text files below the roots as documents. It omits files that the indexer
+// would skip.
 func Read(ctx context.Context, roots ...string) ([]segment.Document, error) {
 	var documents []segment.Document
 	var total int64
@@ -66,7 +67,7 @@ func Read(ctx context.Context, roots ...string) ([]segment.Document, error) {
 				return errTooMuch
 			}
 			d := segment.Document{Text: r.Text, Symbols: r.Symbols, Flags: r.Flags &^ analyze.PlaceFlags, Key: code.DocumentKey{Language: r.Language}}
-			binary.BigEndian.PutUint64(d.Key.Blob[:], uint64(len(documents))) // equal files stay apart, as they do not in the indexer
+			binary.BigEndian.PutUint64(d.Key.Blob[:], uint64(len(documents))) // equal files stay separate, unlike in the indexer
 			documents = append(documents, d)
 			return nil
 		})
@@ -100,7 +101,8 @@ func Feed(documents []segment.Document, dir string) (Figure, error) {
 	return f, nil
 }
 
-// fillSegment adds documents until the segment is full and returns how many it took, at least one.
+// fillSegment adds documents until the segment is full. It returns how many it has added,
+// which is at least one.
 func fillSegment(builder *segment.Builder, documents []segment.Document) (int, error) {
 	for i := range documents {
 		err := builder.Add(documents[i])
@@ -114,7 +116,7 @@ func fillSegment(builder *segment.Builder, documents []segment.Document) (int, e
 	return len(documents), nil
 }
 
-// processorTime is that of all threads of this process.
+// processorTime returns the CPU time of all threads of this process.
 func processorTime() time.Duration {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

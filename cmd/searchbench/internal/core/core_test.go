@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// Text files are fed whole, with their symbols; binary ones are left out; equal files count twice.
+// TestFeedTakesEveryTextFile checks that text files are fed completely, with their
+// symbols, that binary files are omitted, and that equal files count twice.
 func TestFeedTakesEveryTextFile(t *testing.T) {
 	tree := t.TempDir()
 	text := "package a\n\nfunc Alpha() {}\n" + strings.Repeat("// some more text to read\n", 1000)

@@ -10,8 +10,9 @@ import (
 	"strings"
 )
 
-// BorrowRepository recreates the bare repository dir, with the objects of another one and new commits after that one's Branch. It returns the
-// commit it starts from and the new ones, in order. dir is removed first.
+// BorrowRepository recreates the bare repository dir, which shares the objects of bare
+// and adds new commits on top of its Branch. It returns the commit on which the new ones
+// are based, and the new ones, in order. It removes dir first.
 func BorrowRepository(ctx context.Context, dir, bare string, write func(c *Commits)) (before string, commits []string, err error) {
 	if before, err = resolveCommit(ctx, bare, "refs/heads/"+Branch); err != nil {
 		return "", nil, err
@@ -44,7 +45,8 @@ func BorrowRepository(ctx context.Context, dir, bare string, write func(c *Commi
 	return before, strings.Fields(string(out)), err
 }
 
-// Move makes Branch of a bare repository point to a commit that it has, as a push to the host does.
+// Move sets Branch of a bare repository to an existing commit, as a push to the host
+// does.
 func Move(dir, commit string) error {
 	ref := filepath.Join(dir, "refs", "heads", Branch)
 	if err := os.WriteFile(ref+".new", []byte(commit+"\n"), 0o644); err != nil {
@@ -53,7 +55,7 @@ func Move(dir, commit string) error {
 	return os.Rename(ref+".new", ref)
 }
 
-// ErrNoFiles says that a tree has too few files worth an edit.
+// ErrNoFiles means that a tree has too few suitable files to edit.
 var ErrNoFiles = errors.New("too few files to edit")
 
 // Source is a file to edit.
@@ -62,7 +64,8 @@ type Source struct {
 	Content []byte
 }
 
-// Sources returns n ordinary sources of a tree, spread over it: the work of a push that edits one is that of an ordinary file.
+// Sources returns n ordinary sources of a tree, spread over it, so that the work of a
+// push that edits one is typical.
 func Sources(tree string, n int) ([]Source, error) {
 	files, err := listFiles(tree)
 	if err != nil {

@@ -23,10 +23,10 @@ type Built struct {
 	Files     int      `json:"files"`
 	Bytes     int64    `json:"bytes"`
 	TextFiles int      `json:"textFiles"`
-	TextBytes int64    `json:"textBytes"` // files of at most MaxTextBytes without a NUL byte at their start
-	Served    []string `json:"served"`    // NAME@VERSION as really served
+	TextBytes int64    `json:"textBytes"` // size of files of at most MaxTextBytes without a NUL byte at their start
+	Served    []string `json:"served"`    // NAME@VERSION as actually served
 	Pushes    []Push   `json:"pushes,omitempty"`
-	Entry     string   `json:"entry"` // checksum of the list's entry it was built from
+	Entry     string   `json:"entry"` // checksum of its list entry
 }
 
 // Manifest is OUT/corpora.json.
@@ -45,17 +45,18 @@ func (m Manifest) Set(name string) []Built {
 	return set
 }
 
-// Options of Build.
+// Options are the options of Build.
 type Options struct {
-	// Out is the output directory; outside of any source tree.
+	// Out is the output directory. It must be outside of any source tree.
 	Out string
-	// Only limits the build to these names; empty means all.
+	// Only limits the build to these names. Empty means all.
 	Only []string
-	// MinFreeBytes must be free on Out's file system before each repository. Default 12 GiB.
+	// MinFreeBytes is the free space on Out's file system that is required before each
+	// repository. Default 12 GiB.
 	MinFreeBytes uint64
 	// Timeout bounds one repository. Default 40 minutes.
 	Timeout time.Duration
-	// Progress gets one line per step. Default: nothing.
+	// Progress receives one line per step. Default: nothing.
 	Progress func(format string, args ...any)
 }
 
@@ -74,7 +75,8 @@ func (o *Options) ensureDefaults() {
 // ErrDiskSpace is returned when the file system has less free space than Options.MinFreeBytes.
 var ErrDiskSpace = errors.New("not enough free disk space for the corpora")
 
-// Build makes every repository of list that is not there yet. One that fails is reported and the others are still built; the error joins all.
+// Build creates every repository of list that does not exist yet. If one fails, the
+// others are still built; the error joins all failures.
 func Build(ctx context.Context, list List, opts Options) (Manifest, error) {
 	opts.ensureDefaults()
 	previous, err := ReadManifest(opts.Out)
@@ -110,7 +112,7 @@ type builder struct {
 	previous Manifest
 }
 
-// ensureRepository returns nil when Only leaves it out and it was never built.
+// ensureRepository returns nil if Only excludes the repository and it was never built.
 func (b *builder) ensureRepository(ctx context.Context, r Repository, label string) (*Built, error) {
 	entry, err := entryChecksum(r)
 	if err != nil {
@@ -180,7 +182,8 @@ func (b *builder) buildRepository(ctx context.Context, r Repository) (Built, err
 	return built, err
 }
 
-// fetchPackages lays several packages into folders named after them, one package into the root of the tree.
+// fetchPackages puts several packages into folders named after them, or a single package
+// into the root of the tree.
 func (b *builder) fetchPackages(ctx context.Context, r Repository, tree string) ([]string, error) {
 	cache := filepath.Join(b.Out, "cache")
 	fetch := fetchers[r.From]
@@ -214,7 +217,7 @@ func (b *builder) fetchPackages(ctx context.Context, r Repository, tree string) 
 	return served, nil
 }
 
-// importTree commits files to a new bare repository and counts them into built.
+// importTree commits files to a new bare repository and adds their counts to built.
 func importTree(ctx context.Context, bare, tree string, files []file, built *Built) error {
 	if len(files) == 0 {
 		return errors.New("the packages hold no file")
@@ -243,7 +246,7 @@ func importTree(ctx context.Context, bare, tree string, files []file, built *Bui
 	})
 }
 
-// replaceDirectory moves a finished folder to its place.
+// replaceDirectory moves a finished folder to its final path.
 func replaceDirectory(from, to string) error {
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
@@ -286,7 +289,8 @@ func (b *builder) checkDisk() error {
 	return nil
 }
 
-// saveManifest writes what is built so far, and keeps what an earlier run built of the entries that this run has not come to yet.
+// saveManifest writes the manifest of everything built so far. It keeps the entries of an
+// earlier run that this run has not reached yet.
 func (b *builder) saveManifest(list List, manifest Manifest) error {
 	done := make(map[string]bool, len(manifest.Repositories))
 	merged := manifest

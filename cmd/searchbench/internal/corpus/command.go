@@ -11,25 +11,27 @@ import (
 	"time"
 )
 
-// command is one run of a package manager or of git: bounded in time and, for what it prints, in size.
+// command is one run of a package manager or of git, bounded in time and in the size of
+// its output.
 type command struct {
 	dir     string
-	env     []string // added to the environment of this process
+	env     []string // added to this process's environment
 	timeout time.Duration
-	input   []byte // on standard input
+	input   []byte // standard input
 	args    []string
 }
 
 const (
 	// defaultCommandTimeout bounds one download or one git command.
 	defaultCommandTimeout = 10 * time.Minute
-	// maxCommandOutput bounds what is kept of each output stream of a command.
+	// maxCommandOutput bounds the kept output of each stream of a command.
 	maxCommandOutput = 16 << 20
-	// killGrace is how long a command may take to end after its context did.
+	// killGrace bounds how long a command may take to end after its context has ended.
 	killGrace = 5 * time.Second
 )
 
-// captureOutput runs the command in its own process group and returns what it printed on standard output.
+// captureOutput runs the command in its own process group and returns its standard
+// output.
 func (c command) captureOutput(ctx context.Context) ([]byte, error) {
 	timeout := c.timeout
 	if timeout == 0 {
@@ -56,7 +58,8 @@ func (c command) run(ctx context.Context) error {
 	return err
 }
 
-// limitedBuffer keeps the first maxCommandOutput bytes and swallows the rest, so that a chatty command neither fails nor fills memory.
+// limitedBuffer keeps the first maxCommandOutput bytes and discards the rest, so that a
+// command with much output neither fails nor fills memory.
 type limitedBuffer struct{ bytes.Buffer }
 
 func (b *limitedBuffer) Write(p []byte) (int, error) {
@@ -66,7 +69,7 @@ func (b *limitedBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastLines is the part of a command's output worth showing in an error.
+// lastLines returns the last n lines of a command's output, for error messages.
 func lastLines(s string, n int) string {
 	lines := strings.Split(strings.TrimSpace(s), "\n")
 	return strings.Join(lines[max(0, len(lines)-n):], " | ")

@@ -40,7 +40,8 @@ func TestSplitPackage(t *testing.T) {
 	}
 }
 
-// A tree is imported twice, in two places: same commit, same content as the files, whatever their names and attributes.
+// TestImportTreeIsReproducible imports a tree twice, in two places. Both imports have the
+// same commit and the content of the files, whatever their names and attributes.
 func TestImportTreeIsReproducible(t *testing.T) {
 	ctx := context.Background()
 	tree := filepath.Join(t.TempDir(), "tree")
@@ -123,7 +124,8 @@ func TestPreparePushes(t *testing.T) {
 	}
 }
 
-// A build is repeated: the second one finds everything there; an entry that changed is rebuilt.
+// TestBuildResumes repeats a build. The second build finds everything in place, and a
+// changed entry is rebuilt.
 func TestBuildResumes(t *testing.T) {
 	out := t.TempDir()
 	served := 0

@@ -9,9 +9,11 @@ import (
 	"strings"
 )
 
-// fetchDebianBinary unpacks a package that ships its sources as a tarball under /usr/src, as linux-source does.
+// fetchDebianBinary unpacks a package that ships its sources as a tarball under /usr/src,
+// as linux-source does.
 //
-// Debian's archive keeps only the newest version of a release: when the pinned one is gone the current one is taken, and the Manifest says which.
+// Debian's archive keeps only the newest version of a release. If the pinned version is
+// gone, the current one is used, and the Manifest records it.
 func fetchDebianBinary(ctx context.Context, name, version, cache, dest string) (string, error) {
 	archive, err := downloadOnce(cache, name+"_*.deb", func(dir string) error {
 		pinned := command{dir: dir, args: []string{"apt-get", "-o", "APT::Sandbox::User=root", "download", name + "=" + version}}
@@ -38,7 +40,7 @@ func fetchDebianBinary(ctx context.Context, name, version, cache, dest string) (
 	return debianVersion(archive), unpackTar(ctx, tarballs[0], dest)
 }
 
-// debianVersion reads the version out of NAME_VERSION_ARCH.deb.
+// debianVersion parses the version in NAME_VERSION_ARCH.deb.
 func debianVersion(path string) string {
 	parts := strings.Split(strings.TrimSuffix(filepath.Base(path), ".deb"), "_")
 	if len(parts) < 2 {
@@ -47,7 +49,8 @@ func debianVersion(path string) string {
 	return strings.ReplaceAll(parts[1], "%3a", ":")
 }
 
-// fetchDebianSource downloads a source package and unpacks it without Debian's patches. The same note on versions holds.
+// fetchDebianSource downloads a source package and unpacks it without Debian's patches.
+// Versions are handled as in fetchDebianBinary.
 func fetchDebianSource(ctx context.Context, name, version, cache, dest string) (string, error) {
 	description, err := downloadSource(ctx, name, version, cache)
 	if err != nil {
@@ -55,7 +58,7 @@ func fetchDebianSource(ctx context.Context, name, version, cache, dest string) (
 	}
 	err = command{dir: cache, args: []string{"dpkg-source", "--no-check", "--skip-patches", "-x", description, dest}}.run(ctx)
 	served := debianVersion(strings.TrimSuffix(description, ".dsc"))
-	if _, withoutEpoch, ok := strings.Cut(version, ":"); ok && served == withoutEpoch { // names of files leave the epoch out
+	if _, withoutEpoch, ok := strings.Cut(version, ":"); ok && served == withoutEpoch { // file names omit the epoch
 		served = version
 	}
 	return served, err
@@ -84,8 +87,9 @@ func downloadSource(ctx context.Context, name, version, cache string) (string, e
 	return found[0], nil
 }
 
-// sourceApt returns an apt-get command that knows the source packages of the archives this machine is set up with, without touching the
-// machine's own lists: most images are set up for binary packages alone.
+// sourceApt returns an apt-get command that knows the source packages of the archives
+// configured on this machine, without changing the machine's lists: most images are
+// configured only for binary packages.
 func sourceApt(ctx context.Context, state string) ([]string, error) {
 	parts, lists := filepath.Join(state, "parts"), filepath.Join(state, "lists")
 	apt := []string{
@@ -115,7 +119,8 @@ var (
 	deb822Types = regexp.MustCompile(`(?m)^Types:.*$`)
 )
 
-// writeSourceParts copies the machine's own list of archives, asking for sources instead of binaries.
+// writeSourceParts copies the machine's list of archives and requests sources instead of
+// binaries.
 func writeSourceParts(parts string) error {
 	files, err := filepath.Glob("/etc/apt/sources.list.d/*")
 	if err != nil {

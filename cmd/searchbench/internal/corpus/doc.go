@@ -1,13 +1,16 @@
-// Package corpus builds the source trees that Quarry is measured on, from package registries, by name and pinned version.
+// Package corpus builds the source trees on which Quarry is measured, from package
+// registries, by name and pinned version.
 //
-// It answers: which text was a figure taken on, and how does someone else get the same text?
+// It answers: on which text was a figure measured, and how does someone else get the same
+// text?
 //
-// A List (corpora.json) names repositories; Build makes each of them once under an output directory:
+// A List (corpora.json) names repositories; Build creates each of them once under an
+// output directory:
 //
 //	OUT/git/NAME.git        bare repository: one commit on refs/heads/main, fixed author and date, HEAD → main
 //	OUT/tree/NAME/          the same files, checked out, for ripgrep
-//	OUT/pushes/NAME.git     further one-file commits on refs/heads/push-01 … push-20, each on top of the one before (borrows objects from OUT/git)
-//	OUT/corpora.json        what was built: Manifest, with files, bytes, bytes of text, commits
+//	OUT/pushes/NAME.git     more one-file commits on refs/heads/push-01 … push-20, each on top of the previous one (borrows objects from OUT/git)
+//	OUT/corpora.json        the Manifest of what was built, with files, bytes, bytes of text, commits
 //	OUT/cache/              downloads, kept for the next run
 //
 // Invariants
@@ -17,6 +20,6 @@
 //  3. A repository appears under OUT/git only when it is complete (renamed into place), so an interrupted build is resumed by running it again.
 //  4. Files, bytes, time and free disk are bounded by Limits.
 //
-// Build is not safe for two processes on one output directory. The package starts processes and ends them with its context; it must not
-// know anything of search engines.
+// Two processes must not run Build on one output directory. The package starts processes
+// and ends them with its context; it must not know anything about search engines.
 package corpus

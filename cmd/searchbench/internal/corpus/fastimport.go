@@ -15,23 +15,24 @@ import (
 )
 
 const (
-	// Branch is the branch of every repository built here.
+	// Branch is the branch of every repository that this package builds.
 	Branch = "main"
-	// author and firstDate make commits reproducible; date is seconds since 1970, UTC.
+	// author and firstDate make commits reproducible. Dates are in seconds since 1970,
+	// UTC.
 	author    = "Quarry corpora <corpora@example.invalid>"
 	firstDate = 1_700_000_000
 	// importTimeout bounds one fast-import; Linux takes one to two minutes on a slow machine.
 	importTimeout = 30 * time.Minute
 )
 
-// gitEnv keeps the user's and the machine's git settings out of what is built.
+// gitEnv isolates the build from the git settings of the user and the machine.
 var gitEnv = []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_TERMINAL_PROMPT=0", "GIT_NO_REPLACE_OBJECTS=1"}
 
 func gitCommand(dir string, args ...string) command {
 	return command{dir: dir, env: gitEnv, args: append([]string{"git"}, args...)}
 }
 
-// initBare makes an empty bare repository whose HEAD is Branch.
+// initBare creates an empty bare repository whose HEAD is Branch.
 func initBare(ctx context.Context, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -39,7 +40,7 @@ func initBare(ctx context.Context, dir string) error {
 	return gitCommand("", "init", "--quiet", "--bare", "--initial-branch="+Branch, dir).run(ctx)
 }
 
-// fastImport feeds what write writes to git fast-import in repository dir.
+// fastImport passes the output of write to git fast-import in repository dir.
 func fastImport(ctx context.Context, dir string, write func(w *bufio.Writer) error) error {
 	ctx, cancel := context.WithTimeout(ctx, importTimeout)
 	defer cancel()
@@ -80,7 +81,7 @@ func writeStream(stdin io.WriteCloser, write func(w *bufio.Writer) error) error 
 	return err
 }
 
-// commitHeader opens a commit on ref. sequence orders dates.
+// commitHeader begins a commit on ref. sequence determines its date.
 func commitHeader(w *bufio.Writer, ref, message string, sequence int) {
 	fmt.Fprintf(w, "commit %s\ncommitter %s %d +0000\ndata %d\n%s\n", ref, author, firstDate+sequence, len(message), message)
 }
@@ -94,7 +95,8 @@ func writeFileChange(w *bufio.Writer, mode, path string, content []byte) error {
 	return w.WriteByte('\n')
 }
 
-// quotePath quotes as fast-import reads it: backslash escapes, octal for control characters, everything else as it is.
+// quotePath quotes a path for fast-import: backslash escapes, octal for control
+// characters, everything else unchanged.
 func quotePath(path string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -119,5 +121,5 @@ func resolveCommit(ctx context.Context, dir, ref string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// pushBranch names the branch of the n-th prepared commit, counted from 1.
+// pushBranch returns the branch name of the n-th prepared commit, counted from 1.
 func pushBranch(n int) string { return "push-" + fmt.Sprintf("%02d", n) }

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// fetcher puts the files of one package (name and version; both empty for FromGoRoot) into dest, which does not exist yet. cache is a separate
-// folder that survives between runs. It returns the version that was really served.
+// fetcher writes the files of one package to dest, which does not exist yet. name and
+// version are both empty for FromGoRoot. cache is a separate folder that is kept between
+// runs. fetcher returns the version that was actually served.
 type fetcher func(ctx context.Context, name, version, cache, dest string) (string, error)
 
 var fetchers = map[Origin]fetcher{
@@ -36,7 +37,8 @@ func fetchGoRoot(ctx context.Context, _, _, _, dest string) (string, error) {
 	return lines[1], copyTree(filepath.Join(lines[0], "src"), dest)
 }
 
-// fetchGoModule runs outside of any module: go mod download takes MODULE@VERSION anywhere.
+// fetchGoModule runs outside of any module, because go mod download accepts
+// MODULE@VERSION anywhere.
 func fetchGoModule(ctx context.Context, name, version, cache, dest string) (string, error) {
 	out, err := command{
 		dir: cache, env: []string{"GOFLAGS=-mod=mod", "GOWORK=off"},
@@ -65,8 +67,10 @@ func fetchNPM(ctx context.Context, name, version, cache, dest string) (string, e
 	return version, unpackTar(ctx, archive, dest)
 }
 
-// fetchPyPI requests the source distribution. pip prepares the package's metadata before it keeps the file, which for packages with a native build
-// needs a compiler: the list names packages that do without. Only NAME is requested without wheels: its build tools may be wheels.
+// fetchPyPI downloads the source distribution. pip prepares the package's metadata before
+// it keeps the file, which needs a compiler for packages with a native build, so the list
+// contains only packages without one. Only NAME is requested without wheels: its build
+// tools may be wheels.
 func fetchPyPI(ctx context.Context, name, version, cache, dest string) (string, error) {
 	archive, err := downloadOnce(cache, "*.tar.gz", func(dir string) error {
 		return command{dir: dir, args: []string{
@@ -79,7 +83,8 @@ func fetchPyPI(ctx context.Context, name, version, cache, dest string) (string, 
 	return version, unpackTar(ctx, archive, dest)
 }
 
-// fetchCrate makes a scratch package with one exact dependency and uses cargo to find where it was unpacked.
+// fetchCrate creates a scratch package with one exact dependency and uses cargo to find
+// where it was unpacked.
 func fetchCrate(ctx context.Context, name, version, cache, dest string) (string, error) {
 	manifest := fmt.Sprintf("[package]\nname = \"scratch\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[dependencies]\nwanted = { package = %q, version = \"=%s\" }\n", name, version)
 	if err := os.MkdirAll(filepath.Join(cache, "src"), 0o755); err != nil {
@@ -124,7 +129,8 @@ func fetchMaven(ctx context.Context, name, version, cache, dest string) (string,
 	return version, unpackZip(archive, dest)
 }
 
-// downloadOnce runs download in a fresh folder and moves the one file that matches pattern into cache; a file that is there already is taken.
+// downloadOnce runs download in a fresh folder and moves the one file that matches
+// pattern to cache. If such a file already exists there, it is used.
 func downloadOnce(cache, pattern string, download func(dir string) error) (string, error) {
 	if found, err := filepath.Glob(filepath.Join(cache, pattern)); err == nil && len(found) == 1 {
 		return found[0], nil

@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// Limits of one repository. They are far above the listed ones and stop a package that is not what it was.
+// These are the limits of one repository. They are far above the listed sizes and stop a
+// package that has changed.
 const (
 	maxFiles      = 400_000
 	maxTreeBytes  = 6 << 30
@@ -21,20 +22,23 @@ const (
 	maxPathLength = 1024
 )
 
-// MaxTextBytes is the size up to which search engines index a file by default; larger files are not counted as text.
+// MaxTextBytes is the size up to which search engines index a file by default. Larger
+// files do not count as text.
 const MaxTextBytes = 2 << 20
 
-// binaryProbe is how much of a file is looked at for a NUL byte, the sign of a binary file (as git does).
+// binaryProbe is the number of bytes of a file that are searched for a NUL byte, which
+// marks a binary file (as in git).
 const binaryProbe = 8000
 
 // file is one regular file or symbolic link of a tree.
 type file struct {
-	path string // slash separated, relative
+	path string // relative, with slashes
 	size int64
-	mode string // git's: 100644, 100755, 120000
+	mode string // git's mode: 100644, 100755, 120000
 }
 
-// listFiles walks root in path order. Version control folders of the packages are left out: a repository cannot hold them.
+// listFiles walks root in path order. It omits version control folders of the packages,
+// because a repository cannot contain them.
 func listFiles(root string) ([]file, error) {
 	var files []file
 	var total int64
@@ -66,7 +70,8 @@ func listFiles(root string) ([]file, error) {
 	return files, err
 }
 
-// describeFile says what git records of a file; ok is false for what git cannot hold (sockets, devices) and for what the bounds leave out.
+// describeFile returns what git records of a file. ok is false for files that git cannot
+// store (sockets, devices) and for files beyond the limits.
 func describeFile(root, path string, entry fs.DirEntry) (f file, ok bool, err error) {
 	info, err := entry.Info()
 	if err != nil {
@@ -98,12 +103,13 @@ func (f file) readContent(root string) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// isText says whether search engines are expected to index content.
+// isText reports whether search engines are expected to index content.
 func (f file) isText(content []byte) bool {
 	return f.mode != "120000" && len(content) <= MaxTextBytes && bytes.IndexByte(content[:min(len(content), binaryProbe)], 0) < 0
 }
 
-// copyTree copies regular files and links; package caches are read-only, so modes are made writable.
+// copyTree copies regular files and links. It makes them writable, because package caches
+// are read-only.
 func copyTree(source, dest string) error {
 	return filepath.WalkDir(source, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -158,7 +164,7 @@ func writeFile(target string, r io.Reader, perm fs.FileMode) error {
 	return err
 }
 
-// unpackTar unpacks an archive of any compression without its single top folder.
+// unpackTar unpacks an archive with any compression, without its single top folder.
 func unpackTar(ctx context.Context, archive, dest string) error {
 	if err := os.MkdirAll(dest, 0o755); err != nil {
 		return err
@@ -168,7 +174,7 @@ func unpackTar(ctx context.Context, archive, dest string) error {
 	}}.run(ctx)
 }
 
-// unpackZip unpacks a jar. Entries that would leave dest are refused.
+// unpackZip unpacks a jar. It rejects entries that would leave dest.
 func unpackZip(archive, dest string) error {
 	r, err := zip.OpenReader(archive)
 	if err != nil {
@@ -199,7 +205,7 @@ func unzipEntry(entry *zip.File, target string) error {
 	}
 	defer in.Close()
 	err = writeFile(target, in, 0o644)
-	if os.IsExist(err) { // some jars list an entry twice; the first one counts, as for the class loader
+	if os.IsExist(err) { // some jars list an entry twice; as in the class loader, the first one counts
 		return nil
 	}
 	return err

@@ -17,8 +17,9 @@ import (
 // MaxSteps bounds Repository.Steps.
 const MaxSteps = 1000
 
-// buildHistory makes a repository whose commits lead from each of the listed versions of a package to the next, in Repository.Steps commits of
-// some files each. It has no tree to check out: its text is that of the last version.
+// buildHistory creates a repository whose commits lead from each of the listed versions
+// of a package to the next, in Repository.Steps commits of several files each. It has no
+// checked-out tree; its text is that of the last version.
 func (b *builder) buildHistory(ctx context.Context, r Repository, scratch string) (Built, error) {
 	built := Built{Name: r.Name, Set: r.Set}
 	bare, trees := filepath.Join(scratch, "git"), filepath.Join(scratch, "versions")
@@ -55,7 +56,8 @@ func (b *builder) buildHistory(ctx context.Context, r Repository, scratch string
 	if err != nil {
 		return built, err
 	}
-	// fast-import finds no differences between the versions of a file; a repository that is pushed to has them.
+	// fast-import stores versions of a file without deltas; a repository that receives
+	// pushes has deltas.
 	err = command{dir: bare, env: gitEnv, timeout: importTimeout, args: []string{"git", "repack", "-a", "-d", "-f", "--quiet"}}.run(ctx)
 	if err != nil {
 		return built, err
@@ -66,7 +68,7 @@ func (b *builder) buildHistory(ctx context.Context, r Repository, scratch string
 	return built, replaceDirectory(bare, GitPath(b.Out, r.Name))
 }
 
-// version is a file as the last commit has it.
+// version is a file in the last commit.
 type version struct {
 	mode string
 	hash [sha256.Size]byte
@@ -80,13 +82,14 @@ type history struct {
 	sequence int
 }
 
-// change is what a commit does to one path; no mode deletes it.
+// change is the change of a commit to one path. An empty mode deletes the path.
 type change struct {
 	path, mode string
 	content    []byte
 }
 
-// commitVersion leads from the version before to that in a tree. The first version is one commit.
+// commitVersion adds the commits that lead from the previous version to the version in
+// tree. The first version is one commit.
 func (h *history) commitVersion(tree, name string, steps int) error {
 	changes, err := h.changes(tree)
 	if err != nil {
@@ -115,7 +118,8 @@ func (h *history) commitVersion(tree, name string, steps int) error {
 	return nil
 }
 
-// changes returns what differs between a tree and the last commit, ordered by path, and takes it over.
+// changes returns the differences between a tree and the last commit, ordered by path,
+// and records the tree as the new state.
 func (h *history) changes(tree string) ([]change, error) {
 	files, err := listFiles(tree)
 	if err != nil {
@@ -149,7 +153,8 @@ func (h *history) changes(tree string) ([]change, error) {
 	return changes, nil
 }
 
-// count returns the files of the last commit and their size, and those of text.
+// count returns the number and size of the files in the last commit, and of its text
+// files.
 func (h *history) count() (files int, size int64, textFiles int, textSize int64) {
 	for _, v := range h.now {
 		files, size = files+1, size+v.size
@@ -160,9 +165,10 @@ func (h *history) count() (files int, size int64, textFiles int, textSize int64)
 	return files, size, textFiles, textSize
 }
 
-// AddBranches makes the bare repository dir with the objects of another one, which it shares or links to, and n branches at commits of the
-// first-parent history of its Branch, spread evenly; the last is at Branch itself. Half of the names have a slash. It returns the commits. dir is
-// removed first.
+// AddBranches creates the bare repository dir, which shares or links the objects of bare,
+// with n branches at commits of the first-parent history of its Branch. The commits are
+// spread evenly; the last one is that of Branch. Half of the names contain a slash.
+// AddBranches returns the commits. It removes dir first.
 func AddBranches(ctx context.Context, bare, dir string, n int) ([]string, error) {
 	all, err := gitCommand(bare, "rev-list", "--reverse", "--first-parent", "--end-of-options", "refs/heads/"+Branch).captureOutput(ctx)
 	if err != nil {
@@ -203,14 +209,16 @@ func AddBranches(ctx context.Context, bare, dir string, n int) ([]string, error)
 	return chosen, os.WriteFile(filepath.Join(dir, "packed-refs"), packed.Bytes(), 0o644)
 }
 
-// Text is what CollectText found.
+// Text describes the distinct text that CollectText found.
 type Text struct {
 	Files int
 	Bytes int64
 }
 
-// CollectText makes the bare repository dir with one commit on Branch that has every distinct file of the branches of another one, of which it has
-// the objects. Versions of a file follow each other: each is in folders with the path of the file and a number. dir is removed first.
+// CollectText creates the bare repository dir, which shares the objects of bare. Its
+// single commit on Branch contains every distinct file of all branches of bare. Versions
+// of a file follow each other: each is in folders with the path of the file and a number.
+// CollectText removes dir first.
 func CollectText(ctx context.Context, bare, dir string) (Text, error) {
 	var text Text
 	trees, err := gitCommand(bare, "for-each-ref", "--format=%(objectname)^{tree}", "refs/heads").captureOutput(ctx)
@@ -250,7 +258,8 @@ func CollectText(ctx context.Context, bare, dir string) (Text, error) {
 	return text, command{dir: dir, env: gitEnv, input: branches, args: []string{"git", "update-ref", "--stdin"}}.run(ctx)
 }
 
-// add writes the files of a tree, as git ls-tree -l -z lists them, that were not seen before.
+// add writes the files of a tree that were not seen before. listed is the output of git
+// ls-tree -l -z.
 func (t *Text) add(w *bufio.Writer, listed []byte, number int, seen map[string]bool) error {
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(listed), "\x00"), "\x00") {
 		entry, path, ok := strings.Cut(line, "\t")

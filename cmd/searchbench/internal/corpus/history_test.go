@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestHistoryOfVersions makes the history of three versions, branches on it, and the
+// TestHistoryOfVersions creates the history of three versions, branches on it, and the
 // repository of its distinct text.
 func TestHistoryOfVersions(t *testing.T) {
 	ctx, out := context.Background(), t.TempDir()

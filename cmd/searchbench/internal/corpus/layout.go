@@ -7,18 +7,19 @@ import (
 	"path/filepath"
 )
 
-// GitPath is the bare repository of name under the output directory.
+// GitPath returns the path of the bare repository name in the output directory.
 func GitPath(out, name string) string { return filepath.Join(out, "git", name+".git") }
 
-// TreePath is the checkout of name.
+// TreePath returns the path of the checkout of name.
 func TreePath(out, name string) string { return filepath.Join(out, "tree", name) }
 
-// PushPath is the repository that holds name's prepared commits.
+// PushPath returns the path of the repository with name's prepared commits.
 func PushPath(out, name string) string { return filepath.Join(out, "pushes", name+".git") }
 
 func manifestPath(out string) string { return filepath.Join(out, "corpora.json") }
 
-// ReadManifest says what an earlier Build left in out. The error wraps os.ErrNotExist when there was none.
+// ReadManifest returns the manifest that an earlier Build left in out. The error wraps
+// os.ErrNotExist if there is none.
 func ReadManifest(out string) (Manifest, error) {
 	data, err := os.ReadFile(manifestPath(out))
 	if err != nil {

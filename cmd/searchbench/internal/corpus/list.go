@@ -9,10 +9,11 @@ import (
 	"strings"
 )
 
-// Origin says which package manager brings a repository's files.
+// Origin is the package manager from which a repository's files come.
 type Origin string
 
-// The origins of a repository. Packages are written NAME@VERSION, as the package manager spells them.
+// These are the origins of a repository. Packages are written NAME@VERSION, as the
+// package manager spells them.
 const (
 	FromGoRoot       Origin = "goroot"        // the standard library of the go command in use; no packages
 	FromGoModule     Origin = "go"            // go mod download
@@ -26,18 +27,20 @@ const (
 
 // Repository is one entry of a List.
 type Repository struct {
-	// Name is the folder, and the name under which queries know it.
+	// Name is the name of the folder, and of the repository in queries.
 	Name string `json:"name"`
 	// Set groups repositories that are imported and reported together: linux, go, mixed, history.
 	Set string `json:"set"`
 	// From is the package manager.
 	From Origin `json:"from"`
-	// Packages are NAME@VERSION; several are laid side by side in folders of their own.
+	// Packages are of the form NAME@VERSION. Several packages are put into separate
+	// folders.
 	Packages []string `json:"packages,omitempty"`
-	// Pushes is the number of one-file commits to prepare on the side; at most MaxPushes.
+	// Pushes is the number of one-file commits to prepare, at most MaxPushes.
 	Pushes int `json:"pushes,omitempty"`
-	// Steps, if it is not 0, says that the packages are versions of one, the oldest first, and become the history of the repository, with that many
-	// commits from each to the next; at most MaxSteps.
+	// Steps, if not 0, means that the packages are versions of one package, oldest first.
+	// They become the history of the repository, with this number of commits from each
+	// version to the next, at most MaxSteps.
 	Steps int `json:"steps,omitempty"`
 }
 
@@ -50,7 +53,8 @@ type List struct {
 // MaxPushes bounds Repository.Pushes: names are push-01 … push-99.
 const MaxPushes = 99
 
-// ErrInvalidList is returned for a list that names a repository twice, an unknown origin or a package without a version.
+// ErrInvalidList is returned for a list that names a repository twice, or contains an
+// unknown origin or a package without a version.
 var ErrInvalidList = errors.New("invalid corpora list")
 
 var (
@@ -110,7 +114,7 @@ func (r Repository) validate() error {
 	return nil
 }
 
-// splitPackage cuts NAME@VERSION at its last @ (npm scopes begin with one).
+// splitPackage splits NAME@VERSION at its last @, because npm scopes begin with one.
 func splitPackage(p string) (name, version string) {
 	i := strings.LastIndexByte(p, '@')
 	return p[:i], p[i+1:]

@@ -8,22 +8,23 @@ import (
 	"path/filepath"
 )
 
-// Push is one prepared commit: it appends a line with a word that occurs nowhere else to one file.
+// Push is one prepared commit. It appends a line with a unique word to one file.
 type Push struct {
 	Branch string `json:"branch"` // in OUT/pushes/NAME.git
 	Commit string `json:"commit"`
-	Before string `json:"before"` // its parent; Branch of OUT/git/NAME.git for the first
+	Before string `json:"before"` // its parent; for the first, Branch of OUT/git/NAME.git
 	Path   string `json:"path"`
 	Word   string `json:"word"`
 }
 
-// Files worth an edit: ordinary sources, so that the work of a push is that of an ordinary file.
+// Edited files have ordinary sizes, so that the work of a push is typical.
 const (
 	minEditedBytes = 4 << 10
 	maxEditedBytes = 128 << 10
 )
 
-// preparePushes writes n commits into a repository next to bare that borrows bare's objects.
+// preparePushes writes n commits to the repository side, which borrows the objects of
+// bare.
 func preparePushes(ctx context.Context, bare, side, tree, name string, files []file, n int) ([]Push, error) {
 	before, err := resolveCommit(ctx, bare, "refs/heads/"+Branch)
 	if err != nil {
@@ -63,7 +64,7 @@ func preparePushes(ctx context.Context, bare, side, tree, name string, files []f
 	return pushes, nil
 }
 
-// chooseEdited spreads n edits over the tree.
+// chooseEdited returns n files spread over the tree.
 func chooseEdited(files []file, n int) []file {
 	var candidates []file
 	for _, f := range files {

@@ -9,15 +9,17 @@ import (
 	"strings"
 )
 
-// Commits writes the commits of a repository that is made from nothing, on Branch. The first error stays; Write returns it.
+// Commits writes the commits of a new repository on Branch. It keeps the first error,
+// which WriteRepository returns.
 type Commits struct {
 	w        *bufio.Writer
-	from     string // what the first commit follows; empty for nothing
+	from     string // parent of the first commit; empty for none
 	sequence int
 	err      error
 }
 
-// Begin opens the next commit; the files written until the next Begin are its changes.
+// Begin begins the next commit. The files that are written until the next Begin are its
+// changes.
 func (c *Commits) Begin(message string) {
 	c.sequence++
 	if c.err == nil {
@@ -29,14 +31,15 @@ func (c *Commits) Begin(message string) {
 	}
 }
 
-// File writes one ordinary file of the commit that was begun.
+// File writes one ordinary file of the current commit.
 func (c *Commits) File(path string, content []byte) {
 	if c.err == nil {
 		c.err = writeFileChange(c.w, "100644", path, content)
 	}
 }
 
-// WriteRepository recreates the bare repository dir, with what write writes, and hardly compresses it: it is read once. dir is removed first.
+// WriteRepository recreates the bare repository dir with the commits of write. It barely
+// compresses the repository, because it is read only once. It removes dir first.
 func WriteRepository(ctx context.Context, dir string, write func(c *Commits)) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -65,10 +68,11 @@ func WriteRepository(ctx context.Context, dir string, write func(c *Commits)) er
 	})
 }
 
-// LastRef keeps the last commit that WriteRepository made, for those who move Branch afterwards.
+// LastRef points to the last commit that WriteRepository wrote, for callers that move
+// Branch afterwards.
 const LastRef = "refs/made/last"
 
-// History returns the commits of a ref in the repository dir, the oldest first.
+// History returns the commits of a ref in the repository dir, oldest first.
 func History(ctx context.Context, dir, ref string) ([]string, error) {
 	out, err := gitCommand(dir, "rev-list", "--reverse", "--end-of-options", ref).captureOutput(ctx)
 	if err != nil {

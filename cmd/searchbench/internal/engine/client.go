@@ -12,32 +12,34 @@ import (
 	"time"
 )
 
-// Answer is one program's reply to one query.
+// Answer is the response of a program to one query.
 type Answer struct {
 	Elapsed time.Duration
 	Matches int
 	Files   int
-	// FilesRead counts the files whose text was looked at, as the program says.
+	// FilesRead is the number of files whose text was read, as the program reports it.
 	FilesRead int
-	// Incomplete is why the answer does not hold every match; empty if it does, or if the program does not say.
+	// Incomplete is the reason why the answer lacks matches. It is empty if the answer is
+	// complete, or if the program does not report it.
 	Incomplete string
-	// List is a hash of the places that were returned, in their order; zero unless it was requested.
+	// List is a hash of the returned places, in order. It is zero unless it was
+	// requested.
 	List uint64
 }
 
-// Searcher answers queries; safe for concurrent use.
+// Searcher answers queries. It must be safe for concurrent use.
 type Searcher interface {
 	Search(ctx context.Context, q Request) (Answer, error)
 }
 
-// Request is a query in the program's own words.
+// Request is a query in the syntax of the program.
 type Request struct {
 	Text string
 	// Limit is the largest number of matches; 0 means the exact number of all.
 	Limit int
 	// List requests Answer.List.
 	List bool
-	// Repositories requests repositories instead of matches (Quarry's GET /api/repos).
+	// Repositories requests repositories instead of matches (GET /api/repos of Quarry).
 	Repositories bool
 }
 
@@ -46,14 +48,14 @@ const (
 	maxResponseBytes = 512 << 20
 	// queryTimeout bounds one query.
 	queryTimeout = 3 * time.Minute
-	// readyPoll is the interval of asking a starting server whether it is ready.
+	// readyPoll is the interval at which a starting server is polled.
 	readyPoll = 20 * time.Millisecond
 )
 
 // ErrStatus is returned for a response that is not 2xx.
 var ErrStatus = errors.New("unexpected HTTP status")
 
-// newHTTPClient keeps a connection per concurrent client.
+// newHTTPClient returns a client that keeps one connection per concurrent request.
 func newHTTPClient() *http.Client {
 	return &http.Client{Timeout: queryTimeout, Transport: &http.Transport{MaxIdleConns: 64, MaxIdleConnsPerHost: 64, DisableCompression: true}}
 }
@@ -114,13 +116,13 @@ func waitReady(ctx context.Context, ended <-chan struct{}, ready func(context.Co
 	}
 }
 
-// A listed place is a file of an answer with the offsets of its matches.
+// A listedFile is a file of an answer with the offsets of its matches.
 type listedFile struct {
 	repository, path string
 	offsets          []int
 }
 
-// hashList gives equal lists, and as good as only these, the same number; never zero.
+// hashList returns a hash of a list of places, which is never zero.
 func hashList(places []listedFile) uint64 {
 	h := fnv.New64a()
 	for _, p := range places {

@@ -17,7 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// A signature covers the time it was made at.
+// TestSignStandardWebhook checks that a signature covers its timestamp.
 func TestSignStandardWebhook(t *testing.T) {
 	secret := []byte("\x30\xae\xac\x07\x06\x0f\x75\x43\x94\x31\xc1\x29\xb6\x12\x84\xbf\x32\x54\x3e\xa1\x2e\xcb\xf8\x1a\x41")
 	a := signStandardWebhook(secret, "msg_1", "1614265330", []byte(`{"test": 2432232314}`))
@@ -111,7 +111,8 @@ func TestQuarryRequests(t *testing.T) {
 	}
 }
 
-// The same places in another order, or a match elsewhere, are another list.
+// TestLists checks that the same places in another order, or with another match, have
+// another hash.
 func TestLists(t *testing.T) {
 	quarry := func(path string, offset int) string {
 		return fmt.Sprintf(`{"repository":"r","fileName":{"text":%q},"chunks":[{"matchRanges":[{"start":{"byteOffset":%d}}]}]}`, path, offset)
@@ -137,7 +138,8 @@ func TestLists(t *testing.T) {
 	}
 }
 
-// The first part is the first frame that has files; a stream that does not end is an error.
+// TestReadStream checks that the first part is the first frame with files, and that a
+// truncated stream is an error.
 func TestReadStream(t *testing.T) {
 	const (
 		life  = ": alive\n\n"

@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// Metrics returns the samples of a server by name with labels, and by name alone those of one name added up.
+// Metrics returns the samples of a server, by name with labels, and the sum of each
+// name's samples by name alone.
 func (s *QuarryServer) Metrics(ctx context.Context) (map[string]float64, error) {
 	data, _, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/metrics", http.Header{}, nil)
 	if err != nil {
@@ -20,7 +21,7 @@ func (s *QuarryServer) Metrics(ctx context.Context) (map[string]float64, error) 
 	return ParseMetrics(bytes.NewReader(data))
 }
 
-// ParseMetrics reads the text format of Prometheus: NAME{LABELS} VALUE.
+// ParseMetrics parses the text format of Prometheus: NAME{LABELS} VALUE.
 func ParseMetrics(r io.Reader) (map[string]float64, error) {
 	sums := map[string]float64{}
 	lines := bufio.NewScanner(r)

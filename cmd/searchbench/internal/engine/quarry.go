@@ -25,14 +25,15 @@ import (
 // Quarry is the quarry binary.
 type Quarry struct {
 	Path string
-	// Settings are given to quarry serve as --set KEY=VALUE, after the harness's own.
+	// Settings are passed to quarry serve as --set KEY=VALUE, after those of this
+	// package.
 	Settings []string
 }
 
-// ErrNoQuarry says that there is no binary to measure.
+// ErrNoQuarry means that there is no binary to measure.
 var ErrNoQuarry = errors.New("quarry is not available")
 
-// OpenQuarry checks that the binary is there.
+// OpenQuarry checks that the binary exists.
 func OpenQuarry(path string, settings []string) (*Quarry, error) {
 	if path == "" {
 		return nil, fmt.Errorf("%w: no path of its binary was given", ErrNoQuarry)
@@ -60,15 +61,15 @@ type QuarryServer struct {
 var _ Searcher = (*QuarryServer)(nil)
 
 const (
-	// connection is the code host that the harness plays; webhookID must differ for every delivery.
+	// connection is the simulated code host. webhookID must differ for every delivery.
 	connection = "bench"
-	// countEverything is the limit that means none; the server is configured to allow it.
+	// countEverything stands for no limit; the server is configured to allow it.
 	countEverything = 1_000_000_000
-	// serverStart bounds the start of a server on data that is there already.
+	// serverStart bounds the start of a server on existing data.
 	serverStart = 2 * time.Minute
 )
 
-// Serve is Launch, and waits until the server says that it is ready.
+// Serve is Launch, and then waits until the server is ready.
 func (q *Quarry) Serve(ctx context.Context, data string, roots []string) (*QuarryServer, error) {
 	s, err := q.Launch(data, roots)
 	if err != nil {
@@ -86,8 +87,10 @@ func (q *Quarry) Serve(ctx context.Context, data string, roots []string) (*Quarr
 	return s, nil
 }
 
-// Launch starts a server with all roles on a data directory and returns at once. It may read repositories below roots. What differs from the
-// defaults is the connection, the roots and the caps on matches and time, without which an exhaustive count would be cut.
+// Launch starts a server with all roles on a data directory, without waiting until it is
+// ready. The server may read repositories below roots. Its settings differ from the
+// defaults only in the connection, the roots and the limits on matches and time, which
+// would cut off an exhaustive count.
 func (q *Quarry) Launch(data string, roots []string) (*QuarryServer, error) {
 	address, err := freeAddress()
 	if err != nil {
@@ -112,22 +115,25 @@ func (q *Quarry) Launch(data string, roots []string) (*QuarryServer, error) {
 	return &QuarryServer{Process: p, quarry: q, url: "http://" + address, data: data, secret: secret, client: operatorOf(data)}, nil
 }
 
-// ConnectQuarry takes a server that someone else started, for searches alone.
+// ConnectQuarry returns a running server that someone else started. It can only be
+// searched.
 func ConnectQuarry(address string) *QuarryServer {
 	return &QuarryServer{url: strings.TrimSuffix(address, "/"), client: operatorOf(os.Getenv("QUARRY_DATA"))}
 }
 
-// operatorOf returns a client that is the operator of a data directory: nothing limits how often it may ask.
+// operatorOf returns a client that authenticates as the operator of a data directory,
+// which has no rate limit.
 func operatorOf(data string) *http.Client {
 	c := newHTTPClient()
 	c.Transport = &operator.Transport{Dir: data, Next: c.Transport}
 	return c
 }
 
-// Flags are those that make a command of the binary use the server as its operator.
+// Flags returns the flags with which a command of the binary uses the server as its
+// operator.
 func (s *QuarryServer) Flags() []string { return []string{"--server", s.url, "--data", s.data} }
 
-// writeQuarryConfig writes JSON, which is YAML as well.
+// writeQuarryConfig writes the configuration as JSON, which is valid YAML.
 func writeQuarryConfig(path string, roots []string, secret []byte) error {
 	config := map[string]any{
 		"git":     map[string]any{"allowedRoots": roots},
@@ -144,8 +150,10 @@ func writeQuarryConfig(path string, roots []string, secret []byte) error {
 	return os.WriteFile(path, encoded, 0o600)
 }
 
-// Index registers repositories by name (name → bare repository) and waits until all are searchable. One quarry index each, since a name is given
-// to one repository; they only wait, so they run at the same time. flags are further flags of quarry index.
+// Index registers repositories (name → bare repository) and waits until all are
+// searchable. It runs one quarry index for each, because a name belongs to one
+// repository; they run concurrently, because they only wait. flags are additional flags
+// of quarry index.
 func (s *QuarryServer) Index(ctx context.Context, repositories map[string]string, flags ...string) (time.Duration, error) {
 	start := time.Now()
 	failures := make(chan error, len(repositories))
@@ -173,7 +181,7 @@ type quarrySearch struct {
 	ContextLines    int    `json:"contextLines"`
 	Regex           bool   `json:"isRegexEnabled"`
 	CaseSensitivity bool   `json:"isCaseSensitivityEnabled"`
-	Display         int    `json:"display,omitempty"` // matches returned; all are counted
+	Display         int    `json:"display,omitempty"` // number of matches returned; all are counted
 }
 
 // Search implements Searcher.
@@ -245,7 +253,8 @@ func (s *QuarryServer) postSearch(ctx context.Context, request quarrySearch) ([]
 	return roundTrip(ctx, s.client, http.MethodPost, s.url+"/api/search", jsonHeader(), body)
 }
 
-// Places returns the number of matches in every file that matches, as the answer lists them, and the totals of its statistics.
+// Places returns the number of matches in every matching file, as listed, and the totals
+// of the statistics.
 func (s *QuarryServer) Places(ctx context.Context, text string) (map[Place]int, Answer, error) {
 	data, elapsed, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: countEverything, Regex: true})
 	if err != nil {
@@ -277,10 +286,11 @@ func (s *QuarryServer) Places(ctx context.Context, text string) (map[Place]int, 
 	return places, Answer{Elapsed: elapsed, Matches: reply.Stats.Actual, Files: reply.Stats.Files, Incomplete: reply.Incomplete}, nil
 }
 
-// skippedPage is the number of skipped files that are listed at once.
+// skippedPage is the page size for lists of skipped files.
 const skippedPage = 100
 
-// Skipped lists the files of a repository's default branch that are not searchable, by path, with the reason.
+// Skipped returns the files of a repository's default branch that are not searchable,
+// with the reason, by path.
 func (s *QuarryServer) Skipped(ctx context.Context, repository string) (map[string]string, error) {
 	id, err := s.repositoryID(ctx, repository)
 	if err != nil {
@@ -298,7 +308,7 @@ func (s *QuarryServer) Skipped(ctx context.Context, repository string) (map[stri
 			return nil, fmt.Errorf("quarry: decode skipped files of %s: %w", repository, err)
 		}
 		for _, f := range files {
-			if f.Symbols == "" { // others are searchable
+			if f.Symbols == "" { // files with partial symbols are searchable
 				skipped[f.Path] = f.Reason
 			}
 		}
@@ -340,7 +350,8 @@ func (s *QuarryServer) listRepositories(ctx context.Context, word string) (Answe
 	return Answer{Elapsed: elapsed, Matches: len(repositories), Files: len(repositories)}, nil
 }
 
-// Push announces to the server, as a git host would, that a ref of a registered repository moved; it returns when the delivery was accepted.
+// Push announces, as a git host would, that a ref of a registered repository moved. It
+// returns when the delivery was accepted.
 func (s *QuarryServer) Push(ctx context.Context, repository, ref, before, after string) error {
 	return s.Deliver(ctx, Delivery{ID: "msg_" + after, Repository: repository, Ref: ref, Before: before, After: after})
 }
@@ -350,7 +361,7 @@ type Delivery struct {
 	ID, Repository, Ref, Before, After string
 }
 
-// Deliver sends a delivery and returns when it was accepted.
+// Deliver sends a delivery. It returns when the delivery was accepted.
 func (s *QuarryServer) Deliver(ctx context.Context, d Delivery) error {
 	fields := map[string]string{"repository": d.Repository, "ref": d.Ref}
 	if d.After != "" {
@@ -364,7 +375,8 @@ func (s *QuarryServer) Deliver(ctx context.Context, d Delivery) error {
 	return s.postDelivery(ctx, d.ID, timestamp, signStandardWebhook(s.secret, d.ID, timestamp, body), body)
 }
 
-// Forge sends a delivery that is not signed with the secret. The server refuses it with an error.
+// Forge sends a delivery with an invalid signature. The server must reject it with an
+// error.
 func (s *QuarryServer) Forge(ctx context.Context, body []byte) error {
 	timestamp := strconv.FormatInt(time.Now().Unix(), 10)
 	return s.postDelivery(ctx, "msg_forged", timestamp, base64.StdEncoding.EncodeToString(make([]byte, sha256.Size)), body)

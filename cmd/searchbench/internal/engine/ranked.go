@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// rankedFiles is how many files zoekt shows. It looks at everything, for it ranks
-// what it has seen.
+// rankedFiles is the number of files that zoekt shows. zoekt still searches everything,
+// because it ranks what it has seen.
 const rankedFiles = 100
 
-// Ranked returns the files of an answer in their order, of a search that looks for
-// some matches and shows some of them.
+// Ranked returns the files of an answer in order. The search looks for the given number
+// of matches and shows display of them.
 func (s *QuarryServer) Ranked(ctx context.Context, text string, matches, display int) ([]Place, error) {
 	data, _, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: matches, Display: display})
 	if err != nil {
@@ -35,13 +35,13 @@ func (s *QuarryServer) Ranked(ctx context.Context, text string, matches, display
 	return places, nil
 }
 
-// ConnectZoekt takes a webserver that someone else started.
+// ConnectZoekt returns a running webserver that someone else started.
 func ConnectZoekt(address string) *ZoektServer {
 	return &ZoektServer{url: strings.TrimSuffix(address, "/"), client: newHTTPClient()}
 }
 
-// Ranked returns the files of an answer in their order, by zoekt's default score
-// or by its BM25.
+// Ranked returns the files of an answer in order, by zoekt's default score or by its BM25
+// score.
 func (s *ZoektServer) Ranked(ctx context.Context, text string, bm25 bool) ([]Place, error) {
 	opts := map[string]any{"ChunkMatches": true, "MaxDocDisplayCount": rankedFiles, "MaxWallTime": queryTimeout, "UseBM25Scoring": bm25}
 	body, err := json.Marshal(map[string]any{"Q": text, "Opts": opts})

@@ -30,11 +30,12 @@ func OpenRipgrep() (*Ripgrep, error) {
 // Place is a file of a repository.
 type Place struct{ Repository, Path string }
 
-// Count counts the matches of a query in every file of the trees (repository name → checkout), searched as text up to the size that engines index.
-// Files are not filtered by the query's own filters. Without a tree there is nothing to search.
+// Count counts the matches of a query in every file of the trees (repository name →
+// checkout), which it searches as text up to the size that engines index. It does not
+// apply the query's filters on files. Without trees it returns nothing.
 func (r *Ripgrep) Count(ctx context.Context, p suite.Plain, trees map[string]string) (map[Place]int, time.Duration, error) {
 	if len(trees) == 0 {
-		return map[Place]int{}, 0, nil // rg without a path searches the working directory
+		return map[Place]int{}, 0, nil // rg without a path would search the working directory
 	}
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -51,7 +52,7 @@ func (r *Ripgrep) Count(ctx context.Context, p suite.Plain, trees map[string]str
 	err := cmd.Run()
 	elapsed := time.Since(start)
 	var exit *exec.ExitError
-	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1: no match
+	if err != nil && !(errors.As(err, &exit) && exit.ExitCode() == 1) { // 1 means no match
 		return nil, elapsed, fmt.Errorf("rg %s: %w: %.500s", strings.Join(p.Patterns, " "), err, stderr.Bytes())
 	}
 	counts, err := parseCounts(stdout.Bytes(), trees)
@@ -77,7 +78,7 @@ func (r *Ripgrep) buildArgs(p suite.Plain) []string {
 	return append(args, "--")
 }
 
-// parseCounts reads PATH NUL COUNT lines.
+// parseCounts parses lines of the form PATH NUL COUNT.
 func parseCounts(output []byte, trees map[string]string) (map[Place]int, error) {
 	counts := make(map[Place]int)
 	scanner := bufio.NewScanner(bytes.NewReader(output))

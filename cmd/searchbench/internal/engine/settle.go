@@ -8,14 +8,16 @@ import (
 )
 
 const (
-	// SettleTime is how long no merge may have happened for a server to count as settled: the compactor waits five seconds for a partition to be
-	// quiet, and one merge takes some.
+	// SettleTime is the time without a merge after which a server counts as settled: the
+	// compactor waits until a partition has been quiet for five seconds, and a merge
+	// takes several more.
 	SettleTime = 12 * time.Second
 	// settleTimeout bounds the wait for merges to end.
 	settleTimeout = 5 * time.Minute
 )
 
-// Settle waits until nothing was merged for a time, SettleTime as a rule. It reports false if there is no end of it.
+// Settle waits until nothing was merged for the given time, usually SettleTime. It
+// reports false if merges do not end within settleTimeout.
 func (s *QuarryServer) Settle(ctx context.Context, quiet time.Duration) (bool, error) {
 	deadline, last, since := time.Now().Add(settleTimeout), -1.0, time.Now()
 	for time.Now().Before(deadline) {

@@ -23,14 +23,15 @@ type ShownLine struct {
 	Text             string
 }
 
-// shownMatches is how many matches an engine shows at most.
+// shownMatches bounds the matches that an engine shows.
 const shownMatches = 200
 
-// Shown returns the lines of an answer: of each file in its order up to perFile, the best first.
+// Shown returns the lines of an answer: up to perFile lines of each file, in order, best
+// first.
 func (s *QuarryServer) Shown(ctx context.Context, text string, perFile int) ([]ShownLine, error) {
 	data, _, err := s.postSearch(ctx, quarrySearch{Query: text, Matches: 1000, Display: shownMatches})
 	if errors.Is(err, ErrStatus) {
-		return nil, nil // it refuses the query
+		return nil, nil // the server rejects the query
 	}
 	if err != nil {
 		return nil, err
@@ -51,7 +52,7 @@ func (s *QuarryServer) Shown(ctx context.Context, text string, perFile int) ([]S
 	return shown, nil
 }
 
-// Found returns the files that the finder of files has for some letters, the best first.
+// Found returns the files that the file finder returns for some letters, best first.
 func (s *QuarryServer) Found(ctx context.Context, letters string) ([]ShownLine, error) {
 	data, _, err := roundTrip(ctx, s.client, http.MethodGet, s.url+"/api/find_files?query="+url.QueryEscape(letters), http.Header{}, nil)
 	if err != nil {
@@ -83,7 +84,7 @@ type shownFile struct {
 	} `json:"chunks"`
 }
 
-// linesOf returns of each file up to perFile lines, the best first.
+// linesOf returns up to perFile lines of each file, best first.
 func linesOf(files []shownFile, perFile int) (shown []ShownLine) {
 	for _, f := range files {
 		content := map[int]string{}
@@ -102,12 +103,13 @@ func linesOf(files []shownFile, perFile int) (shown []ShownLine) {
 	return shown
 }
 
-// Shown returns the lines of an answer to a text in quotes: of each file in its order up to perFile, the best first.
+// Shown returns the lines of an answer to a quoted text: up to perFile lines of each
+// file, in order, best first.
 func (s *ZoektServer) Shown(ctx context.Context, text string, perFile int) ([]ShownLine, error) {
 	return s.searchShown(ctx, `"`+strings.ReplaceAll(regexp.QuoteMeta(text), `"`, `\"`)+`"`, perFile)
 }
 
-// Found returns the files that have some letters, one behind the other, in their paths.
+// Found returns the files whose paths contain the letters as a subsequence.
 func (s *ZoektServer) Found(ctx context.Context, letters string) ([]ShownLine, error) {
 	shown, err := s.searchShown(ctx, "file:"+regexp.QuoteMeta(letters)+" type:file", 1)
 	return shown, err
@@ -152,7 +154,8 @@ func (s *ZoektServer) searchShown(ctx context.Context, query string, perFile int
 	return shown, nil
 }
 
-// Shown returns the lines that have a text, in the order of paths: of each file up to perFile.
+// Shown returns the lines that contain a text, in the order of paths: up to perFile lines
+// of each file.
 func (r *Ripgrep) Shown(ctx context.Context, text string, trees map[string]string, perFile int) ([]ShownLine, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryTimeout)
 	defer cancel()
@@ -174,7 +177,7 @@ func (r *Ripgrep) Shown(ctx context.Context, text string, trees map[string]strin
 	if err := cmd.Run(); err != nil && stdout.Len() == 0 {
 		var exit *exec.ExitError
 		if errors.As(err, &exit) {
-			return nil, nil // no match, or none that it can look for
+			return nil, nil // no match, or a pattern that it does not accept
 		}
 		return nil, err
 	}
@@ -193,7 +196,8 @@ func (r *Ripgrep) Shown(ctx context.Context, text string, trees map[string]strin
 	return shown, nil
 }
 
-// Found returns the files that have some letters, one behind the other, in their paths, in the order of paths.
+// Found returns the files whose paths contain the letters as a subsequence, in the order
+// of paths.
 func (r *Ripgrep) Found(ctx context.Context, letters string, trees map[string]string) ([]ShownLine, error) {
 	args := []string{"--no-config", "--no-ignore", "--files", "--sort=path", "--iglob", "*" + letters + "*", "--"}
 	for _, tree := range trees {

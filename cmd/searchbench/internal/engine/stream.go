@@ -11,18 +11,20 @@ import (
 	"time"
 )
 
-// Streamed is one answer in parts.
+// Streamed describes one streamed answer.
 type Streamed struct {
-	// First is until the first frame with files was read; Whole until the end.
+	// First is the time until the first frame with files was read, Whole the time until
+	// the end.
 	First, Whole time.Duration
 	// Chunks counts the frames with files.
 	Chunks int
 }
 
-// ErrStream is returned for a stream that does not end as it should, or brings no files.
+// ErrStream is returned for a stream that does not end properly, or contains no files.
 var ErrStream = errors.New("stream was cut off")
 
-// Stream requests an answer in parts. zoekt streams by gRPC alone, which nothing here uses.
+// Stream requests a streamed answer. zoekt streams only over gRPC, which this package
+// does not use.
 func (s *QuarryServer) Stream(ctx context.Context, q Request) (Streamed, error) {
 	body, err := json.Marshal(quarrySearch{Query: q.Text, Matches: q.Limit, Regex: true})
 	if err != nil {
@@ -45,10 +47,10 @@ func (s *QuarryServer) Stream(ctx context.Context, q Request) (Streamed, error) 
 	return readStream(bufio.NewReader(resp.Body), start)
 }
 
-// filesMember is in a frame that brings matches, and in no other.
+// filesMember occurs only in a frame with matches.
 var filesMember = []byte(`"files":[{`)
 
-// readStream looks at frames only as far as it must, so that decoding does not count.
+// readStream parses frames only as far as necessary, so that decoding does not count.
 func readStream(r *bufio.Reader, start time.Time) (Streamed, error) {
 	var s Streamed
 	for n := 0; n <= maxResponseBytes; {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// CallTool calls a tool for AI agents, and returns the text of its answer.
+// CallTool calls a tool for AI agents and returns the text of its result.
 func (s *QuarryServer) CallTool(ctx context.Context, tool string, arguments map[string]any) (string, error) {
 	body, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": tool, "arguments": arguments},
@@ -44,8 +44,8 @@ func (s *QuarryServer) CallTool(ctx context.Context, tool string, arguments map[
 	return text.String(), nil
 }
 
-// Command runs a command of the binary against the server, and returns what it prints: its output, then its notices. That
-// it found nothing is no error.
+// Command runs a command of the binary against the server. It returns its standard
+// output, followed by its notices. The exit status for no match is not an error.
 func (s *QuarryServer) Command(ctx context.Context, arguments ...string) (string, error) {
 	name, rest := arguments[0], arguments[1:]
 	var stdout, stderr bytes.Buffer

@@ -16,17 +16,17 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/proc"
 )
 
-// Zoekt is a folder of zoekt's binaries: zoekt-git-index and zoekt-webserver.
+// Zoekt is a folder with zoekt's binaries: zoekt-git-index and zoekt-webserver.
 type Zoekt struct {
 	Bin string
 	// Ctags is the path of universal-ctags.
 	Ctags string
 }
 
-// ErrNoZoekt says that there is nothing to compare with.
+// ErrNoZoekt means that there is nothing to compare with.
 var ErrNoZoekt = errors.New("zoekt is not available")
 
-// OpenZoekt checks that the binaries and universal-ctags are there.
+// OpenZoekt checks that the binaries and universal-ctags exist.
 func OpenZoekt(bin string) (*Zoekt, error) {
 	if bin == "" {
 		return nil, fmt.Errorf("%w: no folder of its binaries was given (ZOEKT_BIN)", ErrNoZoekt)
@@ -43,9 +43,11 @@ func OpenZoekt(bin string) (*Zoekt, error) {
 	return &Zoekt{Bin: bin, Ctags: ctags}, nil
 }
 
-// Index indexes bare repositories into indexDir with symbols. delta selects its opt-in delta mode.
+// Index indexes bare repositories into indexDir with symbols. delta selects its opt-in
+// delta mode.
 //
-// Submodules are switched off because the delta mode refuses them; an index and its deltas must be made with the same options.
+// Submodules are turned off because delta mode rejects them, and an index and its deltas
+// must be created with the same options.
 func (z *Zoekt) Index(ctx context.Context, indexDir string, delta bool, repositories ...string) (proc.Usage, error) {
 	args := []string{"-index", indexDir, "-require_ctags", "-submodules=false"}
 	if delta {
@@ -54,13 +56,15 @@ func (z *Zoekt) Index(ctx context.Context, indexDir string, delta bool, reposito
 	return z.runIndex(ctx, append(args, repositories...))
 }
 
-// IndexBranches indexes the branches that globs select of bare repositories, at most 64 of each.
+// IndexBranches indexes the branches of bare repositories that match globs, at most 64 of
+// each.
 func (z *Zoekt) IndexBranches(ctx context.Context, indexDir string, globs []string, repositories ...string) (proc.Usage, error) {
 	args := []string{"-index", indexDir, "-require_ctags", "-submodules=false", "-branches", strings.Join(globs, ",")}
 	return z.runIndex(ctx, append(args, repositories...))
 }
 
-// Profile is Index with a processor profile of the program, ctags and git left out, written to a file.
+// Profile is Index with a CPU profile of the program, without ctags and git, written to a
+// file.
 func (z *Zoekt) Profile(ctx context.Context, indexDir, profile string, repositories ...string) (proc.Usage, error) {
 	args := []string{"-index", indexDir, "-require_ctags", "-submodules=false", "-cpu_profile", profile}
 	return z.runIndex(ctx, append(args, repositories...))
@@ -73,8 +77,10 @@ func (z *Zoekt) runIndex(ctx context.Context, args []string) (proc.Usage, error)
 // ZoektServer is a running zoekt-webserver.
 type ZoektServer struct {
 	*proc.Process
-	// CapShards stops looking inside each shard as well once it has reached the limit. Off, as in products built on zoekt, the best files of every
-	// shard that was begun are found; on, answers come sooner and are whatever came first.
+	// CapShards makes zoekt also stop within each shard once it has reached the limit.
+	// Without it, as in products built on zoekt, zoekt finds the best files of every
+	// shard that it has begun. With it, answers are faster but contain the first matches
+	// found.
 	CapShards bool
 	url       string
 	client    *http.Client
@@ -82,7 +88,8 @@ type ZoektServer struct {
 
 var _ Searcher = (*ZoektServer)(nil)
 
-// Serve is Launch, and waits until the server knows that many repositories.
+// Serve is Launch, and then waits until the server knows the given number of
+// repositories.
 func (z *Zoekt) Serve(ctx context.Context, indexDir string, repositories int, re2 bool) (*ZoektServer, error) {
 	s, err := z.Launch(indexDir, re2)
 	if err != nil {
@@ -100,7 +107,8 @@ func (z *Zoekt) Serve(ctx context.Context, indexDir string, repositories int, re
 	return s, nil
 }
 
-// Launch starts a webserver over indexDir and returns at once. re2 switches its opt-in engine on for every file.
+// Launch starts a webserver over indexDir, without waiting until it is ready. re2 enables
+// its opt-in engine for every file.
 func (z *Zoekt) Launch(indexDir string, re2 bool) (*ZoektServer, error) {
 	address, err := freeAddress()
 	if err != nil {
@@ -132,7 +140,7 @@ func (s *ZoektServer) countRepositories(ctx context.Context) (int, error) {
 	return len(reply.List.Repos), err
 }
 
-// zoektOptions are the fields of its SearchOptions that matter here.
+// zoektOptions contains the relevant fields of zoekt's SearchOptions.
 type zoektOptions struct {
 	ChunkMatches         bool
 	NumContextLines      int
@@ -143,10 +151,12 @@ type zoektOptions struct {
 	MaxWallTime          time.Duration
 }
 
-// noShardCap: zoekt takes 0 for its own default and ignores negative numbers.
+// noShardCap disables the cap: zoekt replaces 0 with its default and ignores negative
+// numbers.
 const noShardCap = -1
 
-// optionsFor stops looking one match after the limit, as a service does that wants to know whether there is more. Without a limit everything is
+// optionsFor returns options that stop the search one match after the limit, like a
+// service that needs to know whether there are more. Without a limit, everything is
 // counted and one match is shown.
 func optionsFor(limit int, capShards bool) zoektOptions {
 	opts := zoektOptions{ChunkMatches: true, MaxWallTime: queryTimeout}

@@ -13,15 +13,16 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what is taken of a tree.
+// These are the bounds of the files that are taken from a tree.
 const (
-	// maxFileBytes leaves out what is data rather than source.
+	// maxFileBytes excludes files that are data rather than source.
 	maxFileBytes = 512 << 10
-	// commonShare is the part of the files above which a word is common: it is the same in all copies.
+	// commonShare defines common words, which stay the same in all copies: more than
+	// 1/commonShare of the files contain them.
 	commonShare = 500
-	// minCommonFiles is its lower bound, for small trees.
+	// minCommonFiles is the lower bound of that number of files, for small trees.
 	minCommonFiles = 8
-	// minWordBytes is the length from which identifiers are renamed.
+	// minWordBytes is the minimum length of identifiers that are renamed.
 	minWordBytes = 4
 )
 
@@ -31,18 +32,19 @@ type file struct {
 	content []byte
 }
 
-// base is the tree that everything is made of.
+// base is the tree from which everything is derived.
 type base struct {
 	files []file
 	bytes int64
-	// frequency is the number of files that have a word; only identifiers of minWordBytes and more.
+	// frequency is the number of files that contain a word. It contains only identifiers
+	// of at least minWordBytes.
 	frequency map[string]int
-	// names is the number of files of a name, whatever their folders.
+	// names is the number of files with a name, in any folder.
 	names  map[string]int
 	common int
 }
 
-// wordPattern is what counts as an identifier.
+// wordPattern matches an identifier.
 var wordPattern = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`)
 
 // readBase reads the text files below dir, in the order of their paths.
@@ -71,7 +73,7 @@ func readBase(dir string) (*base, error) {
 	return b, nil
 }
 
-// countWords fills frequency.
+// countWords fills in frequency.
 func (b *base) countWords() {
 	for _, f := range b.files {
 		b.names[path.Base(f.path)]++
@@ -90,7 +92,7 @@ func (b *base) countWords() {
 func eachWord(text []byte, f func(from, to int)) {
 	for i := 0; i < len(text); {
 		if !isLetter(text[i]) {
-			// A number followed by letters is no identifier.
+			// Letters after a number are not an identifier.
 			digit := text[i] >= '0' && text[i] <= '9'
 			for i++; digit && i < len(text) && isWordByte(text[i]); i++ {
 			}
@@ -107,8 +109,10 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
 
 func isWordByte(c byte) bool { return isLetter(c) || c >= '0' && c <= '9' }
 
-// renameWords returns the content of a file in a copy; copy 0 is the original. Two letters that number the copy go into the middle of each rare
-// identifier, so that a word of one copy is no part of a word of another. A file without a rare identifier gets the letters as a last line.
+// renameWords returns the content of a file in a copy; copy 0 is the original. It inserts
+// the letters of the copy into the middle of each rare identifier, so that no word of one
+// copy is part of a word of another. A file without a rare identifier gets the letters as
+// its last line.
 func (b *base) renameWords(content []byte, copy int) []byte {
 	if copy == 0 {
 		return content
@@ -131,7 +135,7 @@ func (b *base) renameWords(content []byte, copy int) []byte {
 	return out
 }
 
-// renamePath does the same to a path whose name few files have.
+// renamePath renames a path in the same way if few files have its name.
 func (b *base) renamePath(name string, copy int) string {
 	stem, _, _ := strings.Cut(path.Base(name), ".")
 	if copy == 0 || len(stem) < minWordBytes || b.names[path.Base(name)] >= b.common {
@@ -141,12 +145,13 @@ func (b *base) renamePath(name string, copy int) string {
 	return name[:middle] + string(copyMark(copy)) + name[middle:]
 }
 
-// copyMark returns the two or more letters of a copy, from 1.
+// copyMark returns the letters of a copy, at least two. Copies count from 1.
 func copyMark(copy int) []byte {
 	return []byte{'q' + byte(copy%7), 'a' + byte(copy/7%26), 'j' + byte(copy/182%10)}
 }
 
-// maxLine is the length of a line above which a file is data: its words are not queried.
+// maxLine is the line length above which a file counts as data. Its words are not
+// queried.
 const maxLine = 400
 
 func isSource(f *file) bool {
@@ -158,7 +163,8 @@ func isSource(f *file) bool {
 	return true
 }
 
-// rareWords returns n identifiers of 10 to 24 bytes that one source file has, spread over the tree, that accept takes in its file.
+// rareWords returns n identifiers of 10 to 24 bytes that occur in one source file only,
+// spread over the tree. accept returns a filter on the words of a file.
 func (b *base) rareWords(n int, accept func(f *file) func(word string) bool) []string {
 	var all []string
 	for i := range b.files {
@@ -177,7 +183,7 @@ func (b *base) rareWords(n int, accept func(f *file) func(word string) bool) []s
 	return pickEvenly(slices.Compact(all), n)
 }
 
-// pickEvenly returns n elements of all at equal distances.
+// pickEvenly returns n elements of all, at equal distances.
 func pickEvenly[E any](all []E, n int) []E {
 	if len(all) <= n {
 		return all

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// writeTree writes n files that share words and have one of their own each, and reads them.
+// writeTree writes n files that share words and have one unique word each, and reads
+// them.
 func writeTree(t *testing.T, n int) *base {
 	t.Helper()
 	dir := t.TempDir()

@@ -11,7 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 )
 
-// measureCopies imports more and more copies of the tree into one server, keeps its data at each size, and compares servers on what was kept.
+// measureCopies imports an increasing number of copies of the tree into one server, keeps
+// its data at each size, and compares servers on the kept data.
 func (g *growth) measureCopies(ctx context.Context) error {
 	stages, err := g.importCopies(ctx)
 	if err != nil {
@@ -63,7 +64,8 @@ func markDone(dir string, textBytes int64) error {
 	return os.WriteFile(filepath.Join(dir, doneName), strconv.AppendInt(nil, textBytes, 10), 0o644)
 }
 
-// writeCopy makes the repository of one copy of some files, and returns their size.
+// writeCopy creates the repository of one copy of some files, and returns the size of its
+// text.
 func (g *growth) writeCopy(ctx context.Context, dir string, files []file, copy int) (int64, error) {
 	if total, ok := g.readDone(dir); ok {
 		return total, nil
@@ -83,7 +85,8 @@ func (g *growth) writeCopy(ctx context.Context, dir string, files []file, copy i
 	return total, markDone(dir, total)
 }
 
-// growWith imports repositories into the server that grows, and keeps its data as those of a stage.
+// growWith imports repositories into the growing server, and keeps a copy of its data for
+// a stage.
 func (g *growth) growWith(ctx context.Context, growing, s *stage, paths map[string]string) error {
 	return g.growBy(ctx, growing, s, func() error {
 		_, err := growing.server.Index(ctx, paths)
@@ -113,7 +116,8 @@ func (g *growth) growBy(ctx context.Context, growing, s *stage, index func() err
 	return markDone(s.data, s.textBytes)
 }
 
-// compareStages queries servers on all stages, starts them again and reports.
+// compareStages queries servers on all stages, measures their starts, and adds the
+// results to the report.
 func (g *growth) compareStages(ctx context.Context, title string, kinds []questionKind, stages []*stage) error {
 	for _, s := range stages {
 		if err := g.startServer(ctx, s); err != nil {

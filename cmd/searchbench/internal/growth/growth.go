@@ -11,16 +11,19 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// Options say what to measure. Quarry, Tree, Work and Log are required; an experiment of size zero is left out.
+// Options are the options of Run. Quarry, Tree, Work and Log are required. An experiment
+// of size zero is skipped.
 type Options struct {
 	Quarry *engine.Quarry
-	// Tree is the folder of files that everything is made of.
+	// Tree is the folder of files from which everything is derived.
 	Tree string
-	// Work holds repositories and data directories; its content is replaced, except for what Reuse keeps.
+	// Work contains repositories and data directories. Its content is replaced, except
+	// for what Reuse keeps.
 	Work string
-	// Reuse goes on with the repositories and stages of an earlier run with the same tree and sizes, that was cut short, say.
+	// Reuse continues with the repositories and stages of an earlier run with the same
+	// tree and sizes, for example one that was interrupted.
 	Reuse bool
-	// Copies are the sizes of the first experiment, ascending.
+	// Copies are the sizes of the first experiment, in ascending order.
 	Copies []int
 	// Small is the number of small repositories.
 	Small int
@@ -28,14 +31,16 @@ type Options struct {
 	Pushes int
 	// Rounds is how often each query is sent. Default: DefaultRounds.
 	Rounds int
-	// Starts is how often each server is killed and started, from the page cache and from the disk. Default: DefaultStarts.
+	// Starts is how often each server is killed and started, both from the page cache and
+	// from the disk. Default: DefaultStarts.
 	Starts int
-	// SettleTime is how long no merge may have happened before anything is measured. Default: engine.SettleTime.
+	// SettleTime is the time without a merge before anything is measured. Default:
+	// engine.SettleTime.
 	SettleTime time.Duration
 	Log        func(format string, args ...any)
 }
 
-// Defaults of Options.
+// These are the defaults of Options.
 const (
 	DefaultRounds = 15
 	DefaultStarts = 3
@@ -61,7 +66,8 @@ type growth struct {
 	report report.Report
 }
 
-// Run measures and returns the tables. What fails is named in the report, and in the error.
+// Run runs the experiments and returns the tables. Failures are named in the report, and
+// in the error.
 func Run(ctx context.Context, o Options) (report.Report, error) {
 	o.ensureDefaults()
 	g := &growth{Options: o, report: report.Report{Title: "Growth", Machine: report.Describe()}}
@@ -95,7 +101,7 @@ func Run(ctx context.Context, o Options) (report.Report, error) {
 	return g.report, errors.Join(failed...)
 }
 
-// removeEarlier removes what earlier runs left, unless it is to be used again.
+// removeEarlier removes the data of earlier runs, unless it is reused.
 func (g *growth) removeEarlier() error {
 	if !g.Reuse {
 		left, err := filepath.Glob(filepath.Join(g.Work, "data-*"))
@@ -111,7 +117,7 @@ func (g *growth) removeEarlier() error {
 	return os.MkdirAll(g.repositoriesDir(), 0o755)
 }
 
-// repositoriesDir is the directory of the imported repositories.
+// repositoriesDir returns the directory of the imported repositories.
 func (g *growth) repositoriesDir() string { return filepath.Join(g.Work, "git") }
 
 func (g *growth) dataPath(name string) string { return filepath.Join(g.Work, "data-"+name) }

@@ -17,33 +17,36 @@ import (
 )
 
 const (
-	// pushed is the name of the repository that is pushed to.
+	// pushedName is the name of the repository that receives the pushes.
 	pushedName = "pushed"
-	// comparedPushes go to the aged and to the fresh server in turn, at the end.
+	// comparedPushes is the number of pushes to both the aged and the fresh server, in
+	// turn, at the end.
 	comparedPushes = 100
-	// endPushes is how many pushes at both ends of the history are summed up.
+	// endPushes is the number of pushes that are summarized at each end of the history.
 	endPushes = 200
-	// Files worth an edit: ordinary sources.
+	// minEditedBytes and maxEditedBytes bound the files that are edited: ordinary
+	// sources.
 	minEditedBytes, maxEditedBytes = 2 << 10, 64 << 10
-	// pushPoll is the pause between two questions for a word, pushTimeout bounds the wait.
+	// pushPoll is the pause between two queries for a word. pushTimeout bounds the wait.
 	pushPoll    = 2 * time.Millisecond
 	pushTimeout = time.Minute
 	// logEvery is the number of pushes between two progress messages.
 	logEvery = 500
-	// lookEvery is how often the number of segments is looked at.
+	// lookEvery is the number of pushes between two checks of the number of segments.
 	lookEvery = 20
 )
 
 // history is a repository with a commit for each push.
 type history struct {
 	dir     string
-	commits []string // the first is the tree as it is imported
-	words   []string // words[i] came with commits[i+1]
+	commits []string // the first one is the imported tree
+	words   []string // words[i] was added by commits[i+1]
 	// changedBytes is the size of the files that the first n pushes changed.
 	changedBytes int64
 }
 
-// writeHistory makes a repository with n pushes of one file each; first of which count as changed.
+// writeHistory creates a repository with n pushes of one file each. The first pushes
+// count towards changedBytes.
 func (g *growth) writeHistory(ctx context.Context, n, first int) (*history, error) {
 	h := &history{dir: filepath.Join(g.repositoriesDir(), pushedName+".git")}
 	edited := slices.DeleteFunc(slices.Clone(g.base.files), func(f file) bool {
@@ -66,7 +69,7 @@ func (g *growth) writeHistory(ctx context.Context, n, first int) (*history, erro
 	} else if err := markDone(h.dir, h.changedBytes); err != nil {
 		return nil, err
 	}
-	// The branch may have been moved by an earlier run.
+	// An earlier run may have moved the branch.
 	ids, err := corpus.History(ctx, h.dir, corpus.LastRef)
 	if err == nil && len(ids) != n+1 {
 		err = fmt.Errorf("%s has %d commits, want %d: made for another number of pushes", h.dir, len(ids), n+1)
@@ -75,7 +78,8 @@ func (g *growth) writeHistory(ctx context.Context, n, first int) (*history, erro
 	return h, err
 }
 
-// writeEdits makes the commits of n pushes; c nil only makes what is known of them.
+// writeEdits writes the commits of n pushes. If c is nil, it only computes their words
+// and sizes.
 func (h *history) writeEdits(c *corpus.Commits, edited []file, n, first int) {
 	for i := range n {
 		f := &edited[i*7919%len(edited)]
@@ -92,7 +96,8 @@ func (h *history) writeEdits(c *corpus.Commits, edited []file, n, first int) {
 	}
 }
 
-// moveBranch makes the branch of the repository point to a commit, as a push to the host does.
+// moveBranch sets the branch of the repository to the commit of the n-th push, as a push
+// to the host does.
 func (h *history) moveBranch(n int) error {
 	ref := filepath.Join(h.dir, "refs", "heads", corpus.Branch)
 	if err := os.WriteFile(ref+".new", []byte(h.commits[n]+"\n"), 0o644); err != nil {
@@ -101,7 +106,8 @@ func (h *history) moveBranch(n int) error {
 	return os.Rename(ref+".new", ref)
 }
 
-// deliverPush announces the n-th push, from 0, to a server and waits until its word is found.
+// deliverPush announces the n-th push, counted from 0, to a server and waits until its
+// word is found.
 func (h *history) deliverPush(ctx context.Context, s *engine.QuarryServer, n int) (time.Duration, error) {
 	start := time.Now()
 	if err := s.Push(ctx, pushedName, "refs/heads/"+corpus.Branch, h.commits[n], h.commits[n+1]); err != nil {
@@ -125,22 +131,25 @@ func (h *history) deliverPush(ctx context.Context, s *engine.QuarryServer, n int
 	}
 }
 
-// pushFigures are the times from delivery to found.
+// pushFigures holds the times from delivery until the word is found.
 type pushFigures struct {
 	aging
-	aged, fresh []time.Duration // in turn
+	aged, fresh []time.Duration // pushed in turn
 }
 
-// aging is what was seen while pushing. It is kept in a file, so that a run that was cut short can be gone on with.
+// aging holds the observations during the pushes. It is kept in a file, so that an
+// interrupted run can be resumed.
 type aging struct {
 	Times       []time.Duration
 	MaxSegments float64
-	// WrittenBytes is what the server sent to the disk, Counters what it counted, import included, in all runs.
+	// WrittenBytes is the number of bytes that the server wrote to the disk. Counters are
+	// its counters. Both include the import and add up all runs.
 	WrittenBytes int64
 	Counters     map[string]float64
 }
 
-// countersOfAging are added up over the servers of all runs; those with a label are named by prefix.
+// countersOfAging lists the counters that are added up over the servers of all runs.
+// Counters with a label are listed by prefix.
 var countersOfAging = []string{
 	"quarry_indexer_text_bytes_total", "quarry_indexer_segment_bytes_total", "quarry_compactor_output_bytes_total",
 	"quarry_compactor_output_segment_bytes_total", "quarry_compactor_merges_total", "quarry_embeddedlog_appended_bytes_total", "quarry_store_written_bytes_total{",
@@ -159,7 +168,7 @@ func (a *aging) addCounters(m map[string]float64) {
 
 func (g *growth) agingPath() string { return filepath.Join(g.dataPath("aged"), ".growth-aging") }
 
-// readAging returns what an earlier run has come to.
+// readAging returns the state of an earlier run.
 func (g *growth) readAging() (a aging) {
 	b, err := os.ReadFile(g.agingPath())
 	if err != nil || !g.Reuse || json.Unmarshal(b, &a) != nil {
@@ -176,7 +185,8 @@ func (g *growth) writeAging(a *aging) error {
 	return os.WriteFile(g.agingPath(), b, 0o644)
 }
 
-// measurePushes ages one server with pushes, builds another from what they lead to, and compares the two.
+// measurePushes ages one server with pushes, builds another from the resulting state, and
+// compares the two.
 func (g *growth) measurePushes(ctx context.Context) error {
 	h, err := g.writeHistory(ctx, g.Pushes+comparedPushes, g.Pushes)
 	if err != nil {
@@ -220,7 +230,7 @@ func wordsOf(h *history, pushes int) []engine.Request {
 	return requests
 }
 
-// importAt imports the repository as it is after n pushes.
+// importAt imports the repository in its state after n pushes.
 func (g *growth) importAt(ctx context.Context, h *history, s *stage, n int) error {
 	if err := os.RemoveAll(s.data); err != nil {
 		return err
@@ -237,7 +247,7 @@ func (g *growth) importAt(ctx context.Context, h *history, s *stage, n int) erro
 	return g.waitSettled(ctx, s)
 }
 
-// ageServer imports the repository and pushes to it, or goes on with that.
+// ageServer imports the repository and pushes to it. It resumes an earlier run.
 func (g *growth) ageServer(ctx context.Context, h *history, s *stage, f *pushFigures) (err error) {
 	if f.aging = g.readAging(); len(f.Times) > 0 {
 		err = g.startServer(ctx, s)
@@ -255,13 +265,13 @@ func (g *growth) ageServer(ctx context.Context, h *history, s *stage, f *pushFig
 	if err == nil {
 		err = g.waitSettled(ctx, s)
 	}
-	// Even if ctx has ended: the next run goes on from here.
+	// Do this even if ctx has ended, because the next run resumes from here.
 	m, metricsErr := s.server.Metrics(context.WithoutCancel(ctx))
 	f.addCounters(m)
 	return errors.Join(err, metricsErr, g.writeAging(&f.aging))
 }
 
-// pushAged makes the n-th push.
+// pushAged makes the n-th push to the aged server.
 func (g *growth) pushAged(ctx context.Context, h *history, s *stage, f *pushFigures, n int) error {
 	if err := h.moveBranch(n + 1); err != nil {
 		return err
@@ -284,7 +294,8 @@ func (g *growth) pushAged(ctx context.Context, h *history, s *stage, f *pushFigu
 	return nil
 }
 
-// pushBoth delivers one more push to both servers, one after the other; they take turns in being first.
+// pushBoth delivers one more push to both servers, one after the other. The servers take
+// turns in being first.
 func (g *growth) pushBoth(ctx context.Context, h *history, n int, stages []*stage, f *pushFigures) error {
 	if err := h.moveBranch(n + 1); err != nil {
 		return err
@@ -301,7 +312,7 @@ func (g *growth) pushBoth(ctx context.Context, h *history, n int, stages []*stag
 	return nil
 }
 
-// kindNames of the classes of kinds, for logs.
+// kindNames returns the classes of kinds, for logs.
 func kindNames(kinds []questionKind) string {
 	var out []string
 	for _, k := range kinds {

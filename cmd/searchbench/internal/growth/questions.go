@@ -8,23 +8,25 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
 
-// kind is a class of questions; its figure is the geometric mean of the medians of its questions.
+// questionKind is a class of queries. Its figure is the geometric mean of the medians of
+// its queries.
 type questionKind struct {
 	name     string
 	requests []engine.Request
 }
 
 const (
-	// firstMatches is the limit of an ordinary question.
+	// firstMatches is the match limit of an ordinary query.
 	firstMatches = 100
-	// questionsOfKind bounds the questions of a kind that are chosen from the tree.
+	// questionsOfKind bounds the queries of each kind that are chosen from the tree.
 	questionsOfKind = 8
 )
 
-// function finds names of functions in several languages: what follows is looked up by sym:.
+// function matches the names of functions in several languages, which are then searched
+// with sym:.
 var function = regexp.MustCompile(`(?m)^(?:func|def|fn|function)\s+([A-Za-z_][A-Za-z0-9_]*)`)
 
-// chooseQuestions chooses the queries, from the tree.
+// chooseQuestions chooses queries from the tree.
 func (b *base) chooseQuestions() []questionKind {
 	ask := func(texts ...string) []engine.Request {
 		requests := make([]engine.Request, len(texts))
@@ -54,7 +56,7 @@ func (b *base) chooseQuestions() []questionKind {
 	}
 }
 
-// pathFilters returns filters on files whose name no other one has.
+// pathFilters returns filters on files with unique names.
 func (b *base) pathFilters() []string {
 	var unique []string
 	for _, f := range b.files {

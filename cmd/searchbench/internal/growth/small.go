@@ -12,12 +12,13 @@ import (
 )
 
 const (
-	// Small repositories have from minSmallFiles to minSmallFiles+smallSpread-1 files.
+	// minSmallFiles and smallSpread determine the number of files in a small repository:
+	// from minSmallFiles to minSmallFiles+smallSpread-1.
 	minSmallFiles = 10
 	smallSpread   = 21
-	// smallStep is the factor between the two sizes that are compared.
+	// smallStep is the ratio of the two sizes that are compared.
 	smallStep = 10
-	// maxTargets bounds the repositories of one quarry index.
+	// maxTargets bounds the repositories of one quarry index command.
 	maxTargets = 500
 )
 
@@ -50,12 +51,13 @@ func (g *growth) measureSmall(ctx context.Context) error {
 	return g.compareStages(ctx, "Small repositories", g.kindsOf(cut.takenFiles(stages[0].repositories)), stages)
 }
 
-// cutter cuts the tree into small repositories, pass by pass; each pass is another copy.
+// cutter cuts the tree into small repositories. It makes several passes over the tree,
+// each with another copy.
 type cutter struct {
 	base *base
 	at   int
 	copy int
-	// first is where the n-th repository ends in the first pass.
+	// first holds the end of the n-th repository in the first pass.
 	first []int
 }
 
@@ -73,17 +75,19 @@ func (c *cutter) nextFiles(n int) ([]file, int) {
 	return files, c.copy
 }
 
-// takenFiles returns the files of the original that the first n repositories have.
+// takenFiles returns the files of the original that are in the first n repositories.
 func (c *cutter) takenFiles(n int) []file { return c.base.files[:c.first[min(n, len(c.first))-1]] }
 
-// kindsOf chooses the questions from a part of the tree: the smaller stage must have the answers as well.
+// kindsOf chooses queries from a part of the tree, because the smaller stage must contain
+// the answers as well.
 func (g *growth) kindsOf(files []file) []questionKind {
 	part := *g.base
 	part.files = files
 	return part.chooseQuestions()
 }
 
-// growMany grows the index by many repositories: a few quarry index commands add many each.
+// growMany adds many repositories to the index, with a few quarry index commands of many
+// repositories each.
 func (g *growth) growMany(ctx context.Context, growing, s *stage, paths map[string]string) error {
 	return g.growBy(ctx, growing, s, func() error {
 		for chunk := range slices.Chunk(slices.Sorted(maps.Values(paths)), maxTargets) {

@@ -16,7 +16,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/machine"
 )
 
-// stage is one size of an experiment: a data directory and what was measured on it.
+// stage is one size of an experiment: a data directory and its measurements.
 type stage struct {
 	name         string
 	data         string
@@ -24,14 +24,14 @@ type stage struct {
 	textBytes    int64
 
 	server *engine.QuarryServer
-	// answers are the times of each question, in the order of the kinds.
+	// answers holds the times of each query, in the order of the kinds.
 	answers [][][]time.Duration
 	starts  []time.Duration
 	cold    []time.Duration
 	state   serverState
 }
 
-// state is what a settled server says of itself.
+// serverState is the state that a settled server reports.
 type serverState struct {
 	residentBytes, anonymousBytes int64
 	diskBytes                     int64
@@ -40,7 +40,7 @@ type serverState struct {
 }
 
 const (
-	// startTimeout bounds the time from a ready server to its first right answer.
+	// startTimeout bounds the time from a ready server to its first correct answer.
 	startTimeout = time.Minute
 )
 
@@ -53,7 +53,7 @@ func (g *growth) startServer(ctx context.Context, s *stage) (err error) {
 	return nil
 }
 
-// stopServer ends it, if it runs.
+// stopServer stops the server of a stage, if it is running.
 func (g *growth) stopServer(s *stage) {
 	if s.server == nil {
 		return
@@ -64,7 +64,7 @@ func (g *growth) stopServer(s *stage) {
 	s.server = nil
 }
 
-// waitSettled waits until nothing is merged any more.
+// waitSettled waits until merges have ended.
 func (g *growth) waitSettled(ctx context.Context, s *stage) error {
 	settled, err := s.server.Settle(ctx, g.SettleTime)
 	if err == nil && !settled {
@@ -73,7 +73,7 @@ func (g *growth) waitSettled(ctx context.Context, s *stage) error {
 	return err
 }
 
-// readState reads what the server says of itself.
+// readState reads the state that the server reports.
 func (g *growth) readState(ctx context.Context, s *stage) error {
 	m, err := s.server.Metrics(ctx)
 	if err != nil {
@@ -88,7 +88,8 @@ func (g *growth) readState(ctx context.Context, s *stage) error {
 	return err
 }
 
-// diskBytes adds up the blocks of the files below root, a file of several names once.
+// diskBytes returns the disk usage of the files below root. It counts a file with several
+// names once.
 func diskBytes(root string, skip ...string) (int64, error) {
 	type inode struct{ device, number uint64 }
 	seen := map[inode]bool{}
@@ -101,7 +102,7 @@ func diskBytes(root string, skip ...string) (int64, error) {
 		if err == nil {
 			info, err = entry.Info()
 		}
-		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // removed in the meantime
 			return nil
 		}
 		if err != nil {
@@ -116,7 +117,7 @@ func diskBytes(root string, skip ...string) (int64, error) {
 	return total, err
 }
 
-// askAll sends every query rounds times to all stages, which take turns.
+// askAll sends every query rounds times to all stages, in turn.
 func (g *growth) askAll(ctx context.Context, kinds []questionKind, stages []*stage, rounds int) error {
 	for _, s := range stages {
 		s.answers = make([][][]time.Duration, len(kinds))
@@ -132,7 +133,7 @@ func (g *growth) askAll(ctx context.Context, kinds []questionKind, stages []*sta
 					if err != nil {
 						return fmt.Errorf("%s: %s: %w", s.name, request.Text, err)
 					}
-					if round > 0 { // the first one warms up
+					if round > 0 { // the first round warms up
 						s.answers[k][i] = append(s.answers[k][i], answer.Elapsed)
 					}
 				}
@@ -142,7 +143,7 @@ func (g *growth) askAll(ctx context.Context, kinds []questionKind, stages []*sta
 	return nil
 }
 
-// geometricMean is the geometric mean of the medians of a kind.
+// geometricMean returns the geometric mean of the medians of a kind.
 func (s *stage) geometricMean(k int) time.Duration {
 	sum := 0.0
 	for _, times := range s.answers[k] {
@@ -161,7 +162,8 @@ func quantileDuration(times []time.Duration, q float64) time.Duration {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)]
 }
 
-// measureStart kills the server of a stage and measures from the start of the next process to its first right answer.
+// measureStart kills the server of a stage and measures the time from the start of the
+// next process to its first correct answer.
 func (g *growth) measureStart(ctx context.Context, s *stage, question engine.Request, cold bool) error {
 	if s.server != nil {
 		s.server.Kill()
@@ -193,7 +195,7 @@ func (g *growth) measureStart(ctx context.Context, s *stage, question engine.Req
 	return nil
 }
 
-// copyData copies the data directory of a stopped server, to go on from it later.
+// copyData copies the data directory of a stopped server, so that it can be used later.
 func copyData(from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/report"
 )
 
-// addInputs adds to the report what was measured on.
+// addInputs adds a description of the measured data to the report.
 func (g *growth) addInputs() {
 	g.report.Inputs = append(g.report.Inputs,
 		fmt.Sprintf("one tree of %d text files, %.1f MB", len(g.base.files), float64(g.base.bytes)/1e6),
@@ -17,7 +17,7 @@ func (g *growth) addInputs() {
 		fmt.Sprintf("each asked %d times, a figure is the geometric mean of the medians of its questions", g.Rounds))
 }
 
-// stageTable has a row for each figure and a column for each stage.
+// stageTable returns a table with a row for each figure and a column for each stage.
 func stageTable(title string, kinds []questionKind, stages []*stage) report.Table {
 	t := report.Table{Title: title, Header: []string{"figure"}}
 	for _, s := range stages {
@@ -61,7 +61,7 @@ func formatCount(n float64) string { return strconv.FormatFloat(n, 'f', 0, 64) }
 
 func formatMilliseconds(ms float64) string { return fmt.Sprintf("%.2f ms", ms) }
 
-// pushTable says what the pushes cost.
+// pushTable returns a table of the cost of the pushes.
 func (g *growth) pushTable(h *history, f *pushFigures) report.Table {
 	t := report.Table{
 		Title:  "Pushes of one file",
@@ -86,7 +86,8 @@ func (g *growth) pushTable(h *history, f *pushFigures) report.Table {
 	return t
 }
 
-// writtenRows say how much was written for what changed; counters hold the import as well.
+// writtenRows adds rows that compare the written bytes with the changed bytes. The
+// counters include the import.
 func (g *growth) writtenRows(row func(figure, format string, args ...any), h *history, f *pushFigures) {
 	c := f.Counters
 	changed, indexed := float64(h.changedBytes), c["quarry_indexer_text_bytes_total"]
@@ -102,7 +103,7 @@ func (g *growth) writtenRows(row func(figure, format string, args ...any), h *hi
 	row("bytes sent to the disk while pushing ÷ text of the files changed", "%.2f", float64(f.WrittenBytes)/changed)
 }
 
-// medianRatio is the median of the ratios of pairs.
+// medianRatio returns the median of the ratios of pairs.
 func medianRatio(a, b []time.Duration) float64 {
 	var ratios []float64
 	for i := range min(len(a), len(b)) {

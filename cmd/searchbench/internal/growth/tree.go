@@ -6,7 +6,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/corpus"
 )
 
-// Tree is a folder of sources of which copies can be made that share no rare word.
+// Tree is a folder of sources. Its copies share no rare word.
 type Tree struct{ base *base }
 
 // ReadTree reads the text files below dir into memory.
@@ -18,7 +18,8 @@ func ReadTree(dir string) (*Tree, error) {
 	return &Tree{b}, nil
 }
 
-// WriteCopy makes the bare repository dir of copy n, from 0, which is the original, and returns the size of its text.
+// WriteCopy creates the bare repository dir of copy n, where 0 is the original, and
+// returns the size of its text.
 func (t *Tree) WriteCopy(ctx context.Context, dir string, n int) (textBytes int64, err error) {
 	err = corpus.WriteRepository(ctx, dir, func(c *corpus.Commits) {
 		c.Begin("all")

@@ -17,54 +17,54 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// Options say what to measure. All are required.
+// Options are the options of Run. All are required, except for Only.
 type Options struct {
 	Quarry *engine.Quarry
-	// Tree is a folder of sources that repositories are made of.
+	// Tree is a folder of sources from which repositories are created.
 	Tree string
 	// Work is the folder for repositories and data; its content is replaced.
 	Work string
-	// Duration is that of one phase, Rate the deliveries a second.
+	// Duration is the duration of one phase, Rate the number of deliveries per second.
 	Duration time.Duration
 	Rate     float64
-	// Clients make the load of each kind.
+	// Clients is the number of clients for each kind of load.
 	Clients int
-	// Only takes these phases alone; none means all.
+	// Only selects phases by name. Empty means all.
 	Only []string
 	Log  func(format string, args ...any)
 }
 
-// Phase has the measurements of the deliveries under one load.
+// Phase holds the measurements of the deliveries under one load.
 type Phase struct {
 	Name string
-	// Waited are the times until 202, sorted; Failed counts all other answers.
+	// Waited holds the times until 202, sorted. Failed counts all other responses.
 	Waited []time.Duration
 	Failed int
-	// Work counts what the load did: searches, imports, refused deliveries.
+	// Work counts the requests of the load: searches, imports, rejected deliveries.
 	Work int
-	// Received is the server's own mean from the head of a delivery to its answer,
-	// Appended that of the log's part of it and Synced that of the disk's.
+	// Received is the server's mean time from the headers of a delivery to its response,
+	// Appended the part of the log in it, and Synced the part of the disk.
 	Received, Appended, Synced time.Duration
-	// Load is the machine's load average at the end, of one minute.
+	// Load is the machine's one-minute load average at the end.
 	Load string
 }
 
-// Result holds the phases in their order.
+// Result holds the phases in order.
 type Result struct{ Phases []Phase }
 
 // bench is a run.
 type bench struct {
 	Options
 	server  *engine.QuarryServer
-	imports []string // bare repositories that are still to import
-	number  int      // of the next delivery
+	imports []string // bare repositories that are not imported yet
+	number  int      // number of the next delivery
 	mu      struct {
 		sync.Mutex
-		failure error // the first one that was not a 202
+		failure error // the first response that was not a 202
 	}
 }
 
-// pushed is the repository that the deliveries name.
+// pushedRepository is the repository that the deliveries name.
 const pushedRepository = "pushed"
 
 // Run measures every phase.
@@ -113,10 +113,10 @@ func (b *bench) repositoryPath(n int) string {
 	return filepath.Join(b.Work, fmt.Sprintf("copy-%d.git", n))
 }
 
-// copies bounds the repositories that the phases import.
+// maxImports bounds the repositories that the phases import.
 const maxImports = 6
 
-// prepareRepositories makes the repositories.
+// prepareRepositories creates the repositories.
 func (b *bench) prepareRepositories(ctx context.Context) error {
 	if err := os.RemoveAll(b.Work); err != nil {
 		return err
@@ -139,13 +139,13 @@ func (b *bench) prepareRepositories(ctx context.Context) error {
 	return nil
 }
 
-// load does one piece of work and reports whether there was some.
+// load performs one unit of work and reports whether there was any.
 type load func(ctx context.Context) bool
 
-// measurePhase delivers for Duration while the clients of each load work.
+// measurePhase sends deliveries for Duration while the clients of each load work.
 func (b *bench) measurePhase(ctx context.Context, name string, loads []load) Phase {
 	p := Phase{Name: name}
-	before, _ := b.server.Metrics(ctx) // without them there are no means
+	before, _ := b.server.Metrics(ctx) // without metrics there are no means
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	var mu sync.Mutex
@@ -195,7 +195,8 @@ func (b *bench) measurePhase(ctx context.Context, name string, loads []load) Pha
 	return p
 }
 
-// histogramMean returns the mean of what a histogram of seconds took in between two reads.
+// histogramMean returns the mean of the observations of a histogram of seconds between
+// two reads.
 func histogramMean(before, after map[string]float64, name, labels string) time.Duration {
 	sum, count := name+"_sum"+labels, name+"_count"+labels
 	if after[count] == before[count] {
@@ -212,9 +213,9 @@ func (b *bench) noteFailure(err error) {
 	}
 }
 
-// runSearch sends an expression that few trigrams narrow down.
+// runSearch searches for an expression that its trigrams barely narrow down.
 func (b *bench) runSearch(ctx context.Context) bool {
-	_, _ = b.server.Search(ctx, engine.Request{Text: `[a-z]+Err[a-z]* := .*\(`, Limit: 50}) // it is load, whatever comes of it
+	_, _ = b.server.Search(ctx, engine.Request{Text: `[a-z]+Err[a-z]* := .*\(`, Limit: 50}) // it is only load; the result does not matter
 	return true
 }
 
@@ -232,12 +233,12 @@ func (b *bench) importOne(ctx context.Context) bool {
 	return true
 }
 
-// forgeLoad returns a load of deliveries with a body of so many bytes that are not
-// signed with the secret.
+// forgeLoad returns a load of deliveries with an invalid signature and a body of the
+// given size.
 func (b *bench) forgeLoad(size int) load {
 	body := bytes.Repeat([]byte("x"), size)
 	return func(ctx context.Context) bool {
-		_ = b.server.Forge(ctx, body) // it is refused
+		_ = b.server.Forge(ctx, body) // it is rejected
 		return true
 	}
 }

@@ -7,27 +7,30 @@ import (
 	"time"
 )
 
-// Bandwidth is what all cores do together, in bytes per second.
+// Bandwidth is the memory bandwidth of all cores together, in bytes per second.
 type Bandwidth struct {
-	// Count is bytes.Count of one byte: reading memory with the standard library's vector code.
+	// Count is the speed of bytes.Count of one byte: it reads memory with the standard
+	// library's vector code.
 	Count float64 `json:"count"`
-	// Index is bytes.Index of absentWord.
+	// Index is the speed of bytes.Index of absentWord.
 	Index float64 `json:"index"`
-	// Copy is copy of one buffer to another, counted once.
+	// Copy is the speed of copying one buffer to another, with each byte counted once.
 	Copy float64 `json:"copy"`
 }
 
 const (
-	// bufferBytes per core is far above any cache.
+	// bufferBytes is the buffer size per core, far above any cache.
 	bufferBytes = 256 << 20
-	// passes of which the fastest counts: the question is what the machine can do.
+	// passes is the number of passes, of which the fastest counts, because the question
+	// is what the machine can do.
 	passes = 5
-	// absentWord begins like a common word and is in no text.
+	// absentWord begins like a common word but occurs in no text.
 	absentWord = "retürn"
 )
 
-// MeasureBandwidth takes about two seconds. sample is text of the kind that is searched, repeated to fill the buffers: how fast bytes.Index is depends
-// on how often a word's letters occur. It must not be empty.
+// MeasureBandwidth measures for about two seconds. sample is typical searched text, which
+// is repeated to fill the buffers, because the speed of bytes.Index depends on the
+// frequency of a word's letters. It must not be empty.
 func MeasureBandwidth(sample []byte) Bandwidth { return measureWith(sample, bufferBytes) }
 
 func measureWith(sample []byte, size int) Bandwidth {

@@ -11,25 +11,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Dropped says how files were taken out of the page cache, and what stayed.
+// Dropped describes how files were evicted from the page cache, and what stayed.
 type Dropped struct {
 	Method string `json:"method"`
-	// Resident is the part of the files' bytes that is in memory nevertheless.
+	// Resident is the share of the files' bytes that is still in memory.
 	Resident float64 `json:"resident"`
 }
 
-// The methods, in the order in which they are tried: the first touches nothing but these files.
+// These are the methods, in the order in which they are tried. The first affects only
+// these files.
 const (
 	byAdvice = "posix_fadvise(POSIX_FADV_DONTNEED) of each file"
 	bySystem = "/proc/sys/vm/drop_caches"
 )
 
-// coldEnough is the resident part at which files count as cold.
+// coldEnough is the resident share below which files count as cold.
 const coldEnough = 0.01
 
-// DropFiles takes all files below root out of the page cache. Nothing may have them mapped. The error says that they cannot be made cold.
+// DropFiles evicts all files below root from the page cache. No process may have them
+// mapped. It returns an error if they cannot be made cold.
 func DropFiles(root string) (Dropped, error) {
-	unix.Sync() // pages that are not on disk yet stay
+	unix.Sync() // dirty pages would stay
 	if err := eachFile(root, adviseDontNeed); err != nil {
 		return Dropped{}, err
 	}
@@ -73,7 +75,8 @@ func adviseDontNeed(f *os.File, _ int64) error {
 	return unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED)
 }
 
-// residentShare is the part of all bytes below root that is in the page cache, by whole pages.
+// residentShare returns the share of all bytes below root that is in the page cache,
+// counted in whole pages.
 func residentShare(root string) (float64, error) {
 	var all, held int
 	err := eachFile(root, func(f *os.File, size int64) error {

@@ -1,6 +1,7 @@
-// Package machine says what the machine itself can do, and takes files out of its memory.
+// Package machine measures the machine itself, and evicts files from its memory.
 //
-// It answers: how fast can all cores read and copy memory, so that a scan can be held against it? And is this file really cold?
+// It answers: how fast can all cores read and copy memory, as a reference for scans? And
+// is this file really cold?
 //
-// Linux only. MeasureBandwidth holds bufferBytes per core for as long as it runs.
+// Linux only. MeasureBandwidth uses bufferBytes of memory per core while it runs.
 package machine

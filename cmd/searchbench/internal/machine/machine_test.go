@@ -14,7 +14,8 @@ func TestMeasureFindsEverySpeed(t *testing.T) {
 	}
 }
 
-// A file that was just written is in memory; after DropFiles it is not, or DropFiles says so.
+// TestDropFiles checks that a new file is in memory and that DropFiles evicts it, or
+// reports that it did not.
 func TestDropFiles(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a", "file")

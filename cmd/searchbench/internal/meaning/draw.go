@@ -16,24 +16,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Bounds of what is drawn from.
+// These are the bounds of drawing.
 const (
 	maxFileBytes = 512 << 10
 	maxFiles     = 20_000
 	perFile      = 3  // cases of one file
-	drawsPerCase = 30 // names that the oracle is asked about, for each case that is wanted
+	drawsPerCase = 30 // names that the oracle is queried for, per wanted case
 )
 
-// extensions are the files of a language.
+// extensions holds the file extensions of each language.
 var extensions = map[string][]string{
 	"Go": {".go"}, "Java": {".java"}, "TypeScript": {".ts", ".tsx"}, "JavaScript": {".js", ".mjs"}, "Python": {".py"},
 	"Rust": {".rs"}, "C++": {".cc", ".cpp", ".h", ".hpp"}, "C": {".c", ".h"}, "C#": {".cs"},
 }
 
-// Source is a tree of files that is indexed under Name.
+// Source is a tree of files that is indexed as Name.
 type Source struct{ Name, Dir string }
 
-// Place is a line of a file of a source; columns count from 1, in characters.
+// Place is a position in a file of a source. Columns count from 1, in characters.
 type Place struct {
 	Path         string
 	Line, Column int
@@ -45,8 +45,8 @@ type Case struct {
 	Language string
 	Name     string
 	At       Place
-	Right    []Place // the oracle's; Column is not set
-	// Local says that it is a local name or parameter: no outline has it.
+	Right    []Place // the oracle's definitions; Column is not set
+	// Local is set for a local name or parameter, which the outline does not contain.
 	Local bool
 }
 
@@ -87,7 +87,8 @@ func Draw(ctx context.Context, s *Source, language string, o Oracle, seed uint64
 	return out, ctx.Err()
 }
 
-// listFiles returns the files of a language, by name. Tests, generated and vendored files are left out.
+// listFiles returns the files of a language, by name, without tests, generated and
+// vendored files.
 func listFiles(dir, language string) (out []string, err error) {
 	err = filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -114,7 +115,7 @@ func listFiles(dir, language string) (out []string, err error) {
 	return out, err
 }
 
-// drawName draws an identifier that is no definition.
+// drawName draws an identifier that is not a definition.
 func drawName(r *rand.Rand, language code.Language, text []byte) (Case, bool) {
 	tokens, _ := analyze.Outline{}.Tokens(language, text, 1<<20)
 	var at []code.Token
@@ -134,7 +135,8 @@ func drawName(r *rand.Rand, language code.Language, text []byte) (Case, bool) {
 	}, true
 }
 
-// isCase reports whether the oracle has an answer of the tree, other than the name itself, in lines that have the name.
+// isCase reports whether the oracle's answer is in the tree, is not the name itself, and
+// is on lines that contain the name.
 func isCase(c *Case, dir string) bool {
 	var kept []Place
 	for _, p := range c.Right {
@@ -161,14 +163,14 @@ func lineOf(dir string, p Place) string {
 	return lines[p.Line-1]
 }
 
-// isLocal reports whether the outline has no definition of the name in the line.
+// isLocal reports whether the outline has no definition of the name on the line.
 func isLocal(c *Case, dir string) bool {
 	p := c.Right[0]
 	text, err := os.ReadFile(filepath.Join(dir, p.Path))
 	if err != nil {
 		return false
 	}
-	definitions, _ := analyze.Outline{}.Describe(code.Language(c.Language), text) // those that were found in time
+	definitions, _ := analyze.Outline{}.Describe(code.Language(c.Language), text) // those found in time
 	for _, d := range definitions {
 		if d.Name == c.Name && int(d.Line) == p.Line {
 			return false
@@ -177,14 +179,15 @@ func isLocal(c *Case, dir string) bool {
 	return true
 }
 
-// utf16Column returns a column as language servers count it, from 0.
+// utf16Column returns the column in the units of language servers: UTF-16 code units,
+// counted from 0.
 func utf16Column(text []byte, p Place) int {
 	lines := strings.Split(string(text), "\n")
 	runes := []rune(lines[p.Line-1])
 	return len(utf16.Encode(runes[:p.Column-1]))
 }
 
-// Has reports whether a source has files of a language.
+// Has reports whether a source contains files of a language.
 func (s *Source) Has(language string) bool {
 	files, err := listFiles(s.Dir, language)
 	return err == nil && len(files) > 0

@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// lines is a program that is asked line by line: PATH, LINE and COLUMN, with tabs between. Its answer is the same without
-// the column, or an empty line.
+// lines is a program that is queried line by line with tab-separated PATH, LINE and
+// COLUMN. It answers with PATH and LINE, or with an empty line.
 type lines struct {
 	command *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Scanner
 }
 
-// OpenLines starts such a program; its last argument is the tree.
+// OpenLines starts such a program. The tree is its last argument.
 func OpenLines(ctx context.Context, command []string, dir string) (Oracle, error) {
 	l := &lines{command: exec.CommandContext(ctx, command[0], append(command[1:len(command):len(command)], dir)...)}
 	var err error

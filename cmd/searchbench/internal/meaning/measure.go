@@ -11,20 +11,20 @@ import (
 	"strings"
 )
 
-// Finder returns the first definition that it has for a case; false if it has none.
+// Finder returns its first definition for a case, or false if it has none.
 type Finder struct {
 	Name string
 	Find func(ctx context.Context, c *Case) (Place, bool, error)
 }
 
-// Run is what a finder found: for each case, whether it was right.
+// Run holds the results of a finder: for each case, whether it was right.
 type Run struct {
 	Name  string
 	Right []bool
 	First []Place
 }
 
-// Measure asks a finder all cases.
+// Measure sends all cases to a finder.
 func Measure(ctx context.Context, f Finder, cases []Case) (Run, error) {
 	out := Run{Name: f.Name, Right: make([]bool, len(cases)), First: make([]Place, len(cases))}
 	for i := range cases {
@@ -83,7 +83,7 @@ func countRight(cases []Case, right []bool, part func(int) bool) (n, found int) 
 	return n, found
 }
 
-// WriteMisses lists the cases that a run does not get right.
+// WriteMisses lists the cases that a run gets wrong.
 func WriteMisses(w io.Writer, cases []Case, run Run) {
 	for i := range cases {
 		if c := &cases[i]; !run.Right[i] {
@@ -95,8 +95,8 @@ func WriteMisses(w io.Writer, cases []Case, run Run) {
 	}
 }
 
-// OpenTags has universal-ctags read the sources, and returns a finder that takes, as editors do, a tag of the same file,
-// or else the first one by path.
+// OpenTags runs universal-ctags on the sources. It returns a finder that, like editors,
+// uses a tag in the same file, or else the first tag by path.
 func OpenTags(ctx context.Context, program string, sources []*Source) (Finder, error) {
 	tags := map[string][]Place{}
 	for _, s := range sources {

@@ -15,20 +15,21 @@ import (
 	"time"
 )
 
-// Oracle knows what names mean.
+// Oracle knows the meanings of names.
 type Oracle interface {
-	// Define returns where the name at a place of a file with that text is defined, as far as that is in the tree.
+	// Define returns the places in the tree where the name at a place is defined. text is
+	// the content of the file.
 	Define(ctx context.Context, text []byte, p Place) ([]Place, error)
-	// Close ends it.
+	// Close stops the oracle.
 	Close() error
 }
 
-// Bounds of a language server.
+// These are the bounds of a language server.
 const (
 	maxMessageBytes = 64 << 20
-	answerTimeout   = 3 * time.Minute // the first one reads the whole tree
-	// A server that reports progress is asked when it has ended all work, and was quiet
-	// for quietTime.
+	answerTimeout   = 3 * time.Minute // the first answer requires reading the whole tree
+	// A server that reports progress is queried once it has ended all work and has been
+	// quiet for quietTime.
 	maxIdleWait = 20 * time.Minute
 	quietTime   = 5 * time.Second
 )
@@ -42,7 +43,7 @@ type server struct {
 	answers  chan message
 	number   int
 	opened   map[string]bool
-	// working are the tokens of work that the server has begun and not ended.
+	// working holds the tokens of work that the server has begun and not ended.
 	working map[string]bool
 }
 
@@ -79,7 +80,7 @@ func OpenServer(ctx context.Context, command []string, dir, language string) (Or
 	go s.readAnswers(bufio.NewReader(out))
 	root := fileURL(dir)
 	_, err = s.call(ctx, "initialize", map[string]any{
-		"initializationOptions": map[string]any{"tsserver": map[string]any{"useSyntaxServer": "never"}}, // others ignore it
+		"initializationOptions": map[string]any{"tsserver": map[string]any{"useSyntaxServer": "never"}}, // other servers ignore it
 		"processId":             nil, "rootUri": root,
 		"workspaceFolders": []any{map[string]any{"uri": root, "name": "tree"}},
 		"capabilities":     map[string]any{"window": map[string]any{"workDoneProgress": true}, "workspace": map[string]any{"configuration": true, "workspaceFolders": true}, "textDocument": map[string]any{"definition": map[string]any{"linkSupport": false}}},
@@ -96,7 +97,7 @@ func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path})
 func (s *server) Close() error {
 	err := s.in.Close()
 	_ = s.command.Process.Kill()
-	_ = s.command.Wait() // it was killed
+	_ = s.command.Wait() // the server was killed
 	return err
 }
 
@@ -112,7 +113,7 @@ func (s *server) send(m message) error {
 	return err
 }
 
-// readAnswers passes the answers on until the server ends.
+// readAnswers passes on the responses until the server ends.
 func (s *server) readAnswers(r *bufio.Reader) {
 	defer close(s.answers)
 	for {
@@ -149,7 +150,8 @@ func readMessage(r *bufio.Reader) (m message, err error) {
 	return m, json.Unmarshal(body, &m)
 }
 
-// call sends a request and waits for its answer. What the server requests meanwhile gets an empty answer.
+// call sends a request and waits for the response. It answers requests of the server in
+// the meantime with empty responses.
 func (s *server) call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	data, err := json.Marshal(params)
 	if err != nil {
@@ -175,7 +177,7 @@ func (s *server) call(ctx context.Context, method string, params any) (json.RawM
 			switch {
 			case m.Method != "" || string(m.ID) != id:
 			case m.Error != nil:
-				return nil, nil // it does not know
+				return nil, nil // the server does not know
 			default:
 				return m.Result, nil
 			}
@@ -183,8 +185,8 @@ func (s *server) call(ctx context.Context, method string, params any) (json.RawM
 	}
 }
 
-// serve takes a message of the server that answers nothing: a request gets an empty answer,
-// and what it says of its work is noted.
+// serve handles a message of the server that is not a response: it answers a request with
+// an empty response, and records progress reports.
 func (s *server) serve(m *message) error {
 	switch {
 	case m.failure != nil:
@@ -208,7 +210,7 @@ func (s *server) serve(m *message) error {
 	return nil
 }
 
-// waitIdle waits until the server has read the tree, as far as it reports its progress.
+// waitIdle waits until the server has read the tree, if it reports progress.
 func (s *server) waitIdle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, maxIdleWait)
 	defer cancel()
@@ -231,7 +233,8 @@ func (s *server) waitIdle(ctx context.Context) error {
 	}
 }
 
-// answerTo answers a request of the server: no setting has a value.
+// answerTo returns the response to a request of the server, in which no setting has a
+// value.
 func answerTo(m *message) json.RawMessage {
 	var p struct{ Items []json.RawMessage }
 	if m.Method == "workspace/configuration" && json.Unmarshal(m.Params, &p) == nil {
@@ -267,7 +270,7 @@ func (s *server) Define(ctx context.Context, text []byte, p Place) ([]Place, err
 	return s.placesOf(data), nil
 }
 
-// placesOf reads a Location, or a list of them.
+// placesOf decodes a Location, or a list of them.
 func (s *server) placesOf(data json.RawMessage) (out []Place) {
 	type location struct {
 		URI   string `json:"uri"`

@@ -1,10 +1,12 @@
-// Package proc runs the programs that are measured and reads what they cost.
+// Package proc runs the measured programs and reads their resource usage.
 //
-// It answers: how long did it take, how much memory did it and its children hold at most, and is it gone?
+// It answers: how long did it take, how much memory did it and its children use at most,
+// and has it ended?
 //
-// A Process leads its own process group. While it runs, a Sampler adds up the resident memory of the group's processes five times a second; the
-// reported peak is the larger of the highest sum seen and the highest VmHWM of a single process, so that a short peak of one process between two
-// samples is not missed. Linux only: it reads /proc.
+// A Process leads its own process group. While it runs, a sampler adds up the resident
+// memory of the group's processes five times per second. The reported peak is the larger
+// of the highest sum and the highest VmHWM of a single process, so that a short peak of
+// one process between two samples is not missed. Linux only: it reads /proc.
 //
 // Invariants
 //

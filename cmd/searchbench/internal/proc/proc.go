@@ -19,7 +19,8 @@ type Spec struct {
 	Args []string
 	Env  []string // added to this process's environment
 	Dir  string
-	// Unmetered leaves memory unmeasured: for helpers of which many run at once.
+	// Unmetered turns off the measurement of memory, for helpers of which many run at the
+	// same time.
 	Unmetered bool
 }
 
@@ -35,7 +36,7 @@ type Process struct {
 	sampler *sampler
 }
 
-// stopGrace is how long a program may take to end after SIGTERM.
+// stopGrace bounds the time that a program may take to end after SIGTERM.
 const stopGrace = 30 * time.Second
 
 // Start runs spec in its own process group. The caller must call Stop or Wait.
@@ -70,7 +71,7 @@ func (p *Process) reapProcess() {
 	close(p.done)
 }
 
-// Run starts spec and waits for its end, at most until ctx ends.
+// Run starts spec and waits until it ends, or until ctx ends.
 func Run(ctx context.Context, spec Spec) (Usage, error) {
 	p, err := Start(spec)
 	if err != nil {
@@ -87,19 +88,20 @@ func Run(ctx context.Context, spec Spec) (Usage, error) {
 // Done is closed when the program has ended.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Err says why the program ended; valid after Done.
+// Err returns the error with which the program ended. It is valid after Done.
 func (p *Process) Err() error { return p.err }
 
-// Output is the end of what the program printed.
+// Output returns the end of the program's output.
 func (p *Process) Output() string { return p.output.lastLines(20) }
 
-// Stop ends the program's whole group: SIGTERM, then SIGKILL after a grace period. It returns the program's own error unless that is the signal.
+// Stop ends the program's whole group: it sends SIGTERM, then SIGKILL after a grace
+// period. It returns the program's error unless that is the signal.
 func (p *Process) Stop() error {
 	group := -p.cmd.Process.Pid
 	select {
 	case <-p.done:
 	default:
-		_ = syscall.Kill(group, syscall.SIGTERM) // it may just have ended
+		_ = syscall.Kill(group, syscall.SIGTERM) // the group may just have ended
 		select {
 		case <-p.done:
 		case <-time.After(stopGrace):
@@ -115,16 +117,16 @@ func (p *Process) Stop() error {
 	return p.err
 }
 
-// Kill ends the program's whole group at once, as a crash does, and waits.
+// Kill kills the program's whole group, like a crash, and waits.
 func (p *Process) Kill() {
 	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
 	<-p.done
 }
 
-// tailBytes is what is kept of a program's output.
+// tailBytes is the number of bytes that are kept of a program's output.
 const tailBytes = 64 << 10
 
-// tail keeps the end of what is written to it.
+// tail keeps the last bytes that are written to it.
 type tail struct {
 	mu struct {
 		sync.Mutex

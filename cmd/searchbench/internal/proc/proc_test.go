@@ -19,7 +19,8 @@ func TestRunReportsFailureWithOutput(t *testing.T) {
 	}
 }
 
-// The group holds about 64 MB in a child of the program, for long enough to be sampled.
+// TestRunMeasuresChildren runs a program whose child holds about 64 MB long enough to be
+// sampled.
 func TestRunMeasuresChildren(t *testing.T) {
 	script := `sh -c 'x=$(head -c 64000000 /dev/zero | tr "\0" x); sleep 0.5; echo ${#x}'; true`
 	usage, err := Run(context.Background(), Spec{Path: "/bin/sh", Args: []string{"-c", script}})

@@ -10,23 +10,24 @@ import (
 	"time"
 )
 
-// Usage is what a program and its children cost.
+// Usage is the resource usage of a program and its children.
 type Usage struct {
 	Wall time.Duration
 	// PeakBytes is the highest resident memory of the group (see the package comment).
 	PeakBytes int64
-	// UserTime and SystemTime are those of the program and the children it waited for; zero while it runs.
+	// UserTime and SystemTime are the CPU times of the program and the children that it
+	// waited for. They are zero while it runs.
 	UserTime, SystemTime time.Duration
 }
 
 // Memory is the resident memory of a running group.
 type Memory struct {
 	ResidentBytes int64
-	// AnonymousBytes leaves out pages of mapped files, which the kernel can drop.
+	// AnonymousBytes excludes pages of mapped files, which the kernel can evict.
 	AnonymousBytes int64
 }
 
-// Usage returns what was measured so far; final after the end.
+// Usage returns the measurements so far. They are final after the end.
 func (p *Process) Usage() Usage {
 	u := Usage{Wall: time.Since(p.started)}
 	if p.sampler != nil {
@@ -43,10 +44,11 @@ func (p *Process) Usage() Usage {
 	return u
 }
 
-// Memory reads the group's memory now.
+// Memory returns the current memory of the group.
 func (p *Process) Memory() Memory { return groupMemory(p.cmd.Process.Pid).Memory }
 
-// WrittenBytes is what the program and the children it waited for have sent to the disk so far; 0 if the kernel does not say.
+// WrittenBytes returns the number of bytes that the program and the children that it
+// waited for have written to the disk, or 0 if the kernel does not report it.
 func (p *Process) WrittenBytes() int64 {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(p.cmd.Process.Pid) + "/io")
 	if err != nil {
@@ -61,14 +63,15 @@ func (p *Process) WrittenBytes() int64 {
 	return 0
 }
 
-// ResetPeak resets the peak, to measure one phase of a server's life.
+// ResetPeak resets the peak, so that one phase of a server's life can be measured.
 func (p *Process) ResetPeak() {
 	if p.sampler != nil {
 		p.sampler.reset()
 	}
 }
 
-// sampleInterval is how often memory is read. Reading costs about 20 µs per process of the machine, which must not affect an import.
+// sampleInterval is the interval at which memory is read. A read costs about 20 µs per
+// process of the machine, which must not affect an import.
 const sampleInterval = 200 * time.Millisecond
 
 type sampler struct {
@@ -78,7 +81,7 @@ type sampler struct {
 	mu    struct {
 		sync.Mutex
 		peak   int64
-		ignore bool // VmHWM covers the whole life of a process: useless after a reset
+		ignore bool // VmHWM covers the whole life of a process, so it is useless after a reset
 	}
 }
 
@@ -131,10 +134,11 @@ func (s *sampler) stop() {
 
 type groupSample struct {
 	Memory
-	highWater int64 // of the process with the highest one
+	highWater int64 // highest value of a single process
 }
 
-// groupMemory adds up the processes of a group. Processes that end meanwhile count as nothing.
+// groupMemory returns the sum over the processes of a group. Processes that end in the
+// meantime are ignored.
 func groupMemory(group int) groupSample {
 	var sum groupSample
 	proc, err := os.Open("/proc")
@@ -158,7 +162,8 @@ func groupMemory(group int) groupSample {
 	return sum
 }
 
-// processGroup reads the fifth field of /proc/PID/stat; the second one, the name, may hold anything but ends at the last parenthesis.
+// processGroup returns the fifth field of /proc/PID/stat. The second field, the name, may
+// contain anything but ends at the last parenthesis.
 func processGroup(stat string) int {
 	data, err := os.ReadFile(stat)
 	if err != nil {
@@ -177,7 +182,8 @@ func processGroup(stat string) int {
 	return group
 }
 
-// statusFields reads the fields of /proc/PID/status that are given in kB, as bytes.
+// statusFields returns the fields of /proc/PID/status that are given in kB, converted to
+// bytes.
 func statusFields(path string) map[string]int64 {
 	fields := make(map[string]int64)
 	f, err := os.Open(path)

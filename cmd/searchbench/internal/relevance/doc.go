@@ -1,15 +1,15 @@
-// Package relevance measures how high a search puts the file that people look for.
+// Package relevance measures how high a search ranks the file that people look for.
 //
-// It answers: of a set of queries, each with the files that should come first, at
-// which place does an engine show the first of them?
+// It answers: for queries with known best files, at which position does an engine show
+// the first of them?
 //
-//	Query    what is typed, its category, and the files wanted
+//	Query    the text, its category, and the wanted files
 //	Half     tune or test, by a hash of the query, so that it cannot be chosen
 //	Measure  sends all queries to an engine; Report prints the figures of all
 //
-// The figure is the mean reciprocal rank: 1 for a file in the first place, 1/2 in
-// the second, 0 beyond Depth. Single answers are shown of the tuning half alone,
-// so that the other stays a test.
+// The figure is the mean reciprocal rank: 1 for a file in the first position, 1/2 in the
+// second, 0 beyond Depth. Individual answers are shown only for the tuning half, so that
+// the other half remains a test.
 //
 // Format of the queries (JSON):
 //

@@ -21,25 +21,25 @@ const maxQueries = 1000
 // ErrInvalid is returned for invalid queries.
 var ErrInvalid = errors.New("invalid relevance suite")
 
-// Query is what is typed and what should come first.
+// Query is a query and the files that should come first.
 type Query struct {
 	Category string `json:"category"`
-	// Text is in Quarry's language, literal mode.
+	// Text is in Quarry's query language, in literal mode.
 	Text string `json:"query"`
-	// Want are the acceptable files, as repository:path.
+	// Want lists the acceptable files, as repository:path.
 	Want []string `json:"want"`
 }
 
-// Half is the part of the queries that one belongs to.
+// Half is the half of the queries to which a query belongs.
 type Half string
 
-// The halves: the score is tuned by one and tested with the other.
+// These are the halves. The score is tuned with one and tested with the other.
 const (
 	Tune Half = "tune"
 	Test Half = "test"
 )
 
-// Half follows from a hash of the text.
+// Half returns the half, which is determined by a hash of the text.
 func (q *Query) Half() Half {
 	h := fnv.New32a()
 	_, _ = h.Write([]byte(q.Text))
@@ -73,11 +73,11 @@ func Parse(data []byte) ([]Query, error) {
 	return f.Queries, nil
 }
 
-// Ask returns the files that an engine shows for a query, in their order.
+// Ask returns the files that an engine shows for a query, in order.
 type Ask func(ctx context.Context, q *Query) ([]engine.Place, error)
 
-// Run is one engine's answers: the place of the first file wanted for each query,
-// from 1, or 0 if it is not among the first Depth.
+// Run holds the results of one engine: for each query the position of the first wanted
+// file, from 1, or 0 if it is not among the first Depth.
 type Run struct {
 	Name  string
 	Ranks []int

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Report writes the figures of all runs as Markdown tables: both halves, and the
-// mean reciprocal rank of each category.
+// Report writes the figures of all runs as Markdown tables: one for both halves, and one
+// with the mean reciprocal rank of each category.
 func Report(w io.Writer, queries []Query, runs []Run) error {
 	p := &printer{w: w}
 	p.writeLine("| half | queries |%s", joinColumns(runs, func(r *Run) string { return r.Name + ": MRR, first, in 5" }))
@@ -31,7 +31,8 @@ func Report(w io.Writer, queries []Query, runs []Run) error {
 	return p.err
 }
 
-// Misses writes the queries of the tuning half that a run does not put first.
+// Misses writes the queries of the tuning half for which a run does not show a wanted
+// file first.
 func Misses(w io.Writer, queries []Query, runs []Run) error {
 	p := &printer{w: w}
 	for i := range queries {
@@ -42,7 +43,7 @@ func Misses(w io.Writer, queries []Query, runs []Run) error {
 	return p.err
 }
 
-// figures of some queries.
+// figures summarizes some queries.
 type figures struct {
 	queries, first, five int
 	reciprocal           float64
@@ -96,7 +97,7 @@ func joinColumns(runs []Run, cell func(*Run) string) string {
 	return out
 }
 
-// A printer remembers the first error.
+// A printer writes formatted text and keeps the first error.
 type printer struct {
 	w   io.Writer
 	err error

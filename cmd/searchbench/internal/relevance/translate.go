@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Zoekt returns the query in zoekt's language: a term there is a regular
-// expression, so its characters are escaped, and it is quoted, so that none is
-// taken for syntax. Filters are the same in both.
+// Zoekt returns the query in zoekt's language. A term is a regular expression there, so
+// it is escaped, and quoted so that no part of it is parsed as syntax. Filters are the
+// same in both languages.
 func (q *Query) Zoekt() string {
 	var out []string
 	for _, term := range splitTerms(q.Text) {
@@ -22,7 +22,7 @@ func (q *Query) Zoekt() string {
 	return strings.Join(out, " ")
 }
 
-// splitTerms splits at blanks outside quotes.
+// splitTerms splits text at blanks outside of quotes.
 func splitTerms(text string) []string { return term.FindAllString(text, -1) }
 
 var term = regexp.MustCompile(`"[^"]*"|\S+`)

@@ -2,6 +2,7 @@
 //
 // It answers: what was measured, on which machine, and was the goal reached?
 //
-// Report collects rows and sections in the order they are added; Markdown prints them. The package is pure except for Describe, which reads what the
-// machine is from /proc.
+// Report collects rows and sections in the order in which they are added; Markdown prints
+// them. The package is pure, except for Describe, which reads a description of the
+// machine from /proc.
 package report

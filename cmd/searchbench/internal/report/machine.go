@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Machine describes where a figure was taken, without names.
+// Machine describes the machine of a measurement, without names.
 type Machine struct {
 	Cores       int
 	MemoryBytes int64
@@ -16,16 +16,17 @@ type Machine struct {
 	OS          string
 	Kernel      string
 	Go          string
-	Load        string // load averages at the start: other work on the machine makes figures pessimistic
+	Load        string // load averages at the start: other work on the machine makes the figures worse
 }
 
-// String is one sentence.
+// String returns a description in one sentence.
 func (m Machine) String() string {
 	return fmt.Sprintf("Machine: %d cores (%s), %.0f GiB of memory, %s, kernel %s, %s; load before the run %s.",
 		m.Cores, m.CPU, float64(m.MemoryBytes)/(1<<30), m.OS, m.Kernel, m.Go, m.Load)
 }
 
-// Describe reads what this machine is. What cannot be read is "unknown".
+// Describe returns a description of this machine. Values that cannot be read are
+// "unknown".
 func Describe() Machine {
 	return Machine{
 		Cores:       runtime.NumCPU(),
@@ -46,7 +47,7 @@ func memoryBytes() int64 {
 	return kilobytes << 10
 }
 
-// readField finds "NAME<separator>VALUE" in a file of lines.
+// readField returns VALUE from a line "NAME<separator>VALUE" of a file.
 func readField(path, name, separator string) string {
 	data, err := os.ReadFile(path)
 	if err != nil {

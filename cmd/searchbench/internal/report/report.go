@@ -7,31 +7,33 @@ import (
 	"time"
 )
 
-// Row is one line of the main table: the same figure of both programs.
+// Row is one row of the main table: the same figure of both programs.
 type Row struct {
 	Figure string
 	Zoekt  string
 	Quarry string
-	// Ratio says how many times better Quarry is (above 1) or worse; empty when one of the two is missing.
+	// Ratio is how many times better Quarry is (above 1) or worse. It is empty if one of
+	// the figures is missing.
 	Ratio string
 	Reach string
-	// Verdict says whether Reach was reached, and by how much it was missed.
+	// Verdict reports whether Reach was reached, and by how much it was missed.
 	Verdict string
 }
 
-// Report is what one run of the harness found.
+// Report contains the results of one run.
 type Report struct {
 	Title   string
 	Machine Machine
-	Inputs  []string // corpora, versions, settings: one line each
-	// Compared heads the column of what Quarry is compared with. Default: zoekt.
+	Inputs  []string // corpora, versions, settings, one line each
+	// Compared is the heading of the column with the program that Quarry is compared
+	// with. Default: zoekt.
 	Compared string
 	Rows     []Row
-	Missing  []string // what could not be measured or compared, with the reason
+	Missing  []string // figures that could not be measured or compared, with the reason
 	Tables   []Table
 }
 
-// Table is a detail below the main table.
+// Table is a detailed table below the main table.
 type Table struct {
 	Title  string
 	Note   string
@@ -39,7 +41,7 @@ type Table struct {
 	Rows   [][]string
 }
 
-// Markdown prints the report.
+// Markdown returns the report as Markdown.
 func (r Report) Markdown() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "## %s\n\n%s\n\n", r.Title, r.Machine)
@@ -89,7 +91,7 @@ func writeRow(b *strings.Builder, cells []string) {
 	b.WriteString("|\n")
 }
 
-// Milliseconds prints a duration as people compare them: three significant figures or so.
+// Milliseconds formats a duration with about three significant figures.
 func Milliseconds(d time.Duration) string {
 	ms := float64(d) / float64(time.Millisecond)
 	switch {
@@ -107,8 +109,8 @@ func Milliseconds(d time.Duration) string {
 	return fmt.Sprintf("%.2f ms", ms)
 }
 
-// MiB prints bytes.
+// MiB formats a number of bytes.
 func MiB(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// Times prints a ratio.
+// Times formats a ratio.
 func Times(f float64) string { return fmt.Sprintf("%.2f ×", f) }

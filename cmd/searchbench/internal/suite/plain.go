@@ -5,17 +5,19 @@ import (
 	"strings"
 )
 
-// Plain is a query as ripgrep can answer it: lines that match any of Patterns, in the files that pass the filters.
+// Plain is a query in a form that ripgrep can answer: lines that match any of Patterns,
+// in files that pass the filters.
 type Plain struct {
 	// Patterns are alternatives, in RE2 syntax.
 	Patterns []string
-	// CaseSensitive is false unless the query says case:yes.
+	// CaseSensitive is set if the query contains case:yes.
 	CaseSensitive bool
 	repository    filters
 	path          filters
 }
 
-// filters are expressions that all must match, and others of which none may.
+// filters holds expressions that must all match (want), and expressions of which none may
+// match (reject).
 type filters struct{ want, reject []*regexp.Regexp }
 
 func (f filters) matchesFilters(s string) bool {
@@ -32,21 +34,22 @@ func (f filters) matchesFilters(s string) bool {
 	return true
 }
 
-// Wants says whether a file can be in the answer.
+// Wants reports whether a file can be in the answer.
 func (p Plain) Wants(repository, path string) bool {
 	return p.repository.matchesFilters(repository) && p.path.matchesFilters(path)
 }
 
-// WantsRepository says whether any file of the repository can be in the answer.
+// WantsRepository reports whether any file of the repository can be in the answer.
 func (p Plain) WantsRepository(repository string) bool {
 	return p.repository.matchesFilters(repository)
 }
 
-// Plain translates the query; ok is false where ripgrep has no equal: symbols, languages, names of files and repositories, several terms that all
-// must occur, negated terms, groups.
+// Plain translates the query. ok is false if ripgrep has no equivalent: for symbols,
+// languages, names of files and repositories, several required terms, negated terms, and
+// groups.
 func (q Query) Plain() (p Plain, ok bool) {
 	tokens := splitTokens(q.Text)
-	expectTerm := true // between terms only "or" may stand
+	expectTerm := true // only "or" is allowed between terms
 	for _, t := range tokens {
 		field, value, isFilter := splitFilter(t)
 		switch {
@@ -111,7 +114,7 @@ func splitFilter(token string) (field, value string, ok bool) {
 	return field, unquoteToken(value), true
 }
 
-// splitTokens splits at spaces outside double quotes.
+// splitTokens splits text at spaces outside of double quotes.
 func splitTokens(text string) []string {
 	var tokens []string
 	var token strings.Builder
@@ -141,7 +144,7 @@ func splitTokens(text string) []string {
 	return tokens
 }
 
-// unquoteToken takes the quotes off a quoted token and one level of backslashes with them.
+// unquoteToken removes the quotes of a quoted token and one level of backslashes.
 func unquoteToken(token string) string {
 	if len(token) < 2 || token[0] != '"' || token[len(token)-1] != '"' {
 		return token
@@ -156,20 +159,23 @@ func unquoteToken(token string) string {
 	return b.String()
 }
 
-// perl are RE2's ASCII classes, written out: ripgrep's engine reads the short forms as Unicode ones.
+// perl maps RE2's ASCII classes to their long forms, because ripgrep's engine treats the
+// short forms as Unicode classes.
 var perl = map[byte]string{
 	'w': `0-9A-Za-z_`, 'd': `0-9`, 's': `\t\n\f\r `,
 }
 
 var repetition = regexp.MustCompile(`^\{[0-9]+(,[0-9]*)?\}`)
 
-// Multiline says whether a pattern names the line feed, and so may match across lines.
+// Multiline reports whether a pattern contains a line feed, and so may match across
+// lines.
 func Multiline(pattern string) bool {
 	return strings.Contains(pattern, `\n`) || strings.Contains(pattern, "(?s")
 }
 
-// Ripgrep rewrites an RE2 expression so that ripgrep's engine matches the same: ASCII classes and word boundaries, a line feed with the carriage
-// return that may precede it, and a brace that begins no repetition is literal.
+// Ripgrep rewrites an RE2 expression so that ripgrep's engine matches the same text: with
+// ASCII classes and word boundaries, an optional carriage return before a line feed, and
+// escaped braces that do not begin a repetition.
 func Ripgrep(pattern string) string {
 	namesCR := strings.Contains(pattern, `\r`)
 	var b strings.Builder
@@ -186,7 +192,7 @@ func Ripgrep(pattern string) string {
 		}
 		i++
 		if n := strings.IndexByte(pattern[i:], '}'); n > 0 && strings.ContainsRune("pPx", rune(pattern[i])) && strings.HasPrefix(pattern[i+1:], "{") {
-			b.WriteString(`\` + pattern[i:i+n+1]) // a name, no repetition
+			b.WriteString(`\` + pattern[i:i+n+1]) // a name, not a repetition
 			i += n
 			continue
 		}

@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// Query is one question.
+// Query is one query of a suite.
 type Query struct {
 	Class string `json:"class"`
 	Name  string `json:"name"`
 	Text  string `json:"query"`
-	Limit int    `json:"limit"` // 0: count everything
+	Limit int    `json:"limit"` // 0 counts everything
 	Mix   Mix    `json:"mix"`
 }
 
-// Mix says which part of the throughput mix a query belongs to.
+// Mix is the part of the throughput mix to which a query belongs.
 type Mix string
 
-// The parts of the throughput mix.
+// These are the parts of the throughput mix.
 const (
 	MixInteractive Mix = "interactive"
 	MixHeavy       Mix = "heavy"
 	MixNone        Mix = "none"
 )
 
-// The classes outside of the suite (testdata/classes.json).
+// These are the classes outside of the suite (testdata/classes.json).
 const (
 	ClassRare         = "rare"
 	ClassSymbolExact  = "symbol-exact"
@@ -34,24 +34,27 @@ const (
 	ClassSymbolCommon = "symbol-common"
 )
 
-// easy are the classes in which an index finds its matches by a literal of three or more characters and few of them are requested: what people
-// type. The others need a scan, a long list or an exact count.
+// easy contains the classes whose matches an index finds by a literal of at least three
+// characters, with few requested matches: typical interactive queries. The other classes
+// need a scan, a long list or an exact count.
 var easy = map[string]bool{
 	"rare-literal": true, "common-literal": true, "3-char": true, "case-sensitive": true, "case-insensitive": true, "phrase": true,
 	"regex-class": true, "regex-anchor": true, "symbol": true, "file-filter": true, "lang-filter": true, "negation": true, "and-or": true,
 	"repo-filter": true, "filename": true, "repo-list": true, "zero-hits": true, "limit-100": true,
 }
 
-// Easy says whether the query's class is one of the easy ones.
+// Easy reports whether the query belongs to an easy class.
 func (q Query) Easy() bool { return easy[q.Class] }
 
 // ErrInvalid is returned for invalid queries.
 var ErrInvalid = errors.New("invalid query suite")
 
-// maxQueries bounds one suite; every query is sent several times to several engines.
+// maxQueries bounds one suite, because every query is sent several times to several
+// engines.
 const maxQueries = 1000
 
-// Parse decodes files of queries, in order. Names are unique over all of them: an equal query under an equal name is taken once.
+// Parse decodes files of queries, in order. Names must be unique over all files; an
+// identical query with the same name is kept once.
 func Parse(files ...[]byte) ([]Query, error) {
 	var all []Query
 	seen := make(map[string]Query)

@@ -12,18 +12,20 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
 
-// maxListedMatches bounds an answer that is listed at once: about 300 bytes of JSON a match, and the lines.
+// maxListedMatches bounds the matches of one listed answer: each takes about 300 bytes of
+// JSON, and its lines.
 const maxListedMatches = 50_000
 
-// part is a part of a query's answer: everything, the files of a repository, those below a folder of it (which ends in a slash), or those right in
-// that folder.
+// part is a part of a query's answer: everything, the files of a repository, the files
+// below one of its folders (which ends in a slash), or only the files directly in that
+// folder.
 type part struct {
 	repository, folder string
 	flat               bool
-	matches            int // ripgrep's
+	matches            int // number of ripgrep's matches
 }
 
-// restrictQuery returns the query for the part alone. Filters ignore case by default.
+// restrictQuery returns the query for this part. Filters ignore case by default.
 func (p part) restrictQuery(text string) string {
 	if p.repository == "" {
 		return text
@@ -44,7 +46,8 @@ func (p part) containsPlace(place engine.Place) bool {
 	return ok && place.Repository == p.repository && (!p.flat || !strings.Contains(rest, "/"))
 }
 
-// splitPart returns the parts of which p is made: they cover what a server may find beyond what ripgrep did. It is p itself if it cannot be split.
+// splitPart returns the parts of p. They also cover matches that a server may find in
+// addition to ripgrep's. If p cannot be split, it is returned unchanged.
 func (c *Checker) splitPart(p part, repositories []string, want map[engine.Place]int) ([]part, error) {
 	var parts []part
 	switch {
@@ -76,7 +79,8 @@ func (c *Checker) splitPart(p part, repositories []string, want map[engine.Place
 	return parts, nil
 }
 
-// listMatches requests the matches of every file from the server, in parts that it can list.
+// listMatches requests the matches of every file from the server, in parts that the
+// server can list.
 func (c *Checker) listMatches(ctx context.Context, o *Outcome, text string, repositories []string, want map[engine.Place]int) (map[engine.Place]int, error) {
 	whole := part{}
 	for _, n := range want {
@@ -95,7 +99,7 @@ func (c *Checker) listMatches(ctx context.Context, o *Outcome, text string, repo
 	return got, nil
 }
 
-// listPart lists a part, or returns what it is to be split into.
+// listPart lists a part, or returns the parts into which it must be split.
 func (c *Checker) listPart(ctx context.Context, o *Outcome, p part, text string, repositories []string, want, got map[engine.Place]int) ([]part, error) {
 	if p.matches > maxListedMatches {
 		parts, err := c.splitPart(p, repositories, want)

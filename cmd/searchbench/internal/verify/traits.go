@@ -8,13 +8,13 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/engine"
 )
 
-// trait is what excuses a difference.
+// trait holds the properties of a file that excuse a difference.
 type trait struct {
 	undecodable bool // not UTF-8
 	err         error
 }
 
-// maxRemembered bounds the memory of traits; beyond it files are read again.
+// maxRemembered bounds the number of remembered traits. Beyond it, files are read again.
 const maxRemembered = 1_000_000
 
 func (c *Checker) fileTraits(place engine.Place) trait {

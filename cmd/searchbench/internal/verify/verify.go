@@ -13,12 +13,13 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// Searcher is the part of Quarry that is checked.
+// Searcher contains the methods of Quarry that are checked.
 type Searcher interface {
 	engine.Searcher
-	// Places lists the matches per file, and the totals of the answer's statistics.
+	// Places returns the matches per file, and the totals of the statistics.
 	Places(ctx context.Context, text string) (map[engine.Place]int, engine.Answer, error)
-	// Skipped lists the files of a repository that are not searchable, by path, with the reason.
+	// Skipped returns the files of a repository that are not searchable, with the reason,
+	// by path.
 	Skipped(ctx context.Context, repository string) (map[string]string, error)
 }
 
@@ -26,32 +27,32 @@ type Searcher interface {
 type Checker struct {
 	Quarry  Searcher
 	Ripgrep *engine.Ripgrep
-	// Trees are the checkouts by repository name.
+	// Trees holds the checkouts by repository name.
 	Trees map[string]string
-	// files remembers what was seen of files, skipped what the server said of repositories.
+	// files caches the traits of files, skipped the skipped files of repositories.
 	files   map[engine.Place]trait
 	skipped map[string]map[string]string
 }
 
-// Outcome of one query.
+// Outcome is the result for one query.
 type Outcome struct {
 	Query          suite.Query
-	Files, Matches int            // ripgrep's, after the query's filters, without excused files
+	Files, Matches int            // ripgrep's counts, after the query's filters, without excused files
 	Excused        map[string]int // reason → files
 	Differences    []Difference   // at most maxDifferences
 	Failed         int            // files that differ without a reason
 }
 
-// Difference is a file without excuse.
+// Difference is a difference without an excuse.
 type Difference struct {
 	Place           engine.Place
 	Ripgrep, Quarry int
 }
 
-// maxDifferences bounds what is shown of one query.
+// maxDifferences bounds the differences that are shown for one query.
 const maxDifferences = 5
 
-// Check compares one query; ok is false when ripgrep cannot answer it.
+// Check compares one query. ok is false if ripgrep cannot answer it.
 func (c *Checker) Check(ctx context.Context, q suite.Query) (o Outcome, ok bool, err error) {
 	plain, ok := q.Plain()
 	if !ok {
@@ -78,7 +79,7 @@ func (c *Checker) Check(ctx context.Context, q suite.Query) (o Outcome, ok bool,
 	return o, true, c.checkTotals(ctx, &o, text, got)
 }
 
-// treesFor leaves out repositories that the query does not look at.
+// treesFor omits repositories that the query does not search.
 func (c *Checker) treesFor(plain suite.Plain) map[string]string {
 	trees := make(map[string]string)
 	for name, tree := range c.Trees {
@@ -110,7 +111,7 @@ func (c *Checker) compareCounts(ctx context.Context, o *Outcome, plain suite.Pla
 	return nil
 }
 
-// addDifference notes a difference without excuse.
+// addDifference records a difference without an excuse.
 func (o *Outcome) addDifference(place engine.Place, ripgrep, quarry int) {
 	o.Failed++
 	if len(o.Differences) < maxDifferences {
@@ -118,7 +119,7 @@ func (o *Outcome) addDifference(place engine.Place, ripgrep, quarry int) {
 	}
 }
 
-// checkTotals holds the server to count what it lists.
+// checkTotals checks that the server's counts equal its list.
 func (c *Checker) checkTotals(ctx context.Context, o *Outcome, text string, got map[engine.Place]int) error {
 	answer, err := c.Quarry.Search(ctx, engine.Request{Text: text})
 	if err != nil {
@@ -131,7 +132,7 @@ func (c *Checker) checkTotals(ctx context.Context, o *Outcome, text string, got 
 	return nil
 }
 
-// findExcuse returns why a file may differ, or "".
+// findExcuse returns the reason why a file may differ, or "".
 func (c *Checker) findExcuse(ctx context.Context, place engine.Place, plain suite.Plain, quarry int) (string, error) {
 	if quarry == 0 {
 		skipped, err := c.skippedOf(ctx, place.Repository)
@@ -152,7 +153,8 @@ func (c *Checker) findExcuse(ctx context.Context, place engine.Place, plain suit
 	return "", nil
 }
 
-// skippedOf makes one request for the files of a repository that the server does not search.
+// skippedOf returns the files of a repository that the server does not search. It
+// requests them once.
 func (c *Checker) skippedOf(ctx context.Context, repository string) (map[string]string, error) {
 	if skipped, ok := c.skipped[repository]; ok {
 		return skipped, nil
@@ -168,7 +170,8 @@ func (c *Checker) skippedOf(ctx context.Context, repository string) (map[string]
 	return skipped, nil
 }
 
-// asciiLiterals says whether the patterns match the same bytes in any encoding that contains ASCII.
+// asciiLiterals reports whether the patterns match the same bytes in any encoding that
+// contains ASCII.
 func asciiLiterals(patterns []string) bool {
 	for _, p := range patterns {
 		if regexp.QuoteMeta(p) != p || strings.ContainsFunc(p, func(r rune) bool { return r >= utf8.RuneSelf }) {
@@ -205,7 +208,7 @@ func sumCounts(counts map[engine.Place]int) int {
 	return n
 }
 
-// String is one line, and one more per difference.
+// String returns one line, and one more for each difference.
 func (o Outcome) String() string {
 	var b strings.Builder
 	verdict := "same"

@@ -14,7 +14,7 @@ import (
 	"github.com/quarrysearch/quarry/cmd/searchbench/internal/suite"
 )
 
-// answers is a Searcher with configured answers.
+// answers is a Searcher with fixed answers.
 type answers struct{ places map[engine.Place]int }
 
 func (a answers) Places(context.Context, string) (map[engine.Place]int, engine.Answer, error) {
@@ -71,7 +71,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// tree is a Searcher over checkouts that finds every file once, and lists at most two.
+// tree is a Searcher over checkouts that finds every file once, and lists at most two
+// files.
 type tree struct {
 	t     *testing.T
 	files []engine.Place
@@ -105,7 +106,8 @@ func (s *tree) Search(context.Context, engine.Request) (engine.Answer, error) {
 
 func (s *tree) Skipped(context.Context, string) (map[string]string, error) { return nil, nil }
 
-// What cannot be listed at once is listed in parts, which cover all.
+// TestAnswersAreListedInParts checks that an answer that cannot be listed in one request
+// is listed in parts that cover everything.
 func TestAnswersAreListedInParts(t *testing.T) {
 	s := &tree{t: t, asked: map[string]int{}}
 	c := &Checker{Quarry: s, Trees: map[string]string{}}

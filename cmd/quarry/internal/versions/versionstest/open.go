@@ -1,8 +1,8 @@
-// Package versionstest opens the projections of a process for tests of what reads them.
+// Package versionstest opens the projections of a process for tests of their readers.
 //
-// It answers the question "which projections does a test read?". Open makes a log and the
-// projections over it in a directory of the test; nothing follows the log until the test
-// runs the versions.
+// It answers the question "which projections does a test read?". Open creates a log and
+// its projections in a temporary directory. The projections do not follow the log until
+// the test runs the versions.
 package versionstest
 
 import (
@@ -22,9 +22,9 @@ import (
 	"github.com/quarrysearch/quarry/projections/segmentstore"
 )
 
-// Open returns an empty log with a number of partitions, and the projections over it. Both
-// are closed when the test ends. workers is the consumer group whose progress the
-// projections read; empty for none.
+// Open returns an empty log with the given number of partitions, and its projections.
+// Both are closed when the test ends. workers is the consumer group whose progress the
+// projections read, or empty for none.
 func Open(t testing.TB, partitions int32, workers string) (eventlog.Log, *versions.Versions) {
 	t.Helper()
 	c := config.Default()
