@@ -12,28 +12,30 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Back pressure: workers start nothing while the projections are too far behind the
-// log, and webhooks get 503 while the workers are too far behind. The backlog is
+// Backpressure: workers start no new batch while the projections lag too far behind the
+// log, and webhooks get 503 while the workers lag too far behind. The backlog is
 // therefore always in the log, on disk, and never in memory.
 
-// GroupOffsets is what back pressure reads of a log.
+// GroupOffsets is the part of a log that backpressure reads.
 type GroupOffsets interface {
 	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
 	Committed(ctx context.Context, group string, topic event.Topic) ([]event.Offset, error)
 }
 
-// ProjectionLag says how far the projections are behind the log. It implements Pressure.
+// ProjectionLag reports how far the projections lag behind the log. It implements
+// Pressure.
 type ProjectionLag struct {
 	Log GroupOffsets
-	// Applied returns the offsets below which the projections have applied the records
-	// of each partition: their own, or those that another process has noted.
+	// Applied returns, for each partition, the offset below which the projections have
+	// applied the records. The projections may run in this process, or another process
+	// may have noted the offsets.
 	Applied func(ctx context.Context) ([]event.Offset, error)
 }
 
 var _ Pressure = (*ProjectionLag)(nil)
 
-// Behind implements Pressure. Without a noted position it returns 0: there
-// is no projection to wait for.
+// Behind implements Pressure. If no position is noted it returns 0, because there is no
+// projection to wait for.
 func (p *ProjectionLag) Behind(ctx context.Context) (int64, error) {
 	next, err := p.Applied(ctx)
 	if err != nil {
@@ -64,11 +66,11 @@ func countWaiting(ctx context.Context, log GroupOffsets, next []event.Offset) (i
 	return sum, nil
 }
 
-// pollBacklog is how often the length of the backlog is read.
+// pollBacklog is the interval at which the length of the backlog is read.
 const pollBacklog = time.Second
 
-// Backlog keeps how many records wait for the workers of DefaultGroup, and says when that
-// is too many for more.
+// Backlog tracks how many records wait for the workers of DefaultGroup, and reports when
+// there are too many to accept more.
 type Backlog struct {
 	log    GroupOffsets
 	max    int64
@@ -97,8 +99,8 @@ func (b *Backlog) Run(ctx context.Context) error {
 	}
 }
 
-// updateBacklog takes in how much waits. A log that does not answer changes nothing: it
-// takes no events either.
+// updateBacklog reads the number of waiting records. If the log does not answer, nothing
+// changes: such a log accepts no events either.
 func (b *Backlog) updateBacklog(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 10*pollBacklog)
 	defer cancel()
@@ -119,5 +121,5 @@ func (b *Backlog) updateBacklog(ctx context.Context) {
 	}
 }
 
-// IsFull reports whether more records wait than may.
+// IsFull reports whether more records wait than the maximum.
 func (b *Backlog) IsFull() bool { return b.over.Load() }

@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// noted is a log that says how far groups are.
+// noted is a log with fixed high-water marks and committed offsets.
 type noted struct {
 	eventlog.Log
 	groups map[string][]event.Offset
@@ -25,8 +25,8 @@ func (n *noted) Committed(_ context.Context, group string, _ event.Topic) ([]eve
 
 func (n *noted) HighWater(context.Context, event.Topic) ([]event.Offset, error) { return n.high, n.err }
 
-// TestHowFarBehindIsSummed adds up the lag of the partitions, and expects no wait
-// where no position was noted.
+// TestHowFarBehindIsSummed adds up the lag of the partitions, and expects no wait if no
+// position was noted.
 func TestHowFarBehindIsSummed(t *testing.T) {
 	log := &noted{high: []event.Offset{10, 20}, groups: map[string][]event.Offset{}}
 	over := NewBacklog(log, 15, slog.New(slog.DiscardHandler), prometheus.NewRegistry())
@@ -41,7 +41,7 @@ func TestHowFarBehindIsSummed(t *testing.T) {
 	}{
 		{[]event.Offset{0, 0}, []event.Offset{0, 0}, 0, true},
 		{[]event.Offset{0, 1}, []event.Offset{10, 5}, 29, false},
-		{[]event.Offset{12, 5}, []event.Offset{10, 4}, 15, true}, // noted after the log was asked
+		{[]event.Offset{12, 5}, []event.Offset{10, 4}, 15, true}, // noted after the high-water marks were read
 		{[]event.Offset{10, 20}, []event.Offset{10, 20}, 0, false},
 	} {
 		log.groups[noteGroup], log.groups[DefaultGroup] = c.projections, c.workers

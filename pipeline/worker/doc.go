@@ -1,89 +1,88 @@
-// Package worker takes records off the log and gives them to a handler: those of
-// one repository in their order, those of different repositories at once.
+// Package worker reads records from the log and passes them to a handler: the records of
+// one repository in order, those of different repositories concurrently.
 //
-// It answers the question "what happens to a record, whatever its handler does?":
-// it is handled, or tried again, or put to the dead letters with the reason; then
-// the partition's offset may pass it. Nothing is skipped silently, and nothing
-// blocks a partition forever except the log itself.
+// It answers the question "what happens to a record, whatever its handler does?": the
+// record is handled, retried, or written to the dead letters with the reason. Only then
+// may the partition's offset pass it. No record is skipped silently, and nothing blocks a
+// partition forever except the log itself.
 //
 // # Lanes
 //
-// A partition is read ahead into a window. In it the records of one key form a
-// lane, which handles one batch at a time: the records queued when its turn came,
-// Options.Batch at most. Lanes of all partitions share Options.Lanes slots; long
-// records (Options.Long) have half of them, so that pushes do not wait for imports.
+// Each partition is read ahead into a window. The records of one key in the window form a
+// lane, which handles one batch at a time: the records that are queued when its turn
+// comes, at most Options.Batch. The lanes of all partitions share Options.Lanes slots.
+// Long records (Options.Long) may use half of the slots, so that pushes do not wait for
+// imports.
 //
-//	partition   a1 b1 a2 -- c1 a3 b2 …      --: not wanted, or passed at once
+//	partition   a1 b1 a2 -- c1 a3 b2 …      --: not wanted, passed immediately
 //	                │
-//	            lane a: a1 a2 a3    one batch, retries and all, after the other
+//	            lane a: a1 a2 a3    one batch after another, including retries
 //	            lane b: b1 b2
 //	            lane c: c1
 //	                │
-//	low-water   below it every record is done: this is what is committed
+//	low-water   every record below it is done; this offset is committed
 //
-// The window is bounded by records and bytes that are not done, and by its span,
-// from the oldest record that is not done to the last one read: after a crash the
-// workers look at those records again. So one slow key does not block others until
-// MaxWindowRecords records, or MaxWindowBytes, wait behind it, or MaxSpan records
-// of the partition have come after it.
+// The window is bounded by the number and bytes of the records that are not done, and by
+// its span: from the oldest record that is not done to the last one read, because after a
+// crash the workers read those records again. So one slow key does not block other keys
+// until MaxWindowRecords records, or MaxWindowBytes, wait behind it, or MaxSpan records
+// of the partition follow it.
 //
 // # What a handler's error means
 //
 //	nil                        handled
-//	wraps ErrPermanent,        dead letter at once
-//	wraps ErrUnavailable or    something all records need is missing (the log, the
+//	wraps ErrPermanent,        dead letter immediately
+//	wraps ErrUnavailable or    something that all records need is missing (the log, the
 //	eventlog.ErrFull           disk, the segment store): every lane waits and retries
-//	                           without end, since every record would fail
-//	                           again, without end, since no record would fare better
-//	wraps ErrElsewhere         something this key needs is missing, a code host say:
-//	                           its lane tries again, with what comes meanwhile in
-//	                           the same batch, for Options.Patience; then dead
-//	                           letters, all of the batch
-//	any other                  try again, up to Options.Attempts times, then dead
-//	                           letter
+//	                           without limit, since every record would fail
+//	wraps ErrElsewhere         something that this key needs is missing, such as a code
+//	                           host: its lane retries for Options.Patience, and records
+//	                           that arrive in that time join the batch; then the whole
+//	                           batch becomes dead letters
+//	any other                  retried, up to Options.Attempts times, then dead letter
 //
-// So a host that is away for minutes costs nothing but time, and one that is away
-// for longer leaves dead letters, not a blocked partition: the window bounds how many
-// records a waiting lane holds back. pipeline/reconcile finds what was
-// given up once the host is back.
+// So a host that is down for minutes only causes a delay, and one that is down for longer
+// leaves dead letters, not a blocked partition: the window bounds how many records a
+// waiting lane holds back. pipeline/reconcile finds the given-up pushes once the host is
+// back.
 //
-// An error of several records that were handled as one says nothing of any of
-// them: they are tried one by one, at once after a permanent failure and for the
-// last attempt after others, so that only what fails by itself is given up.
+// An error of several records that were handled together does not show which of them
+// failed. They are retried one by one: immediately after a permanent failure, and for the
+// last attempt after other failures. So only records that fail on their own are given up.
 //
 // # A handler that hangs
 //
-// A call of the handler is canceled after Options.Stall without ReportProgress, or
-// after Options.Limit in all; its records become dead letters. When a removal
-// (Options.Removes) is read, the running call of its lane is canceled, and the
-// records before the removal are answered by Handler.Skip: the removal is next, and
-// the slot is free. A handler that ignores the end of its context is abandoned
-// after maxGrace. Its lane then handles removals only, until the call returns,
-// because each other event would leave one more abandoned call.
+// A call of the handler is canceled after Options.Stall without ReportProgress, or after
+// Options.Limit in total; its records become dead letters. When a removal
+// (Options.Removes) is read, the running call of its lane is canceled, and Handler.Skip
+// answers the records before the removal. The removal then runs next, and the slot is
+// free. A handler that ignores the end of its context is abandoned after maxGrace. Until
+// the call returns, its lane handles only removals, because each other event would leave
+// one more abandoned call.
 //
-// Waits grow exponentially with full jitter (Brooker, "Exponential Backoff And
-// Jitter", 2015), up to Options.MaxBackoff. A lane that waits has no place.
+// Waits grow exponentially with full jitter (Brooker, "Exponential Backoff And Jitter",
+// 2015), up to Options.MaxBackoff. A waiting lane holds no slot.
 //
 // # Invariants
 //
-//  1. Records of a key are handled in their order, by one call at a time.
+//  1. Records of a key are handled in order, by one call at a time.
 //  2. The committed offset is the low-water mark: every record below it was
-//     handled, or is durable among the dead letters, or was not wanted. So a
-//     record is handled at least once; after a crash, or when a partition moves,
-//     records above the mark are handled again, and a handler makes that harmless.
+//     handled, is durable among the dead letters, or was not wanted. So a record is
+//     handled at least once. After a crash, or when a partition moves, records above
+//     the mark are handled again, and the handler must make that harmless.
 //  3. Handler.Assigned has succeeded before a record of the partition is handled,
 //     each time the partition is assigned.
-//  4. When a partition is revoked or the worker stops, no batch begins; running
-//     batches have Options.Drain to end, after that their context ends, and the
+//  4. When a partition is revoked or the worker stops, no new batch begins. Running
+//     batches have Options.Drain to end; after that their context ends, and the
 //     worker logs the unfinished ones. The offsets below the mark at that point are
 //     committed.
-//  5. While Options.Pressure is over Options.MaxAhead no batch begins. A Backlog says
-//     when webhooks are refused: the backlog is in the log, and never in memory.
+//  5. While Options.Pressure exceeds Options.MaxAhead no batch begins. A Backlog
+//     reports when to refuse webhooks: the backlog is in the log, and never in memory.
 //
 // # Concurrency
 //
-// A Worker runs, for each partition it holds, one goroutine that reads, one that
-// commits and one for each lane with work, at most MaxWindowRecords, and one for
-// each call of the handler; all are gone when Run returns, except abandoned calls.
-// It does not know what is in a record.
+// For each partition that it holds, a Worker runs one goroutine that reads, one that
+// commits, one for each lane with work (at most MaxWindowRecords), and one for each call
+// of the handler. All of them have ended when Run returns, except abandoned calls. A
+// Worker does not interpret the contents of records.
 package worker

@@ -8,23 +8,22 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// A gate holds back all lanes at once: for a while, growing from one failure to
-// the next, because something every record needs is missing; or as long as the
-// projections are too far behind.
+// A gate holds back all lanes: with exponential backoff while something that every record
+// needs is missing, or for as long as the projections lag too far.
 type gate struct {
-	min, max time.Duration // of waits
+	min, max time.Duration // bounds of a wait
 	jitter   func(time.Duration) time.Duration
 	mu       struct {
 		sync.Mutex
-		until   time.Time     // nothing begins before
-		wait    time.Duration // the longest next one
+		until   time.Time     // no batch begins before
+		wait    time.Duration // upper bound of the next wait
 		pressed bool
 		// opened is closed when pressed ends, and nil otherwise.
 		opened chan struct{}
 	}
 }
 
-// waitOpen waits until the gate is open; it reports whether ctx lasted as long.
+// waitOpen waits until the gate is open. It returns false if ctx ends first.
 func (g *gate) waitOpen(ctx context.Context) bool {
 	for {
 		wait, opened := g.remainingWait()
@@ -47,8 +46,8 @@ func (g *gate) waitOpen(ctx context.Context) bool {
 	}
 }
 
-// remainingWait returns for how long the gate is shut, and, under backpressure, a channel
-// that is closed when that ends.
+// remainingWait returns how long the gate stays closed and, under backpressure, a channel
+// that is closed when the backpressure ends.
 func (g *gate) remainingWait() (time.Duration, <-chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -71,14 +70,14 @@ func (g *gate) backOff() {
 	g.mu.wait = min(2*wait, g.max)
 }
 
-// resetBackoff makes the next wait a short one: a batch came through.
+// resetBackoff resets the next wait to the minimum, after a batch succeeded.
 func (g *gate) resetBackoff() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.mu.wait = g.min
 }
 
-// setPressed closes the gate, or opens it, and reports whether that changed it.
+// setPressed closes or opens the gate, and reports whether its state changed.
 func (g *gate) setPressed(now bool) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -95,7 +94,7 @@ func (g *gate) setPressed(now bool) bool {
 	return true
 }
 
-// isBackingOff reports whether the gate is shut after a failure.
+// isBackingOff reports whether the gate is closed after a failure.
 func (g *gate) isBackingOff() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

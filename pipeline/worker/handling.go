@@ -12,42 +12,42 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Why the context of a call of the handler ends.
+// Reasons why the context of a call of the handler ends.
 var (
-	// ErrRemoved says that a later record removes what the call is about.
+	// ErrRemoved means that a later record removes the repository of the call.
 	ErrRemoved = failure.New(failure.Removed, "the repository was removed meanwhile")
-	// ErrTimeout says that the call made no progress for Options.Stall, or took
-	// longer than Options.Limit.
+	// ErrTimeout means that the call made no progress for Options.Stall, or took longer
+	// than Options.Limit.
 	ErrTimeout = failure.New(failure.Timeout, "handling took too long")
-	// errDrained says that the worker stops, or the partition was taken away.
+	// errDrained means that the worker is stopping, or the partition was revoked.
 	errDrained = errors.New("the worker stops")
 )
 
-// maxGrace bounds how long a handler may take to return after its context ended.
-// One that takes longer is abandoned.
+// maxGrace bounds how long a handler may take to return after its context ended. A
+// handler that takes longer is abandoned.
 const maxGrace = 5 * time.Second
 
-// maxNameWait bounds the wait for the name of a repository. It is read from the mirror,
-// which may be on the disk that hangs.
+// maxNameWait bounds the wait for the name of a repository. The name is read from the
+// mirror, which may be on the disk that hangs.
 const maxNameWait = time.Second
 
 // A handlerCall is one call of the handler.
 type handlerCall struct {
 	first     event.Record
 	startedAt time.Time
-	progress  atomic.Int64 // when the handler last reported some, Unix nanoseconds
+	progress  atomic.Int64 // time of the last reported progress, in Unix nanoseconds
 }
 
 type handlerCallKey struct{}
 
-// ReportProgress says that the call of the handler with this context is not stuck.
+// ReportProgress reports that the call of the handler with this context is not stuck.
 func ReportProgress(ctx context.Context) {
 	if h, ok := ctx.Value(handlerCallKey{}).(*handlerCall); ok {
 		h.progress.Store(time.Now().UnixNano())
 	}
 }
 
-// timeLeft returns how long the handling may go on without progress.
+// timeLeft returns how long the call may continue without progress.
 func (h *handlerCall) timeLeft(o *Options) time.Duration {
 	stall := time.Unix(0, h.progress.Load()).Add(o.Stall)
 	limit := h.startedAt.Add(o.Limit)
@@ -57,16 +57,16 @@ func (h *handlerCall) timeLeft(o *Options) time.Duration {
 	return time.Until(stall)
 }
 
-// outcome is what a call of the handler returned.
+// outcome is the result of a call of the handler.
 type outcome struct {
 	n   int
 	err error
 }
 
-// handleRecords calls the handler within its bounds. It returns once the handler does, or
-// some time after the context of the call ended: a handler that ignores its
-// context does not hold a place. ctx ends when a drain is over, or when a removal
-// is read.
+// handleRecords calls the handler within its time limits. It returns when the handler
+// returns, or some time after the context of the call ended, so that a handler that
+// ignores its context does not hold a slot. ctx ends when the drain is over, or when a
+// removal is read.
 func (p *partition) handleRecords(ctx context.Context, l *lane, records []event.Record) (n int, err error) {
 	if p.window.isHanging(l.key) && !p.w.isRemoval(records[0]) {
 		return len(records), fmt.Errorf("%w: an earlier event of the repository hangs and cannot be stopped; restart the server", ErrTimeout)
@@ -100,7 +100,7 @@ func (p *partition) handleRecords(ctx context.Context, l *lane, records []event.
 	}
 }
 
-// awaitCanceled gives a handler whose context has ended the time to return.
+// awaitCanceled waits up to maxGrace for a handler whose context has ended.
 func (p *partition) awaitCanceled(ctx context.Context, l *lane, h *handlerCall, returned chan outcome, n int) (int, error) {
 	timer := time.NewTimer(min(maxGrace, p.w.o.Drain/2))
 	defer timer.Stop()
@@ -120,8 +120,7 @@ func (p *partition) awaitCanceled(ctx context.Context, l *lane, h *handlerCall, 
 	return n, fmt.Errorf("%w; the handler did not return", context.Cause(ctx))
 }
 
-// withCause puts the reason why a context ended before the error that the handler
-// made of it.
+// withCause prefixes the handler's error with the reason why its context ended.
 func withCause(ctx context.Context, err error) error {
 	cause := context.Cause(ctx)
 	if err == nil || cause == nil || errors.Is(err, cause) {
@@ -130,8 +129,8 @@ func withCause(ctx context.Context, err error) error {
 	return fmt.Errorf("%w: %w", cause, err)
 }
 
-// callHandler calls the handler and turns a panic into a permanent failure of all it was
-// given.
+// callHandler calls the handler, and turns a panic into a permanent failure of all
+// records passed to it.
 func (w *Worker) callHandler(ctx context.Context, records []event.Record) (out outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -145,10 +144,10 @@ func (w *Worker) callHandler(ctx context.Context, records []event.Record) (out o
 	return outcome{min(max(n, 1), len(records)), err}
 }
 
-// isRemoval reports whether a record makes pointless what came before it in its lane.
+// isRemoval reports whether a record makes the earlier records of its lane pointless.
 func (w *Worker) isRemoval(rec event.Record) bool { return w.o.Removes != nil && w.o.Removes(rec) }
 
-// logKeys returns the keys of a log line about a handling.
+// logKeys returns the key-value pairs that log lines about a call contain.
 func (w *Worker) logKeys(h *handlerCall) []any {
 	at := h.first.Position
 	keys := []any{"partition", at.Partition, "offset", at.Offset, "type", string(event.TypeOf(h.first)), "seconds", int(time.Since(h.startedAt).Seconds())}
@@ -161,8 +160,8 @@ func (w *Worker) logKeys(h *handlerCall) []any {
 	return keys
 }
 
-// nameOf returns the name of a record's repository, empty if it is not there within
-// maxNameWait.
+// nameOf returns the name of a record's repository, or an empty string if the name is not
+// known within maxNameWait.
 func (w *Worker) nameOf(rec event.Record) string {
 	named := make(chan string, 1) // bound: one send
 	go func() { named <- w.o.Name(rec) }()
@@ -188,7 +187,7 @@ func (w *Worker) untrackCall(h *handlerCall) {
 	delete(w.mu.handlings, h)
 }
 
-// longestCall returns how long the oldest call of the handler has taken.
+// longestCall returns how long the oldest running call of the handler has taken.
 func (w *Worker) longestCall() (longest time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -20,10 +20,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// liveLog is a memoryLog to which records are added while it is read.
+// liveLog is a memoryLog that grows while it is read.
 type liveLog struct {
 	*memoryLog
-	more chan event.Record // unbuffered: what was sent is read
+	more chan event.Record // unbuffered: a sent record has been read
 	at   event.Offset
 }
 
@@ -38,7 +38,7 @@ func (l *liveLog) Next(ctx context.Context) (event.Record, error) {
 	}
 }
 
-// Join implements Log, with Next of l.
+// Join implements Log with the Next method of l.
 func (l *liveLog) Join(ctx context.Context, _ string, _ event.Topic, handle func(context.Context, eventlog.Assignment) error) error {
 	if err := handle(ctx, l); err != nil {
 		return err
@@ -56,8 +56,8 @@ func (l *liveLog) add(values ...string) {
 	}
 }
 
-// startHandling runs a worker on l whose handler is handle; a value that ends with
-// " remove" is a removal.
+// startHandling runs a worker on l with the given handler. A value that ends with "
+// remove" is a removal.
 func startHandling(t *testing.T, l *liveLog, o Options, handle func(ctx context.Context, values []string) (int, error)) (b *batches, w *Worker, stop func()) {
 	t.Helper()
 	b = &batches{handle: handle}
@@ -82,7 +82,7 @@ func startHandling(t *testing.T, l *liveLog, o Options, handle func(ctx context.
 	}
 }
 
-// values are what a handler saw, in any order.
+// values are the values that a handler received, in any order.
 type values struct {
 	mu   sync.Mutex
 	seen []string
@@ -100,8 +100,8 @@ func (v *values) sorted() []string {
 	return slices.Sorted(slices.Values(v.seen))
 }
 
-// TestRemovalEndsWhatItsLaneDoes has a removal read while an import of its key
-// hangs, waits for a place, or waits for another attempt.
+// TestRemovalEndsWhatItsLaneDoes reads a removal while an import of its key hangs, waits
+// for a slot, or waits for a retry.
 func TestRemovalEndsWhatItsLaneDoes(t *testing.T) {
 	for name, begin := range map[string]func(l *liveLog){
 		"hangs":                 func(l *liveLog) { l.add("a import", "a push") },
@@ -150,8 +150,8 @@ func TestRemovalEndsWhatItsLaneDoes(t *testing.T) {
 	}
 }
 
-// TestAHandlerThatIgnoresItsContextIsLeftBehind has one that returns only when the
-// test says so; what names the repository hangs as well, as on a disk that is away.
+// TestAHandlerThatIgnoresItsContextIsLeftBehind runs a handler that returns only when the
+// test lets it. Options.Name hangs as well, as on a disk that does not respond.
 func TestAHandlerThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, seen, let := newLiveLog(), new(values), make(chan struct{})
@@ -164,7 +164,7 @@ func TestAHandlerThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 			return len(values), nil
 		})
 		l.add("a hang")
-		synctest.Wait() // or the removal may skip an event that nothing handles yet
+		synctest.Wait() // otherwise the removal may skip an event that is not being handled yet
 		l.add("a remove", "b push")
 		_ = clock.Sleep(t.Context(), maxGrace+maxNameWait+time.Second)
 		if got, want := seen.sorted(), []string{"a remove", "b push"}; !slices.Equal(got, want) || l.committed() != 3 {
@@ -173,8 +173,8 @@ func TestAHandlerThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 		if n := testutil.ToFloat64(w.metrics.hanging); n != 1 {
 			t.Errorf("%v lanes hang, want 1", n)
 		}
-		// No other call of the key is begun, or each event would leave one more
-		// abandoned.
+		// No other call for the key begins, because each event would leave one more
+		// abandoned call.
 		l.add("a push")
 		synctest.Wait()
 		if len(l.letters) != 1 || event.ReadLetter(l.letters[0]).Code != failure.Timeout || slices.Contains(seen.sorted(), "a push") {
@@ -191,8 +191,8 @@ func TestAHandlerThatIgnoresItsContextIsLeftBehind(t *testing.T) {
 	})
 }
 
-// TestHandlingIsBounded has one call without progress, one that reports progress
-// and takes long, and one that reports progress without end.
+// TestHandlingIsBounded runs one call without progress, one that reports progress and
+// takes long, and one that reports progress forever.
 func TestHandlingIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l, seen := newLiveLog(), new(values)
@@ -240,8 +240,8 @@ func TestHandlingIsBounded(t *testing.T) {
 	})
 }
 
-// TestDrainNamesWhatIsNotFinished stops a worker while two calls hang: one ends
-// with its context, the other never does.
+// TestDrainNamesWhatIsNotFinished stops a worker while two calls hang: one ends with its
+// context, the other never ends.
 func TestDrainNamesWhatIsNotFinished(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer

@@ -10,23 +10,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A turn is the batch that a lane is working on, with its attempts so far.
+// A turn is the batch that a lane is working on, and its attempts so far.
 type turn struct {
 	hand    []*entry
-	started time.Time // of the first attempt; zero before
-	// attempt is the number of the next one.
+	started time.Time // start of the first attempt; zero before it
+	// attempt is the number of the next attempt.
 	attempt int
-	wait    time.Duration // the longest next one
-	// elsewhere counts the attempts that failed with ErrElsewhere. elsewhereSince is
-	// when the first of them began since the last ErrUnavailable; zero if there is none.
+	wait    time.Duration // upper bound of the next wait
+	// elsewhere counts the attempts that failed with ErrElsewhere. elsewhereSince is the
+	// start of the first of them since the last ErrUnavailable; zero if there is none.
 	elsewhere      int
 	elsewhereSince time.Time
-	// alone is how many records at the front failed together and are tried one by
-	// one, each from the attempt first on.
+	// alone is the number of records at the front that failed together and are now tried
+	// one by one. Each of them starts with the attempt number first.
 	alone, first int
 }
 
-// beginRecord makes a turn new, for the record at its front.
+// beginRecord resets the turn for the record at its front.
 func (t *turn) beginRecord(wait time.Duration) {
 	t.attempt, t.elsewhere, t.wait, t.started, t.elsewhereSince = 1, 0, wait, time.Time{}, time.Time{}
 	if t.alone > 0 {
@@ -34,7 +34,8 @@ func (t *turn) beginRecord(wait time.Duration) {
 	}
 }
 
-// nextRecords is what the handler gets next: at most max records. A removal comes alone.
+// nextRecords returns the records for the next call of the handler, at most max. A
+// removal is always passed alone.
 func (t *turn) nextRecords(max int, removes func(event.Record) bool) []event.Record {
 	n := min(len(t.hand), max)
 	if t.alone > 0 || removes(t.hand[0].rec) {
@@ -52,10 +53,10 @@ func (t *turn) nextRecords(max int, removes func(event.Record) bool) []event.Rec
 	return records
 }
 
-// tryAlone has the first n records tried one by one.
+// tryAlone makes the lane try the first n records one by one.
 func (t *turn) tryAlone(n int) { t.alone, t.first = n, t.attempt }
 
-// workLane handles the records of a lane until none waits or ctx ends.
+// workLane handles the records of a lane until none is left or ctx ends.
 func (p *partition) workLane(ctx, drain context.Context, l *lane) {
 	var t turn
 	t.beginRecord(p.w.o.Backoff)
@@ -70,8 +71,8 @@ func (p *partition) workLane(ctx, drain context.Context, l *lane) {
 	}
 }
 
-// takeTurn waits for a place and makes one attempt. It returns how long to wait
-// before the next, and false if the worker was stopped.
+// takeTurn waits for a slot and makes one attempt. It returns the wait before the next
+// attempt, and false if the worker was stopped.
 func (p *partition) takeTurn(ctx, drain context.Context, l *lane, t *turn) (time.Duration, bool) {
 	front := p.frontRecord(l, t)
 	long := p.w.o.Long != nil && p.w.o.Long(front)
@@ -88,15 +89,15 @@ func (p *partition) takeTurn(ctx, drain context.Context, l *lane, t *turn) (time
 	return p.tryBatch(drain, l, t)
 }
 
-// pauseLane waits before a further attempt, or until a removal is read. It reports
-// whether the worker goes on.
+// pauseLane waits before the next attempt, or until a removal is read. It returns false
+// if the worker was stopped.
 func (p *partition) pauseLane(ctx context.Context, l *lane, t *turn, wait time.Duration) bool {
 	waiting, release := p.window.interruptibleContext(ctx, l, p.frontRecord(l, t))
 	defer release()
 	return clock.Sleep(waiting, wait) == nil || ctx.Err() == nil
 }
 
-// frontRecord returns what a lane does next.
+// frontRecord returns the record that the lane handles next.
 func (p *partition) frontRecord(l *lane, t *turn) event.Record {
 	if len(t.hand) > 0 {
 		return t.hand[0].rec
@@ -104,8 +105,8 @@ func (p *partition) frontRecord(l *lane, t *turn) event.Record {
 	return p.window.firstRecord(l)
 }
 
-// acquireSlot waits for a place, with the gate open; it reports whether ctx lasted as
-// long. What takes long has half of the places.
+// acquireSlot waits for a slot and for the gate to open. It returns false if ctx ends
+// first. Long records may use half of the slots.
 func (w *Worker) acquireSlot(ctx context.Context, long bool) bool {
 	if long && w.longSlots.Acquire(ctx, 1) != nil {
 		return false
@@ -131,7 +132,7 @@ func (w *Worker) releaseSlot(long bool) {
 	}
 }
 
-// tryBatch makes one attempt at the batch. It returns how long to wait before the next,
+// tryBatch makes one attempt at the batch. It returns the wait before the next attempt,
 // and false if the worker was stopped.
 func (p *partition) tryBatch(drain context.Context, l *lane, t *turn) (time.Duration, bool) {
 	if t.started.IsZero() {
@@ -158,7 +159,7 @@ func (p *partition) tryBatch(drain context.Context, l *lane, t *turn) (time.Dura
 	case verdictRemoved:
 		return 0, true
 	case verdictWait:
-		t.elsewhereSince = time.Time{} // the host was not asked meanwhile
+		t.elsewhereSince = time.Time{} // the host was not contacted in this attempt
 		p.w.gate.backOff()
 		p.logRetry(t, err)
 		return 0, true
@@ -185,8 +186,8 @@ func (p *partition) tryBatch(drain context.Context, l *lane, t *turn) (time.Dura
 	return wait, true
 }
 
-// writeDeadLetters gives up on the first n records of the batch, and reports whether the
-// worker goes on.
+// writeDeadLetters gives up the first n records of the batch. It returns false if the
+// worker was stopped.
 func (p *partition) writeDeadLetters(drain context.Context, t *turn, n int, reason error) bool {
 	for _, e := range t.hand[:n] {
 		if !p.w.writeDeadLetter(drain, e.rec, t.attempt+t.elsewhere, reason) {
@@ -221,13 +222,13 @@ type verdict int
 
 const (
 	verdictDone          verdict = iota
-	verdictDeadLetter            // give up on the record
-	verdictDeadLetterAll         // give up on all records that were handled together
-	verdictRetry                 // try again, and count it
-	verdictPatience              // try again, for a while
-	verdictWait                  // try again, however often
+	verdictDeadLetter            // give up the record
+	verdictDeadLetterAll         // give up all records that were handled together
+	verdictRetry                 // retry, and count the attempt
+	verdictPatience              // retry, until Options.Patience has passed
+	verdictWait                  // retry without limit
 	verdictStop                  // the worker was stopped
-	verdictRemoved               // skip it, for a removal follows
+	verdictRemoved               // skip it, because a removal follows
 )
 
 func (w *Worker) classifyOutcome(drain context.Context, err error, t *turn) verdict {
@@ -254,7 +255,8 @@ func (w *Worker) classifyOutcome(drain context.Context, err error, t *turn) verd
 	return verdictRetry
 }
 
-// writeDeadLetter puts a record to the dead letters; it tries until the log takes it.
+// writeDeadLetter writes a record to the dead letters, and retries until the log accepts
+// it.
 func (w *Worker) writeDeadLetter(ctx context.Context, rec event.Record, attempts int, reason error) bool {
 	w.o.Logger.Error("a record is given up and kept in the dead letters", "partition", rec.Position.Partition,
 		"offset", rec.Position.Offset, "type", string(event.TypeOf(rec)), "attempts", attempts, "error", reason)

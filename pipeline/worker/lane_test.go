@@ -31,7 +31,7 @@ func keyedLog(keys string) *memoryLog {
 	return l
 }
 
-// batches handles batches, by the values of their records.
+// batches is a handler that records the batches it receives, as values of their records.
 type batches struct {
 	handle   func(ctx context.Context, values []string) (int, error)
 	assigned func(first event.Position) error
@@ -73,7 +73,7 @@ func (b *batches) Handle(ctx context.Context, records []event.Record) (int, erro
 	return b.handle(ctx, values)
 }
 
-// start runs a worker in a bubble until stop is called; then it is gone.
+// start runs a worker in a bubble until stop is called, which waits for its end.
 func start(t *testing.T, o Options) (w *Worker, stop func()) {
 	t.Helper()
 	o.Logger = slog.New(slog.DiscardHandler)
@@ -128,8 +128,8 @@ func TestASlowKeyDoesNotHoldUpOthers(t *testing.T) {
 	})
 }
 
-// TestTheWindowIsBounded has one record that never ends: others go on until the
-// window or the span is full, and not beyond.
+// TestTheWindowIsBounded handles one record that never ends: other records continue until
+// the window or the span is full, and not beyond.
 func TestTheWindowIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const span = 40
@@ -187,8 +187,8 @@ func TestTheWindowHoldsSoManyRecordsAndBytes(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsHandledAsOne holds a key up: what came meanwhile is one batch, up
-// to the bound.
+// TestWhatWaitsIsHandledAsOne blocks a key: the records that arrive in the meantime form
+// one batch, up to the bound.
 func TestWhatWaitsIsHandledAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("a a b a a a a a")
@@ -208,8 +208,8 @@ func TestWhatWaitsIsHandledAsOne(t *testing.T) {
 	})
 }
 
-// TestOneBadRecordOfABatchIsGivenUpAlone fails a batch as a whole, because of one
-// record in it.
+// TestOneBadRecordOfABatchIsGivenUpAlone fails a whole batch because of one of its
+// records.
 func TestOneBadRecordOfABatchIsGivenUpAlone(t *testing.T) {
 	for _, permanent := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {
@@ -243,7 +243,7 @@ func TestOneBadRecordOfABatchIsGivenUpAlone(t *testing.T) {
 	}
 }
 
-// TestAWaitTakesNoPlace has one place, and a key whose attempts all fail.
+// TestAWaitTakesNoPlace runs with one slot and a key whose attempts all fail.
 func TestAWaitTakesNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("bad a b a")
@@ -264,7 +264,7 @@ func TestAWaitTakesNoPlace(t *testing.T) {
 	})
 }
 
-// TestLongOnesHaveHalfOfThePlaces begins with imports that do not end.
+// TestLongOnesHaveHalfOfThePlaces starts with imports that do not end.
 func TestLongOnesHaveHalfOfThePlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("long1 long2 long3 a b long1 a")
@@ -301,8 +301,8 @@ func TestLongOnesHaveHalfOfThePlaces(t *testing.T) {
 	})
 }
 
-// TestUnavailableHoldsBackEveryKey fails for want of a disk: no other key is tried
-// before the wait is over.
+// TestUnavailableHoldsBackEveryKey fails as on a full disk: no other key is tried before
+// the wait is over.
 func TestUnavailableHoldsBackEveryKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("a b c d e f")
@@ -322,7 +322,7 @@ func TestUnavailableHoldsBackEveryKey(t *testing.T) {
 	})
 }
 
-// TestAssignedComesFirst fails to take a partition over twice.
+// TestAssignedComesFirst makes Assigned fail twice.
 func TestAssignedComesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("-- a b")
@@ -350,8 +350,8 @@ func TestAssignedComesFirst(t *testing.T) {
 	})
 }
 
-// TestStopCommitsWhatIsDone stops with one key whose call ends in time, one whose
-// call does not, and one that has not begun.
+// TestStopCommitsWhatIsDone stops a worker with one key whose call ends in time, one
+// whose call does not, and one that has not begun.
 func TestStopCommitsWhatIsDone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("quick slow late")
@@ -376,7 +376,7 @@ func TestStopCommitsWhatIsDone(t *testing.T) {
 	})
 }
 
-// pressure is the lag of the projections, set by a test.
+// pressure is a lag of the projections that the test sets.
 type pressure struct {
 	mu     sync.Mutex
 	behind int64
@@ -406,7 +406,7 @@ func TestPressureHoldsBackNewBatches(t *testing.T) {
 		}}})
 		for _, step := range []struct {
 			behind   int64
-			from, to int // done after a minute
+			from, to int // range of records done after a minute
 		}{{101, 0, 1}, {60, 0, 1}, {50, 100, 100}} {
 			push.set(step.behind)
 			_ = clock.Sleep(t.Context(), time.Minute)
@@ -418,8 +418,8 @@ func TestPressureHoldsBackNewBatches(t *testing.T) {
 	})
 }
 
-// TestLanesAgainstAModel runs workers over a log with failures of every kind, and
-// stops and starts them: the committed offset never passes what is not done, each
+// TestLanesAgainstAModel runs workers over a log with failures of every kind, and stops
+// and restarts them. The committed offset never passes a record that is not done, each
 // key keeps its order, and at the end each record was handled or is a dead letter.
 func TestLanesAgainstAModel(t *testing.T) {
 	for seed := range uint64(60) {
@@ -454,14 +454,14 @@ func againstModel(t *testing.T, seed uint64) {
 	}
 }
 
-// model is a handler that fails in every way, and knows what must hold.
+// model is a handler that fails in every way and checks the invariants.
 type model struct {
 	t   *testing.T
 	rng *rand.Rand
 	log *memoryLog
 
 	mu   sync.Mutex
-	last map[string]int // of a key, what was given last in this run
+	last map[string]int // by key, the last record passed in this run
 	busy map[string]bool
 	done map[string]bool
 }
@@ -499,7 +499,7 @@ func (m *model) handle(ctx context.Context, values []string) (int, error) {
 	return n, nil
 }
 
-// check compares what is committed with what is done.
+// check compares the committed offset with the records that are done.
 func (m *model) check() {
 	for _, letter := range m.log.letters {
 		m.done[string(letter.Value)] = true

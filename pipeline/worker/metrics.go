@@ -17,11 +17,11 @@ const (
 	resultSkipped = "skipped"
 )
 
-// unknownType counts records of types that this version does not know: what a record
-// says of itself is no label.
+// unknownType is the label for records of types that this version does not know. The type
+// in the record is not used as a label, since it could be any text.
 const unknownType event.Type = "unknown"
 
-// Why no batch begins.
+// Reasons why no batch begins.
 const (
 	pausedUnavailable = "unavailable"
 	pausedProjections = "projections"
@@ -40,7 +40,7 @@ type metrics struct {
 	bytes   *prometheus.GaugeVec
 	oldest  *prometheus.GaugeVec
 	full    *prometheus.GaugeVec
-	// Of calls of the handler:
+	// About calls of the handler:
 	timeouts prometheus.Counter
 	hanging  prometheus.Gauge
 	longest  prometheus.Gauge
@@ -109,7 +109,7 @@ func (m *metrics) observeRecord(rec event.Record, result string, took time.Durat
 	m.seconds.WithLabelValues(string(kind)).Observe(took.Seconds())
 }
 
-// setPaused shows why no batch begins.
+// setPaused records why no batch begins.
 func (m *metrics) setPaused(unavailable, projections bool) {
 	m.paused.WithLabelValues(pausedUnavailable).Set(boolToFloat(unavailable))
 	m.paused.WithLabelValues(pausedProjections).Set(boolToFloat(projections))
@@ -122,7 +122,7 @@ func boolToFloat(b bool) float64 {
 	return 0
 }
 
-// observeCommit shows the age of a record that was committed just now.
+// observeCommit records the age of a record that was just committed.
 func (m *metrics) observeCommit(rec *event.Record) {
 	if !rec.Time.IsZero() {
 		m.age.WithLabelValues(strconv.Itoa(int(rec.Position.Partition))).Set(max(time.Since(rec.Time).Seconds(), 0))
@@ -149,7 +149,7 @@ func (m *metrics) setFill(partition int32, f windowFill) {
 	m.oldest.WithLabelValues(name).Set(age)
 }
 
-// deletePartition removes the gauges of a partition that another worker holds now.
+// deletePartition removes the gauges of a partition that another worker now holds.
 func (m *metrics) deletePartition(partition int32) {
 	name := strconv.Itoa(int(partition))
 	for _, g := range []*prometheus.GaugeVec{m.behind, m.age, m.window, m.bytes, m.oldest, m.full} {
@@ -157,7 +157,8 @@ func (m *metrics) deletePartition(partition int32) {
 	}
 }
 
-// backlogMetrics are those of a Backlog. The name is from before it was here.
+// backlogMetrics are the metrics of a Backlog. The prefix of the name predates this
+// package.
 type backlogMetrics struct{ records prometheus.Gauge }
 
 func newBacklogMetrics(reg prometheus.Registerer) backlogMetrics {

@@ -11,21 +11,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// passedEvery is how often the offset is committed while only unwanted records
-// arrive, so that a skipped record does not cause a commit by itself.
+// passedEvery is the interval at which the offset is committed while only unwanted
+// records arrive, so that a skipped record alone does not cause a commit.
 const passedEvery = time.Second
 
-// A partition is one that the worker holds.
+// A partition is the worker's state of a partition assigned to it.
 type partition struct {
 	w      *Worker
 	a      eventlog.Assignment
 	window *window
 	lanes  sync.WaitGroup
-	// committed is used by the goroutine that commits, and after it.
+	// committed is used only by the goroutine that commits, and after it has ended.
 	committed event.Offset
 }
 
-// consumePartition consumes one partition until it is taken away.
+// consumePartition consumes one partition until it is revoked.
 func (w *Worker) consumePartition(ctx context.Context, a eventlog.Assignment) error {
 	w.o.Logger.Debug("partition assigned", "partition", a.Partition())
 	p := &partition{w: w, a: a, window: newWindow(w.o.Removes)}
@@ -34,7 +34,7 @@ func (w *Worker) consumePartition(ctx context.Context, a eventlog.Assignment) er
 	return p.run(ctx)
 }
 
-// run reads, handles and commits until ctx ends or one of these fails; then running
+// run reads, handles and commits until ctx ends or one of the three fails. Then running
 // batches have Options.Drain to end.
 func (p *partition) run(outer context.Context) error {
 	ctx, cancel := context.WithCancelCause(outer)
@@ -64,7 +64,7 @@ func (p *partition) run(outer context.Context) error {
 	return err
 }
 
-// read fills the window.
+// read reads records into the window.
 func (p *partition) read(ctx, drain context.Context) error {
 	for first := true; ; first = false {
 		rec, err := p.a.Next(ctx)
@@ -87,8 +87,8 @@ func (p *partition) read(ctx, drain context.Context) error {
 	}
 }
 
-// notifyAssigned notifies the handler of the partition, until it succeeds; it reports
-// whether it did before ctx ended.
+// notifyAssigned calls Handler.Assigned until it succeeds. It returns false if ctx ends
+// first.
 func (p *partition) notifyAssigned(ctx context.Context, first event.Position) bool {
 	for wait := p.w.o.Backoff; ; wait = min(2*wait, p.w.o.MaxBackoff) {
 		limited, cancel := context.WithTimeoutCause(ctx, p.w.o.Limit, ErrTimeout)

@@ -13,9 +13,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// TestAHostThatIsAwayHoldsUpItsOwn has a host that does not answer: what needs it
-// waits, with what comes meanwhile; the others go on; and in the end its records
-// are given up together, within the patience.
+// TestAHostThatIsAwayHoldsUpItsOwn runs with a host that does not answer. The records
+// that need it wait, together with later ones of the same key; other keys continue; and
+// finally its records are given up together, within the patience.
 func TestAHostThatIsAwayHoldsUpItsOwn(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -55,9 +55,8 @@ func TestAHostThatIsAwayHoldsUpItsOwn(t *testing.T) {
 	}
 }
 
-// Records that failed together for another reason, and then find the host away
-// one by one, are given up together as well: the patience is not had once for
-// each.
+// Records that failed together for another reason, and then find the host down one by
+// one, are also given up together: the patience does not start again for each record.
 func TestThePatienceIsHadOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("away away away away")
@@ -77,8 +76,8 @@ func TestThePatienceIsHadOnce(t *testing.T) {
 }
 
 // TestThePatienceIsForTheHostAlone has a disk that is full for longer than the patience,
-// and then a host that is away for a moment. Found by the simulation: the records were
-// given up after one attempt.
+// and then a host that is down for a moment. The simulation found this bug: the records
+// were given up after one attempt.
 func TestThePatienceIsForTheHostAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := keyedLog("a a")

@@ -20,7 +20,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestRebalancingWhileBusyOnEmbeddedLog has members of one process.
+// TestRebalancingWhileBusyOnEmbeddedLog runs members in one process.
 func TestRebalancingWhileBusyOnEmbeddedLog(t *testing.T) {
 	log, err := embeddedlog.Open(filepath.Join(t.TempDir(), "log"), embeddedlog.Options{Partitions: 6})
 	if err != nil {
@@ -30,7 +30,7 @@ func TestRebalancingWhileBusyOnEmbeddedLog(t *testing.T) {
 	runRebalance(t, 300*time.Millisecond, func() eventlog.Log { return log })
 }
 
-// TestRebalancingWhileBusyOnKafka has members that share a broker only.
+// TestRebalancingWhileBusyOnKafka runs members that share only a broker.
 func TestRebalancingWhileBusyOnKafka(t *testing.T) {
 	broker := kafkatest.Start(t)
 	runRebalance(t, 4*time.Second, func() eventlog.Log {
@@ -54,7 +54,7 @@ const (
 	rebalanceDrain   = time.Second
 )
 
-// runRebalance lets workers join and leave while records are handled, some of them
+// runRebalance makes workers join and leave while records are handled, some of them
 // slowly, and compares their effects with the log.
 func runRebalance(t *testing.T, stage time.Duration, open func() eventlog.Log) {
 	seed := uint64(time.Now().UnixNano())
@@ -84,16 +84,17 @@ func runRebalance(t *testing.T, stage time.Duration, open func() eventlog.Log) {
 	t.Logf("%d records were handled again, %d were cut short", e.repeated, e.cut)
 }
 
-// effects is a handler shared by all workers. A record has its effect once, by its
+// effects is a handler shared by all workers. Each record takes effect once, by its
 // number, even if another worker handles it again.
 type effects struct {
 	t       *testing.T
 	mu      sync.Mutex
 	rng     *rand.Rand
 	numbers map[string]int // records appended, by key
-	done    map[string]int // records that had their effect, by key: a run from the first
+	done    map[string]int // records that took effect, by key: a contiguous run from the first
 	busy    map[string]string
-	// repeated counts records handled again, cut those whose context ended.
+	// repeated counts records that were handled again; cut counts those whose context
+	// ended.
 	repeated, cut int
 }
 
@@ -113,7 +114,7 @@ func (e *effects) append(log eventlog.Log, n int) {
 	}
 }
 
-// join starts a worker; what it returns stops it.
+// join starts a worker; the returned function stops it.
 func (e *effects) join(name string, log eventlog.Log) (stop func()) {
 	e.t.Helper()
 	w, err := worker.New(worker.Options{
@@ -134,7 +135,7 @@ func (e *effects) join(name string, log eventlog.Log) (stop func()) {
 	}
 }
 
-// await returns when everything is committed.
+// await returns when all records are committed.
 func (e *effects) await(log eventlog.Log) {
 	e.t.Helper()
 	ctx, cancel := context.WithTimeout(e.t.Context(), 2*time.Minute)
@@ -161,7 +162,7 @@ func (e *effects) await(log eventlog.Log) {
 	}
 }
 
-// member is effects as one worker calls it.
+// member is the handler of one worker; it applies records to effects.
 type member struct {
 	*effects
 	name string
@@ -186,7 +187,7 @@ func (m member) Handle(ctx context.Context, records []event.Record) (int, error)
 	case 0:
 		takes = rebalanceDrain / 2 // ends within the drain
 	case 1:
-		takes = 2 * rebalanceDrain // may not
+		takes = 2 * rebalanceDrain // may not end within the drain
 	}
 	fails := m.rng.IntN(50) == 0
 	m.mu.Unlock()
@@ -207,7 +208,7 @@ func (m member) Handle(ctx context.Context, records []event.Record) (int, error)
 	return len(records), nil
 }
 
-// applyRecord applies a record, if that was not done.
+// applyRecord applies a record unless it has already been applied.
 func (m member) applyRecord(key string, rec event.Record) {
 	var number int
 	_, _ = fmt.Sscan(string(rec.Value), &number)

@@ -9,13 +9,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A removal that is read ends the running call of its lane, and the records before
-// it in the lane are skipped: the handler would work for nothing, or hang on a
-// repository that is removed because it hangs.
+// When a removal is read, the running call of its lane ends, and the records before it in
+// the lane are skipped. Otherwise the handler would work for nothing, or hang on a
+// repository that is being removed because it hangs.
 
 // interruptibleContext returns a context for the lane's next wait or call of the handler.
-// It ends with ErrRemoved when a removal joins the lane, at once if one is queued
-// after front. release is called once.
+// It ends with ErrRemoved when a removal joins the lane, or immediately if one is queued
+// after front. The caller must call release once.
 func (w *window) interruptibleContext(ctx context.Context, l *lane, front event.Record) (_ context.Context, release func()) {
 	if w.removes == nil || w.removes(front) {
 		return ctx, func() {}
@@ -36,7 +36,7 @@ func (w *window) interruptibleContext(ctx context.Context, l *lane, front event.
 	}
 }
 
-// noteRemovalLocked counts a removal that joins a lane, and ends what the lane does.
+// noteRemovalLocked counts a removal that joins a lane, and interrupts the lane.
 func (l *lane) noteRemovalLocked() {
 	l.removals++
 	if l.interrupt != nil {
@@ -44,8 +44,8 @@ func (l *lane) noteRemovalLocked() {
 	}
 }
 
-// skipRemoved lets the handler answer, without handling them, the records of a
-// lane that a removal follows. It reports whether the worker goes on.
+// skipRemoved makes the handler answer, without handling them, the records of a lane that
+// precede a removal. It returns false if the worker was stopped.
 func (p *partition) skipRemoved(drain context.Context, l *lane, t *turn) bool {
 	if !p.window.hasRemoval(l) {
 		return true
@@ -71,7 +71,8 @@ func (p *partition) skipRemoved(drain context.Context, l *lane, t *turn) bool {
 	return true
 }
 
-// skipRecords has records answered, however often it takes, and returns how many were.
+// skipRecords calls Handler.Skip until it succeeds, and returns how many records were
+// skipped.
 func (p *partition) skipRecords(drain context.Context, t *turn, records []event.Record) (int, bool) {
 	if t.started.IsZero() {
 		t.started = time.Now()

@@ -53,8 +53,8 @@ func (w *Worker) checkPressure(ctx context.Context) {
 	}
 }
 
-// updateGauges shows the windows and the lag of the partitions held. A log that does not
-// answer leaves the lag as it was.
+// updateGauges sets the gauges for the windows and the lag of the partitions held. If the
+// log does not answer, the lag keeps its value.
 func (w *Worker) updateGauges(ctx context.Context) {
 	w.mu.Lock()
 	held := maps.Clone(w.mu.held)
@@ -69,7 +69,7 @@ func (w *Worker) updateGauges(ctx context.Context) {
 	for number, p := range held {
 		f := p.window.fillLevel()
 		w.mu.Lock()
-		if w.mu.held[number] == p { // or its gauges are gone
+		if w.mu.held[number] == p { // otherwise its gauges are deleted
 			w.metrics.setFill(number, f)
 			if int(number) < len(high) && f.low > 0 {
 				w.metrics.setLag(number, max(high[number]-f.low, 0))

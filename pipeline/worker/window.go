@@ -10,12 +10,11 @@ import (
 
 // Bounds of a window.
 const (
-	// MaxWindowRecords and MaxWindowBytes bound the records of a partition that
-	// were read and are not done.
+	// MaxWindowRecords and MaxWindowBytes bound the records of a partition that were read
+	// and are not done.
 	MaxWindowRecords = 4096
 	MaxWindowBytes   = 8 << 20
-	// MaxSpan bounds how far a partition is read beyond its oldest record that is
-	// not done.
+	// MaxSpan bounds how far a partition is read past its oldest record that is not done.
 	MaxSpan event.Offset = 16384
 )
 
@@ -23,33 +22,32 @@ const (
 type entry struct {
 	rec        event.Record
 	read       time.Time
-	prev, next *entry // by offset
+	prev, next *entry // in order of offset
 }
 
-// A lane is the queued records of one key, the oldest first. The batch that its
-// goroutine handles is no longer in it.
+// A lane is the queue of the records of one key, oldest first. It does not contain the
+// batch that its goroutine is handling.
 type lane struct {
 	key     string
 	waiting []*entry
-	// removals counts the records of the lane, including those of the running
-	// batch, that remove the ones before them.
+	// removals counts the removals in the lane, including those in the running batch.
 	removals int
-	// interrupt ends what the lane does now; nil if it does nothing that a removal
-	// ends.
+	// interrupt ends the lane's current wait or call; nil if the lane does nothing that a
+	// removal interrupts.
 	interrupt context.CancelCauseFunc
 }
 
-// A window holds what was read of a partition and is not done. It knows the
-// low-water mark, below which everything is.
+// A window holds the records of a partition that were read and are not done. It tracks
+// the low-water mark, below which all records are done.
 type window struct {
 	maxRecords int
 	maxBytes   int64
 	maxSpan    event.Offset
-	// room and finished get a signal, without blocking, when a record is done: one for
-	// the reader, which may be waiting for room, one for the goroutine that commits.
+	// room and finished receive a signal, without blocking, when a record is done: room
+	// for the reader, which may be waiting for space, and finished for the goroutine that
+	// commits.
 	room, finished chan struct{}
-	// removes is Options.Removes.
-	removes func(event.Record) bool
+	removes        func(event.Record) bool
 
 	mu struct {
 		sync.Mutex
@@ -57,14 +55,14 @@ type window struct {
 		lanes          map[string]*lane
 		records        int
 		bytes          int64
-		// last is the last record read, and next the offset after it.
+		// last is the last record read; next is the offset after it.
 		last event.Record
 		next event.Offset
-		// passed is the last record known to be below the low-water mark; nil before
-		// there is one.
+		// passed is the last record known to be below the low-water mark; nil if there is
+		// none yet.
 		passed *event.Record
 		full   bool
-		// hanging counts, by key, the abandoned calls of the handler.
+		// hanging counts the abandoned calls of the handler by key.
 		hanging map[string]int
 	}
 }
@@ -76,9 +74,9 @@ func newWindow(removes func(event.Record) bool) *window {
 	return w
 }
 
-// add takes a record in, once there is room. It returns the lane that the record
-// begins, for the caller to start, or nil if it joined one. A record that is not
-// wanted is done at once.
+// add adds a record once there is room. It returns the lane that the record starts, for
+// the caller to run, or nil if the record joined an existing lane. An unwanted record is
+// done immediately.
 func (w *window) add(ctx context.Context, rec event.Record, wanted bool) (*lane, error) {
 	for {
 		begun, ok := w.tryAdd(rec, wanted)
@@ -126,7 +124,8 @@ func (w *window) tryAdd(rec event.Record, wanted bool) (begun *lane, ok bool) {
 	return begun, true
 }
 
-// fullLocked reports whether there is no room for rec. One record always has.
+// fullLocked reports whether there is no room for rec. A window always has room for one
+// record.
 func (w *window) fullLocked(rec *event.Record) bool {
 	if w.mu.oldest == nil {
 		return false
@@ -147,14 +146,14 @@ func (w *window) takeRecords(l *lane, hand []*entry, n int) []*entry {
 	return hand
 }
 
-// firstRecord returns the record that waits for longest in a lane, which has one.
+// firstRecord returns the oldest record of a lane, which must not be empty.
 func (w *window) firstRecord(l *lane) event.Record {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return l.waiting[0].rec
 }
 
-// continueLane reports whether anything waits in a lane; without, the lane ends.
+// continueLane reports whether a lane has queued records; if not, the lane ends.
 func (w *window) continueLane(l *lane) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -165,14 +164,14 @@ func (w *window) continueLane(l *lane) bool {
 	return false
 }
 
-// hasRemoval reports whether a lane has a removal, in the running batch or queued.
+// hasRemoval reports whether a lane has a removal, in its running batch or queued.
 func (w *window) hasRemoval(l *lane) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return l.removals > 0
 }
 
-// addHanging counts the abandoned calls of the handler for a key.
+// addHanging adds to the number of abandoned calls of the handler for a key.
 func (w *window) addHanging(key string, by int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -187,7 +186,7 @@ func (w *window) isHanging(key string) bool {
 	return w.mu.hanging[key] > 0
 }
 
-// finishEntries notes that records are done.
+// finishEntries marks entries as done.
 func (w *window) finishEntries(done []*entry) {
 	w.mu.Lock()
 	for _, e := range done {
@@ -200,7 +199,7 @@ func (w *window) finishEntries(done []*entry) {
 	for _, told := range []chan struct{}{w.room, w.finished} {
 		select {
 		case told <- struct{}{}:
-		default: // it knows already
+		default: // a signal is already pending
 		}
 	}
 }
@@ -221,8 +220,8 @@ func (w *window) removeLocked(e *entry) {
 	}
 }
 
-// passLocked notes that the low-water mark has passed rec, and the last record
-// read if nothing is left.
+// passLocked records that the low-water mark has passed rec, and the last record read if
+// nothing is left.
 func (w *window) passLocked(rec *event.Record) {
 	if w.mu.oldest == nil {
 		last := w.mu.last
@@ -233,8 +232,8 @@ func (w *window) passLocked(rec *event.Record) {
 	}
 }
 
-// lowWater returns the low-water mark, and the last record known to be below it; nil if
-// none is.
+// lowWater returns the low-water mark and the last record known to be below it, nil if
+// there is none.
 func (w *window) lowWater() (event.Offset, *event.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -244,12 +243,12 @@ func (w *window) lowWater() (event.Offset, *event.Record) {
 	return w.mu.next, w.mu.passed
 }
 
-// windowFill is how full a window is.
+// windowFill is the fill level of a window.
 type windowFill struct {
 	records int
 	bytes   int64
 	low     event.Offset
-	oldest  time.Time // when the oldest was read; zero without one
+	oldest  time.Time // when the oldest record was read; zero if there is none
 	full    bool
 }
 

@@ -28,52 +28,54 @@ type Log interface {
 	HighWater(ctx context.Context, topic event.Topic) ([]event.Offset, error)
 }
 
-// Options configure a Worker. Log and Handler are required.
+// Options configures a Worker. Log and Handler are required.
 type Options struct {
 	Log     Log
 	Handler Handler
 	// Group is the consumer group; default DefaultGroup.
 	Group string
-	// Topic is what the group reads; default event.TopicEvents.
+	// Topic is the topic that the group reads; default event.TopicEvents.
 	Topic event.Topic
-	// Lanes bounds the batches that are handled at once, of all partitions;
-	// default twice the number of processors: fetches wait for the network.
+	// Lanes bounds the batches that are handled at the same time, over all partitions.
+	// The default is twice the number of processors, because fetches wait for the
+	// network.
 	Lanes int
-	// Long reports whether a record takes long to handle, as an import does: these
-	// have half of the lanes, so that the others do not wait for them. Nil for none.
+	// Long reports whether a record takes long to handle, as an import does. Long records
+	// may use half of the lanes, so that the other records do not wait for them. Nil
+	// means that no record is long.
 	Long func(rec event.Record) bool
-	// Removes reports whether a record makes pointless what came before it in its
-	// lane, as the removal of a repository does. Nil for none.
+	// Removes reports whether a record makes the earlier records of its lane pointless,
+	// as the removal of a repository does. Nil means that no record does.
 	Removes func(rec event.Record) bool
-	// Name returns the name of a record's repository, for the log; nil for none.
+	// Name returns the name of a record's repository, for log messages; may be nil.
 	Name func(rec event.Record) string
 	// Stall is how long a call of the handler may take without reporting progress
-	// (ReportProgress), Limit how long it may take in all. A call that takes longer
-	// is canceled, and its records become dead letters. Default 45 minutes and 24
-	// hours.
+	// (ReportProgress); Limit is how long it may take in total. A call that takes longer
+	// is canceled, and its records become dead letters. The defaults are 45 minutes and
+	// 24 hours.
 	Stall, Limit time.Duration
-	// Batch bounds the records of a key that are handled at once; default
+	// Batch bounds the records of a key that are handled together; default
 	// event.MaxHandledPushes.
 	Batch int
-	// Pressure says how far the projections are behind; nil for never.
+	// Pressure reports how far the projections lag; nil for no backpressure.
 	Pressure Pressure
-	// MaxAhead is how many records they may be behind before no batch begins any
-	// more; it goes on at half of that. Default 10,000.
+	// MaxAhead is the lag of the projections, in records, above which no batch begins.
+	// Batches resume at half of it. Default 10,000.
 	MaxAhead int64
-	// Attempts bounds how often a record is tried; default 5.
+	// Attempts bounds the attempts for a record; default 5.
 	Attempts int
-	// Backoff is the longest first wait, doubled for each further one up to
-	// MaxBackoff. Default 200 ms and 30 s.
+	// Backoff is the upper bound of the first wait; it doubles with each attempt, up to
+	// MaxBackoff. The defaults are 200 ms and 30 s.
 	Backoff, MaxBackoff time.Duration
-	// Patience is how long the records of a key are tried while what they need does
-	// not answer (ErrElsewhere); default 10 minutes.
+	// Patience is how long the records of a key are retried while a service that they
+	// need does not answer (ErrElsewhere); default 10 minutes.
 	Patience time.Duration
-	// Jitter draws a wait from 1 ns to the one given; nil for at random.
+	// Jitter returns a wait between 1 ns and the given one; nil for a random one.
 	Jitter func(wait time.Duration) time.Duration
 	// Drain is how long running batches may continue when the worker stops or a
 	// partition is revoked; default 20 s.
 	Drain time.Duration
-	// Logger; default slog.Default.
+	// Logger defaults to slog.Default.
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
 }
@@ -123,17 +125,17 @@ func (o *Options) ensureDefaults() {
 	}
 }
 
-// A Worker consumes the partitions that its group gives it.
+// A Worker consumes the partitions that are assigned to it in its group.
 type Worker struct {
 	o         Options
 	metrics   *metrics
-	slots     *semaphore.Weighted // one for each batch that is handled
-	longSlots *semaphore.Weighted // those of them that Options.Long may have
+	slots     *semaphore.Weighted // one for each running batch
+	longSlots *semaphore.Weighted // the part of the slots that Options.Long records may use
 	gate      gate
 	mu        struct {
 		sync.Mutex
 		held map[int32]*partition
-		// handlings are the calls of the handler that run.
+		// handlings are the running calls of the handler.
 		handlings map[*handlerCall]struct{}
 	}
 }
@@ -153,8 +155,8 @@ func New(o Options) (*Worker, error) {
 	return w, nil
 }
 
-// Run consumes until ctx ends, then drains. It returns nil after a requested stop,
-// and the log's error if the log failed.
+// Run consumes until ctx ends, then drains. It returns nil after a requested stop, or the
+// log's error if the log failed.
 func (w *Worker) Run(ctx context.Context) error {
 	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
 	var watch sync.WaitGroup
@@ -164,7 +166,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	return w.consumeTopic(ctx)
 }
 
-// consumeTopic joins the group, again and again.
+// consumeTopic joins the group, and rejoins after each failure.
 func (w *Worker) consumeTopic(ctx context.Context) error {
 	for wait := w.o.Backoff; ; wait = min(2*wait, w.o.MaxBackoff) {
 		started := time.Now()

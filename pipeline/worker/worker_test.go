@@ -21,15 +21,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// memoryLog is one partition of records, enough to drive a worker without time
-// passing anywhere but in the worker.
+// memoryLog is a single partition of records, enough to drive a worker while time passes
+// only in the worker.
 type memoryLog struct {
 	records []event.Record
 	mu      sync.Mutex
-	read    event.Offset // what is handed out next
-	next    event.Offset // committed
+	read    event.Offset // next offset to hand out
+	next    event.Offset // committed offset
 	letters []event.Record
-	refuse  int // appends to refuse first
+	refuse  int // number of appends to refuse first
 }
 
 func (l *memoryLog) Join(ctx context.Context, _ string, _ event.Topic, handle func(context.Context, eventlog.Assignment) error) error {
@@ -97,7 +97,7 @@ func logOf(values ...string) *memoryLog {
 	return l
 }
 
-// runUntil runs a worker until its partition is at rest for an hour.
+// runUntil runs a worker until its partition has been idle for an hour.
 func runUntil(t *testing.T, l *memoryLog, h handlerFunc) {
 	t.Helper()
 	w, err := New(Options{Log: l, Handler: h, Logger: slog.New(slog.NewTextHandler(io.Discard, nil))})
@@ -125,7 +125,7 @@ func TestRecordsAreHandledInOrderAndCommitted(t *testing.T) {
 func TestTransientFailureIsTriedAgainThenBuried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := logOf("flaky", "broken", "after")
-		l.refuse = 3 // the dead letter is not lost when the log pushes back
+		l.refuse = 3 // the dead letter is not lost when the log refuses it
 		tries := map[string]int{}
 		runUntil(t, l, func(_ context.Context, v string) error {
 			tries[v]++
