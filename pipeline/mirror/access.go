@@ -10,26 +10,27 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Access says how git reaches a repository at its code host, and logs in. The zero value
-// is a direct connection without credentials.
+// Access describes how git reaches a repository at its code host, and the credentials
+// that it uses. The zero value is a direct connection without credentials.
 type Access struct {
-	// CloneURL is what git fetches from in place of the repository's clone URL, as where
-	// a host is reached by ssh. Empty: the repository's. The policy decides on it.
+	// CloneURL replaces the repository's clone URL for git, for example where a host is
+	// reached over ssh. Empty means the repository's own. The policy checks it.
 	CloneURL string
-	// Username and Password log in over http(s).
+	// Username and Password are the credentials for http(s).
 	Username, Password string
-	// Proxy is the URL of an http proxy for http(s), with its user and password if it
-	// wants them. It resolves the name of the host: the operator who set it decides
-	// what it reaches, not the policy.
+	// Proxy is the URL of an http proxy for http(s), including its user and password if
+	// it requires them. The proxy resolves the host name: the operator who configured it
+	// decides what it reaches, not the policy.
 	Proxy string
-	// CAFile is a PEM file of the authorities to trust. Empty: those of the system.
+	// CAFile is a PEM file of trusted authorities. Empty means those of the system.
 	CAFile string
-	// SSHKeyFile is the private key for ssh, and KnownHostsFile has the keys of hosts.
-	// Empty: those of the user that runs the process.
+	// SSHKeyFile is the private key for ssh; KnownHostsFile contains the host keys. Empty
+	// means those of the user that runs the process.
 	SSHKeyFile, KnownHostsFile string
 }
 
-// secrets returns what must not appear in an error, in every form that git gets.
+// secrets returns the texts that must not appear in an error, in every form that git
+// receives.
 func (a Access) secrets() []string {
 	var secrets []string
 	if a.Password != "" {
@@ -39,21 +40,21 @@ func (a Access) secrets() []string {
 		secrets = append(secrets, a.Proxy)
 	}
 	if a.Username != "" && a.Password != "" && len(a.Username) >= minMaskedUser {
-		secrets = append(secrets, a.Username) // a token, on some hosts
+		secrets = append(secrets, a.Username) // may be a token, on some hosts
 	}
 	return secrets
 }
 
-// minMaskedUser is the length from which a user name may be a token; shorter ones stay
-// readable.
+// minMaskedUser is the minimum length of a user name that is masked because it may be a
+// token; shorter ones stay readable.
 const minMaskedUser = 20
 
 func (a Access) basicToken() string {
 	return base64.StdEncoding.EncodeToString([]byte(a.Username + ":" + a.Password))
 }
 
-// resolveSource decides how git reaches a repository. Access and policy are read again
-// at every call, so that a new credential or an address counts at once.
+// resolveSource decides how git reaches a repository. It reads access and policy again at
+// every call, so that a new credential or address takes effect immediately.
 func (m *Mirror) resolveSource(ctx context.Context, r code.Repository) (source, error) {
 	o := &m.ms.o
 	parsed, err := code.ParseCloneURL(r.CloneURL)
@@ -83,9 +84,9 @@ func (ms *Mirrors) remoteEnvironment(s source) []string {
 	return s.environment(ms.o.SSHCommand, ms.git.hasVersion(versionCurlResolve))
 }
 
-// environment returns what git needs to reach the source: the addresses that were
-// checked, the credentials, proxy and authorities. All of it goes through the
-// environment, which other users cannot read, unlike arguments.
+// environment returns the variables that git needs to reach the source: the checked
+// addresses, the credentials, the proxy and the authorities. All of it goes through the
+// environment because, unlike arguments, other users cannot read it.
 func (s source) environment(sshCommand string, canPin bool) []string {
 	var config []string
 	if s.scheme == "https" || s.scheme == "http" {
@@ -99,7 +100,7 @@ func (s source) environment(sshCommand string, canPin bool) []string {
 	return append(env, s.pinnedEnvironment(sshCommand)...)
 }
 
-// httpConfig returns settings of git, each followed by its value.
+// httpConfig returns git settings, each followed by its value.
 func (s source) httpConfig(canPin bool) []string {
 	var config []string
 	if s.access.Proxy != "" {
@@ -116,8 +117,8 @@ func (s source) httpConfig(canPin bool) []string {
 	return config
 }
 
-// maskSecrets replaces the secrets of a command in what git said. A token of 40
-// hexadecimal digits looks like the name of an object to everything else.
+// maskSecrets removes the secrets of a command from git's output. The general masking
+// cannot recognize a token of 40 hexadecimal digits, which looks like an object name.
 func maskSecrets(text string, secrets []string) string {
 	for _, secret := range secrets {
 		if secret != "" {

@@ -27,11 +27,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// loopback is a policy for hosts of tests.
+// loopback is a policy for test hosts.
 var loopback = Policy{Schemes: []string{"https", "http", "ssh"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
 
-// privateHost serves a repository over TLS to whoever has the token of the moment. It
-// repeats what it does not accept, as a hostile host would.
+// privateHost serves a repository over TLS to clients that send the current token. It
+// echoes a token that it does not accept, as a hostile host would.
 type privateHost struct {
 	*httptest.Server
 	token atomic.Pointer[string]
@@ -60,7 +60,7 @@ func newPrivateHost(t *testing.T, repo *gittest.Repository) *privateHost {
 	return h
 }
 
-// writeAuthority writes the certificate of the server as a file of authorities.
+// writeAuthority writes the certificate of the server to a CA file.
 func (h *privateHost) writeAuthority(t *testing.T) string {
 	path := filepath.Join(t.TempDir(), "ca.pem")
 	b := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: h.Certificate().Raw})
@@ -71,16 +71,16 @@ func (h *privateHost) writeAuthority(t *testing.T) string {
 }
 
 func randomToken(t *testing.T) string {
-	b := make([]byte, 20) // looks like the name of an object, as tokens of Gitea do
+	b := make([]byte, 20) // looks like an object name, as tokens of Gitea do
 	if _, err := rand.Read(b); err != nil {
 		t.Fatal(err)
 	}
 	return hex.EncodeToString(b)
 }
 
-// A token reaches the environment of git's processes and nothing else: no argument of
-// any process, no file of the mirror, no error and no line of the log; and a new token
-// counts without a restart.
+// A token reaches only the environment of git's processes: no argument of any process, no
+// file of the mirror, no error and no log line contains it. A new token takes effect
+// without a restart.
 func TestTokenStaysSecret(t *testing.T) {
 	repo := gittest.New(t)
 	repo.CommitFiles("a", "1")
@@ -109,7 +109,7 @@ func TestTokenStaysSecret(t *testing.T) {
 	if seen < 2 { // git and git-remote-https
 		t.Errorf("%d processes of git were seen", seen)
 	}
-	// The host no longer accepts the token, and repeats it.
+	// The host no longer accepts the token, and echoes it.
 	host.token.Store(&second)
 	repo.CommitFiles("a", "2")
 	_, err = ms.Mirror(r.ID).Fetch(t.Context(), r)
@@ -125,10 +125,10 @@ func TestTokenStaysSecret(t *testing.T) {
 	checkFiles(t, dir, access, Access{Username: access.Username, Password: first})
 }
 
-// checkSecret fails if a text holds a secret in any form.
+// checkSecret fails the test if a text contains a secret in any form.
 func checkSecret(t *testing.T, where, text string, a Access) {
 	t.Helper()
-	// The beginning alone is too much: errors shorten the names of objects.
+	// Even the beginning must not appear: errors abbreviate object names.
 	for _, secret := range append(a.secrets(), base64.StdEncoding.EncodeToString([]byte(a.Password)), a.Password[:8]) {
 		if strings.Contains(text, secret) {
 			t.Errorf("%s holds a secret: %s", where, text)
@@ -152,8 +152,8 @@ func checkFiles(t *testing.T, dir string, secrets ...Access) {
 	}
 }
 
-// inspectProcesses looks at all processes of the machine, and returns how many of them
-// have the secret in their environment: children of this process, and no others.
+// inspectProcesses inspects all processes of the machine, and returns how many of them
+// have the secret in their environment. All of these must be children of this process.
 func inspectProcesses(t *testing.T, a Access) (holders int) {
 	dirs, err := filepath.Glob("/proc/[0-9]*")
 	if err != nil || len(dirs) == 0 {
@@ -162,7 +162,7 @@ func inspectProcesses(t *testing.T, a Access) (holders int) {
 	for _, dir := range dirs {
 		arguments, err := os.ReadFile(filepath.Join(dir, "cmdline"))
 		if err != nil {
-			continue // it has ended
+			continue // the process has ended
 		}
 		checkSecret(t, dir+"/cmdline", string(arguments), a)
 		environment, _ := os.ReadFile(filepath.Join(dir, "environ"))
@@ -177,7 +177,7 @@ func inspectProcesses(t *testing.T, a Access) (holders int) {
 	return holders
 }
 
-// isDescendant reports whether a process was started by this one, or by one that was.
+// isDescendant reports whether a process is a descendant of this one.
 func isDescendant(pid string) bool {
 	for range 10 {
 		stat, err := os.ReadFile("/proc/" + pid + "/stat")
@@ -192,7 +192,7 @@ func isDescendant(pid string) bool {
 	return false
 }
 
-// Without the authority of the host nothing is fetched, and no credential is sent.
+// Without the authority of the host, nothing is fetched and no credential is sent.
 func TestUnknownAuthority(t *testing.T) {
 	repo := gittest.New(t)
 	repo.CommitFiles("a", "1")
@@ -216,8 +216,8 @@ func TestUnknownAuthority(t *testing.T) {
 	}
 }
 
-// git goes through the proxy of a connection, which wants a password and resolves the
-// name; the password is as secret as a token.
+// git uses the proxy of a connection, which requires a password and resolves the name.
+// The password is as secret as a token.
 func TestProxy(t *testing.T) {
 	repo := gittest.New(t)
 	commit := repo.CommitFiles("a", "1")
@@ -253,7 +253,7 @@ func TestProxy(t *testing.T) {
 	}
 	defer ms.Close()
 	r := repo.Code("proxied")
-	r.CloneURL = "https://example.com/repository" // a name of the certificate
+	r.CloneURL = "https://example.com/repository" // a name in the certificate
 	state, err := ms.Mirror(r.ID).Fetch(t.Context(), r)
 	if err != nil || state.Revisions[0].Commit != commit || connects.Load() == 0 {
 		t.Fatalf("%+v after %d connections, %v", state, connects.Load(), err)
@@ -267,7 +267,7 @@ func TestProxy(t *testing.T) {
 	checkFiles(t, dir, access, Access{Password: password})
 }
 
-// tunnel connects a client of a proxy with an address.
+// tunnel connects a client of the proxy to an address.
 func tunnel(w http.ResponseWriter, address string) {
 	to, err := net.Dial("tcp", address)
 	if err != nil {
@@ -290,7 +290,7 @@ func tunnel(w http.ResponseWriter, address string) {
 	}()
 }
 
-// syncBuffer is a buffer that several goroutines write to.
+// syncBuffer is a buffer that is safe for concurrent use.
 type syncBuffer struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

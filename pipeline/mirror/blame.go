@@ -14,12 +14,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxBlameLine bounds a line of git's answer, a subject as a rule.
+// maxBlameLine bounds a line of git's output; the longest is usually a commit subject.
 const maxBlameLine = 1 << 20
 
-// Blame says which commit wrote which line of a file.
+// Blame maps each line of a file to the commit that wrote it.
 type Blame struct {
-	// Ranges cover the file, in order.
+	// Ranges cover the whole file, in order.
 	Ranges  []BlameRange
 	Commits map[code.CommitID]*BlameCommit
 }
@@ -27,36 +27,36 @@ type Blame struct {
 // BlameRange is a run of lines that one commit wrote in one file.
 type BlameRange struct {
 	Commit code.CommitID
-	// Path is the path of the lines at that commit, spelled by code.SpellPath.
+	// Path is the path of the lines in that commit, spelled by code.SpellPath.
 	Path  string
 	Start int // line, from 1
 	Lines int
 }
 
-// BlameCommit is the information that a blame has about a commit.
+// BlameCommit describes a commit in a Blame.
 type BlameCommit struct {
-	// Time is the author's.
+	// Time is the author's time.
 	Time        time.Time
 	Subject     string
 	AuthorName  string
 	AuthorEmail string
-	// Previous and PreviousPath say where the lines' predecessors are; empty if
-	// the commit made the file.
+	// Previous and PreviousPath locate the version of the file before the commit; empty
+	// if the commit added the file.
 	Previous     code.CommitID
 	PreviousPath string
 }
 
-// Blame returns who wrote the lines of a file of at most maxBytes. Renames of the
-// whole file are followed. It fails with ErrNoPath if there is no such file, and
-// with ErrTooLarge.
+// Blame returns the commits that wrote the lines of a file of at most maxBytes. It
+// follows renames of the whole file. It fails with ErrNoPath if there is no such file,
+// and with ErrTooLarge if the file is larger.
 func (m *Mirror) Blame(ctx context.Context, commit code.CommitID, path string, maxBytes int64) (*Blame, error) {
 	raw, err := m.blamePath(ctx, commit, path, maxBytes)
 	if err != nil {
 		return nil, err
 	}
 	p := blameParser{blame: Blame{Commits: make(map[code.CommitID]*BlameCommit)}}
-	// The commit is hexadecimal and the path follows --: blame of some versions
-	// knows no --end-of-options.
+	// The commit is hexadecimal and the path follows --, because some versions of git
+	// blame do not support --end-of-options.
 	c := command{gitDir: m.gitDir(), args: []string{"blame", "--incremental", "--encoding=UTF-8", string(commit), "--", raw}, env: literalPaths}
 	if err := m.ms.git.streamOutput(ctx, c, p.read); err != nil {
 		return nil, fmt.Errorf("blame %s at %s of repository %s: %w", path, commit, m.id, err)
@@ -65,7 +65,7 @@ func (m *Mirror) Blame(ctx context.Context, commit code.CommitID, path string, m
 	return &p.blame, nil
 }
 
-// blamePath returns the path of a file as git has it.
+// blamePath returns the raw path of a file in git.
 func (m *Mirror) blamePath(ctx context.Context, commit code.CommitID, path string, maxBytes int64) (string, error) {
 	if err := validateCommit(commit); err != nil {
 		return "", m.wrapError("read", err)
@@ -92,8 +92,9 @@ func (m *Mirror) blamePath(ctx context.Context, commit code.CommitID, path strin
 	return raw, nil
 }
 
-// blameParser reads git blame --incremental: groups of "NAME FROM TO COUNT",
-// headers, and a last line "filename PATH". The headers of a commit come once.
+// blameParser parses the output of git blame --incremental: groups of "NAME FROM TO
+// COUNT", headers, and a last line "filename PATH". The headers of a commit appear only
+// once.
 type blameParser struct {
 	blame   Blame
 	current BlameRange
@@ -159,7 +160,7 @@ func (p *blameParser) beginGroup(name, rest string) error {
 	return nil
 }
 
-// mergeRanges orders the ranges and joins neighbours of one commit and path.
+// mergeRanges sorts the ranges and joins adjacent ones with the same commit and path.
 func (b *Blame) mergeRanges() {
 	slices.SortFunc(b.Ranges, func(x, y BlameRange) int { return cmp.Compare(x.Start, y.Start) })
 	merged := b.Ranges[:0]
@@ -173,7 +174,7 @@ func (b *Blame) mergeRanges() {
 	b.Ranges = merged
 }
 
-// unquotePath undoes git's quoting of a path with unusual bytes, which is C's.
+// unquotePath decodes git's C-style quoting of a path with unusual bytes.
 func unquotePath(s string) string {
 	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
 		return s

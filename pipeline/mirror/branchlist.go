@@ -14,21 +14,22 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Branch is a branch as last fetched.
+// Branch is a branch, as of the last fetch.
 type Branch struct {
 	Ref    code.Ref
 	Commit code.CommitID
-	// Time is the committer's.
+	// Time is the committer's time.
 	Time time.Time
 }
 
-// branchFormat has the time of a commit in seconds.
+// branchFormat includes the commit time in seconds.
 const branchFormat = "%(objectname) %(objecttype) %(committerdate:unix) %(refname)"
 
-// Branches returns the branches of the mirror as last fetched, and those that only
-// the repository on disk has whose objects it copies, as they are now; what Resolve
-// would find. One that is no commit, or has a name that we would not hand to
-// git, is left out. It fails with ErrMissing if there is no mirror.
+// Branches returns the branches of the mirror, as of the last fetch. For a copy of a
+// repository on disk, it adds branches that exist only in that repository, as they are
+// now. These are the branches that Resolve would find. It omits a branch that is not a
+// commit, or whose name cannot be passed to git. It fails with ErrMissing if there is no
+// mirror.
 func (m *Mirror) Branches(ctx context.Context) ([]Branch, error) {
 	if !m.hasRepository() {
 		return nil, m.wrapError("list branches of", ErrMissing)
@@ -47,7 +48,7 @@ func (m *Mirror) Branches(ctx context.Context) ([]Branch, error) {
 		return repo.List(ctx, branchPrefix)
 	})
 	if err != nil {
-		return branches, nil // moved or gone
+		return branches, nil // moved or deleted
 	}
 	for _, b := range branches {
 		delete(others, b.Ref)
@@ -59,8 +60,8 @@ func (m *Mirror) Branches(ctx context.Context) ([]Branch, error) {
 	return append(branches, unselected...), nil
 }
 
-// readBranches returns the branches of refs by name. One whose commit was not copied
-// yet, or that is no commit, is left out.
+// readBranches returns the branches in refs by name. It omits a branch that is not a
+// commit, or whose commit has not been copied yet.
 func (m *Mirror) readBranches(ctx context.Context, refs ondisk.Refs) ([]Branch, error) {
 	reader, err := m.Reader(ctx)
 	if err != nil {

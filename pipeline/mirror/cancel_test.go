@@ -17,7 +17,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 )
 
-// A walk through history ends with its context, and its process with it.
+// A walk through history, and its process, end with its context.
 func TestWalksEndWithTheContext(t *testing.T) {
 	repo := gittest.New(t)
 	commit := repo.CommitFiles("a.txt", "a\n")
@@ -68,8 +68,8 @@ func TestWalksEndWithTheContext(t *testing.T) {
 	}
 }
 
-// slowGit returns a git of which one command never ends, and a pipe that returns
-// its process ID.
+// slowGit returns a git that never ends one of its commands, and a pipe that returns its
+// process ID.
 func slowGit(t *testing.T, name string) (program, told string) {
 	t.Helper()
 	program, told = filepath.Join(t.TempDir(), "git"), filepath.Join(t.TempDir(), "pid")

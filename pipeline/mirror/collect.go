@@ -13,22 +13,22 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A forced push and a deleted branch leave commits in a mirror that no ref reaches.
-// Collecting them repacks the whole mirror, and so is only done where there are
-// any: a mirror records the previous commits of its branches, and Run checks twice
-// in Options.CollectAfter which of those commits no ref reaches any more. A mirror
-// of copies is left alone: it has what its repository has.
+// A forced push or a deleted branch leaves commits in a mirror that no ref reaches.
+// Collecting them repacks the whole mirror, so it is done only for mirrors that contain
+// any: a mirror records the previous commits of its branches, and twice per
+// Options.CollectAfter Run checks which of those commits no ref reaches any more. A
+// mirror of copies is skipped, because it mirrors the objects of its repository.
 
 const (
-	// formerTips is the file of a mirror with the previous commits of its branches.
+	// formerTips is the file in a mirror that lists the previous commits of its branches.
 	formerTips = "former-tips"
-	// maxFormerTips bounds what is read of that file: some 400,000 pushes.
+	// maxFormerTips bounds the bytes read from that file: some 400,000 pushes.
 	maxFormerTips = 16 << 20
-	// collectedNote holds the time of the last round.
+	// collectedNote stores the time of the last round.
 	collectedNote = "collected"
 )
 
-// noteTips adds the commits of branches that are about to move to the former tips.
+// noteTips appends to the former tips the commits of branches that are about to move.
 func (m *Mirror) noteTips(ctx context.Context, refs []code.Ref) error {
 	if _, err := os.Stat(filepath.Join(m.gitDir(), "objects", "pack")); err != nil || m.ms.o.CollectAfter <= 0 {
 		return nil
@@ -42,7 +42,7 @@ func (m *Mirror) noteTips(ctx context.Context, refs []code.Ref) error {
 	for _, ref := range refs {
 		c, err := r.commit(ctx, string(ref))
 		if errors.Is(err, ErrMissing) {
-			continue // new
+			continue // new branch
 		}
 		if err != nil {
 			return err
@@ -68,15 +68,15 @@ func (m *Mirror) addTips(tips []code.CommitID) error {
 	return errors.Join(err, f.Close())
 }
 
-// collectDue collects what no ref leads to in every mirror, if it is time for that.
-// Before the first round nothing was noted, so all mirrors are repacked.
+// collectDue collects unreachable objects in every mirror, if a round is due. Before the
+// first round no former tips were recorded, so it repacks all mirrors.
 func (ms *Mirrors) collectDue(ctx context.Context) {
 	if ms.o.CollectAfter <= 0 {
 		return
 	}
 	b, err := ms.Note(collectedNote)
 	first := errors.Is(err, fs.ErrNotExist)
-	last, _ := time.Parse(time.RFC3339, string(b)) // zero if it cannot be read
+	last, _ := time.Parse(time.RFC3339, string(b)) // zero if the time cannot be parsed
 	if time.Since(last) < ms.o.CollectAfter/2 {
 		return
 	}
@@ -99,8 +99,8 @@ func (ms *Mirrors) collectDue(ctx context.Context) {
 	}
 }
 
-// collectUnreachable removes what no ref leads to, if there is any or all is set. Fetches of the
-// mirror wait for it.
+// collectUnreachable removes unreachable objects if a former tip is unreachable or all is
+// set. Fetches of the mirror wait for it.
 func (m *Mirror) collectUnreachable(ctx context.Context, all bool) error {
 	if err := m.lockMirror(ctx); err != nil {
 		return err
@@ -129,14 +129,16 @@ func (m *Mirror) collectUnreachable(ctx context.Context, all bool) error {
 			return err
 		}
 	}
-	// What only an indexed ref leads to is dropped once that moves: look again then.
+	// A commit that only an indexed ref reaches is dropped after that ref moves, so keep
+	// the tips and check again next time.
 	if waits, err := m.hasUnreachable(ctx, tips, "--branches", "--tags"); err != nil || waits {
 		return err
 	}
 	return removeIfThere(path)
 }
 
-// hasUnreachable reports whether one of the commits is there and none of the refs leads to it.
+// hasUnreachable reports whether one of the commits exists and none of the refs reaches
+// it.
 func (m *Mirror) hasUnreachable(ctx context.Context, commits []byte, refs ...string) (bool, error) {
 	if len(commits) == 0 {
 		return false, nil
@@ -149,7 +151,7 @@ func (m *Mirror) hasUnreachable(ctx context.Context, commits []byte, refs ...str
 	return len(bytes.TrimSpace(out)) > 0, nil
 }
 
-// repackReachable makes one pack of what the refs lead to and removes all else.
+// repackReachable writes one pack of the reachable objects and removes all other objects.
 func (m *Mirror) repackReachable(ctx context.Context) error {
 	start := time.Now()
 	m.ms.endIdle(m)
@@ -158,7 +160,7 @@ func (m *Mirror) repackReachable(ctx context.Context) error {
 			return m.wrapError(args[0], err)
 		}
 	}
-	// The graph may name commits that are gone.
+	// The commit graph may name commits that were removed.
 	if err := os.RemoveAll(filepath.Join(m.gitDir(), "objects", "info", "commit-graphs")); err != nil {
 		return m.wrapError("repack", err)
 	}

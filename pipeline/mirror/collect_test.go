@@ -12,9 +12,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestCollect drops a commit by a forced push and another with its branch. They stay
-// while an indexed ref leads to them and until it is time, and are then gone from the
-// mirror; what refs lead to stays.
+// TestCollect drops one commit by a forced push and another by deleting its branch. They
+// stay while an indexed ref reaches them and until collection is due, and are then
+// removed from the mirror. Reachable commits stay.
 func TestCollect(t *testing.T) {
 	ctx := t.Context()
 	repo := gittest.New(t)
@@ -60,7 +60,7 @@ func TestCollect(t *testing.T) {
 		}
 	}
 	fetch()
-	ms.collectDue(ctx) // the first round looks at all
+	ms.collectDue(ctx) // the first round checks all mirrors
 	if err := m.SetIndexed(ctx, "refs/heads/main", forced, "refs/heads/main"); err != nil {
 		t.Fatal(err)
 	}

@@ -15,20 +15,20 @@ import (
 	"time"
 )
 
-// gitConfig is the only configuration that git reads apart from a mirror's own. It
-// is a file rather than -c flags: git passes a file on to its children, and drops
-// flags for some of them.
+// gitConfig is the only configuration that git reads except a mirror's own. It is a file
+// because git passes a file on to its child processes, but drops -c flags for some of
+// them.
 //
 //   - safe.directory is *, because a repository that is read by path usually belongs
-//     to another user; Policy.Roots decided that it may be read. What the check
-//     protects from, hooks and programs named in that repository's configuration, is
-//     out of reach: we list its refs and read its objects.
-//   - fsckObjects is off: it protects a checkout, and there is none, and it refuses
-//     to fetch many legitimate old repositories. The names of objects are still
+//     to another user; Policy.Roots has already decided that it may be read. The check
+//     protects against hooks and programs named in that repository's configuration,
+//     which never run here: we list its refs and read its objects.
+//   - fsckObjects is off: it protects a checkout, which does not exist here, and it
+//     refuses to fetch many legitimate old repositories. Object names are still
 //     verified.
-//   - bigFileThreshold has larger blobs, which are not indexed, written to disk
-//     piece by piece when they are fetched.
-//   - deltaBaseCacheLimit keeps a bulk reader at some 100 MB; reading the Linux
+//   - bigFileThreshold makes git write larger blobs, which are not indexed, to disk
+//     piece by piece during a fetch.
+//   - deltaBaseCacheLimit limits a bulk reader to some 100 MB; reading the Linux
 //     tree takes 8 % longer than with the default of 96m.
 const gitConfig = `# Written by quarry at every start.
 [core]
@@ -73,7 +73,7 @@ const configName = "git.config"
 // git runs the git program.
 type git struct {
 	program string
-	execute Executor // nil for the program
+	execute Executor // nil runs the git program
 	dir     string
 	env     []string
 	version [2]int
@@ -83,11 +83,11 @@ type git struct {
 	packThreads int
 }
 
-// minVersion is the oldest git that has what we ask of every version:
+// minVersion is the oldest git with the features that are always required:
 // GIT_CONFIG_GLOBAL (2.32), fetch --stdin, --end-of-options.
 var minVersion = [2]int{2, 34}
 
-// Versions that brought what we use where it is there.
+// Versions that introduced optional features.
 var (
 	versionBatchCommand = [2]int{2, 36}
 	versionCurlResolve  = [2]int{2, 37}
@@ -116,15 +116,16 @@ func newGit(ctx context.Context, o Options) (*git, error) {
 	return g, nil
 }
 
-// writeConfig writes the configuration that git reads.
+// writeConfig writes the configuration file for git.
 func (g *git) writeConfig() error {
 	return errors.Join(os.MkdirAll(g.dir, 0o700), writeFile(filepath.Join(g.dir, configName), g.configText()))
 }
 
 func (g *git) configText() []byte { return fmt.Appendf(nil, gitConfig, g.packThreads) }
 
-// ensureConfig writes the configuration again if it was removed or damaged while the
-// process runs: git would go on with its defaults, which trust what a repository says.
+// ensureConfig rewrites the configuration if it was removed or damaged while the process
+// runs. Otherwise git would use its defaults, which trust the configuration of a
+// repository.
 func (g *git) ensureConfig() error {
 	if b, err := os.ReadFile(filepath.Join(g.dir, configName)); err == nil && bytes.Equal(b, g.configText()) {
 		return nil
@@ -142,7 +143,8 @@ func CheckVersion(out string) error {
 	return err
 }
 
-// parseVersion reads what "git version" prints, and refuses what is too old.
+// parseVersion parses the output of "git version", and returns an error for a version
+// that is too old.
 func parseVersion(out string) (v [2]int, err error) {
 	if _, err := fmt.Sscanf(out, "git version %d.%d", &v[0], &v[1]); err != nil {
 		return v, fmt.Errorf("read the version of git from %.80q: %w", strings.TrimSpace(out), err)
@@ -153,14 +155,14 @@ func parseVersion(out string) (v [2]int, err error) {
 	return v, nil
 }
 
-// buildEnvironment is built from nothing: a variable of ours, such as GIT_DIR in a
-// hook or LANG, must not change what git does.
+// buildEnvironment builds the environment from scratch, so that variables of this
+// process, such as LANG, or GIT_DIR in a hook, do not change what git does.
 func buildEnvironment(o Options, config string) []string {
 	schemes := o.Policy.Schemes
 	if len(schemes) == 0 {
 		schemes = []string{"https"}
 	}
-	// Never file: repositories on disk are borrowed (local.go), not fetched.
+	// Never file: repositories on disk are copied (local.go), not fetched.
 	schemes = slices.DeleteFunc(slices.Clone(schemes), func(s string) bool { return s == "file" })
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"),
@@ -187,7 +189,7 @@ func (g *git) hasVersion(v [2]int) bool {
 	return g.version[0] > v[0] || g.version[0] == v[0] && g.version[1] >= v[1]
 }
 
-// command is one call of git.
+// command is one run of git.
 type command struct {
 	// gitDir is the repository; empty for a command that needs none.
 	gitDir string
@@ -198,25 +200,27 @@ type command struct {
 	limit int64
 	// timeout bounds the run; default git.timeout.
 	timeout time.Duration
-	// secrets are hidden in errors.
+	// secrets are masked in errors.
 	secrets []string
-	// allRefs fails if git leaves out a ref that it cannot read.
+	// allRefs makes the command fail if git omits a ref that it cannot read.
 	allRefs bool
-	// trace gets the end of the standard error of a run that succeeds, if not nil.
+	// trace receives the end of the standard error of a successful run, if not nil.
 	trace *string
 }
 
 func (c command) subcommandName() string { return c.args[0] }
 
-// newProcess returns the process of c, not started, that dies as a group with ctx. It
-// writes to stdout and stderr; nil drops what it writes, or leaves it to a pipe.
+// newProcess returns the process for c, not yet started. Its process group is killed when
+// ctx ends. Its output goes to stdout and stderr; nil discards the output, or leaves it
+// to a pipe.
 func (g *git) newProcess(ctx context.Context, c command, stdout, stderr io.Writer) (process, error) {
 	if err := g.ensureConfig(); err != nil {
 		return nil, err
 	}
 	gitDir := c.gitDir
 	if gitDir == "" {
-		// Without one git would look for a repository from here upwards.
+		// Without a --git-dir, git would search for a repository in the current directory
+		// and its parents.
 		gitDir = "/nonexistent"
 	}
 	args, env := append([]string{"--git-dir=" + gitDir}, c.args...), append(slices.Clip(g.env), c.env...)
@@ -259,8 +263,8 @@ func (g *git) readOutput(ctx context.Context, c command) ([]byte, error) {
 	return stdout.buf.Bytes(), nil
 }
 
-// streamOutput runs c and calls read with its standard output, which read consumes to
-// the end unless it fails.
+// streamOutput runs c and calls read with its standard output. Unless read fails, it must
+// consume the output to the end.
 func (g *git) streamOutput(ctx context.Context, c command, read func(io.Reader) error) error {
 	ctx, cancel := g.withTimeout(ctx, c)
 	defer cancel()
@@ -294,7 +298,7 @@ func (g *git) withTimeout(ctx context.Context, c command) (context.Context, cont
 	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: more than %s", ErrTimeout, timeout))
 }
 
-// notRepository begins what git says of a --git-dir that it does not take.
+// notRepository starts git's error message about a --git-dir that is not a repository.
 const notRepository = "fatal: not a git repository: "
 
 func (g *git) wrapFailure(ctx context.Context, c command, exceeded bool, stderr string, err error) error {
@@ -305,14 +309,14 @@ func (g *git) wrapFailure(ctx context.Context, c command, exceeded bool, stderr 
 	case cause != nil:
 		return fmt.Errorf("git %s: %w", c.subcommandName(), cause)
 	case c.gitDir != "" && strings.Contains(stderr, notRepository+"'"+c.gitDir):
-		// Ours, not the one at the clone URL.
+		// This is about the mirror, not the repository at the clone URL.
 		return fmt.Errorf("git %s: %w", c.subcommandName(), errNoMirror)
 	}
 	return c.blameMirror(gitError(c.subcommandName(), stderr, err), err, stderr)
 }
 
-// cappedBuffer keeps what is written to it and fails above limit. It does not
-// embed the buffer, whose ReadFrom would go past Write.
+// cappedBuffer buffers what is written to it, and fails above limit. It does not embed
+// bytes.Buffer, whose ReadFrom would bypass Write.
 type cappedBuffer struct {
 	buf      bytes.Buffer
 	limit    int64
@@ -327,11 +331,11 @@ func (b *cappedBuffer) Write(p []byte) (int, error) {
 	return b.buf.Write(p)
 }
 
-// tailBuffer keeps the last limit bytes of what is written to it.
+// tailBuffer keeps the last limit bytes written to it.
 type tailBuffer struct {
 	buf   bytes.Buffer
 	limit int
-	// cut says that the beginning is lost.
+	// cut reports that the beginning was dropped.
 	cut bool
 }
 
@@ -346,8 +350,8 @@ func (b *tailBuffer) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// wholeLines returns the whole lines that are kept. A line without its beginning is
-// left out: it may be the rest of a credential, which nothing would recognize.
+// wholeLines returns the complete lines in the buffer. It omits a line whose beginning
+// was dropped, since it may be the rest of a credential that masking cannot recognize.
 func (b *tailBuffer) wholeLines() string {
 	text := b.buf.String()
 	if !b.cut {
@@ -357,8 +361,8 @@ func (b *tailBuffer) wholeLines() string {
 	return whole
 }
 
-// writeFile replaces the file at path in one step. It is not synced: what we
-// write so can be written again.
+// writeFile atomically replaces the file at path. It does not sync, because files written
+// this way can be written again.
 func writeFile(path string, b []byte) error {
 	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")
 	if err != nil {
@@ -375,12 +379,12 @@ func writeFile(path string, b []byte) error {
 	if info, statErr := os.Lstat(path); statErr != nil || !info.IsDir() {
 		return err
 	}
-	// A directory has taken the place of the file.
+	// A directory is in the place of the file.
 	return errors.Join(os.RemoveAll(path), os.Rename(tmp.Name(), path))
 }
 
-// makeDirectory makes a directory and its parents, and removes a file that has taken
-// the place of the directory or its parent.
+// makeDirectory creates a directory and its parents, and removes a file that is in the
+// place of the directory or its parent.
 func makeDirectory(path string) error {
 	err := os.MkdirAll(path, 0o700)
 	if !errors.Is(err, syscall.ENOTDIR) {

@@ -16,25 +16,24 @@ import (
 	"time"
 )
 
-// A disk may change or lose any file of a mirror. What git says of such a mirror
-// depends on the file and on the version of git, so no message is looked for: a
-// command that reads the mirror alone and fails, or an object that cannot be read,
-// means damage. A fetch may fail because of the host as well; then the mirror is
-// checked.
+// A disk may corrupt or lose any file of a mirror. Git's error message then depends on
+// the file and on the version of git, so no message is matched. Instead, a command that
+// reads only the mirror and fails, or an object that cannot be read, indicates damage. A
+// fetch may also fail because of the host; in that case the mirror is checked.
 
-// A mirror is reset at most maxResets times in resetWindow: a repository that
-// lacks objects itself makes a mirror that looks damaged, however often it is fetched.
+// A mirror is reset at most maxResets times in resetWindow: if the repository itself
+// lacks objects, its mirror looks damaged however often it is fetched.
 const (
 	maxResets   = 4
 	resetWindow = time.Hour
 )
 
-// errDamaged says that git cannot read or replace files of the mirror.
+// errDamaged means that git cannot read or replace files of the mirror.
 var errDamaged = errors.New("damaged mirror")
 
-// A mirrorError is an error of git that the files of the mirror explain. It is
-// errDamaged, and its text is that of the error alone, because users see it who asked
-// for a missing object.
+// A mirrorError is a git error that damaged files of the mirror explain. It matches
+// errDamaged, but has only the text of the original error, because a user who requested a
+// missing object sees it.
 type mirrorError struct{ error }
 
 // Is implements the interface of errors.Is.
@@ -43,9 +42,9 @@ func (mirrorError) Is(target error) bool { return target == errDamaged }
 // Unwrap implements the interface of errors.Is.
 func (e mirrorError) Unwrap() error { return e.error }
 
-// ResetDamaged deletes the bare repository, as Reset does, if cause, the error of a
-// use of the mirror, comes from missing or damaged files in it. It reports whether
-// it did: the next Fetch makes the mirror from scratch.
+// ResetDamaged deletes the bare repository, as Reset does, if missing or damaged files in
+// it explain cause, the error of an operation on the mirror. It reports whether it
+// deleted the repository; the next Fetch then recreates the mirror.
 func (m *Mirror) ResetDamaged(ctx context.Context, cause error) (bool, error) {
 	if ctx.Err() != nil || !m.isDamaged(ctx, cause) {
 		return false, nil
@@ -66,7 +65,7 @@ func (m *Mirror) ResetDamaged(ctx context.Context, cause error) (bool, error) {
 	return true, m.reset()
 }
 
-// isDamaged reports whether the files of the mirror explain an error.
+// isDamaged reports whether damaged files of the mirror explain an error.
 func (m *Mirror) isDamaged(ctx context.Context, err error) bool {
 	switch {
 	case errors.Is(err, ErrDiskFull):
@@ -80,8 +79,8 @@ func (m *Mirror) isDamaged(ctx context.Context, err error) bool {
 	return false
 }
 
-// isInTheWay reports whether err says that a file of the mirror cannot be read or
-// replaced as what it is, such as a directory in the place of a file.
+// isInTheWay reports whether err means that a file of the mirror cannot be read or
+// replaced because of its type, such as a directory in the place of a file.
 func (m *Mirror) isInTheWay(err error) bool {
 	var file *fs.PathError
 	var link *os.LinkError
@@ -97,18 +96,18 @@ func (m *Mirror) isInTheWay(err error) bool {
 }
 
 const (
-	// brokenRef begins git's complaint about a ref whose file it cannot read; it goes
-	// on without the ref.
+	// brokenRef starts git's warning about a ref whose file it cannot read; git then
+	// continues without the ref.
 	brokenRef = "warning: ignoring broken ref"
-	// lockRef is in git's complaint about a ref that it cannot write, as where a
-	// directory has taken the place of the file.
+	// lockRef appears in git's error message about a ref that it cannot write, for
+	// example because a directory is in the place of the file.
 	lockRef = "cannot lock ref '"
-	// notBare begins git's complaint about a mirror whose configuration was lost.
+	// notBare starts git's error message about a mirror that lost its configuration.
 	notBare = "fatal: refusing to fetch into branch '"
 )
 
-// blameMirror marks err, the failure of c, if only the files of the mirror explain
-// it. A process that was killed, or could not start, says nothing of them.
+// blameMirror marks err, the failure of c, as damage if only the files of the mirror can
+// explain it. A process that was killed, or could not start, is no evidence of damage.
 func (c command) blameMirror(err, exit error, stderr string) error {
 	var status *exec.ExitError
 	switch {
@@ -122,14 +121,14 @@ func (c command) blameMirror(err, exit error, stderr string) error {
 	return mirrorError{err}
 }
 
-// withChecksum appends a line with the checksum of a text of one line.
+// withChecksum appends a line with the checksum to a single-line text.
 func withChecksum(text []byte) []byte {
 	sum := sha256.Sum256(text)
 	return append(append(append(slices.Clip(text), '\n'), hex.EncodeToString(sum[:])...), '\n')
 }
 
-// checkedText returns the text that withChecksum was given, and whether it is as it
-// was. Version 0.1 wrote no checksum.
+// checkedText returns the text passed to withChecksum, and whether it is unchanged.
+// Version 0.1 wrote no checksum.
 func checkedText(b []byte) ([]byte, bool) {
 	text, _, found := bytes.Cut(b, []byte("\n"))
 	return text, !found || bytes.Equal(withChecksum(text), b)

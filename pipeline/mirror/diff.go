@@ -12,30 +12,31 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// FileDiff is what differs in one file between two commits.
+// FileDiff describes the changes of one file between two commits.
 type FileDiff struct {
-	// Old and New are the paths, spelled by code.SpellPath: Old is empty for a file
-	// that was added, New for one that was deleted.
+	// Old and New are the paths, spelled by code.SpellPath. Old is empty for an added
+	// file, New for a deleted one.
 	Old, New string
-	// Hunks are empty for a binary file and for a change of name or mode alone.
+	// Hunks is empty for a binary file, and for a change of only name or mode.
 	Hunks []Hunk
 }
 
-// Hunk is a run of changed lines with three lines around them.
+// Hunk is a run of changed lines with three lines of context on each side.
 type Hunk struct {
 	Old, New LineSpan
-	// Heading is what git shows of the place, a function's first line as a rule.
+	// Heading is the context that git shows, usually the first line of a function.
 	Heading string
-	// Body has the lines with their ' ', '+' or '-', without the last line feed.
+	// Body contains the lines with their prefix ' ', '+' or '-', without the last line
+	// feed.
 	Body string
 }
 
-// LineSpan is a run of lines; Start is 0 where there are none.
+// LineSpan is a run of lines; Start is 0 if it has no lines.
 type LineSpan struct{ Start, Lines int }
 
-// Diff returns what differs between two commits, below a path if it is not
-// empty, ordered by path. Renames are found, of up to 1000 files that changed as
-// well. It fails with ErrTooLarge if git writes more than maxBytes.
+// Diff returns the changes between two commits, ordered by path. If path is not empty,
+// only changes at or below it are returned. Renames with changes are detected among up to
+// 1000 files. It fails with ErrTooLarge if git writes more than maxBytes.
 func (m *Mirror) Diff(ctx context.Context, before, after code.CommitID, path string, maxBytes int64) ([]FileDiff, error) {
 	if err := errors.Join(validateCommit(before), validateCommit(after)); err != nil {
 		return nil, m.wrapError("compare", err)
@@ -58,8 +59,8 @@ func (m *Mirror) Diff(ctx context.Context, before, after code.CommitID, path str
 	return m.comparePaths(ctx, before, after, renamed, maxBytes)
 }
 
-// comparePaths returns what differs between two commits below the paths; anywhere if
-// there are none.
+// comparePaths returns the changes between two commits below the given paths, or
+// everywhere if there are none.
 func (m *Mirror) comparePaths(ctx context.Context, before, after code.CommitID, paths []string, maxBytes int64) ([]FileDiff, error) {
 	args := []string{"diff-tree", "-r", "-z", "--raw", "--patch", "--unified=3", "-M", renameLimit, "--no-ext-diff", "--no-textconv", "--no-color",
 		"--full-index", "--src-prefix=a/", "--dst-prefix=b/", "--end-of-options", string(before), string(after), "--"}
@@ -73,17 +74,16 @@ func (m *Mirror) comparePaths(ctx context.Context, before, after code.CommitID, 
 	return nil, fmt.Errorf("compare %s with %s in repository %s: %w", before, after, m.id, err)
 }
 
-// maxRenames bounds git's list of files that were renamed.
+// maxRenames bounds the size of git's list of renamed files.
 const maxRenames = 4 << 20
 
-// addRenamed adds to the paths of a difference the other names of files that were
-// renamed into them or out of them: git looks for renames among the paths that it is
-// given only.
+// addRenamed adds to the paths of a diff the other names of files that were renamed into
+// or out of them, because git detects renames only among the given paths.
 func (m *Mirror) addRenamed(ctx context.Context, before, after code.CommitID, paths []string) ([]string, error) {
 	args := []string{"diff-tree", "-r", "-z", "--name-status", "-M", renameLimit, "--diff-filter=R", "--end-of-options", string(before), string(after)}
 	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), args: args, limit: maxRenames, env: literalPaths})
 	if errors.Is(err, ErrTooLarge) {
-		return paths, nil // each rename is then a removal and an addition
+		return paths, nil // each rename then appears as a removal and an addition
 	}
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (m *Mirror) addRenamed(ctx context.Context, before, after code.CommitID, pa
 // maxRenamedPaths bounds the paths of a diff with renames.
 const maxRenamedPaths = 1000
 
-// parseDiff reads the raw list, which has the paths as they are, a NUL, and the
+// parseDiff parses the raw list, which contains the unquoted paths, then a NUL, then the
 // patches in the same order.
 func parseDiff(b []byte) ([]FileDiff, error) {
 	files, patch, err := parseRawDiff(b)
@@ -126,8 +126,8 @@ func parseDiff(b []byte) ([]FileDiff, error) {
 	return files, nil
 }
 
-// parseRawDiff reads ":MODE MODE NAME NAME STATUS\0PATH\0", with a second path
-// for a rename. What changed its type is two files, as in the patch.
+// parseRawDiff parses ":MODE MODE NAME NAME STATUS\0PATH\0", with a second path for a
+// rename. A type change becomes two files, as in the patch.
 func parseRawDiff(b []byte) (files []FileDiff, patch []byte, err error) {
 	for len(b) > 0 && b[0] == ':' {
 		header, rest, _ := bytes.Cut(b, []byte{0})
@@ -158,7 +158,7 @@ func parseRawDiff(b []byte) (files []FileDiff, patch []byte, err error) {
 	return files, b, nil
 }
 
-// patchParser goes through the lines of a patch.
+// patchParser reads a patch line by line.
 type patchParser struct{ rest []byte }
 
 // peekLine returns the next line without its line feed.
@@ -173,8 +173,7 @@ func (p *patchParser) next() []byte {
 	return line
 }
 
-// parseFile reads the part of a patch that one file has: what git says of it, then
-// hunks.
+// parseFile parses the part of a patch for one file: git's header lines, then hunks.
 func (p *patchParser) parseFile(f *FileDiff) error {
 	if !bytes.HasPrefix(p.rest, []byte("diff --git ")) {
 		return fmt.Errorf("%w: want the patch of %.200q, have %.200q", ErrGit, f.New, p.peekLine())
@@ -195,8 +194,8 @@ func (p *patchParser) parseFile(f *FileDiff) error {
 	return nil
 }
 
-// parseHunk reads as many lines as the header says: a line of a file may look like
-// anything.
+// parseHunk reads exactly as many lines as the header states, because a line of a file
+// may look like a header.
 func (p *patchParser) parseHunk(header string) (Hunk, error) {
 	h, err := parseHunkHeader(header)
 	if err != nil {
@@ -223,8 +222,8 @@ func (p *patchParser) parseHunk(header string) (Hunk, error) {
 	return h, nil
 }
 
-// parseHunkHeader reads "@@ -START,LINES +START,LINES @@ HEADING"; a count of 1
-// is left out.
+// parseHunkHeader parses "@@ -START,LINES +START,LINES @@ HEADING"; git omits a count of
+// 1.
 func parseHunkHeader(s string) (Hunk, error) {
 	fields := strings.SplitN(s, " ", 5)
 	var h Hunk

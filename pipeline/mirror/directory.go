@@ -10,15 +10,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// ErrNoPath says that a commit has nothing, or an entry of another kind, at a path.
+// ErrNoPath means that a commit has no entry at a path, or one of another kind.
 var ErrNoPath = errors.New("no such path")
 
-// maxTreeBytes bounds one tree object, a directory: about a million names.
+// maxTreeBytes bounds one tree object (a directory): about a million names.
 const maxTreeBytes = 64 << 20
 
 // Name is an entry of a directory.
 type Name struct {
-	// Raw is the name as git has it: bytes. code.SpellPath makes it text.
+	// Raw is the name in git, as bytes. code.SpellPath converts it to text.
 	Raw  string
 	Mode Mode
 	ID   ObjectID
@@ -29,8 +29,8 @@ func (n Name) IsDirectory() bool { return n.Mode.Type() == modeDirectory }
 
 const modeDirectory Mode = 0o040000
 
-// Directory returns the entries of a tree in git's order, read and parsed without
-// starting a process. It fails with ErrMissing if the tree does not exist.
+// Directory returns the entries of a tree in git's order. It starts no process. It fails
+// with ErrMissing if the tree does not exist.
 func (r *Reader) Directory(ctx context.Context, tree ObjectID) ([]Name, error) {
 	b, err := r.readObject(ctx, tree, "tree", maxTreeBytes)
 	if err != nil {
@@ -39,7 +39,7 @@ func (r *Reader) Directory(ctx context.Context, tree ObjectID) ([]Name, error) {
 	return parseTree(b, int(tree.len))
 }
 
-// parseTree reads "MODE NAME\0" and the bytes of an object name, to the end.
+// parseTree parses a sequence of "MODE NAME\0" and the bytes of an object name.
 func parseTree(b []byte, idLen int) ([]Name, error) {
 	names := make([]Name, 0, len(b)/40)
 	for len(b) > 0 {
@@ -59,10 +59,10 @@ func parseTree(b []byte, idLen int) ([]Name, error) {
 	return names, nil
 }
 
-// Find returns the entry at a path below a tree, and the path as git has it. The
-// path is compared here, and never reaches git: each of its elements is a name or
-// the spelling of one (code.SpellPath). The empty path is the tree itself. It fails
-// with ErrNoPath if there is nothing.
+// Find returns the entry at a path below a tree, and its raw path in git. The path is
+// compared here and never passed to git: each of its elements is a name or the spelling
+// of one (code.SpellPath). The empty path is the tree itself. It fails with ErrNoPath if
+// there is no such entry.
 func (r *Reader) Find(ctx context.Context, tree ObjectID, path string) (n Name, raw string, err error) {
 	n = Name{Mode: modeDirectory, ID: tree}
 	if path == "" {
@@ -86,8 +86,8 @@ func (r *Reader) Find(ctx context.Context, tree ObjectID, path string) (n Name, 
 	return n, strings.Join(elements, "/"), nil
 }
 
-// FindName returns the entry that a name, or the spelling of one, means: the name
-// itself goes before one that is spelled like it.
+// FindName returns the entry with a name or its spelling. An exact name takes precedence
+// over an entry whose spelling is the same.
 func FindName(names []Name, element string) (n Name, ok bool) {
 	for i := range names {
 		if names[i].Raw == element {
@@ -100,7 +100,7 @@ func FindName(names []Name, element string) (n Name, ok bool) {
 	return n, ok
 }
 
-// findAt is Find in the tree of a commit.
+// findAt calls Find on the tree of a commit.
 func (r *Reader) findAt(ctx context.Context, commit code.CommitID, path string) (n Name, raw string, err error) {
 	c, err := r.commit(ctx, string(commit))
 	if err != nil {
@@ -109,8 +109,8 @@ func (r *Reader) findAt(ctx context.Context, commit code.CommitID, path string) 
 	return r.Find(ctx, c.Tree, path)
 }
 
-// Blob returns the content of a blob of at most max bytes, valid until the next
-// call, and its size. It fails with ErrTooLarge, with the size, or ErrMissing.
+// Blob returns the content of a blob of at most max bytes, valid until the next call, and
+// its size. It fails with ErrTooLarge and the size, or with ErrMissing.
 func (r *Reader) Blob(ctx context.Context, id ObjectID, max int64) (content []byte, size int64, err error) {
 	size = -1
 	if err := r.Sizes(ctx, []ObjectID{id}, func(_ int, n int64) { size = n }); err != nil {
@@ -126,7 +126,8 @@ func (r *Reader) Blob(ctx context.Context, id ObjectID, max int64) (content []by
 	return content, size, err
 }
 
-// readObject returns the content of an object of a kind, valid until the next call.
+// readObject returns the content of an object of the given kind, valid until the next
+// call.
 func (r *Reader) readObject(ctx context.Context, id ObjectID, kind string, max int64) ([]byte, error) {
 	c := r.contents
 	stop := c.dieWith(ctx)
@@ -136,7 +137,7 @@ func (r *Reader) readObject(ctx context.Context, id ObjectID, kind string, max i
 		return nil, fmt.Errorf("read %s %s of repository %s: %w", kind, id, r.m.id, c.noteFailure(ctx, err))
 	}
 	if h.kind != kind || h.size > max {
-		c.dead = c.dead || h.kind != "" // the content is still on its way
+		c.dead = c.dead || h.kind != "" // the content is still in the pipe
 		if h.kind == kind {
 			err = ErrTooLarge
 		} else {
@@ -156,13 +157,13 @@ func (r *Reader) readObject(ctx context.Context, id ObjectID, kind string, max i
 	return b, nil
 }
 
-// ListPaths calls fn for every file of a commit, ordered by path as git has it;
-// sizes are unknown (-1), which makes it several times faster than ListTree.
+// ListPaths calls fn for every file of a commit, ordered by raw path. Sizes are unknown
+// (-1), which makes it several times faster than ListTree.
 func (m *Mirror) ListPaths(ctx context.Context, commit code.CommitID, fn func(path string, e Entry) error) error {
 	return m.listFiles(ctx, commit, parsePath, fn)
 }
 
-// parsePath reads "MODE TYPE NAME\tPATH".
+// parsePath parses "MODE TYPE NAME\tPATH".
 func parsePath(line []byte) (string, Entry, error) {
 	meta, path, ok := bytes.Cut(line, []byte{'\t'})
 	fields := bytes.Fields(meta)

@@ -15,13 +15,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// ErrReachable says that a ref leads to a commit that is to be erased.
+// ErrReachable means that a ref reaches a commit that should be erased.
 var ErrReachable = errors.New("a ref leads to the commit")
 
-// EraseCommit removes a commit, and all else that no ref leads to, from the mirror. It
-// fails with ErrReachable if a ref leads to the commit. The objects of a copy of a
-// repository on disk are removed altogether: the next fetch copies what is there then.
-// A mirror that lacks the commit is left as it is.
+// EraseCommit removes a commit, and all other unreachable objects, from the mirror. It
+// fails with ErrReachable if a ref reaches the commit. For a copy of a repository on
+// disk, it removes all objects; the next fetch copies those that exist then. It does not
+// change a mirror that lacks the commit.
 func (m *Mirror) EraseCommit(ctx context.Context, commit code.CommitID) error {
 	if err := m.lockMirror(ctx); err != nil {
 		return err
@@ -48,10 +48,10 @@ func (m *Mirror) EraseCommit(ctx context.Context, commit code.CommitID) error {
 	return nil
 }
 
-// ErasePath removes every version of a path, and all else that no ref leads to, from the
-// mirror. It fails with ErrReachable, and names the newest such commit, if a ref leads to
-// a commit that adds, changes or removes a file at the path or below it. The objects of
-// a copy of a repository on disk are removed altogether, as EraseCommit does.
+// ErasePath removes every version of a path, and all other unreachable objects, from the
+// mirror. It fails with ErrReachable, and names the newest such commit, if a ref reaches
+// a commit that adds, changes or removes a file at or below the path. For a copy of a
+// repository on disk, it removes all objects, as EraseCommit does.
 func (m *Mirror) ErasePath(ctx context.Context, path string) error {
 	if err := m.lockMirror(ctx); err != nil {
 		return err
@@ -78,9 +78,9 @@ func (m *Mirror) ErasePath(ctx context.Context, path string) error {
 	return nil
 }
 
-// ReachesPath returns the newest commit to which a ref leads and that adds, changes or
-// removes a file at a path or below it; empty for none. It takes one walk through the
-// history of all refs.
+// ReachesPath returns the newest commit that a ref reaches and that adds, changes or
+// removes a file at or below a path; empty if there is none. It walks the history of all
+// refs once.
 func (m *Mirror) ReachesPath(ctx context.Context, path string) (code.CommitID, error) {
 	if !m.hasRepository() {
 		return "", nil
@@ -88,8 +88,8 @@ func (m *Mirror) ReachesPath(ctx context.Context, path string) (code.CommitID, e
 	return m.changesPath(ctx, path, nil, "--all")
 }
 
-// HasPath reports whether the mirror has a commit with a change at a path or below it,
-// whether a ref leads to the commit or not.
+// HasPath reports whether the mirror has a commit that changes a path or something below
+// it, even if no ref reaches the commit.
 func (m *Mirror) HasPath(ctx context.Context, path string) (bool, error) {
 	if !m.hasRepository() {
 		return false, nil
@@ -108,14 +108,15 @@ func (m *Mirror) HasPath(ctx context.Context, path string) (bool, error) {
 	if err != nil {
 		return false, m.wrapError("list the commits of", err)
 	}
-	if commits.Len() == 0 { // git would take HEAD
+	if commits.Len() == 0 { // otherwise git would use HEAD
 		return false, nil
 	}
 	commit, err := m.changesPath(ctx, path, commits.Bytes(), "--stdin")
 	return commit != "", err
 }
 
-// changesPath returns the first commit of a walk that has a change at a path or below it.
+// changesPath returns the first commit of a walk that changes a path or something below
+// it.
 func (m *Mirror) changesPath(ctx context.Context, path string, stdin []byte, from string) (code.CommitID, error) {
 	if err := code.ValidatePath(path); err != nil {
 		return "", err
@@ -131,7 +132,7 @@ func (m *Mirror) changesPath(ctx context.Context, path string, stdin []byte, fro
 	return code.ParseCommitID(strings.TrimSpace(string(out)))
 }
 
-// HasCommit reports whether the mirror has an object of that name.
+// HasCommit reports whether the mirror has an object with that name.
 func (m *Mirror) HasCommit(ctx context.Context, commit code.CommitID) (bool, error) {
 	if err := validateCommit(commit); err != nil || !m.hasRepository() {
 		return false, err
@@ -143,15 +144,15 @@ func (m *Mirror) HasCommit(ctx context.Context, commit code.CommitID) (bool, err
 	return !bytes.Contains(out, []byte(" missing")), nil
 }
 
-// unannouncedName is the file of a mirror with the segments that were put to the segment
-// store for its repository since the last announcement. A segment that is never
-// announced is named by nothing else.
+// unannouncedName is the file in a mirror that lists the segments put into the segment
+// store for its repository since the last announcement. Nothing else refers to a segment
+// that is never announced.
 const unannouncedName = "unannounced"
 
-// maxUnannounced bounds what is read of that file: a million segments.
+// maxUnannounced bounds the bytes read from that file: a million segments.
 const maxUnannounced = 33 << 20
 
-// NoteUnannounced notes a segment that is about to be put.
+// NoteUnannounced records a segment that is about to be stored.
 func (m *Mirror) NoteUnannounced(segment string) error {
 	f, err := os.OpenFile(filepath.Join(m.dir, unannouncedName), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -164,7 +165,8 @@ func (m *Mirror) NoteUnannounced(segment string) error {
 	return nil
 }
 
-// UnannouncedSegments returns the segments that NoteUnannounced noted since ClearUnannounced.
+// UnannouncedSegments returns the segments recorded by NoteUnannounced since
+// ClearUnannounced.
 func (m *Mirror) UnannouncedSegments() ([]string, error) {
 	path := filepath.Join(m.dir, unannouncedName)
 	info, err := os.Stat(path)
@@ -184,7 +186,8 @@ func (m *Mirror) UnannouncedSegments() ([]string, error) {
 	return strings.Fields(string(b)), nil
 }
 
-// ClearUnannounced forgets what NoteUnannounced noted: the log names it.
+// ClearUnannounced deletes the records of NoteUnannounced, once the log names the
+// segments.
 func (m *Mirror) ClearUnannounced() error {
 	return removeIfThere(filepath.Join(m.dir, unannouncedName))
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/gittest"
 )
 
-// mirrorOverHTTP returns the mirror of a repository on a host, and what fetches it.
+// mirrorOverHTTP returns the mirror of a repository on a host, and a function that
+// fetches it.
 func mirrorOverHTTP(t *testing.T, repo *gittest.Repository) (m *Mirror, fetch func()) {
 	t.Helper()
 	server := httptest.NewServer(gittest.HTTPHandler(t, filepath.Dir(repo.Dir)))
@@ -36,9 +37,9 @@ func mirrorOverHTTP(t *testing.T, repo *gittest.Repository) (m *Mirror, fetch fu
 	}
 }
 
-// TestEraseCommit erases a commit that a forced push dropped from the mirror of a
-// repository on a host: not while a branch or an indexed ref leads to it, and then at
-// once.
+// TestEraseCommit erases a commit that a forced push dropped, from the mirror of a
+// repository on a host. The erasure is refused while a branch or an indexed ref reaches
+// the commit, and takes effect immediately afterwards.
 func TestEraseCommit(t *testing.T) {
 	ctx := t.Context()
 	repo := gittest.New(t)
@@ -83,8 +84,9 @@ func TestEraseCommit(t *testing.T) {
 	}
 }
 
-// TestErasePath erases a directory that a rewritten history lacks: not while a branch
-// leads to a commit that has it, were it deleted since, and then with every version.
+// TestErasePath erases a directory that a rewritten history no longer contains. The
+// erasure is refused while a branch reaches a commit with the directory, even if a later
+// commit deleted it; afterwards every version is removed.
 func TestErasePath(t *testing.T) {
 	ctx := t.Context()
 	repo := gittest.New(t)
@@ -130,7 +132,8 @@ func TestErasePath(t *testing.T) {
 	}
 }
 
-// TestUnannounced keeps what was noted until it is cleared or the mirror is removed.
+// TestUnannounced checks that recorded segments remain until they are cleared or the
+// mirror is removed.
 func TestUnannounced(t *testing.T) {
 	ms, err := Open(t.Context(), Options{Dir: filepath.Join(t.TempDir(), "mirrors")})
 	if err != nil {

@@ -10,68 +10,68 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Errors of this package, wrapped with the repository and what git said. Each
+// Errors of this package, wrapped with the repository and git's error message. Each
 // carries the code that callers see (schemas/failure).
 var (
-	// ErrRefused says that the policy does not let git see the clone URL. Trying
-	// again does not help.
+	// ErrRefused means that the policy does not allow the clone URL. A retry does not
+	// help.
 	ErrRefused = failure.New(failure.Refused, "clone URL is refused")
-	// ErrVanished says that there is no repository at the clone URL (any more), or
-	// none that these credentials may see.
+	// ErrVanished means that there is no repository at the clone URL, or no longer one,
+	// or none that these credentials may read.
 	ErrVanished = failure.New(failure.Vanished, "repository is not there")
-	// ErrUnauthorized says that the host wants other credentials.
+	// ErrUnauthorized means that the host does not accept the credentials.
 	ErrUnauthorized = failure.New(failure.Unauthorized, "host refuses the credentials")
-	// ErrUnreachable says that the host did not answer.
+	// ErrUnreachable means that the host did not answer.
 	ErrUnreachable = netguard.ErrUnreachable
-	// ErrRefNotFound says that the ref does not exist in the repository.
+	// ErrRefNotFound means that the ref does not exist in the repository.
 	ErrRefNotFound = failure.New(failure.RefNotFound, "ref is not there")
-	// ErrNoDefaultBranch says that HEAD is detached, or names a branch that does
-	// not exist, and no other branch is an obvious choice.
+	// ErrNoDefaultBranch means that HEAD is detached, or names a branch that does not
+	// exist, and no other branch is an obvious choice.
 	ErrNoDefaultBranch = failure.New(failure.NoDefaultBranch, "repository has no default branch")
-	// ErrMissing says that the mirror lacks an object: the commit was never
-	// fetched, or was pruned, or the repository is damaged.
+	// ErrMissing means that the mirror lacks an object: the commit was never fetched, or
+	// was pruned, or the repository is damaged.
 	ErrMissing = failure.New(failure.Missing, "object is missing")
-	// ErrTooLarge says that a mirror, an output or an object exceeds its bound.
+	// ErrTooLarge means that a mirror, an output or an object exceeds its bound.
 	ErrTooLarge = failure.New(failure.TooLarge, "over the size limit")
-	// ErrDiskFull says that the disk of the mirrors is full.
+	// ErrDiskFull means that the disk of the mirrors is full.
 	ErrDiskFull = failure.New(failure.DiskFull, "disk is full")
-	// ErrTimeout says that git took longer than it may.
+	// ErrTimeout means that git exceeded its time limit.
 	ErrTimeout = failure.New(failure.Timeout, "git took too long")
-	// ErrPattern says that git cannot compile a regular expression; the error is a
+	// ErrPattern means that git cannot compile a regular expression; the error is a
 	// *PatternError.
 	ErrPattern = errors.New("not a regular expression")
-	// ErrNoLine says that a file has fewer lines.
+	// ErrNoLine means that a file has fewer lines.
 	ErrNoLine = errors.New("file has fewer lines")
 	// ErrGit is any other failure of git.
 	ErrGit = failure.New(failure.Git, "git failed")
 )
 
-// errNoMirror says that the mirror is not there: it was never fetched, or was lost.
+// errNoMirror means that the mirror does not exist: it was never fetched, or was lost.
 var errNoMirror = fmt.Errorf("there is no mirror: %w", ErrMissing)
 
 // A PatternError names the regular expression of a LogQuery that git cannot
 // compile.
 type PatternError struct {
-	// Author says that it is LogQuery.Author, not Message.
+	// Author reports that the expression is LogQuery.Author, not Message.
 	Author bool
-	// Reason is what is wrong, in the words of the C library.
+	// Reason is the error message of the C library.
 	Reason string
 }
 
 func (e *PatternError) Error() string { return ErrPattern.Error() + ": " + e.Reason }
 func (e *PatternError) Unwrap() error { return ErrPattern }
 
-// gitCauses maps what git says, in the C locale, to our errors. The first that
-// fits wins; the texts have been stable for many years, and one that changes
-// only makes an error less precise (ErrGit, which is retried).
+// gitCauses maps git's messages, in the C locale, to our errors. The first match wins.
+// The messages have been stable for many years, and one that changes only makes an error
+// less precise (ErrGit, which is retried).
 var gitCauses = []struct {
 	text string
 	err  error
 }{
 	{"No space left on device", ErrDiskFull},
 	{"Disk quota exceeded", ErrDiskFull},
-	// Of a ref's lock file that is open already: git drops the reason, and hardly
-	// another one is left.
+	// The message for a ref's lock file that is already open. Git drops the reason, and a
+	// full disk is practically the only one left.
 	{"couldn't write '", ErrDiskFull},
 	{"couldn't find remote ref", ErrRefNotFound},
 	{"Authentication failed", ErrUnauthorized},
@@ -105,7 +105,8 @@ var gitCauses = []struct {
 	{"not a git repository", ErrVanished},
 	{"Repository not found", ErrVanished},
 	{"repository '", ErrVanished}, // repository 'URL' not found
-	// What ssh says last, whatever it was: not that an object cannot be read.
+	// ssh prints this last, whatever the cause; it does not mean that an object cannot be
+	// read.
 	{"Could not read from remote repository", ErrUnreachable},
 	{"bad object", ErrMissing},
 	{"not a tree object", ErrMissing},
@@ -116,9 +117,9 @@ var gitCauses = []struct {
 	{"nonexistent object", ErrMissing},
 }
 
-// gitError turns the end of a git process into an error: what it printed on its
-// standard error decides the kind. A repository, or its host, controls that text,
-// so it is masked and cut here, before it is wrapped.
+// gitError converts the end of a git process into an error; its standard error determines
+// the kind. A repository or its host controls that text, so it is masked and cut here,
+// before it is wrapped.
 func gitError(action, stderr string, err error) error {
 	if errors.Is(err, syscall.ENOSPC) {
 		return fmt.Errorf("git %s: %w: %w", action, ErrDiskFull, err)
@@ -127,12 +128,12 @@ func gitError(action, stderr string, err error) error {
 	if e := patternError(own); e != nil {
 		return fmt.Errorf("git %s: %w", action, e)
 	}
-	// Masked as a whole, since a key may have many lines, then cut.
+	// Mask the whole text first, since a key may span many lines, then cut it.
 	said := failure.Quote(lastLines(failure.Mask(dropAdvice(stderr)), 3), failure.MaxDetailBytes)
 	for _, c := range gitCauses {
 		text := stderr
 		if c.err == ErrDiskFull {
-			text = own // or one host that claims it would halt the work for all
+			text = own // otherwise a host that claims a full disk would stop the work for all repositories
 		}
 		if strings.Contains(text, c.text) {
 			return fmt.Errorf("git %s: %w: %s", action, c.err, said)
@@ -144,14 +145,14 @@ func gitError(action, stderr string, err error) error {
 	return fmt.Errorf("git %s: %w: %w: %s", action, ErrGit, err, said)
 }
 
-// sshAdvice is what git prints after every failure of ssh. It would push the cause, which
-// ssh printed before, out of the lines that are kept.
+// sshAdvice is printed by git after every failure of ssh. It would push the cause, which
+// ssh printed before it, out of the lines that are kept.
 const sshAdvice = "\nPlease make sure you have the correct access rights\nand the repository exists.\n"
 
 func dropAdvice(stderr string) string { return strings.ReplaceAll(stderr, sshAdvice, "") }
 
-// ownLines returns the lines of git's standard error that do not repeat what the
-// host said.
+// ownLines returns the lines of git's standard error that do not repeat output of the
+// host.
 func ownLines(stderr string) string {
 	var own strings.Builder
 	for line := range strings.Lines(stderr) {
@@ -162,32 +163,32 @@ func ownLines(stderr string) string {
 	return own.String()
 }
 
-// How git's complaint about a regular expression of LogQuery begins; the
-// expression and what is wrong with it follow.
+// Beginnings of git's error messages about a regular expression of LogQuery; the
+// expression and the reason follow.
 const (
 	badMessagePattern = "fatal: command line, '"
 	badAuthorPattern  = "fatal: header, '"
 )
 
-// patternError returns what git says of a regular expression; nil if it speaks of
-// something else.
+// patternError parses git's error message about a regular expression; it returns nil for
+// other messages.
 func patternError(stderr string) *PatternError {
 	for line := range strings.Lines(stderr) {
 		author := strings.HasPrefix(line, badAuthorPattern)
 		if !author && !strings.HasPrefix(line, badMessagePattern) {
 			continue
 		}
-		reason := line[strings.LastIndex(line, "': ")+1:] // the expression may hold the same
+		reason := line[strings.LastIndex(line, "': ")+1:] // the expression may contain the same text
 		return &PatternError{Author: author, Reason: failure.Quote(strings.TrimSpace(strings.TrimPrefix(reason, ":")), maxPatternReason)}
 	}
 	return nil
 }
 
-// maxPatternReason bounds the reason of a PatternError: "Invalid content of \{\}"
-// is about the longest.
+// maxPatternReason bounds the reason of a PatternError; "Invalid content of \{\}" is
+// about the longest.
 const maxPatternReason = 100
 
-// lastLines returns at most n last non-empty lines of s, joined by "; ".
+// lastLines returns the last n non-empty lines of s, joined by "; ".
 func lastLines(s string, n int) string {
 	var lines []string
 	for line := range strings.Lines(s) {
@@ -198,5 +199,5 @@ func lastLines(s string, n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "; ")
 }
 
-// failureLabel returns the label of err in metrics: a code of schemas/failure.
+// failureLabel returns the metric label for err: a code of schemas/failure.
 func failureLabel(err error) string { return string(failure.CodeOf(err)) }

@@ -9,7 +9,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// TestGitErrors maps what git and its helpers say, as they say it.
+// TestGitErrors maps verbatim messages of git and its helpers.
 func TestGitErrors(t *testing.T) {
 	for _, test := range []struct {
 		said string
@@ -31,7 +31,7 @@ func TestGitErrors(t *testing.T) {
 		{"fatal: cannot update ref 'refs/heads/main': couldn't write '/m/git/refs/heads/main.lock'\n", ErrDiskFull}, // found by the chaos suite
 		{"fatal: something new\n", ErrGit},
 		{"fatal: write error: No space left on device\n", ErrDiskFull},
-		// A host that claims a full disk must not halt the work for all.
+		// A host that claims a full disk must not stop the work for all repositories.
 		{"remote: No space left on device\nfatal: unable to access 'https://h/': The requested URL returned error: 500\n", ErrUnreachable},
 		{"fatal: remote error: Disk quota exceeded\n", ErrGit},
 		{"fatal: command line, '\\(No space left on device': Unmatched ( or \\(\n", ErrPattern},
@@ -45,7 +45,7 @@ func TestGitErrors(t *testing.T) {
 	}
 }
 
-// TestGitErrorsHoldNoCredential has git print what a hostile repository makes it
+// TestGitErrorsHoldNoCredential makes git print what a hostile repository could make it
 // print.
 func TestGitErrorsHoldNoCredential(t *testing.T) {
 	const secret = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -55,13 +55,13 @@ func TestGitErrorsHoldNoCredential(t *testing.T) {
 		"fatal: unable to access 'https://u:" + secret[:12] + "@h/x'\n",
 		"error: bad config\nPRIVATE-TOKEN: " + secret[:14] + "\n",
 		"-----BEGIN PRIVATE KEY-----\nMIIE\n" + secret[:12] + "=\n-----END PRIVATE KEY-----\nfatal: a\nfatal: b\n",
-		"-----BEGIN PRIVATE KEY-----\n" + strings.Repeat(secret[:12]+"\n", 5), // the last lines only are kept
+		"-----BEGIN PRIVATE KEY-----\n" + strings.Repeat(secret[:12]+"\n", 5), // only the last lines are kept
 	} {
 		if text := gitError("fetch", said, errors.New("exit status 128")).Error(); strings.Contains(text, secret[:12]) {
 			t.Errorf("%q: %s", said, text)
 		}
 	}
-	// The beginning by which the credential would be known is cut off.
+	// The beginning that identifies the credential is cut off.
 	b := tailBuffer{limit: 64}
 	fmt.Fprintf(&b, "fatal: qx_%s\nfatal: end\n", secret)
 	if b.wholeLines() != "fatal: end\n" {

@@ -7,25 +7,24 @@ import (
 	"sync"
 )
 
-// An Executor runs one git command to its end instead of the git program. The
-// simulation has one; so what this package does with git's answers, and with git's
-// failures, is tested without processes and without a host.
+// An Executor runs one git command to its end, in place of the git program. The
+// simulation provides one, so that this package's handling of git's output and failures
+// is tested without processes and without a host.
 type Executor func(ctx context.Context, e Execution) error
 
-// Execution is one command as the git program would get it. An Executor reads Stdin,
+// Execution is one command, as the git program would receive it. An Executor reads Stdin,
 // writes Stdout and Stderr while it runs, and returns an error for every exit status
-// but 0. The streams end when the command is killed; its context ends then, too.
+// except 0. When the command is killed, its streams and its context end.
 type Execution struct {
-	// Args are those after the name of the program; the first is --git-dir=DIR.
+	// Args are the arguments after the program name; the first is --git-dir=DIR.
 	Args []string
-	// Env is the whole environment.
+	// Env is the complete environment.
 	Env            []string
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
 
-// process is a git command, as this package uses it: those methods of exec.Cmd, and
-// Kill.
+// process is a git command: the methods of exec.Cmd that this package uses, and Kill.
 type process interface {
 	StdinPipe() (io.WriteCloser, error)
 	StdoutPipe() (io.ReadCloser, error)
@@ -35,10 +34,10 @@ type process interface {
 	Kill() error
 }
 
-// childProcess is a process of the operating system.
+// childProcess is an operating system process.
 type childProcess struct{ *exec.Cmd }
 
-// Kill implements process. What the process started dies with it.
+// Kill implements process. It also kills the children of the process.
 func (p childProcess) Kill() error { return killGroup(p.Cmd) }
 
 // executedProcess is a command that an Executor runs on a goroutine.
@@ -75,7 +74,7 @@ func (p *executedProcess) Start() error {
 	go func() {
 		err := p.execute(p.ctx, p.e)
 		for _, pipe := range p.pipes {
-			_ = pipe.Close() // the other side reads to the end
+			_ = pipe.Close() // the other side can still read to the end
 		}
 		p.ended <- err
 	}()
@@ -105,11 +104,11 @@ func (p *executedProcess) Kill() error {
 	return nil
 }
 
-// pipeBytes is what a pipe holds, as one of Linux does: a Reader relies on it, which
-// writes requests while the answers to others wait.
+// pipeBytes is the capacity of a pipe, the same as on Linux. A Reader relies on it: it
+// writes requests before it has read all answers.
 const pipeBytes = 64 << 10
 
-// pipe is a pipe of the operating system in memory.
+// pipe is an in-memory equivalent of an operating system pipe.
 type pipe struct {
 	mu struct {
 		sync.Mutex
@@ -144,7 +143,7 @@ func (p *pipe) Write(b []byte) (n int, err error) {
 	return n, nil
 }
 
-// Read implements io.Reader. What was written before the pipe was closed is read.
+// Read implements io.Reader. Bytes written before the pipe was closed can still be read.
 func (p *pipe) Read(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,8 +2,8 @@ package mirror
 
 import "context"
 
-// Reset deletes the bare repository and keeps what Save stored. The indexed state
-// goes too.
+// Reset deletes the bare repository, including the indexed state, and keeps the data
+// stored by Save.
 func (m *Mirror) Reset(ctx context.Context) error {
 	if err := m.lockMirror(ctx); err != nil {
 		return err

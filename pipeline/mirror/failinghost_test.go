@@ -13,9 +13,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestFailingHosts fetches from hosts that answer, or do not, as a host with a wrong token,
-// without a repository, or behind a sign-in page does: a kind of host without an API, whose
-// connections are not listed, fails here.
+// TestFailingHosts fetches from hosts that answer, or do not, like a host with a wrong
+// token, without a repository, or behind a sign-in page. Kinds of hosts without an API,
+// whose repositories are not listed, fail here.
 func TestFailingHosts(t *testing.T) {
 	const token = "0123456789abcdef-token"
 	ms, err := Open(t.Context(), Options{
@@ -33,7 +33,7 @@ func TestFailingHosts(t *testing.T) {
 			w.Header().Set("WWW-Authenticate", `Basic realm="git"`)
 			w.Header().Set("Content-Type", kind)
 			w.WriteHeader(status)
-			_, _ = w.Write([]byte(text)) // the client sees what is missing
+			_, _ = w.Write([]byte(text)) // the client sees the truncated answer
 		}
 	}
 	const page = "<!DOCTYPE html>\n<html><title>Sign in</title></html>\n"
@@ -66,7 +66,7 @@ func TestFailingHosts(t *testing.T) {
 }
 
 // TestAnswersThatRemoveNothing keeps the refs of a repository whose host answers with an
-// empty page, and takes them away once the host itself has none.
+// empty page, and removes them once the host itself has none.
 func TestAnswersThatRemoveNothing(t *testing.T) {
 	repo := gittest.New(t)
 	repo.CommitFiles("a", "1")

@@ -13,16 +13,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxFirstParents bounds the commits of a history that Root passes.
+// maxFirstParents bounds the number of commits that Root follows.
 const maxFirstParents = 4 << 20
 
 // familyName is a file next to the bare repository.
 const familyName = "family"
 
-// Root returns the commit without parents that one comes to from a commit by the first
-// parent of each: that of a fork is that of the repository it was made of. It costs a
-// few microseconds for each commit on the way, and fails with ErrTooLarge behind
-// maxFirstParents of them.
+// Root returns the root commit that is reached from a commit through first parents. A
+// fork has the same root as the repository that it was forked from. The cost is a few
+// microseconds for each commit on the way; Root fails with ErrTooLarge after
+// maxFirstParents commits.
 func (m *Mirror) Root(ctx context.Context, commit code.CommitID) (root code.CommitID, err error) {
 	if err := validateCommit(commit); err != nil {
 		return "", m.wrapError("read", err)
@@ -50,8 +50,8 @@ func (m *Mirror) Root(ctx context.Context, commit code.CommitID) (root code.Comm
 	return root, nil
 }
 
-// Family returns what SaveFamily stored: the commit that names the family of the
-// repository, empty if it has none; known is false if nothing was stored.
+// Family returns the value stored by SaveFamily: the commit that identifies the family of
+// the repository, empty if it has none; known is false if nothing is stored.
 func (m *Mirror) Family() (root code.CommitID, known bool) {
 	b, err := readSmall(filepath.Join(m.dir, familyName))
 	if err != nil {
@@ -65,7 +65,8 @@ func (m *Mirror) Family() (root code.CommitID, known bool) {
 	return root, err == nil
 }
 
-// FamilySince returns when SaveFamily stored what Family returns; zero for nothing.
+// FamilySince returns when SaveFamily stored the current value; zero if nothing is
+// stored.
 func (m *Mirror) FamilySince() time.Time {
 	info, err := os.Stat(filepath.Join(m.dir, familyName))
 	if err != nil {
@@ -74,8 +75,8 @@ func (m *Mirror) FamilySince() time.Time {
 	return info.ModTime()
 }
 
-// SaveFamily stores the root of the history next to the mirror; an empty one says that the
-// repository has no family. It is lost with the mirror.
+// SaveFamily stores the root commit of the history next to the mirror; an empty one means
+// that the repository has no family. It is lost with the mirror.
 func (m *Mirror) SaveFamily(root code.CommitID) error {
 	if err := writeFile(filepath.Join(m.dir, familyName), []byte(string(root)+"\n")); err != nil {
 		return m.wrapError("save the family of", err)
@@ -83,7 +84,7 @@ func (m *Mirror) SaveFamily(root code.CommitID) error {
 	return nil
 }
 
-// ForgetFamily removes what SaveFamily stored.
+// ForgetFamily removes the value stored by SaveFamily.
 func (m *Mirror) ForgetFamily() error {
 	if err := os.Remove(filepath.Join(m.dir, familyName)); err != nil && !os.IsNotExist(err) {
 		return m.wrapError("forget the family of", err)

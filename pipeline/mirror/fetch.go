@@ -14,10 +14,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Fetch brings the mirror to the state of the repository: its default branch and the
-// branches and tags that r.Branches and r.Tags select; others go. It creates the
-// mirror. Refs beyond Options.MaxRefs are fetched too, since only their commits say
-// which are the newest, and are not part of the State.
+// Fetch updates the mirror to the state of the repository: its default branch and the
+// branches and tags that r.Branches and r.Tags select; it removes all other refs. It
+// creates the mirror if necessary. Refs beyond Options.MaxRefs are fetched too, since
+// only their commits show which are the newest, but they are not part of the State.
 func (m *Mirror) Fetch(ctx context.Context, r code.Repository) (State, error) {
 	start := time.Now()
 	s, err := m.fetchRepository(ctx, r)
@@ -60,7 +60,8 @@ func (m *Mirror) fetchRepository(ctx context.Context, r code.Repository) (State,
 	return m.limitRefs(ctx, s)
 }
 
-// listedPatterns are the refs that a host is to name: tags only if some are selected.
+// listedPatterns returns the ref patterns to request from a host: tags only if some are
+// selected.
 func listedPatterns(r code.Repository) []string {
 	patterns := []string{branchPrefix + "*"}
 	if len(r.Tags) > 0 {
@@ -69,8 +70,8 @@ func listedPatterns(r code.Repository) []string {
 	return patterns
 }
 
-// listRemote requests HEAD and the refs that patterns match from the host: names,
-// not objects.
+// listRemote requests HEAD and the refs that match patterns from the host: names, not
+// objects.
 func (m *Mirror) listRemote(ctx context.Context, src source, limit int64, patterns ...string) (listing, error) {
 	out, err := m.ms.git.readOutput(ctx, command{env: m.ms.remoteEnvironment(src), secrets: src.access.secrets(), limit: limit,
 		args: append([]string{"ls-remote", "--quiet", "--symref", "--end-of-options", src.url, "HEAD"}, patterns...)})
@@ -84,13 +85,13 @@ func (m *Mirror) listRemote(ctx context.Context, src source, limit int64, patter
 	return l, err
 }
 
-// packetTrace begins a line of git's trace of what a server says in git's protocol.
+// packetTrace starts a line of git's trace of what a server sends in git's protocol.
 const packetTrace = "packet: "
 
-// checkSpeaksGit requires a server without refs to speak git's protocol. git takes any
-// answer with status 200 and no line feed, such as an empty one or a sign-in page on one
-// line, for a repository without refs on a plain file server: believing it would remove
-// everything that is indexed.
+// checkSpeaksGit requires a server without refs to speak git's protocol. Git takes any
+// answer with status 200 and no line feed, such as an empty one or a one-line sign-in
+// page, for a repository without refs on a plain file server. If we believed it,
+// everything indexed would be removed.
 func (m *Mirror) checkSpeaksGit(ctx context.Context, src source) error {
 	var trace string
 	_, err := m.ms.git.readOutput(ctx, command{env: append(m.ms.remoteEnvironment(src), "GIT_TRACE_PACKET=1"), secrets: src.access.secrets(), trace: &trace,
@@ -105,7 +106,7 @@ func (m *Mirror) checkSpeaksGit(ctx context.Context, src source) error {
 // that the tag points to.
 const peeledSuffix = "^{}"
 
-// parseListing reads the output of ls-remote --symref.
+// parseListing parses the output of ls-remote --symref.
 func parseListing(out []byte) (listing, error) {
 	l := listing{refs: make(map[code.Ref]code.CommitID), format: "sha1"}
 	for line := range bytes.Lines(out) {
@@ -144,8 +145,8 @@ func checkRefs(refs map[code.Ref]code.CommitID) error {
 	return nil
 }
 
-// fetchSelected fetches the selected refs that differ from the mirror's, drops the
-// others, and returns the state with the commits that were fetched.
+// fetchSelected fetches the selected refs that differ from the mirror's, removes all
+// others, and returns the state with the fetched commits.
 func (m *Mirror) fetchSelected(ctx context.Context, src source, s State) (State, error) {
 	have, err := m.fetchedRefs(ctx)
 	if err != nil {
@@ -158,7 +159,7 @@ func (m *Mirror) fetchSelected(ctx context.Context, src source, s State) (State,
 		}
 		delete(have, r.Ref)
 	}
-	// First what goes, so that branch a makes room for a/b.
+	// Remove refs first, so that branch a makes room for a/b.
 	if err := m.addTips(slices.Collect(maps.Values(have))); err != nil {
 		return s, err
 	}
@@ -177,8 +178,8 @@ func (m *Mirror) fetchSelected(ctx context.Context, src source, s State) (State,
 	return m.rereadRefs(ctx, s)
 }
 
-// rereadRefs returns the state with what was fetched: a ref may have moved since it was
-// listed. A tag of something else than a commit is left out.
+// rereadRefs returns the state with the commits that were actually fetched, because a ref
+// may have moved since it was listed. It omits a tag of something other than a commit.
 func (m *Mirror) rereadRefs(ctx context.Context, s State) (State, error) {
 	have, err := m.fetchedRefs(ctx)
 	if err != nil {
@@ -200,8 +201,8 @@ func (m *Mirror) rereadRefs(ctx context.Context, s State) (State, error) {
 	return s, nil
 }
 
-// runFetch is the fetch itself: one process, no listing, no tags, no maintenance
-// afterwards. Forced updates are taken and not looked for, which would walk the
+// runFetch runs one git fetch, without listing, tags or maintenance afterwards. Forced
+// updates are accepted without being detected, which would require a walk through the
 // history.
 func (m *Mirror) runFetch(ctx context.Context, src source, refs []code.Ref) error {
 	if err := m.noteTips(ctx, refs); err != nil {
@@ -225,11 +226,12 @@ func (m *Mirror) runFetch(ctx context.Context, src source, refs []code.Ref) erro
 	return err
 }
 
-// sizeInterval is how often a running fetch is checked against MaxMirrorBytes.
+// sizeInterval is the interval at which a running fetch is checked against
+// MaxMirrorBytes.
 const sizeInterval = 2 * time.Second
 
-// watchSize cancels ctx when the mirror outgrows its bound. The channel closes
-// when it has stopped looking, which it does when ctx ends.
+// watchSize cancels ctx when the mirror exceeds its bound. The returned channel is closed
+// when the watch has ended, which happens after ctx ends.
 func (m *Mirror) watchSize(ctx context.Context, cancel context.CancelCauseFunc) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {
@@ -251,7 +253,7 @@ func (m *Mirror) watchSize(ctx context.Context, cancel context.CancelCauseFunc) 
 	return done
 }
 
-// packBytes sums the sizes of the packs, including those being received. Loose
+// packBytes returns the total size of the packs, including those being received. Loose
 // objects are few and small in comparison.
 func (m *Mirror) packBytes() int64 {
 	entries, err := os.ReadDir(filepath.Join(m.gitDir(), "objects", "pack"))

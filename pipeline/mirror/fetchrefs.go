@@ -10,13 +10,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxFetchRefs bounds the refs that one fetch brings; more take several.
+// maxFetchRefs bounds the refs in one git fetch; more take several fetches.
 const maxFetchRefs = 256
 
-// FetchRefs brings branches and tags, as many as wait with one fetch, and returns the
-// commit of each. What the repository does not have (any more) is missing in the
-// result and goes from the mirror; a tag of something else than a commit is missing, too. The mirror must exist: without one, it fails
-// with code.ErrNotFound and the caller takes Fetch.
+// FetchRefs fetches branches and tags, together where possible, and returns the commit of
+// each. A ref that does not exist in the repository is missing from the result and
+// removed from the mirror; a tag of something other than a commit is missing too. The
+// mirror must exist: otherwise FetchRefs fails with code.ErrNotFound, and the caller must
+// use Fetch.
 func (m *Mirror) FetchRefs(ctx context.Context, r code.Repository, refs ...code.Ref) (map[code.Ref]code.CommitID, error) {
 	start := time.Now()
 	commits, err := m.fetchRefs(ctx, r, refs)
@@ -58,9 +59,9 @@ func (m *Mirror) fetchRefs(ctx context.Context, r code.Repository, refs []code.R
 	return commits, nil
 }
 
-// transferRefs fetches refs and puts their commits into commits. If one of several
-// refs is gone, the fetch fails for all; transferRefs then lists the refs of the
-// host to find it.
+// transferRefs fetches refs and adds their commits to commits. If one of several refs no
+// longer exists, the whole fetch fails; transferRefs then lists the refs of the host to
+// find it.
 func (m *Mirror) transferRefs(ctx context.Context, src source, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
 	err := m.runFetch(ctx, src, refs)
 	if errors.Is(err, ErrRefNotFound) {
@@ -75,7 +76,7 @@ func (m *Mirror) transferRefs(ctx context.Context, src source, refs []code.Ref, 
 	for _, ref := range refs {
 		commit, err := m.FetchedCommit(ctx, ref)
 		if errors.Is(err, ErrMissing) && ref.IsTag() {
-			continue // of something else than a commit
+			continue // a tag of something other than a commit
 		}
 		if err != nil {
 			return err
@@ -85,8 +86,8 @@ func (m *Mirror) transferRefs(ctx context.Context, src source, refs []code.Ref, 
 	return nil
 }
 
-// dropAbsent removes the refs that the repository no longer has from the
-// mirror, and returns the others.
+// dropAbsent removes from the mirror the refs that the repository no longer has, and
+// returns the rest.
 func (m *Mirror) dropAbsent(ctx context.Context, src source, refs []code.Ref) ([]code.Ref, error) {
 	there := map[code.Ref]code.CommitID{}
 	if len(refs) > 1 {

@@ -18,8 +18,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestGiantCommitIsNotInflated requests a commit of which a file of a few megabytes
-// inflates to more than git may allocate.
+// TestGiantCommitIsNotInflated requests a commit whose file of a few megabytes inflates
+// to more than git may allocate.
 func TestGiantCommitIsNotInflated(t *testing.T) {
 	repo := gittest.New(t)
 	small := repo.CommitFiles("a.txt", "1\n")

@@ -15,9 +15,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// oddHistory is a repository with what is rare: renames, names that are no UTF-8
-// or have a line feed, a submodule, links, a file that changes its type, its mode,
-// its last line feed, or is binary.
+// oddHistory returns a repository with rare cases: renames, names that are not UTF-8 or
+// contain a line feed, a submodule, links, a binary file, and files that change their
+// type, mode or last line feed.
 func oddHistory(t *testing.T) (*gittest.Repository, map[string]code.CommitID) {
 	repo := gittest.New(t)
 	commits := map[string]code.CommitID{}
@@ -50,8 +50,8 @@ func oddHistory(t *testing.T) (*gittest.Repository, map[string]code.CommitID) {
 	return repo, commits
 }
 
-// TestHistory runs the scripts of testdata/history against oddHistory. Commits are
-// one to four, NAME~1 works, and objects are shown by their first 7 characters.
+// TestHistory runs the scripts of testdata/history on oddHistory. Commits are one to
+// four, NAME~1 works, and objects are shown by their first 7 characters.
 //
 //	ls COMMIT [path]
 //	cat COMMIT path
@@ -268,8 +268,7 @@ func TestDiffIsBounded(t *testing.T) {
 	}
 }
 
-// Of a repository that is read by path, refs that are not mirrored can be named
-// as well.
+// In a repository that is read by path, refs that are not mirrored can also be named.
 func TestResolveAsksTheRepositoryOnDisk(t *testing.T) {
 	repo := gittest.New(t)
 	first := repo.CommitFiles("a.txt", "a\n")

@@ -19,14 +19,14 @@ import (
 
 const canary = "canary-6d1f0e"
 
-// hostileWorld has a repository below an allowed root, and outside of it a file and a
-// repository that nothing may read.
+// hostileWorld contains a repository below an allowed root, and, outside the root, a file
+// and a repository that must not be read.
 type hostileWorld struct {
 	t       *testing.T
 	root    string
 	repo    *gittest.Repository
 	commit  code.CommitID
-	secret  string // a file with the canary
+	secret  string // a file that contains the canary
 	foreign *gittest.Repository
 	hidden  code.CommitID // a commit of the foreign repository
 	watch   *ondisktest.Watch
@@ -50,8 +50,8 @@ func newHostileWorld(t *testing.T) *hostileWorld {
 
 func (w *hostileWorld) gitDir() string { return filepath.Join(w.repo.Dir, ".git") }
 
-// readAll does with the repository all that the server does, with a mirror of its
-// own, and returns what went wrong.
+// readAll performs all reads of the server on the repository, in the given mirror, and
+// returns the errors.
 func (w *hostileWorld) readAll(m *mirror.Mirror, r code.Repository) error {
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
@@ -81,7 +81,7 @@ func (w *hostileWorld) readAll(m *mirror.Mirror, r code.Repository) error {
 	return errors.Join(errs...)
 }
 
-// check fails if anything from outside the root got out.
+// check fails the test if anything from outside the root leaked.
 func (w *hostileWorld) check(dir string, err error) {
 	w.t.Helper()
 	w.watch.Check(w.t)
@@ -103,13 +103,13 @@ func (w *hostileWorld) check(dir string, err error) {
 	}
 }
 
-// TestHostileRepository plants links, FIFOs, sockets and sparse files in the places
-// of files that decide what git opens, after the repository was registered and before
-// another mirror registers it. FuzzHostileRepository of package ondisk has the rest.
+// TestHostileRepository plants links, FIFOs, sockets and sparse files in place of files
+// that decide what git opens, after the repository was registered and before another
+// mirror registers it. FuzzHostileRepository of package ondisk covers the rest.
 func TestHostileRepository(t *testing.T) {
 	w := newHostileWorld(t)
 	foreign := filepath.Join(w.foreign.Dir, ".git")
-	sibling := filepath.Join(w.root, "sibling") // below the same root, but another repository
+	sibling := filepath.Join(w.root, "sibling") // below the same root, but in another repository
 	if err := os.Rename(gittest.New(t).Dir, sibling); err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,8 @@ func TestHostileRepository(t *testing.T) {
 	const link, fifo, file = ondisktest.Link, ondisktest.FIFO, ondisktest.File
 	for _, test := range []struct {
 		plant ondisktest.Plant
-		// err and words are what a fetch fails with; nil if it goes on without.
+		// err and words describe the error of the fetch; nil if the fetch succeeds
+		// regardless.
 		err   error
 		words string
 	}{
@@ -171,7 +172,7 @@ func TestHostileRepository(t *testing.T) {
 	}
 }
 
-// restore makes dir a copy of backup.
+// restore replaces dir with a copy of backup.
 func restore(t *testing.T, backup, dir string) {
 	t.Helper()
 	if err := os.RemoveAll(dir); err != nil {
@@ -182,8 +183,8 @@ func restore(t *testing.T, backup, dir string) {
 	}
 }
 
-// TestHostileConfiguration registers a repository whose configuration names programs
-// and files.
+// TestHostileConfiguration registers a repository whose configuration names programs and
+// files.
 func TestHostileConfiguration(t *testing.T) {
 	w := newHostileWorld(t)
 	ran := filepath.Join(t.TempDir(), "ran")
@@ -200,7 +201,7 @@ func TestHostileConfiguration(t *testing.T) {
 	} {
 		w.repo.Git("config", key, value)
 	}
-	// git itself has read the file by now, making the repository.
+	// git itself has read the file by now, when it created the repository.
 	w.watch = ondisktest.NewWatch(t, filepath.Dir(w.secret))
 	dir := t.TempDir()
 	m := open(t, mirror.Options{Dir: dir, Policy: mirror.Policy{Schemes: []string{"file"}, Roots: []string{w.root}}}).Mirror(1)
@@ -216,8 +217,8 @@ func TestHostileConfiguration(t *testing.T) {
 	}
 }
 
-// TestBlobThatIsNotWhatItsNameSays reads a repository whose owner put other bytes
-// under the name of a blob, to change search results of other repositories.
+// TestBlobThatIsNotWhatItsNameSays reads a repository whose owner stored other bytes
+// under the name of a blob, to manipulate search results of other repositories.
 func TestBlobThatIsNotWhatItsNameSays(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		repo := gittest.New(t, "--object-format="+format)

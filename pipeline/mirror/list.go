@@ -9,21 +9,21 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Limits of List, which is called for many repositories in turn and must not block
-// on one of them, nor use much memory for it.
+// Limits of List. It is called for many repositories in turn, so it must not block on one
+// of them, nor use much memory for it.
 const (
-	// listTimeout bounds one listing: names only, no objects.
+	// listTimeout bounds one listing, which transfers names but no objects.
 	listTimeout = time.Minute
-	// maxListOutput bounds what the host may say: maxRefs branches of 64 bytes.
+	// maxListOutput bounds the output of the host: maxRefs branches of 64 bytes.
 	maxListOutput = 16 << 20
 )
 
 // List returns the default branch of the repository and the branches and tags that
-// r.Branches and r.Tags select, by git ls-remote, or from the repository on disk.
-// It fetches nothing, changes nothing, needs no mirror and waits for no fetch. It
-// uses the same policy and credentials as Fetch, and takes listTimeout at most.
-// Where more than Options.MaxRefs are selected, a ref that moved since the last
-// fetch counts as one of the newest. Without globs the Selection counts no others.
+// r.Branches and r.Tags select, from git ls-remote or from the repository on disk. It
+// fetches nothing, changes nothing, needs no mirror and waits for no fetch. It uses the
+// same policy and credentials as Fetch, and takes at most listTimeout. If more than
+// Options.MaxRefs refs are selected, a ref that moved since the last fetch counts as one
+// of the newest. Without globs, the Selection does not count all branches.
 func (m *Mirror) List(ctx context.Context, r code.Repository) (State, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listTimeout, fmt.Errorf("%w: more than %s", ErrTimeout, listTimeout))
 	defer cancel()
@@ -63,7 +63,8 @@ func (m *Mirror) listRefs(ctx context.Context, r code.Repository, src source) (l
 	}
 	l, err := m.listRemote(ctx, src, maxListOutput, defaultCandidates(r)...)
 	if err == nil && l.head == "" && l.headCommit != "" {
-		// HEAD is detached, or the host does not say: every branch may be the one.
+		// HEAD is detached, or the host does not report it: any branch may be the
+		// default.
 		return m.listRemote(ctx, src, maxListOutput, listedPatterns(r)...)
 	}
 	if _, listed := l.refs[l.head]; !listed && l.headCommit != "" && l.head.IsBranch() && isNameable(l.head) {
@@ -72,7 +73,7 @@ func (m *Mirror) listRefs(ctx context.Context, r code.Repository, src source) (l
 	return l, err
 }
 
-// defaultCandidates are the branches, in addition to HEAD, that may be the default
+// defaultCandidates returns the branches, in addition to HEAD, that may be the default
 // branch of a repository without globs: a host then lists three branches, not all.
 func defaultCandidates(r code.Repository) []string {
 	refs := []string{"refs/heads/main", "refs/heads/master"}
@@ -83,7 +84,7 @@ func defaultCandidates(r code.Repository) []string {
 	return slices.Compact(refs)
 }
 
-// List is Mirror.List of the repository's mirror.
+// List calls Mirror.List on the repository's mirror.
 func (ms *Mirrors) List(ctx context.Context, r code.Repository) (State, error) {
 	return ms.Mirror(r.ID).List(ctx, r)
 }

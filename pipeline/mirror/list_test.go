@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestListSaysWhatFetchWould holds List to Fetch, which takes the same branches
-// and picks the same default, by whichever way the repository is reached.
+// TestListSaysWhatFetchWould compares List with Fetch: both must select the same branches
+// and the same default, by path and over HTTP.
 func TestListSaysWhatFetchWould(t *testing.T) {
 	tests := []struct {
 		name     string
@@ -65,7 +65,7 @@ func TestListSaysWhatFetchWould(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				// A listing knows the object of a tag once the tag was fetched.
+				// A listing resolves a tag object only after the tag was fetched.
 				if listed, err = ms.List(t.Context(), r); err != nil {
 					t.Fatal(err)
 				}

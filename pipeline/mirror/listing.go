@@ -7,31 +7,30 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// State is what a full fetch found.
+// State is the result of a full fetch.
 type State struct {
 	// Default is the default branch; empty if the repository has no commits.
 	Default code.Ref
-	// Revisions are the default branch, first, and the other selected refs by name.
-	// They are at most Options.MaxRefs.
+	// Revisions are the default branch, first, and the other selected refs by name, at
+	// most Options.MaxRefs.
 	Revisions []code.Revision
-	// Selection counts the refs, and names those that are selected and not among
-	// Revisions.
+	// Selection counts the refs, and names those that are selected but not in Revisions.
 	Selection Selection
 
 	leftOut map[code.Ref]bool
 }
 
-// LeavesOut reports whether a ref is selected, and not among Revisions because
-// Options.MaxRefs others have newer commits.
+// LeavesOut reports whether a ref is selected but missing from Revisions, because
+// Options.MaxRefs other refs have newer commits.
 func (s *State) LeavesOut(ref code.Ref) bool { return s.leftOut[ref] }
 
-// IsSelected reports whether the globs of a repository select ref: it is the default
-// branch, or a branch or a tag that one of them matches.
+// IsSelected reports whether ref is the default branch, or matches one of the
+// repository's globs for branches or tags.
 func IsSelected(r code.Repository, defaultRef, ref code.Ref) bool {
 	return ref == defaultRef || slices.ContainsFunc(globsFor(r, ref), func(glob string) bool { return MatchGlob(glob, ref.Short()) })
 }
 
-// globsFor returns the globs that select refs of the kind of ref.
+// globsFor returns the globs for refs of the same kind as ref.
 func globsFor(r code.Repository, ref code.Ref) []string {
 	switch {
 	case ref.IsBranch():
@@ -42,19 +41,19 @@ func globsFor(r code.Repository, ref code.Ref) []string {
 	return nil
 }
 
-// listing is what a repository says of itself.
+// listing is the set of refs that a repository reports.
 type listing struct {
-	// refs are the branches and, as far as they were listed, the tags.
+	// refs are the branches and, if they were listed, the tags.
 	refs map[code.Ref]code.CommitID
-	// head is what HEAD points to: a branch, or "" if it is detached or the host
-	// does not say.
+	// head is the target of HEAD: a branch, or "" if HEAD is detached or the host does
+	// not report it.
 	head code.Ref
 	// headCommit is the commit of HEAD; empty if there is none.
 	headCommit code.CommitID
 	format     string
 }
 
-// selectState selects the refs of l that are indexed.
+// selectState selects the refs of l to index.
 func (l listing) selectState(r code.Repository) (State, error) {
 	if l.headCommit == "" && !l.hasBranches() {
 		return State{}, nil
@@ -83,8 +82,7 @@ func (l listing) hasBranches() bool {
 	return false
 }
 
-// sortRevisions puts the default branch first, and the others in the order of their
-// names.
+// sortRevisions puts the default branch first, and the others in order of name.
 func sortRevisions(revisions []code.Revision, def code.Ref) {
 	slices.SortFunc(revisions, func(a, b code.Revision) int {
 		if (a.Ref == def) != (b.Ref == def) {
@@ -97,8 +95,9 @@ func sortRevisions(revisions []code.Revision, def code.Ref) {
 	})
 }
 
-// defaultBranch is the registered one if it exists; then what HEAD names; then,
-// with a detached HEAD, a branch at the same commit; then main, then master.
+// defaultBranch returns the registered default branch if it exists; otherwise the target
+// of HEAD; otherwise, with a detached HEAD, a branch at the same commit; then main, then
+// master.
 func (l listing) defaultBranch(r code.Repository) code.Ref {
 	candidates := []code.Ref{code.BranchRef(r.DefaultBranch), l.head}
 	if l.head == "" && l.headCommit != "" {
@@ -113,8 +112,7 @@ func (l listing) defaultBranch(r code.Repository) code.Ref {
 	return ""
 }
 
-// branchesAt returns the branches at commit: main and master first, then by
-// name.
+// branchesAt returns the branches at commit: main and master first, then by name.
 func (l listing) branchesAt(commit code.CommitID) []code.Ref {
 	var refs []code.Ref
 	for ref, c := range l.refs {
@@ -132,11 +130,11 @@ func (l listing) branchesAt(commit code.CommitID) []code.Ref {
 	return refs
 }
 
-// MatchGlob reports whether name matches glob: * is any run within an element of
-// the name, ** any run at all, ? one character but a slash. Everything else matches
+// MatchGlob reports whether name matches glob: * matches any run within an element of the
+// name, ** any run at all, ? one character other than a slash. Everything else matches
 // itself. It takes time O(len(glob) × len(name)).
 func MatchGlob(glob, name string) bool {
-	// reached[i]: the glob so far matches name[:i].
+	// reached[i]: the glob processed so far matches name[:i].
 	reached := make([]bool, len(name)+1)
 	reached[0] = true
 	for len(glob) > 0 {

@@ -14,29 +14,29 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A repository on disk is copied: its refs and the files of its objects are read
-// without git, so that nothing in it decides which files git opens, and git reads
-// the copies. A push copies the new objects alone. The copy is a mirror like any
-// other: what the owner removes from disk stays readable here until the objects have
-// been absent for removeCopiesAfter (docs/adr/0019-copies-of-repositories-on-disk.md).
+// A repository on disk is copied: its refs and object files are read without git, so that
+// nothing in it decides which files git opens, and git reads the copies. A push copies
+// only the new objects. The copy is a mirror like any other: text that the owner removes
+// from disk stays readable here until the objects have been absent for removeCopiesAfter
+// (docs/adr/0019-copies-of-repositories-on-disk.md).
 
-// removeCopiesAfter is how long an object file has to be absent from a repository
-// before its copy is removed.
+// removeCopiesAfter is how long an object file must be absent from a repository before
+// its copy is removed.
 const removeCopiesAfter = time.Minute
 
-// copyName marks a mirror of copies. It holds the path of the repository.
+// copyName marks a mirror of copies. The file contains the path of the repository.
 const copyName = "copied-from"
 
-// diskRead is the result of reading a repository on disk: the requested refs, and
-// the data other than objects that the mirror needs.
+// diskRead is the result of reading a repository on disk: the requested refs, and the
+// other data that the mirror needs, except objects.
 type diskRead struct {
 	listing
 	refs    ondisk.Refs
 	shallow []code.CommitID
 }
 
-// readDisk opens the repository at a path and calls read, within the context. A
-// disk that hangs cannot be interrupted: the goroutine is then abandoned, and the
+// readDisk opens the repository at a path and calls read, within the context. A read from
+// a disk that hangs cannot be interrupted: its goroutine is then abandoned, and the
 // mirror's next read waits for it. So there is at most one for each mirror.
 func (m *Mirror) readDisk(ctx context.Context, src source, timeout time.Duration, read func(context.Context, *ondisk.Repository) (diskRead, error)) (diskRead, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, fmt.Errorf("reading %s: %w: more than %s", src.path, ErrTimeout, timeout))
@@ -70,8 +70,8 @@ func (m *Mirror) readDisk(ctx context.Context, src source, timeout time.Duration
 	}
 }
 
-// openBelow is Policy.openBelow, and refuses the mirrors themselves: they may hold
-// repositories that were fetched with credentials.
+// openBelow calls Policy.openBelow, but refuses the directory of the mirrors, which may
+// contain repositories that were fetched with credentials.
 func (ms *Mirrors) openBelow(path string) (*os.Root, error) {
 	own := Policy{Roots: []string{ms.o.Dir}}
 	if resolved, err := filepath.EvalSymlinks(path); err == nil && own.isBelowRoot(resolved) {
@@ -80,7 +80,7 @@ func (ms *Mirrors) openBelow(path string) (*os.Root, error) {
 	return ms.o.Policy.openBelow(path)
 }
 
-// diskError gives an error of package ondisk its kind here.
+// diskError maps an error of package ondisk to one of this package.
 func diskError(src source, err error) error {
 	for _, k := range []struct{ is, kind error }{
 		{ondisk.ErrRefused, ErrRefused}, {ondisk.ErrTooLarge, ErrTooLarge}, {ondisk.ErrNotRepository, ErrVanished}, {fs.ErrPermission, ErrUnauthorized},
@@ -92,8 +92,8 @@ func diskError(src source, err error) error {
 	return err
 }
 
-// listDisk reads HEAD and the branches of a repository on disk, and its tags if some
-// are selected.
+// listDisk reads HEAD and the branches of a repository on disk, and its tags if some are
+// selected.
 func (m *Mirror) listDisk(ctx context.Context, r code.Repository, src source, timeout time.Duration) (diskRead, error) {
 	return m.readDisk(ctx, src, timeout, func(ctx context.Context, repo *ondisk.Repository) (diskRead, error) {
 		read := diskRead{listing: listing{format: repo.Format(), refs: map[code.Ref]code.CommitID{}}}
@@ -120,7 +120,7 @@ func (m *Mirror) listDisk(ctx context.Context, r code.Repository, src source, ti
 	})
 }
 
-// copyRepository brings the mirror to the state of a repository on disk.
+// copyRepository updates the mirror to the state of a repository on disk.
 func (m *Mirror) copyRepository(ctx context.Context, r code.Repository, src source) (State, error) {
 	listed, err := m.listDisk(ctx, r, src, m.ms.o.FetchTimeout)
 	if err != nil {
@@ -148,8 +148,8 @@ func (m *Mirror) copyRepository(ctx context.Context, r code.Repository, src sour
 	return s, m.copyRefs(ctx, s)
 }
 
-// copyObjects reads refs, in this order, and then copies the objects, so that the
-// objects of the refs are among them. The mirror must exist.
+// copyObjects first reads the refs and then copies the objects, so that the copies
+// include the objects of the refs. The mirror must exist.
 func (m *Mirror) copyObjects(ctx context.Context, src source, refs []code.Ref) (diskRead, error) {
 	if err := m.markCopy(src); err != nil {
 		return diskRead{}, err
@@ -157,7 +157,7 @@ func (m *Mirror) copyObjects(ctx context.Context, src source, refs []code.Ref) (
 	copies := m.copies
 	read, err := m.readDisk(ctx, src, m.ms.o.FetchTimeout, func(ctx context.Context, repo *ondisk.Repository) (diskRead, error) {
 		if repo.Format() != m.objectFormat() {
-			// Another repository has come to live at the path: a full fetch begins again.
+			// There is now a different repository at the path: a full fetch starts over.
 			return diskRead{}, fmt.Errorf("%s has another object format than its mirror: %w", src.path, code.ErrNotFound)
 		}
 		found, err := repo.Find(ctx, refs)
@@ -181,7 +181,7 @@ func (m *Mirror) copyObjects(ctx context.Context, src source, refs []code.Ref) (
 	return read, err
 }
 
-// markCopy writes where the objects of the mirror come from.
+// markCopy records the repository from which the objects of the mirror are copied.
 func (m *Mirror) markCopy(src source) error {
 	if strings.ContainsRune(src.path, '\n') {
 		return fmt.Errorf("%w: a path with a line break", ErrRefused)
@@ -194,20 +194,20 @@ func (m *Mirror) markCopy(src source) error {
 	return writeFile(file, []byte(src.path+"\n"))
 }
 
-// isCopy reports whether the objects are copies of those of a repository on disk.
+// isCopy reports whether the mirror's objects are copies from a repository on disk.
 func (m *Mirror) isCopy() bool { return isFile(filepath.Join(m.gitDir(), copyName)) }
 
-// endCopy makes a mirror of copies one that is fetched. It keeps the objects.
+// endCopy turns a mirror of copies into one that is fetched. It keeps the objects.
 func (m *Mirror) endCopy() error {
 	return errors.Join(removeIfThere(filepath.Join(m.gitDir(), copyName)), removeIfThere(m.borrowedMark()))
 }
 
-// resetCopies forgets what was copied: the next copy compares all files.
+// resetCopies drops the record of copied files: the next copy compares all files.
 func (m *Mirror) resetCopies() {
 	m.copies = &ondisk.Objects{Directory: filepath.Join(m.gitDir(), "objects"), MaxBytes: m.ms.o.MaxMirrorBytes, RemoveAfter: removeCopiesAfter}
 }
 
-// writeShallow writes which commits lack their parents.
+// writeShallow writes the list of commits that lack their parents.
 func (m *Mirror) writeShallow(commits []code.CommitID) error {
 	file := filepath.Join(m.gitDir(), "shallow")
 	if len(commits) == 0 {
@@ -223,8 +223,8 @@ func (m *Mirror) writeShallow(commits []code.CommitID) error {
 	return writeFile(file, []byte(b.String()))
 }
 
-// selectCommits returns the state of a listing. A ref that names something else than a
-// commit, or a tag of one, does not count.
+// selectCommits returns the state of a listing. It ignores a ref that names something
+// other than a commit or a tag of one.
 func (m *Mirror) selectCommits(ctx context.Context, r code.Repository, l listing) (State, error) {
 	for {
 		s, err := l.selectState(r)
@@ -250,12 +250,12 @@ func (m *Mirror) selectCommits(ctx context.Context, r code.Repository, l listing
 				delete(l.refs, rev.Ref)
 			}
 		}
-		l.headCommit = "" // with no branch left, the repository has no commits
+		l.headCommit = "" // no branch is left: the repository has no commits
 	}
 }
 
-// peelTags replaces tag objects by the commits that they are of, and removes the refs that
-// name something else. What the mirror does not have is kept; missing then wraps
+// peelTags replaces tag objects by the commits that they tag, and removes the refs that
+// name something else. It keeps refs whose objects the mirror lacks; missing then wraps
 // ErrMissing.
 func (m *Mirror) peelTags(ctx context.Context, refs map[code.Ref]code.CommitID) (missing, err error) {
 	if len(refs) == 0 {
@@ -302,7 +302,7 @@ func (m *Mirror) peelTags(ctx context.Context, refs map[code.Ref]code.CommitID) 
 	return missing, nil
 }
 
-// copyRefs makes the branches and tags of the mirror those of s.
+// copyRefs sets the branches and tags of the mirror to those of s.
 func (m *Mirror) copyRefs(ctx context.Context, s State) error {
 	have, err := m.fetchedRefs(ctx)
 	if err != nil {
@@ -322,16 +322,16 @@ func (m *Mirror) copyRefs(ctx context.Context, s State) error {
 			return err
 		}
 	}
-	// Two transactions: in one, branch a cannot make room for a/b.
+	// Two transactions: within one, branch a cannot make room for a/b.
 	if err := m.updateRefs(ctx, remove); err != nil {
 		return err
 	}
 	return m.updateRefs(ctx, update)
 }
 
-// copyPushed copies refs of a repository on disk and puts their commits into commits.
-// One branch takes no process as a rule; of several refs, one process writes
-// those that exist and one removes the others.
+// copyPushed copies refs of a repository on disk and adds their commits to commits. A
+// single branch usually takes no process; for several refs, one process writes those that
+// exist and one removes the others.
 func (m *Mirror) copyPushed(ctx context.Context, src source, refs []code.Ref, commits map[code.Ref]code.CommitID) error {
 	read, err := m.copyObjects(ctx, src, refs)
 	if err != nil {
@@ -357,7 +357,7 @@ func (m *Mirror) copyPushed(ctx context.Context, src source, refs []code.Ref, co
 			return err
 		}
 	}
-	// Two transactions: in one, branch a cannot make room for a/b.
+	// Two transactions: within one, branch a cannot make room for a/b.
 	if err := m.updateRefs(ctx, remove); err != nil {
 		return err
 	}
@@ -367,8 +367,8 @@ func (m *Mirror) copyPushed(ctx context.Context, src source, refs []code.Ref, co
 	return m.updateRefs(ctx, update)
 }
 
-// findOnDisk returns those of refs that the repository has now, of a mirror of
-// copies; none of any other.
+// findOnDisk returns, for a mirror of copies, the refs that read finds in the repository
+// now; for any other mirror, it returns none.
 func (m *Mirror) findOnDisk(ctx context.Context, read func(context.Context, *ondisk.Repository) (ondisk.Refs, error)) (ondisk.Refs, error) {
 	src, err := m.copySource(ctx)
 	if err != nil || src.path == "" {
@@ -381,8 +381,8 @@ func (m *Mirror) findOnDisk(ctx context.Context, read func(context.Context, *ond
 	return found.refs, err
 }
 
-// copySource returns the repository whose objects the mirror copies, if it still may
-// be read; none if the mirror is fetched.
+// copySource returns the repository whose objects the mirror copies, if the policy still
+// allows reading it; none if the mirror is fetched.
 func (m *Mirror) copySource(ctx context.Context) (source, error) {
 	path, err := readSmall(filepath.Join(m.gitDir(), copyName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -393,11 +393,12 @@ func (m *Mirror) copySource(ctx context.Context) (source, error) {
 	return m.ms.o.Policy.checkURL(ctx, strings.TrimSuffix(string(path), "\n"))
 }
 
-// Before version 0.2 a mirror borrowed the objects of a repository on disk by
-// objects/info/alternates. disownBorrowed keeps git from following it at once;
+// Before version 0.2 a mirror borrowed the objects of a repository on disk through
+// objects/info/alternates. disownBorrowed keeps git from following that file immediately;
 // adoptBorrowed copies the objects when the mirror is first used.
 
-// borrowedMark names a mirror that lacks the objects it used to borrow.
+// borrowedMark returns the path of the file that marks a mirror without the objects that
+// it used to borrow.
 func (m *Mirror) borrowedMark() string {
 	return filepath.Join(m.gitDir(), "objects", "info", "borrowed-before")
 }
@@ -435,8 +436,7 @@ func (m *Mirror) adoptBorrowed(ctx context.Context) error {
 	return nil
 }
 
-// formatOfConfig finds extensions.objectFormat in a configuration that git
-// wrote itself.
+// formatOfConfig returns extensions.objectFormat from a configuration that git wrote.
 func formatOfConfig(b []byte) string {
 	if strings.Contains(strings.ToLower(string(b)), "objectformat = sha256") {
 		return "sha256"

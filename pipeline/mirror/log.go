@@ -14,44 +14,43 @@ import (
 )
 
 const (
-	// maxLogField bounds a field of a commit: what is longer, a message as a rule,
-	// is cut.
+	// maxLogField bounds a field of a commit, usually a message; a longer one is cut.
 	maxLogField = 256 << 10
-	// maxFollowed bounds how many commits into a followed file's history a page may
-	// be.
+	// maxFollowed bounds how many commits deep into the history of a followed file a page
+	// may be.
 	maxFollowed = 100_000
-	// renameLimit bounds the files that git holds against each other to find
-	// renames with changes. Renames without changes are always found.
+	// renameLimit bounds the files that git compares with each other to detect renames
+	// with changes. Renames without changes are always found.
 	renameLimit = "-l1000"
 )
 
 // LogQuery selects commits. Only Commit is required.
 type LogQuery struct {
-	// Commit is where the history begins, newest first.
+	// Commit is where the history starts; it is returned newest first.
 	Commit code.CommitID
-	// Except leaves out what leads to this commit, and the commit itself; empty is none.
+	// Except excludes this commit and its ancestors; empty means none.
 	Except code.CommitID
-	// Path keeps the commits that change it or something below it.
+	// Path selects the commits that change it or something below it.
 	Path string
-	// Follow goes on under the former name of a file that was renamed.
+	// Follow continues the history of a renamed file under its former name.
 	Follow bool
-	// FirstLine and LastLine keep the commits that changed these lines of the file Path,
-	// where they were then and under its former names; 0 is none.
+	// FirstLine and LastLine select the commits that changed these lines of the file
+	// Path, wherever the lines were and under the file's former names; 0 means none.
 	FirstLine, LastLine int
-	// Message and Author keep commits of which a line matches: basic regular
-	// expressions, in any case.
+	// Message and Author select commits of which a line matches: basic regular
+	// expressions, case-insensitive.
 	Message, Author string
-	// Since and Until bound the committer's time, in seconds; 0 for no bound.
+	// Since and Until bound the committer's time, in seconds; 0 means no bound.
 	Since, Until int64
-	// Skip and Limit cut a page out.
+	// Skip and Limit select a page.
 	Skip, Limit int
 }
 
-// LogEntry is a commit in a log; names are those of the mailmap.
+// LogEntry is a commit in a log; the mailmap has been applied to names.
 type LogEntry struct {
 	ID      code.CommitID
 	Parents []code.CommitID
-	// Date is the author's, as ISO 8601 in the author's zone.
+	// Date is the author's date, as ISO 8601 in the author's time zone.
 	Date        string
 	AuthorName  string
 	AuthorEmail string
@@ -66,7 +65,7 @@ const (
 	logFields = 8
 )
 
-// Log returns a page of a history.
+// Log returns one page of a history.
 func (m *Mirror) Log(ctx context.Context, q LogQuery) ([]LogEntry, error) {
 	if q.Follow && q.Skip > maxFollowed {
 		return nil, fmt.Errorf("page after %d commits of a followed file: %w", maxFollowed, ErrTooLarge)
@@ -75,7 +74,7 @@ func (m *Mirror) Log(ctx context.Context, q LogQuery) ([]LogEntry, error) {
 		"--decorate-refs=HEAD", "--decorate-refs=" + branchPrefix + "*", "--decorate-refs=refs/tags/*"}
 	skip := 0
 	if q.Follow {
-		// git counts the commits that --skip passes before it follows.
+		// git applies --skip before it follows renames.
 		skip = q.Skip
 	} else {
 		args = append(args, "--skip="+strconv.Itoa(q.Skip))
@@ -92,11 +91,11 @@ func (m *Mirror) Log(ctx context.Context, q LogQuery) ([]LogEntry, error) {
 	return entries, err
 }
 
-// CountLog returns how many commits a query selects, its page aside.
+// CountLog returns how many commits a query selects, regardless of its page.
 func (m *Mirror) CountLog(ctx context.Context, q LogQuery) (int, error) {
 	n := 0
 	if q.Author != "" || q.Follow || q.FirstLine > 0 {
-		// rev-list knows neither the mailmap nor --follow nor -L.
+		// rev-list does not support the mailmap, --follow or -L.
 		err := m.runLog(ctx, []string{"log", "-z", "--no-color", "--no-show-signature", "--format=tformat:%x25"}, q, func(r io.Reader) error {
 			return eachToken(r, 1, func([]byte) { n++ })
 		})
@@ -146,11 +145,12 @@ func (m *Mirror) runLog(ctx context.Context, args []string, q LogQuery, read fun
 	return nil
 }
 
-// maxLinesFile bounds the file whose lines' history is read.
+// maxLinesFile bounds the size of a file whose line history is read.
 const maxLinesFile = 8 << 20
 
-// checkLines returns the path of the file of q as git has it. It fails with ErrNoPath, or
-// with ErrNoLine if the file has fewer lines, and cuts LastLine to those that there are.
+// checkLines returns the raw path of the file of q in git. It fails with ErrNoPath, or
+// with ErrNoLine if the file has fewer lines than FirstLine, and reduces LastLine to the
+// number of lines.
 func (m *Mirror) checkLines(ctx context.Context, q *LogQuery) (raw string, err error) {
 	r, err := m.Reader(ctx)
 	if err != nil {
@@ -204,11 +204,11 @@ func (q *LogQuery) filterArgs() []string {
 	return args
 }
 
-// literalPaths keeps git from reading a path as a pattern or as :(magic).
+// literalPaths keeps git from interpreting a path as a pattern or as :(magic).
 var literalPaths = []string{"GIT_LITERAL_PATHSPECS=1"}
 
-// pathArgs returns a path as git has it; nothing for the empty path. A path that
-// is not there at the commit may have been there before, and stays as it is.
+// pathArgs returns the raw path in git; nothing for the empty path. A path that does not
+// exist in the commit may have existed earlier, so it is passed unchanged.
 func (m *Mirror) pathArgs(ctx context.Context, commit code.CommitID, path string) ([]string, error) {
 	if path == "" {
 		return nil, nil
@@ -259,7 +259,7 @@ func newLogEntry(f [][]byte) LogEntry {
 	return e
 }
 
-// zoneInNumbers writes UTC as every other zone; git did so until 2.45.
+// zoneInNumbers writes UTC in the same form as other time zones, as git did until 2.45.
 func zoneInNumbers(date string) string {
 	if utc, ok := strings.CutSuffix(date, "Z"); ok {
 		return utc + "+00:00"
@@ -267,7 +267,7 @@ func zoneInNumbers(date string) string {
 	return date
 }
 
-// eachToken calls fn with every NUL-terminated token of r, cut to max bytes and
+// eachToken calls fn with every NUL-terminated token of r, cut to max bytes. The token is
 // valid until fn returns.
 func eachToken(r io.Reader, max int, fn func([]byte)) error {
 	in := bufio.NewReaderSize(r, 64<<10)
@@ -301,8 +301,8 @@ type Author struct {
 // maxAuthorsOutput bounds the list of authors: some 500,000 of them.
 const maxAuthorsOutput = 32 << 20
 
-// Authors returns who wrote the commits of a history, by the mailmap, who wrote
-// most first. Of q, Commit and Path count.
+// Authors returns the authors of the commits of a history, with the mailmap applied,
+// ordered by number of commits, largest first. It uses only Commit and Path of q.
 func (m *Mirror) Authors(ctx context.Context, q LogQuery) ([]Author, error) {
 	var authors []Author
 	err := m.runLog(ctx, []string{"shortlog", "--summary", "--numbered", "--email"}, LogQuery{Commit: q.Commit, Path: q.Path}, func(r io.Reader) error {
@@ -322,7 +322,7 @@ func (m *Mirror) Authors(ctx context.Context, q LogQuery) ([]Author, error) {
 	return authors, err
 }
 
-// parseAuthor reads "   COUNT\tNAME <EMAIL>".
+// parseAuthor parses "   COUNT\tNAME <EMAIL>".
 func parseAuthor(line string) (Author, bool) {
 	count, who, ok := strings.Cut(line, "\t")
 	n, err := strconv.Atoi(strings.TrimSpace(count))

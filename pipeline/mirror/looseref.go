@@ -10,13 +10,13 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A push sets two refs of a mirror, or one where git fetch sets the other. git
-// needs a process and some milliseconds for each; a file does as well, as long as
-// no other process writes the ref: the indexed state is ours, and so are the branches
-// of a mirror of copies.
+// A push sets two refs of a mirror, or one if git fetch sets the other. Each would cost
+// git a process and some milliseconds. Writing the file directly works as well, as long
+// as no other process writes the ref, which is true for the indexed state and for the
+// branches of a mirror of copies.
 
-// setRef makes a ref point to a commit that is there. It leaves to git what is more
-// than a file: another format of refs, or a name in the way.
+// setRef makes a ref point to an existing commit. It uses git for cases that need more
+// than a file: another ref format, or a conflicting name.
 func (m *Mirror) setRef(ctx context.Context, name string, commit code.CommitID) error {
 	if err := validateCommit(commit); err != nil {
 		return m.wrapError("update", err)
@@ -31,12 +31,12 @@ func (m *Mirror) setRef(ctx context.Context, name string, commit code.CommitID) 
 	return m.updateRefs(ctx, u)
 }
 
-// writeRef writes a loose ref in one step. It is not synced, nor would it be by git
-// with its defaults: a mirror is a cache.
+// writeRef atomically writes a loose ref. It does not sync, as git by default does not
+// either: a mirror is a cache.
 func (m *Mirror) writeRef(name string, commit code.CommitID) error {
 	path := filepath.Join(m.gitDir(), filepath.FromSlash(name))
-	// Not in the refs directory: git would take a file that a crash leaves there
-	// for a ref.
+	// Not in the refs directory: git would take a file that a crash leaves there for a
+	// ref.
 	tmp, err := os.CreateTemp(m.gitDir(), "quarry-ref-*")
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (m *Mirror) writeRef(name string, commit code.CommitID) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-// looseRefs reports whether the mirror keeps its refs in files.
+// looseRefs reports whether the mirror stores its refs in files.
 func (m *Mirror) looseRefs() bool {
 	config, err := os.ReadFile(filepath.Join(m.gitDir(), "config"))
 	return err == nil && !bytes.Contains(bytes.ToLower(config), []byte("refstorage"))

@@ -11,9 +11,9 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/mirror"
 )
 
-// TestMirrorsRemovedWhileTheProcessRuns removes the directory of the mirrors between
-// two fetches. Without its configuration git would run with defaults that trust what
-// a repository says; an idle reader still holds the files that were removed.
+// TestMirrorsRemovedWhileTheProcessRuns removes the directory of the mirrors between two
+// fetches. Without its configuration, git would use defaults that trust the repository;
+// an idle reader still has the removed files open.
 func TestMirrorsRemovedWhileTheProcessRuns(t *testing.T) {
 	repo := gittest.New(t)
 	first := repo.CommitFiles("a.txt", "one\n")
@@ -47,8 +47,9 @@ func TestMirrorsRemovedWhileTheProcessRuns(t *testing.T) {
 	}
 }
 
-// TestReaderThatCannotBeRestarted has a process of git die, and another one fail to start
-// since the mirrors are gone: the reader fails, and is given back all the same.
+// TestReaderThatCannotBeRestarted kills a git process and makes its replacement fail to
+// start, because the mirrors were removed: the reader fails, and is still returned to the
+// pool.
 func TestReaderThatCannotBeRestarted(t *testing.T) {
 	repo := gittest.New(t)
 	commit := repo.CommitFiles("a.txt", "one\n")
@@ -65,7 +66,7 @@ func TestReaderThatCannotBeRestarted(t *testing.T) {
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	// git may answer before it is killed. The reader does not use it again in either case.
+	// git may answer before it is killed. In both cases the reader does not use it again.
 	if _, err := trees.Commit(ended, commit); err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatalf("Commit after the end of the context: %v, want the commit or %v", err, context.Canceled)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// What is fetched: the label kind.
+// Values of the label kind: what is fetched.
 const (
 	fetchFull = "full"
 	fetchRef  = "ref"

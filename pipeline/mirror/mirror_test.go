@@ -38,7 +38,7 @@ func open(t *testing.T, o mirror.Options) *mirror.Mirrors {
 	return ms
 }
 
-// forEachRemote are the two ways to a repository: by path, and over HTTP.
+// forEachRemote runs a test for both ways to reach a repository: by path and over HTTP.
 func forEachRemote(t *testing.T, test func(t *testing.T, clone func(*gittest.Repository) string)) {
 	t.Run("path", func(t *testing.T) { test(t, func(r *gittest.Repository) string { return r.Dir }) })
 	t.Run("http", func(t *testing.T) {
@@ -46,7 +46,7 @@ func forEachRemote(t *testing.T, test func(t *testing.T, clone func(*gittest.Rep
 	})
 }
 
-// serveGit serves the repositories below dir over HTTP, and returns their address.
+// serveGit serves the repositories below dir over HTTP, and returns the address.
 func serveGit(t *testing.T, dir string) string {
 	t.Helper()
 	s := httptest.NewServer(gittest.HTTPHandler(t, dir))
@@ -54,7 +54,7 @@ func serveGit(t *testing.T, dir string) string {
 	return s.URL
 }
 
-// fetchRef brings one branch.
+// fetchRef fetches one branch.
 func fetchRef(ctx context.Context, m *mirror.Mirror, r code.Repository, ref code.Ref) (code.CommitID, error) {
 	commits, err := m.FetchRefs(ctx, r, ref)
 	if err == nil && commits[ref] == "" {
@@ -99,7 +99,7 @@ func TestFetch(t *testing.T) {
 				if _, err := fetchRef(ctx, m, r, "refs/heads/release/1"); !errors.Is(err, mirror.ErrRefNotFound) {
 					t.Fatalf("deleted branch: %v, want %v", err, mirror.ErrRefNotFound)
 				}
-				// a makes room for a/b, and the other way round.
+				// a makes room for a/b, and vice versa.
 				repo.Git("branch", "release/x/y")
 				r.Branches = []string{"**"}
 				for _, next := range []string{"release/x", "release/x/y"} {
@@ -114,8 +114,8 @@ func TestFetch(t *testing.T) {
 	})
 }
 
-// TestFetchRefs brings many branches at once, of which some are gone, one makes
-// room for another and one was never there.
+// TestFetchRefs fetches many branches together, some of which were deleted, one makes
+// room for another, and one never existed.
 func TestFetchRefs(t *testing.T) {
 	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		ctx := t.Context()
@@ -134,7 +134,7 @@ func TestFetchRefs(t *testing.T) {
 		repo.Git("branch", "-D", "a", "gone")
 		want := map[code.Ref]code.CommitID{"refs/heads/main": second}
 		refs := []code.Ref{"refs/heads/main", "refs/heads/a", "refs/heads/gone", "refs/heads/never"}
-		for i := range 300 { // more than one fetch brings
+		for i := range 300 { // more than one fetch takes
 			ref := code.BranchRef(fmt.Sprintf("a/%d", i))
 			repo.Git("update-ref", string(ref), string(second))
 			refs, want[ref] = append(refs, ref), second
@@ -152,8 +152,8 @@ func TestFetchRefs(t *testing.T) {
 	})
 }
 
-// TestRefsThatAreNoPlainFiles fetches a branch that is packed, that is a link, and
-// that names something else than a commit.
+// TestRefsThatAreNoPlainFiles fetches a branch that is packed, one that is a link, and
+// one that names something other than a commit.
 func TestRefsThatAreNoPlainFiles(t *testing.T) {
 	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		ctx := t.Context()
@@ -324,7 +324,7 @@ func TestIndexedState(t *testing.T) {
 	if err := m.SetIndexed(ctx, "refs/heads/main", code.CommitID(strings.Repeat("ab", 20)), ""); !errors.Is(err, mirror.ErrMissing) {
 		t.Fatalf("commit that is not there: %v", err)
 	}
-	// The owner of a repository on disk throws the commit away. Its copy stays.
+	// The owner of a repository on disk deletes the commit. Its copy stays.
 	if err := m.SetIndexed(ctx, "refs/heads/main", second, ""); err != nil {
 		t.Fatal(err)
 	}
@@ -407,8 +407,8 @@ func TestReadDamaged(t *testing.T) {
 	}
 }
 
-// TestCopiesOutliveTheRepository reads while the disk with the repository is not
-// mounted: the mirror has its own objects.
+// TestCopiesOutliveTheRepository reads while the disk with the repository is not mounted,
+// because the mirror has its own objects.
 func TestCopiesOutliveTheRepository(t *testing.T) {
 	ctx := t.Context()
 	repo := gittest.New(t)
@@ -427,8 +427,8 @@ func TestCopiesOutliveTheRepository(t *testing.T) {
 	}
 }
 
-// TestBorrowedMirrorIsAdopted opens a mirror of a former version, which has no
-// objects and refers to those of the repository.
+// TestBorrowedMirrorIsAdopted opens a mirror of an earlier version, which has no objects
+// and refers to those of the repository.
 func TestBorrowedMirrorIsAdopted(t *testing.T) {
 	ctx := t.Context()
 	repo := gittest.New(t)
@@ -464,7 +464,7 @@ func TestBorrowedMirrorIsAdopted(t *testing.T) {
 	}
 }
 
-// err2 lets only unexpected errors through.
+// err2 ignores expected errors.
 func err2(err error) error {
 	if errors.Is(err, mirror.ErrMissing) || errors.Is(err, mirror.ErrTooLarge) {
 		return nil
@@ -528,7 +528,7 @@ func TestReadManyAndStop(t *testing.T) {
 		t.Fatalf("cancelled reading: %v, want %v", err, enough)
 	}
 	reader.Close()
-	// The pool gives out none that is out of step.
+	// The pool returns no reader that is out of sync.
 	wantBlob(t, m, commit, "d3/f3", "3\n3\n3\n")
 }
 

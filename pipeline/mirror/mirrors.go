@@ -18,7 +18,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Mirrors are all the mirrors below one directory, which one process holds.
+// Mirrors manages all mirrors below one directory. Only one process may use the
+// directory.
 type Mirrors struct {
 	o            Options
 	git          *git
@@ -26,10 +27,10 @@ type Mirrors struct {
 	repackLimits repackLimits
 	mu           struct {
 		sync.Mutex
-		// known grows with the repositories this process worked on; a Mirror is
-		// a few hundred bytes.
+		// known grows with the repositories that this process has worked on; a Mirror
+		// takes a few hundred bytes.
 		known map[code.RepositoryID]*Mirror
-		// idle readers, the longest idle first.
+		// idle holds the idle readers, longest idle first.
 		idle   []*Reader
 		closed bool
 		// due are the mirrors to repack.
@@ -37,7 +38,7 @@ type Mirrors struct {
 	}
 }
 
-// Open prepares the directory and checks that git is there and new enough.
+// Open prepares the directory and checks that git is installed and recent enough.
 func Open(ctx context.Context, o Options) (*Mirrors, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -62,8 +63,8 @@ func Open(ctx context.Context, o Options) (*Mirrors, error) {
 // MaxRefs returns Options.MaxRefs.
 func (ms *Mirrors) MaxRefs() int { return ms.o.MaxRefs }
 
-// Close ends the idle readers. Mirrors and readers in use stay usable, but a
-// reader closed later ends as well.
+// Close ends the idle readers. Mirrors and readers in use stay usable; a reader that is
+// closed later also ends.
 func (ms *Mirrors) Close() error {
 	ms.mu.Lock()
 	idle := ms.mu.idle
@@ -89,7 +90,8 @@ func (ms *Mirrors) Mirror(id code.RepositoryID) *Mirror {
 	return m
 }
 
-// Repositories returns the IDs that have a mirror, in ascending order.
+// Repositories returns the IDs of the repositories that have a mirror, in ascending
+// order.
 func (ms *Mirrors) Repositories() ([]code.RepositoryID, error) {
 	paths, err := filepath.Glob(filepath.Join(ms.o.Dir, "[0-9a-f][0-9a-f]", "*"))
 	if err != nil {
@@ -114,31 +116,32 @@ type Mirror struct {
 	ms  *Mirrors
 	id  code.RepositoryID
 	dir string
-	// lock is held by the goroutine that changes the mirror. A channel, so that
-	// waiting for a fetch of half an hour ends with the context.
+	// lock is held by the goroutine that changes the mirror. It is a channel, so that
+	// waiting for a half-hour fetch ends with the context.
 	lock chan struct{}
-	// disk is held by the reader of the repository on disk whose objects are
+	// disk is held by the goroutine that reads the repository on disk whose objects are
 	// copied.
 	disk chan struct{}
-	// copies is what was copied from it. It belongs to the holder of lock.
+	// copies tracks the objects copied from it. The holder of lock owns it.
 	copies *ondisk.Objects
-	// resets are the times of the last calls of ResetDamaged that reset the mirror. They
-	// belong to the holder of lock.
+	// resets are the times at which ResetDamaged reset the mirror. The holder of lock
+	// owns them.
 	resets []time.Time
 }
 
-// gitDir is the bare repository.
+// gitDir returns the path of the bare repository.
 func (m *Mirror) gitDir() string { return filepath.Join(m.dir, "git") }
 
-// File returns the path of a file next to the bare repository, for data about its
-// blobs that does not depend on refs. It is lost with the mirror.
+// File returns the path of a file next to the bare repository, for data about its blobs
+// that does not depend on refs. The file is lost with the mirror.
 func (m *Mirror) File(name string) string { return filepath.Join(m.dir, name) }
 
-// repositoryParts are what git requires to recognize a directory as a repository.
+// repositoryParts are the entries that git requires to recognize a directory as a
+// repository.
 var repositoryParts = []string{"HEAD", "objects", "refs"}
 
-// hasRepository reports whether the bare repository has all of repositoryParts. Without
-// one of them the mirror counts as lost, and the next Fetch makes it from scratch.
+// hasRepository reports whether the bare repository has all of repositoryParts. If one is
+// missing, the mirror counts as lost, and the next Fetch recreates it.
 func (m *Mirror) hasRepository() bool {
 	for _, part := range repositoryParts {
 		if _, err := os.Stat(filepath.Join(m.gitDir(), part)); err != nil {
@@ -161,8 +164,8 @@ func (m *Mirror) unlockMirror() { <-m.lock }
 
 const registrationName = "quarry.json"
 
-// Repository returns what Save stored. It fails with code.ErrNotFound if there
-// is nothing.
+// Repository returns the value stored by Save. It fails with code.ErrNotFound if nothing
+// is stored.
 func (m *Mirror) Repository() (code.Repository, error) {
 	var r code.Repository
 	b, err := os.ReadFile(filepath.Join(m.dir, registrationName))
@@ -171,13 +174,13 @@ func (m *Mirror) Repository() (code.Repository, error) {
 	}
 	text, intact := checkedText(b)
 	if err != nil || !intact || json.Unmarshal(text, &r) != nil || r.ID != m.id {
-		// As good as lost.
+		// Treat it as lost.
 		return code.Repository{}, fmt.Errorf("mirror of repository %s: %s is damaged: %w", m.id, registrationName, code.ErrNotFound)
 	}
 	return r, nil
 }
 
-// Save stores the description of the repository next to its mirror.
+// Save stores the registration of the repository next to its mirror.
 func (m *Mirror) Save(r code.Repository) error {
 	b, err := json.Marshal(r)
 	if err == nil {
@@ -192,7 +195,8 @@ func (m *Mirror) Save(r code.Repository) error {
 	return nil
 }
 
-// Remove deletes the mirror and what Save stored. Doing it again is no error.
+// Remove deletes the mirror and the data stored by Save. Removing a mirror that does not
+// exist is not an error.
 func (m *Mirror) Remove(ctx context.Context) error {
 	if err := m.lockMirror(ctx); err != nil {
 		return err
@@ -209,7 +213,7 @@ func (m *Mirror) removeLocked() error {
 	return nil
 }
 
-// reset deletes the bare repository, and keeps what Save stored.
+// reset deletes the bare repository, and keeps the data stored by Save.
 func (m *Mirror) reset() error {
 	m.dropCaches()
 	if err := os.RemoveAll(m.gitDir()); err != nil && !errors.Is(err, syscall.ENOTDIR) {
@@ -218,14 +222,14 @@ func (m *Mirror) reset() error {
 	return nil
 }
 
-// dropCaches drops what this process holds of the files of the mirror.
+// dropCaches drops the state that this process caches about the files of the mirror.
 func (m *Mirror) dropCaches() {
 	m.resetCopies()
 	m.ms.endIdle(m)
 }
 
-// createBare makes an empty bare repository in a temporary place and renames it, so
-// that a crash leaves either none or a complete one.
+// createBare creates an empty bare repository in a temporary location and renames it, so
+// that after a crash it is either absent or complete.
 func (m *Mirror) createBare(ctx context.Context, format string) error {
 	tmp := m.gitDir() + ".new"
 	if err := errors.Join(makeDirectory(m.dir), os.RemoveAll(tmp)); err != nil {
@@ -242,15 +246,15 @@ func (m *Mirror) createBare(ctx context.Context, format string) error {
 	return nil
 }
 
-// ensureBare makes the bare repository exist with the given object format.
+// ensureBare creates the bare repository with the given object format unless it exists.
 func (m *Mirror) ensureBare(ctx context.Context, format string) error {
 	if m.hasRepository() {
 		if m.objectFormat() == format {
 			return nil
 		}
-		// Another repository has come to live under the same clone URL.
+		// There is now a different repository at the same clone URL.
 	}
-	// Remove the rest of a lost mirror, and this process's state of its files.
+	// Remove the remains of a lost mirror, and this process's state about its files.
 	if err := m.reset(); err != nil {
 		return err
 	}

@@ -8,11 +8,11 @@ import (
 	"path/filepath"
 )
 
-// notesDir holds the notes, next to the mirrors.
+// notesDir contains the notes, next to the mirrors.
 const notesDir = "notes"
 
-// Note returns what SetNote stored under a name. It fails with fs.ErrNotExist if
-// there is nothing.
+// Note returns the note stored by SetNote under a name. It fails with fs.ErrNotExist if
+// there is none.
 func (ms *Mirrors) Note(name string) ([]byte, error) {
 	b, err := readSmall(filepath.Join(ms.o.Dir, notesDir, name))
 	if err != nil {
@@ -21,9 +21,9 @@ func (ms *Mirrors) Note(name string) ([]byte, error) {
 	return b, nil
 }
 
-// SetNote stores something small that is true of the mirrors of this directory,
-// and is lost with them. Names are elements of paths. What was stored before
-// stays if it fails. It does not wait for the disk.
+// SetNote stores a small note about the mirrors of this directory, which is lost with
+// them. The name must be a single path element. If SetNote fails, the previous note
+// remains. It does not sync.
 func (ms *Mirrors) SetNote(name string, content []byte) error {
 	path := filepath.Join(ms.o.Dir, notesDir, name)
 	err := writeFile(path, content)
@@ -38,7 +38,7 @@ func (ms *Mirrors) SetNote(name string, content []byte) error {
 	return nil
 }
 
-// readSmall reads a file of ours of at most maxSmallOutput bytes.
+// readSmall reads a file that this package wrote, of at most maxSmallOutput bytes.
 func readSmall(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// ObjectID is the full name of a git object: 20 bytes of SHA-1 or 32 of
-// SHA-256. The zero ObjectID means none. It is comparable.
+// ObjectID is the full name of a git object: 20 bytes of SHA-1 or 32 of SHA-256. The zero
+// ObjectID means none. ObjectIDs are comparable.
 type ObjectID struct {
 	sum [32]byte
 	len uint8
@@ -40,8 +40,8 @@ func (id ObjectID) IsZero() bool { return id.len == 0 }
 // String returns the name in lower-case hexadecimal; empty for none.
 func (id ObjectID) String() string { return hex.EncodeToString(id.sum[:id.len]) }
 
-// matchesContent reports whether id is the name of an object of a kind, blob or commit, with
-// this content.
+// matchesContent reports whether id is the name of an object of the given kind, blob or
+// commit, with this content.
 func (id ObjectID) matchesContent(kind string, content []byte) bool {
 	h := sha1.New()
 	if id.len == sha256.Size {
@@ -55,14 +55,14 @@ func (id ObjectID) matchesContent(kind string, content []byte) bool {
 
 func (id ObjectID) append(b []byte) []byte { return hex.AppendEncode(b, id.sum[:id.len]) }
 
-// Blob returns the first 20 bytes, under which documents know the content.
+// Blob returns the first 20 bytes, by which documents identify their content.
 func (id ObjectID) Blob() code.BlobID { return code.BlobID(id.sum[:20]) }
 
 // Mode is the mode of a tree entry.
 type Mode uint32
 
-// The modes that git writes today. Old repositories hold others, such as
-// 100664, which Kind reads as a file.
+// The modes that git writes today. Old repositories contain other modes, such as 100664,
+// which IsFile treats as a file.
 const (
 	ModeFile       Mode = 0o100644
 	ModeExecutable Mode = 0o100755
@@ -70,10 +70,10 @@ const (
 	ModeSubmodule  Mode = 0o160000
 )
 
-// typeMask leaves the kind of file in a mode.
+// typeMask selects the file type in a mode.
 const typeMask Mode = 0o170000
 
-// Type returns the kind of file in m, without permissions.
+// Type returns the file type in m, without permissions.
 func (m Mode) Type() Mode { return m & typeMask }
 
 // IsFile reports whether an entry of mode m is a regular file.
@@ -82,7 +82,7 @@ func (m Mode) IsFile() bool { return m&typeMask == 0o100000 }
 // IsSymlink reports whether an entry of mode m is a symbolic link.
 func (m Mode) IsSymlink() bool { return m&typeMask == ModeSymlink }
 
-// IsSubmodule reports whether an entry of mode m is a commit of another
+// IsSubmodule reports whether an entry of mode m is a submodule: a commit of another
 // repository.
 func (m Mode) IsSubmodule() bool { return m&typeMask == ModeSubmodule }
 
@@ -90,6 +90,6 @@ func (m Mode) IsSubmodule() bool { return m&typeMask == ModeSubmodule }
 type Entry struct {
 	Mode Mode
 	ID   ObjectID
-	// Size is in bytes; -1 if it is unknown or the object is missing.
+	// Size is the size in bytes; -1 if it is unknown or the object is missing.
 	Size int64
 }

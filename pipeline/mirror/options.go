@@ -24,54 +24,53 @@ const (
 
 // Bounds that are not options.
 const (
-	// maxRefs bounds the branches and tags of one repository that a listing may name.
+	// maxRefs bounds the branches and tags of one repository in a listing.
 	maxRefs = 200_000
-	// maxRefsOutput is room for maxRefs lines of ordinary length.
+	// maxRefsOutput is enough for maxRefs lines of ordinary length.
 	maxRefsOutput = 64 << 20
-	// maxStderr is how much of a process's last words is kept.
+	// maxStderr bounds the end of a process's standard error that is kept.
 	maxStderr = 8 << 10
-	// maxSmallOutput bounds the output of commands that answer in a line or two.
+	// maxSmallOutput bounds the output of commands that print a line or two.
 	maxSmallOutput = 64 << 10
 )
 
-// Options configure Open. Only Dir is required.
+// Options configures Open. Only Dir is required.
 type Options struct {
-	// Dir holds the mirrors. It is created.
+	// Dir is the directory for the mirrors. Open creates it.
 	Dir string
 	// Git is the git program. Default: "git", looked up in PATH.
 	Git string
-	// Execute runs git commands instead of the program. Default: nil.
+	// Execute runs git commands in place of the program; default nil.
 	Execute Executor
-	// Policy decides on clone URLs.
+	// Policy decides which clone URLs are allowed.
 	Policy Policy
-	// Access returns how to reach the code host of a repository and to log in; nil means
-	// directly, without credentials. It is called at every fetch.
+	// Access returns how to reach the code host of a repository, and the credentials; nil
+	// means directly, without credentials. It is called at every fetch.
 	Access func(ctx context.Context, r code.Repository) (Access, error)
-	// SSHCommand is what git runs for ssh, with arguments. Default: ssh in batch
-	// mode, which trusts known host keys only.
+	// SSHCommand is the command, with arguments, that git runs for ssh. Default: ssh in
+	// batch mode, which trusts only known host keys.
 	SSHCommand string
-	// Env is added to git's environment, which is otherwise built from nothing.
+	// Env is added to git's environment, which is otherwise built from scratch.
 	Env []string
-	// FetchTimeout bounds one fetch, ReadTimeout one command that reads.
+	// FetchTimeout bounds one fetch; ReadTimeout bounds one command that reads.
 	FetchTimeout time.Duration
 	ReadTimeout  time.Duration
-	// MaxMirrorBytes bounds the size of a mirror on disk. A fetch that exceeds it
-	// is stopped.
+	// MaxMirrorBytes bounds the size of a mirror on disk. A fetch that exceeds it is
+	// stopped.
 	MaxMirrorBytes int64
-	// MaxRefs bounds the refs of a repository that are indexed: of more that are
-	// selected, those with the newest commits are.
+	// MaxRefs bounds the refs of a repository that are indexed. If more are selected,
+	// those with the newest commits are indexed.
 	MaxRefs int
-	// CollectAfter is how old a commit that no ref leads to any more may get in a mirror
-	// that is fetched. 0: there is no bound.
+	// CollectAfter bounds how long a mirror that is fetched keeps a commit that no ref
+	// reaches; 0 means no bound.
 	CollectAfter time.Duration
-	// IdleReaders bounds the reader processes that wait for their next use, over
-	// all mirrors.
+	// IdleReaders bounds the idle reader processes over all mirrors.
 	IdleReaders int
-	// MaxObjectBytes bounds what a reader of git allocates for one object. Default:
-	// 512 MiB.
+	// MaxObjectBytes bounds the memory that a git reader process allocates for one
+	// object. Default: 512 MiB.
 	MaxObjectBytes int64
-	// PackThreads is on how many processors git indexes a pack that it fetches: each
-	// takes a cache of deltas. Default: one per CPU.
+	// PackThreads is the number of threads with which git indexes a fetched pack; each
+	// uses a cache of deltas. Default: one per CPU.
 	PackThreads int
 	Logger      *slog.Logger
 	Registerer  prometheus.Registerer

@@ -8,8 +8,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// What git writes is parsed without a panic whatever it is, and what is made of it
-// stays within it.
+// Any output of git is parsed without a panic, and the results stay within the input.
 func FuzzParseDiff(f *testing.F) {
 	f.Add([]byte(":100644 100644 aa bb M\x00a\x00\x00diff --git a/a b/a\nindex aa..bb 100644\n--- a/a\n+++ b/a\n@@ -1 +1,2 @@ f()\n-x\n\\ No newline at end of file\n+y\n+z\n"))
 	f.Add([]byte(":100644 100644 aa bb R100\x00a\x00b\x00\x00diff --git a/a b/b\n"))

@@ -18,9 +18,9 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/gittest"
 )
 
-// git connects to the address that the policy resolved and checked, by http and by its
-// own protocol: the names exist in the policy's resolver only. When the resolver changes
-// its mind, what it says then is checked, too.
+// git connects to the address that the policy resolved and checked, over http and its own
+// protocol; the names exist only in the policy's resolver. When the resolver returns
+// another address, that one is checked too.
 func TestAddressesArePinned(t *testing.T) {
 	repo := gittest.New(t)
 	commit := repo.CommitFiles("a", "1")
@@ -95,7 +95,7 @@ func serveGitDaemon(t *testing.T, base string) string {
 	}
 }
 
-// The name of a host cannot leave its word in the command that git runs for ssh.
+// A host name cannot escape its word in the command that git runs for ssh.
 func TestSSHOptions(t *testing.T) {
 	s := source{scheme: "ssh", host: "h';id;'", port: "2222", addrs: []netip.Addr{netip.MustParseAddr("192.0.2.1")}}
 	out, err := exec.Command("sh", "-c", "printf '%s\\n'"+s.sshOptions()).Output()

@@ -17,56 +17,56 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Policy says which clone URLs git may see. The zero value allows https to
-// public addresses only.
+// Policy decides which clone URLs git may use. The zero value allows only https to public
+// addresses.
 type Policy struct {
-	// Schemes are the allowed ones among https, http, ssh, git and file. Empty
-	// means https alone. A path counts as file.
+	// Schemes are the allowed schemes among https, http, ssh, git and file. Empty means
+	// https only. A path counts as file.
 	Schemes []string
-	// Roots are directories below which a repository may be read by path. Empty
-	// means none, whatever Schemes says. Symbolic links are resolved before the
-	// comparison, on both sides.
+	// Roots are directories below which a repository may be read by path. Empty means
+	// none, whatever Schemes contains. Symbolic links are resolved before the comparison,
+	// on both sides.
 	Roots []string
-	// Networks are those outside the public Internet that a host may resolve to:
+	// Networks are the networks outside the public Internet that a host may resolve to:
 	// 10.0.0.0/8, 127.0.0.0/8, … Empty means none.
 	Networks []netip.Prefix
-	// Denied are networks that no host may resolve to, even if they are public or among
+	// Denied are networks that no host may resolve to, even if they are public or in
 	// Networks.
 	Denied []netip.Prefix
-	// Trust reports whether the operator named a host and port: it may have a private
-	// address. See netguard.Guard.
+	// Trust reports whether the operator configured a host and port, which may then have
+	// a private address. See netguard.Guard.
 	Trust func(host, port string) bool
 	// Proxied reports whether a host and port may be reached through a proxy, which
-	// resolves the name: Check then accepts the name as it is, and a fetch without the
-	// proxy resolves and checks it. nil: none is.
+	// resolves the name. Check then accepts the name as it is; a fetch without the proxy
+	// resolves and checks it. Nil means that none is.
 	Proxied func(host, port string) bool
-	// Resolve finds the addresses of a host. Default: net.DefaultResolver.
+	// Resolve returns the addresses of a host. Default: net.DefaultResolver.
 	Resolve func(ctx context.Context, host string) ([]netip.Addr, error)
 }
 
 // source is a clone URL that the policy accepted.
 type source struct {
 	scheme string
-	// url is what git fetches from; empty for file.
+	// url is the URL that git fetches from; empty for file.
 	url string
 	// host, port and addrs pin the name to the addresses that were checked.
 	host, port string
 	addrs      []netip.Addr
 	// path is the resolved directory of a repository that is read by path.
 	path string
-	// access is how git logs in.
+	// access contains the credentials for git.
 	access Access
 }
 
 func (s source) isLocal() bool { return s.scheme == "file" }
 
-// Check reports why git may not see the clone URL, or nil. Errors wrap
-// ErrRefused, or ErrUnreachable if a host has no address, or ErrVanished if a
-// path does not exist.
+// Check returns nil if git may use the clone URL, or else the reason. Errors wrap
+// ErrRefused, or ErrUnreachable if a host has no address, or ErrVanished if a path does
+// not exist.
 func (p Policy) Check(ctx context.Context, cloneURL string) error {
 	parsed, err := p.checkScheme(cloneURL)
 	if err == nil && p.Proxied != nil && isHTTP(parsed.Scheme) && p.Proxied(splitHost(parsed)) {
-		return nil // only the proxy knows its address
+		return nil // only the proxy resolves its address
 	}
 	if err == nil {
 		_, err = p.checkURL(ctx, cloneURL)
@@ -85,7 +85,7 @@ func (p Policy) checkURL(ctx context.Context, cloneURL string) (source, error) {
 	return p.checkHost(ctx, cloneURL, parsed)
 }
 
-// checkScheme takes a clone URL apart and refuses a scheme that is not allowed.
+// checkScheme parses a clone URL and refuses a scheme that is not allowed.
 func (p Policy) checkScheme(cloneURL string) (code.CloneURL, error) {
 	parsed, err := code.ParseCloneURL(cloneURL)
 	if err != nil {
@@ -101,8 +101,8 @@ func (p Policy) checkScheme(cloneURL string) (code.CloneURL, error) {
 	return parsed, nil
 }
 
-// checkProxied is checkURL for a source that is reached through a proxy, which resolves
-// the name. Options.Access gives a proxy to the hosts that the operator named only.
+// checkProxied replaces checkURL for a source behind a proxy, which resolves the name.
+// Options.Access returns a proxy only for hosts that the operator configured.
 func (p Policy) checkProxied(cloneURL string) (source, error) {
 	parsed, err := p.checkScheme(cloneURL)
 	if err != nil {
@@ -152,8 +152,8 @@ func (p Policy) outsideError(path string) error {
 	return fmt.Errorf("%w: %s is not below an allowed directory (%s); the operator of the server can allow one with git.allowedRoots, or quarry serve --git-root", ErrRefused, path, allowed)
 }
 
-// openBelow opens a directory below one of the roots, and follows no link that leads
-// out of the root. Errors are those of checkPath.
+// openBelow opens a directory below one of the roots, and follows no link that leads out
+// of the root. It returns the same errors as checkPath.
 func (p Policy) openBelow(path string) (*os.Root, error) {
 	resolved, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -178,8 +178,8 @@ func (p Policy) openBelow(path string) (*os.Root, error) {
 		if rel == "." {
 			return top, nil
 		}
-		// The path may have become a link since it was resolved: one that leaves the
-		// root fails here.
+		// The path may have become a link since it was resolved; if the link leads out of
+		// the root, this call fails.
 		opened, err := ondisk.OpenRoot(top, rel)
 		if err = errors.Join(err, top.Close()); err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrVanished, err)
@@ -221,7 +221,7 @@ func (p Policy) checkHost(ctx context.Context, cloneURL string, parsed code.Clon
 	return src, nil
 }
 
-// Guard returns what decides on addresses, for requests to the hosts' APIs as well.
+// Guard returns the address check, which is also used for requests to the hosts' APIs.
 func (p Policy) Guard() netguard.Guard {
 	return netguard.Guard{Allow: p.Networks, Deny: p.Denied, Trust: p.Trust, Resolve: p.Resolve}
 }

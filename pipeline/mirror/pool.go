@@ -15,8 +15,8 @@ func (ms *Mirrors) takeIdle(m *Mirror) *Reader {
 	return nil
 }
 
-// giveBack keeps r for its next use, and ends it or the one idle for longest if
-// there are too many.
+// giveBack keeps r for its next use. If there are too many idle readers, it ends r or the
+// one that has been idle the longest.
 func (ms *Mirrors) giveBack(r *Reader) {
 	if !r.isReusable() {
 		r.stopProcesses()

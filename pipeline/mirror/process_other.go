@@ -7,8 +7,8 @@ import (
 	"os/exec"
 )
 
-// ownGroup does nothing: there are no process groups here. What git starts ends
-// when its pipes close.
+// ownGroup does nothing, because this system has no process groups. Child processes of
+// git end when their pipes close.
 func ownGroup(*exec.Cmd) {}
 
 func killGroup(cmd *exec.Cmd) error {

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// ownGroup makes cmd the leader of a process group, so that what it starts
-// (git-remote-https, ssh) dies with it.
+// ownGroup makes cmd the leader of a process group, so that its child processes
+// (git-remote-https, ssh) are killed with it.
 func ownGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
 func killGroup(cmd *exec.Cmd) error {

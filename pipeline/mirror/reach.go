@@ -11,28 +11,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A mirror holds commits that no ref names any more until they are collected: those
-// that a forced push dropped, those of a branch that was deleted, and, in a copy,
-// whatever its repository still holds. Their IDs name them to git anyway.
+// Until they are collected, a mirror contains commits that no ref reaches: commits
+// dropped by a forced push, commits of a deleted branch, and, in a copy, whatever its
+// repository still contains. git can still find them by ID.
 
-// Reach says which refs lead to a commit.
+// Reach describes which refs reach a commit.
 type Reach int
 
 // The values of Reach.
 const (
-	// ReachNone: no ref does.
+	// ReachNone: no ref reaches it.
 	ReachNone Reach = iota
-	// ReachFetched: a branch or a tag as last fetched does, or a ref that only the repository on
-	// disk has. What is fetched next may change that, and it shows in no indexed ref.
+	// ReachFetched: a branch or tag as last fetched reaches it, or a ref that exists only
+	// in the repository on disk. No indexed ref does, so the next fetch may change that.
 	ReachFetched
-	// ReachIndexed: a ref at its indexed commit does. It stays true until one is
-	// indexed at another commit.
+	// ReachIndexed: a ref at its indexed commit reaches it. This stays true until a ref
+	// is indexed at another commit.
 	ReachIndexed
 )
 
-// Reach returns which refs lead to a commit of the mirror. It takes one process of
-// git, and one more, after a look at the disk, if a copy finds no ref. A walk through
-// history ends early where the mirror has a commit graph.
+// Reach returns which refs reach a commit of the mirror. It takes one git process, plus
+// one more and a read from disk if a copy finds no ref. If the mirror has a commit graph,
+// the walk through history ends early.
 func (m *Mirror) Reach(ctx context.Context, commit code.CommitID) (Reach, error) {
 	if err := validateCommit(commit); err != nil {
 		return ReachNone, m.wrapError("read", err)
@@ -50,8 +50,8 @@ func (m *Mirror) Reach(ctx context.Context, commit code.CommitID) (Reach, error)
 	return m.reachOnDisk(ctx, commit)
 }
 
-// reachOnDisk looks at the refs that only the repository on disk has: a client may
-// name them.
+// reachOnDisk checks the refs that exist only in the repository on disk, because a client
+// may name them.
 func (m *Mirror) reachOnDisk(ctx context.Context, commit code.CommitID) (Reach, error) {
 	tips, err := m.findOnDisk(ctx, func(ctx context.Context, repo *ondisk.Repository) (ondisk.Refs, error) {
 		all := ondisk.Refs{}
@@ -67,9 +67,10 @@ func (m *Mirror) reachOnDisk(ctx context.Context, commit code.CommitID) (Reach, 
 		return all, nil
 	})
 	if err != nil || len(tips) == 0 {
-		return ReachNone, nil // moved or gone, or no copy
+		return ReachNone, nil // moved or deleted, or not a copy
 	}
-	// What is left of the commit without what the tips lead to: nothing, if they do.
+	// List the commit without the commits that the tips reach; the output is empty if
+	// they reach it.
 	var in strings.Builder
 	fmt.Fprintln(&in, commit)
 	for _, id := range tips {

@@ -9,8 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestReach requests commits of a repository of which one branch is indexed and one
-// is fetched, by path and over HTTP, after a forced push and a deleted branch.
+// TestReach requests commits of a repository with one indexed and one fetched branch, by
+// path and over HTTP, after a forced push and a deleted branch.
 func TestReach(t *testing.T) {
 	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		ctx := t.Context()
@@ -62,7 +62,7 @@ func TestReach(t *testing.T) {
 		fetch()
 		check(head, mirror.ReachIndexed)
 		check(first, mirror.ReachIndexed)
-		check(dropped, mirror.ReachFetched) // of release/1
+		check(dropped, mirror.ReachFetched) // through release/1
 		repo.Git("branch", "--quiet", "-D", "release/1")
 		fetch()
 		check(dropped, mirror.ReachNone)

@@ -15,32 +15,31 @@ import (
 
 // Bounds of a Reader.
 const (
-	// requestWindow is how many objects are requested at once. Two windows of requests, 74
-	// bytes each at most, fit the 64 KiB of a pipe, so that a write never waits for
-	// git while git waits for us.
+	// requestWindow is the number of objects in one batch of requests. Two batches, at
+	// most 74 bytes for each request, fit the 64 KiB of a pipe, so that a write never
+	// waits for git while git waits for us.
 	requestWindow = 400
-	// maxRestarts bounds how often git may die over unreadable objects in one
-	// call.
+	// maxRestarts bounds how often git may crash on unreadable objects in one call.
 	maxRestarts = 100
-	// bulkBytes is what a Reader may have read and still wait for another use.
-	// Beyond it, git holds caches that a few small reads do not deserve.
+	// bulkBytes is the number of bytes after which a Reader is not reused: by then git
+	// holds caches that a few small reads do not justify.
 	bulkBytes = 64 << 20
 	// maxCommitBytes bounds a commit object.
 	maxCommitBytes = 1 << 20
 )
 
-// Reader reads objects of one mirror through a long-lived git cat-file. It is
-// used by one goroutine at a time.
+// Reader reads objects of one mirror through a long-lived git cat-file. It must be used
+// by one goroutine at a time.
 type Reader struct {
 	m *Mirror
-	// contents and info are the same process, but with a git before 2.36.
+	// contents and info are the same process, except with a git before 2.36.
 	contents, info *catFile
 	buf            []byte
 	bytesRead      int64
 }
 
-// Reader returns a reader: an idle one of this mirror, or a new process. The
-// caller closes it.
+// Reader returns a reader: an idle one of this mirror, or a new process. The caller must
+// close it.
 func (m *Mirror) Reader(ctx context.Context) (*Reader, error) {
 	if !m.hasRepository() {
 		return nil, fmt.Errorf("read repository %s: %w", m.id, errNoMirror)
@@ -75,7 +74,7 @@ func (r *Reader) start() (err error) {
 	return err
 }
 
-// Close gives the reader back. Its buffer is no longer valid.
+// Close returns the reader to the pool. Its buffer is no longer valid.
 func (r *Reader) Close() { r.m.ms.giveBack(r) }
 
 func (r *Reader) stopProcesses() {
@@ -86,8 +85,8 @@ func (r *Reader) stopProcesses() {
 	r.m.ms.metrics.readers.Dec()
 }
 
-// restartProcesses replaces the processes. If that fails the reader has the ended ones, and is
-// dead: it may be restarted again, or closed.
+// restartProcesses replaces the processes. If that fails, the reader keeps the ended ones
+// and is dead: it can be restarted again, or closed.
 func (r *Reader) restartProcesses() error {
 	contents, info := r.contents, r.info
 	contents.stopProcess()
@@ -103,13 +102,13 @@ func (r *Reader) restartProcesses() error {
 
 func (r *Reader) isDead() bool { return r.contents.dead || r.info.dead }
 
-// isReusable reports whether another use may have the reader.
+// isReusable reports whether the reader can be used again.
 func (r *Reader) isReusable() bool {
 	return !r.isDead() && r.bytesRead <= bulkBytes && r.m.hasRepository()
 }
 
-// Kinds calls fn with the kind of every object of ids, in order: blob, tree, commit
-// or tag; empty if it is missing.
+// Kinds calls fn with the kind of every object of ids, in order: blob, tree, commit or
+// tag; empty if the object is missing.
 func (r *Reader) Kinds(ctx context.Context, ids []ObjectID, fn func(i int, kind string)) error {
 	err := r.pipelineRequests(ctx, r.info, ids, r.info.infoVerb, func(i int) error {
 		h, err := r.info.readHeader()
@@ -124,8 +123,8 @@ func (r *Reader) Kinds(ctx context.Context, ids []ObjectID, fn func(i int, kind 
 	return nil
 }
 
-// Sizes calls fn with the size of every blob of ids, in order; -1 if it is
-// missing or no blob.
+// Sizes calls fn with the size of every blob of ids, in order; -1 if the object is
+// missing or not a blob.
 func (r *Reader) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size int64)) error {
 	err := r.pipelineRequests(ctx, r.info, ids, r.info.infoVerb, func(i int) error {
 		h, err := r.info.readHeader()
@@ -144,12 +143,12 @@ func (r *Reader) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size 
 	return nil
 }
 
-// Blobs calls fn with the content of every blob of ids, in order. content is valid
-// until fn returns. A blob that is missing, damaged, larger than max bytes or no
-// blob comes with an error, ErrMissing or ErrTooLarge, and does not end the
-// reading; an error of fn does. The content is checked against its name: documents
-// of all repositories share the names of blobs, so a repository with a false index
-// must not give another one its text.
+// Blobs calls fn with the content of every blob of ids, in order. content is valid until
+// fn returns. For an object that is missing, damaged, larger than max bytes or not a
+// blob, fn receives ErrMissing or ErrTooLarge, and the reading continues; an error from
+// fn ends it. The content is verified against its name: documents of all repositories
+// share blob names, so a repository with a forged index must not supply text to another
+// one.
 func (r *Reader) Blobs(ctx context.Context, ids []ObjectID, max int64, fn func(i int, content []byte, err error) error) error {
 	done, restarts, failedAt := 0, 0, -1
 	for done < len(ids) {
@@ -170,7 +169,7 @@ func (r *Reader) Blobs(ctx context.Context, ids []ObjectID, max int64, fn func(i
 		if !errors.Is(err, errDied) || ctx.Err() != nil || restarts == maxRestarts {
 			return fmt.Errorf("read blobs of repository %s: %w", r.m.id, err)
 		}
-		// git dies over a damaged object. Twice at the same one: leave it out.
+		// git crashed on a damaged object. If it crashes twice on the same one, skip it.
 		restarts++
 		if err := r.restartProcesses(); err != nil {
 			return fmt.Errorf("read blobs of repository %s: %w", r.m.id, err)
@@ -216,8 +215,8 @@ func (r *Reader) readBlob(id ObjectID, max int64) ([]byte, error) {
 	return b, nil
 }
 
-// pipelineRequests requests ids in windows, the next one while the last is being read, and
-// calls answer once for each.
+// pipelineRequests requests ids in batches, sends the next batch while the previous one
+// is being read, and calls answer once for each ID.
 func (r *Reader) pipelineRequests(ctx context.Context, c *catFile, ids []ObjectID, verb string, answer func(i int) error) error {
 	stop := c.dieWith(ctx)
 	defer stop()
@@ -231,7 +230,7 @@ func (r *Reader) pipelineRequests(ctx context.Context, c *catFile, ids []ObjectI
 			asked = next
 		}
 		if err := answer(i); err != nil {
-			// Answers are still on their way.
+			// Some answers are still in the pipe.
 			c.dead = true
 			return c.noteFailure(ctx, err)
 		}
@@ -239,7 +238,7 @@ func (r *Reader) pipelineRequests(ctx context.Context, c *catFile, ids []ObjectI
 	return nil
 }
 
-// commit reads the commit with that name.
+// commit reads the commit with the given name.
 func (r *Reader) commit(ctx context.Context, name string) (Commit, error) {
 	c := r.contents
 	stop := c.dieWith(ctx)
@@ -250,7 +249,7 @@ func (r *Reader) commit(ctx context.Context, name string) (Commit, error) {
 	}
 	if h.kind != "commit" || h.size > maxCommitBytes {
 		if h.kind != "" {
-			c.dead = true // the content is still on its way
+			c.dead = true // the content is still in the pipe
 		}
 		return Commit{}, fmt.Errorf("commit %s of repository %s: %w", name, r.m.id, ErrMissing)
 	}
@@ -264,7 +263,7 @@ func (r *Reader) commit(ctx context.Context, name string) (Commit, error) {
 	return parseCommit(h.name, b)
 }
 
-// parseCommit reads tree and committer's time from the header of a commit.
+// parseCommit parses the tree and the committer's time from the header of a commit.
 func parseCommit(name string, b []byte) (Commit, error) {
 	id, err := code.ParseCommitID(name)
 	if err != nil {
@@ -286,11 +285,11 @@ func parseCommit(name string, b []byte) (Commit, error) {
 	return c, nil
 }
 
-// maxCommitTime is the end of year 9999, the last that RFC 3339 can write.
+// maxCommitTime is the end of year 9999, the last time that RFC 3339 can express.
 const maxCommitTime = 253402300799
 
-// committerTime reads "NAME <MAIL> SECONDS ZONE". A time that makes no sense is
-// the zero time: it must not keep a repository out.
+// committerTime parses "NAME <MAIL> SECONDS ZONE". An invalid time becomes the zero time,
+// because it must not keep a repository from being indexed.
 func committerTime(who []byte) time.Time {
 	_, rest, ok := bytes.Cut(who[max(0, bytes.LastIndexByte(who, '>')):], []byte("> "))
 	seconds, _, _ := bytes.Cut(rest, []byte{' '})
@@ -301,13 +300,14 @@ func committerTime(who []byte) time.Time {
 	return time.Unix(n, 0).UTC()
 }
 
-// readerEnv bounds what git allocates for one object. It inflates commits and trees
-// whole before it says how large they are; blobs above the bound are not requested.
+// readerEnv bounds the memory that git allocates for one object. Git inflates whole
+// commits and trees before it reports their size; blobs above the bound are not
+// requested.
 func readerEnv(maxObjectBytes int64) []string {
 	return []string{"GIT_ALLOC_LIMIT=" + strconv.FormatInt(maxObjectBytes, 10)}
 }
 
-// errDied says that git ended in the middle of an answer.
+// errDied means that git ended in the middle of an answer.
 var errDied = errors.New("git cat-file ended")
 
 // catFile is a git cat-file process.
@@ -315,10 +315,10 @@ type catFile struct {
 	cmd process
 	in  io.WriteCloser
 	out *bufio.Reader
-	// The words of the protocol; with --batch there are none.
+	// The commands of the protocol; empty with --batch.
 	contentsVerb, infoVerb, flush string
 	request                       []byte
-	// dead: the process was killed, or its output is out of step.
+	// dead means that the process was killed, or that its output is out of sync.
 	dead bool
 }
 
@@ -327,8 +327,8 @@ func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*
 	if flush != "" {
 		args = append(args, "--buffer")
 	}
-	// No context: the process outlives the call that starts it. Its words on
-	// standard error are lost, and with them the goroutine to read them.
+	// No context: the process outlives the call that starts it. Its standard error is
+	// discarded, which saves the goroutine to read it.
 	cmd, err := g.newProcess(context.Background(), command{gitDir: gitDir, args: args, env: g.readerEnv}, nil, nil)
 	if err != nil {
 		return nil, err
@@ -347,7 +347,7 @@ func startCatFile(g *git, gitDir, mode, contentsVerb, infoVerb, flush string) (*
 	return &catFile{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10), contentsVerb: contentsVerb, infoVerb: infoVerb, flush: flush}, nil
 }
 
-// stopProcess stops the process and waits for it. It has nothing to lose.
+// stopProcess kills the process and waits for it. Nothing is lost.
 func (c *catFile) stopProcess() {
 	c.dead = true
 	_ = c.in.Close()
@@ -396,8 +396,7 @@ func (c *catFile) requestOne(request string) (objectHeader, error) {
 	return c.readHeader()
 }
 
-// objectHeader is the first line of an answer. kind is empty if the object is
-// missing.
+// objectHeader is the first line of an answer. kind is empty if the object is missing.
 type objectHeader struct {
 	name, kind string
 	size       int64
@@ -421,7 +420,7 @@ func (c *catFile) readHeader() (objectHeader, error) {
 	return objectHeader{}, fmt.Errorf("%w: unexpected answer %.200q of cat-file", ErrGit, line)
 }
 
-// kindName returns the constant of a known type, to save its allocation.
+// kindName returns the constant for a known kind, which avoids an allocation.
 func kindName(b []byte) string {
 	for _, k := range [...]string{"blob", "commit", "tree", "tag"} {
 		if string(b) == k {

@@ -15,31 +15,31 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// unannounced is what HEAD names until a default branch was announced.
+// unannounced is the target of HEAD until a default branch has been announced.
 const unannounced code.Ref = "refs/heads/quarry-unannounced"
 
 const (
 	branchPrefix  = "refs/heads/"
 	tagPrefix     = "refs/tags/"
 	indexedPrefix = "refs/quarry/indexed/"
-	// indexedSuffix keeps the indexed state of refs/heads/a and refs/heads/a/b
-	// apart: git cannot have both as refs. No element of a valid code.Ref begins
-	// with a dash.
+	// indexedSuffix keeps the indexed states of refs/heads/a and refs/heads/a/b apart,
+	// because git cannot store both as refs. No element of a valid code.Ref begins with a
+	// dash.
 	indexedSuffix = "/-"
 )
 
 func indexedName(ref code.Ref) string { return indexedPrefix + string(ref) + indexedSuffix }
 
-// Commit is what is read of a commit.
+// Commit contains the fields that are read from a commit.
 type Commit struct {
 	ID   code.CommitID
 	Tree ObjectID
-	// Time is the committer's.
+	// Time is the committer's time.
 	Time time.Time
 }
 
-// Commit returns the commit that a revision names: a ref or an object name. It
-// fails with ErrMissing if there is none.
+// Commit returns the commit that a revision names: a ref or an object name. It fails with
+// ErrMissing if there is none.
 func (m *Mirror) Commit(ctx context.Context, rev code.CommitID) (Commit, error) {
 	if err := validateCommit(rev); err != nil {
 		return Commit{}, m.wrapError("read", err)
@@ -56,7 +56,7 @@ func (m *Mirror) commit(ctx context.Context, name string) (Commit, error) {
 	return r.commit(ctx, name)
 }
 
-// FetchedCommit returns the commit of a branch or of a tag as last fetched. It fails
+// FetchedCommit returns the commit of a branch or tag, as of the last fetch. It fails
 // with ErrMissing if there is none.
 func (m *Mirror) FetchedCommit(ctx context.Context, ref code.Ref) (code.CommitID, error) {
 	if err := ref.Validate(); err != nil {
@@ -66,8 +66,8 @@ func (m *Mirror) FetchedCommit(ctx context.Context, ref code.Ref) (code.CommitID
 	return c.ID, err
 }
 
-// IndexedCommit returns the commit that SetIndexed stored for ref; empty if
-// there is none or the mirror no longer has it.
+// IndexedCommit returns the commit that SetIndexed stored for ref; empty if there is none
+// or the mirror no longer contains it.
 func (m *Mirror) IndexedCommit(ctx context.Context, ref code.Ref) (code.CommitID, error) {
 	if !m.hasRepository() {
 		return "", nil
@@ -82,9 +82,9 @@ func (m *Mirror) IndexedCommit(ctx context.Context, ref code.Ref) (code.CommitID
 	return c.ID, err
 }
 
-// IndexedRevisions returns every ref and commit that SetIndexed stored, in the order of
-// their names. A commit that the repository no longer has is left out by
-// IndexedCommit, not here: its ref is indexed anyway.
+// IndexedRevisions returns all refs and commits that SetIndexed stored, ordered by name.
+// It includes commits that the repository no longer has, unlike IndexedCommit, because
+// their refs are indexed anyway.
 func (m *Mirror) IndexedRevisions(ctx context.Context) ([]code.Revision, error) {
 	if !m.hasRepository() {
 		return nil, nil
@@ -105,10 +105,10 @@ func (m *Mirror) IndexedRevisions(ctx context.Context) ([]code.Revision, error) 
 	return revisions, nil
 }
 
-// SetIndexed stores that the log has a RevisionIndexed of ref at commit; an
-// empty commit removes the ref. It also makes head the default branch that was
-// announced, unless head is empty. Call it only after the append was
-// acknowledged. It fails with ErrMissing if the mirror, or the commit, is not there.
+// SetIndexed records that the log contains a RevisionIndexed of ref at commit; an empty
+// commit removes the ref. It also records head as the announced default branch, unless
+// head is empty. Call it only after the append was acknowledged. It fails with ErrMissing
+// if the mirror or the commit does not exist.
 func (m *Mirror) SetIndexed(ctx context.Context, ref code.Ref, commit code.CommitID, head code.Ref) error {
 	if err := ref.Validate(); err != nil {
 		return m.wrapError("update", err)
@@ -122,8 +122,8 @@ func (m *Mirror) SetIndexed(ctx context.Context, ref code.Ref, commit code.Commi
 	return m.setAnnouncedDefault(ctx, head)
 }
 
-// RemoveIndexed stores that the log has it that refs are gone, in one transaction, and
-// makes head the default branch that was announced, as SetIndexed does.
+// RemoveIndexed records in one transaction that refs are removed in the log, and records
+// head as the announced default branch, as SetIndexed does.
 func (m *Mirror) RemoveIndexed(ctx context.Context, refs []code.Ref, head code.Ref) error {
 	if !m.hasRepository() {
 		return m.wrapError("update", errNoMirror)
@@ -172,18 +172,18 @@ func (m *Mirror) setIndexed(ctx context.Context, name string, commit code.Commit
 	return m.setRef(ctx, name, commit)
 }
 
-// completeName is a file in the bare repository, so that it is lost with it.
+// completeName is a file inside the bare repository, so that it is lost with it.
 const completeName = "indexed-complete"
 
-// IndexedComplete reports whether SetIndexedComplete said that every ref that the log has
-// of the repository is in Indexed. A mirror that is made from scratch is not complete.
+// IndexedComplete reports whether the indexed state contains every ref of the repository
+// in the log, as stored by SetIndexedComplete. A recreated mirror is not complete.
 func (m *Mirror) IndexedComplete() bool {
 	_, err := os.Stat(filepath.Join(m.gitDir(), completeName))
 	return err == nil
 }
 
-// SetIndexedComplete stores whether every ref that the log has of the repository is in
-// Indexed.
+// SetIndexedComplete stores whether the indexed state contains every ref of the
+// repository in the log.
 func (m *Mirror) SetIndexedComplete(complete bool) error {
 	path := filepath.Join(m.gitDir(), completeName)
 	var err error
@@ -198,8 +198,7 @@ func (m *Mirror) SetIndexedComplete(complete bool) error {
 	return nil
 }
 
-// AnnouncedDefault returns the default branch that SetIndexed stored last, or
-// "".
+// AnnouncedDefault returns the default branch that SetIndexed last stored, or "".
 func (m *Mirror) AnnouncedDefault() code.Ref {
 	b, err := os.ReadFile(filepath.Join(m.gitDir(), "HEAD"))
 	if err != nil {
@@ -238,8 +237,8 @@ func (m *Mirror) updateRefs(ctx context.Context, u refUpdate) error {
 	return nil
 }
 
-// fetchedRefs returns the branches and tags of the mirror as last fetched, with the commit of
-// each.
+// fetchedRefs returns the branches and tags of the mirror and their commits, as of the
+// last fetch.
 func (m *Mirror) fetchedRefs(ctx context.Context) (map[code.Ref]code.CommitID, error) {
 	out, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), limit: maxRefsOutput, allRefs: true, args: []string{"for-each-ref", "--format=" + refFormat, branchPrefix, tagPrefix}})
 	if err != nil {
@@ -265,9 +264,9 @@ func (m *Mirror) fetchedRefs(ctx context.Context) (map[code.Ref]code.CommitID, e
 // refFormat includes the object that an annotated tag points to.
 const refFormat = "%(objectname) %(objecttype) %(refname) %(*objectname) %(*objecttype)"
 
-// parseRefs reads lines of refFormat. A ref that is no commit, or has a name that we
-// would not hand to git, is left out: it cannot be indexed. Tags of tags are returned
-// as nested: some versions of git peel one layer only.
+// parseRefs parses lines of refFormat. It omits a ref that is not a commit, or whose name
+// cannot be passed to git, because it cannot be indexed. It returns tags of tags as
+// nested, because some versions of git peel only one layer.
 func parseRefs(out []byte) (refs map[code.Ref]code.CommitID, nested []code.Ref, err error) {
 	refs = make(map[code.Ref]code.CommitID)
 	for line := range bytes.Lines(out) {
@@ -280,7 +279,7 @@ func parseRefs(out []byte) (refs map[code.Ref]code.CommitID, nested []code.Ref, 
 			name, kind = fields[3], fields[4]
 		}
 		if kind == "" {
-			continue // a tag whose object is damaged
+			continue // a tag with a damaged object
 		}
 		id, err := code.ParseCommitID(name)
 		if err != nil {
@@ -297,7 +296,8 @@ func parseRefs(out []byte) (refs map[code.Ref]code.CommitID, nested []code.Ref, 
 	return refs, nested, checkRefs(refs)
 }
 
-// isNameable reports whether ref can go to git and into an event, which is UTF-8.
+// isNameable reports whether ref can be passed to git and stored in an event, which is
+// UTF-8.
 func isNameable(ref code.Ref) bool { return ref.Validate() == nil && utf8.ValidString(string(ref)) }
 
 func validateCommit(id code.CommitID) error {

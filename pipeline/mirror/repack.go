@@ -10,30 +10,30 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A push leaves a pack, or some loose objects, in a mirror. Automatic maintenance
-// after a fetch is off, because it would delay the next fetch. Run repacks mirrors
-// concurrently with the fetches instead. It skips a mirror of copies, which follows
-// the packs of its repository.
+// A push adds a pack, or some loose objects, to a mirror. Automatic maintenance after a
+// fetch is off, because it would delay the next fetch. Instead, Run repacks mirrors
+// concurrently with fetches. It skips mirrors of copies, which follow the packs of their
+// repositories.
 const (
-	// repackEvery is how often Run looks for mirrors to repack.
+	// repackEvery is the interval at which Run checks for mirrors to repack.
 	repackEvery = time.Minute
-	// maxLoose and maxPacks are what a mirror may have before it is repacked: some
-	// 500 pushes of one file, or 32 larger ones. A lookup in git searches every
-	// pack.
+	// maxLoose and maxPacks are the loose objects and packs above which a mirror is
+	// repacked: some 500 pushes of one file, or 32 larger ones. A lookup in git searches
+	// every pack.
 	maxLoose = 4096
 	maxPacks = 32
-	// looseSample is one of the 256 folders of loose objects: names are hashes, so
-	// one is representative.
+	// looseSample is one of the 256 directories of loose objects. Names are hashes, so
+	// one directory is representative.
 	looseSample = "17"
-	// graphBytes is the size of packs from which a mirror gets a commit graph: with one,
-	// a walk through 200,000 commits (Mirror.Reach) takes 0.2 s instead of 1.5 s.
+	// graphBytes is the total pack size above which a mirror gets a commit graph: with
+	// one, a walk through 200,000 commits (Mirror.Reach) takes 0.2 s instead of 1.5 s.
 	graphBytes = 16 << 20
 )
 
-// repackLimits bound the loose objects and packs of a mirror; the constants except in tests.
+// repackLimits bounds the loose objects and packs of a mirror; only tests change them.
 type repackLimits struct{ loose, packs int }
 
-// noteRepack remembers a mirror that is to be repacked.
+// noteRepack marks a mirror for repacking.
 func (ms *Mirrors) noteRepack(m *Mirror) {
 	loose, packs := m.countObjects()
 	if loose <= ms.repackLimits.loose && packs <= ms.repackLimits.packs && (m.hasGraph() || m.packBytes() < graphBytes) {
@@ -51,7 +51,7 @@ func (m *Mirror) hasGraph() bool {
 
 // countObjects estimates the loose objects and counts the packs.
 func (m *Mirror) countObjects() (loose, packs int) {
-	entries, _ := os.ReadDir(filepath.Join(m.gitDir(), "objects", looseSample)) // not there: none
+	entries, _ := os.ReadDir(filepath.Join(m.gitDir(), "objects", looseSample)) // zero if the directory does not exist
 	loose = 256 * len(entries)
 	entries, _ = os.ReadDir(filepath.Join(m.gitDir(), "objects", "pack"))
 	for _, e := range entries {
@@ -62,9 +62,9 @@ func (m *Mirror) countObjects() (loose, packs int) {
 	return loose, packs
 }
 
-// Run repacks mirrors as fetches make it necessary, one at a time, until ctx
-// ends. A fetch of the same mirror waits for it: a second or so, since only what
-// came since the last time is packed, and now and then packs of like sizes.
+// Run repacks mirrors as fetches make it necessary, one at a time, until ctx ends. A
+// fetch of the same mirror waits for it, usually for about a second, because only objects
+// added since the last repack are packed and, occasionally, packs of similar size.
 func (ms *Mirrors) Run(ctx context.Context) error {
 	tick := time.NewTicker(repackEvery)
 	defer tick.Stop()
@@ -79,7 +79,7 @@ func (ms *Mirrors) Run(ctx context.Context) error {
 	}
 }
 
-// repackDue repacks what was noted. What fails is noted again by a later fetch.
+// repackDue repacks the marked mirrors. A later fetch marks a failed one again.
 func (ms *Mirrors) repackDue(ctx context.Context) {
 	ms.mu.Lock()
 	due := ms.mu.due
@@ -99,8 +99,8 @@ func (ms *Mirrors) repackDue(ctx context.Context) {
 	}
 }
 
-// repackEnv keeps a repack small: one thread, bounded memory, and nothing written
-// that only serves clients.
+// repackEnv limits the resources of a repack: one thread, bounded memory, and no files
+// that only serve clients.
 var repackEnv = []string{
 	"GIT_CONFIG_COUNT=4",
 	"GIT_CONFIG_KEY_0=pack.threads", "GIT_CONFIG_VALUE_0=1",
@@ -109,9 +109,10 @@ var repackEnv = []string{
 	"GIT_CONFIG_KEY_3=repack.updateServerInfo", "GIT_CONFIG_VALUE_3=false",
 }
 
-// repackMirror makes one pack of the loose objects and of those packs that are not at
-// least twice as large as all smaller ones together. It drops no object:
-// collectUnreachable does. Readers go on: git looks for objects again when a pack has gone.
+// repackMirror merges the loose objects and those packs that are not at least twice as
+// large as all smaller ones together into one pack. It drops no object;
+// collectUnreachable does. Readers continue, because git searches again when a pack has
+// disappeared.
 func (m *Mirror) repackMirror(ctx context.Context) error {
 	if err := m.lockMirror(ctx); err != nil {
 		return err
@@ -130,7 +131,7 @@ func (m *Mirror) repackMirror(ctx context.Context) error {
 	return m.writeGraph(ctx)
 }
 
-// writeGraph adds the commits that came since the last time to the commit graph.
+// writeGraph adds the commits since the last update to the commit graph.
 func (m *Mirror) writeGraph(ctx context.Context) error {
 	_, err := m.ms.git.readOutput(ctx, command{gitDir: m.gitDir(), timeout: m.ms.o.FetchTimeout,
 		args: []string{"commit-graph", "write", "--reachable", "--split", "--no-progress"}})

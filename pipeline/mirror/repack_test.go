@@ -11,9 +11,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestRepack fetches push after push: a mirror with many packs is repacked while a
-// reader is in use, and every fetched object can still be read, including those
-// that no ref reaches any more.
+// TestRepack fetches many pushes: a mirror with many packs is repacked while a reader is
+// in use, and every fetched object can still be read, including those that no ref
+// reaches.
 func TestRepack(t *testing.T) {
 	repo := gittest.New(t)
 	first := repo.CommitFiles("a", "0\n")
@@ -42,7 +42,7 @@ func TestRepack(t *testing.T) {
 	commits := []code.CommitID{first}
 	for i := range 6 {
 		var files []string
-		for n := range 120 { // more objects than git unpacks: a pack for each push
+		for n := range 120 { // more objects than git unpacks, so each push adds a pack
 			files = append(files, fmt.Sprintf("d/%d", n), fmt.Sprintf("%d in push %d\n", n, i))
 		}
 		repo.CommitFiles(files...)
@@ -55,7 +55,7 @@ func TestRepack(t *testing.T) {
 	if _, packs := m.countObjects(); packs < 5 || !ms.mu.due[r.ID] {
 		t.Fatalf("%d packs, due %t: the test wants a crowded mirror", packs, ms.mu.due[r.ID])
 	}
-	// The last push is taken back: its objects have no ref.
+	// The last push is reverted, so no ref reaches its objects.
 	repo.Git("update-ref", "refs/heads/main", string(commits[2]))
 	if _, err := m.FetchRefs(t.Context(), r, "refs/heads/main"); err != nil {
 		t.Fatal(err)

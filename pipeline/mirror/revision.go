@@ -11,19 +11,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// clientPrefixes begin the refs of a mirror that a client may name: those of the
-// repository. The others are our own notes.
+// clientPrefixes are the prefixes of refs that a client may name: those of the
+// repository. The other refs of a mirror are internal.
 var clientPrefixes = []string{branchPrefix, tagPrefix}
 
-// Exists reports whether the mirror is there. One that is not comes with the
-// next Fetch.
+// Exists reports whether the mirror exists. If not, the next Fetch creates it.
 func (m *Mirror) Exists() bool { return m.hasRepository() }
 
-// Resolve returns the commit that a client's name means, as of the last fetch:
-// HEAD is the branch head. Refs that the mirror does not have, such as tags, are
-// looked for in a repository that is read by path. It fails with ErrRefNotFound if
-// the name means nothing here, or more than one commit, and with ErrMissing if
-// there is no mirror.
+// Resolve returns the commit that a client's name refers to, as of the last fetch; HEAD
+// means the branch head. Refs that the mirror lacks, such as tags, are looked up in a
+// repository that is read by path. It fails with ErrRefNotFound if the name matches
+// nothing or more than one commit, and with ErrMissing if there is no mirror.
 func (m *Mirror) Resolve(ctx context.Context, name code.RevisionName, head code.Ref) (Commit, error) {
 	r, err := m.Reader(ctx)
 	if err != nil {
@@ -37,8 +35,8 @@ func (m *Mirror) Resolve(ctx context.Context, name code.RevisionName, head code.
 	return m.resolveOnDisk(ctx, r, name, err)
 }
 
-// resolveOnDisk looks for a ref in the repository whose objects the mirror copies.
-// Without one it fails with notFound.
+// resolveOnDisk looks up a ref in the repository whose objects the mirror copies. If it
+// does not exist there, resolveOnDisk fails with notFound.
 func (m *Mirror) resolveOnDisk(ctx context.Context, r *Reader, name code.RevisionName, notFound error) (Commit, error) {
 	refs := clientRefs(name.Refs)
 	if len(refs) == 0 {
@@ -46,7 +44,7 @@ func (m *Mirror) resolveOnDisk(ctx context.Context, r *Reader, name code.Revisio
 	}
 	found, err := m.findOnDisk(ctx, func(ctx context.Context, repo *ondisk.Repository) (ondisk.Refs, error) { return repo.Find(ctx, refs) })
 	if err != nil {
-		return Commit{}, notFound // moved or gone
+		return Commit{}, notFound // moved or deleted
 	}
 	for _, ref := range refs {
 		id, ok := found[ref]
@@ -65,8 +63,7 @@ func (m *Mirror) resolveOnDisk(ctx context.Context, r *Reader, name code.Revisio
 	return Commit{}, notFound
 }
 
-// copyNews copies the objects that the repository on disk has got since the last
-// push.
+// copyNews copies the objects added to the repository on disk since the last push.
 func (m *Mirror) copyNews(ctx context.Context) error {
 	src, err := m.copySource(ctx)
 	if err != nil || src.path == "" {
@@ -80,7 +77,7 @@ func (m *Mirror) copyNews(ctx context.Context) error {
 	return err
 }
 
-// Resolve is Mirror.Resolve.
+// Resolve works like Mirror.Resolve.
 func (r *Reader) Resolve(ctx context.Context, name code.RevisionName, head code.Ref) (Commit, error) {
 	for _, candidate := range candidateNames(name, head) {
 		c, err := r.commit(ctx, candidate+name.Steps)
@@ -91,7 +88,7 @@ func (r *Reader) Resolve(ctx context.Context, name code.RevisionName, head code.
 	return Commit{}, fmt.Errorf("repository %s has no such revision: %w", r.m.id, ErrRefNotFound)
 }
 
-// candidateNames are the names to look up with git, in order. Each is a validated ref
+// candidateNames returns the names to look up with git, in order. Each is a validated ref
 // or hexadecimal.
 func candidateNames(name code.RevisionName, head code.Ref) []string {
 	refs := name.Refs
@@ -111,7 +108,7 @@ func candidateNames(name code.RevisionName, head code.Ref) []string {
 	return names
 }
 
-// clientRefs keeps the refs that a client may name.
+// clientRefs returns the refs that a client may name.
 func clientRefs(refs []code.Ref) []code.Ref {
 	return slices.DeleteFunc(slices.Clone(refs), func(ref code.Ref) bool {
 		return ref.Validate() != nil ||

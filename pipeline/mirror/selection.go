@@ -21,17 +21,16 @@ import (
 
 // Bounds of a Selection.
 const (
-	// MaxLeftOutRefs bounds the refs that a Selection names as left out.
+	// MaxLeftOutRefs bounds the left-out refs that a Selection names.
 	MaxLeftOutRefs = 1000
-	// maxNearRefs bounds what is suggested for a glob that selects nothing,
-	// maxComparedRefs the refs that are compared with it, and maxAdvisedGlobs the globs
-	// for which that is done.
+	// maxNearRefs bounds the suggestions for a glob that selects nothing, maxComparedRefs
+	// the refs compared with it, and maxAdvisedGlobs the globs that get suggestions.
 	maxNearRefs     = 3
 	maxAdvisedGlobs = 8
 	maxComparedRefs = 20_000
 )
 
-// A Selection says how many refs of a repository its globs select.
+// A Selection describes how many refs of a repository its globs select.
 type Selection struct {
 	Branches Count `json:"branches"`
 	// Tags is zero unless tags are selected.
@@ -39,30 +38,30 @@ type Selection struct {
 	// Unmatched are the globs that select nothing.
 	Unmatched []UnmatchedGlob `json:"unmatched,omitempty"`
 	// Limit is Options.MaxRefs. LeftOut counts the selected refs beyond it, and
-	// LeftOutRefs names the first MaxLeftOutRefs of them, the newest commit first.
+	// LeftOutRefs names the first MaxLeftOutRefs of them, newest commit first.
 	Limit       int        `json:"limit"`
 	LeftOut     int        `json:"leftOut,omitempty"`
 	LeftOutRefs []code.Ref `json:"leftOutRefs,omitempty"`
 }
 
-// A Count is how many of the refs of one kind are selected.
+// A Count describes how many of the refs of one kind are selected.
 type Count struct {
 	// Selected includes the default branch and the refs beyond the limit.
 	Selected int `json:"selected"`
 	Total    int `json:"total"`
-	// Wider is how many would be selected with ** in place of each *.
+	// Wider is the number that would be selected if each * were **.
 	Wider int `json:"wider"`
 }
 
-// An UnmatchedGlob selects nothing.
+// An UnmatchedGlob is a glob that selects nothing.
 type UnmatchedGlob struct {
 	Glob string `json:"glob"`
 	Tag  bool   `json:"tag,omitempty"`
-	// Near are names of refs, or globs that select some, that may have been meant.
+	// Near are suggestions: names of refs, or globs that select some.
 	Near []string `json:"near,omitempty"`
 }
 
-// String returns one line such as "237 of 3,175 branches; ** takes all".
+// String returns a line such as "237 of 3,175 branches; ** takes all".
 func (s Selection) String() string {
 	parts := []string{s.Branches.describeCount("branches")}
 	if s.Tags != (Count{}) {
@@ -101,7 +100,7 @@ func (u UnmatchedGlob) describeGlob() string {
 	return out
 }
 
-// formatThousands writes a number with commas.
+// formatThousands formats a number with commas.
 func formatThousands(n int) string {
 	s := strconv.Itoa(n)
 	for i := len(s) - 3; i > 0; i -= 3 {
@@ -110,7 +109,7 @@ func formatThousands(n int) string {
 	return s
 }
 
-// dropRef takes a selected ref out of the counts.
+// dropRef removes a selected ref from the counts.
 func (s *Selection) dropRef(ref code.Ref) {
 	c := &s.Branches
 	if ref.IsTag() {
@@ -119,7 +118,7 @@ func (s *Selection) dropRef(ref code.Ref) {
 	c.Selected, c.Total, c.Wider = c.Selected-1, c.Total-1, c.Wider-1
 }
 
-// countSelection returns what the globs of r select of l.
+// countSelection counts the refs of l that the globs of r select.
 func (l listing) countSelection(r code.Repository, s State) Selection {
 	selected := make(map[code.Ref]bool, len(s.Revisions))
 	for _, rev := range s.Revisions {
@@ -146,7 +145,7 @@ func (l listing) countSelection(r code.Repository, s State) Selection {
 	return out
 }
 
-// checkGlobs notes the globs that select nothing.
+// checkGlobs records the globs that select nothing.
 func (s *Selection) checkGlobs(l listing, globs []string, tags bool) {
 	if len(globs) == 0 {
 		return
@@ -170,7 +169,7 @@ func (s *Selection) checkGlobs(l listing, globs []string, tags bool) {
 	}
 }
 
-// widenGlobs returns the globs that select more with ** in place of each *.
+// widenGlobs returns globs that select more, with each * replaced by **.
 func widenGlobs(globs []string) []string {
 	var out []string
 	for _, glob := range globs {
@@ -185,9 +184,8 @@ func widenGlob(glob string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(glob, "**", "*"), "*", "**")
 }
 
-// nearGlobs returns what the writer of a glob that selects none of names may have
-// meant: the glob with ** in place of *, or globs on the directories of names that are
-// spelled like it, or names.
+// nearGlobs returns suggestions for a glob that selects none of names: the glob with **
+// in place of *, globs on directories of names with a similar spelling, or names.
 func nearGlobs(glob string, names []string) []string {
 	if wide := widenGlob(glob); slices.ContainsFunc(names, func(name string) bool { return MatchGlob(wide, name) }) {
 		return []string{wide}
@@ -211,8 +209,7 @@ func nearGlobs(glob string, names []string) []string {
 	return near
 }
 
-// directoryGlobs returns a glob for each directory that has some of names, which are
-// sorted.
+// directoryGlobs returns a glob for each directory in names, which must be sorted.
 func directoryGlobs(names []string) []string {
 	var globs []string
 	for _, name := range names {
@@ -223,7 +220,8 @@ func directoryGlobs(names []string) []string {
 	return slices.Compact(globs)
 }
 
-// keepFirst keeps at most most revisions, of which nothing but the names is known.
+// keepFirst keeps at most most revisions, by name only, because their commits are
+// unknown.
 func (s State) keepFirst(most int) State {
 	s.Selection.Limit = most
 	if len(s.Revisions) <= most {
@@ -234,7 +232,7 @@ func (s State) keepFirst(most int) State {
 	return s
 }
 
-// leaveOut notes refs that are selected and not indexed.
+// leaveOut records refs that are selected but not indexed.
 func (s *State) leaveOut(revisions []code.Revision) {
 	s.leftOut = make(map[code.Ref]bool, len(revisions))
 	for _, rev := range revisions {
@@ -246,9 +244,9 @@ func (s *State) leaveOut(revisions []code.Revision) {
 	s.Selection.LeftOut = len(revisions)
 }
 
-// limitRefs keeps the default branch and, up to Options.MaxRefs, the refs whose commits
-// are the newest by the time of the committer. A commit that the mirror does not have
-// counts as newer than all others.
+// limitRefs keeps the default branch and, up to Options.MaxRefs, the refs with the newest
+// commits by committer time. A commit that the mirror lacks counts as newer than all
+// others.
 func (m *Mirror) limitRefs(ctx context.Context, s State) (State, error) {
 	most := m.ms.o.MaxRefs
 	if len(s.Revisions) <= most {
@@ -273,7 +271,7 @@ func (m *Mirror) limitRefs(ctx context.Context, s State) (State, error) {
 	return s, nil
 }
 
-// commitTimes returns the committer's times, in seconds, of the commits of revisions.
+// commitTimes returns the committer times, in seconds, of the commits of revisions.
 func (m *Mirror) commitTimes(ctx context.Context, revisions []code.Revision) (map[code.CommitID]int64, error) {
 	reader, err := m.Reader(ctx)
 	if err != nil {
@@ -298,8 +296,8 @@ func (m *Mirror) commitTimes(ctx context.Context, revisions []code.Revision) (ma
 	return times, nil
 }
 
-// peelKnown replaces the tag objects of a state by their commits, as far as the mirror
-// has them, and leaves out tags of something else.
+// peelKnown replaces the tag objects of a state by their commits, if the mirror has them,
+// and omits tags of something other than a commit.
 func (m *Mirror) peelKnown(ctx context.Context, s State) (State, error) {
 	tags := map[code.Ref]code.CommitID{}
 	for _, rev := range s.Revisions {
@@ -330,7 +328,7 @@ func (m *Mirror) peelKnown(ctx context.Context, s State) (State, error) {
 // selectionName is a file next to the mirror.
 const selectionName = "selection.json"
 
-// SaveSelection stores what was selected at the last look at all refs.
+// SaveSelection stores the selection of the last listing of all refs.
 func (m *Mirror) SaveSelection(s Selection) error {
 	b, err := json.Marshal(s)
 	if err == nil {
@@ -342,7 +340,7 @@ func (m *Mirror) SaveSelection(s Selection) error {
 	return nil
 }
 
-// Selection returns what SaveSelection stored; false if there is nothing.
+// Selection returns the value stored by SaveSelection; false if nothing is stored.
 func (m *Mirror) Selection() (s Selection, ok bool) {
 	b, err := os.ReadFile(filepath.Join(m.dir, selectionName))
 	if err != nil {

@@ -19,8 +19,8 @@ func refsOf(s mirror.State) (names []string) {
 	return names
 }
 
-// TestSelectionSaysWhatGlobsTake counts what globs select, and names what is near to
-// those that select nothing.
+// TestSelectionSaysWhatGlobsTake counts the refs that globs select, and suggests similar
+// names for globs that select nothing.
 func TestSelectionSaysWhatGlobsTake(t *testing.T) {
 	g := gittest.New(t)
 	g.CommitFiles("a.go", "package a\n")
@@ -58,12 +58,12 @@ func TestSelectionSaysWhatGlobsTake(t *testing.T) {
 }
 
 // TestLimitKeepsTheNewestRefs selects more refs than are indexed: those with the newest
-// commits are kept, as new commits come, and the default branch always.
+// commits are kept, as new commits arrive, and the default branch always.
 func TestLimitKeepsTheNewestRefs(t *testing.T) {
 	forEachRemote(t, func(t *testing.T, clone func(*gittest.Repository) string) {
 		g := gittest.New(t)
 		g.CommitFiles("a.go", "package a\n")
-		for i := range 6 { // the names descend as the times of the commits ascend
+		for i := range 6 { // names descend while commit times ascend
 			g.Git("checkout", "--quiet", "-b", fmt.Sprint("b", 9-i), "main")
 			t.Setenv("GIT_COMMITTER_DATE", fmt.Sprintf("2026-01-%02dT00:00:00Z", i+1))
 			g.CommitFiles("b.go", fmt.Sprintf("package b%d\n", i))
@@ -102,7 +102,7 @@ func TestLimitKeepsTheNewestRefs(t *testing.T) {
 		t.Setenv("GIT_COMMITTER_DATE", "2026-02-01T00:00:00Z")
 		g.CommitFiles("c.go", "package c\n")
 		g.Git("checkout", "--quiet", "main")
-		// A listing takes a commit that it does not know for a new one.
+		// A listing treats an unknown commit as a new one.
 		if s, err := ms.List(t.Context(), r); err != nil || !slices.ContainsFunc(s.Revisions, func(rev code.Revision) bool { return rev.Ref == "refs/heads/b9" }) {
 			t.Errorf("listed %+v, %v", s, err)
 		}

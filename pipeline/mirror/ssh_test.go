@@ -22,8 +22,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// git by ssh uses the key and the known hosts of the connection, connects to the address
-// that was checked, and refuses a host with another key.
+// Over ssh, git uses the key and the known hosts of the connection, connects to the
+// checked address, and refuses a host with another key.
 func TestSSH(t *testing.T) {
 	if _, err := exec.LookPath("ssh"); err != nil && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {
 		t.Skip("needs ssh")
@@ -56,7 +56,7 @@ func TestSSH(t *testing.T) {
 	}
 	defer ms.Close()
 	r := repo.Code("ssh")
-	r.CloneURL = "https://elsewhere.invalid/repository.git" // a host that is cloned by ssh
+	r.CloneURL = "https://elsewhere.invalid/repository.git" // a host that is cloned over ssh
 	for _, c := range []struct {
 		name, key, known string
 		want             error
@@ -75,7 +75,7 @@ func TestSSH(t *testing.T) {
 	}
 }
 
-// writeKey makes a private key and writes it as ssh reads it.
+// writeKey creates a private key and writes it in the format that ssh reads.
 func writeKey(t *testing.T, path string) ssh.Signer {
 	t.Helper()
 	_, key, err := ed25519.GenerateKey(rand.Reader)

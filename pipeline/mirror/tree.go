@@ -11,17 +11,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxTreeLine bounds one entry of a listing; git knows no bound on a path.
+// maxTreeLine bounds one entry of a listing, because git does not bound the length of a
+// path.
 const maxTreeLine = 1 << 20
 
-// ListTree calls fn for every file of a commit, ordered by path (by bytes). The
-// entry has its size, -1 where the object is missing or a submodule.
+// ListTree calls fn for every file of a commit, ordered by path (by bytes). The entry
+// includes its size, which is -1 for a missing object or a submodule.
 func (m *Mirror) ListTree(ctx context.Context, commit code.CommitID, fn func(path string, e Entry) error) error {
 	return m.listFiles(ctx, commit, parseTreeEntry, fn, "-l")
 }
 
-// listFiles calls fn for every file of a commit, as parse reads the lines that
-// ls-tree writes with these flags.
+// listFiles runs ls-tree with these flags, parses its lines with parse, and calls fn for
+// every file of a commit.
 func (m *Mirror) listFiles(ctx context.Context, commit code.CommitID, parse func(line []byte) (string, Entry, error), fn func(path string, e Entry) error, flags ...string) error {
 	if err := validateCommit(commit); err != nil {
 		return m.wrapError("list", err)
@@ -43,8 +44,8 @@ func (m *Mirror) listFiles(ctx context.Context, commit code.CommitID, parse func
 	return nil
 }
 
-// eachRecord calls fn for every NUL-terminated record of r, which is valid until
-// fn returns.
+// eachRecord calls fn for every NUL-terminated record of r. The record is valid until fn
+// returns.
 func eachRecord(r io.Reader, fn func([]byte) error) error {
 	in := bufio.NewReaderSize(r, maxTreeLine)
 	for {
@@ -63,7 +64,7 @@ func eachRecord(r io.Reader, fn func([]byte) error) error {
 	}
 }
 
-// parseTreeEntry reads "MODE TYPE NAME SIZE\tPATH".
+// parseTreeEntry parses "MODE TYPE NAME SIZE\tPATH".
 func parseTreeEntry(line []byte) (string, Entry, error) {
 	meta, path, ok := bytes.Cut(line, []byte{'\t'})
 	fields := bytes.Fields(meta)

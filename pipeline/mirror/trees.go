@@ -11,34 +11,34 @@ import (
 
 // Bounds of Trees.
 const (
-	// treeCacheBytes bounds the directories that Trees keeps.
+	// treeCacheBytes bounds the cached directories.
 	treeCacheBytes = 24 << 20
-	// nameBytes is the memory that a Name takes in addition to its bytes.
+	// nameBytes is the memory that a Name uses in addition to its bytes.
 	nameBytes = 80
-	// maxKeptSizes bounds the sizes of blobs that Trees keeps, at about 100 bytes each.
+	// maxKeptSizes bounds the cached blob sizes, at about 100 bytes each.
 	maxKeptSizes = 1 << 18
-	// maxTreeDepth bounds directories within directories, as git does.
+	// maxTreeDepth bounds the nesting of directories, as git does.
 	maxTreeDepth = 2048
-	// maxVisits bounds the directories that one call looks at: a hostile tree can
-	// name itself a billion times over without a single file.
+	// maxVisits bounds the directories that one call visits: a hostile tree can repeat
+	// itself a billion times without a single file.
 	maxVisits = 16 << 20
 )
 
-// Trees compares and visits the trees of a mirror. Directories are read once and
-// kept, within a bound, so that comparing many commits of one history costs what is
-// new in each. It is used by one goroutine at a time; the caller closes it.
+// Trees compares and visits the trees of a mirror. It caches directories, within a bound,
+// so that comparing many commits of one history costs only what is new in each. It must
+// be used by one goroutine at a time; the caller must close it.
 type Trees struct {
 	m *Mirror
 	r *Reader
-	// recent and older are the directories read last: when recent is half of the
-	// bound, older goes.
+	// recent and older are the cached directories. When recent reaches half of the bound,
+	// it replaces older.
 	recent, older map[ObjectID][]Name
 	bytes         int
-	// sizes are those of the blobs requested last.
+	// sizes caches the sizes of recently requested blobs.
 	sizes map[ObjectID]int64
 }
 
-// Trees returns what compares the trees of the mirror.
+// Trees returns a Trees for the mirror.
 func (m *Mirror) Trees(ctx context.Context) (*Trees, error) {
 	r, err := m.Reader(ctx)
 	if err != nil {
@@ -53,7 +53,7 @@ func (t *Trees) Close() { t.r.Close() }
 // Mirror returns the mirror.
 func (t *Trees) Mirror() *Mirror { return t.m }
 
-// Commit returns the commit of an object name, or ErrMissing.
+// Commit returns the commit with the given object name, or ErrMissing.
 func (t *Trees) Commit(ctx context.Context, id code.CommitID) (Commit, error) {
 	if err := validateCommit(id); err != nil {
 		return Commit{}, t.m.wrapError("read", err)
@@ -64,8 +64,8 @@ func (t *Trees) Commit(ctx context.Context, id code.CommitID) (Commit, error) {
 	return t.r.commit(ctx, string(id))
 }
 
-// Sizes calls fn with the size of every blob of ids, in no particular order; -1 if it
-// is missing or no blob.
+// Sizes calls fn with the size of every blob of ids, in no particular order; -1 if the
+// object is missing or not a blob.
 func (t *Trees) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size int64)) error {
 	var unknown []ObjectID
 	var at []int
@@ -90,7 +90,7 @@ func (t *Trees) Sizes(ctx context.Context, ids []ObjectID, fn func(i int, size i
 	})
 }
 
-// reviveReader replaces a process that stopped in the middle of an answer.
+// reviveReader restarts a process that stopped in the middle of an answer.
 func (t *Trees) reviveReader() error {
 	if t.r.isDead() {
 		return t.r.restartProcesses()
@@ -120,9 +120,9 @@ func (t *Trees) readDirectory(ctx context.Context, id ObjectID) ([]Name, error) 
 	return names, nil
 }
 
-// orderNames returns names in git's order, each once. Only a forged tree has others; of
-// a name that it has several times the first counts. Without that, comparing it with
-// another could find a file deleted that is there.
+// orderNames sorts names in git's order and removes duplicates, keeping the first. Only a
+// forged tree needs this; without it, a comparison could report an existing file as
+// deleted.
 func orderNames(names []Name) []Name {
 	compare := func(a, b Name) int { return compareNames([]Name{a}, []Name{b}) }
 	for i := 1; i < len(names); i++ {
@@ -146,9 +146,9 @@ func (t *Trees) cacheDirectory(id ObjectID, names []Name) {
 	t.bytes += size
 }
 
-// Diff calls fn for every file that differs between two commits, ordered by path.
-// The zero Entry means that there is no such file. Sizes are unknown (-1). It fails
-// with ErrMissing if a commit or one of its trees is not there.
+// Diff calls fn for every file that differs between two commits, ordered by path. The
+// zero Entry means that there is no such file. Sizes are unknown (-1). It fails with
+// ErrMissing if a commit or one of its trees does not exist.
 func (t *Trees) Diff(ctx context.Context, before, after code.CommitID, fn func(path string, old, new Entry) error) error {
 	a, err := t.Commit(ctx, before)
 	if err != nil {
@@ -165,14 +165,14 @@ func (t *Trees) Diff(ctx context.Context, before, after code.CommitID, fn func(p
 	return nil
 }
 
-// A treeDiff is one comparison.
+// A treeDiff is the state of one comparison.
 type treeDiff struct {
 	t      *Trees
 	fn     func(path string, old, new Entry) error
 	visits int
 }
 
-// countVisit counts a directory.
+// countVisit counts a visited directory, and checks the bounds and ctx.
 func (d *treeDiff) countVisit(ctx context.Context, depth int) error {
 	if d.visits++; d.visits > maxVisits {
 		return fmt.Errorf("more than %d directories: %w", maxVisits, ErrTooLarge)
@@ -186,9 +186,9 @@ func (d *treeDiff) countVisit(ctx context.Context, depth int) error {
 	return nil
 }
 
-// compareDirectories compares two directories; the zero ObjectID is an empty one. Names of git
-// are ordered as if a directory ended in a slash, which orders the paths of all files
-// by their bytes.
+// compareDirectories compares two directories; the zero ObjectID is an empty one. Git
+// sorts names as if a directory ended in a slash, which sorts the paths of all files by
+// their bytes.
 func (d *treeDiff) compareDirectories(ctx context.Context, prefix string, before, after ObjectID, depth int) error {
 	if before == after {
 		return nil
@@ -220,8 +220,8 @@ func (d *treeDiff) compareDirectories(ctx context.Context, prefix string, before
 	return nil
 }
 
-// compareName compares the entries of one name: two files, two directories, or one of
-// either with nothing.
+// compareName compares two entries with the same name: two files, two directories, or one
+// of either with nothing.
 func (d *treeDiff) compareName(ctx context.Context, prefix string, old, new Name, depth int) error {
 	if old.ID == new.ID && old.Mode == new.Mode {
 		return nil
@@ -232,7 +232,7 @@ func (d *treeDiff) compareName(ctx context.Context, prefix string, old, new Name
 	}
 	switch {
 	case old.Mode != 0 && new.Mode != 0 && old.IsDirectory() != new.IsDirectory():
-		// A hostile file whose name ends in a slash.
+		// A hostile file name that ends in a slash.
 		if err := d.compareName(ctx, prefix, old, Name{}, depth); err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (d *treeDiff) compareName(ctx context.Context, prefix string, old, new Name
 	return d.fn(path, old.toEntry(), new.toEntry())
 }
 
-// toEntry returns the file; the zero Entry for no name.
+// toEntry returns the Entry for n; the zero Entry for the zero Name.
 func (n Name) toEntry() Entry {
 	if n.Mode == 0 {
 		return Entry{}
@@ -251,8 +251,8 @@ func (n Name) toEntry() Entry {
 	return Entry{Mode: n.Mode, ID: n.ID, Size: -1}
 }
 
-// compareNames orders the first names of two directories as git does; none comes
-// last.
+// compareNames compares the first names of two directories in git's order; an empty list
+// sorts last.
 func compareNames(a, b []Name) int {
 	switch {
 	case len(a) == 0:
@@ -268,7 +268,7 @@ func compareNames(a, b []Name) int {
 	return cmp.Compare(a[0].byteAt(n), b[0].byteAt(n))
 }
 
-// byteAt returns the byte at i of a name as git orders it: a directory ends in a
+// byteAt returns the byte at i of a name in git's order, where a directory ends in a
 // slash.
 func (n Name) byteAt(i int) byte {
 	switch {
@@ -280,11 +280,11 @@ func (n Name) byteAt(i int) byte {
 	return 0
 }
 
-// Walk calls fn with the name and the object of every file below the trees of
-// commits, in their order, until fn returns false. A directory that several of them
-// share is visited once, so a file may be reported under one of its directories only.
-// Commits that are not there are left out. It fails with ErrTooLarge after most
-// directories, and returns how many it visited.
+// Walk calls fn with the name and entry of every file below the trees of commits, in
+// their order, until fn returns false. It visits a directory that several trees share
+// only once, so a file may be reported under only one of its directories. It skips
+// commits that do not exist. It fails with ErrTooLarge after visiting most directories,
+// and returns how many it visited.
 func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, fn func(name string, e Entry) bool) (visited int, err error) {
 	w := &treeWalk{t: t, fn: fn, visitsLeft: most, seen: map[ObjectID]struct{}{}}
 	for _, id := range commits {
@@ -302,7 +302,7 @@ func (t *Trees) Walk(ctx context.Context, commits []code.CommitID, most int, fn 
 	return len(w.seen), nil
 }
 
-// A treeWalk is one call of Walk.
+// A treeWalk is the state of one call of Walk.
 type treeWalk struct {
 	t          *Trees
 	fn         func(name string, e Entry) bool

@@ -13,12 +13,12 @@ import (
 )
 
 // TestAlternatesAreBounded opens repositories that borrow objects: those within the
-// bounds open, those beyond are refused.
+// bounds open, those beyond the bounds are refused.
 func TestAlternatesAreBounded(t *testing.T) {
 	for _, tc := range []struct {
 		name string
-		// borrow returns the content of info/alternates of a repository; root is a
-		// new directory.
+		// borrow returns the content of a repository's info/alternates; root is a new
+		// directory.
 		borrow  func(t *testing.T, root string) string
 		refused bool
 	}{
@@ -65,7 +65,7 @@ func writeAlternates(t *testing.T, objects, list string) {
 	}
 }
 
-// listMissing names n object directories that do not exist.
+// listMissing returns a list of n object directories that do not exist.
 func listMissing(root string, n int) string {
 	var list strings.Builder
 	for i := range n {
@@ -74,8 +74,8 @@ func listMissing(root string, n int) string {
 	return list.String()
 }
 
-// chainAlternates makes n object directories, each of which borrows from the next,
-// and names the first.
+// chainAlternates creates n object directories, each of which borrows from the next, and
+// returns a list with the first.
 func chainAlternates(t *testing.T, root string, n int) string {
 	t.Helper()
 	next := ""

@@ -14,25 +14,25 @@ import (
 
 // Errors of this package.
 var (
-	// ErrRefused says that the repository holds something that is not read: a link
-	// that leads out of it, a file that is not regular.
+	// ErrRefused means that the repository contains something that is not read: a link
+	// that leads out of it, or a file that is not regular.
 	ErrRefused = errors.New("refused")
-	// ErrNotRepository says that there is no git repository at the path.
+	// ErrNotRepository means that there is no git repository at the path.
 	ErrNotRepository = errors.New("no git repository")
-	// ErrTooLarge says that a file or a directory exceeds its bound.
+	// ErrTooLarge means that a file or a directory exceeds its bound.
 	ErrTooLarge = errors.New("over the size limit")
 )
 
-// directory is a directory of the repository. Names are resolved beneath it.
+// directory is a directory of the repository. Names are resolved below it.
 type directory struct {
 	root *os.Root
-	// path is absolute. It is for messages, and for resolving relative alternates.
+	// path is absolute. It is used in messages, and to resolve relative alternates.
 	path string
 }
 
 func (d *directory) close() { _ = d.root.Close() }
 
-// openFile opens a regular file. It does not wait for the writer of a FIFO.
+// openFile opens a regular file. If the file is a FIFO, it does not wait for a writer.
 func (d *directory) openFile(name string) (*os.File, fs.FileInfo, error) {
 	info, err := d.root.Stat(name)
 	if err != nil {
@@ -41,7 +41,7 @@ func (d *directory) openFile(name string) (*os.File, fs.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, d.refuseKind(name, info.Mode())
 	}
-	// It may be something else by now.
+	// The file may have been replaced since.
 	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, d.explainError(name, err)
@@ -84,8 +84,8 @@ func (d *directory) openDirectory(name string) (*directory, error) {
 	return &directory{root: root, path: filepath.Join(d.path, name)}, nil
 }
 
-// eachEntry calls fn for the entries of a directory, at most limit, in no order. A
-// directory that is missing has none.
+// eachEntry calls fn for the entries of a directory, at most limit, in no particular
+// order. A missing directory has no entries.
 func (d *directory) eachEntry(name string, limit int, fn func(fs.DirEntry) error) error {
 	f, err := d.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -112,13 +112,13 @@ func (d *directory) eachEntry(name string, limit int, fn func(fs.DirEntry) error
 	}
 }
 
-// joinPath returns the path of a name, for messages.
+// joinPath returns the full path of a name, for messages.
 func (d *directory) joinPath(name string) string {
 	return filepath.Join(d.path, filepath.FromSlash(name))
 }
 
-// explainError turns an error of os.Root into one of this package: os.Root does not say
-// which link of a name led out of it.
+// explainError converts an error of os.Root into one of this package, because os.Root
+// does not report which link of a name led out of it.
 func (d *directory) explainError(name string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", d.joinPath(name), fs.ErrNotExist)
@@ -129,7 +129,7 @@ func (d *directory) explainError(name string, err error) error {
 		}
 	}
 	switch {
-	case errors.Is(err, syscall.ENXIO): // a socket
+	case errors.Is(err, syscall.ENXIO): // for example a socket
 		return d.refuseKind(name, fs.ModeSocket)
 	case errors.Is(err, syscall.ENOTDIR):
 		return fmt.Errorf("%w: %s is no directory", ErrRefused, d.joinPath(name))
@@ -151,7 +151,7 @@ func (d *directory) refuseKind(name string, mode fs.FileMode) error {
 	return fmt.Errorf("%w: %s is %s; only regular files are read", ErrRefused, d.joinPath(name), kind)
 }
 
-// withoutPath drops the operation and the path that the os package adds.
+// withoutPath removes the operation and the path that the os package adds to an error.
 func withoutPath(err error) error {
 	var pathErr *fs.PathError
 	if errors.As(err, &pathErr) {

@@ -17,13 +17,13 @@ import (
 
 const canary = "canary-6d1f0e"
 
-// fuzzRound bounds one round: it reads a few files of a few bytes.
+// fuzzRound bounds the time of one round, which reads a few files of a few bytes.
 const fuzzRound = 20 * time.Second
 
 // hostile is a repository below an allowed root, next to files outside of it.
 type hostile struct {
 	root, gitDir, backup string
-	// targets are what plants may lead to: outside of the root, and inside.
+	// targets are the targets for plants, outside and inside the root.
 	targets []string
 	names   []string
 	watch   *ondisktest.Watch
@@ -77,7 +77,7 @@ func (h *hostile) openBelow(path string) (*os.Root, error) {
 	return ondisk.OpenRoot(top, rel)
 }
 
-// readAll reads all that the package can read of the repository, and copies its
+// readAll reads everything that the package can read from the repository, and copies its
 // objects to a directory.
 func (h *hostile) readAll(ctx context.Context, to string) []error {
 	repo, err := ondisk.Open(h.gitDir, h.openBelow)
@@ -95,10 +95,10 @@ func (h *hostile) readAll(ctx context.Context, to string) []error {
 	return []error{headErr, listErr, findErr, shallowErr, copyErr, againErr}
 }
 
-// FuzzHostileRepository plants links, FIFOs, sockets, directories and files in the
-// places of the files of a repository, three at a time, and checks that nothing
-// outside the root is opened, that no secret gets out and that nothing is waited for.
-// Each plant takes three bytes: what, where, and where to.
+// FuzzHostileRepository plants links, FIFOs, sockets, directories and files in place of
+// the files of a repository, three at a time, and checks that nothing outside the root is
+// opened, that no secret leaks and that no read blocks. Each plant takes three bytes:
+// what, where, and where to.
 func FuzzHostileRepository(f *testing.F) {
 	h := newHostile(f)
 	for name := range h.names {
@@ -121,7 +121,7 @@ func FuzzHostileRepository(f *testing.F) {
 				Kind: ondisktest.Kinds[int(plants[i])%len(ondisktest.Kinds)], Name: h.names[int(plants[i+1])%len(h.names)],
 				Target: h.targets[int(plants[i+2])%len(h.targets)], Size: 1 << (uint(plants[i+2]) % 41),
 			}
-			// One plant may block the next, or lead it elsewhere.
+			// One plant may block the next, or redirect it.
 			_ = p.Put(h.gitDir)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), fuzzRound)
@@ -143,7 +143,8 @@ func FuzzHostileRepository(f *testing.F) {
 	})
 }
 
-// checkCopies checks that only regular files were made, and none with the secret.
+// checkCopies checks that the directory contains only regular files, and none with the
+// secret.
 func checkCopies(t *testing.T, dir string) {
 	t.Helper()
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -156,7 +157,7 @@ func checkCopies(t *testing.T, dir string) {
 		}
 		info, err := d.Info()
 		if err != nil || info.Size() > 1<<20 {
-			return err // sparse: nothing is in it
+			return err // sparse file without content
 		}
 		b, err := os.ReadFile(path)
 		if strings.Contains(string(b), canary) {

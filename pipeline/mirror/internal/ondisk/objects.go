@@ -15,38 +15,39 @@ import (
 	"time"
 )
 
-// Objects is a copy of the objects of a repository, in the object directory of
-// another one. With nothing but Directory and MaxBytes it knows nothing of what it
-// copied before, and compares all of it.
+// Objects maintains a copy of a repository's objects in the object directory of another
+// one. A new Objects with only Directory and MaxBytes set has no record of earlier
+// copies, and compares all files.
 type Objects struct {
-	// Directory is where the copies are.
+	// Directory is the directory of the copies.
 	Directory string
-	// MaxBytes bounds the packs of the copy and what one Update adds to it.
+	// MaxBytes bounds the packs of the copy and the bytes that one Update adds to it.
 	MaxBytes int64
-	// RemoveAfter is how long a file has to be absent from the repository before its
-	// copy is removed. git moves objects between files while they are listed, so a
-	// file that seems absent once may have been replaced by one not seen yet.
+	// RemoveAfter is how long a file must be absent from the repository before its copy
+	// is removed. git moves objects between files while they are listed, so a file that
+	// seems absent may have been replaced by one that the listing missed.
 	RemoveAfter time.Duration
 
 	// paths are the object directories that were copied.
 	paths []string
-	// copied is the modification time that a directory of the repository had when it
-	// was last copied, by its path.
+	// copied maps the path of each repository directory to its modification time when it
+	// was last copied.
 	copied map[string]time.Time
-	// absent is when a file of the copy was first absent from the repository.
+	// absent maps each file of the copy to the time when it was first absent from the
+	// repository.
 	absent map[string]time.Time
 }
 
-// racyAge is how old a change of a directory has to be for its time to prove that
-// nothing was added after it was listed: the clocks of file systems are coarse.
+// racyAge is how old a change of a directory must be for its modification time to prove
+// that nothing was added after it was listed, because file system clocks are coarse.
 const racyAge = 2 * time.Second
 
-// tempPrefix begins the names of files that are being copied.
+// tempPrefix is the prefix of files that are being copied.
 const tempPrefix = "tmp_quarry_"
 
-// Update makes the copy equal to the objects of r: new files are copied, files that
-// r no longer has are removed. It returns the bytes that it copied. What it had
-// copied before an error stays. It fails with ErrRefused or ErrTooLarge.
+// Update makes the copy equal to the objects of r: it copies new files, and removes files
+// that r no longer has. It returns the number of bytes copied. Files copied before an
+// error remain. It fails with ErrRefused or ErrTooLarge.
 func (o *Objects) Update(ctx context.Context, r *Repository) (int64, error) {
 	paths := make([]string, len(r.objects))
 	for i, d := range r.objects {
@@ -61,7 +62,7 @@ func (o *Objects) Update(ctx context.Context, r *Repository) (int64, error) {
 	}
 	u := update{o: o, ctx: ctx, r: r, left: o.MaxBytes}
 	for _, size := range present {
-		u.left -= size // packs that are no longer wanted take space until they are removed
+		u.left -= size // unwanted packs take space until they are removed
 	}
 	room := u.left
 	for n := range 257 {
@@ -77,7 +78,7 @@ func (o *Objects) Update(ctx context.Context, r *Repository) (int64, error) {
 	return room - u.left, nil
 }
 
-// update is one Update.
+// update is the state of one call of Update.
 type update struct {
 	o    *Objects
 	ctx  context.Context
@@ -85,11 +86,11 @@ type update struct {
 	left int64
 }
 
-// wantedFiles are the files to copy of one directory, and where each is.
+// wantedFiles maps the files to copy from one directory to their locations.
 type wantedFiles map[string]*directory
 
-// updateDirectory copies one of the directories of objects, unless it has not
-// changed since it was last copied.
+// updateDirectory copies one directory of objects, unless it is unchanged since it was
+// last copied.
 func (u *update) updateDirectory(name string, list func(name string) (wantedFiles, error)) error {
 	if err := context.Cause(u.ctx); err != nil {
 		return err
@@ -99,7 +100,7 @@ func (u *update) updateDirectory(name string, list func(name string) (wantedFile
 		return nil
 	}
 	for _, d := range u.r.objects {
-		delete(u.o.copied, d.joinPath(name)) // until all of it is copied again
+		delete(u.o.copied, d.joinPath(name)) // until the copy is complete
 	}
 	wanted, err := list(name)
 	if err != nil {
@@ -109,14 +110,14 @@ func (u *update) updateDirectory(name string, list func(name string) (wantedFile
 	if err != nil {
 		return err
 	}
-	// In reverse order a pack goes before its index: git takes a pack for complete
-	// once it has one.
+	// In reverse order, a pack comes before its index: git treats a pack as complete once
+	// its index exists.
 	for _, file := range slices.Backward(slices.Sorted(maps.Keys(wanted))) {
 		if err = u.copyChanged(wanted[file], name+"/"+file, present); err != nil {
 			break
 		}
 	}
-	// Also after an error: what is removed makes room.
+	// Also after an error, because the removal makes room.
 	settled, removeErr := u.removeAbsent(name, present, wanted)
 	if err = errors.Join(err, removeErr); err == nil && settled {
 		maps.Copy(u.o.copied, modified)
@@ -124,12 +125,12 @@ func (u *update) updateDirectory(name string, list func(name string) (wantedFile
 	return err
 }
 
-// modifiedTimes returns when a directory was modified, in each of the object
-// directories that have it, and whether that proves a change.
+// modifiedTimes returns the modification time of a directory in each of the object
+// directories that contain it, and whether the times indicate a change.
 func (u *update) modifiedTimes(name string) (modified map[string]time.Time, changed bool) {
 	modified = make(map[string]time.Time, len(u.r.objects))
 	for _, d := range u.r.objects {
-		var at time.Time // zero: it is missing
+		var at time.Time // zero if the directory is missing
 		if info, err := d.root.Lstat(name); err == nil {
 			if at = info.ModTime(); time.Since(at) < racyAge || !info.IsDir() {
 				changed = true
@@ -143,8 +144,8 @@ func (u *update) modifiedTimes(name string) (modified map[string]time.Time, chan
 	return modified, changed
 }
 
-// listPacks returns the packs, and the index of each. Two packs of one name hold
-// the same objects, though not the same bytes: both files come from one directory.
+// listPacks returns the packs and their indexes. Two packs with the same name contain the
+// same objects, though not the same bytes, so both files are taken from one directory.
 func (u *update) listPacks(name string) (wantedFiles, error) {
 	wanted := wantedFiles{}
 	for _, d := range u.r.objects {
@@ -166,7 +167,7 @@ func (u *update) listPacks(name string) (wantedFiles, error) {
 	return wanted, nil
 }
 
-// listLoose returns the loose objects of one of their 256 directories.
+// listLoose returns the loose objects in one of the 256 directories.
 func (u *update) listLoose(name string) (wantedFiles, error) {
 	wanted := wantedFiles{}
 	for _, d := range u.r.objects {
@@ -188,10 +189,10 @@ func isPackName(name string) bool {
 	return ok && (len(hash) == 40 || len(hash) == 64) && isHex(hash)
 }
 
-// copyChanged copies a file unless the copy is there with the same size. A file that
-// has gone meanwhile is skipped: the next Update sees what took its place.
+// copyChanged copies a file unless a copy of the same size exists. It skips a file that
+// was deleted in the meantime; the next Update sees its replacement.
 func (u *update) copyChanged(d *directory, name string, present map[string]int64) error {
-	size := present[filepath.Base(name)] // zero: it is missing, or a crash emptied it
+	size := present[filepath.Base(name)] // zero if it is missing, or was emptied by a crash
 	if size > 0 && !strings.HasPrefix(name, "pack/") {
 		return nil // the name of a loose object is the hash of its content
 	}
@@ -215,14 +216,14 @@ func (u *update) copyChanged(d *directory, name string, present map[string]int64
 	return nil
 }
 
-// write copies size bytes to a path in one step. The kernel copies them, and file
-// systems that can share blocks do. Nothing is synced: sizes are compared at every
-// Update, and git finds damage within.
+// write atomically copies size bytes to a path. The kernel does the copying, and file
+// systems that can share blocks do so. It does not sync: every Update compares sizes, and
+// git detects damaged content.
 func (u *update) write(path string, from io.Reader, size int64) error {
 	dir := filepath.Dir(path)
 	tmp, err := os.CreateTemp(dir, tempPrefix+"*")
 	if errors.Is(err, fs.ErrNotExist) {
-		// One level: a mirror that was removed meanwhile stays removed.
+		// One level only: a mirror that was removed in the meantime must not reappear.
 		if err = os.Mkdir(dir, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
 			tmp, err = os.CreateTemp(dir, tempPrefix+"*")
 		}
@@ -233,7 +234,7 @@ func (u *update) write(path string, from io.Reader, size int64) error {
 	defer os.Remove(tmp.Name())
 	n, err := copyChunks(u.ctx, tmp, from, size)
 	if err == nil && n != size {
-		err = io.ErrUnexpectedEOF // it is being written: the next try sees all of it
+		err = io.ErrUnexpectedEOF // the file is still being written; the next Update sees all of it
 	}
 	if err = errors.Join(err, tmp.Close()); err != nil {
 		return err
@@ -241,7 +242,7 @@ func (u *update) write(path string, from io.Reader, size int64) error {
 	return os.Rename(tmp.Name(), path)
 }
 
-// copyChunkBytes is what is copied between two looks at the context.
+// copyChunkBytes is the number of bytes copied between two checks of the context.
 const copyChunkBytes = 64 << 20
 
 func copyChunks(ctx context.Context, to *os.File, from io.Reader, size int64) (n int64, err error) {
@@ -257,7 +258,7 @@ func copyChunks(ctx context.Context, to *os.File, from io.Reader, size int64) (n
 }
 
 // listCopies returns the sizes of the files in a directory of copies, and removes
-// what a crash left of a copy.
+// temporary files that a crash left.
 func listCopies(dir string) (map[string]int64, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -278,11 +279,11 @@ func listCopies(dir string) (map[string]int64, error) {
 	return present, nil
 }
 
-// removeAbsent removes the copies of files that have been absent for long enough,
-// and reports whether there is nothing left to remove.
+// removeAbsent removes the copies of files that have been absent for long enough, and
+// reports whether nothing is left to remove.
 func (u *update) removeAbsent(name string, present map[string]int64, wanted wantedFiles) (settled bool, err error) {
 	settled = true
-	// In order, an index goes before its pack.
+	// In this order, an index is removed before its pack.
 	for _, file := range slices.Sorted(maps.Keys(present)) {
 		key := name + "/" + file
 		if wanted[file] != nil {
@@ -315,8 +316,8 @@ func isHex(s string) bool {
 	return true
 }
 
-// isAbsent reports whether a name does not exist: also because an element of its
-// path is a file.
+// isAbsent reports whether err means that a name does not exist, for example because an
+// element of its path is a file.
 func isAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }

@@ -26,7 +26,7 @@ func openRepository(t *testing.T, path string) *ondisk.Repository {
 	return repo
 }
 
-// listFiles returns the object files below a directory, by name.
+// listFiles returns the names of the object files below a directory.
 func listFiles(t *testing.T, dir string) []string {
 	t.Helper()
 	var files []string
@@ -44,8 +44,8 @@ func listFiles(t *testing.T, dir string) []string {
 	return files
 }
 
-// TestUpdateFollowsTheRepository commits, packs and borrows, and finds the same files
-// in the copy each time.
+// TestUpdateFollowsTheRepository commits, packs and borrows objects, and expects the same
+// files in the copy each time.
 func TestUpdateFollowsTheRepository(t *testing.T) {
 	repo := gittest.New(t)
 	objects := filepath.Join(repo.Dir, ".git", "objects")
@@ -86,7 +86,7 @@ func TestUpdateFollowsTheRepository(t *testing.T) {
 	update(false)
 	equal()
 
-	// A copy that a crash cut short is copied again by a process that starts.
+	// A new process repeats a copy that a crash truncated.
 	pack := filepath.Join(o.Directory, listFiles(t, o.Directory)[1])
 	if err := os.Truncate(pack, 10); err != nil {
 		t.Fatal(err)
@@ -107,8 +107,8 @@ func TestUpdateIsBounded(t *testing.T) {
 	}
 }
 
-// TestCopyIsBoundedOverUpdates gives a pack another name before each update: copies
-// that wait for their removal count as well.
+// TestCopyIsBoundedOverUpdates renames a pack before each update: copies that are waiting
+// to be removed count too.
 func TestCopyIsBoundedOverUpdates(t *testing.T) {
 	repo := gittest.New(t)
 	repo.CommitFiles("a", "1")
@@ -138,13 +138,13 @@ func TestCopyIsBoundedOverUpdates(t *testing.T) {
 		}
 		size += info.Size()
 	}
-	if !errors.Is(failed, ondisk.ErrTooLarge) || size > limit+64<<10 { // loose objects
+	if !errors.Is(failed, ondisk.ErrTooLarge) || size > limit+64<<10 { // allowance for loose objects
 		t.Fatalf("%d bytes after renames, at most %d; the last update: %v, want ErrTooLarge", size, limit, failed)
 	}
 }
 
-// TestSymbolicRefsAreCheap lists a branch for each of many symbolic refs, of which
-// each leads to the next and the last to a packed ref or nowhere.
+// TestSymbolicRefsAreCheap lists one branch for each of many symbolic refs, each of which
+// leads to the next and the last to a packed ref or nowhere.
 func TestSymbolicRefsAreCheap(t *testing.T) {
 	repo := gittest.New(t)
 	commit := repo.CommitFiles("a", "1")
@@ -166,7 +166,7 @@ func TestSymbolicRefsAreCheap(t *testing.T) {
 		link(fmt.Sprintf("dangling-%d", n), "missing")
 	}
 	link("loop", "loop")
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // it took a minute to read packed-refs for each
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // reading packed-refs for each ref took a minute
 	defer cancel()
 	refs, err := openRepository(t, repo.Dir).List(ctx, "refs/heads/")
 	if err != nil || len(refs) != 20_501 || refs["refs/heads/s-3"] != commit {

@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// OpenRoot opens a directory below root as a new root. Unlike Root.OpenRoot it does
-// not block on a FIFO in place of the directory.
+// OpenRoot opens a directory below root as a new root. Unlike Root.OpenRoot it does not
+// block if there is a FIFO in place of the directory.
 func OpenRoot(root *os.Root, name string) (*os.Root, error) {
 	info, err := root.Stat(name)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// openRoot opens the directory without waiting, should it be a FIFO by now, and
-// makes a root of its descriptor.
+// openRoot opens the directory without blocking, since it may have been replaced by a
+// FIFO, and creates a root from its descriptor.
 func openRoot(root *os.Root, name string) (*os.Root, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_DIRECTORY, 0)
 	if err != nil {
@@ -15,7 +15,7 @@ func openRoot(root *os.Root, name string) (*os.Root, error) {
 	}
 	defer f.Close()
 	opened, err := os.OpenRoot("/proc/self/fd/" + strconv.Itoa(int(f.Fd())))
-	if os.IsNotExist(err) { // no /proc here
+	if os.IsNotExist(err) { // /proc is not mounted
 		return root.OpenRoot(name)
 	}
 	return opened, err

@@ -13,12 +13,12 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Refs are refs by name, with the object that each names: mostly a commit, of a tag
-// possibly a tag object. It exists only if the caller finds it.
+// Refs maps refs to the object that each names: usually a commit, or for a tag possibly a
+// tag object. The caller must check whether the object exists.
 type Refs map[code.Ref]code.CommitID
 
-// Head returns what HEAD names: a branch, or the object of a detached HEAD. Both are
-// empty if it names nothing that can be read.
+// Head returns the target of HEAD: a branch, or the object of a detached HEAD. Both are
+// empty if the target cannot be read.
 func (r *Repository) Head() (code.Ref, code.CommitID, error) {
 	b, err := r.head.readFile("HEAD", maxLineFileBytes)
 	if err != nil {
@@ -28,7 +28,7 @@ func (r *Repository) Head() (code.Ref, code.CommitID, error) {
 	return target, id, nil
 }
 
-// Find returns those of refs that the repository has.
+// Find returns the given refs that exist in the repository.
 func (r *Repository) Find(ctx context.Context, refs []code.Ref) (Refs, error) {
 	found := Refs{}
 	for _, ref := range refs {
@@ -79,8 +79,8 @@ func (r *Repository) List(ctx context.Context, prefix string) (Refs, error) {
 	return refs, checkCount(len(refs))
 }
 
-// resolveRef returns the object that a ref names, through symbolic refs; empty if it
-// names none. What a walk has read is not read again.
+// resolveRef returns the object that a ref names, following symbolic refs; empty if it
+// names none. It reuses refs that the walk has already read.
 func (r *Repository) resolveRef(ref code.Ref, w *looseWalk) (code.CommitID, error) {
 	for range maxSymbolicRefs {
 		var target code.Ref
@@ -115,7 +115,7 @@ func checkCount(n int) error {
 
 // looseWalk reads the files below a directory of refs.
 type looseWalk struct {
-	ctx      context.Context // of the walk, which is one call
+	ctx      context.Context // context of the walk, which is one call
 	r        *Repository
 	refs     Refs
 	symbolic map[code.Ref]code.Ref
@@ -137,11 +137,11 @@ func (w *looseWalk) walkDirectory(dir string, depth int) error {
 		}
 		ref := code.Ref(name)
 		if ref.Validate() != nil {
-			return nil // a lock file, or a name that is never passed to git
+			return nil // a lock file, or a name that may not be passed to git
 		}
 		b, err := w.r.common.readFile(name, maxLineFileBytes)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil // packed or deleted meanwhile
+			return nil // packed or deleted in the meantime
 		} else if err != nil {
 			return err
 		}
@@ -154,8 +154,8 @@ func (w *looseWalk) walkDirectory(dir string, depth int) error {
 	})
 }
 
-// readLoose returns what the file of a ref holds; nothing if there is no file, or it
-// holds something else.
+// readLoose returns the content of a ref's file; nothing if the file does not exist or
+// does not contain a ref.
 func (r *Repository) readLoose(ref code.Ref) (target code.Ref, id code.CommitID, err error) {
 	if ref.Validate() != nil {
 		return "", "", nil
@@ -177,7 +177,7 @@ func (r *Repository) readLoose(ref code.Ref) (target code.Ref, id code.CommitID,
 	return target, id, nil
 }
 
-// readPacked returns the branches and tags of packed-refs, which it reads once.
+// readPacked returns the branches and tags in packed-refs, which is read once.
 func (r *Repository) readPacked() (Refs, error) {
 	if r.packed != nil {
 		return r.packed, nil
@@ -190,7 +190,7 @@ func (r *Repository) readPacked() (Refs, error) {
 	for line := range bytes.Lines(b) {
 		name, ref, ok := strings.Cut(strings.TrimSuffix(string(line), "\n"), " ")
 		if !ok || !strings.HasPrefix(ref, "refs/heads/") && !strings.HasPrefix(ref, "refs/tags/") || code.Ref(ref).Validate() != nil {
-			continue // a comment, the commit of a tag, another ref
+			continue // a comment, the commit of a tag, or another ref
 		}
 		if id, err := code.ParseCommitID(name); err == nil && id != "" {
 			refs[code.Ref(ref)] = id
@@ -203,8 +203,8 @@ func (r *Repository) readPacked() (Refs, error) {
 	return refs, nil
 }
 
-// parseRef reads the content of HEAD or of a loose ref: "ref: NAME" or the name of
-// an object. Anything else is nothing.
+// parseRef parses the content of HEAD or of a loose ref: "ref: NAME" or an object name.
+// For any other content it returns nothing.
 func parseRef(b []byte) (target code.Ref, id code.CommitID) {
 	line := cutLine(b)
 	if name, ok := strings.CutPrefix(line, "ref:"); ok {

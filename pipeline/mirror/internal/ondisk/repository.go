@@ -13,28 +13,28 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// OpenBelow opens the directory at an absolute path if it is below an allowed
-// root. Its errors are returned as they are. One that wraps fs.ErrNotExist says that
-// there is no such directory.
+// OpenBelow opens the directory at an absolute path if it is below an allowed root. Its
+// errors are returned unchanged. An error that wraps fs.ErrNotExist means that the
+// directory does not exist.
 type OpenBelow func(path string) (*os.Root, error)
 
 // Repository is a git repository on disk.
 type Repository struct {
-	// head holds HEAD. common holds refs and objects: another directory if the
-	// repository is a linked worktree.
+	// head contains HEAD. common contains refs and objects; it is a different directory
+	// if the repository is a linked worktree.
 	head, common *directory
-	// objects are the repository's own object directory and those it borrows from.
+	// objects are the repository's own object directory and those that it borrows from.
 	objects []*directory
-	// alternates counts the object directories that alternates name.
+	// alternates counts the object directories named in alternates files.
 	alternates int
 	format     string
-	// packed are the branches and tags of packed-refs, once they were read.
+	// packed are the branches and tags in packed-refs, once they have been read.
 	packed Refs
 }
 
 // Open opens the repository at an absolute path: a work tree, its .git, or a bare
-// repository. The caller closes it. It fails with ErrNotRepository, ErrRefused or
-// an error of openBelow.
+// repository. The caller must close it. It fails with ErrNotRepository, ErrRefused or an
+// error of openBelow.
 func Open(path string, openBelow OpenBelow) (*Repository, error) {
 	r := &Repository{}
 	if err := r.open(path, openBelow); err != nil {
@@ -79,10 +79,10 @@ func (r *Repository) Close() {
 	}
 }
 
-// Format is the object format: sha1 or sha256.
+// Format returns the object format: sha1 or sha256.
 func (r *Repository) Format() string { return r.format }
 
-// Shallow returns the commits whose parents are missing, of a shallow clone.
+// Shallow returns the commits of a shallow clone whose parents are missing.
 func (r *Repository) Shallow() ([]code.CommitID, error) {
 	b, err := r.common.readFile("shallow", maxRefsBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -94,7 +94,7 @@ func (r *Repository) Shallow() ([]code.CommitID, error) {
 	for line := range bytes.Lines(b) {
 		id, err := code.ParseCommitID(string(bytes.TrimSpace(line)))
 		if err != nil || id == "" {
-			// The line may be anything: it stays out of the message.
+			// The message omits the line, which may contain anything.
 			return nil, fmt.Errorf("%w: line %d of %s is no name of a commit", ErrRefused, len(commits)+1, r.common.joinPath("shallow"))
 		}
 		commits = append(commits, id)
@@ -110,8 +110,8 @@ func openAt(path string, openBelow OpenBelow) (*directory, error) {
 	return &directory{root: root, path: path}, nil
 }
 
-// findGitDirectory returns git's directory of a path: its .git, what a file .git
-// names, or the path itself.
+// findGitDirectory returns the git directory for a path: its .git, the target of a .git
+// file, or the path itself.
 func findGitDirectory(path string, openBelow OpenBelow) (string, error) {
 	path = filepath.Clean(path)
 	tree := path
@@ -130,7 +130,7 @@ func findGitDirectory(path string, openBelow OpenBelow) (string, error) {
 	case err != nil:
 		return path, nil
 	case !info.Mode().IsRegular():
-		return filepath.Join(tree, ".git"), nil // a link is resolved below the roots
+		return filepath.Join(tree, ".git"), nil // a link is resolved and checked against the roots
 	}
 	b, err := d.readFile(".git", maxLineFileBytes)
 	if err != nil {
@@ -143,7 +143,7 @@ func findGitDirectory(path string, openBelow OpenBelow) (string, error) {
 	return joinRelative(tree, target), nil
 }
 
-// openCommon opens the directory of refs and objects.
+// openCommon opens the directory that contains refs and objects.
 func (r *Repository) openCommon(openBelow OpenBelow) (*directory, error) {
 	b, err := r.head.readFile("commondir", maxLineFileBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -154,7 +154,7 @@ func (r *Repository) openCommon(openBelow OpenBelow) (*directory, error) {
 	return openAt(joinRelative(r.head.path, cutLine(b)), openBelow)
 }
 
-// readConfig finds the formats of objects and refs.
+// readConfig reads the object and ref formats.
 func (r *Repository) readConfig() error {
 	b, err := r.common.readFile("config", maxConfigBytes)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -173,8 +173,8 @@ func (r *Repository) readConfig() error {
 	return nil
 }
 
-// readExtensions returns the keys of the section extensions of a configuration, in
-// lower case. Of its syntax only what git itself writes there is understood.
+// readExtensions returns the entries of the section extensions of a configuration, with
+// lower-case keys. It supports only the syntax that git itself writes there.
 func readExtensions(config []byte) map[string]string {
 	extensions, inside := map[string]string{}, false
 	lines := bufio.NewScanner(bytes.NewReader(config))
@@ -194,9 +194,9 @@ func readExtensions(config []byte) map[string]string {
 	return extensions
 }
 
-// openAlternates opens the object directories that another one borrows from: its
-// owner must not decide which other files are read, so each has to be below the
-// roots. One that is missing is left out, as git does.
+// openAlternates opens the object directories that another one borrows from. Each must be
+// below the roots, because the owner of the repository must not decide which other files
+// are read. It skips missing ones, as git does.
 func (r *Repository) openAlternates(objects *directory, openBelow OpenBelow, depth int) error {
 	b, err := objects.readFile("info/alternates", maxAlternatesBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -214,7 +214,7 @@ func (r *Repository) openAlternates(objects *directory, openBelow OpenBelow, dep
 		case depth == maxAlternateDepth || r.alternates == maxObjectDirectories:
 			return fmt.Errorf("%w: more than %d repositories borrow objects from one another, or a chain of more than %d", ErrRefused, maxObjectDirectories, maxAlternateDepth)
 		}
-		r.alternates++ // one that is missing counts as well: looking for it takes time
+		r.alternates++ // a missing one counts too, because the lookup takes time
 		next, err := openAt(joinRelative(objects.path, line), openBelow)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue

@@ -1,5 +1,5 @@
-// Package ondisktest makes hostile repositories for tests, and sees what is opened
-// outside of them.
+// Package ondisktest creates hostile repositories for tests, and detects files that are
+// opened outside of them.
 package ondisktest
 
 import (
@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Watch sees which files in some directories are opened.
+// Watch detects which files in some directories are opened.
 type Watch struct{ fd int }
 
-// NewWatch watches directories, the files in them, and all that is below.
+// NewWatch watches directories and everything below them.
 func NewWatch(t testing.TB, directories ...string) *Watch {
 	t.Helper()
 	fd, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
@@ -34,7 +34,7 @@ func NewWatch(t testing.TB, directories ...string) *Watch {
 			t.Fatalf("watch %s: %v", dir, err)
 		}
 	}
-	for _, dir := range below { // after the walk, which opens them
+	for _, dir := range below { // after the walk, which opens the directories
 		if _, err := unix.InotifyAddWatch(fd, dir, unix.IN_OPEN|unix.IN_ACCESS); err != nil {
 			t.Fatalf("watch %s: %v", dir, err)
 		}
@@ -43,7 +43,7 @@ func NewWatch(t testing.TB, directories ...string) *Watch {
 	return w
 }
 
-// Check fails the test if something was opened since the last call.
+// Check fails the test if a file was opened since the last call.
 func (w *Watch) Check(t testing.TB) {
 	t.Helper()
 	var buf [4096]byte
@@ -52,13 +52,13 @@ func (w *Watch) Check(t testing.TB) {
 	}
 }
 
-// Plant is one hostile thing to do to a repository.
+// Plant is one hostile modification of a repository.
 type Plant struct {
 	// Kind is one of Kinds.
 	Kind string
 	// Name is a path below git's directory, or ".git" itself.
 	Name string
-	// Target is what a link leads to, or the text of a file.
+	// Target is the target of a link, or the content of a file.
 	Target string
 	// Size is the size of a sparse file.
 	Size int64
@@ -75,10 +75,10 @@ const (
 	Device = "device" // needs root
 )
 
-// Kinds are all kinds of plants.
+// Kinds contains all kinds of plants.
 var Kinds = []string{Link, FIFO, Socket, Dir, File, Sparse, Device}
 
-// Put replaces what is at the name below gitDir. It follows no link that leads out.
+// Put replaces the file at Name below gitDir. It follows no link that leads out.
 func (p Plant) Put(gitDir string) error {
 	root, err := os.OpenRoot(gitDir)
 	if err != nil {
@@ -116,9 +116,9 @@ func (p Plant) Put(gitDir string) error {
 	return os.WriteFile(path, []byte(p.Target), 0o644)
 }
 
-// Names are the files and directories of a repository that decide what is read of
-// it, and some that must not. PACK is replaced by the name of an existing pack,
-// XX/YY by a loose object.
+// Names returns the files and directories of a repository that decide what is read, and
+// some that must not. PACK is replaced by the name of an existing pack, XX/YY by a loose
+// object.
 func Names(gitDir string) []string {
 	names := []string{
 		"HEAD", "config", "packed-refs", "shallow", "commondir", "refs", "refs/heads", "refs/heads/main", "refs/heads/x", "refs/heads/deep/er/x", "refs/tags/v9",
@@ -127,7 +127,7 @@ func Names(gitDir string) []string {
 		"objects/aa/01234567890123456789012345678901234567", "info", "info/grafts", "info/attributes", "gitdir", "config.worktree", "worktrees", "refs/replace",
 	}
 	for _, pattern := range []string{"objects/pack/*.idx", "objects/pack/*.pack", "objects/[0-9a-f][0-9a-f]", "objects/[0-9a-f][0-9a-f]/*"} {
-		found, _ := filepath.Glob(filepath.Join(gitDir, pattern)) // a valid pattern
+		found, _ := filepath.Glob(filepath.Join(gitDir, pattern)) // the pattern is valid
 		for i, path := range found {
 			if rel, err := filepath.Rel(gitDir, path); err == nil && i < 2 {
 				names = append(names, filepath.ToSlash(rel))
