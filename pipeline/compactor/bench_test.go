@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// BenchmarkMerge merges segments of two sizes: what pushes leave, and what the
-// highest tier holds.
+// BenchmarkMerge merges segments of two sizes: those that pushes create, and those in the
+// highest tier.
 func BenchmarkMerge(b *testing.B) {
 	for _, c := range []struct {
 		name                string

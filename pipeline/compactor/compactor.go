@@ -14,14 +14,14 @@ type Compactor struct {
 	merger  *merger
 }
 
-// New returns a Compactor. Run says what is missing in o.
+// New returns a Compactor. Run validates o.
 func New(o Options) *Compactor {
 	o.ensureDefaults()
 	return &Compactor{o: o, metrics: newMetrics(o.Registerer), merger: newMerger(o)}
 }
 
-// Run merges until ctx ends, and then returns nil, or until the log is closed or
-// refuses the group. A running merge is abandoned. It is called once.
+// Run merges until ctx ends, and then returns nil, or until the log is closed or refuses
+// the group. A running merge is abandoned. Run must be called only once.
 func (c *Compactor) Run(ctx context.Context) error {
 	if err := c.o.Validate(); err != nil {
 		return err
@@ -36,10 +36,11 @@ func (c *Compactor) Run(ctx context.Context) error {
 	return fmt.Errorf("compactor: %w", err)
 }
 
-// tempPattern names the directories of merges.
+// tempPattern matches the temporary directories of merges.
 const tempPattern = "merge-*"
 
-// clearTemp makes the directory and removes what a process that died left there.
+// clearTemp creates the directory and removes the temporary directories that a crashed
+// process left.
 func clearTemp(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err

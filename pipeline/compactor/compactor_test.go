@@ -29,14 +29,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// site is a log and a segment store, with a worker that builds segments.
+// site consists of a log and a segment store, with a worker that builds segments.
 type site struct {
 	testing.TB
 	ctx   context.Context
 	log   *embeddedlog.Log
 	store *segmentstore.Directory
 	rng   *rand.Rand
-	// documents are all that were ever indexed.
+	// documents are all documents ever indexed.
 	documents map[code.DocumentKey]segment.Document
 	pushes    int
 }
@@ -62,7 +62,7 @@ func (s *site) check(err error) {
 	}
 }
 
-// push builds a segment of the documents and appends the event of a worker.
+// push builds a segment of the documents and appends the worker's event.
 func (s *site) push(partition int32, documents ...segment.Document) segment.ID {
 	s.Helper()
 	s.pushes++
@@ -91,10 +91,10 @@ func (s *site) append(partition int32, ev event.Event) {
 	s.check(err)
 }
 
-// document makes a small document, so that pushes are of one tier.
+// document returns a small document, so that pushes are of one tier.
 func (s *site) document() segment.Document { return s.documentOf(s.rng.IntN(8)) }
 
-// anyDocument makes one of any size up to 64 KiB.
+// anyDocument returns a document of any size up to 64 KiB.
 func (s *site) anyDocument() segment.Document { return s.documentOf(s.rng.IntN(1 << s.rng.IntN(12))) }
 
 func (s *site) documentOf(lines int) segment.Document {
@@ -118,25 +118,25 @@ func (s *site) documentOf(lines int) segment.Document {
 	}
 }
 
-// mirror is the projection of the tests: which segments of a partition are there,
-// and which documents are dead. It refuses merges as places does.
+// mirror is the projection in these tests: it tracks the segments of a partition and the
+// dead documents. It refuses merges as places does.
 type mirror struct {
 	s         *site
 	partition int32
 	reader    eventlog.Reader
 	next      event.Offset
-	segments  []segment.ID // in the order in which they came
+	segments  []segment.ID // in order of arrival
 	keys      map[segment.ID][]code.DocumentKey
 	outputs   map[segment.ID]event.SegmentRef
 	indexed   int
 	merges    int
 	refused   int
-	// state is what a compactor knows of the same records.
+	// state is the compactor's state after the same records.
 	state *state
 	mu    struct {
 		sync.Mutex
 		dead map[code.DocumentKey]bool
-		// late are revived once a View was taken.
+		// late are the documents revived after a View was taken.
 		late []code.DocumentKey
 	}
 }
@@ -257,7 +257,7 @@ func (m *mirror) heldDocuments() map[code.DocumentKey]bool {
 	return held
 }
 
-// open gives a segment of the store to use.
+// open opens a segment of the store and passes it to use.
 func (s *site) open(ctx context.Context, id segment.ID, use func(*segment.File) error) error {
 	path := filepath.Join(s.TempDir(), id.String())
 	if err := s.store.Fetch(ctx, segmentstore.SegmentName(id), path); err != nil {
@@ -321,7 +321,7 @@ func (v *mirrorView) Liveness(id segment.ID) ([]uint64, int, error) {
 	return nil, 0, code.ErrNotFound
 }
 
-// verify compares what the segments of the mirror hold with what was indexed.
+// verify compares the contents of the mirror's segments with the indexed documents.
 func (m *mirror) verify(want map[code.DocumentKey]segment.Document) {
 	m.s.Helper()
 	got := map[code.DocumentKey]bool{}
@@ -353,7 +353,7 @@ func (s *site) sameDocument(f *segment.File, d segment.DocID, k code.DocumentKey
 	}
 }
 
-// start runs a compactor; stop ends it and waits for it.
+// start runs a compactor; stop ends it and waits.
 func (s *site) start(o Options) (stop func()) {
 	ctx, cancel := context.WithCancel(s.ctx)
 	if o.Log == nil {
@@ -380,7 +380,7 @@ func (s *site) start(o Options) (stop func()) {
 	return stop
 }
 
-// runUntil follows the log until the partition fulfils the condition.
+// runUntil follows the log until the condition holds.
 func (m *mirror) runUntil(what string, ok func() bool) {
 	m.s.Helper()
 	for !ok() {
@@ -400,9 +400,9 @@ func (m *mirror) runUntilMerged(pushes int) {
 	})
 }
 
-// untilQuiet follows the log until nothing is left to merge in a quiet partition.
-// How many segments that are depends on how many the merges by number found
-// waiting: each is more than twice as large as all smaller ones together.
+// untilQuiet follows the log until nothing is left to merge in a quiet partition. The
+// number of remaining segments depends on how many segments the merges by number found:
+// each is more than twice as large as all smaller ones together.
 func (m *mirror) untilQuiet() {
 	m.s.Helper()
 	policy := Policy{}
@@ -469,7 +469,7 @@ func TestDropsTheDeadAndRepeated(t *testing.T) {
 	}
 }
 
-// repeatedDocument returns d for two pushes and another document otherwise.
+// repeatedDocument returns d for two pushes, and another document otherwise.
 func (s *site) repeatedDocument(d segment.Document, i int) segment.Document {
 	if i == 2 || i == 5 {
 		return d
@@ -522,8 +522,8 @@ func TestRewritesWhatHasDied(t *testing.T) {
 	}
 }
 
-// TestRefusal revives a document after the compactor has looked: the merge is
-// refused, and repeated with all documents.
+// TestRefusal revives a document after the compactor got its View: the merge is refused,
+// and repeated with all documents.
 func TestRefusal(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 5)
@@ -544,8 +544,8 @@ func TestRefusal(t *testing.T) {
 	}
 }
 
-// TestRestart stops compactors at any moment, deletes the inputs of merges as
-// the projections do, and goes on.
+// TestRestart stops compactors at random moments, deletes the inputs of merges as the
+// projections do, and restarts.
 func TestRestart(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 6)
@@ -578,8 +578,8 @@ type slowLog struct {
 	began, release chan struct{}
 }
 
-// Append fails if ctx ends before it was released; the record is added all the
-// same, as one that was on its way to the disk.
+// Append fails if ctx ends before the release; the record is still added, as if it had
+// already been on its way to the disk.
 func (l *slowLog) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
 	l.began <- struct{}{}
 	select {
@@ -590,8 +590,8 @@ func (l *slowLog) Append(ctx context.Context, topic event.Topic, partition int32
 	return positions, errors.Join(err, ctx.Err())
 }
 
-// TestStopWaitsForAppend stops a compactor while a merge is on its way into the
-// log: Run returns once it is there.
+// TestStopWaitsForAppend stops a compactor while it appends a merge: Run returns after
+// the record is appended.
 func TestStopWaitsForAppend(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 10)
@@ -631,8 +631,7 @@ func (s *site) deleteAllBut(keep []segment.ID) {
 	}
 }
 
-// TestLostInput leaves out a segment that the store does not have, and one that
-// is damaged.
+// TestLostInput excludes a segment that the store does not have, and one that is damaged.
 func TestLostInput(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 7)
@@ -661,7 +660,8 @@ func TestLostInput(t *testing.T) {
 	}
 }
 
-// TestFull merges what fits: the choice goes by text, and symbols take room too.
+// TestFull merges the inputs that fit: the choice is based on text, but symbols take
+// space too.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 10)
@@ -686,7 +686,7 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// flaky fails most calls, in turn: before it does anything, or after.
+// flaky fails most calls, alternately before or after they take effect.
 type flaky struct {
 	*embeddedlog.Log
 	*segmentstore.Directory
@@ -695,7 +695,7 @@ type flaky struct {
 
 var errFlaky = errors.New("does not answer")
 
-// Append fails before the record was added, then after, then not.
+// Append fails before the record is added, then after it, then succeeds.
 func (f *flaky) Append(ctx context.Context, topic event.Topic, partition int32, records ...event.Record) ([]event.Position, error) {
 	turn := f.appends.Add(1) % 3
 	if turn == 1 {
@@ -732,7 +732,7 @@ func TestFailuresPass(t *testing.T) {
 	}
 }
 
-// TestTwoProcesses shares the partitions between two compactors.
+// TestTwoProcesses distributes the partitions between two compactors.
 func TestTwoProcesses(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 9)

@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/clock"
 )
 
-// failure is an error after which the round is tried again.
+// failure is an error after which the round is retried.
 type failure struct {
 	reason string // a label value
 	err    error
@@ -19,7 +19,7 @@ type failure struct {
 func (f *failure) Error() string { return f.err.Error() }
 func (f *failure) Unwrap() error { return f.err }
 
-// wrapFailure wraps err, if it is one, with what was being done.
+// wrapFailure wraps a non-nil err with the operation that failed.
 func wrapFailure(reason, what string, err error) error {
 	if err == nil {
 		return nil
@@ -27,7 +27,7 @@ func wrapFailure(reason, what string, err error) error {
 	return &failure{reason, fmt.Errorf("%s: %w", what, err)}
 }
 
-// inputError says that an input of a merge cannot be read.
+// inputError means that an input of a merge cannot be read.
 type inputError struct {
 	input *entry
 	err   error
@@ -36,12 +36,12 @@ type inputError struct {
 func (e *inputError) Error() string { return fmt.Sprintf("segment %s: %v", e.input.id, e.err) }
 func (e *inputError) Unwrap() error { return e.err }
 
-// fullError says that an input does not fit in with those before it.
+// fullError means that an input does not fit into one output with those before it.
 type fullError struct{ index int }
 
 func (e *fullError) Error() string { return fmt.Sprintf("input %d does not fit", e.index) }
 
-// asReason returns the label value of an error of a round.
+// asReason returns the metric label for an error of a round.
 func asReason(err error) string {
 	if f := new(failure); errors.As(err, &f) {
 		return f.reason
@@ -49,8 +49,8 @@ func asReason(err error) string {
 	return failureStore
 }
 
-// backoff makes waits that grow exponentially, with full jitter (Brooker,
-// "Exponential Backoff And Jitter", 2015).
+// backoff implements exponential waits with full jitter (Brooker, "Exponential Backoff
+// And Jitter", 2015).
 type backoff struct{ limit time.Duration }
 
 func (b *backoff) waitNext(ctx context.Context) {

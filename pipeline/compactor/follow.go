@@ -15,20 +15,18 @@ import (
 )
 
 const (
-	// maxFaults bounds how often an input is tried that cannot be read.
+	// maxFaults bounds the attempts to read an unreadable input.
 	maxFaults = 3
-	// viewTimeoutAfterMiss bounds the wait for a View after the previous wait timed
-	// out: merges must keep up with the log even if the projections do not.
+	// viewTimeoutAfterMiss bounds the wait for a View after the previous wait timed out,
+	// because merges must keep up with the log even if the projections do not.
 	viewTimeoutAfterMiss = 10 * time.Millisecond
-	// eraseRetry is the pause before the next request for a View that an erasure
-	// needs.
+	// eraseRetry is the pause before another request for a View that an erasure needs.
 	eraseRetry = time.Second
-	// appendTimeout bounds an append, which goes on when the partition is taken
-	// away.
+	// appendTimeout bounds an append, which continues when the partition is revoked.
 	appendTimeout = 10 * time.Second
 )
 
-// follower is a partition held.
+// follower follows one assigned partition.
 type follower struct {
 	c          *Compactor
 	assignment eventlog.Assignment
@@ -40,21 +38,21 @@ type follower struct {
 	reader eventlog.Reader
 	// appendedNext is the offset after the last record appended.
 	appendedNext event.Offset
-	// pendingMerge was made and is still to be appended.
+	// pendingMerge is a completed merge that has not been appended.
 	pendingMerge *pendingMerge
-	// nextLookAt is when the follower looks for dead text next.
+	// nextLookAt is when the follower next checks for dead text.
 	nextLookAt   time.Time
 	viewTimedOut bool
-	// erasing says that an erasure was requested and no View has shown yet what is
-	// dead.
+	// erasing is set after an erasure was requested, until a View shows which documents
+	// are dead.
 	erasing bool
-	// committed is the offset committed last, nextCommitAt when to commit again.
+	// committed is the last committed offset; nextCommitAt is when to commit next.
 	committed    event.Offset
 	nextCommitAt time.Time
 	// saved is the position of the last snapshot.
 	saved event.Offset
-	// quietAt is when merges begin that only a quiet partition gets; zero when
-	// there are none to be made before the next revision.
+	// quietAt is when the merges of a quiet partition begin; zero if there are none to
+	// make before the next revision.
 	quietAt time.Time
 }
 
@@ -64,17 +62,17 @@ type pendingMerge struct {
 	start  time.Time
 }
 
-// followPartition is the handle of the group: it merges segments of one partition until
-// ctx ends.
+// followPartition merges segments of one partition until ctx ends. The group calls it for
+// each assignment.
 func (c *Compactor) followPartition(ctx context.Context, a eventlog.Assignment) error {
 	f := &follower{
 		c: c, assignment: a, partition: a.Partition(), log: c.o.Logger.With("partition", a.Partition()),
 		state: newState(a.Partition(), c.o.Liveness != nil), tierGauges: tierGauges{metrics: c.metrics},
-		quietAt: time.Now().Add(c.o.Quiet), // the previous holder may not have merged it
+		quietAt: time.Now().Add(c.o.Quiet), // the previous holder may not have made these merges
 	}
 	defer f.close()
 	if err := f.resumeSnapshot(ctx); err != nil {
-		return nil // the partition was taken away
+		return nil // the partition was revoked
 	}
 	var pause backoff
 	for {
@@ -103,12 +101,12 @@ func (f *follower) close() {
 
 func (f *follower) closeReader() {
 	if f.reader != nil {
-		_ = f.reader.Close() // it only read
+		_ = f.reader.Close() // it only reads, so a failure loses nothing
 		f.reader = nil
 	}
 }
 
-// runRound catches up and does one thing: append a merge, make one, or wait for the
+// runRound catches up and does one thing: it appends a merge, makes one, or waits for the
 // next record.
 func (f *follower) runRound(ctx context.Context) error {
 	if err := f.catchUp(ctx); err != nil {
@@ -147,7 +145,7 @@ func (f *follower) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// read takes one record over and reports whether it may have changed the
+// read applies one record to the state and reports whether it may have changed the
 // segments.
 func (f *follower) read(ctx context.Context) (changed bool, err error) {
 	if f.reader == nil {
@@ -170,15 +168,15 @@ func (f *follower) read(ctx context.Context) (changed bool, err error) {
 	return changed, nil
 }
 
-// requestsErasure reports whether a record requests that text leaves the disk at once. A
-// removal always counts, because the request is in its value.
+// requestsErasure reports whether a record requests that text leaves the disk
+// immediately. A removal always counts, because the request is in its value.
 func requestsErasure(rec event.Record) bool {
 	t := event.TypeOf(rec)
 	return t == event.TypeRepositoryRemoved || t == event.TypeErasureRequested
 }
 
-// awaitChange reads until a record says something of segments, or until it is time to
-// look for dead text, or until nothing has come for long enough.
+// awaitChange reads until a record concerns segments, until it is time to check for dead
+// text, or until the partition is quiet.
 func (f *follower) awaitChange(ctx context.Context) error {
 	at := f.nextLookAt
 	if !f.quietAt.IsZero() && f.quietAt.Before(at) {
@@ -189,7 +187,7 @@ func (f *follower) awaitChange(ctx context.Context) error {
 	for {
 		changed, err := f.read(untilLook)
 		if untilLook.Err() != nil {
-			return nil // the caller looks at ctx
+			return nil // the caller checks ctx
 		}
 		if changed || err != nil {
 			return wrapFailure(failureLog, "read the log", err)
@@ -197,9 +195,9 @@ func (f *follower) awaitChange(ctx context.Context) error {
 	}
 }
 
-// commitPosition commits the position, which tools show as that of the group, and saves
-// the state for the next start. It does so at most once per Options.Interval, because a
-// commit costs the embedded log a disk sync.
+// commitPosition commits the position, which tools show as the position of the group, and
+// saves the state for the next start. It does so at most once per Options.Interval,
+// because a commit costs the embedded log a disk sync.
 func (f *follower) commitPosition(ctx context.Context) {
 	if f.state.next == f.committed || time.Now().Before(f.nextCommitAt) {
 		return
@@ -213,7 +211,7 @@ func (f *follower) commitPosition(ctx context.Context) {
 	f.committed = f.state.next
 }
 
-// mergeIfDue merges if the policy finds a merge and reports whether it did anything.
+// mergeIfDue merges if the policy returns a plan, and reports whether it did anything.
 func (f *follower) mergeIfDue(ctx context.Context) (acted bool, err error) {
 	p := f.choosePlan(true)
 	due := !time.Now().Before(f.nextLookAt)
@@ -239,8 +237,8 @@ func (f *follower) mergeIfDue(ctx context.Context) (acted bool, err error) {
 	return true, f.mergeSegments(ctx, p, view)
 }
 
-// choosePlan applies the policy, for a quiet partition too if it is one. A purge needs
-// a View.
+// choosePlan applies the policy, including quiet merges if the partition is quiet. A
+// purge needs a View.
 func (f *follower) choosePlan(purge bool) plan {
 	if purge {
 		if p := f.choosePurge(); len(p.inputs) > 0 {
@@ -261,7 +259,7 @@ func (f *follower) choosePlan(purge bool) plan {
 	return p
 }
 
-// acquireView returns a View that has applied all that was read; nil if there is none
+// acquireView returns a View that has applied all records read, or nil if there is none
 // in time.
 func (f *follower) acquireView(ctx context.Context) View {
 	if f.c.o.Liveness == nil {
@@ -304,7 +302,7 @@ func (f *follower) mergeSegments(ctx context.Context, p plan, view View) error {
 		return f.mergeFailed(ctx, p, err)
 	}
 	if p.reason == reasonDead && out.dropped == 0 {
-		p.inputs[0].keepAll = true // nothing is gained
+		p.inputs[0].keepAll = true // a rewrite would gain nothing
 		return nil
 	}
 	if p.reason == reasonPurge && out.dropped == 0 && !slices.ContainsFunc(p.inputs, func(e *entry) bool { return e.keepAll }) {
@@ -317,7 +315,8 @@ func (f *follower) mergeSegments(ctx context.Context, p plan, view View) error {
 	return nil
 }
 
-// mergeFailed leaves out an input that is in the way; other errors are returned.
+// mergeFailed excludes an input that caused the failure of a merge; it returns other
+// errors.
 func (f *follower) mergeFailed(ctx context.Context, p plan, err error) error {
 	if full := new(fullError); errors.As(err, &full) {
 		p.inputs[full.index].mergeAlone = true
@@ -328,10 +327,10 @@ func (f *follower) mergeFailed(ctx context.Context, p plan, err error) error {
 		return err
 	}
 	if errors.Is(err, code.ErrNotFound) {
-		bad.input.suspect = true // another process may have merged it: read on
+		bad.input.suspect = true // another process may have merged it: read the log first
 		return nil
 	}
-	// A damaged object makes room for an intact copy.
+	// Quarantine a damaged object, to make room for an intact copy.
 	if _, failed := f.c.merger.objects.Quarantine(ctx, segmentstore.SegmentName(bad.input.id)); failed != nil {
 		err = errors.Join(err, failed)
 	}
@@ -341,10 +340,10 @@ func (f *follower) mergeFailed(ctx context.Context, p plan, err error) error {
 	return wrapFailure(failureInput, "read segment to merge", err)
 }
 
-// append appends the pending merge. If it fails, the next round tries again,
-// unless the log then says that it was appended after all. The end of ctx does
-// not cut it off: a record that arrived after the partition was given away would
-// be above the high-water mark that its next holder plans by.
+// append appends the pending merge. If it fails, the next round retries, unless the log
+// then shows that the record was appended after all. The end of ctx does not interrupt
+// it: otherwise a record that arrives after the partition was reassigned could be above
+// the high-water mark that the next holder plans by.
 func (f *follower) append(ctx context.Context) error {
 	m := f.pendingMerge
 	if !f.state.holdsAll(m.inputs) {
@@ -365,7 +364,7 @@ func (f *follower) append(ctx context.Context) error {
 	f.appendedNext = positions[len(positions)-1].Offset + 1
 	f.pendingMerge = nil
 	if m.dropped > 0 {
-		f.nextLookAt = time.Time{} // was it refused?
+		f.nextLookAt = time.Time{} // check whether it was refused
 	}
 	f.reportMerge(m)
 	return nil

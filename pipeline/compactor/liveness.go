@@ -8,41 +8,40 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Liveness is what a projection in this process knows.
+// Liveness is the information from a projection in this process.
 type Liveness interface {
-	// At returns what is known once every record of the partition below next is
-	// applied, later ones perhaps too. It waits for that until ctx ends.
+	// At returns a View that has applied every record of the partition below next, and
+	// possibly later ones. It waits for the projection until ctx ends.
 	At(ctx context.Context, partition int32, next event.Offset) (View, error)
 }
 
-// View is one moment of a projection. It never changes; the Compactor releases
-// it, and keeps it no longer than a merge takes.
+// View is a snapshot of a projection. It never changes. The Compactor releases it, and
+// keeps it only while a merge runs.
 type View interface {
-	// Segments returns the segments of a partition that the projection has, in any
-	// order.
+	// Segments returns the segments of a partition that the projection has, in any order.
 	Segments(partition int32) []SegmentInfo
-	// Liveness returns which documents of a segment must outlive it: bit d of
-	// live is set if document d must. code.ErrNotFound if the projection does not
-	// have the segment.
+	// Liveness reports which documents of a segment must be kept: bit d of live is set if
+	// document d must. It fails with code.ErrNotFound if the projection does not have the
+	// segment.
 	Liveness(id segment.ID) (live []uint64, documents int, err error)
 	Release()
 }
 
-// SegmentInfo says how much of a segment is alive.
+// SegmentInfo describes how much of a segment is alive.
 type SegmentInfo struct {
 	ID segment.ID
-	// LiveBytes is the size of the text of the documents that must outlive the
-	// segment.
+	// LiveBytes is the size of the text of the documents that must be kept.
 	LiveBytes int64
-	// DeadDocuments counts the documents that need not.
+	// DeadDocuments counts the other documents.
 	DeadDocuments int
-	// RemovedAt is the time of the oldest removal of a repository or branch that left
-	// text among them; zero if there is none.
+	// RemovedAt is the time of the oldest removal of a repository or branch with text in
+	// dead documents; zero if there is none.
 	RemovedAt time.Time
-	// Erase says that such text is to leave the disk now, whatever Options.PurgeAfter says.
+	// Erase reports that such text must leave the disk now, regardless of
+	// Options.PurgeAfter.
 	Erase bool
-	// Absent says that the segment store lost the segment, and that the projection
-	// has nothing of it. Replaced says that no document is missing, because its
+	// Absent reports that the segment store lost the segment, and that the projection has
+	// no data of it. Replaced reports that no document is missing, because the segment's
 	// refs were indexed again.
 	Absent, Replaced bool
 }

@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// symbolCacheBytes keeps the frames of the symbol text at hand, which the
+	// symbolCacheBytes is the size of the cache for frames of the symbol text, which the
 	// documents of an input share.
 	symbolCacheBytes = 8 << 20
-	// keepBuilderBytes is the text above which a builder's memory is given back.
+	// keepBuilderBytes is the text size above which a builder's memory is released.
 	keepBuilderBytes = 16 << 20
 )
 
@@ -31,7 +31,7 @@ type merger struct {
 	tempDir string
 	maxText int64
 	slots   *segment.Slots
-	// slot holds a value while a merge is made.
+	// slot is a semaphore that is held during a merge.
 	slot    chan struct{}
 	builder *segment.Builder
 }
@@ -40,16 +40,16 @@ func newMerger(o Options) *merger {
 	return &merger{objects: o.Objects, tempDir: o.TempDir, maxText: o.Policy.MaxTextBytes, slots: o.Slots, slot: make(chan struct{}, 1)}
 }
 
-// mergeResult is a merge that was made and not yet appended.
+// mergeResult is a completed merge that has not been appended.
 type mergeResult struct {
 	inputs []*entry
-	// output is nil if everything was dead.
+	// output is nil if all documents were dead.
 	output  *event.SegmentRef
 	dropped int
 }
 
-// mergeSegments makes one segment of inputs and puts it into the segment store. It takes
-// the first of them only, if not all fit. It fails with an inputError if one of
+// mergeSegments merges inputs into one segment and puts it into the segment store. If not
+// all inputs fit, it merges only the first ones. It fails with an inputError if one of
 // them cannot be read, and with a fullError if the first two do not fit.
 func (m *merger) mergeSegments(ctx context.Context, partition int32, inputs []*entry, view View) (*mergeResult, error) {
 	select {
@@ -64,7 +64,7 @@ func (m *merger) mergeSegments(ctx context.Context, partition int32, inputs []*e
 		}
 		defer m.slots.Release()
 	}
-	if err := os.MkdirAll(m.tempDir, 0o700); err != nil { // it may be emptied at any time
+	if err := os.MkdirAll(m.tempDir, 0o700); err != nil { // it may be deleted at any time
 		return nil, wrapFailure(failureStore, "make room for a merge", err)
 	}
 	dir, err := os.MkdirTemp(m.tempDir, tempPattern)
@@ -83,11 +83,11 @@ func (m *merger) mergeSegments(ctx context.Context, partition int32, inputs []*e
 	}
 }
 
-// build is one attempt at a merge.
+// build is the state of one attempt at a merge.
 type build struct {
 	*merger
 	dir     string
-	view    View // nil: nothing is dead
+	view    View // nil means that no document is dead
 	seen    map[code.DocumentKey]bool
 	dropped int
 }
@@ -112,8 +112,7 @@ func (b *build) run(ctx context.Context, partition int32, inputs []*entry) (*mer
 	return out, wrapFailure(failureStore, "write merged segment", err)
 }
 
-// reset empties the builder. What the last merge left of a large one is given
-// back first.
+// reset empties the builder. After a large merge, it first releases the memory.
 func (m *merger) reset(o segment.Options) {
 	if m.builder == nil || m.builder.TextBytes() > keepBuilderBytes {
 		m.builder = segment.NewBuilder(o)
@@ -122,9 +121,9 @@ func (m *merger) reset(o segment.Options) {
 	m.builder.Reset(o)
 }
 
-// outputSeed makes the IDs of outputs differ from those of the segments that workers
-// build, and from outputs of other inputs: a merged segment may be deleted at any
-// time, so its ID must not be used again.
+// outputSeed makes the IDs of outputs differ from those of segments that workers build,
+// and of outputs with other inputs. A merged segment may be deleted at any time, so its
+// ID must not be used again.
 func outputSeed(partition int32, inputs []*entry) []byte {
 	s := fmt.Appendf(nil, "merge/%d", partition)
 	for _, e := range inputs {
@@ -133,7 +132,7 @@ func outputSeed(partition int32, inputs []*entry) []byte {
 	return s
 }
 
-// sealOutput writes the output and puts it into the segment store.
+// sealOutput seals the output and puts it into the segment store.
 func (b *build) sealOutput(ctx context.Context) (*event.SegmentRef, error) {
 	path := filepath.Join(b.dir, "output")
 	meta, err := b.builder.Finish(path)
@@ -151,7 +150,7 @@ func (b *build) sealOutput(ctx context.Context) (*event.SegmentRef, error) {
 	}, nil
 }
 
-// addSegment adds what must stay of one input.
+// addSegment adds the documents of one input that must be kept.
 func (b *build) addSegment(ctx context.Context, e *entry) error {
 	path := filepath.Join(b.dir, e.id.String())
 	err := b.objects.Fetch(ctx, segmentstore.SegmentName(e.id), path)
@@ -192,7 +191,7 @@ func (b *build) liveDocuments(e *entry, documents int) ([]uint64, error) {
 		return nil, &inputError{e, fmt.Errorf("%w: it has %d documents, the projection knows %d", segment.ErrCorrupt, documents, n)}
 	}
 	if live == nil {
-		live = []uint64{} // no document
+		live = []uint64{} // no document is live
 	}
 	return live, nil
 }
@@ -225,7 +224,8 @@ func (b *build) addDocuments(ctx context.Context, e *entry, r *segment.Reader, l
 	return nil
 }
 
-// wrapAddError returns an error of Builder.Add: ErrFull as it is, any other as an inputError.
+// wrapAddError wraps an error of Builder.Add as an inputError; it returns ErrFull
+// unchanged.
 func (b *build) wrapAddError(e *entry, err error) error {
 	if errors.Is(err, segment.ErrFull) {
 		return err
@@ -233,7 +233,7 @@ func (b *build) wrapAddError(e *entry, err error) error {
 	return &inputError{e, err}
 }
 
-// readDocument reads a document. Its text is valid until t reads on.
+// readDocument reads a document. Its text is valid until the next read from t.
 func readDocument(r *segment.Reader, t *segment.Text, d segment.DocID, key code.DocumentKey) (segment.Document, error) {
 	symbols, err := r.Symbols(d)
 	if err != nil {
@@ -243,9 +243,9 @@ func readDocument(r *segment.Reader, t *segment.Text, d segment.DocID, key code.
 	return segment.Document{Key: key, Flags: r.Flags(d), Text: text, Symbols: symbols}, err
 }
 
-// encodeRecord returns the event of a merge. Its ID is that of its inputs, whatever
-// their order, and of its output: a second merge of the same segments, after a
-// refusal, is another event.
+// encodeRecord returns the event of a merge. Its ID is derived from the inputs, in any
+// order, and the output, so that a second merge of the same segments, after a refusal, is
+// a different event.
 func (m *mergeResult) encodeRecord(partition int32, o *Options) (event.Record, error) {
 	ev := &event.SegmentsMerged{Partition: partition, Output: m.output, At: o.Now()}
 	ids := make([]segment.ID, len(m.inputs))
@@ -265,7 +265,7 @@ func (m *mergeResult) encodeRecord(partition int32, o *Options) (event.Record, e
 	return event.Encode(event.Envelope{ID: id, Source: "/pipeline/compactor", Time: ev.At}, ev)
 }
 
-// textBytes returns the text of the inputs and of the output.
+// textBytes returns the text sizes of the inputs and of the output.
 func (m *mergeResult) textBytes() (in, out int64) {
 	if m.output != nil {
 		out = m.output.TextBytes
@@ -273,7 +273,7 @@ func (m *mergeResult) textBytes() (in, out int64) {
 	return sumText(m.inputs), out
 }
 
-// sumText returns the text of segments.
+// sumText returns the total text size of segments.
 func sumText(segments []*entry) (bytes int64) {
 	for _, e := range segments {
 		bytes += e.ref.TextBytes

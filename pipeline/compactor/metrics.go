@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The reasons of failures, as label values.
+// Reasons of failures, as label values.
 const (
 	failureLog     = "log"     // the log did not answer
 	failureStore   = "store"   // the segment store or the disk did not answer
@@ -70,15 +70,15 @@ func newMetrics(reg prometheus.Registerer) *metrics {
 	return m
 }
 
-// tierGauges is the share of one partition in the gauges.
+// tierGauges tracks the contribution of one partition to the gauges.
 type tierGauges struct {
 	metrics *metrics
 	tiers   []int
 	lost    int
 }
 
-// updateGauges recounts the segments of the partition; none when the partition is
-// released.
+// updateGauges recounts the segments of the partition; it is called with none when the
+// partition is released.
 func (c *tierGauges) updateGauges(p Policy, segments []*entry) {
 	tiers, lost := make([]int, p.Tiers()+1), 0
 	for _, e := range segments {

@@ -14,20 +14,20 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// DefaultGroup is the consumer group that shares the partitions out.
+// DefaultGroup is the consumer group that distributes the partitions.
 const DefaultGroup = "quarry-compactor"
 
 // Defaults of Options.
 const (
-	// DefaultInterval is how often a partition is looked at for dead text.
+	// DefaultInterval is the interval at which a partition is checked for dead text.
 	DefaultInterval = 30 * time.Second
-	// looksPerPurge is how often a partition is looked at for dead text in the time of
-	// Options.PurgeAfter, at least.
+	// looksPerPurge is the minimum number of checks for dead text within
+	// Options.PurgeAfter.
 	looksPerPurge = 8
-	// DefaultPatience bounds the wait for a View that is as new as the log.
+	// DefaultPatience bounds the wait for a View that is up to date with the log.
 	DefaultPatience = 2 * time.Second
-	// DefaultMergeTimeout bounds one merge. The largest takes a few seconds
-	// on a local disk; an object store far away may take minutes.
+	// DefaultMergeTimeout bounds one merge. The largest takes a few seconds on a local
+	// disk; a remote object store may take minutes.
 	DefaultMergeTimeout = 15 * time.Minute
 	// minBackoff and maxBackoff bound the waits after failures.
 	minBackoff = 100 * time.Millisecond
@@ -44,47 +44,48 @@ type Log interface {
 
 var _ Log = eventlog.Log(nil)
 
-// Options configure a Compactor. Log, Objects and TempDir are required.
+// Options configures a Compactor. Log, Objects and TempDir are required.
 type Options struct {
 	Log Log
-	// Objects holds the segments.
+	// Objects is the segment store.
 	Objects segmentstore.Store
-	// Liveness says what is dead. Nil: nothing is, and merges drop only documents
-	// that several inputs hold.
+	// Liveness reports dead documents. If nil, no document is known to be dead, and
+	// merges drop only documents that several inputs contain.
 	Liveness Liveness
-	// TempDir is a directory that no other process uses; it is made if it is not
-	// there. On the file system of the segment store, inputs and outputs are moved
-	// and linked instead of copied. It takes at most twice Policy.MaxTextBytes, and
-	// a snapshot of each partition, some 200 bytes for each segment.
+	// TempDir is a directory that no other process uses; it is created if it does not
+	// exist. If it is on the file system of the segment store, inputs and outputs are
+	// moved and linked instead of copied. It takes at most twice Policy.MaxTextBytes,
+	// plus a snapshot of each partition, some 200 bytes for each segment.
 	TempDir string
 	// Group is the consumer group. Default: DefaultGroup.
 	Group string
-	// Topic is what to follow. Default: event.TopicEvents.
+	// Topic is the topic to follow. Default: event.TopicEvents.
 	Topic event.Topic
 	// Policy bounds the merges.
 	Policy Policy
-	// Slots bounds the large segments built at once, in the whole process: a merge of
-	// segment.SmallBytes or more waits for one. Default: one slot.
+	// Slots bounds the large segments built at the same time in the whole process: a
+	// merge of segment.SmallBytes or more waits for one. Default: one slot.
 	Slots *segment.Slots
-	// Interval is how often a partition is looked at for dead text, and how often
-	// its position is committed for display. Merges by number follow each record
-	// at once. Default: DefaultInterval.
+	// Interval is the interval at which a partition is checked for dead text, and at
+	// which its position is committed for display. Merges by number run immediately after
+	// a record. Default: DefaultInterval.
 	Interval time.Duration
-	// Patience bounds the wait for a View. If there is none by then, the merge
-	// drops nothing. Default: DefaultPatience.
+	// Patience bounds the wait for a View. If there is none in time, the merge drops
+	// nothing. Default: DefaultPatience.
 	Patience time.Duration
-	// Quiet is how long no revision may have come before segments are merged that
-	// are too few for a merge by number. Default: DefaultQuiet.
+	// Quiet is how long a partition must have no new revision before segments are merged
+	// that are too few for a merge by number. Default: DefaultQuiet.
 	Quiet time.Duration
-	// PurgeAfter is how old the removal of a repository or branch may be until its text
-	// is out of every segment. A segment is rewritten after half of it, which leaves the
-	// rest for what follows. 0: such text stays until a merge by number drops it.
+	// PurgeAfter bounds the time from the removal of a repository or branch until its
+	// text is out of every segment. A segment is rewritten after half of it, which leaves
+	// the other half for the following steps. 0 means no bound: such text stays until a
+	// merge by number drops it.
 	PurgeAfter time.Duration
 	// MergeTimeout bounds one merge. Default: DefaultMergeTimeout.
 	MergeTimeout time.Duration
 	// Logger defaults to none.
 	Logger *slog.Logger
-	// Registerer takes the metrics. Default: none.
+	// Registerer registers the metrics. Default: none.
 	Registerer prometheus.Registerer
 	// Now is the clock of the events. Default: time.Now.
 	Now func() time.Time
@@ -124,7 +125,7 @@ func (o *Options) ensureDefaults() {
 	}
 }
 
-// Validate reports what is missing.
+// Validate returns an error if a required option is missing.
 func (o Options) Validate() error {
 	if o.Log == nil || o.Objects == nil || o.TempDir == "" {
 		return errors.New("compactor: want a log, a segment store and a temporary directory")

@@ -9,31 +9,29 @@ import (
 
 // Constants of the policy; docs/adr/0007 gives the reasons.
 const (
-	// FanIn is how many segments of a tier are merged at least, and the factor
-	// between the bounds of tiers. It must be one number: FanIn segments of a tier
+	// FanIn is the minimum number of segments of a tier in a merge, and the factor
+	// between the bounds of tiers. It must be the same number: FanIn segments of a tier
 	// then make one of a higher tier.
 	FanIn = 8
-	// MaxInputs bounds the inputs of one merge: many more than FanIn, so that a
+	// MaxInputs bounds the inputs of one merge. It is much larger than FanIn, so that a
 	// backlog shrinks faster than it grows.
 	MaxInputs = 64
 	// tierBytes is the upper bound of the lowest tier.
 	tierBytes = FanIn * documentBytes
-	// documentBytes is the size that a document counts in addition to its text:
-	// keys, columns and postings. Without it, tiny segments would never leave the
-	// lowest tier.
+	// documentBytes is the size counted for a document in addition to its text: keys,
+	// columns and postings. Without it, tiny segments would never leave the lowest tier.
 	documentBytes = 512
-	// rewriteShare is the part of MaxTextBytes below which a segment is not
-	// rewritten because it has died: a merge by number will take it.
+	// rewriteShare is the fraction of MaxTextBytes below which a segment is not rewritten
+	// because of dead documents: a merge by number will include it.
 	rewriteShare = 64
 )
 
-// Policy says which segments to merge. The zero value works. It is a pure
-// function of the segments.
+// Policy chooses the segments to merge. The zero value is usable. It is a pure function
+// of the segments.
 //
-// Segments are put into tiers by size: below 4 KiB, 32 KiB, 256 KiB, and so on up
-// to half of MaxTextBytes; larger ones are sealed and only rewritten when more
-// than half of their text is dead. A tier with FanIn segments is merged, oldest
-// first.
+// Segments are put into tiers by size: below 4 KiB, 32 KiB, 256 KiB, and so on up to half
+// of MaxTextBytes. Larger segments are sealed, and only rewritten when more than half of
+// their text is dead. A tier with FanIn segments is merged, oldest first.
 type Policy struct {
 	// MaxTextBytes bounds the text of a merged segment. Default:
 	// segment.DefaultMaxTextBytes.
@@ -46,36 +44,37 @@ func (p *Policy) ensureDefaults() {
 	}
 }
 
-// entry is a segment that lives, by the log.
+// entry is a segment that is live according to the log.
 type entry struct {
 	id  segment.ID
 	ref event.SegmentRef
-	// liveBytes is the size of the live text, -1 if it is not known.
+	// liveBytes is the size of the live text; -1 if it is unknown.
 	liveBytes int64
-	// keepAll: no document of it may be dropped, since a merge that did was refused.
+	// keepAll means that no document may be dropped, because a merge that dropped some
+	// was refused.
 	keepAll bool
-	// mergeAlone: no other segment fits into one output with it.
+	// mergeAlone means that no other segment fits into one output with it.
 	mergeAlone bool
-	// suspect: the segment store did not have it. If a merge has taken it, reading
-	// the log shows that; otherwise it is lost.
+	// suspect means that the segment was missing in the segment store. If a merge has
+	// consumed it, the log shows that; otherwise it is lost.
 	suspect bool
-	// lost: it cannot be read, and is left alone until the process starts again.
+	// lost means that it cannot be read; it is ignored until the process restarts.
 	lost bool
-	// faults counts failures to read it.
+	// faults counts failed attempts to read it.
 	faults int
-	// deadDocuments counts its dead documents, removedAt is when the oldest removal left some of
-	// them; by the last View.
+	// deadDocuments counts its dead documents; removedAt is the time of the oldest
+	// removal that left some of them. Both are from the last View.
 	deadDocuments int
 	removedAt     time.Time
-	// eraseNow: such text is to be removed from the disk now.
+	// eraseNow means that such text must be removed from the disk now.
 	eraseNow bool
-	// rewriteDroppedNone: a rewrite for its dead documents dropped none.
+	// rewriteDroppedNone means that a rewrite because of dead documents dropped none.
 	rewriteDroppedNone bool
-	// absent and replaced are those of SegmentInfo, by the last View.
+	// absent and replaced are the fields of SegmentInfo, from the last View.
 	absent, replaced bool
 }
 
-// tierSize is what a segment counts in the choice of its tier.
+// tierSize returns the size that determines the tier of a segment.
 func (e *entry) tierSize() int64 {
 	return e.ref.TextBytes + documentBytes*int64(max(e.ref.Documents, 1))
 }
@@ -86,11 +85,11 @@ func (p Policy) Tiers() int {
 	return p.tierForSize(p.sealedBytes())
 }
 
-// sealedBytes is the size from which a segment is sealed. Two smaller ones
-// always fit into one.
+// sealedBytes returns the size from which a segment is sealed. Two smaller segments
+// always fit into one output.
 func (p Policy) sealedBytes() int64 { return p.MaxTextBytes / 2 }
 
-// tierForSize returns the number of the tier for a size, from 0; Tiers() for sealed.
+// tierForSize returns the tier for a size, from 0; Tiers() means sealed.
 func (p Policy) tierForSize(size int64) int {
 	n := 0
 	for bound := int64(tierBytes); bound < p.sealedBytes(); bound *= FanIn {
@@ -105,13 +104,13 @@ func (p Policy) tierForSize(size int64) int {
 	return n + 1
 }
 
-// plan is a merge to be made, in the order of the log.
+// plan is a merge to make; its inputs are in the order of the log.
 type plan struct {
 	inputs []*entry
 	reason string
 }
 
-// The reasons of a merge, as label values.
+// Reasons of a merge, as label values.
 const (
 	reasonNumber = "number"
 	reasonDead   = "dead"
@@ -120,8 +119,8 @@ const (
 	reasonLost   = "lost"
 )
 
-// choosePlan returns the next merge; no inputs if there is none to be made. Merges
-// by number come first: they are cheap, and they drop what is dead as well.
+// choosePlan returns the next merge; it has no inputs if there is nothing to merge.
+// Merges by number come first: they are cheap, and they also drop dead documents.
 func (p Policy) choosePlan(segments []*entry) plan {
 	if inputs := p.fullestTier(segments); len(inputs) > 0 {
 		return plan{inputs, reasonNumber}
@@ -132,8 +131,8 @@ func (p Policy) choosePlan(segments []*entry) plan {
 	return plan{}
 }
 
-// fullestTier returns the oldest segments of the tier that has most, if it has FanIn
-// of them; the lower tier of two equal ones.
+// fullestTier returns the oldest segments of the tier with the most segments, if it has
+// FanIn of them; of two equal tiers, the lower one.
 func (p Policy) fullestTier(segments []*entry) []*entry {
 	counts := make([]int, p.tierForSize(p.sealedBytes()))
 	for _, e := range segments {
@@ -153,11 +152,12 @@ func (p Policy) fullestTier(segments []*entry) []*entry {
 	return p.oldestOfTier(segments, most)
 }
 
-// isUnreadable reports whether a merge would find nothing in the segment store.
+// isUnreadable reports whether the segment store does not have the segment.
 func (e *entry) isUnreadable() bool { return e.lost || e.absent }
 
-// replacedSegments returns the oldest segments that the segment store lost and whose documents
-// other segments hold: a merge without an output takes them out of the log's list.
+// replacedSegments returns the oldest segments that the segment store lost and whose
+// documents are in other segments: a merge without an output removes them from the log's
+// list.
 func (p Policy) replacedSegments(segments []*entry) []*entry {
 	var inputs []*entry
 	for _, e := range segments {
@@ -168,8 +168,8 @@ func (p Policy) replacedSegments(segments []*entry) []*entry {
 	return inputs
 }
 
-// tierOf returns the tier of a segment; segments that are not to be merged by
-// number count as sealed.
+// tierOf returns the tier of a segment; segments that must not be merged by number count
+// as sealed.
 func (p Policy) tierOf(e *entry) int {
 	if e.mergeAlone || e.isUnreadable() {
 		return p.tierForSize(p.sealedBytes())
@@ -177,8 +177,8 @@ func (p Policy) tierOf(e *entry) int {
 	return p.tierForSize(e.tierSize())
 }
 
-// oldestOfTier returns the first segments of a tier that fit into one: at least two,
-// and more than half of MaxTextBytes if they are fewer than FanIn.
+// oldestOfTier returns the first segments of a tier that fit into one output: at least
+// two, and more than half of MaxTextBytes if they are fewer than FanIn.
 func (p Policy) oldestOfTier(segments []*entry, tier int) []*entry {
 	var inputs []*entry
 	text := int64(0)
@@ -195,8 +195,8 @@ func (p Policy) oldestOfTier(segments []*entry, tier int) []*entry {
 	return inputs
 }
 
-// mostDead returns the large segment with most dead text among those that have more
-// dead text than live.
+// mostDead returns the large segment with the most dead text among those with more dead
+// text than live text.
 func (p Policy) mostDead(segments []*entry) *entry {
 	var worst *entry
 	for _, e := range segments {

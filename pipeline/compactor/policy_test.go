@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestPolicy runs testdata/policy. Its lines are "name[*count] text [docs=n]
-// [live=text] [dead=n] [removed=second] [whole] [full] [lost] [stuck]", oldest
+// TestPolicy runs the scripts in testdata/policy. Their lines are "name[*count] text
+// [docs=n] [live=text] [dead=n] [removed=second] [whole] [full] [lost] [stuck]", oldest
 // first; purge is called at second 100.
 func TestPolicy(t *testing.T) {
 	datadriven.RunTest(t, "testdata/policy", func(t *testing.T, d *datadriven.TestData) string {
@@ -133,7 +133,7 @@ func parseBytes(t *testing.T, s string) int64 {
 	return n << unit
 }
 
-// world is a partition whose merges are made at once, without text: segments are
+// world is a partition whose merges take effect immediately, without text: segments are
 // lists of documents that die.
 type world struct {
 	t        *testing.T
@@ -142,7 +142,7 @@ type world struct {
 	segments []*entry
 	content  map[*entry][]*fakeDocument
 	alive    []*fakeDocument
-	// ingested and written are sizes as the policy counts them.
+	// ingested and written are sizes as counted by the policy.
 	ingested, written int64
 	merges            int
 }
@@ -172,7 +172,7 @@ func (w *world) push() {
 	w.ingested += w.add(documents).tierSize()
 }
 
-// killDocuments lets n of the living documents die.
+// killDocuments makes n of the live documents dead.
 func (w *world) killDocuments(n int) {
 	for range min(n, len(w.alive)) {
 		i := w.rng.IntN(len(w.alive))
@@ -205,7 +205,7 @@ func (w *world) mergeAll() {
 	}
 }
 
-// mergeQuiet does what a partition gets in which nothing happens for a while.
+// mergeQuiet makes the merges of a quiet partition.
 func (w *world) mergeQuiet() {
 	for {
 		w.mergeAll()
@@ -294,9 +294,9 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// checkRested checks the segments after a quiet period: of the segments that are
-// not sealed each is more than twice as large as all smaller ones together, unless
-// they do not fit into one.
+// checkRested checks the segments after a quiet period: each segment that is not sealed
+// is more than twice as large as all smaller ones together, unless they do not fit into
+// one output.
 func (w *world) checkRested() {
 	small, size := 0, int64(0)
 	for _, e := range w.segments {
@@ -314,22 +314,22 @@ func (w *world) checkRested() {
 	}
 }
 
-// TestPushesAreBounded makes ten thousand pushes of arbitrary shape into one
-// partition, merges after each, and checks the number of segments and the bytes
-// written against the bounds of docs/adr/0007: at most FanIn-1 segments in each
-// tier in addition to the sealed ones, and each document written once per tier.
-// Occasional quiet periods may add a write per doubling, and leave a few segments.
+// TestPushesAreBounded makes ten thousand pushes of arbitrary shape into one partition,
+// merges after each, and checks the number of segments and the bytes written against the
+// bounds of docs/adr/0007: at most FanIn-1 segments in each tier in addition to the
+// sealed ones, and each document written once per tier. Occasional quiet periods may add
+// one write per doubling, and leave a few segments.
 func TestPushesAreBounded(t *testing.T) {
 	shapes := []struct {
 		name string
-		// documents and bytes of the next push.
+		// push returns the documents and bytes of the next push.
 		push func(rng *rand.Rand) (documents int, bytes int64)
-		// edits: each document replaces a living one.
+		// edits means that each document replaces a live one.
 		edits bool
-		// rests is one in how many pushes that is followed by a rest; 0: none is.
+		// rests is the number of pushes per quiet period; 0 means no quiet periods.
 		rests int
-		// most bounds the amplification: what was seen, rounded up, and below the
-		// bound that the policy gives.
+		// most bounds the write amplification: the observed value, rounded up, which is
+		// below the bound of the policy.
 		most float64
 	}{
 		{"edits of one file", func(rng *rand.Rand) (int, int64) { return 1, 1<<10 + rng.Int64N(60<<10) }, true, 0, 5},
@@ -350,7 +350,7 @@ func TestPushesAreBounded(t *testing.T) {
 		t.Run(shape.name, func(t *testing.T) {
 			w := &world{t: t, rng: rand.New(rand.NewPCG(uint64(i), 11)), content: map[*entry][]*fakeDocument{}}
 			w.policy.ensureDefaults()
-			for range 3 { // what was imported before
+			for range 3 { // earlier imports
 				w.pushOf(2000, 40<<20)
 			}
 			imported, most := w.ingested, 0

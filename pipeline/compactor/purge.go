@@ -2,8 +2,8 @@ package compactor
 
 import "time"
 
-// purgeInputs returns segments to rewrite so that text of a removal before a time, or of an
-// erasure, leaves the disk: the oldest that fit into one.
+// purgeInputs returns segments to rewrite so that text of removals before a time, or of
+// erasures, leaves the disk: the oldest ones that fit into one output.
 func (p Policy) purgeInputs(segments []*entry, before time.Time) []*entry {
 	var inputs []*entry
 	text := int64(0)
@@ -20,14 +20,14 @@ func (p Policy) purgeInputs(segments []*entry, before time.Time) []*entry {
 	return inputs
 }
 
-// isDue reports whether a segment is to be rewritten for the text of a removal.
+// isDue reports whether a segment must be rewritten because of the text of a removal.
 func (e *entry) isDue(before time.Time) bool {
 	return e.deadDocuments > 0 && (e.eraseNow || !e.removedAt.IsZero() && !e.removedAt.After(before))
 }
 
-// choosePurge returns the merge that is due for dead text, if there is one.
+// choosePurge returns the merge that is due for dead text, if any.
 func (f *follower) choosePurge() plan {
-	var before time.Time // no removal is as old: only erasures are due
+	var before time.Time // zero time: no removal is that old, so only erasures are due
 	if f.c.o.PurgeAfter > 0 {
 		before = f.c.o.Now().Add(-f.c.o.PurgeAfter / 2)
 	}

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// DefaultQuiet is how long nothing must have been indexed in a partition before
-// what merges by number have left is merged as well: longer than the pause
-// between the pushes of a busy installation, short for people.
+// DefaultQuiet is how long a partition must be idle before the segments left over by
+// merges by number are merged too: longer than the pause between pushes in a busy
+// installation, but short for users.
 const DefaultQuiet = 5 * time.Second
 
-// quietInputs returns the segments to merge when nothing comes: as many as fit of the
-// smallest, of which none is more than twice as large as all the others together:
-// two halves of an import are not quite equal. So each is lifted into a segment of
-// at least 1.5 times its size, and a document is written once per such step at
-// most; and of what is left, each segment is more than twice as large as all
-// smaller ones together: mostly two or three are left.
+// quietInputs returns the segments to merge in a quiet partition: as many of the smallest
+// as fit into one output, none more than twice as large as all others together. (The
+// factor is two because two halves of an import are not quite equal.) So each merge lifts
+// a segment to at least 1.5 times its size, and a document is written at most once per
+// such step. Of the remaining segments, each is more than twice as large as all smaller
+// ones together; usually two or three remain.
 //
-// Rejected: a smaller FanIn. It would have the same effect on the number of
-// segments, and would make merges more expensive when there is least time for them.
+// Rejected: a smaller FanIn. It would have the same effect on the number of segments, but
+// would make merges more expensive when there is least time for them.
 func (p Policy) quietInputs(segments []*entry) []*entry {
 	var small []*entry
 	for _, e := range segments {
@@ -43,7 +43,7 @@ func (p Policy) quietInputs(segments []*entry) []*entry {
 		chosen[e] = true
 	}
 	var inputs []*entry
-	for _, e := range segments { // in the order of the log
+	for _, e := range segments { // in log order
 		if chosen[e] {
 			inputs = append(inputs, e)
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestLargeMergeWaitsForASlot merges while imports have all slots: a small merge goes
-// on, a large one waits until a slot is free, and gives it back.
+// TestLargeMergeWaitsForASlot merges while imports hold all slots: a small merge
+// continues, a large one waits until a slot is free, and releases it afterwards.
 func TestLargeMergeWaitsForASlot(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 14)

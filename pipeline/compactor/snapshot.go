@@ -14,16 +14,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// A snapshot is the state of a partition as of an offset, in a file of TempDir.
-// It saves reading the partition from its beginning: with it, a start costs what
-// came since, at most Options.Interval of records. It is a cache. Without it, or
-// with one that does not belong to the log, the log is read as a whole.
+// A snapshot is the state of a partition as of an offset, in a file in TempDir. It avoids
+// reading the partition from its beginning: a start then reads only later records, at
+// most Options.Interval of them. It is a cache. If it is missing, or does not belong to
+// the log, the whole log is read.
 type snapshot struct {
 	Version   int          `json:"version"`
 	Topic     event.Topic  `json:"topic"`
 	Partition int32        `json:"partition"`
 	Next      event.Offset `json:"next"`
-	// Last is the hash of the record before Next: in another log it is another.
+	// Last is the hash of the record before Next, which differs in another log.
 	Last     []byte             `json:"last"`
 	Segments []event.SegmentRef `json:"segments"`
 	// Merged are inputs of merges that no View has confirmed.
@@ -32,19 +32,19 @@ type snapshot struct {
 
 const (
 	snapshotVersion = 1
-	// maxSnapshotBytes bounds what is read of a file: some 200 bytes for each
+	// maxSnapshotBytes bounds the bytes read from a file: some 200 bytes for each
 	// segment.
 	maxSnapshotBytes = 64 << 20
 )
 
-// errForeign says that a snapshot belongs to another log.
+// errForeign means that a snapshot belongs to another log.
 var errForeign = errors.New("snapshot of another log")
 
 func snapshotPath(dir string, partition int32) string {
 	return filepath.Join(dir, fmt.Sprintf("state-%d.json", partition))
 }
 
-// recordHash distinguishes records of one offset in different logs.
+// recordHash distinguishes records with the same offset in different logs.
 func recordHash(rec *event.Record) []byte {
 	h := sha256.New()
 	h.Write(rec.Key)
@@ -53,7 +53,7 @@ func recordHash(rec *event.Record) []byte {
 	return h.Sum(nil)
 }
 
-// takeSnapshot returns the state as of the last record read; nil before the first.
+// takeSnapshot returns the state as of the last record read; nil if none was read.
 func (s *state) takeSnapshot(topic event.Topic) *snapshot {
 	if s.next == 0 || s.last.Position.Offset+1 != s.next {
 		return nil
@@ -68,7 +68,7 @@ func (s *state) takeSnapshot(topic event.Topic) *snapshot {
 	return out
 }
 
-// restoreSnapshot fills a new state.
+// restoreSnapshot restores a snapshot into a new state.
 func (s *state) restoreSnapshot(from *snapshot) {
 	s.next = from.Next
 	for _, ref := range from.Segments {
@@ -84,7 +84,7 @@ func (s *state) restoreSnapshot(from *snapshot) {
 	}
 }
 
-// write replaces the file at once; it need not survive a crash of the machine.
+// write atomically replaces the file; it need not survive a crash of the machine.
 func (s *snapshot) write(dir string) error {
 	b, err := json.Marshal(s)
 	if err != nil {
@@ -118,7 +118,7 @@ func readSnapshot(dir string, topic event.Topic, partition int32) (*snapshot, er
 	return s, nil
 }
 
-// resumeSnapshot starts from the snapshot of the partition, if there is one of this log.
+// resumeSnapshot restores the snapshot of the partition, if there is one for this log.
 func (f *follower) resumeSnapshot(ctx context.Context) error {
 	s, err := readSnapshot(f.c.o.TempDir, f.c.o.Topic, f.partition)
 	if err == nil {
@@ -135,7 +135,7 @@ func (f *follower) resumeSnapshot(ctx context.Context) error {
 	return nil
 }
 
-// checkSnapshot checks a snapshot against the log.
+// checkSnapshot verifies a snapshot against the log.
 func (f *follower) checkSnapshot(ctx context.Context, s *snapshot) error {
 	high, err := f.c.o.Log.HighWater(ctx, f.c.o.Topic)
 	if err != nil {
@@ -156,7 +156,7 @@ func (f *follower) checkSnapshot(ctx context.Context, s *snapshot) error {
 	return errForeign
 }
 
-// saveSnapshot writes a snapshot. A failure costs time at the next start, no more.
+// saveSnapshot writes a snapshot. A failure only makes the next start slower.
 func (f *follower) saveSnapshot() {
 	s := f.state.takeSnapshot(f.c.o.Topic)
 	if s == nil || s.Next == f.saved {

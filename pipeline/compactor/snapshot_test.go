@@ -13,8 +13,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// tailingLog notes the lowest offset from which partition 1 was read on, beyond
-// the one record that a snapshot is checked against.
+// tailingLog records the lowest offset from which partition 1 was read, except for the
+// one record that a snapshot is checked against.
 type tailingLog struct {
 	*embeddedlog.Log
 	mu struct {
@@ -42,8 +42,8 @@ func (l *tailingLog) lowestOffset() event.Offset {
 	return lowest
 }
 
-// TestStartReadsWhatCameSince starts a compactor again: it goes on where its
-// snapshot is, and merges what came before and after it.
+// TestStartReadsWhatCameSince restarts a compactor: it resumes at its snapshot, and
+// merges segments from before and after it.
 func TestStartReadsWhatCameSince(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 21)
@@ -70,8 +70,7 @@ func TestStartReadsWhatCameSince(t *testing.T) {
 	}
 }
 
-// TestSnapshotOfAnotherLog has one that does not belong to the log: it is not
-// used.
+// TestSnapshotOfAnotherLog provides a snapshot of another log: it is not used.
 func TestSnapshotOfAnotherLog(t *testing.T) {
 	t.Parallel()
 	foreign := t.TempDir()
@@ -111,8 +110,8 @@ func TestSnapshotOfAnotherLog(t *testing.T) {
 	}
 }
 
-// TestQuietPartition merges what is too little for a merge by number, once
-// nothing comes.
+// TestQuietPartition merges segments that are too few for a merge by number, once the
+// partition is quiet.
 func TestQuietPartition(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 24)
@@ -125,8 +124,8 @@ func TestQuietPartition(t *testing.T) {
 	m.verify(s.documents)
 }
 
-// TestQuietPartitionAfterStart leaves the same to a compactor that starts from a
-// snapshot: nothing comes that could remind it.
+// TestQuietPartitionAfterStart does the same with a compactor that starts from a
+// snapshot, with no new record to trigger the merge.
 func TestQuietPartitionAfterStart(t *testing.T) {
 	t.Parallel()
 	s := newSite(t, 25)

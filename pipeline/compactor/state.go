@@ -7,14 +7,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// state is which segments of a partition live, by the records read so far.
+// state tracks the live segments of a partition, according to the records read so far.
 type state struct {
 	partition int32
 	// next is the offset after the last record read.
 	next event.Offset
 	// last is the record before next, if one was read.
 	last event.Record
-	// segments are in the order in which the log brought them.
+	// segments are in log order.
 	segments []*entry
 	byID     map[segment.ID]*entry
 	// merged holds the inputs of merges that no View has confirmed yet. It is nil
@@ -30,15 +30,15 @@ func newState(partition int32, confirmed bool) *state {
 	return s
 }
 
-// concernsSegments reports from a record's headers whether it says anything of segments.
+// concernsSegments reports, from a record's headers, whether it concerns segments.
 func concernsSegments(rec event.Record) bool {
 	t := event.TypeOf(rec)
 	return t == event.TypeRevisionIndexed || t == event.TypeSegmentsMerged
 }
 
-// read takes the next record over and reports whether it may have changed the
-// segments. A record that cannot be decoded changes nothing: the projections put
-// it to the dead letters.
+// read applies the next record and reports whether it may have changed the segments. A
+// record that cannot be decoded changes nothing: the projections write it to the dead
+// letters.
 func (s *state) read(rec event.Record) bool {
 	s.next, s.last = rec.Position.Offset+1, rec
 	if !concernsSegments(rec) {
@@ -63,7 +63,7 @@ func (s *state) read(rec event.Record) bool {
 func (s *state) add(ref event.SegmentRef) *entry {
 	id, err := segment.ParseID(ref.ID)
 	if err != nil {
-		return nil // Decode has checked it
+		return nil // Decode has validated it
 	}
 	if e := s.byID[id]; e != nil {
 		return e
@@ -75,9 +75,9 @@ func (s *state) add(ref event.SegmentRef) *entry {
 	return e
 }
 
-// applyMerge applies a merge as the projections do: one whose inputs have gone is a
-// duplicate. If a View confirms merges, its output is still added, since the inputs
-// may have gone by an earlier View.
+// applyMerge applies a merge as the projections do: a merge whose inputs no longer exist
+// is a duplicate. If Views confirm merges, its output is still added, since an earlier
+// View may have removed the inputs.
 func (s *state) applyMerge(ev *event.SegmentsMerged) bool {
 	if ev.Partition != s.partition {
 		return false
@@ -109,10 +109,10 @@ func (s *state) removeSegments(gone map[segment.ID]bool) {
 	s.segments = slices.DeleteFunc(s.segments, func(e *entry) bool { return gone[e.id] })
 }
 
-// applyView brings the state in line with a View that has applied every record
-// read. A segment that the projection does not have was never taken in, or is the
-// output of a merge that was refused. An input that it has still is one of such a
-// merge: it comes back, to be merged whole.
+// applyView reconciles the state with a View that has applied every record read. A
+// segment that the projection does not have was never added, or is the output of a
+// refused merge. A merge input that the projection still has belongs to a refused merge:
+// it is restored, to be merged with all documents.
 func (s *state) applyView(infos []SegmentInfo) (refused int) {
 	live := make(map[segment.ID]*SegmentInfo, len(infos))
 	for i := range infos {
@@ -141,7 +141,7 @@ func (s *state) applyView(infos []SegmentInfo) (refused int) {
 	return refused
 }
 
-// applyInfo applies what a View says about a segment.
+// applyInfo applies the information of a View about a segment.
 func (e *entry) applyInfo(info *SegmentInfo) {
 	if e.deadDocuments != info.DeadDocuments {
 		e.rewriteDroppedNone = false
@@ -150,8 +150,8 @@ func (e *entry) applyInfo(info *SegmentInfo) {
 	e.absent, e.replaced = info.Absent, info.Replaced
 }
 
-// markLost marks the segments lost that the segment store did not have although
-// the log, read since, says that they live.
+// markLost marks as lost the segments that were missing in the segment store although the
+// log, read since then, shows that they are live.
 func (s *state) markLost() (lost []*entry) {
 	for _, e := range s.segments {
 		if e.suspect && !e.lost {
@@ -162,7 +162,7 @@ func (s *state) markLost() (lost []*entry) {
 	return lost
 }
 
-// holdsAll reports whether all the segments live.
+// holdsAll reports whether all the segments are live.
 func (s *state) holdsAll(inputs []*entry) bool {
 	for _, e := range inputs {
 		if s.byID[e.id] != e {

@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestState runs testdata/state. A segment is named by a letter; its ID is that
-// byte sixteen times.
+// TestState runs the scripts in testdata/state. A segment is named by a letter; its ID is
+// that byte sixteen times.
 //
 //	new [view]                      an empty state, corrected by views or not
 //	indexed a b                     a RevisionIndexed
