@@ -10,7 +10,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// The results of a look: label values and part of answers.
+// The results of a check: metric labels and parts of API responses.
 const (
 	ResultEqual    = "equal"
 	ResultWaiting  = "waiting"
@@ -20,19 +20,20 @@ const (
 	ResultFailed   = "failed"
 )
 
-// results are ordered: of several differences the last in this list counts.
+// results is ordered: if a repository has several differences, the last applicable result
+// counts.
 var results = []string{ResultEqual, ResultWaiting, ResultReported, ResultSuspect, ResultDrift, ResultFailed}
 
-// difference is a ref that is elsewhere than the log says.
+// difference is a ref whose commit differs from the one in the log.
 type difference struct {
 	ref           code.Ref
 	action        event.Action
 	before, after code.CommitID
 }
 
-// findDifferences compares the repository as it is with what is indexed, in the order
-// of the refs. A default branch that changed, nothing indexed yet, and more than
-// maxPushes refs are one difference of everyRef.
+// findDifferences compares the current repository with the indexed refs, in order of ref.
+// A changed default branch, a repository without indexed refs, and more than maxPushes
+// refs are each one difference of everyRef.
 func (k *repository) findDifferences(s mirror.State) []difference {
 	indexed := k.indexedRefs()
 	all := []difference{{ref: everyRef, action: event.ActionRefresh}}
@@ -60,18 +61,19 @@ func (k *repository) findDifferences(s mirror.State) []difference {
 	return out
 }
 
-// lookResult is the result of a look at a repository.
+// lookResult is the result of a check of a repository.
 type lookResult struct {
 	result string
-	// drift are the differences to append a Push for; fresh counts those that the
-	// log knew nothing of.
+	// drift contains the differences that need a Push; fresh counts those that are not
+	// yet known from the log.
 	drift     []difference
 	newDrifts int
 	suspects  map[code.Ref]suspect
 }
 
-// classifyDifferences decides what the differences mean. committed is the workers' committed
-// offset, next how far the log was read, both after the repository was listed.
+// classifyDifferences classifies the differences. committed is the workers' committed
+// offset; next is the offset up to which the log was read. Both were read after the
+// repository was listed.
 func (k *repository) classifyDifferences(found []difference, committed, next event.Offset, now time.Time, o *Options) lookResult {
 	v := lookResult{result: ResultEqual, suspects: map[code.Ref]suspect{}}
 	every := k.refs[everyRef]

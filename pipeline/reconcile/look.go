@@ -17,10 +17,10 @@ import (
 // source is the CloudEvents source of the pushes of this package.
 const source = "/quarry/reconcile"
 
-// errLost says that the partition was taken away during a look.
+// errLost means that the partition was revoked during a check.
 var errLost = errors.New("the partition was taken away")
 
-// lookAll looks at one repository after the other as they become due.
+// lookAll checks repositories one after another as they become due.
 func (r *Reconciler) lookAll(ctx context.Context) {
 	for {
 		k := r.next(ctx)
@@ -31,7 +31,7 @@ func (r *Reconciler) lookAll(ctx context.Context) {
 	}
 }
 
-// checkRepository looks at one repository and puts it into the schedule again.
+// checkRepository checks one repository and schedules its next check.
 func (r *Reconciler) checkRepository(ctx context.Context, k *repository) {
 	started := r.o.Now()
 	v, err := r.compareRemote(ctx, k)
@@ -49,7 +49,7 @@ func (r *Reconciler) checkRepository(ctx context.Context, k *repository) {
 	r.recordLook(k, v, err)
 }
 
-// compareRemote lists the refs of the repository and compares.
+// compareRemote lists the refs of the repository and compares them with the log.
 func (r *Reconciler) compareRemote(ctx context.Context, k *repository) (lookResult, error) {
 	r.mu.Lock()
 	is := k.Repository
@@ -70,11 +70,11 @@ func (r *Reconciler) compareRemote(ctx context.Context, k *repository) (lookResu
 	return k.classifyDifferences(k.findDifferences(state), committed, k.partition.next, r.o.Now(), &r.o), nil
 }
 
-// awaitLogRead returns the workers' committed offset in the partition of k, once
-// everything that they appended for the records below it has been read here.
+// awaitLogRead returns the workers' committed offset in the partition of k, after all
+// records that the workers appended for the records below it have been read here.
 func (r *Reconciler) awaitLogRead(ctx context.Context, k *repository) (event.Offset, error) {
-	// Committed first, high water second: what follows from a record is appended
-	// before the record is committed.
+	// Read the committed offset first and the high-water mark second, because a worker
+	// appends the results of a record before it commits the record.
 	committed, err := r.o.Log.Committed(ctx, r.o.Workers, r.o.Topic)
 	if err != nil {
 		return 0, fmt.Errorf("read the offsets of the workers: %w", err)
@@ -129,13 +129,14 @@ func (r *Reconciler) appendPushes(ctx context.Context, k *repository, v lookResu
 	return nil
 }
 
-// eventID is the same for the same drift, whichever process finds it, at any time.
+// eventID returns the same ID for the same drift, whichever process finds it, at any
+// time.
 func eventID(id code.RepositoryID, d difference) string {
 	sum := sha256.Sum256([]byte(string(d.ref) + "\x00" + string(d.action) + "\x00" + string(d.after)))
 	return "reconcile/" + id.String() + "/" + hex.EncodeToString(sum[:16])
 }
 
-// recordLook notes the result of a look and schedules the next.
+// recordLook records the result of a check and schedules the next one.
 func (r *Reconciler) recordLook(k *repository, v lookResult, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -147,7 +148,7 @@ func (r *Reconciler) recordLook(k *repository, v lookResult, err error) {
 		if r.noteReachedLocked(k); k.status.Code == failure.Unreachable {
 			r.noteUnreachableLocked(k)
 		}
-		// One interval is what nextLook adds.
+		// Subtract one interval, because nextLook adds it.
 		r.scheduleLocked(k, nextLook(k.ID, now.Add(backoffInterval(k.failures, r.o.Interval)-r.o.Interval), r.o.Interval))
 		return
 	}

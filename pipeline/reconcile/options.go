@@ -27,14 +27,14 @@ const (
 	// MaxBackoff bounds the time between two checks of a repository that fails, and
 	// between two pushes of a drift that indexing does not resolve.
 	MaxBackoff = 24 * time.Hour
-	// maxRelooks bounds the looks after a suspicion, within one interval: a branch
-	// that moves all the time, with its hooks arriving, is looked at no more.
+	// maxRelooks bounds the extra checks of suspects within one interval. It limits the
+	// checks of a branch that moves constantly and whose webhooks do arrive.
 	maxRelooks = 3
-	// maxPushes bounds the pushes of one look.
+	// maxPushes bounds the pushes appended by one check.
 	maxPushes = 32
-	// fenceTimeout bounds the wait for the records that the log holds.
+	// fenceTimeout bounds the wait until the existing records of the log have been read.
 	fenceTimeout = time.Minute
-	// minRejoin and maxRejoin bound the wait before the group is joined again.
+	// minRejoin and maxRejoin bound the wait before the group is rejoined.
 	minRejoin, maxRejoin = time.Second, 30 * time.Second
 )
 
@@ -51,23 +51,22 @@ type Remotes interface {
 	List(ctx context.Context, r code.Repository) (mirror.State, error)
 }
 
-// Options configure a Reconciler. Log, Remotes and Workers are required.
+// Options configures a Reconciler. Log, Remotes and Workers are required.
 type Options struct {
 	Log     Log
 	Remotes Remotes
 	// Workers is the consumer group of the workers that handle pushes.
 	Workers string
-	// Group shares out the partitions. Default: DefaultGroup.
+	// Group is the consumer group that distributes the partitions. Default: DefaultGroup.
 	Group string
-	// Topic is what is read. Default: event.TopicEvents.
+	// Topic is the topic to read. Default: event.TopicEvents.
 	Topic event.Topic
-	// Interval is the time between two looks at a repository. Default:
-	// DefaultInterval.
+	// Interval is the time between two checks of a repository. Default: DefaultInterval.
 	Interval time.Duration
-	// Grace is how long a difference must last before it counts: a push may be
-	// under way. Default: DefaultGrace.
+	// Grace is how long a difference must last before it counts, because a push may be in
+	// progress. Default: DefaultGrace.
 	Grace time.Duration
-	// Concurrency bounds the looks at once. Default: DefaultConcurrency.
+	// Concurrency bounds the concurrent checks. Default: DefaultConcurrency.
 	Concurrency int
 	// Now is the clock. Default: time.Now.
 	Now func() time.Time
@@ -100,7 +99,7 @@ func (o *Options) ensureDefaults() {
 	}
 }
 
-// Validate reports what is missing.
+// Validate returns an error if a required option is missing.
 func (o Options) Validate() error {
 	if o.Log == nil || o.Remotes == nil || o.Workers == "" {
 		return errors.New("reconcile: Options need Log, Remotes and Workers")

@@ -11,7 +11,7 @@ func hostOf(k *repository) string {
 	return clone.Host
 }
 
-// noteUnreachableLocked notes that the host of k did not answer.
+// noteUnreachableLocked records that the host of k did not answer.
 func (r *Reconciler) noteUnreachableLocked(k *repository) {
 	if k.gone {
 		return
@@ -26,7 +26,7 @@ func (r *Reconciler) noteUnreachableLocked(k *repository) {
 	r.mu.unreachable[k.unreachableHost][k.ID] = k
 }
 
-// noteReachedLocked takes back what noteUnreachableLocked noted, if anything.
+// noteReachedLocked undoes noteUnreachableLocked, if it was called.
 func (r *Reconciler) noteReachedLocked(k *repository) {
 	delete(r.mu.unreachable[k.unreachableHost], k.ID)
 	if len(r.mu.unreachable[k.unreachableHost]) == 0 {
@@ -35,13 +35,14 @@ func (r *Reconciler) noteReachedLocked(k *repository) {
 	k.unreachableHost = ""
 }
 
-// retryHostLocked is called when the host of k has answered: repositories that wait, for
-// up to MaxBackoff, because it did not are looked at within one interval.
+// retryHostLocked is called when the host of k has answered. It reschedules within one
+// interval the repositories that wait, up to MaxBackoff, because the host did not answer.
 func (r *Reconciler) retryHostLocked(k *repository) {
 	for _, other := range r.mu.unreachable[hostOf(k)] {
 		r.noteReachedLocked(other)
 		other.failures = 0
-		// Only if that is earlier. One that is not scheduled is being looked at.
+		// Only if that is earlier. A repository that is not scheduled is being checked
+		// now.
 		if due := nextLook(other.ID, r.o.Now(), r.o.Interval); other.index != unscheduled && due.Before(other.due) {
 			r.mu.schedule.removeRepository(other)
 			r.scheduleLocked(other, due)

@@ -18,34 +18,34 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// Status is the last look at a repository.
+// Status is the result of the last check of a repository.
 type Status struct {
-	// LookedAt is zero before the first look of this process.
+	// LookedAt is zero before the first check by this process.
 	LookedAt time.Time
-	// Result is one of the constants; empty before the first look.
+	// Result is one of the constants; empty before the first check.
 	Result string
-	// Code says why it failed, Detail in the words of git, without credentials, for
-	// owners.
+	// Code is the reason for a failure; Detail is git's error message, without
+	// credentials, for owners.
 	Code   failure.Code
 	Detail string
-	// NextAt is when the next look is due.
+	// NextAt is when the next check is due.
 	NextAt time.Time
 }
 
-// A Reconciler looks at the repositories of the partitions that its group gives
-// it.
+// A Reconciler checks the repositories of the partitions that its group assigns to it.
 type Reconciler struct {
 	o       Options
 	metrics *metrics
-	// wake has room for one: the schedule begins earlier than it did.
+	// wake receives a value, without blocking, when the first check becomes due earlier
+	// than before.
 	wake chan struct{}
 
 	mu struct {
 		sync.Mutex
 		schedule schedule
 		byID     map[code.RepositoryID]*repository
-		// unreachable are the repositories whose host did not answer the last look, by
-		// host. A host without any has no entry.
+		// unreachable contains, by host, the repositories whose host did not answer the
+		// last check. A host without such repositories has no entry.
 		unreachable map[string]map[code.RepositoryID]*repository
 	}
 }
@@ -62,8 +62,8 @@ func New(o Options) (*Reconciler, error) {
 	return r, nil
 }
 
-// Run looks at repositories until ctx ends, and then returns nil, or until the
-// log is closed. It is called once.
+// Run checks repositories until ctx ends, and then returns nil, or until the log is
+// closed. It must be called only once.
 func (r *Reconciler) Run(ctx context.Context) error {
 	g, gctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.joinGroup(gctx) })
@@ -73,7 +73,7 @@ func (r *Reconciler) Run(ctx context.Context) error {
 	return g.Wait()
 }
 
-// joinGroup stays a member of the group.
+// joinGroup joins the group, and rejoins after failures.
 func (r *Reconciler) joinGroup(ctx context.Context) error {
 	for wait := minRejoin; ; wait = min(2*wait, maxRejoin) {
 		started := r.o.Now()
@@ -94,7 +94,7 @@ func (r *Reconciler) joinGroup(ctx context.Context) error {
 	}
 }
 
-// followPartition follows one partition until it is taken away.
+// followPartition follows one partition until it is revoked.
 func (r *Reconciler) followPartition(ctx context.Context, a eventlog.Assignment) error {
 	high, err := r.o.Log.HighWater(ctx, r.o.Topic)
 	if err == nil && int(a.Partition()) >= len(high) {
@@ -117,7 +117,8 @@ func (r *Reconciler) followPartition(ctx context.Context, a eventlog.Assignment)
 	}
 }
 
-// isRelevant are the types that say where a ref is or will be.
+// isRelevant reports whether events of a type change the current or pending commit of a
+// ref.
 func isRelevant(t event.Type) bool {
 	switch t {
 	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeRepositoryRemoved, event.TypeRevisionIndexed:
@@ -126,7 +127,8 @@ func isRelevant(t event.Type) bool {
 	return false
 }
 
-// takeRecord takes one record over. What cannot be read is others' to complain about.
+// takeRecord applies one record. It ignores a record that cannot be decoded, which other
+// components report.
 func (r *Reconciler) takeRecord(p *partition, rec event.Record) {
 	var env event.Envelope
 	var ev event.Event
@@ -172,8 +174,7 @@ func (r *Reconciler) applyLocked(p *partition, ev event.Event, rec event.Record,
 	}
 }
 
-// registeredLocked notes a repository, which a worker will now look at as a
-// whole.
+// registeredLocked records a repository, which a worker will now index completely.
 func (r *Reconciler) registeredLocked(p *partition, is code.Repository, at event.Offset) {
 	k := p.repositories[is.ID]
 	if k == nil {
@@ -197,7 +198,7 @@ func (r *Reconciler) forgetLocked(p *partition, k *repository) {
 	}
 }
 
-// leavePartition forgets a partition, and ends the waits for its records.
+// leavePartition drops a partition, and ends the waits for its records.
 func (r *Reconciler) leavePartition(p *partition) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -219,7 +220,7 @@ func (r *Reconciler) scheduleLocked(k *repository, due time.Time) {
 	}
 }
 
-// wakeLooker makes a looker ask again what is due first.
+// wakeLooker makes a goroutine of lookAll check again which repository is due first.
 func (r *Reconciler) wakeLooker() {
 	select {
 	case r.wake <- struct{}{}:
@@ -227,8 +228,8 @@ func (r *Reconciler) wakeLooker() {
 	}
 }
 
-// next waits for the repository that is due first, and takes it out of the
-// schedule. It returns nil once ctx has ended.
+// next waits for the repository that is due first, and removes it from the schedule. It
+// returns nil once ctx has ended.
 func (r *Reconciler) next(ctx context.Context) *repository {
 	for {
 		r.mu.Lock()
@@ -239,7 +240,7 @@ func (r *Reconciler) next(ctx context.Context) *repository {
 		if wait <= 0 {
 			k := heap.Pop(&r.mu.schedule).(*repository)
 			if len(r.mu.schedule) > 0 {
-				r.wakeLooker() // for the next looker
+				r.wakeLooker() // for the next goroutine
 			}
 			r.mu.Unlock()
 			return k
@@ -257,8 +258,8 @@ func (r *Reconciler) next(ctx context.Context) *repository {
 	}
 }
 
-// Status returns the last look at a repository; ok is false if another process
-// looks at it.
+// Status returns the result of the last check of a repository; ok is false if another
+// process checks it.
 func (r *Reconciler) Status(id code.RepositoryID) (s Status, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -269,7 +270,8 @@ func (r *Reconciler) Status(id code.RepositoryID) (s Status, ok bool) {
 	return k.status, true
 }
 
-// longestOverdue returns how long the repository has waited that is due first.
+// longestOverdue returns for how long the check of the most overdue repository has been
+// due.
 func (r *Reconciler) longestOverdue() time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/failure"
 )
 
-// letTimePass lets time pass, which the bubble of the test invents, and all goroutines
-// come to rest.
+// letTimePass advances the clock of the test's bubble, and waits until all goroutines are
+// blocked.
 func letTimePass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
@@ -52,7 +52,7 @@ func TestALostPushIsToldOnce(t *testing.T) {
 	})
 }
 
-// A host that has moved before its hook arrives is not drift.
+// A branch that moved on the host before its webhook arrives is not drift.
 func TestAPushUnderWayIsNoDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -61,7 +61,7 @@ func TestAPushUnderWayIsNoDrift(t *testing.T) {
 		r := w.start(Options{})
 		letTimePass(time.Until(nextLook(anvil.ID, time.Now(), time.Hour)) - time.Second)
 		w.setBranches(anvil, string(main), string(next))
-		letTimePass(5 * time.Second) // the first look; then the hook, and another push before the second
+		letTimePass(5 * time.Second) // the first check; then the webhook, and another push before the second check
 		at := w.append(&event.Push{Repository: anvil.ID, Ref: main, After: next, Action: event.ActionUpdated})
 		w.appendIndexed(anvil, main, next, at)
 		w.setBranches(anvil, string(main), string(third))
@@ -78,13 +78,13 @@ func TestAPushUnderWayIsNoDrift(t *testing.T) {
 	})
 }
 
-// A backlog of any length is not drift, and neither is a push stuck in it.
+// A backlog of any length is not drift, and neither is a push that is stuck in it.
 func TestWhatWaitsInTheLogIsNoDrift(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
 		anvil, hammer := repositoryNamed("anvil"), repositoryNamed("hammer")
 		w.registerIndexed(anvil)
-		w.append(&event.RepositoryRegistered{Repository: hammer, At: time.Now()}) // its import waits
+		w.append(&event.RepositoryRegistered{Repository: hammer, At: time.Now()}) // its import has not been handled
 		w.append(&event.Push{Repository: anvil.ID, Ref: main, After: next, Action: event.ActionUpdated})
 		w.setBranches(anvil, string(main), string(next))
 		w.setBranches(hammer, string(main), string(first))
@@ -147,8 +147,7 @@ func TestManyDifferencesAreOne(t *testing.T) {
 	})
 }
 
-// A difference that indexing does not resolve is announced with backoff and counted
-// once.
+// A difference that indexing does not resolve is announced with backoff and counted once.
 func TestWhatIndexingDoesNotMendIsToldRarely(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -158,7 +157,7 @@ func TestWhatIndexingDoesNotMendIsToldRarely(t *testing.T) {
 		r := w.start(Options{})
 		for range 7 * 24 * 60 {
 			letTimePass(time.Minute)
-			w.commit() // handled, in vain
+			w.commit() // handled without success
 		}
 		pushes := w.appendedPushes()
 		// After 1, 2, 4, 8, 16 hours, then once a day.
@@ -171,8 +170,8 @@ func TestWhatIndexingDoesNotMendIsToldRarely(t *testing.T) {
 	})
 }
 
-// A push that arrived and was given up, and an import that was, are announced
-// again, and do not count as lost deliveries.
+// A push that was given up, and an import that was, are announced again, and do not count
+// as lost deliveries.
 func TestWhatWasGivenUpIsToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -217,8 +216,8 @@ func TestFailuresBackOff(t *testing.T) {
 	})
 }
 
-// After an outage of a day every repository of the host is looked at within an hour of the
-// first that answers; those of a host that is still down wait on.
+// After an outage of a day, every repository of the host is checked within an hour of the
+// first one that answers; those of a host that is still down continue to wait.
 func TestTheEndOfAnOutage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t)
@@ -235,8 +234,7 @@ func TestTheEndOfAnOutage(t *testing.T) {
 			w.registerIndexed(is)
 		}
 		r := w.start(Options{})
-		// They are not reached any more at different times, so that they wait for
-		// different times.
+		// They become unreachable at different times, so that their waits differ.
 		for i, is := range slices.Concat(back, down) {
 			w.mu.Lock()
 			w.mu.errs[is.ID] = fmt.Errorf("list: %w", mirror.ErrUnreachable)
@@ -271,8 +269,8 @@ func TestTheEndOfAnOutage(t *testing.T) {
 	})
 }
 
-// The looks at 10,000 repositories are spread over the interval, and stay where
-// they are when the process starts again.
+// The checks of 10,000 repositories are spread over the interval, and keep their times
+// when the process restarts.
 func TestLooksAreSpread(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 10_000

@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// nextLook returns the first time after now that belongs to a repository: a
-// multiple of the interval since 1970, moved by a hash of the ID.
+// nextLook returns the next time after now at which to check a repository: a multiple of
+// the interval since 1970, offset by a hash of the ID.
 func nextLook(id code.RepositoryID, now time.Time, interval time.Duration) time.Time {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id.String())) // never fails
@@ -18,8 +18,8 @@ func nextLook(id code.RepositoryID, now time.Time, interval time.Duration) time.
 	return time.Unix(0, (since/int64(interval)+1)*int64(interval)+phase)
 }
 
-// backoffInterval returns one interval for the first time, two for the second, four …
-// but never more than MaxBackoff or the interval, whichever is longer.
+// backoffInterval returns one interval for the first failure, two for the second, four …,
+// up to MaxBackoff or the interval, whichever is longer.
 func backoffInterval(times int, interval time.Duration) time.Duration {
 	wait, most := interval, max(MaxBackoff, interval)
 	for range times - 1 {
@@ -30,7 +30,7 @@ func backoffInterval(times int, interval time.Duration) time.Duration {
 	return wait
 }
 
-// schedule holds the repositories by the time of their next look. It implements
+// schedule orders the repositories by the time of their next check. It implements
 // heap.Interface.
 type schedule []*repository
 

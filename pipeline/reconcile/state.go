@@ -8,61 +8,63 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// connection names this package in the pushes that it appends, like a webhook's
-// connection. A webhook's connection may have the same name: the source of the
-// event distinguishes them.
+// connection is the connection name of the pushes that this package appends, like that of
+// a webhook. A webhook's connection may have the same name: the source of the event
+// distinguishes them.
 const connection = "reconcile"
 
 // everyRef means all refs of a repository, as in a Push without a ref.
 const everyRef code.Ref = ""
 
-// repository is what the log says of a repository, and when it is looked at.
+// repository is the state of a repository according to the log, and the schedule of its
+// checks.
 type repository struct {
 	code.Repository
-	// since is the record that brought the repository in.
+	// since is the offset of the record that added the repository.
 	since event.Offset
-	// head is the default branch announced last; empty before the first import.
+	// head is the default branch last announced; empty before the first import.
 	head code.Ref
 	refs map[code.Ref]*ref
 
 	partition *partition
 	due       time.Time
 	index     int // in the schedule
-	// gone says that the repository was removed, or its partition taken away.
+	// gone is set when the repository was removed, or its partition revoked.
 	gone bool
-	// suspects are the differences of the last look.
+	// suspects are the differences found by the last check.
 	suspects map[code.Ref]suspect
 	relooks  int
 	failures int
-	// unreachableHost is the host that did not answer the last look; empty if it did.
+	// unreachableHost is the host that did not answer the last check; empty if it
+	// answered.
 	unreachableHost string
 	status          Status
 }
 
-// ref is what the log says of one ref, or of everyRef.
+// ref is the state of one ref, or of everyRef, according to the log.
 type ref struct {
-	// commit is what is indexed; empty for nothing.
+	// commit is the indexed commit; empty if there is none.
 	commit code.CommitID
 	cause  event.Offset
-	// pushedNext is the offset after the last record that makes a worker look at it.
+	// pushedNext is the offset after the last record that makes a worker index the ref.
 	pushedNext event.Offset
-	// last is what the last push of it said that it came to.
+	// last describes the last push of the ref.
 	last lastPush
-	// ownPushes counts our own pushes since it was indexed last, the latest at
-	// lastOwnPushAt.
+	// ownPushes counts the pushes appended by this package since the ref was last
+	// indexed, the latest at lastOwnPushAt.
 	ownPushes     int
 	lastOwnPushAt time.Time
 }
 
-// lastPush is what a push said.
+// lastPush describes the content of a push.
 type lastPush struct {
 	action event.Action
 	after  code.CommitID
 }
 
-// isKnownDifference reports whether the log already has a push of this difference, from a
-// webhook or from this package, so that no webhook was lost. That includes a repository
-// without indexed refs: its registration asked for them to be indexed.
+// isKnownDifference reports whether the log already has a push for this difference, from
+// a webhook or from this package, so that no webhook was lost. That includes a repository
+// without indexed refs: its registration requested their indexing.
 func (k *repository) isKnownDifference(d difference, r *ref) bool {
 	switch {
 	case r.ownPushes > 0:
@@ -75,10 +77,10 @@ func (k *repository) isKnownDifference(d difference, r *ref) bool {
 	return r.last.after != "" && r.last.after == d.after
 }
 
-// suspect is a difference seen once.
+// suspect is a difference found once.
 type suspect struct {
 	at time.Time
-	// next is how far the log had been read.
+	// next is the offset up to which the log had been read.
 	next event.Offset
 }
 
@@ -86,7 +88,7 @@ func newRepository(p *partition, r code.Repository, at event.Offset) *repository
 	return &repository{partition: p, Repository: r, since: at, refs: map[code.Ref]*ref{}, index: unscheduled}
 }
 
-// ensureRef returns what is known of a ref, which it makes if need be.
+// ensureRef returns the state of a ref, and creates it if necessary.
 func (k *repository) ensureRef(name code.Ref) *ref {
 	r := k.refs[name]
 	if r == nil {
@@ -96,7 +98,7 @@ func (k *repository) ensureRef(name code.Ref) *ref {
 	return r
 }
 
-// applyIndexed takes a RevisionIndexed over, by the rules of the projections.
+// applyIndexed applies a RevisionIndexed, by the rules of the projections.
 func (k *repository) applyIndexed(ev *event.RevisionIndexed) {
 	r := k.ensureRef(ev.Ref)
 	if ev.Cause.Offset < k.since || ev.Cause.Offset < r.cause {
@@ -121,7 +123,7 @@ func (k *repository) applyPush(ev *event.Push, at event.Offset) {
 	r.pushedNext, r.last = at+1, lastPush{ev.Action, ev.After}
 }
 
-// countOwnPush records that a push was ours.
+// countOwnPush records a push that this package appended.
 func (k *repository) countOwnPush(name code.Ref, at time.Time) {
 	if r := k.refs[name]; r != nil {
 		r.ownPushes++
@@ -129,7 +131,7 @@ func (k *repository) countOwnPush(name code.Ref, at time.Time) {
 	}
 }
 
-// indexedRefs returns the refs that are indexed.
+// indexedRefs returns the indexed refs and their commits.
 func (k *repository) indexedRefs() map[code.Ref]code.CommitID {
 	out := make(map[code.Ref]code.CommitID, len(k.refs))
 	for name, r := range k.refs {
@@ -140,7 +142,7 @@ func (k *repository) indexedRefs() map[code.Ref]code.CommitID {
 	return out
 }
 
-// partition is a partition held.
+// partition is an assigned partition.
 type partition struct {
 	number       int32
 	next         event.Offset
@@ -148,7 +150,7 @@ type partition struct {
 	// target is the end of the log when the partition was assigned: checks begin
 	// once it is reached.
 	target event.Offset
-	// waiting are the waits for next to reach an offset.
+	// waiting are the goroutines that wait for next to reach an offset.
 	waiting []readWaiter
 }
 
@@ -159,7 +161,7 @@ type readWaiter struct {
 
 func (p *partition) hasCaughtUp() bool { return p.next >= p.target }
 
-// releaseWaiters wakes those whose record was read.
+// releaseWaiters wakes the waiters whose record was read.
 func (p *partition) releaseWaiters() {
 	kept := p.waiting[:0]
 	for _, f := range p.waiting {

@@ -20,7 +20,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is a log of one partition in memory, and the repositories' hosts.
+// world consists of an in-memory log with one partition, and the code hosts of the
+// repositories.
 type world struct {
 	t  *testing.T
 	mu struct {
@@ -34,7 +35,7 @@ type world struct {
 		running   int
 		most      int
 	}
-	// takes is how long a look takes.
+	// takes is the duration of a check.
 	takes time.Duration
 }
 
@@ -46,7 +47,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-// Join gives the only partition to the caller.
+// Join assigns the only partition to the caller.
 func (w *world) Join(ctx context.Context, _ string, _ event.Topic, handle func(context.Context, eventlog.Assignment) error) error {
 	if err := handle(ctx, &assignment{w: w}); err != nil {
 		return err
@@ -126,7 +127,7 @@ func (a *assignment) Next(ctx context.Context) (event.Record, error) {
 	}
 }
 
-// append adds an event, as a hook or a worker would.
+// append adds an event, as a webhook or a worker would.
 func (w *world) append(ev event.Event) event.Position {
 	w.t.Helper()
 	rec, err := event.Encode(event.Envelope{ID: "test", Source: "/test", Time: time.Now()}, ev)
@@ -137,14 +138,14 @@ func (w *world) append(ev event.Event) event.Position {
 	return at[0]
 }
 
-// commit says that the workers have handled everything in the log.
+// commit records that the workers have handled all records in the log.
 func (w *world) commit() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.mu.committed = event.Offset(len(w.mu.records))
 }
 
-// appendedPushes returns what was appended by reconciliation.
+// appendedPushes returns the pushes appended by reconciliation.
 func (w *world) appendedPushes() []*event.Push {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -170,8 +171,8 @@ func repositoryNamed(name string, branches ...string) code.Repository {
 	return code.Repository{ID: code.NewRepositoryID("test", name), Kind: code.GenericGitHost, Name: name, CloneURL: "/srv/" + name, Branches: branches}
 }
 
-// setBranches puts the host's branches where the pairs of ref and commit say, the first
-// being the default.
+// setBranches sets the host's branches to the given pairs of ref and commit; the first is
+// the default branch.
 func (w *world) setBranches(r code.Repository, pairs ...string) {
 	var s mirror.State
 	for i := 0; i < len(pairs); i += 2 {
@@ -185,14 +186,15 @@ func (w *world) setBranches(r code.Repository, pairs ...string) {
 	w.mu.states[r.ID] = s
 }
 
-// appendIndexed appends what a worker says of a ref, for the record at cause.
+// appendIndexed appends a worker's event about a ref, caused by the record at cause.
 func (w *world) appendIndexed(r code.Repository, ref code.Ref, commit code.CommitID, cause event.Position) {
 	w.t.Helper()
 	w.append(&event.RevisionIndexed{Repository: r.ID, Ref: ref, Commit: commit, DefaultBranch: "main", Cause: cause, PushedAt: time.Now(), IndexedAt: time.Now()})
 	w.commit()
 }
 
-// registerIndexed registers a repository with main at first, everywhere.
+// registerIndexed registers a repository whose main is at the commit first, both on the
+// host and in the log.
 func (w *world) registerIndexed(r code.Repository) {
 	w.t.Helper()
 	at := w.append(&event.RepositoryRegistered{Repository: r, At: time.Now()})
