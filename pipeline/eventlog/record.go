@@ -7,10 +7,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// MaxNameBytes bounds the names of topics and groups, as Kafka does.
+// MaxNameBytes bounds the names of topics and groups, as in Kafka.
 const MaxNameBytes = 249
 
-// nameCharacters are what names of topics and groups are made of.
+// nameCharacters are the characters allowed in names of topics and groups.
 const nameCharacters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ._-"
 
 // CheckRecord returns an error that wraps ErrRecordTooLarge if rec exceeds
@@ -22,9 +22,8 @@ func CheckRecord(rec *event.Record) error {
 	return nil
 }
 
-// CheckName reports why name is none of a topic or group that every driver
-// accepts: 1 to MaxNameBytes letters, digits, '.', '_' and '-', but not "." or
-// "..".
+// CheckName returns an error if name is not a topic or group name that every driver
+// accepts: 1 to MaxNameBytes letters, digits, '.', '_' and '-', but not "." or "..".
 func CheckName(name string) error {
 	if name == "" || len(name) > MaxNameBytes || name == "." || name == ".." || strings.Trim(name, nameCharacters) != "" {
 		return fmt.Errorf("name %.80q: want 1 to %d letters, digits, '.', '_' or '-'", name, MaxNameBytes)
@@ -32,8 +31,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// CheckPartition reports why partition is none of n; it accepts AnyPartition if
-// anyPartition is set.
+// CheckPartition returns an error if partition is not one of n; it accepts AnyPartition
+// if anyPartition is set.
 func CheckPartition(partition, n int32, anyPartition bool) error {
 	if partition >= 0 && partition < n || anyPartition && partition == AnyPartition {
 		return nil
@@ -41,7 +40,7 @@ func CheckPartition(partition, n int32, anyPartition bool) error {
 	return fmt.Errorf("partition %d: want 0 to %d", partition, n-1)
 }
 
-// CheckOffsets reports why offsets are none of n partitions.
+// CheckOffsets returns an error unless offsets are valid offsets of n partitions.
 func CheckOffsets(offsets []event.Offset, n int32) error {
 	if len(offsets) != int(n) {
 		return fmt.Errorf("%d offsets for %d partitions", len(offsets), n)

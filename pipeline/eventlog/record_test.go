@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestPartitionOf compares partitions with those in existing logs: another value
-// would move a repository to a partition that does not know it.
+// TestPartitionOf compares partitions with those in existing logs: a different value
+// would move a repository to a partition without its earlier events.
 func TestPartitionOf(t *testing.T) {
 	for _, test := range []struct {
 		key     string
@@ -29,7 +29,7 @@ func TestPartitionOf(t *testing.T) {
 	}
 }
 
-// TestPartitionsAreEven places repositories by their real keys.
+// TestPartitionsAreEven distributes repositories by their real keys.
 func TestPartitionsAreEven(t *testing.T) {
 	const repositories = 20_000
 	for _, n := range []int32{2, 4, 7, 16, 64} {
