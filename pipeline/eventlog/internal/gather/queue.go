@@ -13,8 +13,8 @@ var (
 	ErrFull   = errors.New("too many bytes wait to be written")
 )
 
-// Queue hands items to a write function in batches. Its methods are safe for
-// concurrent use.
+// Queue passes items to a write function in batches. Its methods are safe for concurrent
+// use.
 type Queue[T any] struct {
 	write           func(batch []T) error
 	maxBatchBytes   int
@@ -23,7 +23,7 @@ type Queue[T any] struct {
 	mu              struct {
 		sync.Mutex
 		waiting []*entry[T]
-		bytes   int // of waiting
+		bytes   int // of waiting items
 		writing bool
 		closed  bool
 	}
@@ -37,24 +37,24 @@ type entry[T any] struct {
 	err    error // set before done is closed
 }
 
-// urgentReserve is the part of maxWaitingBytes that urgent items have besides.
+// urgentReserve is the divisor of maxWaitingBytes that gives the additional space for
+// urgent items.
 const urgentReserve = 4
 
-// New returns a queue that hands batches of at most maxBatchBytes (but at least
-// one item) to write, and lets at most maxWaitingBytes wait.
+// New returns a queue that passes batches of at most maxBatchBytes (but at least one
+// item) to write, and bounds the waiting items to maxWaitingBytes.
 func New[T any](maxBatchBytes, maxWaitingBytes int, write func(batch []T) error) *Queue[T] {
 	return &Queue[T]{write: write, maxBatchBytes: maxBatchBytes, maxWaitingBytes: maxWaitingBytes}
 }
 
-// Do has item written and returns what write returned for its batch. If ctx ends
-// first it returns ctx.Err(); the item is then not written unless its batch has
-// begun.
+// Do writes item and returns the result of write for its batch. If ctx ends first, it
+// returns ctx.Err(); the item is then not written unless its batch has started.
 func (q *Queue[T]) Do(ctx context.Context, item T, bytes int) error {
 	return q.enqueueAndWait(ctx, &entry[T]{item: item, bytes: bytes, done: make(chan struct{})})
 }
 
-// DoUrgent is Do for an item that goes before all that are not urgent, and for which
-// there is room when there is none for them.
+// DoUrgent works like Do, but the item goes before all non-urgent items, and reserved
+// space is available to it.
 func (q *Queue[T]) DoUrgent(ctx context.Context, item T, bytes int) error {
 	return q.enqueueAndWait(ctx, &entry[T]{item: item, bytes: bytes, urgent: true, done: make(chan struct{})})
 }
@@ -102,7 +102,7 @@ func (q *Queue[T]) put(e *entry[T]) error {
 	return nil
 }
 
-// urgentLocked returns how many urgent items wait; they are the first.
+// urgentLocked returns the number of waiting urgent items, which come first in the queue.
 func (q *Queue[T]) urgentLocked() int {
 	n := 0
 	for n < len(q.mu.waiting) && q.mu.waiting[n].urgent {
@@ -120,7 +120,7 @@ func (q *Queue[T]) dropEntry(e *entry[T]) {
 	}
 }
 
-// writeAll writes batches until none waits.
+// writeAll writes batches until no item waits.
 func (q *Queue[T]) writeAll() {
 	for {
 		batch := q.takeBatch()
@@ -139,7 +139,8 @@ func (q *Queue[T]) writeAll() {
 	}
 }
 
-// takeBatch removes the next batch from the queue; without one the writer ends.
+// takeBatch removes the next batch from the queue; if the queue is empty, the writer
+// ends.
 func (q *Queue[T]) takeBatch() []*entry[T] {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// TestBatchesGatherWhileOneIsWritten holds the first batch up and sees the rest
-// come together, in order and cut at the bound.
+// TestBatchesGatherWhileOneIsWritten blocks the first batch and expects the other items
+// to gather, in order and within the bound.
 func TestBatchesGatherWhileOneIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var batches [][]int
@@ -99,8 +99,8 @@ func TestBoundsAndErrors(t *testing.T) {
 	})
 }
 
-// TestUrgentGoesFirst has an urgent item come last, when there is no room for
-// others, and sees it written next.
+// TestUrgentGoesFirst adds an urgent item last, when there is no space for other items,
+// and expects it to be written next.
 func TestUrgentGoesFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var written []string
