@@ -1,16 +1,18 @@
-// Package topics says which topics a log has, how they are, and how they should be.
+// Package topics defines the topics of a log, reports their state, and compares it with
+// their specification.
 //
 // It answers the question "would these topics keep the truth?".
 //
-//	ReportEmbedded, ReportKafka  how each topic is, and what deviates from its Spec
-//	EnsureKafka                  creates what is missing, and refuses what deletes the truth
-//	ReadEnds, LastRecordTime     how far all topics of a log are
+//	ReportEmbedded, ReportKafka  report the state of each topic and its deviations from its Spec
+//	EnsureKafka                  creates missing topics, refuses settings that lose events
+//	ReadEnds, LastRecordTime     report the ends of all topics of a log
 //
 // # Invariants
 //
-//  1. Only EnsureKafka and ReportKafka with create change anything, and they only create.
-//  2. A deviation that deletes events or accounts prevents a start, unless the Spec allows
-//     it; all others are warned of.
+//  1. Only EnsureKafka, and ReportKafka with create, change anything, and they only
+//     create topics.
+//  2. A deviation that deletes events or accounts prevents a start, unless the Spec
+//     allows it; all other deviations cause a warning.
 //
-// It reads no configuration: who opens the log does.
+// It reads no configuration; the caller that opens the log does.
 package topics

@@ -9,7 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// LastRecordTime returns when a log took its last record, the zero time if it has none.
+// LastRecordTime returns the time at which the last record was appended to a log; the
+// zero time if it has none.
 func LastRecordTime(ctx context.Context, log eventlog.Log) (last time.Time, err error) {
 	for _, topic := range all {
 		high, err := log.HighWater(ctx, topic)
@@ -29,8 +30,8 @@ func LastRecordTime(ctx context.Context, log eventlog.Log) (last time.Time, err 
 	return last, nil
 }
 
-// recordTime returns when the log took a record; zero for one that is not there any
-// more, or never was.
+// recordTime returns the time at which a record was appended; zero if the record was
+// deleted or never existed.
 func recordTime(ctx context.Context, log eventlog.Log, at event.Position) (_ time.Time, err error) {
 	if at.Offset < 0 {
 		return time.Time{}, nil

@@ -14,25 +14,25 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// all are the topics that Quarry keeps.
+// all are the topics that Quarry uses.
 var all = []event.Topic{event.TopicEvents, event.TopicDeadLetters, event.TopicAccounts, event.TopicAudit}
 
-// Report says how a topic is and how it should be.
+// Report describes the state of a topic and its specification.
 type Report struct {
 	Topic event.Topic `json:"topic"`
-	// Driver is that of the log: embedded or kafka.
+	// Driver is the driver of the log: embedded or kafka.
 	Driver string `json:"driver"`
-	// Exists is false for a topic that is to be created.
+	// Exists is false for a topic that has not been created yet.
 	Exists     bool              `json:"exists"`
 	Partitions []PartitionReport `json:"partitions,omitempty"`
-	// Settings and Deviations are of Kafka only.
+	// Settings and Deviations are set only for Kafka.
 	Settings   []SettingReport   `json:"settings,omitempty"`
 	Deviations []DeviationReport `json:"deviations,omitempty"`
 }
 
-// PartitionReport says where a partition is and what it holds. Leader is nil
-// where there are no brokers, and where none leads; First and Next are -1 if
-// leaders do not answer.
+// PartitionReport describes the location and the offsets of a partition. Leader is nil if
+// there are no brokers, or no broker leads; First and Next are -1 if leaders do not
+// answer.
 type PartitionReport struct {
 	Partition int32        `json:"partition"`
 	Leader    *int32       `json:"leader,omitempty"`
@@ -50,26 +50,27 @@ type SettingReport struct {
 	Reason string `json:"reason"`
 }
 
-// DeviationReport is what is not as it should be.
+// DeviationReport describes one deviation from the specification.
 type DeviationReport struct {
 	What string `json:"what"`
 	Why  string `json:"why"`
 	Mend string `json:"mend"`
-	// Refused says that a server does not start because of it.
+	// Refused reports that a server does not start because of this deviation.
 	Refused bool `json:"refused"`
 }
 
-// Spec says how the topics on brokers are to be.
+// Spec is the specification of the topics on Kafka brokers.
 type Spec struct {
-	// Partitions is 0 to take what is there.
+	// Partitions is 0 to accept any existing number.
 	Partitions  int32
 	Replication int
-	// AllowDataLoss starts even if the settings of a topic delete the truth.
+	// AllowDataLoss allows a start even if the settings of a topic delete events or
+	// accounts.
 	AllowDataLoss bool
 }
 
-// defaultPartitions is the number of partitions of a topic that we create: as many
-// processes can share the work of workers.
+// defaultPartitions is the number of partitions of a topic that Quarry creates. It is
+// also the number of processes that can share the work of workers.
 const defaultPartitions = 4
 
 // ReportEmbedded reports on the topics of an embedded log.
@@ -94,8 +95,8 @@ func embeddedReport(ctx context.Context, log *embeddedlog.Log, topic event.Topic
 	return report, err
 }
 
-// ReportKafka reports on the topics of brokers, and creates those that are missing if
-// create is set.
+// ReportKafka reports on the topics of Kafka brokers, and creates missing ones if create
+// is set.
 func ReportKafka(ctx context.Context, log *kafkalog.Log, s Spec, create bool) ([]Report, error) {
 	var reports []Report
 	for _, topic := range all {
@@ -114,8 +115,8 @@ func ReportKafka(ctx context.Context, log *kafkalog.Log, s Spec, create bool) ([
 	return reports, nil
 }
 
-// EnsureKafka creates the topics that are missing, warns of deviations of the others, and
-// fails for those that delete the truth, unless the Spec allows it.
+// EnsureKafka creates missing topics and warns of deviations of existing ones. It fails
+// for deviations that delete events or accounts, unless the Spec allows them.
 func EnsureKafka(ctx context.Context, log *kafkalog.Log, s Spec, logger *slog.Logger) error {
 	for _, topic := range all {
 		spec := s.topicSpec(topic)
@@ -155,8 +156,8 @@ func kafkaReport(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec
 	return report, nil
 }
 
-// keepChosenRetention keeps the retention of the audit log that is set on the brokers, if any:
-// the accounts themselves do not depend on it.
+// keepChosenRetention keeps the retention of the audit log that is configured on the
+// brokers, if any, because the accounts themselves do not depend on it.
 func keepChosenRetention(spec kafkalog.TopicSpec, state kafkalog.TopicState) kafkalog.TopicSpec {
 	if ms, err := strconv.ParseInt(state.Settings["retention.ms"], 10, 64); spec.Topic == event.TopicAudit && err == nil && ms > 0 {
 		spec.Retention = time.Duration(ms) * time.Millisecond
@@ -164,16 +165,15 @@ func keepChosenRetention(spec kafkalog.TopicSpec, state kafkalog.TopicState) kaf
 	return spec
 }
 
-// preventsStart reports whether a server does not start over a deviation: what deletes
-// events and accounts deletes the truth. What deletes dead letters is warned of,
-// since the events that they were made of stay, and so is what deletes the audit
-// log.
+// preventsStart reports whether a deviation prevents a start: one that deletes events or
+// accounts, the source of truth. One that deletes dead letters only causes a warning,
+// since the original events remain, and so does one that deletes the audit log.
 func preventsStart(topic event.Topic, d kafkalog.Deviation) bool {
 	return d.Loss && (topic == event.TopicEvents || topic == event.TopicAccounts)
 }
 
-// checkTopic warns of each deviation of a topic, and returns an error for those
-// that prevent a start unless the configuration allows them.
+// checkTopic warns of each deviation of a topic, and returns an error for those that
+// prevent a start unless the configuration allows them.
 func checkTopic(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec, allowDataLoss bool, logger *slog.Logger) error {
 	state, err := log.Describe(ctx, spec.Topic)
 	if errors.Is(err, kafkalog.ErrRefused) {
@@ -198,8 +198,8 @@ func checkTopic(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec,
 	return nil
 }
 
-// topicSpec says how a topic is to be. Partitions is 0 if the configuration
-// leaves it to what is there.
+// topicSpec returns the specification of a topic. Partitions is 0 if the configuration
+// accepts any existing number.
 func (s Spec) topicSpec(topic event.Topic) kafkalog.TopicSpec {
 	spec := kafkalog.TopicSpec{Topic: topic, Partitions: s.Partitions, Replication: s.Replication}
 	if topic.Single() {
@@ -208,8 +208,8 @@ func (s Spec) topicSpec(topic event.Topic) kafkalog.TopicSpec {
 	return spec
 }
 
-// ensureTopic creates a topic that is missing, and refuses one with another
-// number of partitions than configured.
+// ensureTopic creates a missing topic, and refuses one whose number of partitions differs
+// from the configured one.
 func ensureTopic(ctx context.Context, log *kafkalog.Log, spec kafkalog.TopicSpec) error {
 	if spec.Partitions == 0 {
 		_, err := log.Partitions(ctx, spec.Topic)
