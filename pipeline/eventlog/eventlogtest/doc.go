@@ -1,10 +1,10 @@
 // Package eventlogtest is the conformance suite of event logs.
 //
-// It answers the question "does this driver keep the contract of
-// eventlog.Log?". A driver's test calls Run with a Driver that can make fresh
-// storages; every promise of the contract that a test can observe is one subtest.
+// It answers the question "does this driver keep the contract of eventlog.Log?". A
+// driver's test calls Run with a Driver that can create empty logs; every guarantee of
+// the contract that a test can observe is one subtest.
 //
 // Main types: Driver, Run.
 //
-// The suite waits for events, never for time; Driver.Patience bounds each wait.
+// The suite waits for events, never for a duration; Driver.Patience bounds each wait.
 package eventlogtest

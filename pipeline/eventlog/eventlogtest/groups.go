@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// member runs Join on a goroutine.
+// member runs Join in a goroutine.
 type member struct {
 	s      *suite
 	cancel context.CancelFunc
@@ -35,7 +35,7 @@ func (m *member) leaveGroup() {
 	}
 }
 
-// collectTexts returns a handle that sends what it reads and commits it.
+// collectTexts returns a handle that commits each record and sends its text.
 func collectTexts(to chan<- string) func(context.Context, eventlog.Assignment) error {
 	return func(ctx context.Context, a eventlog.Assignment) error {
 		for {
@@ -43,7 +43,7 @@ func collectTexts(to chan<- string) func(context.Context, eventlog.Assignment) e
 			if err != nil {
 				return nil
 			}
-			// Committed before it is sent: who receives it may rely on the commit.
+			// Commit before sending: the receiver may rely on the commit.
 			if err := a.Commit(context.WithoutCancel(ctx), rec.Position.Offset+1); err != nil {
 				return nil
 			}
@@ -140,7 +140,7 @@ func (l *holderLedger) setHolder(partition int32, name string) {
 	l.mu.changed = make(chan struct{})
 }
 
-// awaitHolders returns when the members hold as many partitions as want says.
+// awaitHolders returns when each member holds the wanted number of partitions.
 func (l *holderLedger) awaitHolders(want map[string]int) {
 	l.s.Helper()
 	ctx, cancel := l.s.patientContext()
@@ -164,7 +164,7 @@ func (l *holderLedger) awaitHolders(want map[string]int) {
 	}
 }
 
-// trackHolder holds the partition in the ledger while inner runs.
+// trackHolder records the partition in the ledger while inner runs.
 func (l *holderLedger) trackHolder(name string, inner func(context.Context, eventlog.Assignment) error) func(context.Context, eventlog.Assignment) error {
 	return func(ctx context.Context, a eventlog.Assignment) error {
 		l.setHolder(a.Partition(), name)
@@ -222,7 +222,7 @@ func (s *suite) groupHandleFails() {
 	if err := awaitValue(s, "Join", m.joined); !errors.Is(err, failure) {
 		s.Errorf("Join: %v, want %v", err, failure)
 	}
-	// The member has left: another one gets everything at once.
+	// The member has left: another one gets everything immediately.
 	l := newHolderLedger(s)
 	next := s.joinGroup("failing", l.trackHolder("next", func(ctx context.Context, _ eventlog.Assignment) error {
 		<-ctx.Done()
@@ -255,8 +255,8 @@ func (s *suite) commitAfterLoss() {
 	}
 }
 
-// commitBackwards has a member that has finished nothing commit what it began
-// with, which changes nothing, and less.
+// commitBackwards commits, from a member that has finished no record, the offset at which
+// it started, which changes nothing, and a lower one.
 func (s *suite) commitBackwards() {
 	s.appendTo(s.topic, 0, newRecord("k", "a"), newRecord("k", "b"))
 	s.mustSucceed(s.noteOffsets("backwards", 1, 0, 0, 0))

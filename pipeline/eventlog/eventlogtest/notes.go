@@ -38,7 +38,7 @@ func (s *suite) notesAreKept() {
 	if err := s.noteOffsets("invalid name", 0, 0, 0, 0); err == nil {
 		s.Error("noted for a group with spaces in its name")
 	}
-	// A member goes on from the note.
+	// A member continues from the note.
 	got := make(chan string)
 	m := s.joinGroup("noting", collectTexts(got))
 	if text := awaitValue(s, "record", got); text != "c" {

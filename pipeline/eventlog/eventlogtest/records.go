@@ -48,7 +48,7 @@ func sameContent(a, b event.Record) bool {
 		})
 }
 
-// orderAndOffsets writes enough that a reader needs more than one chunk.
+// orderAndOffsets writes enough records that a reader needs more than one chunk.
 func (s *suite) orderAndOffsets() {
 	const batches, batchSize = 15, 100
 	last := event.Offset(-1)
@@ -165,7 +165,7 @@ func (s *suite) tailFromOffset() {
 	for _, text := range texts {
 		records = append(records, newRecord("k", text))
 	}
-	// Together they are one batch in Kafka, which answers with the whole of it.
+	// Together they are one batch in Kafka, which returns the whole batch.
 	positions := s.appendTo(s.topic, 3, records...)
 	for i, p := range positions {
 		s.expectTexts(s.openTail(3, p.Offset), texts[i:]...)
@@ -191,7 +191,7 @@ func (s *suite) tailError(from event.Offset) error {
 	return err
 }
 
-// nextWaitsAndWakes measures from before the append, so the time contains the
+// nextWaitsAndWakes measures from before the append, so the measured time includes the
 // append itself.
 func (s *suite) nextWaitsAndWakes() {
 	const rounds = 21
@@ -242,7 +242,7 @@ func (s *suite) callsAreCanceled() {
 	if _, err := s.log.Append(ctx, s.topic, 0, newRecord("k", "x")); !errors.Is(err, context.Canceled) {
 		s.Errorf("Append: %v, want context.Canceled", err)
 	}
-	// The reader is as good as before.
+	// The reader still works.
 	s.appendTo(s.topic, 0, newRecord("k", "after"))
 	s.expectTexts(r, "after")
 }
@@ -273,7 +273,7 @@ func (s *suite) tooLarge() {
 	if mark := s.highWaters()[0]; mark != 0 {
 		s.Fatalf("high-water mark %d after a refused append, want 0", mark)
 	}
-	// More than one request of Kafka holds.
+	// More than fits into one Kafka request.
 	s.appendTo(s.topic, 0, largest, largest, newRecord("k", "small"))
 	r := s.openTail(0, 0)
 	for range 2 {
@@ -284,9 +284,9 @@ func (s *suite) tooLarge() {
 	s.expectTexts(r, "small")
 }
 
-// batchOfRefs appends as much as the indexer announces of many refs at once, while
-// others append to the partition: it stays in order, in at most two pieces, since a
-// merge that comes in between finds documents dead that later records name.
+// batchOfRefs appends as much as the indexer announces of many refs together, while
+// others append to the same partition. The batch stays in order, in at most two pieces,
+// because a merge in between would see documents as dead that later records name.
 func (s *suite) batchOfRefs() {
 	const refs, bytesOfAll = 256, 800 << 10
 	ctx, cancel := s.patientContext()

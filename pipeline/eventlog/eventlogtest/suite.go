@@ -12,20 +12,20 @@ import (
 	"go.uber.org/goleak"
 )
 
-// Driver defines how the suite makes storages for the log under test.
+// Driver creates the logs for the suite.
 type Driver struct {
-	// New returns a fresh storage that has the topics, each with so many
-	// partitions, as a function that opens a log over it. The suite closes a log
-	// before it opens the storage again. It may call t.Cleanup.
+	// New creates empty storage with the topics, each with the given number of
+	// partitions, and returns a function that opens a log on it. The suite closes a log
+	// before it opens the storage again. New may call t.Cleanup.
 	New func(t *testing.T, partitions int32, topics ...event.Topic) func() (eventlog.Log, error)
-	// Wake is the longest median time from the start of an append to the return of
-	// a Next that waits for it.
+	// Wake bounds the median time from the start of an append to the return of a Next
+	// that waits for it.
 	Wake time.Duration
-	// Patience bounds every single wait; what takes longer has failed.
+	// Patience bounds each wait; a longer one fails the test.
 	Patience time.Duration
 }
 
-// Run checks the driver, one subtest for each promise.
+// Run tests the driver, with one subtest for each guarantee.
 func Run(t *testing.T, d Driver) {
 	tests := []struct {
 		name string
@@ -65,7 +65,7 @@ func Run(t *testing.T, d Driver) {
 	}
 }
 
-// suite is one subtest: it has its own storage, with a log open over it.
+// suite is one subtest, with its own storage and a log open on it.
 type suite struct {
 	*testing.T
 	driver Driver
@@ -73,13 +73,13 @@ type suite struct {
 	other  event.Topic // a second topic
 	open   func() (eventlog.Log, error)
 	log    eventlog.Log
-	ctx    context.Context // ends when Patience is spent
+	ctx    context.Context // ends after Patience
 }
 
-// partitions of every topic of the suite.
+// partitions is the number of partitions of every topic of the suite.
 const partitions = 4
 
-// topicNumber keeps topics apart where storages share a server.
+// topicNumber keeps topics of different subtests apart if their storages share a server.
 var topicNumber atomic.Int64
 
 func newSuite(t *testing.T, d Driver) *suite {
@@ -110,7 +110,7 @@ func (s *suite) mustOpen() eventlog.Log {
 	return log
 }
 
-// reopenLog closes the log and opens its storage again.
+// reopenLog closes the log and opens it again on the same storage.
 func (s *suite) reopenLog() {
 	s.Helper()
 	s.mustSucceed(s.log.Close())
@@ -129,7 +129,7 @@ func (s *suite) patientContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(s.ctx, s.driver.Patience)
 }
 
-// awaitValue receives from c.
+// awaitValue receives a value from c, within Patience.
 func awaitValue[T any](s *suite, what string, c <-chan T) T {
 	s.Helper()
 	ctx, cancel := s.patientContext()

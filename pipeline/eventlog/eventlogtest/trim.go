@@ -8,8 +8,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// trimDeletesBeginning tests logs that delete records on request. It uses the topic that may lose
-// its beginning, in place of the suite's.
+// trimDeletesBeginning tests logs that delete records on request. It uses the topic that
+// may be trimmed, in place of the suite's.
 func (s *suite) trimDeletesBeginning() {
 	log, ok := s.log.(eventlog.Trimmer)
 	if !ok {
@@ -25,7 +25,7 @@ func (s *suite) trimDeletesBeginning() {
 	}
 	behind, ahead := s.openTail(0, 0), s.openTail(0, 5)
 	s.mustSucceed(log.Trim(s.ctx, s.topic, 0, 4))
-	s.mustSucceed(log.Trim(s.ctx, s.topic, 0, 2)) // is gone already
+	s.mustSucceed(log.Trim(s.ctx, s.topic, 0, 2)) // already deleted
 	if _, err := behind.Next(s.ctx); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
 		s.Errorf("a reader of what is gone: %v, want ErrOffsetOutOfRange", err)
 	}
@@ -43,7 +43,7 @@ func (s *suite) trimDeletesBeginning() {
 	s.trimToEnd(s.log.(eventlog.Trimmer))
 }
 
-// trimToEnd leaves nothing but the offsets.
+// trimToEnd deletes all records; only the offsets remain.
 func (s *suite) trimToEnd(log eventlog.Trimmer) {
 	if err := log.Trim(s.ctx, s.topic, 0, 7); !errors.Is(err, eventlog.ErrOffsetOutOfRange) {
 		s.Errorf("trim what is to come: %v, want ErrOffsetOutOfRange", err)
