@@ -13,7 +13,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// pendingAppend is one call of Append on its way to the disk.
+// pendingAppend is one call of Append that waits to be written.
 type pendingAppend struct {
 	items     []appendItem
 	bytes     int
@@ -67,7 +67,7 @@ func (l *Log) append(ctx context.Context, name event.Topic, number int32, record
 	return a.positions, nil
 }
 
-// routeRecords checks the records and finds the partition of each.
+// routeRecords validates the records and determines the partition of each.
 func (l *Log) routeRecords(t *topic, number int32, records []event.Record) (*pendingAppend, error) {
 	n := int32(len(t.partitions))
 	if err := eventlog.CheckPartition(number, n, true); err != nil {
@@ -90,8 +90,8 @@ func (l *Log) routeRecords(t *topic, number int32, records []event.Record) (*pen
 	return a, nil
 }
 
-// write makes a batch durable and lets readers see it. The queue calls it from
-// one goroutine at a time, and Close waits for it.
+// write makes a batch durable and then visible to readers. The queue calls it from one
+// goroutine at a time, and Close waits for it.
 func (l *Log) write(batch []*pendingAppend) error {
 	began := time.Now()
 	b := l.db.NewBatch()
@@ -127,9 +127,9 @@ func (l *Log) write(batch []*pendingAppend) error {
 	return nil
 }
 
-// checkSpace returns ErrFull while the disk has too little space for records of a
-// topic; see doc.go. A file system that cannot say how full it is counts as having
-// room.
+// checkSpace returns ErrFull while the disk has too little space for records of a topic;
+// see doc.go. If the file system does not report its free space, it counts as having
+// enough.
 func (l *Log) checkSpace(topic event.Topic, records []event.Record) error {
 	usage, err := l.opts.fs.GetDiskUsage(l.dir)
 	least := l.minFreeBytes(topic, records)
@@ -139,7 +139,7 @@ func (l *Log) checkSpace(topic event.Topic, records []event.Record) error {
 	return fmt.Errorf("%w: the disk of the log has %d MiB left, and %d MiB are needed; free some space", eventlog.ErrFull, usage.AvailBytes>>20, least>>20)
 }
 
-// minFreeBytes returns the space below which records of a topic are refused.
+// minFreeBytes returns the free space below which records of a topic are refused.
 func (l *Log) minFreeBytes(topic event.Topic, records []event.Record) uint64 {
 	if topic == event.TopicEvents && slices.ContainsFunc(records, takesSpace) {
 		return l.opts.MinFreeBytes
@@ -147,7 +147,7 @@ func (l *Log) minFreeBytes(topic event.Topic, records []event.Record) uint64 {
 	return l.opts.MinFreeBytes / 2
 }
 
-// takesSpace reports whether more is written because of a record. A removal frees space,
+// takesSpace reports whether handling a record writes more data. A removal frees space,
 // and is handled after the pushes before it are answered.
 func takesSpace(rec event.Record) bool {
 	t := event.TypeOf(rec)

@@ -9,8 +9,8 @@ import (
 
 var _ eventlog.Checkpointer = (*Log)(nil)
 
-// Checkpoint implements eventlog.Checkpointer. Tables are hard links where the file
-// system has them, so that dir is best below the directory of the log.
+// Checkpoint implements eventlog.Checkpointer. Tables become hard links if the file
+// system supports them, so dir should be below the directory of the log.
 func (l *Log) Checkpoint(dir string) error {
 	release, err := l.acquireDB()
 	if err != nil {
@@ -23,5 +23,6 @@ func (l *Log) Checkpoint(dir string) error {
 	return nil
 }
 
-// FormatVersion is the version of the directory that this release writes and reads.
+// FormatVersion is the version of the directory format that this release writes and
+// reads.
 const FormatVersion = formatVersion

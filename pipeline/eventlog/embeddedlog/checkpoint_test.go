@@ -8,8 +8,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestCheckpointIsAPrefix makes checkpoints while appends go on, and reads them
-// without changing them: each has what was acknowledged before it began, without gaps.
+// TestCheckpointIsAPrefix makes checkpoints while appends continue, and reads them
+// without changing them: each contains all records acknowledged before it began, without
+// gaps.
 func TestCheckpointIsAPrefix(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "log")
 	l := mustOpen(t, dir, Options{Partitions: 1})
@@ -56,7 +57,7 @@ func TestCheckpointIsAPrefix(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if l, err := Open(dir, Options{}); err != nil { // with checkpoints below it
+	if l, err := Open(dir, Options{}); err != nil { // checkpoints are below it
 		t.Error(err)
 	} else if err := l.Close(); err != nil {
 		t.Error(err)

@@ -13,11 +13,11 @@ import (
 	"github.com/quarrysearch/quarry/projections/integrity"
 )
 
-// ErrDamaged says that the log does not hold what was written to it.
+// ErrDamaged means that the log's files are damaged.
 var ErrDamaged = errors.New("the event log is damaged")
 
-// explainDamage makes an error about damaged files or records one that names the file, or
-// the directory, and what helps.
+// explainDamage converts an error about damaged files or records into one that names the
+// file, or the directory, and the remedy.
 func (l *Log) explainDamage(err error) error {
 	if err == nil || !pebble.IsCorruptionError(err) && !errors.Is(err, errCorrupt) && !errors.Is(err, integrity.ErrDamaged) {
 		return err
@@ -26,15 +26,15 @@ func (l *Log) explainDamage(err error) error {
 	if info := pebble.ExtractDataCorruptionInfo(err); info != nil {
 		path = info.Path
 	}
-	// Pebble adds lines of details.
+	// Pebble appends lines of details.
 	cause, _, _ := strings.Cut(err.Error(), "\n")
 	return fmt.Errorf("%w: %s: %s; stop the server and restore %s from a backup; without one, see \"Damage\" in the manual of operations", ErrDamaged, path, cause, l.dir)
 }
 
-// CheckFiles reads the files of the open log from the disk at a pace, and reports each
-// damaged one as ErrDamaged. It goes on after damage, until ctx ends. It first
-// writes what is in memory to a table: what a damaged write-ahead log holds is then
-// safe.
+// CheckFiles reads the files of the open log from disk at a limited rate, and reports
+// each damaged one as ErrDamaged. It continues after damage, until ctx ends. It first
+// writes the memory tables to disk, so that damage of the write-ahead log can no longer
+// lose their records.
 func (l *Log) CheckFiles(ctx context.Context, p *integrity.Pace, report func(path string, err error)) error {
 	paths, err := l.flushedTables(ctx)
 	if err != nil {
@@ -50,14 +50,14 @@ func (l *Log) CheckFiles(ctx context.Context, p *integrity.Pace, report func(pat
 		switch {
 		case errors.Is(err, integrity.ErrDamaged):
 			report(path, l.explainDamage(err))
-		case err != nil && !errors.Is(err, os.ErrNotExist): // compacted meanwhile
+		case err != nil && !errors.Is(err, os.ErrNotExist): // compacted in the meantime
 			return fmt.Errorf("check event log: %w", err)
 		}
 	}
 	return nil
 }
 
-// flushedTables returns the paths of the tables, once what is in memory is in one.
+// flushedTables flushes the memory tables and returns the paths of all tables.
 func (l *Log) flushedTables(ctx context.Context) ([]string, error) {
 	release, err := l.acquireDB()
 	if err != nil {
@@ -70,7 +70,7 @@ func (l *Log) flushedTables(ctx context.Context) ([]string, error) {
 	}
 	select {
 	case <-flushed:
-	case <-ctx.Done(): // a full disk holds it up
+	case <-ctx.Done(): // a full disk can delay the flush
 		return nil, ctx.Err()
 	}
 	levels, err := l.db.SSTables()

@@ -11,15 +11,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestTurnedBit turns a bit in each file of a log: either every record is read, or
-// an error names the file and the remedy. No record is missing without a word.
+// TestTurnedBit flips a bit in each file of a log: either every record can be read, or an
+// error names the file and the remedy. No record disappears silently.
 func TestTurnedBit(t *testing.T) {
 	const records = 60
 	for _, pattern := range []string{"*.sst", "*.log", "MANIFEST-*"} {
 		for place := range 8 {
 			t.Run(fmt.Sprintf("%s %d", pattern, place), func(t *testing.T) {
 				dir := t.TempDir()
-				for range 3 { // the later ones make tables of what the first wrote
+				for range 3 { // later rounds turn the log of the first into tables
 					l, err := Open(dir, Options{})
 					if err != nil {
 						t.Fatal(err)
@@ -49,7 +49,7 @@ func TestTurnedBit(t *testing.T) {
 				}
 				n, err := countRecords(t, dir)
 				if err == nil && n == records {
-					return // the bit was of no use
+					return // the bit was unused
 				}
 				if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "restore "+dir+" from a backup") || strings.Contains(err.Error(), "\n") {
 					t.Errorf("bit %d of byte %d of %s: %d records of %d, %v", place, len(b)*(2*place+1)/16, path, n, records, err)
@@ -59,8 +59,8 @@ func TestTurnedBit(t *testing.T) {
 	}
 }
 
-// TestCheckFiles turns a bit of each file of an open log: it is found, though the log
-// has what it held in memory.
+// TestCheckFiles flips a bit in each file of an open log: the check finds it, although
+// the log still works from memory.
 func TestCheckFiles(t *testing.T) {
 	dir := t.TempDir()
 	l, err := Open(dir, Options{})

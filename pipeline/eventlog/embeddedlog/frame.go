@@ -10,24 +10,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// errCorrupt says that a stored frame is not what encodeFrame wrote.
+// errCorrupt means that a stored frame is not one that encodeFrame wrote.
 var errCorrupt = errors.New("record is corrupt")
 
 // frameVersion is the first byte of every stored record.
 const frameVersion = 1
 
-// frameHeaderBytes is the version and the checksum of what follows.
+// frameHeaderBytes is the size of the version and of the checksum of the rest.
 const frameHeaderBytes = 5
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encodeFrame returns rec as it is stored:
+// encodeFrame returns the stored form of rec:
 //
 //	version 1 | CRC-32C (4, big-endian) of the rest | time (varint, Unix ns) |
 //	length, key | number of headers, then length, name, length, value of each |
 //	value
 //
-// Lengths and numbers are unsigned varints; the value goes to the end.
+// Lengths and numbers are unsigned varints; the value extends to the end.
 func encodeFrame(rec *event.Record, t time.Time) []byte {
 	size := len(rec.Key) + len(rec.Value) + frameHeaderBytes + (3+2*len(rec.Headers))*binary.MaxVarintLen64
 	for _, h := range rec.Headers {
@@ -51,7 +51,7 @@ func appendBytes(b, s []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(s))), s...)
 }
 
-// decodeFrame returns the record in b, which it keeps.
+// decodeFrame decodes the record in b, and retains b.
 func decodeFrame(b []byte) (event.Record, error) {
 	var rec event.Record
 	if len(b) < frameHeaderBytes {
@@ -75,8 +75,8 @@ func decodeFrame(b []byte) (event.Record, error) {
 	return rec, nil
 }
 
-// frameDecoder takes values from the front of rest; failed stays set once a
-// length did not fit.
+// frameDecoder reads values from the front of rest; failed stays set once a length does
+// not fit.
 type frameDecoder struct {
 	rest   []byte
 	failed bool
@@ -106,7 +106,7 @@ func (d *frameDecoder) readUvarint() uint64 {
 	return v
 }
 
-// readBytes returns a length and what it counts; nil for length 0.
+// readBytes reads a length and that many bytes; nil for length 0.
 func (d *frameDecoder) readBytes() []byte {
 	n := d.readUvarint()
 	if n > uint64(len(d.rest)) {
@@ -118,7 +118,7 @@ func (d *frameDecoder) readBytes() []byte {
 
 func (d *frameDecoder) readHeaders() []event.Header {
 	n := d.readUvarint()
-	// A header takes two bytes at least: a count above that is no count.
+	// A header takes at least two bytes, so a larger count is invalid.
 	if n > uint64(len(d.rest)/2) {
 		d.failed = true
 		return nil

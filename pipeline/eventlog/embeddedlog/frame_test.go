@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestFrameBytes compares the frame with the bytes that are in existing logs.
+// TestFrameBytes compares the frame with the bytes in existing logs.
 func TestFrameBytes(t *testing.T) {
 	rec := event.Record{
 		Key: []byte("42"), Value: []byte("{}"), Time: time.Unix(0, 1_000_000_000).UTC(),
@@ -34,7 +34,8 @@ func FuzzDecodeFrame(f *testing.F) {
 	f.Add([]byte("\x02\x00\x02\x01k\x01v{}"))
 	f.Add([]byte("\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		// With the right checksum: the data after it is what may panic.
+		// With a valid checksum, so that the decoder reaches the data that could make it
+		// panic.
 		sum := crc32.Checksum(body, castagnoli)
 		frame := append([]byte{frameVersion, byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)}, body...)
 		rec, err := decodeFrame(frame)

@@ -19,9 +19,9 @@ type groupID struct {
 	topic event.Topic
 }
 
-// group shares the partitions of a topic out among its members. Partition p
-// belongs to member p mod n, in the order in which they joined; a partition
-// passes on only when the one who holds it has let go.
+// group distributes the partitions of a topic among its members. Partition p belongs to
+// member p mod n, in order of joining. A partition moves only after its holder has
+// released it.
 type group struct {
 	mu struct {
 		sync.Mutex
@@ -32,22 +32,21 @@ type group struct {
 	}
 }
 
-// member is one call of Join.
+// member is the state of one call of Join.
 type member struct {
 	log    *Log
 	id     groupID
 	group  *group
 	handle func(context.Context, eventlog.Assignment) error
-	// held is used by the goroutine of Join only.
+	// held is used only by the goroutine of Join.
 	held map[int32]context.CancelFunc
-	// ended takes the number of each partition whose handle returned; it has room
-	// for all of them, so that none waits.
+	// ended receives the number of each partition whose handle returned; it has capacity
+	// for all of them, so that no send blocks.
 	ended   chan handleEnd
 	running sync.WaitGroup
 }
 
-// handleEnd says that a handle returned. early is set if its context had not
-// ended.
+// handleEnd reports that a handle returned. early is set if its context had not ended.
 type handleEnd struct {
 	partition int32
 	early     bool
@@ -76,7 +75,7 @@ func (l *Log) Join(ctx context.Context, name string, topic event.Topic, handle f
 	return nil
 }
 
-// joinGroup adds the member to its group, which begins with its first member.
+// joinGroup adds the member to its group, and creates the group if necessary.
 func (m *member) joinGroup() {
 	m.log.mu.Lock()
 	defer m.log.mu.Unlock()
@@ -94,7 +93,7 @@ func (m *member) joinGroup() {
 	g.broadcastLocked()
 }
 
-// leaveGroup removes the member, and its group after the last one.
+// leaveGroup removes the member, and the group after its last member.
 func (m *member) leaveGroup() {
 	m.log.mu.Lock()
 	defer m.log.mu.Unlock()
@@ -114,8 +113,8 @@ func (g *group) broadcastLocked() {
 	g.mu.changed = make(chan struct{})
 }
 
-// run holds the member's share of the partitions until ctx ends. It returns when
-// every handle has returned and its partitions are free.
+// run holds the member's share of the partitions until ctx ends. It returns after every
+// handle has returned and its partitions are released.
 func (m *member) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer m.drainHandles(cancel)
@@ -136,7 +135,7 @@ func (m *member) run(ctx context.Context) error {
 	}
 }
 
-// drainHandles ends the handles and lets their partitions go as each returns.
+// drainHandles cancels the handles and releases the partition of each as it returns.
 func (m *member) drainHandles(cancel context.CancelFunc) {
 	cancel()
 	for len(m.held) > 0 {
@@ -145,9 +144,9 @@ func (m *member) drainHandles(cancel context.CancelFunc) {
 	m.running.Wait()
 }
 
-// rebalanceShare takes the free partitions of the member's share and gives up those
-// that are no longer in it. It returns a channel that is closed at the next
-// change of the group.
+// rebalanceShare takes the free partitions of the member's share and revokes those that
+// are no longer in it. It returns a channel that is closed at the next change of the
+// group.
 func (m *member) rebalanceShare(ctx context.Context) <-chan struct{} {
 	g := m.group
 	g.mu.Lock()
@@ -165,7 +164,7 @@ func (m *member) rebalanceShare(ctx context.Context) <-chan struct{} {
 	return g.mu.changed
 }
 
-// start runs the handle of a partition on its own goroutine.
+// start runs the handle of a partition in its own goroutine.
 func (m *member) start(ctx context.Context, partition int32) {
 	ctx, cancel := context.WithCancel(ctx)
 	m.held[partition] = cancel
@@ -175,7 +174,7 @@ func (m *member) start(ctx context.Context, partition int32) {
 	})
 }
 
-// releasePartition lets another member take a partition.
+// releasePartition makes a partition available to other members.
 func (m *member) releasePartition(partition int32) {
 	m.held[partition]()
 	delete(m.held, partition)
@@ -185,7 +184,7 @@ func (m *member) releasePartition(partition int32) {
 	m.group.broadcastLocked()
 }
 
-// consumePartition reads a partition from the committed offset on.
+// consumePartition reads a partition from its committed offset.
 func (m *member) consumePartition(ctx context.Context, partition int32) error {
 	from, err := m.log.committedOffset(m.id, partition)
 	if err != nil {
@@ -201,8 +200,7 @@ func (m *member) consumePartition(ctx context.Context, partition int32) error {
 	return m.handle(ctx, a)
 }
 
-// assignment is a partition held by a member. It implements
-// eventlog.Assignment.
+// assignment is a partition held by a member. It implements eventlog.Assignment.
 type assignment struct {
 	*reader
 	id    groupID
@@ -216,15 +214,15 @@ type assignment struct {
 // Partition implements eventlog.Assignment.
 func (a *assignment) Partition() int32 { return a.partition.number }
 
-// markLost makes commits fail from now on: the handle has returned.
+// markLost makes later commits fail, because the handle has returned.
 func (a *assignment) markLost() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.mu.lost = true
 }
 
-// Commit implements eventlog.Assignment. It is one sync of the disk, which
-// Pebble shares with appends; ctx cannot interrupt it.
+// Commit implements eventlog.Assignment. It costs one disk sync, which Pebble shares with
+// appends; ctx cannot interrupt it.
 func (a *assignment) Commit(_ context.Context, next event.Offset) error {
 	if err := a.commit(next); err != nil {
 		return fmt.Errorf("commit %s/%d at %d for group %s: %w", a.id.topic, a.Partition(), next, a.id.group, err)
@@ -275,7 +273,8 @@ func (l *Log) committedOffset(id groupID, partition int32) (event.Offset, error)
 	return l.loadOffset(groupKey(id.topic, id.group, partition))
 }
 
-// loadOffset returns a stored offset, 0 for none. The caller keeps db open.
+// loadOffset returns a stored offset, or 0 if there is none. The caller must keep db
+// open.
 func (l *Log) loadOffset(key []byte) (event.Offset, error) {
 	value, closer, err := l.db.Get(key)
 	if errors.Is(err, pebble.ErrNotFound) {

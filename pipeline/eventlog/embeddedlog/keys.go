@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Key families; doc.go has the table.
+// Key prefixes; doc.go has the table.
 const (
 	familyMeta   = 'm'
 	familyRecord = 'r'
@@ -15,7 +15,7 @@ const (
 	familyBegin  = 'b'
 )
 
-// formatVersion is the version of the key table and of the meta value.
+// formatVersion is the version of the keys and of the meta value.
 const formatVersion = 1
 
 var metaKey = []byte{familyMeta, 'l', 'o', 'g'}
@@ -38,7 +38,7 @@ func decodeMeta(b []byte) (partitions int32, err error) {
 	return int32(n), nil
 }
 
-// partitionPrefix begins the keys of the records of a partition.
+// partitionPrefix returns the key prefix of the records of a partition.
 func partitionPrefix(topic event.Topic, partition int32) []byte {
 	key := make([]byte, 0, 1+len(topic)+1+4+8)
 	key = append(key, familyRecord)
@@ -47,7 +47,7 @@ func partitionPrefix(topic event.Topic, partition int32) []byte {
 	return binary.BigEndian.AppendUint32(key, uint32(partition))
 }
 
-// beginKey is the key of the first offset of a partition.
+// beginKey returns the key of the first kept offset of a partition.
 func beginKey(topic event.Topic, partition int32) []byte {
 	key := partitionPrefix(topic, partition)
 	key[0] = familyBegin

@@ -13,12 +13,12 @@ import (
 	"testing"
 )
 
-// childDirectory names the variable that makes the test binary a writer, which
-// the test kills.
+// childDirectory is the environment variable that makes the test binary a writer process,
+// which the test kills.
 const childDirectory = "QUARRY_TEST_EMBEDDEDLOG_CHILD"
 
-// runChild appends without end from four goroutines and prints the text of each
-// record once it is acknowledged.
+// runChild appends forever from four goroutines and prints the text of each record once
+// it is acknowledged.
 func runChild(dir string) {
 	l, err := Open(dir, Options{Partitions: 1})
 	if err != nil {
@@ -43,8 +43,8 @@ func runChild(dir string) {
 	writers.Wait()
 }
 
-// TestKill9KeepsAcknowledgedAppends kills a process that appends, several times
-// over the same directory, and reads back what it had acknowledged.
+// TestKill9KeepsAcknowledgedAppends kills a process that appends, several times on the
+// same directory, and reads back the acknowledged records.
 func TestKill9KeepsAcknowledgedAppends(t *testing.T) {
 	executable, err := os.Executable()
 	if err != nil {
@@ -63,8 +63,9 @@ func TestKill9KeepsAcknowledgedAppends(t *testing.T) {
 	t.Logf("%d acknowledged appends survived", len(acknowledged))
 }
 
-// appendUntilKilled notes what the child acknowledges and kills it after so many
-// lines; it goes on reading, because more may be in the pipe.
+// appendUntilKilled records the acknowledgements of the child and kills it after the
+// given number of lines. It then continues reading, because more lines may be in the
+// pipe.
 func appendUntilKilled(t *testing.T, executable, dir string, lines int, acknowledged map[int64]string) {
 	t.Helper()
 	child := exec.Command(executable, "-test.run=^$")

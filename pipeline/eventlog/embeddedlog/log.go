@@ -15,18 +15,18 @@ import (
 	"github.com/quarrysearch/quarry/schemas/pebblelog"
 )
 
-// fatalMessage is what an operator reads when Pebble cannot go on.
+// fatalMessage is logged for the operator when Pebble cannot continue.
 const fatalMessage = "the event log cannot continue: if its disk is full or fails, free some space or replace it; if its files are damaged, restore them from a backup, see \"Damage\" in the manual of operations"
 
-// ErrLocked says that another process, or another Log of this one, holds the
-// directory.
+// ErrLocked means that another process, or another Log in this process, has the directory
+// open.
 var ErrLocked = errors.New("another process holds the directory")
 
 // MaxTopics bounds the topics of a log.
 const MaxTopics = 256
 
-// maxBatchBytes bounds what one sync makes durable, and with it how long what is
-// urgent waits for a batch that is being written.
+// maxBatchBytes bounds the bytes of one sync, and so how long an urgent append waits for
+// the batch that is being written.
 const maxBatchBytes = 1 << 20
 
 const (
@@ -48,7 +48,7 @@ type Log struct {
 	queue      *gather.Queue[*pendingAppend]
 	// closing is closed when Close begins; it ends every wait.
 	closing chan struct{}
-	// use is held for reading while db is used, for writing to close it.
+	// use is locked for reading while db is in use, and for writing to close it.
 	use sync.RWMutex
 	mu  struct {
 		sync.Mutex
@@ -65,9 +65,8 @@ type topic struct {
 	partitions []*partition
 }
 
-// Open opens the log in dir, and creates it if the directory is empty or missing.
-// It fails with ErrLocked if another process has it open. The caller closes the
-// log.
+// Open opens the log in dir, and creates it if the directory is empty or missing. It
+// fails with ErrLocked if another process has it open. The caller must close the log.
 func Open(dir string, opts Options) (*Log, error) {
 	l, err := open(dir, opts)
 	if err != nil {
@@ -94,7 +93,8 @@ func open(dir string, opts Options) (*Log, error) {
 		return nil, err
 	}
 	if vfs.Root(opts.fs) == vfs.Default {
-		// Pebble would open an older state of a damaged log, and delete what came later.
+		// Otherwise Pebble would open an older state of a damaged log, and delete the
+		// later records.
 		if err := integrity.CheckRecords(dir); err != nil {
 			return nil, errors.Join(l.explainDamage(err), l.lock.Close())
 		}
@@ -105,13 +105,13 @@ func open(dir string, opts Options) (*Log, error) {
 	if err := l.loadMeta(); err != nil {
 		return nil, errors.Join(l.explainDamage(err), l.db.Close(), l.lock.Close())
 	}
-	// Last, so that an Open that failed may be tried again with the same registry.
+	// Last, so that a failed Open can be retried with the same registry.
 	l.metrics = newMetrics(opts.Registerer)
 	registerDiskBytes(opts.Registerer, l)
 	return l, nil
 }
 
-// directoryMode keeps others out: events hold names and addresses.
+// directoryMode denies access to other users, because events contain names and addresses.
 const directoryMode = 0o700
 
 func lockDirectory(dir string, fs vfs.FS) (*pebble.Lock, error) {
@@ -130,18 +130,18 @@ func (l *Log) openPebble() (*pebble.DB, error) {
 		FS:        l.opts.fs,
 		Lock:      l.lock,
 		CacheSize: l.opts.CacheBytes,
-		// Pinned: a new release of Pebble must not make a directory unreadable to
-		// the release of Quarry before.
+		// Pinned: a new release of Pebble must not make a directory unreadable to the
+		// previous release of Quarry.
 		FormatMajorVersion: pebble.FormatValueSeparation,
 		MemTableSize:       memTableBytes,
-		// A disk that is busy with segments and merges flushes late; appends go on
-		// meanwhile.
+		// A disk that is busy with segments and merges flushes late; appends continue in
+		// the meantime.
 		MemTableStopWritesThreshold: maxMemTables,
 		L0StopWritesThreshold:       maxSublevels,
 		Logger:                      pebblelog.Logger{Logger: l.opts.Logger, Dir: l.dir, Fatal: fatalMessage},
 		ReadOnly:                    l.opts.ReadOnly,
-		// Pebble's own listener ends the process, for a record that perhaps no reader
-		// needs.
+		// Pebble's default listener ends the process, even if no reader needs the damaged
+		// record.
 		EventListener: &pebble.EventListener{DataCorruption: func(info pebble.DataCorruptionInfo) {
 			l.opts.Logger.Error("a file of the event log is damaged", "path", info.Path, "error", l.explainDamage(info.Details))
 		}},
@@ -178,8 +178,8 @@ func (l *Log) createMeta() error {
 	return l.db.Set(metaKey, encodeMeta(l.partitions), pebble.Sync)
 }
 
-// Close implements eventlog.Log: appends that were accepted are written first.
-// A second Close does nothing.
+// Close implements eventlog.Log. It first writes the accepted appends. A second Close
+// does nothing.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	closed := l.mu.closed
@@ -210,8 +210,8 @@ func (l *Log) acquireDB() (release func(), err error) {
 	}
 }
 
-// Partitions implements eventlog.Log. Every topic has the partitions of the log,
-// except for those that have one always, and exists from its first use on.
+// Partitions implements eventlog.Log. Every topic has the log's number of partitions,
+// except topics that always have one, and exists from its first use.
 func (l *Log) Partitions(_ context.Context, name event.Topic) (int32, error) {
 	if err := eventlog.CheckName(string(name)); err != nil {
 		return 0, fmt.Errorf("partitions of topic: %w", err)
@@ -239,7 +239,8 @@ func (l *Log) HighWater(_ context.Context, name event.Topic) ([]event.Offset, er
 	return ends, nil
 }
 
-// ensureTopic returns the state of a topic, reading its ends at the first use.
+// ensureTopic returns the state of a topic; at the first use it reads the ends of its
+// partitions.
 func (l *Log) ensureTopic(name event.Topic) (*topic, error) {
 	release, err := l.acquireDB()
 	if err != nil {

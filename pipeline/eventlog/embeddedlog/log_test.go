@@ -31,7 +31,7 @@ func TestConformance(t *testing.T) {
 			dir := t.TempDir()
 			return func() (eventlog.Log, error) { return Open(dir, Options{Partitions: partitions}) }
 		},
-		// A sync on a slow disk, many times over: waking up itself takes
+		// Many times the duration of a sync on a slow disk; waking up takes only
 		// microseconds.
 		Wake:     50 * time.Millisecond,
 		Patience: 20 * time.Second,
@@ -56,8 +56,8 @@ func textRecord(text string) event.Record {
 	return event.Record{Key: []byte("k"), Value: []byte(text)}
 }
 
-// TestTopicsOfOnePartition shows that accounts and audit have one partition in a
-// log of many, for records without a key and by number.
+// TestTopicsOfOnePartition checks that the topics accounts and audit have one partition
+// in a log with many, for records without a key and by partition number.
 func TestTopicsOfOnePartition(t *testing.T) {
 	l := mustOpen(t, t.TempDir(), Options{Partitions: 8})
 	for _, topic := range []event.Topic{event.TopicAccounts, event.TopicAudit} {
@@ -117,7 +117,7 @@ func TestDirectoryIsLocked(t *testing.T) {
 	dir := t.TempDir()
 	l := mustOpen(t, dir, Options{})
 	reg := prometheus.NewRegistry()
-	for range 2 { // a second attempt must not trip over metrics of the first
+	for range 2 { // a second attempt must not conflict with the metrics of the first
 		if _, err := Open(dir, Options{Registerer: reg}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), dir) {
 			t.Errorf("second Open: %v, want ErrLocked with the directory", err)
 		}
@@ -201,8 +201,8 @@ func TestCorruptRecord(t *testing.T) {
 	}
 }
 
-// TestCrashKeepsAcknowledgedAppends takes the disk as a power failure leaves it,
-// after every append.
+// TestCrashKeepsAcknowledgedAppends simulates the disk after a power failure, after every
+// append.
 func TestCrashKeepsAcknowledgedAppends(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	l := mustOpen(t, "log", Options{Partitions: 1, fs: fs})
@@ -215,7 +215,7 @@ func TestCrashKeepsAcknowledgedAppends(t *testing.T) {
 	}
 }
 
-// wantTexts reads n records "0", "1", … and checks that there is no other.
+// wantTexts reads n records "0", "1", … and checks that there are no more.
 func wantTexts(t *testing.T, l *Log, n int) {
 	t.Helper()
 	marks, err := l.HighWater(t.Context(), "t")

@@ -17,14 +17,15 @@ type metrics struct {
 	batchRecords    prometheus.Histogram
 }
 
-// Reasons for which an append is refused.
+// Reasons to refuse an append.
 const (
 	refusedDiskFull  = "disk_full"
 	refusedQueueFull = "queue_full"
 	refusedTooLarge  = "too_large"
 )
 
-// registerDiskBytes reports the size of the log's files, 0 once it is closed.
+// registerDiskBytes registers a gauge of the size of the log's files; 0 after the log is
+// closed.
 func registerDiskBytes(reg prometheus.Registerer, l *Log) {
 	promauto.With(reg).NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "quarry_embeddedlog_disk_bytes",
@@ -39,23 +40,22 @@ func registerDiskBytes(reg prometheus.Registerer, l *Log) {
 	})
 }
 
-// diskBytes returns what the files of a directory take on disk. Pebble's own figure
-// leaves out what it allocates ahead.
+// diskBytes returns the disk space that the files of a directory use. Pebble's own figure
+// omits the space that it preallocates.
 func diskBytes(dir string) (total int64) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return 0 // of a log in the memory of a test
+		return 0 // an in-memory log of a test
 	}
 	for _, e := range entries {
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // otherwise removed meanwhile
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() { // otherwise removed in the meantime
 			total += allocatedBytes(info)
 		}
 	}
 	return total
 }
 
-// newMetrics registers the package's metrics with reg, or with nothing if reg is
-// nil.
+// newMetrics registers the package's metrics with reg, unless reg is nil.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	m := &metrics{

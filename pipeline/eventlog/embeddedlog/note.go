@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Note implements eventlog.Log. It does not wait for the disk.
+// Note implements eventlog.Log. It does not sync.
 func (l *Log) Note(_ context.Context, name string, topic event.Topic, offsets []event.Offset) error {
 	if err := l.noteOffsets(groupID{name, topic}, offsets); err != nil {
 		return fmt.Errorf("note offsets of group %s on %s: %w", name, topic, err)
@@ -31,7 +31,7 @@ func (l *Log) noteOffsets(id groupID, offsets []event.Offset) error {
 		return err
 	}
 	defer release()
-	// Held to the end, so that no member joins meanwhile.
+	// Held to the end, so that no member joins in the meantime.
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.mu.groups[id] != nil {

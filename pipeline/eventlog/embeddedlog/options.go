@@ -8,32 +8,33 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Options configure a Log. The zero value works.
+// Options configures a Log. The zero value is usable.
 type Options struct {
 	// Partitions is the number of partitions of every topic of a new log, 1 to
-	// MaxPartitions; 0 means DefaultPartitions. For a log that exists it must be 0
-	// or the number that the log was created with.
+	// MaxPartitions; 0 means DefaultPartitions. For an existing log it must be 0 or the
+	// number with which the log was created.
 	Partitions int32
-	// CacheBytes is the size of Pebble's block cache; 0 means 16 MiB. Tails read
-	// what was just written from memory, so it matters only to a replay.
+	// CacheBytes is the size of Pebble's block cache; 0 means 16 MiB. Tails read recent
+	// records from memory, so the cache matters only to a replay.
 	CacheBytes int64
-	// MinFreeBytes is the free space below which Append answers ErrFull to records of
-	// event.TopicEvents, and to others and to removals of repositories below the half of
-	// it: what people do can still be recorded when nothing new is indexed. 0 means 256 MiB, which is what Pebble
-	// may need to write out what it holds in memory.
+	// MinFreeBytes is the free disk space below which Append returns ErrFull for records
+	// of event.TopicEvents. For other records and for removals of repositories the limit
+	// is half of it, so that user actions can still be recorded when nothing new is
+	// indexed. 0 means 256 MiB, which Pebble may need to write its memory tables.
 	MinFreeBytes uint64
-	// DiskFull is called when a write fails for want of space, which is then tried once
-	// more; other writes wait meanwhile. It may free space, or wait until there is some.
+	// DiskFull is called when a write fails for lack of space; the write is then retried
+	// once. Other writes wait in the meantime. DiskFull may free space, or wait until
+	// some is free.
 	DiskFull func()
-	// MaxWaitingBytes bounds the records that wait for the disk; 0 means 64 MiB.
-	// Above it Append answers ErrFull.
+	// MaxWaitingBytes bounds the records that wait to be written; 0 means 64 MiB. Above
+	// it Append returns ErrFull.
 	MaxWaitingBytes int
-	// ReadOnly opens a log that exists, and changes nothing but its lock file: Append,
-	// Trim and Note fail, and so do commits of groups.
+	// ReadOnly opens an existing log, and changes nothing except its lock file: Append,
+	// Trim, Note and commits of groups fail.
 	ReadOnly bool
-	// Logger takes what Pebble reports; nil discards it.
+	// Logger receives Pebble's messages; nil discards them.
 	Logger *slog.Logger
-	// Registerer takes the metrics; nil keeps them unregistered.
+	// Registerer registers the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 
 	// fs replaces the file system in tests.

@@ -8,15 +8,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// partition knows where a partition ends and who waits for more.
+// partition tracks the end of a partition and the readers that wait for more.
 type partition struct {
 	topic  event.Topic
 	number int32
 	prefix []byte
-	// next is the offset of the next record; only the writer uses it. It runs
-	// ahead of the end while a batch is being synced.
+	// next is the offset of the next record; only the writer uses it. It is ahead of end
+	// while a batch is being synced.
 	next event.Offset
-	// trimming is held by the one Trim at a time.
+	// trimming is held during a Trim; only one runs at a time.
 	trimming sync.Mutex
 	mu       struct {
 		sync.Mutex
@@ -28,8 +28,8 @@ type partition struct {
 	}
 }
 
-// loadPartition finds the ends of a partition. The next offset is one above its
-// last key; a trim may have left none.
+// loadPartition reads the first and next offsets of a partition. The next offset is one
+// above the last key; after a trim there may be no key.
 func (l *Log) loadPartition(name event.Topic, number int32) (*partition, error) {
 	p := &partition{topic: name, number: number, prefix: partitionPrefix(name, number)}
 	p.mu.grown = make(chan struct{})
@@ -60,16 +60,16 @@ func (p *partition) endOffset() (event.Offset, <-chan struct{}) {
 	return p.mu.end, p.mu.grown
 }
 
-// offsetRange returns the first offset that is kept, and the one after the last durable
-// record.
+// offsetRange returns the first offset that is kept, and the offset after the last
+// durable record.
 func (p *partition) offsetRange() (first, end event.Offset) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.mu.first, p.mu.end
 }
 
-// publishEnd lets readers see the records that were written, and wakes those who
-// wait. It reports nothing new if the partition took no record.
+// publishEnd makes written records visible to readers, and wakes the waiting ones. It
+// does nothing if the partition got no record.
 func (p *partition) publishEnd() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -81,7 +81,7 @@ func (p *partition) publishEnd() {
 	p.mu.grown = make(chan struct{})
 }
 
-// rewindNext forgets offsets that were given out for a batch that failed.
+// rewindNext takes back the offsets of a batch that failed.
 func (p *partition) rewindNext() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Bounds of what a reader takes from Pebble at once. It keeps no iterator while
-// it waits, since that would keep files alive.
+// Bounds of one read from Pebble. A waiting reader keeps no iterator, because an iterator
+// would keep files from being deleted.
 const (
 	maxChunkRecords = 512
 	maxChunkBytes   = 1 << 20
@@ -22,7 +22,7 @@ type reader struct {
 	log       *Log
 	partition *partition
 	next      event.Offset
-	chunk     []event.Record // read ahead, from next on
+	chunk     []event.Record // prefetched records, starting at next
 	closed    bool
 }
 
@@ -98,7 +98,7 @@ func (r *reader) awaitRecord(ctx context.Context) error {
 	}
 }
 
-// fillChunk reads the next records that are durable.
+// fillChunk reads the next durable records.
 func (r *reader) fillChunk() error {
 	release, err := r.log.acquireDB()
 	if err != nil {
@@ -128,10 +128,10 @@ func (r *reader) fillChunk() error {
 	return nil
 }
 
-// explainMissing says why there is no record at next.
+// explainMissing returns an error that explains why there is no record at next.
 func (r *reader) explainMissing() error {
 	if first, end := r.partition.offsetRange(); r.next < first {
-		return outOfRange(first, end) // it was trimmed meanwhile
+		return outOfRange(first, end) // trimmed in the meantime
 	}
 	return fmt.Errorf("%w: offset is missing", errCorrupt)
 }

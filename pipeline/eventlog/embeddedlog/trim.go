@@ -12,7 +12,7 @@ import (
 
 var _ eventlog.Trimmer = (*Log)(nil)
 
-// Trim implements eventlog.Trimmer. Pebble frees the space as it compacts.
+// Trim implements eventlog.Trimmer. Pebble frees the space when it compacts.
 func (l *Log) Trim(ctx context.Context, name event.Topic, number int32, before event.Offset) error {
 	if err := l.trimPartition(ctx, name, number, before); err != nil {
 		return fmt.Errorf("trim %s/%d below %d: %w", name, number, before, err)
@@ -40,7 +40,7 @@ func (l *Log) trimPartition(ctx context.Context, name event.Topic, number int32,
 	if before <= first {
 		return nil
 	}
-	// Before the records are gone, so that a reader that misses one knows why.
+	// Before the records are deleted, so that a reader that misses one knows why.
 	p.setFirst(before)
 	if err := l.deleteBelow(p, before); err != nil {
 		p.setFirst(first)
@@ -50,8 +50,8 @@ func (l *Log) trimPartition(ctx context.Context, name event.Topic, number int32,
 	return nil
 }
 
-// deleteBelow deletes records and stores the first offset in one batch: otherwise
-// the offsets of a partition that was trimmed to its end would restart at 0.
+// deleteBelow deletes records and stores the first offset in one batch. Otherwise the
+// offsets of a partition that was trimmed to its end would restart at 0.
 func (l *Log) deleteBelow(p *partition, before event.Offset) error {
 	release, err := l.acquireDB()
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// TestCrashWhileTrimming takes the disk as a power failure leaves it, with any part
-// of what was not synced, around every trim and append: what was acknowledged is
-// there, what was trimmed stays away, and offsets go on.
+// TestCrashWhileTrimming simulates the disk after a power failure, with any part of the
+// unsynced data, around every trim and append: acknowledged records exist, trimmed ones
+// stay deleted, and offsets continue.
 func TestCrashWhileTrimming(t *testing.T) {
 	fs := vfs.NewCrashableMem()
 	l := mustOpen(t, "log", Options{Partitions: 1, fs: fs})
@@ -40,8 +40,7 @@ func TestCrashWhileTrimming(t *testing.T) {
 			end++
 		}
 		clones(max(0, first-1), end)
-		// The last one but one, so that the first trims leave something, and at the end
-		// all.
+		// The last but one, so that the first trims leave a record; at the end, all.
 		before := first + 2
 		if err := l.Trim(t.Context(), event.TopicAudit, 0, before); err != nil {
 			t.Fatal(err)
@@ -57,8 +56,7 @@ func TestCrashWhileTrimming(t *testing.T) {
 	}
 }
 
-// wantKept reads the records from first to end, and checks that there are no
-// others.
+// wantKept reads the records from first to end, and checks that there are no more.
 func wantKept(t *testing.T, l *Log, first, end event.Offset) {
 	t.Helper()
 	marks, err := l.HighWater(t.Context(), event.TopicAudit)
@@ -81,13 +79,13 @@ func wantKept(t *testing.T, l *Log, first, end event.Offset) {
 			t.Fatalf("tail from %d: %v, want ErrOffsetOutOfRange", first-1, err)
 		}
 	}
-	// Offsets are not given twice.
+	// Offsets are not reused.
 	if at, err := l.Append(t.Context(), event.TopicAudit, 0, textRecord("next")); err != nil || at[0].Offset != end {
 		t.Fatalf("appended at %v, %v; want offset %d", at, err, end)
 	}
 }
 
-// TestAFailedTrimDeletesNothing trims a log that was closed meanwhile.
+// TestAFailedTrimDeletesNothing trims a log that was closed in the meantime.
 func TestAFailedTrimDeletesNothing(t *testing.T) {
 	l := mustOpen(t, "log", Options{Partitions: 1, fs: vfs.NewMem()})
 	if _, err := l.Append(t.Context(), event.TopicAudit, 0, textRecord("a")); err != nil {

@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// allocatedBytes returns what a file takes on disk: Pebble allocates its write-ahead
-// log ahead. The system counts blocks of 512 bytes, whatever theirs is.
+// allocatedBytes returns the disk space allocated to a file, because Pebble preallocates
+// its write-ahead log. The system reports blocks of 512 bytes, whatever the block size of
+// the file system is.
 func allocatedBytes(info fs.FileInfo) int64 {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int64(s.Blocks) * 512
