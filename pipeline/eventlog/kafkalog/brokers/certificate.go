@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// certificate is a self-signed one for 127.0.0.1, in PEM.
+// certificate is a self-signed certificate for 127.0.0.1, in PEM.
 type certificate struct{ chain, key string }
 
 func newCertificate() (certificate, error) {
@@ -31,7 +31,7 @@ func newCertificate() (certificate, error) {
 		NotAfter:     time.Now().Add(24 * time.Hour),
 		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
 		KeyUsage:     x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
-		// The broker is also a client of itself.
+		// The broker also connects to itself as a client.
 		ExtKeyUsage:           []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 		BasicConstraintsValid: true,
 		IsCA:                  true,
@@ -50,14 +50,14 @@ func newCertificate() (certificate, error) {
 	}, nil
 }
 
-// clientConfig trusts the certificate and nothing else.
+// clientConfig returns a configuration that trusts only this certificate.
 func (c certificate) clientConfig() *tls.Config {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM([]byte(c.chain))
 	return &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
 }
 
-// write writes the authority that clients need to trust and returns its path.
+// write writes the CA file for clients and returns its path.
 func (c certificate) write(dir string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -66,9 +66,9 @@ func (c certificate) write(dir string) (string, error) {
 	return path, os.WriteFile(path, []byte(c.chain), 0o600)
 }
 
-// brokerProperties configures the broker with the certificate, which it also trusts.
+// brokerProperties returns the settings that make a broker use and trust the certificate.
 func (c certificate) brokerProperties() []string {
-	// Values of a properties file are one line; Java reads \n as a line feed.
+	// Values in a properties file are on one line; Java reads \n as a line feed.
 	line := strings.NewReplacer("\n", `\n`)
 	return []string{
 		"ssl.keystore.type=PEM",
@@ -79,7 +79,7 @@ func (c certificate) brokerProperties() []string {
 	}
 }
 
-// ClientCertificate returns a certificate of a client that the brokers trust until a
+// ClientCertificate returns a client certificate that the brokers trust until the given
 // time, and its key, in PEM. The brokers know the client as User:CN=name.
 func (c *Cluster) ClientCertificate(name string, until time.Time) (chain, key []byte, err error) {
 	authority, err := tls.X509KeyPair([]byte(c.certificate.chain), []byte(c.certificate.key))

@@ -16,66 +16,64 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 )
 
-// ErrUnavailable says that brokers cannot run here: no Java, or no jars.
+// ErrUnavailable means that brokers cannot run here, because Java or the jars are
+// missing.
 var ErrUnavailable = errors.New("no Kafka broker can be run")
 
-// StartTimeout bounds the wait for nodes. After a kill a broker waits for its own
-// former session to end, about 15 s; three on two busy cores were seen to take
-// 50 s.
+// StartTimeout bounds the wait for nodes. After a kill, a broker waits about 15 s for its
+// own former session to expire; three brokers on two busy cores have taken 50 s.
 const StartTimeout = 150 * time.Second
 
-// Options say what to start. Dir is required.
+// Options configures a cluster. Dir is required.
 type Options struct {
-	// Dir holds the directories of the nodes; it is made.
+	// Dir contains the directories of the nodes; it is created.
 	Dir string
-	// Libs is the directory of the brokers' jars; Find says what an empty one means.
+	// Libs is the directory of the brokers' jars; Find describes the default.
 	Libs string
-	// Nodes is how many there are; default 1.
+	// Nodes is the number of nodes; default 1.
 	Nodes int
-	// SASL makes the cluster use TLS with its own certificate and accept this one
-	// user; nil accepts every client. The mechanism is scram-sha-256.
+	// SASL makes the cluster use TLS with its own certificate and accept this user; nil
+	// accepts every client. The mechanism is scram-sha-256.
 	SASL *kafkalog.SASL
-	// Users are further users, password by name. With some the brokers also take
-	// SCRAM-SHA-512 and PLAIN, the latter of these users alone. They want SASL.
+	// Users are additional users: passwords by name. If there are any, the brokers also
+	// accept SCRAM-SHA-512 and PLAIN, the latter only for these users. It requires SASL.
 	Users map[string]string
-	// MutualTLS adds an address for each node that wants a certificate of the client
-	// (Cluster.MutualAddresses). It wants SASL.
+	// MutualTLS adds an address for each node that requires a client certificate
+	// (Cluster.MutualAddresses). It requires SASL.
 	MutualTLS bool
-	// Authorize makes the brokers check access control lists for all users but the
-	// one of SASL. There are no lists at first. It requires SASL.
+	// Authorize makes the brokers check access control lists for all users except the one
+	// in SASL. Initially there are no lists. It requires SASL.
 	Authorize bool
-	// Controllers is the number of nodes that are controllers alone, as in
-	// installations that matter. With 0 each node is a broker and a controller, and the
-	// end of one may be that of the active controller as well.
+	// Controllers is the number of dedicated controller nodes, as in production clusters.
+	// If it is 0, each node is a broker and a controller, and killing one may also kill
+	// the active controller.
 	Controllers int
-	// Properties are lines of server.properties that are added to those of every
-	// node; they replace lines for the same setting.
+	// Properties are lines of server.properties added for every node; they replace lines
+	// with the same setting.
 	Properties []string
 }
 
-// Cluster is some brokers. Its nodes are numbered from 0, as the brokers number
+// Cluster is a running cluster. Its nodes are numbered from 0, as the brokers number
 // themselves.
 type Cluster struct {
-	// Addresses are what clients connect to, one for each node.
+	// Addresses are the client addresses, one for each node.
 	Addresses []string
-	// SASL and TLS are what clients need; nil if the brokers accept every client.
+	// SASL and TLS configure clients; nil if the brokers accept every client.
 	SASL *kafkalog.SASL
 	TLS  *tls.Config
-	// MutualAddresses want TLS with a certificate of the client.
+	// MutualAddresses require TLS with a client certificate.
 	MutualAddresses []string
-	// CertificateFile holds, in PEM, the authority that clients need to trust;
-	// empty without TLS.
+	// CertificateFile is the CA file for clients, in PEM; empty without TLS.
 	CertificateFile string
 
 	certificate certificate
 	nodes       []*node
-	controllers []*node // that are nothing else; they run as long as the cluster
+	controllers []*node // dedicated controllers, which run as long as the cluster
 }
 
-// Find returns the Java program and the directory of the jars: dir if it is given,
-// else QUARRY_KAFKA_LIBS, else .cache/kafka/libs next to go.mod in the working
-// directory or above it. The error wraps ErrUnavailable if Java or the jars are
-// missing.
+// Find returns the Java program and the directory of the jars: dir if it is set, else
+// QUARRY_KAFKA_LIBS, else .cache/kafka/libs next to go.mod in the working directory or a
+// parent of it. The error wraps ErrUnavailable if Java or the jars are missing.
 func Find(dir string) (java, libs string, err error) {
 	if java, err = exec.LookPath("java"); err != nil {
 		return "", "", fmt.Errorf("%w: no java in PATH", ErrUnavailable)
@@ -92,8 +90,8 @@ func Find(dir string) (java, libs string, err error) {
 	return "", "", fmt.Errorf("%w: no jars; fetch them by make kafka, or name their directory in QUARRY_KAFKA_LIBS", ErrUnavailable)
 }
 
-// moduleRoot returns the directory of go.mod at or above the working directory,
-// the working directory if there is none.
+// moduleRoot returns the directory of go.mod, which is the working directory or a parent
+// of it; the working directory if there is none.
 func moduleRoot() string {
 	dir, err := os.Getwd()
 	for err == nil {
@@ -109,7 +107,7 @@ func moduleRoot() string {
 	return "."
 }
 
-// Start returns a cluster that is ready for clients. The caller calls Close.
+// Start returns a cluster that is ready for clients. The caller must close it.
 func Start(ctx context.Context, o Options) (*Cluster, error) {
 	shape, err := newClusterConfig(o)
 	if err != nil {
@@ -140,7 +138,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	return c, nil
 }
 
-// formatNodes makes the nodes and their storage.
+// formatNodes creates the nodes and their storage.
 func (c *Cluster) formatNodes(shape *clusterConfig, dir string) error {
 	var formatting errgroup.Group
 	for i := range shape.clients {
@@ -172,7 +170,7 @@ func (c *Cluster) formatNodes(shape *clusterConfig, dir string) error {
 // Size is the number of nodes.
 func (c *Cluster) Size() int { return len(c.nodes) }
 
-// Running returns the nodes that are started, that is neither stopped nor killed.
+// Running returns the nodes that run, that is, are neither stopped nor killed.
 func (c *Cluster) Running() []int {
 	return slices.DeleteFunc(c.allNodes(), func(i int) bool { return c.nodes[i].child == nil })
 }
@@ -185,14 +183,14 @@ func (c *Cluster) allNodes() []int {
 	return all
 }
 
-// Kill ends nodes as kill -9 does. Those that do not run are left alone.
+// Kill ends nodes as kill -9 does. It ignores nodes that do not run.
 func (c *Cluster) Kill(nodes ...int) error { return c.endNodes("kill", nodes) }
 
-// Stop ends nodes as an operator does; those that stop together do not wait for
-// each other. Those that do not run are left alone.
+// Stop shuts nodes down as an operator does; nodes that stop together do not wait for
+// each other. It ignores nodes that do not run.
 func (c *Cluster) Stop(nodes ...int) error { return c.endNodes("stop", nodes) }
 
-// Close ends all nodes at once.
+// Close kills all nodes.
 func (c *Cluster) Close() error {
 	err := c.Kill(c.allNodes()...)
 	for _, n := range c.controllers {
@@ -209,9 +207,9 @@ func (c *Cluster) endNodes(order string, nodes []int) error {
 	return ending.Wait()
 }
 
-// Restart starts nodes that were stopped or killed, on the same ports with the
-// same data. Await says when they are back. A majority of the nodes must run
-// then, or none becomes ready: restart those that are needed together.
+// Restart starts nodes that were stopped or killed, on the same ports with the same data.
+// Use Await to wait until they are back. A majority of the nodes must then run, or none
+// becomes ready, so restart nodes together if they are needed together.
 func (c *Cluster) Restart(nodes ...int) error {
 	for _, i := range nodes {
 		if err := c.nodes[i].run(); err != nil {
@@ -221,8 +219,8 @@ func (c *Cluster) Restart(nodes ...int) error {
 	return nil
 }
 
-// Await returns when each node that was started lists itself among the brokers
-// that are alive, which an open port does not show; at most StartTimeout.
+// Await returns when each running node lists itself among the live brokers, which an open
+// port does not prove; it waits at most StartTimeout.
 func (c *Cluster) Await(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, StartTimeout)
 	defer cancel()
@@ -249,8 +247,8 @@ func (c *Cluster) probeNode(ctx context.Context, i int) error {
 	return err
 }
 
-// Open returns a client of some nodes, to ask them how they are. It waits for
-// them for a second.
+// Open returns a client of some nodes, to query their state. It waits for them for a
+// second.
 func (c *Cluster) Open(ctx context.Context, nodes ...int) (*kafkalog.Log, error) {
 	var addresses []string
 	for _, i := range nodes {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestPropertiesOfThree looks at what a cluster promises: an acknowledged record
-// is on two of three nodes, none of which shares a port with another.
+// TestPropertiesOfThree checks the guarantees of a cluster: an acknowledged record is on
+// two of three nodes, and no two nodes share a port.
 func TestPropertiesOfThree(t *testing.T) {
 	s, err := newClusterConfig(Options{Nodes: 3})
 	if errors.Is(err, ErrUnavailable) && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {

@@ -13,9 +13,9 @@ import (
 type node struct {
 	clusterConfig *clusterConfig
 	config        string         // path of server.properties
-	output        string         // path of what it prints
-	child         *exec.Cmd      // nil while it does not run
-	stdin         io.WriteCloser // orders for the child's keeper
+	output        string         // path of its output
+	child         *exec.Cmd      // nil if it does not run
+	stdin         io.WriteCloser // commands for the keeper
 }
 
 func newNode(shape *clusterConfig, number int, dir string) (*node, error) {
@@ -26,11 +26,11 @@ func newNode(shape *clusterConfig, number int, dir string) (*node, error) {
 	return n, os.WriteFile(n.config, []byte(shape.serverProperties(number, filepath.Join(dir, "data"))), 0o600)
 }
 
-// clusterID is the same for all clusters: none knows of another.
+// clusterID is the same for all clusters, which are isolated from each other.
 const clusterID = "cXVhcnJ5LXRlc3QtLS0tLQ"
 
-// heapOption bounds the larger part of what a broker takes; the smallest machine has to
-// hold three.
+// heapOption bounds the heap, most of a broker's memory: the smallest machine must be
+// able to run three.
 const heapOption = "-Xmx512m"
 
 func (n *node) javaArguments(class string, arguments ...string) []string {
@@ -40,7 +40,7 @@ func (n *node) javaArguments(class string, arguments ...string) []string {
 	}, arguments...)
 }
 
-// formatStorage makes the node's storage, and the cluster's user.
+// formatStorage creates the node's storage, and the cluster's user.
 func (n *node) formatStorage() error {
 	arguments := []string{"format", "-t", clusterID, "-c", n.config}
 	if sasl := n.clusterConfig.sasl; sasl != nil {
@@ -58,8 +58,8 @@ func (n *node) formatStorage() error {
 	return nil
 }
 
-// keeper runs the broker and waits for an order, or for the end of this process,
-// which closes its standard input.
+// keeper is a shell script that runs the broker and waits for a command, or for the end
+// of this process, which closes its standard input.
 const keeper = `"$@" </dev/null & p=$!
 order=kill; read order
 if [ "$order" = stop ]; then kill -TERM $p; else kill -KILL $p; fi
@@ -69,8 +69,8 @@ func (n *node) run() error {
 	if n.child != nil {
 		return fmt.Errorf("broker of %s runs already", n.config)
 	}
-	// A file and not a buffer: that would take a goroutine, which tests that look
-	// for leaks would find.
+	// A file instead of a buffer, because a buffer needs a goroutine, which tests that
+	// check for leaks would find.
 	output, err := os.OpenFile(n.output, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
@@ -78,8 +78,8 @@ func (n *node) run() error {
 	defer output.Close()
 	child := exec.Command("/bin/sh", append([]string{"-c", keeper, "sh", n.clusterConfig.java}, n.javaArguments("kafka.Kafka", n.config)...)...)
 	child.Stdout, child.Stderr = output, output
-	// Use a separate process group: an interrupt of this program must not end the
-	// broker before its clients have ended.
+	// Use a separate process group: an interrupt of this program must not end the broker
+	// before its clients have ended.
 	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if n.stdin, err = child.StdinPipe(); err != nil {
 		return err
@@ -91,7 +91,7 @@ func (n *node) run() error {
 	return nil
 }
 
-// endProcess gives an order and waits until the node is gone. A second end does
+// endProcess sends a command and waits until the node has ended. A second call does
 // nothing.
 func (n *node) endProcess(order string) error {
 	if n.child == nil {
@@ -99,7 +99,7 @@ func (n *node) endProcess(order string) error {
 	}
 	_, err := io.WriteString(n.stdin, order+"\n")
 	_ = n.stdin.Close()
-	// The status is that of a process that got a signal.
+	// The status is that of a process ended by a signal.
 	_ = n.child.Wait()
 	n.child = nil
 	if err != nil {
@@ -108,12 +108,12 @@ func (n *node) endProcess(order string) error {
 	return nil
 }
 
-// maxPrinted bounds what a failure's message repeats.
+// maxPrinted bounds the node's output in an error message.
 const maxPrinted = 4 << 10
 
-// outputTail returns the end of what the node wrote, for a failure's message.
+// outputTail returns the end of the node's output, for an error message.
 func (n *node) outputTail() []byte {
-	// Best effort: the failure says enough by itself.
+	// Best effort: the error is useful without it.
 	b, _ := os.ReadFile(n.output)
 	return b[max(0, len(b)-maxPrinted):]
 }

@@ -6,10 +6,10 @@ import (
 	"net"
 )
 
-// Ports of nodes lie below those that systems give to outgoing connections.
-// Rejected: letting the system choose. While a node is down its clients dial its
-// port; were that one of theirs, a client could get it and so connect to itself,
-// and the node could not come back.
+// Ports of nodes are below the ephemeral range. Rejected: letting the system choose.
+// While a node is down, its clients dial its port. If the port were in the ephemeral
+// range, a client could get it and so connect to itself, and the node could not come
+// back.
 const (
 	firstPort = 12_000
 	lastPort  = 31_999

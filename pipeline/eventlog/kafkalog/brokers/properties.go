@@ -7,7 +7,7 @@ import (
 	"github.com/quarrysearch/quarry/pipeline/eventlog/kafkalog"
 )
 
-// clusterConfig is what the nodes of a cluster have in common.
+// clusterConfig is the configuration shared by the nodes of a cluster.
 type clusterConfig struct {
 	java, libs  string
 	sasl        *kafkalog.SASL // nil accepts every client
@@ -15,9 +15,9 @@ type clusterConfig struct {
 	users       map[string]string
 	authorize   bool
 	clients     []int    // port of each node
-	mutual      []int    // port of each node that wants a certificate of the client; none without
+	mutual      []int    // port of each node that requires a client certificate; empty without MutualTLS
 	controllers []int    // port of each controller
-	dedicated   bool     // the controllers are no brokers
+	dedicated   bool     // controllers are not brokers
 	properties  []string // of Options
 }
 
@@ -57,8 +57,8 @@ func (s *clusterConfig) mutualAddress(node int) string {
 	return fmt.Sprintf("127.0.0.1:%d", s.mutual[node])
 }
 
-// replicationFactors returns how many copies a topic gets by default, and how many must have
-// a record before it is acknowledged.
+// replicationFactors returns the default number of replicas of a topic, and how many must
+// have a record before it is acknowledged.
 func (s *clusterConfig) replicationFactors() (replicas, inSync int) {
 	if len(s.clients) >= 3 {
 		return 3, 2
@@ -66,8 +66,8 @@ func (s *clusterConfig) replicationFactors() (replicas, inSync int) {
 	return 1, 1
 }
 
-// serverProperties returns server.properties of a node, a broker and controller. Of
-// two lines for a setting the last one counts.
+// serverProperties returns server.properties of a node. If a setting occurs twice, the
+// last line counts.
 func (s *clusterConfig) serverProperties(node int, data string) string {
 	protocol := "PLAINTEXT"
 	if s.sasl != nil {
@@ -95,11 +95,11 @@ func (s *clusterConfig) serverProperties(node int, data string) string {
 		fmt.Sprintf("share.coordinator.state.topic.min.isr=%d", inSync),
 		"unclean.leader.election.enable=false",
 		"group.initial.rebalance.delay.ms=0",
-		// So long is a broker that was killed a leader for the others, and so long does
-		// its restart wait.
+		// For this long, the other nodes still see a killed broker as a leader, and its
+		// restart waits.
 		"broker.session.timeout.ms=6000",
 		"broker.heartbeat.interval.ms=1000",
-		// 128 MiB otherwise, which is half of the heap.
+		// The default is 128 MiB, half of the heap.
 		"log.cleaner.dedupe.buffer.size=4194304",
 	}
 	lines = append(lines, s.roleProperties(node)...)
@@ -110,7 +110,7 @@ func (s *clusterConfig) serverProperties(node int, data string) string {
 	return strings.Join(append(lines, s.properties...), "\n") + "\n"
 }
 
-// authProperties returns who the brokers know and what they ask of them.
+// authProperties returns the settings for authentication and authorization.
 func (s *clusterConfig) authProperties() []string {
 	mechanisms := "SCRAM-SHA-256"
 	lines := []string{
@@ -136,7 +136,7 @@ func (s *clusterConfig) authProperties() []string {
 	return append(lines, "sasl.enabled.mechanisms="+mechanisms)
 }
 
-// controllerID returns the number of the node that is the i-th controller.
+// controllerID returns the node number of the i-th controller.
 func (s *clusterConfig) controllerID(i int) int {
 	if s.dedicated {
 		return len(s.clients) + i
@@ -144,7 +144,7 @@ func (s *clusterConfig) controllerID(i int) int {
 	return i
 }
 
-// roleProperties returns what a node does and where it listens.
+// roleProperties returns the settings for a node's role and listeners.
 func (s *clusterConfig) roleProperties(node int) []string {
 	if node >= len(s.clients) {
 		return []string{"process.roles=controller", fmt.Sprintf("listeners=CONTROLLER://127.0.0.1:%d", s.controllers[node-len(s.clients)])}
