@@ -2,11 +2,11 @@ package kafkatest
 
 import "testing"
 
-// Broker is a cluster of one.
+// Broker is a cluster with one node.
 type Broker struct{ *Cluster }
 
-// Start returns a broker that is ready and accepts every client. It is stopped at
-// the end of the test.
+// Start returns a broker that is ready and accepts every client. It is stopped at the end
+// of the test.
 func Start(t testing.TB) *Broker {
 	t.Helper()
 	return &Broker{StartCluster(t, 1)}

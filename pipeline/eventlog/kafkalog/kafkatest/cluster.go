@@ -13,34 +13,34 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// Cluster is some Kafka brokers that belong to a test.
+// Cluster is a Kafka cluster that belongs to a test.
 type Cluster struct {
 	*brokers.Cluster
 	t testing.TB
 }
 
-// StartCluster returns a cluster of n nodes that is ready and accepts every client.
-// It is stopped at the end of the test. Properties are lines of server.properties
-// that replace or add to those of tests.
+// StartCluster returns a cluster of n nodes that is ready and accepts every client. It is
+// stopped at the end of the test. Properties are lines of server.properties that add to
+// or replace the defaults for tests.
 func StartCluster(t testing.TB, n int, properties ...string) *Cluster {
 	t.Helper()
 	return start(t, brokers.Options{Nodes: n, Properties: properties})
 }
 
-// StartSecureCluster returns a cluster that speaks TLS with a certificate of its
-// own, and knows one user, by SCRAM-SHA-256.
+// StartSecureCluster returns a cluster that uses TLS with its own certificate and accepts
+// one user, by SCRAM-SHA-256.
 func StartSecureCluster(t testing.TB, n int, user, password string) *Cluster {
 	t.Helper()
 	return start(t, brokers.Options{Nodes: n, SASL: &kafkalog.SASL{Mechanism: "scram-sha-256", Username: user, Password: password}})
 }
 
-// StartWith returns a cluster with these options; the directory is the test's.
+// StartWith returns a cluster with these options, in a directory of the test.
 func StartWith(t testing.TB, o brokers.Options) *Cluster {
 	t.Helper()
 	return start(t, o)
 }
 
-// StartClusterWithControllers is StartCluster with controllers that are no brokers.
+// StartClusterWithControllers works like StartCluster, with dedicated controllers.
 func StartClusterWithControllers(t testing.TB, n, controllers int, properties ...string) *Cluster {
 	t.Helper()
 	return start(t, brokers.Options{Nodes: n, Controllers: controllers, Properties: properties})
@@ -68,7 +68,7 @@ func (c *Cluster) must(err error) {
 	}
 }
 
-// Stop ends nodes as an operator does; those that stop together do not wait for
+// Stop shuts nodes down as an operator does; nodes that stop together do not wait for
 // each other.
 func (c *Cluster) Stop(nodes ...int) {
 	c.t.Helper()
@@ -81,20 +81,19 @@ func (c *Cluster) Kill(nodes ...int) {
 	c.must(c.Cluster.Kill(nodes...))
 }
 
-// Restart starts nodes that were stopped or killed, on the same ports with the
-// same data, and returns when all that run are ready for clients. A majority of the nodes
-// must run then, or none becomes ready: restart those that are needed together.
+// Restart starts nodes that were stopped or killed, on the same ports with the same data,
+// and returns when all running nodes are ready for clients. A majority of the nodes must
+// then run, or none becomes ready, so restart nodes together if they are needed together.
 func (c *Cluster) Restart(nodes ...int) {
 	c.t.Helper()
 	c.must(c.Cluster.Restart(nodes...))
 	c.must(c.Await(context.Background()))
 }
 
-// Running reports whether a node is started, that is neither stopped nor killed.
+// Running reports whether a node runs, that is, is neither stopped nor killed.
 func (c *Cluster) Running(node int) bool { return slices.Contains(c.Cluster.Running(), node) }
 
-// Leader returns the node that leads a partition. It waits for one while there
-// is none.
+// Leader returns the node that leads a partition. If there is none, it waits for one.
 func (c *Cluster) Leader(topic event.Topic, partition int32) int {
 	c.t.Helper()
 	leader := -1
@@ -105,8 +104,8 @@ func (c *Cluster) Leader(topic event.Topic, partition int32) int {
 	return leader
 }
 
-// AwaitInSync returns when every node that runs has a complete copy of each
-// partition of the topic. It is for topics with a copy on each node.
+// AwaitInSync returns when every running node has a complete replica of each partition of
+// the topic. It is for topics with a replica on each node.
 func (c *Cluster) AwaitInSync(topic event.Topic) {
 	c.t.Helper()
 	c.awaitLayout(topic, "not every copy is complete", func(layout []kafkalog.PartitionLayout) bool {
@@ -116,7 +115,7 @@ func (c *Cluster) AwaitInSync(topic event.Topic) {
 	})
 }
 
-// awaitLayout polls the layout of a topic until it is as wanted.
+// awaitLayout polls the layout of a topic until wanted returns true.
 func (c *Cluster) awaitLayout(topic event.Topic, otherwise string, wanted func([]kafkalog.PartitionLayout) bool) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), brokers.StartTimeout)
@@ -132,7 +131,7 @@ func (c *Cluster) awaitLayout(topic event.Topic, otherwise string, wanted func([
 	}
 }
 
-// askLayout uses a new client: an existing one would answer from its cache.
+// askLayout uses a new client, because an existing one would answer from its cache.
 func (c *Cluster) askLayout(ctx context.Context, topic event.Topic) ([]kafkalog.PartitionLayout, error) {
 	log, err := c.Open(ctx, c.Cluster.Running()...)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 const topic = event.Topic("kept")
 
-// TestCluster has three nodes keep a record through the end of all. They are
-// secure ones; kafkalog's tests use plain ones, and kill those that lead.
+// TestCluster checks that three nodes keep a record while all of them restart. It uses
+// secure nodes; kafkalog's tests use plain ones, and kill leaders.
 func TestCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three brokers: takes 20 s, not with -short")
