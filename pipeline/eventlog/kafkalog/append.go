@@ -13,22 +13,23 @@ import (
 )
 
 const (
-	// maxRequestBytes bounds the records of one produce request, which is one batch
-	// of Kafka's: the broker's default limit of a batch is 1,048,588 bytes. One
-	// record of eventlog.MaxRecordBytes fits.
+	// maxRequestBytes bounds the records of one produce request, which is one Kafka
+	// batch: the broker's default limit for a batch is 1,048,588 bytes. One record of
+	// eventlog.MaxRecordBytes fits.
 	maxRequestBytes = 1020 << 10
-	// recordOverheadBytes and headerOverheadBytes are above what the encoding adds.
+	// recordOverheadBytes and headerOverheadBytes are upper bounds of the encoding's
+	// overhead.
 	recordOverheadBytes = 64
 	headerOverheadBytes = 8
-	// maxGatherBytes bounds what is taken from a queue at once: about one request, so
-	// that what is urgent waits for one.
+	// maxGatherBytes bounds the bytes taken from a queue at a time: about one request, so
+	// that an urgent append waits for at most one.
 	maxGatherBytes = maxRequestBytes
 )
 
 // partitionAppend is the part of one call of Append that goes to one partition.
 type partitionAppend struct {
 	records []*event.Record
-	indexes []int // of records in the call
+	indexes []int // of the records in the call
 	bytes   int
 	offsets []event.Offset // set by the writer
 }
@@ -74,7 +75,7 @@ func (l *Log) append(ctx context.Context, topic event.Topic, partition int32, re
 	return positions, nil
 }
 
-// routeRecords checks the records and shares them out by partition.
+// routeRecords validates the records and groups them by partition.
 func routeRecords(partition, n int32, records []event.Record) (map[int32]*partitionAppend, error) {
 	if err := eventlog.CheckPartition(partition, n, true); err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func routeRecords(partition, n int32, records []event.Record) (map[int32]*partit
 	return parts, nil
 }
 
-// enqueueAppend puts records into the partition's queue and waits for their offsets.
+// enqueueAppend adds records to the partition's queue and waits for their offsets.
 func (l *Log) enqueueAppend(ctx context.Context, id partitionID, a *partitionAppend) error {
 	q, err := l.ensureQueue(id)
 	if err != nil {
@@ -136,10 +137,10 @@ func (l *Log) ensureQueue(id partitionID) (*gather.Queue[*partitionAppend], erro
 	return q, nil
 }
 
-// write sends what gathered for a partition, in as many requests as it takes.
-// The queue calls it from one goroutine at a time.
+// write sends the gathered records of a partition, in as many requests as necessary. The
+// queue calls it from one goroutine at a time.
 func (l *Log) write(to *producer, batch []*partitionAppend) error {
-	// Not a caller's context: the batch belongs to several callers.
+	// Not a caller's context, because the batch belongs to several callers.
 	ctx, cancel := context.WithTimeout(context.Background(), l.opts.AppendTimeout)
 	defer cancel()
 	var all []*event.Record
@@ -163,8 +164,7 @@ func (l *Log) write(to *producer, batch []*partitionAppend) error {
 	return nil
 }
 
-// firstRequest returns the first records that fit into one request, at least
-// one.
+// firstRequest returns the first records that fit into one request, at least one.
 func firstRequest(records []*event.Record) []*event.Record {
 	size := 0
 	for i, rec := range records {
@@ -176,8 +176,8 @@ func firstRequest(records []*event.Record) []*event.Record {
 	return records
 }
 
-// produceBatch sends one request until it is acknowledged and returns the offset of
-// its first record.
+// produceBatch sends one request, with retries, until it is acknowledged, and returns the
+// offset of its first record.
 func (l *Log) produceBatch(ctx context.Context, to *producer, records []*event.Record) (event.Offset, error) {
 	began := time.Now()
 	base, err := to.sendBatch(ctx, records, began)

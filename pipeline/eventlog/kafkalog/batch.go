@@ -8,17 +8,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// batchStamp is what makes a batch recognizable to the brokers: they add a batch of
-// one producer and epoch to a partition only if its sequence follows on the one
-// before, and answer one that they have already with its offset.
+// batchStamp identifies a batch to the brokers. They add a batch of a producer and epoch
+// to a partition only if its sequence follows the previous one, and answer a duplicate
+// with its offset.
 type batchStamp struct {
 	producer int64
 	epoch    int16
 	sequence int32 // of the first record
 }
 
-// Offsets in a record batch of format 2, which begins with its size as the
-// client library wants it.
+// Offsets in a record batch of format 2, which starts with its size, as the client
+// library requires.
 const (
 	batchStart      = 4               // after the size
 	batchLengthAt   = batchStart + 8  // after the base offset
@@ -30,25 +30,25 @@ const (
 
 const (
 	batchFormat = 2
-	// noCompression, timestamps by the producer, no transaction.
+	// No compression, timestamps set by the producer, no transaction.
 	noAttributes  = 0
 	noLeaderEpoch = -1
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// encodeBatch returns records as one record batch of Kafka's format 2, after its
-// size in four bytes. The layout is that of
-// https://kafka.apache.org/documentation/#recordbatch. Rejected: the client's
-// encoder, which knows no producers.
+// encodeBatch returns records as one record batch of Kafka's format 2, prefixed by its
+// size in four bytes. The layout is described in
+// https://kafka.apache.org/documentation/#recordbatch. Rejected: the client's encoder,
+// which does not support producer IDs.
 func encodeBatch(s batchStamp, records []*event.Record, at time.Time) []byte {
 	b := make([]byte, batchStart, batchSizeBound(records))
 	milliseconds := uint64(at.UnixMilli())
-	b = binary.BigEndian.AppendUint64(b, 0) // base offset: the broker sets it
-	b = binary.BigEndian.AppendUint32(b, 0) // length, below
+	b = binary.BigEndian.AppendUint64(b, 0) // base offset, set by the broker
+	b = binary.BigEndian.AppendUint32(b, 0) // length, set below
 	b = appendInt32(b, noLeaderEpoch)
 	b = append(b, batchFormat)
-	b = binary.BigEndian.AppendUint32(b, 0) // checksum, below
+	b = binary.BigEndian.AppendUint32(b, 0) // checksum, set below
 	b = binary.BigEndian.AppendUint16(b, noAttributes)
 	b = appendInt32(b, int32(len(records)-1))
 	b = binary.BigEndian.AppendUint64(b, milliseconds) // first
@@ -66,7 +66,7 @@ func encodeBatch(s batchStamp, records []*event.Record, at time.Time) []byte {
 	return b
 }
 
-// batchSizeBound is at least the size of the batch.
+// batchSizeBound returns an upper bound of the size of the batch.
 func batchSizeBound(records []*event.Record) int {
 	size := batchRecordsAt
 	for _, rec := range records {
@@ -75,18 +75,18 @@ func batchSizeBound(records []*event.Record) int {
 	return size
 }
 
-// sizeBound is at least what a record takes in a batch.
+// sizeBound returns an upper bound of the size of a record in a batch.
 func sizeBound(rec *event.Record) int {
 	return rec.SizeBytes() + recordOverheadBytes + headerOverheadBytes*len(rec.Headers)
 }
 
 func appendInt32(b []byte, v int32) []byte { return binary.BigEndian.AppendUint32(b, uint32(v)) }
 
-// appendRecord appends a record whose time is the batch's.
+// appendRecord appends a record with the time of the batch.
 func appendRecord(b []byte, index int, rec *event.Record) []byte {
 	b = binary.AppendVarint(b, int64(recordLength(index, rec)))
 	b = append(b, noAttributes)
-	b = binary.AppendVarint(b, 0) // time after the first
+	b = binary.AppendVarint(b, 0) // time difference to the first
 	b = binary.AppendVarint(b, int64(index))
 	b = appendNullable(b, rec.Key)
 	b = appendNullable(b, rec.Value)
@@ -99,7 +99,7 @@ func appendRecord(b []byte, index int, rec *event.Record) []byte {
 	return b
 }
 
-// recordLength returns the bytes of a record after its length.
+// recordLength returns the number of bytes of a record after its length field.
 func recordLength(index int, rec *event.Record) int {
 	n := 1 + 1 + varintLength(index) + nullableLength(rec.Key) + nullableLength(rec.Value) + varintLength(len(rec.Headers))
 	for _, h := range rec.Headers {

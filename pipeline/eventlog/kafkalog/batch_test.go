@@ -12,8 +12,8 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// TestEncodeBatch has the client's decoder, which checks the checksum, read what
-// we encode.
+// TestEncodeBatch decodes our batches with the client's decoder, which verifies the
+// checksum.
 func TestEncodeBatch(t *testing.T) {
 	records := []*event.Record{
 		{Key: []byte("k"), Value: []byte("v")},

@@ -16,8 +16,8 @@ import (
 
 var everyFault = flag.Bool("faults", false, "run the faults that take long, too")
 
-// TestThreeBrokers runs the contract, and what only several brokers can do to it,
-// on three with three copies of everything.
+// TestThreeBrokers tests the contract, and failures that need several brokers, on three
+// brokers with three replicas of everything.
 func TestThreeBrokers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three brokers: takes over a minute, not with -short")
@@ -41,9 +41,9 @@ func TestThreeBrokers(t *testing.T) {
 	}
 }
 
-// busyRebalance lets members join and leave while records come. It would show
-// kafka-go's issues 1398 (records of a partition that was taken away), 1308 and
-// 1330 (a partition stuck with lag after a commit for a past generation).
+// busyRebalance makes members join and leave while records arrive. It would detect
+// kafka-go's issues 1398 (records of a revoked partition), 1308 and 1330 (a partition
+// stuck with lag after a commit for a past generation).
 func busyRebalance(t *testing.T, c *kafkatest.Cluster) {
 	f := startTraffic(t, c, "rebalance", 6)
 	var leave []func()
@@ -57,7 +57,7 @@ func busyRebalance(t *testing.T, c *kafkatest.Cluster) {
 		leave = append(leave[1:], f.joinGroup())
 		f.awaitMore(100)
 	}
-	// Two at once.
+	// Two at the same time.
 	leave[0]()
 	leave[1]()
 	f.awaitMore(100)
@@ -66,7 +66,7 @@ func busyRebalance(t *testing.T, c *kafkatest.Cluster) {
 	wantCommitted(f)
 }
 
-// wantCommitted wants the group to have committed everything: its members left
+// wantCommitted expects the group to have committed everything, because its members left
 // without unfinished records.
 func wantCommitted(f *traffic) {
 	f.t.Helper()
@@ -83,7 +83,7 @@ func wantCommitted(f *traffic) {
 	}
 }
 
-// leaderKilled kills a broker that leads under appends and group reads.
+// leaderKilled kills a broker that leads partitions, during appends and group reads.
 func leaderKilled(t *testing.T, c *kafkatest.Cluster) {
 	f := startTraffic(t, c, "leader-killed", 3)
 	leave := []func(){f.joinGroup(), f.joinGroup()}
@@ -106,8 +106,7 @@ func leaderKilled(t *testing.T, c *kafkatest.Cluster) {
 	wantCommitted(f)
 }
 
-// rollingRestart stops and starts each broker in turn, as an upgrade does, under
-// a busy group.
+// rollingRestart restarts each broker in turn, as an upgrade does, under a busy group.
 func rollingRestart(t *testing.T, c *kafkatest.Cluster) {
 	if !*everyFault {
 		t.Skip("rolling restart: takes 45 s, only with -faults")
@@ -129,10 +128,10 @@ func rollingRestart(t *testing.T, c *kafkatest.Cluster) {
 	wantCommitted(f)
 }
 
-// twoAway leaves one broker of three: what must be on two is refused in time, and
-// what was acknowledged is there when they come back.
+// twoAway leaves one broker of three running: appends that need two brokers are refused
+// in time, and acknowledged records are still there when the brokers are back.
 func twoAway(t *testing.T, c *kafkatest.Cluster) {
-	// slack is for a busy machine.
+	// slack allows for a busy machine.
 	const topic, bound, slack = event.Topic("two-away"), 2 * time.Second, 5 * time.Second
 	l := mustOpen(t, kafkalog.Options{Brokers: c.Addresses, AppendTimeout: bound})
 	spec := kafkalog.TopicSpec{Topic: topic, Partitions: 1, Replication: 3}
@@ -150,7 +149,7 @@ func twoAway(t *testing.T, c *kafkatest.Cluster) {
 	if err := l.EnsureTopics(t.Context(), alone); err != nil {
 		t.Fatal(err)
 	}
-	last := c.Leader(topic, 0) // it stays
+	last := c.Leader(topic, 0) // it keeps running
 	away := slices.DeleteFunc([]int{0, 1, 2}, func(i int) bool { return i == last })
 	c.Kill(away...)
 	for range 3 {
@@ -176,8 +175,8 @@ func twoAway(t *testing.T, c *kafkatest.Cluster) {
 	}
 }
 
-// wantDescribed wants a topic to be described although brokers that have
-// partitions of it are away, without its offsets.
+// wantDescribed expects a description of a topic without its offsets, although brokers
+// that hold partitions of it are down.
 func wantDescribed(t *testing.T, l *kafkalog.Log, spec kafkalog.TopicSpec) {
 	t.Helper()
 	state, err := l.Describe(t.Context(), spec.Topic)

@@ -67,7 +67,7 @@ func fillCommitted(offsets []event.Offset, answered []kafka.OffsetFetchPartition
 		if p.Partition < 0 || p.Partition >= len(offsets) {
 			return errIncomplete
 		}
-		// -1 says that nothing was committed.
+		// -1 means that nothing was committed.
 		offsets[p.Partition] = event.Offset(max(p.CommittedOffset, 0))
 	}
 	return nil

@@ -14,36 +14,36 @@ import (
 	"github.com/segmentio/kafka-go/protocol/describeconfigs"
 )
 
-// TopicState is how a topic is.
+// TopicState is the current state of a topic.
 type TopicState struct {
 	Topic      event.Topic
 	Partitions []PartitionState
-	// Settings are those of settingNames that the brokers reported, by name.
+	// Settings are the reported values of settingNames, by name.
 	Settings map[string]string
 }
 
-// PartitionState is where a partition is and what it holds: First is the oldest
-// record kept, Next the offset that the next one gets. Both are UnknownOffset in
-// all partitions if a leader does not answer.
+// PartitionState describes the location and the offsets of a partition: First is the
+// oldest record that is kept, Next the offset of the next record. Both are UnknownOffset
+// in all partitions if a leader does not answer.
 type PartitionState struct {
 	PartitionLayout
 	First, Next event.Offset
 }
 
-// UnknownOffset is that of a partition whose leader does not answer.
+// UnknownOffset is the offset of a partition whose leader does not answer.
 const UnknownOffset event.Offset = -1
 
-// describeOffsetsTimeout bounds the wait for leaders that do not answer: the rest
+// describeOffsetsTimeout bounds the wait for leaders that do not answer, because the rest
 // of a topic's description is most useful in just that case.
 const describeOffsetsTimeout = 3 * time.Second
 
-// settingNames are the settings of a topic that matter to a log.
+// settingNames are the topic settings that matter to a log.
 var settingNames = []string{
 	"cleanup.policy", "retention.ms", "retention.bytes", "min.insync.replicas",
 	"max.message.bytes", "unclean.leader.election.enable", "message.timestamp.type",
 }
 
-// Describe returns how a topic is. It fails with ErrNoTopic if it does not
+// Describe returns the state of a topic. It fails with ErrNoTopic if the topic does not
 // exist.
 func (l *Log) Describe(ctx context.Context, topic event.Topic) (TopicState, error) {
 	state := TopicState{Topic: topic}
@@ -64,8 +64,8 @@ func (l *Log) Describe(ctx context.Context, topic event.Topic) (TopicState, erro
 	return state, nil
 }
 
-// offsetsToDescribe returns what n partitions hold, as far as their leaders
-// answer in time.
+// offsetsToDescribe returns the offset ranges of n partitions, if their leaders answer in
+// time.
 func (l *Log) offsetsToDescribe(ctx context.Context, topic event.Topic, n int) ([]offsetRange, error) {
 	limited, cancel := context.WithTimeout(ctx, describeOffsetsTimeout)
 	defer cancel()
@@ -79,9 +79,9 @@ func (l *Log) offsetsToDescribe(ctx context.Context, topic event.Topic, n int) (
 	return slices.Repeat([]offsetRange{{UnknownOffset, UnknownOffset}}, n), nil
 }
 
-// settingsRequest is the library's request for settings without its methods Broker
-// and Split: with them the library sends it to the controller, which may be down
-// while every other broker could answer.
+// settingsRequest is the library's request for settings without its methods Broker and
+// Split. With them the library sends it to the controller, which may be down while other
+// brokers could answer.
 type settingsRequest describeconfigs.Request
 
 // ApiKey implements protocol.Message.

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Setting is what a topic has of one setting, and what it is to have.
+// Setting is one setting of a topic: its current and its wanted value.
 type Setting struct {
 	Name   string
 	Value  string // empty if the brokers did not report it
-	Wanted string // as people read it: a value, or "at least" one
+	Wanted string // human-readable: a value, or "at least" one
 	Reason string
 	ok     func(value string) bool
 	fix    string // the value that fixes it
@@ -22,26 +22,26 @@ type Setting struct {
 // brokers did not report does not deviate.
 func (s Setting) Deviates() bool { return s.Value != "" && !s.ok(s.Value) }
 
-// Deviation is what is not as it should be about a topic.
+// Deviation is one difference between a topic and its specification.
 type Deviation struct {
-	// What it is, and Why it matters, each a clause.
+	// What describes the deviation, and Why its effect, each as a clause.
 	What string
 	Why  string
-	// Fix is the command that fixes it, or what to do.
+	// Fix is the command that fixes it, or an instruction.
 	Fix string
-	// Loss says that brokers will delete, or have deleted, what is the truth, without
-	// any fault.
+	// Loss reports that brokers will delete, or have deleted, records that must be kept,
+	// even without a failure.
 	Loss bool
 }
 
 // String returns the deviation as one line.
 func (d Deviation) String() string { return d.What + ": " + d.Why + "; fix: " + d.Fix }
 
-// maxBatchBytes is what a topic has to take: a batch of maxRequestBytes with its
-// header, and Kafka's own default.
+// maxBatchBytes is the batch size that a topic must accept: a batch of maxRequestBytes
+// with its header, and Kafka's own default.
 const maxBatchBytes = 1<<20 + 12
 
-// Settings returns what the topic of a state has and is to have, of what matters.
+// Settings returns the current and wanted values of the settings that matter.
 func (s TopicSpec) Settings(state TopicState) []Setting {
 	copies, inSync := copiesOf(state), 1
 	if copies >= 3 {
@@ -80,8 +80,8 @@ func atLeast(want int) func(string) bool {
 	}
 }
 
-// Deviations returns the settings that differ from s. The commands that fix them
-// name the brokers of l.
+// Deviations returns the deviations of state from s. The commands that fix them name the
+// brokers of l.
 func (l *Log) Deviations(s TopicSpec, state TopicState) []Deviation {
 	deviations := s.layoutDeviations(state)
 	for _, setting := range s.Settings(state) {
@@ -135,7 +135,7 @@ func (s TopicSpec) layoutDeviations(state TopicState) []Deviation {
 	return deviations
 }
 
-// copiesOf returns the smallest number of copies of a partition.
+// copiesOf returns the smallest number of replicas of a partition.
 func copiesOf(state TopicState) int {
 	copies := 0
 	for i, p := range state.Partitions {
@@ -146,10 +146,10 @@ func copiesOf(state TopicState) int {
 	return copies
 }
 
-// lacksCopies reports whether some copy of a partition is not complete.
+// lacksCopies reports whether a replica of the partition is not in sync.
 func lacksCopies(p PartitionState) bool { return !slices.Equal(p.Replicas, p.InSync) }
 
-// partitionsWhere returns the numbers of some partitions.
+// partitionsWhere returns the numbers of the partitions for which is returns true.
 func partitionsWhere(state TopicState, is func(PartitionState) bool) []string {
 	var numbers []string
 	for _, p := range state.Partitions {

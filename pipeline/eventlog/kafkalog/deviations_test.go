@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// healthyTopic is a topic with three copies as it is to be.
+// healthyTopic returns a topic with three replicas that meets its specification.
 func healthyTopic() TopicState {
 	partition := func(n int32) PartitionState {
 		return PartitionState{PartitionLayout: PartitionLayout{Number: n, Leader: n, Replicas: []int32{0, 1, 2}, InSync: []int32{0, 1, 2}}}
@@ -35,7 +35,7 @@ func TestDeviations(t *testing.T) {
 	for _, test := range []struct {
 		name   string
 		change func(*TopicState)
-		says   []string // of the only deviation; none for no deviation
+		says   []string // expected parts of the only deviation; none for no deviation
 		loss   bool
 	}{
 		{"as it is to be", func(*TopicState) {}, nil, false},
@@ -78,7 +78,7 @@ func TestDeviations(t *testing.T) {
 			}
 		}
 	}
-	// What is to be kept for an hour only loses nothing that was to be kept.
+	// If the wanted retention is an hour, deletion after an hour loses nothing.
 	state := healthyTopic()
 	if got := l.Deviations(TopicSpec{Topic: "t", Retention: time.Hour}, state); len(got) != 1 || got[0].Loss {
 		t.Errorf("kept forever, want an hour: %+v", got)

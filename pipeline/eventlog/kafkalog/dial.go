@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// connections dials and remembers what is open: the client library leaves a
-// connection open until the request on it is answered, and Close must not.
+// connections dials and tracks open connections: the client library keeps a connection
+// open until its request is answered, and Close must not wait for that.
 type connections struct {
 	dialer net.Dialer
 	wrap   func(net.Conn) net.Conn // nil changes nothing
@@ -20,8 +20,8 @@ type connections struct {
 	}
 }
 
-// connectTimeout bounds the wait for one address, so that a machine that is gone
-// leaves time for the next one within Options.DialTimeout.
+// connectTimeout bounds the wait for one address, so that an unreachable machine leaves
+// time for the next address within Options.DialTimeout.
 const connectTimeout = time.Second
 
 func newConnections(opts Options) *connections {
@@ -30,7 +30,7 @@ func newConnections(opts Options) *connections {
 	return c
 }
 
-// dialContext has the form that the client library wants.
+// dialContext has the signature that the client library requires.
 func (c *connections) dialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := c.dialer.DialContext(ctx, network, address)
 	if err != nil {
@@ -54,7 +54,7 @@ func (c *connections) closeAll() {
 	defer c.mu.Unlock()
 	c.mu.closed = true
 	for conn := range c.mu.open {
-		// Nothing is lost: what was to be acknowledged has been.
+		// Nothing is lost: all appends have been acknowledged or have failed.
 		_ = conn.Close()
 	}
 }

@@ -12,15 +12,15 @@ import (
 	kafka "github.com/segmentio/kafka-go"
 )
 
-// ErrRefused says that the brokers refuse this client: its credentials are wrong or
-// it lacks a permission. A retry does not help.
+// ErrRefused means that the brokers refuse this client: its credentials are wrong or it
+// lacks a permission. A retry does not help.
 var ErrRefused = errors.New("brokers refuse this client")
 
-// ErrNoTopic says that a topic does not exist; EnsureTopics creates it.
+// ErrNoTopic means that a topic does not exist; EnsureTopics creates it.
 var ErrNoTopic = errors.New("topic does not exist; create it, or let quarry create it")
 
-// classifyError wraps the sentinel that fits an error of the client library. Errors
-// that pass by themselves are returned as they are.
+// classifyError wraps the sentinel that matches an error of the client library. It
+// returns transient errors unchanged.
 func classifyError(err error) error {
 	for _, c := range []struct {
 		sentinel error
@@ -44,8 +44,8 @@ func classifyError(err error) error {
 	return err
 }
 
-// explainMissingRight adds to an error of authorization which right on what is missing. Other errors
-// are returned as they are.
+// explainMissingRight adds the missing permission to an authorization error. It returns
+// other errors unchanged.
 func explainMissingRight(err error, right, resource string) error {
 	for _, code := range []kafka.Error{kafka.TopicAuthorizationFailed, kafka.GroupAuthorizationFailed, kafka.ClusterAuthorizationFailed} {
 		if errors.Is(err, code) {
@@ -58,7 +58,8 @@ func explainMissingRight(err error, right, resource string) error {
 	return err
 }
 
-// explainMissingGroupRight is explainMissingRight for a request that needs a right on a group, and one on a topic.
+// explainMissingGroupRight works like explainMissingRight, for a request that needs
+// permissions on both a group and a topic.
 func explainMissingGroupRight(err error, right, group string, topicRight string, topic event.Topic) error {
 	if errors.Is(err, kafka.TopicAuthorizationFailed) {
 		return explainMissingRight(err, topicRight, topicName(topic))
@@ -68,7 +69,7 @@ func explainMissingGroupRight(err error, right, group string, topicRight string,
 
 func topicName(topic event.Topic) string { return "topic " + string(topic) }
 
-// isRetriable reports whether an error may pass by itself: a broker is away, a leader
+// isRetriable reports whether an error may be transient: a broker is down, a leader
 // moves, a coordinator loads its state.
 func isRetriable(err error) bool {
 	if err == nil || errors.Is(classifyError(err), ErrRefused) {
@@ -79,7 +80,7 @@ func isRetriable(err error) bool {
 	}
 	var code kafka.Error
 	if !errors.As(err, &code) {
-		// Of the network, or of the library's idea of the cluster.
+		// Errors of the network, or of the library's view of the cluster.
 		return true
 	}
 	switch code {
@@ -89,24 +90,25 @@ func isRetriable(err error) bool {
 	return code.Temporary()
 }
 
-// Bounds of the pause between two attempts. The upper one adds to the time for
-// which nothing is appended when a leader dies.
+// Bounds of the pause between two attempts. The upper bound adds to the time without
+// appends when a leader fails.
 const (
 	minBackoff = 50 * time.Millisecond
 	maxBackoff = 200 * time.Millisecond
 )
 
-// backoff is a pause that doubles.
+// backoff is a pause that doubles each time.
 type backoff struct{ last time.Duration }
 
-// waitNext pauses, or returns ctx.Err() if ctx ends before.
+// waitNext pauses, or returns ctx.Err() if ctx ends first.
 func (b *backoff) waitNext(ctx context.Context) error {
 	b.last = min(max(2*b.last, minBackoff), maxBackoff)
 	return clock.Sleep(ctx, b.last)
 }
 
-// withRetry calls do until it succeeds, fails for good or ctx ends. The result then
-// wraps the error of the last attempt that ctx did not end, if there was one.
+// withRetry calls do until it succeeds, fails permanently or ctx ends. The result then
+// wraps the error of the last attempt that the end of ctx did not cause, if there was
+// one.
 func (l *Log) withRetry(ctx context.Context, operation string, do func(context.Context) error) error {
 	var pause backoff
 	var lastErr error

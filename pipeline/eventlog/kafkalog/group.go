@@ -12,7 +12,7 @@ import (
 	kafka "github.com/segmentio/kafka-go"
 )
 
-// Join implements eventlog.Log. While brokers are away it waits for them.
+// Join implements eventlog.Log. While brokers are down, it waits for them.
 func (l *Log) Join(ctx context.Context, group string, topic event.Topic, handle func(context.Context, eventlog.Assignment) error) error {
 	if err := l.joinGroup(ctx, group, topic, handle); err != nil {
 		return fmt.Errorf("group %s on %s: %w", group, topic, err)
@@ -27,7 +27,7 @@ func (l *Log) joinGroup(ctx context.Context, group string, topic event.Topic, ha
 	if l.isClosed() {
 		return eventlog.ErrClosed
 	}
-	// Without the topic the members would get nothing and say nothing.
+	// If the topic did not exist, the members would silently get no partitions.
 	n, err := l.Partitions(ctx, topic)
 	if err != nil {
 		return err
@@ -41,9 +41,9 @@ func (l *Log) joinGroup(ctx context.Context, group string, topic event.Topic, ha
 	return endReason(ctx, run(ctx, m, handle))
 }
 
-// takeInstance returns Options.Instance for the first member of a group in this
-// process, and no name for further ones: two members of one name would take the
-// partitions from each other.
+// takeInstance returns Options.Instance for the first member of a group in this process,
+// and an empty name for others: two members with the same name would take the partitions
+// from each other.
 func (l *Log) takeInstance(group string) (instance string, release func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -58,8 +58,8 @@ func (l *Log) takeInstance(group string) (instance string, release func()) {
 	}
 }
 
-// run takes part in one generation after the other until ctx ends or a handle
-// returns early.
+// run takes part in one generation after another until ctx ends or a handle returns
+// early.
 func run(ctx context.Context, m *member, handle func(context.Context, eventlog.Assignment) error) error {
 	for {
 		owned, err := m.joinGeneration(ctx)
@@ -74,13 +74,13 @@ func run(ctx context.Context, m *member, handle func(context.Context, eventlog.A
 	}
 }
 
-// generation is the time for which a member has its partitions.
+// generation is the period in which a member holds its partitions.
 type generation struct {
 	member   *member
 	identity identity
 	handle   func(context.Context, eventlog.Assignment) error
 	running  sync.WaitGroup // handles
-	// returned takes the result of the first handle that returned early.
+	// returned receives the result of the first handle that returned early.
 	returned chan error
 }
 
@@ -88,12 +88,12 @@ func newGeneration(m *member, handle func(context.Context, eventlog.Assignment) 
 	return &generation{member: m, identity: m.identity, handle: handle, returned: make(chan error, 1)}
 }
 
-// run runs a handle for each partition until the generation ends, and returns
-// when they have returned. It is over, for the group, if ctx has ended, a handle
-// returned early or the brokers refuse the member.
+// run runs a handle for each partition until the generation ends, and returns when all
+// handles have returned. over reports that the member must leave the group: ctx has
+// ended, a handle returned early, or the brokers refuse the member.
 //
-// Heartbeats continue to the end: handles that finish their running work may take
-// longer than the session.
+// Heartbeats continue to the end, because handles that finish their running work may take
+// longer than the session timeout.
 func (g *generation) run(ctx context.Context, owned []ownedPartition) (over bool, err error) {
 	handling, end := context.WithCancel(ctx)
 	defer end()
@@ -127,9 +127,8 @@ func (g *generation) run(ctx context.Context, owned []ownedPartition) (over bool
 			case errors.Is(classifyError(beatErr), ErrRefused):
 				over, err = true, classifyError(beatErr)
 				end()
-			// No other member gets the partitions before the session expires; if
-			// the coordinator has only moved, the session timeout has not even
-			// started.
+			// The partitions are not reassigned before the session expires; if the
+			// coordinator has only moved, the session timeout has not even started.
 			case !membershipEnded(beatErr) && time.Since(confirmed) < g.member.log.opts.SessionTimeout:
 				g.member.log.metrics.retries.WithLabelValues(operationGroup).Inc()
 			default:
@@ -147,11 +146,11 @@ func (g *generation) runHandle(ctx context.Context, p ownedPartition) {
 	}
 	select {
 	case g.returned <- err:
-	default: // another one was first
+	default: // another handle was first
 	}
 }
 
-// consumePartition reads a partition from the committed offset on.
+// consumePartition reads a partition from its committed offset.
 func (g *generation) consumePartition(ctx context.Context, p ownedPartition) error {
 	l := g.member.log
 	id := partitionID{g.member.topic, p.number}
@@ -174,15 +173,15 @@ func (g *generation) consumePartition(ctx context.Context, p ownedPartition) err
 	return g.handle(ctx, a)
 }
 
-// heldPartition names a partition of a group.
+// heldPartition identifies a partition of a group.
 type heldPartition struct {
 	group string
 	id    partitionID
 }
 
-// holdPartition waits until no handle of this process has the partition of the group.
-// The broker gives it to another member once RebalanceTimeout is over, even if
-// the handle of the former one has not returned.
+// holdPartition waits until no handle of this process holds the partition for the group.
+// The broker assigns it to another member after RebalanceTimeout, even if the handle of
+// the former one has not returned.
 func (l *Log) holdPartition(ctx context.Context, h heldPartition) (release func(), err error) {
 	for {
 		l.mu.Lock()
@@ -207,8 +206,7 @@ func (l *Log) holdPartition(ctx context.Context, h heldPartition) (release func(
 	}
 }
 
-// assignment is a partition held in one generation. It implements
-// eventlog.Assignment.
+// assignment is a partition held in one generation. It implements eventlog.Assignment.
 type assignment struct {
 	*reader
 	generation *generation
@@ -222,15 +220,15 @@ type assignment struct {
 // Partition implements eventlog.Assignment.
 func (a *assignment) Partition() int32 { return a.id.partition }
 
-// markLost makes commits fail from now on: the handle has returned.
+// markLost makes later commits fail, because the handle has returned.
 func (a *assignment) markLost() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.mu.lost = true
 }
 
-// Commit implements eventlog.Assignment. While the coordinator moves it tries
-// again, for commitTimeout; ctx cannot interrupt it.
+// Commit implements eventlog.Assignment. While the coordinator moves, it retries for
+// commitTimeout; ctx cannot interrupt it.
 func (a *assignment) Commit(ctx context.Context, next event.Offset) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -247,7 +245,7 @@ func (a *assignment) Commit(ctx context.Context, next event.Offset) error {
 	return nil
 }
 
-// commitTimeout bounds the attempts of a commit.
+// commitTimeout bounds the attempts to commit.
 const commitTimeout = 5 * time.Second
 
 func (g *generation) commit(ctx context.Context, partition int32, next event.Offset) error {

@@ -14,15 +14,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// longSession is the session of members that must not have to wait for its end;
-// wellBefore is when they have to be back.
+// longSession is the session timeout of members that must not have to wait for its end;
+// wellBefore is the time within which they must be back.
 const (
 	longSession = time.Minute
 	wellBefore  = 30 * time.Second
 )
 
-// network is the connections of a process, which can die as with kill -9: the
-// brokers learn nothing.
+// network tracks the connections of a process, and can cut them as kill -9 does: the
+// brokers are not notified.
 type network struct {
 	mu struct {
 		sync.Mutex
@@ -50,7 +50,7 @@ func (n *network) closeAll() {
 	}
 }
 
-// groupMember is a process that joins a group and says which partitions it gets.
+// groupMember is a process that joins a group and reports its partitions.
 type groupMember struct {
 	network
 	got chan int32
@@ -89,8 +89,8 @@ func (m *groupMember) awaitPartition(t *testing.T, what string) int32 {
 	}
 }
 
-// restartedMember has a process that died come back: it has its partition at once,
-// though its session goes on.
+// restartedMember restarts a process that was killed: it gets its partition immediately,
+// although its old session has not expired.
 func restartedMember(t *testing.T, c *kafkatest.Cluster) {
 	const topic = event.Topic("restarted-member")
 	makeTopic(t, c, topic, 1)
@@ -102,8 +102,8 @@ func restartedMember(t *testing.T, c *kafkatest.Cluster) {
 	t.Logf("a process that died had its partition again after %v", time.Since(began).Round(time.Millisecond))
 }
 
-// refusedSession joins with a session that is too short for the brokers: Join says
-// which settings limit it.
+// refusedSession joins with a session timeout that is too short for the brokers: the
+// error of Join names the settings that limit it.
 func refusedSession(t *testing.T, c *kafkatest.Cluster) {
 	const topic = event.Topic("refused-session")
 	makeTopic(t, c, topic, 1)
@@ -116,8 +116,8 @@ func refusedSession(t *testing.T, c *kafkatest.Cluster) {
 	}
 }
 
-// twoOfOneName has two processes use the same name, as with a data directory that
-// was copied: each ends up with a part of the partitions.
+// twoOfOneName runs two processes with the same name, as after copying a data directory:
+// each ends up with a part of the partitions.
 func twoOfOneName(t *testing.T, c *kafkatest.Cluster) {
 	const topic = event.Topic("two-of-one-name")
 	makeTopic(t, c, topic, 2)
@@ -133,8 +133,8 @@ func twoOfOneName(t *testing.T, c *kafkatest.Cluster) {
 	}
 }
 
-// killedCoordinator kills the only broker: when it is back, the member is the one
-// that the group knows, and goes on.
+// killedCoordinator kills the only broker: when it is back, the group still knows the
+// member, which continues.
 func killedCoordinator(t *testing.T, broker *kafkatest.Broker) {
 	if testing.Short() {
 		t.Skip("killed coordinator: takes 20 s, not with -short")

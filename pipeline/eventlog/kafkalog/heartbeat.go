@@ -7,16 +7,15 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// registerHeartbeat replaces the client library's heartbeat messages before
-// anything is sent. The library's are wrong: the request does not go to the
-// coordinator, and the response takes the throttle time for the error code, so a
-// member would never learn that its group changes. Only the library's ConsumerGroup
-// sends heartbeats itself, and it has its own messages. TestBroker shows that the
-// broker accepts these.
+// registerHeartbeat replaces the client library's heartbeat messages before anything is
+// sent. The library's messages are wrong: the request does not go to the coordinator, and
+// the response takes the throttle time for the error code, so a member would never notice
+// that its group changes. Only the library's ConsumerGroup sends heartbeats, and it has
+// its own messages. TestBroker checks that the broker accepts these.
 var registerHeartbeat = sync.OnceFunc(func() { protocol.Register(&heartbeatRequest{}, &heartbeatResponse{}) })
 
-// heartbeatRequest is in the order of https://kafka.apache.org/protocol, and so is
-// heartbeatResponse. Version 3 is the first with instances.
+// The fields of heartbeatRequest and heartbeatResponse are in the order of
+// https://kafka.apache.org/protocol. Version 3 is the first that supports instances.
 type heartbeatRequest struct {
 	GroupID         string `kafka:"min=v0,max=v3"`
 	GenerationID    int32  `kafka:"min=v0,max=v3"`
@@ -38,7 +37,7 @@ type heartbeatResponse struct {
 // ApiKey implements protocol.Message.
 func (*heartbeatResponse) ApiKey() protocol.ApiKey { return protocol.Heartbeat }
 
-// sendHeartbeat keeps the session alive, and learns whether the generation ends.
+// sendHeartbeat keeps the session alive, and reports whether the generation ends.
 func (m *member) sendHeartbeat(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, heartbeatTimeout)
 	defer cancel()

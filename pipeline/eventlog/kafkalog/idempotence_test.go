@@ -18,24 +18,23 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// cutter cuts connections when the broker has answered a produce request, before
-// the client has the answer.
+// cutter cuts connections after the broker has answered a produce request, before the
+// client receives the response.
 type cutter struct {
-	// left is how many connections it will still cut, cuts how many it has.
+	// left is the number of connections still to cut; cuts counts those already cut.
 	left, cuts atomic.Int64
 }
 
 func (c *cutter) wrap(conn net.Conn) net.Conn { return &cutConn{Conn: conn, cutter: c} }
 
-// cutConn is used by one goroutine at a time, as the client library does.
+// cutConn is used by one goroutine at a time, as in the client library.
 type cutConn struct {
 	net.Conn
 	cutter *cutter
-	cut    bool // the next answer is one to a produce request
+	cut    bool // the next response is to a produce request
 }
 
-// produceKey is the number of produce requests, which a request has after its
-// size.
+// produceKey is the API key of produce requests, which follows the size in a request.
 const produceKey = 0
 
 func (c *cutConn) Write(b []byte) (int, error) {
@@ -49,7 +48,7 @@ func (c *cutConn) Read(b []byte) (int, error) {
 	if !c.cut {
 		return c.Conn.Read(b)
 	}
-	// The first byte of an answer: the broker has done the request.
+	// The first byte of a response has arrived: the broker has handled the request.
 	if _, err := io.ReadFull(c.Conn, make([]byte, 1)); err != nil {
 		return 0, err
 	}
@@ -58,7 +57,7 @@ func (c *cutConn) Read(b []byte) (int, error) {
 	return 0, errors.Join(io.ErrUnexpectedEOF, c.Close())
 }
 
-// cutLog opens a log whose connections a cutter cuts, and creates a topic for it.
+// cutLog opens a log whose connections are cut by a cutter, and creates a topic for it.
 func cutLog(t *testing.T, broker *kafkatest.Broker, topic event.Topic, timeout time.Duration) (*kafkalog.Log, *cutter) {
 	t.Helper()
 	c := new(cutter)
@@ -69,8 +68,8 @@ func cutLog(t *testing.T, broker *kafkatest.Broker, topic event.Topic, timeout t
 	return l, c
 }
 
-// lostAcknowledgements cuts the connection after each tenth append: the retry
-// brings no second record.
+// lostAcknowledgements cuts the connection after each tenth append: the retry adds no
+// second record.
 func lostAcknowledgements(t *testing.T, broker *kafkatest.Broker) {
 	const topic, n = event.Topic("lost-acknowledgements"), 50
 	l, c := cutLog(t, broker, topic, 30*time.Second)
@@ -100,8 +99,8 @@ func lostAcknowledgements(t *testing.T, broker *kafkatest.Broker) {
 	}
 }
 
-// givenUp never lets an acknowledgement through until the append is given up:
-// what it had sent is there once, and the next append goes on.
+// givenUp blocks all acknowledgements until the append is given up: its record appears
+// once, and the next append continues.
 func givenUp(t *testing.T, broker *kafkatest.Broker) {
 	const topic = event.Topic("given-up")
 	l, c := cutLog(t, broker, topic, 2*time.Second)

@@ -37,7 +37,7 @@ func textRecord(text string) event.Record {
 	return event.Record{Key: []byte("k"), Value: []byte(text)}
 }
 
-// TestBroker runs what one broker is enough for: it takes seconds to start.
+// TestBroker runs the tests that need only one broker, which takes seconds to start.
 func TestBroker(t *testing.T) {
 	broker := kafkatest.Start(t)
 	t.Run("Conformance", func(t *testing.T) { conformance(t, broker.Cluster) })
@@ -97,7 +97,7 @@ func topics(t *testing.T, broker *kafkatest.Broker) {
 	}
 }
 
-// wantDeviations wants a topic to deviate from spec in just that.
+// wantDeviations expects a topic to have exactly these deviations from spec.
 func wantDeviations(t *testing.T, l *kafkalog.Log, spec kafkalog.TopicSpec, want ...string) {
 	t.Helper()
 	state, err := l.Describe(t.Context(), spec.Topic)
@@ -118,8 +118,8 @@ func wantDeviations(t *testing.T, l *kafkalog.Log, spec kafkalog.TopicSpec, want
 	}
 }
 
-// killedBroker kills the broker while one goroutine appends, one tails and a
-// group consumes, and wants every acknowledged record in each.
+// killedBroker kills the broker while one goroutine appends, one tails and a group
+// consumes, and expects both readers to get every acknowledged record.
 func killedBroker(t *testing.T, broker *kafkatest.Broker) {
 	if testing.Short() {
 		t.Skip("killed broker: takes 20 s, not with -short")
@@ -151,7 +151,7 @@ func killedBroker(t *testing.T, broker *kafkatest.Broker) {
 	refused := 0
 	for i := range before + after {
 		if i == before {
-			// Both are running, not yet to be started.
+			// Wait until both are running.
 			tailed.await(ctx, t, before)
 			consumed.await(ctx, t, before)
 			broker.Kill()
@@ -176,7 +176,8 @@ func killedBroker(t *testing.T, broker *kafkatest.Broker) {
 	}
 }
 
-// mustAppend appends until it is acknowledged, as a webhook's sender does.
+// mustAppend appends with retries until the record is acknowledged, as a webhook's sender
+// does.
 func mustAppend(ctx context.Context, t *testing.T, l *kafkalog.Log, topic event.Topic, text string) (refused int) {
 	t.Helper()
 	for {
@@ -191,7 +192,7 @@ func mustAppend(ctx context.Context, t *testing.T, l *kafkalog.Log, topic event.
 	}
 }
 
-// seen counts the different numbered records that were read.
+// seen records the distinct numbered records that were read.
 type seen struct {
 	texts chan string
 	have  map[string]bool
@@ -220,7 +221,8 @@ func (s *seen) consume(ctx context.Context, a eventlog.Assignment) error {
 			return err
 		}
 		s.texts <- string(rec.Value)
-		// It may fail while the broker is down: then the record is delivered again.
+		// The commit may fail while the broker is down; the record is then delivered
+		// again.
 		if a.Commit(ctx, rec.Position.Offset+1) == nil {
 			s.next.Store(int64(rec.Position.Offset + 1))
 		}
@@ -290,7 +292,7 @@ func TestCredentials(t *testing.T) {
 
 func TestOpenWithoutBroker(t *testing.T) {
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	// Port 1 of loopback: nothing listens there.
+	// Nothing listens on port 1 of loopback.
 	_, err := kafkalog.Open(t.Context(), kafkalog.Options{Brokers: []string{"127.0.0.1:1"}, ConnectTimeout: 200 * time.Millisecond})
 	if err == nil || !strings.Contains(err.Error(), "127.0.0.1:1") || !strings.Contains(err.Error(), "refused") {
 		t.Errorf("Open: %v, want an error with the address and the reason", err)

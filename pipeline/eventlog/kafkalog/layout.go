@@ -12,22 +12,22 @@ import (
 	"github.com/segmentio/kafka-go/protocol/metadata"
 )
 
-// PartitionLayout says which brokers have a partition.
+// PartitionLayout describes which brokers have a partition.
 type PartitionLayout struct {
 	Number int32
-	// Leader is the broker that takes and gives records; NoBroker if there is none.
+	// Leader is the broker that serves the partition; NoBroker if there is none.
 	Leader int32
-	// Replicas are the brokers that are to have a copy, InSync those whose copy is
-	// complete. Both rise.
+	// Replicas are the brokers that should have a copy; InSync are those with a complete
+	// copy. Both are in ascending order.
 	Replicas []int32
 	InSync   []int32
 }
 
-// NoBroker is the number of a leader that is not there.
+// NoBroker is the leader of a partition without one.
 const NoBroker int32 = -1
 
-// Brokers returns the numbers of the brokers that are alive, rising. What it
-// says may be as old as two seconds.
+// Brokers returns the numbers of the live brokers in ascending order. The result may be
+// up to two seconds old.
 func (l *Log) Brokers(ctx context.Context) ([]int32, error) {
 	response, err := l.fetchMetadata(ctx, []string{})
 	if err != nil {
@@ -41,10 +41,10 @@ func (l *Log) Brokers(ctx context.Context) ([]int32, error) {
 	return numbers, nil
 }
 
-// Layout returns where the partitions of a topic are. It fails with ErrNoTopic
-// if the topic does not exist. What it says may be as old as two seconds.
+// Layout returns the layout of the partitions of a topic. It fails with ErrNoTopic if the
+// topic does not exist. The result may be up to two seconds old.
 func (l *Log) Layout(ctx context.Context, topic event.Topic) ([]PartitionLayout, error) {
-	// It knows how to wait for a topic that is new.
+	// Partitions waits for a topic that is new.
 	if _, err := l.Partitions(ctx, topic); err != nil {
 		return nil, err
 	}
@@ -61,7 +61,7 @@ func (l *Log) Layout(ctx context.Context, topic event.Topic) ([]PartitionLayout,
 	return layoutOf(response.Topics[0].Partitions), nil
 }
 
-// fetchMetadata replaces Client.Metadata, whose answer lacks the numbers of brokers that
+// fetchMetadata replaces Client.Metadata, whose result lacks the numbers of brokers that
 // are down.
 func (l *Log) fetchMetadata(ctx context.Context, topics []string) (*metadata.Response, error) {
 	var response *metadata.Response
@@ -79,10 +79,10 @@ func (l *Log) fetchMetadata(ctx context.Context, topics []string) (*metadata.Res
 	return response, err
 }
 
-// layoutRequest requests the layout from a broker. The library answers its own
-// request from its cache, which lacks the topics that this client may not see; so
-// it gets one that it takes for a request to be split, with an answer that it does
-// not recognize.
+// layoutRequest requests the layout from a broker. The library would answer its own
+// request from its cache, which lacks the topics that this client may not access. So this
+// type looks like a request that must be split, with a response that the library does not
+// recognize.
 type layoutRequest metadata.Request
 
 // ApiKey implements protocol.Message.
@@ -105,7 +105,7 @@ func (*layoutRequest) Merge(_ []protocol.Message, results []any) (protocol.Messa
 	}
 }
 
-// sentLayoutRequest is what goes to the broker, layoutResponse what comes back.
+// sentLayoutRequest is sent to the broker; layoutResponse is its answer.
 type (
 	sentLayoutRequest metadata.Request
 	layoutResponse    metadata.Response
@@ -118,7 +118,7 @@ func (*sentLayoutRequest) ApiKey() protocol.ApiKey { return protocol.Metadata }
 func (*layoutResponse) ApiKey() protocol.ApiKey { return protocol.Metadata }
 
 // explainUnknown returns why the library does not know a topic: ErrNoTopic, or an error
-// that wraps ErrRefused if this client may not see it.
+// that wraps ErrRefused if this client may not access it.
 func (l *Log) explainUnknown(ctx context.Context, topic event.Topic) error {
 	ctx, cancel := context.WithTimeout(ctx, attemptTimeout)
 	defer cancel()
@@ -133,7 +133,7 @@ func (l *Log) explainUnknown(ctx context.Context, topic event.Topic) error {
 	return ErrNoTopic
 }
 
-// layoutOf copies, since the client shares what it answers.
+// layoutOf makes a copy, because the client shares its responses.
 func layoutOf(partitions []metadata.ResponsePartition) []PartitionLayout {
 	layout := make([]PartitionLayout, len(partitions))
 	for i, p := range partitions {

@@ -16,7 +16,7 @@ import (
 
 var leaderDeaths = flag.Int("leader-deaths", 0, "kill the leader this often with Kafka's defaults and with the recommended settings, and report the times")
 
-// Settings of brokers that decide how long a partition has no leader.
+// Broker settings that determine how long a partition has no leader.
 var (
 	kafkaDefaults = []string{"broker.session.timeout.ms=9000", "broker.heartbeat.interval.ms=2000"}
 	recommended   = []string{"broker.session.timeout.ms=1500", "broker.heartbeat.interval.ms=250"}
@@ -25,15 +25,15 @@ var (
 // hookBound is how long a webhook waits for the log: ingest.appendTimeout.
 const hookBound = 8 * time.Second
 
-// TestLeaderDeaths reports how long appends wait when the leader of their
-// partition is killed.
+// TestLeaderDeaths measures how long appends wait when the leader of their partition is
+// killed.
 func TestLeaderDeaths(t *testing.T) {
 	if *leaderDeaths == 0 {
 		t.Skip("kills the leader many times, only with -leader-deaths")
 	}
 	for _, settings := range []struct {
 		name        string
-		controllers int // 0: each broker is one
+		controllers int // 0 means that each broker is a controller
 		properties  []string
 	}{{"KafkaDefaults", 0, kafkaDefaults}, {"Recommended", 0, recommended}, {"RecommendedWithController", 1, recommended}} {
 		t.Run(settings.name, func(t *testing.T) {
@@ -53,11 +53,11 @@ func TestLeaderDeaths(t *testing.T) {
 
 const deathTopic = event.Topic("deaths")
 
-// deaths collects what hooks saw.
+// deaths collects the results of the webhooks.
 type deaths struct {
 	cluster   *kafkatest.Cluster
 	log       *kafkalog.Log
-	recovered []time.Duration // from each kill until an append that began after it is acknowledged
+	recovered []time.Duration // from each kill to the acknowledgement of an append that began after it
 	mu        struct {
 		sync.Mutex
 		appends []time.Duration
@@ -65,8 +65,8 @@ type deaths struct {
 	}
 }
 
-// killLeader kills the leader of partition 0 while hooks append to every
-// partition, and restarts it once its partition takes records.
+// killLeader kills the leader of partition 0 while webhooks append to every partition,
+// and restarts it once its partition accepts records.
 func (d *deaths) killLeader(t *testing.T) {
 	leader := d.cluster.Leader(deathTopic, 0)
 	ctx, stop := context.WithCancel(t.Context())
@@ -90,8 +90,8 @@ func (d *deaths) killLeader(t *testing.T) {
 	d.cluster.Restart(leader)
 }
 
-// appendUntil begins an append every hundred milliseconds, whether or not the
-// ones before are answered.
+// appendUntil starts an append every hundred milliseconds, whether or not the previous
+// ones have been answered.
 func (d *deaths) appendUntil(ctx context.Context, hooks *sync.WaitGroup, partition int32) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -100,7 +100,7 @@ func (d *deaths) appendUntil(ctx context.Context, hooks *sync.WaitGroup, partiti
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			hooks.Go(func() { _ = d.appendOnce(context.WithoutCancel(ctx), partition) }) // it is counted
+			hooks.Go(func() { _ = d.appendOnce(context.WithoutCancel(ctx), partition) }) // errors are counted
 		}
 	}
 }
@@ -129,7 +129,7 @@ func (d *deaths) logRecovery(t *testing.T) {
 		quantile(d.recovered, 0.5), quantile(d.recovered, 0.99), len(d.mu.appends), d.mu.appends[len(d.mu.appends)-1].Round(time.Millisecond), d.mu.refused)
 }
 
-// quantile returns a value of sorted durations; with few of them the highest
+// quantile returns a quantile of sorted durations; with few of them, the highest
 // quantiles are the slowest.
 func quantile(sorted []time.Duration, q float64) time.Duration {
 	return sorted[min(int(q*float64(len(sorted))), len(sorted)-1)].Round(time.Millisecond)

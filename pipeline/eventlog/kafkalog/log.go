@@ -24,34 +24,34 @@ type Log struct {
 	transport   *kafka.Transport
 	client      *kafka.Client
 	closing     chan struct{} // closed when Close begins
-	// refreshing is held by the only refreshLayout that runs; refreshed is the end
-	// of the latest one, and may be used by the holder only.
+	// refreshing is held by the only running refreshLayout; refreshed is the time at
+	// which the last one ended, and only the holder may use it.
 	refreshing chan struct{}
 	refreshed  time.Time
-	// endTransport ends the goroutines of the transport. Without it a request that
-	// comes just after Close would start them again.
+	// endTransport ends the goroutines of the transport. Without it, a request just after
+	// Close would start them again.
 	endTransport context.CancelFunc
 	mu           struct {
 		sync.Mutex
 		closed     bool
-		partitions map[event.Topic]int32 // of topics that were seen to exist
+		partitions map[event.Topic]int32 // of topics known to exist
 		queues     map[partitionID]*gather.Queue[*partitionAppend]
-		holds      map[heldPartition]chan struct{} // closed when the partition is let go
-		instances  map[string]bool                 // groups that have a member under Options.Instance
+		holds      map[heldPartition]chan struct{} // closed when the partition is released
+		instances  map[string]bool                 // groups with a member under Options.Instance
 	}
 }
 
 var _ eventlog.Log = (*Log)(nil)
 
-// partitionID names a partition of a topic.
+// partitionID identifies a partition of a topic.
 type partitionID struct {
 	topic     event.Topic
 	partition int32
 }
 
-// Open connects to the cluster and fails with ErrRefused if it refuses the
-// credentials, or if no broker answers within ConnectTimeout. The caller closes
-// the log.
+// Open connects to the cluster. It fails with ErrRefused if the cluster refuses the
+// credentials, and fails if no broker answers within ConnectTimeout. The caller must
+// close the log.
 func Open(ctx context.Context, opts Options) (*Log, error) {
 	opts, err := opts.withDefaults()
 	if err != nil {
@@ -65,8 +65,7 @@ func Open(ctx context.Context, opts Options) (*Log, error) {
 	if err := l.probeCluster(ctx); err != nil {
 		return nil, errors.Join(fmt.Errorf("open event log on Kafka at %s: %w", strings.Join(opts.Brokers, ", "), err), l.Close())
 	}
-	// Only now, so that an Open that failed may be tried again with the same
-	// registry.
+	// Only now, so that a failed Open can be retried with the same registry.
 	l.metrics = newMetrics(opts.Registerer)
 	return l, nil
 }
@@ -90,7 +89,7 @@ func newLog(opts Options, mechanism sasl.Mechanism) *Log {
 	return l
 }
 
-// newTransport returns the client library's way to the brokers. Its goroutines end
+// newTransport returns the client library's transport to the brokers. Its goroutines end
 // with lifetime.
 func newTransport(lifetime context.Context, opts Options, through *connections, mechanism sasl.Mechanism) *kafka.Transport {
 	return &kafka.Transport{
@@ -101,8 +100,8 @@ func newTransport(lifetime context.Context, opts Options, through *connections, 
 }
 
 // probeCluster requests the cluster's layout. For a client that is refused, the library
-// answers other requests with a misleading "broker not available"; this one returns
-// the real reason.
+// answers other requests with a misleading "broker not available"; this one returns the
+// real reason.
 func (l *Log) probeCluster(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, l.opts.ConnectTimeout)
 	defer cancel()
@@ -112,8 +111,8 @@ func (l *Log) probeCluster(ctx context.Context) error {
 	}))
 }
 
-// Close implements eventlog.Log: appends that were accepted are sent first, for
-// at most Options.AppendTimeout. A second Close does nothing.
+// Close implements eventlog.Log. It first sends the accepted appends, for at most
+// Options.AppendTimeout. A second Close does nothing.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	closed := l.mu.closed
@@ -159,7 +158,8 @@ func (l *Log) untilClosed(ctx context.Context) (context.Context, context.CancelF
 	}
 }
 
-// endReason returns why a context of untilClosed ended, in place of err, or err.
+// endReason returns the reason why a context of untilClosed ended, or err if it has not
+// ended.
 func endReason(ctx context.Context, err error) error {
 	if err != nil && errors.Is(context.Cause(ctx), eventlog.ErrClosed) {
 		return eventlog.ErrClosed
@@ -167,8 +167,7 @@ func endReason(ctx context.Context, err error) error {
 	return err
 }
 
-// doRequest does one of the client's requests until it succeeds, within
-// requestTimeout.
+// doRequest runs one client request with retries, within requestTimeout.
 func (l *Log) doRequest(ctx context.Context, do func(context.Context) error) error {
 	if l.isClosed() {
 		return eventlog.ErrClosed

@@ -16,12 +16,11 @@ import (
 	"github.com/segmentio/kafka-go/protocol/syncgroup"
 )
 
-// member speaks the protocol of groups for one call of Join. The member keeps its
-// ID when the coordinator moves or does not answer: one that came back under
-// another ID would wait for the session of the former one to end. Rejected: the
-// client's ConsumerGroup, which forgets the ID with each failure and knows no
-// instances. See
-// https://kafka.apache.org/protocol and KIP-345 (static membership).
+// member implements the group protocol for one call of Join. The member keeps its ID when
+// the coordinator moves or does not answer: with a new ID, it would have to wait for the
+// former session to expire. Rejected: the client's ConsumerGroup, which forgets the ID at
+// each failure and does not support instances. See https://kafka.apache.org/protocol and
+// KIP-345 (static membership).
 //
 // Only the goroutine of Join changes it.
 type member struct {
@@ -36,39 +35,41 @@ type member struct {
 	identity
 }
 
-// identity is how a member names itself to the coordinator.
+// identity identifies a member to the coordinator.
 type identity struct {
-	// instance is the name under which the process comes back after a restart; empty
-	// for none.
+	// instance is the name under which the process rejoins after a restart; empty for
+	// none.
 	instance string
-	// member is given by the coordinator; empty before.
+	// member is assigned by the coordinator; empty before that.
 	member     string
 	generation int32
 }
 
-// ownedPartition is a partition of a member, and where the group goes on.
+// ownedPartition is a partition of a member, and the offset from which the group
+// continues.
 type ownedPartition struct {
 	number    int32
 	committed event.Offset
 }
 
 const (
-	// protocolType and rangeProtocol are how members of a group find out that they
-	// share the partitions out alike.
+	// protocolType and rangeProtocol identify the assignment method; all members of a
+	// group must use the same.
 	protocolType  = "consumer"
 	rangeProtocol = "range"
-	// formatVersion is that of subscriptions and assignments. Members of releases
+	// formatVersion is the version of subscriptions and assignments. Members of releases
 	// that used the client's ConsumerGroup cannot read a later one.
 	formatVersion = 0
-	// groupMargin is what a request may take beyond what the coordinator waits for.
+	// groupMargin is added to the time that the coordinator waits, to get the timeout of
+	// a request.
 	groupMargin = 5 * time.Second
-	// heartbeatTimeout bounds a heartbeat, leaveTimeout the attempts to leave.
+	// heartbeatTimeout bounds a heartbeat; leaveTimeout bounds the attempts to leave.
 	heartbeatTimeout = 2 * time.Second
 	leaveTimeout     = 3 * time.Second
 )
 
-// newMember returns a member with its own connections: it commits and leaves while
-// the log is being closed.
+// newMember returns a member with its own connections, because it commits and leaves
+// while the log is being closed.
 func newMember(l *Log, group string, topic event.Topic, partitions int32, instance string) *member {
 	m := &member{log: l, group: group, topic: topic, partitions: partitions, connections: newConnections(l.opts), identity: identity{instance: instance}}
 	lifetime, end := context.WithCancel(context.Background())
@@ -78,7 +79,7 @@ func newMember(l *Log, group string, topic event.Topic, partitions int32, instan
 	return m
 }
 
-// close leaves the group, so that the partitions pass on at once.
+// close leaves the group, so that the partitions are reassigned immediately.
 func (m *member) close() {
 	m.leaveGroup()
 	m.end()
@@ -86,8 +87,8 @@ func (m *member) close() {
 	m.connections.closeAll()
 }
 
-// joinGeneration joins the group until it is a member of a generation, and returns what is
-// the member's in it.
+// joinGeneration joins the group, with retries, and returns the partitions assigned to
+// the member in the new generation.
 func (m *member) joinGeneration(ctx context.Context) ([]ownedPartition, error) {
 	var pause backoff
 	for {
@@ -100,7 +101,7 @@ func (m *member) joinGeneration(ctx context.Context) ([]ownedPartition, error) {
 		}
 		m.forgetIdentity(err)
 		if errors.Is(err, kafka.MemberIDRequired) {
-			continue // it has one now
+			continue // it has an ID now
 		}
 		if errors.Is(err, kafka.InvalidSessionTimeout) {
 			return nil, fmt.Errorf("session timeout of %v: choose one between the brokers' group.min.session.timeout.ms and group.max.session.timeout.ms: %w", m.log.opts.SessionTimeout, err)
@@ -130,9 +131,9 @@ func (m *member) joinGenerationOnce(ctx context.Context) ([]ownedPartition, erro
 	return m.loadOffsets(ctx, numbers)
 }
 
-// isRetriableJoin reports whether an error of joining may pass by itself. Here more
-// does than elsewhere: the group may have forgotten the member or its generation,
-// and it then joins as a new one.
+// isRetriableJoin reports whether an error of joining may be transient. More errors are
+// than elsewhere: if the group has forgotten the member or its generation, it can join as
+// a new one.
 func isRetriableJoin(err error) bool {
 	for _, code := range []kafka.Error{kafka.InvalidSessionTimeout, kafka.InconsistentGroupProtocol, kafka.InvalidGroupId} {
 		if errors.Is(err, code) {
@@ -142,8 +143,8 @@ func isRetriableJoin(err error) bool {
 	return !errors.Is(classifyError(err), ErrRefused)
 }
 
-// membershipEnded reports whether the coordinator says that the generation is over
-// or the member is none.
+// membershipEnded reports whether err means that the generation is over, or that the
+// coordinator does not know the member.
 func membershipEnded(err error) bool {
 	for _, code := range []kafka.Error{kafka.RebalanceInProgress, kafka.IllegalGeneration, kafka.UnknownMemberId, kafka.FencedInstanceID} {
 		if errors.Is(err, code) {
@@ -153,7 +154,7 @@ func membershipEnded(err error) bool {
 	return false
 }
 
-// forgetIdentity drops what the coordinator does not know any more.
+// forgetIdentity clears the parts of the identity that the coordinator no longer knows.
 func (m *member) forgetIdentity(err error) {
 	switch {
 	case errors.Is(err, kafka.UnknownMemberId):
@@ -165,8 +166,8 @@ func (m *member) forgetIdentity(err error) {
 	}
 }
 
-// sendJoin requests a place in the next generation. If this member is the one to assign
-// the partitions, it returns what each member gets.
+// sendJoin requests membership in the next generation. If this member is the leader of
+// the group, it returns the assignments of all members.
 func (m *member) sendJoin(ctx context.Context) ([]syncgroup.RequestAssignment, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.log.opts.RebalanceTimeout+groupMargin)
 	defer cancel()
@@ -195,8 +196,8 @@ func (m *member) sendJoin(ctx context.Context) ([]syncgroup.RequestAssignment, e
 	return m.assignPartitions(response.Members)
 }
 
-// assignPartitions shares the partitions out: a range for each member, in the order of their
-// IDs, which begin with the instance. All members have the same topic.
+// assignPartitions assigns a range of partitions to each member, in order of member ID,
+// which starts with the instance. All members have the same topic.
 func (m *member) assignPartitions(members []joingroup.ResponseMember) ([]syncgroup.RequestAssignment, error) {
 	ids := make([]string, len(members))
 	for i := range members {
@@ -216,7 +217,7 @@ func (m *member) assignPartitions(members []joingroup.ResponseMember) ([]syncgro
 	return assignments, nil
 }
 
-// splitRanges cuts the partitions into ranges whose sizes differ by one at most.
+// splitRanges splits the partitions into ranges whose sizes differ by at most one.
 func splitRanges(partitions int32, members int) [][]int32 {
 	out := make([][]int32, members)
 	for p := range partitions {
@@ -226,8 +227,7 @@ func splitRanges(partitions int32, members int) [][]int32 {
 	return out
 }
 
-// sendSync hands over the assignments, if there are some, and returns the partitions
-// of this member.
+// sendSync sends the assignments, if any, and returns the partitions of this member.
 func (m *member) sendSync(ctx context.Context, assignments []syncgroup.RequestAssignment) ([]int32, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.log.opts.RebalanceTimeout+groupMargin)
 	defer cancel()
@@ -254,7 +254,7 @@ func (m *member) sendSync(ctx context.Context, assignments []syncgroup.RequestAs
 	return numbers, nil
 }
 
-// loadOffsets adds to each partition where the group goes on.
+// loadOffsets returns the partitions with the offsets from which the group continues.
 func (m *member) loadOffsets(ctx context.Context, numbers []int32) ([]ownedPartition, error) {
 	if len(numbers) == 0 {
 		return nil, nil
@@ -273,8 +273,7 @@ func (m *member) loadOffsets(ctx context.Context, numbers []int32) ([]ownedParti
 	return owned, nil
 }
 
-// leaveGroup gives the place up. If the coordinator does not answer, the session ends
-// by itself.
+// leaveGroup leaves the group. If the coordinator does not answer, the session expires.
 func (m *member) leaveGroup() {
 	if m.member == "" {
 		return

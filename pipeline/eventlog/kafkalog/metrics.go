@@ -5,7 +5,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promauto"
 )
 
-// Requests that are tried again: the label operation.
+// Retried requests, as values of the label operation.
 const (
 	operationProduce = "produce"
 	operationFetch   = "fetch"
@@ -13,7 +13,7 @@ const (
 	operationGroup   = "group"
 )
 
-// Why a producer begins a new epoch: the label reason.
+// Reasons for a new producer epoch, as values of the label reason.
 const (
 	restartGivenUp    = "given up"
 	restartOutOfOrder = "out of order"
@@ -29,16 +29,14 @@ type metrics struct {
 	produceSeconds  prometheus.Histogram
 	batchRecords    prometheus.Histogram
 	generations     prometheus.Counter
-	// producerRestarts counts by the reasons that producer gives.
+	// producerRestarts counts new producer epochs by reason.
 	producerRestarts *prometheus.CounterVec
 }
 
-// RegisterMetrics registers the metrics of a Log without one: for the page that
-// lists them.
+// RegisterMetrics registers the metrics without a Log, for the generated metrics page.
 func RegisterMetrics(reg prometheus.Registerer) { newMetrics(reg) }
 
-// newMetrics registers the package's metrics with reg, or with nothing if reg is
-// nil.
+// newMetrics registers the package's metrics with reg, unless reg is nil.
 func newMetrics(reg prometheus.Registerer) *metrics {
 	f := promauto.With(reg)
 	m := &metrics{

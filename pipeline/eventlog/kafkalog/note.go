@@ -18,8 +18,7 @@ func (l *Log) Note(ctx context.Context, group string, topic event.Topic, offsets
 	return nil
 }
 
-// A commit that names no member and no generation is one for a group without
-// members.
+// A commit without member and generation is for a group without members.
 const (
 	noMember     = ""
 	noGeneration = -1
@@ -53,7 +52,7 @@ func (l *Log) noteOffsets(ctx context.Context, group string, topic event.Topic, 
 		}
 		return explainMissingGroupRight(firstError(response.Topics[string(topic)], len(commits)), "READ", group, "READ", topic)
 	})
-	// So the coordinator answers one who is no member, if there are some.
+	// The coordinator's answer to a non-member if the group has members.
 	if errors.Is(err, kafka.UnknownMemberId) {
 		return fmt.Errorf("%w: %w", eventlog.ErrGroupInUse, err)
 	}

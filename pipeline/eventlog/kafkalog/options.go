@@ -14,49 +14,49 @@ import (
 	"github.com/segmentio/kafka-go/sasl/scram"
 )
 
-// Options configure a Log. Only Brokers is required.
+// Options configures a Log. Only Brokers is required.
 type Options struct {
-	// Brokers are addresses, host:port, of some brokers of the cluster; the others
-	// are found through them.
+	// Brokers are addresses, host:port, of some brokers of the cluster; the client
+	// discovers the others.
 	Brokers []string
-	// ClientID is how the brokers' logs and quotas name this client; empty means
+	// ClientID identifies this client in the brokers' logs and quotas; empty means
 	// "quarry".
 	ClientID string
-	// TLS encrypts the connections; nil means plain text.
+	// TLS is the configuration for encrypted connections; nil means plain text.
 	TLS *tls.Config
-	// SASL authenticates; nil means no authentication.
+	// SASL contains the credentials; nil means no authentication.
 	SASL *SASL
-	// ConnectTimeout bounds the wait for a first broker in Open, and DialTimeout
-	// one attempt; 0 means 15 s and 5 s.
+	// ConnectTimeout bounds the wait for the first broker in Open, and DialTimeout one
+	// attempt to connect; 0 means 15 s and 5 s.
 	ConnectTimeout time.Duration
 	DialTimeout    time.Duration
-	// AppendTimeout bounds the attempts to append; then Append fails with ErrFull.
+	// AppendTimeout bounds the attempts to append, after which Append fails with ErrFull.
 	// 0 means 10 s.
 	AppendTimeout time.Duration
-	// Instance is the name under which this process comes back after a restart; no
-	// two processes may share it. The first member of a group gets its partitions back
-	// under it at once, even after kill -9. Empty means that a new member has to wait
-	// until the session of the one that died is over.
+	// Instance is the name under which this process rejoins its groups after a restart;
+	// it must be unique among processes. The first member of each group then gets its
+	// partitions back immediately, even after kill -9. Empty means that a new member has
+	// to wait until the session of the dead one expires.
 	Instance string
-	// SessionTimeout is how long a member of a group may be silent before its
-	// partitions pass on; 0 means DefaultSessionTimeout.
+	// SessionTimeout is how long a member of a group may be silent before its partitions
+	// are reassigned; 0 means DefaultSessionTimeout.
 	SessionTimeout time.Duration
 	// RebalanceTimeout is how long members have to finish their work when the group
 	// changes; 0 means 30 s.
 	RebalanceTimeout time.Duration
-	// MaxWaitingBytes bounds the records of one partition that wait for the
-	// broker; 0 means 16 MiB. Above it Append answers ErrFull.
+	// MaxWaitingBytes bounds the records of one partition that wait for the broker; 0
+	// means 16 MiB. Above it Append returns ErrFull.
 	MaxWaitingBytes int
-	// Logger takes interruptions that the log rides out; nil discards them.
+	// Logger receives messages about outages that the log handles; nil discards them.
 	Logger *slog.Logger
-	// Registerer takes the metrics; nil keeps them unregistered.
+	// Registerer registers the metrics; nil leaves them unregistered.
 	Registerer prometheus.Registerer
 
 	// wrap replaces a connection to a broker; tests set it.
 	wrap func(net.Conn) net.Conn
 }
 
-// SASL holds the credentials of a client.
+// SASL contains the credentials of a client.
 type SASL struct {
 	// Mechanism is "plain", "scram-sha-256" or "scram-sha-512".
 	Mechanism string
@@ -64,16 +64,17 @@ type SASL struct {
 	Password  string
 }
 
-// DefaultSessionTimeout is the least that brokers take unless
-// group.min.session.timeout.ms says otherwise.
+// DefaultSessionTimeout is the minimum that brokers accept by default
+// (group.min.session.timeout.ms).
 const DefaultSessionTimeout = 6 * time.Second
 
 const (
-	// heartbeatInterval is how soon a member notices that its group changes.
+	// heartbeatInterval bounds how long it takes a member to notice that its group
+	// changes.
 	heartbeatInterval = 500 * time.Millisecond
-	// metadataTTL is how soon a moved leader is noticed without an error.
+	// metadataTTL bounds how long it takes to notice a moved leader without an error.
 	metadataTTL = 2 * time.Second
-	// requestTimeout bounds one request. It exceeds maxFetchWait by far.
+	// requestTimeout bounds one request. It far exceeds maxFetchWait.
 	requestTimeout = 10 * time.Second
 	// maxBrokers bounds Options.Brokers.
 	maxBrokers = 100
@@ -114,7 +115,8 @@ func (o Options) withDefaults() (Options, error) {
 	return o, nil
 }
 
-// newMechanism returns the client's form of the credentials, nil for none.
+// newMechanism returns the credentials in the client library's form; nil if there are
+// none.
 func (s *SASL) newMechanism() (sasl.Mechanism, error) {
 	if s == nil {
 		return nil, nil

@@ -15,30 +15,30 @@ import (
 	"github.com/segmentio/kafka-go/protocol/initproducerid"
 )
 
-// producer writes batches to one partition, one at a time, so that the brokers
-// recognize a batch that they get again. It is used by one goroutine at a time.
+// producer writes batches to one partition, one at a time, so that the brokers recognize
+// a batch that is sent again. It must be used by one goroutine at a time.
 //
-// Between two batches it is either in step with the brokers, and sequence is
-// what they want next, or it has begun a new epoch, which they take from
-// sequence 0 on; they refuse from then on what is still under way from the epoch
-// before. What is certain of a batch that is not acknowledged:
+// Between two batches, a producer is either in sync with the brokers, so that sequence is
+// the next one that they expect, or it has started a new epoch. The brokers accept a new
+// epoch from sequence 0, and then refuse batches of the previous epoch that are still in
+// transit. The reaction to a batch that is not acknowledged depends on the cause:
 //
-//   - The connection broke, there was no answer in time, or the brokers said that
-//     they cannot take it now: it may be in the log. The same bytes are sent again,
-//     and if they are in the log already the answer is their offset.
-//   - The sequence is out of order: the leader lacks what came before, as after an
-//     unclean election, or has forgotten it. So it lacks this batch, which is sent
-//     in a new epoch.
+//   - The connection broke, the response timed out, or the brokers answered that they
+//     cannot accept the batch now: it may be in the log. The same bytes are sent
+//     again; if they are already in the log, the response contains their offset.
+//   - The sequence is out of order: the leader lacks earlier batches, for example after
+//     an unclean election, or has forgotten them. So it lacks this batch too, which is
+//     sent in a new epoch.
 //   - The producer or its epoch is unknown: the brokers have forgotten it. If an
-//     attempt before this one got no answer, the batch may be in the log; it is
-//     sent under a new number and may then be there twice.
-//   - It is given up: it may be in the log. The next batch begins a new epoch.
+//     earlier attempt got no response, the batch may be in the log; it is sent with a
+//     new producer ID and may then appear twice.
+//   - The batch is given up: it may be in the log. The next batch starts a new epoch.
 type producer struct {
 	log *Log
 	id  partitionID
-	// identify requests a new producer ID from the brokers, attempt sends a batch
-	// and returns the offset of its first record, refresh finds the leader after a
-	// failed attempt. Tests replace them.
+	// identify requests a new producer ID from the brokers, attempt sends a batch and
+	// returns the offset of its first record, refresh finds the leader after a failed
+	// attempt. Tests replace them.
 	identify func(context.Context) (int64, error)
 	attempt  func(ctx context.Context, encoded []byte) (int64, error)
 	refresh  func(context.Context)
@@ -53,11 +53,11 @@ func newProducer(l *Log, id partitionID) *producer {
 	return p
 }
 
-// errOutOfStep passes: the batch is sent again in a new epoch.
+// errOutOfStep is retriable: the batch is sent again in a new epoch.
 var errOutOfStep = errors.New("brokers know another state of this producer")
 
-// sendBatch sends records as one batch until they are acknowledged and returns the
-// offset of the first.
+// sendBatch sends records as one batch, with retries, until they are acknowledged, and
+// returns the offset of the first.
 func (p *producer) sendBatch(ctx context.Context, records []*event.Record, at time.Time) (event.Offset, error) {
 	var base int64
 	var encoded []byte
@@ -85,7 +85,8 @@ func (p *producer) sendBatch(ctx context.Context, records []*event.Record, at ti
 	return event.Offset(base), nil
 }
 
-// prepareSequence makes sure that there is a producer number and room for n sequences.
+// prepareSequence ensures that there is a producer ID and that n sequence numbers are
+// available.
 func (p *producer) prepareSequence(ctx context.Context, n int) error {
 	if p.known && int(p.next.sequence)+n > math.MaxInt32 {
 		p.beginEpoch(restartUsedUp)
@@ -101,8 +102,8 @@ func (p *producer) prepareSequence(ctx context.Context, n int) error {
 	return nil
 }
 
-// beginEpoch begins a new epoch. The brokers of a producer without transactions
-// take it from the producer, as Kafka's own client does it (KIP-360).
+// beginEpoch starts a new epoch. For a producer without transactions, the brokers accept
+// the epoch that the producer chooses, as Kafka's own client does (KIP-360).
 func (p *producer) beginEpoch(reason string) {
 	p.log.metrics.producerRestarts.WithLabelValues(reason).Inc()
 	if p.next.epoch == math.MaxInt16 {
@@ -113,8 +114,8 @@ func (p *producer) beginEpoch(reason string) {
 	p.next.sequence = 0
 }
 
-// recoverState begins a new epoch, or requests another producer ID, if err says that the
-// brokers have another state of the producer, and reports whether it does.
+// recoverState starts a new epoch, or requests another producer ID, if err means that the
+// brokers have a different state of the producer. It reports whether it did.
 func (p *producer) recoverState(err error) bool {
 	switch {
 	case errors.Is(err, kafka.OutOfOrderSequenceNumber):
@@ -133,8 +134,8 @@ func (p *producer) recoverState(err error) bool {
 func isForgotten(err error) bool {
 	for _, code := range []kafka.Error{
 		kafka.UnknownProducerId, kafka.InvalidProducerEpoch, kafka.InvalidProducerIDMapping, kafka.ProducerFenced,
-		// An older batch than those that the broker remembers; one at a time is sent,
-		// so that it cannot be.
+		// A batch older than those that the broker remembers. Since only one is sent at a
+		// time, this must be a different state.
 		kafka.DuplicateSequenceNumber,
 	} {
 		if errors.Is(err, code) {
@@ -144,9 +145,8 @@ func isForgotten(err error) bool {
 	return false
 }
 
-// attemptTimeout bounds one attempt, so that a broker that hangs uses up only part
-// of the time that a webhook waits. The next attempt sends the same bytes, which
-// the brokers
+// attemptTimeout bounds one attempt, so that a hanging broker uses only part of the time
+// for which a webhook waits. The next attempt sends the same bytes, which the brokers
 // recognize.
 const attemptTimeout = 2 * time.Second
 
@@ -171,8 +171,8 @@ func (p *producer) sendRequest(ctx context.Context, encoded []byte) (int64, erro
 
 // identityRequest is the library's request for a producer ID without its method
 // Transaction. With that method the library first looks for the coordinator of the
-// transaction "", which makes the brokers create their transaction topic and needs
-// an extra permission.
+// transaction "", which makes the brokers create their transaction topic and needs an
+// additional permission.
 type identityRequest initproducerid.Request
 
 // ApiKey implements protocol.Message.
@@ -196,8 +196,8 @@ func (p *producer) askIdentity(ctx context.Context) (int64, error) {
 	return response.ProducerID, nil
 }
 
-// withRetry goes on while the log is being closed, since what was accepted is
-// sent; what does not succeed in time is a log that cannot take records now.
+// withRetry continues while the log is being closed, because accepted appends are still
+// sent. It returns ErrFull for a request that does not succeed in time.
 func (p *producer) withRetry(ctx context.Context, do func(context.Context) error) error {
 	var pause backoff
 	for {

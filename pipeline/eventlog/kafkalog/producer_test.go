@@ -18,30 +18,30 @@ import (
 	"github.com/segmentio/kafka-go/protocol"
 )
 
-// brokerModel is a partition as a broker keeps it for idempotent producers, on a
-// network that loses and delays.
+// brokerModel models a partition of a broker for idempotent producers, on a network that
+// loses and delays batches.
 type brokerModel struct {
 	t         *testing.T
 	random    *rand.Rand
 	log       []string
-	acked     int // records that will not be lost
+	acked     int // records that cannot be lost
 	producers map[int64]*producerState
 	delayed   [][]byte
 	issued    int64
 }
 
-// producerState is what a broker remembers: the last batches of an epoch.
+// producerState is the broker's memory of a producer: the last batches of an epoch.
 type producerState struct {
 	epoch   int16
 	batches []appended
 }
 
 type appended struct {
-	first, last int32 // sequences
+	first, last int32 // sequence numbers
 	base        int64
 }
 
-// remembered is how many batches brokers remember.
+// remembered is the number of batches that brokers remember.
 const remembered = 5
 
 func (m *brokerModel) identify(context.Context) (int64, error) {
@@ -52,10 +52,10 @@ func (m *brokerModel) identify(context.Context) (int64, error) {
 	return m.issued, nil
 }
 
-// attempt delivers a batch, or does one of the things that networks do.
+// attempt delivers a batch, or simulates a network failure.
 func (m *brokerModel) attempt(_ context.Context, encoded []byte) (int64, error) {
 	if len(m.delayed) > 0 && m.random.IntN(3) == 0 {
-		// The producer no longer waits for the answer.
+		// The producer no longer waits for the response.
 		_, _ = m.deliver(m.delayed[0])
 		m.delayed = m.delayed[1:]
 	}
@@ -65,12 +65,12 @@ func (m *brokerModel) attempt(_ context.Context, encoded []byte) (int64, error) 
 	case 1: // arrives later
 		m.delayed = append(m.delayed, encoded)
 		return 0, io.ErrUnexpectedEOF
-	case 2, 3: // arrives, the answer does not
+	case 2, 3: // arrives, but the response is lost
 		_, _ = m.deliver(encoded)
 		return 0, io.ErrUnexpectedEOF
 	case 4: // refused for now
 		return 0, kafka.NotEnoughReplicas
-	case 5: // arrives, and the leader is lost before the others have it
+	case 5: // arrives, but the leader fails before replication
 		_, _ = m.deliver(encoded)
 		m.loseTail()
 		return 0, kafka.NotLeaderForPartition
@@ -82,8 +82,7 @@ func (m *brokerModel) attempt(_ context.Context, encoded []byte) (int64, error) 
 	return base, err
 }
 
-// deliver is Kafka's rule: ProducerAppendInfo.checkSequence and
-// checkProducerEpoch.
+// deliver implements Kafka's ProducerAppendInfo.checkSequence and checkProducerEpoch.
 func (m *brokerModel) deliver(encoded []byte) (int64, error) {
 	s, texts := decodeBatch(m.t, encoded)
 	state := m.producers[s.producer]
@@ -115,7 +114,7 @@ func (m *brokerModel) deliver(encoded []byte) (int64, error) {
 	return base, nil
 }
 
-// loseTail takes back what was not acknowledged, and what is remembered of it.
+// loseTail removes the unacknowledged records, and the broker's memory of them.
 func (m *brokerModel) loseTail() {
 	m.log = m.log[:m.acked]
 	for _, state := range m.producers {
@@ -125,7 +124,7 @@ func (m *brokerModel) loseTail() {
 	}
 }
 
-// decodeBatch reads a batch with the client's decoder.
+// decodeBatch decodes a batch with the client's decoder.
 func decodeBatch(t *testing.T, encoded []byte) (batchStamp, []string) {
 	t.Helper()
 	var set protocol.RecordSet
@@ -150,10 +149,10 @@ func decodeBatch(t *testing.T, encoded []byte) (batchStamp, []string) {
 	}
 }
 
-// TestProducerOverAModel sends batches over many networks that lose and delay: what
-// is acknowledged is in the log once, at the acknowledged position and in the order
-// of the sends; what is given up is there at most once, and not after a batch that
-// was acknowledged later.
+// TestProducerOverAModel sends batches over many networks that lose and delay them. An
+// acknowledged batch is in the log once, at the acknowledged position and in send order.
+// A batch that is given up is in the log at most once, and not after a batch that was
+// acknowledged later.
 func TestProducerOverAModel(t *testing.T) {
 	for seed := range uint64(200) {
 		synctest.Test(t, func(t *testing.T) { producerOverAModel(t, seed) })
@@ -173,7 +172,7 @@ func producerOverAModel(t *testing.T, seed uint64) {
 			number[text] = len(number)
 			records = append(records, &event.Record{Value: []byte(text)})
 		}
-		// Short enough that some are given up.
+		// Short enough that some batches are given up.
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(random.IntN(600))*time.Millisecond)
 		base, err := p.sendBatch(ctx, records, time.Now())
 		cancel()
@@ -188,7 +187,7 @@ func producerOverAModel(t *testing.T, seed uint64) {
 		}
 	}
 	seen := map[string]bool{}
-	newest := -1 // number of the newest acknowledged text so far
+	newest := -1 // number of the latest acknowledged text so far
 	for offset, text := range m.log {
 		at, acked := ackedAt[text]
 		switch {
@@ -220,7 +219,7 @@ func newTestProducer(t *testing.T, m *brokerModel) *producer {
 	return p
 }
 
-// TestProducerStartsAnew has the brokers answer with each error that means another
+// TestProducerStartsAnew makes the brokers answer with each error that means a different
 // state of the producer.
 func TestProducerStartsAnew(t *testing.T) {
 	for code, want := range map[kafka.Error]batchStamp{
@@ -255,7 +254,7 @@ func TestProducerStartsAnew(t *testing.T) {
 	}
 }
 
-// TestProducerNumbersEnd lets sequences and epochs run out.
+// TestProducerNumbersEnd exhausts sequence numbers and epochs.
 func TestProducerNumbersEnd(t *testing.T) {
 	p := newTestProducer(t, &brokerModel{})
 	issued := int64(0)

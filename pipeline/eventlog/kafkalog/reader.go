@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	// maxFetchBytes bounds an answer; the broker exceeds it only for one batch that
+	// maxFetchBytes bounds a response; the broker exceeds it only for a single batch that
 	// is larger.
 	maxFetchBytes = 4 << 20
-	// maxFetchWait is how long the broker holds a request while there is nothing to
-	// read. It answers at once when a record comes.
+	// maxFetchWait is how long the broker holds a request while there is nothing to read.
+	// It answers immediately when a record arrives.
 	maxFetchWait = 500 * time.Millisecond
 )
 
@@ -26,7 +26,7 @@ type reader struct {
 	log    *Log
 	id     partitionID
 	next   event.Offset
-	chunk  []event.Record // fetched ahead, from next on
+	chunk  []event.Record // prefetched records, starting at next
 	closed bool
 }
 
@@ -57,7 +57,7 @@ func (l *Log) openReader(ctx context.Context, id partitionID, from event.Offset)
 	return &reader{log: l, id: id, next: from}, nil
 }
 
-// Next implements eventlog.Reader. While brokers are away it waits for them.
+// Next implements eventlog.Reader. While brokers are down, it waits for them.
 func (r *reader) Next(ctx context.Context) (event.Record, error) {
 	if r.closed {
 		return event.Record{}, fmt.Errorf("read from a closed reader: %w", eventlog.ErrClosed)
@@ -122,7 +122,7 @@ func (r *reader) noteRecovery(pause *backoff) {
 	*pause = backoff{}
 }
 
-// fetchOnce sends one fetch request; an answer without records is no error.
+// fetchOnce sends one fetch request; a response without records is not an error.
 func (r *reader) fetchOnce(ctx context.Context) error {
 	response, err := r.log.client.Fetch(ctx, &kafka.FetchRequest{
 		Topic: string(r.id.topic), Partition: int(r.id.partition), Offset: int64(r.next),
@@ -139,8 +139,8 @@ func (r *reader) fetchOnce(ctx context.Context) error {
 	return err
 }
 
-// readAll copies the records at or after next: the broker answers with whole
-// batches, which may begin before it.
+// readAll copies the records at or after next. The broker returns whole batches, which
+// may start before it.
 func (r *reader) readAll(records kafka.RecordReader) ([]event.Record, error) {
 	var chunk []event.Record
 	for {
@@ -161,7 +161,7 @@ func (r *reader) readAll(records kafka.RecordReader) ([]event.Record, error) {
 	}
 }
 
-// convertRecord copies a record out of the client's buffers and releases them.
+// convertRecord copies a record from the client's buffers and releases them.
 func (r *reader) convertRecord(rec *kafka.Record) (event.Record, error) {
 	key, err := readBytes(rec.Key)
 	if err != nil {

@@ -20,11 +20,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// clientPassword is that of every user but the brokers' own.
+// clientPassword is the password of every user except the brokers' own.
 const clientPassword = "right-horse"
 
-// TestSecureBroker holds one broker with TLS, users, certificates and access control
-// lists to what scaling.md says of them.
+// TestSecureBroker verifies the statements of scaling.md on a broker with TLS, users,
+// certificates and access control lists.
 func TestSecureBroker(t *testing.T) {
 	cluster := kafkatest.StartWith(t, brokers.Options{
 		SASL:      &kafkalog.SASL{Mechanism: "scram-sha-256", Username: "admin", Password: "admin-horse"},
@@ -46,7 +46,7 @@ func TestSecureBroker(t *testing.T) {
 	t.Run("rights", func(t *testing.T) { s.withTest(t).checkRights() })
 }
 
-// secured is a test of a broker that authenticates its clients.
+// secured tests a broker that authenticates its clients.
 type secured struct {
 	*testing.T
 	cluster *kafkatest.Cluster
@@ -55,7 +55,7 @@ type secured struct {
 
 func (s *secured) withTest(t *testing.T) *secured { return &secured{t, s.cluster, s.lists} }
 
-// options are those of a user.
+// options returns the options for a user.
 func (s *secured) options(user, mechanism, password string) kafkalog.Options {
 	return kafkalog.Options{
 		Brokers: s.cluster.Addresses, TLS: s.cluster.TLS, ConnectTimeout: 20 * time.Second,
@@ -63,7 +63,8 @@ func (s *secured) options(user, mechanism, password string) kafkalog.Options {
 	}
 }
 
-// checkMechanisms signs in by each mechanism, rightly and with a wrong password.
+// checkMechanisms authenticates with each mechanism, with the right and with a wrong
+// password.
 func (s *secured) checkMechanisms() {
 	for _, mechanism := range []string{"plain", "scram-sha-256", "scram-sha-512"} {
 		l, err := kafkalog.Open(s.Context(), s.options("query", mechanism, clientPassword))
@@ -81,12 +82,13 @@ func (s *secured) checkMechanisms() {
 	}
 }
 
-// checkCertificates signs in by a certificate, by none and by one that has expired.
+// checkCertificates authenticates with a certificate, without one and with an expired
+// one.
 func (s *secured) checkCertificates() {
 	s.lists.grant("CN=worker", right{"topic", string(event.TopicEvents), "Write"})
 	for _, test := range []struct {
 		name  string
-		until time.Time // zero for no certificate
+		until time.Time // zero means no certificate
 		works bool
 	}{
 		{"valid", time.Now().Add(time.Hour), true},
@@ -125,7 +127,8 @@ func (s *secured) checkCertificates() {
 	}
 }
 
-// checkRights grants each role what scaling.md lists, and takes one right away at a time.
+// checkRights grants each role the permissions listed in scaling.md, and revokes one at a
+// time.
 func (s *secured) checkRights() {
 	roles := documentedRights(s.T)
 	for role, duties := range duties {
@@ -140,7 +143,8 @@ func (s *secured) checkRights() {
 		for _, missing := range roles[role] {
 			s.lists.revoke(role, missing)
 			err := s.performDuties(role, duties)
-			// Where Describe is missing as well, the error says that Read and Write include it.
+			// If Describe is missing too, the error mentions that Read and Write include
+			// it.
 			named := err != nil && strings.Contains(err.Error(), " on "+missing.kind+" "+missing.name) &&
 				strings.Contains(err.Error(), strings.ToUpper(missing.operation))
 			if !errors.Is(err, kafkalog.ErrRefused) || !named {
@@ -151,7 +155,7 @@ func (s *secured) checkRights() {
 	}
 }
 
-// A duty is one use that a role makes of the log.
+// A duty is one way in which a role uses the log.
 type duty func(ctx context.Context, l *kafkalog.Log) error
 
 var duties = map[string][]duty{
@@ -171,7 +175,7 @@ var duties = map[string][]duty{
 	},
 }
 
-// start looks for the topics.
+// start returns a duty that checks that the topics exist.
 func start() duty {
 	return func(ctx context.Context, l *kafkalog.Log) error {
 		for _, topic := range []event.Topic{event.TopicEvents, event.TopicDeadLetters, event.TopicAccounts, event.TopicAudit} {
@@ -208,7 +212,7 @@ func tail(topic event.Topic) duty {
 	}
 }
 
-// errConsumed ends a member that has done what it should.
+// errConsumed ends a member that has done its work.
 var errConsumed = errors.New("consumed")
 
 func consume(group string) duty {
@@ -216,7 +220,7 @@ func consume(group string) duty {
 		err := l.Join(ctx, group, event.TopicEvents, func(ctx context.Context, a eventlog.Assignment) error {
 			rec, err := a.Next(ctx)
 			if err == nil {
-				// Not beyond the first record, so that there is always one.
+				// Not beyond the first record, so that there is always one left.
 				err = a.Commit(ctx, rec.Position.Offset)
 			}
 			return errors.Join(err, errConsumed)
@@ -228,7 +232,7 @@ func consume(group string) duty {
 	}
 }
 
-// performDuties does all duties of a role through a new log without any cached state.
+// performDuties performs all duties of a role on a new log without cached state.
 func (s *secured) performDuties(role string, duties []duty) error {
 	l, err := kafkalog.Open(s.Context(), s.options(role, "scram-sha-512", clientPassword))
 	if err != nil {
@@ -250,7 +254,7 @@ type right struct{ kind, name, operation string }
 
 func (r right) String() string { return fmt.Sprintf("%s on %s %s", r.operation, r.kind, r.name) }
 
-// documentedRights reads the table of scaling.md, by role.
+// documentedRights parses the table of scaling.md, by role.
 func documentedRights(t *testing.T) map[string][]right {
 	t.Helper()
 	page, err := os.ReadFile("../../../docs/scaling.md")
@@ -276,7 +280,7 @@ func documentedRights(t *testing.T) map[string][]right {
 	return roles
 }
 
-// lists are the access control lists of a cluster.
+// lists manages the access control lists of a cluster.
 type lists struct {
 	t      *testing.T
 	client *kafka.Client
@@ -300,7 +304,7 @@ func (r right) types() (kafka.ResourceType, kafka.ACLOperationType) {
 	return resource, operation
 }
 
-// grant gives a user rights.
+// grant grants permissions to a user.
 func (l *lists) grant(user string, rights ...right) {
 	l.t.Helper()
 	var entries []kafka.ACLEntry
@@ -320,7 +324,7 @@ func (l *lists) grant(user string, rights ...right) {
 	}
 }
 
-// revoke takes one away.
+// revoke revokes a permission.
 func (l *lists) revoke(user string, r right) {
 	l.t.Helper()
 	resource, operation := r.types()

@@ -12,20 +12,20 @@ import (
 	kafka "github.com/segmentio/kafka-go"
 )
 
-// TopicSpec says how a topic is to be.
+// TopicSpec is the specification of a topic.
 type TopicSpec struct {
 	Topic event.Topic
-	// Partitions never changes: the partition of a repository depends on it.
+	// Partitions never changes, because the partition of a repository depends on it.
 	Partitions int32
 	// Replication is the number of copies; 0 means the brokers' default.
 	Replication int
-	// Retention is how long records are kept; 0 keeps them forever, as the log is
-	// the source of truth.
+	// Retention is how long records are kept; 0 keeps them forever, since the log is the
+	// source of truth.
 	Retention time.Duration
 }
 
-// EnsureTopics creates the topics that do not exist. It fails if one exists with
-// another number of partitions.
+// EnsureTopics creates the topics that do not exist. It fails if one exists with a
+// different number of partitions.
 func (l *Log) EnsureTopics(ctx context.Context, specs ...TopicSpec) error {
 	for _, spec := range specs {
 		if err := l.ensureTopic(ctx, spec); err != nil {
@@ -80,8 +80,8 @@ func (s TopicSpec) topicConfig() kafka.TopicConfig {
 		{ConfigName: "unclean.leader.election.enable", ConfigValue: "false"},
 		{ConfigName: "message.timestamp.type", ConfigValue: "CreateTime"},
 	}
-	// With three copies one broker may be away and an acknowledged record is still
-	// on two disks.
+	// With three replicas, one broker may be down and an acknowledged record is still on
+	// two disks.
 	if replication >= 3 {
 		entries = append(entries, kafka.ConfigEntry{ConfigName: "min.insync.replicas", ConfigValue: "2"})
 	}
@@ -90,8 +90,8 @@ func (s TopicSpec) topicConfig() kafka.TopicConfig {
 	}
 }
 
-// unknownTopicPatience is how long a topic may be missing from the client's
-// layout of the cluster, which is as old as metadataTTL.
+// unknownTopicPatience is how long a topic may be missing from the client's layout of the
+// cluster, which may be as old as metadataTTL.
 const unknownTopicPatience = metadataTTL + time.Second
 
 // Partitions implements eventlog.Log. It fails with ErrNoTopic if the topic does
@@ -144,8 +144,8 @@ func (l *Log) askPartitions(ctx context.Context, topic event.Topic) (int32, erro
 	return 0, kafka.UnknownTopicOrPartition
 }
 
-// offsetRange is what a partition holds: first is the oldest record kept, end
-// the offset of the next one.
+// offsetRange is the range of offsets in a partition: first is the oldest record that is
+// kept, end the offset of the next record.
 type offsetRange struct{ first, end event.Offset }
 
 // HighWater implements eventlog.Log.
@@ -186,7 +186,7 @@ func (l *Log) offsetRanges(ctx context.Context, topic event.Topic) ([]offsetRang
 	return ranges, err
 }
 
-// errIncomplete passes by itself: a broker left partitions out of its answer.
+// errIncomplete is retriable: a broker omitted partitions from its response.
 var errIncomplete = errors.New("answer lacks partitions")
 
 func fillRanges(ranges []offsetRange, answered []kafka.PartitionOffsets) error {
@@ -194,7 +194,7 @@ func fillRanges(ranges []offsetRange, answered []kafka.PartitionOffsets) error {
 		return errIncomplete
 	}
 	for _, p := range answered {
-		// So the client reports a connection that broke, if not all of them did.
+		// The client reports a broken connection this way, if not all connections broke.
 		if errors.Is(p.Error, kafka.Unknown) {
 			return errIncomplete
 		}

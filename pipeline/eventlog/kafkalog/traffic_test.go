@@ -17,8 +17,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/event"
 )
 
-// traffic appends numbered records of some keys to a topic, with one writer per
-// key, while members of a group read it, and checks both against the contract.
+// traffic appends numbered records with several keys to a topic, with one writer per key,
+// while members of a group read it, and checks both against the contract.
 type traffic struct {
 	t          *testing.T
 	cluster    *kafkatest.Cluster
@@ -33,18 +33,18 @@ type traffic struct {
 		sync.Mutex
 		changed  chan struct{}
 		acked    map[event.Position]string
-		repeated map[string]bool // appended again by its writer, after an error
-		next     []event.Offset  // of each partition: what the group has not seen yet
-		commits  []event.Offset  // the highest that was acknowledged
+		repeated map[string]bool // appended again by the writer after an error
+		next     []event.Offset  // by partition: the next offset that the group has not seen
+		commits  []event.Offset  // by partition: the highest acknowledged commit
 		reads    int
 	}
 }
 
-// trafficKeys is how many writers there are. Their keys fall on all partitions.
+// trafficKeys is the number of writers. Their keys cover all partitions.
 const trafficKeys = 6
 
-// startTraffic creates a topic and starts the writers. They retry refused appends,
-// as the sender of a webhook does.
+// startTraffic creates a topic and starts the writers. They retry refused appends, as the
+// sender of a webhook does.
 func startTraffic(t *testing.T, c *kafkatest.Cluster, topic event.Topic, partitions int32) *traffic {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
@@ -68,7 +68,7 @@ func startTraffic(t *testing.T, c *kafkatest.Cluster, topic event.Topic, partiti
 	return f
 }
 
-// open returns a separate log, as another process would have it.
+// open returns a separate log, as in another process.
 func (f *traffic) open() *kafkalog.Log {
 	f.t.Helper()
 	return mustOpen(f.t, kafkalog.Options{
@@ -94,7 +94,7 @@ func (f *traffic) write(writing context.Context, key string) {
 	}
 }
 
-// updateState changes the state and wakes who waits for a change.
+// updateState changes the state and wakes the waiting goroutines.
 func (f *traffic) updateState(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,7 +103,7 @@ func (f *traffic) updateState(change func()) {
 	f.mu.changed = make(chan struct{})
 }
 
-// await returns when done does, which holds the lock.
+// await returns when done, which is called with the lock held, returns true.
 func (f *traffic) await(what string, done func() bool) {
 	f.t.Helper()
 	for {
@@ -130,7 +130,7 @@ func (f *traffic) awaitMore(n int) {
 	f.await("more records", func() bool { return len(f.mu.acked) >= acked && f.mu.reads >= reads })
 }
 
-// trafficGroup reads the topic of each traffic.
+// trafficGroup is the group that reads the topic.
 const trafficGroup = "readers"
 
 // joinGroup joins the group until leave is called.
@@ -149,11 +149,11 @@ func (f *traffic) joinGroup() (leave func()) {
 	}
 }
 
-// commitEvery is how many records a member handles before it commits them.
+// commitEvery is the number of records that a member handles between commits.
 const commitEvery = 10
 
-// read handles a partition as a worker does: records that it has finished when its
-// partition is revoked may still be committed.
+// read handles a partition as a worker does: records finished when the partition is
+// revoked may still be committed.
 func (f *traffic) read(ctx context.Context, a eventlog.Assignment) error {
 	commit := func(next event.Offset) {
 		if a.Commit(f.ctx, next) == nil {
@@ -164,7 +164,7 @@ func (f *traffic) read(ctx context.Context, a eventlog.Assignment) error {
 	for {
 		rec, err := a.Next(ctx)
 		if err != nil {
-			if last >= 0 { // else nothing of this assignment is finished
+			if last >= 0 { // otherwise no record of this assignment is finished
 				commit(last + 1)
 			}
 			return nil
@@ -193,8 +193,8 @@ func (f *traffic) checkRead(rec event.Record) {
 	f.mu.next[p] = max(f.mu.next[p], offset+1)
 }
 
-// finishTraffic ends the writers, waits until the group has read and committed
-// everything, and compares the log with what was acknowledged.
+// finishTraffic stops the writers, waits until the group has read and committed
+// everything, and compares the log with the acknowledged records.
 func (f *traffic) finishTraffic() {
 	f.t.Helper()
 	f.stop()
@@ -214,12 +214,12 @@ func (f *traffic) finishTraffic() {
 	f.t.Logf("%d records acknowledged, %d of them after a refusal; the log has %d, the group read %d", len(f.mu.acked), len(f.mu.repeated), sum, f.mu.reads)
 }
 
-// compareLog reads the log: each acknowledged record is where the answer said and
-// nowhere else, except for those that their writer repeated; keys are in order.
+// compareLog reads the log: each acknowledged record is exactly at its acknowledged
+// position, except that writers may have repeated some; keys are in order.
 func (f *traffic) compareLog() {
 	f.t.Helper()
 	missing := len(f.mu.acked)
-	numbers := map[string]int{} // of each key: the next one
+	numbers := map[string]int{} // next number by key
 	for p := range f.partitions {
 		seen := map[string]bool{}
 		for offset, text := range readTexts(f.t, f.log, f.topic, p) {

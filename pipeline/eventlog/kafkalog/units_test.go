@@ -15,7 +15,7 @@ import (
 	kafka "github.com/segmentio/kafka-go"
 )
 
-// These tests need no broker; what needs one is in kafkalog_test.go.
+// These tests need no broker; those that need one are in kafkalog_test.go.
 
 func TestFirstRequest(t *testing.T) {
 	record := func(size int) *event.Record { return &event.Record{Value: make([]byte, size)} }
@@ -86,8 +86,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestRetriesEndWithTheLastAnswer has the time of a call end during its second attempt:
-// what the brokers answered to the first one is the reason.
+// TestRetriesEndWithTheLastAnswer ends the time of a call during its second attempt: the
+// error reports the brokers' response to the first one.
 func TestRetriesEndWithTheLastAnswer(t *testing.T) {
 	opts, err := Options{Brokers: []string{"127.0.0.1:1"}}.withDefaults()
 	if err != nil {
@@ -155,7 +155,7 @@ func TestFillCommitted(t *testing.T) {
 	}
 }
 
-// TestHoldIsExclusive has two members of this process ask for one partition.
+// TestHoldIsExclusive makes two members of this process request the same partition.
 func TestHoldIsExclusive(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := &Log{}
