@@ -19,7 +19,7 @@ import (
 
 var treeFlag = flag.String("analyze.tree", "", "a source tree: compare all of it with go-enry, and time the analysis")
 
-// file is a file of the sample: a path as in a repository.
+// file is a file of the sample, with a path as in a repository.
 type file struct {
 	path string
 	text []byte
@@ -50,8 +50,8 @@ func readTree(t testing.TB, dir string, limit int) []file {
 	return files
 }
 
-// TestAgreesWithEnry compares languages with go-enry's over whatever source this
-// machine has. The few files that may differ are listed in docs/languages.md.
+// TestAgreesWithEnry compares detected languages with go-enry's on the source code
+// available on this machine. docs/languages.md lists the few files that may differ.
 func TestAgreesWithEnry(t *testing.T) {
 	dirs, limit := []string{goSource(t), "/usr/include", "/usr/lib/python3", "/usr/share/doc", "/usr/lib/node_modules", "/usr/share/perl5"}, 250
 	if *treeFlag != "" {
@@ -85,7 +85,7 @@ func TestAgreesWithEnry(t *testing.T) {
 	}
 }
 
-// cpuTime returns the processor time that this process has used.
+// cpuTime returns the CPU time that this process has used.
 func cpuTime(t testing.TB) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -94,8 +94,8 @@ func cpuTime(t testing.TB) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// TestTree times the parts of the analysis over a tree given by flag, and counts
-// what agrees with go-enry on generated files.
+// TestTree measures the parts of the analysis on a tree given by flag, and counts how
+// often the results for generated files agree with go-enry.
 func TestTree(t *testing.T) {
 	if *treeFlag == "" {
 		t.Skip("no -analyze.tree given")
@@ -154,7 +154,7 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// goSource returns the directory of Go's own library.
+// goSource returns the directory of Go's standard library.
 func goSource(t testing.TB) string {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// quickGuess decides an extension that several languages share, where a cheap look
-// at the content can rule out all but one. Empty means that go-enry has to decide.
-// A rule here must agree with go-enry's own rules.
+// quickGuess chooses a language for an extension that several languages share, if a cheap
+// check of the content excludes all but one. Empty means that go-enry must decide. The
+// rules must agree with go-enry's own rules.
 func quickGuess(ext string, head []byte) code.Language {
 	switch ext {
 	case ".h":
@@ -57,8 +57,7 @@ func quickGuess(ext string, head []byte) code.Language {
 	return ""
 }
 
-// anyLine reports whether judge says yes to the beginning of a line, blanks not
-// counted.
+// anyLine reports whether judge accepts a line, passed without leading blanks.
 func anyLine(head []byte, judge func(line []byte) bool) bool {
 	for len(head) > 0 {
 		i := 0
@@ -78,7 +77,8 @@ func anyLine(head []byte, judge func(line []byte) bool) bool {
 }
 
 var (
-	// anywhereInCPP are the last parts, rarer in C, of what go-enry looks for.
+	// anywhereInCPP contains literal parts, rare in C, of the patterns that go-enry
+	// searches for.
 	anywhereInCPP = [][]byte{[]byte("::"), []byte("plusplus >"), []byte("cpp_attribute")}
 	lineOfCPP     = [][]byte{
 		[]byte("template"), []byte("try"), []byte("constexpr"), []byte("catch"), []byte("class"), []byte("namespace"),
@@ -112,14 +112,14 @@ func headerOfOtherThanC(head []byte) bool {
 	})
 }
 
-// includesC reports whether an #include names a header with a suffix or in a
-// directory, as C's do and the C++ library's do not.
+// includesC reports whether an #include names a header with a suffix or in a directory,
+// as those of C do, unlike those of the C++ library.
 func includesC(directive []byte) bool {
 	end := bytes.IndexByte(directive, '>')
 	return end < 0 || bytes.ContainsAny(directive[:end], "./")
 }
 
-// anyLineStart is anyLine for judges that look at blanks too.
+// anyLineStart works like anyLine, but passes leading blanks to judge.
 func anyLineStart(head []byte, judge func(line []byte) bool) bool {
 	for len(head) > 0 {
 		if judge(head) {
@@ -134,9 +134,9 @@ func anyLineStart(head []byte, judge func(line []byte) bool) bool {
 	return false
 }
 
-// assemblyDialect distinguishes the two usual dialects by the operands of their first
-// "mov": go-enry looks for one with a "%" or "$" operand anywhere, then for one
-// with a plain operand and a comma.
+// assemblyDialect distinguishes the two common dialects by the operands of their first
+// "mov": go-enry searches anywhere for one with a "%" or "$" operand, then for one with a
+// plain operand and a comma.
 func assemblyDialect(head []byte) code.Language {
 	plain := false
 	for i := indexM(head); i >= 0 && i+4 < len(head); {
@@ -167,8 +167,8 @@ func assemblyDialect(head []byte) code.Language {
 	return ""
 }
 
-// Without a "mov", go-enry leaves GNU assembly of other machines to its
-// classifier, which takes milliseconds and often calls it Motorola's or Intel's.
+// Without a "mov", go-enry leaves GNU assembly of other machines to its classifier, which
+// takes milliseconds and often returns Motorola or Intel assembly.
 var (
 	gnuSyntax      = [][]byte{[]byte("/*"), []byte(".globl"), []byte(".text"), []byte(".section"), []byte("#include")}
 	motorolaSyntax = [][]byte{[]byte("move."), []byte("moveq"), []byte("movem"), []byte("movep"), []byte("btst"), []byte("dbra")}
@@ -183,7 +183,7 @@ func containsAny(b []byte, words [][]byte) bool {
 	return false
 }
 
-// indexM returns the index of the first m in either case.
+// indexM returns the index of the first m, in upper or lower case.
 func indexM(b []byte) int {
 	for i, c := range b {
 		if c|0x20 == 'm' {
@@ -205,8 +205,8 @@ const (
 	operandPlain
 )
 
-// classifyOperand judges what follows a mnemonic: blanks, then an operand that is marked
-// by "%" or "$", or a plain one of two or more characters before a comma.
+// classifyOperand classifies the text after a mnemonic: blanks, then an operand that is
+// marked by "%" or "$", or a plain one of two or more characters before a comma.
 func classifyOperand(b []byte) operandKind {
 	i := 0
 	for i < len(b) && isBlank(b[i]) {
@@ -242,7 +242,7 @@ func rustLine(line []byte) bool {
 	return false
 }
 
-// csharpLine knows comments and "using Some.Name;".
+// csharpLine recognizes comments and "using Some.Name;".
 func csharpLine(line []byte) bool {
 	if bytes.HasPrefix(line, []byte("//")) {
 		return true

@@ -10,30 +10,31 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// HeadBytes is how much of the beginning of a blob decides its language.
+// HeadBytes is the number of bytes at the beginning of a blob that determine its
+// language.
 const HeadBytes = 16 << 10
 
-// PlaceFlags are the flags that depend on the place of a document: its path and
-// the head of its content. The others depend on the whole content.
+// PlaceFlags are the flags that depend on the path of a document and the head of its
+// content. The other flags depend on the whole content.
 const PlaceFlags = code.FlagGenerated | code.FlagVendored | code.FlagTest
 
-// Options tune an Analyzer. The zero value is ready to use.
+// Options configures an Analyzer. The zero value is ready to use.
 type Options struct {
-	// MaxBlobBytes is the size above which a file is skipped. Default 2 MiB: what
-	// is larger is data in nearly all repositories. At most 1 GiB.
+	// MaxBlobBytes is the size above which a file is skipped. Default 2 MiB, because
+	// larger files are data in nearly all repositories. At most 1 GiB.
 	MaxBlobBytes int64
-	// OutlineTimeout bounds the time spent on the symbols of one file. Default 1 s,
-	// which a file of the default size reaches only on a stalled machine.
-	// Negative: no limit.
+	// OutlineTimeout bounds the time spent on the symbols of one file. Default 1 s, which
+	// a file of the default maximum size reaches only on a stalled machine. Negative
+	// means no limit.
 	OutlineTimeout time.Duration
 	// NoSymbols leaves Result.Symbols empty.
 	NoSymbols bool
-	// Ctags finds the symbols of languages that have neither a grammar nor a table. Nil:
-	// they have none. Its time limit is its own.
+	// Ctags finds the symbols of languages that have neither a grammar nor a table. If
+	// nil, files in these languages have no symbols. It has its own time limit.
 	Ctags *ctags.Pool
 }
 
-// The defaults of Options.
+// Defaults of Options.
 const (
 	DefaultMaxBlobBytes   = 2 << 20
 	DefaultOutlineTimeout = time.Second
@@ -52,7 +53,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Analyzer analyses blobs. It is safe for concurrent use.
+// Analyzer analyzes blobs. It is safe for concurrent use.
 type Analyzer struct {
 	options   Options
 	languages *languageTable
@@ -60,8 +61,8 @@ type Analyzer struct {
 	tests     pathMatchers
 }
 
-// New returns an Analyzer. It builds tables from go-enry's data, which takes a
-// few milliseconds: make one per process.
+// New returns an Analyzer. It builds tables from go-enry's data, which takes a few
+// milliseconds, so a process should create only one.
 func New(o Options) *Analyzer {
 	return &Analyzer{
 		options:   o.withDefaults(),
@@ -71,22 +72,22 @@ func New(o Options) *Analyzer {
 	}
 }
 
-// Result is what is indexed of a blob.
+// Result is the result of analyzing a blob.
 type Result struct {
-	// Skipped is the reason why the blob is not searchable. If it is not empty,
-	// nothing else is set.
+	// Skipped is the reason why the blob is not searchable. If it is set, no other field
+	// is.
 	Skipped code.SkipReason
-	// Text is UTF-8, or the blob's own bytes if all but a few are. It may be a
-	// part of the content that was given.
+	// Text is UTF-8, or the blob's own bytes if nearly all of them are. It may be a
+	// subslice of the content.
 	Text []byte
 	// Language is empty if unknown.
 	Language code.Language
 	Flags    code.Flags
-	// Symbols are in order of Offset, which counts in Text; empty if the language
-	// is unknown or not supported.
+	// Symbols are ordered by Offset, which is an offset in Text; empty if the language is
+	// unknown or not supported.
 	Symbols []code.Symbol
-	// SymbolsFailed is the error of the search for symbols: all or some are missing, and
-	// Flags have the code.PartialReason. The file stays searchable.
+	// SymbolsFailed is the error of the search for symbols: some or all are missing, and
+	// Flags contains the code.PartialReason. The file stays searchable.
 	SymbolsFailed error
 }
 
@@ -105,8 +106,8 @@ func (a *Analyzer) Document(path string, content []byte) Result {
 	return r
 }
 
-// Skip returns why the content of a blob is not searchable, whatever its path; empty
-// if it is.
+// Skip returns the reason why the content of a blob is not searchable, whatever its path;
+// empty if it is searchable.
 func (a *Analyzer) Skip(content []byte) code.SkipReason {
 	if int64(len(content)) > a.options.MaxBlobBytes {
 		return code.SkipTooLarge
@@ -115,7 +116,7 @@ func (a *Analyzer) Skip(content []byte) code.SkipReason {
 	return skipped
 }
 
-// extractSymbols adds the symbols.
+// extractSymbols sets the symbols of r.
 func (a *Analyzer) extractSymbols(r *Result) {
 	if a.options.NoSymbols {
 		return
@@ -132,7 +133,7 @@ func (a *Analyzer) extractSymbols(r *Result) {
 	}
 }
 
-// findSymbols returns the symbols of a text, none if its language is not supported.
+// findSymbols returns the symbols of a text; none if its language is not supported.
 func (a *Analyzer) findSymbols(language code.Language, text []byte) ([]code.Symbol, error) {
 	if !outline.Supported(language) {
 		if a.options.Ctags == nil {
@@ -147,24 +148,24 @@ func (a *Analyzer) findSymbols(language code.Language, text []byte) ([]code.Symb
 	return outline.Extract(language, text, deadline)
 }
 
-// Place returns the language and the PlaceFlags of a blob at path. head is the
-// beginning of its content, at least HeadBytes unless the content is shorter; more
-// is ignored.
+// Place returns the language and the PlaceFlags of a blob at path. head is the beginning
+// of its content: at least HeadBytes, or all of a shorter content. Bytes after HeadBytes
+// are ignored.
 func (a *Analyzer) Place(path string, head []byte) (code.Language, code.Flags) {
 	r := a.Read(path, head)
 	return r.Language, a.Flags(path, r)
 }
 
-// Reading is what the content of a blob decides of its places: of all whose paths
-// have the same NameClass.
+// Reading contains the properties of a blob's places that its content determines: they
+// are equal for all paths with the same NameClass.
 type Reading struct {
 	Language code.Language
-	// Generated says that the content looks like the output of a tool.
+	// Generated reports that the content looks like the output of a tool.
 	Generated bool
 }
 
-// NameClass returns the part of a path that decides, with the content, on a Reading:
-// the name of the file, or what follows its first dot.
+// NameClass returns the part of a path that, together with the content, determines a
+// Reading: the name of the file, or the part of the name from its first dot.
 func (a *Analyzer) NameClass(path string) string {
 	name := splitPath(path)
 	dot := strings.IndexByte(name.base, '.')
@@ -174,7 +175,7 @@ func (a *Analyzer) NameClass(path string) string {
 	return name.base[dot:]
 }
 
-// Read returns what head, which is as for Place, decides of a blob at path.
+// Read returns the Reading of a blob at path. head has the same meaning as for Place.
 func (a *Analyzer) Read(path string, head []byte) Reading {
 	if len(head) > HeadBytes {
 		head = head[:HeadBytes]

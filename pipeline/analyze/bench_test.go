@@ -2,12 +2,12 @@ package analyze
 
 import "testing"
 
-// BenchmarkDocument analyses the Go standard library.
+// BenchmarkDocument analyzes the Go standard library.
 func BenchmarkDocument(b *testing.B) {
 	benchmark(b, func(a *Analyzer, f file) { a.Document(f.path, f.text) })
 }
 
-// BenchmarkPlace decides only language and flags.
+// BenchmarkPlace determines only language and flags.
 func BenchmarkPlace(b *testing.B) {
 	benchmark(b, func(a *Analyzer, f file) { a.Place(f.path, f.text) })
 }
@@ -15,7 +15,7 @@ func BenchmarkPlace(b *testing.B) {
 func benchmark(b *testing.B, run func(*Analyzer, file)) {
 	dir := goSource(b)
 	if *treeFlag != "" {
-		dir = *treeFlag // one that can be read into memory
+		dir = *treeFlag // a tree that fits into memory
 	}
 	files := readTree(b, dir, 10_000)
 	size := int64(0)

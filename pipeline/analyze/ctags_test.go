@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestCtags: languages without a grammar have symbols with ctags alone, the others are not
-// read by it, and a file whose time passes is partial.
+// TestCtags checks that languages without a grammar get symbols only with ctags, that
+// ctags does not read other languages, and that a file that exceeds its time is partial.
 func TestCtags(t *testing.T) {
 	program, err := exec.LookPath("ctags")
 	if err != nil && os.Getenv("QUARRY_REQUIRE_ALL") != "1" {

@@ -12,7 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// sniffBytes is how much of a blob is checked for binary data, as in git.
+// sniffBytes is the number of bytes of a blob that are checked for binary data, as in
+// git.
 const sniffBytes = 8000
 
 var (
@@ -22,8 +23,8 @@ var (
 	nulByte    = []byte{0}
 )
 
-// decode returns the text of content with its encoding flags, or the reason why
-// there is none. The text may be a part of content.
+// decode returns the text of content with its encoding flags, or the reason why it has
+// none. The text may be a subslice of content.
 func decode(content []byte) ([]byte, code.Flags, code.SkipReason) {
 	content = bytes.TrimPrefix(content, bomUTF8)
 	if decoder := utf16Decoder(content); decoder != nil {
@@ -59,8 +60,8 @@ func transcodeText(decoder *encoding.Decoder, content []byte) ([]byte, code.Flag
 	return text, flags, ""
 }
 
-// decodeHead returns the head of a blob in an encoding that shows its ASCII
-// characters as such. A cut UTF-16 head loses its last character.
+// decodeHead returns the head of a blob in an encoding in which ASCII characters are
+// single bytes. A UTF-16 head that was cut loses its last character.
 func decodeHead(head []byte) []byte {
 	if bytes.HasPrefix(head, bomUTF8) {
 		return head[len(bomUTF8):]
@@ -73,7 +74,7 @@ func decodeHead(head []byte) []byte {
 	return head
 }
 
-// isASCII reports whether every byte is below 0x80, eight bytes at a time.
+// isASCII reports whether every byte is below 0x80. It checks eight bytes at a time.
 func isASCII(b []byte) bool {
 	const high = 0x8080808080808080
 	for ; len(b) >= 32; b = b[32:] {
@@ -99,9 +100,8 @@ func hasNUL(content []byte) bool {
 // order mark.
 const minUTF16Bytes = 16
 
-// utf16Decoder returns the decoder of content if that is UTF-16: it has a byte
-// order mark, or the NUL bytes of its ASCII characters are at nearly all even or
-// nearly all odd offsets.
+// utf16Decoder returns a decoder if content is UTF-16: it has a byte order mark, or the
+// NUL bytes of its ASCII characters are at nearly all even or nearly all odd offsets.
 func utf16Decoder(content []byte) *encoding.Decoder {
 	switch {
 	case bytes.HasPrefix(content, bomUTF16LE) && !bytes.HasPrefix(content[2:], []byte{0, 0}):
@@ -114,7 +114,7 @@ func utf16Decoder(content []byte) *encoding.Decoder {
 		return nil
 	}
 	if total := bytes.Count(sniffed, nulByte); total*5 < len(sniffed) || total*9 > len(sniffed)*5 {
-		return nil // of two bytes, at least 40 % and at most a few more than half are NUL
+		return nil // at least 40 % and at most slightly more than half of the bytes are NUL
 	}
 	even, odd := 0, 0
 	for i, c := range sniffed {
@@ -132,10 +132,10 @@ func utf16Decoder(content []byte) *encoding.Decoder {
 	return nil
 }
 
-// badShare is how many well-formed multi-byte characters there must be for
-// every malformed byte before text counts as damaged UTF-8, whose bytes are
-// kept, rather than as text in another encoding, which is decoded. In Latin-1
-// text an accented letter hardly ever forms a UTF-8 sequence with its neighbour.
+// badShare is the minimum number of well-formed multi-byte characters for every malformed
+// byte in damaged UTF-8, whose bytes are kept. Text with fewer is in another encoding,
+// and is decoded. In Latin-1 text, an accented letter hardly ever forms a UTF-8 sequence
+// with the next character.
 const badShare = 4
 
 // mostlyUTF8 reports whether content is UTF-8 except for a few bytes.
@@ -160,8 +160,8 @@ func mostlyUTF8(content []byte) bool {
 	return good >= badShare*bad
 }
 
-// plausibleText reports whether at most one byte in a hundred at the beginning
-// is a control character that text does not use.
+// plausibleText reports whether at most one byte in a hundred at the beginning is a
+// control character that text does not use.
 func plausibleText(content []byte) bool {
 	sniffed := content[:min(len(content), sniffBytes)]
 	odd := 0
@@ -173,11 +173,11 @@ func plausibleText(content []byte) bool {
 	return odd*100 <= len(sniffed)
 }
 
-// controls are the characters below the blank except backspace, tab, line feed,
-// vertical tab, form feed, carriage return, end of file (DOS) and escape.
+// controls are the characters below the space except backspace, tab, line feed, vertical
+// tab, form feed, carriage return, end of file (DOS) and escape.
 const controls uint32 = 0xffffffff &^ (1<<'\b' | 1<<'\t' | 1<<'\n' | 1<<'\v' | 1<<'\f' | 1<<'\r' | 1<<0x1a | 1<<0x1b)
 
-// binaryMagics begin files of binary formats that may lack NUL bytes.
+// binaryMagics are the beginnings of files in binary formats that may lack NUL bytes.
 var binaryMagics = [][]byte{
 	[]byte("%PDF-"), []byte("\x89PNG"), []byte("GIF87a"), []byte("GIF89a"), []byte("\xff\xd8\xff"), []byte("PK\x03\x04"),
 	[]byte("\x1f\x8b\x08"), []byte("BZh9"), []byte("\xfd7zXZ"), []byte("7z\xbc\xaf"), []byte("\x28\xb5\x2f\xfd"),

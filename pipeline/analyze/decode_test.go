@@ -128,8 +128,8 @@ func TestDocument(t *testing.T) {
 	}
 }
 
-// TestPartialSymbols has each language family exceed its nesting, and one its number of
-// symbols.
+// TestPartialSymbols exceeds the nesting limit in each language family, and the limit on
+// symbols in one.
 func TestPartialSymbols(t *testing.T) {
 	a := New(Options{MaxBlobBytes: 16 << 20, OutlineTimeout: -1})
 	for path, unit := range map[string][2]string{

@@ -1,5 +1,5 @@
-// Package analyze turns a blob into what is indexed of it: text, language, flags
-// and symbols.
+// Package analyze extracts from a blob the data to index: text, language, flags and
+// symbols.
 //
 // It answers the question "is this file searchable, in which encoding and language
 // is it written, and what does it define?". ADR 0005 and docs/languages.md describe
@@ -7,38 +7,38 @@
 //
 // # Types
 //
-//	Analyzer  Document does all of it; Place only what depends on the path, for a
-//	          place whose blob is already indexed
-//	Result    the outcome: skipped with a reason, or text, language, flags, symbols
+//	Analyzer  Document does all of it; Place only the part that depends on the path, for
+//	          a place whose blob is already indexed
+//	Result    the result: skipped with a reason, or text, language, flags, symbols
 //	Tokenizer the tokens of a text for display
-//	Outline   tokens with the names where something is defined, and symbols with what
-//	          is not kept in the index, read from a text when they are asked for
+//	Outline   tokens, including the names in definitions, and symbols with details that
+//	          are not in the index, extracted from a text on demand
 //
-// # What is decided from what
+// # Inputs of each result
 //
 //	skipped              size, then the encoding
-//	text                 content: UTF-8 as it is, a byte-order mark removed; UTF-16
+//	text                 content: UTF-8 as it is, without a byte-order mark; UTF-16
 //	                     and Windows-1252 decoded
 //	language             path and the first HeadBytes of content, as go-enry decides
 //	generated            path and the first HeadBytes of content
 //	vendored, test       path
 //	ASCII, transcoded    content
-//	symbols              text and language; the flags say whether some are missing
+//	symbols              text and language; the flags report whether some are missing
 //
 // # Invariants
 //
 //  1. Document is a function of path and content, except for the time limit on
-//     symbols and the program that Options.Ctags runs; it keeps nothing between calls.
-//  2. Place(path, head) gives Document's language and PlaceFlags, if head has the
-//     first HeadBytes of content, or all of a shorter one.
-//  3. A skipped Result has nothing but the reason. Text, if there is any, holds
-//     no NUL byte within its first 8000 bytes.
+//     symbols and the program that Options.Ctags runs; it keeps no state between calls.
+//  2. Place(path, head) returns Document's language and PlaceFlags, if head contains
+//     the first HeadBytes of content, or all of a shorter content.
+//  3. A skipped Result contains only the reason. Text, if set, contains no NUL byte
+//     within its first 8000 bytes.
 //  4. A failure to find symbols never makes a file unsearchable.
 //
-// An Analyzer is safe for concurrent use: its tables are written by New only.
+// An Analyzer is safe for concurrent use, because only New writes its tables.
 //
-// Package ctags below it finds the symbols of further languages, if the operator has
+// Its subpackage ctags finds the symbols of additional languages, if the operator has
 // installed universal-ctags.
 //
-// The package must not read repositories, write segments or know of the log.
+// The package must not read repositories, write segments or depend on the log.
 package analyze

@@ -10,16 +10,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// languageTable decides languages as go-enry does, most of them by the name alone.
-// go-enry checks, in this order, editor mode lines, file name, "#!" line,
-// extension, XML header, manual page name, heuristics on the content, and a
-// classifier; the first that leaves one language wins. The table answers directly
-// when the first four do and leaves the rest to go-enry.
+// languageTable determines languages as go-enry does, most of them by name alone. go-enry
+// checks, in this order, editor mode lines, file name, "#!" line, extension, XML header,
+// manual page name, heuristics on the content, and a classifier; the first check that
+// leaves one language wins. The table answers directly if one of the first four does, and
+// leaves the rest to go-enry.
 type languageTable struct {
-	// names and extensions are those of one language only.
+	// names and extensions contain those that belong to only one language.
 	names      map[string]code.Language
 	extensions map[string]code.Language
-	// known are the extensions that several languages share.
+	// known contains the extensions that several languages share.
 	known map[string]bool
 }
 
@@ -70,16 +70,16 @@ func (t *languageTable) detectLanguage(name pathName, head []byte) code.Language
 	return ""
 }
 
-// knowsName reports whether the name of a file, without regard to its extension,
-// determines a language.
+// knowsName reports whether the name of a file, apart from its extension, determines a
+// language.
 func (t *languageTable) knowsName(base string) bool {
 	_, one := t.names[base]
 	_, several := data.LanguagesByFilename[base]
 	return one || several
 }
 
-// lookupExtension returns the first suffix of the name, from a dot on, that belongs to a
-// language, and the language if it is only one.
+// lookupExtension returns the longest suffix of the name, starting at a dot, that belongs
+// to a language, and the language if there is only one.
 func (t *languageTable) lookupExtension(name pathName) (string, code.Language) {
 	for i := range len(name.base) {
 		if name.base[i] != '.' {
@@ -99,7 +99,7 @@ func (t *languageTable) lookupExtension(name pathName) (string, code.Language) {
 	return "", ""
 }
 
-// askEnry lets go-enry decide.
+// askEnry determines the language with go-enry.
 func (t *languageTable) askEnry(name pathName, head []byte) code.Language {
 	languages := enry.GetLanguages(name.path, head)
 	switch {
@@ -111,10 +111,10 @@ func (t *languageTable) askEnry(name pathName, head []byte) code.Language {
 	return settleTie(languages, head)
 }
 
-// go-enry's classifier returns languages of equal score in random order, which
-// happens for texts too short to hold a telling token. settle draws tieDraws
-// times and takes the first in the alphabet of those that came first, so that
-// the answer is the same every time except for one case in millions.
+// go-enry's classifier returns languages with equal scores in random order, which happens
+// for texts too short to contain a distinctive token. settle draws tieDraws times and
+// takes, of the languages that came first, the first in alphabetical order, so that the
+// answer is the same every time except for one case in millions.
 const (
 	tieBytes = 256
 	tieDraws = 40
@@ -135,8 +135,8 @@ func topByClassifier(languages []string, head []byte) string {
 	return languages[0]
 }
 
-// mayBeUnnamed reports whether a file whose name says nothing may still be
-// recognised: by an XML header, or as a manual page (name.1).
+// mayBeUnnamed reports whether a file whose name determines no language may still be
+// recognized: by an XML header, or as a manual page (name.1).
 func mayBeUnnamed(name pathName, head []byte) bool {
 	if bytes.Contains(firstLines(head, 2), []byte("xml version=")) {
 		return true
@@ -155,11 +155,12 @@ func mayBeUnnamed(name pathName, head []byte) bool {
 	}
 }
 
-// modeLines is how many lines at the beginning and end may hold a mode line.
+// modeLines is the number of lines at the beginning and at the end that may contain a
+// mode line.
 const modeLines = 5
 
-// hasModeLine reports whether an Emacs or Vim mode line may be in the first or
-// last lines of head.
+// hasModeLine reports whether the first or last lines of head may contain an Emacs or Vim
+// mode line.
 func hasModeLine(head []byte) bool {
 	top := firstLines(head, modeLines)
 	return modeLineIn(top) || len(top) < len(head) && modeLineIn(lastLines(head[len(top):], modeLines))
@@ -180,8 +181,8 @@ func modeLineIn(lines []byte) bool {
 	return false
 }
 
-// containsFold reports whether b contains the lower-case ASCII word in any case,
-// before an equals sign.
+// containsFold reports whether b contains the lower-case ASCII word in any case, followed
+// by an equals sign.
 func containsFold(b []byte, word string) bool {
 	for {
 		eq := bytes.IndexByte(b, '=')
@@ -212,7 +213,7 @@ func firstLines(b []byte, n int) []byte {
 // lastLines returns the last n lines of b.
 func lastLines(b []byte, n int) []byte {
 	start := len(b)
-	for ; n >= 0; n-- { // a line break at the end begins no line
+	for ; n >= 0; n-- { // a final line break starts no line
 		i := bytes.LastIndexByte(b[:start], '\n')
 		if i < 0 {
 			return b

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// maxPointerBytes is what the specification of Git LFS allows for a pointer file.
+// maxPointerBytes is the maximum size of a pointer file in the Git LFS specification.
 const maxPointerBytes = 1024
 
-// pointerVersions are the first lines of pointer files: the current one, and those from
-// before its first release.
+// pointerVersions are the URLs in the first lines of pointer files: the current one, and
+// those from before its first release.
 var pointerVersions = []string{"https://git-lfs.github.com/spec/v1", "https://hawser.github.com/spec/v1", "http://git-media.io/v/2"}
 
-// isLFSPointer reports whether content is a pointer file of Git LFS, which takes the
-// place of a file that lives in another store. Every line must be one that the
-// specification knows: text that only begins like a pointer is searched.
+// isLFSPointer reports whether content is a Git LFS pointer file, which replaces a file
+// in another store. Every line must conform to the specification, so that text that only
+// begins like a pointer is searched.
 func isLFSPointer(content []byte) bool {
 	if len(content) > maxPointerBytes || !bytes.HasPrefix(content, []byte("version ")) || !bytes.HasSuffix(content, []byte("\n")) {
 		return false

@@ -8,11 +8,11 @@ import (
 	"github.com/go-enry/go-enry/v2/data"
 )
 
-// pathName is a path with the parts that decisions are made by.
+// pathName is a path with the parts that the rules use.
 type pathName struct {
 	path string
 	base string // after the last slash
-	ext  string // from the last dot of base on, lower case
+	ext  string // from the last dot of base, lower case
 }
 
 func splitPath(path string) pathName {
@@ -24,14 +24,14 @@ func splitPath(path string) pathName {
 	return name
 }
 
-// pathMatcher is a regular expression and a literal that every match contains,
-// so that few paths reach the expression.
+// pathMatcher is a regular expression and a literal that every match contains, so that
+// few paths need the expression.
 type pathMatcher struct {
 	literal string
 	re      *regexp.Regexp
 }
 
-// pathMatchers match a path if one of them does.
+// pathMatchers match a path if one of them matches.
 type pathMatchers []pathMatcher
 
 func (ms pathMatchers) matchesAny(path string) bool {
@@ -43,23 +43,23 @@ func (ms pathMatchers) matchesAny(path string) bool {
 	return false
 }
 
-// vendoredMatchers are go-enry's patterns of third-party code.
+// vendoredMatchers returns go-enry's patterns for third-party code.
 func vendoredMatchers() pathMatchers { return newPathMatchers(data.VendorMatchers) }
 
-// testMatchers are go-enry's patterns of test files.
+// testMatchers returns go-enry's patterns for test files.
 func testMatchers() pathMatchers { return newPathMatchers(data.TestMatchers) }
 
 func newPathMatchers(patterns []*regexp.Regexp) pathMatchers {
 	ms := make(pathMatchers, 0, len(patterns))
 	for _, re := range patterns {
-		if re != nil { // nil: not expressible in Go's syntax
+		if re != nil { // nil: cannot be expressed in Go's syntax
 			ms = append(ms, pathMatcher{requiredLiteral(re.String()), re})
 		}
 	}
 	return ms
 }
 
-// requiredLiteral returns the longest literal that every match of the expression
+// requiredLiteral returns the longest literal found that every match of the expression
 // contains; empty if none is found.
 func requiredLiteral(expression string) string {
 	re, err := syntax.Parse(expression, syntax.Perl)
@@ -89,8 +89,8 @@ func longestLiteral(re *syntax.Regexp) string {
 	return ""
 }
 
-// testDirectories are names of directories whose files are tests. go-enry knows
-// names of test files of a few languages only.
+// testDirectories are names of directories whose files are tests. go-enry recognizes
+// names of test files in only a few languages.
 var testDirectories = []string{"test", "tests", "testing", "testdata", "__tests__", "spec", "specs", "selftests"}
 
 // inTestDirectory reports whether a directory of path is one of testDirectories.

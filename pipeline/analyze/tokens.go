@@ -13,18 +13,17 @@ import (
 type Tokenizer = outline.Tokenizer
 
 // NewTokenizer returns a Tokenizer at the beginning of a text. Languages without a
-// grammar or table are read by a general one. It returns nil for prose, which has no
-// tokens. No token has the class code.TokenDefinition: Outline.Tokens knows symbols.
+// grammar or table use a generic one. It returns nil for prose, which has no tokens. No
+// token has the class code.TokenDefinition; use Outline.Tokens for that.
 func NewTokenizer(language code.Language, text []byte) *Tokenizer {
 	return outline.NewTokenizer(language, text)
 }
 
-// Outline reads tokens and symbols from a text when they are asked for. Nothing of
-// what it returns is kept in an index. The zero value is ready to use, and it is safe
-// for concurrent use.
+// Outline extracts tokens and symbols from a text on demand. Its results are not stored
+// in an index. The zero value is ready to use, and an Outline is safe for concurrent use.
 type Outline struct {
 	// Timeout bounds the search for symbols in one text. Default: DefaultOutlineTimeout;
-	// negative: no limit.
+	// negative means no limit.
 	Timeout time.Duration
 }
 
@@ -38,9 +37,9 @@ func (o Outline) deadline() time.Time {
 	return time.Now().Add(o.Timeout)
 }
 
-// Tokens returns the first tokens of a text, at most max, and whether they are all.
-// Names where something is defined have the class code.TokenDefinition, unless the
-// definitions could not be found in time.
+// Tokens returns the first tokens of a text, at most max, and whether these are all.
+// Names in definitions have the class code.TokenDefinition, unless the definitions could
+// not be found in time.
 func (o Outline) Tokens(language code.Language, text []byte, max int) (tokens []code.Token, whole bool) {
 	t := NewTokenizer(language, text)
 	if t == nil {
@@ -65,16 +64,16 @@ func (o Outline) Tokens(language code.Language, text []byte, max int) (tokens []
 	}
 }
 
-// Describe returns the symbols of a text with what is not kept in the index. The
-// error says why some are missing.
+// Describe returns the symbols of a text with details that are not stored in the index.
+// The error reports why some are missing.
 func (o Outline) Describe(language code.Language, text []byte) ([]code.Definition, error) {
 	return outline.Describe(language, text, o.deadline())
 }
 
 // FragmentTokens returns the first tokens of a part of a text, such as the lines around a
-// match, at most max. No token is a definition. A part that begins within a block comment
-// is recognized by the star that its lines begin with; other parts are read as if nothing
-// were open before them.
+// match, at most max. No token is a definition. If the part begins inside a block
+// comment, the star at the beginning of its lines shows that; other parts are read as if
+// nothing were open before them.
 func (o Outline) FragmentTokens(language code.Language, text []byte, max int) (tokens []code.Token) {
 	const opened = "/*"
 	skip := uint32(0)
@@ -99,11 +98,11 @@ func (o Outline) FragmentTokens(language code.Language, text []byte, max int) (t
 	return tokens
 }
 
-// pathLanguages is the table of languages for LanguageOf.
+// pathLanguages is the language table for LanguageOf.
 var pathLanguages = sync.OnceValue(newLanguageTable)
 
-// LanguageOf returns the language of a file by its path and the beginning of its text, which
-// may be empty; empty if it is not known.
+// LanguageOf returns the language of a file by its path and the beginning of its text,
+// which may be empty; it returns empty if the language is unknown.
 func (o Outline) LanguageOf(path string, head []byte) code.Language {
 	return pathLanguages().detectLanguage(splitPath(path), head[:min(len(head), HeadBytes)])
 }

@@ -30,7 +30,7 @@ func TestOutlineTokens(t *testing.T) {
 	}
 }
 
-// BenchmarkHTML makes escaped HTML of the Go standard library, with an element for
+// BenchmarkHTML generates escaped HTML of the Go standard library, with an element for
 // each token that has a color.
 func BenchmarkHTML(b *testing.B) {
 	files := readTree(b, goSource(b), 3000)
@@ -89,8 +89,8 @@ func appendEscaped(out, text []byte) []byte {
 
 var entities = [256]string{'<': "&lt;", '>': "&gt;", '&': "&amp;", '"': "&#34;"}
 
-// TestFragmentTokens reads lines from within a file, and holds that a part of a block comment
-// is a comment.
+// TestFragmentTokens reads lines from the middle of a file, and checks that a part of a
+// block comment is a comment.
 func TestFragmentTokens(t *testing.T) {
 	read := func(language code.Language, text string) (words []string) {
 		for _, token := range (Outline{}).FragmentTokens(language, []byte(text), 100) {
