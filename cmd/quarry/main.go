@@ -67,7 +67,7 @@ type cli struct {
 	Replay      replayCommand      `cmd:"" group:"server" help:"Rebuild the index from the event log."`
 	Verify      verifyCommand      `cmd:"" group:"server" help:"Compare the index with the repositories and repair it."`
 	Erase       eraseCommand       `cmd:"" group:"server" help:"Erase a repository, a commit or a path from every file of the server."`
-	Scip        scipCommand        `cmd:"" group:"server" help:"Upload and list precise indexes."`
+	Scip        scipCommand        `cmd:"" group:"server" help:"Upload, list and delete precise indexes."`
 	Backup      backupCommand      `cmd:"" group:"server" help:"Back up the data directory while the server runs."`
 	Restore     restoreCommand     `cmd:"" group:"server" help:"Restore a backup to an empty data directory, or check it."`
 	Migrate     migrateCommand     `cmd:"" group:"server" help:"Turn the configuration of another code search server into quarry.yaml."`

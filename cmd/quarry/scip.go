@@ -17,6 +17,7 @@ import (
 type scipCommand struct {
 	Upload uploadScipCommand `cmd:"" help:"Upload the index of a commit in the SCIP format."`
 	List   listScipCommand   `cmd:"" help:"List the precise indexes of a repository."`
+	Delete deleteScipCommand `cmd:"" help:"Delete a precise index."`
 }
 
 // Help implements kong.HelpProvider.
@@ -132,11 +133,43 @@ func (c *listScipCommand) Run(ctx context.Context, s streams) error {
 		return printJSONLines(s.out, found.Uploads)
 	}
 	w := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(w, "COMMIT\tPATH\tTOOL\tFILES\tOCCURRENCES\tBYTES\tUPLOADED") // a tabwriter keeps its error for Flush
+	_, _ = fmt.Fprintln(w, "ID\tCOMMIT\tPATH\tTOOL\tFILES\tOCCURRENCES\tBYTES\tUPLOADED") // a tabwriter keeps its error for Flush
 	for i := range found.Uploads {
 		u := &found.Uploads[i]
-		_, _ = fmt.Fprintf(w, "%.12s\t%s\t%s %s\t%d\t%d\t%d\t%s\n", u.Commit, escapeCell(u.Path), escapeCell(u.Tool), escapeCell(u.ToolVersion),
+		_, _ = fmt.Fprintf(w, "%s\t%.12s\t%s\t%s %s\t%d\t%d\t%d\t%s\n", u.ID, u.Commit, escapeCell(u.Path), escapeCell(u.Tool), escapeCell(u.ToolVersion),
 			u.Documents, u.Occurrences, u.SizeBytes, localTime(u.UploadedAt))
 	}
 	return w.Flush()
+}
+
+type deleteScipCommand struct {
+	askFlags
+	Repo string `required:"" complete:"repository" placeholder:"NAME" help:"Full name or ID of the repository."`
+	ID   string `arg:"" help:"ID of the index, as scip list prints it."`
+}
+
+// Help implements kong.HelpProvider.
+func (*deleteScipCommand) Help() string {
+	return `Deletes an index that was uploaded by mistake: answers come without it at once, and its text leaves the disk within half an hour. It needs what scip upload needs.
+
+Example:
+
+	quarry scip delete 0123456789abcdef0123456789abcdef --repo github.com/meadow/kettle`
+}
+
+// Run implements the command.
+func (c *deleteScipCommand) Run(ctx context.Context, s streams) error {
+	server, err := c.newClient()
+	if err != nil {
+		return err
+	}
+	ids, err := repositoryIDs(ctx, server, []string{c.Repo})
+	if err != nil {
+		return err
+	}
+	if err := server.DeleteScipUpload(ctx, ids[0], c.ID); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(s.err, "%s is deleted\n", escapeCell(c.ID))
+	return err
 }

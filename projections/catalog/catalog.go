@@ -120,6 +120,8 @@ func (c *Catalog) Apply(_ context.Context, b *store.Batch, rec event.Record) err
 		return c.applyIndexed(b, rec.Position, e)
 	case *event.ScipUploaded:
 		return c.applyScipUpload(b, rec.Position, e)
+	case *event.ScipDeleted:
+		return c.applyScipDeletion(b, rec.Position, e)
 	case *event.ErasureRequested:
 		return c.dropScipUploads(b, rec.Position, e.Repository)
 	}

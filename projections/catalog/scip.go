@@ -52,13 +52,33 @@ func (c *Catalog) applyScipUpload(b *store.Batch, at event.Position, ev *event.S
 	return c.write(b, at, &row)
 }
 
+// applyScipDeletion takes the upload that the event names away. An upload that is not there
+// was replaced, deleted or erased before.
+func (c *Catalog) applyScipDeletion(b *store.Batch, at event.Position, ev *event.ScipDeleted) error {
+	return c.keepScipUploads(b, at, ev.Repository, func(u ScipUpload) bool { return u.Object != ev.Object })
+}
+
 // dropScipUploads takes all precise indexes of a repository away.
 func (c *Catalog) dropScipUploads(b *store.Batch, at event.Position, id code.RepositoryID) error {
+	return c.keepScipUploads(b, at, id, func(ScipUpload) bool { return false })
+}
+
+// keepScipUploads keeps those precise indexes of a repository that isKept reports.
+func (c *Catalog) keepScipUploads(b *store.Batch, at event.Position, id code.RepositoryID, isKept func(ScipUpload) bool) error {
 	var row repositoryRow
 	found, err := readRow(b, repositoryKey(id), &row)
-	if err != nil || !found || len(row.ScipUploads) == 0 {
+	if err != nil || !found {
 		return err
 	}
-	row.ScipUploads = nil
+	var kept []ScipUpload
+	for _, u := range row.ScipUploads {
+		if isKept(u) {
+			kept = append(kept, u)
+		}
+	}
+	if len(kept) == len(row.ScipUploads) {
+		return nil
+	}
+	row.ScipUploads = kept
 	return c.write(b, at, &row)
 }

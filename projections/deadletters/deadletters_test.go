@@ -197,6 +197,8 @@ func TestReplay(t *testing.T) {
 	removed := &event.RepositoryRemoved{Repository: repository, At: now}
 	delivery := &event.Delivery{Connection: "hub", DeliveryID: "d", Outcome: event.DeliveryIgnored, Reason: "ping", ReceivedAt: now}
 	handled := &event.PushesHandled{Repository: repository, Pushes: []event.HandledPush{{Offset: 3, Outcome: event.PushAbsent}}, At: now}
+	uploaded := &event.ScipUploaded{Repository: repository, Commit: code.CommitID(strings.Repeat("1", 40)), Object: "scip-1", Keep: 1, At: now}
+	deleted := &event.ScipDeleted{Repository: repository, Object: "scip-1", At: now}
 	anvil, known := newRegistered("anvil"), newRegistered("anvil").Repository
 	const refresh = `push "" refresh  replay-of-P-0`
 	for _, test := range []struct {
@@ -227,6 +229,11 @@ func TestReplay(t *testing.T) {
 		{"removal, then a registration", removed, "projections", &known, []event.Event{anvil}, "", deadletters.ErrOvertaken},
 		{"removal, registration, removal", removed, "projections", nil, []event.Event{anvil, removed}, "dev.quarry.repository.removed.v1", nil},
 		{"revision", indexed, "projections", &known, []event.Event{push()}, `push "refs/heads/topic" refresh  replay-of-P-0`, nil},
+		{"precise index", uploaded, "projections", &known, []event.Event{&event.ScipDeleted{Repository: repository, Object: "scip-2", At: now}}, "dev.quarry.scip.uploaded.v1", nil},
+		{"precise index, then its deletion", uploaded, "projections", &known, []event.Event{deleted}, "", deadletters.ErrOvertaken},
+		{"precise index, then an erasure", uploaded, "projections", &known, []event.Event{&event.ErasureRequested{Repository: repository, Path: "x", At: now}}, "", deadletters.ErrOvertaken},
+		{"precise index, then a removal", uploaded, "projections", nil, []event.Event{removed}, "", deadletters.ErrOvertaken},
+		{"deletion of a precise index", deleted, "projections", &known, []event.Event{uploaded}, "dev.quarry.scip.deleted.v1", nil},
 		{"merge", merged, "projections", &known, nil, "", deadletters.ErrNoReplay},
 		{"delivery", delivery, "projections", nil, nil, "dev.quarry.delivery.v1", nil},
 		{"handled pushes", handled, "projections", nil, nil, "handled 3 absent", nil},

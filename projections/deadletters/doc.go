@@ -22,7 +22,8 @@
 //	RepositoryRemoved        the event again, unless it was registered after it
 //	RevisionIndexed          a refresh of its ref
 //	ErasureRequested,        the event again
-//	ScipUploaded
+//	ScipDeleted
+//	ScipUploaded             the event again, unless the index was deleted or erased after it
 //	PushesHandled, Delivery  the event again: the ledger takes the first answer
 //	AuditRecorded            the event again, to quarry.audit: its records have their own time
 //	of quarry.accounts       nothing: it could undo later events, and the state of the

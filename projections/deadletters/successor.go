@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"iter"
 	"reflect"
 
 	"github.com/quarrysearch/quarry/schemas/code"
@@ -47,7 +48,9 @@ func (r *Replayer) chooseSuccessor(ctx context.Context, given event.Record) (suc
 		return r.replaceRemoval(ctx, given, e)
 	case *event.RevisionIndexed:
 		return successor{r.newRefresh(e.Repository, e.Ref, given.Position), anyPartition}, nil
-	case *event.ErasureRequested, *event.ScipUploaded:
+	case *event.ScipUploaded:
+		return r.replaceScipUpload(ctx, given, e)
+	case *event.ErasureRequested, *event.ScipDeleted:
 		return successor{ev, anyPartition}, nil
 	case *event.PushesHandled, *event.Delivery, *event.AuditRecorded:
 		return successor{ev, given.Position.Partition}, nil
@@ -116,27 +119,36 @@ func (r *Replayer) replaceRemoval(ctx context.Context, given event.Record, ev *e
 	return successor{ev, anyPartition}, nil
 }
 
+// replaceScipUpload refuses an upload that was deleted or erased after the record.
+func (r *Replayer) replaceScipUpload(ctx context.Context, given event.Record, ev *event.ScipUploaded) (successor, error) {
+	for rec, err := range r.laterRecords(ctx, given) {
+		if err != nil {
+			return successor{}, err
+		}
+		switch event.TypeOf(rec) {
+		case event.TypeScipDeleted, event.TypeErasureRequested, event.TypeRepositoryRemoved:
+		default:
+			continue
+		}
+		_, later, err := event.Decode(rec)
+		if err != nil {
+			return successor{}, fmt.Errorf("%w: an event after it cannot be read; upload the index again, and drop the letter: %w", ErrNoReplay, err)
+		}
+		if deleted, ok := later.(*event.ScipDeleted); !ok || deleted.Object == ev.Object {
+			return successor{}, fmt.Errorf("%w: the precise index was deleted or erased after it; drop the letter", ErrOvertaken)
+		}
+	}
+	return successor{ev, anyPartition}, nil
+}
+
 // laterEventType returns the type of the last registration, change or removal of the
 // record's repository after the record, empty if there is none. A change counts
 // only after a registration or where there is no removal before it: alone it does
 // not bring a repository back.
 func (r *Replayer) laterEventType(ctx context.Context, given event.Record) (last event.Type, err error) {
-	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
-	defer cancel()
-	high, err := r.o.Log.HighWater(ctx, event.TopicEvents)
-	if err != nil {
-		return "", err
-	}
-	at := given.Position
-	if at.Topic != event.TopicEvents || int(at.Partition) >= len(high) {
-		return "", fmt.Errorf("%w: it does not name the original event", ErrNoReplay)
-	}
-	for rec, err := range event.ReadRange(ctx, r.o.Log, event.TopicEvents, at.Partition, at.Offset+1, high[at.Partition]) {
+	for rec, err := range r.laterRecords(ctx, given) {
 		if err != nil {
-			return "", fmt.Errorf("look for events after %s: %w", at, err)
-		}
-		if !bytes.Equal(rec.Key, given.Key) {
-			continue
+			return "", err
 		}
 		switch t := event.TypeOf(rec); t {
 		case event.TypeRepositoryRegistered, event.TypeRepositoryRemoved:
@@ -148,4 +160,32 @@ func (r *Replayer) laterEventType(ctx context.Context, given event.Record) (last
 		}
 	}
 	return last, nil
+}
+
+// laterRecords returns the records of the same repository after a record. It takes at most
+// scanTimeout.
+func (r *Replayer) laterRecords(ctx context.Context, given event.Record) iter.Seq2[event.Record, error] {
+	return func(yield func(event.Record, error) bool) {
+		ctx, cancel := context.WithTimeout(ctx, scanTimeout)
+		defer cancel()
+		high, err := r.o.Log.HighWater(ctx, event.TopicEvents)
+		if err != nil {
+			yield(event.Record{}, err)
+			return
+		}
+		at := given.Position
+		if at.Topic != event.TopicEvents || int(at.Partition) >= len(high) {
+			yield(event.Record{}, fmt.Errorf("%w: it does not name the original event", ErrNoReplay))
+			return
+		}
+		for rec, err := range event.ReadRange(ctx, r.o.Log, event.TopicEvents, at.Partition, at.Offset+1, high[at.Partition]) {
+			if err != nil {
+				yield(event.Record{}, fmt.Errorf("look for events after %s: %w", at, err))
+				return
+			}
+			if bytes.Equal(rec.Key, given.Key) && !yield(rec, nil) {
+				return
+			}
+		}
+	}
 }

@@ -52,6 +52,7 @@ func (s *Server) routeTable() []route {
 			Method: http.MethodPost, Path: "/api/repos/{repoId}/scip", Access: front.AccessScip, Action: audit.UploadedScip,
 			MaxBodyBytes: s.o.MaxScipBytes + 1, BodyTime: precise.MaxUploadTime,
 		}, handler: s.uploadScip},
+		{Route: front.Route{Method: http.MethodDelete, Path: "/api/repos/{repoId}/scip/{uploadId}", Access: front.AccessScip, Action: audit.DeletedScip, FreesSpace: true}, handler: s.deleteScipUpload},
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/deliveries", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.listDeliveries},
 		{Route: front.Route{Method: http.MethodGet, Path: "/api/deliveries/{deliveryKey}", Access: front.AccessOwner, Action: audit.ReadOperations}, handler: s.showDelivery},
 		{Route: front.Route{Method: http.MethodPost, Path: "/api/deliveries/{deliveryKey}/redeliver", Access: front.AccessOwner, Action: audit.ChangedOperations}, handler: s.redeliverDelivery},

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 
+	"github.com/gorilla/mux"
+
 	"github.com/quarrysearch/quarry/projections/scip"
 	"github.com/quarrysearch/quarry/query/front"
 	"github.com/quarrysearch/quarry/query/precise"
@@ -63,9 +65,28 @@ func (s *Server) listScipUploads(r *http.Request) (*reply, error) {
 	return okReply(out), nil
 }
 
+// deleteScipUpload takes a precise index back.
+func (s *Server) deleteScipUpload(r *http.Request) (*reply, error) {
+	if s.o.Precise == nil {
+		return nil, errNoPrecise
+	}
+	known, err := s.visibleByID(r)
+	if err != nil {
+		return nil, err
+	}
+	id, x := mux.Vars(r)["uploadId"], front.ExchangeIn(r.Context())
+	x.SetAuditTarget(audit.TargetRepository, known.Name, "upload", id)
+	deleted, err := s.o.Precise.Delete(r.Context(), &known, id)
+	if err == nil {
+		x.AddMetadata("commit", string(deleted.Commit))
+		x.AddMetadata("path", deleted.Path)
+	}
+	return noContentOrError(err)
+}
+
 func (s *Server) newScipUpload(known *code.Repository, ev *event.ScipUploaded) wire.ScipUpload {
 	return wire.ScipUpload{
-		RepoID: s.numberOf(known.ID), RepoName: known.Name, Commit: string(ev.Commit), Path: ev.Path, Tool: ev.Tool, ToolVersion: ev.ToolVersion,
+		ID: precise.UploadID(ev), RepoID: s.numberOf(known.ID), RepoName: known.Name, Commit: string(ev.Commit), Path: ev.Path, Tool: ev.Tool, ToolVersion: ev.ToolVersion,
 		Documents: ev.Documents, Occurrences: int(ev.Occurrences), Symbols: ev.Symbols, SizeBytes: int(ev.SizeBytes), UploadedAt: wire.At(ev.At),
 	}
 }

@@ -957,6 +957,14 @@ func (c *Client) ListScipUploads(ctx context.Context, repoID int64) (*wire.ScipU
 	return receive[*wire.ScipUploads](ctx, c, request{method: "GET", path: fmt.Sprintf("/api/repos/%s/scip", escape(repoID)), reads: true})
 }
 
+// DeleteScipUpload: Delete a precise index. It sends DELETE /api/repos/{repoId}/scip/{uploadId}.
+//
+// Addition. Takes an upload back: answers come without it at once, from the other uploads of the file
+// or without a compiler. Its text leaves the segment store within half an hour.
+func (c *Client) DeleteScipUpload(ctx context.Context, repoID int64, uploadID string) error {
+	return c.discard(ctx, request{method: "DELETE", path: fmt.Sprintf("/api/repos/%s/scip/%s", escape(repoID), escape(uploadID)), reads: true})
+}
+
 // ListSkippedFilesParams are the parameters of ListSkippedFiles.
 type ListSkippedFilesParams struct {
 	// Which page, from 1. One beyond the last is empty.

@@ -1,7 +1,8 @@
 // Package precise takes precise indexes, and answers from them what a symbol of a file is.
 //
 // It answers the question "what does a compiler know about this name?". The main type is
-// Store: Upload checks an index against the files of its commit and announces it,
+// Store: Upload checks an index against the files of its commit and announces it, Delete
+// takes an upload back,
 // Occurrences says which symbols stand in a text, Files where a symbol occurs, Describe
 // what is said about it.
 //

@@ -39,8 +39,8 @@ type world struct {
 	dir     string
 	files   map[string]string
 	rows    map[code.RepositoryID][]event.ScipUploaded
-	// appended is the log, of which CatchUp brings what was not applied into rows.
-	waiting []event.ScipUploaded
+	// waiting is the part of the log that CatchUp applies to rows.
+	waiting []event.Event
 	lagging bool
 	failing error
 }
@@ -65,11 +65,11 @@ func newWorld(t *testing.T, change func(*precise.Options)) *world {
 func (w *world) Uploads(id code.RepositoryID) []event.ScipUploaded      { return w.rows[id] }
 func (w *world) AllUploads() map[code.RepositoryID][]event.ScipUploaded { return w.rows }
 
-func (w *world) Announce(_ context.Context, ev *event.ScipUploaded) (event.Position, error) {
+func (w *world) Announce(_ context.Context, ev event.Event) (event.Position, error) {
 	if w.failing != nil {
 		return event.Position{}, w.failing
 	}
-	w.waiting = append(w.waiting, *ev)
+	w.waiting = append(w.waiting, ev)
 	if w.lagging {
 		return event.Position{}, nil
 	}
@@ -78,7 +78,12 @@ func (w *world) Announce(_ context.Context, ev *event.ScipUploaded) (event.Posit
 
 func (w *world) CatchUp(context.Context) error {
 	for _, ev := range w.waiting {
-		w.rows[ev.Repository] = append([]event.ScipUploaded{ev}, w.rows[ev.Repository]...)
+		switch e := ev.(type) {
+		case *event.ScipUploaded:
+			w.rows[e.Repository] = append([]event.ScipUploaded{*e}, w.rows[e.Repository]...)
+		case *event.ScipDeleted:
+			w.rows[e.Repository] = slices.DeleteFunc(slices.Clone(w.rows[e.Repository]), func(u event.ScipUploaded) bool { return u.Object == e.Object })
+		}
 	}
 	w.waiting = nil
 	return nil
@@ -252,6 +257,42 @@ func TestSweepWaitsForTheCatalog(t *testing.T) {
 	}
 	if names := w.objectNames(); len(names) != 1 || names[0] == replaced || names[0] != w.rows[7][0].Object {
 		t.Errorf("objects %v, rows %v", names, w.rows)
+	}
+}
+
+// TestDelete answers without an upload once it is deleted, keeps the later one of the same
+// commit, and leaves the object to a sweep.
+func TestDelete(t *testing.T) {
+	w := newWorld(t, nil)
+	r := &code.Repository{ID: 7, Name: "r7"}
+	w.mustUpload(7, "", potIndex("pot.go"))
+	w.mustUpload(7, "", potIndex("pot.go"))
+	w.mustUpload(8, "", potIndex("pot.go"))
+	first, second := w.rows[7][1], w.rows[7][0]
+	found := func() bool {
+		return w.store.Occurrences(t.Context(), precise.Text{Repository: 7, Path: "pot.go", Text: []byte(potText)}) != nil
+	}
+	if got, err := w.store.Delete(t.Context(), r, precise.UploadID(&first)); err != nil || got.Object != first.Object || !found() {
+		t.Fatalf("delete the first upload: %+v, %v; the second answers: %t", got, err, found())
+	}
+	w.failing = errors.New("the log is full")
+	if _, err := w.store.Delete(t.Context(), r, precise.UploadID(&second)); !errors.Is(err, w.failing) || !found() {
+		t.Errorf("delete while the log fails: %v, it answers: %t", err, found())
+	}
+	w.failing = nil
+	for _, id := range []string{precise.UploadID(&first), precise.UploadID(&w.rows[8][0]), "", "../x", first.Object} {
+		if _, err := w.store.Delete(t.Context(), r, id); !errors.Is(err, code.ErrNotFound) {
+			t.Errorf("delete %q: %v, want %v", id, err, code.ErrNotFound)
+		}
+	}
+	if _, err := w.store.Delete(t.Context(), r, precise.UploadID(&second)); err != nil || found() {
+		t.Errorf("delete the second upload: %v, it answers: %t", err, found())
+	}
+	if err := w.store.Sweep(t.Context(), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if names := w.objectNames(); len(names) != 1 || names[0] != w.rows[8][0].Object {
+		t.Errorf("objects %v are left, want that of repository 8", names)
 	}
 }
 

@@ -54,11 +54,11 @@ type Uploads interface {
 	AllUploads() map[code.RepositoryID][]event.ScipUploaded
 }
 
-// Log announces uploads.
+// Log announces uploads and deletions.
 type Log interface {
 	// Announce appends the event, and returns once it is durable and, within a time, once
 	// Uploads shows it.
-	Announce(ctx context.Context, ev *event.ScipUploaded) (event.Position, error)
+	Announce(ctx context.Context, ev event.Event) (event.Position, error)
 	// CatchUp returns once Uploads shows everything that is in the log now.
 	CatchUp(ctx context.Context) error
 }

@@ -39,6 +39,7 @@ const (
 	RemovedRepository    Action = "repo.removed"
 	ErasedRepository     Action = "repo.erased"        // metadata: commit or path, if it is one alone
 	UploadedScip         Action = "repo.scip_uploaded" // metadata: commit, path
+	DeletedScip          Action = "repo.scip_deleted"  // metadata: upload, commit, path
 	ReindexedRepository  Action = "repo.reindex_requested"
 	ChangedOperations    Action = "operations.changed"
 	SignInFailed         Action = "user.sign_in_failed"

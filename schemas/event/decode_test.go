@@ -49,7 +49,7 @@ func TestDecodeUnknownType(t *testing.T) {
 // TestOneStageAnswersForEveryType names the stages, so that a new type gets one.
 func TestOneStageAnswersForEveryType(t *testing.T) {
 	workers := []Type{TypePush, TypeRepositoryRegistered, TypeRepositoryChanged, TypeRepositoryRemoved, TypeErasureRequested}
-	projections := []Type{TypeRevisionIndexed, TypeSegmentsMerged, TypeDelivery, TypePushesHandled, TypeScipUploaded, TypeAuditRecorded, TypeAuditSealed}
+	projections := []Type{TypeRevisionIndexed, TypeSegmentsMerged, TypeDelivery, TypePushesHandled, TypeScipUploaded, TypeScipDeleted, TypeAuditRecorded, TypeAuditSealed}
 	for _, ev := range fullAccountEvents() {
 		projections = append(projections, ev.EventType())
 	}

@@ -24,6 +24,7 @@ var definitions = map[Type]definition{
 	TypePushesHandled:        define((*checker).checkPushesHandled, nil),
 	TypeErasureRequested:     define((*checker).checkErasureRequested, nil),
 	TypeScipUploaded:         define((*checker).checkScipUploaded, nil),
+	TypeScipDeleted:          define((*checker).checkScipDeleted, nil),
 	TypeUserCreated:          define((*checker).checkUserCreated, func(e *UserCreated) string { return "user/" + string(e.User) }),
 	TypeUserChanged:          define((*checker).checkUserChanged, func(e *UserChanged) string { return "user/" + string(e.User) }),
 	TypeUserRemoved:          define((*checker).checkUserRemoved, func(e *UserRemoved) string { return "user/" + string(e.User) }),

@@ -7,7 +7,7 @@
 //
 // Main types: Event (Push, RepositoryRegistered, RepositoryChanged,
 // RepositoryRemoved, ErasureRequested, RevisionIndexed, SegmentsMerged, ScipUploaded,
-// Delivery, PushesHandled; the account events, such as UserCreated; AuditRecorded,
+// ScipDeleted, Delivery, PushesHandled; the account events, such as UserCreated; AuditRecorded,
 // AuditSealed), Envelope (the CloudEvents attributes), Record (an encoded event)
 // and Position (its place in the log).
 //

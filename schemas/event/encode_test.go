@@ -130,6 +130,8 @@ func TestInvalid(t *testing.T) {
 		{"precise index of a path outside", "path", &ScipUploaded{Repository: 1, Commit: commitA, Path: "../a", Object: "x", Keep: 1}},
 		{"precise index outside the store", "object", &ScipUploaded{Repository: 1, Commit: commitA, Object: "../x", Keep: 1}},
 		{"precise index that is not kept", "keep", &ScipUploaded{Repository: 1, Commit: commitA, Object: "x"}},
+		{"deletion of no precise index", "object", &ScipDeleted{Repository: 1}},
+		{"deletion outside the store", "object", &ScipDeleted{Repository: 1, Object: "../x"}},
 		{"erasure of no commit", "commit", &ErasureRequested{Repository: 1, At: parseTime("2026-11-21T10:00:00Z")}},
 		{"erasure of a branch", "commit", &ErasureRequested{Repository: 1, Commit: "main", At: parseTime("2026-11-21T10:00:00Z")}},
 		{"output size", "output.documents", merged(func(e *SegmentsMerged) { e.Output = &SegmentRef{ID: e.Inputs[0], Documents: -1} })},

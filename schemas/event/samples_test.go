@@ -84,6 +84,7 @@ func fullEvents() []Event {
 			Repository: 3141592653589793, Commit: commitA, Path: "cmd/kettle", Object: "scip-000b2943e1e6ab21-0123456789abcdef0123456789abcdef",
 			SizeBytes: 70000, Documents: 12, Occurrences: 3400, Symbols: 560, Tool: "scip-go", ToolVersion: "v0.2.7", Keep: 3, At: parseTime("2026-11-21T10:00:00Z"),
 		},
+		&ScipDeleted{Repository: 3141592653589793, Object: "scip-000b2943e1e6ab21-0123456789abcdef0123456789abcdef", At: parseTime("2026-11-21T10:00:00Z")},
 	}
 	return append(events, fullAccountEvents()...)
 }
@@ -102,6 +103,7 @@ func minimalEvents() []Event {
 		&PushesHandled{Repository: 1, Pushes: []HandledPush{{0, PushAbsent, ""}}},
 		&ErasureRequested{Repository: 1, Commit: commitA},
 		&ScipUploaded{Repository: 1, Commit: commitA, Object: "x", Keep: 1},
+		&ScipDeleted{Repository: 1, Object: "x"},
 	}
 	return append(events, minimalAccountEvents()...)
 }

@@ -6,8 +6,11 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TypeScipUploaded is the type of ScipUploaded.
-const TypeScipUploaded Type = "dev.quarry.scip.uploaded.v1"
+// The types of the events of precise indexes.
+const (
+	TypeScipUploaded Type = "dev.quarry.scip.uploaded.v1"
+	TypeScipDeleted  Type = "dev.quarry.scip.deleted.v1"
+)
 
 // Bounds of a ScipUploaded.
 const (
@@ -65,5 +68,26 @@ func (c *checker) checkScipUploaded(e *ScipUploaded) {
 	if e.Keep < 1 || e.Keep > MaxScipUploads {
 		c.addErrorf("keep: %d, want 1 to %d", e.Keep, MaxScipUploads)
 	}
+	c.checkTime("at", e.At)
+}
+
+// ScipDeleted says that an owner deleted a precise index: readers must not use it any more.
+type ScipDeleted struct {
+	Repository code.RepositoryID `json:"repository"`
+	// Object is the name of the index in the segment store. Each upload has another one, so
+	// the event never concerns a later upload of the same commit.
+	Object string    `json:"object"`
+	At     time.Time `json:"at"`
+}
+
+// EventType implements Event.
+func (*ScipDeleted) EventType() Type { return TypeScipDeleted }
+
+// Key implements Event.
+func (e *ScipDeleted) Key() code.RepositoryID { return e.Repository }
+
+func (c *checker) checkScipDeleted(e *ScipDeleted) {
+	c.checkRepositoryID(e.Repository)
+	c.checkObjectName("object", e.Object)
 	c.checkTime("at", e.At)
 }

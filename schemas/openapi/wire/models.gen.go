@@ -2214,6 +2214,8 @@ type SavedSearch struct {
 
 // ScipUpload Addition. A precise index.
 type ScipUpload struct {
+	// ID It names the upload when it is deleted.
+	ID       string           `json:"id"`
 	RepoID   RepositoryNumber `json:"repoId"`
 	RepoName string           `json:"repoName"`
 	Commit   string           `json:"commit"`
@@ -2244,7 +2246,7 @@ type ScipUploads struct {
 	Uploads []ScipUpload `json:"uploads"`
 }
 
-// Scope What a credential permits; no scope includes another. scip, an addition, permits uploads of precise indexes; only keys of owners have it.
+// Scope What a credential permits; no scope includes another. scip, an addition, permits uploads and deletions of precise indexes; only keys of owners have it.
 type Scope string
 
 // ScopedAccessToken defines model for ScopedAccessToken.

@@ -170,6 +170,26 @@ func filesOf(t *testing.T, dir string) map[string]string {
 	return out
 }
 
+// TestDeletedPreciseIndexIsLeftOut backs up the precise index that is left, although the
+// object of the deleted one is still in the store.
+func TestDeletedPreciseIndexIsLeftOut(t *testing.T) {
+	i, dir := newInstallation(t), filepath.Join(t.TempDir(), "backups")
+	for _, object := range []string{"scip-1", "scip-2"} {
+		writeFile(t, filepath.Join(i.dir, "segments", object), "index")
+		i.append(t, &event.ScipUploaded{Repository: 42, Commit: code.CommitID(strings.Repeat("1", 40)), Object: object, Keep: 2, At: time.Unix(1, 0)})
+	}
+	i.append(t, &event.ScipDeleted{Repository: 42, Object: "scip-1", At: time.Unix(2, 0)})
+	i.backUp(t, dir, Options{})
+	data := filepath.Join(t.TempDir(), "data")
+	if err := restoreGeneration(t, dir, 0, data); err != nil {
+		t.Fatal(err)
+	}
+	files := filesOf(t, data)
+	if files["segments/scip-2"] != "index" || files["segments/scip-1"] != "" {
+		t.Errorf("restored %v, want scip-2 and not scip-1", slices.Sorted(maps.Keys(files)))
+	}
+}
+
 func TestRestoreBringsBackWhatWasThere(t *testing.T) {
 	i, dir := newInstallation(t), filepath.Join(t.TempDir(), "backups")
 	i.indexSegment(t, 1)

@@ -49,7 +49,7 @@ func (n *objectScan) readPartition(ctx context.Context, log eventlog.Log, partit
 
 func (n *objectScan) applyRecord(rec event.Record) {
 	switch event.TypeOf(rec) {
-	case event.TypeRevisionIndexed, event.TypeSegmentsMerged, event.TypeRepositoryRemoved, event.TypeScipUploaded:
+	case event.TypeRevisionIndexed, event.TypeSegmentsMerged, event.TypeRepositoryRemoved, event.TypeScipUploaded, event.TypeScipDeleted:
 	case event.TypePush, event.TypeRepositoryRegistered, event.TypeRepositoryChanged, event.TypeDelivery, event.TypePushesHandled, event.TypeErasureRequested:
 		return // most records name no object
 	}
@@ -78,6 +78,10 @@ func (n *objectScan) applyRecord(rec event.Record) {
 	case *event.ScipUploaded: // a missing one was replaced by a later upload
 		if _, ok := n.present[e.Object]; ok {
 			n.present[e.Object] = true
+		}
+	case *event.ScipDeleted:
+		if _, ok := n.present[e.Object]; ok {
+			n.present[e.Object] = false
 		}
 	case *event.RepositoryRemoved:
 		maps.DeleteFunc(n.missing, func(_ string, of code.RepositoryID) bool { return of == e.Repository })

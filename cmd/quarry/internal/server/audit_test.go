@@ -85,6 +85,7 @@ func requestsOf(g *gitRepository, first, second string) []asked {
 		{"GET", "/api/repos/" + id + "/skipped", "", "user.read_repo", "repo", ""},
 		{"GET", "/api/repos/" + id + "/scip", "", "user.read_repo", "repo", "kettle"},
 		{"POST", "/api/repos/" + id + "/scip?commit=" + first, "no index", "repo.scip_uploaded", "repo", "kettle"},
+		{"DELETE", "/api/repos/" + id + "/scip/" + strings.Repeat("0", 32), "", "repo.scip_deleted", "repo", "kettle"},
 		{"GET", "/api/source?repo=kettle&path=main.go", "", "user.fetched_file_source", "file", "kettle:main.go"},
 		{"GET", "/api/blame?repo=kettle&path=main.go", "", "user.fetched_file_blame", "file", "kettle:main.go"},
 		{"POST", "/api/tree", `{"repoName":"kettle","revisionName":"main","paths":[]}`, "user.fetched_file_tree", "repo", "kettle"},

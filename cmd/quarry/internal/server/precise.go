@@ -60,12 +60,12 @@ func scipUploadsOf(r *catalog.Repository) []event.ScipUploaded {
 // scipLog adapts the log to precise.Log.
 type scipLog struct{ s *Server }
 
-// announceWait bounds the wait for the catalog to show an upload, so that the sender need
-// not poll for it.
+// announceWait bounds the wait for the catalog to show an upload or a deletion, so that the
+// sender need not poll for it.
 const announceWait = 5 * time.Second
 
 // Announce implements precise.Log.
-func (l scipLog) Announce(ctx context.Context, ev *event.ScipUploaded) (event.Position, error) {
+func (l scipLog) Announce(ctx context.Context, ev event.Event) (event.Position, error) {
 	at, err := l.s.registrar.AppendEvent(ctx, ev)
 	if err != nil {
 		return at, err

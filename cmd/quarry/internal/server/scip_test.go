@@ -200,6 +200,60 @@ func TestPreciseIndexGoes(t *testing.T) {
 	}
 }
 
+// TestPreciseIndexIsDeleted takes a wrong index back: the one before it answers again, a
+// replay does not bring it back, an upload of the same commit after it counts, and its
+// object goes.
+func TestPreciseIndexIsDeleted(t *testing.T) {
+	g := newGitRepository(t, "pot")
+	pairs, index := boilSources()
+	commit := g.commitFiles(pairs...)
+	s := runServer(t, erasureConfig(t, g))
+	s.registerAt(t, g, commit)
+	right := s.uploadScip(t, g, commit, index)
+	// A wrong index of another tool says that line 6 of use.go calls the method of Paint.
+	wrong := sciptest.NewIndex("scip-wrong").
+		Part(2, sciptest.NewDocument("paint.go", sciptest.Message{}.Part(2, sciptest.NewOccurrence(paintBoil, 1, 4, 13, 17)))).
+		Part(2, sciptest.NewDocument("use.go", sciptest.Message{}.Part(2, sciptest.NewOccurrence(paintBoil, 0, 5, 8, 12))))
+	check := func(when, want string) {
+		t.Helper()
+		if got := s.find(t, "find_definitions", "Boil", g, "use.go", 6); !strings.HasPrefix(got+" ", want+" ") {
+			t.Errorf("%s: %s, want %s first", when, got, want)
+		}
+	}
+	check("with the right index", "pot.go:5!")
+	kept := s.uploadScip(t, g, commit, wrong)
+	check("with the wrong index", "paint.go:5!")
+	path := "/api/repos/" + g.ID.String() + "/scip/"
+	remove := func(id string, want int) {
+		t.Helper()
+		if got, answer := s.asOperator(t, http.MethodDelete, path+id, "", "scip"); got != want {
+			t.Errorf("delete %s: %d %s, want %d", id, got, answer, want)
+		}
+	}
+	remove("nothing", http.StatusBadRequest)
+	remove(strings.Repeat("0", 32), http.StatusNotFound)
+	remove(kept.ID, http.StatusNoContent)
+	check("after its deletion", "pot.go:5!")
+	remove(kept.ID, http.StatusNotFound)
+	s.replayAll(t)
+	check("after a replay", "pot.go:5!")
+	again := s.uploadScip(t, g, commit, wrong)
+	check("uploaded again", "paint.go:5!")
+	remove(again.ID, http.StatusNoContent)
+	remove(right.ID, http.StatusNoContent)
+	if got := s.find(t, "find_definitions", "Boil", g, "use.go", 6); strings.Contains(got, "!") {
+		t.Errorf("without an index: %s", got)
+	}
+	if err := s.precise.Sweep(t.Context(), time.Now().Add(time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	for object, err := range s.segments.List(t.Context()) {
+		if err != nil || strings.HasPrefix(object.Name, "scip-") {
+			t.Errorf("object %s is left, %v", object.Name, err)
+		}
+	}
+}
+
 // TestPreciseIndexIsRefused checks the reason of each refusal, and that nothing is
 // stored.
 func TestPreciseIndexIsRefused(t *testing.T) {

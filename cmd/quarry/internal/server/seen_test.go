@@ -60,6 +60,7 @@ var seenRows = map[string]seenRow{
 	"POST /api/hover":                                   {path: fixedPath("/api/hover"), body: fillTemplate(`{"symbolName":"{mark}Symbol","repoName":"{name}"}`), status: 200},
 	"GET /api/repos/{repoId}/scip":                      {path: fillTemplate("/api/repos/{id}/scip"), about: true, status: 200},
 	"POST /api/repos/{repoId}/scip":                     {path: fillTemplate("/api/repos/{id}/scip?commit={head}"), body: fixedPath("no index"), about: true, status: 400},
+	"DELETE /api/repos/{repoId}/scip/{uploadId}":        {path: fillTemplate("/api/repos/{id}/scip/00000000000000000000000000000000"), about: true, status: 404},
 	"GET /api/repos":                                    {path: fillTemplate("/api/repos?query={mark}"), status: 200},
 	"GET /api/connections":                              {path: fixedPath("/api/connections"), status: 200},
 	"POST /api/repos":                                   {path: fixedPath("/api/repos"), body: fixedPath(`{}`), status: 400},
@@ -166,6 +167,8 @@ var moreRows = []seenRow{
 	{path: fixedPath("/api/search"), body: fillTemplate(`{"query":"context:{mark}context common","matches":10}`), about: true, status: 200},
 	{path: fixedPath("/api/stream_search"), body: fillTemplate(`{"query":"context:{mark}context common","matches":10}`), about: true, status: 200},
 	{path: fixedPath("/api/find_definitions"), body: fillTemplate(`{"symbolName":"{mark}Symbol"}`), status: 200},
+	{path: fixedPath("/api/find_definitions"), body: fillTemplate(`{"symbolName":"{mark}Symbbol"}`), status: 200}, // near names are suggested
+	{path: fixedPath("/api/find_references"), body: fillTemplate(`{"symbolName":"{mark}symbol"}`), status: 200},
 	{path: fixedPath("/api/find_definitions"), body: fillTemplate(atCommon), status: 200},
 	{path: fixedPath("/api/find_references"), body: fillTemplate(atCommon), status: 200},
 	{path: fixedPath("/api/find_implementations"), body: fillTemplate(atCommon), status: 200},
