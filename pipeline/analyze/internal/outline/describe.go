@@ -327,7 +327,10 @@ func (d *describer) docString(stop int) string {
 	return ""
 }
 
+// cutDoc bounds a line of documentation. A carriage return inside of it, which ends no line
+// here, becomes a blank.
 func cutDoc(s string) string {
+	s = strings.ReplaceAll(s, "\r", " ")
 	for len(s) > code.MaxDocBytes {
 		_, n := utf8.DecodeLastRuneInString(s)
 		s = s[:len(s)-n]
