@@ -643,7 +643,8 @@ func (c *Client) ListFiles(ctx context.Context, body wire.FilesRequest) ([]wire.
 // Returns the locations where a symbol is defined. The name is literal, its case counts, and it must
 // be a whole word. At most 1000 matches. With a position, what the name most likely means there comes
 // first: a local variable, a member of the type of the receiver, a name of the file, of the package,
-// or of what is imported.
+// or of what is imported. Without a match and without a position, a notice suggests names near it that
+// the caller may see.
 func (c *Client) FindDefinitions(ctx context.Context, body wire.FindSymbolsRequest) (*wire.FindSymbolsResponse, error) {
 	return receive[*wire.FindSymbolsResponse](ctx, c, request{method: "POST", path: "/api/find_definitions", body: body, reads: true})
 }

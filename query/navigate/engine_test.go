@@ -161,6 +161,11 @@ func TestEngineNotices(t *testing.T) {
 		{navigate.Request{Symbol: "boil", Language: "Python", Repository: "host/kettle"}, "lang:Python selects none of the 3 languages in 1 repository. There are C, C++, Go."},
 		{navigate.Request{Symbol: "nosuch", Language: "c"}, ""},
 		{navigate.Request{Symbol: "nosuch"}, ""},
+		{navigate.Request{Symbol: "boill"}, "boill has no match. Did you mean boil or Boil?"},
+		{navigate.Request{Symbol: "BOIL"}, "BOIL has no match. Did you mean boil or Boil?"},
+		{navigate.Request{Symbol: "biolé"}, "biolé has no match. Did you mean boilé?"},
+		{navigate.Request{Symbol: "boiller", Repository: "host/kettle2"}, ""}, // boiler is in the other repository
+		{navigate.Request{Symbol: "boiller", Language: "Python"}, ""},
 		{navigate.Request{Symbol: "boil", Language: "typescript"}, "lang:TypeScript selects none of the 4 languages in 2 repositories. There are C, C++, Go, Python."},
 	} {
 		for _, find := range []func(context.Context, search.View, navigate.Request) (*navigate.Result, error){n.Definitions, n.References} {

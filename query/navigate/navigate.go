@@ -64,8 +64,8 @@ type Result struct {
 	// Exhaustive says that there are no others.
 	Exhaustive bool
 	// Notices say which conditions of the request select nothing, as filters of the
-	// query language, or that the symbol is not at the position; only if there are no
-	// matches.
+	// query language, which names are near the symbol, or that it is not at the position;
+	// only if there are no matches.
 	Notices []syntax.Notice
 }
 
@@ -233,7 +233,7 @@ func (n *Navigator) findText(ctx context.Context, v search.View, r Request, c *c
 		v = exactRevision{v, r.Revision}
 	}
 	leaf := &syntax.Text{Pattern: wholeWord(r.Symbol), Regexp: true, Case: syntax.CaseYes}
-	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.buildQuery(leaf), Matches: MaxMatches, Whole: true})
+	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.buildQuery(leaf), Matches: MaxMatches, Whole: true, WithoutAdvice: r.isSpelled()})
 	if err != nil {
 		return nil, fmt.Errorf("find %q: %w", r.Symbol, err)
 	}
@@ -253,7 +253,7 @@ func (n *Navigator) findSymbol(ctx context.Context, v search.View, r Request, le
 	if r.hasRevision() {
 		v = exactRevision{v, r.Revision}
 	}
-	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.buildQuery(leaf), Matches: MaxMatches})
+	found, err := n.searcher.Search(ctx, v, search.Request{Query: r.buildQuery(leaf), Matches: MaxMatches, WithoutAdvice: r.isSpelled()})
 	if err != nil {
 		return nil, fmt.Errorf("find %q: %w", r.Symbol, err)
 	}
@@ -272,12 +272,18 @@ func (n *Navigator) findSymbol(ctx context.Context, v search.View, r Request, le
 
 // requestNotices returns the notices about conditions of the request, each with the parameter
 // of the request that it is about. The relatives of a language are one condition, which
-// selects something if any of them does.
+// selects something if any of them does. Of the symbol, there is one that suggests near names.
 func (r *Request) requestNotices(found []syntax.Notice) (out []syntax.Notice) {
 	var ofLanguage []syntax.Notice
 	for _, n := range found {
 		switch key, name, _ := strings.Cut(n.Filter, ":"); {
-		case n.Code != syntax.FilterSelectsNothing || key == "sym":
+		case n.Code == syntax.TermFindsNothing || key == "sym":
+			if len(n.Suggestions) > 0 {
+				n = syntax.Notice{Code: syntax.TermFindsNothing, Suggestions: n.Suggestions,
+					Message: fmt.Sprintf("%s has no match. Did you mean %s?", r.Symbol, strings.Join(n.Suggestions, " or "))}
+				out = append(out, placeNotice(n, "symbolName", r.Symbol))
+			}
+		case n.Code != syntax.FilterSelectsNothing:
 		case key == "reposet":
 			out = append(out, placeNotice(n, "repoName", r.Repository))
 		case key == "rev":
@@ -325,6 +331,10 @@ func (r *Request) validate() error {
 
 // maxLanguageBytes is above the longest name that linguist has.
 const maxLanguageBytes = 64
+
+// isSpelled reports whether the symbol is known to be spelled right, because it is at the
+// position: near names would be others.
+func (r *Request) isSpelled() bool { return r.Position != nil }
 
 func (r *Request) hasRevision() bool {
 	return r.Revision != "" && r.Revision != syntax.DefaultRevision

@@ -89,6 +89,7 @@ func TestNotices(t *testing.T) {
 		want    string
 	}{
 		{nil, navigate.Request{}, ""},
+		{[]syntax.Notice{{Code: syntax.TermFindsNothing, Message: "Foo has no match."}}, navigate.Request{}, ""},
 		{[]syntax.Notice{notice(`sym:\bFoo\b`), notice("rev:mian")}, navigate.Request{Revision: "mian"}, "rev:mian"},
 		{[]syntax.Notice{notice("lang:C++")}, navigate.Request{Language: "c"}, ""},
 		{[]syntax.Notice{notice("lang:C"), notice("lang:C++")}, navigate.Request{Language: "c++"}, "lang:C++"},

@@ -246,7 +246,7 @@ func (a *adviser) suggestNames(ctx context.Context, leaf syntax.Query, word stri
 	}
 	var near []string
 	if len(word) <= maxNameBytes {
-		near, _ = a.s.nearNames(ctx, a.view, word) // without, there are fewer names
+		near, _ = a.s.nearNames(ctx, a.view, word, isExact(leaf)) // without, there are fewer names
 		candidates = append(candidates, near...)
 	}
 	tried := 0
@@ -254,7 +254,8 @@ func (a *adviser) suggestNames(ctx context.Context, leaf syntax.Query, word stri
 		if tried == maxTriedNames || len(names) == syntax.MaxSuggestions {
 			break
 		}
-		if strings.EqualFold(name, word) && !isExact(leaf) || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) }) {
+		isSame := func(other string) bool { return other == name || !isExact(leaf) && strings.EqualFold(other, name) }
+		if isSame(word) || slices.ContainsFunc(names, isSame) {
 			continue
 		}
 		tried++

@@ -48,6 +48,7 @@ type nearName struct {
 // nameFinder looks for the names near a word.
 type nameFinder struct {
 	word    string // folded
+	exact   string // the word as it is written, if its letter case counts; else empty
 	letters uint64
 	errors  int
 	found   map[string]*nearName
@@ -55,8 +56,9 @@ type nameFinder struct {
 }
 
 // nearNames returns the symbols, or else the identifiers, with the fewest typing
-// errors, the most frequent first. They occur in documents that the view shows.
-func (s *Searcher) nearNames(ctx context.Context, view View, word string) ([]string, error) {
+// errors, the most frequent first. They occur in documents that the view shows. If the letter
+// case counts, the word in another letter case is one of them, without an error.
+func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCounts bool) ([]string, error) {
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
 		return nil, err
@@ -66,6 +68,9 @@ func (s *Searcher) nearNames(ctx context.Context, view View, word string) ([]str
 	defer w.End()
 	fold := string(postings.AppendFold(nil, []byte(word)))
 	f := &nameFinder{word: fold, letters: letterSet([]byte(fold)), errors: nearErrors(fold), found: map[string]*nearName{}}
+	if caseCounts {
+		f.exact = word
+	}
 	segments := view.Segments()
 	for i := range segments {
 		if err := f.searchSymbols(w, &segments[i]); err != nil {
@@ -268,8 +273,8 @@ func (f *nameFinder) searchWords(seg *Segment, text *segment.Text, lo, hi int) e
 
 func isNameByte(c byte) bool { return isWord(c) || c >= 0x80 }
 
-// nameDistance returns how many typing errors a name has, -1 if they are too many or none, or it is no name that can be
-// written as a term.
+// nameDistance returns how many typing errors a name has, -1 if they are too many, or it is the word itself or no name
+// that can be written as a term.
 func (f *nameFinder) nameDistance(name []byte) int {
 	if difference := len(name) - len(f.word); difference > f.errors || -difference > f.errors {
 		return -1
@@ -279,7 +284,7 @@ func (f *nameFinder) nameDistance(name []byte) int {
 	}
 	f.folded = postings.AppendFold(f.folded[:0], name)
 	d := spelling.Distance(f.word, string(f.folded))
-	if d == 0 || d > f.errors || trimName(string(name)) != string(name) {
+	if d == 0 && (f.exact == "" || f.exact == string(name)) || d > f.errors || trimName(string(name)) != string(name) {
 		return -1
 	}
 	return d
