@@ -13,10 +13,11 @@ func newCSS(languages string, comments []comment) table {
 		languages: languages,
 		lexicon: lexicon{
 			letters:  "-",
+			escapes:  true,
 			comments: comments,
 			strings:  []quote{doubleQuoted, singleQuoted},
 		},
-		flat: "[", descend: true,
+		flat: "[", descend: true, selectors: true,
 		read: readStyles,
 	}
 }
@@ -35,7 +36,7 @@ func readStyles(p *tableParser, end byte) {
 		p.rec.add(s[1].toSpan(), "variable", scope{})
 	case len(s) > 1 && s[0].kind == tokWord && s[1].isPunct(':') && end != '{' && len(p.tokenText(s[0])) > 2 && string(p.tokenText(s[0])[:2]) == "--":
 		p.rec.add(s[0].toSpan(), "variable", scope{})
-	case end == '{':
+	case end == '{', end == ',':
 		for i := range s[:len(s)-1] {
 			if s[i+1].kind != tokWord || s[i+1].start != s[i].end {
 				continue

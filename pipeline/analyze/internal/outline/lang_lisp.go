@@ -60,7 +60,7 @@ var lisp = table{
 var emacsLisp = table{
 	languages: "Emacs Lisp",
 	lexicon: lexicon{
-		letters:  lispLetters,
+		letters:  lispLetters + ":",
 		soft:     "and catch cl-defgeneric cl-defmacro cl-defmethod cl-defstruct cl-defun cond condition-case declare defadvice defalias defclass defconst defcustom defface defgroup define-derived-mode define-inline define-minor-mode defmacro defsubst defun defvar defvar-local dolist dotimes if interactive lambda let let* nil not or prog1 progn quote require save-excursion setq throw unless unwind-protect when while",
 		comments: []comment{semicolon},
 		strings:  []quote{longDouble, {open: "?", char: true, escape: '\\', apart: true}},
@@ -74,7 +74,7 @@ var emacsLisp = table{
 		{match: "^ defcustom @", kind: "variable"},
 		{match: "^ defgroup @", kind: "group"},
 		{match: "^ defface @", kind: "face"},
-		{match: "^ defalias . @", kind: "alias"},
+		{match: "^ defalias|define-obsolete-function-alias|define-obsolete-variable-alias . @", kind: "alias"},
 		{match: "^ define-minor-mode|define-derived-mode @", kind: "mode"},
 		{match: "^ cl-defstruct (? @", kind: "struct", body: bodyNone},
 		{match: "^ defclass @", kind: "class", body: bodyNone},
@@ -84,14 +84,14 @@ var emacsLisp = table{
 var scheme = table{
 	languages: "Scheme, Racket",
 	lexicon: lexicon{
-		letters:  lispLetters,
+		letters:  lispLetters + ":",
 		soft:     "and begin case cond define define-macro define-module define-public define-record-type define-struct define-syntax define-syntax-rule define-values define* delay do else if lambda let let* letrec let-syntax module not or provide quasiquote quote require set! struct syntax-rules unless when",
 		comments: []comment{semicolon, {open: "#|", close: "|#", nested: true}},
 		strings:  []quote{longDouble, {open: `#\`, char: true}},
 	},
 	blocks: blockLists,
 	rules: []rule{
-		{match: "^ define|define-public|define*|define-macro|define-syntax-rule ( @", kind: "function"},
+		{match: "^ define|define-public|define*|define*-public|define-inlinable|define-macro|define-syntax-rule ( @", kind: "function"},
 		{match: "^ define-syntax (? @", kind: "macro"},
 		{match: "^ define-record-type|define-struct|struct (? @", kind: "struct", body: bodyNone},
 		{match: "^ define|define-public @", kind: "variable"},

@@ -13,6 +13,9 @@ type lexicon struct {
 	letters string
 	// suffixes are bytes that may end an identifier: empty? and sort!.
 	suffixes string
+	// escapes says that identifiers may have the escapes of style sheets: a backslash and any
+	// character, or up to six hexadecimal digits and a blank.
+	escapes bool
 	// fold says that keywords are written in any case.
 	fold bool
 	// keywords are the reserved words, which are never names, separated by blanks.
@@ -178,7 +181,11 @@ func (l *lexicon) compileLexis(words []string) *lexis {
 	if l.directives {
 		specials += "#"
 	}
-	lex := newLexis(l.letters, specials, t, nil)
+	letters := l.letters
+	if l.escapes {
+		letters += `\`
+	}
+	lex := newLexis(letters, specials, t, nil)
 	for _, w := range strings.Fields(l.quoteWords) {
 		if lex.quoteWords == nil {
 			lex.quoteWords = map[string]bool{}
@@ -191,7 +198,8 @@ func (l *lexicon) compileLexis(words []string) *lexis {
 	for _, c := range []byte(columns) {
 		lex.class[c] = classColumn
 	}
-	lex.irregularWords = l.fold || l.suffixes != "" || l.quoteWords != ""
+	lex.irregularWords = l.fold || l.suffixes != "" || l.quoteWords != "" || l.escapes
+	lex.escapes = l.escapes
 	lex.openers = o
 	o.heredocs, o.sigils, o.directives, o.markup, o.slashes = l.heredocs, l.sigils, l.directives, l.markup, l.slashes
 	lex.special = func(s *scanner, c byte) token { return s.scanOpener(o, c) }

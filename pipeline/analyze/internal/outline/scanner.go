@@ -36,6 +36,7 @@ type lexis struct {
 	// that words are written in any case or begin literals.
 	suffix         [256]bool
 	irregularWords bool
+	escapes        bool // see lexicon
 }
 
 // newLexis returns the table of a language. The bytes in specials need the special
@@ -171,6 +172,9 @@ func (s *scanner) scanWord() token {
 // than letters: have suffixes, begin a literal, or be written in any case.
 func (s *scanner) irregularWord(start, pos int) token {
 	src := s.src
+	if s.lex.escapes {
+		pos = s.escapedEnd(start)
+	}
 	for pos < len(src) && s.lex.suffix[src[pos]] && (pos+1 >= len(src) || src[pos+1] != '=') {
 		pos++
 	}
@@ -187,6 +191,41 @@ func (s *scanner) irregularWord(start, pos int) token {
 		t.word = s.lex.words.lookupWord(src[start:pos])
 	}
 	return t
+}
+
+// maxEscapeDigits bounds the digits of an escape in a style sheet.
+const maxEscapeDigits = 6
+
+// escapedEnd returns the end of the word with escapes that begins at start.
+func (s *scanner) escapedEnd(start int) int {
+	src, class, pos := s.src, &s.lex.class, start
+	for pos < len(src) && class[src[pos]] >= classWord {
+		if src[pos] != '\\' {
+			pos++
+			continue
+		}
+		pos++
+		digits := 0
+		for pos < len(src) && digits < maxEscapeDigits && isHexDigit(src[pos]) {
+			pos++
+			digits++
+		}
+		switch {
+		case digits > 0:
+			if pos+1 < len(src) && src[pos] == ' ' && class[src[pos+1]] >= classWord {
+				pos++
+			}
+		case pos < len(src) && src[pos] != '\n' && src[pos] != '\r':
+			pos++ // what follows it of a character beyond ASCII is of the word, too
+		default: // it escapes nothing
+			return max(pos-1, start+1)
+		}
+	}
+	return pos
+}
+
+func isHexDigit(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
 }
 
 // scanNumber reads a numeric literal roughly: letters, digits, and a point or an

@@ -25,6 +25,12 @@ type table struct {
 	endNames bool
 	// labels says that ":" and a name may follow what terminates a statement.
 	labels bool
+	// selectors says that a statement which begins with "." or "#" may end at a comma once it
+	// is long: a list of selectors, which has no bound.
+	selectors bool
+	// attributes are words of which, with names after "@" and groups, a statement consists
+	// that a colon ends: "public:", "extern (C):".
+	attributes string
 	// terminators are words that end a statement.
 	terminators string
 	// newlines says that a statement ends with its line, unless the line ends with one
@@ -169,6 +175,7 @@ type compiledTable struct {
 	textMark  [256]bool
 	start     [256]bool
 	lineFirst [256]bool
+	attribute [256]bool // by word
 }
 
 type compiledRule struct {
@@ -201,7 +208,7 @@ func compileTable(t *table) *compiledTable {
 			words = append(words, w)
 		}
 	}
-	words = append(words, strings.Fields(t.terminators)...)
+	words = append(append(words, strings.Fields(t.terminators)...), strings.Fields(t.attributes)...)
 	c.lex = t.compileLexis(words)
 	table := c.lex.words
 	for _, w := range opens {
@@ -229,6 +236,9 @@ func compileTable(t *table) *compiledTable {
 	}
 	for _, w := range strings.Fields(t.terminators) {
 		table.flags[table.lookupWord([]byte(w))] |= wordEnds
+	}
+	for _, w := range strings.Fields(t.attributes) {
+		c.attribute[table.lookupWord([]byte(w))] = true
 	}
 	markBytes(&c.separator, t.separators, ";")
 	markBytes(&c.trail, t.trailing, "")

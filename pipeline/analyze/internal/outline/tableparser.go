@@ -112,6 +112,12 @@ func (p *tableParser) addToken(t token) {
 				p.pos = end
 				t.kind, t.end = tokGroup, int32(end)
 			}
+		case t.ch == ',' && c.selectors && len(p.stmt) >= maxStatement/2 && (p.stmt[0].isPunct('.') || p.stmt[0].isPunct('#')):
+			p.endStatement(',')
+			return
+		case t.ch == ':' && c.attributes != "" && p.isLabel():
+			p.stmt = p.stmt[:0]
+			return
 		case c.separator[t.ch], t.ch == ',' && p.topFrame().items != "":
 			p.endStatement(t.ch)
 			return
@@ -137,6 +143,19 @@ func (p *tableParser) addToken(t token) {
 	if t.word != wNone && p.lex.words.flags[t.word]&wordEnds != 0 {
 		p.endStatement(';')
 	}
+}
+
+// isLabel reports whether the statement consists of attributes alone.
+func (p *tableParser) isLabel() bool {
+	for i, t := range p.stmt {
+		switch {
+		case t.isPunct('@') && i+1 < len(p.stmt), t.kind == tokGroup && i > 0:
+		case t.kind == tokWord && (t.word != wNone && p.table.attribute[t.word] || i > 0 && p.stmt[i-1].isPunct('@')):
+		default:
+			return false
+		}
+	}
+	return len(p.stmt) > 0
 }
 
 func (p *tableParser) angleMayBegin() bool {
