@@ -77,8 +77,21 @@ func extractChecked(t testing.TB, language code.Language, text []byte) {
 	checkInvariants(t, text, symbols)
 }
 
+// fuzzed are the languages that are fuzzed: all, or the one that QUARRY_FUZZ_LANGUAGE names.
+func fuzzed(t testing.TB) []code.Language {
+	only := code.Language(os.Getenv("QUARRY_FUZZ_LANGUAGE"))
+	switch {
+	case only == "":
+		return languages
+	case !slices.Contains(languages, only):
+		t.Fatalf("QUARRY_FUZZ_LANGUAGE=%s: want one of %q", only, languages)
+	}
+	return []code.Language{only}
+}
+
 // FuzzExtract checks every grammar against the invariants on any text.
 func FuzzExtract(f *testing.F) {
+	languages := fuzzed(f)
 	for _, source := range scripts(f) {
 		for i := range languages {
 			f.Add(uint8(i), source)

@@ -73,6 +73,7 @@ func TestTokensOfBrokenSource(t *testing.T) {
 
 // FuzzTokens holds the tokens and the descriptions of any text to their invariants.
 func FuzzTokens(f *testing.F) {
+	languages := fuzzed(f)
 	for i, language := range languages {
 		for _, source := range scriptsByLanguage(f)[code.Language(strings.ReplaceAll(string(language), " ", "_"))] {
 			f.Add(uint8(i), source)
