@@ -12,8 +12,8 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// resultBuilder builds a result from the hits of the segment searchers, in the order of
-// the tasks, whatever the order in which they were found.
+// resultBuilder builds a result from the hits of the segment searchers. It takes hits in
+// task order, regardless of the order in which they were found.
 type resultBuilder struct {
 	run            *searchRun
 	worker         *admission.Worker // of the goroutine that renders
@@ -21,12 +21,12 @@ type resultBuilder struct {
 	result         *Result
 	room           int             // matches that may still be shown
 	matchesTaken   int             // matches taken so far
-	seen           map[uint32]bool // repositories, if they are the answer
+	seen           map[uint32]bool // repositories seen, if the answer lists repositories
 	nextTask       int             // task to take from
-	repositoryHits []hit           // repositories, if they are the answer
-	allHits        []hit           // all, if the worthiest of them are shown
+	repositoryHits []hit           // set if the answer lists repositories
+	allHits        []hit           // all hits, if only those of the best files are shown
 	facets         *facets         // nil if not requested
-	// explained are the scores of the files shown.
+	// explained holds the scores of the files shown.
 	explained []FileExplain
 }
 
@@ -46,8 +46,9 @@ func newResultBuilder(n *searchRun, w *admission.Worker, maxBytes int64) *result
 
 func (a *resultBuilder) close() error { return a.renderer.cursor.Close() }
 
-// build answers with what work finds: at its end, or, unless emit is nil, in parts while it
-// goes on. The result holds memory of the search until it is released.
+// build assembles the answer from the hits that work finds. With a nil emit it does so
+// when work ends; otherwise it emits parts while work runs. The result holds memory of
+// the search until it is released.
 func (a *resultBuilder) build(ctx context.Context, work func(context.Context) error, emit Emit) (err error) {
 	if emit == nil {
 		err = a.buildAtEnd(ctx, work)
@@ -66,12 +67,12 @@ func (a *resultBuilder) build(ctx context.Context, work func(context.Context) er
 	}
 	a.result.definesMatch, a.result.memory = a.renderer.definesMatch, memory
 	if emit == nil && memory.usesPool() {
-		runtime.AddCleanup(a.result, (*memoryBudget).releaseAll, memory) // for who forgets Release
+		runtime.AddCleanup(a.result, (*memoryBudget).releaseAll, memory) // for callers that forget Release
 	}
 	return nil
 }
 
-// buildAtEnd answers at the end of the work.
+// buildAtEnd builds the answer after the work has ended.
 func (a *resultBuilder) buildAtEnd(ctx context.Context, work func(context.Context) error) error {
 	if err := work(ctx); err != nil {
 		return err
@@ -89,8 +90,8 @@ func (a *resultBuilder) buildAtEnd(ctx context.Context, work func(context.Contex
 	return nil
 }
 
-// renderAll renders the files of an answer. Those of a segment are rendered together,
-// unless it is the order that decides which of them fit into the answer.
+// renderAll renders the files of an answer. It renders the files of a segment together,
+// unless their order decides which of them fit into the answer.
 func (a *resultBuilder) renderAll(ctx context.Context, shown []hit) error {
 	a.result.Files = make([]FileMatch, 0, len(shown))
 	if !a.run.ordersByFile() {
@@ -123,10 +124,10 @@ func (a *resultBuilder) renderHits(ctx context.Context, shown []hit) error {
 	return nil
 }
 
-// endTask returns the task after the last one that counts. The work is done.
+// endTask returns the task after the last one that counts. The work must be done.
 func (a *resultBuilder) endTask() int { return min(len(a.run.mu.done), int(a.run.cutoff.Load())+1) }
 
-// takeHits returns the hits to show of the tasks up to, but without, to.
+// takeHits returns the hits to show from the tasks before to.
 func (a *resultBuilder) takeHits(to int) []hit {
 	var shown []hit
 	stats := &a.result.Stats
@@ -157,8 +158,8 @@ func (a *resultBuilder) takeHits(to int) []hit {
 	return shown
 }
 
-// nextHits returns the hits of the next task up to, but without, to; or those of all
-// tasks of a band, in the order of their files.
+// nextHits returns the hits of the next task before to, or those of all tasks of a band
+// in file order.
 func (a *resultBuilder) nextHits(to int) (hits []hit) {
 	done, last := a.run.mu.done, a.nextTask
 	if a.run.ordersByFile() {
@@ -174,7 +175,7 @@ func (a *resultBuilder) nextHits(to int) (hits []hit) {
 	return hits
 }
 
-// takeRest returns the hits to show of the tasks that were not taken, at the end.
+// takeRest returns the hits to show from the remaining tasks, after the work has ended.
 func (a *resultBuilder) takeRest() ([]hit, error) {
 	shown := a.takeHits(a.endTask())
 	if a.run.showsBestOnly() {
@@ -183,7 +184,7 @@ func (a *resultBuilder) takeRest() ([]hit, error) {
 	return shown, nil
 }
 
-// appendShown adds a hit, cut to the room that is left.
+// appendShown appends a hit, cut to the remaining room.
 func appendShown(shown []hit, h hit, room int) ([]hit, int) {
 	h.matches = h.matches[:min(len(h.matches), room)]
 	return append(shown, h), room - max(len(h.matches), 1)
@@ -198,13 +199,13 @@ func (a *resultBuilder) renderHit(ctx context.Context, h *hit) error {
 	before, started := a.renderer.bytesLeft, time.Now()
 	f, err := a.renderer.renderFile(h)
 	if a.run.skipDamaged(err) {
-		return nil // it cannot be shown
+		return nil // the answer cannot show it
 	}
 	if err != nil {
 		return err
 	}
 	if !a.run.memory.reserve(before - a.renderer.bytesLeft) {
-		a.renderer.bytesLeft = 0 // no room for this file, nor for more
+		a.renderer.bytesLeft = 0 // there is no room for this file or any later one
 		return nil
 	}
 	a.result.Stats.Rendering += time.Since(started)
@@ -220,7 +221,7 @@ func (a *resultBuilder) renderHit(ctx context.Context, h *hit) error {
 	return nil
 }
 
-// completeResult completes the result once everything is rendered.
+// completeResult completes the result after all files are rendered.
 func (a *resultBuilder) completeResult() {
 	n, r := a.run, a.result
 	r.Stats.add(&n.mu.stats)
@@ -248,14 +249,14 @@ func (a *resultBuilder) completeResult() {
 	}
 }
 
-// sortFiles puts the best first.
+// sortFiles sorts the files, best first.
 func (a *resultBuilder) sortFiles() {
 	started := time.Now()
 	slices.SortStableFunc(a.result.Files, func(a, b FileMatch) int { return compareMatches(&a, &b) })
 	a.result.Stats.Ranking += time.Since(started)
 }
 
-// compareMatches orders files of an answer: higher scores first, then names.
+// compareMatches orders the files of an answer by descending score, then by name.
 func compareMatches(a, b *FileMatch) int {
 	return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Repo.Name, b.Repo.Name), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Ref, b.Ref))
 }

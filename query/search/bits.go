@@ -2,8 +2,8 @@ package search
 
 import "math/bits"
 
-// A bitset is a set of small numbers. A nil bitset means all numbers where a
-// function says so.
+// A bitset is a set of small numbers. Where a function documents it, a nil bitset means
+// all numbers.
 type bitset []uint64
 
 func newBitset(n int) bitset { return make(bitset, (n+63)/64) }
@@ -37,7 +37,7 @@ func (b bitset) next(i int) int {
 	return w*64 + bits.TrailingZeros64(word)
 }
 
-// intersectBitsets returns what is in both; nil is all.
+// intersectBitsets returns the members of both sets; nil means all numbers.
 func intersectBitsets(a, b bitset) bitset {
 	if a == nil {
 		return b
@@ -52,7 +52,7 @@ func intersectBitsets(a, b bitset) bitset {
 	return out
 }
 
-// unionBitsets returns what is in either; nil is all.
+// unionBitsets returns the members of either set; nil means all numbers.
 func unionBitsets(a, b bitset) bitset {
 	if a == nil || b == nil {
 		return nil

@@ -7,35 +7,36 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 )
 
-// firstBlocks is how many successive blocks a scanner looks at first; it then
-// doubles them up to runBlocks. A search that wants few matches reads little.
+// firstBlocks is the number of successive blocks that a scanner reads first. It doubles
+// the number up to runBlocks, so a search that wants few matches reads little.
 const firstBlocks = 4
 
-// blockScanner scans the candidate blocks of a query with one atom, across documents,
-// and keeps where the literals occur. Documents between two occurrences then cost
-// nothing: a block of symbol names covers about thirty documents, most without a match.
+// blockScanner scans the candidate blocks of a query with one atom, across documents, and
+// records where the literals occur. Documents between two occurrences then cost nothing: a
+// block of symbol names covers about thirty documents, most without a match.
 //
-// For a pattern that is its literals, what is found are the matches. For another
-// it is one place in each document that may match.
+// If the pattern consists of its literals, each occurrence is a match. For any other pattern,
+// the scanner records one place in each document that may match.
 type blockScanner struct {
 	v      *candidateFinder
 	a      *atom
-	found  []occurrence // in the text from lo up to hi, by rising start
-	at     int          // the first of found that has not been passed
+	found  []occurrence // occurrences in the text between lo and hi, by ascending start
+	at     int          // index of the first occurrence in found that has not been passed
 	lo, hi int
-	// nameEnd is the end of the symbol's name that was found last, as far as the run saw
-	// it. A run that goes on there passes by the rest of the name.
+	// nameEnd is the end of the last symbol name found, as far as the run read it. A run
+	// that continues there skips the rest of the name.
 	nameEnd int
 	blocks  int // of the next run
 	wanted  func(segment.DocID) bool
-	paths   []pathCondition // of the query, as far as they were not decided for all places
+	paths   []pathCondition // path conditions of the query that are not yet decided for all places
 	active  bool
 	err     error
 }
 
-type occurrence struct{ start, end uint32 } // offsets of the text space
+type occurrence struct{ start, end uint32 } // offsets in the text space
 
-// newBlockScanner returns nil for a query or an atom that a scan of blocks does not help.
+// newBlockScanner returns nil for a query or an atom that does not benefit from a block
+// scan.
 func newBlockScanner(v *candidateFinder) *blockScanner {
 	atoms := v.s.c.atoms
 	if len(atoms) != 1 || atoms[0].re2 != nil || len(atoms[0].pattern.Sets) == 0 {
@@ -44,8 +45,8 @@ func newBlockScanner(v *candidateFinder) *blockScanner {
 	return &blockScanner{v: v, a: atoms[0]}
 }
 
-// startSegment starts to go through the current segment for the documents that are
-// wanted, all of them if wanted is nil.
+// startSegment starts a scan of the current segment for the wanted documents, or for all
+// documents if wanted is nil.
 func (s *blockScanner) startSegment(wanted func(segment.DocID) bool) {
 	s.clearFound()
 	s.blocks, s.err, s.wanted, s.nameEnd = firstBlocks, nil, wanted, 0
@@ -62,14 +63,14 @@ func (s *blockScanner) startSegment(wanted func(segment.DocID) bool) {
 	}
 }
 
-// A pathCondition is on the path of a file, which must match, or not.
+// A pathCondition requires that the path of a file match, or not match.
 type pathCondition struct {
 	*predicate
 	match bool
 }
 
-// wantsDocument reports whether the text of a document is worth looking at. To match a
-// path costs less.
+// wantsDocument reports whether the text of a document is worth reading. Matching a path
+// costs less than reading text.
 func (s *blockScanner) wantsDocument(d int) bool {
 	if s.wanted != nil && !s.wanted(segment.DocID(d)) {
 		return false
@@ -91,18 +92,18 @@ func (s *blockScanner) endSegment() { s.active = false }
 
 func (s *blockScanner) clearFound() { s.found, s.at, s.lo, s.hi = s.found[:0], 0, 0, 0 }
 
-// isActive reports whether the segment is gone through by occurrences.
+// isActive reports whether the scanner walks the segment by occurrences.
 func (s *blockScanner) isActive() bool { return s != nil && s.active }
 
-// findsMatches reports whether occurrences are matches.
+// findsMatches reports whether each occurrence is a match.
 func (s *blockScanner) findsMatches() bool { return s.a.pattern.Exact || s.a.pattern.Bounded() }
 
-// seek returns where the first occurrence at or after an offset begins, or -1.
+// seek returns the start of the first occurrence at or after an offset, or -1.
 func (s *blockScanner) seek(offset int) int {
 	for {
 		switch {
 		case offset < s.lo:
-			s.clearFound() // to go back is rare: to look at a single document
+			s.clearFound() // moving back is rare: it happens for lookups of a single document
 		case offset < s.hi:
 			s.advanceTo(offset)
 			if s.at < len(s.found) {
@@ -116,7 +117,7 @@ func (s *blockScanner) seek(offset int) int {
 	}
 }
 
-// advanceTo makes at the first occurrence at or after an offset.
+// advanceTo moves at to the first occurrence at or after an offset.
 func (s *blockScanner) advanceTo(offset int) {
 	if s.at > 0 && int(s.found[s.at-1].start) >= offset {
 		s.at = sort.Search(len(s.found), func(i int) bool { return int(s.found[i].start) >= offset })
@@ -126,8 +127,8 @@ func (s *blockScanner) advanceTo(offset int) {
 	}
 }
 
-// eachMatch calls emit for the matches between lo and hi, the text of one document,
-// until it returns false.
+// eachMatch calls emit for the matches between lo and hi, which hold the text of one
+// document, until emit returns false.
 func (s *blockScanner) eachMatch(lo, hi int, emit func(start, end int) bool) error {
 	for at := s.seek(lo); at >= 0 && at < hi; at = s.seek(at + 1) {
 		if o := s.found[s.at]; !emit(int(o.start), int(o.end)) {
@@ -137,7 +138,7 @@ func (s *blockScanner) eachMatch(lo, hi int, emit func(start, end int) bool) err
 	return s.err
 }
 
-// scanBlocks scans the next candidate blocks from an offset on that have a document
+// scanBlocks scans the next candidate blocks from an offset on that contain a document
 // which the query allows. It reports whether there were any.
 func (s *blockScanner) scanBlocks(offset int) bool {
 	v, f := s.v, &s.v.atomCandidates[0]
@@ -165,7 +166,7 @@ func (s *blockScanner) scanBlocks(offset int) bool {
 	return false
 }
 
-// growRun chooses the size of a run: more, the longer the scan has gone on.
+// growRun chooses the size of the next run. Runs grow as the scan continues.
 func (s *blockScanner) growRun(from int) {
 	if from < s.hi || s.hi == 0 {
 		s.blocks = firstBlocks
@@ -174,9 +175,8 @@ func (s *blockScanner) growRun(from int) {
 	s.blocks = min(2*s.blocks, runBlocks)
 }
 
-// nextWanted returns an offset at or before the next document that the query allows
-// and that is wanted; or -1. It does not check the text of documents that begin at
-// to or later.
+// nextWanted returns an offset at or before the next document that is wanted and that the
+// query allows, or -1. It does not check the text of documents that begin at or after to.
 func (s *blockScanner) nextWanted(from, to int) int {
 	for d := s.v.nextAllowed(s.documentAt(from)); d >= 0; d = s.v.nextAllowed(d + 1) {
 		lo, _, _ := s.v.textBounds(s.a, d)
@@ -187,7 +187,7 @@ func (s *blockScanner) nextWanted(from, to int) int {
 	return -1
 }
 
-// documentAt returns the document of an offset.
+// documentAt returns the document that contains an offset.
 func (s *blockScanner) documentAt(offset int) int {
 	if s.a.symbols {
 		return int(s.v.seg.Reader.DocumentOfSymbol(offset))
@@ -196,7 +196,7 @@ func (s *blockScanner) documentAt(offset int) int {
 }
 
 // collectOccurrences finds the occurrences that start between from and to. None of them
-// reaches into another document.
+// extends into another document.
 func (s *blockScanner) collectOccurrences(from, to, end int) error {
 	m := s.v.matchers[0]
 	text, base, err := s.readText(m, from, to, end)
@@ -219,8 +219,8 @@ func (s *blockScanner) collectOccurrences(from, to, end int) error {
 	return nil
 }
 
-// readText returns the text from from to to, and what is needed around it. Another
-// frame is only read if an occurrence may reach into it.
+// readText returns the text between from and to, with the surrounding text that matching
+// needs. It reads another frame only if an occurrence may extend into it.
 func (s *blockScanner) readText(m *matcher, from, to, end int) (text []byte, base int, err error) {
 	base = from
 	if first, _, _ := s.v.textBounds(s.a, 0); m.pattern.LineStart && from > first {
@@ -236,20 +236,20 @@ func (s *blockScanner) readText(m *matcher, from, to, end int) (text []byte, bas
 	return text, base, err
 }
 
-// lineEndBytes is how far after a match the end of its line can be: \r\n.
+// lineEndBytes is the maximum distance from a match to the end of its line: \r\n.
 const lineEndBytes = 2
 
-// occurrenceCollector finds the occurrences in a piece of the text space.
+// occurrenceCollector finds the occurrences in a section of the text space.
 type occurrenceCollector struct {
 	*blockScanner
 	m    *matcher
 	text []byte
 	base int  // offset of text
-	cut  bool // the literals are looked for in less than text
+	cut  bool // only part of text is searched for the literals
 }
 
-// collectDocument collects what starts in one document, from at on and before to, and
-// returns the place to go on at: to, if there is nothing left.
+// collectDocument collects the occurrences in one document that start at or after at and
+// before to. It returns the offset at which to continue, or to if nothing is left.
 func (c *occurrenceCollector) collectDocument(lo, hi, at, to int) int {
 	c.reset(len(c.text))
 	for at < min(hi, to) {
@@ -263,7 +263,7 @@ func (c *occurrenceCollector) collectDocument(lo, hi, at, to int) int {
 		case start >= hi:
 			return start
 		case end > hi:
-			// It reaches into the next document; another literal may not.
+			// It extends into the next document; another literal may not.
 			c.reset(hi - c.base)
 			at = start
 			continue
@@ -283,7 +283,7 @@ func (c *occurrenceCollector) collectDocument(lo, hi, at, to int) int {
 	return at
 }
 
-// reset makes the first n bytes of text what is searched.
+// reset restricts the search to the first n bytes of text.
 func (c *occurrenceCollector) reset(n int) {
 	if cut := n < len(c.text); cut || c.cut {
 		c.m.literals.Reset(c.text[:n])

@@ -10,7 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/query/plan"
 )
 
-// The size of an answer is bounded whatever the request, and a cut answer says so.
+// TestResultBytesAreBounded checks that the size of an answer is bounded for any request,
+// and that a cut answer reports it.
 func TestResultBytesAreBounded(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(2, 1)))
 	all, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, "i"), Matches: 1 << 20})
@@ -35,8 +36,8 @@ func TestResultBytesAreBounded(t *testing.T) {
 	}
 }
 
-// What is found and shown is held within bounds, given back, and no ordinary
-// search is cut because of others.
+// TestMemoryIsBounded checks that the memory of matches and files is bounded and
+// released, and that other searches never cut an ordinary search.
 func TestMemoryIsBounded(t *testing.T) {
 	m := &model{}
 	line := "main file.go Go " + strings.Repeat("needle in hay\\n", 4000)
@@ -68,7 +69,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// A search ends when it has looked at as much text as it may, and says so.
+// TestScannedTextIsBounded checks that a search stops after scanning as much text as it
+// may, and reports it.
 func TestScannedTextIsBounded(t *testing.T) {
 	m := &model{}
 	line := "main file.go Go " + strings.Repeat("needle in hay\\n", 4000)
@@ -84,7 +86,8 @@ func TestScannedTextIsBounded(t *testing.T) {
 	}
 }
 
-// A long text has the same matches whether or not its search can be stopped.
+// TestLongMatcherFindsWhatRegexpFinds checks that a long text has the same matches
+// whether or not its search can be stopped.
 func TestLongMatcherFindsWhatRegexpFinds(t *testing.T) {
 	texts := []string{"", "a", "aab\nxay a", "k\u212a\xff\xc3(a\xe4\xbd", strings.Repeat("ab \n\u00e9", 50), "\r\na\r\n\r\n"}
 	for _, expression := range []string{`a`, `a*`, `(?m)^a|b$`, `\ba\b`, `\Ba`, `[^b]+`, `a|ab|`, `(a)(b)?`, `\Aa`, `b\z`, `(?s).`, `x*?y?`, `\x{e9}|\xff`} {
@@ -103,8 +106,8 @@ func TestLongMatcherFindsWhatRegexpFinds(t *testing.T) {
 	}
 }
 
-// A text that takes long for each of its matches is searched in two ways, one after
-// the other, which agree.
+// TestDearMatchesAreFoundAsByRegexp checks a text whose matches are expensive. It is
+// searched in two ways, one after the other, which must agree.
 func TestDearMatchesAreFoundAsByRegexp(t *testing.T) {
 	for _, expression := range []string{`a.*b|c`, `\bc\b|a.*b`, `c?`, `a.*b|c?`, `(?:a.*b){3}|c+`, `^a|c$`, `\Bc|.\z`} {
 		p, err := plan.Regexp(expression, false)
@@ -127,7 +130,8 @@ func TestDearMatchesAreFoundAsByRegexp(t *testing.T) {
 	}
 }
 
-// A canceled search ends within a line, however expensive the line is.
+// TestLongLineIsLeftWhenTheTimeIsOver checks that a canceled search ends within a line,
+// however expensive the line is.
 func TestLongLineIsLeftWhenTheTimeIsOver(t *testing.T) {
 	p, err := plan.Regexp("(?:x?[a-z]y?){900}[0-9]", true)
 	if err != nil {
@@ -141,7 +145,8 @@ func TestLongLineIsLeftWhenTheTimeIsOver(t *testing.T) {
 	}
 }
 
-// The matches of several patterns in one document are not held without bound.
+// TestHeldMatchesAreBounded checks that the matches of several patterns held for one
+// document are bounded.
 func TestHeldMatchesAreBounded(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 1)))
 	c, err := compileQuery(&Request{Query: parse(t, "i e")}, nil)

@@ -9,20 +9,21 @@ import (
 const (
 	hitBytes   = 128
 	matchBytes = 12
-	// reserveStep is how much memory a segmentSearcher uses before it reserves it.
+	// reserveStep is how much memory a segmentSearcher uses before it makes a
+	// reservation.
 	reserveStep = 64 << 10
-	// unpooledBytes is the memory that each search may use without the shared pool, so
-	// that an ordinary search never stops because others use much memory.
+	// unpooledBytes is the memory that each search may use outside the shared pool. It
+	// keeps an ordinary search from stopping because others use much memory.
 	unpooledBytes = 1 << 20
 )
 
-// memoryPool bounds the memory of all searches together, beyond unpooledBytes of each.
+// memoryPool bounds the total memory of all searches, beyond unpooledBytes of each.
 type memoryPool struct {
 	maxBytes int64
 	used     atomic.Int64
 }
 
-// tryReserve takes n bytes, if there are so many left.
+// tryReserve reserves n bytes if the pool has that many left.
 func (p *memoryPool) tryReserve(n int64) bool {
 	if p.used.Add(n) <= p.maxBytes {
 		return true
@@ -31,13 +32,13 @@ func (p *memoryPool) tryReserve(n int64) bool {
 	return false
 }
 
-// memoryBudget counts the memory of one search: matches found and files rendered.
-// Other memory is bounded elsewhere: text and postings by the searcher's
-// buffers, programs by syntax.MaxRegexpInstructions.
+// memoryBudget counts the memory of one search for matches found and files rendered.
+// Other memory is bounded elsewhere: text and postings by the searcher's buffers,
+// programs by syntax.MaxRegexpInstructions.
 type memoryBudget struct {
 	pool     *memoryPool
 	maxBytes int64
-	// exceeded says that a reservation failed.
+	// exceeded is set when a reservation fails.
 	exceeded atomic.Bool
 
 	mu struct {
@@ -46,8 +47,8 @@ type memoryBudget struct {
 	}
 }
 
-// reserve adds n bytes, or takes them off if n is negative. It reports whether the
-// search may go on.
+// reserve reserves n bytes, or releases -n bytes if n is negative. It reports whether the
+// search may continue.
 func (h *memoryBudget) reserve(n int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -64,14 +65,14 @@ func (h *memoryBudget) reserve(n int64) bool {
 	return true
 }
 
-// usesPool reports whether the search holds memory of the pool.
+// usesPool reports whether the search holds memory from the pool.
 func (h *memoryBudget) usesPool() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.mu.drawn > 0
 }
 
-// releaseAll gives everything back.
+// releaseAll releases all memory of the search.
 func (h *memoryBudget) releaseAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -79,8 +80,8 @@ func (h *memoryBudget) releaseAll() {
 	h.mu.held, h.mu.drawn = 0, 0
 }
 
-// reserveMemory counts what the matcher holds on behalf of its search, and ends the visit
-// when that is too much.
+// reserveMemory reserves memory that the matcher holds for its search, and ends the visit
+// when the search exceeds its bound.
 func (v *documentMatcher) reserveMemory(n int64) {
 	if v.memory == nil {
 		return

@@ -8,8 +8,9 @@ import (
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 )
 
-// candidateFinder finds the documents of one segment after the other that can match, by
-// what the index and the places say. It reads text only to look for what the query needs.
+// candidateFinder finds the documents that can match according to the index and the
+// places, in one segment at a time. It reads text only to find the literals that the
+// query needs.
 type candidateFinder struct {
 	s        *scope
 	stats    Stats
@@ -18,26 +19,27 @@ type candidateFinder struct {
 	text     *segment.Text
 	matchers []*matcher
 	scanner  *blockScanner // nil if it does not help
-	paths    pathMatcher   // of the predicates on paths, as far as needed
-	stop     func() bool   // the time is over, or the caller has gone
-	exceeded bool          // a bound of memory was reached: the search ends
+	paths    pathMatcher   // for the path predicates, where needed
+	stop     func() bool   // reports that time is up or that the caller is gone
+	exceeded bool          // a memory bound was reached: the search ends
 
 	// of the current segment
 	seg Segment
 	*segmentCandidates
 	definingDocs bitset       // documents that define a symbol with the name of a term, nil if not known
-	namedDocs    bitset       // those and the others that have the name of a term
+	namedDocs    bitset       // definingDocs and other documents that contain the name of a term
 	together     postings.Set // see placeTerms
 	phrase       postings.Set
 }
 
-// segmentCandidates is what the index and the places of a segment tell before its text is read.
+// segmentCandidates is the information about a segment from its index and places, before
+// its text is read.
 type segmentCandidates struct {
 	possible       bool             // the segment can have a hit
-	unfinished     bool             // it was stopped before it knew
-	atomCandidates []atomCandidates // of the atoms, up to found
+	unfinished     bool             // the lookup stopped before it was complete
+	atomCandidates []atomCandidates // by atom, up to found
 	atomsLookedUp  int
-	columns        []bitset // of the predicates, nil where it was not evaluated, and an empty one
+	columns        []bitset // by predicate, nil where it was not evaluated; the last one is empty
 	allowed        bitset   // places for which the predicates allow the query to be true
 }
 
@@ -51,8 +53,8 @@ func newCandidateFinder(s *scope, stop func() bool) candidateFinder {
 	}
 }
 
-// linkParts joins what reads the index and the text with the finder, once it has its place
-// in memory.
+// linkParts connects the index and text readers to the finder, once its address in memory
+// is final.
 func (v *candidateFinder) linkParts() {
 	v.scanner = newBlockScanner(v)
 	v.lookup.stats, v.lookup.cursor = &v.stats, &v.cursor
@@ -61,13 +63,14 @@ func (v *candidateFinder) linkParts() {
 	}
 }
 
-// close gives up what the finder holds of the store.
+// close releases the resources of the segment store that the finder holds.
 func (v *candidateFinder) close() error { return v.cursor.Close() }
 
-// shouldStop reports whether the visit of a document is to be given up.
+// shouldStop reports whether the visit of a document should end.
 func (v *candidateFinder) shouldStop() bool { return v.exceeded || v.stop() }
 
-// setSegment makes a segment the current one, of which nothing is known yet.
+// setSegment makes a segment the current one and drops all information about the previous
+// one.
 func (v *candidateFinder) setSegment(seg Segment) {
 	v.seg, v.definingDocs, v.namedDocs = seg, nil, nil
 	v.lookup.r = seg.Reader
@@ -77,7 +80,8 @@ func (v *candidateFinder) setSegment(seg Segment) {
 	v.text.Reset(seg.Reader)
 }
 
-// prepareCandidates evaluates the predicates and searches the index for the candidates of the current segment.
+// prepareCandidates evaluates the predicates and searches the index for candidates in the
+// current segment.
 func (v *candidateFinder) prepareCandidates() (err error) {
 	v.atomsLookedUp = 0
 	v.possible, v.unfinished, err = v.computeCandidates()
@@ -105,7 +109,7 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 		return false, false, nil
 	}
 	if v.fewCandidates() {
-		return true, false, nil // paths are looked at one by one
+		return true, false, nil // paths are matched one by one
 	}
 	for i, p := range v.s.c.predicates {
 		if v.stop() {
@@ -118,7 +122,7 @@ func (v *candidateFinder) computeCandidates() (possible, unfinished bool, err er
 	return v.filterPlaces(), false, nil
 }
 
-// filterPlaces finds the places that the predicates allow, by the columns there are,
+// filterPlaces finds the places that the predicates allow, using the evaluated columns,
 // and reports whether there are any.
 func (v *candidateFinder) filterPlaces() bool {
 	v.allowed = intersectBitsets(v.s.possiblePlaces(v.s.c.root, true, v.columns), v.seg.Visible)
@@ -146,8 +150,8 @@ func (v *candidateFinder) findAtoms() error {
 	return nil
 }
 
-// fewCandidates reports whether some atom that the query needs has so few blocks
-// that matching single paths beats matching all of them.
+// fewCandidates reports whether some atom that the query requires has so few blocks that
+// matching single paths costs less than matching all of them.
 func (v *candidateFinder) fewCandidates() bool {
 	for _, n := range conjunctsOf(v.s.c.root) {
 		if a, ok := n.(*atomNode); ok {
@@ -159,7 +163,7 @@ func (v *candidateFinder) fewCandidates() bool {
 	return false
 }
 
-// conjunctsOf returns the nodes that must all be true for n to be.
+// conjunctsOf returns the nodes that must all be true for n to be true.
 func conjunctsOf(n node) []node {
 	if and, ok := n.(*andNode); ok {
 		return and.children
@@ -167,8 +171,8 @@ func conjunctsOf(n node) []node {
 	return []node{n}
 }
 
-// nextAllowed returns the first live document at or after d with a place that the
-// predicates allow, or -1.
+// nextAllowed returns the first live document at or after d that has a place allowed by
+// the predicates, or -1.
 func (v *candidateFinder) nextAllowed(d int) int {
 	places := v.seg.Places
 	live, allowed := bitset(places.Live), v.allowed
@@ -188,8 +192,8 @@ func (v *candidateFinder) nextAllowed(d int) int {
 	return d
 }
 
-// nextDocument returns the first document at or after d for which a node can be
-// true by what the index says, or -1.
+// nextDocument returns the first document at or after d for which a node can be true
+// according to the index, or -1.
 func (v *candidateFinder) nextDocument(n node, d int) int {
 	switch n := n.(type) {
 	case *andNode:
@@ -206,7 +210,7 @@ func (v *candidateFinder) nextDocument(n node, d int) int {
 	return d
 }
 
-// nextOfAll leaps over the kids until they agree.
+// nextOfAll advances the kids in turn until they agree on a document.
 func (v *candidateFinder) nextOfAll(kids []node, d int) int {
 	for agreed := 0; agreed < len(kids); {
 		agreed = 0
@@ -264,8 +268,8 @@ func (v *candidateFinder) nextOfAtom(a *atom, d int) int {
 	return int(r.DocumentAt(offset))
 }
 
-// textBounds returns the range of the text that an atom looks at for a document, and
-// the end of the text of all documents.
+// textBounds returns the range of text that an atom searches for a document, and the end
+// of the text of all documents.
 func (v *candidateFinder) textBounds(a *atom, d int) (lo, hi, end int) {
 	if a.symbols {
 		lo, hi = v.seg.Reader.SymbolRange(segment.DocID(d))
@@ -280,7 +284,8 @@ func (v *candidateFinder) matchesPath(p *predicate, path []byte) bool {
 	return v.paths.matchesPath(p, path)
 }
 
-// pathMatcher matches single paths. It has the literals of each predicate that is a choice of such.
+// pathMatcher matches single paths. It holds the literals of each predicate whose pattern
+// is a choice of literals.
 type pathMatcher []*scan.Literals
 
 func newPathMatcher(predicates int) pathMatcher { return make(pathMatcher, predicates) }

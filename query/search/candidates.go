@@ -10,34 +10,35 @@ import (
 // maxLists bounds the posting lists read for one literal in one segment.
 const maxLists = 16
 
-// Costs by which an intersection stops, in nanoseconds: looking at a candidate
-// block against reading and intersecting one more list. Estimates, for
-// frames in the cache or not: only their ratio matters.
+// Costs in nanoseconds that decide when an intersection stops: scanning a candidate block
+// versus reading and intersecting one more list, with frames in the cache and without.
+// They are estimates; only their ratio matters.
 const (
 	blockCost    = 4000
 	listCost     = 2500
 	listByteCost = 3
 )
 
-// atomCandidates are the blocks of a segment in which an atom may match, according to the index.
+// atomCandidates are the blocks of a segment in which an atom may match according to the
+// index.
 type atomCandidates struct {
-	// blocks may hold a match, or, for a pattern with literals, start one.
+	// blocks may contain a match or, for a pattern with literals, the start of one.
 	blocks postings.Set
-	all    bool // nothing is known: every block may
-	// literals is the set of the pattern that blocks is about; those that the
-	// segment does not have at all are left out.
+	all    bool // the index gives no information: every block may match
+	// literals is the set of the pattern that blocks was computed from, without the
+	// literals that the segment lacks.
 	literals []string
-	// requiredBlocks are further sets of blocks. A document with a match has a block of
-	// each: two literals of one expression may be in different blocks.
+	// requiredBlocks are additional sets of blocks. A document with a match has a block
+	// in each: two literals of one expression may be in different blocks.
 	requiredBlocks []postings.Set
 }
 
-// maxRequiredSets bounds the further sets that are looked up for an expression.
+// maxRequiredSets bounds the additional sets that are looked up for an expression.
 const maxRequiredSets = 2
 
 func (f *atomCandidates) isEmpty() bool { return !f.all && f.blocks.Len() == 0 }
 
-// indexLookup asks the index of one segment.
+// indexLookup searches the index of one segment.
 type indexLookup struct {
 	r      *segment.Reader
 	cursor *segment.Cursor
@@ -60,8 +61,8 @@ func (l *indexLookup) findAtom(a *atom) (atomCandidates, error) {
 	return l.findLines(a, f)
 }
 
-// findPattern returns the blocks where the pattern of an atom may match, by the set of
-// literals that the segment has least of.
+// findPattern returns the blocks where the pattern of an atom may match. It uses the set
+// of literals that is rarest in the segment.
 func (l *indexLookup) findPattern(a *atom) (atomCandidates, error) {
 	if a.re2 != nil {
 		return atomCandidates{all: true}, nil
@@ -92,8 +93,8 @@ func (l *indexLookup) findPattern(a *atom) (atomCandidates, error) {
 	return f, l.addRequiredSets(&f, a.pattern.Sets, best)
 }
 
-// findSymbol finds the symbols that begin or end with a literal: there is a line feed
-// around each name in the index.
+// findSymbol finds the symbols that begin or end with a literal. In the index, each name
+// is enclosed in line feeds.
 func (l *indexLookup) findSymbol(a *atom) (atomCandidates, error) {
 	name := a.pattern.Sets[0][0]
 	if a.pattern.LineStart {
@@ -120,8 +121,8 @@ func (l *indexLookup) findRuns(a *atom) (atomCandidates, error) {
 	return atomCandidates{blocks: blocks}, err
 }
 
-// addRequiredSets looks up the other sets of a pattern, where the first leaves many
-// blocks to look at.
+// addRequiredSets looks up the other sets of a pattern if the first leaves many blocks to
+// scan.
 func (l *indexLookup) addRequiredSets(f *atomCandidates, sets [][]string, best int) error {
 	for i, set := range sets {
 		if i == best || len(f.requiredBlocks) == maxRequiredSets || f.blocks.Len()*blockCost < listCost*2*len(set) {
@@ -138,7 +139,7 @@ func (l *indexLookup) addRequiredSets(f *atomCandidates, sets [][]string, best i
 	return nil
 }
 
-// setCost estimates the bytes of postings, and so the blocks, of a set of literals.
+// setCost estimates the posting bytes of a set of literals, and so its number of blocks.
 func (l *indexLookup) setCost(set []string) int {
 	sum := 0
 	for _, s := range set {
@@ -147,7 +148,7 @@ func (l *indexLookup) setCost(set []string) int {
 	return sum
 }
 
-// literalCost is the size of the smallest list of a literal; a literal without
+// literalCost returns the size of the smallest list of a literal. A literal without
 // trigrams may be in every block.
 func (l *indexLookup) literalCost(literal string) int {
 	smallest := l.r.Blocks()
@@ -171,7 +172,7 @@ func (l *indexLookup) findList(t postings.Trigram) segment.ListRef {
 	return list
 }
 
-// trigramsOf returns the distinct trigrams of a literal, folded.
+// trigramsOf returns the distinct trigrams of a folded literal.
 func (l *indexLookup) trigramsOf(literal string) []postings.Trigram {
 	trigrams, ok := l.trigrams[literal]
 	if !ok {
@@ -186,7 +187,7 @@ func (l *indexLookup) trigramsOf(literal string) []postings.Trigram {
 	return trigrams
 }
 
-// gramsOf returns the grams of a literal, folded.
+// gramsOf returns the grams of a folded literal.
 func (l *indexLookup) gramsOf(literal string) []postings.Gram {
 	grams, ok := l.grams[literal]
 	if !ok {
@@ -199,7 +200,7 @@ func (l *indexLookup) gramsOf(literal string) []postings.Gram {
 	return grams
 }
 
-// setBlocks returns the blocks that may hold one of a set of literals.
+// setBlocks returns the blocks that may contain one of a set of literals.
 func (l *indexLookup) setBlocks(set []string) (atomCandidates, error) {
 	f := atomCandidates{}
 	for _, s := range set {
@@ -222,8 +223,9 @@ func (l *indexLookup) setBlocks(set []string) (atomCandidates, error) {
 	return f, nil
 }
 
-// listsOf looks up the lists of a literal's trigrams, the shortest first; found is
-// false if the segment lacks one of them. They are valid until the next call.
+// listsOf looks up the lists of a literal's trigrams and returns them shortest first. It
+// sets found to false if the segment lacks one of them. The lists are valid until the
+// next call.
 func (l *indexLookup) listsOf(literal string) (lists []segment.ListRef, found bool) {
 	l.lists = l.lists[:0]
 	for _, t := range l.trigramsOf(literal) {
@@ -237,15 +239,16 @@ func (l *indexLookup) listsOf(literal string) (lists []segment.ListRef, found bo
 	return l.lists, true
 }
 
-// readList reads a list, which is valid until the next one is read.
+// readList reads a list, which is valid until the next call.
 func (l *indexLookup) readList(ref segment.ListRef) (postings.List, error) {
 	l.stats.IndexBytes += int64(ref.Bytes())
 	l.stats.Lists++
 	return l.r.List(l.cursor, ref)
 }
 
-// literalBlocks returns the blocks that have the trigrams of a literal, the rarest
-// first, as far as reading a further list is cheaper than looking at the blocks.
+// literalBlocks returns the blocks that contain the trigrams of a literal. It reads the
+// rarest trigrams first, and stops when reading another list costs more than scanning the
+// remaining blocks.
 func (l *indexLookup) literalBlocks(literal string) (blocks postings.Set, all bool, err error) {
 	if may, err := l.r.MayHave(l.gramsOf(literal)); err != nil || !may {
 		return postings.Set{}, false, err
@@ -278,8 +281,8 @@ func (l *indexLookup) literalBlocks(literal string) (blocks postings.Set, all bo
 	return blocks, false, nil
 }
 
-// hasRequired reports whether the text between lo and hi has a block of each of the
-// further sets.
+// hasRequired reports whether the text between lo and hi overlaps a block of each
+// additional set.
 func (f *atomCandidates) hasRequired(lo, hi int) bool {
 	for i := range f.requiredBlocks {
 		if b := f.requiredBlocks[i].Next(lo / postings.BlockBytes); b < 0 || b*postings.BlockBytes >= hi {

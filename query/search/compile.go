@@ -23,7 +23,7 @@ type (
 	orNode    struct{ children []node }
 	notNode   struct{ child node }
 	constNode struct{ value bool }
-	// atomNode is a pattern in the text, or among the symbols, of a document.
+	// atomNode is a pattern in the text or the symbols of a document.
 	atomNode struct{ *atom }
 	// placeNode is a predicate on a place.
 	placeNode struct{ *predicate }
@@ -33,43 +33,43 @@ type (
 type atom struct {
 	number  int
 	pattern *plan.Pattern
-	symbols bool // looks at the symbol text
+	symbols bool // searches the symbol text
 	label   string
 	leaf    syntax.Query
-	// literal is the literal as it was written, in its letter case; empty for
-	// another expression.
+	// literal is the literal as written, in its letter case; empty for any other
+	// expression.
 	literal string
-	// points are those of Request.leafPoints.
+	// points are the points of Request.leafPoints.
 	points float32
-	// kinds, lines and parent are conditions on its matches.
+	// kinds, lines and parent are conditions on the atom's matches.
 	kinds  []syntax.Kinds
 	lines  []lineCondition
 	parent string
-	// existenceOnly says that only whether there is a match counts, not which.
+	// existenceOnly means that the search needs to know only whether there is a match.
 	existenceOnly bool
-	// re2 scans text for a pattern that names no literal worth looking for and no run: it is a
-	// deterministic automaton, several times as fast at that as package regexp.
-	// Nil where there is a literal, the program is large, or RE2 refuses it.
+	// re2 scans text for a pattern that has no useful literal and no run. It is a
+	// deterministic automaton, several times as fast for this as package regexp. It is
+	// nil if the pattern has a literal, the program is large, or RE2 rejects it.
 	re2 *re2.Regexp
 }
 
-// minHintBytes is the length of a literal below which nearly every line has it:
-// such a pattern is searched as if it had none.
+// minHintBytes is the literal length below which nearly every line contains the literal.
+// Such a pattern is searched as if it had no literal.
 const minHintBytes = 2
 
-// A predicate is a condition on places, by one of its columns.
+// A predicate is a condition on a column of places.
 type predicate struct {
 	number int
-	leaf   syntax.Query // as it was written
-	// negated says that the documents of the predicate are left out, optional that
-	// there may be matches which it does not select: it is a part of an or, or
-	// below a negation.
+	leaf   syntax.Query // as written in the query
+	// negated means that the query excludes the documents of the predicate. optional
+	// means that there may be matches which the predicate does not select, because it is
+	// part of an or or below a negation.
 	negated, optional bool
 	// name is the pattern of repo:.
 	name *regexp.Regexp
-	// languageName is the name of language, empty if it is unknown.
+	// languageName is the name of language; empty if the language is unknown.
 	languageName string
-	// One of these is set.
+	// Exactly one of these is set.
 	repo     func(*Repository) bool
 	language map[string]bool // lower-case names
 	path     *plan.Pattern
@@ -82,23 +82,22 @@ type compiledQuery struct {
 	root       node
 	atoms      []*atom
 	predicates []*predicate
-	revisions  bool // some predicate is about refs
-	// refs select the refs that the query is about; everyRef says that one of them is
-	// negated: what it excludes is among all refs.
+	revisions  bool // some predicate applies to refs
+	// refs select the refs that the query covers. everyRef means that one of them is
+	// negated, so that it excludes refs from all refs.
 	refs          []func(*Repository, code.Ref) bool
 	everyRef      bool
-	negations     int // around the node that is being compiled
-	choices       int // ors around it
+	negations     int // enclosing the node that is being compiled
+	choices       int // ors enclosing it
 	selectKind    syntax.SelectKind
 	contexts      map[string]Context
-	namedContexts []namedContext // that the query names
+	namedContexts []namedContext // search contexts that the query names
 	public        func(*code.Repository) bool
-	literals      []string // what the atoms that find matches are as literals, as written
-	joined        string   // the letters and digits of written, if several words may be one identifier
+	literals      []string // the atoms that find matches, as literals, as written
+	joined        string   // letters and digits of written, if several words may form one identifier
 }
 
-// compileQuery turns a parsed query into a compiled one, where contexts are the known
-// search contexts.
+// compileQuery compiles a parsed query. contexts are the known search contexts.
 func compileQuery(r *Request, contexts map[string]Context) (*compiledQuery, error) {
 	p := r.Query
 	c := &compiledQuery{contexts: contexts, revisions: syntax.HasRevision(p.Root), selectKind: selectKindOf(p), public: r.Public}
@@ -119,11 +118,11 @@ func compileQuery(r *Request, contexts map[string]Context) (*compiledQuery, erro
 	return c, err
 }
 
-// maxJoinedWords bounds the terms that may be the words of one identifier.
+// maxJoinedWords bounds the number of terms that may form one identifier.
 const maxJoinedWords = 8
 
-// joinWords returns the letters and digits of terms that may be the words of one identifier, in small letters; empty if
-// they may not.
+// joinWords returns the letters and digits of the terms in lower case if the terms may
+// form one identifier, or an empty string.
 func joinWords(terms []string) string {
 	if len(terms) < 2 || len(terms) > maxJoinedWords {
 		return ""
@@ -184,12 +183,12 @@ func (c *compiledQuery) compileNodes(qs []syntax.Query) ([]node, error) {
 		}
 		kids = append(kids, n)
 	}
-	// What needs no text is decided first.
+	// Evaluate kids that need no text first.
 	slices.SortStableFunc(kids, func(a, b node) int { return cmp.Compare(evalCost(a), evalCost(b)) })
 	return kids, nil
 }
 
-// evalCost returns 1 for a node that reads text, 0 for one that does not.
+// evalCost returns 1 for a node that reads text and 0 for one that does not.
 func evalCost(n node) int {
 	switch n := n.(type) {
 	case *atomNode:
@@ -239,7 +238,7 @@ func (c *compiledQuery) addPredicate(leaf syntax.Query, p *predicate) node {
 	return &placeNode{p}
 }
 
-// compileRepositoryFilter compiles the filters that only depend on the repository.
+// compileRepositoryFilter compiles the filters that depend only on the repository.
 func (c *compiledQuery) compileRepositoryFilter(q syntax.Query) (node, error) {
 	p := &predicate{}
 	switch q := q.(type) {
@@ -281,7 +280,8 @@ func (c *compiledQuery) compileRepositoryFilter(q syntax.Query) (node, error) {
 	return c.addPredicate(q, p), nil
 }
 
-// matchesDisplayName lets repo:^name$ find a repository by its display name, too.
+// matchesDisplayName reports whether a repo:^name$ pattern matches the display name of a
+// repository.
 func matchesDisplayName(re *regexp.Regexp, r *Repository) bool {
 	return r.DisplayName != "" && re.MatchString(r.DisplayName)
 }
@@ -296,9 +296,9 @@ func inclusionFilter(want syntax.Inclusion, has func(*Repository) bool) func(*Re
 	return func(*Repository) bool { return true }
 }
 
-// languageNames returns the names under which documents of a language are stored:
-// the name for an alias, and the name as written; and the displayed name, empty if
-// there is none.
+// languageNames returns the names under which documents of a language are stored: the
+// name that an alias stands for, and the name as written. It also returns the display
+// name, or an empty string if there is none.
 func languageNames(name string) (names map[string]bool, full string) {
 	names = map[string]bool{strings.ToLower(name): true}
 	full, ok := enry.GetLanguageByAlias(strings.ToLower(name))
@@ -309,7 +309,7 @@ func languageNames(name string) (names map[string]bool, full string) {
 	return names, full
 }
 
-// refMatcher selects refs by the pattern of a Revision.
+// refMatcher returns a function that selects refs by the pattern of a Revision.
 func refMatcher(pattern string) func(*Repository, code.Ref) bool {
 	switch pattern {
 	case syntax.AllRevisions:
@@ -320,7 +320,7 @@ func refMatcher(pattern string) func(*Repository, code.Ref) bool {
 	return func(_ *Repository, ref code.Ref) bool { return strings.Contains(string(ref), pattern) }
 }
 
-// anyRef reports whether places on a ref can matter to the query.
+// anyRef reports whether places on a ref can affect the query.
 func (c *compiledQuery) anyRef(r *Repository, ref code.Ref) bool {
 	if c.everyRef {
 		return true
@@ -328,8 +328,8 @@ func (c *compiledQuery) anyRef(r *Repository, ref code.Ref) bool {
 	return slices.ContainsFunc(c.refs, func(has func(*Repository, code.Ref) bool) bool { return has(r, ref) })
 }
 
-// nameRefs collects which refs a query is about: every filter that names some
-// counts, even one that does not decide.
+// nameRefs collects the refs that a query covers. Every filter that names refs counts,
+// even one that does not decide the result.
 func (c *compiledQuery) nameRefs(q syntax.Query, negated bool) {
 	syntax.Walk(q, func(q syntax.Query) bool {
 		switch q := q.(type) {

@@ -12,15 +12,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A lineCondition is on the lines of a match: one of them matches, or, with not, none does.
+// A lineCondition applies to the lines of a match: one of them must match or, with not,
+// none may match.
 type lineCondition struct {
 	regexp *regexp.Regexp
 	not    bool
-	// sets are literals of which a line that matches has one of each set.
+	// sets are sets of literals. A line that matches contains a literal from each set.
 	sets [][]string
 }
 
-// addConditions gives an atom the conditions on its matches. err is that of its pattern.
+// addConditions adds conditions on its matches to an atom. err is the error from
+// compiling its pattern.
 func (c *compiledQuery) addConditions(a *atomNode, kinds []syntax.Kinds, lines []syntax.Line, err error) (node, error) {
 	if err != nil {
 		return nil, err
@@ -44,14 +46,15 @@ func (c *compiledQuery) addConditions(a *atomNode, kinds []syntax.Kinds, lines [
 	return a, nil
 }
 
-// isConditional reports whether a match of the pattern may be none of the atom.
+// isConditional reports whether the atom may reject a match of its pattern.
 func (a *atom) isConditional() bool { return len(a.kinds)+len(a.lines) > 0 || a.parent != "" }
 
 func (c *compiledQuery) hasConditions() bool {
 	return slices.ContainsFunc(c.atoms, (*atom).isConditional)
 }
 
-// mayHaveKind reports whether a segment has a symbol of a kind that the atom is about.
+// mayHaveKind reports whether a segment contains a symbol of a kind that the atom
+// selects.
 func (a *atom) mayHaveKind(r *segment.Reader) bool {
 	if len(a.kinds) == 0 {
 		return true
@@ -68,8 +71,8 @@ func (a *atom) hasKind(kind code.SymbolKind) bool {
 	return true
 }
 
-// findLines adds what the index says of the lines on which an atom matches: their documents have the literals of the
-// conditions.
+// findLines narrows the candidates of an atom to documents that contain the literals of
+// its line conditions.
 func (l *indexLookup) findLines(a *atom, f atomCandidates) (atomCandidates, error) {
 	for i := range a.lines {
 		c := &a.lines[i]
@@ -91,8 +94,8 @@ func (l *indexLookup) findLines(a *atom, f atomCandidates) (atomCandidates, erro
 	return f, nil
 }
 
-// applyConditions leaves the matches of an atom in a document that meet its conditions. All matches are in s: there is no
-// limit for an atom with conditions.
+// applyConditions keeps the matches of an atom in a document that meet its conditions. s
+// holds all matches, because an atom with conditions has no match limit.
 func (v *documentMatcher) applyConditions(a *atom, s *atomState) error {
 	if !a.isConditional() || len(s.matches) == 0 || v.exceeded {
 		return nil
@@ -116,12 +119,12 @@ func (v *documentMatcher) applyConditions(a *atom, s *atomState) error {
 	return nil
 }
 
-// lineConditionChecker decides the conditions on the lines of matches, in order of their places. Matches on one line share the
-// decision.
+// lineConditionChecker checks the conditions on the lines of matches, in ascending order.
+// Matches on one line share the result.
 type lineConditionChecker struct {
 	text       []byte
 	conditions []lineCondition
-	start, end int // of the lines decided last
+	start, end int // lines checked last
 	decided    bool
 	met        bool
 }

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestDamagedSegment turns bits of one of several segments while it is searched: the
-// answer has what the others have, and says that something is missing.
+// TestDamagedSegment flips bits of one of several segments while it is searched. The
+// answer must contain the matches of the other segments, and report that something is
+// missing.
 func TestDamagedSegment(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(7, 7)))
 	m.build(t, 4)
@@ -21,7 +22,7 @@ func TestDamagedSegment(t *testing.T) {
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)
 	}
-	// Of the last files, which are those of the segments that are searched, one.
+	// The last files are those of the segments that are searched; damage one.
 	path := files[len(files)-1]
 	b, err := os.ReadFile(path)
 	if err != nil {

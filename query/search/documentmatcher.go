@@ -8,34 +8,34 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// documentMatcher decides which documents match, and where, one after the other.
+// documentMatcher decides which documents match and where, one document at a time.
 type documentMatcher struct {
 	candidateFinder
-	limit           int           // matches of a pattern in a document after which it is left
-	mergesAtoms     bool          // matches of several atoms are merged, or chosen from, so all of a document are kept
+	limit           int           // matches of a pattern after which the rest of a document is skipped
+	mergesAtoms     bool          // matches of several atoms are merged or filtered, so all matches of a document are kept
 	maxHeld         int           // see the constant
 	memory          *memoryBudget // of the search, nil for none
-	unreservedBytes int64         // bytes of it that are not counted there yet
+	unreservedBytes int64         // bytes of it that are not reserved yet
 
-	// of the current segment
-	outlines int // documents whose symbols were read, where namedDocs is not known
+	// State of the current segment.
+	outlines int // documents whose symbols were read because namedDocs was unknown
 
-	// of the current document
+	// State of the current document.
 	room        int // matches of a pattern whose details are kept
 	atomStates  []atomState
 	heldMatches int             // matches in atomStates, if several are merged
-	outline     segment.Outline // symbols, where they decide what is a match
+	outline     segment.Outline // symbols, if they decide which matches count
 	termMatches []termMatch
 	matchLines  []matchLine
 }
 
-// maxHeld bounds the matches of one document that are held to be merged: 48 MiB.
+// maxHeld bounds the matches of one document that are held for merging: 48 MiB.
 const maxHeld = 4 << 20
 
 // maxIdle bounds the matches for which an atom keeps memory between documents.
 const maxIdle = 64 << 10
 
-// atomState is what is known of an atom in the current document.
+// atomState is the state of an atom in the current document.
 type atomState struct {
 	doc     segment.DocID
 	known   bool
@@ -43,7 +43,7 @@ type atomState struct {
 	count   int
 }
 
-// evalNode decides a node for a document and a place.
+// evalNode evaluates a node for a document and a place.
 func (v *documentMatcher) evalNode(n node, d segment.DocID, place int) (bool, error) {
 	switch n := n.(type) {
 	case *andNode:
@@ -104,7 +104,7 @@ func (v *documentMatcher) gatherMatches(n node, h *hit) error {
 		}
 		h.count += s.count
 		if !v.mergesAtoms {
-			h.matches = slices.Clip(s.matches) // retain takes a copy
+			h.matches = slices.Clip(s.matches) // retain copies the slice
 			return nil
 		}
 		h.matches = append(h.matches, s.matches...)
@@ -112,9 +112,9 @@ func (v *documentMatcher) gatherMatches(n node, h *hit) error {
 	return nil
 }
 
-// mergeMatches orders the matches of several patterns, and leaves out those that overlap
-// one before them: of two that start at one place, a symbol is kept, or else the
-// longer. What is left does not depend on the order in which they were found.
+// mergeMatches sorts the matches of several patterns and removes those that overlap an
+// earlier one. Of two that start at the same place, it keeps a symbol, or otherwise the
+// longer match. The result does not depend on the order in which the matches were found.
 func (h *hit) mergeMatches() {
 	slices.SortFunc(h.matches, func(a, b match) int {
 		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(b.symbol, a.symbol), cmp.Compare(b.end, a.end))
@@ -129,11 +129,11 @@ func (h *hit) mergeMatches() {
 	h.count = len(kept)
 }
 
-// ensureCount gives a hit without matches in the text the one match that its path is.
+// ensureCount counts one match, that of the path, for a hit without matches in the text.
 func (h *hit) ensureCount() { h.count = max(h.count, 1) }
 
-// searchAtom returns the matches of an atom in a document, from the last search if
-// that was the same.
+// searchAtom returns the matches of an atom in a document. It reuses the result of the
+// last search if that was for the same document.
 func (v *documentMatcher) searchAtom(a *atom, d segment.DocID) (_ *atomState, err error) {
 	s := &v.atomStates[a.number]
 	if s.known && s.doc == d {
@@ -180,8 +180,8 @@ func (v *documentMatcher) searchAtom(a *atom, d segment.DocID) (_ *atomState, er
 	return s, v.applyConditions(a, s)
 }
 
-// numberSymbols turns offsets in the symbol text into numbers of symbols, and, if
-// they are to be merged with other matches, into their places in the text.
+// numberSymbols converts offsets in the symbol text into symbol numbers and, if the
+// matches will be merged with others, into offsets in the document text.
 func (v *documentMatcher) numberSymbols(s *atomState, lo, hi int) error {
 	names, err := v.text.Bytes(lo, hi)
 	if err != nil {

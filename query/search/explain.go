@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// explainTasks returns how the query was run, in the tasks before to.
+// explainTasks returns how the query ran, for the tasks before to.
 func (n *searchRun) explainTasks(to int) *Explain {
 	e := &Explain{Query: n.request.Query.String()}
 	for _, a := range n.scope.c.atoms {
@@ -15,7 +15,7 @@ func (n *searchRun) explainTasks(to int) *Explain {
 	return e
 }
 
-// stageTimes returns where the time of a search went.
+// stageTimes returns the time of each stage of a search.
 func stageTimes(s *Stats) Stages {
 	return Stages{
 		WaitMicros: s.Wait.Microseconds(), PlanMicros: s.Planning.Microseconds(), CandidatesMicros: s.Indexing.Microseconds(), VerifyMicros: s.Verifying.Microseconds(),
@@ -42,8 +42,9 @@ func (a *atom) describePlan() string {
 	return fmt.Sprintf("%s in %s: every line", a.label, region)
 }
 
-// explainLocked adds the cost of a step, which began with the given stats, to the
-// explanation of a segment. It names no candidates if the index was not searched.
+// explainLocked adds the cost of a step to the explanation of a segment; before holds the
+// stats from the start of the step. It reports no candidates if the index was not
+// searched.
 func (n *searchRun) explainLocked(v *segmentSearcher, segment int, before *Stats, matches int, took time.Duration) {
 	if n.mu.explain == nil {
 		return

@@ -65,8 +65,8 @@ func (m *model) script(t *testing.T, input string) {
 	m.segments = append(m.segments, Segment{Reader: f.Reader, Places: places.Build()})
 }
 
-// repository returns the index of the repository of that name, which it makes if
-// there is none.
+// repository returns the index of the repository with that name, and creates it if there
+// is none.
 func (m *model) repository(name string) uint32 {
 	for i, r := range m.repos {
 		if r.Name == name {
@@ -78,7 +78,7 @@ func (m *model) repository(name string) uint32 {
 	return uint32(len(m.repos) - 1)
 }
 
-// printExplain leaves out what differs from run to run.
+// printExplain formats the explanation without the parts that differ from run to run.
 func printExplain(r *Result) string {
 	var b strings.Builder
 	e := r.Explain

@@ -18,25 +18,24 @@ type FacetName string
 const (
 	FacetRepository FacetName = "repository"
 	FacetLanguage   FacetName = "language"
-	FacetDirectory  FacetName = "directory" // below the directory that all files have in common
+	FacetDirectory  FacetName = "directory" // below the directory that is common to all files
 	FacetExtension  FacetName = "extension"
 	FacetTrait      FacetName = "trait"  // the values of is:
-	FacetKind       FacetName = "kind"   // of symbols; only where symbols are asked for
+	FacetKind       FacetName = "kind"   // of symbols; only if the answer shows symbols
 	FacetBranch     FacetName = "branch" // only where the query names revisions
 )
 
-// Facet is what the matches of an answer are in.
+// Facet counts the matches of an answer by the values of one property.
 type Facet struct {
 	Name FacetName
-	// Complete says that the counts are of every match there is; else there are at
-	// least as many.
+	// Complete means that the counts cover every match; otherwise they are lower bounds.
 	Complete bool
-	// More says that there are further values, which have no more matches than these.
+	// More means that there are further values, with no more matches than these.
 	More   bool
 	Values []FacetValue
 }
 
-// FacetValue is one value, the filter that selects it, and what has it.
+// FacetValue is one value, the filter that selects it, and its counts.
 type FacetValue struct {
 	Value, Filter  string
 	Matches, Files int
@@ -46,15 +45,15 @@ type FacetValue struct {
 const (
 	// MaxFacetValues bounds the values of one facet in an answer.
 	MaxFacetValues = 30
-	// maxFacetKeys bounds the values of one facet that are counted, maxFacetKeyBytes
-	// their length: a longer one is left out.
+	// maxFacetKeys bounds the values of one facet that are counted. A value longer than
+	// maxFacetKeyBytes is left out.
 	maxFacetKeys     = 4096
 	maxFacetKeyBytes = 256
-	// maxFacetDepth bounds the elements of directories that are distinguished.
+	// maxFacetDepth bounds the depth to which directories are distinguished.
 	maxFacetDepth = 8
 )
 
-// facetCount counts what has one value.
+// facetCount holds the counts of one value.
 type facetCount struct{ matches, files int }
 
 // facetCounter counts the values of one facet, at most maxFacetKeys.
@@ -75,8 +74,8 @@ func (c *facetCounter[K]) add(key K, matches, files int) {
 	c.counts[key] = facetCount{old.matches + matches, old.files + files}
 }
 
-// facets counts the files of a result by their properties, while they are taken. What it
-// holds is bounded, whatever the paths.
+// facets counts the files of a result by their properties as the files are taken. Its
+// memory is bounded for any paths.
 type facets struct {
 	run          *searchRun
 	repositories facetCounter[uint32]
@@ -86,11 +85,11 @@ type facets struct {
 	traits       facetCounter[syntax.Trait]
 	kinds        facetCounter[string]
 	branches     facetCounter[code.Ref]
-	depth        int // elements of directories that are distinguished
+	depth        int // depth to which directories are distinguished
 	tests        [4]func(seg Segment, place int) bool
 }
 
-// facetTraits are the traits that are counted.
+// facetTraits are the traits that are counted, in display order.
 var facetTraits = [4]syntax.Trait{syntax.Test, syntax.Generated, syntax.Vendored, syntax.Docs}
 
 func newFacets(n *searchRun) *facets {
@@ -101,7 +100,7 @@ func newFacets(n *searchRun) *facets {
 	return f
 }
 
-// addHit counts a file that counts for the answer.
+// addHit counts a file of the answer.
 func (f *facets) addHit(h *hit) {
 	seg := f.run.segments[h.segment]
 	f.repositories.add(seg.Places.Repo[h.place], h.count, 1)
@@ -124,7 +123,7 @@ func (f *facets) addHit(h *hit) {
 	}
 }
 
-// addFile counts the kinds of the symbols that a file of the answer shows.
+// addFile counts the kinds of the symbols that the answer shows in a file.
 func (f *facets) addFile(file *FileMatch) {
 	seen := map[string]int{}
 	for i := range file.Chunks {
@@ -139,8 +138,8 @@ func (f *facets) addFile(file *FileMatch) {
 	}
 }
 
-// addDirectory counts the directory of a file. Where there are too many, it distinguishes fewer
-// of their elements.
+// addDirectory counts the directory of a file. If there are too many directories, it
+// reduces the depth to which it distinguishes them.
 func (f *facets) addDirectory(path []byte, matches int) {
 	f.directories.add(cutDirectory(path, f.depth), matches, 1)
 	for f.directories.dropped && f.depth > 1 {
@@ -154,8 +153,8 @@ func (f *facets) addDirectory(path []byte, matches int) {
 	}
 }
 
-// cutDirectory returns the first elements of the directory of a path, each with its
-// slash; empty for a file of the root.
+// cutDirectory returns the first elements of a path's directory, each with a trailing
+// slash. It returns an empty string for a file in the root.
 func cutDirectory(path []byte, elements int) string {
 	end := 0
 	for range elements {
@@ -178,7 +177,8 @@ func (f *facets) addExtension(path []byte, matches int) {
 	f.extensions.add(strings.ToLower(string(name[i+1:])), matches, 1)
 }
 
-// list returns the facets. Without complete, there may be more matches than were counted.
+// list returns the facets. If complete is false, there may be more matches than were
+// counted.
 func (f *facets) list(complete, kindsComplete bool) []Facet {
 	repos := f.run.scope.repos
 	all := []Facet{
@@ -199,7 +199,7 @@ func (f *facets) list(complete, kindsComplete bool) []Facet {
 	return slices.DeleteFunc(all, func(f Facet) bool { return len(f.Values) == 0 })
 }
 
-// commonDirectories returns the directories below the one that all files have in common.
+// commonDirectories counts the directories below the one that is common to all files.
 func (f *facets) commonDirectories() *facetCounter[string] {
 	common, first := "", true
 	for directory := range f.directories.counts {
@@ -219,8 +219,8 @@ func (f *facets) commonDirectories() *facetCounter[string] {
 	return below
 }
 
-// listFacet returns the values with the most matches. Values without valid UTF-8 cannot be
-// written in a query, and are left out.
+// listFacet returns the values with the most matches. It omits values that are not valid
+// UTF-8, because a query cannot contain them.
 func listFacet[K comparable](name FacetName, complete bool, c *facetCounter[K], describe func(K) (value, filter string)) Facet {
 	out := Facet{Name: name, Complete: complete, More: c.dropped}
 	for key, n := range c.counts {
@@ -240,8 +240,8 @@ func listFacet[K comparable](name FacetName, complete bool, c *facetCounter[K], 
 	return out
 }
 
-// quoteFilter returns a filter with its value, in quotes where it needs them; empty if no
-// query can have it.
+// quoteFilter returns a filter with its value, quoted where necessary. It returns an
+// empty string if a query cannot express the value.
 func quoteFilter(key, value string) string {
 	if strings.ToValidUTF8(value, "") != value || strings.ContainsAny(value, "\x00\n\r") {
 		return ""
@@ -252,7 +252,7 @@ func quoteFilter(key, value string) string {
 	return key + value
 }
 
-// isPrintable reports whether a text has no characters that a query may take for blanks.
+// isPrintable reports whether a text has no characters that a query may treat as blanks.
 func isPrintable(s string) bool {
 	for _, r := range s {
 		if r < 0x21 || r == 0x7f || r >= 0x80 && (r <= 0xa0 || r >= 0x2000 && r <= 0x206f || r == 0x3000 || r == 0xfeff) {

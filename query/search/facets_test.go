@@ -11,8 +11,8 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// TestFacetsAreSearchesOfTheirOwn holds each count of a facet against the search that its
-// filter makes, for a caller who sees everything and for one who does not.
+// TestFacetsAreSearchesOfTheirOwn compares each count of a facet with the search that its
+// filter produces, for a caller who sees everything and for one who does not.
 func TestFacetsAreSearchesOfTheirOwn(t *testing.T) {
 	s := New(Options{})
 	counted := 0
@@ -32,14 +32,14 @@ func TestFacetsAreSearchesOfTheirOwn(t *testing.T) {
 					}
 					for _, v := range f.Values {
 						if f.Name == FacetBranch {
-							continue // rev: finds all refs with that text in their names
+							continue // rev: selects all refs with that text in their names
 						}
 						narrowed, err := s.Search(t.Context(), view, Request{Query: parse(t, "("+query+") "+v.Filter), Matches: 1 << 20})
 						if err != nil {
 							t.Fatal(err)
 						}
 						if f.Name == FacetKind && narrowed.Stats.Files == v.Files {
-							narrowed.Stats.Matches = v.Matches // symbols on one line are one match
+							narrowed.Stats.Matches = v.Matches // several symbols on one line count as one match
 						}
 						if narrowed.Stats.Matches != v.Matches || narrowed.Stats.Files != v.Files {
 							t.Errorf("seed %d, view %s, %s: %s %q has %d matches in %d files, the search %s finds %d in %d",
@@ -56,9 +56,8 @@ func TestFacetsAreSearchesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestFacetsHideRepositories compares the facets for a caller who may not see some
-// repositories with those of an index that does not have them, of whole answers and of cut
-// ones.
+// TestFacetsHideRepositories compares the facets for a restricted caller with those of an
+// index that lacks the hidden repositories, for whole answers and cut ones.
 func TestFacetsHideRepositories(t *testing.T) {
 	s, screen := New(Options{}), NewScreen(ScreenOptions{})
 	for seed := range uint64(10) {
@@ -82,7 +81,7 @@ func TestFacetsHideRepositories(t *testing.T) {
 	}
 }
 
-// TestFacetsOfAPartAreMarked looks whether counts of a cut answer say so.
+// TestFacetsOfAPartAreMarked checks that counts of a cut answer are marked as incomplete.
 func TestFacetsOfAPartAreMarked(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(1, 7)))
 	r, err := New(Options{}).Search(t.Context(), m, Request{Query: parse(t, "a"), Matches: 1, Facets: true})
@@ -96,7 +95,7 @@ func TestFacetsOfAPartAreMarked(t *testing.T) {
 	}
 }
 
-// TestFacetsAreBounded counts more values than are kept.
+// TestFacetsAreBounded counts more values than the facet keeps.
 func TestFacetsAreBounded(t *testing.T) {
 	f := &facets{depth: maxFacetDepth}
 	for i := range 3 * maxFacetKeys {
@@ -126,7 +125,7 @@ func TestFacetsAreBounded(t *testing.T) {
 	}
 }
 
-// TestQuoteFilter reads filters back.
+// TestQuoteFilter checks that filters parse back to their values.
 func TestQuoteFilter(t *testing.T) {
 	for _, value := range []string{"a", "a b", `a"b`, `a\.b`, `a\`, "a(b)", "a)", "-a", "ä", "C++", "a\u3000b", "or", `"`, `a\"b`} {
 		read := ""

@@ -16,26 +16,28 @@ import (
 
 // Bounds of a search for files by the letters of their paths.
 const (
-	// MaxFileLetters bounds the letters, in bytes, MaxFoundFiles the files found.
+	// MaxFileLetters bounds the letters in bytes. MaxFoundFiles bounds the files found.
 	MaxFileLetters = 128
 	MaxFoundFiles  = 100
-	// maxScoredPath bounds the end of a path in which letters are placed as well as possible.
+	// maxScoredPath bounds the part at the end of a path in which the best placement is
+	// computed.
 	maxScoredPath = 256
-	// fileStep is how many paths are looked at before other searches get their turn.
+	// fileStep is the number of paths checked before the search yields to others.
 	fileStep = 4096
 )
 
-// FileRequest finds files by letters of their paths, in their order, with others
-// between.
+// FileRequest finds files whose paths contain the given letters in order, possibly with
+// other characters in between.
 type FileRequest struct {
-	// Letters are looked for in any letter case; blanks count for nothing. At least one, at most MaxFileLetters bytes.
+	// Letters match in any letter case; blanks are ignored. There must be at least one
+	// letter and at most MaxFileLetters bytes.
 	Letters string
-	// Repository is the full name of the only repository that counts; empty for all.
+	// Repository is the full name of the only repository to search; empty for all.
 	Repository string
 	Limit      int // 1 to MaxFoundFiles
 }
 
-// FoundFiles are the files with the highest scores, and how many there are in all.
+// FoundFiles holds the files with the highest scores and the total number of matches.
 type FoundFiles struct {
 	Files []FoundFile
 	Total int
@@ -46,13 +48,14 @@ type FoundFile struct {
 	Repo  *Repository
 	Path  string
 	Score int
-	// Positions are the byte offsets in Path of the letters, ascending.
+	// Positions are the byte offsets of the letters in Path, ascending.
 	Positions []int
 }
 
-// FindFiles finds files by letters of their paths, the best first: letters count more at the beginning of a word, in the
-// name of the file, and together. It looks at every path that the view shows, so that Total is exact. It fails with
-// ErrBusy or the error of ctx.
+// FindFiles finds files by letters of their paths, best first. Letters score higher at
+// the beginning of a word, in the file name, and next to each other. FindFiles checks
+// every path that the view shows, so Total is exact. It fails with ErrBusy or the error
+// of ctx.
 func (s *Searcher) FindFiles(ctx context.Context, view View, r FileRequest) (*FoundFiles, error) {
 	letters := strings.ToLower(strings.Join(strings.Fields(r.Letters), ""))
 	if letters == "" || len(letters) > MaxFileLetters || r.Limit < 1 || r.Limit > MaxFoundFiles {
@@ -70,13 +73,13 @@ func (s *Searcher) FindFiles(ctx context.Context, view View, r FileRequest) (*Fo
 	return f.bestFiles(r.Limit), nil
 }
 
-// fileTask is a run of the places of a segment.
+// fileTask is a range of the places of a segment.
 type fileTask struct {
 	segment  *Segment
 	from, to int
 }
 
-// taskPlaces bounds the places of a task: a few milliseconds of work.
+// taskPlaces bounds the places of a task, which take a few milliseconds.
 const taskPlaces = 1 << 16
 
 func cutFileTasks(segments []Segment) (tasks []fileTask) {
@@ -88,7 +91,7 @@ func cutFileTasks(segments []Segment) (tasks []fileTask) {
 	return tasks
 }
 
-// runFileTasks finds the files of all tasks, in this goroutine and those of idle helpers.
+// runFileTasks runs all tasks in this goroutine and in those of idle helpers.
 func (s *Searcher) runFileTasks(ctx context.Context, ticket *admission.Ticket, tasks []fileTask, f *fileFinder) error {
 	var next atomic.Int64
 	work := func(f *fileFinder) error {
@@ -126,25 +129,26 @@ func (s *Searcher) runFileTasks(ctx context.Context, ticket *admission.Ticket, t
 	return nil
 }
 
-// fileFinder keeps the files with the highest scores by a quick placement of the letters.
+// fileFinder keeps the files with the highest scores, which it estimates by a quick
+// placement of the letters.
 type fileFinder struct {
 	letters string
 	rare    [][2]byte // in both letter cases
 	keep    int
-	only    string // the only repository that counts; empty for all
+	only    string // full name of the only repository to search; empty for all
 	repos   []*Repository
 	total   int
 	kept    []scoredFile
-	floor   scoredFile // the last one of kept, once that is full
+	floor   scoredFile // last of kept, once kept is full
 	full    bool
 }
 
-// newHelper returns a finder of the same files that has found none.
+// newHelper returns an empty finder for the same request.
 func (f *fileFinder) newHelper() *fileFinder {
 	return &fileFinder{letters: f.letters, rare: f.rare, keep: f.keep, only: f.only, repos: f.repos}
 }
 
-// findFiles adds the files of a task, and reports whether it came to the end.
+// findFiles adds the files of a task, and reports whether it reached the end.
 func (f *fileFinder) findFiles(t fileTask, w *admission.Worker) bool {
 	for i := t.from; i < t.to; i++ {
 		if (i-t.from)%fileStep == fileStep-1 && !w.Step() {
@@ -160,19 +164,19 @@ func (f *fileFinder) findFiles(t fileTask, w *admission.Worker) bool {
 type scoredFile struct {
 	score int
 	repo  *Repository
-	path  []byte // of the view
+	path  []byte // memory of the view
 }
 
-// compareFiles orders files: higher scores first, then shorter paths, then names.
+// compareFiles orders files by descending score, then by path length, then by name.
 func compareFiles(a, b scoredFile) int {
 	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(len(a.path), len(b.path)),
 		cmp.Compare(a.repo.Name, b.repo.Name), bytes.Compare(a.path, b.path), cmp.Compare(a.repo.ID, b.repo.ID))
 }
 
-// lettersByRarity are letters, those first that the fewest paths have.
+// lettersByRarity lists letters, rarest in paths first.
 const lettersByRarity = "qzjxkywvbghfpudlmcnrotasei"
 
-// rareLetters returns the two letters that exclude most paths.
+// rareLetters returns the two letters that exclude the most paths.
 func rareLetters(letters string) (rare [][2]byte) {
 	for i := range len(lettersByRarity) {
 		if c := lettersByRarity[i]; len(rare) < 2 && strings.IndexByte(letters, c) >= 0 {
@@ -182,7 +186,7 @@ func rareLetters(letters string) (rare [][2]byte) {
 	return rare
 }
 
-// mayMatch reports whether a path has the rare letters.
+// mayMatch reports whether a path contains the rare letters.
 func (f *fileFinder) mayMatch(path []byte) bool {
 	if len(path) < len(f.letters) {
 		return false
@@ -195,8 +199,8 @@ func (f *fileFinder) mayMatch(path []byte) bool {
 	return true
 }
 
-// placeBackward places letters as late as possible, and reports whether all have a
-// place.
+// placeBackward places letters as late as possible, and reports whether every letter has
+// a position.
 func placeBackward(path []byte, letters string, positions []int) bool {
 	j := len(letters) - 1
 	for i := len(path) - 1; i >= 0 && j >= 0; i-- {
@@ -208,7 +212,7 @@ func placeBackward(path []byte, letters string, positions []int) bool {
 	return j < 0
 }
 
-// lowerASCII has the small letter of each capital of ASCII, and every other byte as it is.
+// lowerASCII maps capital ASCII letters to lower case and every other byte to itself.
 var lowerASCII = func() (table [256]byte) {
 	for c := range table {
 		if table[c] = byte(c); isUpperASCII(rune(c)) {
@@ -238,7 +242,7 @@ func (f *fileFinder) addFile(seg *Segment, place int, path []byte) {
 	}
 }
 
-// keepBest leaves the best files.
+// keepBest drops all but the best files.
 func (f *fileFinder) keepBest() {
 	slices.SortFunc(f.kept, compareFiles)
 	if len(f.kept) >= f.keep {
@@ -264,17 +268,18 @@ func (f *fileFinder) bestFiles(limit int) *FoundFiles {
 // Points of a placement.
 const (
 	pointsLetter   = 16
-	pointsTogether = 8  // after the previous letter
-	pointsFolder   = 9  // at the beginning of a name in the path
+	pointsTogether = 8  // directly after the previous letter
+	pointsFolder   = 9  // at the beginning of a path element
 	pointsWord     = 8  // at the beginning of a word
-	pointsCapital  = 7  // a capital after a small letter
-	pointsBase     = 4  // in the name of the file
-	pointsStart    = 12 // at the beginning of that
-	pointsGap      = -3 // letters between
-	pointsBetween  = -1 // each further one
+	pointsCapital  = 7  // an upper-case letter after a lower-case one
+	pointsBase     = 4  // in the file name
+	pointsStart    = 12 // at the beginning of the file name
+	pointsGap      = -3 // first character between two letters
+	pointsBetween  = -1 // each further character between them
 )
 
-// pointsAt returns the points of a letter at a position of a path whose last name begins at base.
+// pointsAt returns the points for a letter at a position of a path whose file name begins
+// at base.
 func pointsAt(path []byte, i, base int) int {
 	points := pointsLetter
 	if i >= base {
@@ -293,8 +298,9 @@ func pointsAt(path []byte, i, base int) int {
 	return points
 }
 
-// quickScore returns the score of the letters in the name of the file, if it has
-// them all, or as late as possible; false if the path does not have them.
+// quickScore scores the letters in the file name if it contains them all, and otherwise
+// at their latest positions in the path. It returns false if the path does not contain
+// them.
 func quickScore(path []byte, letters string) (score int, ok bool) {
 	base := bytes.LastIndexByte(path, '/') + 1
 	var buffer [MaxFileLetters]int
@@ -321,7 +327,7 @@ func pointsOfGap(between int) int {
 	return pointsGap + pointsBetween*(between-1)
 }
 
-// placeForward places letters from an offset on, as far in front as they go.
+// placeForward places letters as early as possible, starting at an offset.
 func placeForward(path []byte, from int, letters string, positions []int) bool {
 	j := 0
 	for i := from; i < len(path) && j < len(letters); i++ {
@@ -333,10 +339,11 @@ func placeForward(path []byte, from int, letters string, positions []int) bool {
 	return j == len(letters)
 }
 
-// impossibleScore is the score of a placement that there is not.
+// impossibleScore is the score of an impossible placement.
 const impossibleScore = -1 << 30
 
-// placeLetters returns the highest score of the letters in the end of a path, and their places.
+// placeLetters returns the highest score of the letters at the end of a path, and their
+// positions.
 func placeLetters(path []byte, letters string) (score int, positions []int) {
 	base := bytes.LastIndexByte(path, '/') + 1
 	skip := max(len(path)-maxScoredPath, 0)
@@ -347,12 +354,13 @@ func placeLetters(path []byte, letters string) (score int, positions []int) {
 		return score, positions
 	}
 	n := len(path) - skip
-	// before[i] is the score with the last letter at i; from[j][i] is where the one before it is then.
+	// before[i] is the score with the last letter at i; from[j][i] is the position of the
+	// previous letter then.
 	before, next := make([]int, n), make([]int, n)
 	from := make([][]int16, len(letters))
 	for j := range letters {
 		from[j] = make([]int16, n)
-		gap, gapAt := impossibleScore, -1 // the best place before i-1, with the points of the gap to i
+		gap, gapAt := impossibleScore, -1 // best position before i-1, with the points for the gap to i
 		for i := range n {
 			if gap > impossibleScore {
 				gap += pointsBetween

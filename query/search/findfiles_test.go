@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// TestFindFiles holds the order of files found by letters of their paths.
+// TestFindFiles checks the order of files found by letters of their paths.
 func TestFindFiles(t *testing.T) {
 	m := &model{}
 	m.corpus(t, strings.Join([]string{
@@ -66,7 +66,7 @@ func TestFindFiles(t *testing.T) {
 	}
 }
 
-// TestPlaceLetters compares the placement with all there are.
+// TestPlaceLetters compares the chosen placement with all possible placements.
 func TestPlaceLetters(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 93))
 	for range 3000 {
@@ -87,7 +87,7 @@ func TestPlaceLetters(t *testing.T) {
 	}
 }
 
-// bestPlacement tries every placement of the letters that are left from an offset on.
+// bestPlacement tries every placement of the remaining letters from an offset on.
 func bestPlacement(path []byte, letters string, from, last int) int {
 	if letters == "" {
 		return 0
@@ -106,7 +106,7 @@ func bestPlacement(path []byte, letters string, from, last int) int {
 	return best
 }
 
-// BenchmarkFindFiles finds files among a million.
+// BenchmarkFindFiles finds files among a million paths.
 func BenchmarkFindFiles(b *testing.B) {
 	const files = 1_000_000
 	rng := rand.New(rand.NewPCG(1, 94))

@@ -9,17 +9,17 @@ import (
 	"sync/atomic"
 )
 
-// Which segment has a document, and where, depends on every repository that has it
-// or came before it, including hidden ones. So where a caller may not see
-// everything and there are more matches than the limit, the files that count are
-// the first of a tier by repository, path and ref: an order that reveals nothing to
-// the caller. Every segment is visited, but files after a bound, which falls as
-// files are found, are not read.
+// Which segment holds a document, and at which position, depends on every repository that
+// contains the document or was indexed before it, including hidden ones. So if a caller
+// may not see everything and there are more matches than the limit, the answer counts the
+// first files of a tier by repository, path and ref: an order that reveals nothing to the
+// caller. The search visits every segment, but does not read files after a bound, which
+// falls as files are found.
 
-// A filePosition is where a file is in that order, without its ref.
+// A filePosition is the position of a file in that order, without its ref.
 type filePosition struct {
 	repo *Repository
-	path []byte // of the view
+	path []byte // memory of the view
 }
 
 func comparePositions(a, b filePosition) int {
@@ -31,7 +31,8 @@ func comparePositions(a, b filePosition) int {
 	return bytes.Compare(a.path, b.path)
 }
 
-// A firstHit is the position of a hit, and how many matches it counts for the limit.
+// A firstHit is the position of a hit and the number of matches that it counts toward the
+// limit.
 type firstHit struct {
 	at      filePosition
 	ref     string
@@ -42,13 +43,12 @@ func compareFirstHits(a, b firstHit) int {
 	return cmp.Or(comparePositions(a.at, b.at), strings.Compare(a.ref, b.ref))
 }
 
-// firstFiles are the first files found in a band of a tier, as many as it takes to
-// exceed the limit, and the bound after which no file counts. It is safe for
-// concurrent use.
+// firstFiles holds the first files found in a band of a tier, enough to exceed the limit,
+// and the bound after which no file counts. It is safe for concurrent use.
 type firstFiles struct {
 	limit    int
-	distinct bool                         // files at one position are one
-	after    *filePosition                // the end of the band before, nil for none
+	distinct bool                         // files at the same position count as one
+	after    *filePosition                // the end of the previous band, nil for none
 	bound    atomic.Pointer[filePosition] // nil for none
 
 	mu struct {
@@ -57,10 +57,10 @@ type firstFiles struct {
 	}
 }
 
-// isAll reports whether every file may count. f may be nil.
+// isAll reports whether every file may count toward the answer. f may be nil.
 func (f *firstFiles) isAll() bool { return f == nil || f.after == nil && f.bound.Load() == nil }
 
-// mayCount reports whether a file may count.
+// mayCount reports whether a file may count toward the answer.
 func (f *firstFiles) mayCount(k filePosition) bool {
 	if bound := f.bound.Load(); bound != nil && comparePositions(k, *bound) > 0 {
 		return false
@@ -68,7 +68,7 @@ func (f *firstFiles) mayCount(k filePosition) bool {
 	return f.after == nil || comparePositions(k, *f.after) > 0
 }
 
-// add adds the files found in a segment, in order, and lowers the bound to the last one
+// add adds the sorted files found in a segment, and lowers the bound to the last file
 // that counts.
 func (f *firstFiles) add(hits []firstHit) {
 	f.mu.Lock()
@@ -95,7 +95,7 @@ func (f *firstFiles) lowerLocked(k filePosition) {
 	}
 }
 
-// lowerBound sets the bound to a file, unless it is lower already.
+// lowerBound lowers the bound to a file, unless the bound is lower already.
 func (f *firstFiles) lowerBound(k filePosition) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -103,16 +103,16 @@ func (f *firstFiles) lowerBound(k filePosition) {
 }
 
 const (
-	// bandShare is how many times more files than the limit the first band should have, if
-	// what the index says is true; bandGrowth is how many times as many the second has.
+	// bandShare is the ratio of files expected in the first band, by the estimate from
+	// the index, to the limit. bandGrowth is the ratio of the second band to the first.
 	bandShare, bandGrowth = 2, 8
-	// bandSamples bounds the files that are looked at to find where a band ends.
+	// bandSamples bounds the files that are sampled to find the end of a band.
 	bandSamples = 1 << 10
 )
 
-// setBands divides the tiers into bands where there are many more candidates than the
-// limit: the files of the first are mostly enough. Where bands end changes the work and
-// not the answer, so that it may depend on what is hidden.
+// setBands divides the tiers into bands if there are many more candidates than the limit,
+// because the files of the first band usually suffice. The bands change only the work and
+// not the answer, so they may depend on hidden data.
 func (n *searchRun) setBands() {
 	a := n.schedule
 	var ends []filePosition
@@ -134,8 +134,8 @@ func (n *searchRun) setBands() {
 	}
 }
 
-// bandEnds returns where bands end, but the last: by the share of the files that are
-// needed, if those that match lie evenly among all.
+// bandEnds returns the end of each band but the last. It assumes that matching files are
+// evenly distributed.
 func (n *searchRun) bandEnds() (ends []filePosition) {
 	all := 0
 	for i := range n.segments {
@@ -165,7 +165,7 @@ func (n *searchRun) bandEnds() (ends []filePosition) {
 	return ends
 }
 
-// estimateMatchingFiles returns about how many of all files may match.
+// estimateMatchingFiles estimates how many of all files match.
 func (n *searchRun) estimateMatchingFiles(all int) int {
 	surveyed := 0
 	for i := range n.schedule.segmentStates {
@@ -179,8 +179,8 @@ func (n *searchRun) estimateMatchingFiles(all int) int {
 	return min(int(float64(n.mu.candidates)*float64(all)/float64(surveyed)), all)
 }
 
-// positionOf returns the key of a place of a segment. Where repositories are the answer, all
-// files of one are one.
+// positionOf returns the position of a place of a segment. If the answer lists
+// repositories, all files of a repository have one position.
 func (s *scope) positionOf(seg *Segment, place int) filePosition {
 	k := filePosition{repo: s.repos[seg.Places.Repo[place]]}
 	if !s.c.listsRepositories() {
@@ -189,12 +189,12 @@ func (s *scope) positionOf(seg *Segment, place int) filePosition {
 	return k
 }
 
-// firstHitOf returns a hit as it is ordered.
+// firstHitOf returns the firstHit of a hit.
 func (s *scope) firstHitOf(seg *Segment, h *hit) firstHit {
 	return firstHit{s.positionOf(seg, h.place), string(s.refOf(*seg, h.place)), h.count}
 }
 
-// sortHits puts hits in the order of their files.
+// sortHits sorts hits by the positions of their files.
 func (n *searchRun) sortHits(hits []hit) {
 	slices.SortFunc(hits, func(a, b hit) int {
 		sa, sb := &n.segments[a.segment], &n.segments[b.segment]
@@ -205,7 +205,7 @@ func (n *searchRun) sortHits(hits []hit) {
 	})
 }
 
-// firstHits returns the hits of a segment as firstFiles takes them.
+// firstHits returns the hits of a segment in the form that firstFiles takes.
 func (n *searchRun) firstHits(hits []hit) []firstHit {
 	out := make([]firstHit, len(hits))
 	for i := range hits {
@@ -215,7 +215,8 @@ func (n *searchRun) firstHits(hits []hit) []firstHit {
 	return out
 }
 
-// mayCount reports whether some place of a document of the current segment may count.
+// mayCount reports whether any place of a document of the current segment may count
+// toward the answer.
 func (v *segmentSearcher) mayCount(d int) bool {
 	if v.first.isAll() {
 		return true
@@ -230,8 +231,8 @@ func (v *segmentSearcher) mayCount(d int) bool {
 	return false
 }
 
-// narrowEvery is how many documents after the bound are skipped one by one before
-// the rest are removed at once.
+// narrowEvery is the number of documents after the bound that are skipped one by one
+// before all later places are removed from the candidates.
 const narrowEvery = 64
 
 // narrowPlaces removes the places after the bound from the candidates.
@@ -239,7 +240,7 @@ func (v *segmentSearcher) narrowPlaces() {
 	if v.passed = 0; v.first.isAll() {
 		return
 	}
-	p := *v.segmentCandidates // others may hold it
+	p := *v.segmentCandidates // the candidates may be shared
 	p.allowed = newBitset(v.seg.Places.Len())
 	for i := range v.seg.Places.Len() {
 		if v.seg.isVisible(i) && (v.allowed == nil || v.allowed.has(i)) && v.first.mayCount(v.s.positionOf(&v.seg, i)) {
@@ -249,8 +250,8 @@ func (v *segmentSearcher) narrowPlaces() {
 	v.segmentCandidates = &p
 }
 
-// cutBehind drops hits that do not count once there are enough before them, and lowers
-// the bound. It does so now and then: added are the matches found since.
+// cutBehind drops hits that no longer count because enough hits precede them, and lowers
+// the bound. To save work, it acts only after enough matches were added.
 func (v *segmentSearcher) cutBehind(hits []hit, count int) ([]hit, int) {
 	if v.first == nil || count <= v.limit || count-v.counted < max(v.limit/2, narrowEvery) {
 		return hits, count

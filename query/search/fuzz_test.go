@@ -13,9 +13,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// FuzzSearchIsAScan sends a pattern through the n-gram lookup of a real segment and
-// the matchers, and compares the result with a scan of the text: the index must
-// never be too narrow. gap moves the text, so that it crosses borders of blocks.
+// FuzzSearchIsAScan runs a pattern through the n-gram lookup of a real segment and the
+// matchers, and compares the result with a scan of the text: the index must never be too
+// narrow. gap shifts the text, so that it crosses block boundaries.
 func FuzzSearchIsAScan(f *testing.F) {
 	f.Add(`(kmalloc|kzalloc)\(`, true, true, []byte("x = KMALLOC(3)\nkzalloc("), uint16(4090))
 	f.Add(`foo$\n^bar`, true, false, []byte("foo\r\nbar foo\nbar"), uint16(8188))
@@ -26,7 +26,7 @@ func FuzzSearchIsAScan(f *testing.F) {
 	f.Fuzz(checkIsAScan)
 }
 
-// TestSearchIsAScan is the same for patterns and texts that are likely to meet.
+// TestSearchIsAScan does the same for patterns and texts that are likely to match.
 func TestSearchIsAScan(t *testing.T) {
 	for seed := range uint64(150) {
 		rng := rand.New(rand.NewPCG(seed, 5))

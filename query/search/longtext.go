@@ -8,20 +8,20 @@ import (
 	"github.com/quarrysearch/quarry/query/plan"
 )
 
-// maxSteps bounds the instructions by bytes that package regexp may take without a
-// check for cancellation: about 30 ms. To find one match may take the instructions
-// of the program times the bytes that are left of the text; to find all of them,
-// that for each of them.
+// maxSteps bounds the steps, in program instructions times bytes, that package regexp may
+// take without a check for cancellation: about 30 ms. Finding one match may take the
+// instructions of the program times the remaining bytes of the text; finding all matches
+// may take that for each match.
 const maxSteps = 1 << 22
 
-// pollSteps are the steps between two looks at stop: about a millisecond.
+// pollSteps is the number of steps between two calls of stop: about a millisecond.
 const pollSteps = 1 << 17
 
-// eachMatch emits the matches of the regular expression in a text that are not
-// empty, until emit or m.stop want no more.
+// eachMatch calls emit for the non-empty matches of the regular expression in a text,
+// until emit returns false or m.stop returns true.
 func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) bool) bool {
 	steps := max(len(text)*m.pattern.Instructions, 1)
-	at, most := 0, -1 // matches to look for at once
+	at, most := 0, -1 // matches to look for in one call
 	switch {
 	case steps > maxSteps:
 		most = 0
@@ -29,8 +29,8 @@ func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) boo
 		most = maxSteps / steps
 	}
 	if most != 0 {
-		// FindAllIndex keeps what is before a match in sight for \b and ^, which
-		// FindIndex on the rest of the text would not.
+		// FindAllIndex sees the text before a match, which \b and ^ need. FindIndex on
+		// the rest of the text does not.
 		locs := m.pattern.Regexp.FindAllIndex(text, most)
 		for _, loc := range locs {
 			if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
@@ -48,7 +48,7 @@ func (m *matcher) eachMatch(text []byte, base int, emit func(start, end int) boo
 	return m.long.eachMatch(text, at, base, m.stop, emit)
 }
 
-// eachMatch emits the matches of an expression in a short text that are not empty.
+// eachMatch calls emit for the non-empty matches of an expression in a short text.
 func eachMatch(re *regexp.Regexp, text []byte, base int, emit func(start, end int) bool) bool {
 	for _, loc := range re.FindAllIndex(text, -1) {
 		if loc[0] < loc[1] && !emit(base+loc[0], base+loc[1]) {
@@ -58,7 +58,7 @@ func eachMatch(re *regexp.Regexp, text []byte, base int, emit func(start, end in
 	return true
 }
 
-// afterMatch returns where the match after one may start.
+// afterMatch returns the offset at which the next match may start.
 func afterMatch(text []byte, loc []int) int {
 	if loc[0] < loc[1] {
 		return loc[1]
@@ -67,14 +67,14 @@ func afterMatch(text []byte, loc []int) int {
 	return loc[0] + max(size, 1)
 }
 
-// A longMatcher finds the matches of a regular expression in a long text so that
-// it can be stopped within. It holds one match at a time, and takes up to twice as
-// long as FindAllIndex.
+// A longMatcher finds the matches of a regular expression in a long text and can be
+// stopped at any time. It holds one match at a time, and takes up to twice as long as
+// FindAllIndex.
 type longMatcher struct {
 	first *regexp.Regexp
-	// next matches the rune before the match, too: ^ and \b look at it.
+	// next also matches the rune before the match, because ^ and \b depend on it.
 	next *regexp.Regexp
-	poll int // runes to read between two looks at stop
+	poll int // runes to read between two calls of stop
 }
 
 func newLongMatcher(p *plan.Pattern) *longMatcher {
@@ -82,7 +82,7 @@ func newLongMatcher(p *plan.Pattern) *longMatcher {
 	return &longMatcher{first: p.Regexp, next: next, poll: max(pollSteps/max(p.Instructions, 1), 1)}
 }
 
-// eachMatch emits the matches from at on that are not empty until emit returns false or
+// eachMatch calls emit for the non-empty matches from at on, until emit returns false or
 // stop returns true.
 func (l *longMatcher) eachMatch(text []byte, at, base int, stop func() bool, emit func(start, end int) bool) bool {
 	for at < len(text) {
@@ -98,8 +98,8 @@ func (l *longMatcher) eachMatch(text []byte, at, base int, stop func() bool, emi
 	return true
 }
 
-// findFrom returns the first match that starts at or after at, or -1. It is not to be
-// believed once stop returns true.
+// findFrom returns the first match that starts at or after at, or -1. The result is
+// invalid once stop returns true.
 func (l *longMatcher) findFrom(text []byte, at int, stop func() bool) (start, end int) {
 	if at == 0 {
 		if loc := l.first.FindReaderIndex(&runeReader{text: text, poll: l.poll, stop: stop}); loc != nil {

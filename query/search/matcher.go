@@ -13,42 +13,43 @@ import (
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 )
 
-// runBlocks bounds the successive blocks that are searched at once: 64 KiB.
+// runBlocks bounds the successive blocks that are searched in one run: 64 KiB.
 const runBlocks = 16
 
-// longLine is the length in bytes from which on a line is searched by itself, so
-// that the search can be stopped within it.
+// longLine is the minimum length in bytes of a line that is searched separately, so that
+// the search can be stopped inside it.
 const longLine = 2 << 10
 
-// maxFoldGrowth is how much longer than a folded literal an occurrence can be:
-// the Kelvin sign has three bytes for one.
+// maxFoldGrowth bounds the ratio of the length of an occurrence to that of its folded
+// literal: the Kelvin sign has three bytes for one.
 const maxFoldGrowth = 3
 
-// A matcher finds the matches of one pattern in the text of one segment after
-// the other. It belongs to one goroutine.
+// A matcher finds the matches of one pattern in the text of one segment at a time. It
+// belongs to one goroutine.
 type matcher struct {
 	pattern      *plan.Pattern
 	literals     *scan.Literals
-	literalTexts []string // what literals was made of
-	reach        int      // longest occurrence of a literal
+	literalTexts []string // source of literals
+	reach        int      // length of the longest occurrence of a literal
 	re2          *re2.Regexp
 	stats        *Stats
 	text         *segment.Text
-	onePerLine   bool // one match a line is enough: a symbol is found or not
-	// continues says that the current run begins at the beginning of a line: at the
+	onePerLine   bool // one match per line is enough, because a symbol either matches or not
+	// continues means that the current run begins at the beginning of a line: at the
 	// start of the document, or where the previous run ended.
 	continues bool
-	long      *longMatcher // made when a text needs it
-	// withoutCR and returns are a document without carriage returns, for eachWhole.
+	long      *longMatcher // created when a text needs it
+	// withoutCR and returns hold a document without its carriage returns, for eachWhole.
 	withoutCR       []byte
 	carriageReturns carriageReturns
-	// stop is called between two runs and reports that no more matches are needed.
+	// stop is called between two runs and reports whether the search should stop.
 	stop func() bool
-	// pieceSizer is how much text RE2 is given at once.
+	// pieceSizer determines how much text RE2 gets in one call.
 	pieceSizer pieceSizer
 }
 
-// prepareSegment prepares for a segment, where the finding says which literals occur.
+// prepareSegment prepares the matcher for a segment; f holds the literals that occur in
+// it.
 func (m *matcher) prepareSegment(text *segment.Text, f *atomCandidates) {
 	m.text = text
 	if len(f.literals) > 0 && !slices.Equal(f.literals, m.literalTexts) {
@@ -64,9 +65,9 @@ func (m *matcher) prepareSegment(text *segment.Text, f *atomCandidates) {
 	}
 }
 
-// eachInRange calls emit for every match in the text between lo and hi, offsets of the
-// text space, in order, until emit returns false. Only the blocks of f are
-// looked at. Matches do not overlap and are not empty.
+// eachInRange calls emit for every match in the text between lo and hi, which are offsets
+// in the text space, in order, until emit returns false. It reads only the blocks of f.
+// Matches do not overlap and are not empty.
 func (m *matcher) eachInRange(lo, hi int, f *atomCandidates, emit func(start, end int) bool) error {
 	if m.pattern.Multiline && !m.pattern.Exact && !m.onePerLine {
 		return m.eachWhole(lo, hi, emit)
@@ -99,8 +100,8 @@ func (f *atomCandidates) next(block int) int {
 	return f.blocks.Next(block)
 }
 
-// runPattern finds the matches that start between from and to. It returns where the
-// next match may start, and whether emit wants more.
+// runPattern finds the matches that start between from and to. It returns the offset at
+// which the next match may start, and whether emit wants more.
 func (m *matcher) runPattern(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
 	if m.pattern.Exact {
 		return m.runExact(hi, from, to, emit)
@@ -130,9 +131,9 @@ func (m *matcher) runExact(hi, from, to int, emit func(start, end int) bool) (in
 	}
 }
 
-// hasLineBounds reports whether an occurrence of the literal has the line bounds that
-// the pattern wants. It is in the document from lo to hi; base is the offset of
-// text, which has what is before and after it.
+// hasLineBounds reports whether an occurrence of the literal meets the line bounds of the
+// pattern. The document spans lo to hi. base is the offset of text, which includes the
+// text around the occurrence.
 func (m *matcher) hasLineBounds(text []byte, base, lo, hi, start, end int) bool {
 	if m.pattern.LineStart && start > lo && text[start-base-1] != '\n' {
 		return false
@@ -141,13 +142,13 @@ func (m *matcher) hasLineBounds(text []byte, base, lo, hi, start, end int) bool 
 		return true
 	}
 	rest := text[end-base : min(hi-base, len(text))]
-	if rest[0] == '\r' { // not part of the line: the literal does not name it
+	if rest[0] == '\r' { // not part of the line, because the literal does not contain it
 		return len(rest) == 1 || rest[1] == '\n'
 	}
 	return rest[0] == '\n'
 }
 
-// lineEnd returns the place of the first line feed at or after at.
+// lineEnd returns the offset of the first line feed at or after at.
 func lineEnd(text []byte, at int) int {
 	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
 		return at + n
@@ -155,7 +156,7 @@ func lineEnd(text []byte, at int) int {
 	return len(text)
 }
 
-// runLines gives the regular expression the lines that it may match.
+// runLines runs the regular expression on the lines that it may match.
 func (m *matcher) runLines(lo, hi, from, to int, emit func(start, end int) bool) (int, bool, error) {
 	text, base, err := m.wholeLines(lo, hi, from, to)
 	if err != nil {
@@ -182,7 +183,7 @@ func (m *matcher) runLines(lo, hi, from, to int, emit func(start, end int) bool)
 	return base + len(text), true, nil
 }
 
-// nextHint returns the next place whose line may match, or -1.
+// nextHint returns the next offset whose line may match, or -1.
 func (m *matcher) nextHint(text []byte, at int) int {
 	if m.literals == nil {
 		return postings.NextRun(text, at, m.pattern.Run.Bytes, &m.pattern.Run.Class)
@@ -191,7 +192,7 @@ func (m *matcher) nextHint(text []byte, at int) int {
 	return start
 }
 
-// eachInLine emits the matches of the regular expression in one line.
+// eachInLine calls emit for the matches of the regular expression in one line.
 func (m *matcher) eachInLine(line []byte, base int, emit func(start, end int) bool) bool {
 	m.stats.RegexpsConsidered++
 	if n := len(line); !m.pattern.KeepCR && n > 0 && line[n-1] == '\r' {
@@ -200,16 +201,16 @@ func (m *matcher) eachInLine(line []byte, base int, emit func(start, end int) bo
 	if !m.onePerLine {
 		return m.eachMatch(line, base, emit)
 	}
-	// An empty match says that the line matches; so does one with characters.
+	// Even an empty match means that the line matches.
 	loc := m.pattern.Regexp.FindIndex(line)
 	return loc == nil || emit(base+loc[0], base+max(loc[1], loc[0]+1))
 }
 
-// lineMargin is how far around a run a line end is looked for at first.
+// lineMargin is the initial distance around a run within which a line end is searched.
 const lineMargin = 256
 
-// wholeLines returns the text from lo ≤ base ≤ from to past to, so that it begins
-// and ends at line ends or at those of the document.
+// wholeLines returns the text from lo ≤ base ≤ from to past to. The text begins and ends
+// at line ends or at the bounds of the document.
 func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err error) {
 	base, end := lo, hi
 	if m.continues {
@@ -240,9 +241,9 @@ func (m *matcher) wholeLines(lo, hi, from, to int) (text []byte, base int, err e
 	return text, base, err
 }
 
-// runRegion gives the regular expression a region of whole lines at once: there
-// is nothing to skip to. Every block is a candidate then, so the region begins
-// where the one before it ended.
+// runRegion runs the regular expression on a region of whole lines in one call, because
+// there is no hint to skip to. Every block is a candidate then, so the region begins
+// where the previous one ended.
 func (m *matcher) runRegion(text []byte, base int, emit func(start, end int) bool) (int, bool, error) {
 	end := base + len(text)
 	m.stats.RegexpsConsidered++
@@ -252,7 +253,7 @@ func (m *matcher) runRegion(text []byte, base int, emit func(start, end int) boo
 	return end, m.eachPiece(text, base, emit), nil
 }
 
-// hasLongLine reports whether a text has a line of longLine bytes.
+// hasLongLine reports whether a text has a line of at least longLine bytes.
 func hasLongLine(text []byte) bool {
 	for at := 0; len(text)-at >= longLine; {
 		last := bytes.LastIndexByte(text[at:at+longLine], '\n')
@@ -275,6 +276,6 @@ func (m *matcher) eachLine(text []byte, base int, emit func(start, end int) bool
 	return base + len(text), true, nil
 }
 
-// stopLines is after how many lines a search looks whether it is to stop, or to
-// give way: a line takes package regexp up to some 100 µs.
+// stopLines is the number of lines between two calls of stop: package regexp may take
+// some 100 µs for a line.
 const stopLines = 8

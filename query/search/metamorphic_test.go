@@ -20,7 +20,7 @@ import (
 
 var roundsFlag = flag.Int("rounds", 4, "corpora of the metamorphic test")
 
-// firstSeed is QUARRY_SEED, or 0.
+// firstSeed returns QUARRY_SEED, or 0.
 func firstSeed(t *testing.T) uint64 {
 	s := os.Getenv("QUARRY_SEED")
 	if s == "" {
@@ -33,7 +33,7 @@ func firstSeed(t *testing.T) uint64 {
 	return seed
 }
 
-// An asker makes random queries about a corpus.
+// An asker generates random queries for a corpus.
 type asker struct {
 	*rand.Rand
 	m *model
@@ -41,7 +41,7 @@ type asker struct {
 
 func (a asker) pick(from ...string) string { return from[a.IntN(len(from))] }
 
-// query makes a query that can be printed, and so repeated by hand.
+// query generates a query that can be printed, so that it can be rerun manually.
 func (a asker) query() *syntax.Parsed {
 	q := &syntax.Parsed{Root: a.tree(a.IntN(3))}
 	switch a.IntN(8) {
@@ -119,7 +119,7 @@ func (a asker) leaf() syntax.Query {
 	return &syntax.Text{Pattern: a.expression(2), Regexp: true, Case: c}
 }
 
-// lines are up to two conditions on lines.
+// lines generates up to two conditions on lines.
 func (a asker) lines() []syntax.Line {
 	var all []syntax.Line
 	for range a.IntN(3) {
@@ -130,7 +130,7 @@ func (a asker) lines() []syntax.Line {
 	return all
 }
 
-// excerpt is a literal that occurs somewhere in the corpus, or nearly.
+// excerpt returns a literal that occurs, or nearly occurs, in the corpus.
 func (a asker) excerpt() string {
 	text := a.m.documents[a.IntN(len(a.m.documents))].text
 	start := a.IntN(len(text))
@@ -150,7 +150,7 @@ func (a asker) excerpt() string {
 	return s
 }
 
-// expression is a regular expression over what the corpus is made of.
+// expression generates a regular expression from the vocabulary of the corpus.
 func (a asker) expression(depth int) string {
 	if depth == 0 {
 		return a.atom()
@@ -223,8 +223,8 @@ func TestMetamorphic(t *testing.T) {
 	}
 }
 
-// TestMetamorphicOnLongLists is the same for a few queries on a text whose posting
-// lists are of all kinds.
+// TestMetamorphicOnLongLists does the same for a few queries on a text with posting lists
+// of all kinds.
 func TestMetamorphicOnLongLists(t *testing.T) {
 	rng := rand.New(rand.NewPCG(firstSeed(t), 78))
 	m := newModel(t, rng)
@@ -245,7 +245,7 @@ func TestMetamorphicOnLongLists(t *testing.T) {
 	}
 }
 
-// listKinds notes the kinds of the posting lists of the vocabulary.
+// listKinds records the kinds of the posting lists of the vocabulary.
 func (m *model) listKinds(t *testing.T, kinds map[uint64]bool) {
 	for _, seg := range m.segments {
 		var cursor segment.Cursor
@@ -269,10 +269,10 @@ func (m *model) listKinds(t *testing.T, kinds map[uint64]bool) {
 	}
 }
 
-// shortList represents all kinds of short lists, which name their length.
+// shortList represents all kinds of short lists, whose kind is their length.
 const shortList = 0x7f
 
-// A checker compares the answers to a query with what is expected.
+// A checker compares the answers to a query with the expected ones.
 type checker struct {
 	t    *testing.T
 	s    *Searcher
@@ -289,7 +289,7 @@ func (c *checker) search(r Request) *Result {
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	got.Release() // one Searcher serves the whole test
+	got.Release() // one Searcher runs all queries of the test
 	return got
 }
 
@@ -310,7 +310,7 @@ func (c *checker) checkAnswer(rng *rand.Rand) {
 	}
 }
 
-// logDifference logs the files that are found and not expected, and the other way.
+// logDifference logs the files that are found but not expected, and vice versa.
 func (c *checker) logDifference(got *Result) {
 	c.t.Helper()
 	found := map[string][]spot{}
@@ -339,7 +339,7 @@ func sameSpots(a, b []spot) bool {
 	return slices.EqualFunc(a, b, func(x, y spot) bool { return x.start == y.start && x.end == y.end })
 }
 
-// isPartOf reports whether want has all spots, in their order.
+// isPartOf reports whether want contains all spots in order.
 func isPartOf(spots, want []spot) bool {
 	for _, s := range spots {
 		i := slices.IndexFunc(want, func(w spot) bool { return w.start == s.start && w.end == s.end })
@@ -360,7 +360,7 @@ func spotsOf(f *FileMatch) (spots []spot) {
 	return spots
 }
 
-// checkPart checks that what is shown is n matches of the expected ones, each once.
+// checkPart checks that the answer shows n of the expected matches, each once.
 func (c *checker) checkPart(got *Result, n int) {
 	c.t.Helper()
 	shown, seen := len(got.Repositories), map[string]bool{}
@@ -388,8 +388,8 @@ func (c *checker) checkPart(got *Result, n int) {
 	}
 }
 
-// checkLimit checks that a limited answer is a stable part of the whole one, and says
-// whether it is the whole.
+// checkLimit checks that a limited answer is a stable part of the whole answer, and
+// reports whether it is the whole.
 func (c *checker) checkLimit(limit int) {
 	c.t.Helper()
 	total := c.want.matches
@@ -409,7 +409,8 @@ func (c *checker) checkLimit(limit int) {
 	c.checkPart(few, min(total, limit))
 }
 
-// checkRanges checks that chunks are whole lines and that ranges say where they are.
+// checkRanges checks that chunks consist of whole lines and that ranges have correct
+// positions.
 func checkRanges(t *testing.T, f *FileMatch) {
 	t.Helper()
 	last := 0

@@ -65,7 +65,7 @@ func newMetrics(reg prometheus.Registerer, c *admission.Controller, memory *memo
 	return m
 }
 
-// admissionMetrics show what the controller counts by itself.
+// admissionMetrics returns the metrics that the controller counts.
 func admissionMetrics(c *admission.Controller) []prometheus.Collector {
 	gauge := func(name, class, help string, value func(admission.Counts) int) prometheus.Collector {
 		o := prometheus.GaugeOpts{Name: name, Help: help, ConstLabels: prometheus.Labels{"class": class}}
@@ -107,7 +107,7 @@ const (
 	readingNothing  = "nothing"
 )
 
-// countReading counts a query that was recognized as something pasted.
+// countReading counts a query that was recognized as pasted text.
 func (m *metrics) countReading(kind reading.Kind, answered bool) {
 	result := readingNothing
 	if answered {

@@ -25,14 +25,14 @@ type modelPlace struct {
 	doc  *modelDocument
 }
 
-// A modelDocument is what files hold.
+// A modelDocument is the content of files.
 type modelDocument struct {
 	text    []byte
 	lang    code.Language
 	symbols []code.Symbol
 }
 
-// A model is a corpus, and the view of an index built of it.
+// A model is a corpus and the view of an index built from it.
 type model struct {
 	documents []*modelDocument
 	places    []modelPlace
@@ -46,7 +46,7 @@ func (m *model) Segments() []Segment         { return m.segments }
 func (m *model) Repositories() []*Repository { return m.repos }
 func (m *model) Release()                    {}
 
-// Revisions gives the places on the refs that match, as the contract says.
+// Revisions returns the places on the matching refs, as the contract requires.
 func (m *model) Revisions(_ context.Context, match func(*Repository, code.Ref) bool) ([]Segment, []code.Ref, error) {
 	out := make([]Segment, len(m.branches))
 	for i, s := range m.branches {
@@ -62,15 +62,15 @@ func (m *model) Revisions(_ context.Context, match func(*Repository, code.Ref) b
 	return out, m.refs, nil
 }
 
-// vocabulary has what makes patterns err: letters that fold across scripts and
-// lengths, bytes that are no UTF-8, repetitions, punctuation.
+// vocabulary contains text that is likely to break patterns: letters that fold across
+// scripts and lengths, invalid UTF-8, repetitions, punctuation.
 var vocabulary = []string{
 	"kmalloc", "Kmalloc", "kfree", "if", "return", "x", "{", "}", "(", ")", "->", "err", "0123456789012345", "naïve", "NAÏVE",
 	"\u212a", "straße", "STRASSE", "STRAẞE", "世界", "\xff\xfe", "\xc3", "foo.bar", "::", "a", "aa", "aaaa", "struct", "const", "TODO", "_ops", "12", "\t",
 	"ſet", "Set", "İstanbul", "istanbul", "ΣΑΣ", "σας", "é", "É", "e\u0301", "\u2028", "\ufffd", "\r", "\x0b", "k", "K", "ab", "abab",
 }
 
-// lineEnds of a text: every text has its own mix.
+// lineEnds are the line ends of a text: every text has its own mix.
 var lineEnds = [][]string{{"\n"}, {"\r\n"}, {"\n", "\n", "\r\n"}, {"\n", "\r\n", "\n\n", "\r\r\n"}}
 
 func randomText(rng *rand.Rand) []byte {
@@ -95,8 +95,8 @@ func randomText(rng *rand.Rand) []byte {
 	return b.Bytes()
 }
 
-// fillerText is a text of n bytes in which words are common, now and then, or rare,
-// so that lists of all densities arise.
+// fillerText returns a text of n bytes with common, occasional and rare words, so that
+// posting lists have all densities.
 func fillerText(rng *rand.Rand, n int) []byte {
 	var b bytes.Buffer
 	for line := 0; b.Len() < n; line++ {
@@ -111,7 +111,7 @@ func fillerText(rng *rand.Rand, n int) []byte {
 	return b.Bytes()
 }
 
-// newModel makes a corpus and an index of two to four segments.
+// newModel generates a corpus and an index of two to four segments.
 func newModel(t testing.TB, rng *rand.Rand) *model {
 	m := &model{refs: []code.Ref{"refs/heads/main", "refs/heads/dev", "refs/tags/v1"}}
 	for i := range 1 + rng.IntN(3) {
@@ -144,11 +144,11 @@ func (m *model) addDocument(rng *rand.Rand, text []byte) {
 	}
 }
 
-// build makes the index of n segments, over which the documents are dealt out.
+// build builds an index of n segments and distributes the documents over them.
 func (m *model) build(t testing.TB, n int) {
 	taken := map[modelPlace]bool{}
 	m.places = slices.DeleteFunc(m.places, func(p modelPlace) bool {
-		p.doc = nil // a path of a ref holds one document
+		p.doc = nil // a path on a ref has one document
 		again := taken[p]
 		taken[p] = true
 		return again
@@ -206,7 +206,7 @@ func (m *model) addSegment(t testing.TB, documents []*modelDocument) {
 	m.branches = append(m.branches, Segment{Reader: f.Reader, Places: every.Build()})
 }
 
-// pathFlags and flags are what the corpus says about files.
+// pathFlags and flags return the flags of the files of the corpus.
 func pathFlags(path string) (flags code.Flags) {
 	if strings.HasPrefix(path, "test/") {
 		flags |= code.FlagTest
@@ -224,7 +224,7 @@ func (d *modelDocument) flags() code.Flags {
 	return 0
 }
 
-// modelKind is what a symbol of that name is.
+// modelKind returns the kind of a symbol with that name.
 func modelKind(name string) code.SymbolKind {
 	if strings.EqualFold(name, "struct") {
 		return "struct"
@@ -232,7 +232,7 @@ func modelKind(name string) code.SymbolKind {
 	return "function"
 }
 
-// modelSymbols takes every kmalloc and struct for a definition.
+// modelSymbols treats every kmalloc and struct as a definition.
 func modelSymbols(text []byte) []code.Symbol {
 	var out []code.Symbol
 	for _, loc := range regexp.MustCompile(`(?i)kmalloc|struct`).FindAllIndex(text, -1) {

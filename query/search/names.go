@@ -11,27 +11,27 @@ import (
 	"github.com/quarrysearch/quarry/query/search/internal/scan"
 )
 
-// termName is what a term would be as the name of a symbol or a file.
+// termName is a term read as the name of a symbol or file.
 type termName struct {
 	exact string // as written
 	fold  string // folded
-	// joined says that its words are all terms of the query.
+	// joined means that the words of the name are all terms of the query.
 	joined bool
 }
 
 const (
-	// maxNames bounds the names that are looked for, and maxNameBytes their
-	// length: a name and the line feeds around it lie in one block.
+	// maxNames bounds the names that are looked up. maxNameBytes bounds their length, so
+	// that a name and its enclosing line feeds lie in one block.
 	maxNames = 8
-	// maxJoinedNames bounds those that all terms together may be.
+	// maxJoinedNames bounds the names that all terms together may form.
 	maxJoinedNames = 6
-	// maxNamingTerms is the number of terms up to which one of them may be a name
-	// that is looked up; more are a piece of text.
+	// maxNamingTerms is the maximum number of terms of a query whose terms are looked up
+	// as names; more terms are a piece of text.
 	maxNamingTerms = 3
 	maxNameBytes   = postings.OverhangBytes - 4
 )
 
-// namesOf returns the names that the terms of a query can be.
+// namesOf returns the names that the terms of a query may be.
 func namesOf(c *compiledQuery) []termName {
 	var names []termName
 	if c.joined != "" {
@@ -59,8 +59,8 @@ func namesOf(c *compiledQuery) []termName {
 	return names
 }
 
-// joinedNames returns the identifiers that the terms of a query may be the words of: with nothing between them, with
-// underscores, and with one underscore, as in TestReader_ReadAt.
+// joinedNames returns the identifiers that the terms of a query may form: with nothing
+// between the terms, with underscores, and with one underscore, as in TestReader_ReadAt.
 func joinedNames(c *compiledQuery) []string {
 	names := []string{c.joined, strings.Join(c.literals, "_")}
 	for i := 1; i < len(c.literals) && len(c.literals) > 2 && len(names) < maxJoinedNames; i++ {
@@ -78,8 +78,8 @@ func appendName(names []termName, written string) []termName {
 	return append(names, n)
 }
 
-// trimName strips what cannot be part of a name from both ends of a literal; a
-// literal that has such characters inside as well is no name.
+// trimName trims characters that cannot be part of a name from both ends of a literal. It
+// returns an empty string if the rest contains such characters.
 func trimName(s string) string {
 	s = strings.TrimFunc(s, func(r rune) bool { return r < 0x80 && !isWord(byte(r)) })
 	for i := range len(s) {
@@ -90,8 +90,8 @@ func trimName(s string) string {
 	return s
 }
 
-// writtenLiteral returns the characters of a regular expression, in their letter
-// case, if it is a literal, with or without anchors.
+// writtenLiteral returns the characters of a regular expression, in their letter case, if
+// it is a literal with or without anchors.
 func writtenLiteral(expression string) string {
 	tree, err := syntax.Parse(expression, syntax.Perl)
 	if err != nil {
@@ -114,16 +114,18 @@ func writtenLiteral(expression string) string {
 	return literal
 }
 
-// nameSearcher finds the documents of one segment that have the name of a term.
+// nameSearcher finds the documents of one segment that have the name of a term: they
+// define such a symbol, or their file has this name.
 type nameSearcher struct {
 	v      *candidateFinder
-	joined bitset // documents that define it, and it is joined
-	exact  bitset // documents that define it in its letter case
-	any    bitset // all of them, joined and exact included
+	joined bitset // documents that define a joined name
+	exact  bitset // documents that define the name in its letter case
+	any    bitset // all documents with the name, including joined and exact
 }
 
-// findNamed returns the documents of the current segment that have one of the names,
-// by tier from tierJoined on, and all of them as a set; nil if there are none.
+// findNamed returns the documents of the current segment that have one of the names, by
+// tier from tierJoined on. It also returns those that define a symbol and all of them as
+// sets, or nil if there are none.
 func (v *candidateFinder) findNamed(names []termName) (tiers [namedTiers][]segment.DocID, defines, any bitset, err error) {
 	documents := v.seg.Reader.Documents()
 	n := &nameSearcher{v: v, joined: newBitset(documents), exact: newBitset(documents), any: newBitset(documents)}
@@ -151,7 +153,7 @@ func (v *candidateFinder) findNamed(names []termName) (tiers [namedTiers][]segme
 	return tiers, n.exact, n.any, nil
 }
 
-// addFiles adds the documents of files that are called so.
+// addFiles adds the documents of files that have this name.
 func (n *nameSearcher) addFiles(x *termName) {
 	places := n.v.seg.Places
 	stem := segment.StemHash(x.fold)
@@ -162,15 +164,15 @@ func (n *nameSearcher) addFiles(x *termName) {
 	}
 }
 
-// isNameOf reports whether a file is called name, with or without what follows its
-// last dot.
+// isNameOf reports whether a path ends in a file called fold, with or without the
+// extension.
 func isNameOf(fold, path string) bool {
 	base := path[strings.LastIndexByte(path, '/')+1:]
 	return strings.EqualFold(base, fold) || strings.EqualFold(segment.Stem(base), fold)
 }
 
-// addSymbols adds the documents that define a symbol of that name: in the symbol text
-// it has line feeds around it.
+// addSymbols adds the documents that define a symbol of that name. In the symbol text,
+// each name is enclosed in line feeds.
 func (n *nameSearcher) addSymbols(x *termName) error {
 	r := n.v.seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()
@@ -188,7 +190,7 @@ func (n *nameSearcher) addSymbols(x *termName) error {
 	finder := scan.NewLiterals([]string{x.fold + "\n"}, true)
 	for b, looked := blocks.Next(0), 0; b >= 0 && looked < most; b = blocks.Next(b + 1) {
 		if n.v.s.restricted && !n.v.showsBlock(true, b) {
-			continue // what is hidden may not use up the bound
+			continue // hidden documents must not use up the bound
 		}
 		looked++
 		if err := n.addBlockSymbols(x, finder, b, start, end); err != nil {
@@ -198,8 +200,8 @@ func (n *nameSearcher) addSymbols(x *termName) error {
 	return nil
 }
 
-// addBlockSymbols looks through a block of symbol text, whose first byte belongs to the
-// name that began in the block before.
+// addBlockSymbols searches a block of symbol text. The first byte belongs to the name
+// that began in the previous block.
 func (n *nameSearcher) addBlockSymbols(x *termName, finder *scan.Literals, b, start, end int) error {
 	from := max(b*postings.BlockBytes, start)
 	to := min((b+1)*postings.BlockBytes+len(x.fold)*maxFoldGrowth+2, end)
@@ -218,7 +220,7 @@ func (n *nameSearcher) addBlockSymbols(x *termName, finder *scan.Literals, b, st
 			n.any.set(d)
 			if x.joined {
 				n.joined.set(d)
-				n.exact.set(d) // in whatever style it is written
+				n.exact.set(d) // in any naming style
 			} else if bytes.Equal(text[lo:hi-1], []byte(x.exact)) {
 				n.exact.set(d)
 			}
@@ -226,15 +228,14 @@ func (n *nameSearcher) addBlockSymbols(x *termName, finder *scan.Literals, b, st
 	}
 }
 
-// maxUnlisted is the number of blocks that it is cheaper to look through than to
-// read a list.
+// maxUnlisted is the number of blocks that cost less to scan than a list costs to read.
 const maxUnlisted = 4
 
-// maxTailLists bounds the lists read for a name in one segment, the shortest ones:
-// to read one costs as much as to look through some blocks of names. And
-// maxNameBlocks bounds these: what is in the others is not put first. A name of several
-// terms has common words in it, whose blocks are many: it may cost more, since such queries
-// take longer anyway, and its definition is what is looked for.
+// maxTailLists bounds the lists read for a name in one segment, shortest first: reading a
+// list costs as much as scanning some blocks of names. maxNameBlocks bounds these blocks;
+// names in other blocks are not ranked first. A name of several terms contains common
+// words, which many blocks contain. It may cost more, because such queries take longer
+// anyway and are likely to look for the definition.
 const (
 	maxTailLists    = 3
 	maxNameBlocks   = 8
@@ -242,9 +243,9 @@ const (
 	maxJoinedBlocks = 32
 )
 
-// trigramBlocks returns the blocks that have all trigrams of a literal, however few are left
-// after some of them: they say where to look first, and it does not pay to look in
-// vain.
+// trigramBlocks returns the blocks that contain all trigrams of a literal. It reads every
+// list, even if few blocks are left: the result decides which blocks to read first, and
+// reading the wrong ones costs more.
 func (l *indexLookup) trigramBlocks(literal string) (blocks postings.Set, err error) {
 	lists, _ := l.listsOf(literal)
 	for i, ref := range lists {
@@ -264,7 +265,8 @@ func (l *indexLookup) trigramBlocks(literal string) (blocks postings.Set, err er
 	return blocks, nil
 }
 
-// tailBlocks returns the blocks from first on that may have a literal, by at most so many of its lists.
+// tailBlocks returns the blocks from first on that may contain a literal, and reads at
+// most most of its lists.
 func (l *indexLookup) tailBlocks(literal string, first, most int) (blocks postings.Set, err error) {
 	if may, err := l.r.MayHave(l.gramsOf(literal)); err != nil || !may {
 		return postings.Set{}, err

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The terms of a query are the words of several identifiers.
+// TestJoinedNames checks the identifiers that the terms of a query may form.
 func TestJoinedNames(t *testing.T) {
 	for text, want := range map[string][]string{
 		"parse release":       {"parserelease", "parse_release"},

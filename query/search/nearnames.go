@@ -18,20 +18,21 @@ import (
 
 // Bounds of near names.
 const (
-	// nearRunBlocks is how many blocks are read together, maxFoundNames how many different near names are kept.
+	// nearRunBlocks is the number of blocks that are read together. maxFoundNames bounds
+	// the distinct near names that are kept.
 	nearRunBlocks = 16
 	maxFoundNames = 1000
-	// maxTextBlocks bounds the blocks of text, of all segments, that are looked through for identifiers that are no
-	// symbols; beyond, there are none.
+	// maxTextBlocks bounds the blocks of text, over all segments, that are searched for
+	// identifiers that are not symbols. If there are more, no identifiers are suggested.
 	maxTextBlocks = 2000
-	// lostGrams is how many trigrams of a name a typing error can take: those that have one of two letters which changed
-	// places.
+	// lostGrams is the maximum number of trigrams of a name that a typing error can
+	// remove: swapping two letters removes all trigrams that contain either.
 	lostGrams = 4
-	// minTextGrams is how many of a word's trigrams a block of text must have.
+	// minTextGrams is the number of a word's trigrams that a block of text must contain.
 	minTextGrams = 4
 )
 
-// nearErrors returns how many typing errors a name may have that is near a word.
+// nearErrors returns how many typing errors a name near a word may have.
 func nearErrors(word string) int {
 	if len(word) < 8 {
 		return 1
@@ -39,13 +40,13 @@ func nearErrors(word string) int {
 	return 2
 }
 
-// nearName is a name with its distance from the word and how often it is there.
+// nearName is a name with its distance from the word and its number of occurrences.
 type nearName struct {
 	name            string
 	distance, count int
 }
 
-// nameFinder looks for the names near a word.
+// nameFinder finds the names near a word.
 type nameFinder struct {
 	word    string // folded
 	exact   string // the word as it is written, if its letter case counts; else empty
@@ -55,9 +56,9 @@ type nameFinder struct {
 	folded  []byte
 }
 
-// nearNames returns the symbols, or else the identifiers, with the fewest typing
-// errors, the most frequent first. They occur in documents that the view shows. If the letter
-// case counts, the word in another letter case is one of them, without an error.
+// nearNames returns the symbols with the fewest typing errors, most frequent first, or
+// identifiers if there are no such symbols. All of them occur in documents that the view
+// shows. If the letter case counts, the word in another letter case is a name without errors.
 func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCounts bool) ([]string, error) {
 	ticket, err := s.admission.Enter(ctx)
 	if err != nil {
@@ -93,7 +94,8 @@ func (s *Searcher) nearNames(ctx context.Context, view View, word string, caseCo
 	return out, nil
 }
 
-// blockGrams counts, for the blocks of a segment from first on, how many of some trigrams each has.
+// blockGrams counts how many of the given trigrams each block of a segment contains, from
+// block first on.
 func blockGrams(l *indexLookup, grams []postings.Trigram, first int) ([]uint8, error) {
 	counts := make([]uint8, max(l.r.Blocks()-first, 0))
 	for _, t := range grams[:min(len(grams), 200)] {
@@ -116,8 +118,8 @@ func blockGrams(l *indexLookup, grams []postings.Trigram, first int) ([]uint8, e
 	return counts, nil
 }
 
-// searchSymbols looks through the names of symbols of a segment. A block that lacks more trigrams of the word than its typing
-// errors can take has no near name.
+// searchSymbols searches the symbol names of a segment. It skips each block that lacks
+// more trigrams of the word than its typing errors can remove.
 func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment) (err error) {
 	r := seg.Reader
 	start, end := r.TextEnd(), r.SpaceEnd()
@@ -158,7 +160,7 @@ func (f *nameFinder) searchSymbols(w *admission.Worker, seg *Segment) (err error
 	return nil
 }
 
-// searchSymbolNames looks at the names of symbols that begin from lo on and before hi.
+// searchSymbolNames checks the symbol names that begin between lo and hi.
 func (f *nameFinder) searchSymbolNames(seg *Segment, text *segment.Text, lo, hi int) error {
 	r := seg.Reader
 	from := max(lo-1, r.TextEnd())
@@ -173,7 +175,7 @@ func (f *nameFinder) searchSymbolNames(seg *Segment, text *segment.Text, lo, hi 
 	for from+at < hi {
 		n := bytes.IndexByte(piece[at:], '\n')
 		if n < 0 {
-			return nil // longer than what is compared
+			return nil // longer than any name that is compared
 		}
 		if d := f.nameDistance(piece[at : at+n]); d >= 0 && seg.firstPlace(r.DocumentOfSymbol(from+at)) >= 0 {
 			f.add(piece[at:at+n], d)
@@ -183,7 +185,7 @@ func (f *nameFinder) searchSymbolNames(seg *Segment, text *segment.Text, lo, hi 
 	return nil
 }
 
-// searchIdentifiers looks through the text for words that are no symbols.
+// searchIdentifiers searches the text for words that are not symbols.
 func (f *nameFinder) searchIdentifiers(w *admission.Worker, segments []Segment) error {
 	grams := postings.AppendTrigrams(nil, []byte(f.word))
 	slices.Sort(grams)
@@ -234,7 +236,8 @@ func (f *nameFinder) searchSegmentIdentifiers(w *admission.Worker, seg *Segment,
 	return nil
 }
 
-// searchWords looks at the words of the text that begin from lo on and before hi. Those of two documents do not touch.
+// searchWords checks the words of the text that begin between lo and hi. The words of two
+// documents do not touch.
 func (f *nameFinder) searchWords(seg *Segment, text *segment.Text, lo, hi int) error {
 	r := seg.Reader
 	from := max(lo-1, 0)
@@ -273,8 +276,8 @@ func (f *nameFinder) searchWords(seg *Segment, text *segment.Text, lo, hi int) e
 
 func isNameByte(c byte) bool { return isWord(c) || c >= 0x80 }
 
-// nameDistance returns how many typing errors a name has, -1 if they are too many, or it is the word itself or no name
-// that can be written as a term.
+// nameDistance returns the number of typing errors of a name. It returns -1 if there are
+// too many, or if the name is the word itself or cannot be written as a term.
 func (f *nameFinder) nameDistance(name []byte) int {
 	if difference := len(name) - len(f.word); difference > f.errors || -difference > f.errors {
 		return -1
@@ -290,7 +293,8 @@ func (f *nameFinder) nameDistance(name []byte) int {
 	return d
 }
 
-// letterSet is the set of bytes of a name, in any letter case, several of which may share a bit.
+// letterSet returns the set of bytes of a name, ignoring letter case. Several bytes may
+// share a bit.
 func letterSet(name []byte) uint64 {
 	var set uint64
 	for _, c := range name {

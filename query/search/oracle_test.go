@@ -14,8 +14,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// An oracle answers a query by a plain scan of a model, with the rules of
-// docs/query-language.md and none of the code that it judges.
+// An oracle answers a query by a plain scan of a model. It follows the rules of
+// docs/query-language.md and uses none of the code that it checks.
 type oracle struct {
 	t        testing.TB
 	m        *model
@@ -50,8 +50,8 @@ func (o *oracle) compileRegexp(pattern string, fold bool) *regexp.Regexp {
 	return re
 }
 
-// isMultiline and cr say by eye, for the patterns of the test, what the rules call
-// naming a line feed and a carriage return.
+// isMultiline and cr report, for the patterns of the test only, whether the rules treat a
+// pattern as naming a line feed or a carriage return.
 func isMultiline(pattern string) bool {
 	pattern = strings.ReplaceAll(pattern, `[^\n]`, "")
 	return strings.Contains(pattern, "\n") || strings.Contains(pattern, `\n`) || strings.Contains(pattern, "(?s")
@@ -71,8 +71,9 @@ func (o *oracle) scanPattern(pattern string, isRegexp, fold bool, text []byte) [
 	return scanText(o.compileRegexp(pattern, fold), lines, (lines || hasEnd) && !namesCR(pattern), text)
 }
 
-// withoutInvalid returns a text with a control character for each byte that is no
-// UTF-8: to package regexp such a byte is U+FFFD, but a literal is its characters.
+// withoutInvalid returns a text with each invalid UTF-8 byte replaced by a control
+// character. Package regexp treats such a byte as U+FFFD, but a literal matches only its
+// characters.
 func withoutInvalid(text []byte) []byte {
 	out := bytes.Clone(text)
 	for i := 0; i < len(out); {
@@ -85,8 +86,8 @@ func withoutInvalid(text []byte) []byte {
 	return out
 }
 
-// scanText finds an expression line by line or, for one that names line feeds, in
-// the whole text. With unify a carriage return before a line feed is not there.
+// scanText matches an expression line by line or, if it names line feeds, in the whole
+// text. With unify it ignores a carriage return before a line feed.
 func scanText(re *regexp.Regexp, lines, unify bool, text []byte) (spots []spot) {
 	if lines {
 		return scanWhole(re, unify, text)
@@ -129,7 +130,7 @@ func scanWhole(re *regexp.Regexp, unify bool, text []byte) []spot {
 }
 
 // evalQuery evaluates a query on a place: whether it is true, and the matches of the
-// leaves that make it so.
+// leaves that make it true.
 func (o *oracle) evalQuery(q syntax.Query, p *modelPlace) (bool, []spot) {
 	switch q := q.(type) {
 	case *syntax.And:
@@ -173,7 +174,7 @@ func (o *oracle) matchSymbols(q *syntax.Symbol, d *modelDocument) (spots []spot)
 	return o.onLines(q.Lines, spots, d.text)
 }
 
-// isOfKind says by eye what the words of the test are about.
+// isOfKind reports whether the kinds select a symbol, for the words of the test only.
 func (o *oracle) isOfKind(all []syntax.Kinds, kind code.SymbolKind) bool {
 	words := map[code.SymbolKind][]string{"struct": {"struct", "type"}, "function": {"func"}}[kind]
 	return !slices.ContainsFunc(all, func(k syntax.Kinds) bool {
@@ -181,7 +182,7 @@ func (o *oracle) isOfKind(all []syntax.Kinds, kind code.SymbolKind) bool {
 	})
 }
 
-// onLines leaves the spots whose lines meet all conditions.
+// onLines keeps the spots whose lines meet all conditions.
 func (o *oracle) onLines(all []syntax.Line, spots []spot, text []byte) []spot {
 	return slices.DeleteFunc(spots, func(s spot) bool {
 		start, end := bytes.LastIndexByte(text[:s.start], '\n')+1, len(text)
@@ -237,8 +238,8 @@ func namesRef(q *syntax.Revision, ref code.Ref) bool {
 	return q.Pattern == syntax.AllRevisions || q.Pattern == syntax.DefaultRevision && ref == "refs/heads/main" || strings.Contains(string(ref), q.Pattern)
 }
 
-// searchesRef reports whether a ref is looked at: the default branch, or those that
-// some rev: names, or all where one is negated.
+// searchesRef reports whether the query searches a ref: the default branch, the refs that
+// some rev: names, or all refs if one is negated.
 func (o *oracle) searchesRef(ref code.Ref) bool {
 	if !syntax.HasRevision(o.q.Root) {
 		return ref == "refs/heads/main"
@@ -265,7 +266,7 @@ func (o *oracle) searchesRef(ref code.Ref) bool {
 	return named
 }
 
-// hasLeaf reports whether a query has a leaf for which is holds.
+// hasLeaf reports whether a query has a leaf for which is returns true.
 func hasLeaf(q syntax.Query, is func(syntax.Query) bool) bool {
 	some := false
 	syntax.Walk(q, func(q syntax.Query) bool {
@@ -283,7 +284,7 @@ func isPattern(q syntax.Query) bool {
 	return false
 }
 
-// needsFiles reports whether a leaf is about more than the repository.
+// needsFiles reports whether a leaf depends on more than the repository.
 func needsFiles(q syntax.Query) bool {
 	switch q.(type) {
 	case *syntax.File, *syntax.Language, *syntax.Revision, *syntax.Is:
@@ -292,7 +293,7 @@ func needsFiles(q syntax.Query) bool {
 	return isPattern(q)
 }
 
-// wholeAnswer is the whole answer.
+// wholeAnswer returns the complete answer.
 func (o *oracle) wholeAnswer() expected {
 	e := expected{files: map[string][]spot{}, repos: map[string]bool{}}
 	if simple := syntax.Simplify(o.q.Root); o.q.Type == syntax.TypeRepo && o.selectKind() == syntax.SelectRepo && !hasLeaf(simple, needsFiles) {
@@ -309,7 +310,7 @@ func (o *oracle) wholeAnswer() expected {
 		all.Root = &syntax.And{Children: []syntax.Query{o.q.Root, &syntax.Symbol{Pattern: ".", Case: syntax.CaseNo}}}
 		o.q = &all
 	}
-	simple := syntax.Simplify(o.q.Root) // apart from what is always true, no operand of an or shows matches
+	simple := syntax.Simplify(o.q.Root) // apart from always-true operands, no operand of an or shows matches
 	for i := range o.m.places {
 		p := &o.m.places[i]
 		if !o.searchesRef(p.ref) {
@@ -327,7 +328,7 @@ func (o *oracle) wholeAnswer() expected {
 	return e
 }
 
-// addShown adds what the query wants to see of a file.
+// addShown adds the matches of a file that the query shows.
 func (o *oracle) addShown(e *expected, p *modelPlace, spots []spot) {
 	repo := o.m.repos[p.repo].Name
 	key := fileKey(repo, p.path, p.doc.text)
@@ -358,7 +359,7 @@ func (o *oracle) selectKind() syntax.SelectKind {
 	return byType[o.q.Type]
 }
 
-// mergeSpots orders spots and leaves out those that overlap one before them.
+// mergeSpots sorts spots and removes those that overlap an earlier one.
 func mergeSpots(spots []spot) (kept []spot) {
 	byPlace := slices.Clone(spots)
 	slices.SortFunc(byPlace, func(a, b spot) int {
@@ -385,7 +386,7 @@ func onSymbol(s spot, d *modelDocument) bool {
 	})
 }
 
-// fileKey names a file of an answer.
+// fileKey identifies a file of an answer.
 func fileKey(repo, path string, text []byte) string {
 	return fmt.Sprintf("%s %s %x", repo, path, len(text)) + string(text[max(len(text)-20, 0):])
 }

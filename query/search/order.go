@@ -13,37 +13,38 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A tier is a group of documents. Where there are more candidates than a search
-// will look at, it looks at the tiers one after the other, each in the order of
-// segments and documents: what it finds until its limit is then likely to be what
-// people want. Every document is in one tier.
+// A tier is a group of documents. If there are more candidates than a search will check,
+// the search visits one tier after another, each in the order of segments and documents.
+// The hits that it finds before its limit are then likely to be the ones that people
+// want. Every document is in one tier.
 type tier int
 
 const (
-	// tierAll is the one tier of a search with few candidates.
+	// tierAll is the only tier of a search with few candidates.
 	tierAll tier = iota
-	// tierPhrase has documents with a block that may have all terms one after the
-	// other, with a blank between, as in a pasted line; tierPhraseAside those of
-	// them that come later.
+	// tierPhrase contains documents with a block that may contain all terms in order with
+	// a blank in between, as in a pasted line. tierPhraseAside contains the test code,
+	// vendored and generated ones among them.
 	tierPhrase
-	// tierJoined has documents that define a symbol whose words are the terms.
+	// tierJoined contains documents that define a symbol whose words are the terms.
 	tierJoined
-	// tierDefines has documents that define a symbol with the name of a term, in
-	// its letter case; tierNamed those that do so in another case, and the files
-	// that are called so; tierAside those of both that are test code, vendored or
-	// generated.
+	// tierDefines contains documents that define a symbol with the name of a term, in its
+	// letter case. tierNamed contains documents that define one in another case, and
+	// files with that name. tierAside contains the documents of both that are test code,
+	// vendored or generated.
 	tierDefines
 	tierNamed
 	tierAside
-	// tierTogether has documents with a block that may have all terms;
-	// tierTogetherAside the test code, vendored and generated ones.
+	// tierTogether contains documents with a block that may contain all terms.
+	// tierTogetherAside contains the test code, vendored and generated ones among them.
 	tierPhraseAside
 	tierTogether
 	tierTogetherAside
-	// tierMain has the other documents; tierRest the test code, vendored and generated ones.
+	// tierMain contains the other documents; tierRest the test code, vendored and
+	// generated ones among them.
 	tierMain
 	tierRest
-	// tierAny has all documents without the name of a term, where the index cannot
+	// tierAny contains all documents without the name of a term, if the index cannot
 	// narrow the candidates: reordering them would only decompress frames twice.
 	tierAny
 )
@@ -52,68 +53,68 @@ const (
 const namedTiers = int(tierAside-tierJoined) + 1
 
 const (
-	// maxOrderedAtoms and maxOrderedMatches bound the searches that look for an
-	// order: what the index says of each segment is held meanwhile.
+	// maxOrderedAtoms and maxOrderedMatches bound the searches that use an order, because
+	// the search holds the index results of each segment while it decides.
 	maxOrderedAtoms   = 16
 	maxOrderedMatches = 1 << 16
-	// orderShare: an order is worth while from one candidate block for so many
-	// matches that are looked for, but not below enoughOfOne, or one for orderBlocks
-	// of the index. A file with several terms has them so often that
-	// a few use up any limit.
+	// Ordering pays off from one candidate block per orderShare requested matches, but
+	// not below enoughOfOne, or one block per orderBlocks of the index. With several
+	// terms, enoughOfSeveral blocks suffice: a file with several terms contains them so
+	// often that a few files use up any limit.
 	orderShare      = 4
 	enoughOfOne     = 200
 	orderBlocks     = 64
 	enoughOfSeveral = 16
-	// maxUnaskedDocuments is how many named documents of a segment are looked at
-	// as a whole rather than asking the index where.
+	// maxUnaskedDocuments is the maximum number of named documents in a segment that are
+	// scanned in full without an index lookup.
 	maxUnaskedDocuments = 8
 )
 
-// largeBytes is the size from which on a document comes later.
+// largeBytes is the size from which a document is visited late.
 const largeBytes = 512 << 10
 
 const asideFlags = code.FlagTest | code.FlagVendored | code.FlagGenerated
 
-// schedule is the order in which a search visits tiers and segments. There is one task
-// for each segment of each tier.
+// schedule is the order in which a search visits tiers and segments. Each segment of each
+// tier is one task.
 type schedule struct {
 	segments       int
 	names          []termName
 	tiers          []tier
 	segmentStates  []segmentState     // nil if nothing is held between tasks
-	fullScan       *segmentCandidates // of a segment whose index is not asked
+	fullScan       *segmentCandidates // for a segment whose index is not searched
 	requiredAtoms  []int              // atoms that must all match, if several
-	phrase         string             // what these are together; empty if nothing that was written so
-	orderThreshold int                // candidates from which on the order counts
-	// bands is how many bands of files each tier is visited in, one after the
-	// other, and first has the first files of each; 1 and nil for callers who may
-	// see everything.
+	phrase         string             // required atoms joined with blanks; empty if the query has no such phrase
+	orderThreshold int                // minimum number of candidates at which the order matters
+	// bands is the number of bands of files in which each tier is visited, one after
+	// another. first holds the first files of each band. They are 1 and nil for callers
+	// who may see everything.
 	bands int
 	first []firstFiles
 }
 
-// segmentState is what a search keeps about a segment between its tasks.
+// segmentState is the state that a search keeps about a segment between its tasks.
 type segmentState struct {
 	mu sync.Mutex
-	// named are the documents of tierJoined, tierDefines, tierNamed and tierAside, and taken
-	// all of them.
+	// named are the documents of tierJoined, tierDefines, tierNamed and tierAside;
+	// namedDocs is the set of all of them.
 	named     [namedTiers][]segment.DocID
 	namedDocs bitset
-	defines   bitset // those that define a symbol
-	searched  bool   // for names
-	// candidates is the result of the index, nil until it was searched.
+	defines   bitset // documents that define a symbol
+	searched  bool   // the names were looked up
+	// candidates is the result of the index lookup, nil before the lookup.
 	candidates *segmentCandidates
 }
 
-// newSchedule begins with the segments in their order. survey says that those
-// must be surveyed to know whether another is worth while.
+// newSchedule returns a schedule that visits segments in their given order. survey means
+// that the segments must be surveyed to decide whether another order pays off.
 func newSchedule(sc *scope, segments []Segment, r *Request) (a *schedule, survey bool) {
 	c := sc.c
 	a = &schedule{segments: len(segments), tiers: []tier{tierAll}, names: namesOf(c), bands: 1}
 	if len(c.atoms) > maxOrderedAtoms || r.Matches > maxOrderedMatches || c.selectKind == syntax.SelectRepo {
 		return a, false
 	}
-	least := enoughOfSeveral // for who may not see all: the index is as large as what is hidden
+	least := enoughOfSeveral // for restricted callers, because the index size depends on hidden documents
 	if !sc.restricted {
 		least = enoughCandidates(segments)
 	}
@@ -130,8 +131,8 @@ func newSchedule(sc *scope, segments []Segment, r *Request) (a *schedule, survey
 	return a, true
 }
 
-// enoughCandidates returns the candidates of a single term that are looked at as quickly as
-// they are put in order: fewer in a small index.
+// enoughCandidates returns the number of candidates of a single term that take as long to
+// scan as to order. It is lower in a small index.
 func enoughCandidates(segments []Segment) int {
 	blocks := 0
 	for i := 0; i < len(segments) && blocks/orderBlocks < enoughOfOne; i++ {
@@ -140,7 +141,8 @@ func enoughCandidates(segments []Segment) int {
 	return min(blocks/orderBlocks, enoughOfOne)
 }
 
-// setOrder puts the best first; rest are the tiers of what has no name of a term.
+// setOrder visits the best documents first. rest are the tiers of documents without the
+// name of a term.
 func (a *schedule) setOrder(c *compiledQuery, rest ...tier) {
 	a.tiers = rest
 	if len(a.names) > 0 {
@@ -155,10 +157,11 @@ func (a *schedule) setOrder(c *compiledQuery, rest ...tier) {
 	}
 }
 
-// applySurvey decides by the number of candidates. That counts blocks, which documents that
-// are hidden share: where there may be such, the tiers are always visited in order. And few
-// files with all terms may have so many matches that the one with an identifier of these
-// words comes too late.
+// applySurvey chooses the order by the number of candidates. The count is in blocks,
+// which hidden documents may share, so the tiers are always visited in order if there may
+// be hidden documents. If the terms may form one identifier, two candidates suffice to
+// set the order: a few files with all terms may have so many matches that the definition
+// of the identifier comes too late.
 func (a *schedule) applySurvey(sc *scope, candidates int) {
 	c := sc.c
 	if candidates <= a.orderThreshold && !sc.restricted && (c.joined == "" || candidates <= 1) {
@@ -181,8 +184,8 @@ func (a *schedule) applySurvey(sc *scope, candidates int) {
 	}
 }
 
-// phraseOf returns the terms of a query with a blank between, folded; empty if
-// they are not all literals that must match.
+// phraseOf returns the folded terms of a query, joined with blanks. It returns an empty
+// string if some term is not a literal that must match.
 func phraseOf(c *compiledQuery) string {
 	n := 0
 	for _, k := range conjunctsOf(c.root) {
@@ -196,15 +199,15 @@ func phraseOf(c *compiledQuery) string {
 	return string(postings.AppendFold(nil, []byte(strings.Join(c.literals, " "))))
 }
 
-// taskCount is the number of tasks, and task what the i'th is about.
+// taskCount returns the number of tasks. taskAt returns the segment and tier of task i.
 func (a *schedule) taskCount() int { return a.segments * len(a.tiers) * a.bands }
 
 func (a *schedule) taskAt(i int) (segment int, t tier) {
 	return i % a.segments, a.tiers[i/a.segments/a.bands]
 }
 
-// firstOf returns the first files of the band of a task, nil for callers who may
-// see everything.
+// firstOf returns the first files of the band of a task, or nil for callers who may see
+// everything.
 func (a *schedule) firstOf(i int) *firstFiles {
 	if a.first == nil {
 		return nil
@@ -212,10 +215,10 @@ func (a *schedule) firstOf(i int) *firstFiles {
 	return &a.first[i/a.segments]
 }
 
-// lastOfBand returns the last task of the tier and band of a task.
+// lastOfBand returns the last task in the same tier and band.
 func (a *schedule) lastOfBand(i int) int { return (i/a.segments+1)*a.segments - 1 }
 
-// isIndexed reports whether the index says which documents a node can be true for.
+// isIndexed reports whether the index shows for which documents a node can be true.
 func isIndexed(n node) bool {
 	switch n := n.(type) {
 	case *andNode:
@@ -234,7 +237,7 @@ func isAtomIndexed(a *atom) bool {
 	})
 }
 
-// fullScanCandidates is the segmentCandidates of a segment of which nothing is known.
+// fullScanCandidates returns the segmentCandidates of a segment without index results.
 func fullScanCandidates(c *compiledQuery) *segmentCandidates {
 	p := &segmentCandidates{possible: true, atomCandidates: make([]atomCandidates, len(c.atoms)), columns: make([]bitset, len(c.predicates)+1)}
 	for i, a := range c.atoms {
@@ -247,7 +250,8 @@ func fullScanCandidates(c *compiledQuery) *segmentCandidates {
 	return p
 }
 
-// countCandidates bounds the blocks, or without atoms the places, that can match.
+// countCandidates returns an upper bound on the blocks that can match, or on the places
+// if the node has no atoms.
 func (v *candidateFinder) countCandidates(n node) int {
 	switch n := n.(type) {
 	case *andNode:
@@ -270,7 +274,7 @@ func (v *candidateFinder) countCandidates(n node) int {
 	return math.MaxInt32
 }
 
-// countSegmentCandidates bounds the candidates of the current segment.
+// countSegmentCandidates returns an upper bound on the candidates in the current segment.
 func (v *candidateFinder) countSegmentCandidates() int {
 	switch {
 	case !v.possible:
@@ -283,7 +287,7 @@ func (v *candidateFinder) countSegmentCandidates() int {
 	return v.allowed.count()
 }
 
-// surveyCandidates searches the index of a segment, and returns the result to keep and the
+// surveyCandidates searches the index of a segment. It returns the result to keep and the
 // number of candidates.
 func (v *segmentSearcher) surveyCandidates(seg Segment) (*segmentCandidates, int, error) {
 	v.openSegment(seg)
@@ -328,7 +332,8 @@ func (v *segmentSearcher) visitTier(number int, seg Segment, t tier, a *schedule
 	return v.visitDocuments(number, func(d segment.DocID) bool { return v.tierOf(d, o, a) == t })
 }
 
-// findNamedOnce finds out which documents of the current segment are named, once.
+// findNamedOnce finds the named documents of the current segment on the first call, and
+// reuses the result later.
 func (v *candidateFinder) findNamedOnce(o *segmentState, a *schedule) (err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -340,8 +345,9 @@ func (v *candidateFinder) findNamedOnce(o *segmentState, a *schedule) (err error
 	return err
 }
 
-// lookUpCandidates makes what the index says of the current segment the segmentCandidates, and holds it,
-// unless it was stopped meanwhile: then another segmentSearcher may need all of it.
+// lookUpCandidates sets segmentCandidates to the index results of the current segment. It
+// keeps them for later tasks, unless the lookup was stopped: another segmentSearcher may
+// need complete results.
 func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -356,8 +362,8 @@ func (v *segmentSearcher) lookUpCandidates(o *segmentState) error {
 	return err
 }
 
-// hasNoHit reports whether the index was searched for the current segment, which
-// can have no hit.
+// hasNoHit reports whether the index was searched for the current segment and rules out a
+// hit.
 func (v *candidateFinder) hasNoHit(o *segmentState) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -407,7 +413,7 @@ func (v *segmentSearcher) visitNamed(number int, o *segmentState, docs []segment
 	return hits, count, nil
 }
 
-// pathDepth is the number of directories of a path.
+// pathDepth returns the number of directories in a path.
 func pathDepth(path []byte) int {
 	n := 0
 	for _, c := range path {
@@ -418,8 +424,8 @@ func pathDepth(path []byte) int {
 	return n
 }
 
-// surveySegment counts the candidates of a segment. Once there are so many that the
-// order counts, the other segments are searched when they are visited, if ever.
+// surveySegment counts the candidates of a segment. Once there are enough for the order
+// to matter, the remaining segments are searched only when they are visited.
 func (n *searchRun) surveySegment(v *segmentSearcher, i int) {
 	before, started := v.stats, time.Now()
 	p, candidates, err := v.surveyCandidates(n.segments[i])
@@ -435,7 +441,7 @@ func (n *searchRun) surveySegment(v *segmentSearcher, i int) {
 	}
 }
 
-// finishSurvey sets the tasks by what the survey found.
+// finishSurvey sets the tasks according to the survey.
 func (n *searchRun) finishSurvey() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -443,7 +449,7 @@ func (n *searchRun) finishSurvey() {
 	n.setTasks()
 }
 
-// setTasks prepares the run for the tasks of the schedule.
+// setTasks prepares the run for the tasks of its schedule.
 func (n *searchRun) setTasks() {
 	if n.ordersByFile() {
 		n.setBands()
@@ -451,6 +457,6 @@ func (n *searchRun) setTasks() {
 	n.mu.done = make([]taskResult, n.schedule.taskCount())
 }
 
-// ordersByFile reports whether the files that count, where there are more than the limit,
-// follow from what the caller may see alone: see firstfiles.go.
+// ordersByFile reports whether the files that count, if there are more than the limit,
+// must depend only on what the caller may see: see firstfiles.go.
 func (n *searchRun) ordersByFile() bool { return n.scope.restricted }

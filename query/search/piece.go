@@ -9,15 +9,16 @@ import (
 )
 
 // The Go runtime cannot preempt RE2: while RE2 compiles or searches, it keeps its
-// processor, and a garbage collection waits, which stops all goroutines. So large programs are left to package regexp, and text is searched in
-// pieces: for most expressions 64 KiB take some 200 µs, but for one such as
-// [a-f].{300}x a quarter of a second.
+// processor, and a garbage collection waits, which stops all goroutines. So package
+// regexp runs large programs, and RE2 searches text in pieces: for most expressions 64
+// KiB take some 200 µs, but for one such as [a-f].{300}x a quarter of a second.
 const (
-	// maxExpressionBytes and maxProgram bound what RE2 compiles: some 30 ms.
+	// maxExpressionBytes and maxProgram bound the expressions that RE2 compiles: about 30
+	// ms.
 	maxExpressionBytes = 16 << 10
 	maxProgram         = 10_000 // instructions and ranges of runes
-	// A piece grows while it takes less than quickPieceTime, and shrinks, down to a
-	// line, when it takes more than slowPieceTime.
+	// A piece grows if it takes less than quickPieceTime, and shrinks, down to a line, if
+	// it takes more than slowPieceTime.
 	firstPieceBytes = 4 << 10
 	minPieceBytes   = 512
 	maxPieceBytes   = 64 << 10
@@ -25,7 +26,7 @@ const (
 	slowPieceTime   = time.Millisecond
 )
 
-// suitsRE2 reports whether RE2 compiles an expression soon.
+// suitsRE2 reports whether an expression is small enough for RE2 to compile.
 func suitsRE2(p *plan.Pattern) bool {
 	if len(p.Expression) > maxExpressionBytes {
 		return false
@@ -45,10 +46,10 @@ func suitsRE2(p *plan.Pattern) bool {
 	return size <= maxProgram
 }
 
-// pieceSizer is how much text is searched at once. It adapts itself.
+// pieceSizer determines the size of the next piece, and adapts it to the time taken.
 type pieceSizer struct{ bytes int }
 
-// pieceEnd returns where the piece of text ends that begins at at: where a line does.
+// pieceEnd returns the end, at a line end, of the piece of text that begins at at.
 func (p *pieceSizer) pieceEnd(text []byte, at int) int {
 	if p.bytes == 0 {
 		p.bytes = firstPieceBytes
@@ -62,7 +63,7 @@ func (p *pieceSizer) pieceEnd(text []byte, at int) int {
 	return lineEnd(text, at+p.bytes)
 }
 
-// adaptSize learns how long a piece took.
+// adaptSize adapts the size to the duration of the last piece.
 func (p *pieceSizer) adaptSize(d time.Duration) {
 	switch {
 	case d < quickPieceTime:
@@ -72,7 +73,7 @@ func (p *pieceSizer) adaptSize(d time.Duration) {
 	}
 }
 
-// eachPiece emits the matches of RE2 in whole lines until emit returns false.
+// eachPiece calls emit for the matches of RE2 in whole lines until emit returns false.
 func (m *matcher) eachPiece(text []byte, base int, emit func(start, end int) bool) bool {
 	for at := 0; at < len(text); {
 		end, started := m.pieceSizer.pieceEnd(text, at), time.Now()
@@ -85,7 +86,7 @@ func (m *matcher) eachPiece(text []byte, base int, emit func(start, end int) boo
 		if m.stop() {
 			return false
 		}
-		at = end + 1 // the line feed is no match: no pattern here has one
+		at = end + 1 // the line feed is no match: no pattern that gets here contains one
 	}
 	return true
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/quarrysearch/quarry/query/plan"
 )
 
-// Matches are the same whatever the pieces.
+// TestPiecesHaveTheMatchesOfTheWhole checks that matches do not depend on the pieces.
 func TestPiecesHaveTheMatchesOfTheWhole(t *testing.T) {
 	text := []byte(strings.Repeat("one two\n\n\nthree\r\n four five six\nx\n", 40) + "last")
 	for _, expression := range []string{`(?m)^\w+`, `(?m)\w$`, `\b.`, `[^a]+`, `x?`} {
@@ -51,7 +51,8 @@ func TestPieceAdapts(t *testing.T) {
 	}
 }
 
-// What would take RE2 long to compile is left to package regexp.
+// TestLargeProgramsAreNotForRE2 checks that package regexp runs expressions that take RE2
+// long to compile.
 func TestLargeProgramsAreNotForRE2(t *testing.T) {
 	var alternatives []string
 	for i := range 5000 {

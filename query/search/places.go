@@ -13,13 +13,13 @@ import (
 type scope struct {
 	c     *compiledQuery
 	repos []*Repository
-	refs  []code.Ref // nil on default branches
-	// restricted says that the index may contain text that the caller may not see.
+	refs  []code.Ref // nil if only default branches are searched
+	// restricted means that the index may contain text that the caller may not see.
 	restricted bool
-	// rarity is what each atom weighs; nil if all weigh the same.
+	// rarity is the weight of each atom; nil if all weigh the same.
 	rarity []float64
-	// repoHas[p][r] says whether repository r satisfies predicate p, if p is
-	// about repositories; it is computed once for all segments.
+	// repoHas[p][r] is true if repository r satisfies predicate p, for predicates on
+	// repositories. It is computed once for all segments.
 	repoHas [][]bool
 }
 
@@ -69,7 +69,7 @@ func (s *scope) placeColumn(p *predicate, seg Segment) bitset {
 	return out
 }
 
-// evalPredicate evaluates a predicate that is not about paths on one place.
+// evalPredicate evaluates a predicate for one place. The predicate must not be on paths.
 func (s *scope) evalPredicate(p *predicate, seg Segment, place int) bool {
 	r := seg.Places.Repo[place]
 	switch {
@@ -112,8 +112,8 @@ func (s *scope) languageColumn(out bitset, p *predicate, seg Segment) {
 	}
 }
 
-// pathColumn sets the places whose path matches. All paths are searched as one
-// text, a line each.
+// pathColumn sets the places whose path matches. It searches all paths as one text with
+// one path per line.
 func pathColumn(out bitset, p *plan.Pattern, seg Segment) {
 	paths := seg.Places.Paths
 	if p.Exact || len(p.Sets) > 0 {
@@ -131,8 +131,8 @@ func pathColumn(out bitset, p *plan.Pattern, seg Segment) {
 	}
 }
 
-// eachLineWith calls visit for the lines of text that have one of the literals of
-// the best set of p, with the number of the line.
+// eachLineWith calls visit with each line of text that contains a literal of the best set
+// of p, and the line number.
 func eachLineWith(text []byte, p *plan.Pattern, visit func(line int, content []byte)) {
 	literals := scan.NewLiterals(p.Sets[0], p.Fold)
 	literals.Reset(text)
@@ -152,8 +152,8 @@ func eachLineWith(text []byte, p *plan.Pattern, visit func(line int, content []b
 
 var newline = []byte{'\n'}
 
-// possiblePlaces returns the places for which a node can be true (or, without positive,
-// false), whatever the atoms say; nil means all.
+// possiblePlaces returns the places for which a node can be true (or false, if positive
+// is false) for any values of the atoms. nil means all places.
 func (s *scope) possiblePlaces(n node, positive bool, columns []bitset) bitset {
 	switch n := n.(type) {
 	case *andNode:
@@ -169,7 +169,7 @@ func (s *scope) possiblePlaces(n node, positive bool, columns []bitset) bitset {
 		return emptyColumn(columns)
 	case *placeNode:
 		if column := columns[n.number]; positive || column == nil {
-			return column // nil: not evaluated, anything is possible
+			return column // nil if not evaluated: any place is possible
 		}
 		return complementOf(columns[n.number])
 	}
@@ -198,7 +198,7 @@ func (s *scope) combinePossible(kids []node, positive bool, columns []bitset, f 
 	return out
 }
 
-// emptyColumn returns an empty set of places; the last column is kept for it.
+// emptyColumn returns an empty set of places, which is the last column.
 func emptyColumn(columns []bitset) bitset { return columns[len(columns)-1] }
 
 func complementOf(b bitset) bitset {

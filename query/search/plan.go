@@ -7,22 +7,23 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// A searchPlan says what a search looks for, where, and in which order. It is made before
-// anything is searched; a survey of the index may only refine its schedule.
+// A searchPlan defines what a search looks for, where, and in which order. It is complete
+// before the search starts; a survey of the index may only refine its schedule.
 type searchPlan struct {
 	request Request
 	scope   *scope // the compiled query, on the repositories and refs of the view
-	// segments are those of the view, with the places on the refs that the query is about.
+	// segments are the segments of the view, with the places on the refs that the query
+	// covers.
 	segments []Segment
-	// display is the number of matches to show, limit that of matches to look at: more than
-	// requested, if those are few, to choose the best.
+	// display is the number of matches to show. limit is the number of matches to check,
+	// which exceeds a small requested number so that the search can choose the best.
 	display, limit int
 	schedule       *schedule
-	needsSurvey    bool // of the index before the first task, to put the tasks in order
+	needsSurvey    bool // the index must be surveyed before the first task, to order the tasks
 }
 
-// planSearch compiles the query of a request, and opens the places of the view that it is
-// about.
+// planSearch compiles the query of a request and opens the places of the view that it
+// covers.
 func (s *Searcher) planSearch(ctx context.Context, view View, r Request) (*searchPlan, error) {
 	c, err := compileQuery(&r, s.options.Contexts)
 	if err != nil {
@@ -42,10 +43,10 @@ func (s *Searcher) planSearch(ctx context.Context, view View, r Request) (*searc
 	return p, nil
 }
 
-// orderTasks bounds what is looked at and shown, and puts the tasks in order. At most so
-// many matches fit into the answer.
+// orderTasks sets the limits on matches checked and shown, and orders the tasks. The
+// answer has room for maxDisplay matches.
 func (p *searchPlan) orderTasks(maxDisplay int) {
-	p.display = min(p.request.displayLimit(), maxDisplay) // more is not held
+	p.display = min(p.request.displayLimit(), maxDisplay) // the search holds no more
 	if p.limit = p.request.Matches; !p.scope.c.listsRepositories() {
 		p.limit = max(p.limit, minLooked)
 	}
@@ -53,8 +54,8 @@ func (p *searchPlan) orderTasks(maxDisplay int) {
 	p.schedule, p.needsSurvey = newSchedule(p.scope, p.segments, &p.request)
 }
 
-// listsRegistered reports whether the answer are repositories that follow from what is
-// registered alone: no segment is searched for them.
+// listsRegistered reports whether the answer lists repositories that are determined by
+// the registered repositories alone. Such a search visits no segment.
 func (p *searchPlan) listsRegistered() bool {
 	c := p.scope.c
 	return p.request.Query.Type == syntax.TypeRepo && c.listsRepositories() && len(c.atoms) == 0 && onlyRepositories(c)

@@ -12,38 +12,40 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// The origin of an error message is a format string: a line with some of the words
-// of the message, and gaps for the values. The search looks for runs of words, as
-// long as the index has them one after the other: these are rare. Of the lines that
-// have such a run, those count whose string literal, with anything in its gaps, is
-// a part of the message.
+// An error message originates from a format string: a line with some of the words of the
+// message, and gaps for the values. The search looks for the longest runs of words that
+// occur in the index, because these are rare. Among the lines with such a run, it keeps
+// those whose string literal, with any text in its gaps, is part of the message.
 
 const (
-	// probeMatches is how many lines of a run of words are looked at.
+	// probeMatches is the number of lines with a run of words that are read.
 	probeMatches = 60
-	// pairMatches is how many lines with two pieces are looked at, which are common each; maxCommon bounds these, and
-	// maxPairedWith those that one is paired with.
+	// pairMatches is the number of lines read that contain two common pieces. maxCommon
+	// bounds the common pieces, and maxPairedWith the pieces that each is paired with.
 	pairMatches   = 200
 	maxCommon     = 12
 	maxPairedWith = 5
-	// firstRun is the number of words that are looked for first.
+	// firstRun is the number of words in the first lookup.
 	firstRun = 3
-	// minRunBytes is the length of a run that is worth a look.
+	// minRunBytes is the minimum length of a run that is looked up.
 	minRunBytes = 4
-	// maxFormats is how many format strings a message is put together of.
+	// maxFormats is the maximum number of format strings that explain a message together.
 	maxFormats = 3
-	// A template explains a message by itself if it has so many letters and words of it. It
-	// must have this share of the letters, in percent, where the literal reading finds something.
+	// A template explains a message if it has at least this many letters and words of the
+	// message. If the literal reading finds something, the template must also have
+	// minFormatShare percent of the message's letters.
 	minFormatLetters, minFormatWords = 8, 2
 	minFormatShare                   = 35
-	// minLongWords are those that it has of a message without values.
+	// minLongWords is the minimum number of words in a template for a message without
+	// values.
 	minLongWords = 3
-	// A literal is taken for a value in another one that has up to so many times fewer letters; it is shown as well if
-	// it is on so few lines.
+	// A literal is taken for a value of another literal that has up to maxValueShare
+	// times fewer letters. The literal is still shown if it is on at most maxValueLines
+	// lines.
 	maxValueShare = 3
 	maxValueLines = 10
-	// A literal without a gap is taken for the origin of a message with values only if it is
-	// as long as this.
+	// A literal without a gap is accepted as the origin of a message with values only if
+	// it has at least this many letters.
 	minConstantLetters = 16
 )
 
@@ -53,9 +55,9 @@ type messageReader struct {
 	words   *reading.Words
 	formats []reading.Template
 	seen    map[string]bool // lines
-	looked  map[string]int  // matches of patterns
+	looked  map[string]int  // number of matches by pattern
 	literal bool            // the literal reading finds something
-	// common are the pieces that more lines have than were looked at.
+	// common are the pieces that occur on more lines than were read.
 	common []reading.Range
 }
 
@@ -64,7 +66,7 @@ func (p *pasteReader) tryMessage(ctx context.Context) (*Result, error) {
 	if p.paste.Sure || p.paste.Long {
 		verbatim, err := p.hasMatch(ctx, &syntax.Text{Pattern: m.words.Text, Case: syntax.CaseNo})
 		if err != nil || verbatim {
-			return nil, err // the literal reading has that line
+			return nil, err // the literal reading finds this line
 		}
 		if m.literal, err = p.hasMatch(ctx, p.request.Query.Root); err != nil {
 			return nil, err
@@ -116,8 +118,8 @@ func (p *pasteReader) hasMatch(ctx context.Context, root syntax.Query) (bool, er
 	return result.Stats.Matches > 0, nil
 }
 
-// collectFormats looks for all runs of words on one line, except for one of them, which may be a value; then for
-// pieces of runs, the longest that there are.
+// collectFormats looks for lines with all runs of words, or with all but one, which may
+// be a value. Then it looks for the longest pieces of runs that occur.
 func (m *messageReader) collectFormats(ctx context.Context) error {
 	runs := m.words.Runs
 	if len(runs) > 1 && len(runs) <= maxRunsTogether {
@@ -146,15 +148,17 @@ func (m *messageReader) collectFormats(ctx context.Context) error {
 	return m.lookAtPairs(ctx)
 }
 
-// isExplained reports whether a template explains more of the message than one of its values.
+// isExplained reports whether a template explains more of the message than just one of
+// its values.
 func (m *messageReader) isExplained() bool {
 	return slices.ContainsFunc(m.chooseTemplates(), func(t reading.Template) bool { return t.Gaps > 0 || t.Ends == 2 })
 }
 
-// maxRunsTogether is up to how many runs are looked for on one line.
+// maxRunsTogether bounds the runs that are looked up on one line.
 const maxRunsTogether = 8
 
-// lookAtRuns looks for lines with all runs in their order, except for one; -1 leaves out none.
+// lookAtRuns looks for lines with all runs in order, except the run without; -1 omits
+// none.
 func (m *messageReader) lookAtRuns(ctx context.Context, without int) error {
 	var pieces []string
 	for i, run := range m.words.Runs {
@@ -166,8 +170,8 @@ func (m *messageReader) lookAtRuns(ctx context.Context, without int) error {
 	return err
 }
 
-// lookAtPairs looks for lines with two pieces that are on many lines, each of which says little; and for lines with one
-// of these next to a gap.
+// lookAtPairs looks for lines with two common pieces, because each alone says little, and
+// for lines with one of them next to a gap.
 func (m *messageReader) lookAtPairs(ctx context.Context) error {
 	slices.SortFunc(m.common, func(a, b reading.Range) int { return cmp.Compare(a.Start, b.Start) })
 	for i, first := range m.common {
@@ -194,7 +198,8 @@ func (m *messageReader) lookAtPairs(ctx context.Context) error {
 	return nil
 }
 
-// gapFollows is what is between a piece and the gap after it: punctuation, and the sign of a placeholder.
+// gapFollows matches the text between a piece and the following gap: punctuation and the
+// start of a placeholder.
 const gapFollows = "[^\\pL\\pN%{$]{0,4}[%{$]"
 
 // isCovered reports whether templates explain a run.
@@ -209,7 +214,8 @@ func isCovered(run []reading.Range, by []reading.Template) bool {
 	return false
 }
 
-// collectRun looks at pieces of a run that are found, of size words at least.
+// collectRun looks up pieces of a run, of at least size words, and collects their
+// templates.
 func (m *messageReader) collectRun(ctx context.Context, run []reading.Range, size int) error {
 	for i := 0; i+size <= len(run) || i == 0 && len(run) > 0; {
 		end := min(i+size, len(run))
@@ -235,17 +241,17 @@ func (m *messageReader) collectRun(ctx context.Context, run []reading.Range, siz
 			m.common = append(m.common, common)
 		}
 		if end > len(run) {
-			return nil // the rest was found as one piece
+			return nil // the rest was found in one piece
 		}
 		if i++; found {
-			i = max(i, end-size) // a piece that begins earlier ends here, too
+			i = max(i, end-size) // a piece that begins earlier also ends here
 		}
 	}
 	return nil
 }
 
-// lookAt looks for a pattern, and at the lines that have it. It returns the number of its matches, one more than most if
-// there are more.
+// lookAt looks for a pattern and reads the lines that match. It returns the number of
+// matches, or most+1 if there are more than most.
 func (m *messageReader) lookAt(ctx context.Context, leaf *syntax.Text, most int) (int, error) {
 	if n, ok := m.looked[leaf.Pattern]; ok {
 		return n, nil
@@ -276,7 +282,8 @@ func (m *messageReader) lookAtLine(line string) {
 	}
 }
 
-// explainsMessage reports whether a template says enough of the message to be its origin.
+// explainsMessage reports whether a template explains enough of the message to be its
+// origin.
 func (m *messageReader) explainsMessage(t *reading.Template) bool {
 	if t.Weight < minFormatLetters || t.Words < minFormatWords {
 		return false
@@ -293,9 +300,10 @@ func (m *messageReader) explainsMessage(t *reading.Template) bool {
 	return t.Quoted || t.Weight >= minConstantLetters
 }
 
-// chooseTemplates returns the templates that explain most: the best, those that explain about as much, and
-// those of other parts of the message. The text of a cause follows the template that has a gap for it; without it, if it is
-// on many lines.
+// chooseTemplates returns the templates that explain the most: the best, those that
+// explain about as much, and those for other parts of the message. The text of a cause
+// comes after the template that has a gap for it. If the cause is on many lines, it is
+// left out.
 func (m *messageReader) chooseTemplates() (chosen []reading.Template) {
 	slices.SortStableFunc(m.formats, func(a, b reading.Template) int {
 		switch {
@@ -315,7 +323,7 @@ func (m *messageReader) chooseTemplates() (chosen []reading.Template) {
 			continue
 		}
 		if len(chosen) > 0 && t.Weight*2 < chosen[0].Weight {
-			continue // its lines would hide the others
+			continue // its lines would hide the other lines
 		}
 		if chosen = m.addTemplate(chosen, &t); len(chosen) == maxFormats {
 			return chosen
@@ -329,7 +337,7 @@ func (m *messageReader) chooseTemplates() (chosen []reading.Template) {
 	return chosen
 }
 
-// addTemplate adds a template, unless there is one for the same part of the message.
+// addTemplate adds a template, unless chosen has one for the same part of the message.
 func (m *messageReader) addTemplate(chosen []reading.Template, t *reading.Template) []reading.Template {
 	if slices.ContainsFunc(chosen, func(o reading.Template) bool {
 		return slices.Equal(t.Literal, o.Literal) || t.Overlaps(&o) && !t.About(&o)
@@ -339,7 +347,7 @@ func (m *messageReader) addTemplate(chosen []reading.Template, t *reading.Templa
 	return append(chosen, *t)
 }
 
-// countLines returns how many of the lines seen have a template.
+// countLines returns how many of the lines seen contain a template.
 func (m *messageReader) countLines(t *reading.Template) (n int) {
 	for i := range m.formats {
 		if slices.Equal(m.formats[i].Literal, t.Literal) {

@@ -11,22 +11,24 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A renderer turns hits into files for people: lines, columns, symbols.
+// A renderer fills in the displayed details of hits: lines, columns and symbols.
 type renderer struct {
 	run        *searchRun
 	cursor     segment.Cursor
 	text       *segment.Text
 	reader     *segment.Reader
-	outline    segment.Outline // symbols of the file in hand
+	outline    segment.Outline // symbols of the current file
 	symbolText *segment.Text   // reads their names
-	// paths are the path patterns of the query, to show what matched in a path.
+	// paths are the path patterns of the query; the renderer shows what they match in a
+	// path.
 	paths     []*predicate
-	bytesLeft int64 // bytes that the result may still grow by
-	// definesMatch says that a match was the whole name of a symbol, of minDefinedWeight.
+	bytesLeft int64 // bytes by which the result may still grow
+	// definesMatch means that a match was the whole name of a symbol whose kind weighs at
+	// least minDefinedWeight.
 	definesMatch bool
 }
 
-// What parts of an answer take as JSON, without their text.
+// JSON sizes of the parts of an answer, without their text.
 const (
 	fileBytes  = 512
 	chunkBytes = 192
@@ -43,7 +45,7 @@ func newRenderer(n *searchRun, maxBytes int64) *renderer {
 	return r
 }
 
-// loadedBytes returns how much text was decompressed.
+// loadedBytes returns the number of bytes decompressed.
 func (r *renderer) loadedBytes() int64 {
 	if r.text == nil {
 		return 0
@@ -114,8 +116,8 @@ func (r *renderer) openReader(reader *segment.Reader) {
 	r.reader = reader
 }
 
-// lineMatch returns a line of a document as a match, without the blanks at its ends; none if
-// the document has fewer lines, or if it is blank.
+// lineMatch returns a line of a document as a match, without leading and trailing blanks.
+// It returns no match if the document has fewer lines or the line is blank.
 func (r *renderer) lineMatch(h *hit, number int) ([]match, error) {
 	lo, hi := r.reader.TextRange(h.doc)
 	text, err := r.text.Bytes(lo, hi)
@@ -138,8 +140,8 @@ func (r *renderer) lineMatch(h *hit, number int) ([]match, error) {
 	return []match{{uint32(start), uint32(start + len(line)), -1}}, nil
 }
 
-// placeSymbols replaces numbers of symbols by where their names are, and orders
-// the matches, without repetition.
+// placeSymbols replaces symbol numbers by the positions of their names. It sorts the
+// matches and removes duplicates.
 func placeSymbols(h *hit, symbols *segment.Outline) {
 	for i := range h.matches {
 		if m := &h.matches[i]; m.symbol >= 0 && int(m.symbol) < symbols.Len() {
@@ -156,12 +158,12 @@ func placeSymbols(h *hit, symbols *segment.Outline) {
 	h.matches = kept
 }
 
-// renderChunks renders the matches of a hit with their lines, as far as there is room
-// for them; the others are taken from the hit.
+// renderChunks renders the matches of a hit with their lines while there is room, and
+// removes the other matches from the hit.
 func (r *renderer) renderChunks(h *hit) ([]Chunk, error) {
 	var chunks []Chunk
 	done := 0
-	for done < len(h.matches) && (r.bytesLeft > 0 || done == 0) { // a file that is shown shows a match
+	for done < len(h.matches) && (r.bytesLeft > 0 || done == 0) { // show at least one match of each file shown
 		h.matches = h.matches[:min(len(h.matches), done+int(max(r.bytesLeft, 0)/rangeBytes)+1)]
 		from, to, n, err := r.chunkExtent(h, h.matches[done:])
 		if err != nil {
@@ -179,9 +181,9 @@ func (r *renderer) renderChunks(h *hit) ([]Chunk, error) {
 	return chunks, nil
 }
 
-// chunkExtent returns the whole lines of the first match, those of the matches that
-// they reach with their context, and the number of these matches. Each line is
-// looked at once, however many matches it has.
+// chunkExtent returns the whole lines of the first match, together with those of the
+// following matches that its context reaches, and the number of these matches. It reads
+// each line once, however many matches the line has.
 func (r *renderer) chunkExtent(h *hit, matches []match) (from, to, n int, err error) {
 	lo, hi := r.reader.TextRange(h.doc)
 	if from, to, err = r.lineExtent(lo, hi, lo+int(matches[0].start), lo+int(matches[0].end)); err != nil {
@@ -218,7 +220,8 @@ func (r *renderer) lineExtent(lo, hi, start, end int) (from, to int, err error) 
 	return from, to, err
 }
 
-// lineStart returns where the line of at begins, lines before it included.
+// lineStart returns the start of the line that contains at, or of an earlier line if
+// lines > 0.
 func (r *renderer) lineStart(lo, at, lines int) (int, error) {
 	for margin := lineMargin * (lines + 1); ; margin *= 8 {
 		from := max(lo, at-margin)
@@ -242,8 +245,8 @@ func (r *renderer) lineStart(lo, at, lines int) (int, error) {
 	}
 }
 
-// lineEnd returns where the line ends that the byte before at is in, with its
-// line feed, and lines after it.
+// lineEnd returns the end, after the line feed, of the line that contains the byte before
+// at, or of a later line if lines > 0.
 func (r *renderer) lineEnd(hi, at, lines int) (int, error) {
 	for margin := lineMargin * (lines + 1); ; margin *= 8 {
 		to := min(hi, at-1+margin)
@@ -267,7 +270,7 @@ func (r *renderer) lineEnd(hi, at, lines int) (int, error) {
 	}
 }
 
-// renderChunk renders the lines from from up to to with the matches in them.
+// renderChunk renders the lines between from and to with their matches.
 func (r *renderer) renderChunk(h *hit, from, to int, matches []match) (Chunk, error) {
 	lo, _ := r.reader.TextRange(h.doc)
 	line, err := r.text.Lines(h.doc, from)
@@ -296,7 +299,7 @@ func (r *renderer) renderChunk(h *hit, from, to int, matches []match) (Chunk, er
 	return c, nil
 }
 
-// A locator turns rising offsets into lines and columns.
+// A locator converts ascending offsets into lines and columns.
 type locator struct {
 	text []byte
 	base int // offset of text in the document
@@ -321,7 +324,7 @@ func (l *locator) seek(offset int) Location {
 	return l.at
 }
 
-// symbolAt returns the symbol whose name a match overlaps, nil if there is none.
+// symbolAt returns the symbol whose name a match overlaps, or nil if there is none.
 func (r *renderer) symbolAt(m match) (*code.Symbol, error) {
 	i := r.outline.At(m.start, m.end)
 	if i < 0 {
@@ -331,8 +334,8 @@ func (r *renderer) symbolAt(m match) (*code.Symbol, error) {
 	return &s, err
 }
 
-// pathRanges shows what the path patterns of the query match in a path; the
-// whole path, if they do not say.
+// pathRanges returns the parts of a path that the path patterns of the query match, or
+// the whole path if no pattern determines a part.
 func (r *renderer) pathRanges(path string) []Range {
 	var ranges []Range
 	text := []byte(path)

@@ -8,12 +8,12 @@ import (
 	"github.com/quarrysearch/quarry/query/plan"
 )
 
-// onlyRepositories reports whether a query depends on nothing but repositories.
+// onlyRepositories reports whether a query depends only on repositories.
 func onlyRepositories(c *compiledQuery) bool {
 	return !slices.ContainsFunc(c.predicates, func(p *predicate) bool { return p.repo == nil })
 }
 
-// searchRepositories answers a query about repositories alone.
+// searchRepositories answers a query on repositories alone.
 func searchRepositories(sc *scope, r Request) *Result {
 	result := &Result{Exhaustive: true}
 	for i, repo := range sc.repos {
@@ -47,7 +47,7 @@ func evalRepository(sc *scope, n node, repo int) bool {
 	return false
 }
 
-// literalRegexp returns an expression for a pattern that is a choice of literals.
+// literalRegexp returns a regular expression for a pattern that is a choice of literals.
 func literalRegexp(p *plan.Pattern) *regexp.Regexp {
 	quoted := make([]string, len(p.Sets[0]))
 	for i, s := range p.Sets[0] {

@@ -10,13 +10,13 @@ import (
 // Request is a search of a view.
 type Request struct {
 	Query *syntax.Parsed
-	// Matches is the number of matches to look for; the search stops once one
-	// more has been seen. At least 1.
+	// Matches is the number of matches to look for. The search stops once it has seen one
+	// more. At least 1.
 	Matches int
-	// Display is the number of matches returned; the others are only counted. 0
+	// Display is the number of matches returned; further matches are only counted. 0
 	// means Matches.
 	Display int
-	// ContextLines are shown before and after each match.
+	// ContextLines is the number of lines to show before and after each match.
 	ContextLines int
 	// Whole requests the text of each file.
 	Whole bool
@@ -24,34 +24,37 @@ type Request struct {
 	Explain bool
 	// Facets requests Result.Facets.
 	Facets bool
-	// Public says which repositories visibility:public is about; nil: those that
-	// are not code.Repository.Private.
+	// Public reports whether visibility:public selects a repository. nil selects those
+	// that are not code.Repository.Private.
 	Public func(*code.Repository) bool
 
-	// Related requests files that may be meant in addition to those that match:
-	// Result.Related.
+	// Related requests Result.Related: files that the user may have meant besides the
+	// matching ones.
 	Related bool
-	// WithoutAdvice leaves out Result.Notices and Related, for searches that find out what to
-	// say about another one.
+	// WithoutAdvice omits Result.Notices and Related. It is set for searches that
+	// determine the advice for another search.
 	WithoutAdvice bool
 
-	// probes collects the searches that a search makes in addition to its own; nil
-	// if they are not needed.
+	// probes collects the additional searches that a search runs; nil if they are not
+	// needed.
 	probes *[]ProbeExplain
-	// emitted collects the first files that a stream has emitted; nil for another search.
+	// emitted collects the first files that a stream emits; nil for other searches.
 	emitted *[]fileID
-	// isReading says that the search is for one of several readings of a query: what the
-	// literal one lacks is advised about, if none has a match.
+	// isReading means that the search runs one of several readings of a query. If no
+	// reading has a match, the advice refers to the literal reading.
 	isReading bool
-	// line is the line that is shown of each file without matches in its text, from 1; 0
-	// for none.
+	// line is the 1-based line to show for each file without matches in its text; 0 for
+	// none.
 	line int
-	// leafPoints are added to the score of a file for a match of a leaf of the query, by the text of the leaf: the most of
-	// several. nil for none.
+	// leafPoints holds points by the text of a leaf of the query. A match of the leaf
+	// adds them to the score of a file; if several leaves match, the highest points
+	// count. nil for none.
 	leafPoints map[string]float32
-	// firstOfFile is how many matches each file shown has before another has more; 0 for firstShare.
+	// firstOfFile is the number of matches to show for each file before any file gets
+	// more; 0 means firstShare.
 	firstOfFile int
-	// timeLimit bounds the time, if it is less than Options.MaxDuration; 0 for that.
+	// timeLimit bounds the time if it is less than Options.MaxDuration; 0 means that
+	// default.
 	timeLimit time.Duration
 }
 
@@ -63,7 +66,8 @@ func (r *Request) displayLimit() int {
 	return r.Display
 }
 
-// fileShare returns how many matches each file shown has before another has more.
+// fileShare returns the number of matches to show for each file before any file gets
+// more.
 func (r *Request) fileShare() int {
 	if r.firstOfFile > 0 {
 		return r.firstOfFile
@@ -71,7 +75,7 @@ func (r *Request) fileShare() int {
 	return firstShare
 }
 
-// maxDuration returns the bound of the time of a search.
+// maxDuration returns the time limit of a search.
 func (r *Request) maxDuration(most time.Duration) time.Duration {
 	if r.timeLimit > 0 {
 		return min(r.timeLimit, most)
@@ -79,22 +83,23 @@ func (r *Request) maxDuration(most time.Duration) time.Duration {
 	return most
 }
 
-// StopReason says why a search did not look at everything.
+// StopReason is the reason why a search did not cover everything.
 type StopReason string
 
-// The reasons to stop.
+// Reasons to stop.
 const (
 	StopNone       StopReason = ""
 	StopMatchLimit StopReason = "match limit"
 	StopTimeLimit  StopReason = "time limit"
-	// StopByteLimit says that what was found is larger than an answer may be.
+	// StopByteLimit means that the matches found exceed the maximum size of an answer.
 	StopByteLimit StopReason = "byte limit"
-	// StopScanLimit says that the search looked at as much text as it may,
-	// StopMemoryLimit that what was found is more than it, or all together, may hold.
+	// StopScanLimit means that the search scanned as much text as it may. StopMemoryLimit
+	// means that its matches exceed the memory that one search, or all of them together,
+	// may hold.
 	StopScanLimit   StopReason = "scan limit"
 	StopMemoryLimit StopReason = "memory limit"
-	// StopDamaged says that documents cannot be read, and are missing until they are
-	// restored.
+	// StopDamaged means that some documents cannot be read. They are missing from answers
+	// until they are restored.
 	StopDamaged StopReason = "damaged index"
 )
 
@@ -103,38 +108,38 @@ var StopReasons = []StopReason{StopMatchLimit, StopTimeLimit, StopByteLimit, Sto
 
 // Result is the answer.
 type Result struct {
-	// Files are ordered by falling Score.
+	// Files are sorted by descending Score.
 	Files []FileMatch
-	// Repositories are the answer to a query of type:repo or select:repo, ordered
-	// by name; Files are empty then, and a match is a repository.
+	// Repositories are the answer to a query with type:repo or select:repo, sorted by
+	// name. Files is empty then, and a match is a repository.
 	Repositories []*Repository
 	Stats        Stats
-	// Exhaustive says that every match there is was counted.
+	// Exhaustive means that every existing match was counted.
 	Exhaustive bool
 	Stopped    StopReason
 	Explain    *Explain
-	// Facets say what the matches are in, those that count in Stats.Matches; only with
+	// Facets break down the matches counted in Stats.Matches. They are set only with
 	// Request.Facets.
 	Facets []Facet
-	// Notices say which filters select nothing, and which select by other names than
-	// the established server; at most syntax.MaxNotices.
+	// Notices name filters that select nothing, and filters that select by names which
+	// differ from those of the established server. At most syntax.MaxNotices.
 	Notices []syntax.Notice
-	// Related are files that the query may mean besides those that match. Nothing else of
-	// the result counts them. At most maxRelated.
+	// Related are files that the query may mean besides those that match. No other field
+	// of the result counts them. At most maxRelated.
 	Related []Related
 
-	// looked is how many matches were looked at, before a limit of those wanted; all of them,
-	// if complete.
+	// looked is the number of matches checked before the limit on requested matches, or
+	// all matches if the result is complete.
 	looked         int
 	complete       bool
-	definesMatch   bool // a file of it defines a symbol whose whole name is a match, of minDefinedWeight
+	definesMatch   bool // a file defines a symbol whose whole name is a match and whose kind weighs at least minDefinedWeight
 	memory         *memoryBudget
-	relatedResults []*Result // whose files Related has
+	relatedResults []*Result // results that own the files of Related
 }
 
-// Release says that the files of the result are not needed any more: until then
-// they count as memory of the search, or until the result is collected. Releasing
-// twice, or a result that was made by hand, does no harm.
+// Release releases the memory of the result's files. Until then, or until the result is
+// garbage-collected, they count as memory of the search. Releasing a result twice, or one
+// that no search returned, has no effect.
 func (r *Result) Release() {
 	if r.memory != nil {
 		r.memory.releaseAll()
@@ -147,26 +152,25 @@ func (r *Result) Release() {
 // FileMatch is one place with its matches.
 type FileMatch struct {
 	Repo *Repository
-	// Ref is the ref searched; Refs are all searched refs that hold the same
-	// document at the same path, Ref among them.
+	// Ref is the ref searched. Refs are all searched refs, including Ref, that hold the
+	// same document at the same path.
 	Ref        code.Ref
 	Refs       []code.Ref
 	Path       string
 	PathRanges []Range
 	Language   code.Language
 	Chunks     []Chunk
-	// BestLines are the numbers of up to ten lines of Chunks with matches, those first
-	// that fit the query best.
+	// BestLines are the numbers of up to ten matching lines in Chunks, best match first.
 	BestLines []int
-	// Content is the text of the file, if it was requested.
+	// Content is the text of the file, if requested.
 	Content []byte
 	Blob    code.BlobID
 	Score   float64
-	// Reasons say how Score came about; only with Request.Explain.
+	// Reasons explain Score; set only with Request.Explain.
 	Reasons []string
 
-	size      int64 // bytes that it takes of an answer
-	displayed int   // matches that it shows
+	size      int64 // its size in an answer, in bytes
+	displayed int   // matches shown
 }
 
 // Chunk is a run of whole lines with matches.
@@ -174,47 +178,50 @@ type Chunk struct {
 	Content []byte
 	Start   Location
 	Ranges  []Range
-	// Symbols has the symbol defined at each range, nil where there is none; it
-	// is empty if no range of the chunk is a definition.
+	// Symbols holds the symbol defined at each range, or nil where there is none. It is
+	// empty if no range of the chunk is a definition.
 	Symbols []*code.Symbol
 }
 
-// Range is half-open.
+// Range is a half-open range.
 type Range struct{ Start, End Location }
 
 // Location is a place in a text: a 0-based byte offset, a 1-based line and a
 // 1-based column in code points.
 type Location struct{ ByteOffset, LineNumber, Column int }
 
-// Stats says what an answer cost. Every number was counted.
+// Stats is the cost of an answer. Every number was counted.
 type Stats struct {
-	// Matches were found, in Files files, up to one more than requested.
+	// Matches and Files are the matches found, up to one more than requested, and their
+	// files.
 	Matches, Files int
-	// Displayed matches are in the answer.
+	// Displayed is the number of matches in the answer.
 	Displayed int
-	// Duration is all of Wait (for a free place), Planning and Searching, and the
-	// rendering of the answer.
+	// Duration is the total of Wait (for a free place), Planning, Searching, and
+	// rendering the answer.
 	Duration, Wait, Planning, Searching time.Duration
-	// Searching consists of Indexing, which searched the index, and Verifying,
-	// which read text, both summed over the workers. Ranking put files in order,
-	// Rendering filled them in.
+	// Searching consists of Indexing, which searches the index, and Verifying, which
+	// reads text; both are summed over the workers. Ranking sorts the files, and
+	// Rendering fills in their details.
 	Indexing, Verifying, Ranking, Rendering time.Duration
-	// ContentBytes of text were decompressed, ScannedBytes looked at, whether
-	// decompressed or from the cache, IndexBytes of postings read, in Lists.
+	// ContentBytes is the text decompressed, and ScannedBytes the text scanned, whether
+	// decompressed or from the cache. IndexBytes is the postings read, in Lists lists.
 	ContentBytes, ScannedBytes, IndexBytes int64
 	Lists                                  int
-	// FilesConsidered were candidates of the index; FilesLoaded had text looked
-	// at; FilesSkipped are the files not considered because the search stopped.
+	// FilesConsidered is the number of candidates from the index, and FilesLoaded the
+	// number whose text was scanned. FilesSkipped is the number not considered because
+	// the search stopped.
 	FilesConsidered, FilesLoaded, FilesSkipped int
-	// Segments were visited; SegmentsSkipped were not, because the index or a
-	// filter showed that they have no match, or because the search stopped.
+	// Segments is the number of segments visited. SegmentsSkipped were not visited,
+	// because the index or a filter ruled out a match or because the search stopped.
 	Segments, SegmentsSkipped int
-	// SegmentsFiltered are those of SegmentsSkipped that a filter excluded.
+	// SegmentsFiltered is the number of SegmentsSkipped that a filter excluded.
 	SegmentsFiltered int
-	// TrigramLookups in the directories of segments; TrigramMatches of them found
-	// a list.
+	// TrigramLookups is the number of lookups in the directories of segments.
+	// TrigramMatches of them found a list.
 	TrigramLookups, TrigramMatches int
-	// RegexpsConsidered counts lines or regions given to a regular expression.
+	// RegexpsConsidered is the number of lines or regions on which a regular expression
+	// ran.
 	RegexpsConsidered int
 }
 
@@ -236,23 +243,21 @@ func (s *Stats) add(o *Stats) {
 	s.Verifying += o.Verifying
 }
 
-// Explain is how a query was run.
+// Explain describes how a query ran.
 type Explain struct {
-	// Query is the tree as it was run, Atoms the index lookup of each of its
-	// patterns.
+	// Query is the tree that ran, and Atoms the index lookup of each of its patterns.
 	Query string
 	Atoms []string
-	// AsOf is the moment of the past that was searched; empty for the present.
+	// AsOf is the moment in the past that was searched; empty for the present.
 	AsOf string
-	// Stages say where the time went.
+	// Stages is the time of each stage.
 	Stages Stages
-	// Segments has a line for each segment, in their order, until the search
-	// stopped.
+	// Segments has an entry for each segment, in order, up to where the search stopped.
 	Segments []SegmentExplain
-	// Files say how the scores came about, the best first, up to maxFilesExplained.
+	// Files explain the scores of the best files, best first, up to maxFilesExplained.
 	Files   []FileExplain
 	Stopped StopReason
-	// Probes are the searches for readings, advice and related files, in their order, up to
+	// Probes are the searches for readings, advice and related files, in order, up to
 	// maxProbesExplained.
 	Probes []ProbeExplain
 }
@@ -260,7 +265,7 @@ type Explain struct {
 // maxProbesExplained bounds Explain.Probes.
 const maxProbesExplained = 200
 
-// ProbeExplain is a search that was made in addition to the requested one.
+// ProbeExplain is a search that ran in addition to the requested one.
 type ProbeExplain struct {
 	Query   string
 	Matches int
@@ -275,10 +280,10 @@ type FileExplain struct {
 	Reasons    []string
 }
 
-// Stages are times in microseconds. Candidates and Verify are summed over the
-// workers of the search; Total is what passed, with all stages but Parse.
+// Stages are times in microseconds. Candidates and Verify are summed over the workers of
+// the search. Total is the elapsed time of all stages except Parse.
 type Stages struct {
-	// ParseMicros is set by the caller, who parsed the query.
+	// ParseMicros is set by the caller, which parsed the query.
 	ParseMicros      int64
 	WaitMicros       int64
 	PlanMicros       int64
@@ -289,22 +294,21 @@ type Stages struct {
 	TotalMicros      int64
 }
 
-// SegmentExplain is what a segment cost.
+// SegmentExplain is the cost of searching a segment.
 type SegmentExplain struct {
 	ID              string
 	Documents       int
-	CandidateBlocks []int // of each atom; -1 for all; none if a filter excludes the segment
+	CandidateBlocks []int // by atom; -1 for all; none if a filter excludes the segment
 	FilesConsidered int
 	Matches         int
-	Lists           int // of postings that were read
+	Lists           int // posting lists read
 	IndexBytes      int64
 	ContentBytes    int64
 	ScannedBytes    int64
 	Micros          int64
 }
 
-// addProbe records the result of a search that was made in addition to the
-// requested one.
+// addProbe records the result of a search that ran in addition to the requested one.
 func (r *Request) addProbe(found *Result) {
 	if r.probes != nil && (r.WithoutAdvice || r.isReading) && len(*r.probes) < maxProbesExplained {
 		*r.probes = append(*r.probes, ProbeExplain{r.Query.Root.String(), found.Stats.Matches, found.Stats.Duration.Microseconds()})

@@ -12,35 +12,36 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// A query that is something pasted has readings beyond the literal one. They are queries like
-// any other, run one after the other until one has a match: that is the answer, and a notice
-// names the reading and the text for the literal one. So what is counted is always what one
-// query finds.
+// Pasted text has readings beyond the literal one. They are queries like any other and
+// run one after another until one has a match. That result is the answer, and a notice
+// names the reading and the query for the literal one. So all counts always refer to a
+// single query.
 
 const (
-	// readShare bounds the time of a search for one reading: that share of Options.MaxDuration, 5 s of 30 s. probeShare
-	// bounds that of all probes, by which the pieces of a paste are found, 2 s of 30 s; doubtShare that of those for a text
-	// that is a few plain words, 200 ms of 30 s.
+	// readShare is the fraction of Options.MaxDuration that a search for one reading may
+	// take: 5 s of 30 s. probeShare is the fraction for all probes, which find the pieces
+	// of a paste: 2 s of 30 s. doubtShare is the fraction for the probes of a text of a
+	// few plain words: 200 ms of 30 s.
 	readShare  = 6
 	probeShare = 15
 	doubtShare = 150
 	// maxProbes bounds the probes.
 	maxProbes = 100
-	// maxLinesApart is how many lines of pasted code are tried apart, if they are not found
-	// together.
+	// maxLinesApart is the maximum number of lines of pasted code that are tried
+	// separately, if they are not found together.
 	maxLinesApart = 3
 )
 
 // readingAttempt is a reading to try.
 type readingAttempt struct {
 	root   syntax.Query
-	line   int                // is shown of files without matches
-	points map[string]float32 // of leaves, for Request.leafPoints
-	// description is how the query is read, for the notice.
+	line   int                // line to show of files without matches
+	points map[string]float32 // by leaf, for Request.leafPoints
+	// description names the reading in the notice.
 	description string
 }
 
-// pasteReader finds the reading of a paste that has matches.
+// pasteReader finds the reading of pasted text that has matches.
 type pasteReader struct {
 	s             *Searcher
 	view          View
@@ -48,10 +49,10 @@ type pasteReader struct {
 	paste         *reading.Paste
 	emit          Emit
 	probes        int
-	probeDeadline time.Time // probes end then
+	probeDeadline time.Time // time at which probes end
 }
 
-// searchReadings answers a request by the likely reading of its query.
+// searchReadings answers a request with the most likely reading of its query.
 func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	started := time.Now()
 	var probes []ProbeExplain
@@ -65,7 +66,7 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 			result.Explain.Stages.TotalMicros = result.Stats.Duration.Microseconds()
 			if result.Explain.Probes = probes; Restricted(view) {
 				for i := range probes {
-					probes[i].Micros = 0 // it says how much text was hidden
+					probes[i].Micros = 0 // the duration would reveal how much text is hidden
 				}
 			}
 		}
@@ -73,7 +74,7 @@ func (s *Searcher) searchReadings(ctx context.Context, view View, r Request, emi
 	return result, err
 }
 
-// chooseReading finds the reading of a query that has matches.
+// chooseReading returns the answer for the reading of a query that has matches.
 func (s *Searcher) chooseReading(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	paste := reading.Recognize(r.Query)
 	if paste == nil {
@@ -108,7 +109,8 @@ func (s *Searcher) chooseReading(ctx context.Context, view View, r Request, emit
 	return result, err
 }
 
-// tryReadings returns the answer of the first reading that has a match; nil if none has.
+// tryReadings returns the answer of the first reading with a match, or nil if none has
+// one.
 func (p *pasteReader) tryReadings(ctx context.Context) (*Result, error) {
 	for _, kind := range p.paste.Kinds {
 		result, err := p.tryKind(ctx, kind)
@@ -151,7 +153,7 @@ func (p *pasteReader) tryCode(ctx context.Context) (*Result, error) {
 	return nil, nil
 }
 
-// codeLine returns the query for pasted lines; nil if they have no tokens.
+// codeLine returns the query for pasted lines, or nil if they have no tokens.
 func codeLine(lines []string) syntax.Query {
 	expression := reading.Expression(lines)
 	if expression == "" {
@@ -189,7 +191,7 @@ func (p *pasteReader) runAttempt(ctx context.Context, a *readingAttempt) (*Resul
 	return result, nil
 }
 
-// buildQuery returns a query with the filters of the paste.
+// buildQuery adds the filters of the pasted text to a query.
 func (p *pasteReader) buildQuery(root syntax.Query) *syntax.Parsed {
 	if len(p.paste.Filters) > 0 {
 		root = &syntax.And{Children: append(slices.Clone(p.paste.Filters), root)}
@@ -197,8 +199,9 @@ func (p *pasteReader) buildQuery(root syntax.Query) *syntax.Parsed {
 	return &syntax.Parsed{Root: root, Text: root.String()}
 }
 
-// runProbe returns the files that a query finds, with at most so many matches; none if there is no
-// time for it. Release the result.
+// runProbe returns the files that a query finds, with at most the given number of
+// matches. It returns no files if there is no time left. The caller must release the
+// result.
 func (p *pasteReader) runProbe(ctx context.Context, root syntax.Query, matches int) (*Result, error) {
 	left := time.Until(p.probeDeadline)
 	if p.probes == maxProbes || left <= 0 {

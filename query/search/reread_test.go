@@ -86,7 +86,8 @@ func (s *Searcher) describeReading(t *testing.T, view View, text string) string 
 	return out
 }
 
-// checkLiteral holds the text for the literal reading: it counts what the query itself finds.
+// checkLiteral checks that the text for the literal reading counts the matches of the
+// query itself.
 func (s *Searcher) checkLiteral(t *testing.T, view View, q *syntax.Parsed, text string) {
 	t.Helper()
 	literal, err := syntax.Parse(text, q.Options)
@@ -106,7 +107,8 @@ func (s *Searcher) checkLiteral(t *testing.T, view View, q *syntax.Parsed, text 
 	}
 }
 
-// What differs from the established server has its notice also where a query was read as pasted.
+// TestReadingsKeepTheNoticesOfFilters checks that notices on differences from the
+// established server also appear for a query that is read as pasted text.
 func TestReadingsKeepTheNoticesOfFilters(t *testing.T) {
 	m := &model{}
 	m.rankingSegment(t, `host/Pebble db.go - Go func (d *DB) makeRoomForWrite(b *Batch) error {\n}\n`)
@@ -119,7 +121,8 @@ func TestReadingsKeepTheNoticesOfFilters(t *testing.T) {
 	}
 }
 
-// A search for a reading ends at its bound of time, and the literal one is the answer.
+// TestReadingsAreBounded checks that a search for a reading ends at its time limit, and
+// that the literal reading is the answer then.
 func TestReadingsAreBounded(t *testing.T) {
 	r := Request{timeLimit: 1}
 	if r.maxDuration(5) != 1 || (&Request{}).maxDuration(5) != 5 || (&Request{timeLimit: 9}).maxDuration(5) != 5 {

@@ -15,17 +15,17 @@ const (
 	scoreDefinitionPart = 0.15 // of that, if the match is some of the words of the name
 	scoreDefinitionBit  = 0.05 // of that, if the match cuts words of the name
 	scoreWholeWord      = 300
-	scoreWordPart       = 60 // a match is some words of an identifier
+	scoreWordPart       = 60 // a match consists of whole words of an identifier
 	scoreExactCase      = 60
-	scoreString         = 120 // a match is all of a string
-	scoreLineStart      = 60  // a match is the first of its line
+	scoreString         = 120 // a match is an entire string
+	scoreLineStart      = 60  // a match is the first word of its line
 	scoreFrequency      = 150
 	scorePhrase         = 900
 	scoreOrigin         = 2000 // a match of the format string that explains most of a message
 	scoreLine           = 500
 	scoreLines3         = 300
 	scoreRegion         = 120
-	scoreFileName       = 300 // the file is called like a term
+	scoreFileName       = 300 // the file is named like a term
 	scoreFileNamePart   = 80
 	scoreDepth          = -3 // for each directory of the path
 	scoreTest           = -150
@@ -34,7 +34,7 @@ const (
 	scoreProse          = -100
 	scoreArchived       = -60
 	scoreFork           = -30
-	scoreRecent         = 0.5 // for each year of the last push after scoreRecentSince: independent of the clock
+	scoreRecent         = 0.5 // per year of the last push after scoreRecentSince; does not depend on the clock
 	scoreRecentSince    = 2000
 	maxScoreRecent      = 20
 
@@ -42,8 +42,8 @@ const (
 	maxScoredRanges = 256
 )
 
-// kindWeights say how much of a definition a symbol is by its kind, in the words
-// of universal-ctags. What is not listed has kindOther.
+// kindWeights are the weights of definitions by symbol kind, in the vocabulary of
+// universal-ctags. Other kinds have kindOther.
 var kindWeights = map[code.SymbolKind]float64{
 	"class": 1, "struct": 1, "interface": 1, "type": 1, "trait": 1, "enum": 1, "union": 1, "typedef": 0.97, "object": 1, "record": 1, "protocol": 1,
 	"function": 1, "func": 1, "method": 0.95, "macro": 0.9, "constructor": 0.8, "subroutine": 1, "procedure": 1, "generator": 1, "annotation": 1,
@@ -55,11 +55,12 @@ var kindWeights = map[code.SymbolKind]float64{
 
 const kindOther = 0.5
 
-// minDefinedWeight is the weight of kinds whose definition is where a name is looked for: functions, types, variables, but not
-// keys and fields, which repeat a name that is defined elsewhere in another style.
+// minDefinedWeight is the minimum weight of kinds whose definition people look for by
+// name: functions, types and variables, but not keys and fields, which repeat a name that
+// is defined elsewhere in another style.
 const minDefinedWeight = 0.6
 
-// A scorer adds up the score of a file.
+// A scorer accumulates the score of a file.
 type scorer struct {
 	f       *FileMatch
 	explain bool
@@ -75,7 +76,7 @@ func (s *scorer) add(points float64, reason string) {
 	}
 }
 
-// scoreFile sets the score of a file from what is known of its matches and its place.
+// scoreFile sets the score of a file from its matches and its place.
 func (r *renderer) scoreFile(f *FileMatch, h *hit, flags code.Flags) {
 	s := &scorer{f: f, explain: r.run.request.Explain}
 	r.scoreMatches(s, h)
@@ -92,8 +93,8 @@ var nearReasons = [...]string{
 	nearPhrase: "the terms as they were written",
 }
 
-// scoreMatches scores what matches are: definitions, whole words, in their letter
-// case.
+// scoreMatches scores matches by whether they are definitions, whole words, and in the
+// letter case of the query.
 func (r *renderer) scoreMatches(s *scorer, h *hit) {
 	terms := r.run.scope.c.literals
 	best, own, seen := 0.0, 0.0, 0
@@ -137,8 +138,9 @@ func (r *renderer) scoreMatches(s *scorer, h *hit) {
 	s.add(scoreExactCase*float64(min(countOnes(exact), int(n)))/n, "letter case")
 }
 
-// definitionPoints returns the score of a match on the name of a symbol. Of several terms
-// one alone says little, unless the others are there as well. cuts says that the match ends within a word.
+// definitionPoints returns the score of a match on the name of a symbol. One of several
+// terms counts little unless the other terms are also there. cuts means that the match
+// begins or ends inside a word.
 func (r *renderer) definitionPoints(h *hit, sym *code.Symbol, at Range, term term, cuts bool) float64 {
 	weight, ok := kindWeights[sym.Kind]
 	if !ok {
@@ -164,9 +166,9 @@ func (r *renderer) definitionPoints(h *hit, sym *code.Symbol, at Range, term ter
 	return points
 }
 
-// A term is which of the literals of a query a match is.
+// A term identifies the query literal that a match stands for.
 type term struct {
-	number int // 0 if it is none of them
+	number int // 0 if it is none of the literals
 	exact  bool
 }
 
@@ -184,20 +186,21 @@ func termOf(written []string, text []byte) term {
 	return t
 }
 
-// isWholeWord reports whether a piece of text has no letter, digit or underscore
-// next to it, or none at its own ends.
+// isWholeWord reports whether a piece of text has no letter, digit or underscore next to
+// it, or none at its own ends.
 func isWholeWord(text []byte, start, end int) bool {
 	return (start == 0 || !isWord(text[start-1]) || !isWord(text[start])) &&
 		(end >= len(text) || !isWord(text[end]) || end > 0 && !isWord(text[end-1]))
 }
 
-// isWordPart reports whether a piece of text is one or more words of an identifier: it begins and ends where a letter
-// follows what is none, or a capital a small letter; a capital that a small letter follows begins a word as well.
+// isWordPart reports whether a piece of text consists of whole words of an identifier. A
+// word begins at a letter after a non-letter and at a capital after a lower-case letter.
+// A capital before a lower-case letter also begins a word.
 func isWordPart(text []byte, start, end int) bool {
 	return isWordStart(text, start) && isWordStart(text, end)
 }
 
-// isWordStart reports whether a word of an identifier may begin, or have ended, at an offset.
+// isWordStart reports whether an offset is a word boundary of an identifier.
 func isWordStart(text []byte, at int) bool {
 	if at <= 0 || at >= len(text) {
 		return true
@@ -216,8 +219,8 @@ func isWordStart(text []byte, at int) bool {
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// wholeValuePoints returns what it counts that a whole word is all of a string, or the first
-// of its line: keys of a configuration are defined so.
+// wholeValuePoints returns the points for a whole word that is an entire string or the
+// first of its line, as the keys of a configuration are.
 func wholeValuePoints(text []byte, start, end int) float64 {
 	if start > 0 && end < len(text) && text[start-1] == text[end] && (text[end] == '"' || text[end] == '\'' || text[end] == '`') {
 		return scoreString
@@ -246,7 +249,7 @@ func countOnes(b uint64) int {
 	return n
 }
 
-// scoreName scores what the file is called.
+// scoreName scores the file name.
 func (r *renderer) scoreName(s *scorer) {
 	best := 0.0
 	stem := strings.ToLower(segment.Stem(s.f.Path))
@@ -264,8 +267,8 @@ func (r *renderer) scoreName(s *scorer) {
 	s.add(best, "the name of the file")
 }
 
-// partOfFileName returns what it counts that the name of a file, whose small letters are stem, has a name in it: half if
-// words are cut.
+// partOfFileName returns the points for a file name that contains a term. stem is the
+// file name in lower case. The term counts half if it cuts words.
 func partOfFileName(fold, stem, written string) float64 {
 	points := scoreFileNamePart + (scoreFileName-scoreFileNamePart)*float64(len(fold))/float64(len(stem))/2
 	at := strings.Index(stem, fold)
@@ -275,7 +278,7 @@ func partOfFileName(fold, stem, written string) float64 {
 	return points
 }
 
-// scorePlace scores where the file is and what it is.
+// scorePlace scores the location and the flags of the file.
 func (r *renderer) scorePlace(s *scorer, flags code.Flags) {
 	s.add(float64(scoreDepth*min(strings.Count(s.f.Path, "/"), maxScoredDepth)), "depth of the path")
 	for _, p := range flagScores {
@@ -288,13 +291,13 @@ func (r *renderer) scorePlace(s *scorer, flags code.Flags) {
 	}
 }
 
-// proseLanguages are the languages of texts for people.
+// proseLanguages are the languages of prose.
 var proseLanguages = map[code.Language]bool{
 	"": true, "Text": true, "Markdown": true, "reStructuredText": true, "HTML": true, "RDoc": true, "Gettext Catalog": true, "Roff": true,
 	"Roff Manpage": true, "AsciiDoc": true, "Textile": true, "Org": true, "TeX": true, "SVG": true, "Diff": true, "Source Map": true,
 }
 
-// proseFolders hold texts for people, in whatever language.
+// proseFolders contain prose, in any language.
 var proseFolders = []string{"doc", "docs", "documentation", "releasenotes", "changelog", "changelogs", "changes", "locale", "examples", "samples"}
 
 func inProse(path string) bool {
@@ -308,8 +311,8 @@ func inProse(path string) bool {
 	return false
 }
 
-// scoreRepository scores the repository: what was pushed to last is ahead among
-// equals.
+// scoreRepository scores the repository: among equal files, the most recently pushed
+// repository comes first.
 func (r *renderer) scoreRepository(s *scorer) {
 	if s.f.Repo == nil {
 		return

@@ -13,10 +13,10 @@ import (
 
 // Bounds of a Screen.
 const (
-	// DefaultMaxScreens bounds the sets of repositories for which a Screen keeps
-	// what it has worked out.
+	// DefaultMaxScreens bounds the sets of repositories for which a Screen caches
+	// results.
 	DefaultMaxScreens = 256
-	// DefaultMaxScreenBytes bounds what it keeps for them.
+	// DefaultMaxScreenBytes bounds the size of these cached results.
 	DefaultMaxScreenBytes = 64 << 20
 )
 
@@ -24,7 +24,7 @@ const (
 type ScreenOptions struct {
 	MaxScreens int
 	MaxBytes   int64
-	// Registerer takes the metrics; nil for none.
+	// Registerer registers the metrics; nil for none.
 	Registerer prometheus.Registerer
 }
 
@@ -32,9 +32,9 @@ type ScreenOptions struct {
 // repository is nil, a segment without visible places is left out, and Segment.Visible
 // has no bit for a hidden place.
 //
-// Filtering takes one call for each repository and a look at each place of the segments
-// that changed. The result is cached for the current state of the index, by key. A Screen
-// is safe for concurrent use.
+// Filtering takes one call per repository and one check per place of the segments that
+// changed. The result is cached by key for the current state of the index. A Screen is
+// safe for concurrent use.
 type Screen struct {
 	o       ScreenOptions
 	metrics *screenMetrics
@@ -42,9 +42,9 @@ type Screen struct {
 		sync.Mutex
 		of     stateID
 		known  map[any]*screenedState // by key
-		order  []any                  // keys, the oldest first
+		order  []any                  // keys, oldest first
 		bytes  int64
-		before []*screenedState // of the state before
+		before []*screenedState // of the previous state
 	}
 }
 
@@ -62,7 +62,7 @@ func NewScreen(o ScreenOptions) *Screen {
 	return s
 }
 
-// stateID identifies a state of a view. It holds the state's slices, so no other
+// stateID identifies a state of a view. It holds the slices of the state, so no other
 // state can have the same addresses.
 type stateID struct {
 	repos          **Repository
@@ -82,8 +82,8 @@ func stateOf(v View) stateID {
 	return id
 }
 
-// Hide returns v without the repositories for which visible returns false. Key identifies the
-// answers of visible: with equal keys it must give equal answers.
+// Hide returns v without the repositories for which visible returns false. key identifies
+// the results of visible: for equal keys, visible must return equal results.
 func (s *Screen) Hide(v View, key any, visible func(*code.Repository) bool) View {
 	id := stateOf(v)
 	known, before := s.cachedState(id, key)
@@ -95,7 +95,8 @@ func (s *Screen) Hide(v View, key any, visible func(*code.Repository) bool) View
 	return screenedView{v, known}
 }
 
-// cachedState returns the cached state for a key, or else the states whose tables may be reused.
+// cachedState returns the cached state for a key, or the states whose tables may be
+// reused.
 func (s *Screen) cachedState(id stateID, key any) (known *screenedState, before []*screenedState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -111,7 +112,8 @@ func (s *Screen) cachedState(id stateID, key any) (known *screenedState, before 
 	return nil, before
 }
 
-// cacheState caches the result for a state of the index, and drops results for older states.
+// cacheState caches the result for a state of the index and drops results for older
+// states.
 func (s *Screen) cacheState(id stateID, key any, known *screenedState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -136,25 +138,25 @@ func (s *Screen) cacheState(id stateID, key any, known *screenedState) {
 	}
 }
 
-// cachedBytes returns what is kept for the present state.
+// cachedBytes returns the size of the results cached for the current state.
 func (s *Screen) cachedBytes() int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.mu.bytes
 }
 
-// screenedState is a state of the index as one caller sees it. It never changes.
+// screenedState is a state of the index as one caller sees it. It is immutable.
 type screenedState struct {
 	seen     bitset // repositories, by number
 	repos    []*Repository
 	segments []Segment
-	// tables has which places of each segment are visible: nil all, empty none.
+	// tables holds the visible places of each segment: nil means all, empty means none.
 	tables map[*segment.Places]bitset
 	bytes  int64
 	byID   func() map[code.RepositoryID]struct{}
 }
 
-// newScreenedState computes the part of a view that visible allows. It reuses the tables of
+// newScreenedState computes the part of a view that visible allows. It reuses tables of
 // callers who see the same repositories, and of the previous state.
 func newScreenedState(v View, visible func(*code.Repository) bool, before []*screenedState) *screenedState {
 	all := v.Repositories()
@@ -190,11 +192,11 @@ func newScreenedState(v View, visible func(*code.Repository) bool, before []*scr
 	return s
 }
 
-// tableBytes is about what a segment takes in a screenedState, without its table.
+// tableBytes is the approximate size of a segment in a screenedState, without its table.
 const tableBytes = 96
 
-// reuseTables returns the tables of a previous state with the same repositories, if
-// there is one: a number always means the same repository.
+// reuseTables returns the tables of a previous state with the same repositories, if there
+// is one. A number always identifies the same repository.
 func (s *screenedState) reuseTables(before []*screenedState) map[*segment.Places]bitset {
 	for _, b := range before {
 		if samePrefix(b.seen, s.seen, len(b.repos)) {
@@ -214,8 +216,9 @@ func samePrefix(a, b bitset, n int) bool {
 	return mask == 0 || (a[words]^b[words])&mask == 0
 }
 
-// shownPlaces returns the places of the repositories in seen: nil if all places are shown,
-// and an empty set if none is, because a segment without places may have hidden text.
+// shownPlaces returns the places of the repositories in seen. It returns nil if all
+// places are shown, and an empty set if none is, because a segment without places may
+// contain hidden text.
 func shownPlaces(p *segment.Places, seen bitset) bitset {
 	shown, n := newBitset(p.Len()), 0
 	for i, r := range p.Repo {
@@ -233,16 +236,16 @@ func shownPlaces(p *segment.Places, seen bitset) bitset {
 	return shown
 }
 
-// screenedView is a view of which a part is hidden.
+// screenedView is a view with hidden parts.
 type screenedView struct {
 	View
 	*screenedState
 }
 
-// Restricted says that answers must not reveal hidden parts: see Restricted.
+// Restricted reports that answers must not reveal hidden parts: see Restricted.
 func (v screenedView) Restricted() bool { return true }
 
-// AsOf says which moment of the past the view shows; empty for the present.
+// AsOf returns the moment in the past that the view shows; empty for the present.
 func (v screenedView) AsOf() string {
 	if past, ok := v.View.(interface{ AsOf() string }); ok {
 		return past.AsOf()
@@ -256,7 +259,7 @@ func (v screenedView) Segments() []Segment { return v.segments }
 // Repositories implements View.
 func (v screenedView) Repositories() []*Repository { return v.repos }
 
-// Revisions implements View: refs of hidden repositories match nothing.
+// Revisions implements View. Refs of hidden repositories match nothing.
 func (v screenedView) Revisions(ctx context.Context, match func(*Repository, code.Ref) bool) ([]Segment, []code.Ref, error) {
 	ids := v.byID()
 	return v.View.Revisions(ctx, func(r *Repository, ref code.Ref) bool {

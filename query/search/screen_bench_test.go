@@ -10,9 +10,9 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// BenchmarkScreen searches ten thousand repositories as a caller who sees all of
-// them, one who sees nine of ten, and one who sees a hundred, in turn; and measures
-// the cost of computing their visibility, at first and after a segment has changed.
+// BenchmarkScreen searches ten thousand repositories as a caller who sees all of them,
+// one who sees nine of ten, and one who sees a hundred. It also measures the cost of
+// computing their visibility, initially and after a segment has changed.
 func BenchmarkScreen(b *testing.B) {
 	const repositories = 10_000
 	rng := rand.New(rand.NewPCG(1, 2))

@@ -18,39 +18,39 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// ErrBusy says that there are too many searches: no place came free in time, or
-// too many that take long wait already.
+// ErrBusy means that there are too many searches: no place became free in time, or too
+// many heavy searches are waiting.
 var ErrBusy = admission.ErrBusy
 
-// ErrUnavailable says that the index cannot be searched now.
+// ErrUnavailable means that the index cannot be searched now.
 var ErrUnavailable = errors.New("unavailable")
 
 // Options configure a Searcher. The zero value works.
 type Options struct {
-	// MaxDuration bounds one search; it then returns what it has. Default 30 s.
+	// MaxDuration bounds one search, which then returns the results found so far. Default
+	// 30 s.
 	MaxDuration time.Duration
-	// MaxConcurrent bounds the searches that have just begun, MaxWaiting those that
-	// wait for a place among them, MaxWait how long. Defaults four for each
+	// MaxConcurrent bounds the interactive searches, MaxWaiting the searches that wait
+	// for a place among them, and MaxWait how long they wait. Defaults four per
 	// processor, 256 and 10 s.
 	MaxConcurrent, MaxWaiting int
 	MaxWait                   time.Duration
-	// MaxHeavy bounds the searches that have turned out to take long and take turns
-	// at the processors, MaxHeavyWaiting those that wait for that. Defaults 32 for
-	// each processor, and 64.
+	// MaxHeavy bounds the heavy searches that take turns at the processors, and
+	// MaxHeavyWaiting those that wait to do so. Defaults 32 per processor, and 64.
 	MaxHeavy, MaxHeavyWaiting int
-	// MaxScanBytes bounds the text that one search looks at, decompressed or from
-	// the cache. Default none.
+	// MaxScanBytes bounds the text that one search scans, decompressed or from the cache.
+	// The default is no bound.
 	MaxScanBytes int64
 	// MaxMemoryBytes bounds the matches and files that one search holds, and
-	// TotalMemoryBytes those of all searches, without the first MiB of each.
-	// Defaults 96 and 128 MiB.
+	// TotalMemoryBytes those of all searches, without the first MiB of each. Defaults 96
+	// and 128 MiB.
 	MaxMemoryBytes, TotalMemoryBytes int64
-	// MaxResultBytes bounds the files of one result, by what they take as JSON;
-	// the rest is counted and not rendered. Default 64 MiB.
+	// MaxResultBytes bounds the files of one result by their size as JSON. The rest is
+	// counted but not rendered. Default 64 MiB.
 	MaxResultBytes int64
 	// Contexts are the search contexts that a query may name.
 	Contexts map[string]Context
-	// Registerer takes the metrics; nil for none.
+	// Registerer registers the metrics; nil for none.
 	Registerer prometheus.Registerer
 }
 
@@ -73,7 +73,7 @@ func (o *Options) ensureDefaults() {
 type Searcher struct {
 	options   Options
 	admission *admission.Controller
-	helpers   chan struct{} // one for each processor that a search may use besides its own
+	helpers   chan struct{} // one for each additional processor that a search may use
 	memory    *memoryPool
 	metrics   *metrics
 }
@@ -95,18 +95,17 @@ func New(o Options) *Searcher {
 	}
 }
 
-// Search runs a request on a view. It fails with plan.ErrPattern on a pattern
-// that does not compile, code.ErrNotFound on an unknown search context, ErrBusy,
-// or the error of ctx; a search that ran out of time is no failure but has a
-// StopReason.
+// Search runs a request on a view. It fails with plan.ErrPattern on a pattern that does not
+// compile, code.ErrNotFound on an unknown search context, ErrBusy, or the error of ctx. A
+// search that ran out of time does not fail but has a StopReason.
 //
-// A query that is something pasted is read as such: see reread.go.
+// If the query is pasted text, Search tries its readings: see reread.go.
 func (s *Searcher) Search(ctx context.Context, view View, r Request) (*Result, error) {
 	return s.searchReadings(ctx, view, r, nil)
 }
 
-// admitSearch runs a request once there is a place for it. Files go to emit, unless it
-// is nil.
+// admitSearch runs a request once there is a place for it. It passes files to emit,
+// unless emit is nil.
 func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	start := time.Now()
 	ticket, err := s.admission.Enter(ctx)
@@ -140,12 +139,12 @@ func (s *Searcher) admitSearch(ctx context.Context, view View, r Request, emit E
 	return result, nil
 }
 
-// runSearch is the life of a search for which there is a place:
+// runSearch runs an admitted search:
 //
-//	plan        planSearch compiles the query and opens the places that it is about
-//	order       orderTasks decides in which order segments and tiers are visited
-//	candidates  runTasks visits them: prepareCandidates asks the index of a segment
-//	verify      which documents can match, and searchDocument looks at their text
+//	plan        planSearch compiles the query and opens the places that it covers
+//	order       orderTasks sets the order in which segments and tiers are visited
+//	candidates  runTasks visits them: prepareCandidates searches the index of a segment
+//	verify      for documents that can match, and searchDocument searches their text
 //	rank, cut   build takes the hits in order, chooses those to show,
 //	render      renders their files and sorts them
 //	notices     findNotices names filters that select nothing
@@ -170,7 +169,7 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	answer := newResultBuilder(run, turn, s.options.MaxResultBytes)
 	var notices []syntax.Notice
 	work := func(ctx context.Context) error {
-		defer ticket.Leave() // a slow reader of the answer holds no slot
+		defer ticket.Leave() // a client that reads slowly must not hold a slot
 		err := run.runTasks(ctx, r.maxDuration(s.options.MaxDuration), ticket, s.helpers)
 		if err == nil && !run.halted.Load() && !r.WithoutAdvice {
 			notices = findNotices(ctx, view, plan, run.mu.count == 0, func() *admission.Worker { return ticket.Worker(ctx.Done()) })
@@ -187,36 +186,36 @@ func (s *Searcher) runSearch(ctx context.Context, ticket *admission.Ticket, view
 	return result, nil
 }
 
-// searchRun runs the tasks of a plan, in order, with one or more segment searchers.
+// searchRun runs the tasks of a plan, in order, on one or more segment searchers.
 type searchRun struct {
 	*searchPlan
 	started time.Time
 
-	halted atomic.Bool // by time or by the caller, or because of exceeded
-	// exceeded says that a document has more matches than a segmentSearcher may hold.
+	halted atomic.Bool // by the time limit, by the caller, or because of exceeded
+	// exceeded means that a document has more matches than a segmentSearcher may hold.
 	exceeded     atomic.Bool
-	cutoff       atomic.Int32 // tasks after this one are not needed any more
+	cutoff       atomic.Int32 // later tasks are no longer needed
 	memory       *memoryBudget
-	scanned      atomic.Int64 // bytes of text that segment searchers looked at, as far as they said
-	maxScanBytes int64        // bound of these, 0 for none
-	scanExceeded atomic.Bool  // it was reached
+	scanned      atomic.Int64 // bytes of text that segment searchers have reported as scanned
+	maxScanBytes int64        // bound on scanned, 0 for none
+	scanExceeded atomic.Bool  // scanned exceeds its bound
 	damaged      atomic.Bool  // a segment could not be read
-	cancelWork   func()       // ends the wait of workers for a processor: nothing is left to do
-	// progress has a value when tasks from 0 up are done that were not before.
+	cancelWork   func()       // ends the workers' wait for a processor when no work is left
+	// progress has a value when the prefix of completed tasks has grown.
 	progress chan struct{}
 
 	mu struct {
 		sync.Mutex
-		next, end int // next step to take, and the one after the last
+		next, end int // next step to take, and the end of the steps
 		done      []taskResult
-		prefix    int             // tasks from 0 up that are done
-		count     int             // matches in those
-		seen      map[uint32]bool // repositories in those, if they are the answer
+		prefix    int             // completed tasks, from 0 up
+		count     int             // matches in the prefix
+		seen      map[uint32]bool // repositories in the prefix, if the answer lists repositories
 		err       error
 		stats     Stats
 		// candidates of the segments surveyed
 		candidates int
-		explain    []SegmentExplain // of the segments, if requested
+		explain    []SegmentExplain // by segment, if requested
 	}
 }
 
@@ -224,8 +223,8 @@ type taskResult struct {
 	hits       []hit
 	count      int
 	ok         bool
-	looked     bool // at documents
-	considered int  // documents
+	looked     bool // documents were searched
+	considered int  // number of documents
 }
 
 func newSearchRun(p *searchPlan, memory *memoryBudget) *searchRun {
@@ -285,11 +284,11 @@ func (n *searchRun) visitTask(v *segmentSearcher, i int) {
 	}
 }
 
-// scanStep is how much text a segmentSearcher looks at before it says so.
+// scanStep is the number of bytes that a segmentSearcher scans before it reports them.
 const scanStep = 1 << 20
 
-// countScanned adds up the text that segment searchers looked at, and ends the search when
-// it was enough.
+// countScanned adds the text scanned by a segment searcher to the total, and ends the
+// search when the total exceeds its bound.
 func (n *searchRun) countScanned(v *segmentSearcher) {
 	more := v.stats.ScannedBytes - v.scannedReported
 	if n.maxScanBytes <= 0 || more < scanStep {
@@ -303,11 +302,11 @@ func (n *searchRun) countScanned(v *segmentSearcher) {
 	}
 }
 
-// signalProgress signals progress.
+// signalProgress makes a value available on progress.
 func (n *searchRun) signalProgress() {
 	select {
 	case n.progress <- struct{}{}:
-	default: // already signaled, and not received yet
+	default: // already signaled and not yet received
 	}
 }
 
@@ -320,8 +319,8 @@ func (n *searchRun) failLocked(segment int, err error) {
 	}
 }
 
-// skipDamaged notes that a segment cannot be read, if err says so. The search goes on
-// without it.
+// skipDamaged records that a segment cannot be read, if err shows that. The search
+// continues without the segment.
 func (n *searchRun) skipDamaged(err error) bool {
 	if !errors.Is(err, segment.ErrCorrupt) && !errors.Is(err, integrity.ErrDamaged) {
 		return false
@@ -351,7 +350,7 @@ func (n *searchRun) setStopReason(r *Result) {
 }
 
 // countSegments counts the segments that were visited and those that were not, and the
-// files that the search did not come to.
+// files that the search did not reach.
 func (n *searchRun) countSegments(s *Stats) {
 	steps, reached := len(n.mu.done), n.mu.next
 	for i := range n.segments {

@@ -10,8 +10,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// BenchmarkSmallSearch runs searches on a corpus of a few files, with and without
-// an answer: it measures the cost apart from reading text.
+// BenchmarkSmallSearch runs searches with and without results on a corpus of a few files.
+// It measures the cost apart from reading text.
 func BenchmarkSmallSearch(b *testing.B) {
 	m := newModel(b, rand.New(rand.NewPCG(1, 90)))
 	s := New(Options{})
@@ -34,7 +34,7 @@ func BenchmarkSmallSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkStages runs searches on 16 MB of text: each query spends its time in other
+// BenchmarkStages runs searches on 16 MB of text. Each query spends its time in different
 // stages.
 func BenchmarkStages(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 94))

@@ -118,7 +118,8 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// A filter that does not decide is still one that names refs.
+// TestRevisionsAreNamedByWhatIsSimplifiedAway checks that a filter names refs even if it
+// does not decide the result.
 func TestRevisionsAreNamedByWhatIsSimplifiedAway(t *testing.T) {
 	m := newModel(t, rand.New(rand.NewPCG(4, 1)))
 	s := New(Options{})
@@ -134,8 +135,8 @@ func TestRevisionsAreNamedByWhatIsSimplifiedAway(t *testing.T) {
 	}
 }
 
-// A symbol is found or not, however often its name holds what is looked for, and
-// wherever the pieces of text that a sweep looks at begin: inside of a name, too.
+// TestASymbolIsOneMatch checks that a symbol counts once, however often its name contains
+// the pattern and wherever the scanned pieces of text begin, including inside a name.
 func TestASymbolIsOneMatch(t *testing.T) {
 	m := &model{refs: []code.Ref{"refs/heads/main"}, repos: []*Repository{{Repository: code.Repository{ID: 1, Name: "host/r", DefaultBranch: "main"}}}}
 	const documents, symbols = 40, 90

@@ -7,15 +7,15 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 )
 
-// A match is a place in a document's text, or the symbol of that number.
+// A match is a range of a document's text, or a symbol by its number.
 type match struct {
 	start, end uint32 // offsets in the document
 	symbol     int32  // number of the symbol in the document, or -1
 }
 
-// A hit is a place with its matches.
+// A hit is a place and its matches.
 type hit struct {
-	segment     int // index into the segments of the view
+	segment     int // index in the view's segments
 	place       int
 	doc         segment.DocID
 	count       int // matches; at least 1
@@ -23,28 +23,28 @@ type hit struct {
 	otherPlaces []int // places of the same document, repository and path on other refs
 	relevance
 	estimatedScore float32 // see estimateScore
-	dropped        int32   // matches that there were, if not all are there any more
+	dropped        int32   // number of matches removed from matches
 	shown          bool
 }
 
-// segmentSearcher runs the tasks of a search, one at a time: it visits the documents of a
-// segment, and keeps the hits that may be shown. It belongs to one goroutine.
+// segmentSearcher runs the tasks of a search, one at a time. It visits the documents of a
+// segment and keeps the hits that may be shown. It belongs to one goroutine.
 type segmentSearcher struct {
 	documentMatcher
-	maxKept         int   // matches whose details are kept for each task
-	bestOnly        bool  // those of the worthiest files; else the first
-	orders          bool  // the matches of each by their lines, even if all may be shown
-	task            int   // the step of the run in hand
-	scannedReported int64 // of stats.ScannedBytes, see countScanned
+	maxKept         int   // matches per task whose details are kept
+	bestOnly        bool  // keep the matches of the best files rather than the first ones
+	orders          bool  // rank the matches of each file by their lines, even if all may be shown
+	task            int   // the current step of the run
+	scannedReported int64 // part of stats.ScannedBytes already reported, see countScanned
 
-	// of the current segment
-	looked      bool            // at its documents
-	floor       float32         // worth of hits that cannot be shown
+	// State of the current segment.
+	looked      bool            // its documents were searched
+	floor       float32         // score below which hits cannot be shown
 	kept        int             // matches in hits
-	soughtRepos map[uint32]bool // repositories still to be found; nil unless they are the answer
+	soughtRepos map[uint32]bool // repositories still to be found; nil unless the answer lists repositories
 	first       *firstFiles     // of the current tier; nil for callers who may see everything
-	passed      int             // documents that were skipped because they are after its bound
-	counted     int             // matches when hits after it were dropped last
+	passed      int             // documents skipped because they are after the bound of first
+	counted     int             // matches when hits after the bound were last dropped
 }
 
 func newSegmentSearcher(s *scope, keep, limit int, stop func() bool) *segmentSearcher {
@@ -56,8 +56,8 @@ func newSegmentSearcher(s *scope, keep, limit int, stop func() bool) *segmentSea
 	return v
 }
 
-// visitSegment returns the hits in a segment, in order of documents and places, and how
-// many matches they have; it stops once there are more than limit.
+// visitSegment returns the hits in a segment, in order of documents and places, and the
+// number of their matches. It stops once there are more than limit.
 func (v *segmentSearcher) visitSegment(number int, seg Segment, names []termName) (hits []hit, count int, err error) {
 	v.openSegment(seg)
 	if err := v.prepareCandidates(); err != nil || !v.possible {
@@ -77,7 +77,8 @@ func (v *segmentSearcher) openSegment(seg Segment) {
 	v.kept, v.looked, v.floor, v.outlines = 0, false, -math.MaxFloat32, 0
 }
 
-// visitDocuments visits the documents that can match and that wanted, if not nil, wants.
+// visitDocuments visits the documents that can match and for which wanted, if not nil,
+// returns true.
 func (v *segmentSearcher) visitDocuments(number int, wanted func(segment.DocID) bool) (hits []hit, count int, err error) {
 	defer v.startMatching()()
 	v.narrowPlaces()
@@ -117,8 +118,8 @@ func (v *segmentSearcher) visitDocuments(number int, wanted func(segment.DocID) 
 	return hits, count, err
 }
 
-// keepHits adds the hits of a document to those of a task, which then have count
-// matches, and reports whether these are enough.
+// keepHits adds the hits of a document to those of a task, which then have count matches,
+// and reports whether the task has enough.
 func (v *segmentSearcher) keepHits(hits, found []hit, count int) ([]hit, int, bool) {
 	hits = append(hits, found...)
 	v.pruneHits(hits)
@@ -129,8 +130,8 @@ func (v *segmentSearcher) keepHits(hits, found []hit, count int) ([]hit, int, bo
 	return hits, count, false
 }
 
-// startMatching gets ready to look at the text of the current segment, and returns what to
-// do afterwards.
+// startMatching prepares to read the text of the current segment, and returns a function
+// to call when done.
 func (v *segmentSearcher) startMatching() (end func()) {
 	v.looked, v.counted = true, 0
 	v.initSought()
@@ -161,7 +162,7 @@ func (v *segmentSearcher) searchDocument(number int, d segment.DocID) (hits []hi
 			return nil, 0, err
 		}
 		if v.shouldStop() {
-			return nil, 0, nil // what was not found may be there
+			return nil, 0, nil // a match may have been missed
 		}
 		if !ok {
 			continue
@@ -187,19 +188,19 @@ func (v *segmentSearcher) searchDocument(number int, d segment.DocID) (hits []hi
 	return hits, count, nil
 }
 
-// matchRoom returns how many matches of a pattern in a document may be shown.
+// matchRoom returns the number of matches of a pattern in a document that may be shown.
 func (v *segmentSearcher) matchRoom() int {
 	switch {
 	case v.bestOnly:
 		return max(v.maxKept, minLooked)
 	case v.first != nil:
-		return v.maxKept // which are kept in the end is not known yet
+		return v.maxKept // which ones are kept in the end is not known yet
 	}
 	return v.maxKept - v.kept
 }
 
-// mergeSameFile reports whether hits has the file of h already, found on another ref,
-// and adds the place to it.
+// mergeSameFile reports whether hits already contains the file of h, found on another
+// ref. If so, it adds the place to that hit.
 func mergeSameFile(hits []hit, h hit, places *segment.Places) bool {
 	if places.Ref == nil {
 		return false

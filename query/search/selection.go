@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// selectKindOf returns the kind of results of a query: the value of select:, or else
-// that of type:.
+// selectKindOf returns the kind of results of a query: the value of select: or, without
+// one, of type:.
 func selectKindOf(q *syntax.Parsed) syntax.SelectKind {
 	if q.Select != syntax.SelectDefault {
 		return q.Select
@@ -24,23 +24,23 @@ func selectKindOf(q *syntax.Parsed) syntax.SelectKind {
 	return syntax.SelectDefault
 }
 
-// listsRepositories reports whether repositories are the answer.
+// listsRepositories reports whether the answer lists repositories.
 func (c *compiledQuery) listsRepositories() bool { return c.selectKind == syntax.SelectRepo }
 
-// entriesOnly reports whether only files or repositories are shown: of each
-// pattern it is enough to know whether it matches.
+// entriesOnly reports whether the answer shows only files or repositories. The search
+// then needs to know of each pattern only whether it matches.
 func (c *compiledQuery) entriesOnly() bool {
 	return c.selectKind == syntax.SelectFile || c.selectKind == syntax.SelectRepo
 }
 
-// choosesSymbols reports whether some matches may lie on no symbol where only
-// those that do are shown.
+// choosesSymbols reports whether the answer shows only matches on symbols, and some
+// matches may not lie on a symbol.
 func (c *compiledQuery) choosesSymbols() bool {
 	return c.selectKind == syntax.SelectSymbol && slices.ContainsFunc(c.atoms, func(a *atom) bool { return !a.symbols })
 }
 
-// withSymbols makes a query that shows symbols, but has no pattern, one for all
-// symbols of the files that its filters select.
+// withSymbols adds a pattern for all symbols to a query that shows symbols but has no
+// pattern, so that it shows the symbols of the files that its filters select.
 func withSymbols(q syntax.Query) syntax.Query {
 	patterns := false
 	syntax.Walk(q, func(q syntax.Query) bool {
@@ -56,8 +56,8 @@ func withSymbols(q syntax.Query) syntax.Query {
 	return &syntax.And{Children: []syntax.Query{q, &syntax.Symbol{Pattern: ".", Case: syntax.CaseNo}}}
 }
 
-// collectHit gives a hit the matches that the query wants to see, and reports
-// whether the hit is one with these alone.
+// collectHit adds the matches that the query shows to a hit, and reports whether the hit
+// counts with these matches.
 func (v *segmentSearcher) collectHit(h *hit) (bool, error) {
 	shown := v.s.c.selectKind
 	if v.s.c.entriesOnly() {
@@ -85,7 +85,7 @@ func (v *segmentSearcher) collectHit(h *hit) (bool, error) {
 	return true, nil
 }
 
-// keepSymbolMatches leaves the matches that lie on the name of a symbol.
+// keepSymbolMatches keeps the matches that lie on the name of a symbol.
 func (v *documentMatcher) keepSymbolMatches(h *hit) error {
 	if err := v.seg.Reader.Outline(&v.cursor, h.doc, &v.outline); err != nil {
 		return err
@@ -97,8 +97,8 @@ func (v *documentMatcher) keepSymbolMatches(h *hit) error {
 	return nil
 }
 
-// initSought collects the repositories of the current segment, if they are the answer:
-// each is dropped once it was found.
+// initSought collects the repositories of the current segment if the answer lists
+// repositories. Each is removed once it is found.
 func (v *segmentSearcher) initSought() {
 	if v.s.c.selectKind != syntax.SelectRepo {
 		return
@@ -111,17 +111,17 @@ func (v *segmentSearcher) initSought() {
 	}
 }
 
-// foundAt reports whether a place says nothing new: its repository is the answer,
-// and was found.
+// foundAt reports whether a place adds nothing, because the answer lists repositories and
+// its repository is already found.
 func (v *segmentSearcher) foundAt(place int) bool {
 	return v.soughtRepos != nil && !v.soughtRepos[v.seg.Places.Repo[place]]
 }
 
-// foundAll reports whether nothing more can be found in the current segment.
+// foundAll reports whether the current segment can add nothing more.
 func (v *segmentSearcher) foundAll() bool { return v.soughtRepos != nil && len(v.soughtRepos) == 0 }
 
-// countNew returns how many matches the hits of a segment add to those of the
-// segments before it: repositories count once, and seen remembers them.
+// countNew returns the number of matches that the hits of a segment add to those of
+// earlier segments. Each repository counts once, and seen records it.
 func (n *searchRun) countNew(d *taskResult, seen map[uint32]bool) int {
 	if n.scope.c.selectKind != syntax.SelectRepo {
 		return d.count
@@ -133,8 +133,8 @@ func (n *searchRun) countNew(d *taskResult, seen map[uint32]bool) int {
 	return len(seen) - before
 }
 
-// distinctHits leaves the hits of repositories that seen does not have, and adds them
-// there, if repositories are the answer.
+// distinctHits keeps the hits of repositories that seen does not contain, and adds them
+// to seen. It returns hits unchanged if the answer does not list repositories.
 func (n *searchRun) distinctHits(hits []hit, seen map[uint32]bool) []hit {
 	if n.scope.c.selectKind != syntax.SelectRepo {
 		return hits
@@ -149,7 +149,7 @@ func (n *searchRun) distinctHits(hits []hit, seen map[uint32]bool) []hit {
 
 func (n *searchRun) repoOf(h *hit) uint32 { return n.segments[h.segment].Places.Repo[h.place] }
 
-// listRepositories makes the repositories of a result of its hits.
+// listRepositories sets the repositories of a result from its hits.
 func (n *searchRun) listRepositories(result *Result, shown []hit) {
 	result.Stats.Files = 0
 	for _, h := range shown {

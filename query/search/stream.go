@@ -5,28 +5,29 @@ import (
 	"time"
 )
 
-// Emit takes the files of a part of an answer, best first, and what the part
-// counts: Matches, Files, Displayed and Duration. No files at all say that the
-// search goes on. The files may be memory of the view. An error ends the search.
+// Emit receives the files of one part of an answer, best first, and the counts of the
+// part: Matches, Files, Displayed and Duration. A part without files means that the
+// search is still running. The files may use memory of the view. An error ends the
+// search.
 type Emit func(files []FileMatch, stats Stats) error
 
-// Bounds of a part. It is sent when it has partBytes, or partInterval after the
-// one before, or after the start: so a quick search has one part, in the order of
-// Search, and many small segments make no storm. After partIdle without one the
-// reader hears that the search goes on.
+// Bounds of a part. It is sent when it has partBytes, or partInterval after the previous
+// part or the start. So a quick search has one part, in the order of Search, and many
+// small segments do not cause many small parts. After partIdle without a part, an empty
+// one shows that the search is still running.
 const (
 	partBytes    = 128 << 10
 	partInterval = 30 * time.Millisecond
 	partIdle     = 5 * time.Second
 )
 
-// Stream is Search with the files given to emit in parts, as they are found, in
-// the calling goroutine. The result has no files. All parts together have the
-// files, matches and counts that Search would return; the order is that of Search
-// within each part. While emit takes its time, the search goes on.
+// Stream is like Search, but passes the files to emit in parts as they are found, in the
+// calling goroutine. The result has no files. All parts together have the files, matches
+// and counts that Search would return, in the order of Search within each part. The search
+// continues while emit runs.
 //
-// Which file is found first depends on all that is in the index. So to a caller who may
-// not see everything the parts are sent at the end, in the order of Search.
+// The order in which files are found depends on everything in the index. So for a caller
+// who may not see everything, the parts are sent at the end, in the order of Search.
 func (s *Searcher) Stream(ctx context.Context, view View, r Request, emit Emit) (*Result, error) {
 	if !r.Related {
 		return s.searchReadings(ctx, view, r, emit)
@@ -41,7 +42,7 @@ func (s *Searcher) Stream(ctx context.Context, view View, r Request, emit Emit) 
 	})
 }
 
-// streamParts answers while the work goes on.
+// streamParts emits the answer while the work runs.
 func (a *resultBuilder) streamParts(ctx context.Context, work func(context.Context) error, emit Emit) error {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan error, 1)
@@ -50,7 +51,7 @@ func (a *resultBuilder) streamParts(ctx context.Context, work func(context.Conte
 	err := p.emitUntilDone(ctx, done)
 	if err != nil {
 		cancel()
-		<-done // nothing of the run may outlive the view
+		<-done // the run must not outlive the view
 		return err
 	}
 	cancel()
@@ -59,18 +60,19 @@ func (a *resultBuilder) streamParts(ctx context.Context, work func(context.Conte
 	return nil
 }
 
-// streamWriter emits the files of a result in parts. Those of its result are not emitted yet.
+// streamWriter emits the files of a result in parts. The result holds the files that are
+// not emitted yet.
 type streamWriter struct {
 	*resultBuilder
 	emit  Emit
-	since time.Time // when the part before was sent
-	due   time.Time // when this one may be sent although it is small
-	sent  Stats     // counts of the parts before
-	bytes int64     // that were left to the renderer when the part began
+	since time.Time // when the previous part was sent
+	due   time.Time // when the current part may be sent even if it is small
+	sent  Stats     // counts of the previous parts
+	bytes int64     // renderer.bytesLeft at the start of the part
 }
 
-// emitUntilDone renders and emits what is found until done has a value, which it
-// returns.
+// emitUntilDone renders and emits the files found until done has a value, and returns
+// that value.
 func (p *streamWriter) emitUntilDone(ctx context.Context, done chan error) error {
 	p.bytes = p.renderer.bytesLeft
 	timer := time.NewTimer(partIdle)
@@ -83,7 +85,7 @@ func (p *streamWriter) emitUntilDone(ctx context.Context, done chan error) error
 		}
 		select {
 		case err := <-done:
-			done <- err // for who waits for the end of the work
+			done <- err // for the function that waits for the end of the work
 			if err == nil {
 				err = p.emitRest(ctx)
 			}
@@ -103,7 +105,7 @@ func (p *streamWriter) emitUntilDone(ctx context.Context, done chan error) error
 	}
 }
 
-// emitRest renders and emits what is left at the end.
+// emitRest renders and emits the remaining files at the end.
 func (p *streamWriter) emitRest(ctx context.Context) error {
 	rest, err := p.takeRest()
 	if err != nil {
@@ -145,7 +147,7 @@ func (p *streamWriter) emitInOrder(ctx context.Context, hits []hit) error {
 	return nil
 }
 
-// takeReady returns what is to be shown of the segments done so far.
+// takeReady returns the hits to show from the segments completed so far.
 func (p *streamWriter) takeReady() []hit {
 	n := p.run
 	n.mu.Lock()
@@ -172,7 +174,7 @@ func (p *streamWriter) addHits(ctx context.Context, hits []hit) error {
 	return nil
 }
 
-// flushOrKeepAlive sends the part, or a sign of life.
+// flushOrKeepAlive sends the part, or an empty one if there are no files.
 func (p *streamWriter) flushOrKeepAlive() error {
 	if len(p.result.Files) == 0 {
 		return p.emit(nil, Stats{})
@@ -180,7 +182,7 @@ func (p *streamWriter) flushOrKeepAlive() error {
 	return p.flush()
 }
 
-// flush sends the part, if it has anything.
+// flush sends the part if it has any files.
 func (p *streamWriter) flush() error {
 	if len(p.result.Files) == 0 {
 		return nil
@@ -193,7 +195,7 @@ func (p *streamWriter) flush() error {
 	}
 	size := p.bytes - p.renderer.bytesLeft
 	p.sent, p.since, p.due, p.bytes = *total, now, now.Add(partInterval), p.renderer.bytesLeft
-	p.result.Files = nil // not reused: it may be in use still
+	p.result.Files = nil // the receiver may still use the slice
 	err := p.emit(files, stats)
 	p.run.memory.reserve(-size)
 	return err

@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// collect streams a request and returns the parts put together, and how many
-// they were.
+// collect streams a request and returns the combined parts and their number.
 func collect(t *testing.T, s *Searcher, v View, r Request) (*Result, int) {
 	t.Helper()
 	var files []FileMatch
@@ -38,7 +37,7 @@ func collect(t *testing.T, s *Searcher, v View, r Request) (*Result, int) {
 	return result, parts
 }
 
-// inOrder returns the files of an answer as JSON, whatever their order was.
+// inOrder returns the files of an answer as sorted JSON.
 func inOrder(t *testing.T, r *Result) []string {
 	t.Helper()
 	var out []string
@@ -84,7 +83,7 @@ func TestPartsOfStreamAreTheAnswer(t *testing.T) {
 	}
 }
 
-// newTestRun plans a search of a model, with as much memory as it needs.
+// newTestRun plans a search of a model without a memory limit.
 func newTestRun(t *testing.T, m *model, r Request) *searchRun {
 	t.Helper()
 	plan, err := New(Options{}).planSearch(t.Context(), m, r)
@@ -95,7 +94,8 @@ func newTestRun(t *testing.T, m *model, r Request) *searchRun {
 	return newSearchRun(plan, &memoryBudget{pool: &memoryPool{maxBytes: math.MaxInt64}, maxBytes: math.MaxInt64})
 }
 
-// newTestStream prepares a stream of everything that has an i, whose work a test does.
+// newTestStream prepares a stream of all files that contain an i, whose work the test
+// runs.
 func newTestStream(t *testing.T) (*resultBuilder, *segmentSearcher) {
 	t.Helper()
 	m := newModel(t, rand.New(rand.NewPCG(1, 3)))
@@ -115,7 +115,8 @@ func newTestStream(t *testing.T) (*resultBuilder, *segmentSearcher) {
 	return newResultBuilder(run, w, 1<<20), v
 }
 
-// The first part leaves when the first segment is done, not at the end.
+// TestFirstPartLeavesBeforeTheEnd checks that the first part is sent when the first
+// segment is done, not at the end.
 func TestFirstPartLeavesBeforeTheEnd(t *testing.T) {
 	a, v := newTestStream(t)
 	emitted := make(chan struct{}, 100)
@@ -123,7 +124,7 @@ func TestFirstPartLeavesBeforeTheEnd(t *testing.T) {
 		for i := range a.run.segments {
 			a.run.visitTask(v, i)
 			if i == 0 {
-				<-emitted // blocks forever if the part is kept back
+				<-emitted // blocks forever if the part is held back
 			}
 		}
 		return nil
@@ -139,13 +140,13 @@ func TestFirstPartLeavesBeforeTheEnd(t *testing.T) {
 	}
 }
 
-// When the reader is gone, so is the search.
+// TestErrorOfEmitEndsTheSearch checks that the search ends when its reader is gone.
 func TestErrorOfEmitEndsTheSearch(t *testing.T) {
 	a, v := newTestStream(t)
 	gone := errors.New("the reader is gone")
 	work := func(ctx context.Context) error {
 		a.run.visitTask(v, 0)
-		<-ctx.Done() // blocks forever if the search is not ended
+		<-ctx.Done() // blocks forever if the search does not end
 		return ctx.Err()
 	}
 	err := a.streamParts(t.Context(), work, func([]FileMatch, Stats) error { return gone })
@@ -154,7 +155,7 @@ func TestErrorOfEmitEndsTheSearch(t *testing.T) {
 	}
 }
 
-// A large answer comes in parts of a bounded size.
+// TestPartsAreBounded checks that a large answer is sent in parts of bounded size.
 func TestPartsAreBounded(t *testing.T) {
 	m := &model{}
 	line := "main " + "file.go " + "Go " + strings.Repeat("needle in a line of hay that is not short\\n", 200)

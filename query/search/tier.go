@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/projections/segment"
 )
 
-// placeTerms finds the blocks of the current segment that may have a match of each
-// of several terms, and those that may have them as a phrase.
+// placeTerms finds the blocks of the current segment that may contain a match of each of
+// several terms, and the blocks that may contain them as a phrase.
 func (v *candidateFinder) placeTerms(a *schedule) (err error) {
 	v.together, v.phrase = postings.Set{}, postings.Set{}
 	for i, n := range a.requiredAtoms {
@@ -59,8 +59,8 @@ func hasBlock(s *postings.Set, lo, hi int) bool {
 	return b >= 0 && b*postings.BlockBytes < hi
 }
 
-// tierOfName returns the tier of a document that has the name of a term, tierAll of
-// another.
+// tierOfName returns the tier of a document that has the name of a term, or tierAll for
+// any other document.
 func (o *segmentState) tierOfName(d segment.DocID) tier {
 	if o.namedDocs == nil || !o.namedDocs.has(int(d)) {
 		return tierAll
@@ -73,9 +73,9 @@ func (o *segmentState) tierOfName(d segment.DocID) tier {
 	return tierAll
 }
 
-// isAside reports whether a document should come last: test code, vendored,
-// generated, or so large that it is data or concatenated from others. A document
-// with several places counts as the first place that the caller may see.
+// isAside reports whether a document should be visited late: test code, vendored,
+// generated, or so large that it is data or concatenated files. A document with several
+// places is judged by the first place that the caller may see.
 func (v *candidateFinder) isAside(d segment.DocID) bool {
 	lo, hi := v.seg.Reader.TextRange(d)
 	flags := v.seg.Reader.Flags(d)

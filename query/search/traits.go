@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// traitOf returns the condition of an is: filter. The index has it, or it follows from the path and the language: no text
-// is read.
+// traitOf returns the condition of an is: filter. It needs no text: the index stores the
+// trait, or the path and language determine it.
 func traitOf(t syntax.Trait) func(seg Segment, place int) bool {
 	switch t {
 	case syntax.Test:
@@ -23,25 +23,25 @@ func traitOf(t syntax.Trait) func(seg Segment, place int) bool {
 	}
 }
 
-// hasFlag returns the condition that a file has a flag, by its place or by its text.
+// hasFlag returns the condition that a file has a flag, from its place or its text.
 func hasFlag(f code.Flags) func(seg Segment, place int) bool {
 	return func(seg Segment, place int) bool {
 		return (seg.Places.Flags[place]|seg.Reader.Flags(seg.Places.Doc[place]))&f != 0
 	}
 }
 
-// documentLanguages are the languages that documentation is written in.
+// documentLanguages are the languages in which documentation is written.
 var documentLanguages = map[string]bool{
 	"Markdown": true, "MDX": true, "reStructuredText": true, "AsciiDoc": true, "RDoc": true, "Textile": true, "Org": true, "TeX": true,
 	"Text": true, "Pod": true, "Roff": true, "Roff Manpage": true, "Creole": true, "MediaWiki": true,
 }
 
-// documentNames are the folders of documentation, and the names of files, without what follows the first dot, that
-// document a repository.
+// documentFolders are the folders of documentation. documentNames are the names, up to
+// the first dot, of files that document a repository.
 var documentFolders, documentNames = wordSet("doc", "docs", "documentation", "javadoc", "javadocs", "man", "manual", "releasenotes"),
 	wordSet("readme", "changelog", "changes", "contributing", "copying", "copyright", "license", "licence", "install", "authors", "notice", "news")
 
-// maxDocumentName bounds the length of these words.
+// maxDocumentName bounds the length of these names.
 const maxDocumentName = 16
 
 func wordSet(words ...string) map[string]bool {
@@ -52,7 +52,7 @@ func wordSet(words ...string) map[string]bool {
 	return set
 }
 
-// isDocumentPath reports whether a file is documentation by its path.
+// isDocumentPath reports whether the path of a file marks it as documentation.
 func isDocumentPath(path []byte) bool {
 	for {
 		slash := bytes.IndexByte(path, '/')
@@ -70,7 +70,7 @@ func isDocumentPath(path []byte) bool {
 	return hasWord(documentNames, path)
 }
 
-// hasWord reports whether a set has a word in any letter case of ASCII.
+// hasWord reports whether a set contains a word, ignoring ASCII letter case.
 func hasWord(set map[string]bool, word []byte) bool {
 	if len(word) > maxDocumentName {
 		return false

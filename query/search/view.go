@@ -11,30 +11,30 @@ import (
 // Repository is a repository as a query sees it.
 type Repository struct {
 	code.Repository
-	// IndexedCommit is the commit of the default branch that answers are about.
+	// IndexedCommit is the commit of the default branch that answers refer to.
 	IndexedCommit code.CommitID
-	// IndexedAt is when that was indexed, PushedAt the time of the newest commit
-	// over all refs; zero if there is none yet.
+	// IndexedAt is when that commit was indexed. PushedAt is the time of the newest
+	// commit on any ref. They are zero if there is none yet.
 	IndexedAt, PushedAt time.Time
 }
 
-// A Context is a search context, a set of repositories that has a name: whether it
-// holds the repository of that full name.
+// A Context is a named set of repositories. It reports whether the set contains the
+// repository with the given full name.
 type Context func(repository string) bool
 
 // Segment is a segment and the places of its documents.
 type Segment struct {
 	Reader *segment.Reader
 	Places *segment.Places
-	// Visible has bit i set if place i exists for the caller; nil: all of them do.
+	// Visible has bit i set if place i exists for the caller; nil means that all places
+	// do.
 	Visible []uint64
 }
 
 // isVisible reports whether a place exists for the caller.
 func (s *Segment) isVisible(place int) bool { return s.Visible == nil || bitset(s.Visible).has(place) }
 
-// firstPlace returns the first place of a document that exists for the caller, or
-// -1.
+// firstPlace returns the first place of a document that exists for the caller, or -1.
 func (s *Segment) firstPlace(d segment.DocID) int {
 	first, last := int(s.Places.First[d]), int(s.Places.First[d+1])
 	if s.Visible != nil {
@@ -50,15 +50,15 @@ func (s *Segment) firstPlace(d segment.DocID) int {
 
 // View is one immutable state of the index.
 type View interface {
-	// Segments returns the segments with the places on default branches, in an
-	// order that does not change while the view's state does not.
+	// Segments returns the segments with the places on default branches, in an order that
+	// stays the same for the same state of the view.
 	Segments() []Segment
-	// Repositories is indexed by Places.Repo; nil where there is none: no place that
-	// Segment.Visible shows names such a one.
+	// Repositories is indexed by Places.Repo. An entry is nil if there is no such
+	// repository; no place that Segment.Visible shows refers to a nil entry.
 	Repositories() []*Repository
-	// Revisions returns the segments with the places on all refs that match,
-	// named by Places.Ref as an index into the refs returned.
+	// Revisions returns the segments with the places on all refs that match. Places.Ref
+	// is an index into the refs returned.
 	Revisions(ctx context.Context, match func(*Repository, code.Ref) bool) ([]Segment, []code.Ref, error)
-	// Release gives the view back; its segments must not be read afterwards.
+	// Release releases the view; its segments must not be read afterwards.
 	Release()
 }

@@ -2,7 +2,7 @@ package search
 
 import "bytes"
 
-// eachWhole searches the whole document: a match may span any number of lines.
+// eachWhole searches the whole document, so a match may span any number of lines.
 func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 	text, err := m.text.Bytes(lo, hi)
 	m.stats.ScannedBytes += int64(len(text))
@@ -17,8 +17,8 @@ func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 	m.carriageReturns = m.carriageReturns[:0]
 	m.withoutCR = stripCarriageReturns(m.withoutCR[:0], &m.carriageReturns, text)
 	m.eachMatch(m.withoutCR, 0, func(start, end int) bool {
-		// An end is after its last byte: a match that ends a line does not include
-		// the carriage return.
+		// The end follows the last byte, so that a match that ends a line does not
+		// include the carriage return.
 		return emit(lo+m.carriageReturns.originalOffset(start), lo+m.carriageReturns.originalOffset(end-1)+1)
 	})
 	return nil
@@ -26,13 +26,12 @@ func (m *matcher) eachWhole(lo, hi int, emit func(start, end int) bool) error {
 
 var crlf = []byte("\r\n")
 
-// carriageReturns are the carriage returns that were removed from a text: for each, the
-// offset of the byte after it, a line feed, in the text without carriage returns.
-// They are in order.
+// carriageReturns are the carriage returns removed from a text, in order. Each is the
+// offset of the following line feed in the text without carriage returns.
 type carriageReturns []int
 
-// stripCarriageReturns appends text to dst, without the carriage returns before line
-// feeds, of which it takes a note.
+// stripCarriageReturns appends text to dst without the carriage returns before line
+// feeds, and records them in left.
 func stripCarriageReturns(dst []byte, left *carriageReturns, text []byte) []byte {
 	for {
 		n := bytes.Index(text, crlf)
@@ -46,8 +45,7 @@ func stripCarriageReturns(dst []byte, left *carriageReturns, text []byte) []byte
 	}
 }
 
-// originalOffset returns the offset in the original text of the byte at i of the shortened
-// one.
+// originalOffset converts an offset in the shortened text into one in the original text.
 func (r carriageReturns) originalOffset(i int) int {
 	lo, hi := 0, len(r)
 	for lo < hi {

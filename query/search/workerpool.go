@@ -11,14 +11,14 @@ import (
 )
 
 // singleWorkerTime is how long a search runs on one processor before it starts more
-// workers: most searches are done by then, and concurrent ones share the machine better.
+// workers. Most searches end before that, and concurrent ones share the machine better.
 const singleWorkerTime = 300 * time.Microsecond
 
 // errFinished cancels the context of a search that has found enough.
 var errFinished = errors.New("the search has what it needs")
 
-// runTasks does all tasks until the limit is reached, ctx ends or time is over. Its workers
-// have the ticket of the search, and as many helpers as are free.
+// runTasks runs all tasks until it reaches the limit, ctx ends or time is up. Its workers
+// use the ticket of the search, and as many helpers as are free.
 func (n *searchRun) runTasks(ctx context.Context, limit time.Duration, ticket *admission.Ticket, helpers chan struct{}) error {
 	timed, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -44,18 +44,18 @@ func (n *searchRun) runTasks(ctx context.Context, limit time.Duration, ticket *a
 type workerPool struct {
 	run        *searchRun
 	ticket     *admission.Ticket
-	helpers    chan struct{} // one for each worker that an interactive search may have besides its own
+	helpers    chan struct{} // one for each additional worker that an interactive search may have
 	done       <-chan struct{}
-	maxWorkers int // workers at once
+	maxWorkers int // concurrent workers
 	group      sync.WaitGroup
 
-	workers int // that were begun, by the first of them
+	workers int // workers started; used only by the first worker
 	step    func(v *segmentSearcher, i int)
 }
 
-// runPhases runs the phases of a search: the survey, if it needs one, and then the tasks. The
-// first worker runs in this goroutine and starts others when the search takes longer: as
-// many as there are idle helpers, or, in a heavy search, as there are processors.
+// runPhases runs the phases of a search: the survey, if it needs one, and then the tasks.
+// The first worker runs in this goroutine. It starts others when the search takes longer:
+// as many as there are idle helpers or, in a heavy search, as there are processors.
 func (s *workerPool) runPhases() {
 	n, first := s.run, s.newWorker(nil)
 	defer first.endWorker()
@@ -66,7 +66,8 @@ func (s *workerPool) runPhases() {
 	s.runParallel(first, n.schedule.taskCount(), n.visitTask)
 }
 
-// runParallel runs a number of steps in order on the first worker and those that it starts.
+// runParallel runs a number of steps in order on the first worker and those that it
+// starts.
 func (s *workerPool) runParallel(first *worker, steps int, step func(v *segmentSearcher, i int)) {
 	s.run.mu.next, s.run.mu.end = 0, steps
 	s.workers, s.step = 1, step
@@ -84,7 +85,7 @@ func (s *workerPool) runParallel(first *worker, steps int, step func(v *segmentS
 	first.turn.Resume()
 }
 
-// startIdle begins a worker for each helper that is free.
+// startIdle starts a worker for each idle helper.
 func (s *workerPool) startIdle() {
 	for range s.maxWorkers - 1 {
 		select {
@@ -96,7 +97,7 @@ func (s *workerPool) startIdle() {
 	}
 }
 
-// startAll begins all the workers that a search may have.
+// startAll starts all the workers that the search may have.
 func (s *workerPool) startAll() {
 	for s.workers < s.maxWorkers {
 		s.startWorker(nil)
@@ -116,7 +117,7 @@ func (s *workerPool) startWorker(token chan struct{}) {
 type worker struct {
 	run      *searchRun
 	turn     *admission.Worker
-	token    chan struct{} // given back when it is not needed any more, if not nil
+	token    chan struct{} // returned when the worker no longer needs it, if not nil
 	searcher *segmentSearcher
 }
 
@@ -143,7 +144,7 @@ func (w *worker) returnToken() {
 	}
 }
 
-// runSteps does one step after the other, and calls between before each.
+// runSteps runs one step after another, and calls between before each.
 func (w *worker) runSteps(step func(v *segmentSearcher, i int), between func()) {
 	for {
 		between()

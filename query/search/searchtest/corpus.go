@@ -17,9 +17,9 @@ import (
 // Repository is a repository of a corpus.
 type Repository struct {
 	*search.Repository
-	// Refs are those besides the default branch.
+	// Refs are the refs besides the default branch.
 	Refs []code.Ref
-	// Files are the texts, by their paths.
+	// Files holds the texts by path.
 	Files map[string]string
 }
 
@@ -46,8 +46,8 @@ type file struct {
 
 var _ search.View = (*Corpus)(nil)
 
-// New indexes the files of repositories. It fails if two files have one text in one
-// language, or on the errors of a segment.
+// New indexes the files of repositories. It fails if two files have the same text in the
+// same language, or if writing the segment fails.
 func New(analyze Analyze, repositories ...Repository) (*Corpus, error) {
 	c := new(Corpus)
 	builder := segment.NewBuilder(segment.Options{Seed: []byte("searchtest")})
@@ -77,13 +77,14 @@ func New(analyze Analyze, repositories ...Repository) (*Corpus, error) {
 	return c, nil
 }
 
-// openSegment writes the segment to a file that is gone when its last reader is.
+// openSegment writes the segment to a file that is deleted when its last reader closes
+// it.
 func (c *Corpus) openSegment(builder *segment.Builder) error {
 	dir, err := os.MkdirTemp("", "searchtest-")
 	if err != nil {
 		return err
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // the open file stays readable
+	defer func() { _ = os.RemoveAll(dir) }() // the open file remains readable
 	path := filepath.Join(dir, "segment")
 	if _, err := builder.Finish(path); err != nil {
 		return err
@@ -102,7 +103,7 @@ func (c *Corpus) Segments() []search.Segment { return []search.Segment{c.onDefau
 // Repositories implements search.View. They are in the order given to New.
 func (c *Corpus) Repositories() []*search.Repository { return c.repositories }
 
-// Release implements search.View. The corpus can be searched again.
+// Release implements search.View. The corpus remains searchable.
 func (c *Corpus) Release() {}
 
 // Revisions implements search.View.

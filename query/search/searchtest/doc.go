@@ -1,15 +1,15 @@
-// Package searchtest indexes a few files, for tests of what shows answers.
+// Package searchtest indexes a few files, for tests of code that shows answers.
 //
 // It answers the question "how does a test search real files without a server?".
-// New makes a Corpus of repositories and their files. It is a search.View, which a
+// New creates a Corpus of repositories and their files. It is a search.View, which a
 // search.Searcher takes like that of a server.
 //
 // # Invariants
 //
-//  1. The same repositories make the same segment: files are indexed in the order of
+//  1. The same repositories produce the same segment: files are indexed in the order of
 //     repositories and paths.
 //  2. Every file is on every branch of its repository.
 //
-// A Corpus is not changed, and is safe for concurrent use. It holds one open file until
-// the process ends, and is for tests only.
+// A Corpus is immutable and safe for concurrent use. It holds one open file until the
+// process ends, and is for tests only.
 package searchtest

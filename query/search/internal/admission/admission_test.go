@@ -13,10 +13,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// workFor steps for a duration, in pieces as a search has them.
+// workFor calls Step for a duration, with pieces of work of the size that a search has.
 func workFor(w *Worker, d time.Duration) bool {
 	for ; d > 0; d -= piece {
-		<-time.After(piece) // of the bubble: no time passes
+		<-time.After(piece) // in the bubble: no real time passes
 		if !w.Step() {
 			return false
 		}
@@ -35,7 +35,7 @@ func enterSearch(t *testing.T, c *Controller) *Ticket {
 	return ticket
 }
 
-// heavySearch is a search with one worker that has become heavy.
+// heavySearch returns a search with one worker that has become heavy.
 func heavySearch(t *testing.T, c *Controller, done <-chan struct{}) (*Ticket, *Worker) {
 	t.Helper()
 	ticket := enterSearch(t, c)
@@ -63,7 +63,8 @@ func TestSearchBecomesHeavyAndGivesItsPlaceAway(t *testing.T) {
 	})
 }
 
-// A storm of searches is worked off by short slices.
+// TestSliceIsShorterWhenOthersWait checks that slices are shorter while many searches
+// wait.
 func TestSliceIsShorterWhenOthersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 2, MaxInteractive: 1})
@@ -81,7 +82,7 @@ func TestSliceIsShorterWhenOthersWait(t *testing.T) {
 	})
 }
 
-// A heavy search never waits while it is the only one.
+// TestHeavyAloneNeverWaits checks that a heavy search that runs alone never waits.
 func TestHeavyAloneNeverWaits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 2})
@@ -95,8 +96,8 @@ func TestHeavyAloneNeverWaits(t *testing.T) {
 	})
 }
 
-// measureHeavyShare lets n interactive workers run and returns how much of a second a heavy
-// one gets.
+// measureHeavyShare runs n interactive workers and returns how much of a second a heavy
+// worker gets.
 func measureHeavyShare(t *testing.T, processors, n int) (worked time.Duration) {
 	c := New(Options{Processors: processors})
 	ticket, w := heavySearch(t, c, nil)
@@ -133,7 +134,7 @@ func TestHeavyRunsOnWhatIsLeft(t *testing.T) {
 	}
 }
 
-// Heavy workers share one processor in turn.
+// TestHeavyTakeTurns checks that heavy workers take turns on one processor.
 func TestHeavyTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 1, MaxHeavy: 3})
@@ -164,7 +165,8 @@ func TestHeavyTakeTurns(t *testing.T) {
 	})
 }
 
-// A search of a few turns is not as slow as very long ones.
+// TestShortHeavyBesideLongOnes checks that a search of a few turns is not as slow as very
+// long ones.
 func TestShortHeavyBesideLongOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 1})
@@ -186,7 +188,7 @@ func TestShortHeavyBesideLongOnes(t *testing.T) {
 		start := time.Now()
 		w := ticket.Worker(nil)
 		workFor(w, c.o.Slice+10*turnDuration)
-		if took := time.Since(start); took > 400*time.Millisecond { // by turns of all it would be 850
+		if took := time.Since(start); took > 400*time.Millisecond { // with strict turns it would be 850
 			t.Errorf("%v of work took %v", c.o.Slice+10*turnDuration, took)
 		}
 		w.End()
@@ -196,7 +198,8 @@ func TestShortHeavyBesideLongOnes(t *testing.T) {
 	})
 }
 
-// Who waits for a seat waits in order, and is refused where the line is full.
+// TestSeatsAreBounded checks that searches get seats in order, and are refused if too
+// many wait.
 func TestSeatsAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Options{Processors: 2, MaxHeavy: 1, MaxHeavyWaiting: 1})
@@ -278,8 +281,8 @@ func TestEnter(t *testing.T) {
 	})
 }
 
-// Nothing leaks when workers of many searches start, stop, wait and are canceled,
-// in any order.
+// TestCancelStorm checks that nothing leaks when workers of many searches start, stop,
+// wait and are canceled, in any order.
 func TestCancelStorm(t *testing.T) {
 	c := New(Options{Processors: 2, MaxInteractive: 4, MaxHeavy: 2, MaxHeavyWaiting: 2, Slice: time.Microsecond})
 	var group sync.WaitGroup
@@ -287,7 +290,7 @@ func TestCancelStorm(t *testing.T) {
 		group.Go(func() {
 			ticket, err := c.Enter(t.Context())
 			if err != nil {
-				return // refused: there are more than may wait
+				return // refused: too many are waiting
 			}
 			defer ticket.Leave()
 			done := make(chan struct{})

@@ -11,27 +11,27 @@ import (
 	"time"
 )
 
-// ErrBusy says that there are too many searches.
+// ErrBusy means that there are too many searches.
 var ErrBusy = errors.New("too many searches at once")
 
 // Options configure a Controller. The zero value works.
 type Options struct {
-	// Processors that searches share. Default GOMAXPROCS.
+	// Processors is the number of processors that searches share. Default GOMAXPROCS.
 	Processors int
-	// MaxInteractive is the number of places, and so of interactive searches at
-	// once. Default four for each processor.
+	// MaxInteractive is the number of places, and so the maximum number of concurrent
+	// interactive searches. Default four per processor.
 	MaxInteractive int
-	// MaxWaiting bounds the searches that wait for a place, MaxWait how long.
-	// Defaults 256 and 10 s.
+	// MaxWaiting bounds the searches that wait for a place, and MaxWait how long they
+	// wait. Defaults 256 and 10 s.
 	MaxWaiting int
 	MaxWait    time.Duration
-	// MaxHeavy is the number of seats, and so of heavy searches that take turns;
-	// MaxHeavyWaiting bounds those that wait for one. Defaults 32 for each
-	// processor, so that a search of a second need not wait for one of a minute to
-	// end, and 64.
+	// MaxHeavy is the number of seats, and so the maximum number of heavy searches that
+	// take turns. MaxHeavyWaiting bounds those that wait for a seat. Defaults 32 per
+	// processor, so that a search of a second need not wait for one of a minute to end,
+	// and 64.
 	MaxHeavy, MaxHeavyWaiting int
-	// Slice is the work, of all its workers together, after which a search is
-	// heavy; a quarter of it, while another waits for a place. Default 25 ms.
+	// Slice is the total work of all its workers after which a search becomes heavy. A
+	// quarter of it suffices while another search waits for a place. Default 25 ms.
 	Slice time.Duration
 }
 
@@ -60,25 +60,25 @@ func (o *Options) ensureDefaults() {
 }
 
 const (
-	// turnDuration is how long a heavy worker keeps a processor that another heavy one
+	// turnDuration is how long a heavy worker keeps a processor that another heavy worker
 	// waits for.
 	turnDuration = 5 * time.Millisecond
-	// yieldInterval is how often a heavy worker lets the goroutines run that the runtime
-	// has found runnable meanwhile, such as the handler of a new request.
+	// yieldInterval is the interval at which a heavy worker yields to other runnable
+	// goroutines, such as the handler of a new request.
 	yieldInterval = 250 * time.Microsecond
-	// Where interactive workers take all processors, a heavy one runs for floorRun
-	// after floorPause: a fifth of one processor.
+	// While interactive workers use all processors, one heavy worker runs for floorRun
+	// after each floorPause: a fifth of one processor.
 	floorRun   = time.Millisecond
 	floorPause = 4 * time.Millisecond
 )
 
-// A Controller lets searches in.
+// A Controller admits searches.
 type Controller struct {
 	o       Options
 	start   time.Time
 	places  chan struct{} // one for each interactive search
 	waiting atomic.Int64  // for a place
-	// excess says that a heavy worker has to give way.
+	// excess means that a heavy worker must yield.
 	excess atomic.Bool
 
 	demotions, refusals atomic.Int64
@@ -88,8 +88,8 @@ type Controller struct {
 		sync.Mutex
 		interactive int       // interactive workers that run
 		heavy       int       // heavy workers that run
-		floor       bool      // one of these has the floor share
-		armed       bool      // the timer of the floor share runs
+		floor       bool      // one heavy worker has the floor share
+		armed       bool      // the timer of the floor share is running
 		queue       []*Worker // heavy workers that wait for a processor
 		seated      int       // heavy searches with a seat
 		standing    []*Ticket // heavy searches without one
@@ -132,19 +132,21 @@ func (c *Controller) countRefusal(err error) error {
 	return err
 }
 
-// Counts is what a Controller is doing, and what it has done.
+// Counts is the current and past activity of a Controller.
 type Counts struct {
-	// Searches with a place, and those that wait for one.
+	// Interactive is the number of searches with a place, Waiting of those that wait for
+	// one.
 	Interactive, Waiting int
-	// Heavy searches with a seat, and those that wait for one.
+	// Heavy is the number of heavy searches with a seat, HeavyWaiting of those that wait
+	// for one.
 	Heavy, HeavyWaiting int
-	// Demotions of searches to heavy ones, Refusals by ErrBusy, since the start.
+	// Demotions of searches to heavy ones, and Refusals with ErrBusy, since the start.
 	Demotions, Refusals int64
-	// Yielded is how long heavy workers waited for a processor.
+	// Yielded is the total time that heavy workers waited for a processor.
 	Yielded time.Duration
 }
 
-// Counts returns the figures of this moment.
+// Counts returns the current counts.
 func (c *Controller) Counts() Counts {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -154,7 +156,7 @@ func (c *Controller) Counts() Counts {
 	}
 }
 
-// sliceLimit returns the work after which a search is heavy.
+// sliceLimit returns the work after which a search becomes heavy.
 func (c *Controller) sliceLimit() time.Duration {
 	if c.waiting.Load() > 0 {
 		return c.o.Slice / 4
@@ -162,20 +164,21 @@ func (c *Controller) sliceLimit() time.Duration {
 	return c.o.Slice
 }
 
-// sinceStart returns the time since the Controller was made, by the monotonic clock.
+// sinceStart returns the time since the Controller was created, by the monotonic clock.
 func (c *Controller) sinceStart() time.Duration { return time.Since(c.start) }
 
-// interactiveLocked notes that interactive workers began or ended.
+// interactiveLocked records that interactive workers began or ended. c.mu must be held.
 func (c *Controller) interactiveLocked(change int) {
 	c.mu.interactive += change
 	c.dispatchLocked()
 }
 
-// freeLocked returns the processors that interactive workers leave.
+// freeLocked returns the number of processors that interactive workers leave free. c.mu
+// must be held.
 func (c *Controller) freeLocked() int { return max(c.o.Processors-c.mu.interactive, 0) }
 
-// dispatchLocked gives free processors to heavy workers that wait, or says that
-// one has to give way.
+// dispatchLocked grants free processors to waiting heavy workers, or requests that one
+// yield. c.mu must be held.
 func (c *Controller) dispatchLocked() {
 	free := c.freeLocked()
 	for c.mu.heavy < free && len(c.mu.queue) > 0 {
@@ -195,9 +198,9 @@ func (c *Controller) dispatchLocked() {
 	}
 }
 
-// grantLocked grants a processor alternately to the worker that has waited longest,
-// so that none starves, and to the search that has worked least, so that a search
-// of one second is not as slow as those of a minute.
+// grantLocked grants a processor alternately to the worker that has waited longest, so
+// that none starves, and to the search that has worked least, so that a search of one
+// second is not as slow as one of a minute. c.mu must be held.
 func (c *Controller) grantLocked() {
 	i := 0
 	if c.mu.grants++; c.mu.grants%2 == 0 {
@@ -210,10 +213,10 @@ func (c *Controller) grantLocked() {
 	w := c.mu.queue[i]
 	c.mu.queue = slices.Delete(c.mu.queue, i, i+1)
 	c.mu.heavy++
-	w.grant <- struct{}{} // has room: a worker waits for one at a time
+	w.grant <- struct{}{} // does not block: a worker waits for one grant at a time
 }
 
-// grantFloor lets one heavy worker run although there is no processor for it.
+// grantFloor lets one heavy worker run although no processor is free.
 func (c *Controller) grantFloor() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,11 +26,11 @@ func newTicket(c *Controller) *Ticket { return &Ticket{c: c} }
 // Heavy reports whether the search has become heavy.
 func (t *Ticket) Heavy() bool { return t.heavy.Load() }
 
-// Processors returns how many workers of a search can run at once.
+// Processors returns the maximum number of workers of a search that can run concurrently.
 func (t *Ticket) Processors() int { return t.c.o.Processors }
 
-// Err returns why the search has to end: ErrBusy where it became heavy and too
-// many wait for a seat; else nil.
+// Err returns why the search must end: ErrBusy if it became heavy and too many others
+// wait for a seat, or nil.
 func (t *Ticket) Err() error {
 	if e := t.err.Load(); e != nil {
 		return *e
@@ -38,9 +38,9 @@ func (t *Ticket) Err() error {
 	return nil
 }
 
-// Leave gives back what the search has. A worker that remains, because it renders
-// what the others found, goes on as one of the search's class. Leaving twice does
-// no harm.
+// Leave releases the place or seat of the search. A worker that remains, because it
+// renders what the others found, continues in the class of the search. Calling Leave
+// twice has no further effect.
 func (t *Ticket) Leave() {
 	c := t.c
 	c.mu.Lock()
@@ -62,15 +62,16 @@ func (t *Ticket) Leave() {
 	}
 }
 
-// unparkLocked lets the workers that wait for a seat wait for a processor.
+// unparkLocked moves the workers that wait for a seat to the queue for a processor. The
+// controller's lock must be held.
 func (t *Ticket) unparkLocked() {
 	t.c.mu.queue = append(t.c.mu.queue, t.parked...)
 	t.parked = nil
 	t.c.dispatchLocked()
 }
 
-// demoteLocked makes the search heavy: its place is free, and it has or waits for
-// a seat.
+// demoteLocked makes the search heavy: it frees its place, and takes a seat or waits for
+// one. The controller's lock must be held.
 func (t *Ticket) demoteLocked() {
 	c := t.c
 	t.heavy.Store(true)
@@ -88,7 +89,7 @@ func (t *Ticket) demoteLocked() {
 	c.seatLocked()
 }
 
-// seatLocked gives free seats to searches that wait, in order.
+// seatLocked gives free seats to waiting searches, in order. c.mu must be held.
 func (c *Controller) seatLocked() {
 	for c.mu.seated < c.o.MaxHeavy && len(c.mu.standing) > 0 {
 		t := c.mu.standing[0]
@@ -99,7 +100,7 @@ func (c *Controller) seatLocked() {
 	}
 }
 
-// A Worker is a goroutine of a search. It is made running.
+// A Worker is a goroutine of a search. It is running when created.
 type Worker struct {
 	t     *Ticket
 	done  <-chan struct{}
@@ -107,13 +108,13 @@ type Worker struct {
 	state state
 	ended bool // done is closed, or the search was refused
 
-	last    time.Duration // of the latest Step
-	worked  time.Duration // not yet in the ticket's
+	last    time.Duration // time of the latest Step
+	worked  time.Duration // not yet added to the ticket's
 	turn    time.Duration // work since the processor was granted
-	quantum time.Duration // work since others were let run
+	quantum time.Duration // work since it last yielded to other goroutines
 }
 
-// state says what a Worker holds.
+// state is the resource that a Worker holds.
 type state uint8
 
 const (
@@ -122,24 +123,23 @@ const (
 	heavy
 )
 
-// Worker begins a worker, which waits for a processor if the search is heavy. Once
-// done is closed, its work is no longer needed.
+// Worker starts a worker, which waits for a processor if the search is heavy. Once done
+// is closed, its work is no longer needed.
 func (t *Ticket) Worker(done <-chan struct{}) *Worker {
 	w := &Worker{t: t, done: done, grant: make(chan struct{}, 1)}
 	w.Resume()
 	return w
 }
 
-// maxStep bounds the work counted between two Steps: beyond it the goroutine
-// most likely was not running.
+// maxStep bounds the work counted between two Steps. If more time has passed, the
+// goroutine most likely was not running.
 const maxStep = time.Millisecond
 
-// flushInterval is how often a worker's count is added to that of its search.
+// flushInterval is how often a worker adds its work to that of its search.
 const flushInterval = 500 * time.Microsecond
 
-// Step is called between two pieces of work, each of which takes some ten
-// microseconds. It returns when the worker may go on, and reports whether its work
-// is still needed.
+// Step must be called between two pieces of work of some ten microseconds each. It
+// returns when the worker may continue, and reports whether its work is still needed.
 func (w *Worker) Step() bool {
 	now := w.t.c.sinceStart()
 	ran := min(now-w.last, maxStep)
@@ -158,7 +158,8 @@ func (w *Worker) Step() bool {
 	return !w.ended
 }
 
-// addWork adds up the work of the search, and makes it heavy when it was enough.
+// addWork adds to the work of the search, and makes the search heavy if it exceeds its
+// slice.
 func (w *Worker) addWork() {
 	sum := w.t.worked.Add(int64(w.worked))
 	w.worked = 0
@@ -193,13 +194,13 @@ func (w *Worker) Pause() {
 	w.state = paused
 }
 
-// Heavy reports whether the worker is one of a heavy search, and knows it.
+// Heavy reports whether the worker belongs to a heavy search and has noticed it.
 func (w *Worker) Heavy() bool { return w.state == heavy }
 
 // End ends the worker.
 func (w *Worker) End() { w.Pause() }
 
-// Resume is the opposite of Pause; it waits as Step does.
+// Resume undoes Pause; it waits as Step does.
 func (w *Worker) Resume() {
 	if w.state != paused || w.ended {
 		return
@@ -218,7 +219,8 @@ func (w *Worker) Resume() {
 	w.awaitGrant()
 }
 
-// queueLocked puts the worker at the end of the queue.
+// queueLocked puts the worker at the end of the queue. The controller's lock must be
+// held.
 func (w *Worker) queueLocked() {
 	c := w.t.c
 	if w.t.Err() != nil {
@@ -233,7 +235,7 @@ func (w *Worker) queueLocked() {
 	c.dispatchLocked()
 }
 
-// awaitGrant returns with a processor, or with ended.
+// awaitGrant returns when the worker has a processor or has ended.
 func (w *Worker) awaitGrant() {
 	if w.ended {
 		return
@@ -255,8 +257,8 @@ func (w *Worker) awaitGrant() {
 	c.yielded.Add(int64(w.last - since))
 }
 
-// leaveQueue removes the worker from the queue, or accepts the grant that it got
-// meanwhile.
+// leaveQueue removes the worker from the queue, or accepts the grant that it received in
+// the meantime.
 func (w *Worker) leaveQueue() {
 	c := w.t.c
 	c.mu.Lock()

@@ -2,8 +2,8 @@ package admission
 
 import "runtime"
 
-// yieldProcessor gives way to interactive workers, to heavy ones whose turn it is, or,
-// for a moment, to whatever the runtime has to run.
+// yieldProcessor yields to interactive workers, to heavy workers whose turn it is, or
+// briefly to other goroutines.
 func (w *Worker) yieldProcessor() {
 	select {
 	case <-w.done:
@@ -29,7 +29,8 @@ func (w *Worker) yieldProcessor() {
 	w.awaitGrant()
 }
 
-// mustYieldLocked reports whether the worker's processor is another's.
+// mustYieldLocked reports whether the worker must give its processor to another worker.
+// The controller's lock must be held.
 func (w *Worker) mustYieldLocked() bool {
 	c := w.t.c
 	if c.mu.heavy > c.freeLocked() {

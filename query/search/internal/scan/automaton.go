@@ -3,8 +3,8 @@ package scan
 import "unicode/utf8"
 
 // An automaton finds a folded literal in time linear in the text, even if both are
-// repetitive (Knuth, Morris and Pratt, 1977). It looks at every rune, so it is for
-// texts in which the search for the anchor has proved expensive.
+// repetitive (Knuth, Morris and Pratt, 1977). It reads every rune, so it is used only for
+// texts in which the search for the anchor is slow.
 type automaton struct {
 	literal []byte
 	borders []int32 // length of the longest proper border of literal[:i+1]
@@ -20,7 +20,7 @@ func newAutomaton(literal []byte) *automaton {
 	return a
 }
 
-// nextState returns how much of the literal is matched when c follows its first
+// nextState returns the number of matched bytes of the literal after c follows the first
 // matched bytes.
 func (a *automaton) nextState(matched int32, c byte) int32 {
 	for matched > 0 && (int(matched) == len(a.literal) || a.literal[matched] != c) {
@@ -49,7 +49,7 @@ func (a *automaton) next(text []byte, from int) (start, end int) {
 	return -1, -1
 }
 
-// occurrenceStart returns where the occurrence that ends at end starts.
+// occurrenceStart returns the start of the occurrence that ends at end.
 func (a *automaton) occurrenceStart(text []byte, end int) int {
 	var folded [utf8.UTFMax]byte
 	for left := len(a.literal); left > 0; {

@@ -12,34 +12,34 @@ type literal struct {
 	text   []byte // folded if fold
 	fold   bool
 	plain  bool // fold, and only ASCII bytes
-	anchor int  // index in text of the byte that is looked for
+	anchor int  // index in text of the byte to search for
 	lower  byte
-	upper  byte // equal to lower if it has no case
-	// foldsToForeign says that the anchor may appear in a text as a rune outside ASCII: k
-	// as the Kelvin sign, s as the long s.
+	upper  byte // same as lower if the byte has no case
+	// foldsToForeign means that the anchor may appear in a text as a rune outside ASCII:
+	// k as the Kelvin sign, s as the long s.
 	foldsToForeign bool
-	// foreign is the first rune outside ASCII, whose first byte is the anchor then;
-	// 0 if there is none or the case counts.
+	// foreign is the first rune outside ASCII; the anchor is its first byte then. It is 0
+	// if there is no such rune or letter case matters.
 	foreign rune
-	// comparedBytes counts the bytes compared in the current text; once they are too many,
-	// the automaton continues.
+	// comparedBytes counts the bytes compared in the current text. If there are too many,
+	// the automaton takes over.
 	comparedBytes int
 	automaton     *automaton
-	// neighborStep is the offset from the anchor of the neighbor that is compared first; 0
-	// for none.
+	// neighborStep is the offset from the anchor of the neighbor to compare first; 0 for
+	// none.
 	neighborStep int
 }
 
-// Comparing around an anchor is given up for the automaton after maxCompared times
-// the bytes of the text. A literal shorter than minRepetitive cannot cost much.
+// The automaton takes over from comparing around an anchor after maxCompared times the
+// bytes of the text. A literal shorter than minRepetitive cannot cost much.
 const (
 	maxCompared   = 4
 	minRepetitive = 32
 )
 
-// A cursor remembers the next place of the anchor in each case, so that a case
-// that does not occur is not looked for again after every occurrence. A place
-// before the position of the search is unknown; len(text) means none.
+// A cursor caches the next position of the anchor in each case, so that the search does
+// not look again for a case that does not occur after every occurrence. A position before
+// that of the search is unknown; len(text) means none.
 type cursor struct{ lower, upper int }
 
 func newLiteral(text string, fold bool) *literal {
@@ -71,22 +71,22 @@ func newLiteral(text string, fold bool) *literal {
 	return l
 }
 
-// anchorForeign makes the first rune outside ASCII the anchor: it always appears in
-// a text as a rune outside ASCII, and those are rare.
+// anchorForeign makes the first rune outside ASCII the anchor: it always appears in a
+// text as a rune outside ASCII, and such runes are rare.
 func (l *literal) anchorForeign() {
 	for l.anchor = 0; l.text[l.anchor] < utf8.RuneSelf; {
 		l.anchor++
 	}
 	r, size := utf8.DecodeRune(l.text[l.anchor:])
 	if r == utf8.RuneError && size == 1 {
-		l.foldsToForeign = true // a byte that is no UTF-8: try every place
+		l.foldsToForeign = true // not valid UTF-8: try every position
 		return
 	}
 	l.foreign, l.foldsToForeign = r, false
 }
 
-// byteFrequency ranks bytes of source code; a byte outside ASCII, or one that folds
-// with such, is the last choice for an anchor.
+// byteFrequency ranks bytes of source code by frequency. A byte outside ASCII, or one
+// that folds with one, is the last choice for an anchor.
 func byteFrequency(c byte) int {
 	const byRank = "jqzx@`~^?\\$%|!v#&w'+y[]{}7689gbh453/:m<u2cp1df>*\"=l.,;()-0airnote_\n\t "
 	if c >= utf8.RuneSelf {
@@ -98,11 +98,11 @@ func byteFrequency(c byte) int {
 	return bytes.IndexByte([]byte(byRank), postings.FoldByte(c))
 }
 
-// needsASCII reports whether it helps next to know that a text is ASCII.
+// needsASCII reports whether next is faster if the text is known to be ASCII.
 func (l *literal) needsASCII() bool { return l.fold && l.foldsToForeign && l.plain }
 
-// next returns the first occurrence that starts at or after from, or -1, -1.
-// ascii says that the text is known to be ASCII.
+// next returns the first occurrence that starts at or after from, or -1, -1. ascii means
+// that the text is known to be ASCII.
 func (l *literal) next(text []byte, from int, ascii bool, c *cursor) (start, end int) {
 	switch {
 	case from+1 > len(text):
@@ -122,8 +122,8 @@ func (l *literal) next(text []byte, from int, ascii bool, c *cursor) (start, end
 	return l.nextAnchored(text, from, c)
 }
 
-// needsAutomaton reports whether comparing has taken too long in this text, and prepares
-// what is to be done instead.
+// needsAutomaton reports whether comparing has taken too long in this text. If so, it
+// prepares the automaton.
 func (l *literal) needsAutomaton(text []byte) bool {
 	if len(l.text) < minRepetitive || l.comparedBytes <= maxCompared*len(text) {
 		return false
@@ -134,7 +134,7 @@ func (l *literal) needsAutomaton(text []byte) bool {
 	return true
 }
 
-// nextAnchored looks at every place of the anchor, in either case.
+// nextAnchored tries every position of the anchor, in either case.
 func (l *literal) nextAnchored(text []byte, from int, c *cursor) (start, end int) {
 	if l.upper == l.lower {
 		c.upper = len(text)
@@ -169,8 +169,8 @@ func indexFrom(text []byte, at int, c byte) int {
 	return len(text)
 }
 
-// neighborMatches compares one byte next to an anchor: it reports false if there is no
-// occurrence around it. This dismisses most anchors.
+// neighborMatches compares one byte next to an anchor. It returns false if there is no
+// occurrence around the anchor, which excludes most anchors.
 func (l *literal) neighborMatches(text []byte, i int) bool {
 	i += l.neighborStep
 	if l.neighborStep == 0 || i < 0 || i >= len(text) || text[i] >= utf8.RuneSelf {
@@ -207,7 +207,8 @@ func (l *literal) matchAround(text []byte, i int) (start, end int, ok bool) {
 	return start, end, ok
 }
 
-// matchForward matches the literal from its byte at on, from text[i] on, rune by rune.
+// matchForward matches the literal, from its byte at at on, against the text from i on,
+// rune by rune.
 func (l *literal) matchForward(text []byte, i, at int) (end int, ok bool) {
 	var folded [utf8.UTFMax]byte
 	first := at
@@ -241,8 +242,7 @@ func (l *literal) matchBackward(text []byte, i int) (start int, ok bool) {
 	return i, at == 0
 }
 
-// foldAt folds the first rune of text; it returns the size of the rune and of
-// its fold.
+// foldAt folds the first rune of text. It returns the size of the rune and of its fold.
 func foldAt(dst *[utf8.UTFMax]byte, text []byte) (size, n int) {
 	if text[0] < utf8.RuneSelf {
 		dst[0] = postings.FoldByte(text[0])
@@ -256,7 +256,7 @@ func foldAt(dst *[utf8.UTFMax]byte, text []byte) (size, n int) {
 	return size, utf8.EncodeRune(dst[:], postings.FoldRune(r))
 }
 
-// nextForeign looks at every rune outside ASCII.
+// nextForeign tries every rune outside ASCII.
 func (l *literal) nextForeign(text []byte, from int) (start, end int) {
 	for i := postings.IndexForeign(text, from); i < len(text); {
 		r, size := utf8.DecodeRune(text[i:])
@@ -273,8 +273,8 @@ func (l *literal) nextForeign(text []byte, from int) (start, end int) {
 	return -1, -1
 }
 
-// nextByRune tries every rune: the literal has no byte with a single spelling.
-// Only texts that the index lets through get here.
+// nextByRune tries every rune, because the literal has no byte with a single spelling. It
+// runs only on texts that the index selects.
 func (l *literal) nextByRune(text []byte, from int) (start, end int) {
 	for i := from; i < len(text); {
 		if end, ok := l.matchForward(text, i, 0); ok {
@@ -291,8 +291,7 @@ func (l *literal) nextByRune(text []byte, from int) (start, end int) {
 
 func isASCII(b []byte) bool { return postings.IndexForeign(b, 0) == len(b) }
 
-// mayCross reports whether the text ends with the beginning of the literal, or may
-// do so.
+// mayCross reports whether the text ends, or may end, with the beginning of the literal.
 func (l *literal) mayCross(text []byte) bool {
 	tail := text[max(0, len(text)-len(l.text)+1):]
 	if l.fold && (!l.plain || !isASCII(text[max(0, len(text)-utf8.UTFMax*len(l.text)):])) {
@@ -306,8 +305,7 @@ func (l *literal) mayCross(text []byte) bool {
 	return false
 }
 
-// isPrefix reports whether a text of ASCII, shorter than the literal, is its
-// beginning.
+// isPrefix reports whether an ASCII text shorter than the literal is a prefix of it.
 func (l *literal) isPrefix(text []byte) bool {
 	for i, c := range text {
 		if l.fold {

@@ -4,14 +4,14 @@ package scan
 type Literals struct {
 	finders    []*literal
 	cursors    []cursor
-	start, end []int // next occurrence of each, from its last search on
+	start, end []int // cached next occurrence of each literal
 	text       []byte
-	ascii      bool // text is known to be; set only where it helps
+	ascii      bool // the text is known to be ASCII; set only where it helps
 }
 
-// NewLiterals returns a finder of the literals, none of them empty. With fold
-// they must be folded (postings.AppendFold). Of two that start at one place the
-// earlier in the list is found.
+// NewLiterals returns a finder of the literals, which must not be empty. With fold they
+// must be folded (postings.AppendFold). If two literals start at the same place, the
+// earlier one in the list is found.
 func NewLiterals(texts []string, fold bool) *Literals {
 	l := &Literals{cursors: make([]cursor, len(texts)), start: make([]int, len(texts)), end: make([]int, len(texts))}
 	for _, s := range texts {
@@ -20,7 +20,7 @@ func NewLiterals(texts []string, fold bool) *Literals {
 	return l
 }
 
-// Reset begins a new text.
+// Reset starts a new text.
 func (l *Literals) Reset(text []byte) {
 	l.text = text
 	needs := false

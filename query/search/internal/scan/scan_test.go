@@ -21,8 +21,8 @@ func randomText(rng *rand.Rand, n int) string {
 	return b.String()
 }
 
-// TestLiteralAgreesWithRegexp compares with the regular expressions of the
-// standard library, which fold alike.
+// TestLiteralAgreesWithRegexp compares with the regular expressions of the standard
+// library, which fold case in the same way.
 func TestLiteralAgreesWithRegexp(t *testing.T) {
 	for seed := range uint64(20000) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -53,7 +53,7 @@ func TestLiteralAgreesWithRegexp(t *testing.T) {
 	}
 }
 
-// occurrences lists where a folded literal occurs.
+// occurrences lists the occurrences of a folded literal.
 func occurrences(next func(text []byte, from int) (start, end int), text []byte) (all [][2]int) {
 	for at := 0; ; {
 		start, end := next(text, at)
@@ -87,8 +87,8 @@ func TestAutomatonAgreesWithAnchors(t *testing.T) {
 	}
 }
 
-// TestRepetitiveTextsTakeLinearWork counts the bytes compared for literals that
-// nearly occur everywhere.
+// TestRepetitiveTextsTakeLinearWork counts the bytes compared for literals that nearly
+// occur everywhere.
 func TestRepetitiveTextsTakeLinearWork(t *testing.T) {
 	const n = 1 << 16
 	for _, c := range []struct{ unit, last string }{{"a", "b"}, {"k", "x"}, {"ks", "s"}, {"é", "e"}, {"\u212a", "x"}, {"ab", "c"}, {"aé", "é"}} {
