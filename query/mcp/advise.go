@@ -17,16 +17,16 @@ import (
 	"github.com/quarrysearch/quarry/schemas/spelling"
 )
 
-// advice is what to do about an error.
+// advice tells an agent how to respond to an error.
 type advice struct {
 	err error
-	// showsError says that the error's own text is shown to the agent.
+	// showsError means that the agent sees the error's own text.
 	showsError bool
 	next       string
 }
 
-// advices: the first matching row counts. An error without a row is internal and
-// not shown to the agent.
+// advices lists the advice for errors; the first matching row applies. An error without a
+// row is internal and not shown to the agent.
 var advices = []advice{
 	{errArguments, true, "Correct the arguments and call again."},
 	{auth.ErrForbidden, true, "Calling again does not help: ask the user for a credential with that scope."},
@@ -49,7 +49,7 @@ var advices = []advice{
 	{context.Canceled, false, "The call was given up."},
 }
 
-// adviseOnError puts an error into words that say what to do next.
+// adviseOnError formats an error as text that tells the agent what to do next.
 func (c *call) adviseOnError(ctx context.Context, t *tool, err error) string {
 	switch {
 	case errors.Is(err, code.ErrNotFound) && c.args["repo"] != nil:
@@ -79,13 +79,13 @@ func (c *call) adviseOnError(ctx context.Context, t *tool, err error) string {
 	return "The server failed, which is not the fault of the arguments. Call again later, or go on without."
 }
 
-// endSentence ends with a full stop.
+// endSentence ends a text with a period.
 func endSentence(s string) string { return strings.TrimRight(s, ". ") + "." }
 
-// maxSuggestions bounds the names that a failure suggests.
+// maxSuggestions bounds the names that an error message suggests.
 const maxSuggestions = 5
 
-// adviseRepository names repositories that may be meant.
+// adviseRepository suggests repositories that the agent may have meant.
 func (c *call) adviseRepository(ctx context.Context, name string) string {
 	all, err := c.o.Index.Repositories(ctx, "name", "")
 	if err != nil {
@@ -105,13 +105,14 @@ func (c *call) adviseRepository(ctx context.Context, name string) string {
 	return fmt.Sprintf("There is no repository %.200q. Did you mean: %s?", name, strings.Join(guesses, ", "))
 }
 
-// isWholeEnd reports whether a name is end or ends in it at a slash, in any case.
+// isWholeEnd reports whether a name equals end or ends in it after a slash, ignoring
+// case.
 func isWholeEnd(name, end string) bool {
 	name, end = strings.ToLower(name), strings.ToLower(end)
 	return name == end || strings.HasSuffix(name, "/"+end)
 }
 
-// maxRefsShown bounds the branches that a failure names.
+// maxRefsShown bounds the branches that an error message names.
 const maxRefsShown = 8
 
 func (c *call) adviseRevision(ctx context.Context) string {

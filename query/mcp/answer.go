@@ -9,20 +9,20 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of answers. Of source code with line numbers a token is some three bytes.
+// Bounds of answers. One token is about three bytes of source code with line numbers.
 const (
 	bytesPerToken = 3
-	// DefaultTokens is the size of an answer unless the call says maxTokens, which is
-	// at most MaxTokens: clients commonly cut at 25,000.
+	// DefaultTokens is the size of an answer unless the call sets maxTokens, which is at
+	// most MaxTokens: clients commonly cut at 25,000.
 	DefaultTokens, MaxTokens, minTokens = 2000, 16_000, 300
-	// maxLineBytes cuts a line where the text was requested, maxMatchBytes around a
-	// match: minified code, data.
+	// maxLineBytes cuts lines of requested text, and maxMatchBytes cuts lines around a
+	// match, because minified code and data have very long lines.
 	maxLineBytes, maxMatchBytes = 2000, 300
-	// noteRoom is kept free for the notes at the end of an answer.
+	// noteRoom is reserved for the notes at the end of an answer.
 	noteRoom = 400
 )
 
-// answerText is the text of a call, up to most bytes.
+// answerText is the text of an answer, up to most bytes.
 type answerText struct {
 	b    strings.Builder
 	most int
@@ -31,10 +31,10 @@ type answerText struct {
 // setMaxTokens bounds the answer.
 func (a *answerText) setMaxTokens(n int) { a.most = n * bytesPerToken }
 
-// bytesLeft returns how many more bytes fit, with the notes left out of account.
+// bytesLeft returns how many more bytes fit, without the room reserved for notes.
 func (a *answerText) bytesLeft() int { return a.most - noteRoom - a.b.Len() }
 
-// hasRoom reports whether n more bytes do.
+// hasRoom reports whether n more bytes fit.
 func (a *answerText) hasRoom(n int) bool { return n <= a.bytesLeft() }
 
 // addLinef adds a line.
@@ -53,8 +53,7 @@ func (a *answerText) addLineIfFits(s string) bool {
 	return true
 }
 
-// cutLine returns a line of a file without its end and without what follows
-// maxLineBytes.
+// cutLine returns a line of a file without its line end, cut to maxLineBytes.
 func cutLine(line []byte) string {
 	s := strings.ToValidUTF8(strings.TrimRight(string(line[:min(len(line), maxLineBytes+utf8.UTFMax)]), "\r\n"), "\uFFFD")
 	if len(s) <= maxLineBytes {
@@ -63,8 +62,8 @@ func cutLine(line []byte) string {
 	return cutText(s, maxLineBytes) + fmt.Sprintf(" [cut: the line has %d bytes]", len(line))
 }
 
-// cutAround returns the maxMatchBytes of a line around a match at the offset at, or the
-// line without its end if it is shorter.
+// cutAround returns maxMatchBytes of a line around a match at the offset at, or the line
+// without its line end if it is shorter.
 func cutAround(line []byte, at int) string {
 	line = bytes.TrimRight(line, "\r\n")
 	if len(line) <= maxMatchBytes {
@@ -82,7 +81,7 @@ func cutAround(line []byte, at int) string {
 	return fmt.Sprintf("%s%s … [cut: the line has %d bytes]", before, shown, len(line))
 }
 
-// cutText returns at most the first n bytes of s, cut between characters.
+// cutText returns at most the first n bytes of s, cut at a character boundary.
 func cutText(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -93,8 +92,8 @@ func cutText(s string, n int) string {
 	return s[:n]
 }
 
-// pathText is a path as it is written into a line: with quotes and escapes if it
-// has line feeds and the like in it.
+// pathText returns a path in the form shown in a line: quoted and escaped if it contains
+// line feeds or other control characters.
 func pathText(path string) string {
 	if strings.ContainsFunc(path, unicode.IsControl) {
 		return strconv.Quote(path)
@@ -102,7 +101,7 @@ func pathText(path string) string {
 	return path
 }
 
-// formatCount is "1 match", "2 matches".
+// formatCount returns a count with its noun, such as "1 match" or "2 matches".
 func formatCount(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -110,8 +109,8 @@ func formatCount(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// addPage adds lines from an offset on, at most limit, and returns the offset of the
-// next; it is len(lines) if there are no more.
+// addPage adds at most limit lines from an offset on. It returns the offset of the next
+// line, or len(lines) if there are no more.
 func (a *answerText) addPage(lines []string, offset, limit int) (next int) {
 	next = min(offset, len(lines))
 	for next < len(lines) && next < offset+limit && a.addLineIfFits(cutLine([]byte(lines[next]))) {

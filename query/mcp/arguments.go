@@ -10,19 +10,19 @@ import (
 	"strings"
 )
 
-// errArguments says that the arguments of a call are not those of its tool.
+// errArguments means that the arguments of a call do not fit its tool.
 var errArguments = errors.New("arguments")
 
-// param is an argument of a tool: one row makes both its schema and its check.
+// param describes an argument of a tool. Both the schema and the checks derive from it.
 type param struct {
 	name, about string
 	kind        kind
 	required    bool
-	// least and most bound a number, or the bytes of a text.
+	// least and most bound a number, or the length of a text in bytes.
 	least, most int
 	words       []string
-	hidden      bool // taken, but left out of the schema
-	def         any  // of the type that arguments holds; nil is the zero value
+	hidden      bool // accepted, but omitted from the schema
+	def         any  // of the type that arguments holds; nil means the zero value
 }
 
 // unset is the default of a number that depends on other arguments.
@@ -48,29 +48,29 @@ func numberParam(name string, least, most, def int, about string) param {
 	return param{name: name, kind: kindNumber, least: least, most: most, def: def, about: about}
 }
 
-// flagParam is false unless it is given.
+// flagParam returns a flag that is false unless given.
 func flagParam(name, about string) param {
 	return param{name: name, kind: kindFlag, def: false, about: about}
 }
 
-// optionalFlagParam is a flag whose absence means neither.
+// optionalFlagParam returns a flag whose absence means neither true nor false.
 func optionalFlagParam(name, about string) param {
 	return param{name: name, kind: kindFlag, about: about}
 }
 
-// choiceParam is one of a few words; the first is the default.
+// choiceParam returns a param with one of a few values; the first is the default.
 func choiceParam(name, about string, words ...string) param {
 	return param{name: name, kind: kindText, words: words, def: words[0], about: about}
 }
 
-// hideParam leaves a param out of the schema.
+// hideParam omits a param from the schema.
 func hideParam(p param) param {
 	p.hidden = true
 	return p
 }
 
-// property is a param as JSON Schema has it. Bounds are left out: agents pay for each
-// word of a schema, and an argument out of its bounds is answered with them.
+// property is a param in JSON Schema. It omits bounds, because agents pay for each word
+// of a schema; the error for an argument out of bounds names them.
 type property struct {
 	Type        kind     `json:"type"`
 	Description string   `json:"description,omitempty"`
@@ -86,8 +86,8 @@ func (p *param) schemaProperty() property {
 	return out
 }
 
-// schemaOf returns the JSON Schema of the arguments, with the params in their
-// order: models fill them in as they come.
+// schemaOf returns the JSON Schema of the arguments, with the params in their order,
+// because models fill them in as listed.
 func schemaOf(params []param) json.RawMessage {
 	needed, listed := []string{}, 0
 	var b bytes.Buffer
@@ -113,8 +113,8 @@ func schemaOf(params []param) json.RawMessage {
 	return b.Bytes()
 }
 
-// arguments are those of a call, by name, with the defaults of those that are
-// absent: strings, ints and bools.
+// arguments holds the arguments of a call by name, with defaults for absent ones:
+// strings, ints and bools.
 type arguments map[string]any
 
 func (a arguments) getText(name string) string { return a[name].(string) }
@@ -127,8 +127,8 @@ func (a arguments) optionalFlag(name string) (value, ok bool) {
 	return value, ok
 }
 
-// parse reads arguments. Null is as good as absent: some clients send all they
-// know of.
+// parse parses arguments. Null counts as absent, because some clients send every argument
+// they know.
 func parse(params []param, raw json.RawMessage) (arguments, error) {
 	given := map[string]any{}
 	if len(bytes.TrimSpace(raw)) > 0 {
@@ -208,7 +208,7 @@ func (p *param) checkText(v string) error {
 	return nil
 }
 
-// encode returns one of our own structs as JSON without escapes for HTML.
+// encode returns one of this package's structs as JSON without HTML escapes.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// The schema that agents see takes what parse takes; it leaves bounds out, which parse
-// names when it refuses.
+// TestArgumentsAgreeWithSchemas checks that the schemas agents see agree with parse.
+// Schemas omit bounds, which the errors of parse name.
 func TestArgumentsAgreeWithSchemas(t *testing.T) {
 	values := []string{
 		`"x"`, `""`, `"a\u0000b"`, `1`, `0`, `-1`, `1.5`, `100`, `1000`, `10000`, `100000000`, `1e300`, `true`, `[]`, `{}`, `"name"`, `"desc"`, `"ten"`,
@@ -52,7 +52,7 @@ func compileSchema(t *testing.T, tool *tool) *jsonschema.Schema {
 	return schema
 }
 
-// argumentsJSON has the required params and one other.
+// argumentsJSON returns arguments with the required params and one other.
 func argumentsJSON(params []param, name, value string) string {
 	members := []string{}
 	for i := range params {

@@ -11,7 +11,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// maxListedBody bounds the message of a commit in a list; get_commit has all of it.
+// maxListedBody bounds the message of a commit in a list; get_commit shows all of it.
 const maxListedBody = 120
 
 var listCommitsTool = &tool{

@@ -19,7 +19,7 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// corpusFiles are small repositories, by their names and the paths of their files.
+// corpusFiles holds the files of small repositories by name and path.
 var corpusFiles = map[string]map[string]string{
 	"github.com/meadow/kettle": {
 		"README.md": "# Kettle\n\nA library that boils water.\n",
@@ -115,7 +115,7 @@ func (c *corpus) Repositories(_ context.Context, _, filter string) ([]*search.Re
 	return slices.DeleteFunc(slices.Clone(c.index.Repositories()), func(r *search.Repository) bool { return !strings.Contains(r.Name, filter) }), nil
 }
 
-// snapshot is a corpus as the browser of files sees it.
+// snapshot is a corpus as a source.Snapshot.
 type snapshot struct{ *corpus }
 
 // Snapshot implements source.Index.
@@ -182,8 +182,8 @@ func (s snapshot) Files(_ context.Context, id code.RepositoryID, _ code.Ref, _ i
 	return slices.Sorted(maps.Keys(s.texts[id])), nil
 }
 
-// TestTools calls the tools over a small corpus, with the engine that servers search with,
-// and shows what a model reads.
+// TestTools calls the tools on a small corpus with the real search engine, and prints
+// what a model reads.
 func TestTools(t *testing.T) {
 	c := newCorpus(t)
 	browser, err := source.New(source.Options{Index: snapshot{c}})

@@ -13,7 +13,7 @@ import (
 
 const (
 	maxDiffLines = 2000
-	// defaultRevision is the default branch.
+	// defaultRevision stands for the default branch.
 	defaultRevision = "HEAD"
 )
 
@@ -99,7 +99,7 @@ func diffTitle(f *source.FileDiff) string {
 	return f.New
 }
 
-// countChangedLines counts the lines that were added and removed.
+// countChangedLines counts the lines added and removed.
 func countChangedLines(f *source.FileDiff) (added, removed int) {
 	for _, h := range f.Hunks {
 		for line := range strings.Lines(h.Body) {
@@ -114,7 +114,7 @@ func countChangedLines(f *source.FileDiff) (added, removed int) {
 	return added, removed
 }
 
-// diffLines is the difference of a file as git diff has it.
+// diffLines returns the difference of a file in the format of git diff.
 func diffLines(f *source.FileDiff) []string {
 	side := func(prefix, path string) string {
 		if path == "" {

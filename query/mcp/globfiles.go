@@ -37,7 +37,7 @@ func (c *call) globFiles(ctx context.Context) error {
 	})
 }
 
-// writePaths writes the paths of files from the offset on, by repository.
+// writePaths writes the paths of files from the offset on, grouped by repository.
 func (c *call) writePaths(r *search.Result) {
 	files := r.Files
 	slices.SortFunc(files, func(a, b search.FileMatch) int {

@@ -14,14 +14,14 @@ import (
 
 // Bounds of grep and glob.
 const (
-	// maxCounted is how many matches are counted.
+	// maxCounted bounds the matches that are counted.
 	maxCounted = 10_000
-	// Pages are taken from the best matches: up to an offset from the first so
-	// many, since each costs its file's text; from the others after it. Within a
-	// window pages are consistent; after the offset a file may be repeated or left
-	// out.
+	// Up to an offset of firstOffsets, pages come from the best firstWindow matches,
+	// since each match costs the text of its file. Later pages come from otherWindow
+	// matches. Pages are consistent within a window; where the window changes, a file may
+	// be repeated or left out.
 	firstWindow, firstOffsets, otherWindow = 400, 25, maxCounted
-	// leastOfFile is how many matches of a file are shown before another file's turn.
+	// leastOfFile is the number of matches to show of a file before the next file.
 	leastOfFile  = 10
 	defaultLimit = 100
 )
@@ -97,7 +97,7 @@ func countLine(r *search.Result, one, many string) string {
 	return fmt.Sprintf("Found at least %s%s; the search ended at its %s. Narrow it.", formatCount(r.Stats.Matches, one, many), files, r.Stopped)
 }
 
-// writeGroups writes how many matches each repository has.
+// writeGroups writes the number of matches in each repository.
 func (c *call) writeGroups(r *search.Result) {
 	type group struct {
 		name           string
@@ -132,15 +132,15 @@ func (c *call) writeGroups(r *search.Result) {
 	}
 }
 
-// fileLimits say how much of a result is shown.
+// fileLimits bounds how much of a result is shown.
 type fileLimits struct {
-	all  int  // matches of all files together
-	file int  // matches of a file, where there are several
-	best bool // those on the best lines of a file instead of the first
+	all  int  // matches of all files
+	file int  // matches per file, if there are several files
+	best bool // show matches on the best lines of a file instead of the first ones
 }
 
-// writeFiles writes the lines of the files from the offset on, below their repositories.
-// Repositories come in the order of their best file.
+// writeFiles writes the lines of the files from the offset on, grouped by repository.
+// Repositories are in the order of their best file.
 func (c *call) writeFiles(r *search.Result, limits fileLimits) {
 	offset := c.args.getNumber("offset")
 	if len(r.Files) == 1 && !limits.best {
@@ -181,13 +181,13 @@ func (c *call) writeFiles(r *search.Result, limits fileLimits) {
 	c.writeRest(r, next)
 }
 
-// fileGroup is the text of the files of a repository.
+// fileGroup is the text of the files of one repository.
 type fileGroup struct {
 	name string
 	b    strings.Builder
 }
 
-// writeRest says what was not shown.
+// writeRest reports what was not shown.
 func (c *call) writeRest(r *search.Result, next int) {
 	switch {
 	case next < len(r.Files):
@@ -207,15 +207,16 @@ func cutLines(s string, n int) string {
 	return s[:strings.LastIndexByte(s[:max(n, 0)], '\n')+1] + "[cut: more maxTokens show more of this file]\n"
 }
 
-// fileOptions say how the matches of a file are written.
+// fileOptions control how the matches of a file are written.
 type fileOptions struct {
 	context  int  // lines around a match
-	refs     bool // name the refs that have the file
-	complete bool // the result has all matches of its files
-	best     bool // the best lines, not the first
+	refs     bool // name the refs that contain the file
+	complete bool // the result contains all matches of its files
+	best     bool // show the best lines, not the first ones
 }
 
-// fileText returns a file with at most limit of its matches, and how many those are.
+// fileText returns a file with at most limit of its matches, and the number of these
+// matches.
 func fileText(f *search.FileMatch, limit int, o fileOptions) (text string, shown int) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s%s", pathText(f.Path), refsOf(f, o.refs))
@@ -254,7 +255,7 @@ func fileText(f *search.FileMatch, limit int, o fileOptions) (text string, shown
 	return b.String(), shown
 }
 
-// refsOf names the searched refs that have the file, if a ref was requested.
+// refsOf names the searched refs that contain the file, if wanted.
 func refsOf(f *search.FileMatch, wanted bool) string {
 	if !wanted || len(f.Refs) == 0 {
 		return ""
@@ -266,7 +267,8 @@ func refsOf(f *search.FileMatch, wanted bool) string {
 	return " (" + strings.Join(names, ", ") + ")"
 }
 
-// chunkLines writes the lines of ranges, as grep does: "12: match", "13- context".
+// chunkLines writes the lines of ranges in the format of grep: "12: match", "13-
+// context".
 func chunkLines(b *strings.Builder, chunk *search.Chunk, ranges []search.Range, context int) {
 	number, start := chunk.Start.LineNumber, chunk.Start.ByteOffset
 	for line := range bytes.Lines(chunk.Content) {
@@ -285,7 +287,7 @@ func chunkLines(b *strings.Builder, chunk *search.Chunk, ranges []search.Range, 
 	}
 }
 
-// lastLine is the line of the last character of a range.
+// lastLine returns the line of the last character of a range.
 func lastLine(r search.Range) int {
 	if r.End.Column == 1 && r.End.LineNumber > r.Start.LineNumber {
 		return r.End.LineNumber - 1

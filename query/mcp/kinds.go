@@ -11,14 +11,14 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// This file says what a tool was given where it wants something else, and which
+// This file reports what a path refers to if a tool expects something else, and which
 // tool to call instead.
 
-// maxDirectoryEntries bounds the entries that read_file lists of a directory.
+// maxDirectoryEntries bounds the directory entries that read_file lists.
 const maxDirectoryEntries = 200
 
-// directoryPath reports whether a path can only mean a directory, and returns it as
-// other tools take it.
+// directoryPath reports whether a path can only mean a directory, and returns it in the
+// form that other tools take.
 func directoryPath(p string) (directory string, ok bool) {
 	if p == "." || p == "./" || p == "/" {
 		return "", true
@@ -27,7 +27,7 @@ func directoryPath(p string) (directory string, ok bool) {
 	return directory, ok
 }
 
-// readDirectory answers read_file of a directory.
+// readDirectory answers a read_file call for a directory.
 func (c *call) readDirectory(ctx context.Context, r *code.Repository, ref, directory string) error {
 	entries, err := c.o.Source.Folder(ctx, r, ref, directory)
 	if err != nil {
@@ -63,7 +63,7 @@ func (c *call) readDirectory(ctx context.Context, r *code.Repository, ref, direc
 	return nil
 }
 
-// firstFile returns the index of the first file of a directory, -1 if it has none.
+// firstFile returns the index of the first file in a directory, or -1 if there is none.
 func firstFile(entries []source.Entry) int {
 	for i, e := range entries {
 		if e.Kind == source.KindBlob {
@@ -73,8 +73,8 @@ func firstFile(entries []source.Entry) int {
 	return -1
 }
 
-// whatIsThere says what is at a path that a tool could not use, and what to call;
-// empty if there is nothing.
+// whatIsThere reports what is at a path that a tool could not use, and which tool to
+// call. It returns an empty string if there is nothing.
 func (c *call) whatIsThere(ctx context.Context, p string) string {
 	r, err := c.o.Index.Repository(ctx, c.args.getText("repo"))
 	if err != nil {
@@ -101,7 +101,8 @@ func (c *call) whatIsThere(ctx context.Context, p string) string {
 	return ""
 }
 
-// noteSkipped says why searches do not find a file that was read, or some of its symbols.
+// noteSkipped explains why searches do not find a file that was read, or some of its
+// symbols.
 func (c *call) noteSkipped(p string, f *source.File) {
 	if f.PartialSymbols != "" {
 		c.addLinef("Some symbols of this file are missing (%s). %s", f.PartialSymbols, f.PartialSymbols.Advice())
@@ -115,7 +116,7 @@ func (c *call) noteSkipped(p string, f *source.File) {
 	}
 }
 
-// linkAdvice says how to read the target of a symbolic link.
+// linkAdvice explains how to read the target of a symbolic link.
 func linkAdvice(p string, target []byte) string {
 	to := path.Join(path.Dir(p), strings.TrimSpace(string(target)))
 	if path.IsAbs(string(target)) || code.ValidatePath(to) != nil {
@@ -124,12 +125,12 @@ func linkAdvice(p string, target []byte) string {
 	return fmt.Sprintf("Call read_file with path=%q.", to)
 }
 
-// pastTheEnd says that a file has fewer lines than the offset.
+// pastTheEnd returns the error for an offset after the last line of a file.
 func pastTheEnd(lines int) error {
 	return fmt.Errorf("%w: offset: the file has %s, so that offset is at most %d", errArguments, formatCount(lines, "line", "lines"), max(lines, 1))
 }
 
-// noLines reports this for answers that are not files.
+// noLines reports an offset after the last line, for answers that are not files.
 func (c *call) noLines(offset, lines int) {
 	c.addLinef("There are no lines from offset %d on: there are %d, from offset=0.", offset, lines)
 }

@@ -97,7 +97,8 @@ func (c *call) listBranches(ctx context.Context) error {
 	return nil
 }
 
-// indexedAt is when the default branch was indexed; empty if it is not.
+// indexedAt returns when the default branch was indexed, or an empty string if it is not
+// indexed.
 func (c *call) indexedAt(ctx context.Context, id code.RepositoryID) (string, error) {
 	all, err := c.o.Index.Repositories(ctx, "name", "")
 	if err != nil {

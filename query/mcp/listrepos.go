@@ -34,7 +34,7 @@ type repoItem struct {
 type repoList struct {
 	Repos []repoItem `json:"repos"`
 	Total int        `json:"totalCount"`
-	// Note says how to go on; an addition.
+	// Note explains how to request more. The established server does not have this field.
 	Note string `json:"note,omitempty"`
 }
 

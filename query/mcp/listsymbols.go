@@ -20,7 +20,7 @@ var listSymbolsTool = &tool{
 		textParam("prefix", code.MaxSymbolBytes, ""),
 		textParam("kind", 64, ""),
 		textParam("parent", code.MaxSymbolBytes, ""),
-		hideParam(numberParam("offset", 0, navigate.MaxSymbols, 0, "")), // answers name it
+		hideParam(numberParam("offset", 0, navigate.MaxSymbols, 0, "")), // answers name this argument
 		hiddenMaxTokens,
 	},
 	call: func(c *call, ctx context.Context) error { return c.listSymbols(ctx) },
@@ -63,7 +63,7 @@ func (c *call) listSymbols(ctx context.Context) error {
 	return nil
 }
 
-// listedSymbolLines writes the symbols from the offset on, below their files.
+// listedSymbolLines writes the symbols from the offset on, grouped by file.
 func (c *call) listedSymbolLines(found *navigate.SymbolList) {
 	offset := c.args.getNumber("offset")
 	if offset >= len(found.Symbols) {

@@ -60,7 +60,7 @@ func (c *call) listTree(ctx context.Context) error {
 	return nil
 }
 
-// treeLines are the lines of a tree.
+// treeLines collects the lines of a tree.
 type treeLines struct {
 	files, directories   bool
 	nFiles, nDirectories int

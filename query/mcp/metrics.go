@@ -6,14 +6,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics of the tools. A tool is a row of tools.go, so labels are bounded.
+// metrics are the metrics of the tools. A tool is a row of tools.go, so labels are
+// bounded.
 type metrics struct {
 	seconds *prometheus.HistogramVec
 	bytes   *prometheus.HistogramVec
 	panics  prometheus.Counter
 }
 
-// Outcomes of calls, as a label.
+// Outcomes of calls, used as label values.
 const (
 	outcomeAnswered = "answered"
 	outcomeFailed   = "failed"

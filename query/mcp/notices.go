@@ -7,14 +7,14 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// filterKey returns the keyword of the filter that a notice is about.
+// filterKey returns the keyword of the filter that a notice refers to.
 func filterKey(n syntax.Notice) string {
 	key, _, _ := strings.Cut(n.Filter, ":")
 	return key
 }
 
-// writeNotices writes each notice as a line, in which the name of an argument
-// replaces the filter that was made from it.
+// writeNotices writes each notice as a line. The name of an argument replaces the filter
+// that was built from it.
 func (c *call) writeNotices(notices []syntax.Notice, argumentOf func(n syntax.Notice) string) {
 	for _, n := range notices {
 		message := n.Message
@@ -26,11 +26,11 @@ func (c *call) writeNotices(notices []syntax.Notice, argumentOf func(n syntax.No
 	}
 }
 
-// argumentOf returns the argument of grep or glob that a filter was made of.
+// argumentOf returns the argument of grep or glob from which a filter was built.
 func (q *fileQuery) argumentOf(n syntax.Notice) string {
 	switch {
 	case q.text != nil:
-		return "" // it is a filter of the query
+		return "" // a filter of the query text
 	case filterKey(n) != "file":
 		return symbolArgumentOf(n)
 	case n.Filter == (&syntax.File{Pattern: q.glob, Case: syntax.CaseNo}).String():
@@ -39,21 +39,21 @@ func (q *fileQuery) argumentOf(n syntax.Notice) string {
 	return "path"
 }
 
-// symbolArgumentOf returns the argument of the tools for symbols that a filter was
-// made of.
+// symbolArgumentOf returns the argument of the symbol tools from which a filter was
+// built.
 func symbolArgumentOf(n syntax.Notice) string {
 	return map[string]string{"rev": "ref", "reposet": "repo", "lang": "language"}[filterKey(n)]
 }
 
-// completeNotices returns the notices of what was found and, of a query of the query
-// language, those of its text. Each of these says which query to send instead.
+// completeNotices returns the notices of the result and, for a query in the query
+// language, those of its text. Each of the latter names the query to send instead.
 func (q *fileQuery) completeNotices(found []syntax.Notice) []syntax.Notice {
 	if q.text == nil {
 		return found
 	}
 	out := slices.Clone(found)
 	for _, n := range q.text.Notices {
-		if n.Code != syntax.DifferentMeaning { // of use to clients of the established server alone
+		if n.Code != syntax.DifferentMeaning { // useful only to clients of the established server
 			out = append(out, n)
 		}
 	}

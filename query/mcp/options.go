@@ -27,21 +27,23 @@ const CallTimeout = 30 * time.Second
 type Searcher interface {
 	// Search returns the matches of r in v, or the context's error.
 	Search(ctx context.Context, v search.View, r search.Request) (*search.Result, error)
-	// FindFiles returns the files that have the letters of r in their paths, the best
-	// first, or search.ErrBusy or the context's error.
+	// FindFiles returns the files whose paths contain the letters of r, best first, or
+	// search.ErrBusy or the context's error.
 	FindFiles(ctx context.Context, v search.View, r search.FileRequest) (*search.FoundFiles, error)
 }
 
-// VisibleIndex is the part of the index that the principal of the context (auth.From) may read.
+// VisibleIndex is the part of the index that the principal of the context (auth.From) may
+// read.
 type VisibleIndex interface {
-	// View returns a view that stays as it is until it is released.
+	// View returns an immutable view. The caller must release it.
 	View(ctx context.Context) (search.View, error)
 	// Repository returns the repository with that full name. The error wraps
 	// code.ErrNotFound if there is none.
 	Repository(ctx context.Context, name string) (*code.Repository, error)
-	// Repositories returns the registered ones with filter, in any case, in their
-	// full name, indexed or not; by name, or by their last push if sort is "pushed",
-	// with those that have none at the end. Nothing of it is to be changed.
+	// Repositories returns the registered repositories, indexed or not, whose full names
+	// contain filter, ignoring case. They are sorted by name, or by last push if sort is
+	// "pushed", with those never pushed at the end. The caller must not modify the
+	// result.
 	Repositories(ctx context.Context, sort, filter string) ([]*search.Repository, error)
 }
 
@@ -50,15 +52,15 @@ type Options struct {
 	Searcher Searcher
 	Index    VisibleIndex
 	Source   *source.Browser
-	// Outline tells references from comments and strings.
+	// Outline distinguishes references from comments and strings.
 	Outline navigate.Outline
-	// Precise has the precise indexes; nil in a process that has none.
+	// Precise holds the precise indexes; nil in a process that has none.
 	Precise *precise.Store
-	// Note takes a record for the audit log; nil keeps none. What it refuses is not
+	// Note adds a record to the audit log; nil keeps none. If it fails, the call is not
 	// answered.
 	Note func(ctx context.Context, rec audit.Record) error
-	// Secret signs session IDs: processes with the same one know each other's. Nil
-	// makes one that is forgotten with the process.
+	// Secret signs session IDs. Processes with the same secret accept each other's IDs.
+	// If nil, New generates one that is lost when the process ends.
 	Secret []byte
 	// PublicURL is the base of links.
 	PublicURL string

@@ -2,12 +2,12 @@ package mcp
 
 import "fmt"
 
-// listPage is the requested part of a list, by page and perPage or from an offset
-// on, as far as it fits into the answer.
+// listPage is the requested part of a list, by page and perPage or from an offset on, as
+// far as it fits into the answer.
 type listPage struct {
 	total    int // entries of the list
 	from, to int
-	room     int // bytes that are left for entries
+	room     int // bytes left for entries
 }
 
 // pageOf returns the requested page of a list of n entries.
@@ -20,14 +20,14 @@ func (c *call) pageOf(n int) *listPage {
 	return &listPage{total: n, from: min(from, n), to: min(from+perPage, n), room: c.out.bytesLeft()}
 }
 
-// takeEntry reports whether an entry fits, and takes its room.
+// takeEntry reports whether an entry fits, and reserves its room.
 func (p *listPage) takeEntry(entry any) bool {
 	p.room -= len(encode(entry)) + 1
 	return p.room >= 0
 }
 
-// nextPageNote says how to go on after so many entries of the page; empty at the end of the
-// list.
+// nextPageNote explains how to request more after shown entries of the page. It returns
+// an empty string at the end of the list.
 func (p *listPage) nextPageNote(shown int) string {
 	switch next := p.from + shown; {
 	case p.from == p.total && p.total > 0:

@@ -11,25 +11,25 @@ import (
 	"github.com/quarrysearch/quarry/query/syntax"
 )
 
-// fileQuery is what search, grep and glob look for.
+// fileQuery is the query of search, grep or glob.
 type fileQuery struct {
-	// text is a query of the query language; nil means pattern.
+	// text is a query in the query language; if nil, pattern applies.
 	text *syntax.Parsed
-	// pattern is a regular expression on contents, or plain text if literal is set;
-	// empty looks for files.
+	// pattern is a regular expression for file contents, or plain text if literal is set.
+	// If empty, the query looks for files.
 	pattern string
 	literal bool
 	fold    bool
-	// path is a part of the path; glob and exclude are expressions that it must and
-	// must not match.
+	// path is a part of the path. glob and exclude are regular expressions that the path
+	// must and must not match.
 	path, glob, exclude string
 	repo, ref           string
-	// globArgument is the name of the argument that has the glob.
+	// globArgument is the name of the argument that holds the glob.
 	globArgument string
 }
 
-// setPaths sets the globs that the argument named include and the argument exclude have;
-// empty is none. A glob to include that begins with ! is one to exclude.
+// setPaths sets the globs of the argument named include and of the argument exclude; an
+// empty one adds no condition. A glob to include that begins with ! is excluded instead.
 func (q *fileQuery) setPaths(include, glob, exclude string) (err error) {
 	if negated, ok := strings.CutPrefix(glob, "!"); ok {
 		if exclude != "" {
@@ -44,14 +44,14 @@ func (q *fileQuery) setPaths(include, glob, exclude string) (err error) {
 	return q.setExclude(exclude)
 }
 
-// setExclude sets the globs of paths to leave out.
+// setExclude sets the globs of paths to exclude.
 func (q *fileQuery) setExclude(globs string) (err error) {
 	q.exclude, err = globExpression("exclude", globs)
 	return err
 }
 
-// globExpression returns the expression for paths of a list of globs with commas
-// between them, which is the value of an argument.
+// globExpression returns the regular expression for paths that match a comma-separated
+// list of globs, which is the value of an argument.
 func globExpression(argument, globs string) (string, error) {
 	if globs == "" {
 		return "", nil
@@ -108,7 +108,7 @@ func (q *fileQuery) buildQuery() *syntax.Parsed {
 	return out
 }
 
-// runSearch shows the matches of q, or what else could be searched for.
+// runSearch shows the matches of q, or suggests other searches if there are none.
 func (c *call) runSearch(ctx context.Context, q *fileQuery, r search.Request, show func(*search.Result)) error {
 	if q.repo != "" {
 		if _, err := c.o.Index.Repository(ctx, q.repo); err != nil {
@@ -139,17 +139,17 @@ const (
 	maxProbeMatches = 99
 )
 
-// suggestSearches answers a search without matches: it says which arguments select nothing,
-// and what a few other searches would find.
+// suggestSearches answers a search without matches. It names the arguments that select
+// nothing, and reports what a few other searches would find.
 func (c *call) suggestSearches(ctx context.Context, view search.View, q *fileQuery, found *search.Result) error {
 	c.addLinef("Found no matches.")
 	before, notices := c.out.b.Len(), q.completeNotices(found.Notices)
-	if q.repo != "" { // suggestRef says more of its branches
+	if q.repo != "" { // suggestRef covers its branches
 		notices = slices.DeleteFunc(slices.Clone(notices), func(n syntax.Notice) bool { return filterKey(n) == "rev" })
 	}
 	c.writeNotices(notices, q.argumentOf)
 	if !slices.ContainsFunc(notices, func(n syntax.Notice) bool { return len(n.Suggestions) > 0 }) {
-		before = c.out.b.Len() // nothing yet says what to do
+		before = c.out.b.Len() // no note suggests a next step yet
 	}
 	c.writeRelated(found.Related)
 	c.suggestRef(ctx, q.repo, q.ref)
@@ -166,7 +166,7 @@ func (c *call) suggestSearches(ctx context.Context, view search.View, q *fileQue
 		probes++
 		found, err := c.o.Searcher.Search(ctx, view, search.Request{Query: other.buildQuery(), Matches: maxProbeMatches, Display: 1, WithoutAdvice: true})
 		if err != nil {
-			return nil // there are no matches, which is an answer
+			return nil // having no matches is an answer
 		}
 		n, files := found.Stats.Matches, found.Stats.Files
 		found.Release()
@@ -182,7 +182,7 @@ func (c *call) suggestSearches(ctx context.Context, view search.View, q *fileQue
 	return nil
 }
 
-// suggestFiles names the files whose paths have the letters of a glob that finds nothing.
+// suggestFiles names files whose paths contain the letters of a glob that finds nothing.
 func (c *call) suggestFiles(ctx context.Context, view search.View, q *fileQuery) error {
 	letters := strings.Map(func(r rune) rune {
 		if r < 0x80 && strings.ContainsRune("*?[]{},!/\\ ", r) {
@@ -204,7 +204,7 @@ func (c *call) suggestFiles(ctx context.Context, view search.View, q *fileQuery)
 	return nil
 }
 
-// nextStep says what to try where nothing else helps.
+// nextStep suggests a next step if nothing else helps.
 func (q *fileQuery) nextStep() string {
 	switch {
 	case q.text == nil && q.pattern == "":
@@ -217,8 +217,8 @@ func (q *fileQuery) nextStep() string {
 	return "Try fewer or shorter words."
 }
 
-// suggestRef says if a ref is not indexed, and how it can be read if it is an
-// existing branch.
+// suggestRef reports that a ref is not indexed, and how to read it if it is an existing
+// branch.
 func (c *call) suggestRef(ctx context.Context, repo, ref string) {
 	if repo == "" || ref == "" || ref == syntax.DefaultRevision || ref == syntax.AllRevisions {
 		return
@@ -249,13 +249,13 @@ func (c *call) suggestRef(ctx context.Context, repo, ref string) {
 	}
 }
 
-// widerQuery is a query that is a little wider, and how.
+// widerQuery is a slightly wider query, with a description of the difference.
 type widerQuery struct {
 	fileQuery
 	how string
 }
 
-// widerQueries are the queries that q's writer may have meant, the narrowest first.
+// widerQueries returns the queries that may have been meant by q, narrowest first.
 func (q *fileQuery) widerQueries() []widerQuery {
 	var all []widerQuery
 	with := func(how string, change func(*fileQuery)) {

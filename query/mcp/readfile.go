@@ -65,7 +65,7 @@ func (c *call) readFile(ctx context.Context) error {
 	return nil
 }
 
-// writeNumbered writes lines of a text and returns the number of the one after them.
+// writeNumbered writes numbered lines of a text and returns the number of the next line.
 func (c *call) writeNumbered(text []byte, offset, limit int) (next int) {
 	number := 1
 	for line := range bytes.Lines(text) {
@@ -91,7 +91,7 @@ func lineCount(text []byte) int {
 	return n
 }
 
-// fileURL is the address of the page of a file, the same as in the API.
+// fileURL returns the address of the page of a file, the same as in the API.
 func (c *call) fileURL(repository, revision, path string) string {
 	return c.o.PublicURL + source.Address{Repository: repository, Revision: revision, Kind: source.PageBlob, Path: path}.String()
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/account"
 )
 
-// defaultBest and defaultOfOne are how many lines search shows of each of several
-// files, and of one, unless the call says limit.
+// defaultBest and defaultOfOne are the lines that search shows per file if there are
+// several files, or if there is one, unless the call sets limit.
 const defaultBest, defaultOfOne = 5, 20
 
 var searchTool = &tool{
@@ -59,13 +59,13 @@ func (c *call) rankedSearch(ctx context.Context) error {
 	})
 }
 
-// relatedReasons say why files may be meant.
+// relatedReasons explain why files may be meant.
 var relatedReasons = map[search.RelatedReason]string{
 	search.RelatedSpelling: "another spelling", search.RelatedDefinition: "definitions", search.RelatedStyle: "another style", search.RelatedAccents: "other accents", search.RelatedFileName: "named so",
 }
 
-// writeRelated writes the groups of files that may be meant besides those that match, as far as
-// there is room for a file of a group.
+// writeRelated writes the groups of files that may be meant besides the matching ones,
+// while there is room for a file of a group.
 func (c *call) writeRelated(groups []search.Related) {
 	for _, g := range groups {
 		repository, text := "", fmt.Sprintf("\nNot counted, %s (query %s):\n", relatedReasons[g.Reason], g.Query)
@@ -89,7 +89,7 @@ func (c *call) writeRelated(groups []search.Related) {
 	}
 }
 
-// linesOfFile returns how many lines search shows of a file.
+// linesOfFile returns how many lines search shows of each file.
 func (c *call) linesOfFile(found *search.Result) int {
 	limit := c.args.getNumber("limit")
 	switch {
@@ -113,8 +113,8 @@ func (c *call) writeRepositories(found *search.Result) {
 	}
 }
 
-// bestChunks leaves at most limit lines with matches of a file, its best ones and then
-// the first others, in the order of the file.
+// bestChunks keeps at most limit matching lines of a file: its best lines and then the
+// first of the others, in file order.
 func bestChunks(f *search.FileMatch, limit int) (chunks []search.Chunk) {
 	wanted := map[int]bool{}
 	for _, line := range f.BestLines[:min(limit, len(f.BestLines))] {

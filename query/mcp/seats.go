@@ -8,16 +8,17 @@ import (
 	"time"
 )
 
-// MaxCalls bounds the calls of one principal at once; more wait up to maxWait.
+// MaxCalls bounds the concurrent calls of one principal; further calls wait up to
+// maxWait.
 const (
 	MaxCalls = 8
 	maxWait  = 10 * time.Second
 )
 
-// errBusy says that a principal has too many calls running.
+// errBusy means that a principal has too many concurrent calls.
 var errBusy = errors.New("too many calls at once")
 
-// callSlots bounds the calls at once of each principal.
+// callSlots bounds the concurrent calls of each principal.
 type callSlots struct {
 	mu struct {
 		sync.Mutex
@@ -28,7 +29,7 @@ type callSlots struct {
 // principalSlots holds the calls of one principal.
 type principalSlots struct {
 	inUse chan struct{}
-	users int // calls at work and waiting
+	users int // calls running or waiting
 }
 
 func newCallSlots() *callSlots {
@@ -37,7 +38,8 @@ func newCallSlots() *callSlots {
 	return s
 }
 
-// acquireSlot returns once the principal may make another call. The caller calls leave.
+// acquireSlot waits until the principal may make another call. The caller must call
+// leave.
 func (s *callSlots) acquireSlot(ctx context.Context, who string) (leave func(), err error) {
 	seat := s.slotsOf(who)
 	timer := time.NewTimer(maxWait)

@@ -17,10 +17,10 @@ import (
 	"github.com/quarrysearch/quarry/schemas/audit"
 )
 
-// Name is what the server calls itself to clients.
+// Name is the server name that clients see.
 const Name = "quarry"
 
-// Server has the tools.
+// Server serves the tools.
 type Server struct {
 	o         Options
 	navigator *navigate.Navigator
@@ -32,7 +32,7 @@ type Server struct {
 	sessions  *sessions
 }
 
-// New returns a Server of what o holds.
+// New returns a Server with the given options.
 func New(o Options) (*Server, error) {
 	o.ensureDefaults()
 	if err := o.validate(); err != nil {
@@ -42,7 +42,7 @@ func New(o Options) (*Server, error) {
 	s.sdk = sdk.NewServer(&sdk.Implementation{Name: Name, Title: "Quarry code search", Version: o.Version}, &sdk.ServerOptions{
 		Instructions: instructions,
 		Logger:       o.Logger,
-		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // they never change
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // the list of tools never changes
 	})
 	for _, t := range allTools() {
 		s.byName[t.name] = t
@@ -56,8 +56,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// filterTools lists only the tools that the credential permits, and refuses
-// streams of notifications, which would be held open for nothing.
+// filterTools lists only the tools that the credential permits. It refuses notification
+// streams, which would stay open without use.
 func (s *Server) filterTools(next sdk.MethodHandler) sdk.MethodHandler {
 	return func(ctx context.Context, method string, r sdk.Request) (sdk.Result, error) {
 		if method == "subscriptions/listen" {
@@ -72,14 +72,14 @@ func (s *Server) filterTools(next sdk.MethodHandler) sdk.MethodHandler {
 	}
 }
 
-// call is one call of a tool.
+// call is the state of one tool call.
 type call struct {
 	*Server
 	args arguments
 	out  answerText
 }
 
-// answerCall makes a call and the result of it.
+// answerCall runs a call and returns its result.
 func (s *Server) answerCall(ctx context.Context, t *tool, raw json.RawMessage) *sdk.CallToolResult {
 	started := time.Now()
 	outcome := outcomeAnswered
@@ -101,8 +101,8 @@ func (s *Server) answerCall(ctx context.Context, t *tool, raw json.RawMessage) *
 	return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: body}}, IsError: outcome == outcomeFailed}
 }
 
-// runRecovered is run with a panic made an error: the library calls tools in goroutines of
-// its own, where a panic would end the process.
+// runRecovered runs a call and converts a panic to an error: the library calls tools in
+// its own goroutines, where a panic would end the process.
 func (s *Server) runRecovered(ctx context.Context, t *tool, c *call, raw json.RawMessage) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -113,7 +113,7 @@ func (s *Server) runRecovered(ctx context.Context, t *tool, c *call, raw json.Ra
 	return s.runTool(ctx, t, c, raw)
 }
 
-// runTool calls a tool within the bounds of calls.
+// runTool runs a tool within the bounds of calls.
 func (s *Server) runTool(ctx context.Context, t *tool, c *call, raw json.RawMessage) (err error) {
 	p := auth.From(ctx)
 	if err := p.Need(t.scope); err != nil {
@@ -127,7 +127,7 @@ func (s *Server) runTool(ctx context.Context, t *tool, c *call, raw json.RawMess
 	}
 	ctx, cancel := context.WithTimeout(ctx, CallTimeout)
 	defer cancel()
-	// The library lets calls live on when their client is gone.
+	// The library does not end calls when their client is gone.
 	if request, ok := ctx.Value(requestKey{}).(context.Context); ok {
 		defer context.AfterFunc(request, cancel)()
 	}
@@ -139,7 +139,7 @@ func (s *Server) runTool(ctx context.Context, t *tool, c *call, raw json.RawMess
 	return t.call(c, ctx)
 }
 
-// recordCall records what was called.
+// recordCall records a call in the audit log.
 func (s *Server) recordCall(ctx context.Context, t *tool, args arguments, outcome string) error {
 	metadata := map[string]string{"outcome": outcome}
 	for _, name := range []string{"repo", "pattern", "symbol", "path", "ref", "query", "base", "head"} {

@@ -29,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// world is what a Server needs; searches do what the pattern says.
+// world holds the dependencies of a Server. The pattern of a search selects its result.
 type world struct {
 	found    search.Result
 	searches atomic.Int64
@@ -85,7 +85,7 @@ func (w *world) addRecord(_ context.Context, rec audit.Record) error {
 	return w.noteErr
 }
 
-// noIndex is an index of nothing.
+// noIndex is an empty index.
 type noIndex struct{}
 
 func (noIndex) Snapshot(context.Context) (source.Snapshot, error) { return nil, errors.New("no index") }
@@ -107,7 +107,7 @@ func newPrincipal(user string, scopes ...account.Scope) *auth.Principal {
 	return &auth.Principal{Actor: account.Actor{Kind: account.ActorKey, User: account.UserID(user)}, Scopes: scopes}
 }
 
-// postMessage sends a message as p; headers are pairs.
+// postMessage sends a message as p; headers are pairs of name and value.
 func postMessage(ctx context.Context, s *Server, p *auth.Principal, body string, header ...string) (*Response, error) {
 	r := httptest.NewRequest(http.MethodPost, "/api/mcp", strings.NewReader(body)).WithContext(auth.With(ctx, p))
 	for i := 0; i < len(header); i += 2 {
@@ -160,7 +160,7 @@ func TestScopes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// 8,407 bytes of it were 1,993 tokens of the tokenizer o200k.
+		// In the tokenizer o200k, 8,407 bytes of it were 1,993 tokens.
 		if len(out.Body) > 2100*8407/1993 {
 			t.Errorf("%v: tools/list has %d bytes", c.p.Scopes, len(out.Body))
 		}
@@ -238,7 +238,7 @@ func TestSessions(t *testing.T) {
 	}{
 		{one, id, reader, nil},
 		{two, id, reader, nil},
-		{two, id, &auth.Principal{Actor: account.Actor{Kind: account.ActorUser, User: "ada"}}, nil}, // another credential of hers
+		{two, id, &auth.Principal{Actor: account.Actor{Kind: account.ActorUser, User: "ada"}}, nil}, // another credential of the same user
 		{one, id, newPrincipal("bob"), ErrSessionForeign},
 		{one, id, anonymous, ErrSessionForeign},
 		{one, one.newSession(anonymous), reader, ErrSessionForeign},
@@ -272,7 +272,7 @@ func TestSessions(t *testing.T) {
 	}
 }
 
-// differentFirst returns id with another first letter.
+// differentFirst returns id with a different first letter.
 func differentFirst(id string) string {
 	if id[0] == 'A' {
 		return "B" + id[1:]
@@ -280,7 +280,7 @@ func differentFirst(id string) string {
 	return "A" + id[1:]
 }
 
-// The context that a client's leaving ends is that of its calls.
+// TestClientLeaves checks that calls end when the client closes its request.
 func TestClientLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newServer(t, &world{block: true})
@@ -293,7 +293,7 @@ func TestClientLeaves(t *testing.T) {
 		synctest.Wait()
 		cancel()
 		<-done
-		synctest.Wait() // else a goroutine is left
+		synctest.Wait() // fails if a goroutine is left
 	})
 }
 
@@ -309,7 +309,8 @@ func TestCallsHaveAnEnd(t *testing.T) {
 	})
 }
 
-// One principal has so many calls at once; others are not held up.
+// TestCallsAtOnce checks that the concurrent calls of one principal are bounded and do
+// not delay other principals.
 func TestCallsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &world{block: true}
@@ -362,7 +363,7 @@ func TestAudit(t *testing.T) {
 	if denied.Actor.User != "bob" || denied.Metadata["outcome"] != "failed" {
 		t.Errorf("a call that is denied is recorded as %+v, want a failure of bob", denied)
 	}
-	// What is not recorded is not answered.
+	// A call that cannot be recorded must not be answered.
 	w.noteErr = errors.New("disk full")
 	w.found = search.Result{Exhaustive: true, Stats: search.Stats{Matches: 1, Files: 1}, Files: []search.FileMatch{{Repo: kettle, Path: "a.go"}}}
 	if text := callTool(t, s, reader, "grep", `{"pattern":"x"}`); !strings.HasPrefix(text, "ERROR The audit log is unavailable") || strings.Contains(text, "a.go") {
@@ -373,7 +374,7 @@ func TestAudit(t *testing.T) {
 	}
 }
 
-// Internal errors are not shown to the agent.
+// TestOwnErrorsStayHere checks that agents do not see internal errors.
 func TestOwnErrorsStayHere(t *testing.T) {
 	w := &world{err: fmt.Errorf("read /var/lib/quarry/store: %w", io.ErrUnexpectedEOF)}
 	if text := callTool(t, newServer(t, w), reader, "grep", `{"pattern":"x"}`); strings.Contains(text, "/var") || !strings.HasPrefix(text, "ERROR The server failed") {
@@ -389,7 +390,8 @@ func TestOwnErrorsStayHere(t *testing.T) {
 	}
 }
 
-// However much is found, an answer stays within its bound and says how to go on.
+// TestAnswersAreBounded checks that an answer with many matches stays within its bound
+// and explains how to request more.
 func TestAnswersAreBounded(t *testing.T) {
 	w := &world{found: search.Result{Exhaustive: true}}
 	line := strings.Repeat("w ", 2500) + "\n"
@@ -416,8 +418,7 @@ func TestAnswersAreBounded(t *testing.T) {
 			t.Errorf("%v: %d bytes, ends %q", c, len(text), text[max(0, len(text)-200):])
 		}
 	}
-	// The result does not contain all matches: each file shows how many more it
-	// has.
+	// The result does not contain all matches: each file must show how many more it has.
 	w.found.Stats.Displayed = 100
 	if text := callTool(t, s, reader, "grep", `{"pattern":"w"}`); !strings.Contains(text, "(at least 40 more)") {
 		t.Errorf("grep whose result has not all matches: %.300s, want a file with at least 40 more", text)
@@ -426,7 +427,7 @@ func TestAnswersAreBounded(t *testing.T) {
 	if text := callTool(t, s, reader, "grep", `{"pattern":"w"}`); !strings.Contains(text, "(40 more)") {
 		t.Errorf("grep whose result has all matches: %.300s, want a file with 40 more", text)
 	}
-	// Pages have each file once.
+	// Each file must be on exactly one page.
 	seen := map[string]int{}
 	for offset := 0; ; {
 		text := callTool(t, s, reader, "glob", fmt.Sprintf(`{"pattern":"*.go","limit":10000,"offset":%d}`, offset))

@@ -18,7 +18,7 @@ import (
 // initializes again, as the protocol requires.
 const SessionLifetime = 24 * time.Hour
 
-// maxEnded bounds the IDs that are remembered as ended, at about 150 bytes.
+// maxEnded bounds the ended IDs that are remembered, at about 150 bytes each.
 const maxEnded = 20_000
 
 // Errors of session IDs.
@@ -30,7 +30,7 @@ var (
 	ErrSessionForeign = errors.New("session belongs to another user; initialize again without Mcp-Session-Id")
 )
 
-// sessions hands out session IDs and knows them again. An ID is, in base64,
+// sessions issues and verifies session IDs. In base64, an ID is:
 //
 //	0      16        24         40     56
 //	nonce  ends at   owner      MAC    (of all before it)
@@ -39,8 +39,8 @@ type sessions struct {
 	now    func() time.Time
 	mu     struct {
 		sync.Mutex
-		// ended were ended since the time, before before that: each is remembered
-		// for a lifetime, unless there are too many.
+		// ended holds the IDs ended since the time since, and before those ended earlier.
+		// Each is remembered for SessionLifetime, unless there are too many.
 		ended, before map[string]struct{}
 		since         time.Time
 	}
@@ -91,8 +91,8 @@ func (s *sessions) checkSession(id string, p *auth.Principal) error {
 	return nil
 }
 
-// endSession makes a good ID unknown. The oldest are forgotten first, those that are over
-// and, should there be too many, others.
+// endSession makes a valid ID unknown. The oldest IDs are forgotten first: expired ones
+// and, if there are too many, others.
 func (s *sessions) endSession(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *sessions) endSession(id string) {
 	s.mu.ended[id] = struct{}{}
 }
 
-// halfMAC is half a MAC, which is as much as one can guess.
+// halfMAC returns half of a MAC, which is long enough to prevent guessing.
 func (s *sessions) halfMAC(purpose string, parts []byte, text string) []byte {
 	h := hmac.New(sha256.New, s.secret)
 	for _, part := range [][]byte{[]byte(purpose), parts, []byte(text)} {
@@ -112,8 +112,8 @@ func (s *sessions) halfMAC(purpose string, parts []byte, text string) []byte {
 	return h.Sum(nil)[:16]
 }
 
-// sessionOwner returns what a session is bound to: the user, with any of their
-// credentials, so that a credential can be renewed; else the kind of actor.
+// sessionOwner returns the owner to which a session is bound: the user, with any of their
+// credentials, so that a credential can be renewed, or else the kind of actor.
 func sessionOwner(p *auth.Principal) string {
 	if p.Actor.User != "" {
 		return string(account.ActorUser) + ":" + string(p.Actor.User)

@@ -20,11 +20,11 @@ var symbolParams = []param{
 	textParam("language", 64, ""),
 	textParam("ref", code.MaxRefBytes, ""),
 	hideParam(numberParam("limit", 1, navigate.MaxMatches, defaultLimit, "")),
-	hideParam(numberParam("offset", 0, navigate.MaxMatches, 0, "")), // answers name it
+	hideParam(numberParam("offset", 0, navigate.MaxMatches, 0, "")), // answers name this argument
 	hiddenMaxTokens,
 }
 
-// positionParams say where the symbol is used.
+// positionParams returns the params for a position at which the symbol is used.
 func positionParams(about string) []param {
 	return []param{
 		textParam("path", maxPathBytes, about),
@@ -60,7 +60,7 @@ var findImplementationsTool = &tool{
 	},
 }
 
-// findFunc is Definitions or References of a Navigator.
+// findFunc is the Definitions or References method of a Navigator.
 type findFunc func(ctx context.Context, v search.View, r navigate.Request) (*navigate.Result, error)
 
 func (c *call) findSymbols(ctx context.Context, what string, find findFunc) error {
@@ -82,7 +82,7 @@ func (c *call) findSymbols(ctx context.Context, what string, find findFunc) erro
 		return err
 	}
 	if r.Position != nil {
-		r.Repository, r.Revision = "", "" // the position's; what it means may be elsewhere
+		r.Repository, r.Revision = "", "" // they belong to the position; the definition may be elsewhere
 	}
 	found, err := find(ctx, view, r)
 	if err != nil {
@@ -114,7 +114,7 @@ func (c *call) findSymbols(ctx context.Context, what string, find findFunc) erro
 	return nil
 }
 
-// formatPrecise says how many matches a precise index has.
+// formatPrecise reports how many matches come from a precise index.
 func formatPrecise(found *navigate.Result) string {
 	n := found.PreciseMatches()
 	switch n {
@@ -126,7 +126,7 @@ func formatPrecise(found *navigate.Result) string {
 	return fmt.Sprintf(", %d of them as the index of a compiler says", n)
 }
 
-// position returns where the symbol is used; nil if the call does not say it.
+// position returns where the symbol is used, or nil if the call gives no position.
 func (c *call) position() (*navigate.Position, error) {
 	path, _ := c.args["path"].(string)
 	line, _ := c.args["line"].(int)
@@ -140,7 +140,7 @@ func (c *call) position() (*navigate.Position, error) {
 	return &navigate.Position{Repository: c.args.getText("repo"), Revision: c.args.getText("ref"), Path: path, Line: line, Column: max(column, 0)}, nil
 }
 
-// addTextMatches says how many occurrences were left out.
+// addTextMatches reports how many occurrences were left out.
 func (c *call) addTextMatches(found *navigate.Result) {
 	if found.TextMatches > 0 {
 		c.addLinef("\n%s in comments, strings and prose, which grep shows.", formatCount(found.TextMatches, "more is", "more are"))
@@ -153,7 +153,7 @@ func (c *call) adviseNoSymbol(ctx context.Context, what string, r *navigate.Requ
 	c.addLinef("Found no %s of %s.", what, r.Symbol)
 	c.suggestRef(ctx, r.Repository, r.Revision)
 	if r.Position != nil {
-		return // a notice says more
+		return // a notice gives more detail
 	}
 	switch bare := r.Symbol[strings.LastIndexAny(r.Symbol, ".:#")+1:]; {
 	case bare != r.Symbol && bareName.MatchString(bare):
@@ -167,7 +167,7 @@ func (c *call) adviseNoSymbol(ctx context.Context, what string, r *navigate.Requ
 	}
 }
 
-// symbolLines writes the matches from the offset on, below their repositories.
+// symbolLines writes the matches from the offset on, grouped by repository.
 func (c *call) symbolLines(r *navigate.Result) {
 	passed, offset, repository := 0, c.args.getNumber("offset"), ""
 	last := min(offset+c.args.getNumber("limit"), r.Matches)

@@ -7,8 +7,8 @@ import (
 	"github.com/quarrysearch/quarry/query/search"
 )
 
-// TestTextMatches checks that an agent learns of occurrences in comments, which are no
-// references.
+// TestTextMatches checks that an agent learns about occurrences in comments, which are
+// not references.
 func TestTextMatches(t *testing.T) {
 	text := "package p\n\n// boil boils.\nfunc f() { boil() }\n"
 	chunk := func(at, line int) search.Chunk {

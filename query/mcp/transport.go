@@ -21,9 +21,10 @@ import (
 
 // Bounds of requests.
 const (
-	// MaxRequestBytes bounds a request: arguments are short.
+	// MaxRequestBytes bounds a request.
 	MaxRequestBytes = 1 << 20
-	// maxBatch bounds the messages of one, which revisions before 2025-06-18 allow.
+	// maxBatch bounds the messages in one request, which revisions before 2025-06-18
+	// allow.
 	maxBatch = 16
 )
 
@@ -51,22 +52,22 @@ type Response struct {
 	Body []byte
 }
 
-// newTransport returns the library's transport. Hosts and origins are checked
-// before (query/api), for all routes alike: the library's own check would refuse
-// every request that a reverse proxy on this machine passes on.
+// newTransport returns the library's transport. query/api has already checked hosts and
+// origins for all routes; the library's own check would refuse every request that a
+// reverse proxy on this machine forwards.
 func newTransport(server *sdk.Server, logger *slog.Logger) http.Handler {
 	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true, Logger: logger, DisableLocalhostProtection: true,
-		PropagateRequestCancellation: true, MaxRequestBodyBytes: -1, // it is read before
+		PropagateRequestCancellation: true, MaxRequestBodyBytes: -1, // the body is read earlier
 	})
 }
 
-// requestKey is the key of a request's own context in that of its calls.
+// requestKey is the context key under which a call finds the context of its request.
 type requestKey struct{}
 
-// Post answers messages of a client; the context of r carries its principal. An
-// error is to be reported as HTTP status, such as ErrSessionUnknown; all other
-// failures are part of the JSON-RPC response.
+// Post answers messages of a client; the context of r carries its principal. The caller
+// must report an error, such as ErrSessionUnknown, as HTTP status. All other failures are
+// part of the JSON-RPC response.
 func (s *Server) Post(r *http.Request) (*Response, error) {
 	if err := setAcceptHeaders(r); err != nil {
 		return nil, err
@@ -110,15 +111,15 @@ func (s *Server) Delete(r *http.Request) error {
 	return nil
 }
 
-// setAcceptHeaders sets the headers that the library demands: that the client takes streams
-// as well, which the library does not make, and that the body is JSON.
+// setAcceptHeaders sets the headers that the library requires: that the client also
+// accepts streams, which the library does not create, and that the body is JSON.
 func setAcceptHeaders(r *http.Request) error {
 	given := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
 	if given != "" && !strings.Contains(given, "*/*") && !strings.Contains(given, "application/json") && !strings.Contains(given, "application/*") {
 		return ErrNotAcceptable
 	}
 	r.Header.Set("Accept", "application/json, text/event-stream")
-	// query/api decides which Content-Type a request may have; the body is JSON.
+	// query/api checks the Content-Type of requests; the body is JSON.
 	r.Header.Set("Content-Type", "application/json")
 	return nil
 }
@@ -134,21 +135,21 @@ func readBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-// requestInfo is what has to be known of a request before it is handed on.
+// requestInfo is the information about a request that is needed before it is handled.
 type requestInfo struct {
 	id         json.RawMessage // nil for a batch and for notifications
 	initialize bool
 	client     string
 }
 
-// message is the part of a JSON-RPC message that is looked at.
+// message is the part of a JSON-RPC message that this package reads.
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 }
 
-// inspectBody reads what has to be known of a body.
+// inspectBody extracts the requestInfo of a body.
 func inspectBody(body []byte) (requestInfo, *jsonrpc.Error) {
 	if !json.Valid(body) {
 		return requestInfo{}, &jsonrpc.Error{Code: jsonrpc.CodeParseError, Message: "not valid JSON"}
@@ -177,7 +178,7 @@ func inspectBody(body []byte) (requestInfo, *jsonrpc.Error) {
 	return in, nil
 }
 
-// recordSession records that a session began.
+// recordSession records the start of a session in the audit log.
 func (s *Server) recordSession(ctx context.Context, in requestInfo) error {
 	rec := audit.Record{At: s.o.Now().UTC(), Action: audit.StartedMCPSession, Actor: auth.From(ctx).Actor, TargetType: audit.TargetInstance}
 	if in.client != "" {
@@ -186,8 +187,8 @@ func (s *Server) recordSession(ctx context.Context, in requestInfo) error {
 	return s.o.Note(ctx, rec)
 }
 
-// errorBody is an error of JSON-RPC and, with a status that indicates one, an error
-// object of the API.
+// errorBody is a JSON-RPC error and, with an error status, also an error object of the
+// API.
 type errorBody struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -208,7 +209,7 @@ func rpcError(status int, id json.RawMessage, e *jsonrpc.Error) *Response {
 	return &Response{Status: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: encode(f)}
 }
 
-// recorder keeps an answer, which is bounded by those of its calls.
+// recorder stores an answer. The answers of its calls bound its size.
 type recorder struct {
 	header http.Header
 	status int
@@ -231,11 +232,12 @@ func (w *recorder) Write(b []byte) (int, error) {
 	return w.body.Write(b)
 }
 
-// Flush implements http.Flusher: there is nothing to send before the end.
+// Flush implements http.Flusher. It has no effect, because nothing is sent before the
+// end.
 func (w *recorder) Flush() {}
 
-// buildResponse is the response that was written. The library returns some errors as
-// plain text.
+// buildResponse returns the recorded response. The library returns some errors as plain
+// text.
 func (w *recorder) buildResponse(id json.RawMessage) *Response {
 	w.WriteHeader(http.StatusOK)
 	body := bytes.TrimSpace(w.body.Bytes())
@@ -246,11 +248,11 @@ func (w *recorder) buildResponse(id json.RawMessage) *Response {
 		}
 		code := int64(jsonrpc.CodeInvalidRequest)
 		if id != nil && bytes.HasSuffix(body, []byte(`" unsupported`)) {
-			// It got through; it is the method that there is not.
+			// The request was accepted; only its method does not exist.
 			code, w.status = jsonrpc.CodeMethodNotFound, http.StatusOK
 		}
 		return rpcError(w.status, id, &jsonrpc.Error{Code: code, Message: string(body)})
 	}
-	w.header.Del("Cache-Control") // it is set for all answers alike
+	w.header.Del("Cache-Control") // query/api sets it for all answers
 	return &Response{Status: w.status, Header: w.header, Body: body}
 }
