@@ -5,23 +5,25 @@ import "slices"
 // A Binding is a local name: a variable or a parameter.
 type Binding struct {
 	Name string
-	// At is the token of the name; it is visible from token From up to To.
+	// At is the token of the name; the name is visible from token From to token To.
 	At, From, To int
-	// Parameter says that it is a parameter of a function.
+	// Parameter is true for a parameter of a function.
 	Parameter bool
 	value     value
 }
 
-// A value says where the type of a name can be read. Fields are numbers of tokens, 0 for
-// none: no type or expression begins a file.
+// A value is where the type of a name can be read. The fields are token numbers; 0 means
+// none, because no file begins with a type or expression.
 type value struct {
 	typeAt, exprAt int
-	// element says that it is an element of the expression, index which of its results.
+	// element means that the value is an element of the expression; index selects one of
+	// several results.
 	element bool
 	index   int
 }
 
-// Binding returns the binding that the name at token i refers to; nil if there is none.
+// Binding returns the binding that the name at token i refers to, or nil if there is
+// none.
 func (f *File) Binding(name string, i int) *Binding {
 	var best *Binding
 	all := f.bindings[name]
@@ -40,13 +42,13 @@ func (f *File) Binding(name string, i int) *Binding {
 		if f.d.functionScope && b.At > i && best != nil {
 			continue
 		}
-		// The innermost; of several in one scope, the last before the use.
+		// The innermost scope wins; within one scope, the last binding before the use.
 		if best == nil || b.To < best.To || b.To == best.To && (b.At < i && !f.d.functionScope || best.At > i) {
 			best = b
 		}
 	}
 	if best != nil && (f.d.functionScope || f.d.typeNext) {
-		for k := range all { // of a scope, what is assigned first
+		for k := range all { // in one scope, the first assignment
 			if b := &all[k]; b.To == best.To && b.At < best.At {
 				best = b
 			}
@@ -65,7 +67,7 @@ func (f *File) bind(at, from, to int, v value, parameter bool) {
 	f.bindings[name] = append(f.bindings[name], Binding{name, at, from, to, parameter, v})
 }
 
-// readBindings looks for the forms that bind names.
+// readBindings finds the forms that bind names.
 func (f *File) readBindings() {
 	if f.d == plain {
 		return
@@ -108,7 +110,8 @@ func (f *File) isFunctionWord(i int) bool {
 	return f.isWord(i) && (f.d.sets.functions[f.word(i)] || f.is(i, "*") && f.isFunctionWord(i-1))
 }
 
-// readWord reads what a word may begin: a declaration, a function, a variable after a type.
+// readWord reads the construct that a word may begin: a declaration, a function, a
+// variable after a type.
 func (f *File) readWord(i int) {
 	if f.isMemberDot(i - 1) {
 		return
@@ -156,7 +159,7 @@ func (f *File) readDeclaration(i int) {
 		if end < 0 {
 			return
 		}
-		if f.d.indented && f.tokens[i].around >= 0 { // of a comprehension
+		if f.d.indented && f.tokens[i].around >= 0 { // in a comprehension
 			open := int(f.tokens[i].around)
 			from, to = open, f.pairOf(open)
 		} else if !f.d.indented {
@@ -185,8 +188,8 @@ func (f *File) readDeclaration(i int) {
 	}
 }
 
-// declaratorEnd returns the token after a declarator whose pattern ends at end: the comma,
-// if another one follows.
+// declaratorEnd returns the token after a declarator whose pattern ends at end: the
+// comma, if another declarator follows.
 func (f *File) declaratorEnd(end int, v value) int {
 	for k := end; k < len(f.tokens) && k < end+4*maxElements && f.step(); k++ {
 		switch f.word(k) {
@@ -208,7 +211,7 @@ func (f *File) declaratorEnd(end int, v value) int {
 	return len(f.tokens)
 }
 
-// readNames reads "a, b T = x, y" of Go.
+// readNames reads "a, b T = x, y" in Go.
 func (f *File) readNames(at, from, to int) {
 	names := []int{at}
 	k := at + 1
@@ -228,7 +231,7 @@ func (f *File) readNames(at, from, to int) {
 	}
 }
 
-// spreadValue finds the expression of a name of several: x, y := 1, 2.
+// spreadValue finds the expression for one of several names: x, y := 1, 2.
 func (f *File) spreadValue(v value, names int) value {
 	if names < 2 || v.exprAt == 0 || v.element {
 		return v
@@ -249,7 +252,7 @@ func (f *File) spreadValue(v value, names int) value {
 	return value{exprAt: at}
 }
 
-// readAssignment reads the names on the left of an operator.
+// readAssignment reads the names to the left of an operator.
 func (f *File) readAssignment(i int) {
 	if f.d.indented {
 		f.readPlainAssignment(i)
@@ -320,7 +323,7 @@ func (f *File) bindPattern(at, end, from, to int, v value) {
 		case word == ",":
 			index++
 		case word == ":" && f.d.annotation == ":" && !f.inBraces(k, at):
-			k = f.typeEnd(k+1, end) - 1 // of a part, as in a list of parameters
+			k = f.typeEnd(k+1, end) - 1 // the type of one name, as in a parameter list
 		case word == "=":
 			k = f.valueEnd(k+1, end) - 1
 		case word == "[" && k > at && f.isWord(k-1), word == "(" && f.d.indented && k > at && f.isWord(k-1):
@@ -345,15 +348,15 @@ func (f *File) bindPattern(at, end, from, to int, v value) {
 	}
 }
 
-// isPlainWord reports whether a keyword may be a name, as those of TypeScript are that the
-// language has added later.
+// isPlainWord reports whether a keyword may be a name, as the keywords that were added to
+// TypeScript later may.
 func (f *File) isPlainWord(i int) bool {
 	return slices.Contains([]string{"type", "of", "from", "get", "set", "as", "async", "is", "module", "namespace", "declare", "abstract", "any", "string", "number", "symbol", "object", "infer", "require", "asserts", "match", "case", "print", "self", "cls"}, f.word(i))
 }
 
 func isUpper(s string) bool { return s != "" && s[0] >= 'A' && s[0] <= 'Z' }
 
-// inBraces reports whether token k is inside of braces that begin at token at or after it.
+// inBraces reports whether token k is inside braces that begin at or after token at.
 func (f *File) inBraces(k, at int) bool {
 	a := int(f.tokens[k].around)
 	return a >= at && f.is(a, "{")

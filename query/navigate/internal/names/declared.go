@@ -1,17 +1,17 @@
 package names
 
-// ValueType returns the type that the binding's declaration gives it, or the expression
-// whose type it has.
+// ValueType returns the declared type of a binding, or the expression that determines its
+// type.
 func (f *File) ValueType(b *Binding) Source { return f.source(b.value) }
 
-// A Source says where a type comes from: it is written out, or it is that of an expression,
-// of an element of it, or of one of its results.
+// A Source is the origin of a type: it is written out, or it is the type of an
+// expression, of an element of the expression, or of one of its results.
 type Source struct {
 	Type    Type
 	Expr    *Expr
 	Element bool
 	Index   int
-	// Self says that it is the object of the method.
+	// Self means that the type is that of the method's object.
 	Self bool
 }
 
@@ -32,8 +32,8 @@ func (f *File) source(v value) Source {
 	return s
 }
 
-// DeclaredSource returns the type of what is defined by the name at token i: of a function,
-// that of its result.
+// DeclaredSource returns the type of the definition whose name is token i. For a
+// function, it returns the type of the result.
 func (f *File) DeclaredSource(i int) Source {
 	switch {
 	case f.d == plain:
@@ -65,7 +65,7 @@ func (f *File) DeclaredSource(i int) Source {
 	return f.returnedSource(at)
 }
 
-// sourceInGo reads the declaration after a name of Go.
+// sourceInGo reads the declaration after a name in Go.
 func (f *File) sourceInGo(i int) Source {
 	at := i + 1
 	if f.is(at, "[") && f.is(f.pairOf(at)+1, "(") {
@@ -93,8 +93,8 @@ func (f *File) sourceInGo(i int) Source {
 	return f.source(value{typeAt: at})
 }
 
-// returnedSource looks for the first return in the body after token i whose value has a
-// type that is known: of a function that does not declare its result.
+// returnedSource finds the first return in the body after token i whose value has a known
+// type. It serves functions that do not declare a result.
 func (f *File) returnedSource(i int) Source {
 	if i >= len(f.tokens) {
 		return Source{}
@@ -116,10 +116,10 @@ func (f *File) returnedSource(i int) Source {
 	return Source{}
 }
 
-// maxBody bounds the tokens of a body in which a return is looked for.
+// maxBody bounds the tokens of a body that are searched for a return.
 const maxBody = 2000
 
-// ArrowSource returns the result of a function that is a value: name = (…) => …
+// ArrowSource returns the result type of a function value: name = (…) => …
 func (f *File) ArrowSource(i int) (Source, bool) {
 	if f.d.lambda != "=>" || f.d.typeFirst {
 		return Source{}, false

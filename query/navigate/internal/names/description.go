@@ -7,67 +7,68 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A description says how a language binds names, as far as that can be read from one file:
-// which forms introduce local names, where types are written, what imports mean. It is data;
-// what the fields stand for is read by the code of this package.
+// A description defines how a language binds names, as far as one file shows it: which
+// forms introduce local names, where types are written, what imports mean. It is data,
+// which the code of this package interprets.
 type description struct {
-	// languages are the names as go-enry has them, separated by commas.
+	// languages are the go-enry names of the languages, separated by commas.
 	languages string
-	// indented says that blocks are made by indentation.
+	// indented means that indentation forms blocks.
 	indented bool
-	// typeFirst says that a type precedes the name that it is the type of.
+	// typeFirst means that a type precedes the name it applies to.
 	typeFirst bool
-	// typeNext says that a type follows the name directly, as in Go.
+	// typeNext means that a type follows the name directly, as in Go.
 	typeNext bool
-	// annotation precedes the type after a name, result that after parameters.
+	// annotation precedes the type after a name, and result the type after parameters.
 	annotation, result string
-	// declares are words that come before local names or patterns, separated by blanks.
+	// declares are words before local names or patterns, separated by blanks.
 	declares string
-	// functions are words that come before parameters, maybe with a name between.
+	// functions are words before parameters, optionally with a name in between.
 	functions string
-	// assigns is the operator whose left side is local names; empty for none.
+	// assigns is the operator with local names on its left side; empty for none.
 	assigns string
-	// lambda stands between parameters and body of a function without a name.
+	// lambda is the text between the parameters and body of a function without a name.
 	lambda string
-	// bars says that parameters of functions without a name are between "|".
+	// bars means that "|" encloses the parameters of functions without a name.
 	bars bool
-	// headers are words of statements whose names are visible up to the end of the block
-	// after them.
+	// headers are words of statements whose names are visible to the end of the following
+	// block.
 	headers string
-	// self are words for the object whose class a function belongs to, super for it as
-	// one of the class above.
+	// self are words for the object whose class a function belongs to, and super for that
+	// object as an instance of a superclass.
 	self, super string
-	// selfParameter says that the first parameter of a method is the object.
+	// selfParameter means that the first parameter of a method is the object.
 	selfParameter bool
-	// implicitSelf says that members are named without the object inside of a class.
+	// implicitSelf means that a class refers to its members without naming the object.
 	implicitSelf bool
-	// functionScope says that local names are visible in their whole function.
+	// functionScope means that local names are visible in their whole function.
 	functionScope bool
-	// arrowMember says that "->" comes before members.
+	// arrowMember means that "->" may precede members.
 	arrowMember bool
-	// heirs are the words before the types that a type extends; with heirGroup they are
-	// in a group after the name, with embeds they are members without a name.
+	// heirs are the words before the types that a type extends. With heirGroup these
+	// types are in a group after the name; with embeds they are members without a name.
 	heirs     string
 	heirGroup bool
 	embeds    bool
-	// directories says that the files of a directory share names.
+	// directories means that the files of a directory share names.
 	directories bool
-	// typeParameters says that those are in angle brackets, after the name of what is
-	// declared, or before it.
+	// typeParameters means that type parameters are in angle brackets, before or after
+	// the declared name.
 	typeParameters bool
-	// compositeLiterals says that a type and braces make an object: T{…}.
+	// compositeLiterals means that a type followed by braces creates a value: T{…}.
 	compositeLiterals bool
-	// keywordArguments says that "name=" in the arguments of a call is a parameter.
+	// keywordArguments means that "name=" in the arguments of a call is a parameter.
 	keywordArguments bool
 	// imports reads the imports of a file.
 	imports func(f *File)
-	// places returns where an imported module is, by the path of the importing file.
+	// places returns the possible places of an imported module, given the path of the
+	// importing file.
 	places func(file string, i *Import) []Place
 
 	sets struct{ declares, functions, headers, self, super, heirs map[string]bool }
 }
 
-// related are the languages that share names, by a name of one of them.
+// byLanguage holds the description of each language.
 var byLanguage = compileDescriptions(&golang, &java, &typescript, &python, &rust, &cFamily, &csharp)
 
 var plain = compileDescription(&description{})
@@ -97,10 +98,10 @@ func wordSet(words string) map[string]bool {
 	return out
 }
 
-// Described reports whether names of a language are resolved by a description.
+// Described reports whether a description resolves the names of a language.
 func Described(language code.Language) bool { return byLanguage[language] != nil }
 
-// Family returns the languages that share names with one, itself among them.
+// Family returns the languages that share names with a language, including that language.
 func Family(language code.Language) []string {
 	d := byLanguage[language]
 	if d == nil {
@@ -115,7 +116,7 @@ var typeKinds = []code.SymbolKind{"class", "struct", "interface", "trait", "enum
 // IsType reports whether a definition of the kind has members.
 func IsType(kind code.SymbolKind) bool { return slices.Contains(typeKinds, kind) }
 
-// IsFunction reports whether a definition of the kind is called.
+// IsFunction reports whether a definition of the kind can be called.
 func IsFunction(kind code.SymbolKind) bool {
 	switch kind {
 	case "function", "method", "methodSpec", "macro", "singletonMethod":

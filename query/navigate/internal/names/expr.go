@@ -1,18 +1,18 @@
 package names
 
-// An Expr is an expression, as far as its type can be read.
+// An Expr is an expression, parsed as far as needed to find its type.
 type Expr struct {
 	Kind ExprKind
-	// Name is that of a name or member, At its token.
+	// Name is the name of a variable or member, and At its token.
 	Name string
 	At   int
 	// X is the operand of the member, call or index.
 	X *Expr
-	// Type is that of a new value or a conversion.
+	// Type is the type of a new value or a conversion.
 	Type Type
 }
 
-// ExprKind says what an Expr is.
+// ExprKind is the kind of an Expr.
 type ExprKind uint8
 
 // The kinds of expressions.
@@ -23,13 +23,13 @@ const (
 	ExprSuper
 	ExprMember  // X.Name
 	ExprCall    // X(…)
-	ExprIndex   // X[…], or what a channel or promise yields
+	ExprIndex   // X[…], or the value from a channel or promise
 	ExprOf      // a value of Type
 	ExprLiteral // a number, a string
 )
 
-// Receiver returns the expression before the dot that precedes the name at token i; nil if
-// none does.
+// Receiver returns the expression before the dot that precedes the name at token i, or
+// nil if there is none.
 func (f *File) Receiver(i int) *Expr {
 	if !f.isMemberDot(i - 1) {
 		return nil
@@ -42,7 +42,7 @@ func (f *File) Receiver(i int) *Expr {
 	return x
 }
 
-// chainStart returns where the expression begins that ends before the dot at token i.
+// chainStart returns the start of the expression that ends before the dot at token i.
 func (f *File) chainStart(i int) int {
 	for n := 0; n < maxElements; n++ {
 		k := i - 1
@@ -95,7 +95,7 @@ func (f *File) chainStart(i int) int {
 	return i
 }
 
-// isStatementWord reports whether a bracket after token i is no call.
+// isStatementWord reports whether token i is a word after which a bracket is not a call.
 func (f *File) isStatementWord(i int) bool {
 	if !f.tokens[i].keyword {
 		return false
@@ -171,7 +171,7 @@ func (f *File) parseChainCalls(i, stop, depth int, calls bool) (*Expr, int) {
 
 func isUpperOrShort(name string, f *File) bool { return f.d.typeNext || isUpper(name) }
 
-// isComposite reports whether the brace at token i begins a literal, not a block.
+// isComposite reports whether the brace at token i begins a literal rather than a block.
 func (f *File) isComposite(i int) bool {
 	if !f.d.typeNext {
 		return f.headerOf(i-1) < 0
@@ -187,7 +187,7 @@ func (f *File) exprStart(x *Expr) int {
 	return x.At
 }
 
-// endsStatement reports whether token i begins another statement than the one before it.
+// endsStatement reports whether token i begins a new statement.
 func (f *File) endsStatement(i int) bool {
 	return f.tokens[i].newline && (f.d.typeNext || f.d.indented && f.tokens[i].around < 0 || f.is(i, "["))
 }
@@ -234,7 +234,7 @@ func yieldElement(x *Expr, n int) *Expr {
 	return x
 }
 
-// parseOperand reads a name, a literal, a group, or what makes a new value.
+// parseOperand reads a name, a literal, a group, or an expression that creates a value.
 func (f *File) parseOperand(i, stop, depth int) (*Expr, int) {
 	switch {
 	case f.isKind(i, kindString), f.isKind(i, kindNumber):

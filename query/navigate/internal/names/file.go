@@ -8,36 +8,36 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Bounds of what is read of one file.
+// Bounds on reading one file.
 const (
 	maxTokens   = 1 << 19
 	maxBindings = 1 << 16
 	maxImports  = 1 << 12
-	maxDepth    = 16  // of types and expressions inside of one another
-	maxElements = 256 // of a list of parameters, arguments or names
+	maxDepth    = 16  // nesting of types and expressions
+	maxElements = 256 // in a list of parameters, arguments or names
 )
 
-// File is a source file, read for its names. It is immutable once read.
+// File is a source file, read for its names. It is immutable.
 type File struct {
 	Path     string
 	Language code.Language
 	Text     []byte
-	// Definitions are what the outline has, in order.
+	// Definitions are the definitions of the outline, in order.
 	Definitions []code.Definition
-	// Imports are in their order in the file.
+	// Imports are in file order.
 	Imports []Import
 
 	d        *description
 	tokens   []token
-	lines    indentation // of a language that is indented
+	lines    indentation // of an indented language
 	bindings map[string][]Binding
 	bound    int
-	// steps are what is left of looking ahead while the file is read, which keeps the time
-	// linear; -1 afterwards.
+	// steps is the remaining budget for lookahead while the file is read, which keeps the
+	// time linear; -1 afterwards.
 	steps int
 }
 
-// Read reads a text, whose tokens and definitions are given. It takes any text.
+// Read reads a text with the given tokens and definitions. It accepts any text.
 func Read(path string, language code.Language, text []byte, tokens []code.Token, definitions []code.Definition) *File {
 	f := &File{Path: path, Language: language, Text: text, Definitions: definitions, d: byLanguage[language], bindings: map[string][]Binding{}}
 	if f.d == nil {
@@ -56,10 +56,10 @@ func Read(path string, language code.Language, text []byte, tokens []code.Token,
 	return f
 }
 
-// stepsPerToken bounds how many tokens are looked at for each. Programs take some ten.
+// stepsPerToken bounds the lookahead steps per token. Programs take about ten.
 const stepsPerToken = 64
 
-// step counts a step, and reports whether it may be taken.
+// step counts a lookahead step, and reports whether the budget allows it.
 func (f *File) step() bool {
 	if f.steps > 0 {
 		f.steps--
@@ -67,7 +67,8 @@ func (f *File) step() bool {
 	return f.steps != 0
 }
 
-// TokenAt returns the number of the token that has the byte at offset, or that ends there.
+// TokenAt returns the number of the token that contains the byte at offset, or that ends
+// there.
 func (f *File) TokenAt(offset int) (int, bool) {
 	i := sort.Search(len(f.tokens), func(i int) bool { return int(f.tokens[i].end) > offset })
 	if i < len(f.tokens) && int(f.tokens[i].start) <= offset {
@@ -82,8 +83,8 @@ func (f *File) Range(i int) (start, end int) { return int(f.tokens[i].start), in
 // Word returns the text of token i.
 func (f *File) Word(i int) string { return f.word(i) }
 
-// Offset returns the offset of a character: its line and its column, in characters, both
-// from 1; false if the line has not as many.
+// Offset returns the byte offset of a character from its 1-based line and column, in
+// characters. It returns false if there is no such position.
 func Offset(text []byte, line, column int) (int, bool) {
 	at := 0
 	for ; line > 1; line-- {
@@ -104,7 +105,7 @@ func Offset(text []byte, line, column int) (int, bool) {
 	return at, true
 }
 
-// DefinitionAt returns the definition whose name is token i; nil if it is none.
+// DefinitionAt returns the definition whose name is token i, or nil if there is none.
 func (f *File) DefinitionAt(i int) *code.Definition {
 	offset := uint32(f.tokens[i].start)
 	k := sort.Search(len(f.Definitions), func(k int) bool { return f.Definitions[k].Offset >= offset })
@@ -123,8 +124,8 @@ func (f *File) tokenOf(d *code.Definition) int {
 	return i
 }
 
-// Enclosing returns the innermost definition with a body around token i whose kind is
-// accepted; nil if there is none.
+// Enclosing returns the innermost definition around token i that has a body and an
+// accepted kind, or nil if there is none.
 func (f *File) Enclosing(i int, accept func(code.SymbolKind) bool) *code.Definition {
 	at := uint32(f.tokens[i].start)
 	last := sort.Search(len(f.Definitions), func(k int) bool { return f.Definitions[k].Offset > at })
@@ -136,10 +137,10 @@ func (f *File) Enclosing(i int, accept func(code.SymbolKind) bool) *code.Definit
 	return nil
 }
 
-// BodyEnd returns where the body of a definition ends, or 0.
+// BodyEnd returns the end of a definition's body, or 0.
 func (f *File) BodyEnd(d *code.Definition) int { return f.bodyEnd(d) }
 
-// bodyEnd returns where the body of a definition ends, or 0.
+// bodyEnd returns the end of a definition's body, or 0.
 func (f *File) bodyEnd(d *code.Definition) int {
 	if d.BodyEnd > 0 {
 		return int(d.BodyEnd)
@@ -155,8 +156,8 @@ func (f *File) bodyEnd(d *code.Definition) int {
 	return 0
 }
 
-// Class returns the type around token i, as a name: that of the innermost class, or of the
-// receiver of the method. Empty if there is none.
+// Class returns the type around token i by name: the innermost class, or the receiver of
+// the method. The name is empty if there is none.
 func (f *File) Class(i int) (name string, d *code.Definition) {
 	if f.d.typeNext || f.d.languages == rust.languages || f.d.arrowMember {
 		if m := f.Enclosing(i, IsFunction); m != nil && m.Parent != "" {
@@ -175,7 +176,7 @@ func (f *File) TokenFrom(offset int) (int, bool) {
 	return i, i < len(f.tokens)
 }
 
-// IsTagged reports whether token i is the tag of a structure, union or enumeration of C.
+// IsTagged reports whether token i is the tag of a structure, union or enumeration in C.
 func (f *File) IsTagged(i int) bool {
 	if i == 0 {
 		return false
@@ -187,7 +188,7 @@ func (f *File) IsTagged(i int) bool {
 	return false
 }
 
-// InLine reports whether token i is in the line that has the byte at offset.
+// InLine reports whether token i is in the line that contains the byte at offset.
 func (f *File) InLine(i, offset int) bool {
 	return i < len(f.tokens) && bytes.IndexByte(f.Text[offset:max(offset, int(f.tokens[i].start))], '\n') < 0
 }

@@ -45,7 +45,7 @@ func (f *File) startsDeclaration(i int) bool {
 	return f.tokens[i].newline && f.tokens[i].around < 0
 }
 
-// readResults binds the results of a function of Go that have names.
+// readResults binds the named results of a Go function.
 func (f *File) readResults(open int) {
 	if !f.d.typeNext {
 		return
@@ -55,7 +55,7 @@ func (f *File) readResults(open int) {
 	}
 }
 
-// readParameters binds the names of a list of parameters; they are visible up to token end.
+// readParameters binds the names of a parameter list; they are visible up to token end.
 func (f *File) readParameters(open, end int) {
 	closing := f.pairOf(open)
 	if closing <= open {
@@ -87,7 +87,7 @@ func (f *File) tokenRange(from, to int, word string) bool {
 	return false
 }
 
-// parameterEnd is valueEnd where the type may have arguments in angle brackets.
+// parameterEnd is like valueEnd, but allows type arguments in angle brackets.
 func (f *File) parameterEnd(at, closing int) int {
 	for k := at; k < closing && f.step(); k++ {
 		switch f.word(k) {
@@ -135,7 +135,7 @@ func (f *File) readParameter(at, stop, open, end int, first bool) {
 	f.bindParameter(name, open, end, v)
 }
 
-// selfIndex marks a parameter that is the object of a method.
+// selfIndex marks a parameter that is the object of the method.
 const selfIndex = -1
 
 func (f *File) bindParameter(name, open, end int, v value) {
@@ -145,8 +145,8 @@ func (f *File) bindParameter(name, open, end int, v value) {
 	f.bind(name, open, end, v, true)
 }
 
-// readTypedLists reads "a, b T, c U" of Go. A list in which no name comes before a type has
-// types only.
+// readTypedLists reads "a, b T, c U" in Go. A list in which no name precedes a type
+// contains only types.
 func (f *File) readTypedLists(open, closing, end int) {
 	type part struct{ at, stop int }
 	var parts []part
@@ -179,7 +179,7 @@ func (f *File) readTypedLists(open, closing, end int) {
 // variadicIndex marks a parameter that is a list of its type.
 const variadicIndex = -2
 
-// readLambda binds the parameters before an arrow at token i.
+// readLambda binds the parameters before the arrow at token i.
 func (f *File) readLambda(i int) {
 	if f.d.typeFirst && f.is(i-1, "case") || f.is(i-1, "default") {
 		return
@@ -194,7 +194,7 @@ func (f *File) readLambda(i int) {
 					f.bindParameter(k, open, end, value{})
 				}
 			}
-			return // those with a type are read as such
+			return // parameters with a type are read elsewhere
 		}
 		f.readParameters(open, end)
 	default:
@@ -202,8 +202,8 @@ func (f *File) readLambda(i int) {
 	}
 }
 
-// lambdaParameters returns the name or the bracket at which the parameters before an arrow
-// begin; -1 if it is none of a function.
+// lambdaParameters returns the name or bracket at which the parameters before an arrow
+// begin, or -1 if they are not parameters of a function.
 func (f *File) lambdaParameters(i int) int {
 	if f.isWord(i-1) && !f.is(i-2, ":") && !f.isMemberDot(i-2) {
 		return i - 1
@@ -230,7 +230,7 @@ func (f *File) lambdaParameters(i int) int {
 	return -1
 }
 
-// lambdaEnd returns the end of the body after an arrow at token i.
+// lambdaEnd returns the end of the body after the arrow at token i.
 func (f *File) lambdaEnd(i int) int {
 	if f.is(i+1, "{") {
 		return f.pairOf(i + 1)
@@ -238,7 +238,7 @@ func (f *File) lambdaEnd(i int) int {
 	return f.valueEnd(i+1, len(f.tokens))
 }
 
-// beginsClosure reports whether the bar at token i begins parameters.
+// beginsClosure reports whether the bar at token i begins a parameter list.
 func (f *File) beginsClosure(i int) bool {
 	return f.is(i-1, "(") || f.is(i-1, ",") || f.is(i-1, "=") || f.is(i-1, "move") || f.is(i-1, "{") || f.is(i-1, "return") || f.is(i-1, "=>")
 }
@@ -308,7 +308,8 @@ func (f *File) readTyped(i int) {
 	}
 }
 
-// instanceBefore reports whether the name at token i is that of a pattern: x instanceof T name.
+// instanceBefore reports whether the name at token i belongs to a pattern: x instanceof T
+// name.
 func (f *File) instanceBefore(i int) bool {
 	for k := i - 1; k > i-12 && k >= 0; k-- {
 		if f.is(k, "instanceof") || f.d.languages == csharp.languages && f.is(k, "is") {
@@ -321,8 +322,8 @@ func (f *File) instanceBefore(i int) bool {
 	return false
 }
 
-// typeBefore returns where the type begins that precedes the name at token i; -1 if none
-// does.
+// typeBefore returns the start of the type that precedes the name at token i, or -1 if
+// there is none.
 func (f *File) typeBefore(i int) int {
 	k := i - 1
 	for f.is(k, "...") || f.is(k, "*") || f.is(k, "&") || f.is(k, "&&") || f.is(k, "?") || f.is(k, "const") && f.d.arrowMember {
@@ -342,7 +343,8 @@ func (f *File) typeBefore(i int) int {
 		return -1
 	}
 	if i-1 != k && (f.is(i-1, "*") || f.is(i-1, "&") || f.is(i-1, "&&")) {
-		// A type if it begins a statement or a parameter; a product otherwise.
+		// It is a type at the beginning of a statement or parameter, and a product
+		// otherwise.
 		first := k
 		for f.isMemberDot(first-1) && f.isWord(first-2) {
 			first -= 2

@@ -6,27 +6,28 @@ import (
 	"strings"
 )
 
-// An Import is a name, or all names, that a file takes from another one.
+// An Import is a name, or all names, that a file imports from another file.
 type Import struct {
-	// Name is the name that the file uses, At its token; empty if All.
+	// Name is the name that the file uses, and At its token; empty if All.
 	Name string
 	At   int
-	// Spec is the token of the module, where an import defines the name of a package.
+	// Spec is the token of the module, if the import defines the name of a package.
 	Spec int
-	// Module is the module as written, Member the name in it; empty for the module itself.
+	// Module is the module as written, and Member the name in it; empty for the module
+	// itself.
 	Module, Member string
-	// All says that every name of the module is meant.
+	// All means that the import covers every name of the module.
 	All bool
 }
 
-// ImportOf returns the import that binds a name; nil if none does.
+// ImportOf returns the import that binds a name, or nil if there is none.
 func (f *File) ImportOf(name string) *Import {
 	for k := range f.Imports {
 		if f.Imports[k].Name == name {
 			return &f.Imports[k]
 		}
 	}
-	if f.d.typeNext { // the name of a package need not be that of its directory
+	if f.d.typeNext { // a package may be named differently from its directory
 		for k := range f.Imports {
 			if last := path.Base(f.Imports[k].Module); strings.Contains(last, name) && f.Imports[k].At == 0 {
 				return &f.Imports[k]
@@ -36,7 +37,7 @@ func (f *File) ImportOf(name string) *Import {
 	return nil
 }
 
-// Places returns where the module of an import may be, the likeliest first.
+// Places returns the possible places of the module of an import, likeliest first.
 func (f *File) Places(i *Import) []Place {
 	if f.d.places == nil {
 		return nil
@@ -44,13 +45,13 @@ func (f *File) Places(i *Import) []Place {
 	return f.d.places(f.Path, i)
 }
 
-// A Place is where the files of a module may be.
+// A Place is a possible location of the files of a module.
 type Place struct {
-	// Path is a path of slashes without extension: that of a file, or of a directory.
+	// Path is a slash-separated path without extension, of a file or directory.
 	Path string
-	// Directory says that it is a directory, Below that files at any depth below it count,
-	// Exact that nothing comes before it, Root that it is the root of the repository of
-	// that name.
+	// Directory means that Path is a directory. Below means that files at any depth below
+	// it count. Exact means that no path precedes it. Root means that the place is the
+	// root of the repository with that name.
 	Directory, Below, Exact, Root bool
 }
 
@@ -71,7 +72,7 @@ func (p *Place) Matches(repository, file string) bool {
 	return p.inside(base, false)
 }
 
-// inside reports whether a path is p.Path, or ends in it; with below, whether it is below.
+// inside reports whether a path equals or ends in p.Path or, with below, is below it.
 func (p *Place) inside(s string, below bool) bool {
 	switch {
 	case below && p.Exact:
@@ -104,8 +105,8 @@ func (p *Place) Pattern() string {
 	return start + quoted + `\.[^/]*$`
 }
 
-// Siblings returns where the files are that share names with f without an import; false if
-// there are none.
+// Siblings returns the place of the files that share names with f without an import, or
+// false if there are none.
 func (f *File) Siblings() (Place, bool) {
 	if !f.d.directories {
 		return Place{}, false

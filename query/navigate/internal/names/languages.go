@@ -1,6 +1,6 @@
 package names
 
-// The languages whose imports, packages and receivers are read.
+// This file describes the languages whose imports, packages and receivers are read.
 
 var golang = description{
 	languages: "Go", typeNext: true, declares: "var const", functions: "func", assigns: ":=",

@@ -6,8 +6,8 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// Members returns the tokens where a type that is defined in f has a member of that name,
-// those first that count first.
+// Members returns the tokens at which a type that f defines has a member of the given
+// name, most relevant first.
 func (f *File) Members(d *code.Definition, name string) []int {
 	var out []int
 	if f.d.typeFirst && name == d.Name {
@@ -54,7 +54,7 @@ func (f *File) Members(d *code.Definition, name string) []int {
 			if f.is(k, "{") {
 				out = append(out, f.BodyMembers(k, name)...)
 			}
-			if f.pairOf(k) < k { // the end of what is around it
+			if f.pairOf(k) < k { // the end of the enclosing block
 				break
 			}
 			if k = f.pairOf(k); f.startsLine(k+1) && f.isWord(k+1) && (declaring[f.word(k+1)] || f.is(k+1, "export") || f.is(k+1, "const")) {
@@ -68,8 +68,8 @@ func (f *File) Members(d *code.Definition, name string) []int {
 	return out
 }
 
-// assignedMembers returns where "self.name =" and parameters that are properties are, in the
-// class whose name is token i.
+// assignedMembers returns the positions of "self.name =" and of parameters that are
+// properties, in the class whose name is token i.
 func (f *File) assignedMembers(i int, name string) (out []int) {
 	end := len(f.tokens)
 	if f.d.indented {
@@ -99,8 +99,8 @@ func (f *File) assignedMembers(i int, name string) (out []int) {
 	return out
 }
 
-// BodyMembers returns the tokens of the members of that name in braces that begin at token
-// i: name: T, name(…), name = …; of Go, name T.
+// BodyMembers returns the tokens of the members of that name in the braces that begin at
+// token i: name: T, name(…), name = …, and in Go name T.
 func (f *File) BodyMembers(i int, name string) (out []int) {
 	end := f.pairOf(i)
 	for k := i + 1; k < end; k++ {
@@ -173,7 +173,7 @@ func (f *File) Heirs(d *code.Definition) (out []Type) {
 	return out
 }
 
-// readEmbedded returns the types without a name in a struct or interface of Go.
+// readEmbedded returns the types without a name in a Go struct or interface.
 func (f *File) readEmbedded(at int) (out []Type) {
 	if f.is(at, "=") {
 		return []Type{f.ParseType(at + 1)}

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// readModuleImports reads import, export from and require of TypeScript and JavaScript.
+// readModuleImports reads import, export from and require in TypeScript and JavaScript.
 func readModuleImports(f *File) {
 	for i := range f.tokens {
 		switch {
@@ -126,7 +126,7 @@ func readPythonImports(f *File) {
 	}
 }
 
-// readDotted returns the name with dots that begins at token i, and the token after it.
+// readDotted returns the dotted name that begins at token i, and the next token.
 func (f *File) readDotted(i int) (string, int) {
 	start := i
 	for (f.is(i, ".") || f.is(i, "...") || f.isWord(i) && !f.is(i, "import") && !f.is(i, "as")) && i < start+maxElements {
@@ -188,7 +188,7 @@ func placesOfPython(file string, i *Import) []Place {
 	return append(out, Place{Path: p, Directory: true, Below: true, Exact: exact})
 }
 
-// readUses reads use a::{b, c as d, e::*} of Rust.
+// readUses reads use a::{b, c as d, e::*} in Rust.
 func readUses(f *File) {
 	for i := range f.tokens {
 		if f.is(i, "use") && f.tokens[i].keyword {
@@ -269,9 +269,9 @@ func placesOfRust(file string, i *Import) []Place {
 	return append(out, Place{Path: p, Directory: true, Below: true, Exact: exactly})
 }
 
-// placesOfCrate returns where the modules of another crate are, whose directory has the name
-// of the crate, with dashes, or the last word of it; anywhere in the crate, since crates pass
-// on what their modules define.
+// placesOfCrate returns the possible places of another crate's modules. The crate's
+// directory is named like the crate, with dashes, or like its last word. The module may
+// be anywhere in the crate, since crates re-export the names of their modules.
 func placesOfCrate(parts []string, member string) (out []Place) {
 	words := strings.Split(parts[0], "_")
 	directories := []string{strings.Join(words, "-")}

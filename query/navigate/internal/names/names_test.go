@@ -20,7 +20,7 @@ func read(language code.Language, text string) *names.File {
 	return names.Read("a/b/c", language, []byte(text), tokens, definitions)
 }
 
-// useAll calls what package navigate calls for a token.
+// useAll calls every function that package navigate calls for a token.
 func useAll(f *names.File, i int) {
 	f.Binding(f.Word(i), i)
 	f.Receiver(i)
@@ -41,7 +41,7 @@ func useAll(f *names.File, i int) {
 	}
 }
 
-// TestAnyText reads texts that are no programs: no input may end in a panic.
+// TestAnyText reads texts that are not programs: no input may cause a panic.
 func TestAnyText(t *testing.T) {
 	words := strings.Fields("( ) [ ] { } < > . , ; : := = => -> :: | & * ! ? @ ... a b Foo Bar x func def class struct import from as for in let const var new return if else interface type package use using lambda self this super \"s\" 1 \n \n\t #include // /* */ ' `")
 	for _, language := range languages {
@@ -72,7 +72,7 @@ func TestAnyText(t *testing.T) {
 	}
 }
 
-// TestHostile reads large texts that repeat one thing: the time must grow with their size.
+// TestHostile reads large repetitive texts: the time must grow linearly with their size.
 func TestHostile(t *testing.T) {
 	for _, language := range languages {
 		for _, piece := range []string{
@@ -81,7 +81,7 @@ func TestHostile(t *testing.T) {
 		} {
 			text := strings.Repeat(piece, 60_000/len(piece))
 			took := readAll(language, text)
-			for n := 0; n < 2 && took > maxTime; n++ { // another program may have had the processor
+			for n := 0; n < 2 && took > maxTime; n++ { // another program may have used the processor
 				took = min(took, readAll(language, text))
 			}
 			if took > maxTime {
@@ -91,7 +91,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// readAll returns how long a text takes.
+// readAll returns how long reading a text takes.
 func readAll(language code.Language, text string) time.Duration {
 	start := time.Now()
 	f := read(language, text)
@@ -103,7 +103,7 @@ func readAll(language code.Language, text string) time.Duration {
 	return time.Since(start)
 }
 
-// maxTime is some ten times what an idle machine takes for 60 kB.
+// maxTime is about ten times the time that an idle machine takes for 60 kB.
 const maxTime = time.Second
 
 func TestOffset(t *testing.T) {

@@ -1,7 +1,7 @@
 package names
 
-// scopeEnd returns the token at which the names end that are declared at token i: the end
-// of the block around it.
+// scopeEnd returns the token at which the scope of names declared at token i ends: the
+// end of the enclosing block.
 func (f *File) scopeEnd(i int) int {
 	if f.d.indented {
 		if k := f.functionAround(i); k >= 0 {
@@ -20,7 +20,8 @@ func (f *File) scopeEnd(i int) int {
 	return len(f.tokens)
 }
 
-// scopeStart returns the token at which they begin, where order does not count.
+// scopeStart returns the token at which that scope begins, in languages where order does
+// not matter.
 func (f *File) scopeStart(i int) int {
 	if f.d.functionScope {
 		if k := f.functionAround(i); k >= 0 {
@@ -30,20 +31,20 @@ func (f *File) scopeStart(i int) int {
 	return 0
 }
 
-// functionAround returns the word of the innermost function or class around token i of a
-// language that is indented; -1 if there is none.
+// functionAround returns the keyword of the innermost function or class around token i in
+// an indented language, or -1 if there is none.
 func (f *File) functionAround(i int) int {
 	return int(f.lines.around[f.lineStart(i)])
 }
 
-// lineStart returns the first token of the statement of token i in a language that is
-// indented.
+// lineStart returns the first token of the statement that contains token i in an indented
+// language.
 func (f *File) lineStart(i int) int { return int(f.lines.start[min(i, len(f.tokens)-1)]) }
 
-// indentation is where the statements and blocks of a language that is indented are.
+// indentation holds the positions of statements and blocks in an indented language.
 type indentation struct {
 	start  []int32       // for each token, the first token of its statement
-	around []int32       // for each of these, the word of the function or class around it
+	around []int32       // for each first token, the keyword of the enclosing function or class
 	ends   map[int32]int // for the first token of a function or class, the token after it
 }
 
@@ -57,7 +58,7 @@ func (f *File) readIndentation() {
 	l := indentation{start: make([]int32, len(f.tokens)), around: make([]int32, len(f.tokens)), ends: map[int32]int{}}
 	start := int32(0)
 	for i := range f.tokens {
-		if i == 0 || f.tokens[i].newline && f.tokens[i].around < 0 && f.pairOf(i) >= i { // no closing bracket
+		if i == 0 || f.tokens[i].newline && f.tokens[i].around < 0 && f.pairOf(i) >= i { // not a closing bracket
 			start = int32(i)
 			column := f.column(i)
 			for len(open) > 0 && open[len(open)-1].column >= column {
@@ -97,8 +98,8 @@ func (f *File) column(i int) int {
 
 const maxColumn = 1000
 
-// blockEnd returns the token after the block of the function or class of token i in a
-// language that is indented.
+// blockEnd returns the token after the block of the function or class at token i in an
+// indented language.
 func (f *File) blockEnd(i int) int {
 	start := f.lineStart(i)
 	if end, ok := f.lines.ends[int32(start)]; ok {
@@ -112,8 +113,8 @@ func (f *File) blockEnd(i int) int {
 	return len(f.tokens)
 }
 
-// headerOf returns the word of the statement in whose header token i is: between "for" and
-// the block after it; -1 if it is in none.
+// headerOf returns the keyword of the statement whose header contains token i, such as
+// "for" before its block, or -1 if there is none.
 func (f *File) headerOf(i int) int {
 	if len(f.d.sets.headers) == 0 || i < 0 || i >= len(f.tokens) {
 		return -1
@@ -128,7 +129,7 @@ func (f *File) headerOf(i int) int {
 		}
 		if f.isWord(k) && f.tokens[k].keyword && f.d.sets.headers[f.word(k)] {
 			if f.d.languages == typescript.languages || f.d.languages == java.languages || f.d.languages == csharp.languages || f.d.languages == cFamily.languages {
-				return -1 // theirs are in brackets
+				return -1 // their headers are in brackets
 			}
 			return k
 		}
@@ -148,7 +149,7 @@ func (f *File) headerOf(i int) int {
 	return -1
 }
 
-// headerEnd returns the end of the blocks after a header that begins at token i.
+// headerEnd returns the end of the blocks after the header that begins at token i.
 func (f *File) headerEnd(i int) int {
 	around := f.tokens[i].around
 	if f.is(i, "case") {
@@ -202,14 +203,14 @@ func (f *File) statementEnd(i int) int {
 	return len(f.tokens)
 }
 
-// functionEnd returns the end of the body of the function whose parameters begin at the
-// bracket at open.
+// functionEnd returns the end of the body of the function whose parameter list opens at
+// open.
 func (f *File) functionEnd(open int) int {
 	if f.d.indented {
 		return f.blockEnd(open)
 	}
 	end := f.pairOf(open)
-	if f.d.annotation == ":" && f.is(end+1, ":") { // the result, which may have braces
+	if f.d.annotation == ":" && f.is(end+1, ":") { // the result type, which may contain braces
 		if next := f.typeEnd(end+2, len(f.tokens)); f.is(next, "{") || f.is(next, "=>") {
 			end = next - 1
 		}
@@ -241,8 +242,8 @@ func (f *File) functionEnd(open int) int {
 // maxHead bounds the tokens between parameters and body.
 const maxHead = 400
 
-// findWord returns the token in the statement of i, at its depth, that is word; -1 if there
-// is none.
+// findWord returns the token with the given word in the statement of token i, at the same
+// depth, or -1 if there is none.
 func (f *File) findWord(i int, word string) int {
 	for k := i; k < len(f.tokens) && k < i+4*maxElements && f.step(); k++ {
 		switch f.word(k) {
@@ -299,13 +300,13 @@ func (f *File) valueAfter(i int) value {
 	return v
 }
 
-// typeEnd returns the token after a type that begins at i, at most end.
+// typeEnd returns the token after a type that begins at i, but at most end.
 func (f *File) typeEnd(i, end int) int {
 	_, k := f.parseType(i, 0)
 	return min(max(k, i+1), end)
 }
 
-// valueEnd returns the token after an expression that begins at i, at most end.
+// valueEnd returns the token after an expression that begins at i, but at most end.
 func (f *File) valueEnd(i, end int) int {
 	for k := i; k < end && f.step(); k++ {
 		switch f.word(k) {
@@ -318,7 +319,7 @@ func (f *File) valueEnd(i, end int) int {
 	return end
 }
 
-// beforeAs returns where the expression before "as" at token i begins.
+// beforeAs returns the start of the expression before the "as" at token i.
 func (f *File) beforeAs(i int) int {
 	for k := i - 1; k > 0 && k > i-maxElements; k-- {
 		switch f.word(k) {

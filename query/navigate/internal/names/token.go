@@ -6,15 +6,15 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// A token is an element of the source without comments. Runs of punctuation are
-// divided into operators.
+// A token is a source token; comments have none. Runs of punctuation are split into
+// operators.
 type token struct {
 	start, end int32
-	// pair is the number of the other bracket, around that of the innermost bracket
-	// that is open here; -1 if there is none.
+	// pair is the number of the matching bracket, and around that of the innermost open
+	// bracket; -1 if there is none.
 	pair, around int32
 	kind         tokenKind
-	keyword      bool // of the language; it may still be a name after a dot
+	keyword      bool // a keyword of the language; it may still be a name after a dot
 	newline      bool // the first token of its line
 }
 
@@ -27,13 +27,13 @@ const (
 	kindOperator
 )
 
-// operators are those of several bytes, the longest first. Others are single bytes.
+// operators are the multi-byte operators, longest first. All others are single bytes.
 var operators = []string{"...", ":=", "::", "->", "=>", "?.", "==", "!=", "<=", "&&", "||", "??", "+=", "-=", "*=", "/=", "|=", "&=", "%=", "^="}
 
-// splitTokens turns tokens for display into tokens, at most maxTokens.
+// splitTokens splits display tokens into at most maxTokens tokens.
 func splitTokens(text []byte, tokens []code.Token) []token {
 	out := make([]token, 0, min(len(tokens), maxTokens))
-	line := 0 // where the text was looked at for line breaks
+	line := 0 // position up to which line breaks were found
 	for _, t := range tokens {
 		if len(out) >= maxTokens {
 			break
@@ -80,8 +80,8 @@ func appendOperators(out []token, text []byte, t token) []token {
 	return out
 }
 
-// pairBrackets sets pair and around. A closing bracket of another kind than the last one
-// that was opened closes those inside of it, too.
+// pairBrackets sets pair and around. A closing bracket that does not match the innermost
+// open bracket also closes the brackets in between.
 func pairBrackets(text []byte, tokens []token) {
 	var open []int32
 	for i := range tokens {
@@ -117,10 +117,10 @@ func pairBrackets(text []byte, tokens []token) {
 	}
 }
 
-// maxMismatch bounds how many brackets one closing bracket may close.
+// maxMismatch bounds the brackets that one closing bracket may close.
 const maxMismatch = 8
 
-// word returns the text of token i; empty if there is no such token.
+// word returns the text of token i, or an empty string if there is no such token.
 func (f *File) word(i int) string {
 	if i < 0 || i >= len(f.tokens) {
 		return ""
@@ -138,7 +138,8 @@ func (f *File) is(i int, s string) bool {
 	return int(t.end-t.start) == len(s) && string(f.Text[t.start:t.end]) == s && t.kind != kindString
 }
 
-// isWord reports whether token i is a name or keyword, isName whether it is a name.
+// isWord reports whether token i is a name or keyword. isName reports whether it is a
+// name.
 func (f *File) isWord(i int) bool {
 	return i >= 0 && i < len(f.tokens) && f.tokens[i].kind == kindWord
 }
@@ -149,10 +150,10 @@ func (f *File) isKind(i int, k tokenKind) bool {
 	return i >= 0 && i < len(f.tokens) && f.tokens[i].kind == k
 }
 
-// startsLine reports whether token i is the first of its line, or none.
+// startsLine reports whether token i is the first of its line, or past the last token.
 func (f *File) startsLine(i int) bool { return i >= len(f.tokens) || f.tokens[i].newline }
 
-// pairOf returns the other bracket of token i, or i itself.
+// pairOf returns the matching bracket of token i, or i if there is none.
 func (f *File) pairOf(i int) int {
 	if i < 0 || i >= len(f.tokens) || f.tokens[i].pair < 0 {
 		return i
@@ -160,7 +161,7 @@ func (f *File) pairOf(i int) int {
 	return int(f.tokens[i].pair)
 }
 
-// isMemberDot reports whether token i comes before the name of a member.
+// isMemberDot reports whether token i is a dot or other operator before a member's name.
 func (f *File) isMemberDot(i int) bool {
 	if !f.isKind(i, kindOperator) {
 		return false
@@ -174,8 +175,8 @@ func (f *File) isMemberDot(i int) bool {
 	return false
 }
 
-// skipAngles returns the token after a group in angle brackets that begins at i; i if none
-// does.
+// skipAngles returns the token after the group in angle brackets that begins at i, or i
+// if there is none.
 func (f *File) skipAngles(i int) int {
 	if !f.is(i, "<") {
 		return i
@@ -200,8 +201,8 @@ func (f *File) skipAngles(i int) int {
 	return i
 }
 
-// anglesBefore returns the "<" of the group in angle brackets that ends at i; -1 if none
-// does.
+// anglesBefore returns the "<" of the group in angle brackets that ends at i, or -1 if
+// there is none.
 func (f *File) anglesBefore(i int) int {
 	depth := 0
 	for k := i; k >= 0 && k > i-maxAngles && f.step(); k-- {

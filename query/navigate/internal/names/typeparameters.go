@@ -1,10 +1,11 @@
 package names
 
-// declaring are words before the name of a type, or before type parameters.
+// declaring are words before the name of a type or before type parameters.
 var declaring = wordSet("class interface type struct enum trait record union function fn")
 
-// readTypeParameters binds the names in angle brackets that begin at token i, if they are
-// type parameters: in "class A<T>", "function f<T>(", "<T> T f(", "impl<T>", "<T>(a: T) =>".
+// readTypeParameters binds the names in the angle brackets that begin at token i, if they
+// are type parameters: in "class A<T>", "function f<T>(", "<T> T f(", "impl<T>", "<T>(a:
+// T) =>".
 func (f *File) readTypeParameters(i int) {
 	end := f.skipAngles(i)
 	if end == i {
@@ -26,7 +27,7 @@ func (f *File) readTypeParameters(i int) {
 		}
 	case f.is(i-1, "function") && f.is(end, "("):
 		to = f.functionEnd(end)
-	case f.d.typeFirst && f.isWord(end) && (i == 0 || !f.isName(i-1) && !f.isMemberDot(i-1)): // before the result
+	case f.d.typeFirst && f.isWord(end) && (i == 0 || !f.isName(i-1) && !f.isMemberDot(i-1)): // before the result type
 		to = f.declarationEnd(end)
 	default:
 		return
@@ -57,8 +58,8 @@ func (f *File) readTypeParameters(i int) {
 	}
 }
 
-// declarationEnd returns the end of the declaration around token i: of its first block, or of
-// the statement.
+// declarationEnd returns the end of the declaration around token i: the end of its first
+// block, or of the statement.
 func (f *File) declarationEnd(i int) int {
 	around := int32(-1)
 	if i < len(f.tokens) {

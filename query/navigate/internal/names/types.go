@@ -2,27 +2,28 @@ package names
 
 import "strings"
 
-// A Type is a type as it is written in a file. The zero value is an unknown one.
+// A Type is a type as written in a file. The zero value is an unknown type.
 type Type struct {
 	File *File
-	// Name is the last part of its name, Qualifier what is before the last dot.
+	// Name is the last part of the type's name, and Qualifier the part before the last
+	// dot.
 	Name, Qualifier string
 	// At is the token of Name.
 	At int
-	// Args are type arguments; of a list and the like the type of the elements, the last of
-	// a map that of its values.
+	// Args are the type arguments. For a list and similar types, they hold the element
+	// type; the last argument of a map is the value type.
 	Args []Type
-	// Result is what a function returns.
+	// Result is the result type of a function.
 	Result *Type
-	// Body is the bracket of a type that is written out: struct { … }.
+	// Body is the opening bracket of a type that is written out: struct { … }.
 	Body int
-	// Of is an expression whose type it is: typeof x.
+	// Of is an expression whose type this is: typeof x.
 	Of *Expr
-	// Static says that it is the type itself, not a value of it.
+	// Static means the type itself rather than a value of it.
 	Static bool
 }
 
-// Names of types that have none.
+// Names for types without one.
 const (
 	ListName     = "[]"
 	MapName      = "map"
@@ -30,10 +31,10 @@ const (
 	FunctionName = "func"
 )
 
-// IsKnown reports whether anything is known of t.
+// IsKnown reports whether t has any information.
 func (t *Type) IsKnown() bool { return t.Name != "" || t.Body > 0 || t.Of != nil }
 
-// typeModifiers come before a type and change nothing here.
+// typeModifiers may precede a type and have no effect here.
 var typeModifiers = wordSet("mut const readonly final dyn impl ref out in params volatile unsigned struct enum class union unique keyof abstract asserts inout some any where this")
 
 // ParseType returns the type that is written at token i.
@@ -45,7 +46,7 @@ func (f *File) ParseType(i int) Type {
 // parseType also returns the token after the type.
 func (f *File) parseType(i, depth int) (Type, int) {
 	t, next := f.parseOneType(i, depth)
-	for n := 0; n < maxElements; n++ { // alternatives: the first that says something
+	for n := 0; n < maxElements; n++ { // alternatives: the first known one counts
 		bar := f.is(next, "|")
 		if !bar && !f.is(next, "&") || f.d.typeFirst || f.d.typeNext || f.d.bars {
 			break
@@ -85,7 +86,7 @@ func (f *File) parseOneType(i, depth int) (Type, int) {
 		i++
 	}
 	switch {
-	case f.is(i, "|"): // a first bar
+	case f.is(i, "|"): // a leading bar
 		return f.parseOneType(i+1, depth+1)
 	case f.is(i, "["):
 		return f.parseBracketType(i, depth)
@@ -149,13 +150,13 @@ func (f *File) parseBracketType(i, depth int) (Type, int) {
 	return f.parseSuffix(Type{File: f, Name: name, Args: f.parseTypes(i+1, closing, element, depth)}, closing+1, depth)
 }
 
-// parseTypes returns the types in [i, closing), whose first is known.
+// parseTypes returns the types in [i, closing), with first as the first of them.
 func (f *File) parseTypes(i, closing int, first Type, depth int) []Type {
 	all := []Type{first}
 	for k := f.valueEnd(i, closing); f.is(k, ",") && len(all) < maxDepth; k = f.valueEnd(k+1, closing) {
 		at := k + 1
 		if f.d.typeNext && f.isName(at) && (f.isWord(at+1) || f.is(at+1, "*") || f.is(at+1, "[")) {
-			at++ // a result with a name
+			at++ // a named result
 		}
 		t, _ := f.parseType(at, depth+1)
 		all = append(all, t)
@@ -182,7 +183,7 @@ func (f *File) parseGroupType(i, depth int) (Type, int) {
 	return Type{File: f, Name: TupleName, Args: all}, closing + 1
 }
 
-// parseQuoted reads a type in a string, as Python has them.
+// parseQuoted reads a type in a string, as in Python.
 func (f *File) parseQuoted(i int) Type {
 	text := strings.Trim(f.word(i), `"'`)
 	qualifier, name := "", text
@@ -195,7 +196,7 @@ func (f *File) parseQuoted(i int) Type {
 	return Type{File: f, Name: name, Qualifier: qualifier, At: i}
 }
 
-// parseNamedType reads a name, its arguments and what follows.
+// parseNamedType reads a name, its arguments and suffixes.
 func (f *File) parseNamedType(i, depth int) (Type, int) {
 	t := Type{File: f}
 	first := i
@@ -239,7 +240,7 @@ func (f *File) parseNamedType(i, depth int) (Type, int) {
 	return f.parseSuffix(t, next, depth)
 }
 
-// parseSuffix reads what follows a type: [], ?.
+// parseSuffix reads the suffixes of a type: [], ?.
 func (f *File) parseSuffix(t Type, i, depth int) (Type, int) {
 	for f.is(i, "[") && !f.d.typeNext && !f.d.indented && depth < maxDepth && !f.startsLine(i) {
 		if f.is(i+1, "]") || !f.isKind(i+1, kindString) {
@@ -257,11 +258,11 @@ func (f *File) parseSuffix(t Type, i, depth int) (Type, int) {
 	return t, i
 }
 
-// wrappers are types whose only argument is what members are looked for in, after await,
-// "?" or a dereference.
+// wrappers are types whose members are those of their only argument, after await, "?" or
+// a dereference.
 var wrappers = wordSet("Promise Awaitable Coroutine Box Rc Arc Ref RefMut RefCell Mutex Option Result Readonly Partial Required Type type unique_ptr shared_ptr Nullable")
 
-// Unwrap returns the type inside of one that only wraps another.
+// Unwrap returns the type inside a type that only wraps another.
 func (t Type) Unwrap() Type {
 	for n := 0; n < maxDepth && wrappers[t.Name] && len(t.Args) > 0; n++ {
 		t = t.Args[0]
@@ -269,7 +270,7 @@ func (t Type) Unwrap() Type {
 	return t
 }
 
-// Element returns the type of what a list, a map or another collection has.
+// Element returns the element type of a list, map or other collection.
 func (t Type) Element() Type {
 	if len(t.Args) == 0 {
 		return Type{}

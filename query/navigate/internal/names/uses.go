@@ -7,16 +7,17 @@ import (
 	"github.com/quarrysearch/quarry/schemas/code"
 )
 
-// HasImplicitSelf reports whether members are named without the object in their class.
+// HasImplicitSelf reports whether a class refers to its members without naming the
+// object.
 func (f *File) HasImplicitSelf() bool { return f.d.implicitSelf }
 
-// KeepsTypesInDirectory reports whether all of a type is in one directory.
+// KeepsTypesInDirectory reports whether all parts of a type are in one directory.
 func (f *File) KeepsTypesInDirectory() bool { return f.d.typeNext }
 
 // FunctionsHaveMembers reports whether a function may have members, as in JavaScript.
 func (f *File) FunctionsHaveMembers() bool { return f.d.lambda == "=>" && !f.d.typeFirst }
 
-// Classes returns the types around token i, the innermost first.
+// Classes returns the types around token i, innermost first.
 func (f *File) Classes(i int) (out []*code.Definition) {
 	at := int(f.tokens[i].start)
 	for k := len(f.Definitions) - 1; k >= 0 && len(out) < maxDepth; k-- {
@@ -43,7 +44,8 @@ func (f *File) IsInside(i int, name string) bool {
 // IsCalled reports whether the name at token i is followed by arguments.
 func (f *File) IsCalled(i int) bool { return f.is(f.skipAngles(i+1), "(") }
 
-// Arguments counts the arguments of the call of the name at token i; -1 if it is not called.
+// Arguments returns the number of arguments of the call of the name at token i, or -1 if
+// it is not called.
 func (f *File) Arguments(i int) int {
 	open := f.skipAngles(i + 1)
 	if !f.is(open, "(") {
@@ -52,14 +54,14 @@ func (f *File) Arguments(i int) int {
 	return f.countParts(open)
 }
 
-// TakesArguments reports whether what is defined by the name at token i takes n arguments;
-// -1 stands for none, not even an empty list.
+// TakesArguments reports whether the definition whose name is token i takes n arguments;
+// -1 means no argument list.
 func (f *File) TakesArguments(i, n int) bool {
 	have := f.Arguments(i)
 	return have == n || have >= 0 && n >= have-1 && f.tokenRange(f.skipAngles(i+1), f.pairOf(f.skipAngles(i+1)), "...")
 }
 
-// countParts counts what commas separate in brackets that begin at token open.
+// countParts counts the comma-separated parts in the brackets that begin at token open.
 func (f *File) countParts(open int) int {
 	n, closing := 0, f.pairOf(open)
 	if closing <= open+1 {
@@ -80,10 +82,10 @@ func (f *File) countParts(open int) int {
 	return n + 1
 }
 
-// HasOverloads reports whether several functions of one name differ by their parameters.
+// HasOverloads reports whether functions of the same name may differ by their parameters.
 func (f *File) HasOverloads() bool { return f.d.typeFirst }
 
-// ImportAt returns the import whose name, or whose member, is token i; nil if none is.
+// ImportAt returns the import whose name or member is token i, or nil if there is none.
 func (f *File) ImportAt(i int) *Import {
 	for k := range f.Imports {
 		if one := &f.Imports[k]; one.At > 0 && (one.At == i || one.At == i+2 && f.is(i+1, "as") && one.Member == f.word(i)) {
@@ -93,17 +95,18 @@ func (f *File) ImportAt(i int) *Import {
 	return nil
 }
 
-// MayBeModule reports whether what an import names may be a module itself.
+// MayBeModule reports whether the name that an import takes may itself be a module.
 func (f *File) MayBeModule(one *Import) bool {
 	return f.d.indented || f.d.bars || one.Member == ""
 }
 
-// IsExternal reports whether a module is named by more than a path of this program.
+// IsExternal reports whether a module is named by anything but a relative path.
 func IsExternal(module string) bool {
 	return module != "" && !strings.HasPrefix(module, ".")
 }
 
-// ModuleOf returns the import that an expression such as a.b.c is, all of it; nil if none is.
+// ModuleOf returns the import that the whole expression, such as a.b.c, refers to, or nil
+// if there is none.
 func (f *File) ModuleOf(x *Expr) *Import {
 	if !f.d.indented && !f.d.typeFirst {
 		return nil
@@ -145,8 +148,8 @@ func (f *File) LiteralOfKey(i int) (Type, bool) {
 	return f.literalType(open, 0)
 }
 
-// annotatedLiteral returns the type that is declared for the object literal at token open:
-// const x: T = { … }, or that of its elements for one inside of it.
+// annotatedLiteral returns the declared type of the object literal at token open: const
+// x: T = { … }. For a literal inside another one, it returns the element type.
 func (f *File) annotatedLiteral(open, depth int) (Type, bool) {
 	switch {
 	case depth > maxDepth:
@@ -183,7 +186,7 @@ func (f *File) literalType(open, depth int) (Type, bool) {
 	}
 	k := open - 1
 	switch {
-	case f.is(k, "{") || f.is(k, ",") || f.is(k, ":"): // the type is that of the elements
+	case f.is(k, "{") || f.is(k, ",") || f.is(k, ":"): // the element type
 		around := int(f.tokens[open].around)
 		if around < 0 || !f.is(around, "{") {
 			return Type{}, false
@@ -220,8 +223,8 @@ func (f *File) literalType(open, depth int) (Type, bool) {
 	return f.ParseType(k), true
 }
 
-// CalleeOfKey returns the function that is called with the argument whose name is token i:
-// f(name=…). Nil if there is none.
+// CalleeOfKey returns the function called with the argument whose name is token i:
+// f(name=…). It returns nil if there is none.
 func (f *File) CalleeOfKey(i int) *Expr {
 	open := int(f.tokens[i].around)
 	if !f.d.keywordArguments || open <= 0 || !f.is(open, "(") || !f.is(i+1, "=") || !f.is(i-1, "(") && !f.is(i-1, ",") || !f.isWord(open-1) {
@@ -241,8 +244,8 @@ func (f *File) CalleeOfKey(i int) *Expr {
 	return x
 }
 
-// Parameter returns the token of a parameter of the function whose name is token i; -1 if
-// it has none of that name.
+// Parameter returns the token of the parameter of that name of the function whose name is
+// token i, or -1 if there is none.
 func (f *File) Parameter(i int, name string) int {
 	open := i + 1
 	if !f.is(open, "(") {
@@ -256,7 +259,7 @@ func (f *File) Parameter(i int, name string) int {
 	return -1
 }
 
-// Imports reports whether f imports a module whose files another one may be among.
+// ImportsFile reports whether f imports a module that may contain the given file.
 func (f *File) ImportsFile(repository, file string) bool {
 	for k := range f.Imports {
 		for n, p := range f.Places(&f.Imports[k]) {
